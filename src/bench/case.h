@@ -1,0 +1,45 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/cancel.h"
+#include "bench/comm.h"
+#include "bench/progress.h"
+#include "bench/sampler.h"
+#include "bench/watchdog.h"
+#include "core/catalogue.h"
+#include "core/inventory.h"
+#include "core/result.h"
+#include "sys/fs_root.h"
+
+namespace cb {
+
+// All that a case may touch.
+struct Context {
+  Comm& comm;
+  const Place& place;
+  Sampler& sampler;
+  Watchdog& watchdog;
+  const CancelToken& cancel;
+  Progress& progress;
+  const FsRoot& fs;
+  const HostInventory& inventory;  // of this host
+
+  // "node03" or "node03 rank 5": for messages.
+  std::string who() const;
+};
+
+// Measures and returns this rank's share of the records: its own entities, metrics and checks. Every rank returns the
+// same number of records with the same params in the same order; the runner gathers and joins them. A case throws Error
+// when it cannot go on, and never judges.
+using RunCase = std::function<std::vector<Record>(Context&, const Params&)>;
+
+// One measurement: what is known of it, and how it is run. One file of src/bench/cases/ and one line of registry.cpp.
+struct Case {
+  CaseInfo info;
+  RunCase run;
+};
+
+}  // namespace cb

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "bench/case.h"
+
+// One maker per file of src/bench/cases/; registry.cpp puts them in order.
+namespace cb {
+
+Case fake_case();
+
+}  // namespace cb

@@ -1,0 +1,71 @@
+// Scripted samples instead of a measurement: proves runner, gather, verdicts and reports without any hardware, with a
+// slow, failing or hanging rank on demand. Hidden from lists; also the commented pattern for a new case.
+#include <chrono>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "bench/cases.h"
+
+namespace cb {
+namespace {
+
+CaseInfo describe() {
+  return {
+      .name = "fake",
+      .device = "",
+      .summary = "scripted samples, for testing clusterbench itself",
+      .example = "clusterbench fake --value 2 --samples 10",
+      .domain = "host",
+      .needs = {},
+      .params = {{"value", ParamType::number, "1", "median of the samples, in bytes per second"},
+                 {"size", ParamType::size, "1K", "points of the sweep", {}, true, 1},
+                 {"samples", ParamType::integer, "20", "samples per rank", {}, false, 1, 100000},
+                 {"slow-rank", ParamType::integer, "", "this rank measures half", {}, false, 0},
+                 {"failing-rank", ParamType::integer, "", "this rank throws an error", {}, false, 0},
+                 {"wrong-rank", ParamType::integer, "", "this rank's data check fails", {}, false, 0},
+                 {"hanging-rank", ParamType::integer, "", "this rank never comes back", {}, false, 0}},
+      .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher, "scripted"}},
+      .checks = {"data"},
+  };
+}
+
+bool is_me(const Params& params, const char* name, const Context& context) {
+  return params.has(name) && params.integer(name) == context.comm.rank();
+}
+
+void misbehave(const Context& context, const Params& params) {
+  if (is_me(params, "failing-rank", context)) throw Error(fmt::format("{} fails as it was told", context.who()));
+  while (is_me(params, "hanging-rank", context)) std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+
+Record measure(Context& context, const Params& params, int64_t size) {
+  Record record{.case_name = "fake", .params = params.with("size", size)};
+  const size_t self = record.entity({context.place.host, "rank", std::to_string(context.comm.rank())});
+  const bool wrong = is_me(params, "wrong-rank", context);
+  record.checks.push_back({.name = "data", .passed = !wrong, .entity = self, .detail = wrong ? "wrong as it was told" : ""});
+  if (wrong) return record;  // wrong data yields no number
+
+  const double value = params.number("value") * (is_me(params, "slow-rank", context) ? 0.5 : 1);
+  Metric metric{.name = "bytes_per_second", .unit = "bytes_per_second", .entity = self};
+  for (int64_t i = 0; i < params.integer("samples"); ++i) {
+    metric.samples.add(value * (1 + 0.001 * static_cast<double>(i % 5 - 2)));
+    context.watchdog.progress();
+  }
+  metric.ceiling = Ceiling{params.number("value") * 1.25, "1.25 × the scripted value"};
+  record.metrics.push_back(std::move(metric));
+  return record;
+}
+
+std::vector<Record> run(Context& context, const Params& params) {
+  misbehave(context, params);
+  std::vector<Record> records;
+  for (const int64_t size : params.integers("size")) records.push_back(measure(context, params, size));
+  return records;
+}
+
+}  // namespace
+
+Case fake_case() { return {describe(), run}; }
+
+}  // namespace cb

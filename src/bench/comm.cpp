@@ -1,0 +1,57 @@
+#include "bench/comm.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace cb {
+namespace {
+
+class SingleComm final : public Comm {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  void barrier() override {}
+  double max(double value) override { return value; }
+  double min(double value) override { return value; }
+  double sum(double value) override { return value; }
+  void broadcast(std::span<std::byte>, int) override {}
+  std::vector<std::string> gather(std::string_view blob) override { return {std::string(blob)}; }
+  std::string broadcast_text(std::string text) override { return text; }
+  int agree(int status, double) override { return status; }
+};
+
+std::vector<std::string> split_lines(const std::string& text) {
+  std::vector<std::string> out;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = text.find('\n', begin);
+    out.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::unique_ptr<Comm> single_comm() { return std::make_unique<SingleComm>(); }
+
+Place locate_ranks(Comm& comm, const std::string& hostname) {
+  std::string joined;
+  for (const std::string& name : comm.gather(hostname)) joined += name + "\n";
+  const std::vector<std::string> names = split_lines(comm.broadcast_text(std::move(joined)));
+
+  Place place{.host = hostname, .hosts = {}, .host_of_rank = {}};
+  std::unordered_map<std::string, int> index;
+  for (const std::string& name : names) {
+    const auto [found, is_new] = index.emplace(name, static_cast<int>(place.hosts.size()));
+    if (is_new) place.hosts.push_back(name);
+    place.host_of_rank.push_back(found->second);
+  }
+  const auto self = static_cast<size_t>(comm.rank());
+  const int mine = place.host_of_rank[self];
+  const auto begin = place.host_of_rank.begin();
+  place.local_rank = static_cast<int>(std::count(begin, begin + comm.rank(), mine));
+  place.local_size = static_cast<int>(std::count(begin, place.host_of_rank.end(), mine));
+  return place;
+}
+
+}  // namespace cb

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cb {
+
+// What the cases need of a group of processes. Every call is collective: all ranks make it, in the same order.
+// Two implementations: one process alone, and MPI.
+class Comm {
+ public:
+  virtual ~Comm() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  virtual void barrier() = 0;
+  virtual double max(double value) = 0;  // over all ranks, on all ranks
+  virtual double min(double value) = 0;
+  virtual double sum(double value) = 0;
+  virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
+  // One blob of any length from every rank: on rank 0 indexed by rank, elsewhere empty. Two collectives, linear in the
+  // total length.
+  virtual std::vector<std::string> gather(std::string_view blob) = 0;
+  // The same blob for all: rank 0's.
+  virtual std::string broadcast_text(std::string text) = 0;
+
+  // Agreement between records: the largest status over the ranks. Throws Error after `deadline_seconds` naming the
+  // ranks' hosts as missing if some rank does not come (it failed inside a collective), so that nobody waits for ever.
+  virtual int agree(int status, double deadline_seconds) = 0;
+
+  bool any(bool value) { return max(value ? 1 : 0) > 0; }
+  bool is_root() const { return rank() == 0; }
+};
+
+// Where the ranks are.
+struct Place {
+  std::string host;               // of this rank
+  std::vector<std::string> hosts;  // distinct hosts by first rank
+  std::vector<int> host_of_rank;   // index into hosts
+  int local_rank = 0;              // among the ranks of the same host
+  int local_size = 1;
+
+  bool first_on_host() const { return local_rank == 0; }
+};
+
+// Collective. Every rank gets the whole map. O(ranks) data in all per host of the tree, no pairwise exchange.
+Place locate_ranks(Comm& comm, const std::string& hostname);
+
+std::unique_ptr<Comm> single_comm();
+// MPI_COMM_WORLD; MPI must be initialised.
+std::unique_ptr<Comm> world_comm();
+
+}  // namespace cb

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+namespace cb {
+
+// Tells the user how far a long measurement is, on stderr of rank 0: a bar on a terminal, else a line every ten seconds.
+class Progress {
+ public:
+  virtual ~Progress() = default;
+  // `share` in [0, 1] of the whole of the current record; text such as "fp64 4096".
+  virtual void update(double share, const std::string& text) = 0;
+  virtual void done() = 0;
+};
+
+}  // namespace cb

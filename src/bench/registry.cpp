@@ -1,0 +1,27 @@
+#include "bench/registry.h"
+
+#include "bench/cases.h"
+
+namespace cb {
+
+const std::vector<Case>& all_cases() {
+  static const std::vector<Case> cases{
+      fake_case(),
+  };
+  return cases;
+}
+
+Catalogue catalogue() {
+  Catalogue out;
+  for (const Case& c : all_cases()) out.push_back(c.info);
+  return out;
+}
+
+const Case* find_case(std::string_view name, std::string_view device) {
+  for (const Case& c : all_cases()) {
+    if (c.info.name == name && (device.empty() || c.info.device == device)) return &c;
+  }
+  return nullptr;
+}
+
+}  // namespace cb

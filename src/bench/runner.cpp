@@ -1,0 +1,78 @@
+#include "bench/runner.h"
+
+#include <fmt/format.h>
+
+#include "bench/gather.h"
+#include "core/clock.h"
+
+namespace cb {
+namespace {
+
+// How long a rank that finished or failed waits for the others before it gives up on them.
+constexpr double kAgreeSeconds = 60;
+
+enum Status { fine = 0, failed = 1, interrupted = 2 };
+
+struct Attempt {
+  std::vector<Record> records;
+  Status status = fine;
+};
+
+Record bare(const Case& c, const Params& params, Outcome outcome) {
+  Record record{.case_name = c.info.name, .params = params, .outcome = std::move(outcome)};
+  record.started = record.ended = utc_now();
+  return record;
+}
+
+std::optional<std::string> unmet_need(const Case& c, const Context& context) {
+  if (context.comm.size() < c.info.needs.ranks) {
+    return fmt::format("needs {} ranks, has {}: start it with mpirun or srun", c.info.needs.ranks, context.comm.size());
+  }
+  if (c.info.needs.gpu && context.inventory.find("gpu") == nullptr) return fmt::format("no GPU on {}", context.place.host);
+  return std::nullopt;
+}
+
+Attempt attempt(const Case& c, Context& context, const Params& params) {
+  const std::string started = utc_now();
+  try {
+    Attempt out{c.run(context, params)};
+    for (Record& r : out.records) {
+      if (r.started.empty()) r.started = started;
+      if (r.ended.empty()) r.ended = utc_now();
+    }
+    return out;
+  } catch (const Interrupted&) {
+    return {{}, interrupted};
+  } catch (const std::exception& e) {
+    return {{bare(c, params, Errored{context.who(), e.what()})}, failed};
+  }
+}
+
+// Where a rank failed, ranks hold different numbers of records: the failures alone are reported.
+std::vector<Record> gather_failures(const Case& c, Context& context, const Params& params, std::vector<Record> mine) {
+  if (mine.size() != 1 || mine[0].measured()) mine = {bare(c, params, Measured{})};
+  std::vector<Record> joined = gather_records(context.comm, mine);
+  return joined;
+}
+
+}  // namespace
+
+std::string Context::who() const {
+  return comm.size() == 1 ? place.host : fmt::format("{} rank {}", place.host, comm.rank());
+}
+
+std::vector<Record> run_case(const Case& c, Context& context, const Params& params) {
+  const auto unmet = unmet_need(c, context);
+  if (context.comm.any(unmet.has_value())) {
+    const Record mine = bare(c, params, unmet ? Outcome(Skipped{*unmet}) : Outcome(Measured{}));
+    return gather_records(context.comm, {mine});
+  }
+  Attempt mine = attempt(c, context, params);
+  context.watchdog.note("waiting for the other ranks");
+  const int worst = context.comm.agree(mine.status, kAgreeSeconds);
+  if (worst == interrupted) throw Interrupted();
+  if (worst == failed) return gather_failures(c, context, params, std::move(mine.records));
+  return gather_records(context.comm, mine.records);
+}
+
+}  // namespace cb

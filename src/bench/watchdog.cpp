@@ -1,0 +1,80 @@
+#include "bench/watchdog.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/clock.h"
+
+namespace cb {
+
+Watchdog::Watchdog(OnExpiry on_expiry) : on_expiry_(std::move(on_expiry)), thread_([this] { loop(); }) {}
+
+Watchdog::~Watchdog() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+void Watchdog::arm(std::string doing, double total_seconds, double idle_seconds) {
+  const std::lock_guard lock(mutex_);
+  doing_ = std::move(doing);
+  note_.clear();
+  const double now = monotonic_seconds();
+  deadline_ = now + total_seconds;
+  idle_limit_ = idle_seconds;
+  iterations_ = 0;
+  last_progress_ = now;
+  wake_.notify_all();
+}
+
+void Watchdog::disarm() {
+  const std::lock_guard lock(mutex_);
+  deadline_ = 0;
+}
+
+void Watchdog::note(std::string text) {
+  const std::lock_guard lock(mutex_);
+  note_ = std::move(text);
+  last_progress_ = monotonic_seconds();
+}
+
+void Watchdog::progress() noexcept {
+  iterations_.fetch_add(1, std::memory_order_relaxed);
+  last_progress_.store(monotonic_seconds(), std::memory_order_relaxed);
+}
+
+WatchState Watchdog::state() const {
+  const std::lock_guard lock(mutex_);
+  return state_locked(monotonic_seconds());
+}
+
+WatchState Watchdog::state_locked(double now) const {
+  return {doing_, note_, iterations_.load(), now - last_progress_.load()};
+}
+
+void Watchdog::loop() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (deadline_ == 0) {
+      wake_.wait(lock);
+      continue;
+    }
+    const double now = monotonic_seconds();
+    const double expiry = std::min(deadline_, last_progress_.load() + idle_limit_);
+    if (now >= expiry) {
+      deadline_ = 0;
+      const WatchState state = state_locked(now);
+      lock.unlock();
+      on_expiry_(state);
+      lock.lock();
+    } else {
+      wake_.wait_for(lock, std::chrono::duration<double>(std::min(expiry - now, 1.0)));
+    }
+  }
+}
+
+}  // namespace cb

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace cb {
+
+// What this rank is doing, as the watchdog tells it when time is up.
+struct WatchState {
+  std::string doing;         // case and parameters
+  std::string note;          // "warm-up", "sampling", "waiting for rank 3"
+  uint64_t iterations = 0;   // finished since armed
+  double idle_seconds = 0;   // since the last progress
+};
+
+// A thread that calls `on_expiry` once when an armed deadline passes without progress() for `idle_limit` or when the
+// whole deadline passes. It never touches MPI itself.
+class Watchdog {
+ public:
+  using OnExpiry = std::function<void(const WatchState&)>;
+
+  explicit Watchdog(OnExpiry on_expiry);
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+  // From now on: at most `total_seconds` in all and `idle_seconds` without progress().
+  void arm(std::string doing, double total_seconds, double idle_seconds);
+  void disarm();
+  void note(std::string text);
+  void progress() noexcept;  // cheap: one relaxed store and a clock read
+
+  WatchState state() const;
+
+ private:
+  void loop();
+  WatchState state_locked(double now) const;
+
+  OnExpiry on_expiry_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::string doing_;
+  std::string note_;
+  double deadline_ = 0;  // monotonic seconds; 0: not armed
+  double idle_limit_ = 0;
+  bool stopping_ = false;
+  std::atomic<uint64_t> iterations_{0};
+  std::atomic<double> last_progress_{0};
+  std::thread thread_;
+};
+
+}  // namespace cb

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "core/exit_code.h"
+
+namespace cb {
+
+// What is to be run once the command line has been understood.
+using Action = std::function<ExitCode()>;
+
+// Each adds its subcommand to the app and sets `action` when it is the one asked for. One file pair a subcommand.
+void add_measure_commands(CLI::App& app, Action& action);
+void add_list_command(CLI::App& app, Action& action);
+
+}  // namespace cb

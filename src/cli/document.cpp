@@ -1,0 +1,68 @@
+#include "cli/document.h"
+
+#include <array>
+#include <fstream>
+#include <random>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "core/build_info.h"
+#include "core/clock.h"
+#include "sys/mpi.h"
+
+namespace cb {
+namespace {
+
+constexpr std::array<std::string_view, 8> kAllowedPrefixes{"NCCL_", "UCX_", "OMPI_MCA_", "CUDA_", "OMP_", "OPENBLAS_", "BLIS_", "SLURM_JOB_ID"};
+
+std::map<std::string, std::string> allowed_environment() {
+  std::map<std::string, std::string> out;
+  for (char** e = environ; e != nullptr && *e != nullptr; ++e) {
+    const std::string_view entry = *e;
+    const size_t equals = entry.find('=');
+    if (equals == std::string_view::npos) continue;
+    const bool allowed = std::any_of(kAllowedPrefixes.begin(), kAllowedPrefixes.end(), [&](std::string_view p) { return entry.starts_with(p); });
+    if (allowed) out.emplace(entry.substr(0, equals), entry.substr(equals + 1));
+  }
+  return out;
+}
+
+// The command line as it was typed, from the kernel, so that a report can print it.
+std::vector<std::string> command_line() {
+  std::ifstream in("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> out;
+  for (std::string argument; std::getline(in, argument, '\0');) out.push_back(argument);
+  return out;
+}
+
+std::string new_id() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}", random(), random());
+}
+
+}  // namespace
+
+Document begin_document(const Place& place, int ranks) {
+  const BuildInfo& build = build_info();
+  Document document;
+  document.tool = {.version = std::string(build.version),
+                   .commit = std::string(build.commit),
+                   .dirty = build.dirty,
+                   .build = {{"compiler", std::string(build.compiler)}, {"build_type", std::string(build.build_type)}, {"cuda", std::string(build.cuda)}, {"mpi", std::string(build.mpi)}}};
+  document.run.id = new_id();
+  document.run.started = utc_now();
+  document.run.argv = command_line();
+  document.run.launcher = mpi::launcher_name();
+  document.run.ranks = ranks;
+  document.run.hosts = place.hosts;
+  document.run.environment = allowed_environment();
+  return document;
+}
+
+std::string pack_inventory(const HostInventory& inventory) { return inventory_to_json(inventory).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
+
+HostInventory unpack_inventory(const std::string& blob) { return inventory_from_json(nlohmann::json::parse(blob)); }
+
+}  // namespace cb

@@ -1,0 +1,153 @@
+#include "cli/measure.h"
+
+#include <csignal>
+#include <iostream>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include "bench/runner.h"
+#include "cli/console_progress.h"
+#include "cli/document.h"
+#include "cli/measure_table.h"
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/text.h"
+#include "core/units.h"
+#include "sys/inventory.h"
+#include "sys/mpi.h"
+
+namespace cb {
+namespace {
+
+// Signal handlers can reach only this.
+CancelToken* g_cancel = nullptr;
+
+void on_signal(int) {
+  if (g_cancel != nullptr) g_cancel->cancel();
+}
+
+class SignalGuard {
+ public:
+  explicit SignalGuard(CancelToken& token) {
+    g_cancel = &token;
+    struct sigaction action {};
+    action.sa_handler = on_signal;
+    sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);
+  }
+  ~SignalGuard() { g_cancel = nullptr; }
+  SignalGuard(const SignalGuard&) = delete;
+  SignalGuard& operator=(const SignalGuard&) = delete;
+};
+
+struct Limits {
+  double deadline = 0;
+  double stall = 0;
+};
+
+Limits parse_limits(const MeasureOptions& options, const std::string& name) {
+  Problems problems;
+  const auto parse = [&](const char* where, const std::string& text) {
+    const auto seconds = parse_duration(text);
+    if (!seconds || *seconds <= 0) problems.add(where, fmt::format("'{}' is not a duration such as 90s or 10m", text));
+    return seconds.value_or(0);
+  };
+  const Limits limits{parse("--deadline", options.deadline), parse("--stall", options.stall)};
+  if (!problems.empty()) throw UsageError("clusterbench " + name, problems);
+  return limits;
+}
+
+// A file that cannot be written is found before an hour of measuring, not after it.
+void require_writable(const std::string& path) {
+  const auto directory = std::filesystem::absolute(path).parent_path();
+  if (::access(directory.c_str(), W_OK | X_OK) != 0) throw UsageError("--json", path, "cannot be written: no such directory, or not permitted");
+  if (std::filesystem::is_directory(path)) throw UsageError("--json", path, "is a directory");
+}
+
+std::string describe(const Case& c, const Params& params) {
+  std::string out = c.info.name;
+  for (const char* key : {"op", "dtype", "rw", "device"}) {
+    if (params.has(key)) out += " " + fmt::format("{}", fmt::join(params.texts(key), ","));
+  }
+  return out;
+}
+
+// Runs on the watchdog's thread while the main thread is stuck, so it touches neither MPI nor records.
+void on_expiry(const WatchState& state, const std::string& who) {
+  std::cerr << fmt::format("clusterbench: deadline: {} has not moved for {} in {} ({}), {} iterations done\n"
+                           "  next: look at the ranks that report nothing, and at this host's kernel log\n",
+                           who, format_seconds(state.idle_seconds), state.doing, state.note.empty() ? "starting" : state.note, state.iterations);
+  mpi::abort_job(static_cast<int>(ExitCode::deadline));
+}
+
+std::vector<HostInventory> gather_inventories(Comm& comm, const Place& place, const HostInventory& mine) {
+  std::vector<HostInventory> out;
+  for (const std::string& blob : comm.gather(place.first_on_host() ? pack_inventory(mine) : "")) {
+    if (!blob.empty()) out.push_back(unpack_inventory(blob));
+  }
+  return out;
+}
+
+ExitCode finish(Document document, const Case& c, const MeasureOptions& options) {
+  document.run.ended = utc_now();
+  if (!options.json.empty()) write_file_atomically(options.json, to_json_text(document));
+  if (!options.quiet) std::cout << measure_table(document, c.info) << std::flush;
+  for (const Record& r : document.records) {
+    if (const auto* e = std::get_if<Errored>(&r.outcome)) std::cerr << fmt::format("clusterbench {}: {}: {}\n", r.case_name, terminal_safe(e->where), terminal_safe(e->what));
+    if (const auto* s = std::get_if<Skipped>(&r.outcome)) std::cerr << fmt::format("clusterbench {}: skipped: {}\n", r.case_name, terminal_safe(s->reason));
+  }
+  return document.run.partial ? ExitCode::interrupted : outcome_code(document.records);
+}
+
+}  // namespace
+
+ExitCode outcome_code(const std::vector<Record>& records) {
+  bool errored = false, wrong = false, skipped = records.empty();
+  for (const Record& r : records) {
+    errored |= std::holds_alternative<Errored>(r.outcome);
+    skipped |= std::holds_alternative<Skipped>(r.outcome);
+    for (const Check& check : r.checks) wrong |= !check.passed;
+  }
+  if (wrong) return ExitCode::not_accepted;
+  if (errored) return ExitCode::runtime;
+  return skipped ? ExitCode::incomplete : ExitCode::ok;
+}
+
+ExitCode measure(const Case& c, const Params& params, const MeasureOptions& options) {
+  const Limits limits = parse_limits(options, c.info.name);
+  if (!options.json.empty()) require_writable(options.json);
+  CancelToken cancel;
+  const SignalGuard signals(cancel);
+  std::optional<mpi::Session> session;
+  if (mpi::launched()) session.emplace();
+  const std::unique_ptr<Comm> comm = session ? world_comm() : single_comm();
+  const FsRoot fs(options.sysroot);
+  const Place place = locate_ranks(*comm, host_name());
+  const HostInventory inventory = collect_inventory(fs, place.host);
+  const std::string who = comm->size() == 1 ? place.host : fmt::format("{} rank {}", place.host, comm->rank());
+  Watchdog watchdog([&](const WatchState& state) { on_expiry(state, who); });
+  Sampler sampler(*comm, watchdog, cancel);
+  ConsoleProgress progress(comm->is_root() && !options.quiet, options.no_color);
+  Context context{*comm, place, sampler, watchdog, cancel, progress, fs, inventory};
+
+  Document document = begin_document(place, comm->size());
+  watchdog.arm(describe(c, params), limits.deadline, limits.stall);
+  try {
+    document.records = run_case(c, context, params);
+  } catch (const Interrupted&) {
+    document.run.partial = "interrupted";
+  }
+  watchdog.note("gathering the hosts' inventories");
+  document.hosts = gather_inventories(*comm, place, inventory);
+  watchdog.disarm();
+  progress.done();
+  double code = 0;
+  if (comm->is_root()) code = static_cast<double>(finish(std::move(document), c, options));
+  return static_cast<ExitCode>(static_cast<int>(comm->max(code)));
+}
+
+}  // namespace cb

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+
+#include "bench/case.h"
+#include "core/exit_code.h"
+
+namespace cb {
+
+// Options that every measurement has.
+struct MeasureOptions {
+  std::string json;
+  std::string deadline = "1h";
+  std::string stall = "2m";
+  std::string sysroot = "/";
+  bool quiet = false;
+  bool no_color = false;
+};
+
+// Runs one case, alone or as one rank of a launched job, writes the document and prints the table (rank 0).
+ExitCode measure(const Case& c, const Params& params, const MeasureOptions& options);
+
+// What the records amount to: runtime if one errored, not_accepted if a check failed, incomplete if nothing was measured.
+ExitCode outcome_code(const std::vector<Record>& records);
+
+}  // namespace cb

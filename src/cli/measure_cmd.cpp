@@ -1,0 +1,133 @@
+// One subcommand per case name of the registry: options from the case's parameters, then one run of the case.
+#include <map>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "bench/registry.h"
+#include "cli/commands.h"
+#include "cli/measure.h"
+#include "core/suggest.h"
+
+namespace cb {
+namespace {
+
+// What CLI11 fills in; parsed and validated by resolve_params(), so that every problem is reported at once.
+struct Given {
+  std::map<std::string, std::vector<std::string>> values;
+  std::map<std::string, int> flags;  // 1 given, -1 given as --no-…
+  MeasureOptions common;
+};
+
+std::string option_help(const ParamDef& def) {
+  std::string out = def.help;
+  if (!def.choices.empty()) {
+    out += " (";
+    for (const std::string& c : def.choices) out += (out.back() == '(' ? "" : " ") + c;
+    out += ")";
+  }
+  if (!def.default_text.empty()) out += fmt::format(" [{}]", def.default_text);
+  return out;
+}
+
+void add_param(CLI::App& sub, const ParamDef& def, Given& given) {
+  if (def.type == ParamType::flag) {
+    int& flag = given.flags[def.name];
+    sub.add_flag(fmt::format("--{0},!--no-{0}", def.name), flag, option_help(def));
+    return;
+  }
+  static const std::map<ParamType, std::string> type_names{{ParamType::integer, "N"},      {ParamType::number, "X"},
+                                                           {ParamType::text, "TEXT"},      {ParamType::size, "SIZE"},
+                                                           {ParamType::duration, "TIME"}, {ParamType::choice, "NAME"}};
+  sub.add_option("--" + def.name, given.values[def.name], option_help(def))
+      ->type_name(type_names.at(def.type) + (def.list ? ",…" : ""))
+      ->expected(1)
+      ->take_all();
+}
+
+GivenParams given_params(const Given& given) {
+  GivenParams out;
+  for (const auto& [name, values] : given.values) {
+    if (!values.empty()) out[name] = values;
+  }
+  for (const auto& [name, flag] : given.flags) {
+    if (flag != 0) out[name] = {flag > 0 ? "true" : "false"};
+  }
+  return out;
+}
+
+// Options that nobody declared: what starts with a dash is an unknown option, what follows it its value.
+void report_extras(const std::vector<std::string>& extras, const CLI::App& sub, Problems& problems) {
+  std::vector<std::string> known;
+  for (const CLI::Option* option : sub.get_options()) known.push_back(option->get_name());
+  bool after_option = false;
+  for (const std::string& extra : extras) {
+    if (extra.starts_with('-')) {
+      const std::string name = extra.substr(0, extra.find('='));
+      const auto guess = nearest(name, known);
+      problems.add(name, guess ? fmt::format("unknown option, did you mean {}?", *guess) : "unknown option");
+    } else if (!after_option) {
+      problems.add(extra, "is not expected here");
+    }
+    after_option = extra.starts_with('-') && extra.find('=') == std::string::npos;
+  }
+}
+
+const Case& select_case(const std::string& name, const GivenParams& given, Problems& problems) {
+  const auto device = given.find("device");
+  if (device != given.end()) {
+    if (const Case* found = find_case(name, device->second.back())) return *found;
+    std::vector<std::string> devices;
+    for (const Case& c : all_cases()) {
+      if (c.info.name == name) devices.push_back(c.info.device);
+    }
+    problems.add("--device", unknown_name(device->second.back(), devices));
+  }
+  return *find_case(name);
+}
+
+ExitCode run_subcommand(const CLI::App& sub, const std::string& name, const Given& given) {
+  Problems problems;
+  report_extras(sub.remaining(), sub, problems);
+  GivenParams params = given_params(given);
+  const Case& c = select_case(name, params, problems);
+  if (!problems.empty()) params.erase("device");
+  const Params resolved = resolve_params(c.info.params, params, problems);
+  if (!problems.empty()) throw UsageError("clusterbench " + name, problems);
+  return measure(c, resolved, given.common);
+}
+
+void add_common(CLI::App& sub, MeasureOptions& common) {
+  sub.add_option("--json", common.json, "write the result document to this file")->type_name("FILE");
+  sub.add_option("--deadline", common.deadline, "end the whole measurement after this time [1h]")->type_name("TIME");
+  sub.add_option("--stall", common.stall, "end it when nothing has moved for this long [2m]")->type_name("TIME");
+  sub.add_option("--sysroot", common.sysroot, "read /sys, /proc and /etc below this directory")->type_name("DIR");
+  sub.add_flag("--quiet", common.quiet, "no progress and no table, only errors");
+  sub.add_flag("--no-color", common.no_color, "no colour, also on a terminal");
+}
+
+}  // namespace
+
+void add_measure_commands(CLI::App& app, Action& action) {
+  std::map<std::string, CLI::App*> subs;
+  std::map<std::string, std::shared_ptr<Given>> givens;
+  for (const Case& c : all_cases()) {
+    const std::string& name = c.info.name;
+    if (!subs.contains(name)) {
+      CLI::App* sub = app.add_subcommand(name, c.info.summary);
+      auto given = std::make_shared<Given>();
+      sub->allow_extras();
+      sub->group(name == "fake" ? "" : "Measurements");
+      sub->footer("Example:\n  " + c.info.example);
+      add_common(*sub, given->common);
+      sub->callback([&action, sub, name, given] { action = [sub, name, given] { return run_subcommand(*sub, name, *given); }; });
+      subs[name] = sub;
+      givens[name] = given;
+    }
+    for (const ParamDef& def : c.info.params) {
+      if (subs[name]->get_option_no_throw("--" + def.name) == nullptr) add_param(*subs[name], def, *givens[name]);
+    }
+  }
+}
+
+}  // namespace cb

@@ -1,0 +1,97 @@
+#include "core/file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/error.h"
+
+namespace cb {
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+  // Closing can report a delayed write error (NFS, quota), so writers close by hand.
+  int close() {
+    const int result = ::close(fd_);
+    fd_ = -1;
+    return result;
+  }
+
+ private:
+  int fd_;
+};
+
+[[noreturn]] void fail(const std::filesystem::path& path, const char* doing) {
+  throw Error(fmt::format("cannot {} {}: {}", doing, path.string(), std::strerror(errno)));
+}
+
+void write_all(int fd, std::string_view content, const std::filesystem::path& path) {
+  while (!content.empty()) {
+    const ssize_t n = ::write(fd, content.data(), content.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail(path, "write");
+    content.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+void sync_directory(const std::filesystem::path& directory) {
+  const Descriptor fd(::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd.get() >= 0) ::fsync(fd.get());
+}
+
+}  // namespace
+
+std::string read_file(const std::filesystem::path& path, size_t at_most) {
+  const auto refuse = [&](const std::string& why) { throw UsageError(path.string(), "", why); };
+  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) refuse(fmt::format("cannot be read: {}", std::strerror(errno)));
+  struct stat status {};
+  if (::fstat(fd.get(), &status) == 0 && S_ISDIR(status.st_mode)) refuse("is a directory, a file was expected");
+  std::string content;
+  std::string buffer(size_t{1} << 16, '\0');
+  for (;;) {
+    const ssize_t n = ::read(fd.get(), buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) refuse(fmt::format("cannot be read: {}", std::strerror(errno)));
+    if (n == 0) return content;
+    content.append(buffer, 0, static_cast<size_t>(n));
+    if (content.size() > at_most) refuse(fmt::format("is larger than {} bytes, which no file of ours is", at_most));
+  }
+}
+
+void write_file_atomically(const std::filesystem::path& path, std::string_view content) {
+  const std::filesystem::path partial = path.string() + fmt::format(".{}.partial", ::getpid());
+  try {
+    Descriptor fd(::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+    if (fd.get() < 0) fail(path, "write");
+    write_all(fd.get(), content, path);
+    if (::fsync(fd.get()) != 0 || fd.close() != 0) fail(path, "write");
+    if (::rename(partial.c_str(), path.c_str()) != 0) fail(path, "write");
+  } catch (...) {
+    ::unlink(partial.c_str());
+    throw;
+  }
+  sync_directory(path.parent_path());
+}
+
+void append_line_durably(const std::filesystem::path& path, std::string_view line) {
+  Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (fd.get() < 0) fail(path, "append to");
+  write_all(fd.get(), std::string(line) + "\n", path);
+  if (::fsync(fd.get()) != 0 || fd.close() != 0) fail(path, "append to");
+}
+
+}  // namespace cb

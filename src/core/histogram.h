@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/stats.h"
+
+namespace cb {
+
+// Log-linear histogram of positive numbers (seconds, bytes per second, …) from 2^-40 to 2^64: 128 buckets an octave,
+// so a quantile read from it is within 0.4 % of the sample; minimum, maximum, sum and count are exact.
+// Numbers below the range (also 0) count in its first bucket, above it in the last. Mergeable: merging equals adding all samples to one.
+class Histogram {
+ public:
+  Histogram();
+
+  void add(double value);
+  void merge(const Histogram& other);
+
+  uint64_t count() const { return count_; }
+  double min() const { return min_; }
+  double max() const { return max_; }
+  double sum() const { return sum_; }
+
+  // The q-quantile (0 <= q <= 1), the middle of its bucket clamped to [min, max]. Needs one sample.
+  double quantile(double q) const;
+  Summary summary() const;
+
+  // Sparse form for documents: (bucket, count), ascending, no zero counts.
+  using Buckets = std::vector<std::pair<uint32_t, uint64_t>>;
+  Buckets buckets() const;
+  struct Exact {
+    double min, max, sum, sum_of_squares;
+  };
+  Exact exact() const { return {min_, max_, sum_, squares_}; }
+  // Rebuilds from buckets() and exact(); throws Error for buckets out of range or an inconsistent order.
+  static Histogram restore(const Buckets& buckets, const Exact& exact);
+
+ private:
+  std::vector<uint64_t> counts_;
+  uint64_t count_ = 0;
+  double min_ = 0;
+  double max_ = 0;
+  double sum_ = 0;
+  double squares_ = 0;
+};
+
+}  // namespace cb

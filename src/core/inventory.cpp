@@ -1,0 +1,86 @@
+#include "core/inventory.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+
+namespace cb {
+namespace {
+
+Attribute attribute_from_json(const nlohmann::json& json) {
+  if (json.is_boolean()) return json.get<bool>();
+  if (json.is_number_integer()) return json.get<int64_t>();
+  if (json.is_number()) return json.get<double>();
+  if (json.is_string()) return json.get<std::string>();
+  throw Error("an inventory attribute is neither a number, a text nor a truth value");
+}
+
+const Attribute* find_attribute(const Part* part, std::string_view name) {
+  if (part == nullptr) return nullptr;
+  const auto found = part->attributes.find(std::string(name));
+  return found == part->attributes.end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+const Part* HostInventory::find(std::string_view kind, std::string_view id) const {
+  for (const Part& part : parts) {
+    if (part.kind == kind && (id.empty() || part.id == id)) return &part;
+  }
+  return nullptr;
+}
+
+std::vector<const Part*> HostInventory::all(std::string_view kind) const {
+  std::vector<const Part*> out;
+  for (const Part& part : parts) {
+    if (part.kind == kind) out.push_back(&part);
+  }
+  return out;
+}
+
+std::string to_text(const Attribute& attribute) {
+  if (const bool* b = std::get_if<bool>(&attribute)) return *b ? "yes" : "no";
+  return std::visit([](const auto& v) { return fmt::format("{}", v); }, attribute);
+}
+
+std::optional<std::string> text_of(const Part* part, std::string_view attribute) {
+  const Attribute* found = find_attribute(part, attribute);
+  if (found == nullptr) return std::nullopt;
+  return to_text(*found);
+}
+
+std::optional<double> number_of(const Part* part, std::string_view attribute) {
+  const Attribute* found = find_attribute(part, attribute);
+  if (found == nullptr) return std::nullopt;
+  if (const auto* i = std::get_if<int64_t>(found)) return static_cast<double>(*i);
+  if (const auto* d = std::get_if<double>(found)) return *d;
+  return std::nullopt;
+}
+
+nlohmann::json inventory_to_json(const HostInventory& inventory) {
+  nlohmann::json parts = nlohmann::json::array();
+  for (const Part& part : inventory.parts) {
+    nlohmann::json attributes = nlohmann::json::object();
+    for (const auto& [name, value] : part.attributes) {
+      attributes[name] = std::visit([](const auto& v) { return nlohmann::json(v); }, value);
+    }
+    nlohmann::json out = {{"kind", part.kind}, {"id", part.id}, {"attributes", std::move(attributes)}};
+    if (!part.unavailable.empty()) out["unavailable"] = part.unavailable;
+    parts.push_back(std::move(out));
+  }
+  return {{"host", inventory.host}, {"parts", std::move(parts)}};
+}
+
+HostInventory inventory_from_json(const nlohmann::json& json) {
+  HostInventory out{.host = json.at("host").get<std::string>()};
+  for (const auto& p : json.at("parts")) {
+    Part part{.kind = p.at("kind").get<std::string>(), .id = p.at("id").get<std::string>()};
+    for (const auto& [name, value] : p.at("attributes").items()) part.attributes[name] = attribute_from_json(value);
+    if (p.contains("unavailable")) part.unavailable = p["unavailable"].get<std::map<std::string, std::string>>();
+    out.parts.push_back(std::move(part));
+  }
+  return out;
+}
+
+}  // namespace cb

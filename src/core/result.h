@@ -1,0 +1,138 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/catalogue.h"
+#include "core/inventory.h"
+#include "core/params.h"
+#include "core/samples.h"
+
+// The result document, "clusterbench.result/1": docs/result.schema.json describes the file, docs/result.md the meaning.
+namespace cb {
+
+struct Measured {};
+struct Skipped {
+  std::string reason;
+};
+struct Errored {
+  std::string where;  // host, rank, device
+  std::string what;
+};
+using Outcome = std::variant<Measured, Skipped, Errored>;
+
+// What a number is about. kind: cpu, gpu, nic, disk, filesystem, pair, group, rank, numa, host, cluster.
+struct Entity {
+  std::string host;  // empty for kind cluster
+  std::string kind;
+  std::string id;
+  std::optional<std::string> peer = {};
+
+  auto operator<=>(const Entity&) const = default;
+};
+
+// "node017:mlx5_3", "node04" for the host itself, "cluster", "n1 → n2" for a pair.
+std::string entity_name(const Entity& entity);
+
+// A physical upper bound of a metric, computed or measured in the same record, and how.
+struct Ceiling {
+  double value = 0;
+  std::string how;
+};
+
+struct Metric {
+  std::string name;
+  std::string unit;
+  Better better = Better::higher;
+  size_t entity = 0;  // index into Record::entities
+  Samples samples = Samples();
+  std::optional<Ceiling> ceiling = {};
+};
+
+struct Check {
+  std::string name;
+  bool passed = false;
+  std::optional<double> value = {};
+  std::optional<double> limit = {};
+  size_t entity = 0;
+  std::string detail = {};  // what was wrong and where, if it failed
+};
+
+// A time line taken beside the measurement; at[i] seconds after the record's start.
+struct Series {
+  std::string name;
+  std::string unit;
+  size_t entity = 0;
+  std::vector<double> at = {};
+  std::vector<double> values = {};
+};
+
+// A counter before and after the record.
+struct Delta {
+  std::string name;
+  std::string unit;
+  size_t entity = 0;
+  double before = 0;
+  double after = 0;
+};
+
+struct Telemetry {
+  std::vector<Series> series = {};
+  std::vector<Delta> deltas = {};
+};
+
+// One measurement at one point of parameters, over all entities.
+struct Record {
+  std::string case_name;
+  Params params = {};
+  Outcome outcome = Measured{};
+  std::vector<Entity> entities = {};
+  std::vector<Metric> metrics = {};
+  std::vector<Check> checks = {};
+  Telemetry telemetry = {};
+  std::map<std::string, std::string> facts = {};  // how it was measured: library, core type, io path, cached or direct
+  std::vector<std::string> notes = {};            // what a reader must know to read the number right
+  std::string started = {};                       // ISO 8601, UTC
+  std::string ended = {};
+
+  // Index of the entity, added if new.
+  size_t entity(const Entity& wanted);
+  bool measured() const { return std::holds_alternative<Measured>(outcome); }
+};
+
+struct ToolInfo {
+  std::string version, commit;
+  bool dirty = false;
+  std::map<std::string, std::string> build = {};
+};
+
+struct RunInfo {
+  std::string id;
+  std::string started, ended;
+  std::vector<std::string> argv = {};
+  std::string launcher = {};  // "none", "mpirun", "srun"
+  int ranks = 1;
+  std::vector<std::string> hosts = {};
+  std::map<std::string, std::string> environment = {};  // allow-listed names only
+  std::optional<std::string> partial = {};              // why the run ended early, if it did
+};
+
+struct Document {
+  ToolInfo tool;
+  RunInfo run;
+  std::vector<HostInventory> hosts = {};
+  std::vector<Record> records = {};
+};
+
+// Throws Error if a record refers to an entity that it does not have.
+std::string to_json_text(const Document& document);
+
+// Reads a document. `source` names the file in messages. Throws UsageError for anything but a whole, consistent
+// document of a schema that this version knows: foreign, truncated, newer, non-finite, negative counts, dangling indices.
+Document parse_document(std::string_view text, const std::string& source);
+
+}  // namespace cb

@@ -1,0 +1,61 @@
+#include "core/sha256.h"
+
+#include <array>
+#include <fstream>
+#include <memory>
+
+#include <openssl/evp.h>
+
+#include "core/error.h"
+
+namespace cb {
+namespace {
+
+struct ContextDeleter {
+  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+};
+
+class Sha256 {
+ public:
+  Sha256() : context_(EVP_MD_CTX_new()) {
+    if (!context_ || EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) != 1) throw Error("sha256 is not available");
+  }
+  void update(std::string_view bytes) {
+    if (EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) != 1) throw Error("sha256 failed");
+  }
+  std::string hex() {
+    std::array<unsigned char, 32> digest{};
+    if (EVP_DigestFinal_ex(context_.get(), digest.data(), nullptr) != 1) throw Error("sha256 failed");
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string out;
+    for (const unsigned char byte : digest) {
+      out += digits[byte >> 4];
+      out += digits[byte & 15];
+    }
+    return out;
+  }
+
+ private:
+  std::unique_ptr<EVP_MD_CTX, ContextDeleter> context_;
+};
+
+}  // namespace
+
+std::string sha256_hex(std::string_view bytes) {
+  Sha256 hash;
+  hash.update(bytes);
+  return hash.hex();
+}
+
+std::string sha256_hex_of_file(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw UsageError(path.string(), "", "cannot be read");
+  Sha256 hash;
+  std::string buffer(size_t{1} << 16, '\0');
+  while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), in.gcount() > 0) {
+    hash.update(std::string_view(buffer).substr(0, static_cast<size_t>(in.gcount())));
+  }
+  return hash.hex();
+}
+
+}  // namespace cb

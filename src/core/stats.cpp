@@ -1,0 +1,102 @@
+#include "core/stats.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/error.h"
+
+namespace cb {
+namespace {
+
+std::vector<double> sorted_copy(std::span<const double> samples) {
+  if (samples.empty()) throw Error("statistics of no samples were asked for");
+  std::vector<double> out(samples.begin(), samples.end());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// Above this n the normal approximation of the binomial is within one rank of the exact one.
+constexpr uint64_t kExactBinomialUpTo = 2000;
+
+// Largest k with P(B(n, 1/2) < k) <= 0.025.
+uint64_t lower_rank_exact(uint64_t n) {
+  double cumulative = 0;
+  for (uint64_t k = 0; k <= n; ++k) {
+    const double nd = static_cast<double>(n), kd = static_cast<double>(k);
+    cumulative += std::exp(std::lgamma(nd + 1) - std::lgamma(kd + 1) - std::lgamma(nd - kd + 1) - nd * std::log(2.0));
+    if (cumulative > 0.025) return k;
+  }
+  return 0;
+}
+
+uint64_t lower_rank_normal(uint64_t n) {
+  const double nd = static_cast<double>(n);
+  return static_cast<uint64_t>(std::floor((nd - 1.959964 * std::sqrt(nd)) / 2));
+}
+
+}  // namespace
+
+double quantile_of_sorted(std::span<const double> ascending, double q) {
+  if (ascending.empty()) throw Error("a quantile of no samples was asked for");
+  const double position = q * static_cast<double>(ascending.size() - 1);
+  const auto below = static_cast<size_t>(std::floor(position));
+  const size_t above = std::min(below + 1, ascending.size() - 1);
+  return ascending[below] + (ascending[above] - ascending[below]) * (position - static_cast<double>(below));
+}
+
+double median(std::span<const double> samples) { return quantile_of_sorted(sorted_copy(samples), 0.5); }
+
+double median_absolute_deviation(std::span<const double> samples) {
+  const double centre = median(samples);
+  std::vector<double> deviations;
+  deviations.reserve(samples.size());
+  for (const double s : samples) deviations.push_back(std::abs(s - centre));
+  return median(deviations);
+}
+
+double mean(std::span<const double> samples) {
+  if (samples.empty()) throw Error("a mean of no samples was asked for");
+  double sum = 0;
+  for (const double s : samples) sum += s;
+  return sum / static_cast<double>(samples.size());
+}
+
+std::optional<double> standard_deviation(std::span<const double> samples) {
+  if (samples.size() < 2) return std::nullopt;
+  const double centre = mean(samples);
+  double squares = 0;
+  for (const double s : samples) squares += (s - centre) * (s - centre);
+  return std::sqrt(squares / static_cast<double>(samples.size() - 1));
+}
+
+std::optional<std::array<uint64_t, 2>> median_interval_ranks(uint64_t n) {
+  const uint64_t lower = n <= kExactBinomialUpTo ? lower_rank_exact(n) : lower_rank_normal(n);
+  if (n < 6 || lower == 0) return std::nullopt;
+  return std::array{lower, n - lower + 1};
+}
+
+Summary summarise(std::span<const double> samples) {
+  const std::vector<double> ascending = sorted_copy(samples);
+  Summary s;
+  s.n = ascending.size();
+  s.min = ascending.front();
+  s.p05 = quantile_of_sorted(ascending, 0.05);
+  s.median = quantile_of_sorted(ascending, 0.5);
+  s.p95 = quantile_of_sorted(ascending, 0.95);
+  s.p99 = quantile_of_sorted(ascending, 0.99);
+  s.max = ascending.back();
+  s.mean = mean(samples);
+  s.stdev = standard_deviation(samples);
+  if (const auto ranks = median_interval_ranks(s.n)) {
+    s.ci95 = std::array{ascending[(*ranks)[0] - 1], ascending[(*ranks)[1] - 1]};
+  }
+  return s;
+}
+
+std::optional<double> relative_half_width(const Summary& summary) {
+  if (!summary.ci95 || summary.median == 0) return std::nullopt;
+  return ((*summary.ci95)[1] - (*summary.ci95)[0]) / 2 / std::abs(summary.median);
+}
+
+}  // namespace cb

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace cb {
+
+// Order statistics and moments of a set of samples, in the samples' own unit.
+struct Summary {
+  uint64_t n = 0;
+  double min = 0;
+  double p05 = 0;
+  double median = 0;
+  double p95 = 0;
+  double p99 = 0;
+  double max = 0;
+  double mean = 0;
+  std::optional<double> stdev;                 // sample standard deviation; needs two samples
+  std::optional<std::array<double, 2>> ci95;   // non-parametric interval of the median; needs six samples
+};
+
+// The q-quantile (0 <= q <= 1) of ascending samples, linearly interpolated between order statistics
+// (Hyndman & Fan 1996, type 7). Needs at least one sample.
+double quantile_of_sorted(std::span<const double> ascending, double q);
+
+double median(std::span<const double> samples);
+
+// Median of the absolute deviations from the median, unscaled.
+double median_absolute_deviation(std::span<const double> samples);
+
+double mean(std::span<const double> samples);
+std::optional<double> standard_deviation(std::span<const double> samples);
+
+// 1-based ranks (lower, upper) of the order statistics that enclose the median with at least 95 % confidence,
+// from the binomial distribution B(n, 1/2) (Conover, Practical Nonparametric Statistics, §3.2); nothing below n = 6.
+std::optional<std::array<uint64_t, 2>> median_interval_ranks(uint64_t n);
+
+// Everything in Summary. Needs at least one sample; all must be finite.
+Summary summarise(std::span<const double> samples);
+
+// Half the width of ci95 over the median: how far the median is known, as a share of it.
+std::optional<double> relative_half_width(const Summary& summary);
+
+}  // namespace cb

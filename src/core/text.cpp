@@ -1,0 +1,101 @@
+#include "core/text.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+namespace cb {
+namespace {
+
+struct Decoded {
+  uint32_t code;
+  size_t length;
+};
+
+// One UTF-8 character at the start of the text; nothing if invalid (also overlong forms and surrogates).
+std::optional<Decoded> decode(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<uint32_t>(static_cast<unsigned char>(text[i])); };
+  const uint32_t first = byte(0);
+  if (first < 0x80) return Decoded{first, 1};
+  const size_t length = first >= 0xF0 && first < 0xF5 ? 4 : first >= 0xE0 ? 3 : first >= 0xC2 ? 2 : 0;
+  if (length == 0 || first >= 0xF5 || text.size() < length) return std::nullopt;
+  uint32_t code = first & (0xFFU >> (length + 1));
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80) return std::nullopt;
+    code = code << 6 | (byte(i) & 0x3FU);
+  }
+  constexpr uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  if (code < least[length] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return std::nullopt;
+  return Decoded{code, length};
+}
+
+bool harmful(uint32_t code) {
+  return code < 0x20 || (code >= 0x7F && code < 0xA0) || (code >= 0x202A && code <= 0x202E) ||
+         (code >= 0x2066 && code <= 0x2069) || code == 0x200E || code == 0x200F || code == 0xFEFF;
+}
+
+bool is_wide(uint32_t code) {
+  return (code >= 0x1100 && code <= 0x115F) || (code >= 0x2E80 && code <= 0xA4CF) || (code >= 0xAC00 && code <= 0xD7A3) ||
+         (code >= 0xF900 && code <= 0xFAFF) || (code >= 0xFE30 && code <= 0xFE6F) || (code >= 0xFF00 && code <= 0xFF60) ||
+         (code >= 0xFFE0 && code <= 0xFFE6) || (code >= 0x20000 && code <= 0x3FFFD);
+}
+
+}  // namespace
+
+std::string terminal_safe(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const auto character = decode(text);
+    const size_t length = character ? character->length : 1;
+    if (text[0] == '\n' || text[0] == '\t') {
+      out += ' ';
+    } else if (!character || harmful(character->code)) {
+      out += '?';
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(length);
+  }
+  return out;
+}
+
+size_t display_width(std::string_view text) {
+  size_t width = 0;
+  while (!text.empty()) {
+    const auto character = decode(text);
+    width += character && is_wide(character->code) ? 2 : 1;
+    text.remove_prefix(character ? character->length : 1);
+  }
+  return width;
+}
+
+std::string pad_right(std::string_view text, size_t width) {
+  const size_t have = display_width(text);
+  return std::string(text) + std::string(width > have ? width - have : 0, ' ');
+}
+
+std::string pad_left(std::string_view text, size_t width) {
+  const size_t have = display_width(text);
+  return std::string(width > have ? width - have : 0, ' ') + std::string(text);
+}
+
+std::string text_table(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right) {
+  std::vector<size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i]));
+  }
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      if (i > 0) line += "  ";
+      line += i < right.size() && right[i] ? pad_left(row[i], widths[i]) : pad_right(row[i], widths[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  return out;
+}
+
+}  // namespace cb

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cb {
+
+// Text from outside made harmless for a terminal: control characters (also C1 and bidirectional overrides) and invalid
+// UTF-8 become '?'. Newlines and tabs become spaces.
+std::string terminal_safe(std::string_view text);
+
+// Columns that the text takes in a terminal (UTF-8; East Asian wide characters count two).
+size_t display_width(std::string_view text);
+
+// The text padded with spaces to at least `width` columns.
+std::string pad_right(std::string_view text, size_t width);
+std::string pad_left(std::string_view text, size_t width);
+
+// Rows of cells as aligned columns; column i is right-aligned where right[i]. The first row is the heading.
+std::string text_table(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right);
+
+}  // namespace cb

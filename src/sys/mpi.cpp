@@ -1,0 +1,50 @@
+#include "sys/mpi.h"
+
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace cb::mpi {
+
+void check(int rc, const char* call) {
+  if (rc == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = {};
+  int length = 0;
+  MPI_Error_string(rc, text, &length);
+  throw Error(fmt::format("{} failed: {}", call, text));
+}
+
+bool launched() { return launcher_name() != "none"; }
+
+std::string launcher_name() {
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr) return "mpirun";
+  if (std::getenv("PMIX_RANK") != nullptr || std::getenv("PMI_RANK") != nullptr) {
+    return std::getenv("SLURM_JOB_ID") != nullptr ? "srun" : "mpirun";
+  }
+  return "none";
+}
+
+Session::Session() {
+  int provided = 0;
+  // Only the main thread calls MPI; watchdog, progress and telemetry threads do not.
+  check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+}
+
+Session::~Session() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized == 0) MPI_Finalize();
+}
+
+void abort_job(int exit_code) {
+  int initialized = 0;
+  int finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  if (initialized != 0 && finalized == 0) MPI_Abort(MPI_COMM_WORLD, exit_code);
+  _exit(exit_code);
+}
+
+}  // namespace cb::mpi
