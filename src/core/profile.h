@@ -74,11 +74,11 @@ struct Criterion {
   std::string id;
   std::string step;
   std::string domain;  // host, compute, memory, interconnect, network, storage, stability
-  LocalText title;
-  std::variant<MetricRule, CheckRule, UniformRule> rule;
+  LocalText title = {};
+  std::variant<MetricRule, CheckRule, UniformRule> rule = {};
   Severity severity = Severity::fail;
-  std::string why;
-  Source source;
+  std::string why = {};
+  Source source = {};
   Requirements needs = {};
 };
 
@@ -94,8 +94,8 @@ struct Profile {
   std::vector<Step> steps = {};
   std::vector<Criterion> criteria = {};
   std::vector<ChecklistItem> checklist = {};
-  std::string resolved;  // the profile as JSON text with all bases merged in
-  std::string sha256;    // of `resolved`
+  std::string resolved = {};  // the profile as JSON text with all bases merged in
+  std::string sha256 = {};    // of `resolved`
 };
 
 // Text of the profile of that name, or nothing. Used for the profile asked for and for its bases.
