@@ -5,13 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace clusterbench::kernels {
+namespace cb::kernels {
 
 inline constexpr std::uint64_t no_mismatch = ~std::uint64_t{0};
 
 struct VerifyResult {
-    std::uint64_t mismatches;      // bytes that differ from the pattern
-    std::uint64_t first_mismatch;  // lowest such byte offset, no_mismatch when there is none
+  std::uint64_t mismatches;      // bytes that differ from the pattern
+  std::uint64_t first_mismatch;  // lowest such byte offset, no_mismatch when there is none
 };
 
 // Writes the first `bytes` bytes of pattern `seed` (kernels/pattern.h) to `device_memory`, which
@@ -23,4 +23,4 @@ int launch_fill(void* device_memory, std::size_t bytes, std::uint64_t seed, void
 int launch_verify(const void* device_memory, std::size_t bytes, std::uint64_t seed,
                   VerifyResult* result, void* stream);
 
-}  // namespace clusterbench::kernels
+}  // namespace cb::kernels

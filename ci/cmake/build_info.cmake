@@ -1,5 +1,5 @@
 # Writes OUT, the definition of core/build_info.h, only when its content changes.
-# In: SOURCE VERSION COMPILER BUILD_TYPE CUDA SANITIZE. Works outside git: the commit is "unknown".
+# In: SOURCE VERSION COMPILER BUILD_TYPE CUDA MPI SANITIZE. Works outside git: the commit is "unknown".
 
 set(COMMIT unknown)
 set(DIRTY false)
@@ -25,12 +25,9 @@ if(GIT)
   endif()
 endif()
 
-# Absent stays absent: an empty value becomes nullopt, not "".
-foreach(name CUDA SANITIZE)
+foreach(name CUDA MPI SANITIZE)
   if("${${name}}" STREQUAL "")
-    set(${name} "std::nullopt")
-  else()
-    set(${name} "\"${${name}}\"")
+    set(${name} none)
   endif()
 endforeach()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/build_info.cpp.in ${OUT} @ONLY)

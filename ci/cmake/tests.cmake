@@ -19,7 +19,7 @@ foreach(room core sys kernels analysis campaign report bench cli)
     add_executable(unit_${room} ${sources})
     string(REGEX REPLACE "^cb_kernels$" kernels library cb_${room})
     target_link_libraries(unit_${room} PRIVATE cb_test_main ${library})
-    add_test(NAME unit.${room} COMMAND unit_${room} --no-version)
+    add_test(NAME unit.${room} COMMAND unit_${room})
     set_tests_properties(unit.${room} PROPERTIES LABELS unit TIMEOUT 60
                          ENVIRONMENT "${test_environment}")
   endif()

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
-namespace clusterbench {
+namespace cb {
 
 std::optional<std::string_view> embedded_file(std::string_view path) {
-    const auto files = embedded_files();
-    const auto found = std::ranges::find(files, path, &EmbeddedFile::path);
-    if (found == files.end()) return std::nullopt;
-    return found->content;
+  const auto files = embedded_files();
+  const auto found = std::ranges::find(files, path, &EmbeddedFile::path);
+  if (found == files.end()) return std::nullopt;
+  return found->content;
 }
 
-}  // namespace clusterbench
+}  // namespace cb

@@ -5,11 +5,11 @@
 #include <span>
 #include <string_view>
 
-namespace clusterbench {
+namespace cb {
 
 struct EmbeddedFile {
-    std::string_view path;     // relative to the source tree, e.g. "profiles/host.json"
-    std::string_view content;  // exact bytes, alive as long as the program
+  std::string_view path;     // relative to the source tree, e.g. "profiles/host.json"
+  std::string_view content;  // exact bytes, alive as long as the program
 };
 
 // Returns all embedded files, sorted by path.
@@ -18,4 +18,4 @@ std::span<const EmbeddedFile> embedded_files();
 // Returns the content of the embedded file with exactly this path, or nothing.
 std::optional<std::string_view> embedded_file(std::string_view path);
 
-}  // namespace clusterbench
+}  // namespace cb
