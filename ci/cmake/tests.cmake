@@ -1,0 +1,77 @@
+# Tests: doctest per room, pytest per file, fuzz corpora, lint. Labels are the folders' names.
+find_package(doctest REQUIRED)
+find_path(DOCTEST_INCLUDE_DIR doctest/doctest.h REQUIRED)
+set(python /usr/bin/python3) # the distribution's, which has pytest and jsonschema from its packages
+set(test_environment
+    CLUSTERBENCH_SOURCE_DIR=${PROJECT_SOURCE_DIR} CLUSTERBENCH_BUILD_DIR=${PROJECT_BINARY_DIR}
+    PYTHONDONTWRITEBYTECODE=1
+    # Open MPI and its libraries keep memory until exit: their leaks are listed, ours are not.
+    LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0
+    UBSAN_OPTIONS=print_stacktrace=1)
+
+# ---- unit: one executable per room that links this room and nothing beyond it ----
+add_library(cb_test_main OBJECT ${PROJECT_SOURCE_DIR}/tests/unit/main.cpp)
+target_include_directories(cb_test_main SYSTEM PUBLIC ${DOCTEST_INCLUDE_DIR})
+target_link_libraries(cb_test_main PUBLIC cb_flags)
+foreach(room core sys kernels analysis campaign report bench cli)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${room}/*_test.cpp)
+  if(sources)
+    add_executable(unit_${room} ${sources})
+    string(REGEX REPLACE "^cb_kernels$" kernels library cb_${room})
+    target_link_libraries(unit_${room} PRIVATE cb_test_main ${library})
+    add_test(NAME unit.${room} COMMAND unit_${room})
+    set_tests_properties(unit.${room} PROPERTIES LABELS unit TIMEOUT 60
+                         ENVIRONMENT "${test_environment}")
+  endif()
+endforeach()
+
+# ---- fuzz: the committed corpus is replayed with every compiler; libFuzzer needs clang ----
+file(GLOB fuzzers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzzer.cpp)
+foreach(source ${fuzzers})
+  get_filename_component(name ${source} NAME_WE)
+  string(REGEX REPLACE "_fuzzer$" "" name ${name})
+  add_executable(${name}_replay ${source} ${PROJECT_SOURCE_DIR}/tests/fuzz/replay_main.cpp)
+  target_link_libraries(${name}_replay PRIVATE cb_report cb_campaign)
+  add_test(NAME fuzz.${name}
+           COMMAND ${name}_replay ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${name})
+  set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz TIMEOUT 120
+                       ENVIRONMENT "${test_environment}")
+  if(CLUSTERBENCH_FUZZ)
+    add_executable(${name}_fuzzer ${source})
+    target_link_libraries(${name}_fuzzer PRIVATE cb_report cb_campaign)
+    target_link_options(${name}_fuzzer PRIVATE -fsanitize=fuzzer)
+  endif()
+endforeach()
+
+# ---- pytest: each tests/<kind>/test_*.py is one test with label <kind> ----
+# Seconds; a kind that is not named here has 300. Kinds in cb_serial want the machine for themselves.
+set(cb_timeout_labs 900)
+set(cb_serial labs mpi)
+if(TARGET clusterbench)
+  file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*/test_*.py)
+  foreach(script ${scripts})
+    get_filename_component(kind ${script} DIRECTORY)
+    get_filename_component(kind ${kind} NAME)
+    get_filename_component(name ${script} NAME_WE)
+    string(REGEX REPLACE "^test_" "${kind}." name ${name})
+    set(timeout 300)
+    if(cb_timeout_${kind})
+      set(timeout ${cb_timeout_${kind}})
+    endif()
+    # pytest exits 5 when it finds no test: that is a failure here too.
+    add_test(NAME ${name}
+             COMMAND ${python} -m pytest -q -rs -p no:cacheprovider
+                     --junitxml=${PROJECT_BINARY_DIR}/junit/${name}.xml ${script}
+             WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(${name} PROPERTIES LABELS ${kind} TIMEOUT ${timeout}
+      SKIP_REGULAR_EXPRESSION "\n[0-9]+ skipped in "
+      ENVIRONMENT "${test_environment};CLUSTERBENCH_BIN=$<TARGET_FILE:clusterbench>")
+    if(kind IN_LIST cb_serial)
+      set_tests_properties(${name} PROPERTIES RUN_SERIAL TRUE)
+    endif()
+  endforeach()
+endif()
+
+# ---- lint: formatting, clang-tidy, include arrows, shell scripts ----
+add_test(NAME lint COMMAND ${PROJECT_SOURCE_DIR}/ci/lint.sh ${PROJECT_BINARY_DIR})
+set_tests_properties(lint PROPERTIES LABELS lint TIMEOUT 600 RUN_SERIAL TRUE)

@@ -1,0 +1,42 @@
+# Compiler flags, ccache, mold and sanitizers. Defines the INTERFACE target cb_flags.
+
+add_library(cb_flags INTERFACE)
+target_include_directories(cb_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+# The MPI C API only: the removed C++ bindings would add a library and a slow header.
+target_compile_definitions(cb_flags INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+# Designated initialisers leave out members that have their default on purpose.
+set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor
+             -Wno-missing-field-initializers)
+if(CLUSTERBENCH_WERROR)
+  list(APPEND warnings -Werror)
+endif()
+target_compile_options(cb_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${warnings}>")
+
+# No -march: the binary must start on any host of its architecture; hot loops use target attributes.
+set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+
+# mold only where warnings are errors (dev, ci, asan): a release uses the distribution's linker.
+find_program(MOLD_PROGRAM mold)
+if(MOLD_PROGRAM AND CLUSTERBENCH_WERROR)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+if(CLUSTERBENCH_SANITIZE)
+  add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${CLUSTERBENCH_SANITIZE}>
+                      $<$<COMPILE_LANGUAGE:C,CXX>:-fno-omit-frame-pointer>
+                      $<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=all>)
+  add_link_options(-fsanitize=${CLUSTERBENCH_SANITIZE})
+endif()
+if(CLUSTERBENCH_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    message(FATAL_ERROR "CLUSTERBENCH_FUZZ=ON needs clang (this is ${CMAKE_CXX_COMPILER_ID}): "
+                        "use `cmake --preset fuzz`")
+  endif()
+  add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=fuzzer-no-link>)
+endif()

@@ -1,0 +1,26 @@
+// Launchers that fill device memory with a pattern and compare it later. They start work on the
+// stream and return at once; the value is a cudaError_t, 0 for success. No policy, no waiting.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cb::kernels {
+
+inline constexpr std::uint64_t no_mismatch = ~std::uint64_t{0};
+
+struct VerifyResult {
+  std::uint64_t mismatches;      // bytes that differ from the pattern
+  std::uint64_t first_mismatch;  // lowest such byte offset, no_mismatch when there is none
+};
+
+// Writes the first `bytes` bytes of pattern `seed` (kernels/pattern.h) to `device_memory`, which
+// must be aligned to 8 bytes. `stream` is a cudaStream_t or CUstream, null for the default stream.
+int launch_fill(void* device_memory, std::size_t bytes, std::uint64_t seed, void* stream);
+
+// Compares `bytes` bytes of `device_memory` (aligned to 8 bytes) with pattern `seed`, counting from
+// pattern byte 0, and overwrites `*result`, which must lie in memory that the device can write.
+int launch_verify(const void* device_memory, std::size_t bytes, std::uint64_t seed,
+                  VerifyResult* result, void* stream);
+
+}  // namespace cb::kernels
