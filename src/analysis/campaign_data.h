@@ -20,11 +20,11 @@ enum class JobState {
 // One job of a step: the step on one host, or on all hosts together.
 struct Job {
   std::string step;
-  std::string host;         // empty for a step of scope cluster
+  std::string host;  // empty for a step of scope cluster
   JobState state = JobState::missing;
-  std::string reason;       // why it is not done, with what to do next
-  std::string file;         // of its records, relative to the campaign directory
-  std::string log;          // of its output, likewise
+  std::string reason;                // why it is not done, with what to do next
+  std::string file;                  // of its records, relative to the campaign directory
+  std::string log;                   // of its output, likewise
   std::vector<std::string> command;  // as run
   std::string started, ended;
   std::optional<Document> document;
@@ -37,12 +37,13 @@ struct Campaign {
   std::string started, ended;  // ended is empty while unfinished
   ToolInfo tool;
   std::string launcher;
-  std::vector<std::string> hosts;            // asked for, in the hostfile's order
-  std::vector<std::string> command;          // the `run` command line
-  std::vector<HostInventory> inventories;    // of the hosts that could be read
-  std::vector<Job> jobs;                     // in the profile's order of steps, then hosts
+  std::vector<std::string> hosts;          // asked for, in the hostfile's order
+  std::vector<std::string> command;        // the `run` command line
+  std::vector<HostInventory> inventories;  // of the hosts that could be read
+  std::vector<Job> jobs;                   // in the profile's order of steps, then hosts
   std::vector<std::pair<std::string, std::string>> manifest;  // file, sha256
-  std::vector<std::string> warnings;         // about the directory itself: foreign files, torn journal lines
+  std::vector<std::string>
+      warnings;  // about the directory itself: foreign files, torn journal lines
 };
 
 }  // namespace cb

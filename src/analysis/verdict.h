@@ -16,29 +16,31 @@ const char* state_name(State state);  // "pass", "not-applicable", …
 struct CriterionVerdict {
   const Criterion* criterion = nullptr;  // in the judged profile
   State state = State::incomplete;
-  std::string reason;                    // why, in a sentence, with host and next step where it is not a pass
+  std::string reason;  // why, in a sentence, with host and next step where it is not a pass
   std::string unit;
-  std::optional<double> value;           // of the worst entity
+  std::optional<double> value;  // of the worst entity
   std::optional<double> limit;
   bool limit_is_minimum = true;
-  std::optional<double> ratio;           // value over limit (below 1 is worse for a minimum, above 1 for a maximum)
-  std::optional<Ceiling> ceiling;        // of the worst entity
+  std::optional<double>
+      ratio;  // value over limit (below 1 is worse for a minimum, above 1 for a maximum)
+  std::optional<Ceiling> ceiling;  // of the worst entity
   std::optional<Entity> worst;
-  std::string at;                        // the parameters of the worst record, "size 8G"
-  size_t entities = 0;                   // judged
+  std::string at;       // the parameters of the worst record, "size 8G"
+  size_t entities = 0;  // judged
   const Waiver* waiver = nullptr;
 };
 
 struct Judgement {
   std::vector<CriterionVerdict> criteria;  // in the profile's order
   size_t count(State state) const;
-  // fail if a criterion fails; else incomplete if one is incomplete, or nothing was judged; else pass. A warning or a
-  // waived criterion does not stop acceptance.
+  // fail if a criterion fails; else incomplete if one is incomplete, or nothing was judged; else
+  // pass. A warning or a waived criterion does not stop acceptance.
   State overall() const;
 };
 
 // Pure: the campaign's records against its profile. Nothing unmeasured passes.
-Judgement judge(const Campaign& campaign, const Profile& profile, const std::vector<Waiver>& waivers, const std::string& today);
+Judgement judge(const Campaign& campaign, const Profile& profile,
+                const std::vector<Waiver>& waivers, const std::string& today);
 
 // 0 accepted, 1 not accepted, 3 incomplete.
 ExitCode exit_code(const Judgement& judgement);

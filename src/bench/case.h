@@ -31,12 +31,13 @@ struct Context {
   std::string who() const;
 };
 
-// Measures and returns this rank's share of the records: its own entities, metrics and checks. Every rank returns the
-// same number of records with the same params in the same order; the runner gathers and joins them. A case throws Error
-// when it cannot go on, and never judges.
+// Measures and returns this rank's share of the records: its own entities, metrics and checks.
+// Every rank returns the same number of records with the same params in the same order; the runner
+// gathers and joins them. A case throws Error when it cannot go on, and never judges.
 using RunCase = std::function<std::vector<Record>(Context&, const Params&)>;
 
-// One measurement: what is known of it, and how it is run. One file of src/bench/cases/ and one line of registry.cpp.
+// One measurement: what is known of it, and how it is run. One file of src/bench/cases/ and one
+// line of registry.cpp.
 struct Case {
   CaseInfo info;
   RunCase run;

@@ -9,8 +9,8 @@
 
 namespace cb {
 
-// What the cases need of a group of processes. Every call is collective: all ranks make it, in the same order.
-// Two implementations: one process alone, and MPI.
+// What the cases need of a group of processes. Every call is collective: all ranks make it, in the
+// same order. Two implementations: one process alone, and MPI.
 class Comm {
  public:
   virtual ~Comm() = default;
@@ -22,14 +22,15 @@ class Comm {
   virtual double min(double value) = 0;
   virtual double sum(double value) = 0;
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
-  // One blob of any length from every rank: on rank 0 indexed by rank, elsewhere empty. Two collectives, linear in the
-  // total length.
+  // One blob of any length from every rank: on rank 0 indexed by rank, elsewhere empty. Two
+  // collectives, linear in the total length.
   virtual std::vector<std::string> gather(std::string_view blob) = 0;
   // The same blob for all: rank 0's.
   virtual std::string broadcast_text(std::string text) = 0;
 
-  // Agreement between records: the largest status over the ranks. Throws Error after `deadline_seconds` naming the
-  // ranks' hosts as missing if some rank does not come (it failed inside a collective), so that nobody waits for ever.
+  // Agreement between records: the largest status over the ranks. Throws Error after
+  // `deadline_seconds` naming the ranks' hosts as missing if some rank does not come (it failed
+  // inside a collective), so that nobody waits for ever.
   virtual int agree(int status, double deadline_seconds) = 0;
 
   bool any(bool value) { return max(value ? 1 : 0) > 0; }
@@ -38,7 +39,7 @@ class Comm {
 
 // Where the ranks are.
 struct Place {
-  std::string host;               // of this rank
+  std::string host;                // of this rank
   std::vector<std::string> hosts;  // distinct hosts by first rank
   std::vector<int> host_of_rank;   // index into hosts
   int local_rank = 0;              // among the ranks of the same host
@@ -47,7 +48,8 @@ struct Place {
   bool first_on_host() const { return local_rank == 0; }
 };
 
-// Collective. Every rank gets the whole map. O(ranks) data in all per host of the tree, no pairwise exchange.
+// Collective. Every rank gets the whole map. O(ranks) data in all per host of the tree, no pairwise
+// exchange.
 Place locate_ranks(Comm& comm, const std::string& hostname);
 
 std::unique_ptr<Comm> single_comm();

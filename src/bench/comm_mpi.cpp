@@ -32,7 +32,8 @@ class WorldComm final : public Comm {
   double sum(double value) override { return reduce(value, MPI_SUM); }
 
   void broadcast(std::span<std::byte> bytes, int root) override {
-    check(MPI_Bcast(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, root, comm_), "MPI_Bcast");
+    check(MPI_Bcast(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, root, comm_),
+          "MPI_Bcast");
   }
 
   std::vector<std::string> gather(std::string_view blob) override {
@@ -60,7 +61,10 @@ class WorldComm final : public Comm {
       check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
       if (done != 0) return agreed;
       if (monotonic_seconds() > end) {
-        throw Error(fmt::format("rank {} waited {:.0f} s for the other ranks at the end of a record", rank_, deadline_seconds), ExitCode::deadline);
+        throw Error(
+            fmt::format("rank {} waited {:.0f} s for the other ranks at the end of a record", rank_,
+                        deadline_seconds),
+            ExitCode::deadline);
       }
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
@@ -74,7 +78,9 @@ class WorldComm final : public Comm {
   }
 
   std::vector<std::string> send(std::string_view blob) {
-    check(MPI_Gatherv(blob.data(), static_cast<int>(blob.size()), MPI_BYTE, nullptr, nullptr, nullptr, MPI_BYTE, 0, comm_), "MPI_Gatherv");
+    check(MPI_Gatherv(blob.data(), static_cast<int>(blob.size()), MPI_BYTE, nullptr, nullptr,
+                      nullptr, MPI_BYTE, 0, comm_),
+          "MPI_Gatherv");
     return {};
   }
 
@@ -85,11 +91,15 @@ class WorldComm final : public Comm {
       offsets[i] = static_cast<int>(total);
       total += lengths[i];
     }
-    if (total > INT32_MAX) throw Error("the results of all ranks exceed 2 GiB; ask for fewer samples");
+    if (total > INT32_MAX)
+      throw Error("the results of all ranks exceed 2 GiB; ask for fewer samples");
     std::string all(static_cast<size_t>(total), '\0');
-    check(MPI_Gatherv(blob.data(), static_cast<int>(blob.size()), MPI_BYTE, all.data(), lengths.data(), offsets.data(), MPI_BYTE, 0, comm_), "MPI_Gatherv");
+    check(MPI_Gatherv(blob.data(), static_cast<int>(blob.size()), MPI_BYTE, all.data(),
+                      lengths.data(), offsets.data(), MPI_BYTE, 0, comm_),
+          "MPI_Gatherv");
     std::vector<std::string> out;
-    for (size_t i = 0; i < lengths.size(); ++i) out.push_back(all.substr(static_cast<size_t>(offsets[i]), static_cast<size_t>(lengths[i])));
+    for (size_t i = 0; i < lengths.size(); ++i)
+      out.push_back(all.substr(static_cast<size_t>(offsets[i]), static_cast<size_t>(lengths[i])));
     return out;
   }
 

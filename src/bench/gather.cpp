@@ -27,8 +27,8 @@ std::vector<Record> unpack(const std::string& blob) {
   return out;
 }
 
-// Appends one rank's record to the whole. The map finds entities without scanning them: with 1,000 ranks a scan would
-// be quadratic.
+// Appends one rank's record to the whole. The map finds entities without scanning them: with 1,000
+// ranks a scan would be quadratic.
 class Joiner {
  public:
   explicit Joiner(Record first) : whole_(std::move(first)) {
@@ -50,7 +50,8 @@ class Joiner {
     append(whole_.telemetry.deltas, part.telemetry.deltas);
     add_facts(part.facts);
     for (std::string& note : part.notes) {
-      if (std::find(whole_.notes.begin(), whole_.notes.end(), note) == whole_.notes.end()) whole_.notes.push_back(std::move(note));
+      if (std::find(whole_.notes.begin(), whole_.notes.end(), note) == whole_.notes.end())
+        whole_.notes.push_back(std::move(note));
     }
     if (part.outcome.index() > whole_.outcome.index()) whole_.outcome = std::move(part.outcome);
     whole_.started = std::min(whole_.started, part.started);
@@ -76,8 +77,10 @@ class Joiner {
   void add_facts(const std::map<std::string, std::string>& facts) {
     for (const auto& [key, value] : facts) {
       std::string& have = whole_.facts[key];
-      if (have.empty()) have = value;
-      else if (("; " + have + "; ").find("; " + value + "; ") == std::string::npos) have += "; " + value;
+      if (have.empty())
+        have = value;
+      else if (("; " + have + "; ").find("; " + value + "; ") == std::string::npos)
+        have += "; " + value;
     }
   }
 

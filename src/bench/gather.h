@@ -7,12 +7,14 @@
 
 namespace cb {
 
-// Collective. Joins every rank's records into whole ones on rank 0 (elsewhere empty): entities that are equal become
-// one, metrics, checks, telemetry, facts and notes of all ranks follow in rank order. A record that errored on any rank
-// is errored as a whole and keeps no number; skipped on any rank likewise. Linear in the size of the data.
+// Collective. Joins every rank's records into whole ones on rank 0 (elsewhere empty): entities that
+// are equal become one, metrics, checks, telemetry, facts and notes of all ranks follow in rank
+// order. A record that errored on any rank is errored as a whole and keeps no number; skipped on
+// any rank likewise. Linear in the size of the data.
 std::vector<Record> gather_records(Comm& comm, const std::vector<Record>& mine);
 
-// The joining alone: `ranks[r]` are rank r's records. Throws Error if the ranks disagree in number or params.
+// The joining alone: `ranks[r]` are rank r's records. Throws Error if the ranks disagree in number
+// or params.
 std::vector<Record> join_records(const std::vector<std::vector<Record>>& ranks);
 
 }  // namespace cb

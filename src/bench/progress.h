@@ -4,7 +4,8 @@
 
 namespace cb {
 
-// Tells the user how far a long measurement is, on stderr of rank 0: a bar on a terminal, else a line every ten seconds.
+// Tells the user how far a long measurement is, on stderr of rank 0: a bar on a terminal, else a
+// line every ten seconds.
 class Progress {
  public:
   virtual ~Progress() = default;

@@ -6,7 +6,8 @@
 
 namespace cb {
 
-// Every case, in the order in which it is listed. Explicit, so that nothing is dropped by the linker or left to chance.
+// Every case, in the order in which it is listed. Explicit, so that nothing is dropped by the
+// linker or left to chance.
 const std::vector<Case>& all_cases();
 
 // The same without the functions.

@@ -26,9 +26,11 @@ Record bare(const Case& c, const Params& params, Outcome outcome) {
 
 std::optional<std::string> unmet_need(const Case& c, const Context& context) {
   if (context.comm.size() < c.info.needs.ranks) {
-    return fmt::format("needs {} ranks, has {}: start it with mpirun or srun", c.info.needs.ranks, context.comm.size());
+    return fmt::format("needs {} ranks, has {}: start it with mpirun or srun", c.info.needs.ranks,
+                       context.comm.size());
   }
-  if (c.info.needs.gpu && context.inventory.find("gpu") == nullptr) return fmt::format("no GPU on {}", context.place.host);
+  if (c.info.needs.gpu && context.inventory.find("gpu") == nullptr)
+    return fmt::format("no GPU on {}", context.place.host);
   return std::nullopt;
 }
 
@@ -49,7 +51,8 @@ Attempt attempt(const Case& c, Context& context, const Params& params) {
 }
 
 // Where a rank failed, ranks hold different numbers of records: the failures alone are reported.
-std::vector<Record> gather_failures(const Case& c, Context& context, const Params& params, std::vector<Record> mine) {
+std::vector<Record> gather_failures(const Case& c, Context& context, const Params& params,
+                                    std::vector<Record> mine) {
   if (mine.size() != 1 || mine[0].measured()) mine = {bare(c, params, Measured{})};
   std::vector<Record> joined = gather_records(context.comm, mine);
   return joined;

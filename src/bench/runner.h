@@ -6,9 +6,9 @@
 
 namespace cb {
 
-// Collective. Runs the case on every rank, catches what it throws (→ Errored with host and rank), agrees on the outcome
-// and gathers. Rank 0 gets the joined records, others none. A need that is not met gives one skipped record.
-// Interrupted passes through after the ranks agreed.
+// Collective. Runs the case on every rank, catches what it throws (→ Errored with host and rank),
+// agrees on the outcome and gathers. Rank 0 gets the joined records, others none. A need that is
+// not met gives one skipped record. Interrupted passes through after the ranks agreed.
 std::vector<Record> run_case(const Case& c, Context& context, const Params& params);
 
 }  // namespace cb

@@ -7,7 +7,8 @@
 namespace cb {
 namespace {
 
-// Batches grow so that agreeing costs at most a few per cent of the time, and stay small enough to stop in time.
+// Batches grow so that agreeing costs at most a few per cent of the time, and stay small enough to
+// stop in time.
 constexpr uint64_t kLargestBatch = 64;
 constexpr double kLargestBatchSeconds = 0.2;
 
@@ -54,11 +55,15 @@ SampleRun Sampler::measure_self_timed(const SamplePlan& plan, const std::functio
       run.seconds.add(once());
       watchdog_.progress();
       run.elapsed_seconds = monotonic_seconds() - start;
-      if (!plan.together && (cancel_.cancelled() || plan.stop.done(run.seconds, run.elapsed_seconds))) break;
+      if (!plan.together &&
+          (cancel_.cancelled() || plan.stop.done(run.seconds, run.elapsed_seconds)))
+        break;
     }
     batch = next_batch(batch, monotonic_seconds() - batch_start);
-  } while (!agree_done(plan.stop.done(run.seconds, run.elapsed_seconds), plan.together) && !cancel_.cancelled());
-  if (comm_.size() > 1 && plan.together ? comm_.any(cancel_.cancelled()) : cancel_.cancelled()) throw Interrupted();
+  } while (!agree_done(plan.stop.done(run.seconds, run.elapsed_seconds), plan.together) &&
+           !cancel_.cancelled());
+  if (comm_.size() > 1 && plan.together ? comm_.any(cancel_.cancelled()) : cancel_.cancelled())
+    throw Interrupted();
   return run;
 }
 

@@ -14,22 +14,24 @@ struct SamplePlan {
   StopRule stop = {};
   double warm_up_seconds = 1;     // at most
   uint64_t warm_up_samples = 50;  // at most
-  bool together = true;           // all ranks take the same number of samples, each behind a barrier
+  bool together = true;  // all ranks take the same number of samples, each behind a barrier
 };
 
 struct SampleRun {
-  Samples seconds;        // per iteration, of this rank
-  uint64_t warm_up = 0;   // iterations before the first sample
+  Samples seconds;       // per iteration, of this rank
+  uint64_t warm_up = 0;  // iterations before the first sample
   double elapsed_seconds = 0;
 };
 
 // Owns warm-up, barrier, stop rule and time limit, so that a case never writes a timing loop.
 class Sampler {
  public:
-  Sampler(Comm& comm, Watchdog& watchdog, const CancelToken& cancel) : comm_(comm), watchdog_(watchdog), cancel_(cancel) {}
+  Sampler(Comm& comm, Watchdog& watchdog, const CancelToken& cancel)
+      : comm_(comm), watchdog_(watchdog), cancel_(cancel) {}
 
-  // Times `once` again and again. With plan.together the ranks agree after growing batches of iterations whether to go
-  // on (rank 0's samples decide), so the agreement is no part of any sample. Throws Interrupted when cancelled.
+  // Times `once` again and again. With plan.together the ranks agree after growing batches of
+  // iterations whether to go on (rank 0's samples decide), so the agreement is no part of any
+  // sample. Throws Interrupted when cancelled.
   SampleRun measure(const SamplePlan& plan, const std::function<void()>& once);
 
   // As measure(), for an iteration that times itself: `once` returns its seconds.

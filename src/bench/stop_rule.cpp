@@ -25,7 +25,8 @@ bool WarmUp::done() const {
   if (count_ >= max_samples_ || total_ >= max_seconds_) return true;
   if (count_ < 3) return false;
   const double centre = median(last_);
-  const bool within = std::all_of(last_, last_ + 3, [&](double s) { return std::abs(s - centre) <= tolerance_ * centre; });
+  const bool within = std::all_of(
+      last_, last_ + 3, [&](double s) { return std::abs(s - centre) <= tolerance_ * centre; });
   const double newest = last_[(count_ - 1) % 3];
   return within && newest >= centre * (1 - tolerance_ / 2);
 }

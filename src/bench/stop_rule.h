@@ -8,17 +8,18 @@ namespace cb {
 
 // When a series of samples is long enough.
 struct StopRule {
-  double max_seconds = 5;               // of sampling, warm-up not counted
-  uint64_t min_samples = 6;             // below six the median has no 95 % interval
+  double max_seconds = 5;    // of sampling, warm-up not counted
+  uint64_t min_samples = 6;  // below six the median has no 95 % interval
   uint64_t max_samples = 1000000;
-  double target_half_width = 0.01;      // of the median's 95 % interval, as a share of the median; 0: never early
+  double target_half_width =
+      0.01;  // of the median's 95 % interval, as a share of the median; 0: never early
 
   // True if `samples`, taken over `seconds`, are enough.
   bool done(const Samples& samples, double seconds) const;
 };
 
-// Warm-up has ended when the last three samples lie within `tolerance` of their median and are no longer falling,
-// or after max_samples or max_seconds. Feed one sample at a time.
+// Warm-up has ended when the last three samples lie within `tolerance` of their median and are no
+// longer falling, or after max_samples or max_seconds. Feed one sample at a time.
 class WarmUp {
  public:
   WarmUp(double max_seconds, uint64_t max_samples, double tolerance = 0.05)

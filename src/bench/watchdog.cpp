@@ -8,7 +8,8 @@
 
 namespace cb {
 
-Watchdog::Watchdog(OnExpiry on_expiry) : on_expiry_(std::move(on_expiry)), thread_([this] { loop(); }) {}
+Watchdog::Watchdog(OnExpiry on_expiry)
+    : on_expiry_(std::move(on_expiry)), thread_([this] { loop(); }) {}
 
 Watchdog::~Watchdog() {
   {

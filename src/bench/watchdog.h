@@ -11,14 +11,14 @@ namespace cb {
 
 // What this rank is doing, as the watchdog tells it when time is up.
 struct WatchState {
-  std::string doing;         // case and parameters
-  std::string note;          // "warm-up", "sampling", "waiting for rank 3"
-  uint64_t iterations = 0;   // finished since armed
-  double idle_seconds = 0;   // since the last progress
+  std::string doing;        // case and parameters
+  std::string note;         // "warm-up", "sampling", "waiting for rank 3"
+  uint64_t iterations = 0;  // finished since armed
+  double idle_seconds = 0;  // since the last progress
 };
 
-// A thread that calls `on_expiry` once when an armed deadline passes without progress() for `idle_limit` or when the
-// whole deadline passes. It never touches MPI itself.
+// A thread that calls `on_expiry` once when an armed deadline passes without progress() for
+// `idle_limit` or when the whole deadline passes. It never touches MPI itself.
 class Watchdog {
  public:
   using OnExpiry = std::function<void(const WatchState&)>;

@@ -1,4 +1,5 @@
-// The table of contents of the command line: which subcommands there are, and how their failures become exit codes.
+// The table of contents of the command line: which subcommands there are, and how their failures
+// become exit codes.
 #include "cli/app.h"
 
 #include <algorithm>
@@ -17,11 +18,14 @@ namespace {
 
 std::string version_text() {
   const BuildInfo& info = build_info();
-  return fmt::format("clusterbench {} ({}{}) {} {}, CUDA {}, {}", info.version, info.commit, info.dirty ? ", modified" : "",
-                     info.compiler, info.build_type, info.cuda, info.mpi);
+  return fmt::format("clusterbench {} ({}{}) {} {}, CUDA kernels: {}, {}", info.version,
+                     info.commit.substr(0, 12), info.dirty ? ", modified" : "", info.compiler,
+                     info.build_type, info.cuda, info.mpi);
 }
 
-void report_failure(const std::string& message) { std::cerr << "clusterbench: " << message << '\n'; }
+void report_failure(const std::string& message) {
+  std::cerr << "clusterbench: " << message << '\n';
+}
 
 // An unknown first word is answered with the nearest subcommand.
 void check_subcommand(const CLI::App& app, int argc, char** argv) {
@@ -31,7 +35,8 @@ void check_subcommand(const CLI::App& app, int argc, char** argv) {
     if (!sub->get_group().empty()) names.push_back(sub->get_name());
     if (sub->get_name() == argv[1]) return;
   }
-  throw UsageError("clusterbench", terminal_safe(argv[1]), unknown_name(terminal_safe(argv[1]), names));
+  throw UsageError("clusterbench", terminal_safe(argv[1]),
+                   unknown_name(terminal_safe(argv[1]), names));
 }
 
 ExitCode parse_and_run(int argc, char** argv) {

@@ -10,7 +10,8 @@ namespace cb {
 // What is to be run once the command line has been understood.
 using Action = std::function<ExitCode()>;
 
-// Each adds its subcommand to the app and sets `action` when it is the one asked for. One file pair a subcommand.
+// Each adds its subcommand to the app and sets `action` when it is the one asked for. One file pair
+// a subcommand.
 void add_measure_commands(CLI::App& app, Action& action);
 void add_list_command(CLI::App& app, Action& action);
 

@@ -37,9 +37,12 @@ void ConsoleProgress::update(double share, const std::string& text) {
   last_ = now;
   share = std::clamp(share, 0.0, 1.0);
   const double elapsed = now - start_;
-  const std::string left = share > 0.1 ? fmt::format(", {} left", format_seconds(elapsed * (1 - share) / share)) : "";
+  const std::string left =
+      share > 0.1 ? fmt::format(", {} left", format_seconds(elapsed * (1 - share) / share)) : "";
   if (terminal_) {
-    std::cerr << fmt::format("\r\033[K{}{}{} {:3.0f} % {}{}", color_ ? "\033[36m" : "", bar(share), color_ ? "\033[0m" : "", share * 100, text, left) << std::flush;
+    std::cerr << fmt::format("\r\033[K{}{}{} {:3.0f} % {}{}", color_ ? "\033[36m" : "", bar(share),
+                             color_ ? "\033[0m" : "", share * 100, text, left)
+              << std::flush;
     drawn_ = true;
   } else {
     std::cerr << fmt::format("{:3.0f} % {}{}\n", share * 100, text, left) << std::flush;

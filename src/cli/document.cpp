@@ -1,12 +1,13 @@
 #include "cli/document.h"
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <random>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include "core/build_info.h"
 #include "core/clock.h"
@@ -15,7 +16,8 @@
 namespace cb {
 namespace {
 
-constexpr std::array<std::string_view, 8> kAllowedPrefixes{"NCCL_", "UCX_", "OMPI_MCA_", "CUDA_", "OMP_", "OPENBLAS_", "BLIS_", "SLURM_JOB_ID"};
+constexpr std::array<std::string_view, 8> kAllowedPrefixes{
+    "NCCL_", "UCX_", "OMPI_MCA_", "CUDA_", "OMP_", "OPENBLAS_", "BLIS_", "SLURM_JOB_ID"};
 
 std::map<std::string, std::string> allowed_environment() {
   std::map<std::string, std::string> out;
@@ -23,7 +25,8 @@ std::map<std::string, std::string> allowed_environment() {
     const std::string_view entry = *e;
     const size_t equals = entry.find('=');
     if (equals == std::string_view::npos) continue;
-    const bool allowed = std::any_of(kAllowedPrefixes.begin(), kAllowedPrefixes.end(), [&](std::string_view p) { return entry.starts_with(p); });
+    const bool allowed = std::any_of(kAllowedPrefixes.begin(), kAllowedPrefixes.end(),
+                                     [&](std::string_view p) { return entry.starts_with(p); });
     if (allowed) out.emplace(entry.substr(0, equals), entry.substr(equals + 1));
   }
   return out;
@@ -47,10 +50,14 @@ std::string new_id() {
 Document begin_document(const Place& place, int ranks) {
   const BuildInfo& build = build_info();
   Document document;
-  document.tool = {.version = std::string(build.version),
-                   .commit = std::string(build.commit),
-                   .dirty = build.dirty,
-                   .build = {{"compiler", std::string(build.compiler)}, {"build_type", std::string(build.build_type)}, {"cuda", std::string(build.cuda)}, {"mpi", std::string(build.mpi)}}};
+  document.tool.version = build.version;
+  document.tool.commit = build.commit;
+  document.tool.dirty = build.dirty;
+  document.tool.build = {{"compiler", std::string(build.compiler)},
+                         {"build_type", std::string(build.build_type)},
+                         {"cuda", std::string(build.cuda)},
+                         {"mpi", mpi::library_name()},
+                         {"sanitizers", std::string(build.sanitizers)}};
   document.run.id = new_id();
   document.run.started = utc_now();
   document.run.argv = command_line();
@@ -61,8 +68,13 @@ Document begin_document(const Place& place, int ranks) {
   return document;
 }
 
-std::string pack_inventory(const HostInventory& inventory) { return inventory_to_json(inventory).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
+std::string pack_inventory(const HostInventory& inventory) {
+  return inventory_to_json(inventory).dump(-1, ' ', false,
+                                           nlohmann::json::error_handler_t::replace);
+}
 
-HostInventory unpack_inventory(const std::string& blob) { return inventory_from_json(nlohmann::json::parse(blob)); }
+HostInventory unpack_inventory(const std::string& blob) {
+  return inventory_from_json(nlohmann::json::parse(blob));
+}
 
 }  // namespace cb

@@ -7,7 +7,8 @@
 
 namespace cb {
 
-// A document with tool, run and environment filled in: NCCL_, UCX_, OMPI_MCA_, CUDA_ and OMP_ names only.
+// A document with tool, run and environment filled in: NCCL_, UCX_, OMPI_MCA_, CUDA_ and OMP_ names
+// only.
 Document begin_document(const Place& place, int ranks);
 
 std::string pack_inventory(const HostInventory& inventory);

@@ -26,10 +26,12 @@ std::string can_run(const Needs& needs, const HostInventory& inventory) {
 
 ExitCode list_cases() {
   const HostInventory inventory = collect_inventory(FsRoot(), host_name());
-  std::vector<std::vector<std::string>> rows{{"case", "device", "needs", "here", "what it measures"}};
+  std::vector<std::vector<std::string>> rows{
+      {"case", "device", "needs", "here", "what it measures"}};
   for (const CaseInfo& info : catalogue()) {
     if (info.name == "fake") continue;
-    rows.push_back({info.name, info.device.empty() ? "–" : info.device, needs_text(info.needs), can_run(info.needs, inventory), info.summary});
+    rows.push_back({info.name, info.device.empty() ? "–" : info.device, needs_text(info.needs),
+                    can_run(info.needs, inventory), info.summary});
   }
   std::cout << text_table(rows, {});
   return ExitCode::ok;
@@ -38,7 +40,8 @@ ExitCode list_cases() {
 }  // namespace
 
 void add_list_command(CLI::App& app, Action& action) {
-  CLI::App* sub = app.add_subcommand("list", "every case, what it needs, and whether this machine can run it");
+  CLI::App* sub =
+      app.add_subcommand("list", "every case, what it needs, and whether this machine can run it");
   sub->group("Other");
   sub->footer("Example:\n  clusterbench list");
   sub->callback([&action] { action = list_cases; });

@@ -53,7 +53,8 @@ Limits parse_limits(const MeasureOptions& options, const std::string& name) {
   Problems problems;
   const auto parse = [&](const char* where, const std::string& text) {
     const auto seconds = parse_duration(text);
-    if (!seconds || *seconds <= 0) problems.add(where, fmt::format("'{}' is not a duration such as 90s or 10m", text));
+    if (!seconds || *seconds <= 0)
+      problems.add(where, fmt::format("'{}' is not a duration such as 90s or 10m", text));
     return seconds.value_or(0);
   };
   const Limits limits{parse("--deadline", options.deadline), parse("--stall", options.stall)};
@@ -64,7 +65,8 @@ Limits parse_limits(const MeasureOptions& options, const std::string& name) {
 // A file that cannot be written is found before an hour of measuring, not after it.
 void require_writable(const std::string& path) {
   const auto directory = std::filesystem::absolute(path).parent_path();
-  if (::access(directory.c_str(), W_OK | X_OK) != 0) throw UsageError("--json", path, "cannot be written: no such directory, or not permitted");
+  if (::access(directory.c_str(), W_OK | X_OK) != 0)
+    throw UsageError("--json", path, "cannot be written: no such directory, or not permitted");
   if (std::filesystem::is_directory(path)) throw UsageError("--json", path, "is a directory");
 }
 
@@ -76,15 +78,19 @@ std::string describe(const Case& c, const Params& params) {
   return out;
 }
 
-// Runs on the watchdog's thread while the main thread is stuck, so it touches neither MPI nor records.
+// Runs on the watchdog's thread while the main thread is stuck, so it touches neither MPI nor
+// records.
 void on_expiry(const WatchState& state, const std::string& who) {
-  std::cerr << fmt::format("clusterbench: deadline: {} has not moved for {} in {} ({}), {} iterations done\n"
-                           "  next: look at the ranks that report nothing, and at this host's kernel log\n",
-                           who, format_seconds(state.idle_seconds), state.doing, state.note.empty() ? "starting" : state.note, state.iterations);
+  std::cerr << fmt::format(
+      "clusterbench: deadline: {} has not moved for {} in {} ({}), {} iterations done\n"
+      "  next: look at the ranks that report nothing, and at this host's kernel log\n",
+      who, format_seconds(state.idle_seconds), state.doing,
+      state.note.empty() ? "starting" : state.note, state.iterations);
   mpi::abort_job(static_cast<int>(ExitCode::deadline));
 }
 
-std::vector<HostInventory> gather_inventories(Comm& comm, const Place& place, const HostInventory& mine) {
+std::vector<HostInventory> gather_inventories(Comm& comm, const Place& place,
+                                              const HostInventory& mine) {
   std::vector<HostInventory> out;
   for (const std::string& blob : comm.gather(place.first_on_host() ? pack_inventory(mine) : "")) {
     if (!blob.empty()) out.push_back(unpack_inventory(blob));
@@ -97,8 +103,12 @@ ExitCode finish(Document document, const Case& c, const MeasureOptions& options)
   if (!options.json.empty()) write_file_atomically(options.json, to_json_text(document));
   if (!options.quiet) std::cout << measure_table(document, c.info) << std::flush;
   for (const Record& r : document.records) {
-    if (const auto* e = std::get_if<Errored>(&r.outcome)) std::cerr << fmt::format("clusterbench {}: {}: {}\n", r.case_name, terminal_safe(e->where), terminal_safe(e->what));
-    if (const auto* s = std::get_if<Skipped>(&r.outcome)) std::cerr << fmt::format("clusterbench {}: skipped: {}\n", r.case_name, terminal_safe(s->reason));
+    if (const auto* e = std::get_if<Errored>(&r.outcome))
+      std::cerr << fmt::format("clusterbench {}: {}: {}\n", r.case_name, terminal_safe(e->where),
+                               terminal_safe(e->what));
+    if (const auto* s = std::get_if<Skipped>(&r.outcome))
+      std::cerr << fmt::format("clusterbench {}: skipped: {}\n", r.case_name,
+                               terminal_safe(s->reason));
   }
   return document.run.partial ? ExitCode::interrupted : outcome_code(document.records);
 }
@@ -128,7 +138,8 @@ ExitCode measure(const Case& c, const Params& params, const MeasureOptions& opti
   const FsRoot fs(options.sysroot);
   const Place place = locate_ranks(*comm, host_name());
   const HostInventory inventory = collect_inventory(fs, place.host);
-  const std::string who = comm->size() == 1 ? place.host : fmt::format("{} rank {}", place.host, comm->rank());
+  const std::string who =
+      comm->size() == 1 ? place.host : fmt::format("{} rank {}", place.host, comm->rank());
   Watchdog watchdog([&](const WatchState& state) { on_expiry(state, who); });
   Sampler sampler(*comm, watchdog, cancel);
   ConsoleProgress progress(comm->is_root() && !options.quiet, options.no_color);

@@ -17,10 +17,12 @@ struct MeasureOptions {
   bool no_color = false;
 };
 
-// Runs one case, alone or as one rank of a launched job, writes the document and prints the table (rank 0).
+// Runs one case, alone or as one rank of a launched job, writes the document and prints the table
+// (rank 0).
 ExitCode measure(const Case& c, const Params& params, const MeasureOptions& options);
 
-// What the records amount to: runtime if one errored, not_accepted if a check failed, incomplete if nothing was measured.
+// What the records amount to: runtime if one errored, not_accepted if a check failed, incomplete if
+// nothing was measured.
 ExitCode outcome_code(const std::vector<Record>& records);
 
 }  // namespace cb

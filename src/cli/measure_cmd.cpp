@@ -1,4 +1,5 @@
-// One subcommand per case name of the registry: options from the case's parameters, then one run of the case.
+// One subcommand per case name of the registry: options from the case's parameters, then one run of
+// the case.
 #include <map>
 #include <memory>
 
@@ -12,7 +13,8 @@
 namespace cb {
 namespace {
 
-// What CLI11 fills in; parsed and validated by resolve_params(), so that every problem is reported at once.
+// What CLI11 fills in; parsed and validated by resolve_params(), so that every problem is reported
+// at once.
 struct Given {
   std::map<std::string, std::vector<std::string>> values;
   std::map<std::string, int> flags;  // 1 given, -1 given as --no-…
@@ -36,9 +38,9 @@ void add_param(CLI::App& sub, const ParamDef& def, Given& given) {
     sub.add_flag(fmt::format("--{0},!--no-{0}", def.name), flag, option_help(def));
     return;
   }
-  static const std::map<ParamType, std::string> type_names{{ParamType::integer, "N"},      {ParamType::number, "X"},
-                                                           {ParamType::text, "TEXT"},      {ParamType::size, "SIZE"},
-                                                           {ParamType::duration, "TIME"}, {ParamType::choice, "NAME"}};
+  static const std::map<ParamType, std::string> type_names{
+      {ParamType::integer, "N"}, {ParamType::number, "X"},      {ParamType::text, "TEXT"},
+      {ParamType::size, "SIZE"}, {ParamType::duration, "TIME"}, {ParamType::choice, "NAME"}};
   sub.add_option("--" + def.name, given.values[def.name], option_help(def))
       ->type_name(type_names.at(def.type) + (def.list ? ",…" : ""))
       ->expected(1)
@@ -56,8 +58,10 @@ GivenParams given_params(const Given& given) {
   return out;
 }
 
-// Options that nobody declared: what starts with a dash is an unknown option, what follows it its value.
-void report_extras(const std::vector<std::string>& extras, const CLI::App& sub, Problems& problems) {
+// Options that nobody declared: what starts with a dash is an unknown option, what follows it its
+// value.
+void report_extras(const std::vector<std::string>& extras, const CLI::App& sub,
+                   Problems& problems) {
   std::vector<std::string> known;
   for (const CLI::Option* option : sub.get_options()) known.push_back(option->get_name());
   bool after_option = false;
@@ -65,7 +69,8 @@ void report_extras(const std::vector<std::string>& extras, const CLI::App& sub, 
     if (extra.starts_with('-')) {
       const std::string name = extra.substr(0, extra.find('='));
       const auto guess = nearest(name, known);
-      problems.add(name, guess ? fmt::format("unknown option, did you mean {}?", *guess) : "unknown option");
+      problems.add(
+          name, guess ? fmt::format("unknown option, did you mean {}?", *guess) : "unknown option");
     } else if (!after_option) {
       problems.add(extra, "is not expected here");
     }
@@ -98,10 +103,14 @@ ExitCode run_subcommand(const CLI::App& sub, const std::string& name, const Give
 }
 
 void add_common(CLI::App& sub, MeasureOptions& common) {
-  sub.add_option("--json", common.json, "write the result document to this file")->type_name("FILE");
-  sub.add_option("--deadline", common.deadline, "end the whole measurement after this time [1h]")->type_name("TIME");
-  sub.add_option("--stall", common.stall, "end it when nothing has moved for this long [2m]")->type_name("TIME");
-  sub.add_option("--sysroot", common.sysroot, "read /sys, /proc and /etc below this directory")->type_name("DIR");
+  sub.add_option("--json", common.json, "write the result document to this file")
+      ->type_name("FILE");
+  sub.add_option("--deadline", common.deadline, "end the whole measurement after this time [1h]")
+      ->type_name("TIME");
+  sub.add_option("--stall", common.stall, "end it when nothing has moved for this long [2m]")
+      ->type_name("TIME");
+  sub.add_option("--sysroot", common.sysroot, "read /sys, /proc and /etc below this directory")
+      ->type_name("DIR");
   sub.add_flag("--quiet", common.quiet, "no progress and no table, only errors");
   sub.add_flag("--no-color", common.no_color, "no colour, also on a terminal");
 }
@@ -120,12 +129,15 @@ void add_measure_commands(CLI::App& app, Action& action) {
       sub->group(name == "fake" ? "" : "Measurements");
       sub->footer("Example:\n  " + c.info.example);
       add_common(*sub, given->common);
-      sub->callback([&action, sub, name, given] { action = [sub, name, given] { return run_subcommand(*sub, name, *given); }; });
+      sub->callback([&action, sub, name, given] {
+        action = [sub, name, given] { return run_subcommand(*sub, name, *given); };
+      });
       subs[name] = sub;
       givens[name] = given;
     }
     for (const ParamDef& def : c.info.params) {
-      if (subs[name]->get_option_no_throw("--" + def.name) == nullptr) add_param(*subs[name], def, *givens[name]);
+      if (subs[name]->get_option_no_throw("--" + def.name) == nullptr)
+        add_param(*subs[name], def, *givens[name]);
     }
   }
 }

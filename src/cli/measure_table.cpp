@@ -26,8 +26,10 @@ std::set<std::string> varying_params(const std::vector<Record>& records) {
 }
 
 std::string param_text(const CaseInfo& info, const std::string& name, const ParamValue& value) {
-  const auto def = std::find_if(info.params.begin(), info.params.end(), [&](const ParamDef& d) { return d.name == name; });
-  const bool is_size = def != info.params.end() && def->type == ParamType::size && std::holds_alternative<int64_t>(value);
+  const auto def = std::find_if(info.params.begin(), info.params.end(),
+                                [&](const ParamDef& d) { return d.name == name; });
+  const bool is_size = def != info.params.end() && def->type == ParamType::size &&
+                       std::holds_alternative<int64_t>(value);
   return is_size ? format_size(std::get<int64_t>(value)) : to_text(value);
 }
 
@@ -70,24 +72,30 @@ Worst worst_of(const Record& record, const std::string& name) {
   return worst;
 }
 
-std::vector<std::string> row(const Record& record, const std::string& label, const std::string& name) {
+std::vector<std::string> row(const Record& record, const std::string& label,
+                             const std::string& name) {
   const Worst w = worst_of(record, name);
   const Summary s = w.metric->samples.summary();
   const auto half_width = relative_half_width(s);
   const bool latency = w.metric->better == Better::lower;
-  return {label,
-          name,
-          format_value(s.median, w.metric->unit),
-          half_width ? fmt::format("±{:.1f} %", *half_width * 100) : "",
-          format_value(latency ? s.p99 : s.p05, w.metric->unit),
-          w.metric->ceiling ? fmt::format("{:.0f} %", s.median / w.metric->ceiling->value * 100) : "",
-          fmt::format("{}{}", terminal_safe(entity_name(record.entities[w.metric->entity])), w.entities > 1 ? fmt::format(" (of {})", w.entities) : "")};
+  return {
+      label,
+      name,
+      format_value(s.median, w.metric->unit),
+      half_width ? fmt::format("±{:.1f} %", *half_width * 100) : "",
+      format_value(latency ? s.p99 : s.p05, w.metric->unit),
+      w.metric->ceiling ? fmt::format("{:.0f} %", s.median / w.metric->ceiling->value * 100) : "",
+      fmt::format("{}{}", terminal_safe(entity_name(record.entities[w.metric->entity])),
+                  w.entities > 1 ? fmt::format(" (of {})", w.entities) : "")};
 }
 
 std::string failed_checks(const Record& record, const std::string& label) {
   std::string out;
   for (const Check& c : record.checks) {
-    if (!c.passed) out += fmt::format("✗ {} {} {} {}\n", terminal_safe(label), terminal_safe(entity_name(record.entities[c.entity])), terminal_safe(c.name), terminal_safe(c.detail));
+    if (!c.passed)
+      out += fmt::format("✗ {} {} {} {}\n", terminal_safe(label),
+                         terminal_safe(entity_name(record.entities[c.entity])),
+                         terminal_safe(c.name), terminal_safe(c.detail));
   }
   return out;
 }
@@ -97,7 +105,8 @@ std::string failed_checks(const Record& record, const std::string& label) {
 std::string measure_table(const Document& document, const CaseInfo& info) {
   if (document.records.empty()) return "";
   const std::set<std::string> names = varying_params(document.records);
-  std::vector<std::vector<std::string>> rows{{"", "metric", "median", "95 % of median", "p05/p99", "of ceiling", "worst"}};
+  std::vector<std::vector<std::string>> rows{
+      {"", "metric", "median", "95 % of median", "p05/p99", "of ceiling", "worst"}};
   std::string failures;
   size_t checks = 0;
   std::set<std::string> notes;
@@ -108,10 +117,14 @@ std::string measure_table(const Document& document, const CaseInfo& info) {
     checks += r.checks.size();
     notes.insert(r.notes.begin(), r.notes.end());
   }
-  std::string out = fmt::format("{} on {} host{}, {} rank{}\n", info.name, document.run.hosts.size(), document.run.hosts.size() == 1 ? "" : "s", document.run.ranks, document.run.ranks == 1 ? "" : "s");
+  std::string out =
+      fmt::format("{} on {} host{}, {} rank{}\n", info.name, document.run.hosts.size(),
+                  document.run.hosts.size() == 1 ? "" : "s", document.run.ranks,
+                  document.run.ranks == 1 ? "" : "s");
   if (rows.size() > 1) out += text_table(rows, {false, false, true, true, true, true, false});
   out += failures;
-  if (failures.empty() && checks > 0) out += fmt::format("✓ {} check{}, none failed\n", checks, checks == 1 ? "" : "s");
+  if (failures.empty() && checks > 0)
+    out += fmt::format("✓ {} check{}, none failed\n", checks, checks == 1 ? "" : "s");
   for (const std::string& note : notes) out += "  " + terminal_safe(note) + "\n";
   return out;
 }

@@ -7,8 +7,9 @@
 
 namespace cb {
 
-// The human table at the end of a measurement: one row per record and metric, with the worst entity, its spread, its
-// share of the ceiling and the failed checks. Safe for a terminal whatever the document holds.
+// The human table at the end of a measurement: one row per record and metric, with the worst
+// entity, its spread, its share of the ceiling and the failed checks. Safe for a terminal whatever
+// the document holds.
 std::string measure_table(const Document& document, const CaseInfo& info);
 
 }  // namespace cb

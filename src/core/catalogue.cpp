@@ -2,7 +2,8 @@
 
 namespace cb {
 
-const CaseInfo* find_case(const Catalogue& catalogue, std::string_view name, std::string_view device) {
+const CaseInfo* find_case(const Catalogue& catalogue, std::string_view name,
+                          std::string_view device) {
   for (const CaseInfo& info : catalogue) {
     if (info.name == name && (device.empty() || info.device == device)) return &info;
   }

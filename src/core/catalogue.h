@@ -19,18 +19,20 @@ struct MetricDef {
 
 // What a case needs; what is missing makes it skipped with the reason.
 struct Needs {
-  int ranks = 1;         // at least
+  int ranks = 1;  // at least
   bool gpu = false;
   bool directory = false;
 };
 
-// What is known of a case without being able to run it: the profile's validation, `list`, help and completion read this.
+// What is known of a case without being able to run it: the profile's validation, `list`, help and
+// completion read this.
 struct CaseInfo {
   std::string name;
   std::string device;  // "cpu", "gpu", or empty where the case has no --device
   std::string summary;
   std::string example;  // one command line for --help
-  std::string domain;   // where the report shows it: host, compute, memory, network, storage, stability
+  std::string
+      domain;  // where the report shows it: host, compute, memory, network, storage, stability
   Needs needs = {};
   std::vector<ParamDef> params = {};
   std::vector<MetricDef> metrics = {};
@@ -40,6 +42,7 @@ struct CaseInfo {
 using Catalogue = std::vector<CaseInfo>;
 
 // The entry of that name and device (device empty: the first of that name); null if there is none.
-const CaseInfo* find_case(const Catalogue& catalogue, std::string_view name, std::string_view device = {});
+const CaseInfo* find_case(const Catalogue& catalogue, std::string_view name,
+                          std::string_view device = {});
 
 }  // namespace cb

@@ -9,7 +9,8 @@
 
 namespace cb {
 
-// A failure with the exit code that it leads to. The text says what happened, to what, and what to do next.
+// A failure with the exit code that it leads to. The text says what happened, to what, and what to
+// do next.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& what, ExitCode code = ExitCode::runtime)
@@ -20,13 +21,15 @@ class Error : public std::runtime_error {
   ExitCode code_;
 };
 
-// One thing wrong with the input: where it stands ("--size", "criteria[3].min") and what is wrong with it.
+// One thing wrong with the input: where it stands ("--size", "criteria[3].min") and what is wrong
+// with it.
 struct Problem {
   std::string where;
   std::string what;
 };
 
-// Every problem found while resolving options, profiles or data, so that the user sees all of them at once.
+// Every problem found while resolving options, profiles or data, so that the user sees all of them
+// at once.
 struct Problems {
   std::vector<Problem> list;
 

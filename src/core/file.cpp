@@ -48,7 +48,8 @@ void write_all(int fd, std::string_view content, const std::filesystem::path& pa
 }
 
 void sync_directory(const std::filesystem::path& directory) {
-  const Descriptor fd(::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor fd(
+      ::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (fd.get() >= 0) ::fsync(fd.get());
 }
 
@@ -59,7 +60,8 @@ std::string read_file(const std::filesystem::path& path, size_t at_most) {
   const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0) refuse(fmt::format("cannot be read: {}", std::strerror(errno)));
   struct stat status {};
-  if (::fstat(fd.get(), &status) == 0 && S_ISDIR(status.st_mode)) refuse("is a directory, a file was expected");
+  if (::fstat(fd.get(), &status) == 0 && S_ISDIR(status.st_mode))
+    refuse("is a directory, a file was expected");
   std::string content;
   std::string buffer(size_t{1} << 16, '\0');
   for (;;) {
@@ -68,7 +70,8 @@ std::string read_file(const std::filesystem::path& path, size_t at_most) {
     if (n < 0) refuse(fmt::format("cannot be read: {}", std::strerror(errno)));
     if (n == 0) return content;
     content.append(buffer, 0, static_cast<size_t>(n));
-    if (content.size() > at_most) refuse(fmt::format("is larger than {} bytes, which no file of ours is", at_most));
+    if (content.size() > at_most)
+      refuse(fmt::format("is larger than {} bytes, which no file of ours is", at_most));
   }
 }
 

@@ -9,7 +9,8 @@
 namespace cb {
 namespace {
 
-// The bucket is read off the bits of the double: its exponent and the top seven bits of its mantissa.
+// The bucket is read off the bits of the double: its exponent and the top seven bits of its
+// mantissa.
 constexpr int kMantissaBits = 7;
 constexpr int kShift = 52 - kMantissaBits;
 constexpr uint64_t kBase = (1023ULL - 40) << kMantissaBits;

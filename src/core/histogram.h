@@ -8,9 +8,10 @@
 
 namespace cb {
 
-// Log-linear histogram of positive numbers (seconds, bytes per second, …) from 2^-40 to 2^64: 128 buckets an octave,
-// so a quantile read from it is within 0.4 % of the sample; minimum, maximum, sum and count are exact.
-// Numbers below the range (also 0) count in its first bucket, above it in the last. Mergeable: merging equals adding all samples to one.
+// Log-linear histogram of positive numbers (seconds, bytes per second, …) from 2^-40 to 2^64: 128
+// buckets an octave, so a quantile read from it is within 0.4 % of the sample; minimum, maximum,
+// sum and count are exact. Numbers below the range (also 0) count in its first bucket, above it in
+// the last. Mergeable: merging equals adding all samples to one.
 class Histogram {
  public:
   Histogram();
@@ -34,7 +35,8 @@ class Histogram {
     double min, max, sum, sum_of_squares;
   };
   Exact exact() const { return {min_, max_, sum_, squares_}; }
-  // Rebuilds from buckets() and exact(); throws Error for buckets out of range or an inconsistent order.
+  // Rebuilds from buckets() and exact(); throws Error for buckets out of range or an inconsistent
+  // order.
   static Histogram restore(const Buckets& buckets, const Exact& exact);
 
  private:

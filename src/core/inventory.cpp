@@ -39,7 +39,7 @@ std::vector<const Part*> HostInventory::all(std::string_view kind) const {
   return out;
 }
 
-std::string to_text(const Attribute& attribute) {
+std::string attribute_text(const Attribute& attribute) {
   if (const bool* b = std::get_if<bool>(&attribute)) return *b ? "yes" : "no";
   return std::visit([](const auto& v) { return fmt::format("{}", v); }, attribute);
 }
@@ -47,7 +47,7 @@ std::string to_text(const Attribute& attribute) {
 std::optional<std::string> text_of(const Part* part, std::string_view attribute) {
   const Attribute* found = find_attribute(part, attribute);
   if (found == nullptr) return std::nullopt;
-  return to_text(*found);
+  return attribute_text(*found);
 }
 
 std::optional<double> number_of(const Part* part, std::string_view attribute) {
@@ -65,7 +65,8 @@ nlohmann::json inventory_to_json(const HostInventory& inventory) {
     for (const auto& [name, value] : part.attributes) {
       attributes[name] = std::visit([](const auto& v) { return nlohmann::json(v); }, value);
     }
-    nlohmann::json out = {{"kind", part.kind}, {"id", part.id}, {"attributes", std::move(attributes)}};
+    nlohmann::json out = {
+        {"kind", part.kind}, {"id", part.id}, {"attributes", std::move(attributes)}};
     if (!part.unavailable.empty()) out["unavailable"] = part.unavailable;
     parts.push_back(std::move(out));
   }
@@ -76,8 +77,10 @@ HostInventory inventory_from_json(const nlohmann::json& json) {
   HostInventory out{.host = json.at("host").get<std::string>()};
   for (const auto& p : json.at("parts")) {
     Part part{.kind = p.at("kind").get<std::string>(), .id = p.at("id").get<std::string>()};
-    for (const auto& [name, value] : p.at("attributes").items()) part.attributes[name] = attribute_from_json(value);
-    if (p.contains("unavailable")) part.unavailable = p["unavailable"].get<std::map<std::string, std::string>>();
+    for (const auto& [name, value] : p.at("attributes").items())
+      part.attributes[name] = attribute_from_json(value);
+    if (p.contains("unavailable"))
+      part.unavailable = p["unavailable"].get<std::map<std::string, std::string>>();
     out.parts.push_back(std::move(part));
   }
   return out;

@@ -12,9 +12,10 @@ namespace cb {
 
 using Attribute = std::variant<bool, int64_t, double, std::string>;
 
-// One part of a host: kind "cpu", "memory", "numa", "nic", "rdma", "gpu", "nvme", "mount", "system", "library", …
-// and its attributes with the unit in the name ("rate_bits_per_second"). An attribute that could not be read is absent
-// there and stands in `unavailable` with the reason where the reason is known.
+// One part of a host: kind "cpu", "memory", "numa", "nic", "rdma", "gpu", "nvme", "mount",
+// "system", "library", … and its attributes with the unit in the name ("rate_bits_per_second"). An
+// attribute that could not be read is absent there and stands in `unavailable` with the reason
+// where the reason is known.
 struct Part {
   std::string kind;
   std::string id;
@@ -22,16 +23,18 @@ struct Part {
   std::map<std::string, std::string> unavailable = {};
 };
 
-// What one host consists of, in a fixed order (kinds as collected, ids ascending), so that hosts can be compared.
+// What one host consists of, in a fixed order (kinds as collected, ids ascending), so that hosts
+// can be compared.
 struct HostInventory {
   std::string host;
   std::vector<Part> parts = {};
 
-  const Part* find(std::string_view kind, std::string_view id = {}) const;  // id empty: the first of that kind
+  const Part* find(std::string_view kind,
+                   std::string_view id = {}) const;  // id empty: the first of that kind
   std::vector<const Part*> all(std::string_view kind) const;
 };
 
-std::string to_text(const Attribute& attribute);
+std::string attribute_text(const Attribute& attribute);
 std::optional<std::string> text_of(const Part* part, std::string_view attribute);
 // The attribute as a number; nothing if absent or a text.
 std::optional<double> number_of(const Part* part, std::string_view attribute);

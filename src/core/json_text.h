@@ -6,14 +6,17 @@
 
 namespace cb {
 
-// Parses JSON; `source` names the file. Throws UsageError with line and column for anything malformed, truncated,
-// with duplicate keys or nested beyond 64 levels.
+// Parses JSON; `source` names the file. Throws UsageError with line and column for anything
+// malformed, truncated, with duplicate keys or nested beyond 64 levels.
 nlohmann::json parse_json(std::string_view text, const std::string& source);
 
-// One-space indented, keys sorted, doubles shortest-round-trip, a newline at the end; invalid UTF-8 is replaced.
+// One-space indented, keys sorted, doubles shortest-round-trip, a newline at the end; invalid UTF-8
+// is replaced.
 std::string dump_json(const nlohmann::json& json);
 
-// Throws UsageError unless json["schema"] is "<name>/<v>" with 1 <= v <= newest; says so when it is newer or foreign.
-void require_schema(const nlohmann::json& json, std::string_view name, int newest, const std::string& source);
+// Throws UsageError unless json["schema"] is "<name>/<v>" with 1 <= v <= newest; says so when it is
+// newer or foreign.
+void require_schema(const nlohmann::json& json, std::string_view name, int newest,
+                    const std::string& source);
 
 }  // namespace cb

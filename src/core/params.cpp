@@ -81,12 +81,17 @@ std::optional<std::string> out_of_range(const ParamDef& def, const ParamValue& v
   } else {
     return std::nullopt;
   }
-  if (number < def.min) return fmt::format("{} is below the least allowed, {}", to_text(value), limit_text(def, def.min));
-  if (number > def.max) return fmt::format("{} is above the most allowed, {}", to_text(value), limit_text(def, def.max));
+  if (number < def.min)
+    return fmt::format("{} is below the least allowed, {}", to_text(value),
+                       limit_text(def, def.min));
+  if (number > def.max)
+    return fmt::format("{} is above the most allowed, {}", to_text(value),
+                       limit_text(def, def.max));
   return std::nullopt;
 }
 
-void resolve_one(const ParamDef& def, std::vector<std::string> texts, Params& params, Problems& problems) {
+void resolve_one(const ParamDef& def, std::vector<std::string> texts, Params& params,
+                 Problems& problems) {
   const std::string where = "--" + def.name;
   if (def.list) texts = split_commas(texts);
   if (!def.list && texts.size() > 1) return problems.add(where, "was given more than once");
@@ -95,7 +100,8 @@ void resolve_one(const ParamDef& def, std::vector<std::string> texts, Params& pa
     const auto value = parse_value(def, text);
     if (!value) {
       problems.add(where, fmt::format("'{}' is not {}", text, expected(def.type)));
-    } else if (def.type == ParamType::choice && std::find(def.choices.begin(), def.choices.end(), text) == def.choices.end()) {
+    } else if (def.type == ParamType::choice &&
+               std::find(def.choices.begin(), def.choices.end(), text) == def.choices.end()) {
       problems.add(where, unknown_name(text, def.choices));
     } else if (const auto range = out_of_range(def, *value)) {
       problems.add(where, *range);
@@ -133,11 +139,14 @@ bool Params::has(std::string_view name) const {
 
 const std::vector<ParamValue>& Params::at(std::string_view name) const {
   const auto found = values_.find(name);
-  if (found == values_.end() || found->second.empty()) throw Error(fmt::format("parameter {} is absent", name));
+  if (found == values_.end() || found->second.empty())
+    throw Error(fmt::format("parameter {} is absent", name));
   return found->second;
 }
 
-bool Params::flag(std::string_view name) const { return has(name) && read<bool>(at(name)[0], name); }
+bool Params::flag(std::string_view name) const {
+  return has(name) && read<bool>(at(name)[0], name);
+}
 int64_t Params::integer(std::string_view name) const { return read<int64_t>(at(name)[0], name); }
 
 double Params::number(std::string_view name) const {
@@ -163,8 +172,12 @@ std::vector<std::string> Params::texts(std::string_view name) const {
   return out;
 }
 
-void Params::set(std::string name, ParamValue value) { values_[std::move(name)] = {std::move(value)}; }
-void Params::set_list(std::string name, std::vector<ParamValue> values) { values_[std::move(name)] = std::move(values); }
+void Params::set(std::string name, ParamValue value) {
+  values_[std::move(name)] = {std::move(value)};
+}
+void Params::set_list(std::string name, std::vector<ParamValue> values) {
+  values_[std::move(name)] = std::move(values);
+}
 void Params::erase(std::string_view name) {
   if (const auto found = values_.find(name); found != values_.end()) values_.erase(found);
 }
@@ -175,7 +188,8 @@ Params Params::with(std::string name, ParamValue value) const {
   return out;
 }
 
-Params resolve_params(std::span<const ParamDef> defs, const GivenParams& given, Problems& problems) {
+Params resolve_params(std::span<const ParamDef> defs, const GivenParams& given,
+                      Problems& problems) {
   Params params;
   std::vector<std::string> names;
   for (const ParamDef& def : defs) {
@@ -191,7 +205,8 @@ Params resolve_params(std::span<const ParamDef> defs, const GivenParams& given, 
     const std::string option = "--" + name;
     if (std::find(names.begin(), names.end(), option) != names.end()) continue;
     const auto guess = nearest(option, names);
-    problems.add(option, guess ? fmt::format("unknown option, did you mean {}?", *guess) : "unknown option");
+    problems.add(
+        option, guess ? fmt::format("unknown option, did you mean {}?", *guess) : "unknown option");
   }
   return params;
 }

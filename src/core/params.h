@@ -14,7 +14,7 @@
 namespace cb {
 
 enum class ParamType {
-  flag,      // true or false; given without a value on the command line
+  flag,  // true or false; given without a value on the command line
   integer,
   number,
   text,
@@ -23,23 +23,25 @@ enum class ParamType {
   choice     // one of ParamDef::choices
 };
 
-// One parameter of a case. The name is the option's name (without dashes in front) and the key in profiles and results.
+// One parameter of a case. The name is the option's name (without dashes in front) and the key in
+// profiles and results.
 struct ParamDef {
   std::string name;
   ParamType type = ParamType::text;
   std::string default_text;  // as a user would write it; empty: absent unless given
   std::string help;
   std::vector<std::string> choices = {};
-  bool list = false;  // several values, separated by commas
+  bool list = false;   // several values, separated by commas
   double min = -9e18;  // of integer, number, size (bytes), duration (seconds)
   double max = 9e18;
 };
 
-// A size or integer is int64_t, a duration (seconds) or number is double, a choice or text is string.
+// A size or integer is int64_t, a duration (seconds) or number is double, a choice or text is
+// string.
 using ParamValue = std::variant<bool, int64_t, double, std::string>;
 
-// Resolved and validated parameters of one case. Reading one that is absent or of another type is a programming error
-// and throws Error.
+// Resolved and validated parameters of one case. Reading one that is absent or of another type is a
+// programming error and throws Error.
 class Params {
  public:
   bool has(std::string_view name) const;
@@ -68,7 +70,8 @@ class Params {
 // Values as a user or a profile gave them: parameter name to texts.
 using GivenParams = std::map<std::string, std::vector<std::string>>;
 
-// Fills defaults, parses, checks ranges and choices; every problem is added to `problems` as "--name", what.
+// Fills defaults, parses, checks ranges and choices; every problem is added to `problems` as
+// "--name", what.
 Params resolve_params(std::span<const ParamDef> defs, const GivenParams& given, Problems& problems);
 
 // JSON: a scalar, or an array where there are several values. Round trip keeps the types.

@@ -17,11 +17,14 @@ namespace {
 
 using nlohmann::json;
 
-const std::vector<std::string> kDomains{"host", "compute", "memory", "interconnect", "network", "storage", "stability"};
-const std::vector<std::string> kSourceKinds{"standard", "vendor", "measured", "contract", "practice"};
+const std::vector<std::string> kDomains{"host",    "compute", "memory",   "interconnect",
+                                        "network", "storage", "stability"};
+const std::vector<std::string> kSourceKinds{"standard", "vendor", "measured", "contract",
+                                            "practice"};
 const std::vector<std::string> kStatistics{"min", "p05", "median", "mean", "p95", "p99", "max"};
 
-// Reads one JSON object key by key; what is wrong, missing or left over is added to the problems under its path.
+// Reads one JSON object key by key; what is wrong, missing or left over is added to the problems
+// under its path.
 class Reader {
  public:
   Reader(const json& object, std::string path, Problems& problems)
@@ -29,8 +32,12 @@ class Reader {
     if (!usable_) problems_.add(path_, "is not an object");
   }
 
-  std::string where(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
-  void problem(const std::string& key, std::string what) { problems_.add(where(key), std::move(what)); }
+  std::string where(const std::string& key) const {
+    return path_.empty() ? key : path_ + "." + key;
+  }
+  void problem(const std::string& key, std::string what) {
+    problems_.add(where(key), std::move(what));
+  }
 
   const json* find(const std::string& key) {
     known_.push_back(key);
@@ -51,9 +58,11 @@ class Reader {
     return value->get<std::string>();
   }
 
-  std::string one_of(const std::string& key, const std::vector<std::string>& valid, std::optional<std::string> fallback = std::nullopt) {
+  std::string one_of(const std::string& key, const std::vector<std::string>& valid,
+                     std::optional<std::string> fallback = std::nullopt) {
     const std::string value = text(key, std::move(fallback));
-    if (!value.empty() && std::find(valid.begin(), valid.end(), value) == valid.end()) problem(key, unknown_name(value, valid));
+    if (!value.empty() && std::find(valid.begin(), valid.end(), value) == valid.end())
+      problem(key, unknown_name(value, valid));
     return value;
   }
 
@@ -68,8 +77,9 @@ class Reader {
   double duration(const std::string& key, double fallback) {
     const json* value = find(key);
     if (value == nullptr) return fallback;
-    const auto seconds = value->is_string() ? parse_duration(value->get<std::string>())
-                         : value->is_number() ? std::optional(value->get<double>()) : std::nullopt;
+    const auto seconds = value->is_string()   ? parse_duration(value->get<std::string>())
+                         : value->is_number() ? std::optional(value->get<double>())
+                                              : std::nullopt;
     if (seconds && *seconds > 0) return *seconds;
     problem(key, "is not a duration such as \"90s\" or \"10m\"");
     return fallback;
@@ -84,7 +94,8 @@ class Reader {
     return out;
   }
 
-  // {"size": "4K", "op": ["a", "b"], "direct": true} as a user would have given them on the command line.
+  // {"size": "4K", "op": ["a", "b"], "direct": true} as a user would have given them on the command
+  // line.
   GivenParams given(const std::string& key) {
     GivenParams out;
     const json* value = find(key);
@@ -108,8 +119,10 @@ class Reader {
   std::map<std::string, std::string> texts(const std::string& key) {
     std::map<std::string, std::string> out;
     for (auto& [name, values] : given(key)) {
-      if (values.size() == 1) out[name] = values[0];
-      else problem(key + "." + name, "is not a single value");
+      if (values.size() == 1)
+        out[name] = values[0];
+      else
+        problem(key + "." + name, "is not a single value");
     }
     return out;
   }
@@ -118,8 +131,10 @@ class Reader {
     Requirements out;
     for (const auto& [name, value] : texts(key)) {
       const auto count = parse_integer(value);
-      if (count && *count >= 1 && *count <= 1000000) out[name] = static_cast<int>(*count);
-      else problem(key + "." + name, "is not a whole number of at least 1");
+      if (count && *count >= 1 && *count <= 1000000)
+        out[name] = static_cast<int>(*count);
+      else
+        problem(key + "." + name, "is not a whole number of at least 1");
     }
     return out;
   }
@@ -128,7 +143,8 @@ class Reader {
   void finish() {
     if (!usable_) return;
     for (const auto& [key, value] : object_.items()) {
-      if (std::find(known_.begin(), known_.end(), key) == known_.end()) problem(key, unknown_name(key, known_));
+      if (std::find(known_.begin(), known_.end(), key) == known_.end())
+        problem(key, unknown_name(key, known_));
     }
   }
 
@@ -142,11 +158,16 @@ class Reader {
 
 Step read_step(Reader& r) {
   Step step{.id = r.text("id"), .case_name = r.text("case"), .params = r.given("params")};
-  step.scope = r.one_of("scope", {"host", "cluster"}, "host") == "cluster" ? Scope::cluster : Scope::host;
+  step.scope =
+      r.one_of("scope", {"host", "cluster"}, "host") == "cluster" ? Scope::cluster : Scope::host;
   if (const json* ranks = r.find("ranks_per_host")) {
-    if (*ranks == "slots") step.ranks_per_host = 0;
-    else if (ranks->is_number_integer() && ranks->get<int64_t>() >= 1 && ranks->get<int64_t>() <= 4096) step.ranks_per_host = ranks->get<int>();
-    else r.problem("ranks_per_host", "is neither \"slots\" nor a whole number from 1 to 4096");
+    if (*ranks == "slots")
+      step.ranks_per_host = 0;
+    else if (ranks->is_number_integer() && ranks->get<int64_t>() >= 1 &&
+             ranks->get<int64_t>() <= 4096)
+      step.ranks_per_host = ranks->get<int>();
+    else
+      r.problem("ranks_per_host", "is neither \"slots\" nor a whole number from 1 to 4096");
   }
   step.env = r.texts("env");
   step.deadline_seconds = r.duration("deadline", step.deadline_seconds);
@@ -160,9 +181,11 @@ MetricRule read_metric_rule(Reader& r) {
   rule.min = r.number("min");
   rule.max = r.number("max");
   rule.min_of_ceiling = r.number("min_of_ceiling");
-  if (!rule.min && !rule.max && !rule.min_of_ceiling) r.problem("metric", "has no limit: min, max or min_of_ceiling");
+  if (!rule.min && !rule.max && !rule.min_of_ceiling)
+    r.problem("metric", "has no limit: min, max or min_of_ceiling");
   if (rule.min && rule.min_of_ceiling) r.problem("min", "and min_of_ceiling exclude each other");
-  if (rule.min && rule.max && *rule.min > *rule.max) r.problem("min", "is above max: nothing can pass");
+  if (rule.min && rule.max && *rule.min > *rule.max)
+    r.problem("min", "is above max: nothing can pass");
   if (rule.min_of_ceiling && (*rule.min_of_ceiling <= 0 || *rule.min_of_ceiling > 1)) {
     r.problem("min_of_ceiling", "is a share of a physical ceiling: above 0, at most 1");
   }
@@ -174,8 +197,10 @@ UniformRule read_uniform_rule(Reader& r) {
   const json* list = r.find("uniform");
   for (const json& a : list->is_array() ? *list : json::array({*list})) {
     const auto text = a.is_string() ? a.get<std::string>() : "";
-    if (text.find('.') == std::string::npos) r.problem("uniform", "is not a list of \"kind.attribute\"");
-    else rule.attributes.push_back(text);
+    if (text.find('.') == std::string::npos)
+      r.problem("uniform", "is not a list of \"kind.attribute\"");
+    else
+      rule.attributes.push_back(text);
   }
   return rule;
 }
@@ -195,7 +220,8 @@ Source read_source(Reader& parent, Problems& problems) {
 Criterion read_criterion(Reader& r, Problems& problems) {
   Criterion c{.id = r.text("id"), .step = r.text("step"), .domain = r.one_of("domain", kDomains)};
   c.title = r.local_text("title", c.id);
-  const bool metric = r.find("metric") != nullptr, check = r.find("check") != nullptr, uniform = r.find("uniform") != nullptr;
+  const bool metric = r.find("metric") != nullptr, check = r.find("check") != nullptr,
+             uniform = r.find("uniform") != nullptr;
   if (metric + check + uniform != 1) {
     r.problem("metric", "exactly one of metric, check and uniform is needed");
   } else if (metric) {
@@ -205,7 +231,8 @@ Criterion read_criterion(Reader& r, Problems& problems) {
   } else {
     c.rule = read_uniform_rule(r);
   }
-  c.severity = r.one_of("severity", {"fail", "warn"}, "fail") == "warn" ? Severity::warn : Severity::fail;
+  c.severity =
+      r.one_of("severity", {"fail", "warn"}, "fail") == "warn" ? Severity::warn : Severity::fail;
   c.why = r.text("why");
   c.source = read_source(r, problems);
   c.needs = r.requirements("needs");
@@ -225,7 +252,10 @@ std::vector<T> read_list(Reader& parent, const std::string& key, Problems& probl
   std::set<std::string> ids;
   for (size_t i = 0; i < list->size(); ++i) {
     const json& element = (*list)[i];
-    const std::string id = element.is_object() && element.contains("id") && element["id"].is_string() ? element["id"].get<std::string>() : std::to_string(i);
+    const std::string id =
+        element.is_object() && element.contains("id") && element["id"].is_string()
+            ? element["id"].get<std::string>()
+            : std::to_string(i);
     Reader r(element, fmt::format("{}[{}]", key, id), problems);
     out.push_back(read(r));
     r.finish();
@@ -240,7 +270,8 @@ Profile parse(const json& j, const std::string& source) {
   r.find("schema");
   Profile profile{.name = r.text("name"), .title = r.local_text("title", source)};
   profile.steps = read_list<Step>(r, "steps", problems, [](Reader& e) { return read_step(e); });
-  profile.criteria = read_list<Criterion>(r, "criteria", problems, [&](Reader& e) { return read_criterion(e, problems); });
+  profile.criteria = read_list<Criterion>(r, "criteria", problems,
+                                          [&](Reader& e) { return read_criterion(e, problems); });
   profile.checklist = read_list<ChecklistItem>(r, "checklist", problems, [](Reader& e) {
     return ChecklistItem{e.text("id"), e.one_of("domain", kDomains), e.local_text("text", "")};
   });
@@ -267,18 +298,21 @@ void validate_step(const Step& step, const Catalogue& catalogue, Problems& probl
   if (info == nullptr) {
     const bool name_known = find_case(catalogue, step.case_name) != nullptr;
     return problems.add(where + (name_known ? ".params.device" : ".case"),
-                        name_known ? "the case does not run on that device" : unknown_name(step.case_name, case_names(catalogue)));
+                        name_known ? "the case does not run on that device"
+                                   : unknown_name(step.case_name, case_names(catalogue)));
   }
   Problems found;
   resolve_params(info->params, step.params, found);
   for (const Problem& p : found.list) problems.add(where + ".params." + p.where.substr(2), p.what);
 }
 
-void validate_at(const GivenParams& at, const CaseInfo& info, const std::string& where, Problems& problems) {
+void validate_at(const GivenParams& at, const CaseInfo& info, const std::string& where,
+                 Problems& problems) {
   std::vector<std::string> names;
   for (const ParamDef& def : info.params) names.push_back(def.name);
   for (const auto& [name, values] : at) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) problems.add(where + ".at." + name, unknown_name(name, names));
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      problems.add(where + ".at." + name, unknown_name(name, names));
   }
 }
 
@@ -287,10 +321,12 @@ void validate_rule(const Criterion& criterion, const CaseInfo& info, Problems& p
   if (const auto* rule = std::get_if<MetricRule>(&criterion.rule)) {
     std::vector<std::string> names;
     for (const MetricDef& def : info.metrics) names.push_back(def.name);
-    if (std::find(names.begin(), names.end(), rule->metric) == names.end()) problems.add(where + ".metric", unknown_name(rule->metric, names));
+    if (std::find(names.begin(), names.end(), rule->metric) == names.end())
+      problems.add(where + ".metric", unknown_name(rule->metric, names));
     validate_at(rule->at, info, where, problems);
   } else if (const auto* check = std::get_if<CheckRule>(&criterion.rule)) {
-    if (std::find(info.checks.begin(), info.checks.end(), check->check) == info.checks.end()) problems.add(where + ".check", unknown_name(check->check, info.checks));
+    if (std::find(info.checks.begin(), info.checks.end(), check->check) == info.checks.end())
+      problems.add(where + ".check", unknown_name(check->check, info.checks));
     validate_at(check->at, info, where, problems);
   }
 }
@@ -299,7 +335,8 @@ void validate_rule(const Criterion& criterion, const CaseInfo& info, Problems& p
 
 const CaseInfo* case_of(const Step& step, const Catalogue& catalogue) {
   const auto device = step.params.find("device");
-  return find_case(catalogue, step.case_name, device == step.params.end() || device->second.empty() ? "" : device->second[0]);
+  return find_case(catalogue, step.case_name,
+                   device == step.params.end() || device->second.empty() ? "" : device->second[0]);
 }
 
 Profile load_profile(const std::string& name, const ProfileSource& source) {
@@ -320,7 +357,8 @@ Problems validate_profile(const Profile& profile, const Catalogue& catalogue) {
     validate_step(step, catalogue, problems);
   }
   for (const Criterion& c : profile.criteria) {
-    const auto step = std::find_if(profile.steps.begin(), profile.steps.end(), [&](const Step& s) { return s.id == c.step; });
+    const auto step = std::find_if(profile.steps.begin(), profile.steps.end(),
+                                   [&](const Step& s) { return s.id == c.step; });
     if (step == profile.steps.end()) {
       problems.add(fmt::format("criteria[{}].step", c.id), unknown_name(c.step, ids));
     } else if (const CaseInfo* info = case_of(*step, catalogue)) {

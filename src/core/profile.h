@@ -11,7 +11,8 @@
 #include "core/catalogue.h"
 #include "core/params.h"
 
-// The profile, "clusterbench.profile/1": what to run and what to require of one kind of cluster. docs/profile.md.
+// The profile, "clusterbench.profile/1": what to run and what to require of one kind of cluster.
+// docs/profile.md.
 namespace cb {
 
 // A text that a customer reads, in both languages.
@@ -20,8 +21,8 @@ struct LocalText {
   std::string zh;
 };
 
-// Least number of hosts (key "hosts") or of parts of a kind on every host (key = Part::kind, such as "gpu");
-// where it is not met the step or criterion is not applicable.
+// Least number of hosts (key "hosts") or of parts of a kind on every host (key = Part::kind, such
+// as "gpu"); where it is not met the step or criterion is not applicable.
 using Requirements = std::map<std::string, int>;
 
 enum class Scope {
@@ -49,10 +50,11 @@ struct Source {
   std::string date;  // YYYY, YYYY-MM or YYYY-MM-DD
 };
 
-// A metric of the step's records compared with limits (in the metric's unit); the worst entity decides.
+// A metric of the step's records compared with limits (in the metric's unit); the worst entity
+// decides.
 struct MetricRule {
   std::string metric;
-  GivenParams at = {};                // selects records by their params
+  GivenParams at = {};               // selects records by their params
   std::string statistic = "median";  // of the samples: min p05 median mean p95 p99 max
   std::optional<double> min = {};
   std::optional<double> max = {};
@@ -101,19 +103,22 @@ struct Profile {
 // Text of the profile of that name, or nothing. Used for the profile asked for and for its bases.
 using ProfileSource = std::function<std::optional<std::string>(const std::string& name)>;
 
-// Loads `name` and its bases, merges (objects by key; steps, criteria and checklist by id, {"id":…, "remove": true}
-// removes) and parses. Throws UsageError with every problem found: unknown keys with the nearest valid one, missing or
-// wrong values, duplicate ids, base cycles. Names of cases and metrics are checked by validate_profile().
+// Loads `name` and its bases, merges (objects by key; steps, criteria and checklist by id, {"id":…,
+// "remove": true} removes) and parses. Throws UsageError with every problem found: unknown keys
+// with the nearest valid one, missing or wrong values, duplicate ids, base cycles. Names of cases
+// and metrics are checked by validate_profile().
 Profile load_profile(const std::string& name, const ProfileSource& source);
 
-// Parses a profile already resolved (as stored in a campaign). `source` names it in messages. Same errors.
+// Parses a profile already resolved (as stored in a campaign). `source` names it in messages. Same
+// errors.
 Profile parse_resolved_profile(std::string_view text, const std::string& source);
 
-// Cases, params, metrics, checks, steps and units against the catalogue; physically impossible thresholds
-// (a share of a ceiling above 1, an empty range) are problems as well.
+// Cases, params, metrics, checks, steps and units against the catalogue; physically impossible
+// thresholds (a share of a ceiling above 1, an empty range) are problems as well.
 Problems validate_profile(const Profile& profile, const Catalogue& catalogue);
 
-// The entry of the catalogue that a step runs (its "device" parameter selects among those of one name), or null.
+// The entry of the catalogue that a step runs (its "device" parameter selects among those of one
+// name), or null.
 const CaseInfo* case_of(const Step& step, const Catalogue& catalogue);
 
 }  // namespace cb

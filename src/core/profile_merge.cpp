@@ -1,5 +1,6 @@
-// Inheritance of profiles, on JSON: the derived profile's objects are merged over the base's, lists of things with an
-// id are merged by id, so that a profile for one more kind of cluster states only what differs.
+// Inheritance of profiles, on JSON: the derived profile's objects are merged over the base's, lists
+// of things with an id are merged by id, so that a profile for one more kind of cluster states only
+// what differs.
 #include "core/profile_merge.h"
 
 #include <algorithm>
@@ -16,7 +17,9 @@ namespace {
 using nlohmann::json;
 
 bool is_list_by_id(const json& value) {
-  return value.is_array() && std::all_of(value.begin(), value.end(), [](const json& e) { return e.is_object() && e.contains("id"); });
+  return value.is_array() && std::all_of(value.begin(), value.end(), [](const json& e) {
+           return e.is_object() && e.contains("id");
+         });
 }
 
 json::iterator find_by_id(json& list, const json& id) {
@@ -30,7 +33,8 @@ void merge_list(json& base, const json& derived) {
     const auto found = find_by_id(base, element["id"]);
     const bool removed = element.value("remove", json(false)) == json(true);
     if (removed) {
-      if (found == base.end()) throw Error(fmt::format("removes {}, which its base does not have", element["id"].dump()));
+      if (found == base.end())
+        throw Error(fmt::format("removes {}, which its base does not have", element["id"].dump()));
       base.erase(found);
     } else if (found != base.end()) {
       merge_into(*found, element);
@@ -54,13 +58,17 @@ void merge_into(json& base, const json& derived) {
   }
 }
 
-json load_chain(const std::string& name, const ProfileSource& source, std::vector<std::string> chain) {
+json load_chain(const std::string& name, const ProfileSource& source,
+                std::vector<std::string> chain) {
   if (std::find(chain.begin(), chain.end(), name) != chain.end()) {
-    throw UsageError(name, "base", fmt::format("leads back to itself: {} → {}", fmt::join(chain, " → "), name));
+    throw UsageError(name, "base",
+                     fmt::format("leads back to itself: {} → {}", fmt::join(chain, " → "), name));
   }
   const auto text = source(name);
   if (!text) {
-    throw UsageError(name, chain.empty() ? "" : "base", fmt::format("there is no profile {}{}", name, chain.empty() ? "" : ", named as base of " + chain.back()));
+    throw UsageError(name, chain.empty() ? "" : "base",
+                     fmt::format("there is no profile {}{}", name,
+                                 chain.empty() ? "" : ", named as base of " + chain.back()));
   }
   json derived = parse_json(*text, name);
   require_schema(derived, "clusterbench.profile", 1, name);
@@ -81,6 +89,8 @@ json load_chain(const std::string& name, const ProfileSource& source, std::vecto
 
 }  // namespace
 
-json resolve_profile_json(const std::string& name, const ProfileSource& source) { return load_chain(name, source, {}); }
+json resolve_profile_json(const std::string& name, const ProfileSource& source) {
+  return load_chain(name, source, {});
+}
 
 }  // namespace cb

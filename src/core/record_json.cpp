@@ -29,14 +29,15 @@ json entity_to_json(const Entity& e) {
 }
 
 Entity entity_from_json(const json& j) {
-  Entity e{j.at("host").get<std::string>(), j.at("kind").get<std::string>(), j.at("id").get<std::string>()};
+  Entity e{j.at("host").get<std::string>(), j.at("kind").get<std::string>(),
+           j.at("id").get<std::string>()};
   if (j.contains("peer")) e.peer = j["peer"].get<std::string>();
   return e;
 }
 
 json summary_to_json(const Summary& s) {
-  json out = {{"n", s.n},     {"min", s.min}, {"p05", s.p05}, {"median", s.median}, {"p95", s.p95},
-              {"p99", s.p99}, {"max", s.max}, {"mean", s.mean}};
+  json out = {{"n", s.n},     {"min", s.min}, {"p05", s.p05}, {"median", s.median},
+              {"p95", s.p95}, {"p99", s.p99}, {"max", s.max}, {"mean", s.mean}};
   if (s.stdev) out["stdev"] = *s.stdev;
   if (s.ci95) out["ci95"] = *s.ci95;
   return out;
@@ -52,9 +53,10 @@ json histogram_to_json(const Histogram& h) {
 }
 
 Histogram histogram_from_json(const json& j) {
-  return Histogram::restore(j.at("buckets").get<Histogram::Buckets>(),
-                            {finite(j.at("min"), "min"), finite(j.at("max"), "max"), finite(j.at("sum"), "sum"),
-                             finite(j.at("sum_of_squares"), "sum_of_squares")});
+  return Histogram::restore(
+      j.at("buckets").get<Histogram::Buckets>(),
+      {finite(j.at("min"), "min"), finite(j.at("max"), "max"), finite(j.at("sum"), "sum"),
+       finite(j.at("sum_of_squares"), "sum_of_squares")});
 }
 
 json metric_to_json(const Metric& m) {
@@ -93,7 +95,8 @@ Metric metric_from_json(const json& j) {
   }
   if (m.samples.empty()) throw Error(fmt::format("metric {} has no samples", m.name));
   if (j.contains("ceiling")) {
-    m.ceiling = {finite(j["ceiling"].at("value"), "ceiling"), j["ceiling"].at("how").get<std::string>()};
+    m.ceiling = {finite(j["ceiling"].at("value"), "ceiling"),
+                 j["ceiling"].at("how").get<std::string>()};
   }
   return m;
 }
@@ -118,12 +121,18 @@ Check check_from_json(const json& j) {
 json telemetry_to_json(const Telemetry& t) {
   json out = {{"series", json::array()}, {"deltas", json::array()}};
   for (const Series& s : t.series) {
-    out["series"].push_back(
-        {{"name", s.name}, {"unit", s.unit}, {"entity", s.entity}, {"at", s.at}, {"values", s.values}});
+    out["series"].push_back({{"name", s.name},
+                             {"unit", s.unit},
+                             {"entity", s.entity},
+                             {"at", s.at},
+                             {"values", s.values}});
   }
   for (const Delta& d : t.deltas) {
-    out["deltas"].push_back(
-        {{"name", d.name}, {"unit", d.unit}, {"entity", d.entity}, {"before", d.before}, {"after", d.after}});
+    out["deltas"].push_back({{"name", d.name},
+                             {"unit", d.unit},
+                             {"entity", d.entity},
+                             {"before", d.before},
+                             {"after", d.after}});
   }
   return out;
 }
@@ -142,7 +151,8 @@ Telemetry telemetry_from_json(const json& j) {
                         .entity = s.at("entity").get<size_t>(),
                         .at = numbers(s.at("at"), "at"),
                         .values = numbers(s.at("values"), "a telemetry value")});
-    if (t.series.back().at.size() != t.series.back().values.size()) throw Error("a series has unequal lengths");
+    if (t.series.back().at.size() != t.series.back().values.size())
+      throw Error("a series has unequal lengths");
   }
   for (const json& d : j.at("deltas")) {
     t.deltas.push_back({.name = d.at("name").get<std::string>(),
@@ -178,7 +188,8 @@ Outcome outcome_from_json(const json& j) {
 // A number about nothing cannot be judged: every index must name an entity of the record.
 void check_indices(const Record& r) {
   const auto check = [&](size_t entity, const std::string& name) {
-    if (entity >= r.entities.size()) throw Error(fmt::format("{} refers to entity {}, which is absent", name, entity));
+    if (entity >= r.entities.size())
+      throw Error(fmt::format("{} refers to entity {}, which is absent", name, entity));
   };
   for (const Metric& m : r.metrics) check(m.entity, m.name);
   for (const Check& c : r.checks) check(c.entity, c.name);

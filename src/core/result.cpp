@@ -28,8 +28,8 @@ ToolInfo tool_from_json(const json& j) {
 }
 
 json run_to_json(const RunInfo& r) {
-  json out = {{"id", r.id},       {"started", r.started},   {"ended", r.ended},
-              {"argv", r.argv},   {"launcher", r.launcher}, {"ranks", r.ranks},
+  json out = {{"id", r.id},       {"started", r.started},        {"ended", r.ended},
+              {"argv", r.argv},   {"launcher", r.launcher},      {"ranks", r.ranks},
               {"hosts", r.hosts}, {"environment", r.environment}};
   if (r.partial) out["partial"] = *r.partial;
   return out;
@@ -60,7 +60,8 @@ Document document_from_json(const json& j) {
 
 std::string entity_name(const Entity& e) {
   if (e.kind == "cluster") return "cluster";
-  if (e.kind == "pair" && e.peer) return fmt::format("{} → {}", e.id.empty() ? e.host : e.id, *e.peer);
+  if (e.kind == "pair" && e.peer)
+    return fmt::format("{} → {}", e.id.empty() ? e.host : e.id, *e.peer);
   if (e.kind == "host" || e.id.empty()) return e.host;
   return fmt::format("{}:{}", e.host, e.id);
 }

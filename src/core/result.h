@@ -12,7 +12,8 @@
 #include "core/params.h"
 #include "core/samples.h"
 
-// The result document, "clusterbench.result/1": docs/result.schema.json describes the file, docs/result.md the meaning.
+// The result document, "clusterbench.result/1": docs/result.schema.json describes the file,
+// docs/result.md the meaning.
 namespace cb {
 
 struct Measured {};
@@ -25,7 +26,8 @@ struct Errored {
 };
 using Outcome = std::variant<Measured, Skipped, Errored>;
 
-// What a number is about. kind: cpu, gpu, nic, disk, filesystem, pair, group, rank, numa, host, cluster.
+// What a number is about. kind: cpu, gpu, nic, disk, filesystem, pair, group, rank, numa, host,
+// cluster.
 struct Entity {
   std::string host;  // empty for kind cluster
   std::string kind;
@@ -94,9 +96,10 @@ struct Record {
   std::vector<Metric> metrics = {};
   std::vector<Check> checks = {};
   Telemetry telemetry = {};
-  std::map<std::string, std::string> facts = {};  // how it was measured: library, core type, io path, cached or direct
-  std::vector<std::string> notes = {};            // what a reader must know to read the number right
-  std::string started = {};                       // ISO 8601, UTC
+  std::map<std::string, std::string> facts =
+      {};  // how it was measured: library, core type, io path, cached or direct
+  std::vector<std::string> notes = {};  // what a reader must know to read the number right
+  std::string started = {};             // ISO 8601, UTC
   std::string ended = {};
 
   // Index of the entity, added if new.
@@ -131,8 +134,9 @@ struct Document {
 // Throws Error if a record refers to an entity that it does not have.
 std::string to_json_text(const Document& document);
 
-// Reads a document. `source` names the file in messages. Throws UsageError for anything but a whole, consistent
-// document of a schema that this version knows: foreign, truncated, newer, non-finite, negative counts, dangling indices.
+// Reads a document. `source` names the file in messages. Throws UsageError for anything but a
+// whole, consistent document of a schema that this version knows: foreign, truncated, newer,
+// non-finite, negative counts, dangling indices.
 Document parse_document(std::string_view text, const std::string& source);
 
 }  // namespace cb

@@ -10,14 +10,16 @@
 
 namespace cb {
 
-// The samples of one metric of one entity. Every sample is kept up to a bound; beyond it a histogram holds all of them
-// and the raw list keeps the first `bound` (a time line's start).
+// The samples of one metric of one entity. Every sample is kept up to a bound; beyond it a
+// histogram holds all of them and the raw list keeps the first `bound` (a time line's start).
 class Samples {
  public:
   static constexpr size_t kDefaultBound = 2048;
 
   explicit Samples(size_t bound = kDefaultBound) : bound_(bound) {}
-  Samples(std::initializer_list<double> values) { for (const double v : values) add(v); }
+  Samples(std::initializer_list<double> values) {
+    for (const double v : values) add(v);
+  }
   static Samples from_histogram(Histogram histogram);
 
   // Throws Error for NaN or infinity: a wrong number never enters a statistic.

@@ -18,14 +18,17 @@ struct ContextDeleter {
 class Sha256 {
  public:
   Sha256() : context_(EVP_MD_CTX_new()) {
-    if (!context_ || EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) != 1) throw Error("sha256 is not available");
+    if (!context_ || EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) != 1)
+      throw Error("sha256 is not available");
   }
   void update(std::string_view bytes) {
-    if (EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) != 1) throw Error("sha256 failed");
+    if (EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) != 1)
+      throw Error("sha256 failed");
   }
   std::string hex() {
     std::array<unsigned char, 32> digest{};
-    if (EVP_DigestFinal_ex(context_.get(), digest.data(), nullptr) != 1) throw Error("sha256 failed");
+    if (EVP_DigestFinal_ex(context_.get(), digest.data(), nullptr) != 1)
+      throw Error("sha256 failed");
     constexpr std::string_view digits = "0123456789abcdef";
     std::string out;
     for (const unsigned char byte : digest) {

@@ -24,7 +24,8 @@ uint64_t lower_rank_exact(uint64_t n) {
   double cumulative = 0;
   for (uint64_t k = 0; k <= n; ++k) {
     const double nd = static_cast<double>(n), kd = static_cast<double>(k);
-    cumulative += std::exp(std::lgamma(nd + 1) - std::lgamma(kd + 1) - std::lgamma(nd - kd + 1) - nd * std::log(2.0));
+    cumulative += std::exp(std::lgamma(nd + 1) - std::lgamma(kd + 1) - std::lgamma(nd - kd + 1) -
+                           nd * std::log(2.0));
     if (cumulative > 0.025) return k;
   }
   return 0;
@@ -42,10 +43,13 @@ double quantile_of_sorted(std::span<const double> ascending, double q) {
   const double position = q * static_cast<double>(ascending.size() - 1);
   const auto below = static_cast<size_t>(std::floor(position));
   const size_t above = std::min(below + 1, ascending.size() - 1);
-  return ascending[below] + (ascending[above] - ascending[below]) * (position - static_cast<double>(below));
+  return ascending[below] +
+         (ascending[above] - ascending[below]) * (position - static_cast<double>(below));
 }
 
-double median(std::span<const double> samples) { return quantile_of_sorted(sorted_copy(samples), 0.5); }
+double median(std::span<const double> samples) {
+  return quantile_of_sorted(sorted_copy(samples), 0.5);
+}
 
 double median_absolute_deviation(std::span<const double> samples) {
   const double centre = median(samples);

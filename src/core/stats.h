@@ -17,8 +17,9 @@ struct Summary {
   double p99 = 0;
   double max = 0;
   double mean = 0;
-  std::optional<double> stdev;                 // sample standard deviation; needs two samples
-  std::optional<std::array<double, 2>> ci95;   // non-parametric interval of the median; needs six samples
+  std::optional<double> stdev;  // sample standard deviation; needs two samples
+  std::optional<std::array<double, 2>>
+      ci95;  // non-parametric interval of the median; needs six samples
 };
 
 // The q-quantile (0 <= q <= 1) of ascending samples, linearly interpolated between order statistics
@@ -33,8 +34,9 @@ double median_absolute_deviation(std::span<const double> samples);
 double mean(std::span<const double> samples);
 std::optional<double> standard_deviation(std::span<const double> samples);
 
-// 1-based ranks (lower, upper) of the order statistics that enclose the median with at least 95 % confidence,
-// from the binomial distribution B(n, 1/2) (Conover, Practical Nonparametric Statistics, §3.2); nothing below n = 6.
+// 1-based ranks (lower, upper) of the order statistics that enclose the median with at least 95 %
+// confidence, from the binomial distribution B(n, 1/2) (Conover, Practical Nonparametric
+// Statistics, §3.2); nothing below n = 6.
 std::optional<std::array<uint64_t, 2>> median_interval_ranks(uint64_t n);
 
 // Everything in Summary. Needs at least one sample; all must be finite.

@@ -13,7 +13,8 @@ constexpr size_t kListAtMost = 24;
 
 std::string lower(std::string_view text) {
   std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return out;
 }
 
@@ -25,7 +26,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   for (size_t i = 1; i <= a.size(); ++i) {
     current[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      current[j] = std::min({previous[j] + 1, current[j - 1] + 1, previous[j - 1] + (a[i - 1] != b[j - 1])});
+      current[j] =
+          std::min({previous[j] + 1, current[j - 1] + 1, previous[j - 1] + (a[i - 1] != b[j - 1])});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
         current[j] = std::min(current[j], before[j - 2] + 1);
       }
@@ -36,7 +38,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return previous[b.size()];
 }
 
-std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates) {
+std::optional<std::string> nearest(std::string_view word,
+                                   const std::vector<std::string>& candidates) {
   const std::string wanted = lower(word);
   const size_t near_enough = std::max<size_t>(1, std::min<size_t>(4, word.size() / 2));
   std::optional<std::string> best;
@@ -53,8 +56,10 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
 
 std::string unknown_name(std::string_view word, const std::vector<std::string>& candidates) {
   std::string out = fmt::format("{} is not known", word.empty() ? "an empty value" : word);
-  if (const auto guess = nearest(word, candidates)) out += fmt::format(", did you mean {}?", *guess);
-  if (candidates.size() <= kListAtMost && !candidates.empty()) out += fmt::format(" ({})", fmt::join(candidates, " "));
+  if (const auto guess = nearest(word, candidates))
+    out += fmt::format(", did you mean {}?", *guess);
+  if (candidates.size() <= kListAtMost && !candidates.empty())
+    out += fmt::format(" ({})", fmt::join(candidates, " "));
   return out;
 }
 

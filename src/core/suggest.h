@@ -11,9 +11,11 @@ namespace cb {
 size_t edit_distance(std::string_view a, std::string_view b);
 
 // The candidate nearest to word, if one is near enough to be meant.
-std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
+std::optional<std::string> nearest(std::string_view word,
+                                   const std::vector<std::string>& candidates);
 
-// "fp61 is not known, did you mean fp64? (fp64 fp32 …)": the wording used everywhere for an unknown name.
+// "fp61 is not known, did you mean fp64? (fp64 fp32 …)": the wording used everywhere for an unknown
+// name.
 std::string unknown_name(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace cb

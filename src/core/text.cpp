@@ -12,12 +12,18 @@ struct Decoded {
   size_t length;
 };
 
-// One UTF-8 character at the start of the text; nothing if invalid (also overlong forms and surrogates).
+// One UTF-8 character at the start of the text; nothing if invalid (also overlong forms and
+// surrogates).
 std::optional<Decoded> decode(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<uint32_t>(static_cast<unsigned char>(text[i])); };
+  const auto byte = [&](size_t i) {
+    return static_cast<uint32_t>(static_cast<unsigned char>(text[i]));
+  };
   const uint32_t first = byte(0);
   if (first < 0x80) return Decoded{first, 1};
-  const size_t length = first >= 0xF0 && first < 0xF5 ? 4 : first >= 0xE0 ? 3 : first >= 0xC2 ? 2 : 0;
+  const size_t length = first >= 0xF0 && first < 0xF5 ? 4
+                        : first >= 0xE0               ? 3
+                        : first >= 0xC2               ? 2
+                                                      : 0;
   if (length == 0 || first >= 0xF5 || text.size() < length) return std::nullopt;
   uint32_t code = first & (0xFFU >> (length + 1));
   for (size_t i = 1; i < length; ++i) {
@@ -25,7 +31,8 @@ std::optional<Decoded> decode(std::string_view text) {
     code = code << 6 | (byte(i) & 0x3FU);
   }
   constexpr uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (code < least[length] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return std::nullopt;
+  if (code < least[length] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
+    return std::nullopt;
   return Decoded{code, length};
 }
 
@@ -35,8 +42,9 @@ bool harmful(uint32_t code) {
 }
 
 bool is_wide(uint32_t code) {
-  return (code >= 0x1100 && code <= 0x115F) || (code >= 0x2E80 && code <= 0xA4CF) || (code >= 0xAC00 && code <= 0xD7A3) ||
-         (code >= 0xF900 && code <= 0xFAFF) || (code >= 0xFE30 && code <= 0xFE6F) || (code >= 0xFF00 && code <= 0xFF60) ||
+  return (code >= 0x1100 && code <= 0x115F) || (code >= 0x2E80 && code <= 0xA4CF) ||
+         (code >= 0xAC00 && code <= 0xD7A3) || (code >= 0xF900 && code <= 0xFAFF) ||
+         (code >= 0xFE30 && code <= 0xFE6F) || (code >= 0xFF00 && code <= 0xFF60) ||
          (code >= 0xFFE0 && code <= 0xFFE6) || (code >= 0x20000 && code <= 0x3FFFD);
 }
 
@@ -79,7 +87,8 @@ std::string pad_left(std::string_view text, size_t width) {
   return std::string(width > have ? width - have : 0, ' ') + std::string(text);
 }
 
-std::string text_table(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right) {
+std::string text_table(const std::vector<std::vector<std::string>>& rows,
+                       const std::vector<bool>& right) {
   std::vector<size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
@@ -90,7 +99,8 @@ std::string text_table(const std::vector<std::vector<std::string>>& rows, const 
     std::string line;
     for (size_t i = 0; i < row.size(); ++i) {
       if (i > 0) line += "  ";
-      line += i < right.size() && right[i] ? pad_left(row[i], widths[i]) : pad_right(row[i], widths[i]);
+      line +=
+          i < right.size() && right[i] ? pad_left(row[i], widths[i]) : pad_right(row[i], widths[i]);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";

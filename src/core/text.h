@@ -6,8 +6,8 @@
 
 namespace cb {
 
-// Text from outside made harmless for a terminal: control characters (also C1 and bidirectional overrides) and invalid
-// UTF-8 become '?'. Newlines and tabs become spaces.
+// Text from outside made harmless for a terminal: control characters (also C1 and bidirectional
+// overrides) and invalid UTF-8 become '?'. Newlines and tabs become spaces.
 std::string terminal_safe(std::string_view text);
 
 // Columns that the text takes in a terminal (UTF-8; East Asian wide characters count two).
@@ -17,7 +17,9 @@ size_t display_width(std::string_view text);
 std::string pad_right(std::string_view text, size_t width);
 std::string pad_left(std::string_view text, size_t width);
 
-// Rows of cells as aligned columns; column i is right-aligned where right[i]. The first row is the heading.
-std::string text_table(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right);
+// Rows of cells as aligned columns; column i is right-aligned where right[i]. The first row is the
+// heading.
+std::string text_table(const std::vector<std::vector<std::string>>& rows,
+                       const std::vector<bool>& right);
 
 }  // namespace cb

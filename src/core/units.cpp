@@ -57,12 +57,14 @@ std::optional<int> binary_exponent(std::string_view suffix) {
   }
 }
 
-// At least three significant digits: 5.678 -> "5.68", 93.12 -> "93.1", 512.4 -> "512", 1234.5 -> "1,234".
+// At least three significant digits: 5.678 -> "5.68", 93.12 -> "93.1", 512.4 -> "512", 1234.5 ->
+// "1,234".
 std::string three_digits(double value) {
   const double magnitude = std::abs(value);
   if (magnitude == 0) return "0";
   if (magnitude < 0.001) return fmt::format("{:.3g}", value);
-  if (magnitude < 9.995) return fmt::format("{:.{}f}", value, magnitude < 0.09995 ? 4 : magnitude < 0.9995 ? 3 : 2);
+  if (magnitude < 9.995)
+    return fmt::format("{:.{}f}", value, magnitude < 0.09995 ? 4 : magnitude < 0.9995 ? 3 : 2);
   if (magnitude < 99.95) return fmt::format("{:.1f}", value);
   return fmt::format("{:.0f}", value);
 }
@@ -97,7 +99,8 @@ std::optional<int64_t> parse_size(std::string_view text) {
   const auto exponent = binary_exponent(parts->second);
   if (!exponent) return std::nullopt;
   if (*exponent == 0) {
-    if (const auto whole = parse_whole<int64_t>(text.substr(0, text.size() - parts->second.size()))) return whole;
+    if (const auto whole = parse_whole<int64_t>(text.substr(0, text.size() - parts->second.size())))
+      return whole;
   }
   const double bytes = std::ldexp(parts->first, *exponent);
   if (bytes >= kLargestInt64 || bytes != std::floor(bytes)) return std::nullopt;
@@ -144,12 +147,17 @@ std::string format_seconds(double seconds) {
 
 ValueText format_value_parts(double value, std::string_view unit) {
   if (!std::isfinite(value)) return {"not finite", ""};
-  if (unit == "bytes_per_second") return scaled(value, {{1e3, "kB/s"}, {1e6, "MB/s"}, {1e9, "GB/s"}, {1e13, "TB/s"}});
+  if (unit == "bytes_per_second")
+    return scaled(value, {{1e3, "kB/s"}, {1e6, "MB/s"}, {1e9, "GB/s"}, {1e13, "TB/s"}});
   if (unit == "bits_per_second") return scaled(value, {{1e6, "Mb/s"}, {1e9, "Gb/s"}});
-  if (unit == "flops_per_second") return scaled(value, {{1e6, "MFLOP/s"}, {1e9, "GFLOP/s"}, {1e13, "TFLOP/s"}});
-  if (unit == "operations_per_second") return scaled(value, {{1e6, "MOP/s"}, {1e9, "GOP/s"}, {1e13, "TOP/s"}});
-  if (unit == "io_per_second") return scaled(value, {{1, "IOPS"}, {1e4, "k IOPS"}, {1e7, "M IOPS"}});
-  if (unit == "bytes") return scaled(value, {{1, "B"}, {1024, "KiB"}, {1048576, "MiB"}, {1073741824, "GiB"}});
+  if (unit == "flops_per_second")
+    return scaled(value, {{1e6, "MFLOP/s"}, {1e9, "GFLOP/s"}, {1e13, "TFLOP/s"}});
+  if (unit == "operations_per_second")
+    return scaled(value, {{1e6, "MOP/s"}, {1e9, "GOP/s"}, {1e13, "TOP/s"}});
+  if (unit == "io_per_second")
+    return scaled(value, {{1, "IOPS"}, {1e4, "k IOPS"}, {1e7, "M IOPS"}});
+  if (unit == "bytes")
+    return scaled(value, {{1, "B"}, {1024, "KiB"}, {1048576, "MiB"}, {1073741824, "GiB"}});
   if (unit == "seconds") return seconds_parts(value);
   if (unit == "hertz") return scaled(value, {{1, "Hz"}, {1e6, "MHz"}, {1e9, "GHz"}});
   if (unit == "share") return {fmt::format("{:.1f}", value * 100), "%"};

@@ -7,8 +7,8 @@
 
 namespace cb {
 
-// "4096", "4K", "1.5M", "2G", "1T" (binary multiples, optional trailing B or iB) in bytes; nothing if malformed,
-// negative, not whole or beyond 2^63-1.
+// "4096", "4K", "1.5M", "2G", "1T" (binary multiples, optional trailing B or iB) in bytes; nothing
+// if malformed, negative, not whole or beyond 2^63-1.
 std::optional<int64_t> parse_size(std::string_view text);
 
 // "250ms", "5", "5s", "10m", "72h" in seconds; nothing if malformed or negative.
@@ -24,8 +24,9 @@ std::string format_size(int64_t bytes);
 std::string format_seconds(double seconds);
 
 // A value of a metric with its unit as people read it. Known units (the names used in metrics):
-// bytes_per_second GB/s, bits_per_second Gb/s, flops_per_second GFLOP/s or TFLOP/s, operations_per_second GOP/s,
-// io_per_second IOPS, seconds, bytes, share %, celsius, hertz, watts, count. Unknown ones are printed behind the number.
+// bytes_per_second GB/s, bits_per_second Gb/s, flops_per_second GFLOP/s or TFLOP/s,
+// operations_per_second GOP/s, io_per_second IOPS, seconds, bytes, share %, celsius, hertz, watts,
+// count. Unknown ones are printed behind the number.
 std::string format_value(double value, std::string_view unit);
 
 // As format_value(), but split so that a table can align: {"93.1", "GFLOP/s"}.

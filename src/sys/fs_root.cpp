@@ -52,7 +52,8 @@ std::optional<long long> FsRoot::integer(std::string_view path) const {
 std::vector<std::string> FsRoot::entries(std::string_view directory) const {
   std::vector<std::string> out;
   std::error_code error;
-  for (std::filesystem::directory_iterator it(resolve(directory), error), end; !error && it != end; it.increment(error)) {
+  for (std::filesystem::directory_iterator it(resolve(directory), error), end; !error && it != end;
+       it.increment(error)) {
     out.push_back(it->path().filename().string());
   }
   std::sort(out.begin(), out.end(), natural_less);

@@ -17,10 +17,14 @@ class FsRoot {
   std::filesystem::path resolve(std::string_view path) const;
   bool is_machine() const { return root_ == "/"; }
 
-  std::optional<std::string> text(std::string_view path) const;       // whole file, trailing white space removed
-  std::optional<long long> integer(std::string_view path) const;      // a file that holds one decimal or 0x number
-  std::vector<std::string> entries(std::string_view directory) const;  // names, sorted naturally (mlx5_2 before mlx5_10)
-  std::optional<std::string> link_name(std::string_view path) const;   // last component of a symbolic link's target
+  std::optional<std::string> text(
+      std::string_view path) const;  // whole file, trailing white space removed
+  std::optional<long long> integer(
+      std::string_view path) const;  // a file that holds one decimal or 0x number
+  std::vector<std::string> entries(
+      std::string_view directory) const;  // names, sorted naturally (mlx5_2 before mlx5_10)
+  std::optional<std::string> link_name(
+      std::string_view path) const;  // last component of a symbolic link's target
   bool exists(std::string_view path) const;
 
  private:

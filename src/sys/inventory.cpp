@@ -7,7 +7,8 @@ namespace {
 
 Part system_part(const FsRoot& fs) {
   Part part{.kind = "system", .id = "0"};
-  if (const auto kernel = fs.text("/proc/sys/kernel/osrelease")) part.attributes["kernel"] = *kernel;
+  if (const auto kernel = fs.text("/proc/sys/kernel/osrelease"))
+    part.attributes["kernel"] = *kernel;
   return part;
 }
 

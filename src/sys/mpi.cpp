@@ -25,6 +25,14 @@ std::string launcher_name() {
   return "none";
 }
 
+std::string library_name() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  if (MPI_Get_library_version(text, &length) != MPI_SUCCESS) return "MPI";
+  const std::string whole(text, static_cast<size_t>(length));
+  return whole.substr(0, whole.find_first_of(",\n"));
+}
+
 Session::Session() {
   int provided = 0;
   // Only the main thread calls MPI; watchdog, progress and telemetry threads do not.

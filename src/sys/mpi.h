@@ -12,11 +12,15 @@ namespace cb::mpi {
 // Throws Error with MPI's own text unless rc is MPI_SUCCESS.
 void check(int rc, const char* call);
 
-// True if this process was started by a launcher (mpirun, srun) that MPI_Init can join. Looks only at the environment.
+// True if this process was started by a launcher (mpirun, srun) that MPI_Init can join. Looks only
+// at the environment.
 bool launched();
 
 // "mpirun", "srun" or "none", from the environment.
 std::string launcher_name();
+
+// Name and version of the MPI library, "Open MPI v4.1.4"; needs no MPI_Init.
+std::string library_name();
 
 // MPI_Init and MPI_Finalize. MPI's error handler is set to return codes.
 class Session {
@@ -27,7 +31,8 @@ class Session {
   Session& operator=(const Session&) = delete;
 };
 
-// Ends every process of the job with this exit code, now. The only place that calls MPI_Abort; without MPI it is _exit().
+// Ends every process of the job with this exit code, now. The only place that calls MPI_Abort;
+// without MPI it is _exit().
 [[noreturn]] void abort_job(int exit_code);
 
 }  // namespace cb::mpi

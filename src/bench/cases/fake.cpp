@@ -1,5 +1,6 @@
-// Scripted samples instead of a measurement: proves runner, gather, verdicts and reports without any hardware, with a
-// slow, failing or hanging rank on demand. Hidden from lists; also the commented pattern for a new case.
+// Scripted samples instead of a measurement: proves runner, gather, verdicts and reports without
+// any hardware, with a slow, failing or hanging rank on demand. Hidden from lists; also the
+// commented pattern for a new case.
 #include <chrono>
 #include <thread>
 
@@ -18,13 +19,14 @@ CaseInfo describe() {
       .example = "clusterbench fake --value 2 --samples 10",
       .domain = "host",
       .needs = {},
-      .params = {{"value", ParamType::number, "1", "median of the samples, in bytes per second"},
-                 {"size", ParamType::size, "1K", "points of the sweep", {}, true, 1},
-                 {"samples", ParamType::integer, "20", "samples per rank", {}, false, 1, 100000},
-                 {"slow-rank", ParamType::integer, "", "this rank measures half", {}, false, 0},
-                 {"failing-rank", ParamType::integer, "", "this rank throws an error", {}, false, 0},
-                 {"wrong-rank", ParamType::integer, "", "this rank's data check fails", {}, false, 0},
-                 {"hanging-rank", ParamType::integer, "", "this rank never comes back", {}, false, 0}},
+      .params =
+          {{"value", ParamType::number, "1", "median of the samples, in bytes per second"},
+           {"size", ParamType::size, "1K", "points of the sweep", {}, true, 1},
+           {"samples", ParamType::integer, "20", "samples per rank", {}, false, 1, 100000},
+           {"slow-rank", ParamType::integer, "", "this rank measures half", {}, false, 0},
+           {"failing-rank", ParamType::integer, "", "this rank throws an error", {}, false, 0},
+           {"wrong-rank", ParamType::integer, "", "this rank's data check fails", {}, false, 0},
+           {"hanging-rank", ParamType::integer, "", "this rank never comes back", {}, false, 0}},
       .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher, "scripted"}},
       .checks = {"data"},
   };
@@ -35,15 +37,21 @@ bool is_me(const Params& params, const char* name, const Context& context) {
 }
 
 void misbehave(const Context& context, const Params& params) {
-  if (is_me(params, "failing-rank", context)) throw Error(fmt::format("{} fails as it was told", context.who()));
-  while (is_me(params, "hanging-rank", context)) std::this_thread::sleep_for(std::chrono::seconds(1));
+  if (is_me(params, "failing-rank", context))
+    throw Error(fmt::format("{} fails as it was told", context.who()));
+  while (is_me(params, "hanging-rank", context))
+    std::this_thread::sleep_for(std::chrono::seconds(1));
 }
 
 Record measure(Context& context, const Params& params, int64_t size) {
   Record record{.case_name = "fake", .params = params.with("size", size)};
-  const size_t self = record.entity({context.place.host, "rank", std::to_string(context.comm.rank())});
+  const size_t self =
+      record.entity({context.place.host, "rank", std::to_string(context.comm.rank())});
   const bool wrong = is_me(params, "wrong-rank", context);
-  record.checks.push_back({.name = "data", .passed = !wrong, .entity = self, .detail = wrong ? "wrong as it was told" : ""});
+  record.checks.push_back({.name = "data",
+                           .passed = !wrong,
+                           .entity = self,
+                           .detail = wrong ? "wrong as it was told" : ""});
   if (wrong) return record;  // wrong data yields no number
 
   const double value = params.number("value") * (is_me(params, "slow-rank", context) ? 0.5 : 1);
@@ -60,7 +68,8 @@ Record measure(Context& context, const Params& params, int64_t size) {
 std::vector<Record> run(Context& context, const Params& params) {
   misbehave(context, params);
   std::vector<Record> records;
-  for (const int64_t size : params.integers("size")) records.push_back(measure(context, params, size));
+  for (const int64_t size : params.integers("size"))
+    records.push_back(measure(context, params, size));
   return records;
 }
 
