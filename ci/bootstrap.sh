@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Installs the packages of ci/packages.txt that are missing, with apt, as root or through sudo.
+#   --print   only list what is missing
+#   --build   only what building and running needs, not the test tools
+# Does nothing, and needs no network and no root, when everything is there.
+set -euo pipefail
+list=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/packages.txt
+
+print_only=false
+sections='build test'
+for argument in "$@"; do
+  case $argument in
+    --print) print_only=true ;;
+    --build) sections='build' ;;
+    --help | -h)
+      sed -n '2,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+      exit 0
+      ;;
+    *)
+      echo "bootstrap.sh: $argument: unknown option (--print --build)" >&2
+      exit 2
+      ;;
+  esac
+done
+
+die() {
+  printf 'bootstrap.sh: %s\n' "$@" >&2
+  exit 1
+}
+
+command -v dpkg-query >/dev/null ||
+  die "this system has no dpkg; install the equivalents of $list by hand (written for Debian 12)"
+
+# Names of the wanted sections: the first word of each line that is neither comment nor heading.
+mapfile -t wanted < <(awk -v sections=" $sections " '
+  /^\[/ { gsub(/[][]/, ""); active = index(sections, " " $0 " "); next }
+  active && NF && !/^#/ { print $1 }' "$list")
+
+installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${wanted[@]}" 2>/dev/null |
+  awk '$2 == "installed" { print $1 }' || true)
+mapfile -t missing < <(comm -23 <(printf '%s\n' "${wanted[@]}" | sort) <(sort -u <<<"$installed"))
+
+if [ ${#missing[@]} -eq 0 ]; then
+  echo "packages: all ${#wanted[@]} already there"
+  exit 0
+fi
+echo "packages: ${#missing[@]} of ${#wanted[@]} missing: ${missing[*]}"
+if $print_only; then exit 0; fi
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  sudo -n true 2>/dev/null || [ -t 0 ] ||
+    die "need root to install; run as root: apt-get install --no-install-recommends ${missing[*]}"
+  command -v sudo >/dev/null ||
+    die "need root to install and there is no sudo; run as root: apt-get install ${missing[*]}"
+  as_root=(sudo)
+fi
+# A lock held by another apt is waited for, for a bounded time.
+apt() {
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get -o DPkg::Lock::Timeout=120 -o Acquire::Retries=3 "$@" </dev/null
+}
+
+echo "packages: installing ${missing[*]}"
+# The lists may be absent (fresh container) or old (a version that is gone): refresh and try once more.
+if ! apt install -y --no-install-recommends "${missing[@]}"; then
+  apt update || apt update || die "apt-get update failed twice; check the network and the apt sources"
+  apt install -y --no-install-recommends "${missing[@]}" ||
+    die "could not install: ${missing[*]}" "apt's own message is above"
+fi

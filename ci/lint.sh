@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Formatting, static checks, include arrows, file lengths, shell scripts. Runs all, then fails if any did.
+#   ci/lint.sh [BUILD_DIRECTORY]   checks; the directory (default: the first in build/) has the
+#                                  compile_commands.json that clang-tidy needs
+#   ci/lint.sh --fix               formats C++ and shell files in place
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+files() { find . \( -name .git -o -name build -o -name 'build-*' -o -name out \) -prune -o -type f "$@" -print0; }
+mapfile -d '' -t sources < <(files \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' \) | sort -z)
+mapfile -d '' -t scripts < <(files \( -name '*.sh' -o -path './.ci/run' \) | sort -z)
+shell_style=(-i 2 -ci)
+
+if [ "${1-}" = --fix ]; then
+  clang-format -i "${sources[@]}"
+  shfmt -w "${shell_style[@]}" "${scripts[@]}"
+  exit 0
+fi
+
+status=0
+check() { # check NAME COMMAND…
+  local name=$1 begun=$SECONDS
+  shift
+  if "$@"; then
+    echo "lint: $name ok ($((SECONDS - begun)) s)"
+  else
+    echo "lint: $name FAILED"
+    status=1
+  fi
+}
+
+build=${1-}
+if [ -z "$build" ]; then
+  for candidate in build/ci build/dev build/release; do
+    [ ! -f "$candidate/compile_commands.json" ] || { build=$candidate && break; }
+  done
+fi
+[ -n "$build" ] || die "no build directory; run: cmake --preset dev"
+
+check clang-format clang-format --dry-run -Werror "${sources[@]}"
+check includes ci/lint_includes.py
+check shellcheck shellcheck -x "${scripts[@]}"
+check shfmt shfmt -d "${shell_style[@]}" "${scripts[@]}"
+check clang-tidy ci/lint_tidy.py "$build"
+exit "$status"

@@ -1,0 +1,99 @@
+#!/usr/bin/python3
+"""Checks the include arrows between the rooms, where outside headers may be used, and file lengths.
+
+The CMake targets enforce most arrows through the linker; this also sees headers, and says which line.
+"""
+import re
+import sys
+from pathlib import Path
+
+# Room -> the rooms that it may include besides itself. A room that is not named here is an error.
+ARROWS = {
+    "core": set(),
+    "kernels": set(),
+    "sys": {"core"},
+    "analysis": {"core"},
+    "bench": {"sys", "kernels", "analysis", "core"},
+    "campaign": {"analysis", "core"},
+    "report": {"analysis", "core"},
+    "cli": {"core", "kernels", "sys", "analysis", "bench", "campaign", "report"},
+}
+# Outside headers and the rooms that may use them: a library is wrapped once, in one room.
+OUTSIDE = [
+    (r"CLI/", {"cli"}),
+    (r"kainjow/|pugixml", {"report"}),
+    (r"mpi\.h|infiniband/|rdma/|liburing|hwloc|nvml|nccl|cufile|cublas", {"sys", "bench"}),
+    (r"cuda", {"sys", "bench", "kernels"}),
+]
+MAX_LINES = 600
+ROOT = Path(__file__).resolve().parent.parent
+INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
+
+
+def room_of(path):
+    parts = path.relative_to(ROOT).parts
+    return parts[1] if parts[0] == "src" else parts[0]
+
+
+def check_include(room, header, quoted, is_header):
+    if not quoted:
+        if is_header and header == "nlohmann/json.hpp":
+            yield "json.hpp in a header: include <nlohmann/json_fwd.hpp>, json.hpp only in .cpp files"
+        for pattern, rooms in OUTSIDE:
+            if re.match(pattern, header) and room not in rooms:
+                yield f"<{header}> belongs to {', '.join(sorted(rooms))}, not to {room}"
+        return
+    target = header.split("/")[0]
+    base = ROOT if target == "kernels" else ROOT / "src"
+    if not (base / header).is_file():
+        yield f'"{header}" is no file below src/: write includes from src/, e.g. "core/units.h"'
+    elif target != room and target not in ARROWS[room]:
+        yield f'"{header}": {room} may not include {target}'
+
+
+def check_source(path):
+    room, text = room_of(path), path.read_text(encoding="utf-8")
+    if room not in ARROWS:
+        yield 1, f"{room} is no room of the architecture: {', '.join(ARROWS)}"
+        return
+    is_header = path.suffix == ".h"
+    if is_header and not re.search(r"^#pragma once$", text, re.MULTILINE):
+        yield 1, "header without #pragma once"
+    for number, line in enumerate(text.splitlines(), 1):
+        found = INCLUDE.match(line)
+        if found:
+            quoted = found[1] == '"'
+            for problem in check_include(room, found[2], quoted, is_header):
+                yield number, problem
+
+
+def check_length(path):
+    lines = path.read_text(encoding="utf-8").count("\n")
+    if lines > MAX_LINES:
+        yield 1, f"{lines} lines, at most {MAX_LINES}: split it by concern"
+
+
+def files(folders, suffixes):
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.is_file() and path.suffix in suffixes:
+                yield path
+
+
+def main():
+    problems = 0
+    sources = list(files(["src", "kernels"], {".cpp", ".h", ".cu"}))
+    if not sources:
+        print(f"{ROOT}: no sources found")
+        return 1
+    written = files(["src", "kernels", "tests", "ci"], {".cpp", ".h", ".cu", ".py", ".sh", ".cmake"})
+    checks = [(path, check_source) for path in sources] + [(path, check_length) for path in written]
+    for path, check in checks:
+        for line, problem in check(path):
+            print(f"{path.relative_to(ROOT)}:{line}: {problem}")
+            problems += 1
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+#!/usr/bin/python3
+"""Runs clang-tidy (.clang-tidy) on the sources below src/, in parallel, from compile_commands.json.
+
+A file that was clean is not checked again while it, the project headers it includes, its compile
+command, .clang-tidy and clang-tidy stay the same: BUILD_DIRECTORY/tidy/<sha256> marks it.
+Usage: lint_tidy.py BUILD_DIRECTORY
+"""
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+SECONDS_PER_FILE = 240
+
+
+def own_files(path, seen):
+    """The file and all project headers that it includes, directly or not."""
+    if path in seen or not path.is_file():
+        return
+    seen.add(path)
+    for header in INCLUDE.findall(path.read_text(encoding="utf-8")):
+        own_files(ROOT / "src" / header, seen)
+        own_files(ROOT / header, seen)
+
+
+def key_of(entry, settings):
+    seen = set()
+    own_files(Path(entry["file"]), seen)
+    digest = hashlib.sha256(settings + entry["command"].encode())
+    for path in sorted(seen):
+        digest.update(str(path).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def check(entry, build, settings):
+    """Empty when the file is clean, else what clang-tidy said."""
+    stamp = build / "tidy" / key_of(entry, settings)
+    if stamp.exists():
+        return ""
+    command = ["clang-tidy", "--quiet", "-p", str(build), entry["file"]]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_PER_FILE,
+                              stdin=subprocess.DEVNULL, check=False)
+    except subprocess.TimeoutExpired:
+        return f"{entry['file']}: clang-tidy took more than {SECONDS_PER_FILE} s"
+    if done.returncode:
+        return done.stdout + done.stderr
+    stamp.touch()
+    return ""
+
+
+def main(build):
+    database = build / "compile_commands.json"
+    if not database.exists():
+        print(f"{database} is missing: run cmake --preset dev")
+        return 1
+    entries = [e for e in json.loads(database.read_text()) if Path(e["file"]).is_relative_to(ROOT / "src")]
+    if not entries:
+        print(f"{database}: no file below {ROOT / 'src'}")
+        return 1
+    (build / "tidy").mkdir(exist_ok=True)
+    version = subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout
+    settings = (ROOT / ".clang-tidy").read_bytes() + version
+    failed = 0
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for said in pool.map(lambda entry: check(entry, build, settings), entries):
+            if said:
+                failed += 1
+                print(said)
+    print(f"clang-tidy: {len(entries)} files, {failed} with findings")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    sys.exit(main(Path(sys.argv[1]).resolve()))

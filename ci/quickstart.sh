@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# From a clean clone to an acceptance report of this machine: packages, release build, the profile
+# host-quick under mpirun, report. Prints the verdict and the report's path, and exits as the
+# acceptance does: 0 accepted, 1 not accepted, 3 incomplete.
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+ranks=$(($(nproc) < 2 ? 1 : 2))
+out="out/$(date +%Y%m%d-%H%M%S)-$(hostname -s)"
+
+stage "1/4 packages"
+ci/bootstrap.sh --build >&2
+
+kernels=no
+stage "2/4 build (release)"
+started=$SECONDS
+build_preset release clusterbench
+if grep -q 'CUDA kernels: yes' build/release.log; then kernels=yes; fi
+stage "    built in $(minutes $((SECONDS - started))), CUDA kernels: $kernels"
+
+stage "3/4 acceptance of this machine with profiles/host-quick.json on $ranks ranks"
+mkdir -p out
+status=0
+build/release/bin/clusterbench run host-quick --out "$out" --launcher mpirun \
+  --hosts "localhost:$ranks" </dev/null || status=$?
+[ -f "$out/campaign.json" ] || exit "$status"
+
+stage "4/4 report"
+build/release/bin/clusterbench report "$out" --html "$out/report.html" --md "$out/report.md" \
+  --json "$out/report.json" >&2
+# The report exists whatever the verdict is; the verdict is the exit code.
+verdict=0
+build/release/bin/clusterbench gate "$out" || verdict=$?
+echo "$root/$out/report.html"
+if [ "$status" -gt 3 ]; then exit "$status"; fi
+exit "$verdict"
