@@ -79,7 +79,7 @@ TEST_CASE("a NIC that only receives badly is named with its side") {
   CHECK(found.suspects[0].rail == 1);
   CHECK(found.suspects[0].side == Side::receive);
   CHECK(to_text(found.suspects[0]) ==
-        "nic 3:1 receives 50.0 % of the fleet's median (7 of 7 samples low)");
+        "nic 3:1 receives 49.9 % of the fleet's median (7 of 7 samples low)");
 }
 
 TEST_CASE(

@@ -9,6 +9,13 @@ using namespace cb;
 
 namespace {
 
+// Sanitizers cost a factor; the promise is about the shipped binary.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr double kSchedulingLimitSeconds = 0.2;
+#else
+constexpr double kSchedulingLimitSeconds = 0.010;
+#endif
+
 HostPair ordered(HostPair p) { return p.from < p.to ? p : HostPair{p.to, p.from}; }
 
 bool disjoint(const Round& round) {
@@ -111,7 +118,5 @@ TEST_CASE("1,024 hosts are scheduled in under 10 ms") {
     CHECK(rounds.size() == 1023);
   }
   MESSAGE("tournament of 1,024 hosts: " << best * 1e3 << " ms");
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  CHECK(best < 0.010);
-#endif
+  CHECK(best < kSchedulingLimitSeconds);
 }
