@@ -38,7 +38,7 @@ fi
 
 check clang-format clang-format --dry-run -Werror "${sources[@]}"
 check includes ci/lint_includes.py
-check shellcheck shellcheck -x "${scripts[@]}"
+check shellcheck shellcheck -x -P SCRIPTDIR "${scripts[@]}"
 check shfmt shfmt -d "${shell_style[@]}" "${scripts[@]}"
 check clang-tidy ci/lint_tidy.py "$build"
 exit "$status"

@@ -45,7 +45,8 @@ class Reader {
     return &object_[key];
   }
 
-  std::string text(const std::string& key, std::optional<std::string> fallback = std::nullopt) {
+  std::string text(const std::string& key,
+                   const std::optional<std::string>& fallback = std::nullopt) {
     const json* value = find(key);
     if (value == nullptr) {
       if (!fallback && usable_) problem(key, "is missing");
