@@ -60,8 +60,8 @@ class Reader {
   }
 
   std::string one_of(const std::string& key, const std::vector<std::string>& valid,
-                     std::optional<std::string> fallback = std::nullopt) {
-    const std::string value = text(key, std::move(fallback));
+                     const std::optional<std::string>& fallback = std::nullopt) {
+    const std::string value = text(key, fallback);
     if (!value.empty() && std::find(valid.begin(), valid.end(), value) == valid.end())
       problem(key, unknown_name(value, valid));
     return value;
