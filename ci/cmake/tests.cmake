@@ -43,6 +43,14 @@ foreach(source ${fuzzers})
   endif()
 endforeach()
 
+# ---- tools: longer experiments that are run by hand; built with the rest so that they stay true ----
+file(GLOB tools CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/tools/*.cpp)
+foreach(source ${tools})
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(${name} ${source})
+  target_link_libraries(${name} PRIVATE cb_report cb_campaign cb_analysis)
+endforeach()
+
 # ---- pytest: each tests/<kind>/test_*.py is one test with label <kind> ----
 # Seconds; a kind that is not named here has 300. Kinds in cb_serial want the machine for themselves.
 set(cb_timeout_labs 900)
