@@ -7,6 +7,9 @@ target_compile_definitions(cb_flags INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX
 # Designated initialisers leave out members that have their default on purpose.
 set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor
              -Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  list(APPEND warnings -Wno-restrict) # false alarm on "x" + std::string (GCC bug 105651)
+endif()
 if(CLUSTERBENCH_WERROR)
   list(APPEND warnings -Werror)
 endif()
