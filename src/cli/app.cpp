@@ -23,8 +23,32 @@ std::string version_text() {
                      info.build_type, info.cuda, info.mpi);
 }
 
+// The message can name files and hosts that others named: line by line made safe for a terminal.
 void report_failure(const std::string& message) {
-  std::cerr << "clusterbench: " << message << '\n';
+  if (!message.starts_with("clusterbench")) std::cerr << "clusterbench: ";
+  for (size_t begin = 0; begin <= message.size();) {
+    const size_t end = std::min(message.find('\n', begin), message.size());
+    std::cerr << terminal_safe(std::string_view(message).substr(begin, end - begin)) << '\n';
+    begin = end + 1;
+  }
+}
+
+// The first words of the subcommand that the command line names, for messages.
+std::string subject(const CLI::App& app) {
+  const auto subs = app.get_subcommands();
+  return subs.empty() ? "clusterbench" : "clusterbench " + subs.front()->get_name();
+}
+
+// What CLI11 found wrong: an unknown option in front of the subcommand is answered like any other.
+UsageError usage_error(const CLI::App& app, const CLI::ParseError& e) {
+  const std::string extra = app.remaining().empty() ? "" : app.remaining().front();
+  if (!extra.starts_with('-')) return {subject(app), "", e.what()};
+  std::vector<std::string> known;
+  for (const CLI::Option* option : app.get_options()) known.push_back(option->get_name());
+  const auto guess = nearest(extra, known);
+  return {subject(app), extra,
+          guess ? fmt::format("unknown option, did you mean {}?", *guess)
+                : "unknown option; a subcommand's options stand behind its name"};
 }
 
 // An unknown first word is answered with the nearest subcommand.
@@ -35,14 +59,17 @@ void check_subcommand(const CLI::App& app, int argc, char** argv) {
     if (!sub->get_group().empty()) names.push_back(sub->get_name());
     if (sub->get_name() == argv[1]) return;
   }
-  throw UsageError("clusterbench", terminal_safe(argv[1]),
-                   unknown_name(terminal_safe(argv[1]), names));
+  throw UsageError("clusterbench", "", unknown_name(argv[1], names));
 }
 
 ExitCode parse_and_run(int argc, char** argv) {
   CLI::App app{"Measures a GPU cluster and lets its buyer accept it.", "clusterbench"};
   app.set_version_flag("--version", version_text());
   app.require_subcommand(1);
+  app.footer(
+      "Examples:\n  clusterbench list\n"
+      "  clusterbench gemm --device cpu --dtype fp64 --size 4096 --json gemm.json\n"
+      "  clusterbench SUBCOMMAND --help\n");
   Action action;
   add_measure_commands(app, action);
   add_list_command(app, action);
@@ -54,9 +81,12 @@ ExitCode parse_and_run(int argc, char** argv) {
       app.exit(e);  // --help and --version
       return ExitCode::ok;
     }
-    throw UsageError("clusterbench", "", e.what());
+    throw usage_error(app, e);
   }
-  return action();
+  const ExitCode code = action();
+  // A full disk behind stdout loses results: that is a failure, not a success.
+  if (!std::cout.flush()) throw Error("cannot write the results to standard output");
+  return code;
 }
 
 }  // namespace

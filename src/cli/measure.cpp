@@ -35,6 +35,8 @@ class SignalGuard {
     g_cancel = &token;
     struct sigaction action {};
     action.sa_handler = on_signal;
+    // The first asks, a second one of the same kind ends: nobody has to wait for a stuck iteration.
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
     std::signal(SIGPIPE, SIG_IGN);
@@ -100,8 +102,9 @@ std::vector<HostInventory> gather_inventories(Comm& comm, const Place& place,
 
 ExitCode finish(Document document, const Case& c, const MeasureOptions& options) {
   document.run.ended = utc_now();
-  if (!options.json.empty()) write_file_atomically(options.json, to_json_text(document));
+  // The table first: it is all that is left of the run if the file cannot be written.
   if (!options.quiet) std::cout << measure_table(document, c.info) << std::flush;
+  if (!options.json.empty()) write_file_atomically(options.json, to_json_text(document));
   for (const Record& r : document.records) {
     if (const auto* e = std::get_if<Errored>(&r.outcome))
       std::cerr << fmt::format("clusterbench {}: {}: {}\n", r.case_name, terminal_safe(e->where),

@@ -8,7 +8,10 @@
 #include "bench/registry.h"
 #include "cli/commands.h"
 #include "cli/measure.h"
+#include "core/file.h"
 #include "core/suggest.h"
+#include "core/units.h"
+#include "sys/mpi.h"
 
 namespace cb {
 namespace {
@@ -91,6 +94,20 @@ const Case& select_case(const std::string& name, const GivenParams& given, Probl
   return *find_case(name);
 }
 
+void check_common(const MeasureOptions& common, Problems& problems) {
+  const auto check_time = [&](const char* where, const std::string& text) {
+    const auto seconds = parse_duration(text);
+    if (!seconds || *seconds <= 0)
+      problems.add(where, fmt::format("'{}' is not a duration such as 90s or 10m", text));
+  };
+  check_time("--deadline", common.deadline);
+  check_time("--stall", common.stall);
+  // In a launched job only rank 0's host writes: measure() looks there.
+  if (common.json.empty() || mpi::launched()) return;
+  if (const auto why = why_not_writable(common.json))
+    problems.add("--json", fmt::format("{} cannot be written: {}", common.json, *why));
+}
+
 ExitCode run_subcommand(const CLI::App& sub, const std::string& name, const Given& given) {
   Problems problems;
   report_extras(sub.remaining(), sub, problems);
@@ -98,6 +115,7 @@ ExitCode run_subcommand(const CLI::App& sub, const std::string& name, const Give
   const Case& c = select_case(name, params, problems);
   if (!problems.empty()) params.erase("device");
   const Params resolved = resolve_params(c.info.params, params, problems);
+  check_common(given.common, problems);
   if (!problems.empty()) throw UsageError("clusterbench " + name, problems);
   return measure(c, resolved, given.common);
 }

@@ -4,12 +4,15 @@
 
 #include <fmt/format.h>
 
+#include "core/text.h"
+
 namespace cb {
 namespace {
 
 std::string describe(const std::string& subject, const Problems& problems) {
   const size_t n = problems.list.size();
-  return fmt::format("{}: {} problem{}\n{}", subject, n, n == 1 ? "" : "s", problems.text());
+  return fmt::format("{}: {} problem{}\n{}", terminal_safe(subject), n, n == 1 ? "" : "s",
+                     problems.text());
 }
 
 Problems single(std::string where, std::string what) {
@@ -22,13 +25,14 @@ Problems single(std::string where, std::string what) {
 
 std::string Problems::text() const {
   size_t width = 0;
-  for (const Problem& p : list) width = std::max(width, p.where.size());
+  for (const Problem& p : list) width = std::max(width, display_width(terminal_safe(p.where)));
   width = std::min<size_t>(width, 40);
   std::string out;
   for (const Problem& p : list) {
     if (!out.empty()) out += '\n';
-    out += p.where.empty() ? fmt::format("  {}", p.what)
-                           : fmt::format("  {:<{}}  {}", p.where, width, p.what);
+    // Names come from files and command lines of others; the message goes to a terminal.
+    const std::string where = terminal_safe(p.where), what = terminal_safe(p.what);
+    out += where.empty() ? "  " + what : "  " + pad_right(where, width) + "  " + what;
   }
   return out;
 }

@@ -47,6 +47,31 @@ void write_all(int fd, std::string_view content, const std::filesystem::path& pa
   }
 }
 
+// The file that a chain of links ends at, which need not exist.
+std::filesystem::path followed(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(path, error)) return path;
+  const auto target = std::filesystem::weakly_canonical(path, error);
+  return error ? path : target;
+}
+
+// Renaming a file over a device or a pipe would replace it, for root even /dev/null.
+bool is_special(const std::filesystem::path& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+void write_in_place(const std::filesystem::path& path, std::string_view content) {
+  Descriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (fd.get() < 0) fail(path, "write");
+  write_all(fd.get(), content, path);
+  if (fd.close() != 0) fail(path, "write");
+}
+
+std::filesystem::path partial_of(const std::filesystem::path& path) {
+  return path.string() + fmt::format(".{}.partial", ::getpid());
+}
+
 void sync_directory(const std::filesystem::path& directory) {
   const Descriptor fd(
       ::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -76,25 +101,50 @@ std::string read_file(const std::filesystem::path& path, size_t at_most) {
 }
 
 void write_file_atomically(const std::filesystem::path& path, std::string_view content) {
-  const std::filesystem::path partial = path.string() + fmt::format(".{}.partial", ::getpid());
+  const std::filesystem::path target = followed(path);
+  if (is_special(target)) return write_in_place(target, content);
+  const std::filesystem::path partial = partial_of(target);
+  Descriptor fd(::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (fd.get() < 0) fail(path, "write");
   try {
-    Descriptor fd(::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-    if (fd.get() < 0) fail(path, "write");
     write_all(fd.get(), content, path);
     if (::fsync(fd.get()) != 0 || fd.close() != 0) fail(path, "write");
-    if (::rename(partial.c_str(), path.c_str()) != 0) fail(path, "write");
+    if (::rename(partial.c_str(), target.c_str()) != 0) fail(path, "write");
   } catch (...) {
     ::unlink(partial.c_str());
     throw;
   }
-  sync_directory(path.parent_path());
+  sync_directory(target.parent_path());
+}
+
+std::optional<std::string> why_not_writable(const std::filesystem::path& path) {
+  const std::filesystem::path target = followed(path);
+  std::error_code error;
+  if (std::filesystem::is_directory(target, error)) return "is a directory";
+  if (is_special(target)) {
+    if (::access(target.c_str(), W_OK) == 0) return std::nullopt;
+    return std::strerror(errno);
+  }
+  const std::filesystem::path partial = partial_of(target);
+  const Descriptor fd(::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (fd.get() < 0) return std::strerror(errno);
+  ::unlink(partial.c_str());
+  return std::nullopt;
 }
 
 void append_line_durably(const std::filesystem::path& path, std::string_view line) {
   Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (fd.get() < 0) fail(path, "append to");
-  write_all(fd.get(), std::string(line) + "\n", path);
-  if (::fsync(fd.get()) != 0 || fd.close() != 0) fail(path, "append to");
+  const off_t before = ::lseek(fd.get(), 0, SEEK_END);
+  try {
+    write_all(fd.get(), std::string(line) + "\n", path);
+    if (::fsync(fd.get()) != 0) fail(path, "append to");
+  } catch (...) {
+    // Half a line would spoil the next one.
+    if (before >= 0 && ::ftruncate(fd.get(), before) != 0) ::fsync(fd.get());
+    throw;
+  }
+  if (fd.close() != 0) fail(path, "append to");
 }
 
 }  // namespace cb

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,11 +12,16 @@ namespace cb {
 std::string read_file(const std::filesystem::path& path, size_t at_most = size_t{1} << 30);
 
 // Writes beside the target, flushes to disk and renames, so that a reader or a crash never sees
-// half a file and a full disk leaves the old one. Throws Error (runtime) naming the file and the
-// reason.
+// half a file and a full disk leaves the old one. Follows symbolic links; what is no regular file
+// (a pipe, /dev/stdout) is written in place. Throws Error (runtime) naming the file and the reason.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
-// Appends one line and flushes it to disk before returning. Throws Error.
+// Why write_file_atomically() would fail now, found by creating and removing a file of our own
+// beside the target; nothing if it would not. Known before an hour of measuring, not after it.
+std::optional<std::string> why_not_writable(const std::filesystem::path& path);
+
+// Appends one line and flushes it to disk before returning; where that fails the file is as before.
+// Throws Error.
 void append_line_durably(const std::filesystem::path& path, std::string_view line);
 
 }  // namespace cb

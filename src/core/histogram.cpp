@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <string>
 
 #include "core/error.h"
 
@@ -27,12 +28,29 @@ double lower_edge(size_t bucket) { return std::bit_cast<double>((kBase + bucket)
 
 double middle(size_t bucket) { return (lower_edge(bucket) + lower_edge(bucket + 1)) / 2; }
 
+// Of more the sums would no longer be exact; no measurement comes near.
+constexpr uint64_t kMostSamples = uint64_t{1} << 53;
+
+void require(bool fine, const char* what) {
+  if (!fine) throw Error(std::string("histogram: ") + what);
+}
+
 }  // namespace
 
-Histogram::Histogram() : counts_(kBuckets) {}
+// Grows the kept range to include the bucket.
+uint64_t& Histogram::bucket(size_t index) {
+  if (counts_.empty()) first_ = index;
+  if (index < first_) {
+    counts_.insert(counts_.begin(), first_ - index, 0);
+    first_ = index;
+  }
+  if (index >= first_ + counts_.size()) counts_.resize(index - first_ + 1);
+  return counts_[index - first_];
+}
 
 void Histogram::add(double value) {
-  ++counts_[bucket_of(value)];
+  require(value >= 0 && value <= kLargestSample, "a sample is negative or not finite");
+  ++bucket(bucket_of(value));
   min_ = count_ == 0 ? value : std::min(min_, value);
   max_ = count_ == 0 ? value : std::max(max_, value);
   ++count_;
@@ -42,7 +60,7 @@ void Histogram::add(double value) {
 
 void Histogram::merge(const Histogram& other) {
   if (other.count_ == 0) return;
-  for (size_t i = 0; i < kBuckets; ++i) counts_[i] += other.counts_[i];
+  for (const auto& [index, count] : other.buckets()) bucket(index) += count;
   min_ = count_ == 0 ? other.min_ : std::min(min_, other.min_);
   max_ = count_ == 0 ? other.max_ : std::max(max_, other.max_);
   count_ += other.count_;
@@ -50,15 +68,23 @@ void Histogram::merge(const Histogram& other) {
   squares_ += other.squares_;
 }
 
-double Histogram::quantile(double q) const {
-  if (count_ == 0) throw Error("a quantile of no samples was asked for");
-  const auto wanted = static_cast<uint64_t>(std::floor(q * static_cast<double>(count_ - 1)));
+double Histogram::at_rank(uint64_t rank) const {
   uint64_t seen = 0;
-  for (size_t i = 0; i < kBuckets; ++i) {
+  for (size_t i = 0; i < counts_.size(); ++i) {
     seen += counts_[i];
-    if (seen > wanted) return std::clamp(middle(i), min_, max_);
+    if (seen < rank) continue;
+    const size_t index = first_ + i;
+    if (index == 0) return min_;
+    if (index == kBuckets - 1) return max_;
+    return std::clamp(middle(index), min_, max_);
   }
   return max_;
+}
+
+double Histogram::quantile(double q) const {
+  if (count_ == 0) throw Error("a quantile of no samples was asked for");
+  require(q >= 0 && q <= 1, "a quantile outside 0 to 1 was asked for");
+  return at_rank(1 + static_cast<uint64_t>(std::floor(q * static_cast<double>(count_ - 1))));
 }
 
 Summary Histogram::summary() const {
@@ -74,29 +100,42 @@ Summary Histogram::summary() const {
   s.mean = sum_ / n;
   if (count_ > 1) s.stdev = std::sqrt(std::max(0.0, (squares_ - sum_ * sum_ / n) / (n - 1)));
   if (const auto ranks = median_interval_ranks(count_)) {
-    const double last = n - 1;
-    s.ci95 = std::array{quantile(static_cast<double>((*ranks)[0] - 1) / last),
-                        quantile(static_cast<double>((*ranks)[1] - 1) / last)};
+    s.ci95 = std::array{at_rank((*ranks)[0]), at_rank((*ranks)[1])};
   }
   return s;
 }
 
 Histogram::Buckets Histogram::buckets() const {
   Buckets out;
-  for (size_t i = 0; i < kBuckets; ++i) {
-    if (counts_[i] != 0) out.emplace_back(static_cast<uint32_t>(i), counts_[i]);
+  for (size_t i = 0; i < counts_.size(); ++i) {
+    if (counts_[i] != 0) out.emplace_back(static_cast<uint32_t>(first_ + i), counts_[i]);
   }
   return out;
 }
 
 Histogram Histogram::restore(const Buckets& buckets, const Exact& exact) {
   Histogram h;
-  for (const auto& [bucket, count] : buckets) {
-    if (bucket >= kBuckets) throw Error("histogram bucket out of range");
-    h.counts_[bucket] += count;
+  if (buckets.empty()) return h;
+  for (size_t i = 0; i < buckets.size(); ++i) {
+    const auto& [index, count] = buckets[i];
+    require(index < kBuckets, "a bucket is out of range");
+    require(i == 0 || index > buckets[i - 1].first, "the buckets are not ascending");
+    require(count > 0, "a bucket is empty");
+    require(count <= kMostSamples - h.count_, "too many samples");
     h.count_ += count;
+    h.bucket(index) = count;
   }
-  if (h.count_ > 0 && !(exact.min <= exact.max)) throw Error("histogram minimum above its maximum");
+  require(std::isfinite(exact.sum) && std::isfinite(exact.sum_of_squares), "a sum is not finite");
+  require(exact.min >= 0 && exact.min <= exact.max, "the minimum is negative or above the maximum");
+  require(bucket_of(exact.min) == buckets.front().first, "the minimum is in another bucket");
+  require(bucket_of(exact.max) == buckets.back().first, "the maximum is in another bucket");
+  // Sums of rounded numbers, so with some room.
+  const double n = static_cast<double>(h.count_), room = 1e-6;
+  require(exact.sum >= n * exact.min * (1 - room) && exact.sum <= n * exact.max * (1 + room),
+          "the sum does not fit the samples");
+  require(exact.sum_of_squares >= exact.sum * exact.sum / n * (1 - room) &&
+              exact.sum_of_squares <= exact.sum * exact.max * (1 + room),
+          "the sum of squares does not fit the samples");
   h.min_ = exact.min;
   h.max_ = exact.max;
   h.sum_ = exact.sum;

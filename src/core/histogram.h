@@ -11,11 +11,11 @@ namespace cb {
 // Log-linear histogram of positive numbers (seconds, bytes per second, …) from 2^-40 to 2^64: 128
 // buckets an octave, so a quantile read from it is within 0.4 % of the sample; minimum, maximum,
 // sum and count are exact. Numbers below the range (also 0) count in its first bucket, above it in
-// the last. Mergeable: merging equals adding all samples to one.
+// the last, and are read back as the minimum and the maximum. Mergeable: merging equals adding all
+// samples to one. Keeps only the buckets between the lowest and the highest in use.
 class Histogram {
  public:
-  Histogram();
-
+  // Throws Error for what is negative or not finite.
   void add(double value);
   void merge(const Histogram& other);
 
@@ -24,7 +24,8 @@ class Histogram {
   double max() const { return max_; }
   double sum() const { return sum_; }
 
-  // The q-quantile (0 <= q <= 1), the middle of its bucket clamped to [min, max]. Needs one sample.
+  // The q-quantile (0 <= q <= 1): the order statistic of rank 1 + floor(q (n - 1)), as the middle
+  // of its bucket clamped to [min, max]. Needs one sample.
   double quantile(double q) const;
   Summary summary() const;
 
@@ -35,12 +36,16 @@ class Histogram {
     double min, max, sum, sum_of_squares;
   };
   Exact exact() const { return {min_, max_, sum_, squares_}; }
-  // Rebuilds from buckets() and exact(); throws Error for buckets out of range or an inconsistent
-  // order.
+  // Rebuilds from buckets() and exact(); throws Error for buckets that are out of range, not
+  // ascending or empty, and for exact numbers that no samples in these buckets could have.
   static Histogram restore(const Buckets& buckets, const Exact& exact);
 
  private:
-  std::vector<uint64_t> counts_;
+  double at_rank(uint64_t rank) const;
+  uint64_t& bucket(size_t index);
+
+  std::vector<uint64_t> counts_;  // of the buckets from first_ on
+  size_t first_ = 0;
   uint64_t count_ = 0;
   double min_ = 0;
   double max_ = 0;

@@ -1,19 +1,29 @@
 #include "core/inventory.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/error.h"
+#include "core/json_read.h"
 
 namespace cb {
 namespace {
 
 Attribute attribute_from_json(const nlohmann::json& json) {
   if (json.is_boolean()) return json.get<bool>();
-  if (json.is_number_integer()) return json.get<int64_t>();
-  if (json.is_number()) return json.get<double>();
+  if (json.is_number_integer()) return whole_number(json, "an attribute");
+  if (json.is_number()) return finite_number(json, "an attribute");
   if (json.is_string()) return json.get<std::string>();
   throw Error("an inventory attribute is neither a number, a text nor a truth value");
+}
+
+Part part_from_json(const nlohmann::json& json) {
+  Part part{.kind = text_at(json, "kind"), .id = text_at(json, "id")};
+  for (const auto& [name, value] : object_at(json, "attributes").items())
+    part.attributes[name] = attribute_from_json(value);
+  if (json.contains("unavailable")) part.unavailable = texts_at(json, "unavailable");
+  return part;
 }
 
 const Attribute* find_attribute(const Part* part, std::string_view name) {
@@ -63,6 +73,8 @@ nlohmann::json inventory_to_json(const HostInventory& inventory) {
   for (const Part& part : inventory.parts) {
     nlohmann::json attributes = nlohmann::json::object();
     for (const auto& [name, value] : part.attributes) {
+      const double* number = std::get_if<double>(&value);
+      if (number != nullptr && !std::isfinite(*number)) continue;  // JSON cannot say it: absent
       attributes[name] = std::visit([](const auto& v) { return nlohmann::json(v); }, value);
     }
     nlohmann::json out = {
@@ -74,16 +86,7 @@ nlohmann::json inventory_to_json(const HostInventory& inventory) {
 }
 
 HostInventory inventory_from_json(const nlohmann::json& json) {
-  HostInventory out{.host = json.at("host").get<std::string>()};
-  for (const auto& p : json.at("parts")) {
-    Part part{.kind = p.at("kind").get<std::string>(), .id = p.at("id").get<std::string>()};
-    for (const auto& [name, value] : p.at("attributes").items())
-      part.attributes[name] = attribute_from_json(value);
-    if (p.contains("unavailable"))
-      part.unavailable = p["unavailable"].get<std::map<std::string, std::string>>();
-    out.parts.push_back(std::move(part));
-  }
-  return out;
+  return {.host = text_at(json, "host"), .parts = read_each<Part>(json, "parts", part_from_json)};
 }
 
 }  // namespace cb

@@ -57,10 +57,12 @@ json parse_json(std::string_view text, const std::string& source) {
       return guard(depth, event, parsed);
     });
   } catch (const json::parse_error& e) {
-    const bool at_end = e.byte >= text.size();
+    const bool at_end = e.byte > text.size();
     throw UsageError(source, position(text, e.byte),
                      at_end ? "the JSON ends too early: the file is truncated or empty"
                             : "is not valid JSON here");
+  } catch (const json::out_of_range&) {
+    throw UsageError(source, "", "holds a number that is too large to be one");
   } catch (const Error& e) {
     throw UsageError(source, "", e.what());
   }
@@ -80,7 +82,7 @@ void require_schema(const json& j, std::string_view name, int newest, const std:
   const auto version = slash == std::string::npos
                            ? std::nullopt
                            : parse_integer(std::string_view(found).substr(slash + 1));
-  if (!version || found.substr(0, slash) != name) {
+  if (!version || found != fmt::format("{}/{}", name, *version)) {
     throw UsageError(source, "schema", fmt::format("is {}, expected {}", found, wanted));
   }
   if (*version > newest) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/json_read.h"
 #include "core/suggest.h"
 #include "core/units.h"
 
@@ -118,8 +119,8 @@ nlohmann::json value_to_json(const ParamValue& value) {
 
 ParamValue value_from_json(const nlohmann::json& json) {
   if (json.is_boolean()) return json.get<bool>();
-  if (json.is_number_integer()) return json.get<int64_t>();
-  if (json.is_number()) return json.get<double>();
+  if (json.is_number_integer()) return whole_number(json, "a parameter");
+  if (json.is_number()) return finite_number(json, "a parameter");
   if (json.is_string()) return json.get<std::string>();
   throw Error("a parameter is neither a number, a text nor a truth value");
 }
@@ -225,9 +226,11 @@ nlohmann::json params_to_json(const Params& params) {
 
 Params params_from_json(const nlohmann::json& json) {
   Params out;
+  if (!json.is_object()) throw Error("params is not an object");
   for (const auto& [name, value] : json.items()) {
     std::vector<ParamValue> values;
     if (value.is_array()) {
+      if (value.empty()) throw Error(fmt::format("parameter {} is an empty list", name));
       for (const auto& v : value) values.push_back(value_from_json(v));
     } else {
       values.push_back(value_from_json(value));

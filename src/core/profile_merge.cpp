@@ -4,6 +4,7 @@
 #include "core/profile_merge.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -29,7 +30,10 @@ json::iterator find_by_id(json& list, const json& id) {
 void merge_into(json& base, const json& derived);
 
 void merge_list(json& base, const json& derived) {
+  std::set<json> seen;
   for (const json& element : derived) {
+    if (!seen.insert(element["id"]).second)
+      throw Error(fmt::format("the id {} stands twice in one list", element["id"].dump()));
     const auto found = find_by_id(base, element["id"]);
     const bool removed = element.value("remove", json(false)) == json(true);
     if (removed) {

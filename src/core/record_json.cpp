@@ -1,25 +1,32 @@
 #include "core/record_json.h"
 
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "core/json_read.h"
 
 namespace cb {
 namespace {
 
 using nlohmann::json;
 
-double finite(const json& j, const char* what) {
-  if (!j.is_number()) throw Error(fmt::format("{} is not a number", what));
-  const double value = j.get<double>();
-  if (!std::isfinite(value)) throw Error(fmt::format("{} is not finite", what));
-  return value;
+template <typename T, typename F>
+json list_to_json(const std::vector<T>& list, F convert) {
+  json out = json::array();
+  for (const T& item : list) out.push_back(convert(item));
+  return out;
 }
 
 std::optional<double> optional_number(const json& j, const char* key) {
   if (!j.contains(key)) return std::nullopt;
-  return finite(j.at(key), key);
+  return finite_number(j.at(key), key);
+}
+
+size_t entity_index(const json& j) {
+  return static_cast<size_t>(whole_count(j.at("entity"), "entity"));
 }
 
 json entity_to_json(const Entity& e) {
@@ -29,9 +36,8 @@ json entity_to_json(const Entity& e) {
 }
 
 Entity entity_from_json(const json& j) {
-  Entity e{j.at("host").get<std::string>(), j.at("kind").get<std::string>(),
-           j.at("id").get<std::string>()};
-  if (j.contains("peer")) e.peer = j["peer"].get<std::string>();
+  Entity e{text_at(j, "host"), text_at(j, "kind"), text_at(j, "id")};
+  if (j.contains("peer")) e.peer = text_at(j, "peer");
   return e;
 }
 
@@ -52,11 +58,37 @@ json histogram_to_json(const Histogram& h) {
           {"sum_of_squares", exact.sum_of_squares}};
 }
 
+std::pair<uint32_t, uint64_t> bucket_from_json(const json& j) {
+  if (!j.is_array() || j.size() != 2) throw Error("is not a pair of bucket and count");
+  const uint64_t bucket = whole_count(j[0], "a bucket");
+  if (bucket > std::numeric_limits<uint32_t>::max()) throw Error("a bucket is out of range");
+  return {static_cast<uint32_t>(bucket), whole_count(j[1], "a count")};
+}
+
 Histogram histogram_from_json(const json& j) {
   return Histogram::restore(
-      j.at("buckets").get<Histogram::Buckets>(),
-      {finite(j.at("min"), "min"), finite(j.at("max"), "max"), finite(j.at("sum"), "sum"),
-       finite(j.at("sum_of_squares"), "sum_of_squares")});
+      read_each<std::pair<uint32_t, uint64_t>>(j, "buckets", bucket_from_json),
+      {finite_number(j.at("min"), "min"), finite_number(j.at("max"), "max"),
+       finite_number(j.at("sum"), "sum"), finite_number(j.at("sum_of_squares"), "sum_of_squares")});
+}
+
+// The summary is written for readers of the file; ours is computed from the samples again. Where
+// the two differ somebody changed one of them.
+void require_same_summary(const json& j, const Summary& s) {
+  const auto same = [&](const char* key, double ours) {
+    const double theirs = finite_number(j.at(key), key);
+    if (std::abs(theirs - ours) > 1e-9 * std::max(std::abs(theirs), std::abs(ours)))
+      throw Error(fmt::format("summary.{} does not follow from the samples", key));
+  };
+  if (whole_count(j.at("n"), "summary.n") != s.n)
+    throw Error("summary.n does not follow from the samples");
+  same("min", s.min);
+  same("p05", s.p05);
+  same("median", s.median);
+  same("p95", s.p95);
+  same("p99", s.p99);
+  same("max", s.max);
+  same("mean", s.mean);
 }
 
 json metric_to_json(const Metric& m) {
@@ -70,64 +102,84 @@ json metric_to_json(const Metric& m) {
   } else {
     out["samples"] = std::vector<double>(m.samples.raw().begin(), m.samples.raw().end());
   }
-  if (m.ceiling) out["ceiling"] = {{"value", m.ceiling->value}, {"how", m.ceiling->how}};
+  // A bound of nothing bounds nothing, and JSON has no infinity: absent.
+  if (m.ceiling && std::isfinite(m.ceiling->value) && m.ceiling->value > 0)
+    out["ceiling"] = {{"value", m.ceiling->value}, {"how", m.ceiling->how}};
   return out;
 }
 
 Better better_from_json(const json& j) {
-  const auto text = j.get<std::string>();
+  const std::string text = text_at(j, "better");
   if (text == "higher") return Better::higher;
   if (text == "lower") return Better::lower;
   throw Error("better is neither higher nor lower");
 }
 
-Metric metric_from_json(const json& j) {
-  Metric m{.name = j.at("name").get<std::string>(),
-           .unit = j.at("unit").get<std::string>(),
-           .better = better_from_json(j.at("better")),
-           .entity = j.at("entity").get<size_t>()};
+Samples samples_from_json(const json& j) {
   if (j.contains("histogram")) {
-    m.samples = Samples::from_histogram(histogram_from_json(j["histogram"]));
-  } else {
-    const json& samples = j.at("samples");
-    m.samples = Samples(std::max<size_t>(samples.size(), 1));
-    for (const json& s : samples) m.samples.add(finite(s, "a sample"));
+    if (j.contains("samples")) throw Error("has both samples and a histogram");
+    return Samples::from_histogram(histogram_from_json(object_at(j, "histogram")));
   }
+  const json& list = list_at(j, "samples");
+  Samples out(std::max<size_t>(list.size(), Samples::kDefaultBound));
+  for (const json& s : list) out.add(finite_number(s, "a sample"));
+  return out;
+}
+
+Metric metric_from_json(const json& j) {
+  Metric m{.name = text_at(j, "name"),
+           .unit = text_at(j, "unit"),
+           .better = better_from_json(j),
+           .entity = entity_index(j),
+           .samples = samples_from_json(j)};
   if (m.samples.empty()) throw Error(fmt::format("metric {} has no samples", m.name));
+  require_same_summary(object_at(j, "summary"), m.samples.summary());
   if (j.contains("ceiling")) {
-    m.ceiling = {finite(j["ceiling"].at("value"), "ceiling"),
-                 j["ceiling"].at("how").get<std::string>()};
+    const json& ceiling = object_at(j, "ceiling");
+    m.ceiling = {finite_number(ceiling.at("value"), "ceiling"), text_at(ceiling, "how")};
+    if (m.ceiling->value <= 0) throw Error("the ceiling is not above 0");
   }
   return m;
 }
 
+// A residual of NaN is what a wrong product gives: the number is left out, the failure stays.
 json check_to_json(const Check& c) {
   json out = {{"name", c.name}, {"passed", c.passed}, {"entity", c.entity}};
-  if (c.value) out["value"] = *c.value;
-  if (c.limit) out["limit"] = *c.limit;
-  if (!c.detail.empty()) out["detail"] = c.detail;
+  std::string detail = c.detail;
+  if (c.value && std::isfinite(*c.value)) out["value"] = *c.value;
+  if (c.value && !std::isfinite(*c.value))
+    detail += fmt::format("{}the value is {}", detail.empty() ? "" : "; ", *c.value);
+  if (c.limit && std::isfinite(*c.limit)) out["limit"] = *c.limit;
+  if (!detail.empty()) out["detail"] = detail;
   return out;
 }
 
 Check check_from_json(const json& j) {
-  return {.name = j.at("name").get<std::string>(),
-          .passed = j.at("passed").get<bool>(),
+  const json& passed = j.at("passed");
+  if (!passed.is_boolean()) throw Error("passed is neither true nor false");
+  return {.name = text_at(j, "name"),
+          .passed = passed.get<bool>(),
           .value = optional_number(j, "value"),
           .limit = optional_number(j, "limit"),
-          .entity = j.at("entity").get<size_t>(),
-          .detail = j.value("detail", "")};
+          .entity = entity_index(j),
+          .detail = j.contains("detail") ? text_at(j, "detail") : ""};
+}
+
+// Sensors give no number at times: JSON cannot say so, the point is left out.
+json series_to_json(const Series& s) {
+  json at = json::array(), values = json::array();
+  for (size_t i = 0; i < std::min(s.at.size(), s.values.size()); ++i) {
+    if (!std::isfinite(s.at[i]) || !std::isfinite(s.values[i])) continue;
+    at.push_back(s.at[i]);
+    values.push_back(s.values[i]);
+  }
+  return {{"name", s.name}, {"unit", s.unit}, {"entity", s.entity}, {"at", at}, {"values", values}};
 }
 
 json telemetry_to_json(const Telemetry& t) {
-  json out = {{"series", json::array()}, {"deltas", json::array()}};
-  for (const Series& s : t.series) {
-    out["series"].push_back({{"name", s.name},
-                             {"unit", s.unit},
-                             {"entity", s.entity},
-                             {"at", s.at},
-                             {"values", s.values}});
-  }
+  json out = {{"series", list_to_json(t.series, series_to_json)}, {"deltas", json::array()}};
   for (const Delta& d : t.deltas) {
+    if (!std::isfinite(d.before) || !std::isfinite(d.after)) continue;
     out["deltas"].push_back({{"name", d.name},
                              {"unit", d.unit},
                              {"entity", d.entity},
@@ -137,31 +189,33 @@ json telemetry_to_json(const Telemetry& t) {
   return out;
 }
 
-std::vector<double> numbers(const json& j, const char* what) {
+std::vector<double> numbers_at(const json& j, const char* key) {
   std::vector<double> out;
-  for (const json& v : j) out.push_back(finite(v, what));
+  for (const json& v : list_at(j, key)) out.push_back(finite_number(v, key));
   return out;
 }
 
+Series series_from_json(const json& j) {
+  Series s{.name = text_at(j, "name"),
+           .unit = text_at(j, "unit"),
+           .entity = entity_index(j),
+           .at = numbers_at(j, "at"),
+           .values = numbers_at(j, "values")};
+  if (s.at.size() != s.values.size()) throw Error("at and values have unequal lengths");
+  return s;
+}
+
+Delta delta_from_json(const json& j) {
+  return {.name = text_at(j, "name"),
+          .unit = text_at(j, "unit"),
+          .entity = entity_index(j),
+          .before = finite_number(j.at("before"), "before"),
+          .after = finite_number(j.at("after"), "after")};
+}
+
 Telemetry telemetry_from_json(const json& j) {
-  Telemetry t;
-  for (const json& s : j.at("series")) {
-    t.series.push_back({.name = s.at("name").get<std::string>(),
-                        .unit = s.at("unit").get<std::string>(),
-                        .entity = s.at("entity").get<size_t>(),
-                        .at = numbers(s.at("at"), "at"),
-                        .values = numbers(s.at("values"), "a telemetry value")});
-    if (t.series.back().at.size() != t.series.back().values.size())
-      throw Error("a series has unequal lengths");
-  }
-  for (const json& d : j.at("deltas")) {
-    t.deltas.push_back({.name = d.at("name").get<std::string>(),
-                        .unit = d.at("unit").get<std::string>(),
-                        .entity = d.at("entity").get<size_t>(),
-                        .before = finite(d.at("before"), "before"),
-                        .after = finite(d.at("after"), "after")});
-  }
-  return t;
+  return {.series = read_each<Series>(j, "series", series_from_json),
+          .deltas = read_each<Delta>(j, "deltas", delta_from_json)};
 }
 
 void outcome_to_json(const Outcome& outcome, json& out) {
@@ -178,10 +232,10 @@ void outcome_to_json(const Outcome& outcome, json& out) {
 }
 
 Outcome outcome_from_json(const json& j) {
-  const auto kind = j.at("outcome").get<std::string>();
+  const std::string kind = text_at(j, "outcome");
   if (kind == "measured") return Measured{};
-  if (kind == "skipped") return Skipped{j.at("reason").get<std::string>()};
-  if (kind == "errored") return Errored{j.value("where", ""), j.at("reason").get<std::string>()};
+  if (kind == "skipped") return Skipped{text_at(j, "reason")};
+  if (kind == "errored") return Errored{text_at(j, "where"), text_at(j, "reason")};
   throw Error("outcome is neither measured, skipped nor errored");
 }
 
@@ -195,13 +249,6 @@ void check_indices(const Record& r) {
   for (const Check& c : r.checks) check(c.entity, c.name);
   for (const Series& s : r.telemetry.series) check(s.entity, s.name);
   for (const Delta& d : r.telemetry.deltas) check(d.entity, d.name);
-}
-
-template <typename T, typename F>
-json list_to_json(const std::vector<T>& list, F convert) {
-  json out = json::array();
-  for (const T& item : list) out.push_back(convert(item));
-  return out;
 }
 
 }  // namespace
@@ -223,17 +270,17 @@ json record_to_json(const Record& r) {
 }
 
 Record record_from_json(const json& j) {
-  Record r{.case_name = j.at("case").get<std::string>(),
-           .params = params_from_json(j.at("params")),
-           .outcome = outcome_from_json(j)};
-  for (const json& e : j.at("entities")) r.entities.push_back(entity_from_json(e));
-  for (const json& m : j.at("metrics")) r.metrics.push_back(metric_from_json(m));
-  for (const json& c : j.at("checks")) r.checks.push_back(check_from_json(c));
-  r.telemetry = telemetry_from_json(j.at("telemetry"));
-  r.facts = j.at("facts").get<std::map<std::string, std::string>>();
-  r.notes = j.at("notes").get<std::vector<std::string>>();
-  r.started = j.at("started").get<std::string>();
-  r.ended = j.at("ended").get<std::string>();
+  Record r{.case_name = text_at(j, "case"),
+           .params = params_from_json(object_at(j, "params")),
+           .outcome = outcome_from_json(j),
+           .entities = read_each<Entity>(j, "entities", entity_from_json),
+           .metrics = read_each<Metric>(j, "metrics", metric_from_json),
+           .checks = read_each<Check>(j, "checks", check_from_json),
+           .telemetry = telemetry_from_json(object_at(j, "telemetry")),
+           .facts = texts_at(j, "facts"),
+           .notes = text_list_at(j, "notes"),
+           .started = text_at(j, "started"),
+           .ended = text_at(j, "ended")};
   check_indices(r);
   return r;
 }

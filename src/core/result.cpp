@@ -1,10 +1,12 @@
 #include "core/result.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/json_read.h"
 #include "core/json_text.h"
 #include "core/record_json.h"
 
@@ -21,10 +23,12 @@ json tool_to_json(const ToolInfo& t) {
 }
 
 ToolInfo tool_from_json(const json& j) {
-  return {.version = j.at("version").get<std::string>(),
-          .commit = j.at("commit").get<std::string>(),
-          .dirty = j.at("dirty").get<bool>(),
-          .build = j.at("build").get<std::map<std::string, std::string>>()};
+  if (!j.contains("dirty") || !j["dirty"].is_boolean())
+    throw Error("tool.dirty is neither true nor false");
+  return {.version = text_at(j, "version"),
+          .commit = text_at(j, "commit"),
+          .dirty = j["dirty"].get<bool>(),
+          .build = texts_at(j, "build")};
 }
 
 json run_to_json(const RunInfo& r) {
@@ -36,24 +40,34 @@ json run_to_json(const RunInfo& r) {
 }
 
 RunInfo run_from_json(const json& j) {
-  RunInfo r{.id = j.at("id").get<std::string>(),
-            .started = j.at("started").get<std::string>(),
-            .ended = j.at("ended").get<std::string>(),
-            .argv = j.at("argv").get<std::vector<std::string>>(),
-            .launcher = j.at("launcher").get<std::string>(),
-            .ranks = j.at("ranks").get<int>(),
-            .hosts = j.at("hosts").get<std::vector<std::string>>(),
-            .environment = j.at("environment").get<std::map<std::string, std::string>>()};
-  if (r.ranks < 1) throw Error("run.ranks is below 1");
-  if (j.contains("partial")) r.partial = j["partial"].get<std::string>();
+  RunInfo r{.id = text_at(j, "id"),
+            .started = text_at(j, "started"),
+            .ended = text_at(j, "ended"),
+            .argv = text_list_at(j, "argv"),
+            .launcher = text_at(j, "launcher"),
+            .hosts = text_list_at(j, "hosts"),
+            .environment = texts_at(j, "environment")};
+  const int64_t ranks = whole_number(j.at("ranks"), "run.ranks");
+  if (ranks < 1 || ranks > std::numeric_limits<int>::max())
+    throw Error("run.ranks is not a number of processes");
+  r.ranks = static_cast<int>(ranks);
+  if (j.contains("partial")) r.partial = text_at(j, "partial");
+  return r;
+}
+
+// Nothing that failed or was skipped has a number.
+Record consistent_record(const json& j) {
+  Record r = record_from_json(j);
+  if (!r.measured() && !r.metrics.empty())
+    throw Error("has metrics, though its outcome is not measured");
   return r;
 }
 
 Document document_from_json(const json& j) {
-  Document d{.tool = tool_from_json(j.at("tool")), .run = run_from_json(j.at("run"))};
-  for (const json& h : j.at("hosts")) d.hosts.push_back(inventory_from_json(h));
-  for (const json& r : j.at("records")) d.records.push_back(record_from_json(r));
-  return d;
+  return {.tool = tool_from_json(object_at(j, "tool")),
+          .run = run_from_json(object_at(j, "run")),
+          .hosts = read_each<HostInventory>(j, "hosts", inventory_from_json),
+          .records = read_each<Record>(j, "records", consistent_record)};
 }
 
 }  // namespace
@@ -92,7 +106,8 @@ Document parse_document(std::string_view text, const std::string& source) {
   } catch (const UsageError&) {
     throw;
   } catch (const std::exception& e) {
-    throw UsageError(source, "", fmt::format("is not a usable result document: {}", e.what()));
+    throw UsageError(source, "",
+                     fmt::format("is not a usable result document: {}", reading_problem(e)));
   }
 }
 

@@ -14,7 +14,7 @@ Samples Samples::from_histogram(Histogram histogram) {
 }
 
 void Samples::add(double value) {
-  if (!std::isfinite(value)) throw Error("a sample is not a finite number");
+  if (!(std::abs(value) <= kLargestSample)) throw Error("a sample is not a finite number");
   if (!histogram_ && raw_.size() == bound_) {
     histogram_.emplace();
     for (const double v : raw_) histogram_->add(v);

@@ -22,7 +22,8 @@ class Samples {
   }
   static Samples from_histogram(Histogram histogram);
 
-  // Throws Error for NaN or infinity: a wrong number never enters a statistic.
+  // Throws Error for NaN, infinity and what is beyond kLargestSample: a wrong number never enters a
+  // statistic. Beyond the bound also for negative numbers, which a histogram does not hold.
   void add(double value);
 
   uint64_t count() const { return histogram_ ? histogram_->count() : raw_.size(); }

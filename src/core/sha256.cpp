@@ -58,6 +58,8 @@ std::string sha256_hex_of_file(const std::filesystem::path& path) {
   while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), in.gcount() > 0) {
     hash.update(std::string_view(buffer).substr(0, static_cast<size_t>(in.gcount())));
   }
+  // A directory opens and then fails to read: it must not get the digest of nothing.
+  if (in.bad()) throw UsageError(path.string(), "", "cannot be read");
   return hash.hex();
 }
 

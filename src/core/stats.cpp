@@ -16,30 +16,33 @@ std::vector<double> sorted_copy(std::span<const double> samples) {
   return out;
 }
 
-// Above this n the normal approximation of the binomial is within one rank of the exact one.
-constexpr uint64_t kExactBinomialUpTo = 2000;
-
-// Largest k with P(B(n, 1/2) < k) <= 0.025.
-uint64_t lower_rank_exact(uint64_t n) {
-  double cumulative = 0;
-  for (uint64_t k = 0; k <= n; ++k) {
-    const double nd = static_cast<double>(n), kd = static_cast<double>(k);
-    cumulative += std::exp(std::lgamma(nd + 1) - std::lgamma(kd + 1) - std::lgamma(nd - kd + 1) -
-                           nd * std::log(2.0));
-    if (cumulative > 0.025) return k;
-  }
-  return 0;
+// P(B(n, 1/2) = k).
+double binomial_half(double n, double k) {
+  return std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) -
+                  n * std::log(2.0));
 }
 
-uint64_t lower_rank_normal(uint64_t n) {
+// Largest k with P(B(n, 1/2) < k) <= 0.025. The stop rule asks after every sample, so the sum
+// starts nine standard deviations below the centre (what lies further down is under 1e-18) and goes
+// from term to term: P(k + 1) = P(k) (n - k) / (k + 1).
+uint64_t lower_rank(uint64_t n) {
   const double nd = static_cast<double>(n);
-  return static_cast<uint64_t>(std::floor((nd - 1.959964 * std::sqrt(nd)) / 2));
+  double k = std::max(0.0, std::floor(nd / 2 - 4.5 * std::sqrt(nd)));
+  double term = binomial_half(nd, k);
+  double cumulative = term;
+  while (cumulative <= 0.025) {
+    term *= (nd - k) / (k + 1);
+    ++k;
+    cumulative += term;
+  }
+  return static_cast<uint64_t>(k);
 }
 
 }  // namespace
 
 double quantile_of_sorted(std::span<const double> ascending, double q) {
   if (ascending.empty()) throw Error("a quantile of no samples was asked for");
+  if (!(q >= 0 && q <= 1)) throw Error("a quantile outside 0 to 1 was asked for");
   const double position = q * static_cast<double>(ascending.size() - 1);
   const auto below = static_cast<size_t>(std::floor(position));
   const size_t above = std::min(below + 1, ascending.size() - 1);
@@ -75,8 +78,8 @@ std::optional<double> standard_deviation(std::span<const double> samples) {
 }
 
 std::optional<std::array<uint64_t, 2>> median_interval_ranks(uint64_t n) {
-  const uint64_t lower = n <= kExactBinomialUpTo ? lower_rank_exact(n) : lower_rank_normal(n);
-  if (n < 6 || lower == 0) return std::nullopt;
+  if (n < 6) return std::nullopt;
+  const uint64_t lower = lower_rank(n);
   return std::array{lower, n - lower + 1};
 }
 

@@ -1,6 +1,7 @@
 #include "core/suggest.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,6 +11,15 @@ namespace {
 
 // Beyond this many a list of all valid values helps nobody.
 constexpr size_t kListAtMost = 24;
+
+// A longer word is no typing mistake, and comparing it would cost the product of the lengths.
+constexpr size_t kLongestWord = 200;
+
+std::string shortened(std::string_view word) {
+  if (word.empty()) return "an empty value";
+  return word.size() <= kLongestWord ? std::string(word)
+                                     : std::string(word.substr(0, kLongestWord)) + "…";
+}
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -40,11 +50,13 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates) {
+  if (word.size() > kLongestWord) return std::nullopt;
   const std::string wanted = lower(word);
   const size_t near_enough = std::max<size_t>(1, std::min<size_t>(4, word.size() / 2));
   std::optional<std::string> best;
   size_t best_distance = near_enough + 1;
   for (const std::string& candidate : candidates) {
+    if (candidate.size() > word.size() + near_enough) continue;
     const size_t distance = edit_distance(wanted, lower(candidate));
     if (distance < best_distance) {
       best_distance = distance;
@@ -55,7 +67,7 @@ std::optional<std::string> nearest(std::string_view word,
 }
 
 std::string unknown_name(std::string_view word, const std::vector<std::string>& candidates) {
-  std::string out = fmt::format("{} is not known", word.empty() ? "an empty value" : word);
+  std::string out = fmt::format("{} is not known", shortened(word));
   if (const auto guess = nearest(word, candidates))
     out += fmt::format(", did you mean {}?", *guess);
   if (candidates.size() <= kListAtMost && !candidates.empty())

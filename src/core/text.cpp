@@ -38,14 +38,22 @@ std::optional<Decoded> decode(std::string_view text) {
 
 bool harmful(uint32_t code) {
   return code < 0x20 || (code >= 0x7F && code < 0xA0) || (code >= 0x202A && code <= 0x202E) ||
-         (code >= 0x2066 && code <= 0x2069) || code == 0x200E || code == 0x200F || code == 0xFEFF;
+         (code >= 0x2066 && code <= 0x2069) || code == 0x200E || code == 0x200F || code == 0x061C ||
+         code == 0x2028 || code == 0x2029 || code == 0xFEFF;
+}
+
+// Takes no column of its own: combining accents, joiners, variation selectors.
+bool is_zero_width(uint32_t code) {
+  return (code >= 0x0300 && code <= 0x036F) || (code >= 0x200B && code <= 0x200D) ||
+         (code >= 0xFE00 && code <= 0xFE0F);
 }
 
 bool is_wide(uint32_t code) {
   return (code >= 0x1100 && code <= 0x115F) || (code >= 0x2E80 && code <= 0xA4CF) ||
          (code >= 0xAC00 && code <= 0xD7A3) || (code >= 0xF900 && code <= 0xFAFF) ||
          (code >= 0xFE30 && code <= 0xFE6F) || (code >= 0xFF00 && code <= 0xFF60) ||
-         (code >= 0xFFE0 && code <= 0xFFE6) || (code >= 0x20000 && code <= 0x3FFFD);
+         (code >= 0xFFE0 && code <= 0xFFE6) || (code >= 0x1F300 && code <= 0x1F64F) ||
+         (code >= 0x1F900 && code <= 0x1F9FF) || (code >= 0x20000 && code <= 0x3FFFD);
 }
 
 }  // namespace
@@ -71,7 +79,8 @@ size_t display_width(std::string_view text) {
   size_t width = 0;
   while (!text.empty()) {
     const auto character = decode(text);
-    width += character && is_wide(character->code) ? 2 : 1;
+    if (!character || !is_zero_width(character->code))
+      width += character && is_wide(character->code) ? 2 : 1;
     text.remove_prefix(character ? character->length : 1);
   }
   return width;

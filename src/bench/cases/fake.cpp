@@ -1,12 +1,14 @@
 // Scripted samples instead of a measurement: proves runner, gather, verdicts and reports without
 // any hardware, with a slow, failing or hanging rank on demand. Hidden from lists; also the
 // commented pattern for a new case.
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "bench/cases.h"
+#include "core/clock.h"
 
 namespace cb {
 namespace {
@@ -23,6 +25,8 @@ CaseInfo describe() {
           {{"value", ParamType::number, "1", "median of the samples, in bytes per second"},
            {"size", ParamType::size, "1K", "points of the sweep", {}, true, 1},
            {"samples", ParamType::integer, "20", "samples per rank", {}, false, 1, 100000},
+           {"pause", ParamType::duration, "0s", "rest before each sample"},
+           {"skipping-rank", ParamType::integer, "", "this rank is skipped", {}, false, 0},
            {"slow-rank", ParamType::integer, "", "this rank measures half", {}, false, 0},
            {"failing-rank", ParamType::integer, "", "this rank throws an error", {}, false, 0},
            {"wrong-rank", ParamType::integer, "", "this rank's data check fails", {}, false, 0},
@@ -43,10 +47,23 @@ void misbehave(const Context& context, const Params& params) {
     std::this_thread::sleep_for(std::chrono::seconds(1));
 }
 
+void rest(const Context& context, double seconds) {
+  const double end = monotonic_seconds() + seconds;
+  do {
+    if (context.cancel.cancelled()) throw Interrupted();
+    std::this_thread::sleep_for(
+        std::chrono::duration<double>(std::clamp(end - monotonic_seconds(), 0.0, 0.05)));
+  } while (monotonic_seconds() < end);
+}
+
 Record measure(Context& context, const Params& params, int64_t size) {
   Record record{.case_name = "fake", .params = params.with("size", size)};
   const size_t self =
       record.entity({context.place.host, "rank", std::to_string(context.comm.rank())});
+  if (is_me(params, "skipping-rank", context)) {
+    record.outcome = Skipped{"skipped as it was told"};
+    return record;
+  }
   const bool wrong = is_me(params, "wrong-rank", context);
   record.checks.push_back({.name = "data",
                            .passed = !wrong,
@@ -57,6 +74,7 @@ Record measure(Context& context, const Params& params, int64_t size) {
   const double value = params.number("value") * (is_me(params, "slow-rank", context) ? 0.5 : 1);
   Metric metric{.name = "bytes_per_second", .unit = "bytes_per_second", .entity = self};
   for (int64_t i = 0; i < params.integer("samples"); ++i) {
+    rest(context, params.number("pause"));
     metric.samples.add(value * (1 + 0.001 * static_cast<double>(i % 5 - 2)));
     context.watchdog.progress();
   }

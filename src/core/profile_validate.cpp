@@ -1,0 +1,123 @@
+// A profile against the catalogue: what it names must exist and what it asks must be possible.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/profile.h"
+#include "core/suggest.h"
+
+namespace cb {
+namespace {
+
+std::vector<std::string> case_names(const Catalogue& catalogue) {
+  std::vector<std::string> out;
+  for (const CaseInfo& info : catalogue) {
+    if (std::find(out.begin(), out.end(), info.name) == out.end()) out.push_back(info.name);
+  }
+  return out;
+}
+
+std::vector<std::string> devices_of(const std::string& name, const Catalogue& catalogue) {
+  std::vector<std::string> out;
+  for (const CaseInfo& info : catalogue) {
+    if (info.name == name && !info.device.empty()) out.push_back(info.device);
+  }
+  return out;
+}
+
+std::string device_problem(const Step& step, const Catalogue& catalogue) {
+  const auto devices = devices_of(step.case_name, catalogue);
+  if (devices.empty()) return "is unknown: the case has no device to choose";
+  return unknown_name(step.params.at("device")[0], devices);
+}
+
+void validate_step(const Step& step, const Catalogue& catalogue, Problems& problems) {
+  const std::string where = fmt::format("steps[{}]", step.id);
+  const CaseInfo* info = case_of(step, catalogue);
+  if (info == nullptr) {
+    const bool name_known = find_case(catalogue, step.case_name) != nullptr;
+    return problems.add(where + (name_known ? ".params.device" : ".case"),
+                        name_known ? device_problem(step, catalogue)
+                                   : unknown_name(step.case_name, case_names(catalogue)));
+  }
+  Problems found;
+  resolve_params(info->params, step.params, found);
+  for (const Problem& p : found.list) problems.add(where + ".params." + p.where.substr(2), p.what);
+}
+
+void validate_at(const GivenParams& at, const CaseInfo& info, const std::string& where,
+                 Problems& problems) {
+  std::vector<std::string> names;
+  for (const ParamDef& def : info.params) names.push_back(def.name);
+  for (const auto& [name, values] : at) {
+    const auto def = std::find_if(info.params.begin(), info.params.end(),
+                                  [&](const ParamDef& d) { return d.name == name; });
+    if (def == info.params.end()) {
+      problems.add(where + ".at." + name, unknown_name(name, names));
+      continue;
+    }
+    for (const std::string& value : values) {
+      Problems found;
+      resolve_params(std::span(&*def, 1), {{name, {value}}}, found);
+      for (const Problem& p : found.list) problems.add(where + ".at." + name, p.what);
+    }
+  }
+}
+
+// What no measurement can meet.
+void validate_limits(const MetricRule& rule, const MetricDef& def, const std::string& where,
+                     Problems& problems) {
+  if (rule.min_of_ceiling && def.better == Better::lower)
+    problems.add(where + ".min_of_ceiling",
+                 fmt::format("{} is better when lower: it has no ceiling to reach", def.name));
+  if (rule.min && def.unit == "share" && *rule.min > 1)
+    problems.add(where + ".min", "is a share above 1 (write 95 % as 0.95)");
+}
+
+void validate_rule(const Criterion& criterion, const CaseInfo& info, Problems& problems) {
+  const std::string where = fmt::format("criteria[{}]", criterion.id);
+  if (const auto* rule = std::get_if<MetricRule>(&criterion.rule)) {
+    std::vector<std::string> names;
+    for (const MetricDef& def : info.metrics) names.push_back(def.name);
+    const auto def = std::find(names.begin(), names.end(), rule->metric);
+    if (def == names.end())
+      problems.add(where + ".metric", unknown_name(rule->metric, names));
+    else
+      validate_limits(*rule, info.metrics[static_cast<size_t>(def - names.begin())], where,
+                      problems);
+    validate_at(rule->at, info, where, problems);
+  } else if (const auto* check = std::get_if<CheckRule>(&criterion.rule)) {
+    if (std::find(info.checks.begin(), info.checks.end(), check->check) == info.checks.end())
+      problems.add(where + ".check", unknown_name(check->check, info.checks));
+    validate_at(check->at, info, where, problems);
+  }
+}
+
+}  // namespace
+
+const CaseInfo* case_of(const Step& step, const Catalogue& catalogue) {
+  const auto device = step.params.find("device");
+  return find_case(catalogue, step.case_name,
+                   device == step.params.end() || device->second.empty() ? "" : device->second[0]);
+}
+
+Problems validate_profile(const Profile& profile, const Catalogue& catalogue) {
+  Problems problems;
+  std::vector<std::string> ids;
+  for (const Step& step : profile.steps) {
+    ids.push_back(step.id);
+    validate_step(step, catalogue, problems);
+  }
+  for (const Criterion& c : profile.criteria) {
+    const auto step = std::find_if(profile.steps.begin(), profile.steps.end(),
+                                   [&](const Step& s) { return s.id == c.step; });
+    if (step == profile.steps.end()) {
+      problems.add(fmt::format("criteria[{}].step", c.id), unknown_name(c.step, ids));
+    } else if (const CaseInfo* info = case_of(*step, catalogue)) {
+      validate_rule(c, *info, problems);
+    }
+  }
+  return problems;
+}
+
+}  // namespace cb
