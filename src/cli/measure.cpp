@@ -11,6 +11,7 @@
 #include "bench/runner.h"
 #include "cli/console_progress.h"
 #include "cli/document.h"
+#include "cli/info_table.h"
 #include "cli/measure_table.h"
 #include "core/clock.h"
 #include "core/file.h"
@@ -103,7 +104,11 @@ std::vector<HostInventory> gather_inventories(Comm& comm, const Place& place,
 ExitCode finish(Document document, const Case& c, const MeasureOptions& options) {
   document.run.ended = utc_now();
   // The table first: it is all that is left of the run if the file cannot be written.
-  if (!options.quiet) std::cout << measure_table(document, c.info) << std::flush;
+  if (!options.quiet) {
+    std::cout << (c.info.prints_inventory ? info_table(document.hosts)
+                                          : measure_table(document, c.info))
+              << std::flush;
+  }
   if (!options.json.empty()) write_file_atomically(options.json, to_json_text(document));
   for (const Record& r : document.records) {
     if (const auto* e = std::get_if<Errored>(&r.outcome))

@@ -37,6 +37,7 @@ struct CaseInfo {
   std::vector<ParamDef> params = {};
   std::vector<MetricDef> metrics = {};
   std::vector<std::string> checks = {};
+  bool prints_inventory = false;  // its table is what the hosts consist of and where they differ
 };
 
 using Catalogue = std::vector<CaseInfo>;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json_read.h"
+#include "core/units.h"
 
 namespace cb {
 namespace {
@@ -52,6 +53,24 @@ std::vector<const Part*> HostInventory::all(std::string_view kind) const {
 std::string attribute_text(const Attribute& attribute) {
   if (const bool* b = std::get_if<bool>(&attribute)) return *b ? "yes" : "no";
   return std::visit([](const auto& v) { return fmt::format("{}", v); }, attribute);
+}
+
+std::string attribute_display(std::string_view name, const Attribute& attribute) {
+  if (std::holds_alternative<bool>(attribute) || std::holds_alternative<std::string>(attribute))
+    return attribute_text(attribute);
+  const double value = std::visit(
+      [](const auto& v) {
+        if constexpr (std::is_arithmetic_v<std::decay_t<decltype(v)>>)
+          return static_cast<double>(v);
+        else
+          return 0.0;
+      },
+      attribute);
+  for (const std::string_view unit :
+       {"bytes_per_second", "bits_per_second", "bytes", "seconds", "hertz", "watts", "celsius"}) {
+    if (name.ends_with(unit)) return format_value(value, unit);
+  }
+  return attribute_text(attribute);
 }
 
 std::optional<std::string> text_of(const Part* part, std::string_view attribute) {

@@ -35,6 +35,9 @@ struct HostInventory {
 };
 
 std::string attribute_text(const Attribute& attribute);
+// As people read it: a number in the unit that the end of the attribute's name states
+// ("rate_bits_per_second"), else attribute_text().
+std::string attribute_display(std::string_view name, const Attribute& attribute);
 std::optional<std::string> text_of(const Part* part, std::string_view attribute);
 // The attribute as a number; nothing if absent or a text.
 std::optional<double> number_of(const Part* part, std::string_view attribute);

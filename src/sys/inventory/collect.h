@@ -1,0 +1,31 @@
+#pragma once
+
+#include <vector>
+
+#include "core/inventory.h"
+#include "sys/fs_root.h"
+
+// One collector per kind of part. Each returns what it finds below `fs`, ids ascending; what cannot
+// be read is absent. Calls that are not file reads are made only if fs.is_machine().
+namespace cb::inventory {
+
+std::vector<Part> system_parts(const FsRoot& fs);    // system
+std::vector<Part> cpu_parts(const FsRoot& fs);       // cpu
+std::vector<Part> cache_parts(const FsRoot& fs);     // cache, one per level and type ("L1d")
+std::vector<Part> memory_parts(const FsRoot& fs);    // memory
+std::vector<Part> hugepage_parts(const FsRoot& fs);  // hugepages, one per page size ("2M")
+std::vector<Part> numa_parts(const FsRoot& fs);      // numa, one per node
+std::vector<Part> iommu_parts(const FsRoot& fs);     // iommu
+std::vector<Part> acs_parts(const FsRoot& fs);       // acs
+std::vector<Part> gpu_parts(const FsRoot& fs);       // gpu, nvswitch: one per PCI device
+std::vector<Part> nic_parts(const FsRoot& fs);       // nic, one per network interface but lo
+std::vector<Part> rdma_parts(const FsRoot& fs);      // rdma, one per port
+std::vector<Part> nvme_parts(const FsRoot& fs);      // nvme, one per controller
+std::vector<Part> disk_parts(const FsRoot& fs);      // disk, one per block device with media
+std::vector<Part> mount_parts(const FsRoot& fs);     // mount, one per real file system
+std::vector<Part> limit_parts(const FsRoot& fs);     // limits of this process
+std::vector<Part> clock_parts(const FsRoot& fs);     // clock
+std::vector<Part> driver_parts(const FsRoot& fs);    // driver, one per kernel module that matters
+std::vector<Part> library_parts(const FsRoot& fs);   // library, one per library that matters
+
+}  // namespace cb::inventory

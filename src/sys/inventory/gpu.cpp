@@ -1,0 +1,74 @@
+// NVIDIA GPUs and NVSwitches from PCI, without NVML: what is plugged in is listed even if no driver
+// is loaded.
+#include <algorithm>
+#include <cctype>
+
+#include "sys/inventory/collect.h"
+#include "sys/inventory/fields.h"
+#include "sys/inventory/pci.h"
+
+namespace cb::inventory {
+namespace {
+
+constexpr long long kNvidia = 0x10de;
+// PCI class codes without the interface byte (PCI-SIG class code list).
+constexpr uint32_t kVga = 0x0300, kController3d = 0x0302, kOtherBridge = 0x0680;
+
+// The driver's version stands somewhere in the first line of its version file, for example
+// "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.54.15  Release Build …".
+std::optional<std::string> driver_version(const FsRoot& fs) {
+  const auto text = fs.text("/proc/driver/nvidia/version");
+  if (!text) return std::nullopt;
+  for (const std::string& word : words(text->substr(0, text->find('\n')))) {
+    const bool version = word.find('.') != std::string::npos &&
+                         std::all_of(word.begin(), word.end(), [](unsigned char c) {
+                           return std::isdigit(c) != 0 || c == '.';
+                         });
+    if (version) return word;
+  }
+  return std::nullopt;
+}
+
+// What the driver tells of each GPU without any tool.
+void add_driver_facts(const FsRoot& fs, Part& part) {
+  const auto text = fs.text("/proc/driver/nvidia/gpus/" + part.id + "/information");
+  if (!text) return;
+  const auto fields = colon_fields(*text);
+  const auto take = [&](const char* attribute, const char* key) {
+    const auto found = fields.find(key);
+    // Question marks stand for what the driver has not read yet.
+    if (found != fields.end() && found->second.find("??") == std::string::npos)
+      put_text(part, attribute, found->second);
+  };
+  take("model", "Model");
+  take("vbios", "Video BIOS");
+  take("firmware", "GPU Firmware");
+  take("uuid", "GPU UUID");
+}
+
+}  // namespace
+
+std::vector<Part> gpu_parts(const FsRoot& fs) {
+  std::vector<Part> gpus, switches;
+  const auto driver = driver_version(fs);
+  for (const PciFunction& function : pci_functions(fs)) {
+    const uint32_t kind = function.class_code >> 8;
+    if (kind != kVga && kind != kController3d && kind != kOtherBridge) continue;
+    if (fs.integer(pci_path(function.address, "vendor")) != kNvidia) continue;
+    Part part{.kind = kind == kOtherBridge ? "nvswitch" : "gpu", .id = function.address};
+    put_pci(part, fs, function.address);
+    put_text(part, "kernel_driver", fs.link_name(pci_path(function.address, "driver")));
+    if (kind == kOtherBridge) {
+      switches.push_back(std::move(part));
+      continue;
+    }
+    add_driver_facts(fs, part);
+    put_text(part, "driver_version", driver);
+    if (!driver) part.unavailable["driver_version"] = "the NVIDIA driver is not loaded";
+    gpus.push_back(std::move(part));
+  }
+  gpus.insert(gpus.end(), switches.begin(), switches.end());
+  return gpus;
+}
+
+}  // namespace cb::inventory
