@@ -5,6 +5,7 @@
 // One maker per file of src/bench/cases/; registry.cpp puts them in order.
 namespace cb {
 
+Case mpi_case();
 Case fake_case();
 
 }  // namespace cb

@@ -6,6 +6,7 @@ namespace cb {
 
 const std::vector<Case>& all_cases() {
   static const std::vector<Case> cases{
+      mpi_case(),
       fake_case(),
   };
   return cases;

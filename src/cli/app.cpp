@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/suggest.h"
 #include "core/text.h"
+#include "sys/mpi.h"
 
 namespace cb {
 namespace {
@@ -25,6 +26,12 @@ std::string version_text() {
 
 void report_failure(const std::string& message) {
   std::cerr << "clusterbench: " << message << '\n';
+}
+
+// Every rank of a launched job reads the same command line and finds the same faults in it: one says
+// so. Anything else that goes wrong is the rank's own.
+void report_usage(const std::string& message) {
+  if (mpi::launched_rank() == 0) report_failure(message);
 }
 
 // An unknown first word is answered with the nearest subcommand.
@@ -64,6 +71,9 @@ ExitCode parse_and_run(int argc, char** argv) {
 int run_app(int argc, char** argv) {
   try {
     return static_cast<int>(parse_and_run(argc, argv));
+  } catch (const UsageError& e) {
+    report_usage(e.what());
+    return static_cast<int>(e.code());
   } catch (const Error& e) {
     report_failure(e.what());
     return static_cast<int>(e.code());
