@@ -85,6 +85,7 @@ std::vector<Record> run_case(const Case& c, Context& context, const Params& para
     const Record mine = bare(c, params, unmet ? Outcome(Skipped{*unmet}) : Outcome(Measured{}));
     return gather_records(context.comm, {mine});
   }
+  context.watchdog.note("running");
   Attempt mine = attempt(c, context, params);
   context.watchdog.note("waiting for the other ranks");
   const int worst = agree(context, mine);

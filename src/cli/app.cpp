@@ -3,7 +3,9 @@
 #include "cli/app.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iostream>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -25,13 +27,18 @@ std::string version_text() {
 }
 
 void report_failure(const std::string& message) {
-  std::cerr << "clusterbench: " << message << '\n';
+  // Usage errors already start with the command that they are about.
+  std::cerr << (message.starts_with("clusterbench") ? "" : "clusterbench: ") << message << '\n';
 }
 
 // Every rank of a launched job reads the same command line and finds the same faults in it: one says
-// so. Anything else that goes wrong is the rank's own.
+// so, and the others leave later: the launcher kills all when the first one ends with an error.
+// Anything else that goes wrong is the rank's own.
 void report_usage(const std::string& message) {
-  if (mpi::launched_rank() == 0) report_failure(message);
+  if (mpi::launched_rank() == 0)
+    report_failure(message);
+  else
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
 }
 
 // An unknown first word is answered with the nearest subcommand.

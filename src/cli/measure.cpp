@@ -196,8 +196,11 @@ ExitCode measure(const Case& c, const Params& params, const MeasureOptions& opti
   const std::unique_ptr<Comm> comm = session ? world_comm() : single_comm();
   try {
     return measure_together(c, params, options, *comm, watchdog, cancel);
-  } catch (const UsageError&) {
-    throw;  // agreed on by all ranks
+  } catch (const UsageError& e) {
+    // Agreed on by all ranks. Said before MPI_Finalize: once another rank has ended with this code,
+    // the launcher kills the rest.
+    if (comm->is_root()) std::cerr << e.what() << std::endl;
+    return e.code();
   } catch (const std::exception& e) {
     if (comm->size() == 1) throw;
     // The other ranks wait in a collective that this one will never enter.
