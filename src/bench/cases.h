@@ -6,6 +6,7 @@
 namespace cb {
 
 Case info_case();
+Case mpi_case();
 Case fake_case();
 
 }  // namespace cb

@@ -1,6 +1,7 @@
 #include "bench/comm.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 namespace cb {
@@ -31,6 +32,24 @@ std::vector<std::string> split_lines(const std::string& text) {
 }
 
 }  // namespace
+
+void throw_agreed(Comm& comm, const std::string& subject, const Problems& mine) {
+  if (!comm.any(!mine.empty())) return;
+  std::string lines;  // where, unit separator, what
+  for (const Problem& p : mine.list) lines += p.where + '\x1f' + p.what + '\n';
+  std::set<std::string> distinct;
+  for (const std::string& blob : comm.gather(lines)) {
+    for (std::string& line : split_lines(blob)) distinct.insert(std::move(line));
+  }
+  std::string joined;
+  for (const std::string& line : distinct) joined += line + '\n';
+  Problems all;
+  for (const std::string& line : split_lines(comm.broadcast_text(std::move(joined)))) {
+    const size_t separator = line.find('\x1f');
+    all.add(line.substr(0, separator), line.substr(separator + 1));
+  }
+  throw UsageError(subject, std::move(all));
+}
 
 std::unique_ptr<Comm> single_comm() { return std::make_unique<SingleComm>(); }
 

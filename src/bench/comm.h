@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/error.h"
+
 namespace cb {
 
 // What the cases need of a group of processes. Every call is collective: all ranks make it, in the
@@ -22,15 +24,14 @@ class Comm {
   virtual double min(double value) = 0;
   virtual double sum(double value) = 0;
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
-  // One blob of any length from every rank: on rank 0 indexed by rank, elsewhere empty. Two
-  // collectives, linear in the total length.
+  // One blob of any length from every rank: on rank 0 indexed by rank, elsewhere empty.
+  // Three collectives, linear in the total length. Throws Error on all ranks beyond 2 GiB in all.
   virtual std::vector<std::string> gather(std::string_view blob) = 0;
   // The same blob for all: rank 0's.
   virtual std::string broadcast_text(std::string text) = 0;
 
-  // Agreement between records: the largest status over the ranks. Throws Error after
-  // `deadline_seconds` naming the ranks' hosts as missing if some rank does not come (it failed
-  // inside a collective), so that nobody waits for ever.
+  // Agreement between records: the largest status over the ranks. Throws Error
+  // (deadline) after `deadline_seconds` if some rank does not come, so that nobody waits for ever.
   virtual int agree(int status, double deadline_seconds) = 0;
 
   bool any(bool value) { return max(value ? 1 : 0) > 0; }
@@ -51,6 +52,10 @@ struct Place {
 // Collective. Every rank gets the whole map. O(ranks) data in all per host of the tree, no pairwise
 // exchange.
 Place locate_ranks(Comm& comm, const std::string& hostname);
+
+// Collective. Throws the same UsageError on every rank if any rank has a problem: each distinct one
+// is listed once, so that "fits on rank 0" never leaves rank 7 behind.
+void throw_agreed(Comm& comm, const std::string& subject, const Problems& mine);
 
 std::unique_ptr<Comm> single_comm();
 // MPI_COMM_WORLD; MPI must be initialised.

@@ -1,6 +1,6 @@
 // The communicator over MPI_COMM_WORLD.
+#include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <thread>
 
 #include <fmt/format.h>
@@ -32,12 +32,19 @@ class WorldComm final : public Comm {
   double sum(double value) override { return reduce(value, MPI_SUM); }
 
   void broadcast(std::span<std::byte> bytes, int root) override {
-    check(MPI_Bcast(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, root, comm_),
-          "MPI_Bcast");
+    constexpr size_t kMost = size_t{1} << 30;  // MPI counts in int
+    for (size_t at = 0; at < bytes.size(); at += kMost) {
+      const auto part = bytes.subspan(at, std::min(kMost, bytes.size() - at));
+      check(MPI_Bcast(part.data(), static_cast<int>(part.size()), MPI_BYTE, root, comm_),
+            "MPI_Bcast");
+    }
   }
 
+  // Whether the blobs fit is decided by all ranks before the data moves: one rank that throws on
+  // its own would leave the others in the collective.
   std::vector<std::string> gather(std::string_view blob) override {
-    if (blob.size() > static_cast<size_t>(INT32_MAX)) throw Error("a rank's results exceed 2 GiB");
+    if (sum(static_cast<double>(blob.size())) > INT32_MAX)
+      throw Error("the results of all ranks exceed 2 GiB; ask for fewer sizes or fewer iterations");
     const int length = static_cast<int>(blob.size());
     std::vector<int> lengths(is_root() ? static_cast<size_t>(size_) : 0);
     check(MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, comm_), "MPI_Gather");
@@ -91,8 +98,6 @@ class WorldComm final : public Comm {
       offsets[i] = static_cast<int>(total);
       total += lengths[i];
     }
-    if (total > INT32_MAX)
-      throw Error("the results of all ranks exceed 2 GiB; ask for fewer samples");
     std::string all(static_cast<size_t>(total), '\0');
     check(MPI_Gatherv(blob.data(), static_cast<int>(blob.size()), MPI_BYTE, all.data(),
                       lengths.data(), offsets.data(), MPI_BYTE, 0, comm_),

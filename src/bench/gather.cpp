@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -33,6 +34,9 @@ class Joiner {
  public:
   explicit Joiner(Record first) : whole_(std::move(first)) {
     for (size_t i = 0; i < whole_.entities.size(); ++i) index_.emplace(whole_.entities[i], i);
+    notes_.insert(whole_.notes.begin(), whole_.notes.end());
+    for (const auto& [key, value] : whole_.facts) facts_[key].insert(value);
+    note_failure(whole_.outcome);
   }
 
   void add(Record part) {
@@ -50,19 +54,19 @@ class Joiner {
     append(whole_.telemetry.deltas, part.telemetry.deltas);
     add_facts(part.facts);
     for (std::string& note : part.notes) {
-      if (std::find(whole_.notes.begin(), whole_.notes.end(), note) == whole_.notes.end())
-        whole_.notes.push_back(std::move(note));
+      if (notes_.insert(note).second) whole_.notes.push_back(std::move(note));
     }
-    if (part.outcome.index() > whole_.outcome.index()) whole_.outcome = std::move(part.outcome);
+    add_outcome(std::move(part.outcome));
     whole_.started = std::min(whole_.started, part.started);
     whole_.ended = std::max(whole_.ended, part.ended);
   }
 
   Record finish() {
-    if (!whole_.measured()) {
-      whole_.metrics.clear();  // a record that failed anywhere has no number
-      whole_.telemetry = {};
-    }
+    // Neither a record that failed anywhere nor wrong data has a number.
+    const bool wrong = std::any_of(whole_.checks.begin(), whole_.checks.end(),
+                                   [](const Check& c) { return !c.passed; });
+    if (!whole_.measured() || wrong) whole_.metrics.clear();
+    if (!whole_.measured()) whole_.telemetry = {};
     return std::move(whole_);
   }
 
@@ -76,28 +80,52 @@ class Joiner {
   // Where hosts differ in how they measured, all the ways stand there.
   void add_facts(const std::map<std::string, std::string>& facts) {
     for (const auto& [key, value] : facts) {
+      if (!facts_[key].insert(value).second) continue;
       std::string& have = whole_.facts[key];
-      if (have.empty())
-        have = value;
-      else if (("; " + have + "; ").find("; " + value + "; ") == std::string::npos)
-        have += "; " + value;
+      have += (have.empty() ? "" : "; ") + value;
     }
   }
 
+  // Errored outweighs skipped outweighs measured. Every rank that failed is named, up to a few.
+  void add_outcome(Outcome outcome) {
+    const bool heavier = outcome.index() > whole_.outcome.index();
+    note_failure(outcome);
+    if (heavier) {
+      whole_.outcome = std::move(outcome);
+    } else if (auto* have = std::get_if<Errored>(&whole_.outcome);
+               have != nullptr && std::holds_alternative<Errored>(outcome) &&
+               failures_ <= kNamedFailures) {
+      const auto& more = std::get<Errored>(outcome);
+      have->what += fmt::format("; {}: {}", more.where, more.what);
+    }
+  }
+
+  void note_failure(const Outcome& outcome) {
+    if (std::holds_alternative<Errored>(outcome)) ++failures_;
+  }
+
+  static constexpr int kNamedFailures = 8;
   Record whole_;
   std::map<Entity, size_t> index_;
+  std::set<std::string> notes_;
+  std::map<std::string, std::set<std::string>> facts_;
+  int failures_ = 0;
 };
 
 }  // namespace
 
 std::vector<Record> join_records(const std::vector<std::vector<Record>>& ranks) {
   std::vector<Record> out;
+  for (size_t r = 1; r < ranks.size(); ++r) {
+    if (ranks[r].size() != ranks.at(0).size())
+      throw Error(fmt::format("rank {} has {} records, rank 0 has {}", r, ranks[r].size(),
+                              ranks[0].size()));
+  }
   for (size_t i = 0; i < ranks.at(0).size(); ++i) {
     Joiner joiner(ranks[0][i]);
     for (size_t r = 1; r < ranks.size(); ++r) {
-      if (ranks[r].size() != ranks[0].size() || !(ranks[r][i].params == ranks[0][i].params)) {
+      if (!(ranks[r][i].params == ranks[0][i].params))
         throw Error(fmt::format("rank {} measured other points than rank 0", r));
-      }
       joiner.add(ranks[r][i]);
     }
     out.push_back(joiner.finish());

@@ -7,6 +7,7 @@ namespace cb {
 const std::vector<Case>& all_cases() {
   static const std::vector<Case> cases{
       info_case(),
+      mpi_case(),
       fake_case(),
   };
   return cases;

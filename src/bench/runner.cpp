@@ -11,11 +11,13 @@ namespace {
 // How long a rank that finished or failed waits for the others before it gives up on them.
 constexpr double kAgreeSeconds = 60;
 
-enum Status { fine = 0, failed = 1, interrupted = 2 };
+// What became of the case on a rank; the largest over the ranks counts.
+enum Status { fine = 0, failed = 1, refused = 2, interrupted = 3 };
 
 struct Attempt {
   std::vector<Record> records;
   Status status = fine;
+  Problems refusal = {};
 };
 
 Record bare(const Case& c, const Params& params, Outcome outcome) {
@@ -45,6 +47,8 @@ Attempt attempt(const Case& c, Context& context, const Params& params) {
     return out;
   } catch (const Interrupted&) {
     return {{}, interrupted};
+  } catch (const UsageError& e) {
+    return {{}, refused, e.problems()};
   } catch (const std::exception& e) {
     return {{bare(c, params, Errored{context.who(), e.what()})}, failed};
   }
@@ -56,6 +60,17 @@ std::vector<Record> gather_failures(const Case& c, Context& context, const Param
   if (mine.size() != 1 || mine[0].measured()) mine = {bare(c, params, Measured{})};
   std::vector<Record> joined = gather_records(context.comm, mine);
   return joined;
+}
+
+// A rank that failed says why even if the others, stuck where it left them, never come to hear it.
+int agree(Context& context, const Attempt& mine) {
+  try {
+    return context.comm.agree(mine.status, kAgreeSeconds);
+  } catch (const Error& e) {
+    if (mine.status != failed) throw;
+    const auto& why = std::get<Errored>(mine.records.at(0).outcome);
+    throw Error(fmt::format("{}: {} ({})", why.where, why.what, e.what()));
+  }
 }
 
 }  // namespace
@@ -70,10 +85,12 @@ std::vector<Record> run_case(const Case& c, Context& context, const Params& para
     const Record mine = bare(c, params, unmet ? Outcome(Skipped{*unmet}) : Outcome(Measured{}));
     return gather_records(context.comm, {mine});
   }
+  context.watchdog.note("running");
   Attempt mine = attempt(c, context, params);
   context.watchdog.note("waiting for the other ranks");
-  const int worst = context.comm.agree(mine.status, kAgreeSeconds);
+  const int worst = agree(context, mine);
   if (worst == interrupted) throw Interrupted();
+  if (worst == refused) throw_agreed(context.comm, "clusterbench " + c.info.name, mine.refusal);
   if (worst == failed) return gather_failures(c, context, params, std::move(mine.records));
   return gather_records(context.comm, mine.records);
 }

@@ -9,21 +9,27 @@ namespace {
 
 // Batches grow so that agreeing costs at most a few per cent of the time, and stay small enough to
 // stop in time.
-constexpr uint64_t kLargestBatch = 64;
-constexpr double kLargestBatchSeconds = 0.2;
+constexpr uint64_t kLargestBatch = 256;
+constexpr double kLargestBatchSeconds = 0.1;
 
 uint64_t next_batch(uint64_t batch, double batch_seconds) {
   if (batch_seconds > kLargestBatchSeconds) return std::max<uint64_t>(1, batch / 2);
   return std::min(kLargestBatch, batch * 2);
 }
 
+// What a rank wants after a batch; the largest over the ranks is what all do, so that no rank
+// leaves while another enters the next barrier.
+enum Vote { carry_on = 0, enough = 1, cancelled = 2 };
+
 }  // namespace
 
 bool Sampler::agree_done(bool mine, bool together) {
-  if (!together || comm_.size() == 1) return mine;
-  // Rank 0 decides for all; a cancelled rank stops all.
-  const double vote = (comm_.rank() == 0 && mine) || cancel_.cancelled() ? 1 : 0;
-  return comm_.max(vote) > 0;
+  const bool decides = !together || comm_.rank() == 0;
+  double vote = decides && mine ? enough : carry_on;
+  if (cancel_.cancelled()) vote = cancelled;
+  if (together && comm_.size() > 1) vote = comm_.max(vote);
+  if (vote == cancelled) throw Interrupted();
+  return vote == enough;
 }
 
 SampleRun Sampler::measure(const SamplePlan& plan, const std::function<void()>& once) {
@@ -35,35 +41,46 @@ SampleRun Sampler::measure(const SamplePlan& plan, const std::function<void()>& 
   });
 }
 
-SampleRun Sampler::measure_self_timed(const SamplePlan& plan, const std::function<double()>& once) {
-  SampleRun run;
-  WarmUp warm_up(plan.warm_up_seconds, plan.warm_up_samples);
-  watchdog_.note("warm-up");
-  while (!agree_done(warm_up.done(), plan.together)) {
-    if (cancel_.cancelled()) throw Interrupted();
-    warm_up.add(once());
+uint64_t Sampler::warm_up(const SamplePlan& plan, const std::function<double()>& once) {
+  WarmUp rule(plan.warm_up_seconds, plan.warm_up_samples);
+  watchdog_.note(plan.what.empty() ? "warm-up" : plan.what + ", warm-up");
+  while (!agree_done(rule.done(), plan.together)) {
+    rule.add(once());
     watchdog_.progress();
   }
-  run.warm_up = warm_up.count();
+  return rule.count();
+}
 
+// The time limit is looked at after every sample where nobody has to agree; the interval of the
+// median, which sorts the samples, only after the batch.
+void Sampler::batch(const SamplePlan& plan, const std::function<double()>& once, uint64_t size,
+                    double start, SampleRun& run) {
+  for (uint64_t i = 0; i < size; ++i) {
+    run.seconds.add(once());
+    watchdog_.progress();
+    run.elapsed_seconds = monotonic_seconds() - start;
+    if (!plan.together && (cancel_.cancelled() || run.elapsed_seconds >= plan.stop.max_seconds))
+      return;
+  }
+}
+
+SampleRun Sampler::measure_self_timed(const SamplePlan& plan, const std::function<double()>& once) {
+  SampleRun run;
+  run.warm_up = warm_up(plan, once);
+  watchdog_.note(plan.what.empty() ? "sampling" : plan.what + ", sampling");
+  const bool many = plan.together && comm_.size() > 1;
   const double start = monotonic_seconds();
-  uint64_t batch = 1;
-  watchdog_.note("sampling");
+  uint64_t size = 1;
   do {
     const double batch_start = monotonic_seconds();
-    for (uint64_t i = 0; i < batch; ++i) {
-      run.seconds.add(once());
-      watchdog_.progress();
-      run.elapsed_seconds = monotonic_seconds() - start;
-      if (!plan.together &&
-          (cancel_.cancelled() || plan.stop.done(run.seconds, run.elapsed_seconds)))
-        break;
-    }
-    batch = next_batch(batch, monotonic_seconds() - batch_start);
-  } while (!agree_done(plan.stop.done(run.seconds, run.elapsed_seconds), plan.together) &&
-           !cancel_.cancelled());
-  if (comm_.size() > 1 && plan.together ? comm_.any(cancel_.cancelled()) : cancel_.cancelled())
-    throw Interrupted();
+    // Every rank has the same count, so every rank clips alike.
+    size = std::min(size, std::max<uint64_t>(1, plan.stop.max_samples - run.seconds.count()));
+    batch(plan, once, size, start, run);
+    const double seconds = monotonic_seconds() - batch_start;
+    // The slowest rank's time: with their own, ranks would take batches of different sizes and
+    // wait for each other for ever.
+    size = next_batch(size, many ? comm_.max(seconds) : seconds);
+  } while (!agree_done(plan.stop.done(run.seconds, run.elapsed_seconds), plan.together));
   return run;
 }
 

@@ -3,7 +3,9 @@
 #include "cli/app.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iostream>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -12,6 +14,7 @@
 #include "core/error.h"
 #include "core/suggest.h"
 #include "core/text.h"
+#include "sys/mpi.h"
 
 namespace cb {
 namespace {
@@ -49,6 +52,16 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& e) {
   return {subject(app), extra,
           guess ? fmt::format("unknown option, did you mean {}?", *guess)
                 : "unknown option; a subcommand's options stand behind its name"};
+}
+
+// Every rank of a launched job reads the same command line and finds the same faults in it: one says
+// so, and the others leave later: the launcher kills all when the first one ends with an error.
+// Anything else that goes wrong is the rank's own.
+void report_usage(const std::string& message) {
+  if (mpi::launched_rank() == 0)
+    report_failure(message);
+  else
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
 }
 
 // An unknown first word is answered with the nearest subcommand.
@@ -94,6 +107,9 @@ ExitCode parse_and_run(int argc, char** argv) {
 int run_app(int argc, char** argv) {
   try {
     return static_cast<int>(parse_and_run(argc, argv));
+  } catch (const UsageError& e) {
+    report_usage(e.what());
+    return static_cast<int>(e.code());
   } catch (const Error& e) {
     report_failure(e.what());
     return static_cast<int>(e.code());

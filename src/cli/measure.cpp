@@ -3,6 +3,7 @@
 #include <csignal>
 #include <iostream>
 #include <optional>
+#include <thread>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -65,30 +66,48 @@ Limits parse_limits(const MeasureOptions& options, const std::string& name) {
   return limits;
 }
 
-// A file that cannot be written is found before an hour of measuring, not after it.
-void require_writable(const std::string& path) {
-  const auto directory = std::filesystem::absolute(path).parent_path();
-  if (::access(directory.c_str(), W_OK | X_OK) != 0)
-    throw UsageError("--json", path, "cannot be written: no such directory, or not permitted");
-  if (std::filesystem::is_directory(path)) throw UsageError("--json", path, "is a directory");
+// A file that cannot be written is found before an hour of measuring, not after it. Collective:
+// only rank 0's host writes, and all ranks stop if it cannot.
+void require_writable(Comm& comm, const std::string& name, const std::string& path) {
+  Problems problems;
+  if (comm.is_root() && !path.empty()) {
+    const auto directory = std::filesystem::absolute(path).parent_path();
+    if (::access(directory.c_str(), W_OK | X_OK) != 0)
+      problems.add("--json", path + " cannot be written: no such directory, or not permitted");
+    else if (std::filesystem::is_directory(path))
+      problems.add("--json", path + " is a directory");
+  }
+  throw_agreed(comm, "clusterbench " + name, problems);
 }
 
 std::string describe(const Case& c, const Params& params) {
   std::string out = c.info.name;
   for (const char* key : {"op", "dtype", "rw", "device"}) {
-    if (params.has(key)) out += " " + fmt::format("{}", fmt::join(params.texts(key), ","));
+    if (params.has(key)) out += fmt::format(" {}", fmt::join(params.texts(key), ","));
   }
   return out;
 }
+
+// Before MPI_Init, so from the launcher's environment.
+std::string own_name() {
+  return mpi::launched() ? fmt::format("{} rank {}", host_name(), mpi::launched_rank())
+                         : host_name();
+}
+
+// The other ranks' watchdogs expire in the same moment: each has this long to say where it stands
+// before one of them ends the job.
+constexpr auto kLastWords = std::chrono::milliseconds(700);
 
 // Runs on the watchdog's thread while the main thread is stuck, so it touches neither MPI nor
 // records.
 void on_expiry(const WatchState& state, const std::string& who) {
   std::cerr << fmt::format(
       "clusterbench: deadline: {} has not moved for {} in {} ({}), {} iterations done\n"
-      "  next: look at the ranks that report nothing, and at this host's kernel log\n",
-      who, format_seconds(state.idle_seconds), state.doing,
+      "  next: look at the ranks that report nothing or wait for no one, and at their hosts' kernel "
+      "logs\n",
+      terminal_safe(who), format_seconds(state.idle_seconds), state.doing,
       state.note.empty() ? "starting" : state.note, state.iterations);
+  if (mpi::launched()) std::this_thread::sleep_for(kLastWords);
   mpi::abort_job(static_cast<int>(ExitCode::deadline));
 }
 
@@ -121,6 +140,43 @@ ExitCode finish(Document document, const Case& c, const MeasureOptions& options)
   return document.run.partial ? ExitCode::interrupted : outcome_code(document.records);
 }
 
+// Rank 0 alone writes, and the others wait to hear how it went: so it must not throw.
+ExitCode finish_or_say_why(Document document, const Case& c, const MeasureOptions& options) {
+  const bool interrupted = document.run.partial.has_value();
+  try {
+    return finish(std::move(document), c, options);
+  } catch (const std::exception& e) {
+    std::cerr << fmt::format("clusterbench {}: {}\n", c.info.name, terminal_safe(e.what()));
+    return interrupted ? ExitCode::interrupted : ExitCode::runtime;
+  }
+}
+
+// From the first collective call to the last. Every wait in here is under the watchdog.
+ExitCode measure_together(const Case& c, const Params& params, const MeasureOptions& options,
+                          Comm& comm, Watchdog& watchdog, const CancelToken& cancel) {
+  const FsRoot fs(options.sysroot);
+  const Place place = locate_ranks(comm, host_name());
+  require_writable(comm, c.info.name, options.json);
+  const HostInventory inventory = collect_inventory(fs, place.host);
+  Sampler sampler(comm, watchdog, cancel);
+  ConsoleProgress progress(comm.is_root() && !options.quiet, options.no_color);
+  Context context{comm, place, sampler, watchdog, cancel, progress, fs, inventory};
+
+  Document document = begin_document(place, comm.size());
+  try {
+    document.records = run_case(c, context, params);
+  } catch (const Interrupted&) {
+    document.run.partial = "interrupted";
+  }
+  watchdog.note("gathering the hosts' inventories");
+  document.hosts = gather_inventories(comm, place, inventory);
+  progress.done();
+  watchdog.note("waiting for rank 0 to write the results");
+  ExitCode code = ExitCode::ok;
+  if (comm.is_root()) code = finish_or_say_why(std::move(document), c, options);
+  return static_cast<ExitCode>(static_cast<int>(comm.max(static_cast<double>(code))));
+}
+
 }  // namespace
 
 ExitCode outcome_code(const std::vector<Record>& records) {
@@ -137,36 +193,30 @@ ExitCode outcome_code(const std::vector<Record>& records) {
 
 ExitCode measure(const Case& c, const Params& params, const MeasureOptions& options) {
   const Limits limits = parse_limits(options, c.info.name);
-  if (!options.json.empty()) require_writable(options.json);
   CancelToken cancel;
   const SignalGuard signals(cancel);
+  const std::string who = own_name();
+  Watchdog watchdog([&](const WatchState& state) { on_expiry(state, who); });
+  watchdog.arm(describe(c, params), limits.deadline, limits.stall);
+  watchdog.note("starting MPI");
   std::optional<mpi::Session> session;
   if (mpi::launched()) session.emplace();
   const std::unique_ptr<Comm> comm = session ? world_comm() : single_comm();
-  const FsRoot fs(options.sysroot);
-  const Place place = locate_ranks(*comm, host_name());
-  const HostInventory inventory = collect_inventory(fs, place.host);
-  const std::string who =
-      comm->size() == 1 ? place.host : fmt::format("{} rank {}", place.host, comm->rank());
-  Watchdog watchdog([&](const WatchState& state) { on_expiry(state, who); });
-  Sampler sampler(*comm, watchdog, cancel);
-  ConsoleProgress progress(comm->is_root() && !options.quiet, options.no_color);
-  Context context{*comm, place, sampler, watchdog, cancel, progress, fs, inventory};
-
-  Document document = begin_document(place, comm->size());
-  watchdog.arm(describe(c, params), limits.deadline, limits.stall);
   try {
-    document.records = run_case(c, context, params);
-  } catch (const Interrupted&) {
-    document.run.partial = "interrupted";
+    return measure_together(c, params, options, *comm, watchdog, cancel);
+  } catch (const UsageError& e) {
+    // Agreed on by all ranks. Said before MPI_Finalize: once another rank has ended with this code,
+    // the launcher kills the rest.
+    if (comm->is_root()) std::cerr << e.what() << std::endl;
+    return e.code();
+  } catch (const std::exception& e) {
+    if (comm->size() == 1) throw;
+    // The other ranks wait in a collective that this one will never enter.
+    const auto* error = dynamic_cast<const Error*>(&e);
+    std::cerr << fmt::format("clusterbench {}: {}: {}\n", c.info.name, terminal_safe(who),
+                             terminal_safe(e.what()));
+    mpi::abort_job(static_cast<int>(error != nullptr ? error->code() : ExitCode::runtime));
   }
-  watchdog.note("gathering the hosts' inventories");
-  document.hosts = gather_inventories(*comm, place, inventory);
-  watchdog.disarm();
-  progress.done();
-  double code = 0;
-  if (comm->is_root()) code = static_cast<double>(finish(std::move(document), c, options));
-  return static_cast<ExitCode>(static_cast<int>(comm->max(code)));
 }
 
 }  // namespace cb

@@ -25,6 +25,13 @@ std::string launcher_name() {
   return "none";
 }
 
+int launched_rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
+    if (const char* text = std::getenv(name)) return std::atoi(text);
+  }
+  return 0;
+}
+
 std::string library_name() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
@@ -45,6 +52,13 @@ Session::~Session() {
   MPI_Finalized(&finalized);
   if (finalized == 0) MPI_Finalize();
 }
+
+WorldCopy::WorldCopy() {
+  check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup");
+  MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+}
+
+WorldCopy::~WorldCopy() { MPI_Comm_free(&comm_); }
 
 void abort_job(int exit_code) {
   int initialized = 0;

@@ -19,6 +19,9 @@ bool launched();
 // "mpirun", "srun" or "none", from the environment.
 std::string launcher_name();
 
+// This process's rank as the launcher tells it before MPI_Init, 0 without a launcher.
+int launched_rank();
+
 // Name and version of the MPI library, "Open MPI v4.1.4"; needs no MPI_Init.
 std::string library_name();
 
@@ -29,6 +32,19 @@ class Session {
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
+};
+
+// A duplicate of MPI_COMM_WORLD, freed with the object; errors come back as return codes.
+class WorldCopy {
+ public:
+  WorldCopy();
+  ~WorldCopy();
+  WorldCopy(const WorldCopy&) = delete;
+  WorldCopy& operator=(const WorldCopy&) = delete;
+  MPI_Comm get() const { return comm_; }
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
 // Ends every process of the job with this exit code, now. The only place that calls MPI_Abort;

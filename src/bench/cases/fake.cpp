@@ -5,8 +5,6 @@
 #include <chrono>
 #include <thread>
 
-#include <fmt/format.h>
-
 #include "bench/cases.h"
 #include "core/clock.h"
 
@@ -42,7 +40,7 @@ bool is_me(const Params& params, const char* name, const Context& context) {
 
 void misbehave(const Context& context, const Params& params) {
   if (is_me(params, "failing-rank", context))
-    throw Error(fmt::format("{} fails as it was told", context.who()));
+    throw Error("fails as it was told");
   while (is_me(params, "hanging-rank", context))
     std::this_thread::sleep_for(std::chrono::seconds(1));
 }

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What the ranks send and what they must receive: data that depend on rank, index and iteration, so
+// that lost, stale, shifted and swapped data are all seen, and whose reduction over any number of
+// ranks has a closed form that is exact in the type. docs/methods/collectives.md.
+namespace cb {
+
+enum class ElementType { int8, uint8, int32, uint32, int64, uint64, float32, float64 };
+enum class Reduction { sum, prod, min, max };
+
+const std::vector<std::string>& element_type_names();  // int8 … float double, as nccl-tests
+const std::vector<std::string>& reduction_names();
+ElementType element_type_of(std::string_view name);
+Reduction reduction_of(std::string_view name);
+uint64_t element_bytes(ElementType type);
+
+// Elements that are not what they should be.
+struct Mismatch {
+  uint64_t count = 0;
+  uint64_t first = 0;  // index of the first one in the span that was verified
+  std::string text;    // "got 3, expected 4"
+};
+
+// Bytes that are only moved: rank `rank`'s pattern of this iteration, from byte `first_byte` (a
+// multiple of 8) of it on.
+void fill_pattern(std::span<std::byte> out, uint64_t rank, uint64_t iteration, uint64_t first_byte);
+std::optional<Mismatch> verify_pattern(std::span<const std::byte> in, uint64_t rank,
+                                       uint64_t iteration, uint64_t first_byte,
+                                       uint64_t bytes_per_element);
+
+// One rank's terms of a reduction over `ranks` ranks: elements from index 0 on.
+struct Terms {
+  ElementType type = ElementType::float32;
+  Reduction reduction = Reduction::sum;
+  uint64_t ranks = 1;
+  uint64_t iteration = 0;
+};
+void fill_terms(const Terms& terms, uint64_t rank, std::span<std::byte> out);
+// The reduced elements from index `first_index` on.
+std::optional<Mismatch> verify_reduced(const Terms& terms, uint64_t first_index,
+                                       std::span<const std::byte> in);
+
+}  // namespace cb

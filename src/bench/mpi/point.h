@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/case.h"
+#include "bench/mpi/call.h"
+
+namespace cb {
+
+// One collective at one size: what to measure and how.
+struct CollectivePoint {
+  Collective collective = Collective::all_reduce;
+  ElementType type = ElementType::float32;
+  Reduction reduction = Reduction::sum;
+  int64_t asked_bytes = 0;
+  CollectiveSize size = {};
+  SamplePlan plan = {};
+  int checks = 10;                        // besides those of timed iterations
+  std::optional<int64_t> faulty_rank = {};  // flips a bit of what it receives
+};
+
+// What this rank saw.
+struct PointResult {
+  std::vector<double> seconds;          // of every timed iteration, this rank; pingpong: of half a
+                                        // round trip, only where this rank initiates
+  std::vector<double> slowest_seconds;  // of every timed iteration, the largest over the ranks
+  int checks = 0;                       // calls of which every element was verified
+  uint64_t wrong_elements = 0;
+  std::string first_wrong;  // empty if every check passed: which call, index, got and expected
+  bool measured = false;    // on all ranks: no rank saw a wrong element
+};
+
+// Collective. A quarter of the checks come before the timing (which is left out if one fails), the
+// rest after it, and of the timed iterations the 1st, 2nd, 4th, 8th … carry fresh data and are
+// verified as well. Throws Error for MPI's errors, Interrupted when cancelled.
+PointResult measure_point(Context& context, const CollectivePoint& point, MPI_Comm comm);
+
+}  // namespace cb

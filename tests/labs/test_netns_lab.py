@@ -1,0 +1,78 @@
+"""The lab itself: it stands, its hosts are apart, and nothing stays behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import netns_lab
+import pytest
+
+
+def alive(pid):
+    """A killed orphan may stay a zombie where nothing reaps it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_every_rank_sees_its_own_host(netns):
+    done = netns.run(["mpirun", "--host", netns.host_list(2), "-np", "6", "hostname"])
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.split()) == sorted(netns.hosts * 2)
+
+
+def test_a_cut_link_is_cut_and_mended(netns):
+    first, second = netns.hosts[:2]
+    # Nothing listens there: a refusal (ECONNREFUSED) shows that the host was reached.
+    connect = (f"import errno, socket; s = socket.socket(); s.settimeout(1); raise SystemExit("
+               f"s.connect_ex(('{netns.address(second)}', 9)) != errno.ECONNREFUSED)")
+    ping = [sys.executable, "-c", connect]
+    assert netns.run(ping, host=first).returncode == 0
+    netns.cut_link(second)
+    try:
+        assert netns.run(ping, host=first).returncode != 0
+    finally:
+        netns.mend_link(second)
+    assert netns.run(ping, host=first).returncode == 0
+
+
+def test_foreign_hosts_are_refused(netns):
+    with pytest.raises(netns_lab.LabError, match="no host of this lab"):
+        netns.cut_link("lo")
+    done = netns.run(["mpirun", "--host", "elsewhere:1", "-np", "1", "hostname"])
+    assert done.returncode != 0
+    assert "elsewhere is no host of this lab" in done.stderr
+
+
+def test_leftovers_of_a_killed_run_are_removed(netns):
+    script = ("import sys, time; sys.path.insert(0, sys.argv[1]); import netns_lab\n"
+              "lab = netns_lab.NetnsLab(2).__enter__()\n"
+              "p = lab.popen(['sleep', '600'], host=lab.hosts[0])\n"
+              "print(lab.head, *lab.hosts, flush=True); time.sleep(600)")
+    killed = subprocess.Popen(
+        [sys.executable, "-c", script, str(Path(netns_lab.__file__).parent)],
+        stdout=subprocess.PIPE, text=True, start_new_session=True)
+    made = killed.stdout.readline().split()
+    assert len(made) == 3
+    deadline = time.monotonic() + 10
+    while not netns_lab.ip("netns", "pids", made[1]).strip():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    inside = int(netns_lab.ip("netns", "pids", made[1]).split()[0])
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.wait()
+    foreign = f"cb{os.getpid()}foreign"
+    netns_lab.ip("netns", "add", foreign)
+    try:
+        with netns_lab.NetnsLab(1):
+            left = netns_lab.ip("netns", "list")
+            assert not any(name in left for name in made)
+            assert not alive(inside)
+            assert foreign in left
+            assert all(host in left for host in netns.hosts)  # a living lab stays
+    finally:
+        netns_lab.ip("netns", "del", foreign)
