@@ -25,6 +25,20 @@ foreach(room core sys kernels analysis campaign report bench cli)
   endif()
 endforeach()
 
+# ---- gpu: built wherever nvcc is; without a device they exit 77, which is a skip ----
+if(CLUSTERBENCH_CUDA_VERSION)
+  file(GLOB gpu_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/gpu/*_test.cu)
+  foreach(source ${gpu_tests})
+    get_filename_component(name ${source} NAME_WE)
+    string(REGEX REPLACE "_test$" "" name ${name})
+    add_executable(gpu_${name} ${source})
+    set_target_properties(gpu_${name} PROPERTIES CUDA_STANDARD 17 CUDA_RUNTIME_LIBRARY Static)
+    target_link_libraries(gpu_${name} PRIVATE kernels)
+    add_test(NAME gpu.${name} COMMAND gpu_${name})
+    set_tests_properties(gpu.${name} PROPERTIES LABELS gpu TIMEOUT 120 SKIP_RETURN_CODE 77)
+  endforeach()
+endif()
+
 # ---- fuzz: the committed corpus is replayed with every compiler; libFuzzer needs clang ----
 file(GLOB fuzzers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzzer.cpp)
 foreach(source ${fuzzers})

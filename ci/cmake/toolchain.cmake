@@ -18,10 +18,18 @@ target_compile_options(cb_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${warnings}
 # No -march: the binary must start on any host of its architecture; hot loops use target attributes.
 set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
 
+# Paths relative to the source tree, so that a second clone is served from the first one's cache.
+# The wrapper must be called ccache: clang-tidy skips a launcher of that name.
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
-  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  set(launcher ${PROJECT_BINARY_DIR}/ccache)
+  file(CONFIGURE OUTPUT ${launcher} @ONLY CONTENT [[#!/bin/sh
+CCACHE_BASEDIR='@PROJECT_SOURCE_DIR@' CCACHE_NOHASHDIR=1 exec '@CCACHE_PROGRAM@' "$@"
+]])
+  file(CHMOD ${launcher} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
+                                     WORLD_READ WORLD_EXECUTE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
 endif()
 
 # mold only where warnings are errors (dev, ci, asan): a release uses the distribution's linker.
