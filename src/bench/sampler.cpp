@@ -19,17 +19,17 @@ uint64_t next_batch(uint64_t batch, double batch_seconds) {
 
 // What a rank wants after a batch; the largest over the ranks is what all do, so that no rank
 // leaves while another enters the next barrier.
-enum Vote { carry_on = 0, enough = 1, cancelled = 2 };
+constexpr double kCarryOn = 0, kEnough = 1, kCancelled = 2;
 
 }  // namespace
 
 bool Sampler::agree_done(bool mine, bool together) {
   const bool decides = !together || comm_.rank() == 0;
-  double vote = decides && mine ? enough : carry_on;
-  if (cancel_.cancelled()) vote = cancelled;
+  double vote = decides && mine ? kEnough : kCarryOn;
+  if (cancel_.cancelled()) vote = kCancelled;
   if (together && comm_.size() > 1) vote = comm_.max(vote);
-  if (vote == cancelled) throw Interrupted();
-  return vote == enough;
+  if (vote == kCancelled) throw Interrupted();
+  return vote == kEnough;
 }
 
 SampleRun Sampler::measure(const SamplePlan& plan, const std::function<void()>& once) {
