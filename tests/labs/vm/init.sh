@@ -1,0 +1,32 @@
+#!/bin/sh
+# First process of the emulated machine: loads the modules, puts the host's file system below a writable overlay,
+# runs /lab/command.sh in it and leaves its exit code in /lab/rc. The machine ends with it.
+bb=/bin/busybox
+$bb --install -s /bin
+export PATH=/bin
+mkdir -p /proc /sys /dev /lower /upper /root /lab
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs dev /dev
+# shellcheck disable=SC2013 # one module name a word
+for module in $(cat /modules); do modprobe "$module" || echo "vm lab: module $module did not load"; done
+mount -t 9p -o trans=virtio,version=9p2000.L,ro,msize=262144,cache=loose host /lower
+mount -t tmpfs -o size=1g tmpfs /upper
+mkdir /upper/changes /upper/work
+mount -t overlay -o lowerdir=/lower,upperdir=/upper/changes,workdir=/upper/work overlay /root
+mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144 lab /lab
+mkdir -p /root/lab
+mount --bind /lab /root/lab
+mount --bind /proc /root/proc
+mount --bind /sys /root/sys
+mount --bind /dev /root/dev
+mkdir -p /root/dev/shm /root/dev/pts
+mount -t tmpfs tmpfs /root/dev/shm
+mount -t devpts devpts /root/dev/pts
+hostname vmlab
+ifconfig lo 127.0.0.1 up
+ulimit -l unlimited
+chroot /root /bin/bash /lab/command.sh >/lab/stdout 2>/lab/stderr </dev/null
+echo $? >/lab/rc
+sync
+poweroff -f

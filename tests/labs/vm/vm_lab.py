@@ -1,0 +1,173 @@
+"""An emulated machine for what this one lacks: RDMA (soft-RoCE), NVMe, null_blk, dm-flakey.
+
+QEMU's own emulation boots Debian's kernel with the host's root directory as a read-only share below a writable overlay,
+so every program built or installed here runs there as it is. Needs no KVM and no root disk. Emulated speed means nothing
+in itself: compare tools within one boot.
+"""
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+# Where programs are found in the guest.
+GUEST_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+# What each kind of device needs; modprobe adds the rest. crc32_generic: rxe fails with "failed to add" without it.
+BASE_MODULES = ["virtio_pci", "9pnet_virtio", "9p", "overlay"]
+RDMA_MODULES = ["virtio_net", "veth", "dummy", "crc32_generic", "ib_uverbs", "rdma_cm", "rdma_ucm", "ib_umad", "rdma_rxe",
+                "sch_netem", "sch_tbf"]
+STORAGE_MODULES = ["nvme", "null_blk", "dm-mod", "dm-flakey", "dm-delay", "loop", "ext4"]
+
+
+@dataclass
+class Result:
+    rc: int
+    stdout: str
+    stderr: str
+    console: str
+    seconds: float
+
+    def check(self):
+        """Itself if the command ended well, else an AssertionError with all that is known."""
+        if self.rc != 0:
+            raise AssertionError(f"exit code {self.rc} in the emulated machine\n--- stdout\n{self.stdout}\n--- stderr\n"
+                                 f"{self.stderr}\n--- console\n{self.console[-4000:]}")
+        return self
+
+
+@dataclass
+class VmLab:
+    """One directory of its own for the kernel, the first file system and the results of each boot."""
+
+    directory: Path
+    memory_mib: int = 3072
+    cpus: int = 2
+    modules: list = field(default_factory=lambda: RDMA_MODULES + STORAGE_MODULES)
+
+    def missing(self):
+        """Why the lab cannot exist here, or None."""
+        if platform.machine() != "x86_64":
+            return f"the lab boots an x86-64 kernel, this is {platform.machine()}"
+        for tool in ("qemu-system-x86_64", "busybox", "dpkg", "modprobe", "depmod"):
+            if shutil.which(tool, path=os.environ.get("PATH", "") + ":/sbin:/usr/sbin") is None:
+                return f"{tool} is not installed (ci/bootstrap.sh)"
+        return None
+
+    def run(self, script, timeout=240, nvme_mib=(), name="run"):
+        """Boots, runs the bash script as root in the guest, powers off. `/lab` there is a directory of this boot."""
+        self._prepare()
+        lab = self.directory / f"{name}-{time.time_ns()}"
+        lab.mkdir()
+        (lab / "command.sh").write_text(f"export PATH={GUEST_PATH}\ncd /lab\n" + script)
+        command = self._qemu(lab)
+        for i, mib in enumerate(nvme_mib):
+            disk = lab / f"nvme{i}.img"
+            with open(disk, "wb") as image:
+                image.truncate(mib << 20)
+            command += ["-drive", f"file={disk},if=none,id=d{i},format=raw", "-device", f"nvme,drive=d{i},serial=cblab{i}"]
+        started = time.monotonic()
+        try:
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  timeout=timeout, check=False)
+            console = done.stdout
+        except subprocess.TimeoutExpired as expired:
+            console = (expired.stdout or b"") + b"\nvm lab: killed at its deadline\n"
+        (lab / "console.log").write_bytes(console)
+        for i in range(len(nvme_mib)):
+            (lab / f"nvme{i}.img").unlink()
+        return self._result(lab, console, time.monotonic() - started)
+
+    def _result(self, lab, console, seconds):
+        def text(name):
+            file = lab / name
+            return file.read_text(errors="replace") if file.exists() else ""
+
+        rc = text("rc").strip()
+        return Result(int(rc) if rc else 125, text("stdout"), text("stderr"), console.decode(errors="replace"), seconds)
+
+    def _qemu(self, lab):
+        share = "local,security_model=none,multidevs=remap"
+        return ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", str(self.cpus), "-m",
+                str(self.memory_mib), "-nographic", "-no-reboot", "-nodefaults", "-serial", "stdio",
+                "-kernel", str(self._kernel()), "-initrd", str(self.directory / "initramfs"),
+                "-append", "console=ttyS0 quiet panic=-1 mitigations=off",
+                "-fsdev", f"{share},path=/,readonly=on,id=host", "-device", "virtio-9p-pci,fsdev=host,mount_tag=host",
+                "-fsdev", f"{share},path={lab},id=lab", "-device", "virtio-9p-pci,fsdev=lab,mount_tag=lab"]
+
+    def _prepare(self):
+        self.directory.mkdir(parents=True, exist_ok=True)
+        if not (self.directory / "kernel.ready").exists():
+            self._fetch_kernel()
+            (self.directory / "kernel.ready").touch()
+        self._build_initramfs()
+
+    def _fetch_kernel(self):
+        """Debian's newest kernel package, unpacked here: installing it would rebuild this machine's boot files."""
+        depends = subprocess.run(["apt-cache", "depends", "linux-image-amd64"], capture_output=True, text=True, check=True).stdout
+        package = re.search(r"Depends: (linux-image-\S+)", depends).group(1)
+        subprocess.run(["apt-get", "-o", "APT::Sandbox::User=root", "download", "-qq", package], cwd=self.directory, check=True)
+        archive = next(self.directory.glob("linux-image-*.deb"))
+        subprocess.run(["dpkg", "-x", archive, self.directory / "kernel"], check=True)
+        archive.unlink()
+        subprocess.run(["depmod", "-b", self.directory / "kernel", self._release()], check=True,
+                       env={**os.environ, "PATH": os.environ["PATH"] + ":/sbin:/usr/sbin"})
+
+    def _release(self):
+        return next((self.directory / "kernel/lib/modules").iterdir()).name
+
+    def _kernel(self):
+        return next((self.directory / "kernel/boot").glob("vmlinuz-*"))
+
+    def _module_files(self):
+        """The modules and all that they need, as modprobe would load them."""
+        files = set()
+        for module in BASE_MODULES + self.modules:
+            shown = subprocess.run(["/sbin/modprobe", "--show-depends", "--ignore-install", "-d", self.directory / "kernel",
+                                    "-S", self._release(), module], capture_output=True, text=True, check=True).stdout
+            files.update(line.split()[1] for line in shown.splitlines() if line.startswith("insmod "))
+        return files
+
+    def _build_initramfs(self):
+        tree = self.directory / "initramfs.d"
+        if tree.exists():
+            shutil.rmtree(tree)
+        (tree / "bin").mkdir(parents=True)
+        shutil.copy(shutil.which("busybox"), tree / "bin/busybox")
+        shutil.copy(HERE / "init.sh", tree / "init")
+        (tree / "init").chmod(0o755)
+        (tree / "modules").write_text("\n".join(BASE_MODULES + self.modules) + "\n")
+        # An interpreter path the kernel can find before busybox has installed its names.
+        (tree / "bin/sh").symlink_to("busybox")
+        kernel = self.directory / "kernel"
+        for file in self._module_files():
+            target = tree / Path(file).relative_to(kernel)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, target)
+        modules = tree / "lib/modules" / self._release()
+        for extra in ("modules.order", "modules.builtin", "modules.builtin.modinfo"):
+            shutil.copy(kernel / "lib/modules" / self._release() / extra, modules)
+        subprocess.run(["/sbin/depmod", "-b", tree, self._release()], check=True)
+        names = subprocess.run(["find", ".", "-print0"], cwd=tree, capture_output=True, check=True).stdout
+        with open(self.directory / "initramfs", "wb") as out:
+            subprocess.run(["busybox", "cpio", "-o", "-H", "newc", "-0"], cwd=tree, input=names, stdout=out,
+                           stderr=subprocess.DEVNULL, check=True)
+        shutil.rmtree(tree)
+
+
+# Two soft-RoCE devices on one subnet, as two ends of a veth pair: rxe0 at 10.78.0.1 and rxe1 at 10.78.0.2.
+SOFT_ROCE = """
+ip link add v0 type veth peer name v1
+ip addr add 10.78.0.1/24 dev v0; ip addr add 10.78.0.2/24 dev v1
+ip link set v0 up; ip link set v1 up
+echo 1 >/proc/sys/net/ipv4/conf/all/accept_local
+for device in all v0 v1; do echo 0 >/proc/sys/net/ipv4/conf/$device/rp_filter; done
+rdma link add rxe0 type rxe netdev v0
+rdma link add rxe1 type rxe netdev v1
+"""
