@@ -303,6 +303,15 @@ TEST_CASE("limits that nothing can meet are refused, on both sides of the border
     CHECK(with_uniform({bad}) == "criteria[c].uniform is not a list of \"kind.attribute\"\n");
 }
 
+TEST_CASE("a source has a date") {
+  const auto with_date = [](const std::string& date) {
+    return problems([&](json& j) { j["criteria"][0]["source"]["date"] = date; });
+  };
+  for (const char* good : {"2026", "2026-11", "2026-11-20"}) CHECK(with_date(good) == "accepted");
+  for (const char* bad : {"last year", "26", "2026-1", "2026/11", "2026-11-2x", "2026-11-20T"})
+    CHECK(with_date(bad) == "criteria[c].source.date is not a date: YYYY, YYYY-MM or YYYY-MM-DD\n");
+}
+
 TEST_CASE("all problems are reported together") {
   const std::string all = problems([](json& j) {
     j["nam"] = 1;
