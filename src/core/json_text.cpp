@@ -22,7 +22,9 @@ constexpr int kDeepest = 64;
 class Guard {
  public:
   bool operator()(int depth, json::parse_event_t event, json& parsed) {
-    if (depth > kDeepest) throw Error("nested too deeply");
+    const bool opens =
+        event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
+    if (opens && depth >= kDeepest) throw Error("nested too deeply");
     if (event == json::parse_event_t::object_start) {
       keys_.emplace_back();
     } else if (event == json::parse_event_t::object_end) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -74,6 +75,17 @@ UniformRule read_uniform_rule(ProfileReader& r) {
   return rule;
 }
 
+// YYYY, YYYY-MM or YYYY-MM-DD.
+bool is_date(const std::string& text) {
+  constexpr std::string_view pattern = "dddd-dd-dd";
+  if (text.size() != 4 && text.size() != 7 && text.size() != 10) return false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool digit = text[i] >= '0' && text[i] <= '9';
+    if (pattern[i] == 'd' ? !digit : text[i] != '-') return false;
+  }
+  return true;
+}
+
 Source read_source(ProfileReader& parent, Problems& problems) {
   const json* value = parent.find("source");
   if (value == nullptr) {
@@ -82,6 +94,8 @@ Source read_source(ProfileReader& parent, Problems& problems) {
   }
   ProfileReader r(*value, parent.where("source"), problems);
   Source out{r.one_of("kind", kSourceKinds), r.text("ref"), r.text("date")};
+  if (!out.date.empty() && !is_date(out.date))
+    r.problem("date", "is not a date: YYYY, YYYY-MM or YYYY-MM-DD");
   r.finish();
   return out;
 }

@@ -50,8 +50,7 @@ void validate_at(const GivenParams& at, const CaseInfo& info, const std::string&
   std::vector<std::string> names;
   for (const ParamDef& def : info.params) names.push_back(def.name);
   for (const auto& [name, values] : at) {
-    const auto def = std::find_if(info.params.begin(), info.params.end(),
-                                  [&](const ParamDef& d) { return d.name == name; });
+    const auto def = std::ranges::find(info.params, name, &ParamDef::name);
     if (def == info.params.end()) {
       problems.add(where + ".at." + name, unknown_name(name, names));
       continue;

@@ -89,6 +89,12 @@ void require_same_summary(const json& j, const Summary& s) {
   same("p99", s.p99);
   same("max", s.max);
   same("mean", s.mean);
+  if (j.contains("stdev") != s.stdev.has_value() || j.contains("ci95") != s.ci95.has_value())
+    throw Error("summary.stdev and summary.ci95 do not follow from the number of samples");
+  if (s.stdev) finite_number(j["stdev"], "stdev");
+  if (s.ci95 && (list_at(j, "ci95").size() != 2 ||
+                 finite_number(j["ci95"][0], "ci95") > finite_number(j["ci95"][1], "ci95")))
+    throw Error("summary.ci95 is not a lower and an upper bound");
 }
 
 json metric_to_json(const Metric& m) {

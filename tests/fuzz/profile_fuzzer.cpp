@@ -1,5 +1,5 @@
-// Any bytes as a profile, and behind the first NUL byte as its base: either refused as bad input, or
-// resolved, validated and read again from its resolved text to the same text.
+// Any bytes as a profile, and behind the first NUL byte as its base: either refused as bad input,
+// or resolved, validated and read again from its resolved text to the same text.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

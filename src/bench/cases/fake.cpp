@@ -7,6 +7,7 @@
 
 #include "bench/cases.h"
 #include "core/clock.h"
+#include "core/units.h"
 
 namespace cb {
 namespace {
@@ -71,10 +72,12 @@ Record measure(Context& context, const Params& params, int64_t size) {
 
   const double value = params.number("value") * (is_me(params, "slow-rank", context) ? 0.5 : 1);
   Metric metric{.name = "bytes_per_second", .unit = "bytes_per_second", .entity = self};
+  const auto samples = static_cast<double>(params.integer("samples"));
   for (int64_t i = 0; i < params.integer("samples"); ++i) {
     rest(context, params.number("pause"));
     metric.samples.add(value * (1 + 0.001 * static_cast<double>(i % 5 - 2)));
     context.watchdog.progress();
+    context.progress.update(static_cast<double>(i + 1) / samples, format_size(size));
   }
   metric.ceiling = Ceiling{params.number("value") * 1.25, "1.25 × the scripted value"};
   record.metrics.push_back(std::move(metric));

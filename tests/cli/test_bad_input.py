@@ -1,0 +1,216 @@
+"""What a user does wrong is said all at once with the nearest valid value, and every exit code."""
+import json
+import os
+import pathlib
+import pty
+import signal
+import subprocess
+import time
+
+import pytest
+
+BINARY = os.environ["CLUSTERBENCH_BIN"]
+
+
+def run(*arguments, **options):
+    options.setdefault("timeout", 60)
+    return subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True,
+                          check=False, **options)
+
+
+def refused(*arguments):
+    done = run(*arguments)
+    assert done.returncode == 2, (done.stdout, done.stderr)
+    assert done.stdout == ""
+    return done.stderr
+
+
+def test_several_problems_stand_in_one_message_with_the_nearest_valid_value():
+    assert refused("fake", "--sise", "4K", "--value", "abc", "--samples", "0", "--deadline", "soon") == (
+        "clusterbench fake: 4 problems\n"
+        "  --sise      unknown option, did you mean --size?\n"
+        "  --value     'abc' is not a number\n"
+        "  --samples   0 is below the least allowed, 1\n"
+        "  --deadline  'soon' is not a duration such as 90s or 10m\n")
+
+
+def test_sizes_durations_and_repeats():
+    assert "'4Q' is not a size such as 4K, 64M or 1G" in refused("fake", "--size", "1K,4Q")
+    assert "'-1s' is not a duration" in refused("fake", "--stall=-1s")
+    assert "was given more than once" in refused("fake", "--value", "1", "--value", "2")
+    assert "is not a duration" in refused("fake", "--deadline", "0s")
+
+
+def test_an_unknown_subcommand_is_answered_with_the_nearest():
+    assert "lsit is not known, did you mean list?" in refused("lsit")
+    assert "fake" not in refused("qqqqqqqq")  # hidden cases stay hidden
+
+
+def test_unknown_options_and_words():
+    assert "--verison  unknown option, did you mean --version?" in refused("--verison")
+    assert "word  is not expected here" in refused("fake", "word")
+    assert refused().startswith("clusterbench: 1 problem\n")
+    assert refused("fake", "--size").startswith("clusterbench fake: 1 problem\n")
+    assert "list" in refused("list", "--nonsense")
+
+
+def test_unknown_device_and_dtype():
+    if "gemm" not in run("list").stdout:
+        pytest.skip("the registry has no case gemm")
+    message = refused("gemm", "--device", "cpx", "--dtype", "fp61", "--sise", "4096")
+    assert "did you mean cpu?" in message
+    assert "fp61 is not known, did you mean fp64?" in message
+    assert "--sise" in message and "did you mean --size?" in message
+
+
+def test_nothing_from_the_command_line_steers_the_terminal():
+    for arguments in (["\033[31mx"], ["fake", "--\033[31mx"], ["fake", "--value", "\033[2J"],
+                      ["fake", "--json", "/none/\033[2J"]):
+        assert "\033" not in refused(*arguments)
+
+
+@pytest.mark.parametrize("target, why", [
+    ("none/r.json", "No such file or directory"),
+    ("", "is a directory"),
+])
+def test_a_document_that_cannot_be_written_is_refused_before_measuring(tmp_path, target, why):
+    begin = time.monotonic()
+    message = refused("fake", "--pause", "1s", "--samples", "30", "--json", tmp_path / target)
+    assert time.monotonic() - begin < 5
+    assert message.startswith("clusterbench fake: 1 problem\n  --json  ")
+    assert why in message
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pseudo_file_system_is_refused_also_for_root():
+    assert "cannot be written" in refused("fake", "--json", "/proc/r.json")
+
+
+def test_a_full_disk_is_a_failure_that_keeps_the_table():
+    done = run("fake", "--json", "/dev/full")
+    assert done.returncode == 4
+    assert "bytes_per_second" in done.stdout
+    assert "/dev/full: No space left on device" in done.stderr
+    assert pathlib.Path("/dev/full").is_char_device()
+
+
+def test_a_full_standard_output_is_a_failure():
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run([BINARY, "list"], stdout=full, stderr=subprocess.PIPE, text=True,
+                              timeout=60, check=False)
+    assert done.returncode == 4
+    assert "standard output" in done.stderr
+
+
+def test_a_device_is_written_not_replaced(tmp_path):
+    assert run("fake", "--quiet", "--json", "/dev/null").returncode == 0
+    assert pathlib.Path("/dev/null").is_char_device()
+    done = run("fake", "--quiet", "--json", "/dev/stdout")
+    assert json.loads(done.stdout)["schema"] == "clusterbench.result/1"
+
+
+def test_an_old_document_is_replaced_whole_and_nothing_left_beside_it(tmp_path):
+    out = tmp_path / "r.json"
+    out.write_text("x" * 1000000, encoding="utf-8")
+    assert run("fake", "--json", out).returncode == 0
+    assert json.loads(out.read_text(encoding="utf-8"))["schema"] == "clusterbench.result/1"
+    assert list(tmp_path.iterdir()) == [out]
+
+
+@pytest.mark.parametrize("code, arguments", [
+    (0, []),
+    (1, ["--wrong-rank", "0"]),
+    (2, ["--value", "x"]),
+    (3, ["--skipping-rank", "0"]),
+    (4, ["--failing-rank", "0"]),
+    (124, ["--hanging-rank", "0", "--stall", "500ms"]),
+    (124, ["--pause", "20ms", "--samples", "10000", "--deadline", "500ms"]),
+])
+def test_every_exit_code(code, arguments):
+    assert run("fake", *arguments).returncode == code
+
+
+def test_a_deadline_names_host_and_what_it_waited_for():
+    done = run("fake", "--hanging-rank", "0", "--stall", "500ms")
+    assert os.uname().nodename in done.stderr
+    assert "fake" in done.stderr and "next:" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_an_interrupt_writes_what_there_is(tmp_path, name):
+    out = tmp_path / "r.json"
+    with subprocess.Popen([BINARY, "fake", "--pause", "50ms", "--samples", "10000", "--json", out],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(1)
+        process.send_signal(getattr(signal, name))
+        process.communicate(timeout=20)
+    assert process.returncode == 130
+    document = json.loads(out.read_text(encoding="utf-8"))
+    assert document["run"]["partial"] == "interrupted"
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_results_stand_on_stdout_and_only_there(tmp_path):
+    done = run("fake", "--json", tmp_path / "r.json")
+    assert done.stderr == ""
+    assert "bytes_per_second" in done.stdout
+    quiet = run("fake", "--quiet", "--json", tmp_path / "r.json")
+    assert (quiet.stdout, quiet.stderr) == ("", "")
+    failing = run("fake", "--quiet", "--failing-rank", "0")
+    assert failing.stdout == ""
+    assert "fails as it was told" in failing.stderr
+
+
+def terminal_output(arguments, **environment):
+    """What the program writes when stdout and stderr are a terminal."""
+    leader, follower = pty.openpty()
+    with subprocess.Popen([BINARY, *arguments], stdout=follower, stderr=follower,
+                          env=dict(os.environ, TERM="xterm", **environment)) as process:
+        os.close(follower)
+        text = b""
+        while True:
+            try:
+                piece = os.read(leader, 65536)
+            except OSError:
+                break
+            if not piece:
+                break
+            text += piece
+        process.wait(timeout=30)
+    os.close(leader)
+    return text.decode()
+
+
+def test_no_colour_where_none_is_wanted():
+    arguments = ["fake", "--pause", "50ms", "--samples", "6"]
+    assert "\033[36m" in terminal_output(arguments)
+    assert "\033[3" not in terminal_output(arguments, NO_COLOR="1")
+    assert "\033[3" not in terminal_output([*arguments, "--no-color"])
+    assert "\033" not in run(*arguments).stderr
+
+
+def test_progress_stands_on_stderr_with_the_remaining_time():
+    bar = terminal_output(["fake", "--pause", "50ms", "--samples", "20"])
+    assert "━" in bar and "left" in bar
+    assert "━" not in terminal_output(["fake", "--pause", "50ms", "--samples", "20", "--quiet"])
+
+
+def subcommands():
+    lines = run("--help").stdout.splitlines()
+    names, inside = [], False
+    for line in lines:
+        if line and not line.startswith(" "):
+            inside = not line.startswith(("Options", "Usage", "Example"))
+        elif inside and line.startswith("  ") and line[2] != " ":
+            names.append(line.split()[0])
+    return names
+
+
+def test_every_help_has_an_example():
+    assert "Example" in run("--help").stdout
+    names = subcommands()
+    assert "list" in names
+    for name in [*names, "fake"]:
+        done = run(name, "--help")
+        assert done.returncode == 0, name
+        assert f"clusterbench {name}" in done.stdout.partition("Example")[2], name

@@ -1,0 +1,142 @@
+#include "core/file.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/sha256.h"
+
+using namespace cb;
+namespace fs = std::filesystem;
+
+namespace {
+
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string name = (fs::temp_directory_path() / "clusterbench-test-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  fs::path operator/(const char* name) const { return path_ / name; }
+  const fs::path& path() const { return path_; }
+  long entries() const { return std::distance(fs::directory_iterator(path_), {}); }
+
+ private:
+  fs::path path_;
+};
+
+std::string message_of(const auto& call) {
+  try {
+    call();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("a file is written whole, replaced whole, and leaves nothing beside it") {
+  const TemporaryDirectory dir;
+  write_file_atomically(dir / "a", "first");
+  CHECK(read_file(dir / "a") == "first");
+  write_file_atomically(dir / "a", std::string(300000, 'x'));
+  CHECK(read_file(dir / "a") == std::string(300000, 'x'));
+  CHECK(dir.entries() == 1);
+  CHECK(sha256_hex_of_file(dir / "a") == sha256_hex(std::string(300000, 'x')));
+}
+
+TEST_CASE("a file that cannot be written is named with the reason") {
+  const TemporaryDirectory dir;
+  const fs::path path = dir / "none" / "a";
+  CHECK(message_of([&] { write_file_atomically(path, "x"); }) ==
+        "cannot write " + path.string() + ": No such file or directory");
+  CHECK(why_not_writable(path) == "No such file or directory");
+  fs::create_directory(dir / "d");
+  CHECK(message_of([&] { write_file_atomically(dir / "d", "x"); }) ==
+        "cannot write " + (dir / "d").string() + ": Is a directory");
+  CHECK(why_not_writable(dir / "d") == "is a directory");
+  CHECK_FALSE(why_not_writable(dir / "new").has_value());
+  CHECK(dir.entries() == 1);  // nothing but d
+}
+
+TEST_CASE("a partial file of somebody else is not touched") {
+  const TemporaryDirectory dir;
+  const fs::path partial = (dir / "a").string() + "." + std::to_string(::getpid()) + ".partial";
+  std::ofstream(partial) << "theirs";
+  CHECK_THROWS_AS(write_file_atomically(dir / "a", "x"), Error);
+  CHECK(read_file(partial) == "theirs");
+}
+
+TEST_CASE("links are followed and devices are not replaced") {
+  const TemporaryDirectory dir;
+  write_file_atomically(dir / "real", "old");
+  fs::create_symlink("real", dir / "link");
+  write_file_atomically(dir / "link", "new");
+  CHECK(fs::is_symlink(dir / "link"));
+  CHECK(read_file(dir / "real") == "new");
+
+  fs::create_symlink("/dev/null", dir / "null");
+  write_file_atomically(dir / "null", "x");
+  CHECK(fs::is_character_file("/dev/null"));
+  fs::create_symlink("/dev/full", dir / "full");
+  CHECK(message_of([&] { write_file_atomically(dir / "full", "x"); }) ==
+        "cannot write /dev/full: No space left on device");
+}
+
+TEST_CASE("a full disk keeps the old file") {
+  const TemporaryDirectory dir;
+  if (::mount("none", dir.path().c_str(), "tmpfs", 0, "size=64k") != 0) {
+    MESSAGE("not permitted to mount a small file system: full disk not tested");
+    return;
+  }
+  const std::string old(8192, 'o'), large(1 << 20, 'n');
+  write_file_atomically(dir / "a", old);
+  const std::string failed = message_of([&] { write_file_atomically(dir / "a", large); });
+  const std::string kept = read_file(dir / "a");
+  const long entries = dir.entries();
+  const std::string torn = message_of([&] { append_line_durably(dir / "a", large); });
+  const std::string after = read_file(dir / "a");
+  append_line_durably(dir / "a", "line");
+  const std::string appended = read_file(dir / "a");
+  REQUIRE(::umount(dir.path().c_str()) == 0);
+  CHECK(failed == "cannot write " + (dir / "a").string() + ": No space left on device");
+  CHECK(kept == old);
+  CHECK(entries == 1);
+  CHECK(torn == "cannot write " + (dir / "a").string() + ": No space left on device");
+  CHECK(after == old);  // no half line
+  CHECK(appended == old + "line\n");
+}
+
+TEST_CASE("reading refuses what is no file of ours") {
+  const TemporaryDirectory dir;
+  CHECK_THROWS_AS(read_file(dir / "none"), UsageError);
+  CHECK_THROWS_AS(read_file(dir.path()), UsageError);
+  CHECK_THROWS_AS(sha256_hex_of_file(dir.path()), UsageError);
+  CHECK_THROWS_AS(sha256_hex_of_file(dir / "none"), UsageError);
+  write_file_atomically(dir / "a", "12345");
+  CHECK(read_file(dir / "a", 5) == "12345");
+  CHECK_THROWS_AS(read_file(dir / "a", 4), UsageError);
+}
+
+TEST_CASE("lines are appended") {
+  const TemporaryDirectory dir;
+  append_line_durably(dir / "j", "one");
+  append_line_durably(dir / "j", "two");
+  CHECK(read_file(dir / "j") == "one\ntwo\n");
+  CHECK_THROWS_AS(append_line_durably(dir.path(), "x"), Error);
+}

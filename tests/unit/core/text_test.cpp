@@ -1,0 +1,98 @@
+#include "core/text.h"
+
+#include <doctest/doctest.h>
+
+#include "core/error.h"
+#include "core/sha256.h"
+#include "core/suggest.h"
+
+using namespace cb;
+
+TEST_CASE("nothing that steers a terminal passes") {
+  CHECK(terminal_safe("node07") == "node07");
+  CHECK(terminal_safe("a\nb\tc") == "a b c");
+  CHECK(terminal_safe("\033[31mred\r\a") == "?[31mred??");  // C0
+  CHECK(terminal_safe("x\x7fy\xc2\x9by") == "x?y?y");       // DEL, C1 CSI
+  CHECK(terminal_safe("a\xe2\x80\xae"
+                      "b\xe2\x81\xa6"
+                      "c") == "a?b?c");                          // bidi override, isolate
+  CHECK(terminal_safe("\xef\xbb\xbfx\xe2\x80\xa8y") == "?x?y");  // BOM, line separator
+  CHECK(terminal_safe("µs → 验收 ✓") == "µs → 验收 ✓");
+}
+
+TEST_CASE("invalid UTF-8 becomes question marks") {
+  CHECK(terminal_safe("a\xffz") == "a?z");
+  CHECK(terminal_safe("\xc0\xaf") == "??");            // overlong
+  CHECK(terminal_safe("\xe0\x80\x80") == "???");       // overlong
+  CHECK(terminal_safe("\xed\xa0\x80") == "???");       // surrogate
+  CHECK(terminal_safe("\xf4\x90\x80\x80") == "????");  // beyond U+10FFFF
+  CHECK(terminal_safe("\xe9\xaa") == "??");            // cut short
+  CHECK(terminal_safe("\xf0\x9f\x98\x80") == "\xf0\x9f\x98\x80");
+}
+
+TEST_CASE("width counts columns") {
+  CHECK(display_width("") == 0);
+  CHECK(display_width("µs") == 2);
+  CHECK(display_width("验收") == 4);
+  CHECK(display_width("e\xcc\x81") == 1);         // combining accent
+  CHECK(display_width("\xf0\x9f\x98\x80") == 2);  // emoji
+  CHECK(pad_right("验", 4) == "验  ");
+  CHECK(pad_left("µ", 3) == "  µ");
+  CHECK(pad_left("long", 2) == "long");
+}
+
+TEST_CASE("a table aligns its columns and leaves no trailing space") {
+  CHECK(text_table({{"name", "n"}, {"验", "10"}, {"abcdef", "7"}, {"x"}}, {false, true}) ==
+        "name     n\n验      10\nabcdef   7\nx\n");
+  CHECK(text_table({}, {}).empty());
+}
+
+TEST_CASE("edit distance counts insertions, deletions, substitutions and swaps") {
+  CHECK(edit_distance("", "") == 0);
+  CHECK(edit_distance("", "abc") == 3);
+  CHECK(edit_distance("abc", "") == 3);
+  CHECK(edit_distance("size", "sise") == 1);
+  CHECK(edit_distance("size", "szie") == 1);
+  CHECK(edit_distance("kitten", "sitting") == 3);
+}
+
+TEST_CASE("the nearest name is suggested, and nothing where none is near") {
+  const std::vector<std::string> dtypes{"fp64", "fp32", "bf16"};
+  CHECK(nearest("fp61", dtypes) == "fp64");
+  CHECK(nearest("FP32", dtypes) == "fp32");
+  CHECK_FALSE(nearest("double", dtypes).has_value());
+  CHECK_FALSE(nearest("", dtypes).has_value());
+  CHECK_FALSE(nearest("x", {}).has_value());
+  CHECK_FALSE(nearest(std::string(100000, 'a'), {std::string(100000, 'b')}).has_value());
+  CHECK(unknown_name("fp61", dtypes) == "fp61 is not known, did you mean fp64? (fp64 fp32 bf16)");
+  CHECK(unknown_name("double", dtypes) == "double is not known (fp64 fp32 bf16)");
+  CHECK(unknown_name("", dtypes) == "an empty value is not known (fp64 fp32 bf16)");
+  CHECK(unknown_name("q", std::vector<std::string>(25, "name")) == "q is not known");
+  CHECK(unknown_name(std::string(1000, 'a'), {}).size() < 300);
+}
+
+TEST_CASE("problems are listed under their subject, aligned and harmless") {
+  Problems problems;
+  problems.add("--sise", "unknown option, did you mean --size?");
+  problems.add("--dtype", "fp61 is not known");
+  problems.add("", "a\033[2Jb\nc");
+  const UsageError e("clusterbench gemm", problems);
+  CHECK(std::string(e.what()) ==
+        "clusterbench gemm: 3 problems\n"
+        "  --sise   unknown option, did you mean --size?\n"
+        "  --dtype  fp61 is not known\n"
+        "  a?[2Jb c");
+  CHECK(e.code() == ExitCode::usage);
+  CHECK(e.problems().list.size() == 3);
+  CHECK(std::string(UsageError("f.json", "x", "is bad").what()) ==
+        "f.json: 1 problem\n  x  is bad");
+}
+
+TEST_CASE("sha256 gives the digests of FIPS 180-4") {
+  CHECK(sha256_hex("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  CHECK(sha256_hex("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  CHECK(sha256_hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq") ==
+        "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  CHECK(sha256_hex(std::string(1000000, 'a')) ==
+        "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
