@@ -132,6 +132,39 @@ def test_quiet_prints_nothing(tmp_path):
     assert stdout == b""
 
 
+def hosts_of_one_machine(tmp_path, roots):
+    """Runs info with one rank a root, each rank under a host name of its own."""
+    probe = subprocess.run(["unshare", "--uts", "true"], capture_output=True, check=False)
+    if probe.returncode != 0:
+        pytest.skip("needs root for host names of its own: unshare --uts")
+    for i, root in enumerate(roots):
+        (tmp_path / f"n{i}").symlink_to(root)
+    script = (f'h=n$OMPI_COMM_WORLD_RANK; exec unshare --uts sh -c "hostname $h; '
+              f"exec {BIN} info --json {tmp_path}/info.json --sysroot {tmp_path}/$h\"")
+    return subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-np",
+                           str(len(roots)), "sh", "-c", script],
+                          capture_output=True, timeout=120, check=True).stdout.decode()
+
+
+def test_several_hosts_name_the_odd_one(tmp_path):
+    good, slow = unpack("roce", tmp_path / "good"), unpack("roce", tmp_path / "slow")
+    place(slow, "/sys/class/infiniband/mlx5_0/ports/1/rate", "200 Gb/sec (4X HDR)")
+    text = hosts_of_one_machine(tmp_path, [good, good, slow])
+    assert "n0, as the example of 3 hosts" in text
+    lines = [line.split() for line in text.splitlines()]
+    at = lines.index(["rdma.rate_bits_per_second"])
+    assert lines[at + 1] == "2 hosts 400 Gb/s ×3, absent".split()
+    assert lines[at + 2] == "n2 200 Gb/s, 400 Gb/s ×2, absent ← odd".split()
+    assert "odd hosts, with the number of attributes: n2 (2)" in text
+    hosts = json.loads((tmp_path / "info.json").read_text())["hosts"]
+    assert [h["host"] for h in hosts] == ["n0", "n1", "n2"]
+
+
+def test_equal_hosts_are_called_uniform(tmp_path):
+    root = unpack("vm", tmp_path / "root")
+    assert "✓ 2 hosts, uniform: " in hosts_of_one_machine(tmp_path, [root, root])
+
+
 def test_list_has_info_first():
     out = subprocess.run([BIN, "list"], capture_output=True, text=True, timeout=60, check=True)
     assert re.search(r"^\s*info\b", out.stdout, re.M)

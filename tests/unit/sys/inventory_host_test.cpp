@@ -69,6 +69,7 @@ TEST_CASE("HGX node: GPUs, NVSwitches, RDMA ports, NVMe, mounts, limits and soft
   const HostInventory host = collect_inventory(tree.fs(), "n1");
   REQUIRE(host.all("gpu").size() == 8);
   CHECK(host.all("nvswitch").size() == 4);
+  CHECK(host.all("gpu")[1]->id == "0000:43:00.0");  // hexadecimal order, as the driver counts
   CHECK(host.all("gpu")[7]->id == "0000:df:00.0");
   CHECK(text(host, "gpu", "model") == "NVIDIA H100 80GB HBM3");
   CHECK(text(host, "gpu", "pci_id") == "10de:2330");
