@@ -93,7 +93,7 @@ const std::vector<Layout>& layouts() {
         {"free", "free_bytes"},
         {"read only", "read_only"}}},
       {"driver", {{"version", "version"}, {"source", "source_version"}}},
-      {"library", {{"version", "version"}, {"path", "path"}}},
+      {"library", {{"version", "version"}, {"file", "file"}, {"path", "path"}}},
   };
   return all;
 }

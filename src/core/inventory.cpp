@@ -66,6 +66,9 @@ std::string attribute_display(std::string_view name, const Attribute& attribute)
           return 0.0;
       },
       attribute);
+  // A size such as an MTU of 9000 bytes is known by its exact number.
+  if (name.ends_with("_bytes") && value < 65536 && std::fmod(value, 1024) != 0)
+    return fmt::format("{} B", value);
   for (const std::string_view unit :
        {"bytes_per_second", "bits_per_second", "bytes", "seconds", "hertz", "watts", "celsius"}) {
     if (name.ends_with(unit)) return format_value(value, unit);

@@ -1,5 +1,6 @@
 #include "sys/inventory/pci.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstdlib>
@@ -93,6 +94,10 @@ std::vector<PciFunction> pci_functions(const FsRoot& fs) {
     const auto code = fs.integer(pci_path(address, "class"));
     if (is_pci_address(address) && code) out.push_back({address, static_cast<uint32_t>(*code)});
   }
+  // Hexadecimal: the natural order of names would put 9d before 43.
+  std::sort(out.begin(), out.end(), [](const PciFunction& a, const PciFunction& b) {
+    return std::pair(a.address.size(), a.address) < std::pair(b.address.size(), b.address);
+  });
   return out;
 }
 

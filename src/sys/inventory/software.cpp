@@ -1,10 +1,11 @@
 // Versions of the kernel modules and libraries that decide how fast a cluster is. Libraries are
 // found as the dynamic linker would find them, without opening any: a vendor library takes long to
 // load, and every measurement collects this.
+#include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdlib>
-#include <set>
+#include <filesystem>
+#include <map>
 
 #include <gnu/libc-version.h>
 
@@ -23,46 +24,46 @@ constexpr std::array kModules{"nvidia",    "nvidia_uvm", "nvidia_peermem", "nvid
 struct Library {
   const char* id;
   const char* soname;  // up to ".so"
+  // Whether the digits in the file's name are the release; with libtool they count interfaces.
+  bool release_in_name;
 };
-constexpr std::array kLibraries{Library{"blis", "libblis.so"},
-                                Library{"cublaslt", "libcublasLt.so"},
-                                Library{"cuda", "libcuda.so"},
-                                Library{"cudart", "libcudart.so"},
-                                Library{"cufile", "libcufile.so"},
-                                Library{"fabric", "libfabric.so"},
-                                Library{"ibverbs", "libibverbs.so"},
-                                Library{"mkl", "libmkl_rt.so"},
-                                Library{"nccl", "libnccl.so"},
-                                Library{"nccl-net", "libnccl-net.so"},
-                                Library{"nvml", "libnvidia-ml.so"},
-                                Library{"onednn", "libdnnl.so"},
-                                Library{"openblas", "libopenblas.so"},
-                                Library{"rdmacm", "librdmacm.so"},
-                                Library{"ucx", "libucp.so"}};
+constexpr std::array kLibraries{
+    Library{"blis", "libblis.so", false},        Library{"cublaslt", "libcublasLt.so", true},
+    Library{"cuda", "libcuda.so", true},         Library{"cudart", "libcudart.so", true},
+    Library{"cufile", "libcufile.so", true},     Library{"fabric", "libfabric.so", false},
+    Library{"ibverbs", "libibverbs.so", true},   Library{"mkl", "libmkl_rt.so", false},
+    Library{"nccl", "libnccl.so", true},         Library{"nccl-net", "libnccl-net.so", false},
+    Library{"nvml", "libnvidia-ml.so", true},    Library{"onednn", "libdnnl.so", true},
+    Library{"openblas", "libopenblas.so", true}, Library{"rdmacm", "librdmacm.so", true},
+    Library{"ucx", "libucp.so", false}};
 
-std::optional<std::string> library_id(std::string_view file) {
+const Library* library_of(std::string_view file) {
   for (const Library& library : kLibraries) {
     const std::string_view soname = library.soname;
     if (file.starts_with(soname) && (file.size() == soname.size() || file[soname.size()] == '.'))
-      return library.id;
+      return &library;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
-// The version in the name of the file that the links lead to: libnccl.so.2 → libnccl.so.2.28.9;
-// in Debian's libopenblas.so.0 → libopenblas-r0.3.21.so it stands before the ending.
-std::optional<std::string> file_version(const FsRoot& fs, const std::string& path) {
+// The name of the file that the links lead to: libnccl.so.2 → libnccl.so.2.28.9.
+std::string real_name(const FsRoot& fs, const std::string& path) {
   std::error_code error;
   const auto real = std::filesystem::canonical(fs.resolve(path), error);
-  const std::string name = error ? path.substr(path.rfind('/') + 1) : real.filename().string();
+  return error ? path.substr(path.rfind('/') + 1) : real.filename().string();
+}
+
+// "libnccl.so.2.28.9" → "2.28.9"; in Debian's "libopenblasp-r0.3.21.so" it stands before the
+// ending. A single number is the interface's, not a release.
+std::optional<std::string> release(const std::string& name) {
   const size_t ending = name.find(".so");
   if (ending == std::string::npos) return std::nullopt;
-  if (ending + 4 < name.size()) return name.substr(ending + 4);
-  size_t from = ending;
-  while (from > 0 &&
-         (std::isdigit(static_cast<unsigned char>(name[from - 1])) != 0 || name[from - 1] == '.'))
-    --from;
-  return from == ending ? std::nullopt : std::optional(name.substr(from, ending - from));
+  std::string version = name.substr(std::min(ending + 4, name.size()));
+  if (version.empty()) {
+    const size_t before = name.find_last_not_of("0123456789.", ending - 1);
+    version = name.substr(before + 1, ending - before - 1);
+  }
+  return version.find('.') == std::string::npos ? std::nullopt : std::optional(version);
 }
 
 // Absolute paths in the linker's cache, which keeps its strings NUL-terminated at its end
@@ -124,12 +125,14 @@ std::vector<Part> library_parts(const FsRoot& fs) {
   paths.insert(paths.end(), cached.begin(), cached.end());
   std::map<std::string, Part> found;  // the first of each wins, as for the linker
   for (const std::string& path : paths) {
-    const auto id = library_id(std::string_view(path).substr(path.rfind('/') + 1));
-    if (!id || found.contains(*id)) continue;
-    Part part{.kind = "library", .id = *id};
-    put_text(part, "version", file_version(fs, path));
+    const Library* library = library_of(std::string_view(path).substr(path.rfind('/') + 1));
+    if (library == nullptr || found.contains(library->id)) continue;
+    Part part{.kind = "library", .id = library->id};
+    const std::string name = real_name(fs, path);
+    part.attributes["file"] = name;
     part.attributes["path"] = path;
-    found.emplace(*id, std::move(part));
+    if (library->release_in_name) put_text(part, "version", release(name));
+    found.emplace(library->id, std::move(part));
   }
   for (auto& [id, part] : found) out.push_back(std::move(part));
   return out;
