@@ -135,11 +135,10 @@ size_t elements_for(const Params& params, int64_t llc_bytes, int ranks) {
 // Collective. The whole host, then each of its NUMA nodes where there are several. Every rank gets
 // the same number of phases; where it has no core it waits.
 std::vector<StreamPhase> phases_of(Context& context, const Params& params, const RankCores& cores) {
-  const int threads = params.has("threads") ? static_cast<int>(params.integer("threads")) : 0;
   const std::vector<int> mine = nodes_of(cores);
   const std::map<int, int> ranks = ranks_per_node(context, mine);
   std::vector<StreamPhase> out{
-      {"host", context.place.host, cores.cpus(threads),
+      {"host", context.place.host, cpus_of_rank(context.comm, cores, params),
        elements_for(params, cores.machine.llc_bytes, context.place.local_size)}};
   const int last = ranks.empty() ? 0 : ranks.rbegin()->first;
   const int most = static_cast<int>(context.comm.max(last));
@@ -213,8 +212,7 @@ std::vector<Record> measure_stream(Context& context, const Params& params, const
   const std::vector<StreamPhase> phases = phases_of(context, params, cores);
   for (const StreamPhase& phase : phases) {
     context.progress.update(0, fmt::format("STREAM {} {}", phase.kind, phase.id));
-    require_memory(context.fs, context.place.host, context.place.local_size,
-                   static_cast<int64_t>(3 * phase.elements * sizeof(double)));
+    require_memory(context, static_cast<int64_t>(3 * phase.elements * sizeof(double)));
     const StreamShare mine = run_stream(context, phase, plan);
     const std::vector<StreamShare> all = gather_shares(context.comm, mine);
     for (size_t i = 0; i < plan.ops.size(); ++i) {
@@ -279,8 +277,9 @@ void chase(Context& context, Record& record, const StreamPhase& place, int64_t b
 Record measure_latency(Context& context, const Params& params, const RankCores& cores,
                        int64_t size) {
   Record record{.case_name = "bandwidth", .params = point(params, "latency").with("size", size)};
-  if (context.place.first_on_host()) {
-    require_memory(context.fs, context.place.host, 1, size + size / 16);
+  const bool mine = context.place.first_on_host();
+  require_memory(context, mine ? size + size / 16 : 0);
+  if (mine) {
     for (const StreamPhase& place : chase_places(context, cores))
       chase(context, record, place, size, static_cast<uint64_t>(params.integer("seed")));
     record.facts = {{"pages", "huge pages advised"},
@@ -291,14 +290,17 @@ Record measure_latency(Context& context, const Params& params, const RankCores& 
   return record;
 }
 
+// Working sets of the latency, none where it was not asked for.
+std::vector<int64_t> chase_sizes(const Params& params) {
+  const std::vector<std::string> ops = params.texts("op");
+  if (std::find(ops.begin(), ops.end(), "latency") == ops.end()) return {};
+  return sizes_of(params, 4096, int64_t{1} << 30);
+}
+
 std::vector<Record> run(Context& context, const Params& params) {
+  const std::vector<int64_t> sizes = chase_sizes(params);  // bad ones before anything is measured
   const RankCores cores = cores_of_rank(context.comm, context.place);
   std::vector<Record> records = measure_stream(context, params, cores);
-  const std::vector<std::string> ops = params.texts("op");
-  if (std::find(ops.begin(), ops.end(), "latency") == ops.end()) return records;
-  Params sweep = params;
-  sweep.erase("size");
-  const std::vector<int64_t> sizes = sizes_of(sweep, 4096, 1 << 30);
   for (size_t i = 0; i < sizes.size(); ++i) {
     context.progress.update(static_cast<double>(i) / static_cast<double>(sizes.size()),
                             "latency " + format_size(sizes[i]));

@@ -223,8 +223,7 @@ Record measure(Context& context, const Point& point, const HostGemm& gemm, const
   add_facts(record, gemm, choice, team, context.comm.is_root());
   if (cores.oversubscribed)
     record.notes.push_back("more ranks than cores on a host: the ranks disturb one another");
-  require_memory(context.fs, context.place.host, context.place.local_size,
-                 gemm_bytes(point.type, point.shape));
+  require_memory(context, gemm_bytes(point.type, point.shape));
 
   const auto seed = static_cast<uint64_t>(point.params.integer("seed"));
   GemmData data(point.type, point.shape, seed, team);
@@ -254,11 +253,21 @@ int64_t probe_size(const std::vector<Point>& points) {
   return std::clamp<int64_t>(largest, 64, 1024);
 }
 
+// Collective: fails on every rank if the library does not open on one.
+HostGemm open_chosen(Context& context, const Candidate& candidate, GemmType type, Team& team) {
+  auto opened = open_host_gemm(candidate.library, candidate.core, type, team);
+  const auto* absent = std::get_if<host_blas::Absent>(&opened);
+  throw_where_failed(context.comm, absent == nullptr
+                                       ? ""
+                                       : fmt::format("{}: {} does not open: {}", context.who(),
+                                                     candidate_name(candidate), absent->reason));
+  return std::get<HostGemm>(std::move(opened));
+}
+
 std::vector<Record> run(Context& context, const Params& params) {
   const std::vector<Point> points = points_of(params);
   const RankCores cores = cores_of_rank(context.comm, context.place);
-  const int threads = params.has("threads") ? static_cast<int>(params.integer("threads")) : 0;
-  Team team(cores.cpus(threads));
+  Team team(cpus_of_rank(context.comm, cores, params));
   ProbeRequest request{
       .candidate = {}, .types = {}, .cpus = team.cpus(), .size = probe_size(points)};
   for (const Point& p : points) {
@@ -270,12 +279,8 @@ std::vector<Record> run(Context& context, const Params& params) {
   std::map<GemmType, HostGemm> opened;
   for (const Point& point : points) {
     const Choice& choice = choices.at(point.type);
-    if (!opened.contains(point.type)) {
-      auto gemm = open_host_gemm(choice.candidate.library, choice.candidate.core, point.type, team);
-      if (const auto* absent = std::get_if<host_blas::Absent>(&gemm))
-        throw Error(fmt::format("{}: {}", candidate_name(choice.candidate), absent->reason));
-      opened[point.type] = std::get<HostGemm>(std::move(gemm));
-    }
+    if (!opened.contains(point.type))
+      opened[point.type] = open_chosen(context, choice.candidate, point.type, team);
     context.progress.update(
         static_cast<double>(records.size()) / static_cast<double>(points.size()),
         fmt::format("{} {}×{}×{}", gemm_type_name(point.type), point.shape.m, point.shape.n,

@@ -7,26 +7,27 @@
 
 #include "core/error.h"
 #include "core/units.h"
+#include "sys/host_memory.h"
 
 namespace cb {
 
-std::optional<int64_t> available_memory_bytes(const FsRoot& fs) {
-  const auto text = fs.text("/proc/meminfo");
-  constexpr std::string_view key = "MemAvailable:";
-  const size_t at = text ? text->find(key) : std::string::npos;
-  if (at == std::string::npos) return std::nullopt;
-  return std::strtoll(text->c_str() + at + key.size(), nullptr, 10) * 1024;
+void require_memory(Context& context, int64_t bytes) {
+  const auto available = available_memory_bytes(context.fs);
+  const int ranks = context.place.local_size;
+  const bool fits =
+      !available || static_cast<double>(bytes) <= 0.8 * static_cast<double>(*available) / ranks;
+  throw_where_failed(
+      context.comm,
+      fits ? std::string()
+           : fmt::format("{} needs {} and has {} for {} rank(s); next: a smaller "
+                         "--size",
+                         context.who(), format_value(static_cast<double>(bytes), "bytes"),
+                         format_value(static_cast<double>(*available), "bytes"), ranks));
 }
 
-void require_memory(const FsRoot& fs, const std::string& host, int ranks_on_host, int64_t bytes) {
-  const auto available = available_memory_bytes(fs);
-  if (!available) return;
-  const double mine = 0.8 * static_cast<double>(*available) / ranks_on_host;
-  if (static_cast<double>(bytes) <= mine) return;
-  throw Error(fmt::format(
-      "{} bytes are needed and {} has {} available for {} rank(s); next: a smaller --size",
-      format_size(bytes), host, format_value(static_cast<double>(*available), "bytes"),
-      ranks_on_host));
+void throw_where_failed(Comm& comm, const std::string& failure) {
+  if (!comm.any(!failure.empty())) return;
+  throw Error(failure.empty() ? "another rank of this job failed here" : failure);
 }
 
 void FreeMemory::operator()(void* p) const { std::free(p); }

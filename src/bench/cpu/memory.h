@@ -2,19 +2,19 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
 
-#include "sys/fs_root.h"
+#include "bench/case.h"
 
 namespace cb {
 
-// MemAvailable of /proc/meminfo in bytes: what can be taken without swapping.
-std::optional<int64_t> available_memory_bytes(const FsRoot& fs);
+// Collective. Throws Error on every rank, naming the host that lacks it, unless `bytes` fit into 80
+// % of every rank's part of the memory available: an array that the kernel must swap or kill for
+// measures nothing.
+void require_memory(Context& context, int64_t bytes);
 
-// Throws Error naming the host unless `bytes` fit into 80 % of this rank's part of the memory
-// available: an array that the kernel must swap or kill for measures nothing.
-void require_memory(const FsRoot& fs, const std::string& host, int ranks_on_host, int64_t bytes);
+// Collective. Throws Error on every rank if `failure` is not empty on one, so that none waits for
+// it in the next collective.
+void throw_where_failed(Comm& comm, const std::string& failure);
 
 struct FreeMemory {
   void operator()(void* p) const;

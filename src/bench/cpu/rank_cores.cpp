@@ -36,6 +36,19 @@ std::vector<Core> divide_cores(const std::vector<Core>& cores, int members, int 
   return {at(i), at(i + 1)};
 }
 
+std::vector<int> cpus_of_rank(Comm& comm, const RankCores& cores, const Params& params) {
+  const int threads = params.has("threads") ? static_cast<int>(params.integer("threads")) : 0;
+  std::vector<int> out;
+  Problems problems;
+  try {
+    out = cores.cpus(threads);
+  } catch (const UsageError& e) {
+    problems = e.problems();
+  }
+  throw_agreed(comm, "clusterbench", problems);
+  return out;
+}
+
 RankCores cores_of_rank(Comm& comm, const Place& place) {
   RankCores out;
   out.machine = read_machine();
