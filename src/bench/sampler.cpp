@@ -19,7 +19,7 @@ uint64_t next_batch(uint64_t batch, double batch_seconds) {
 
 // What a rank wants after a batch; the largest over the ranks is what all do, so that no rank
 // leaves while another enters the next barrier.
-enum Vote { carry_on = 0, enough = 1, cancelled = 2 };
+constexpr double carry_on = 0, enough = 1, cancelled = 2;
 
 }  // namespace
 

@@ -153,13 +153,14 @@ std::optional<MeasuredPeak> measure_peak(GemmType type, Team& team, int rounds) 
   std::optional<MeasuredPeak> best;
   for (const FmaLoop& loop : fma_loops()) {
     if (loop.type != type || !loop.supported()) continue;
+    std::vector<double> kept(static_cast<size_t>(team.size()));  // the work must not be dropped
     double start = monotonic_seconds();
-    volatile double sink = loop.run(200000);
+    kept[0] = loop.run(200000);
     const double per_iteration = (monotonic_seconds() - start) / 200000;
     const auto iterations = static_cast<uint64_t>(0.01 / per_iteration) + 1;
     for (int round = 0; round < rounds; ++round) {
       start = monotonic_seconds();
-      team.run([&](int) { sink = loop.run(iterations); });
+      team.run([&](int i) { kept[static_cast<size_t>(i)] = loop.run(iterations); });
       const double rate = loop.operations * static_cast<double>(iterations) * team.size() /
                           (monotonic_seconds() - start);
       if (!best || rate > best->operations_per_second) best = MeasuredPeak{rate, loop.isa};
