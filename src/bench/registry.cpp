@@ -8,6 +8,8 @@ const std::vector<Case>& all_cases() {
   static const std::vector<Case> cases{
       info_case(),
       mpi_case(),
+      gemm_cpu_case(),
+      bandwidth_cpu_case(),
       fake_case(),
   };
   return cases;

@@ -14,5 +14,6 @@ using Action = std::function<ExitCode()>;
 // a subcommand.
 void add_measure_commands(CLI::App& app, Action& action);
 void add_list_command(CLI::App& app, Action& action);
+void add_blas_probe_command(CLI::App& app, Action& action);  // hidden
 
 }  // namespace cb

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace cb {
+
+// The four kernels of STREAM (McCalpin, IEEE TCCA Newsletter, December 1995; rules at
+// www.cs.virginia.edu/stream): copy c = a, scale b = s·c, add c = a + b, triad a = b + s·c.
+enum class StreamOp { copy, scale, add, triad };
+StreamOp stream_op(std::string_view name);  // throws Error for an unknown name
+const char* stream_op_name(StreamOp op);
+
+// Bytes that STREAM counts per element: 16 for copy and scale, 24 for add and triad; what a cache
+// reads before it writes is not counted.
+int64_t stream_bytes_per_element(StreamOp op);
+
+constexpr double kStreamScalar = 3.0;  // as STREAM has it
+
+// The three arrays, or the part of them that one thread works on.
+struct StreamArrays {
+  double* a = nullptr;
+  double* b = nullptr;
+  double* c = nullptr;
+  size_t count = 0;  // elements of each
+};
+
+// A way to store: "regular" through the caches, "streaming" past them.
+struct StreamVariant {
+  const char* name;  // "regular", "streaming"
+  const char* isa;   // vectors it uses
+  bool (*supported)();
+  void (*run)(StreamOp op, const StreamArrays& arrays);  // arrays aligned to 64 bytes
+};
+const std::vector<StreamVariant>& stream_variants();
+
+// Values of the arrays' elements, all elements of an array being equal.
+struct StreamValues {
+  double a = 1;
+  double b = 2;
+  double c = 0;
+};
+void apply(StreamOp op, StreamValues& values);
+
+// Elements that differ from `expected` by more than 1e-13 of it, NaN included. STREAM's own limit
+// is on the mean error of an array; this one is on every element.
+struct StreamErrors {
+  uint64_t wrong = 0;
+  size_t first = 0;  // its index, if there is one
+  char array = ' ';  // 'a', 'b' or 'c'
+  double found = 0;
+  double largest_relative_error = 0;  // of numbers; infinity if one is none
+};
+StreamErrors verify(const StreamArrays& arrays, const StreamValues& expected);
+
+}  // namespace cb

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "bench/case.h"
+#include "bench/cpu/stream_team.h"
+
+namespace cb {
+
+// STREAM on one part of each host: the ranks that have threads there run together.
+struct StreamPhase {
+  std::string kind;            // of the entity, "host" or "numa"
+  std::string id;              // of the entity; for "host" the host's name
+  std::vector<int> cpus = {};  // of this rank in that part; empty: it only waits
+  size_t elements = 0;         // of each array, this rank's share
+};
+
+struct StreamPlan {
+  std::vector<StreamOp> ops;
+  std::string stores;  // "auto", "regular", "streaming"
+  SamplePlan samples;
+};
+
+// What one rank measured, or on rank 0 what all of them did.
+struct StreamShare {
+  std::string host;
+  std::string kind, id;
+  std::map<StreamOp, std::vector<double>> seconds;  // one per pass through all kernels
+  std::map<StreamOp, std::string> variant;
+  size_t elements = 0;
+  int threads = 0;
+  StreamErrors errors;
+};
+
+// Collective. Runs the kernels one after the other again and again, as STREAM does, all ranks
+// together, and verifies the arrays.
+StreamShare run_stream(Context& context, const StreamPhase& phase, const StreamPlan& plan);
+
+// Collective. Every rank's share on rank 0, elsewhere nothing.
+std::vector<StreamShare> gather_shares(Comm& comm, const StreamShare& mine);
+
+// Bandwidth of several ranks that ran together: their bytes over the slowest one's time, for every
+// pass. Bytes as STREAM counts them. The shares must have the same number of passes.
+std::vector<double> combined_bandwidth(const std::vector<const StreamShare*>& shares, StreamOp op);
+
+}  // namespace cb

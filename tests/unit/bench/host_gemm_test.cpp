@@ -1,0 +1,166 @@
+#include "bench/cpu/host_gemm.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "bench/cpu/builtin_gemm.h"
+#include "bench/cpu/freivalds.h"
+
+using namespace cb;
+
+namespace {
+
+constexpr GemmType kTypes[] = {GemmType::fp64, GemmType::fp32, GemmType::bf16, GemmType::int8};
+const GemmShape kOdd{37, 45, 301};  // no multiple of any tile
+
+double element(GemmType type, const void* p, int64_t i) {
+  switch (type) {
+    case GemmType::fp64:
+      return static_cast<const double*>(p)[i];
+    case GemmType::fp32:
+      return static_cast<double>(static_cast<const float*>(p)[i]);
+    case GemmType::bf16:
+      return static_cast<double>(from_bf16(static_cast<const uint16_t*>(p)[i]));
+    case GemmType::int8:
+      return static_cast<const int8_t*>(p)[i];
+  }
+  return 0;
+}
+
+double sum(const GemmData& d, int64_t i) {
+  if (d.type() == GemmType::int8) return static_cast<const int32_t*>(d.c())[i];
+  if (d.type() == GemmType::fp64) return static_cast<const double*>(d.c())[i];
+  return static_cast<double>(static_cast<const float*>(d.c())[i]);
+}
+
+void set_sum(const GemmData& d, int64_t i, double value) {
+  if (d.type() == GemmType::int8) {
+    static_cast<int32_t*>(d.c())[i] = static_cast<int32_t>(value);
+  } else if (d.type() == GemmType::fp64) {
+    static_cast<double*>(d.c())[i] = value;
+  } else {
+    static_cast<float*>(d.c())[i] = static_cast<float>(value);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a product counts 2·M·N·K operations") {
+  CHECK(gemm_operations({1, 1, 1}) == 2);
+  CHECK(gemm_operations({2, 3, 5}) == 60);
+  CHECK(gemm_operations({4096, 4096, 4096}) == 137438953472.0);
+}
+
+TEST_CASE("a product needs M·K + K·N elements and M·N sums") {
+  CHECK(gemm_bytes(GemmType::fp64, {2, 3, 5}) == 8 * (10 + 15 + 6));
+  CHECK(gemm_bytes(GemmType::fp32, {2, 3, 5}) == 4 * (10 + 15 + 6));
+  CHECK(gemm_bytes(GemmType::bf16, {2, 3, 5}) == 2 * (10 + 15) + 4 * 6);
+  CHECK(gemm_bytes(GemmType::int8, {2, 3, 5}) == (10 + 15) + 4 * 6);
+}
+
+TEST_CASE("bf16 rounds to the nearest, ties to even") {
+  CHECK(to_bf16(1.0f) == 0x3f80);
+  CHECK(to_bf16(1.00390625f) == 0x3f80);  // 1 + 2^-8, half way: even
+  CHECK(to_bf16(1.01171875f) == 0x3f82);  // 1 + 3·2^-8, half way: even
+  CHECK(to_bf16(1.0039064f) == 0x3f81);   // just above half way
+  CHECK(from_bf16(0xbf80) == -1.0f);
+}
+
+TEST_CASE("data depend on the seed and not on the number of threads") {
+  Team one({allowed_cpus()[0]});
+  Team three({allowed_cpus()[0], allowed_cpus()[0], allowed_cpus()[0]});
+  for (const GemmType type : kTypes) {
+    const GemmData x(type, kOdd, 7, one), y(type, kOdd, 7, three), z(type, kOdd, 8, one);
+    const size_t bytes = static_cast<size_t>(kOdd.m * kOdd.k) * element_bytes(type);
+    CHECK(std::memcmp(x.a(), y.a(), bytes) == 0);
+    CHECK(std::memcmp(x.a(), z.a(), bytes) != 0);
+  }
+}
+
+TEST_CASE("the built-in product agrees with the definition for every type") {
+  Team team({allowed_cpus()[0], allowed_cpus()[0]});
+  for (const GemmType type : kTypes) {
+    CAPTURE(gemm_type_name(type));
+    GemmData d(type, kOdd, 3, team);
+    builtin_gemm(d, team);
+    double worst = 0;
+    for (int64_t i = 0; i < kOdd.m; ++i) {
+      for (int64_t j = 0; j < kOdd.n; ++j) {
+        double want = 0;
+        for (int64_t k = 0; k < kOdd.k; ++k)
+          want += element(type, d.a(), i * kOdd.k + k) * element(type, d.b(), k * kOdd.n + j);
+        worst = std::max(worst, std::abs(sum(d, i * kOdd.n + j) - want));
+      }
+    }
+    const double unit = type == GemmType::fp64 ? 0x1p-53 : 0x1p-24;
+    CHECK(worst <= (type == GemmType::int8 ? 0 : static_cast<double>(kOdd.k) * unit * 100));
+  }
+}
+
+TEST_CASE("Freivalds passes a right product and catches one wrong element of every type") {
+  Team team({allowed_cpus()[0]});
+  for (const GemmType type : kTypes) {
+    CAPTURE(gemm_type_name(type));
+    GemmData d(type, kOdd, 5, team);
+    builtin_gemm(d, team);
+    CHECK(check_product(d, 1, 2, team).passed);
+    for (const int64_t at : {int64_t{0}, int64_t{500}, kOdd.m * kOdd.n - 1}) {
+      const double right = sum(d, at);
+      set_sum(d, at, type == GemmType::int8 ? right + 1 : right * 1.01 + 0.01);
+      const ProductCheck found = check_product(d, 1, 2, team);
+      CHECK_FALSE(found.passed);
+      CHECK(found.detail.find("row " + std::to_string(at / kOdd.n)) != std::string::npos);
+      set_sum(d, at, right);
+    }
+    CHECK(check_product(d, 1, 2, team).passed);
+  }
+}
+
+TEST_CASE("an element that was never written, or is not a number, never passes") {
+  Team team({allowed_cpus()[0]});
+  for (const GemmType type : kTypes) {
+    CAPTURE(gemm_type_name(type));
+    GemmData d(type, {8, 8, 8}, 5, team);
+    CHECK_FALSE(check_product(d, 1, 2, team).passed);  // poisoned
+    builtin_gemm(d, team);
+    CHECK(check_product(d, 1, 2, team).passed);
+    if (type == GemmType::int8) continue;
+    set_sum(d, 63, std::nan(""));
+    const ProductCheck nan = check_product(d, 1, 2, team);
+    CHECK_FALSE(nan.passed);
+    CHECK(std::isinf(nan.value));
+    set_sum(d, 63, INFINITY);
+    CHECK_FALSE(check_product(d, 1, 2, team).passed);
+  }
+}
+
+TEST_CASE("the limit is 8·u·‖a‖·‖B‖, and both its sides are told apart") {
+  CHECK(freivalds_limit(GemmType::fp64, 2, 3) == 48 * 0x1p-53);
+  CHECK(freivalds_limit(GemmType::fp32, 2, 3) == 48 * 0x1p-24);
+  CHECK(freivalds_limit(GemmType::bf16, 2, 3) == 48 * 0x1p-24);
+  // 1×1×1: C·x differs from A·(B·x) by e·|x| with |x| in [1/2, 1], so an error of half the limit
+  // passes whatever x, and one of two limits and a bit fails.
+  Team team({allowed_cpus()[0]});
+  GemmData d(GemmType::fp64, {1, 1, 1}, 9, team);
+  builtin_gemm(d, team);
+  const double right = sum(d, 0);
+  const double limit = freivalds_limit(GemmType::fp64, std::abs(element(GemmType::fp64, d.a(), 0)),
+                                       std::abs(element(GemmType::fp64, d.b(), 0)));
+  set_sum(d, 0, right + 0.5 * limit);
+  CHECK(check_product(d, 1, 4, team).passed);
+  set_sum(d, 0, right + 2.5 * limit);
+  CHECK_FALSE(check_product(d, 1, 4, team).passed);
+}
+
+TEST_CASE("a library that is not there is absent with the reason") {
+  ::setenv("CLUSTERBENCH_BLIS", "/nowhere/libblis.so", 1);
+  Team team({allowed_cpus()[0]});
+  const auto opened = open_host_gemm("blis", "", GemmType::fp64, team);
+  ::unsetenv("CLUSTERBENCH_BLIS");
+  REQUIRE(std::holds_alternative<host_blas::Absent>(opened));
+  const std::string& reason = std::get<host_blas::Absent>(opened).reason;
+  CHECK(reason.find("/nowhere/libblis.so") != std::string::npos);
+  CHECK(reason.find("CLUSTERBENCH_BLIS is set") != std::string::npos);
+}
