@@ -8,5 +8,6 @@ namespace cb {
 Case info_case();
 Case mpi_case();
 Case fake_case();
+Case io_case();
 
 }  // namespace cb
