@@ -82,6 +82,7 @@ bool Worker::complete(Slot& slot, int64_t result, double now) {
 }
 
 void Worker::check(const Slot& slot) {
+  if (wrong) return;  // later completions of the same batch do not hide the first
   ++blocks_checked;
   const std::span<const std::byte> data{slot.data, slot.op.length};
   // In a mixed run a block is as prepared or as written, sector by sector.
