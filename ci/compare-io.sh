@@ -3,6 +3,7 @@
 #   ci/compare-io.sh [DIRECTORY] [PAIRS] [SECONDS]     default: . 5 3
 # The file is written by fio first and removed at the end. Cached points need no quiet disk: there
 # both tools read the same pages from memory, and what differs is the tools themselves.
+# shellcheck source=ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 directory=$(realpath "${1:-.}")

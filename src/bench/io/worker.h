@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "bench/io/run.h"
 
@@ -25,6 +26,7 @@ struct Shared {
 
 // The requests of one thread of the job, behind a lock where several workers share them.
 struct Feed {
+  explicit Feed(OpSource requests) : source(std::move(requests)) {}
   OpSource source;
   std::mutex mutex;
 };
