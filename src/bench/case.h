@@ -41,6 +41,8 @@ using RunCase = std::function<std::vector<Record>(Context&, const Params&)>;
 struct Case {
   CaseInfo info;
   RunCase run;
+  // What is wrong with params that are each right by themselves; told before anything is run.
+  std::function<void(const Params&, Problems&)> check = {};
 };
 
 }  // namespace cb

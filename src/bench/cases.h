@@ -10,5 +10,6 @@ Case mpi_case();
 Case fake_case();
 Case gemm_cpu_case();
 Case bandwidth_cpu_case();
+Case io_case();
 
 }  // namespace cb

@@ -10,6 +10,7 @@ const std::vector<Case>& all_cases() {
       mpi_case(),
       gemm_cpu_case(),
       bandwidth_cpu_case(),
+      io_case(),
       fake_case(),
   };
   return cases;

@@ -115,6 +115,7 @@ ExitCode run_subcommand(const CLI::App& sub, const std::string& name, const Give
   const Case& c = select_case(name, params, problems);
   if (!problems.empty()) params.erase("device");
   const Params resolved = resolve_params(c.info.params, params, problems);
+  if (problems.empty() && c.check) c.check(resolved, problems);
   check_common(given.common, problems);
   if (!problems.empty()) throw UsageError("clusterbench " + name, problems);
   return measure(c, resolved, given.common);

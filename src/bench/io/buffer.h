@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace cb::io {
+
+// Page-aligned memory in one piece, cut into equal slots; every page is there before it is used.
+class SlotBuffers {
+ public:
+  // Each slot has room for `slot_bytes` and begins on a page. Throws Error when there is no memory.
+  SlotBuffers(size_t slots, uint64_t slot_bytes);
+  ~SlotBuffers();
+  SlotBuffers(const SlotBuffers&) = delete;
+  SlotBuffers& operator=(const SlotBuffers&) = delete;
+
+  std::span<std::byte> whole() const { return {data_, bytes_}; }
+  std::byte* slot(size_t index) const { return data_ + index * stride_; }
+
+  // Bytes from one slot to the next.
+  static uint64_t stride(uint64_t slot_bytes);
+
+ private:
+  std::byte* data_ = nullptr;
+  size_t bytes_ = 0;
+  uint64_t stride_ = 0;
+};
+
+}  // namespace cb::io

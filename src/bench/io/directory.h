@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cb::io {
+
+// A file descriptor that closes itself.
+class Fd {
+ public:
+  explicit Fd(int fd = -1) : fd_(fd) {}
+  ~Fd();
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// A directory of this run's own, "clusterbench-io-<host>-<pid>-<random>" below one that the user
+// named. Makes files only in it, and removes only what it made: by name relative to the open
+// directory, never through a path that somebody may have changed meanwhile.
+class OwnDirectory {
+ public:
+  static constexpr const char* kPrefix = "clusterbench-io-";
+
+  // Opens `parent`. Throws Error if it is not there, no directory, a loop of links or not writable.
+  OwnDirectory(const std::string& parent, std::string host);
+  // Removes what is left; what cannot be removed is told once on stderr.
+  ~OwnDirectory();
+  OwnDirectory(const OwnDirectory&) = delete;
+  OwnDirectory& operator=(const OwnDirectory&) = delete;
+
+  int parent_fd() const { return parent_.get(); }
+  const std::string& parent_path() const { return parent_path_; }  // absolute, without links
+
+  // Directories of earlier runs in the parent that nobody removed (kill -9, power loss). Those of
+  // processes that live on this host are not listed. Nothing is done to them.
+  std::vector<std::string> leftovers() const;
+
+  // Makes the directory; then files in it. `flags`: for open(2), O_CREAT | O_EXCL are added.
+  void create();
+  Fd create_file(const std::string& name, int flags);
+  // The same file again with other flags.
+  Fd reopen(const std::string& name, int flags) const;
+  std::string path_of(const std::string& file) const;
+
+  // Removes the files and the directory. Throws Error naming what stays.
+  void remove();
+
+ private:
+  std::string remove_quietly() noexcept;  // empty, or what went wrong
+
+  std::string parent_path_;
+  std::string host_;
+  std::string name_;  // empty until created
+  Fd parent_;
+  Fd own_;
+  std::vector<std::string> files_;
+};
+
+}  // namespace cb::io

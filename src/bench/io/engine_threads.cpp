@@ -1,0 +1,41 @@
+// Blocking pread and pwrite: a queue depth of N is N threads that share one order of requests. The
+// fallback where io_uring is not allowed, and a second opinion where it is.
+#include <cerrno>
+
+#include <unistd.h>
+
+#include "bench/io/buffer.h"
+#include "bench/io/worker.h"
+#include "core/clock.h"
+
+namespace cb::io {
+namespace {
+
+int64_t transfer(int fd, const Slot& slot) {
+  std::byte* data = slot.data + slot.done;
+  const size_t length = slot.op.length - slot.done;
+  const auto offset = static_cast<off_t>(slot.op.offset + slot.done);
+  const ssize_t rc = slot.op.direction == Direction::read ? ::pread(fd, data, length, offset)
+                                                          : ::pwrite(fd, data, length, offset);
+  return rc < 0 ? -errno : rc;
+}
+
+}  // namespace
+
+void work_with_blocking_calls(Worker& worker, const std::function<void()>& start) {
+  const SlotBuffers buffers(1, worker.job().block_bytes);
+  Slot slot{.data = buffers.slot(0)};
+  worker.how = "pread and pwrite";
+  start();
+  double now = monotonic_seconds();
+  while (!worker.wrong && worker.next(slot, now)) {
+    bool whole = false;
+    while (!whole) {
+      const int64_t result = transfer(worker.fd(), slot);
+      now = monotonic_seconds();
+      whole = worker.complete(slot, result, now);
+    }
+  }
+}
+
+}  // namespace cb::io

@@ -1,0 +1,74 @@
+#include "bench/io/job.h"
+
+#include <fmt/format.h>
+
+#include "core/units.h"
+
+namespace cb::io {
+namespace {
+
+// A record of the content check has one entry per 8 bytes, see Pattern.
+constexpr int64_t kWord = 8;
+
+int read_percent(const Params& params) {
+  const std::string& rw = params.text("rw");
+  if (rw == "randrw") return static_cast<int>(params.integer("rwmix"));
+  return rw == "read" || rw == "randread" ? 100 : 0;
+}
+
+}  // namespace
+
+const char* direction_name(Direction direction) {
+  return direction == Direction::read ? "read" : "write";
+}
+
+Job job_of(const Params& params) {
+  const auto block = static_cast<uint64_t>(params.integer("block-size"));
+  const auto size = static_cast<uint64_t>(params.integer("size"));
+  Job job{.order = params.text("rw").starts_with("rand") ? Order::random : Order::sequential,
+          .read_percent = read_percent(params),
+          .block_bytes = block,
+          .file_bytes = size / block * block,
+          .queue_depth = static_cast<unsigned>(params.integer("queue-depth")),
+          .threads = static_cast<unsigned>(params.integer("threads")),
+          .seed = static_cast<uint64_t>(params.integer("seed"))};
+  if (params.has("duration")) {
+    job.seconds = params.number("duration");
+    job.warm_up_seconds = params.number("warm-up");
+  }
+  if (params.flag("verify")) job.check_every = 1;
+  return job;
+}
+
+std::string job_text(const Params& params) {
+  return fmt::format("{} {}, queue depth {}, {} thread{}", params.text("rw"),
+                     format_size(params.integer("block-size")), params.integer("queue-depth"),
+                     params.integer("threads"), params.integer("threads") == 1 ? "" : "s");
+}
+
+void check_params(const Params& params, Problems& problems) {
+  const Job job = job_of(params);
+  const bool dir = params.has("dir"), file = params.has("file");
+  if (dir == file)
+    problems.add("--dir", dir ? "cannot be given together with --file: one of the two"
+                              : "is needed: a directory to create files in (or --file F to read an "
+                                "existing file)");
+  if (file && job.writes() && !params.flag("allow-overwrite"))
+    problems.add("--file", fmt::format("is never written with --rw {} unless --allow-overwrite is "
+                                       "given; its content would be lost",
+                                       params.text("rw")));
+  if (file && params.flag("verify") && !job.writes())
+    problems.add("--verify",
+                 "cannot check a file whose content is not known; use --dir instead of --file");
+  if (params.integer("block-size") % kWord != 0)
+    problems.add("--block-size", "must be a multiple of 8 bytes");
+  if (dir && job.blocks() < job.threads)
+    problems.add("--size", fmt::format("{} is fewer than one block of {} for each of {} thread{}",
+                                       format_size(params.integer("size")),
+                                       format_size(params.integer("block-size")), job.threads,
+                                       job.threads == 1 ? "" : "s"));
+  if (params.has("duration") && params.number("duration") <= 0)
+    problems.add("--duration", "must be longer than 0; leave it out to be bounded by --size");
+}
+
+}  // namespace cb::io

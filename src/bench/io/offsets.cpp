@@ -1,0 +1,71 @@
+#include "bench/io/offsets.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace cb::io {
+namespace {
+
+uint64_t part_begin(const Job& job, unsigned thread) {
+  return job.blocks() / job.threads * thread +
+         std::min<uint64_t>(thread, job.blocks() % job.threads);
+}
+
+}  // namespace
+
+Permutation::Permutation(uint64_t count, uint64_t seed) : count_(count) {
+  const int bits = std::max(2, static_cast<int>(std::bit_width(count - 1)));
+  shift_ = static_cast<unsigned>(bits / 2);
+  mask_ = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+  for (uint64_t& key : key_) key = seed = mix64(seed);
+}
+
+uint64_t Permutation::scramble(uint64_t x) const {
+  for (const uint64_t key : key_) {
+    x = (x + (key >> 32)) & mask_;
+    x = (x * (key | 1)) & mask_;
+    x ^= x >> shift_;
+  }
+  return x;
+}
+
+uint64_t Permutation::operator()(uint64_t index) const {
+  do {
+    index = scramble(index);
+  } while (index >= count_);
+  return index;
+}
+
+OpSource::OpSource(const Job& job, unsigned thread)
+    : job_(job),
+      first_(part_begin(job, thread)),
+      blocks_(part_begin(job, thread + 1) - first_),
+      thread_seed_(mix64(job.seed ^ mix64(thread))),
+      order_(blocks_, thread_seed_) {}
+
+uint64_t OpSource::block_of(uint64_t index) {
+  return first_ + (job_.order == Order::random ? order_(index) : index);
+}
+
+Direction OpSource::choose() {
+  if (!job_.writes()) return Direction::read;
+  if (!job_.reads()) return Direction::write;
+  const uint64_t dice = mix64(thread_seed_ + issued_) % 100;
+  return dice < static_cast<uint64_t>(job_.read_percent) ? Direction::read : Direction::write;
+}
+
+std::optional<Op> OpSource::next() {
+  if (index_ == blocks_) {
+    if (!job_.seconds || blocks_ == 0) return std::nullopt;
+    index_ = 0;
+    order_ = Permutation(blocks_, thread_seed_ + ++pass_);
+  }
+  const uint64_t offset = block_of(index_) * job_.block_bytes;
+  const Op op{choose(), offset,
+              static_cast<uint32_t>(std::min(job_.block_bytes, job_.file_bytes - offset))};
+  ++index_;
+  ++issued_;
+  return op;
+}
+
+}  // namespace cb::io

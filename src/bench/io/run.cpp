@@ -1,0 +1,202 @@
+#include "bench/io/run.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <limits>
+#include <thread>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "bench/io/buffer.h"
+#include "bench/io/worker.h"
+#include "core/clock.h"
+
+namespace cb::io {
+namespace {
+
+constexpr auto kTick = std::chrono::milliseconds(100);
+
+// The operating-system threads of one run: made, lined up at the start, watched and joined.
+class Crew {
+ public:
+  Crew(Shared& shared, Engine engine) : shared_(shared), engine_(engine) {
+    const unsigned each = engine == Engine::threads ? shared.job.queue_depth : 1;
+    for (unsigned t = 0; t < shared.job.threads; ++t) {
+      feeds_.emplace_back(OpSource(shared.job, t));
+      for (unsigned i = 0; i < each; ++i) workers_.emplace_back(shared, feeds_.back(), each > 1);
+    }
+  }
+
+  ~Crew() {
+    shared_.stop = true;
+    release();
+    for (std::thread& t : threads_) t.join();
+  }
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+
+  // Starts the threads and returns when each is ready or has failed.
+  void line_up() {
+    for (Worker& w : workers_) threads_.emplace_back([this, &w] { work(w); });
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return ready_ + ended_ >= workers_.size(); });
+  }
+
+  void release() {
+    const std::lock_guard lock(mutex_);
+    released_ = true;
+    changed_.notify_all();
+  }
+
+  // True when all have ended, false after a tick.
+  bool wait_a_tick() {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kTick, [&] { return ended_ == workers_.size(); });
+  }
+
+  std::deque<Worker>& workers() { return workers_; }
+  std::deque<Feed>& feeds() { return feeds_; }
+
+ private:
+  void work(Worker& worker) {
+    bool lined_up = false;
+    const auto start = [&] {
+      std::unique_lock lock(mutex_);
+      lined_up = true;
+      ++ready_;
+      changed_.notify_all();
+      changed_.wait(lock, [&] { return released_; });
+    };
+    try {
+      if (engine_ == Engine::io_uring) {
+        work_with_uring(worker, start);
+      } else {
+        work_with_blocking_calls(worker, start);
+      }
+    } catch (...) {
+      worker.failure = std::current_exception();
+      shared_.stop = true;
+    }
+    const std::lock_guard lock(mutex_);
+    if (lined_up) --ready_;
+    ++ended_;
+    changed_.notify_all();
+  }
+
+  Shared& shared_;
+  Engine engine_;
+  std::deque<Feed> feeds_;  // deques: neither can be moved
+  std::deque<Worker> workers_;
+  std::vector<std::thread> threads_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  size_t ready_ = 0;
+  size_t ended_ = 0;
+  bool released_ = false;
+};
+
+// Calls the hook once, whatever happens to the set-up.
+void line_up_then(Crew& crew, const std::function<void()>& before_start) {
+  std::exception_ptr failure;
+  try {
+    crew.line_up();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  before_start();
+  if (failure) std::rethrow_exception(failure);
+}
+
+double share_done(const Shared& shared, double start) {
+  if (shared.job.seconds) return (monotonic_seconds() - start) / (shared.count_until - start);
+  return static_cast<double>(shared.finished) / static_cast<double>(shared.job.file_bytes);
+}
+
+void supervise(Crew& crew, Shared& shared, double start, const CancelToken& cancel,
+               const RunHooks& hooks) {
+  uint64_t seen = 0;
+  while (!crew.wait_a_tick()) {
+    if (cancel.cancelled()) shared.stop = true;
+    if (shared.finished == seen) continue;
+    seen = shared.finished;
+    hooks.progress(std::min(1.0, share_done(shared, start)));
+  }
+  if (cancel.cancelled()) throw Interrupted();
+}
+
+RunResult collect(Crew& crew, const Shared& shared) {
+  RunResult out;
+  double last = 0;
+  for (Worker& w : crew.workers()) {
+    if (w.failure) std::rethrow_exception(w.failure);
+    for (size_t d = 0; d < 2; ++d) {
+      out.tally[d].merge(w.tally[d]);
+      out.bytes[d] += w.bytes[d];
+    }
+    last = std::max(last, w.last);
+    out.blocks_checked += w.blocks_checked;
+    if (w.wrong && !out.wrong) out.wrong = w.wrong;
+  }
+  for (const Feed& feed : crew.feeds()) out.issued.push_back(feed.source.issued());
+  out.engine = crew.workers().front().how;
+  out.elapsed = shared.job.seconds ? *shared.job.seconds : last - shared.count_from;
+  if (!out.wrong && out.tally[0].ios + out.tally[1].ios == 0)
+    throw Error(
+        fmt::format("no request on {} was finished in the measured time; next: a longer "
+                    "--duration, or look at the device",
+                    shared.file.path));
+  return out;
+}
+
+}  // namespace
+
+const char* engine_name(Engine engine) {
+  return engine == Engine::io_uring ? "io_uring" : "threads";
+}
+
+RunResult run_job(const Job& job, const FileView& file, Engine engine, const FsRoot& fs,
+                  const CancelToken& cancel, const RunHooks& hooks) {
+  Shared shared{job, file, fs};
+  Crew crew(shared, engine);
+  line_up_then(crew, hooks.before_start);
+  const double start = monotonic_seconds();
+  shared.count_from = start + job.warm_up_seconds;
+  shared.count_until =
+      job.seconds ? shared.count_from + *job.seconds : std::numeric_limits<double>::infinity();
+  crew.release();
+  supervise(crew, shared, start, cancel, hooks);
+  return collect(crew, shared);
+}
+
+ReadBack read_back(const Job& job, const FileView& file, const std::vector<uint64_t>& issued,
+                   unsigned every, const CancelToken& cancel,
+                   const std::function<void(double)>& progress) {
+  ReadBack out;
+  const SlotBuffers buffer(1, job.block_bytes);
+  for (unsigned t = 0; t < job.threads; ++t) {
+    OpSource source(job, t);
+    // After one pass the same blocks come again.
+    const uint64_t count = job.reads() ? issued[t] : std::min(issued[t], source.blocks());
+    for (uint64_t i = 0; i < count; ++i) {
+      const Op op = *source.next();
+      if (op.direction != Direction::write || i % every != 0) continue;
+      if (cancel.cancelled()) throw Interrupted();
+      for (uint32_t done = 0; done < op.length;) {
+        const ssize_t rc = ::pread(file.fd, buffer.slot(0) + done, op.length - done,
+                                   static_cast<off_t>(op.offset + done));
+        if (rc < 0 && errno == EINTR) continue;
+        if (rc <= 0) throw request_error(Direction::read, op, file.path, rc < 0 ? errno : 0);
+        done += static_cast<uint32_t>(rc);
+      }
+      ++out.blocks_checked;
+      out.wrong = file.pattern->check({buffer.slot(0), op.length}, op.offset, {job.generation});
+      if (out.wrong) return out;
+      progress(static_cast<double>(i) / static_cast<double>(count));
+    }
+  }
+  return out;
+}
+
+}  // namespace cb::io

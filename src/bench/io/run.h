@@ -1,0 +1,64 @@
+#pragma once
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/cancel.h"
+#include "bench/io/job.h"
+#include "bench/io/offsets.h"
+#include "bench/io/pattern.h"
+#include "bench/io/tally.h"
+#include "sys/fs_root.h"
+
+namespace cb::io {
+
+enum class Engine { io_uring, threads };
+const char* engine_name(Engine engine);
+
+// The file that a job works on, open, and what is known of its content.
+struct FileView {
+  int fd = -1;
+  std::string path;                  // for messages
+  const Pattern* pattern = nullptr;  // makes what is written; null for a file that is only read
+  bool content_known = false;        // reads can be compared with the pattern
+};
+
+// What run_job() tells and asks its caller while the workers work.
+struct RunHooks {
+  std::function<void()> before_start = [] {};            // called once when all workers are ready
+  std::function<void(double)> progress = [](double) {};  // share done, in [0, 1]; only if it moved
+};
+
+struct RunResult {
+  std::array<Tally, 2> tally = {};     // by Direction, counted time only
+  std::array<uint64_t, 2> bytes = {};  // by Direction, warm-up included
+  double elapsed = 0;                  // seconds of counted time
+  std::vector<uint64_t> issued = {};   // requests per thread: what OpSource gave out
+  uint64_t blocks_checked = 0;
+  std::optional<Mismatch> wrong = {};  // the first wrong block; then nothing else means anything
+  std::string engine;                  // how exactly, for the record's facts
+
+  const Tally& of(Direction d) const { return tally[static_cast<size_t>(d)]; }
+};
+
+// Runs the job on the calling host: job.threads workers with their own ring each, or, with
+// Engine::threads, queue_depth blocking threads for each of them. Throws Interrupted, or Error
+// naming request, offset and file; calls hooks.before_start exactly once in any case, so that it
+// may hold a barrier.
+RunResult run_job(const Job& job, const FileView& file, Engine engine, const FsRoot& fs,
+                  const CancelToken& cancel, const RunHooks& hooks);
+
+// Reads blocks that the job wrote (the first `issued[t]` requests of each thread) again, one of
+// `every`, and compares them with what was written.
+struct ReadBack {
+  uint64_t blocks_checked = 0;
+  std::optional<Mismatch> wrong = {};
+};
+ReadBack read_back(const Job& job, const FileView& file, const std::vector<uint64_t>& issued,
+                   unsigned every, const CancelToken& cancel,
+                   const std::function<void(double)>& progress);
+
+}  // namespace cb::io

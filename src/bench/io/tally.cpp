@@ -1,0 +1,97 @@
+#include "bench/io/tally.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cb::io {
+namespace {
+
+constexpr size_t kMostSlices = 1 << 13;
+constexpr double kInterval = 0.1;      // seconds
+constexpr double kLeastRequests = 32;  // per interval, or counting alone would make the spread
+constexpr double kLeastIntervals = 6;  // below, the median has no 95 % interval
+
+}  // namespace
+
+void RateSeries::widen() {
+  const size_t half = (slices_.size() + 1) / 2;
+  for (size_t i = 0; i < half; ++i) {
+    Slice sum = slices_[2 * i];
+    if (2 * i + 1 < slices_.size()) {
+      sum.bytes += slices_[2 * i + 1].bytes;
+      sum.ios += slices_[2 * i + 1].ios;
+    }
+    slices_[i] = sum;
+  }
+  slices_.resize(half);
+  width_ *= 2;
+}
+
+void RateSeries::add(double seconds_since_start, uint64_t bytes) {
+  while (seconds_since_start >= width_ * static_cast<double>(kMostSlices)) widen();
+  const auto slice = static_cast<size_t>(seconds_since_start / width_);
+  if (slice >= slices_.size()) slices_.resize(slice + 1);
+  slices_[slice].bytes += bytes;
+  ++slices_[slice].ios;
+}
+
+void RateSeries::merge(const RateSeries& other) {
+  RateSeries theirs = other;
+  while (width_ < theirs.width_) widen();
+  while (theirs.width_ < width_) theirs.widen();
+  if (slices_.size() < theirs.slices_.size()) slices_.resize(theirs.slices_.size());
+  for (size_t i = 0; i < theirs.slices_.size(); ++i) {
+    slices_[i].bytes += theirs.slices_[i].bytes;
+    slices_[i].ios += theirs.slices_[i].ios;
+  }
+}
+
+RateSeries::Rates RateSeries::rates(double elapsed) const {
+  Slice total;
+  for (const Slice& s : slices_) {
+    total.bytes += s.bytes;
+    total.ios += s.ios;
+  }
+  Rates out;
+  if (total.ios == 0 || !(elapsed > 0)) return out;
+  const double wanted =
+      std::min(std::max(kInterval, kLeastRequests * elapsed / static_cast<double>(total.ios)),
+               elapsed / kLeastIntervals);
+  const auto group = static_cast<size_t>(std::max(1.0, std::floor(wanted / width_)));
+  const double interval = width_ * static_cast<double>(group);
+  // A hair of slack: 5 s of 100 ms are 50 intervals, whatever the last bit of the division says.
+  const auto intervals = static_cast<size_t>(elapsed / interval + 1e-9);
+  if (static_cast<double>(intervals) < kLeastIntervals) {
+    out.bytes_per_second.add(static_cast<double>(total.bytes) / elapsed);
+    out.io_per_second.add(static_cast<double>(total.ios) / elapsed);
+    out.interval_seconds = elapsed;
+    return out;
+  }
+  out.interval_seconds = interval;
+  for (size_t i = 0; i < intervals; ++i) {
+    Slice sum;
+    for (size_t k = i * group; k < std::min((i + 1) * group, slices_.size()); ++k) {
+      sum.bytes += slices_[k].bytes;
+      sum.ios += slices_[k].ios;
+    }
+    out.bytes_per_second.add(static_cast<double>(sum.bytes) / interval);
+    out.io_per_second.add(static_cast<double>(sum.ios) / interval);
+  }
+  return out;
+}
+
+void Tally::add(double latency_seconds, double since_start, uint64_t length) {
+  latency.add(latency_seconds);
+  series.add(since_start, length);
+  ++ios;
+  bytes += length;
+}
+
+void Tally::merge(const Tally& other) {
+  latency.merge(other.latency);
+  series.merge(other.series);
+  ios += other.ios;
+  bytes += other.bytes;
+}
+
+}  // namespace cb::io

@@ -1,0 +1,188 @@
+#include "bench/io/target.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <random>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bench/io/buffer.h"
+#include "core/clock.h"
+#include "core/units.h"
+
+namespace cb::io {
+namespace {
+
+constexpr uint64_t kMargin = uint64_t{16} << 20;  // left free beyond what is written
+constexpr uint64_t kLayoutBlock = uint64_t{1} << 20;
+constexpr uint64_t kLayoutInFlight = uint64_t{8} << 20;
+
+// Different for every file and run, so that data of an earlier run is never taken for ours.
+uint64_t fresh_key() {
+  std::random_device random;
+  return (static_cast<uint64_t>(random()) << 32) | random();
+}
+
+void require_memory(const Job& job, const FsRoot& fs) {
+  const uint64_t need = SlotBuffers::stride(job.block_bytes) * job.queue_depth * job.threads;
+  const auto there = memory_available(fs);
+  if (there && need > *there / 2)
+    throw Error(fmt::format(
+        "buffers need {}, more than half of the {} of memory that are free; "
+        "next: lower --queue-depth, --threads or --block-size",
+        format_size(static_cast<int64_t>(need)), format_size(static_cast<int64_t>(*there))));
+}
+
+int open_flags(const Job& job, bool direct) {
+  return (job.writes() ? O_RDWR : O_RDONLY) | (direct ? O_DIRECT : 0) | O_CLOEXEC;
+}
+
+std::string human(uint64_t bytes) {
+  return bytes < (1 << 20) ? fmt::format("{} bytes", bytes)
+                           : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+}  // namespace
+
+Target::Target(const Params& params, Context& context)
+    : job_(job_of(params)),
+      direct_(params.flag("direct")),
+      host_(context.place.host),
+      file_name_(fmt::format("rank{}.dat", context.comm.rank())),
+      fs_(context.fs) {
+  // Ranks take different ways through their files.
+  job_.seed = mix64(job_.seed + static_cast<uint64_t>(context.comm.rank()));
+  require_memory(job_, fs_);
+  if (params.has("file")) {
+    if (job_.writes() && context.comm.size() > 1)
+      throw Error(
+          "--file is written by one rank only; next: use --dir, where each rank has its own");
+    open_existing(params.text("file"));
+  } else {
+    own_ = std::make_unique<OwnDirectory>(params.text("dir"), host_);
+    storage_ = storage_of(own_->parent_fd(), own_->parent_path());
+    leftovers_ = own_->leftovers();
+    require_space(context, fs_);
+  }
+  if (job_.writes() || own_) pattern_.emplace(job_.seed, fresh_key());
+}
+
+void Target::open_existing(const std::string& path) {
+  path_ = path;
+  struct stat st {};
+  if (::stat(path.c_str(), &st) != 0)
+    throw Error(
+        fmt::format("{}: {}; next: name an existing file with --file", path, std::strerror(errno)));
+  is_device_ = S_ISBLK(st.st_mode);
+  if (!is_device_ && !S_ISREG(st.st_mode))
+    throw Error(fmt::format("{} is neither a file nor a block device", path));
+  if (is_device_ && job_.writes())
+    throw Error(fmt::format("{} is a block device and is only ever read", path));
+  fd_ = Fd(::open(path.c_str(), open_flags(job_, direct_)));
+  if (fd_.get() < 0)
+    throw Error(fmt::format(
+        "cannot open {}{}: {}{}", path, direct_ ? " for direct IO" : "", std::strerror(errno),
+        direct_ && errno == EINVAL ? "; this filesystem has no direct IO: use --no-direct" : ""));
+  const off_t end = ::lseek(fd_.get(), 0, SEEK_END);
+  job_.file_bytes =
+      static_cast<uint64_t>(std::max<off_t>(end, 0)) / job_.block_bytes * job_.block_bytes;
+  if (job_.blocks() < job_.threads)
+    throw Error(
+        fmt::format("{} has {} bytes, fewer than one block for each thread; next: lower "
+                    "--block-size or --threads",
+                    path, end));
+  std::error_code ignored;
+  storage_ = storage_of(fd_.get(), std::filesystem::canonical(path, ignored).string());
+  alignment_ = direct_alignment(fd_.get(), fs_);
+  require_alignment();
+}
+
+void Target::require_space(const Context& context, const FsRoot& fs) const {
+  // A filesystem without a device of this host may be shared by all ranks.
+  const bool local = storage_.on_device || storage_.in_memory;
+  const auto ranks = static_cast<uint64_t>(local ? context.place.local_size : context.comm.size());
+  const uint64_t need = job_.file_bytes * ranks + job_.file_bytes * ranks / 100 + kMargin;
+  const uint64_t free = free_bytes(own_->parent_fd(), storage_, fs);
+  if (need > free)
+    throw Error(
+        fmt::format("{} has {} free, but {} rank{} need {}; next: lower --size or free "
+                    "space",
+                    storage_.mount_point, human(free), ranks, ranks == 1 ? "" : "s", human(need)));
+}
+
+void Target::require_alignment() const {
+  if (!direct_ || job_.block_bytes % alignment_.offset == 0) return;
+  throw Error(
+      fmt::format("direct IO on {} needs a block size in multiples of {} bytes ({}), not "
+                  "{}; next: change --block-size or use --no-direct",
+                  storage_.mount_point, alignment_.offset, alignment_.how, job_.block_bytes));
+}
+
+void Target::make(Engine engine, const RunHooks& hooks, const CancelToken& cancel) {
+  if (!own_) return;
+  own_->create();
+  path_ = own_->path_of(file_name_);
+  own_->create_file(file_name_, O_RDWR);
+  fd_ = own_->reopen(file_name_, O_RDWR | (direct_ ? O_DIRECT : 0));
+  alignment_ = direct_alignment(fd_.get(), fs_);
+  require_alignment();
+  reserve();
+  if (job_.reads() || job_.order == Order::random) lay_out(engine, hooks, cancel);
+}
+
+// Space is taken before the clock runs: a full disk is found now, and the figures are not those of
+// the filesystem's block allocation (fio does the same by default).
+void Target::reserve() {
+  if (::fallocate(fd_.get(), 0, 0, static_cast<off_t>(job_.file_bytes)) == 0) {
+    allocation_ = "reserved before the measurement (fallocate)";
+    return;
+  }
+  if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
+    throw Error(fmt::format("cannot reserve {} for {}: {}; next: lower --size or free space",
+                            human(job_.file_bytes), path_, std::strerror(errno)));
+  allocation_ = "while writing (the filesystem has no fallocate)";
+}
+
+void Target::lay_out(Engine engine, const RunHooks& hooks, const CancelToken& cancel) {
+  Job layout = job_;
+  layout.order = Order::sequential;
+  layout.read_percent = 0;
+  layout.block_bytes = job_.block_bytes * std::max<uint64_t>(1, kLayoutBlock / job_.block_bytes);
+  layout.queue_depth =
+      static_cast<unsigned>(std::clamp<uint64_t>(kLayoutInFlight / layout.block_bytes, 1, 8));
+  layout.threads = 1;
+  layout.seconds.reset();
+  layout.warm_up_seconds = 0;
+  layout.generation = Pattern::kPrepared;
+  run_job(layout, {fd_.get(), path_, &*pattern_}, engine, fs_, cancel, hooks);
+  allocation_ = "laid out before the measurement";
+  flush();
+  drop_cache();
+}
+
+FileView Target::view() const {
+  return {fd_.get(), path_, pattern_ ? &*pattern_ : nullptr, own_ != nullptr};
+}
+
+std::string Target::id() const {
+  if (is_device_) return std::filesystem::path(path_).filename().string();
+  return storage_.mount_point.empty() ? path_ : storage_.mount_point;
+}
+
+double Target::flush() {
+  const double start = monotonic_seconds();
+  if (::fsync(fd_.get()) != 0)
+    throw Error(
+        fmt::format("fsync of {} failed: {}; next: look at the kernel log (dmesg): written "
+                    "data did not reach the device",
+                    path_, std::strerror(errno)));
+  return monotonic_seconds() - start;
+}
+
+void Target::drop_cache() { ::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_DONTNEED); }
+
+}  // namespace cb::io

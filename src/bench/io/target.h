@@ -1,0 +1,71 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/case.h"
+#include "bench/io/directory.h"
+#include "bench/io/pattern.h"
+#include "bench/io/run.h"
+#include "bench/io/storage.h"
+
+namespace cb::io {
+
+// The file of one rank, from opening or making it to its removal. The constructor looks and
+// refuses; make() writes. Nothing of a file given with --file is changed unless the job writes.
+class Target {
+ public:
+  // Throws Error where the directory or file cannot be used, or there is too little space or
+  // memory.
+  Target(const Params& params, Context& context);
+
+  // Opens or creates the file; lays out what the job reads or overwrites, with the content of
+  // pattern(), and brings it to the device. Not part of any figure.
+  void make(Engine engine, const RunHooks& hooks, const CancelToken& cancel);
+
+  // The job with what is now known of the file (its size).
+  const Job& job() const { return job_; }
+  const Storage& storage() const { return storage_; }
+  const Alignment& alignment() const { return alignment_; }
+  bool direct() const { return direct_; }
+  bool is_device() const { return is_device_; }
+  bool own() const { return own_ != nullptr; }
+  FileView view() const;
+  // How the space of a file that is written in sequence came to be: for the facts.
+  const std::string& allocation() const { return allocation_; }
+  const std::vector<std::string>& leftovers() const { return leftovers_; }
+  // Mount point, or name of the block device.
+  std::string id() const;
+
+  double flush();     // fsync; seconds. Throws Error.
+  void drop_cache();  // of this file: what is read afterwards comes from the device
+  void remove() {
+    if (own_) own_->remove();
+  }
+
+ private:
+  void open_existing(const std::string& path);
+  void require_space(const Context& context, const FsRoot& fs) const;
+  void require_alignment() const;
+  void reserve();
+  void lay_out(Engine engine, const RunHooks& hooks, const CancelToken& cancel);
+
+  Job job_;
+  bool direct_;
+  bool is_device_ = false;
+  std::string host_;
+  std::string file_name_;
+  std::string path_;
+  std::unique_ptr<OwnDirectory> own_;
+  Fd fd_;
+  Storage storage_;
+  Alignment alignment_;
+  std::string allocation_;
+  std::vector<std::string> leftovers_;
+  std::optional<Pattern> pattern_;
+  const FsRoot& fs_;
+};
+
+}  // namespace cb::io

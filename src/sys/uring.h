@@ -1,0 +1,73 @@
+#pragma once
+
+#include <liburing.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "core/error.h"
+#include "sys/fs_root.h"
+
+// The one header through which io_uring is called (liburing).
+namespace cb {
+
+// The kernel, a sysctl or a sandbox does not let this process have a ring; the text says which.
+class UringUnavailable : public Error {
+ public:
+  using Error::Error;
+};
+
+// One ring, for the one thread that made it. Set up with the cheapest completion mode that the
+// kernel knows: SINGLE_ISSUER + DEFER_TASKRUN (6.1), else COOP_TASKRUN (5.19), else none.
+class Uring {
+ public:
+  // `entries`: requests that may be queued at once. Throws UringUnavailable.
+  Uring(unsigned entries, const FsRoot& fs);
+  ~Uring();
+  Uring(const Uring&) = delete;
+  Uring& operator=(const Uring&) = delete;
+
+  // Optional savings per request; false where the kernel refuses, and all works without.
+  bool register_buffer(std::span<std::byte> whole);
+  bool register_file(int fd);
+
+  // Queues a read into, or a write from, `data`. Throws Error if the ring has no free entry.
+  void queue(bool write, int fd, std::span<std::byte> data, uint64_t offset, uint64_t tag);
+
+  // Submits what is queued and waits for one completion, at most `seconds`; coming back without one
+  // (time, signal) is no error. Throws Error when the kernel refuses.
+  void submit_and_wait(double seconds);
+
+  // Calls take(tag, result) for each completion that is there; result is bytes or -errno. Returns
+  // how many there were. `take` may queue.
+  template <typename Take>
+  unsigned reap(Take&& take) {
+    std::array<io_uring_cqe*, 128> ready;
+    const unsigned count =
+        io_uring_peek_batch_cqe(&ring_, ready.data(), static_cast<unsigned>(ready.size()));
+    for (unsigned i = 0; i < count; ++i) {
+      const uint64_t tag = ready[i]->user_data;
+      take(tag, ready[i]->res);
+    }
+    io_uring_cq_advance(&ring_, count);
+    return count;
+  }
+
+  // "SINGLE_ISSUER DEFER_TASKRUN, registered ring, registered buffers, registered file".
+  std::string how() const;
+
+ private:
+  io_uring ring_{};
+  std::string flags_;
+  bool fixed_ring_ = false;
+  bool fixed_buffer_ = false;
+  bool fixed_file_ = false;
+};
+
+// Why a ring of that many entries cannot be had here; nothing if it can.
+std::optional<std::string> why_no_uring(unsigned entries, const FsRoot& fs);
+
+}  // namespace cb

@@ -1,0 +1,349 @@
+"""clusterbench io: figures of the path asked for, right data, and nothing left or changed that is not its own."""
+import ctypes
+import hashlib
+import json
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+BIN = os.environ["CLUSTERBENCH_BIN"]
+
+
+def io(*args, json_file=None, expect=0, **kwargs):
+    command = [BIN, "io", "--no-color", *map(str, args)]
+    if json_file:
+        command += ["--json", str(json_file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, **kwargs)
+    assert done.returncode == expect, done.stderr + done.stdout
+    return done
+
+
+def records(*args, tmp, **kwargs):
+    out = tmp / "result.json"
+    io(*args, json_file=out, **kwargs)
+    return json.loads(out.read_text())["records"]
+
+
+def metric(record, name):
+    return next(m for m in record["metrics"] if m["name"] == name)
+
+
+def left(directory):
+    return sorted(p.name for p in Path(directory).glob("clusterbench-io-*"))
+
+
+@pytest.fixture
+def disk():
+    """A directory on the disk that the build lies on, not on a tmpfs."""
+    with tempfile.TemporaryDirectory(dir=os.environ["CLUSTERBENCH_BUILD_DIR"]) as name:
+        kind = subprocess.run(["stat", "-f", "-c", "%T", name], capture_output=True, text=True)
+        if kind.stdout.strip() in ("tmpfs", "ramfs"):
+            pytest.skip("the build directory is in memory")
+        yield Path(name)
+
+
+@pytest.fixture
+def work(disk):
+    (disk / "work").mkdir()
+    return disk / "work"
+
+
+def uring_allowed(tmp):
+    facts = records("--dir", tmp, "--size", "64K", "--no-direct", tmp=tmp)[0]["facts"]
+    return facts["engine"].startswith("io_uring")
+
+
+@pytest.mark.parametrize("engine", ["io_uring", "threads"])
+@pytest.mark.parametrize("rw", ["read", "randread", "write", "randwrite"])
+def test_each_access_with_each_engine(disk, work, engine, rw):
+    if engine == "io_uring" and not uring_allowed(disk):
+        pytest.skip("io_uring is not allowed here")
+    (r,) = records("--dir", work, "--rw", rw, "--size", "8M", "--block-size", "64K",
+                   "--queue-depth", 4, "--threads", 2, "--engine", engine, "--verify", tmp=disk)
+    assert r["outcome"] == "measured"
+    assert r["params"]["direction"] == ("write" if "write" in rw else "read")
+    assert r["facts"]["path"] == "direct"
+    assert r["facts"]["engine"].startswith(engine)
+    assert r["entities"][0]["kind"] == "filesystem"
+    assert {c["name"]: c["passed"] for c in r["checks"]} == {"data": True, "direct": True}
+    assert metric(r, "latency_seconds")["summary"]["n"] == 8 * 1024 // 64  # every block once
+    assert metric(r, "bytes_per_second")["summary"]["median"] > 0
+    assert ("fsync_seconds" in [m["name"] for m in r["metrics"]]) == ("write" in rw)
+    assert left(work) == []
+
+
+def test_a_mixed_run_gives_a_record_for_each_direction(disk, work):
+    args = ["--dir", work, "--rw", "randrw", "--size", "4M", "--rwmix", "75", "--verify"]
+    read, write = records(*args, tmp=disk)
+    assert [read["params"]["direction"], write["params"]["direction"]] == ["read", "write"]
+    n = metric(read, "latency_seconds")["summary"]["n"]
+    assert n + metric(write, "latency_seconds")["summary"]["n"] == 1024
+    assert 0.65 < n / 1024 < 0.85
+    assert "fsync_seconds" not in [m["name"] for m in read["metrics"]]
+    (only,) = records(*args, "--direction", "write", tmp=disk)
+    assert only["params"]["direction"] == "write"
+
+
+def test_bounded_by_time_gives_a_spread(disk, work):
+    (r,) = records("--dir", work, "--size", "8M", "--duration", "1s", "--warm-up", "100ms", tmp=disk)
+    s = metric(r, "io_per_second")["summary"]
+    assert 8 <= s["n"] <= 10
+    assert s["ci95"][0] <= s["median"] <= s["ci95"][1]
+    assert metric(r, "latency_seconds")["histogram"]
+
+
+def test_cached_is_called_cached(disk, work):
+    (r,) = records("--dir", work, "--size", "8M", "--no-direct", "--duration", "500ms", tmp=disk)
+    assert r["facts"]["path"] == "page cache"
+    assert any("memory" in n for n in r["notes"])
+    assert "direct" not in [c["name"] for c in r["checks"]]
+
+
+def test_tmpfs_is_called_memory_also_with_direct(disk):
+    if not os.access("/dev/shm", os.W_OK):
+        pytest.skip("no /dev/shm")
+    for direct in ("--direct", "--no-direct"):
+        out = disk / "r.json"
+        done = subprocess.run([BIN, "io", "--dir", "/dev/shm", "--size", "4M", direct, "--json", str(out)],
+                              capture_output=True, text=True, timeout=60)
+        if done.returncode == 4 and direct == "--direct":
+            assert "use --no-direct" in done.stderr  # kernels before 6.6
+            continue
+        (r,) = json.loads(out.read_text())["records"]
+        assert r["facts"]["path"] == "tmpfs (memory)"
+        assert any("of memory, not of a disk" in n for n in r["notes"])
+    assert left("/dev/shm") == []
+
+
+@pytest.mark.parametrize("when", ["laying out", "measuring"])
+@pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
+def test_nothing_is_left_after_a_signal(disk, work, when, sig):
+    size = "2G" if when == "laying out" else "4M"
+    out = disk / "r.json"
+    process = subprocess.Popen([BIN, "io", "--dir", work, "--size", size, "--duration", "60s",
+                                "--json", out], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        until = time.time() + 20
+        while not left(work) and time.time() < until:
+            time.sleep(0.01)
+        assert left(work)
+        time.sleep(0.1 if when == "laying out" else 1.0)
+        process.send_signal(sig)
+        assert process.wait(20) == 130
+    finally:
+        process.kill()
+        process.communicate()
+    assert left(work) == []
+    assert json.loads(out.read_text())["run"]["partial"] == "interrupted"
+
+
+def test_a_killed_run_is_mentioned_by_the_next_and_not_touched(disk, work):
+    process = subprocess.Popen([BIN, "io", "--dir", work, "--size", "4M", "--duration", "60s"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until = time.time() + 20
+        while not left(work) and time.time() < until:
+            time.sleep(0.01)
+        time.sleep(0.3)
+    finally:
+        process.kill()
+        process.wait()
+    (old,) = left(work)
+    content = {p: p.stat().st_mtime for p in (work / old).iterdir()}
+    (r,) = records("--dir", work, "--size", "1M", tmp=disk)
+    assert any(old in note for note in r["notes"])
+    assert left(work) == [old]
+    assert {p: p.stat().st_mtime for p in (work / old).iterdir()} == content
+
+
+def test_a_given_file_is_never_changed(disk):
+    path = disk / "customer.dat"
+    path.write_bytes(os.urandom(4 << 20))
+    before = hashlib.sha256(path.read_bytes()).hexdigest()
+    stamp = path.stat().st_mtime_ns
+    for rw in ("read", "randread"):
+        for engine in ("auto", "threads"):
+            (r,) = records("--file", path, "--rw", rw, "--engine", engine, tmp=disk)
+            assert any("not checked" in n for n in r["notes"])
+            assert "data" not in [c["name"] for c in r["checks"]]
+    for rw in ("write", "randwrite", "randrw"):
+        done = io("--file", path, "--rw", rw, expect=2)
+        assert "--allow-overwrite" in done.stderr
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == before
+    assert path.stat().st_mtime_ns == stamp
+    (r,) = records("--file", path, "--rw", "randwrite", "--allow-overwrite", "--verify", tmp=disk)
+    assert {c["name"]: c["passed"] for c in r["checks"]}["data"]
+    assert path.stat().st_size == 4 << 20
+    assert hashlib.sha256(path.read_bytes()).hexdigest() != before
+
+
+def test_data_changed_behind_our_back_gives_no_number(disk, work):
+    out = disk / "r.json"
+    process = subprocess.Popen([BIN, "io", "--dir", work, "--size", "4M", "--duration", "20s", "--verify",
+                                "--json", out], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        until = time.time() + 20
+        while not list(work.glob("*/rank0.dat")) and time.time() < until:
+            time.sleep(0.01)
+        time.sleep(1.0)
+        (path,) = work.glob("*/rank0.dat")
+        fd = os.open(path, os.O_WRONLY)
+        os.pwrite(fd, b"!", 1234567)
+        os.fsync(fd)
+        os.close(fd)
+        assert process.wait(20) == 1
+    finally:
+        process.kill()
+        process.communicate()
+    (r,) = json.loads(out.read_text())["records"]
+    assert r.get("metrics", []) == []
+    (data,) = [c for c in r["checks"] if c["name"] == "data"]
+    assert not data["passed"]
+    assert "rank0.dat" in data["detail"] and "offset 1234560" in data["detail"]
+    assert left(work) == []
+
+
+@pytest.mark.parametrize("args, words", [
+    ([], ["--dir", "is needed"]),
+    (["--dir", ".", "--file", "x"], ["together with --file"]),
+    (["--dir", ".", "--block-size", "1001"], ["multiple of 8"]),
+    (["--dir", ".", "--size", "4K", "--threads", "2"], ["fewer than one block"]),
+    (["--dir", ".", "--rw", "randomread"], ["did you mean randread?"]),
+    (["--dir", ".", "--queue-depth", "0"], ["below the least"]),
+    (["--dir", ".", "--duration", "0s"], ["longer than 0"]),
+])
+def test_bad_options(args, words):
+    done = io(*args, expect=2)
+    for word in words:
+        assert word in done.stderr
+
+
+def test_directories_that_cannot_be_used(disk):
+    (disk / "file").write_text("x")
+    (disk / "a").symlink_to("b")
+    (disk / "b").symlink_to("a")
+    for name, why in [("missing", "No such file"), ("file", "Not a directory"), ("a", "symbolic links")]:
+        done = io("--dir", disk / name, expect=4)
+        assert why in done.stderr and "next:" in done.stderr and socket.gethostname() in done.stderr
+
+
+def test_direct_io_with_a_block_that_is_not_aligned(disk, work):
+    done = io("--dir", work, "--block-size", 4104, "--size", "1M", expect=4)
+    assert "multiples of" in done.stderr and "--no-direct" in done.stderr
+    assert left(work) == []
+    (r,) = records("--dir", work, "--block-size", 47008, "--size", "4M", "--no-direct", "--verify", tmp=disk)
+    assert r["outcome"] == "measured"
+
+
+def test_more_than_there_is_room_for(work):
+    done = io("--dir", work, "--size", "900T", expect=4)
+    assert re.search(r"has [\d.]+ MiB free, but 1 rank need [\d.]+ MiB", done.stderr)
+    assert left(work) == []
+
+
+# ---- what needs root: small filesystems ----
+
+def run(*command):
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True)
+
+
+@pytest.fixture
+def small_tmpfs(disk):
+    where = disk / "small"
+    where.mkdir()
+    if run("mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", where).returncode:
+        pytest.skip("mount is not permitted here")
+    yield where
+    run("umount", "-l", where)
+
+
+def test_a_full_disk_is_found_before_anything_is_written(small_tmpfs):
+    done = io("--dir", small_tmpfs, "--size", "64M", "--no-direct", expect=4)
+    assert "free" in done.stderr and "next: lower --size" in done.stderr
+    assert list(small_tmpfs.iterdir()) == []
+    done = io("--dir", small_tmpfs, "--size", "16M", "--no-direct")
+    assert list(small_tmpfs.iterdir()) == []
+
+
+@pytest.mark.parametrize("rw", ["write", "randread"])
+def test_a_device_that_fails_in_the_middle(small_tmpfs, disk, rw):
+    """An ext4 of 192 MiB whose backing file has only 48 MiB of room: writes fail with EIO."""
+    image, where = small_tmpfs / "image", disk / "mnt"
+    where.mkdir()
+    with open(image, "wb") as f:
+        f.truncate(192 << 20)
+    made = run("/usr/sbin/mkfs.ext4", "-q", "-m", "0", "-E", "lazy_itable_init=1,nodiscard", image)
+    assert made.returncode == 0, made.stderr
+    if run("mount", "-o", "loop", image, where).returncode:
+        pytest.skip("loop mounts are not permitted here")
+    try:
+        done = io("--dir", where, "--rw", rw, "--size", "96M", "--block-size", "64K", expect=4)
+        assert re.search(r"write of \d+ bytes at offset \d+ of \S+/rank0.dat failed: (Input/output error|"
+                         r"No space left on device); next:", done.stderr), done.stderr
+        assert left(where) == []
+    finally:
+        run("umount", "-l", where)
+
+
+# ---- io_uring forbidden ----
+
+def forbid_io_uring():
+    """A seccomp filter as container runtimes have it: io_uring_setup (425) answers EPERM."""
+    code = [(0x20, 0, 0, 0), (0x15, 0, 1, 425), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)]
+    program = b"".join(struct.pack("HBBI", *c) for c in code)
+    buffer = ctypes.create_string_buffer(program)
+
+    class Fprog(ctypes.Structure):
+        _fields_ = [("len", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
+
+    prog = Fprog(len(code), ctypes.cast(buffer, ctypes.c_void_p))
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.prctl(38, 1, 0, 0, 0) == 0
+    assert libc.prctl(22, 2, ctypes.byref(prog), 0, 0) == 0
+
+
+def test_without_io_uring_threads_are_used_and_it_is_said(disk, work):
+    (r,) = records("--dir", work, "--size", "4M", "--verify", tmp=disk, preexec_fn=forbid_io_uring)
+    assert r["facts"]["engine"].startswith("threads")
+    assert any("instead of io_uring: a seccomp filter" in n for n in r["notes"])
+    done = io("--dir", work, "--size", "4M", "--engine", "io_uring", expect=4, preexec_fn=forbid_io_uring)
+    assert "seccomp" in done.stderr and "--engine auto" in done.stderr
+
+
+# ---- several ranks ----
+
+def test_every_rank_has_its_own_file(disk, work):
+    out = disk / "r.json"
+    env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    done = subprocess.run(["mpirun", "-np", "3", "--oversubscribe", BIN, "io", "--dir", work, "--size", "4M",
+                           "--json", out], capture_output=True, text=True, timeout=120, env=env)
+    assert done.returncode == 0, done.stderr
+    (r,) = json.loads(out.read_text())["records"]
+    latencies = [m for m in r["metrics"] if m["name"] == "latency_seconds"]
+    assert [m["summary"]["n"] for m in latencies] == [1024] * 3
+    assert [r["entities"][m["entity"]]["id"].rsplit(" ", 2)[1:] for m in latencies] == [
+        ["rank", "0"], ["rank", "1"], ["rank", "2"]]
+    total = metric(r, "aggregate_bytes_per_second")
+    assert r["entities"][total["entity"]]["kind"] == "cluster"
+    assert left(work) == []
+
+
+def test_one_rank_that_cannot_work_is_named_and_none_waits(disk, work):
+    """The same --dir on both ranks, but only rank 0's host (here: working directory) has it."""
+    (disk / "elsewhere").mkdir()
+    env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    one = [BIN, "io", "--dir", "work", "--size", "4M"]
+    done = subprocess.run(["mpirun", "--oversubscribe", "-np", "1", "-wdir", disk, *one,
+                           ":", "-np", "1", "-wdir", disk / "elsewhere", *one],
+                          capture_output=True, text=True, timeout=50, env=env)
+    assert done.returncode == 4
+    assert "rank 1" in done.stderr and "No such file" in done.stderr
+    assert left(work) == []

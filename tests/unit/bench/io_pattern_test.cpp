@@ -1,0 +1,87 @@
+#include "bench/io/pattern.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <vector>
+
+using namespace cb::io;
+
+namespace {
+
+std::vector<std::byte> filled(const Pattern& pattern, uint64_t offset, size_t bytes,
+                              unsigned generation = Pattern::kPrepared) {
+  std::vector<std::byte> out(bytes);
+  pattern.fill(out, offset, generation);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("what was filled is right, in any cut, also across sectors and the period") {
+  const Pattern pattern(1, 99);
+  for (const uint64_t offset : {uint64_t{0}, uint64_t{4096}, uint64_t{47008}, uint64_t{8},
+                                Pattern::kPeriod - 512, Pattern::kPeriod * 3 - 8}) {
+    CAPTURE(offset);
+    CHECK_FALSE(pattern.check(filled(pattern, offset, 47008), offset, {Pattern::kPrepared}));
+  }
+  // One large fill equals many small ones.
+  const auto whole = filled(pattern, 0, 8192);
+  for (uint64_t at = 0; at < 8192; at += 8) {
+    const auto part = filled(pattern, at, 8);
+    REQUIRE(std::equal(part.begin(), part.end(), whole.begin() + static_cast<ptrdiff_t>(at)));
+  }
+}
+
+TEST_CASE("every single flipped bit of a block is found, with its offset") {
+  const Pattern pattern(1, 99);
+  auto block = filled(pattern, 4096, 1024);
+  for (size_t at = 0; at < block.size(); ++at) {
+    block[at] ^= std::byte{0x10};
+    const auto wrong = pattern.check(block, 4096, {Pattern::kPrepared});
+    REQUIRE(wrong);
+    REQUIRE(wrong->offset / 512 == (4096 + at) / 512);
+    if (at % 512 >= 16) REQUIRE(wrong->offset == 4096 + at / 8 * 8);
+    block[at] ^= std::byte{0x10};
+  }
+  CHECK_FALSE(pattern.check(block, 4096, {Pattern::kPrepared}));
+}
+
+TEST_CASE("misplaced, stale and missing data are told apart") {
+  const Pattern pattern(1, 99);
+  const auto other_place = filled(pattern, 8192, 4096);
+  auto wrong = pattern.check(other_place, 4096, {Pattern::kPrepared});
+  REQUIRE(wrong);
+  CHECK(wrong->offset == 4096);
+  CHECK(wrong->what == "holds the data of offset 8192");
+
+  const auto old = filled(pattern, 4096, 4096, Pattern::kPrepared);
+  wrong = pattern.check(old, 4096, {Pattern::kWritten});
+  REQUIRE(wrong);
+  CHECK(wrong->what == "holds the data of an earlier write");
+  CHECK_FALSE(pattern.check(old, 4096, {Pattern::kPrepared, Pattern::kWritten}));
+
+  const auto other_file = filled(Pattern(1, 100), 4096, 4096);
+  CHECK(pattern.check(other_file, 4096, {Pattern::kPrepared}));
+
+  wrong = pattern.check(std::vector<std::byte>(4096), 4096, {Pattern::kPrepared});
+  REQUIRE(wrong);
+  CHECK(wrong->what == "holds zeros, as if never written");
+}
+
+TEST_CASE("a torn block is found at the sector where the old data begins") {
+  const Pattern pattern(1, 99);
+  auto block = filled(pattern, 0, 4096, Pattern::kWritten);
+  const auto old = filled(pattern, 0, 4096, Pattern::kPrepared);
+  std::copy(old.begin() + 1536, old.end(), block.begin() + 1536);
+  const auto wrong = pattern.check(block, 0, {Pattern::kWritten});
+  REQUIRE(wrong);
+  CHECK(wrong->offset == 1536);
+}
+
+TEST_CASE("stamping again is the same as filling again") {
+  const Pattern pattern(7, 3);
+  auto block = filled(pattern, 4096, 4096, Pattern::kPrepared);
+  pattern.stamp(block, 4096 + Pattern::kPeriod, Pattern::kWritten);
+  CHECK(block == filled(pattern, 4096 + Pattern::kPeriod, 4096, Pattern::kWritten));
+}

@@ -1,0 +1,194 @@
+#include "bench/io/run.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bench/io/buffer.h"
+#include "bench/io/directory.h"
+#include "sys/uring.h"
+
+using namespace cb;
+using namespace cb::io;
+
+namespace {
+
+// A file without a name, removed when it is closed.
+Fd scratch_file() {
+  char name[] = "/tmp/cb-io-run-XXXXXX";
+  Fd fd(::mkstemp(name));
+  REQUIRE(fd.get() >= 0);
+  ::unlink(name);
+  return fd;
+}
+
+std::vector<Engine> engines() {
+  std::vector<Engine> out{Engine::threads};
+  // In a sandbox without io_uring there is one engine to test.
+  if (!why_no_uring(8, FsRoot())) out.push_back(Engine::io_uring);
+  return out;
+}
+
+RunResult go(const Job& job, const FileView& view, Engine engine) {
+  const CancelToken cancel;
+  return run_job(job, view, engine, FsRoot(), cancel, {});
+}
+
+Job job_for(Order order, int read_percent, unsigned generation) {
+  return {.order = order,
+          .read_percent = read_percent,
+          .block_bytes = 4096,
+          .file_bytes = 333 * 4096,
+          .queue_depth = 8,
+          .threads = 3,
+          .check_every = 1,
+          .generation = generation};
+}
+
+}  // namespace
+
+TEST_CASE("both engines write the same bytes and each reads right what the other wrote") {
+  const Pattern pattern(1, 5);
+  for (const Engine writer : engines()) {
+    const Fd fd = scratch_file();
+    const FileView view{fd.get(), "scratch", &pattern, true};
+    const RunResult written =
+        go(job_for(Order::random, 0, Pattern::kPrepared), {fd.get(), "scratch", &pattern}, writer);
+    CHECK(written.of(Direction::write).ios == 333);
+    CHECK(written.of(Direction::write).bytes == 333 * 4096);
+    CHECK(written.of(Direction::write).latency.count() == 333);
+    CHECK(written.of(Direction::read).ios == 0);
+
+    std::vector<std::byte> whole(333 * 4096), expected(333 * 4096);
+    REQUIRE(::pread(fd.get(), whole.data(), whole.size(), 0) == static_cast<ssize_t>(whole.size()));
+    pattern.fill(expected, 0, Pattern::kPrepared);
+    CHECK(whole == expected);
+
+    for (const Engine reader : engines()) {
+      for (const Order order : {Order::sequential, Order::random}) {
+        const RunResult read = go(job_for(order, 100, 1), view, reader);
+        CHECK_FALSE(read.wrong);
+        CHECK(read.blocks_checked == 333);
+        CHECK(read.of(Direction::read).bytes == 333 * 4096);
+      }
+    }
+  }
+}
+
+TEST_CASE("one wrong byte in the file is found, with its offset, by both engines") {
+  const Pattern pattern(1, 5);
+  const Fd fd = scratch_file();
+  const FileView view{fd.get(), "scratch", &pattern, true};
+  go(job_for(Order::sequential, 0, Pattern::kPrepared), view, Engine::threads);
+  const uint64_t at = 100 * 4096 + 640;
+  std::byte byte{};
+  REQUIRE(::pread(fd.get(), &byte, 1, static_cast<off_t>(at)) == 1);
+  byte ^= std::byte{1};
+  REQUIRE(::pwrite(fd.get(), &byte, 1, static_cast<off_t>(at)) == 1);
+  for (const Engine engine : engines()) {
+    const RunResult read = go(job_for(Order::random, 100, 1), view, engine);
+    REQUIRE(read.wrong);
+    CHECK(read.wrong->offset == at);
+  }
+}
+
+TEST_CASE("a mixed run reads and writes, and what it wrote reads back as written") {
+  const Pattern pattern(1, 5);
+  for (const Engine engine : engines()) {
+    const Fd fd = scratch_file();
+    const FileView view{fd.get(), "scratch", &pattern, true};
+    go(job_for(Order::sequential, 0, Pattern::kPrepared), view, engine);
+    const Job mixed = job_for(Order::random, 50, Pattern::kWritten);
+    const RunResult run = go(mixed, view, engine);
+    CHECK_FALSE(run.wrong);
+    const uint64_t writes = run.of(Direction::write).ios;
+    CHECK(run.of(Direction::read).ios + writes == 333);
+    const CancelToken cancel;
+    ReadBack back = read_back(mixed, view, run.issued, 1, cancel, [](double) {});
+    CHECK_FALSE(back.wrong);
+    CHECK(back.blocks_checked == writes);
+
+    // A write that the device lost: the old content stands where a written block is expected.
+    std::vector<std::byte> old(333 * 4096);
+    pattern.fill(old, 0, Pattern::kPrepared);
+    REQUIRE(::pwrite(fd.get(), old.data(), old.size(), 0) == static_cast<ssize_t>(old.size()));
+    back = read_back(mixed, view, run.issued, 1, cancel, [](double) {});
+    REQUIRE(back.wrong);
+    CHECK(back.wrong->what == "holds the data of an earlier write");
+  }
+}
+
+TEST_CASE("a file that ends early is an error naming file and offset, not a number") {
+  for (const Engine engine : engines()) {
+    const Fd fd = scratch_file();
+    REQUIRE(::ftruncate(fd.get(), 10 * 4096) == 0);
+    try {
+      go(job_for(Order::sequential, 100, 1), {fd.get(), "short.dat"}, engine);
+      FAIL("no error");
+    } catch (const Error& e) {
+      const std::string text = e.what();
+      CHECK(text.find("short.dat") != std::string::npos);
+      CHECK(text.find("end of file") != std::string::npos);
+      CHECK(text.find("offset") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("a failing device is an error with the kernel's reason") {
+  const Fd full(::open("/dev/full", O_RDWR));
+  REQUIRE(full.get() >= 0);
+  const Pattern pattern(1, 5);
+  for (const Engine engine : engines()) {
+    CHECK_THROWS_WITH_AS(
+        go(job_for(Order::sequential, 0, 1), {full.get(), "/dev/full", &pattern}, engine),
+        doctest::Contains("No space left on device; next: free space"), Error);
+  }
+}
+
+TEST_CASE("a cancelled run ends at once and says so; before_start is called all the same") {
+  const Fd fd = scratch_file();
+  REQUIRE(::ftruncate(fd.get(), 333 * 4096) == 0);
+  Job job = job_for(Order::random, 100, 1);
+  job.seconds = 60;
+  for (const Engine engine : engines()) {
+    CancelToken cancel;
+    int started = 0;
+    RunHooks hooks;
+    hooks.before_start = [&] {
+      ++started;
+      cancel.cancel();
+    };
+    CHECK_THROWS_AS(run_job(job, {fd.get(), "scratch"}, engine, FsRoot(), cancel, hooks),
+                    Interrupted);
+    CHECK(started == 1);
+  }
+}
+
+TEST_CASE("a run bounded by time lasts that long and counts only it") {
+  const Fd fd = scratch_file();
+  REQUIRE(::ftruncate(fd.get(), 333 * 4096) == 0);
+  Job job = job_for(Order::random, 100, 1);
+  job.seconds = 0.3;
+  job.warm_up_seconds = 0.1;
+  for (const Engine engine : engines()) {
+    const RunResult run = go(job, {fd.get(), "scratch"}, engine);
+    CHECK(run.elapsed == 0.3);
+    CHECK(run.bytes[0] > run.of(Direction::read).bytes);  // the warm-up is not counted
+    CHECK(run.of(Direction::read).bytes > 0);
+  }
+}
+
+TEST_CASE("every slot of the buffers begins on a page") {
+  const SlotBuffers buffers(5, 5000);
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  for (size_t i = 0; i < 5; ++i) {
+    CHECK(reinterpret_cast<uintptr_t>(buffers.slot(i)) % page == 0);
+    CHECK(buffers.slot(i) + 5000 <= buffers.whole().data() + buffers.whole().size());
+  }
+  CHECK(buffers.slot(1) - buffers.slot(0) >= 5000);
+}
