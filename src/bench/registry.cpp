@@ -8,6 +8,7 @@ const std::vector<Case>& all_cases() {
   static const std::vector<Case> cases{
       info_case(),
       mpi_case(),
+      burn_cpu_case(),
       fake_case(),
   };
   return cases;
