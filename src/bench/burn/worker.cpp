@@ -6,8 +6,8 @@
 
 namespace cb {
 
-const BurnWork::Result kBurnAnswer{.matrix = 3938615857860320430U,
-                                 .memory = 14834243938859719976U};
+const BurnWork::Result kBurnAnswer{.matrix = 200489430984298508U,
+                                 .memory = 4392779780670720171U};
 
 BurnWorker::BurnWorker(int cpu, BurnGemm gemm, const std::atomic<bool>& stop, uint64_t faulty_pass)
     : cpu_(cpu),

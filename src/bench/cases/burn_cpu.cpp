@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <deque>
 #include <iterator>
 #include <memory>
@@ -31,7 +32,7 @@ CaseInfo describe() {
       .domain = "stability",
       .needs = {},
       .params = {{"device", ParamType::choice, "cpu", "what to load", {"cpu"}},
-                 {"duration", ParamType::duration, "20s", "how long", {}, false, 0.1},
+                 {"duration", ParamType::duration, "20s", "how long", {}, false, 0.001},
                  {"inject-fault", ParamType::integer, "",
                   "this rank flips a bit in the second pass of its first CPU, to prove that it is "
                   "seen",
@@ -98,23 +99,26 @@ class Burn {
     return out;
   }
 
-  // True if some rank was told to stop.
+  // True if some rank was told to stop. Every rank votes the same number of times, however late it
+  // wakes up.
   bool wait() {
     const double start = monotonic_seconds();
     windows_ = RateWindows(std::min(kMostWindowSeconds, seconds_ / 6), workers_.size());
     windows_.start(start, rounds());
     uint64_t moved = 0;
-    double vote = start;
-    for (double now = start; now - start < seconds_; now = monotonic_seconds()) {
-      std::this_thread::sleep_for(kTick);
-      windows_.add(monotonic_seconds(), rounds());
-      watch(moved);
-      context_.progress.update((now - start) / seconds_, status());
-      if (now - vote < kVoteSeconds) continue;
-      vote = now;
+    const auto votes = static_cast<uint64_t>(std::ceil(seconds_ / kVoteSeconds));
+    for (uint64_t vote = 1; vote <= votes; ++vote) {
+      const double until = start + std::min(static_cast<double>(vote) * kVoteSeconds, seconds_);
+      for (double now = monotonic_seconds(); now < until; now = monotonic_seconds()) {
+        std::this_thread::sleep_for(std::min(std::chrono::duration<double>(kTick),
+                                             std::chrono::duration<double>(until - now)));
+        windows_.add(monotonic_seconds(), rounds());
+        watch(moved);
+        context_.progress.update((now - start) / seconds_, status());
+      }
       if (context_.comm.any(context_.cancel.cancelled())) return true;
     }
-    return context_.comm.any(context_.cancel.cancelled());
+    return false;
   }
 
   // CPUs that compute nothing any more are for the watchdog.
