@@ -48,8 +48,8 @@ void TelemetrySampler::loop() {
     lock.unlock();
     take();
     lock.lock();
-  } while (!wake_.wait_for(lock, std::chrono::duration<double>(period_),
-                           [this] { return stopping_; }));
+  } while (
+      !wake_.wait_for(lock, std::chrono::duration<double>(period_), [this] { return stopping_; }));
 }
 
 void TelemetrySampler::take() {

@@ -12,8 +12,8 @@ namespace cb {
 struct Sensor {
   std::string name;  // "clock_hertz", "temperature_celsius coretemp Package id 0"
   std::string unit;
-  std::string kind;  // of the entity: "cpu" or "host"
-  std::string id;    // of the entity: the cpu's number, empty for the host
+  std::string kind;      // of the entity: "cpu" or "host"
+  std::string id;        // of the entity: the cpu's number, empty for the host
   bool counter = false;  // only the difference between two readings means something
   std::string path = {};
   double scale = 1;

@@ -22,9 +22,7 @@ struct Avx2 {
 
 }  // namespace
 
-void burn_gemm_avx2(const double* a, const double* b, double* c) {
-  gemm_tiled<Avx2, 96>(a, b, c);
-}
+void burn_gemm_avx2(const double* a, const double* b, double* c) { gemm_tiled<Avx2, 96>(a, b, c); }
 
 }  // namespace cb
 #endif

@@ -6,15 +6,10 @@
 
 namespace cb {
 
-const BurnWork::Result kBurnAnswer{.matrix = 200489430984298508U,
-                                 .memory = 4392779780670720171U};
+const BurnWork::Result kBurnAnswer{.matrix = 200489430984298508U, .memory = 4392779780670720171U};
 
 BurnWorker::BurnWorker(int cpu, BurnGemm gemm, const std::atomic<bool>& stop, uint64_t faulty_pass)
-    : cpu_(cpu),
-      gemm_(gemm),
-      stop_(stop),
-      faulty_pass_(faulty_pass),
-      thread_([this] { loop(); }) {}
+    : cpu_(cpu), gemm_(gemm), stop_(stop), faulty_pass_(faulty_pass), thread_([this] { loop(); }) {}
 
 BurnWorker::~BurnWorker() { join(); }
 

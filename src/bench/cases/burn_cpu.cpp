@@ -33,10 +33,14 @@ CaseInfo describe() {
       .needs = {},
       .params = {{"device", ParamType::choice, "cpu", "what to load", {"cpu"}},
                  {"duration", ParamType::duration, "20s", "how long", {}, false, 0.001},
-                 {"inject-fault", ParamType::integer, "",
+                 {"inject-fault",
+                  ParamType::integer,
+                  "",
                   "this rank flips a bit in the second pass of its first CPU, to prove that it is "
                   "seen",
-                  {}, false, 0}},
+                  {},
+                  false,
+                  0}},
       .metrics = {{"flops_per_second", "flops_per_second", Better::higher,
                    "of a host, per second of the run, memory phases included in the time"},
                   {"passes_per_second", "count per second", Better::higher,
@@ -148,18 +152,17 @@ class Burn {
       throw Error(fmt::format("cpu {} finished no pass in {} s: give a longer --duration", w.cpu(),
                               seconds_));
     }
-    const size_t cpu =
-        record.entity({context_.place.host, "cpu", std::to_string(w.cpu())});
+    const size_t cpu = record.entity({context_.place.host, "cpu", std::to_string(w.cpu())});
     record.checks.push_back(
         {.name = "result",
          .passed = w.wrong() == 0,
          .value = static_cast<double>(w.wrong()),
          .limit = 0,
          .entity = cpu,
-         .detail = w.wrong() == 0 ? ""
-                                  : fmt::format("{} cpu {}: {} of {} passes wrong, first {}",
-                                                context_.who(), w.cpu(), w.wrong(), w.passes(),
-                                                w.first_wrong())});
+         .detail = w.wrong() == 0
+                       ? ""
+                       : fmt::format("{} cpu {}: {} of {} passes wrong, first {}", context_.who(),
+                                     w.cpu(), w.wrong(), w.passes(), w.first_wrong())});
     Metric metric{.name = "passes_per_second", .unit = "count per second", .entity = cpu};
     for (const double rounds : windows_.rates(i))
       metric.samples.add(rounds / static_cast<double>(BurnWork::kRounds));
@@ -185,7 +188,8 @@ class Burn {
     for (size_t rank = 0; rank < all.size(); ++rank) {
       std::istringstream numbers(all[rank]);
       const std::vector<double> one{std::istream_iterator<double>(numbers), {}};
-      if (!one.empty()) add_rates(hosts[static_cast<size_t>(context_.place.host_of_rank[rank])], one);
+      if (!one.empty())
+        add_rates(hosts[static_cast<size_t>(context_.place.host_of_rank[rank])], one);
     }
     for (size_t h = 0; context_.comm.is_root() && h < hosts.size(); ++h) {
       if (hosts[h].empty()) continue;

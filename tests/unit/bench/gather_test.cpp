@@ -18,10 +18,11 @@ Record record_of(int rank, const std::string& host) {
   r.params.set("size", int64_t{4});
   const size_t shared = r.entity({"", "cluster", ""});
   const size_t own = r.entity({host, "rank", std::to_string(rank)});
-  r.metrics.push_back({.name = "m", .unit = "seconds", .entity = own,
-                       .samples = Samples{1.0 + rank, 2.0 + rank}});
+  r.metrics.push_back(
+      {.name = "m", .unit = "seconds", .entity = own, .samples = Samples{1.0 + rank, 2.0 + rank}});
   if (rank == 0)
-    r.metrics.push_back({.name = "all", .unit = "seconds", .entity = shared, .samples = Samples{7}});
+    r.metrics.push_back(
+        {.name = "all", .unit = "seconds", .entity = shared, .samples = Samples{7}});
   r.checks.push_back({.name = "data", .passed = true, .entity = own});
   r.telemetry.series.push_back({"load", "count", own, {0, 1}, {2, 3}});
   r.facts = {{"library", rank % 2 == 0 ? "a" : "b"}, {"same", "s"}};

@@ -18,8 +18,8 @@ class NoProgress final : public Progress {
 };
 
 struct Run {
-  std::vector<Record> records;        // of rank 0
-  std::vector<std::string> thrown;    // by rank
+  std::vector<Record> records;      // of rank 0
+  std::vector<std::string> thrown;  // by rank
 };
 
 Run run_on(int ranks, const Case& c) {
@@ -55,7 +55,8 @@ Case case_of(RunCase run, Needs needs = {}) {
 
 Record good(const Context& context) {
   Record r{.case_name = "x"};
-  r.metrics.push_back({.name = "m", .unit = "seconds",
+  r.metrics.push_back({.name = "m",
+                       .unit = "seconds",
                        .entity = r.entity({context.place.host, "host", ""}),
                        .samples = Samples{1}});
   return r;

@@ -56,8 +56,8 @@ TEST_CASE("the sampler stops at its time limit") {
     plan.together = together;
     plan.stop = {.max_seconds = 0.05, .target_half_width = 0};
     plan.warm_up_samples = 0;
-    const SampleRun run = sampler.measure(
-        plan, [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); });
+    const SampleRun run =
+        sampler.measure(plan, [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); });
     CHECK(run.elapsed_seconds >= 0.05);
     CHECK(run.seconds.count() >= 2);
     CHECK(run.seconds.summary().min >= 0.001);
@@ -127,8 +127,8 @@ TEST_CASE("a signal to one rank interrupts all, after the same iteration") {
 }
 
 TEST_CASE("stop rule: both sides of every limit") {
-  const StopRule rule{.max_seconds = 5, .min_samples = 6, .max_samples = 10,
-                      .target_half_width = 0.01};
+  const StopRule rule{
+      .max_seconds = 5, .min_samples = 6, .max_samples = 10, .target_half_width = 0.01};
   CHECK_FALSE(rule.done(Samples{}, 100));  // nothing measured is never enough
   CHECK_FALSE(rule.done(Samples{1, 1, 1, 1, 1}, 1));
   CHECK(rule.done(Samples{1, 1, 1, 1, 1, 1}, 1));

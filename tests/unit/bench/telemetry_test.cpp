@@ -16,8 +16,9 @@ namespace {
 // A sysfs and procfs of our own.
 class Tree {
  public:
-  Tree() : root_(std::filesystem::temp_directory_path() /
-                 ("cb_telemetry_" + std::to_string(::getpid()))) {
+  Tree()
+      : root_(std::filesystem::temp_directory_path() /
+              ("cb_telemetry_" + std::to_string(::getpid()))) {
     std::filesystem::create_directory(root_);
   }
   ~Tree() { std::filesystem::remove_all(root_); }
