@@ -11,6 +11,7 @@ const std::vector<Case>& all_cases() {
       gemm_cpu_case(),
       bandwidth_cpu_case(),
       io_case(),
+      burn_cpu_case(),
       fake_case(),
   };
   return cases;

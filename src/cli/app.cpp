@@ -54,9 +54,9 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& e) {
                 : "unknown option; a subcommand's options stand behind its name"};
 }
 
-// Every rank of a launched job reads the same command line and finds the same faults in it: one says
-// so, and the others leave later: the launcher kills all when the first one ends with an error.
-// Anything else that goes wrong is the rank's own.
+// Every rank of a launched job reads the same command line and finds the same faults in it: one
+// says so, and the others leave later: the launcher kills all when the first one ends with an
+// error. Anything else that goes wrong is the rank's own.
 void report_usage(const std::string& message) {
   if (mpi::launched_rank() == 0)
     report_failure(message);

@@ -103,7 +103,8 @@ constexpr auto kLastWords = std::chrono::milliseconds(700);
 void on_expiry(const WatchState& state, const std::string& who) {
   std::cerr << fmt::format(
       "clusterbench: deadline: {} has not moved for {} in {} ({}), {} iterations done\n"
-      "  next: look at the ranks that report nothing or wait for no one, and at their hosts' kernel "
+      "  next: look at the ranks that report nothing or wait for no one, and at their hosts' "
+      "kernel "
       "logs\n",
       terminal_safe(who), format_seconds(state.idle_seconds), state.doing,
       state.note.empty() ? "starting" : state.note, state.iterations);

@@ -30,10 +30,10 @@ std::optional<uint64_t> left_in_group(const FsRoot& fs, const char* limit, const
 
 std::optional<uint64_t> available_memory_bytes(const FsRoot& fs) {
   std::optional<uint64_t> least = mem_available(fs);
-  for (const auto& left : {left_in_group(fs, "/sys/fs/cgroup/memory.max",
-                                         "/sys/fs/cgroup/memory.current"),
-                           left_in_group(fs, "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-                                         "/sys/fs/cgroup/memory/memory.usage_in_bytes")}) {
+  for (const auto& left :
+       {left_in_group(fs, "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+        left_in_group(fs, "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+                      "/sys/fs/cgroup/memory/memory.usage_in_bytes")}) {
     if (left && (!least || *left < *least)) least = left;
   }
   return least;

@@ -40,8 +40,7 @@ bool is_me(const Params& params, const char* name, const Context& context) {
 }
 
 void misbehave(const Context& context, const Params& params) {
-  if (is_me(params, "failing-rank", context))
-    throw Error("fails as it was told");
+  if (is_me(params, "failing-rank", context)) throw Error("fails as it was told");
   while (is_me(params, "hanging-rank", context))
     std::this_thread::sleep_for(std::chrono::seconds(1));
 }

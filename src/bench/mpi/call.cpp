@@ -129,10 +129,10 @@ void CollectiveCall::run() {
       return mpi::check(MPI_Reduce(send, receive, block, type, operation(reduction_), 0, comm_),
                         "MPI_Reduce");
     case Collective::sendrecv:
-      return mpi::check(MPI_Sendrecv(send, block, type, (rank_ + 1) % ranks_, 0, receive, block,
-                                     type, (rank_ + ranks_ - 1) % ranks_, 0, comm_,
-                                     MPI_STATUS_IGNORE),
-                        "MPI_Sendrecv");
+      return mpi::check(
+          MPI_Sendrecv(send, block, type, (rank_ + 1) % ranks_, 0, receive, block, type,
+                       (rank_ + ranks_ - 1) % ranks_, 0, comm_, MPI_STATUS_IGNORE),
+          "MPI_Sendrecv");
     case Collective::pingpong:
       return ping_pong();
   }
@@ -167,9 +167,8 @@ void CollectiveCall::ping_pong() {
     mpi::check(MPI_Send(send_.data().data(), count, type, *other, 0, comm_), "MPI_Send");
   };
   const auto receive = [&] {
-    mpi::check(
-        MPI_Recv(receive_.data().data(), count, type, *other, 0, comm_, MPI_STATUS_IGNORE),
-        "MPI_Recv");
+    mpi::check(MPI_Recv(receive_.data().data(), count, type, *other, 0, comm_, MPI_STATUS_IGNORE),
+               "MPI_Recv");
   };
   if (initiates()) {
     send();
@@ -230,8 +229,8 @@ std::optional<Mismatch> CollectiveCall::verify(uint64_t iteration) {
 }
 
 void CollectiveCall::corrupt() {
-  std::byte* const at = receives() ? receive_.data().data() + receive_.data().size() / 2
-                                   : receive_.data().data() - 1;
+  std::byte* const at =
+      receives() ? receive_.data().data() + receive_.data().size() / 2 : receive_.data().data() - 1;
   *at ^= std::byte{0x10};
 }
 

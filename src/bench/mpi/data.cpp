@@ -1,7 +1,7 @@
 // Terms of a reduction: with h a hash of index and iteration, rank r contributes at offset
 // (r + h) mod m, m = min(ranks, 64). Over all ranks the offsets are every residue in turn, so their
-// sum and the number of odd ones are known without a loop over the ranks. A sum adds the offset to a
-// base of the index; a product takes the offset as sign (signed types) or as power of 3 (unsigned
+// sum and the number of odd ones are known without a loop over the ranks. A sum adds the offset to
+// a base of the index; a product takes the offset as sign (signed types) or as power of 3 (unsigned
 // ones, modulo 2^bits), and one rank a small factor; minimum and maximum are those of the offsets.
 #include "bench/mpi/data.h"
 

@@ -63,8 +63,8 @@ void add_point(const Context& context, CollectivePoint point, std::vector<Collec
   const uint64_t width = element_bytes(point.type);
   const auto ranks = static_cast<uint64_t>(context.comm.size());
   const char* name = collective_name(point.collective);
-  const auto size = collective_size(point.collective, static_cast<uint64_t>(point.asked_bytes),
-                                    width, ranks);
+  const auto size =
+      collective_size(point.collective, static_cast<uint64_t>(point.asked_bytes), width, ranks);
   if (!size) {
     problems.add("--size", fmt::format("{} {} is too small for {} ranks: all_gather, "
                                        "reduce_scatter and alltoall need {} or more, the others {}",

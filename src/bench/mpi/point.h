@@ -17,7 +17,7 @@ struct CollectivePoint {
   int64_t asked_bytes = 0;
   CollectiveSize size = {};
   SamplePlan plan = {};
-  int checks = 10;                        // besides those of timed iterations
+  int checks = 10;                          // besides those of timed iterations
   std::optional<int64_t> faulty_rank = {};  // flips a bit of what it receives
 };
 

@@ -1,0 +1,98 @@
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+BINARY = os.environ["CLUSTERBENCH_BIN"]
+
+
+class Job:
+    """clusterbench under mpirun (ranks > 0) or alone (ranks = 0)."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.json = folder / "result.json"
+
+    def start(self, ranks, *args):
+        env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
+               "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+               "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none"}
+        launcher = ["mpirun", "-np", str(ranks)] if ranks else []
+        # A session of its own, so that everything left of it can be found and ended.
+        return subprocess.Popen([*launcher, BINARY, *map(str, args)], env=env, cwd=self.folder,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                start_new_session=True)
+
+    def finish(self, process, timeout):
+        """(exit code, stdout, stderr, seconds until the end)."""
+        begin = time.monotonic()
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, err = process.communicate()
+            pytest.fail(f"did not end within {timeout} s\n{out}\n{err}")
+        return process.returncode, out, err, time.monotonic() - begin
+
+    def run(self, ranks, *args, timeout=120):
+        return self.finish(self.start(ranks, *args), timeout)[:3]
+
+    def measure(self, ranks, *args, timeout=120):
+        """Like run() with --json, which must be there: (exit code, document, stdout, stderr)."""
+        code, out, err = self.run(ranks, *args, "--json", self.json, timeout=timeout)
+        assert self.json.exists(), err
+        return code, json.loads(self.json.read_text()), out, err
+
+    def ranks_of(self, process):
+        """Process ids by rank of the job that this mpirun has started."""
+        found = {}
+        for entry in os.listdir("/proc"):
+            if not entry.isdigit():
+                continue
+            try:
+                with open(f"/proc/{entry}/stat") as stat:
+                    fields = stat.read().rpartition(")")[2].split()
+                if int(fields[1]) != process.pid or fields[0] == "Z":
+                    continue
+                with open(f"/proc/{entry}/environ") as environ:
+                    pairs = dict(p.split("=", 1) for p in environ.read().split("\0") if "=" in p)
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if "OMPI_COMM_WORLD_RANK" in pairs:
+                found[int(pairs["OMPI_COMM_WORLD_RANK"])] = int(entry)
+        return found
+
+    def wait_for_ranks(self, process, count):
+        deadline = time.monotonic() + 20
+        while len(found := self.ranks_of(process)) < count:
+            assert time.monotonic() < deadline and process.poll() is None
+            time.sleep(0.05)
+        return found
+
+
+@pytest.fixture
+def job(tmp_path):
+    return Job(tmp_path)
+
+
+def gone(pid):
+    """True for a process that has ended, also if nobody has reaped it."""
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+@pytest.fixture
+def nothing_left():
+    """Asserts that these processes end within a few seconds."""
+    def check(pids):
+        deadline = time.monotonic() + 5
+        while not all(gone(p) for p in pids):
+            assert time.monotonic() < deadline, [p for p in pids if not gone(p)]
+            time.sleep(0.05)
+    return check

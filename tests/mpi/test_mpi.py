@@ -1,0 +1,128 @@
+"""clusterbench mpi: every collective on real ranks, and that wrong data are seen."""
+
+import pytest
+
+OPS = ["all_reduce", "all_gather", "reduce_scatter", "alltoall", "broadcast", "reduce", "sendrecv",
+       "pingpong"]
+TYPES = ["int8", "uint8", "int32", "uint32", "int64", "uint64", "float", "double"]
+
+
+def factor(op, n):
+    if op == "all_reduce":
+        return 2 * (n - 1) / n
+    return (n - 1) / n if op in ("all_gather", "reduce_scatter", "alltoall") else 1
+
+
+def metrics(record, name):
+    return [m for m in record["metrics"] if m["name"] == name]
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_every_collective_over_a_sweep(job, ranks):
+    code, document, out, err = job.measure(
+        ranks, "mpi", "--op", ",".join(OPS), "--min-size", "1K", "--max-size", "64K",
+        "--step-factor", 8, "--iterations", 20, "--checks", 8)
+    assert code == 0, err
+    assert document["run"]["ranks"] == ranks
+    records = document["records"]
+    assert [(r["params"]["op"], r["params"]["size"]) for r in records] == [
+        (op, size) for op in OPS for size in (1024, 8192, 65536)]
+    for record in records:
+        op = record["params"]["op"]
+        assert record["outcome"] == "measured"
+        assert len(record["checks"]) == ranks
+        assert all(c["passed"] and c["value"] == 0 for c in record["checks"])
+        assert int(record["facts"]["verified_calls"]) >= 8 + 5  # 20 timed: 1, 2, 4, 8, 16
+        if op == "pingpong":
+            latency = metrics(record, "latency_seconds")
+            assert len(latency) == ranks // 2
+            assert all(m["summary"]["n"] == 20 and m["summary"]["min"] > 0 for m in latency)
+            assert not metrics(record, "bus_bytes_per_second")
+            continue
+        times = metrics(record, "time_seconds")
+        assert {record["entities"][m["entity"]]["id"] for m in times} == set(map(str, range(ranks)))
+        assert all(m["summary"]["n"] == 20 for m in times)
+        algorithm, = metrics(record, "algorithm_bytes_per_second")
+        bus, = metrics(record, "bus_bytes_per_second")
+        # Per iteration: the size over the slowest rank's time.
+        size = int(record["facts"]["actual_bytes"])
+        assert size == (record["params"]["size"] if ranks != 3 or op not in OPS[1:4] else
+                        record["params"]["size"] // 4 // 3 // 4 * 4 * 3 * 4)
+        slowest = [max(s) for s in zip(*(m["samples"] for m in times))]
+        assert algorithm["samples"] == pytest.approx([size / t for t in slowest], rel=1e-12)
+        assert bus["samples"] == pytest.approx(
+            [a * factor(op, ranks) for a in algorithm["samples"]], rel=1e-12)
+
+
+@pytest.mark.parametrize("reduction", ["sum", "prod", "min", "max"])
+def test_every_type_reduces_exactly(job, reduction):
+    for dtype in TYPES:
+        code, document, _, err = job.measure(
+            4, "mpi", "--op", "all_reduce,reduce_scatter,reduce", "--size", "1K,20004", "--dtype",
+            dtype, "--reduction", reduction, "--iterations", 4, "--checks", 4)
+        assert code == 0, f"{dtype}: {err}"
+        assert len(document["records"]) == 6
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "double"])
+def test_every_type_moves_exactly(job, dtype):
+    code, _, _, err = job.measure(3, "mpi", "--op", ",".join(OPS), "--size", "1K,20008", "--dtype",
+                                  dtype, "--iterations", 4, "--checks", 4)
+    assert code == 0, err
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_one_wrong_element_is_found_and_takes_the_numbers(job, op):
+    code, document, out, err = job.measure(4, "mpi", "--op", op, "--size", "4K", "--iterations", 5,
+                                           "--inject-fault", 2)
+    assert code == 1
+    record, = document["records"]
+    assert record["metrics"] == []
+    failed = [c for c in record["checks"] if not c["passed"]]
+    assert len(failed) == 1
+    entity = record["entities"][failed[0]["entity"]]
+    host = document["run"]["hosts"][0]
+    assert (entity["host"], entity["kind"], entity["id"]) == (host, "rank", "2")
+    assert f"{host} rank 2" in failed[0]["detail"]
+    if op != "reduce":  # rank 2 receives nothing there: its guard zone is hit
+        assert "element " in failed[0]["detail"] and "expected" in failed[0]["detail"]
+    assert failed[0]["value"] > 0
+    assert "✗" in out and "rank 2" in out
+
+
+def test_duration_bounds_a_size(job):
+    code, document, _, err = job.measure(2, "mpi", "--size", "1K", "--duration", "300ms")
+    assert code == 0, err
+    n = metrics(document["records"][0], "time_seconds")[0]["summary"]["n"]
+    assert n >= 20
+
+
+def test_one_rank_is_not_enough(job):
+    code, document, _, err = job.measure(0, "mpi")
+    assert code == 3
+    assert document["records"][0]["outcome"] == "skipped"
+    assert "needs 2 ranks" in document["records"][0]["reason"]
+    assert "needs 2 ranks" in err
+    assert job.measure(1, "mpi")[0] == 3
+
+
+@pytest.mark.parametrize("args, text", [
+    (["--size", "8G", "--dtype", "double", "--op", "alltoall"], "available"),
+    (["--size", "16", "--op", "alltoall"], "too small for 2 ranks"),
+    (["--size", "3"], "too small"),
+    (["--size", "3G", "--dtype", "int8"], "more elements than one MPI call counts"),
+    (["--min-size", "1M", "--max-size", "1K"], "larger than --max-size"),
+    (["--size", "1K", "--inject-fault", "2"], "there is no rank 2"),
+])
+def test_what_cannot_be_done_is_refused_before_measuring(job, args, text):
+    code, out, err = job.run(2, "mpi", *args, "--json", job.json)
+    assert code == 2
+    assert err.count("clusterbench mpi: 1 problem") == 1
+    assert text in err
+    assert not job.json.exists()
+
+
+def test_all_problems_at_once(job):
+    code, _, err = job.run(2, "mpi", "--size", "16,8G", "--op", "all_gather", "--dtype", "double")
+    assert code == 2
+    assert "too small" in err and "available" in err

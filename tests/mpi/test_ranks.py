@@ -1,0 +1,144 @@
+"""Agreement between ranks, with the fake case: what fails on one rank never hangs the others."""
+
+import json
+import os
+import signal
+import time
+
+import pytest
+
+
+@pytest.mark.parametrize("ranks", [1, 4])
+def test_every_rank_is_gathered(job, ranks):
+    code, document, _, err = job.measure(ranks, "fake", "--value", 8, "--samples", 10, "--size",
+                                         "1K,4K")
+    assert code == 0, err
+    assert document["run"]["ranks"] == ranks
+    assert len(document["records"]) == 2
+    for record in document["records"]:
+        assert [e["id"] for e in record["entities"]] == [str(r) for r in range(ranks)]
+        assert [m["summary"]["n"] for m in record["metrics"]] == [10] * ranks
+        assert all(m["summary"]["median"] == 8 for m in record["metrics"])
+        assert len(record["checks"]) == ranks
+
+
+def test_a_slow_rank_keeps_its_own_number(job):
+    _, document, _, _ = job.measure(4, "fake", "--value", 8, "--slow-rank", 3)
+    assert [m["summary"]["median"] for m in document["records"][0]["metrics"]] == [8, 8, 8, 4]
+
+
+@pytest.mark.parametrize("ranks", [1, 4])
+def test_a_failing_rank_is_named_and_nobody_waits(job, ranks):
+    bad = ranks - 1
+    begin = time.monotonic()
+    code, document, _, err = job.measure(ranks, "fake", "--failing-rank", bad)
+    assert code == 4
+    assert time.monotonic() - begin < 20
+    record, = document["records"]
+    host = document["run"]["hosts"][0]
+    assert record["outcome"] == "errored"
+    assert record["where"] == (f"{host} rank {bad}" if ranks > 1 else host)
+    assert record["reason"] == "fails as it was told"
+    assert record["metrics"] == []
+    assert f"{host} rank {bad}: fails as it was told" in err or ranks == 1
+
+
+@pytest.mark.parametrize("ranks", [1, 4])
+def test_a_wrong_rank_takes_the_records_numbers(job, ranks):
+    code, document, _, _ = job.measure(ranks, "fake", "--wrong-rank", ranks - 1)
+    assert code == 1
+    record, = document["records"]
+    assert record["metrics"] == []
+    assert [c["passed"] for c in record["checks"]] == [True] * (ranks - 1) + [False]
+
+
+def test_a_hanging_rank_ends_the_job_at_the_stall(job, nothing_left):
+    process = job.start(4, "fake", "--hanging-rank", 2, "--stall", "2s", "--json", job.json)
+    pids = job.wait_for_ranks(process, 4)
+    code, _, err, seconds = job.finish(process, timeout=30)
+    assert code == 124
+    assert seconds < 15
+    host = os.uname().nodename
+    assert f"{host} rank 2 has not moved" in err
+    assert "(running)" in err  # rank 2 itself
+    assert "(waiting for the other ranks)" in err
+    assert not job.json.exists()
+    nothing_left(pids.values())
+
+
+def test_a_hanging_process_alone_ends_at_the_deadline(job):
+    code, _, err = job.run(0, "fake", "--hanging-rank", 0, "--deadline", "1s", timeout=20)
+    assert code == 124
+    assert "has not moved" in err
+
+
+def test_a_stopped_rank_inside_a_collective_ends_the_job(job, nothing_left):
+    process = job.start(4, "mpi", "--size", "64K", "--iterations", 10000000, "--stall", "2s")
+    pids = job.wait_for_ranks(process, 4)
+    time.sleep(1.5)
+    os.kill(pids[1], signal.SIGSTOP)
+    code, _, err, seconds = job.finish(process, timeout=40)
+    assert code == 124, err
+    assert seconds < 20
+    assert "all_reduce 64K, sampling" in err
+    nothing_left(pids.values())
+
+
+def test_a_killed_rank_ends_the_job(job, nothing_left):
+    process = job.start(4, "mpi", "--size", "64K", "--iterations", 10000000, "--stall", "5s")
+    pids = job.wait_for_ranks(process, 4)
+    time.sleep(1.5)
+    os.kill(pids[3], signal.SIGKILL)
+    code, _, err, _ = job.finish(process, timeout=40)
+    assert code != 0
+    assert "rank 3" in err
+    nothing_left(pids.values())
+
+
+@pytest.mark.parametrize("case", [["mpi", "--size", "64K", "--iterations", "10000000"],
+                                  ["burn", "--duration", "1h"]])
+def test_ctrl_c_leaves_a_partial_document_and_nothing_else(job, nothing_left, case):
+    process = job.start(4, *case, "--json", job.json)
+    pids = job.wait_for_ranks(process, 4)
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    code, _, err, seconds = job.finish(process, timeout=20)
+    # Open MPI 4.1's mpirun answers SIGINT with SIGTERM to the ranks and its own exit code 1.
+    assert code in (1, 130), err
+    assert seconds < 8
+    nothing_left(pids.values())
+    document = json.loads(job.json.read_text())
+    assert document["run"]["partial"] == "interrupted"
+    assert sorted(p.name for p in job.folder.iterdir()) == ["result.json"]
+
+
+def test_sigint_to_one_rank_stops_all(job, nothing_left):
+    process = job.start(4, "mpi", "--size", "64K", "--iterations", 10000000, "--json", job.json)
+    pids = job.wait_for_ranks(process, 4)
+    time.sleep(2)
+    os.kill(pids[2], signal.SIGINT)
+    code, _, err, seconds = job.finish(process, timeout=20)
+    assert code == 130, err
+    assert seconds < 8
+    nothing_left(pids.values())
+    assert json.loads(job.json.read_text())["run"]["partial"] == "interrupted"
+
+
+@pytest.mark.parametrize("args", [["fake", "--valeu", "2"], ["fake", "--samples", "many"],
+                                  ["faek"], ["fake", "--stall", "soon"]])
+def test_bad_options_are_said_once(job, args):
+    for _ in range(3):  # which rank ends first is left to chance
+        code, out, err = job.run(4, *args)
+        assert code == 2
+        assert out == ""
+        assert sum(line.startswith("clusterbench") for line in err.splitlines()) == 1, err
+
+
+def test_an_unwritable_file_is_found_before_measuring(job):
+    begin = time.monotonic()
+    code, _, err = job.run(4, "mpi", "--size", "1K", "--duration", "60s", "--json",
+                           job.folder / "missing" / "r.json")
+    assert code == 2
+    assert err.count("cannot be written") == 1
+    assert time.monotonic() - begin < 30
+    assert job.run(4, "fake", "--json", job.folder)[0] == 2

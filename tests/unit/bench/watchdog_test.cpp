@@ -1,0 +1,68 @@
+#include "bench/watchdog.h"
+
+#include <chrono>
+#include <future>
+
+#include <doctest/doctest.h>
+
+using namespace cb;
+using namespace std::chrono_literals;
+
+namespace {
+
+// A watchdog whose expiry can be waited for.
+struct Watched {
+  std::promise<WatchState> promise;
+  std::future<WatchState> expired = promise.get_future();
+  Watchdog watchdog{[this](const WatchState& s) { promise.set_value(s); }};
+
+  bool expires_within(std::chrono::milliseconds t) {
+    return expired.wait_for(t) == std::future_status::ready;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("without progress it expires once and tells what was going on") {
+  Watched w;
+  w.watchdog.arm("mpi all_reduce", 60, 0.1);
+  w.watchdog.progress();
+  w.watchdog.progress();
+  w.watchdog.note("sampling");
+  REQUIRE(w.expires_within(5s));
+  const WatchState state = w.expired.get();
+  CHECK(state.doing == "mpi all_reduce");
+  CHECK(state.note == "sampling");
+  CHECK(state.iterations == 2);
+  CHECK(state.idle_seconds >= 0.1);
+  std::this_thread::sleep_for(250ms);  // a second expiry would throw from set_value()
+}
+
+TEST_CASE("progress keeps it quiet, until the whole deadline") {
+  Watched w;
+  w.watchdog.arm("x", 60, 0.4);
+  for (int i = 0; i < 16; ++i) {
+    std::this_thread::sleep_for(50ms);
+    w.watchdog.progress();
+  }
+  CHECK_FALSE(w.expires_within(0ms));
+  w.watchdog.arm("x", 0.1, 60);
+  const auto end = std::chrono::steady_clock::now() + 5s;
+  while (!w.expires_within(10ms) && std::chrono::steady_clock::now() < end) w.watchdog.progress();
+  CHECK(w.expires_within(0ms));
+}
+
+TEST_CASE("disarmed it never expires, and it ends at once") {
+  const auto start = std::chrono::steady_clock::now();
+  {
+    Watched w;
+    w.watchdog.arm("x", 0.2, 0.2);
+    w.watchdog.disarm();
+    CHECK_FALSE(w.expires_within(400ms));
+  }
+  {
+    Watched w;
+    w.watchdog.arm("x", 3600, 3600);
+  }
+  CHECK(std::chrono::steady_clock::now() - start < 3s);
+}
