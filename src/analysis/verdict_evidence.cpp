@@ -260,7 +260,7 @@ class Collector {
       for (const std::string& host : job_->document->run.hosts) cover_host(host);
     } else {
       cover_host(entity.host);
-      if (entity.peer) cover_host(entity.peer->substr(0, entity.peer->find(':')));
+      if (entity.peer) cover_host(entity.peer->substr(0, entity.peer->find_first_of(": ")));
     }
   }
 

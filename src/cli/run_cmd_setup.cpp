@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <random>
 #include <set>
 
@@ -83,23 +84,36 @@ std::string new_id() {
   return fmt::format("{:08x}{:08x}", random(), random());
 }
 
+// Adds what is wrong instead of stopping at the first mistake.
+void collect(Problems& problems, const std::function<void()>& attempt) {
+  try {
+    attempt();
+  } catch (const UsageError& e) {
+    for (const Problem& p : e.problems().list) problems.list.push_back(p);
+  }
+}
+
 CampaignFile fresh_campaign(const RunOptions& options, const ToolInfo& tool) {
   CampaignFile file;
-  file.profile = load_valid_profile(options.profile, default_places(options.profile_directory));
+  Problems problems;
+  collect(problems, [&] {
+    file.profile = load_valid_profile(options.profile, default_places(options.profile_directory));
+    plan_jobs(file.profile, {});  // refuses step ids that cannot name files
+  });
+  collect(problems, [&] { file.launch.launcher = choose_launcher(options.launcher, environment); });
+  collect(problems, [&] { file.hosts = chosen_hosts(options, file.launch.launcher); });
+  if (!problems.empty()) throw UsageError("clusterbench run", problems);
   file.id = new_id();
   file.started = utc_now();
   file.tool = tool;
-  file.launch.launcher = choose_launcher(options.launcher, environment);
   file.launch.arguments = launcher_arguments(file.launch.launcher, environment);
   file.launch.as_root = ::geteuid() == 0;
-  file.hosts = chosen_hosts(options, file.launch.launcher);
   file.command = own_command_line();
   const bool foreign = file.hosts.size() > 1 || file.hosts[0].name != host_name();
   if (file.launch.launcher == Launcher::none && foreign && !options.dry_run)
     throw UsageError("clusterbench run", "--hosts",
                      "needs mpirun or srun to reach other hosts: install Open MPI, or run on this "
                      "host alone");
-  plan_jobs(file.profile, {});  // refuses step ids that cannot name files
   return file;
 }
 

@@ -65,7 +65,8 @@ inline Campaign campaign(const std::vector<std::pair<std::string, double>>& valu
   for (const auto& [host, value] : values) {
     c.hosts.push_back(host);
     c.inventories.push_back({.host = host});
-    c.jobs.push_back(done(host, document({host}, {record({{{host, "rank", "0"}, value}}, ceiling)})));
+    c.jobs.push_back(
+        done(host, document({host}, {record({{{host, "rank", "0"}, value}}, ceiling)})));
   }
   return c;
 }

@@ -24,8 +24,8 @@ bool says(const CriterionVerdict& v, const std::string& text) {
 }  // namespace
 
 TEST_CASE("a job that is not done leaves the criterion incomplete, with host and reason") {
-  for (const JobState state : {JobState::failed, JobState::deadline, JobState::not_applicable,
-                               JobState::missing}) {
+  for (const JobState state :
+       {JobState::failed, JobState::deadline, JobState::not_applicable, JobState::missing}) {
     Campaign c = campaign({{"n1", 100}, {"n2", 100}});
     c.jobs[1].state = state;
     c.jobs[1].reason = "cable out";
@@ -112,12 +112,11 @@ TEST_CASE("a skipped sweep is named although its point has no record of its own"
 }
 
 TEST_CASE("a share of a ceiling that was not measured is incomplete") {
-  const CriterionVerdict v = judged(campaign({{"n1", 100}}),
-                                    {.metric = "bytes_per_second", .min_of_ceiling = 0.1});
+  const CriterionVerdict v =
+      judged(campaign({{"n1", 100}}), {.metric = "bytes_per_second", .min_of_ceiling = 0.1});
   CHECK(v.state == State::incomplete);
   CHECK(says(v, "no ceiling"));
-  CHECK(judged(campaign({{"n1", 100}}, 0.0),
-               {.metric = "bytes_per_second", .min_of_ceiling = 0.1})
+  CHECK(judged(campaign({{"n1", 100}}, 0.0), {.metric = "bytes_per_second", .min_of_ceiling = 0.1})
             .state == State::incomplete);
 }
 

@@ -33,8 +33,8 @@ TEST_CASE("a waiver is read") {
 }
 
 TEST_CASE("every member of a waiver is needed, and unknown ones are named") {
-  for (const char* key : {"id", "criterion", "scope", "reason", "approver", "ticket", "limit",
-                          "expires"}) {
+  for (const char* key :
+       {"id", "criterion", "scope", "reason", "approver", "ticket", "limit", "expires"}) {
     CHECK_THROWS_WITH_AS(parse_waivers(without(key), "w.json"),
                          doctest::Contains((std::string("waivers[0].") + key).c_str()), UsageError);
     CHECK_THROWS_WITH_AS(parse_waivers(without(key), "w.json"),
