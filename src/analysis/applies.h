@@ -8,13 +8,10 @@
 
 namespace cb {
 
-enum class Fit {
-  met,
-  unmet,  // too few hosts, or no host has the parts
-  mixed,  // some hosts have the parts and others do not: a defect or a wrong profile, never a
-          // reason to leave the measurement out
-  unknown  // the inventory of a host is missing
-};
+// unmet: too few hosts, or no host has the parts. mixed: some hosts have the parts and others do
+// not, which is a defect or a wrong profile, never a reason to leave the measurement out. unknown:
+// the inventory of a host is missing.
+enum class Fit { met, unmet, mixed, unknown };
 
 struct NeedsFit {
   Fit fit = Fit::met;

@@ -343,16 +343,17 @@ def test_dry_run_prints_the_commands_and_writes_nothing(tmp_path):
 @pytest.mark.parametrize("arguments, said", [
     (["run"], "PROFILE"),
     (["run", "host-quik"], "did you mean host-quick?"),
-    (["run", "host-quick", "--launcher", "mpirum"], "did you mean mpirun?"),
+    (["run", "VALID", "--launcher", "mpirum"], "did you mean mpirun?"),
     (["run", "host-quik", "--launcher", "mpirum", "--hosts", "-"], "3 problems"),
-    (["run", "host-quick", "--hosts", "a:x,-b"], "2 problems"),
-    (["run", "host-quick", "--hosts", "a", "--hostfile", "f"], "exclude each other"),
-    (["run", "host-quick", "--hosts", "a,b", "--launcher", "none"], "install Open MPI"),
+    (["run", "VALID", "--hosts", "a:x,-b"], "2 problems"),
+    (["run", "VALID", "--hosts", "a", "--hostfile", "f"], "exclude each other"),
+    (["run", "VALID", "--hosts", "a,b", "--launcher", "none"], "install Open MPI"),
     (["run", "--resume", "nowhere"], "is not a campaign"),
     (["run", "--resume", "nowhere", "--hosts", "a"], "is fixed in the campaign"),
 ])
-def test_bad_input_is_refused(tmp_path, arguments, said):
-    done = cb(*arguments, cwd=tmp_path)
+def test_bad_input_is_refused(tmp_path, tmp_path_factory, arguments, said):
+    valid = write_profile(tmp_path_factory.mktemp("valid"), [step("s")], [at_least("c", "s", 1)])
+    done = cb(*[valid if a == "VALID" else a for a in arguments], cwd=tmp_path)
     assert done.returncode == 2, done.stderr
     assert said in done.stderr
     assert not list(pathlib.Path(tmp_path).iterdir())
