@@ -87,6 +87,9 @@ ExitCode parse_and_run(int argc, char** argv) {
   add_measure_commands(app, action);
   add_list_command(app, action);
   add_blas_probe_command(app, action);
+  add_run_command(app, action);
+  add_gate_command(app, action);
+  add_profile_command(app, action);
   check_subcommand(app, argc, argv);
   try {
     app.parse(argc, argv);

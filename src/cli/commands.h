@@ -15,5 +15,8 @@ using Action = std::function<ExitCode()>;
 void add_measure_commands(CLI::App& app, Action& action);
 void add_list_command(CLI::App& app, Action& action);
 void add_blas_probe_command(CLI::App& app, Action& action);  // hidden
+void add_run_command(CLI::App& app, Action& action);
+void add_gate_command(CLI::App& app, Action& action);
+void add_profile_command(CLI::App& app, Action& action);
 
 }  // namespace cb

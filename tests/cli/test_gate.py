@@ -1,0 +1,113 @@
+"""`clusterbench gate`: one line per criterion and the exit code, from a campaign that exists."""
+
+import json
+
+import pytest
+
+from campaigns import at_least, cb, criterion, run_local, step, write_profile
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory):
+    """value 2 everywhere; the step `wrong` has a failed check."""
+    directory = tmp_path_factory.mktemp("gate")
+    path = write_profile(
+        directory, [step("good"), step("wrong", params={"wrong-rank": 0})],
+        [at_least("good.rate", "good", 1)])
+    out = directory / "out"
+    assert run_local(path, out).returncode == 0
+    return out
+
+
+def gate(campaign, tmp_path, criteria, *more):
+    steps = [step("good"), step("wrong", params={"wrong-rank": 0})]
+    return cb("gate", campaign, "--profile", write_profile(tmp_path, steps, criteria), *more)
+
+
+def waivers(tmp_path, **change):
+    waiver = {"id": "w1", "criterion": "c", "scope": "*", "reason": "slow fan",
+              "approver": "A. Buyer", "ticket": "OPS-77", "limit": 1.5, "expires": "2999-12-31"}
+    waiver.update(change)
+    waiver = {k: v for k, v in waiver.items() if v is not None}
+    path = tmp_path / "waivers.json"
+    path.write_text(json.dumps({"schema": "clusterbench.waivers/1", "waivers": [waiver]}))
+    return path
+
+
+def test_the_own_profile_is_the_default(campaign):
+    done = cb("gate", campaign)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1] == "ACCEPTED  1 pass · 0 warnings"
+
+
+def test_a_line_names_value_limit_worst_and_source(campaign, tmp_path):
+    done = gate(campaign, tmp_path, [at_least("c", "good", 4e9)])
+    assert done.returncode == 1
+    line = done.stdout.splitlines()[0]
+    assert line.startswith("✗ c")
+    assert "< 4" in line and "GB/s" in line
+    assert "worst " in line
+    assert line.endswith("practice (test), 2026-11")
+    assert "see records/001-good.json" in done.stdout
+
+
+@pytest.mark.parametrize("criteria, code, first, last", [
+    ([at_least("c", "good", 2)], 0, "✓", "ACCEPTED  1 pass"),
+    ([at_least("c", "good", 2.1)], 1, "✗", "NOT ACCEPTED  0 pass · 1 fail"),
+    ([at_least("c", "good", 2.1, severity="warn")], 0, "!", "ACCEPTED  0 pass · 1 warning"),
+    ([criterion("c", "good", metric="bytes_per_second", at={"size": "7K"}, min=1)], 3, "?",
+     "INCOMPLETE  0 pass · 1 incomplete"),
+    ([at_least("c", "good", 1, needs={"hosts": 2})], 3, "–",
+     "INCOMPLETE  0 pass · 0 warnings · 1 not applicable"),
+    ([criterion("c", "wrong", check="data")], 1, "✗", "NOT ACCEPTED"),
+    ([at_least("c", "wrong", 1)], 1, "✗", "NOT ACCEPTED"),
+])
+def test_every_state_and_its_exit_code(campaign, tmp_path, criteria, code, first, last):
+    done = gate(campaign, tmp_path, criteria)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert done.stdout.startswith(first)
+    assert done.stdout.splitlines()[-1].startswith(last)
+
+
+def test_a_waiver_lets_its_failure_pass_and_is_named(campaign, tmp_path):
+    done = gate(campaign, tmp_path, [at_least("c", "good", 2.1)], "--waivers", waivers(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("~ c")
+    assert "waived until 2999-12-31 by A. Buyer, OPS-77" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("ACCEPTED  0 pass · 0 warnings · 1 waived")
+
+
+def test_beyond_the_waivers_limit_it_fails(campaign, tmp_path):
+    done = gate(campaign, tmp_path, [at_least("c", "good", 2.1)], "--waivers",
+                waivers(tmp_path, limit=2.05))
+    assert done.returncode == 1
+    assert "beyond the limit of waiver w1" in done.stdout
+
+
+@pytest.mark.parametrize("change, said", [
+    ({"expires": "2020-01-01"}, "expired on 2020-01-01"),
+    ({"limit": None}, "limit"),
+    ({"approver": None}, "approver"),
+    ({"criterion": "d"}, "no criterion d"),
+    ({"scope": "elsewhere:*"}, "nothing of c that matches elsewhere:* fails"),
+    ({"aprover": "x"}, "did you mean approver?"),
+])
+def test_a_bad_waiver_is_an_error(campaign, tmp_path, change, said):
+    done = gate(campaign, tmp_path, [at_least("c", "good", 2.1)], "--waivers",
+                waivers(tmp_path, **change))
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stdout == ""
+
+
+def test_hostile_names_do_not_reach_the_terminal(campaign, tmp_path):
+    done = gate(campaign, tmp_path, [at_least("\033[31mc\u202e", "good", 9)])
+    assert done.returncode == 1
+    assert "\033" not in done.stdout and "\u202e" not in done.stdout
+
+
+def test_no_campaign(tmp_path):
+    for directory in (tmp_path, tmp_path / "nowhere"):
+        done = cb("gate", directory)
+        assert done.returncode == 2
+        assert "is not a campaign directory" in done.stderr

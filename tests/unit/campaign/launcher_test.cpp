@@ -1,0 +1,112 @@
+#include "campaign/launcher.h"
+
+#include <doctest/doctest.h>
+
+#include "campaign/plan.h"
+
+using namespace cb;
+
+namespace {
+
+const std::vector<HostSlots> kTwo{{"a", 2}, {"b", 2}};
+
+std::string command(const LaunchSetup& setup, const std::vector<HostSlots>& hosts, int ranks,
+                    const std::map<std::string, std::string>& environment = {}) {
+  return shell_text(launch_command(setup, hosts, ranks, environment, {"cb", "fake"}));
+}
+
+std::optional<std::string> no_environment(const std::string&) { return std::nullopt; }
+
+}  // namespace
+
+TEST_CASE("mpirun") {
+  const LaunchSetup setup{Launcher::mpirun};
+  CHECK(command(setup, kTwo, 0) == "mpirun --host a:2,b:2 -np 4 cb fake");
+  CHECK(command(setup, kTwo, 1) == "mpirun --host a:1,b:1 -np 2 --bind-to none cb fake");
+  CHECK(command(setup, kTwo, 3) ==
+        "mpirun --host a:3,b:3 -np 6 --oversubscribe --mca mpi_yield_when_idle 1 --bind-to none "
+        "cb fake");
+  CHECK(command(setup, {{"a", 1}, {"b", 8}}, 0) == "mpirun --host a:1,b:8 -np 9 cb fake");
+  CHECK(
+      command({Launcher::mpirun, {"--mca", "x", "y"}, true}, {{"a", 2}}, 2, {{"NCCL_X", "a b"}}) ==
+      "mpirun --allow-run-as-root --host a:2 -np 2 -x 'NCCL_X=a b' --mca x y cb fake");
+}
+
+TEST_CASE("srun") {
+  const LaunchSetup setup{Launcher::srun};
+  CHECK(command(setup, kTwo, 0) ==
+        "srun --mpi=pmix --nodes=2 --nodelist=a,b --ntasks=4 --ntasks-per-node=2 "
+        "--kill-on-bad-exit=1 cb fake");
+  CHECK(command(setup, {{"a", 8}}, 1, {{"X", "1"}}) ==
+        "X=1 srun --mpi=none --nodes=1 --nodelist=a --ntasks=1 --ntasks-per-node=1 "
+        "--kill-on-bad-exit=1 --cpu-bind=none cb fake");
+  CHECK(command({Launcher::srun, {"--mpi=pmi2"}}, {{"a", 2}}, 4) ==
+        "srun --mpi=pmix --nodes=1 --nodelist=a --ntasks=4 --ntasks-per-node=4 "
+        "--kill-on-bad-exit=1 --overcommit --mpi=pmi2 cb fake");
+}
+
+TEST_CASE("without a launcher the program is started as it is") {
+  CHECK(command({Launcher::none}, {{"a", 8}}, 0) == "cb fake");
+  CHECK(command({Launcher::none}, {{"a", 8}}, 1, {{"X", "it's"}}) == "X='it'\\''s' cb fake");
+}
+
+TEST_CASE("what a launcher cannot do is said beforehand") {
+  CHECK_FALSE(cannot_launch({Launcher::none}, {{"a", 8}}, 1));
+  CHECK_FALSE(cannot_launch({Launcher::none}, {{"a", 8}}, 0));
+  CHECK(cannot_launch({Launcher::none}, {{"a", 8}}, 2));
+  CHECK(cannot_launch({Launcher::none}, kTwo, 1));
+  CHECK_FALSE(cannot_launch({Launcher::mpirun}, kTwo, 100));
+  CHECK_FALSE(cannot_launch({Launcher::srun}, {{"a", 1}, {"b", 2}}, 1));
+  CHECK(cannot_launch({Launcher::srun}, {{"a", 1}, {"b", 2}}, 0));
+}
+
+TEST_CASE("names of launchers") {
+  CHECK(choose_launcher("none", no_environment) == Launcher::none);
+  CHECK_THROWS_WITH_AS(choose_launcher("mpirum", no_environment), doctest::Contains("mpirun"),
+                       UsageError);
+  const Environment empty_path = [](const std::string& name) -> std::optional<std::string> {
+    if (name == "PATH") return "/nowhere";
+    return std::nullopt;
+  };
+  CHECK(choose_launcher("auto", empty_path) == Launcher::none);
+  CHECK_THROWS_WITH_AS(choose_launcher("mpirun", empty_path), doctest::Contains("not in the PATH"),
+                       UsageError);
+}
+
+TEST_CASE("the command of a step") {
+  const CaseInfo info{.name = "io",
+                      .needs = {.directory = true},
+                      .params = {{"direct", ParamType::flag}, {"size", ParamType::size}}};
+  Step step{.id = "s", .case_name = "io"};
+  step.params = {{"direct", {"false"}}, {"size", {"1K", "2K"}}, {"x", {"-1"}}};
+  step.deadline_seconds = 90;
+  const JobProgram program{"cb", "D/scratch", "D/records/001-s.json"};
+  CHECK(shell_text({step_arguments(step, info, program)}) ==
+        "cb io --no-direct --size 1K,2K --x=-1 --dir D/scratch --deadline 90s --no-color --json "
+        "D/records/001-s.json");
+  step.params["dir"] = {"/data"};
+  CHECK(shell_text({step_arguments(step, info, program)}).find("scratch") == std::string::npos);
+}
+
+TEST_CASE("jobs in the order of steps, then hosts; one host needs no suffix") {
+  Profile profile{.name = "p"};
+  profile.steps = {{.id = "a"}, {.id = "b", .scope = Scope::cluster}};
+  std::vector<std::string> names;
+  for (const JobKey& key : plan_jobs(profile, {"n1", "n2"})) names.push_back(key.name);
+  CHECK(names == std::vector<std::string>{"001-a@n1", "001-a@n2", "002-b"});
+  CHECK(plan_jobs(profile, {"n1"})[0].name == "001-a");
+  profile.steps[0].id = "../a";
+  CHECK_THROWS_AS(plan_jobs(profile, {"n1"}), UsageError);
+}
+
+TEST_CASE("a fingerprint changes with command, tool and profile") {
+  ToolInfo tool{.version = "1", .commit = "c"};
+  const Command one{{"cb"}};
+  const std::string base = fingerprint(one, tool, "p");
+  CHECK(fingerprint(one, tool, "p") == base);
+  CHECK(fingerprint({{"cb", "x"}}, tool, "p") != base);
+  CHECK(fingerprint({{"cb"}, {{"A", "1"}}}, tool, "p") != base);
+  CHECK(fingerprint(one, tool, "q") != base);
+  tool.commit = "d";
+  CHECK(fingerprint(one, tool, "p") != base);
+}
