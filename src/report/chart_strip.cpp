@@ -37,7 +37,10 @@ void draw_cell(Svg& svg, const StripCell& cell, Point at, double size, std::stri
                const std::string& unit) {
   const bool fails = cell.state == State::fail;
   const bool warns = cell.state == State::warn;
-  svg.rect(at, {size - 1.5, size - 1.5}, fails ? "b" : warns ? "w" : shade,
+  svg.rect(at, {size - 1.5, size - 1.5},
+           fails   ? "b"
+           : warns ? "w"
+                   : shade,
            cell.name + ": " + format_value(cell.value, unit));
   if (!fails && !warns && !cell.worst) return;
   svg.text({at[0] + (size - 1.5) / 2, at[1] + size / 2 + 3.2},

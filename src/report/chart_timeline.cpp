@@ -45,9 +45,9 @@ void draw_panel(Svg& svg, const TimePanel& panel, const Plot& plot, const Scale&
   // A flat line is shown flat: the scale spans at least a tenth of the value.
   const double margin =
       std::max((range.high - range.low) * 0.1, std::max(std::abs(range.high), 1e-12) * 0.05);
-  const std::vector<double> ticks = round_ticks(
-      range.low >= 0 ? std::max(0.0, range.low - margin) : range.low - margin, range.high + margin,
-      3);
+  const std::vector<double> ticks =
+      round_ticks(range.low >= 0 ? std::max(0.0, range.low - margin) : range.low - margin,
+                  range.high + margin, 3);
   const Scale y{ticks.front(), ticks.back(), plot.bottom, plot.top};
   draw_y_axis(svg, plot, y, ticks, axis_unit(ticks.back(), panel.unit));
   svg.text({plot.left + 4, plot.top - 9}, fit_label(panel.label, plot.right - plot.left), "lbl");

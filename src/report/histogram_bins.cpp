@@ -19,8 +19,8 @@ std::vector<Weighted> weighted(const Samples& samples, double min, double max) {
   std::vector<Weighted> out;
   if (const Histogram* histogram = samples.histogram()) {
     for (const auto& [bucket, count] : histogram->buckets())
-      out.push_back({std::clamp(Histogram::bucket_middle(bucket), min, max),
-                     static_cast<double>(count)});
+      out.push_back(
+          {std::clamp(Histogram::bucket_middle(bucket), min, max), static_cast<double>(count)});
     return out;
   }
   for (const double value : samples.raw()) out.push_back({value, 1});

@@ -38,7 +38,7 @@ data table_data(const Table& table) {
       data cell;
       cell.set("cell_text", row.cells[i]);
       cell.set("code", data(table.columns[i].code));
-      cell.set("css", std::string(i == 0 && row.state             ? "st"
+      cell.set("css", std::string(i == 0 && row.state        ? "st"
                                   : table.columns[i].numeric ? "n"
                                                              : ""));
       cells.push_back(cell);
@@ -58,9 +58,7 @@ data table_data(const Table& table) {
 class BlockWriter {
  public:
   data operator()(const Paragraph& p) { return data("paragraph", data("body", p.text)); }
-  data operator()(const Items& items) {
-    return data("items", data("lines", strings(items.lines)));
-  }
+  data operator()(const Items& items) { return data("items", data("lines", strings(items.lines))); }
   data operator()(const Listing& listing) {
     data body;
     body.set("caption", listing.caption);
@@ -76,8 +74,8 @@ class BlockWriter {
       data one;
       one.set("figure_title", figure.title);
       one.set("figure_caption", figure.caption);
-      one.set("svg", draw(figure.chart, fmt::format("f{}", ++figures_), figure.title,
-                          figure.caption));
+      one.set("svg",
+              draw(figure.chart, fmt::format("f{}", ++figures_), figure.title, figure.caption));
       list_of.push_back(one);
     }
     data body;

@@ -47,10 +47,12 @@ json entity_json(const Entity& entity) {
   return out;
 }
 
-json ceiling_json(const Ceiling& ceiling) { return {{"value", ceiling.value}, {"how", ceiling.how}}; }
+json ceiling_json(const Ceiling& ceiling) {
+  return {{"value", ceiling.value}, {"how", ceiling.how}};
+}
 
 json waiver_json(const Waiver& w) {
-  return {{"id", w.id},         {"scope", w.scope},   {"reason", w.reason}, {"approver", w.approver},
+  return {{"id", w.id},         {"scope", w.scope}, {"reason", w.reason},  {"approver", w.approver},
           {"ticket", w.ticket}, {"limit", w.limit}, {"expires", w.expires}};
 }
 
@@ -77,9 +79,12 @@ json criterion_json(const CriterionVerdict& v) {
 }
 
 json value_json(const MeasuredValue& v) {
-  json out = {{"entity", entity_json(*v.entity)}, {"median", v.summary.median},
-              {"min", v.summary.min},             {"max", v.summary.max},
-              {"p95", v.summary.p95},             {"p99", v.summary.p99},
+  json out = {{"entity", entity_json(*v.entity)},
+              {"median", v.summary.median},
+              {"min", v.summary.min},
+              {"max", v.summary.max},
+              {"p95", v.summary.p95},
+              {"p99", v.summary.p99},
               {"n", v.summary.n}};
   if (v.summary.ci95) out["ci95"] = *v.summary.ci95;
   if (v.metric->ceiling) out["ceiling"] = ceiling_json(*v.metric->ceiling);
@@ -119,15 +124,19 @@ json counts_json(const Judgement& judgement) {
 }
 
 json campaign_json(const Campaign& c) {
-  json out = {{"id", c.id},       {"started", c.started}, {"launcher", c.launcher},
-              {"hosts", c.hosts}, {"command", c.command}};
+  json out = {{"id", c.id},
+              {"started", c.started},
+              {"launcher", c.launcher},
+              {"hosts", c.hosts},
+              {"command", c.command}};
   if (!c.ended.empty()) out["ended"] = c.ended;
   return out;
 }
 
 json uniformity_json(const Campaign& campaign) {
   const Uniformity result = compare_hosts(campaign.inventories);
-  json out = {{"hosts", result.hosts}, {"compared", result.compared}, {"differences", json::array()}};
+  json out = {
+      {"hosts", result.hosts}, {"compared", result.compared}, {"differences", json::array()}};
   for (const AttributeValues& difference : result.differences) {
     json one = {{"attribute", difference.attribute}, {"odd_hosts", difference.odd_hosts}};
     for (const ValueGroup& group : difference.groups)

@@ -9,11 +9,12 @@
 namespace cb {
 namespace {
 
-// Between backticks nothing is markup but a backtick itself; a bar would still end a table cell.
+// Between backticks nothing is markup but a backtick itself, and a bar would still end a table
+// cell; angle brackets are kept out for renderers that are not strict.
 std::string code(std::string_view text) {
   std::string out = terminal_safe(text);
   if (out.empty()) return "";
-  if (out.find_first_of("`|") != std::string::npos) return markdown_escape(out);
+  if (out.find_first_of("`|<") != std::string::npos) return markdown_escape(out);
   return "`" + out + "`";
 }
 

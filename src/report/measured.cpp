@@ -132,7 +132,8 @@ SweepsAndPoints find_sweeps(const std::vector<const MetricGroup*>& groups) {
       out.points.insert(out.points.end(), line.begin(), line.end());
       continue;
     }
-    std::ranges::stable_sort(line, {}, [&](const MetricGroup* g) { return g->params.integer(key); });
+    std::ranges::stable_sort(line, {},
+                             [&](const MetricGroup* g) { return g->params.integer(key); });
     out.sweeps.push_back({key, is_size(line.front()->info, key), std::move(line)});
   }
   return out;

@@ -41,15 +41,15 @@ Svg::Svg(double width, double height, std::string_view id, std::string_view titl
 }
 
 void Svg::line(Point from, Point to, std::string_view css) {
-  out_ += fmt::format(
-      "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" class=\"{}\"/>", from[0],
-      from[1], to[0], to[1], css);
+  out_ +=
+      fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" class=\"{}\"/>",
+                  from[0], from[1], to[0], to[1], css);
 }
 
 void Svg::rect(Point corner, Point size, std::string_view css, std::string_view title) {
-  out_ += fmt::format(
-      "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" class=\"{}\"", corner[0],
-      corner[1], size[0], size[1], css);
+  out_ +=
+      fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" class=\"{}\"",
+                  corner[0], corner[1], size[0], size[1], css);
   out_ += title.empty() ? "/>" : fmt::format("><title>{}</title></rect>", markup_escape(title));
 }
 

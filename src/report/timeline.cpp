@@ -10,7 +10,7 @@
 namespace cb {
 namespace {
 
-constexpr size_t kMostLines = 16;   // beside the worst one
+constexpr size_t kMostLines = 16;    // beside the worst one
 constexpr size_t kMostPoints = 240;  // of one line; more cannot be seen
 constexpr size_t kMostEvents = 8;
 
@@ -77,10 +77,10 @@ TimeLine thinned(const Series& series, bool emphasised) {
 TimePanel panel_of(const std::string& name, const std::vector<Recorded>& list, const Texts& t) {
   const Recorded& worst = worst_of(list);
   const auto [low, high] = std::ranges::minmax(worst.series->values);
-  TimePanel out{.label = t("chart.timeline.panel", metric_name(name, t),
-                           entity_name(*worst.entity), format_value(low, worst.series->unit),
-                           format_value(high, worst.series->unit)),
-                .unit = worst.series->unit};
+  TimePanel out{
+      .label = t("chart.timeline.panel", metric_name(name, t), entity_name(*worst.entity),
+                 format_value(low, worst.series->unit), format_value(high, worst.series->unit)),
+      .unit = worst.series->unit};
   for (const Recorded& one : list) {
     if (one.series != worst.series && out.lines.size() < kMostLines)
       out.lines.push_back(thinned(*one.series, false));
@@ -124,7 +124,7 @@ std::optional<Figure> timeline_figure(const ReportInput& in, const Step& step) {
   std::string caption = t.count("chart.timeline.caption", series.by_name.front().second.size(),
                                 name_list(names, 6, t));
   caption += t.gap() + (events == 0 ? t("chart.timeline.no_events")
-                                : t.count("chart.timeline.events", events));
+                                    : t.count("chart.timeline.events", events));
   return Figure{std::move(chart), t("chart.timeline.title", step.id), std::move(caption)};
 }
 

@@ -114,8 +114,7 @@ std::string shell_line(const std::vector<std::string>& argv) {
 
 View build_view(const Campaign& campaign, const Judgement& judgement, const Catalogue& catalogue,
                 const Texts& texts) {
-  const ReportInput in{campaign, judgement, catalogue, texts,
-                       gather_metrics(campaign, catalogue)};
+  const ReportInput in{campaign, judgement, catalogue, texts, gather_metrics(campaign, catalogue)};
   View view;
   fill_head(view, in);
   append(view, open_items_section(in));

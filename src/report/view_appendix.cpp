@@ -41,7 +41,10 @@ std::string host_text(const Job& job, const Texts& t) {
 
 Table unfinished_table(const Campaign& campaign, const Texts& t, size_t& left_out) {
   Table table{.caption = t("jobs.caption"),
-              .columns = {{t("col.result")}, {t("col.step")}, {t("col.host")}, {t("col.what")},
+              .columns = {{t("col.result")},
+                          {t("col.step")},
+                          {t("col.host")},
+                          {t("col.what")},
                           {t("col.log"), false, true}}};
   for (const Job& job : campaign.jobs) {
     if (job.state == JobState::done) continue;
@@ -135,8 +138,8 @@ Items build_items(const ToolInfo& tool, const Texts& t) {
 Section jobs_section(const ReportInput& in) {
   const Texts& t = in.t;
   Section out{t("jobs.heading"), {}};
-  const auto done = static_cast<size_t>(
-      std::ranges::count(in.campaign.jobs, JobState::done, &Job::state));
+  const auto done =
+      static_cast<size_t>(std::ranges::count(in.campaign.jobs, JobState::done, &Job::state));
   out.blocks.emplace_back(Paragraph{t("jobs.done", done, in.campaign.jobs.size())});
   size_t left_out = 0;
   Table table = unfinished_table(in.campaign, t, left_out);
@@ -158,8 +161,11 @@ Section checklist_section(const ReportInput& in) {
   const Texts& t = in.t;
   Section out{t("checklist.heading"), {}};
   Table table{.caption = t("checklist.caption"),
-              .columns = {{t("col.number")}, {t("col.domain")}, {t("col.item")},
-                          {t("col.checked")}, {t("col.by")}}};
+              .columns = {{t("col.number")},
+                          {t("col.domain")},
+                          {t("col.item")},
+                          {t("col.checked")},
+                          {t("col.by")}}};
   for (const ChecklistItem& item : in.campaign.profile.checklist)
     table.rows.push_back({{},
                           {item.id, domain_name(item.domain, t), local(item.text, t.lang()),

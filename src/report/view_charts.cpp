@@ -63,8 +63,7 @@ void add_limits(CurveChart& chart, const ReportInput& in, const Sweep& sweep) {
         at.push_back(static_cast<double>(g->params.integer(sweep.key)));
     }
     if (at.empty()) continue;
-    chart.limits.push_back({at.front(), at.back(), *v->limit,
-                            in.t("chart.limit", limit_text(*v))});
+    chart.limits.push_back({at.front(), at.back(), *v->limit, in.t("chart.limit", limit_text(*v))});
   }
 }
 
@@ -83,8 +82,8 @@ Figure curve_figure(const ReportInput& in, const Sweep& sweep) {
   bool several = false;
   for (const MetricGroup* g : sweep.points) {
     const auto x = static_cast<double>(g->params.integer(sweep.key));
-    const auto found = std::ranges::find_if(
-        g->values, [&](const MeasuredValue& v) { return *v.entity == worst; });
+    const auto found =
+        std::ranges::find_if(g->values, [&](const MeasuredValue& v) { return *v.entity == worst; });
     if (found == g->values.end()) continue;
     chart.worst.push_back({x, found->summary.median});
     if (found->summary.ci95)
@@ -100,11 +99,10 @@ Figure curve_figure(const ReportInput& in, const Sweep& sweep) {
   add_limits(chart, in, sweep);
 
   const MetricGroup& last = *sweep.points.back();
-  std::string caption =
-      t("chart.curve.caption", metric_name(first.metric, t), sweep.key, entity_name(worst),
-        format_value(chart.worst.back()[1], first.unit),
-        sweep.is_bytes ? format_size(last.params.integer(sweep.key))
-                       : std::to_string(last.params.integer(sweep.key)));
+  std::string caption = t("chart.curve.caption", metric_name(first.metric, t), sweep.key,
+                          entity_name(worst), format_value(chart.worst.back()[1], first.unit),
+                          sweep.is_bytes ? format_size(last.params.integer(sweep.key))
+                                         : std::to_string(last.params.integer(sweep.key)));
   if (several) caption += t.gap() + t.count("chart.curve.several", last.values.size());
   if (!chart.limits.empty()) caption += t.gap() + t("chart.curve.limits");
   return {std::move(chart), figure_title(first, sweep.key, t), std::move(caption)};
@@ -134,8 +132,8 @@ Figure strip_figure(const ReportInput& in, const MetricGroup& group) {
     chart.cells.push_back({entity_name(*v.entity), v.summary.median,
                            state_of(verdict, v.summary.median), i == group.worst});
   }
-  chart.low_label = in.t("chart.worst_is", format_value(group.values[group.worst].summary.median,
-                                                        group.unit));
+  chart.low_label =
+      in.t("chart.worst_is", format_value(group.values[group.worst].summary.median, group.unit));
   chart.high_label =
       in.t("chart.best_is", format_value(group.values[group.best].summary.median, group.unit));
   return {std::move(chart), figure_title(group, "", in.t),
@@ -188,8 +186,8 @@ Figure distribution_figure(const ReportInput& in, const MetricGroup& group) {
     mark("min", s.min);
   }
   if (const CriterionVerdict* v = verdict_on_point(in, group); v != nullptr && v->limit)
-    chart.marks.push_back({*v->limit,
-                           t("chart.limit", rule_of(*v)->statistic + " " + limit_text(*v)), true});
+    chart.marks.push_back(
+        {*v->limit, t("chart.limit", rule_of(*v)->statistic + " " + limit_text(*v)), true});
   return {std::move(chart), figure_title(group, "", t),
           t("chart.distribution.caption", metric_name(group.metric, t), s.n,
             entity_name(*worst.entity), format_value(s.median, group.unit),

@@ -63,9 +63,8 @@ Row requirement_row(const CriterionVerdict& v, const Texts& t) {
 // Measured as a share of what is required, so that all fit one scale.
 std::optional<Figure> margins_figure(const std::vector<const CriterionVerdict*>& verdicts,
                                      const Texts& t) {
-  BarsChart chart{.unit = "share",
-                  .required_label = t("chart.required"),
-                  .ceiling_label = t("chart.ceiling")};
+  BarsChart chart{
+      .unit = "share", .required_label = t("chart.required"), .ceiling_label = t("chart.ceiling")};
   size_t left_out = 0;
   for (const CriterionVerdict* v : verdicts) {
     if (!v->ratio || !v->value || !v->limit || *v->limit == 0) continue;
@@ -105,15 +104,18 @@ Section open_items_section(const ReportInput& in) {
   const Texts& t = in.t;
   Section out{t("open.heading"), {}};
   Table table{.caption = t("open.caption"),
-              .columns = {{t("col.result")}, {t("col.test")}, {t("col.where")},
-                          {t("col.finding")}, {t("col.why")}}};
+              .columns = {{t("col.result")},
+                          {t("col.test")},
+                          {t("col.where")},
+                          {t("col.finding")},
+                          {t("col.why")}}};
   for (const CriterionVerdict* v : worst_first(in.judgement)) {
     if (v->state != State::fail && v->state != State::incomplete && v->state != State::warn)
       continue;
-    table.rows.push_back({v->state,
-                          {state_cell(v->state, t), title_text(*v, t),
-                           v->worst ? entity_name(*v->worst) : "–", finding(*v, t),
-                           v->criterion->why}});
+    table.rows.push_back(
+        {v->state,
+         {state_cell(v->state, t), title_text(*v, t), v->worst ? entity_name(*v->worst) : "–",
+          finding(*v, t), v->criterion->why}});
   }
   if (table.rows.empty()) {
     out.blocks.emplace_back(Paragraph{t("open.none")});
@@ -153,7 +155,8 @@ Section requirements_section(const ReportInput& in) {
   Items not_applicable;
   for (const CriterionVerdict* v : verdicts) {
     if (v->state == State::not_applicable)
-      not_applicable.lines.push_back(t("criteria.na", criterion_title(*v->criterion, t), v->reason));
+      not_applicable.lines.push_back(
+          t("criteria.na", criterion_title(*v->criterion, t), v->reason));
   }
   if (!not_applicable.lines.empty()) {
     out.blocks.emplace_back(Paragraph{t("criteria.na_heading")});
@@ -166,17 +169,23 @@ Section waivers_section(const ReportInput& in) {
   const Texts& t = in.t;
   Section out{t("waivers.heading"), {}};
   Table table{.caption = t("waivers.caption"),
-              .columns = {{t("col.waiver")}, {t("col.test")}, {t("col.scope")},
-                          {t("col.measured"), true}, {t("col.required"), true},
-                          {t("col.waiver_limit"), true}, {t("col.reason")},
-                          {t("col.approver")}, {t("col.ticket")}, {t("col.expires")}}};
+              .columns = {{t("col.waiver")},
+                          {t("col.test")},
+                          {t("col.scope")},
+                          {t("col.measured"), true},
+                          {t("col.required"), true},
+                          {t("col.waiver_limit"), true},
+                          {t("col.reason")},
+                          {t("col.approver")},
+                          {t("col.ticket")},
+                          {t("col.expires")}}};
   for (const CriterionVerdict& v : in.judgement.criteria) {
     if (v.waiver == nullptr) continue;
     const Waiver& w = *v.waiver;
-    table.rows.push_back({v.state,
-                          {w.id, criterion_title(*v.criterion, t), w.scope, value_text(v, t),
-                           limit_text(v), format_value(w.limit, v.unit), w.reason, w.approver,
-                           w.ticket, w.expires}});
+    table.rows.push_back(
+        {v.state,
+         {w.id, criterion_title(*v.criterion, t), w.scope, value_text(v, t), limit_text(v),
+          format_value(w.limit, v.unit), w.reason, w.approver, w.ticket, w.expires}});
   }
   if (!table.rows.empty()) out.blocks.emplace_back(std::move(table));
   return out;

@@ -53,8 +53,7 @@ Row figure_row(const MetricGroup& group, const std::set<std::string>& shown, con
   return {{},
           {point_text(group, shown), metric_name(group.metric, t),
            format_value(worst.summary.median, group.unit), interval_text(worst.summary),
-           entity_name(*worst.entity),
-           several ? format_value(group.typical, group.unit) : "–",
+           entity_name(*worst.entity), several ? format_value(group.typical, group.unit) : "–",
            several ? format_value(best.summary.median, group.unit) : "–",
            ceiling && ceiling->value > 0
                ? fmt::format("{:.0f} %", worst.summary.median / ceiling->value * 100)
@@ -177,8 +176,11 @@ std::map<std::string, CheckCount> count_checks(const Campaign& campaign, const S
 Table checks_table(const ReportInput& in, const std::vector<const Step*>& steps) {
   const Texts& t = in.t;
   Table table{.caption = t("checks.caption"),
-              .columns = {{t("col.result")}, {t("col.step")}, {t("col.check")},
-                          {t("col.passed"), true}, {t("col.failures")}}};
+              .columns = {{t("col.result")},
+                          {t("col.step")},
+                          {t("col.check")},
+                          {t("col.passed"), true},
+                          {t("col.failures")}}};
   for (const Step* step : steps) {
     for (const auto& [name, count] : count_checks(in.campaign, *step)) {
       const State state = count.passed == count.all ? State::pass : State::fail;
@@ -187,10 +189,10 @@ Table checks_table(const ReportInput& in, const std::vector<const Step*>& steps)
         failures += (i > 0 ? "; " : "") + count.failures[i];
       if (count.failures.size() > kMostFailures)
         failures += " " + t("list.more", count.failures.size() - kMostFailures);
-      table.rows.push_back({state,
-                            {state_cell(state, t), step->id, name,
-                             t("checks.passed", count.passed, count.all),
-                             failures.empty() ? "–" : failures}});
+      table.rows.push_back(
+          {state,
+           {state_cell(state, t), step->id, name, t("checks.passed", count.passed, count.all),
+            failures.empty() ? "–" : failures}});
     }
   }
   return table;
@@ -229,7 +231,8 @@ void add_figures(Section& section, const ReportInput& in, const std::vector<cons
     }
   }
   if (!figures.list.empty()) section.blocks.emplace_back(std::move(figures));
-  if (left_out > 0) section.blocks.emplace_back(Paragraph{in.t.count("figures.left_out", left_out)});
+  if (left_out > 0)
+    section.blocks.emplace_back(Paragraph{in.t.count("figures.left_out", left_out)});
 }
 
 Section domain_section(const ReportInput& in, const std::string& domain,

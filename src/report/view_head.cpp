@@ -101,8 +101,8 @@ void fill_signatures(View& view, const ReportInput& in) {
   view.conclusion_note = t("sign.note", view.verdict_mark + " " + view.verdict);
   view.choices = {t("sign.accepted"), t("sign.conditional"), t("sign.rejected")};
   const std::vector<std::string> blanks{t("sign.name"), t("sign.date"), t("sign.signature")};
-  view.parties = {{t("sign.supplier"), blanks}, {t("sign.customer"), blanks},
-                  {t("sign.witness"), blanks}};
+  view.parties = {
+      {t("sign.supplier"), blanks}, {t("sign.customer"), blanks}, {t("sign.witness"), blanks}};
 }
 
 }  // namespace cb

@@ -3,36 +3,28 @@
 #include <array>
 #include <map>
 
-#include <fmt/format.h>
-
-#include "core/units.h"
 #include "report/view_parts.h"
 
 namespace cb {
 namespace {
 
-// Attribute names end in their unit.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kUnits{{
-    {"_bits_per_second", "bits_per_second"},
-    {"_bytes_per_second", "bytes_per_second"},
-    {"_bytes", "bytes"},
-    {"_hertz", "hertz"},
-    {"_seconds", "seconds"},
-    {"_celsius", "celsius"},
-    {"_watts", "watts"},
-    {"_count", "count"},
-}};
+constexpr std::array<std::string_view, 7> kUnits{
+    "_bytes_per_second", "_bits_per_second", "_bytes", "_seconds", "_hertz", "_watts", "_celsius"};
 
+// "rate 400 Gb/s": the unit stands behind the number instead of at the end of the name.
 std::string attribute_line(const std::string& name, const Attribute& value) {
-  for (const auto& [ending, unit] : kUnits) {
-    if (!name.ends_with(ending) || std::holds_alternative<std::string>(value) ||
-        std::holds_alternative<bool>(value))
-      continue;
-    const auto* whole = std::get_if<int64_t>(&value);
-    const double number = whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value);
-    return name.substr(0, name.size() - ending.size()) + " " + format_value(number, unit);
+  const std::string shown = attribute_display(name, value);
+  std::string_view label = name;
+  if (shown != attribute_text(value)) {
+    for (const std::string_view unit : kUnits) {
+      if (!label.ends_with(unit)) continue;
+      label.remove_suffix(unit.size());
+      break;
+    }
   }
-  return name + " " + attribute_text(value);
+  std::string out(label);
+  std::ranges::replace(out, '_', ' ');
+  return out + (out.empty() ? "" : " ") + shown;
 }
 
 std::string part_text(const Part& part) {
@@ -59,7 +51,8 @@ const HostInventory& usual_host(const std::vector<HostInventory>& hosts) {
 Table inventory_table(const HostInventory& host, const Texts& t) {
   Table table{.caption = t("hosts.inventory", host.host),
               .columns = {{t("col.part")}, {t("col.id")}, {t("col.attributes")}}};
-  for (const Part& part : host.parts) table.rows.push_back({{}, {part.kind, part.id, part_text(part)}});
+  for (const Part& part : host.parts)
+    table.rows.push_back({{}, {part.kind, part.id, part_text(part)}});
   return table;
 }
 
