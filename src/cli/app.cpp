@@ -86,6 +86,9 @@ ExitCode parse_and_run(int argc, char** argv) {
   Action action;
   add_measure_commands(app, action);
   add_list_command(app, action);
+  add_run_command(app, action);
+  add_gate_command(app, action);
+  add_profile_command(app, action);
   check_subcommand(app, argc, argv);
   try {
     app.parse(argc, argv);

@@ -14,5 +14,8 @@ using Action = std::function<ExitCode()>;
 // a subcommand.
 void add_measure_commands(CLI::App& app, Action& action);
 void add_list_command(CLI::App& app, Action& action);
+void add_run_command(CLI::App& app, Action& action);
+void add_gate_command(CLI::App& app, Action& action);
+void add_profile_command(CLI::App& app, Action& action);
 
 }  // namespace cb

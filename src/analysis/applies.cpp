@@ -1,0 +1,70 @@
+#include "analysis/applies.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace cb {
+namespace {
+
+NeedsFit check_hosts(size_t wanted, size_t hosts) {
+  if (hosts >= wanted) return {};
+  return {Fit::unmet, fmt::format("needs {} hosts, has {}", wanted, hosts)};
+}
+
+std::string has_text(size_t count) { return count == 0 ? "none" : fmt::format("{}", count); }
+
+NeedsFit check_kind(const std::string& kind, size_t wanted, size_t hosts,
+                    const std::vector<HostInventory>& inventories) {
+  const HostInventory* lacking = nullptr;
+  size_t meeting = 0;
+  for (const HostInventory& inventory : inventories) {
+    if (inventory.all(kind).size() >= wanted)
+      ++meeting;
+    else if (lacking == nullptr)
+      lacking = &inventory;
+  }
+  const std::string needs = fmt::format("needs {} {} on every host", wanted, kind);
+  if (inventories.size() < hosts) {
+    return {Fit::unknown, fmt::format("{}, and the inventory of {} of {} hosts is not known", needs,
+                                      hosts - inventories.size(), hosts)};
+  }
+  if (lacking == nullptr) return {};
+  return {meeting == 0 ? Fit::unmet : Fit::mixed,
+          fmt::format("{}, {} has {}", needs, lacking->host, has_text(lacking->all(kind).size()))};
+}
+
+int rank(Fit fit) {
+  switch (fit) {
+    case Fit::met:
+      return 0;
+    case Fit::unknown:
+      return 1;
+    case Fit::mixed:
+      return 2;
+    case Fit::unmet:
+      return 3;
+  }
+  return 0;
+}
+
+}  // namespace
+
+NeedsFit check_needs(const Requirements& needs, size_t hosts,
+                     const std::vector<HostInventory>& inventories) {
+  NeedsFit out;
+  for (const auto& [kind, count] : needs) {
+    const auto wanted = static_cast<size_t>(count);
+    const NeedsFit fit =
+        kind == "hosts" ? check_hosts(wanted, hosts) : check_kind(kind, wanted, hosts, inventories);
+    if (rank(fit.fit) > rank(out.fit)) out = fit;
+  }
+  return out;
+}
+
+Requirements merge_needs(Requirements a, const Requirements& b) {
+  for (const auto& [kind, count] : b) a[kind] = std::max(a[kind], count);
+  return a;
+}
+
+}  // namespace cb

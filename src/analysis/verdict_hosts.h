@@ -1,0 +1,29 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/campaign_data.h"
+
+namespace cb {
+
+// The hosts asked for (names or addresses of the hostfile) and the names that they answered with.
+class HostNames {
+ public:
+  explicit HostNames(const Campaign& campaign);
+
+  // The host asked for that calls itself `actual`; nothing if it was not asked for.
+  std::optional<std::string> asked(const std::string& actual) const;
+  // The other host asked for that is the same machine, if there is one before it.
+  std::optional<std::string> twin(const std::string& asked_host) const;
+  const std::vector<std::string>& expected() const { return expected_; }
+
+ private:
+  std::vector<std::string> expected_;
+  std::map<std::string, std::string> actual_;  // asked → actual, learnt from the host's own jobs
+  std::map<std::string, std::string> twins_;
+};
+
+}  // namespace cb

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "analysis/verdict_evidence.h"
+
+namespace cb {
+
+// Every expected host's attributes against those of the majority: a finding per host with the
+// number of attributes that differ, limit 0.
+Evidence uniform_evidence(const Campaign& campaign, const UniformRule& rule);
+
+}  // namespace cb

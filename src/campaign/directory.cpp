@@ -1,0 +1,182 @@
+#include "campaign/directory.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+#include <nlohmann/json.hpp>
+
+#include "campaign/tool_json.h"
+#include "core/file.h"
+#include "core/json_text.h"
+#include "core/sha256.h"
+
+namespace cb {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+bool is_leftover(const fs::path& file) { return file.extension() == ".partial"; }
+
+// Only what a run that was killed in its first moment left behind counts as empty.
+bool holds_nothing(const fs::path& directory) {
+  return std::all_of(fs::directory_iterator(directory), fs::directory_iterator(),
+                     [](const fs::directory_entry& e) {
+                       return e.path().filename().string().starts_with("campaign.json.") &&
+                              is_leftover(e.path());
+                     });
+}
+
+// A link, other than a rename, never replaces a file, so of two runs one loses.
+void write_once(const fs::path& path, std::string_view content) {
+  const fs::path fresh = path.string() + fmt::format(".{}.new.partial", ::getpid());
+  write_file_atomically(fresh, content);
+  const int failed = ::link(fresh.c_str(), path.c_str()) == 0 ? 0 : errno;
+  ::unlink(fresh.c_str());
+  if (failed == EEXIST)
+    throw UsageError(path.parent_path().string(), "--out", "is being used by another run");
+  if (failed != 0)
+    throw Error(fmt::format("cannot write {}: {}", path.string(), std::strerror(failed)));
+}
+
+std::vector<std::string> files_below(const fs::path& root) {
+  std::vector<std::string> out;
+  for (const char* name : {"campaign.json", "journal.jsonl"}) {
+    if (fs::is_regular_file(root / name)) out.emplace_back(name);
+  }
+  for (const char* name : {"records", "logs"}) {
+    if (!fs::is_directory(root / name)) continue;
+    for (const auto& entry : fs::directory_iterator(root / name)) {
+      if (entry.is_regular_file() && !entry.is_symlink() && !is_leftover(entry.path()))
+        out.push_back(std::string(name) + "/" + entry.path().filename().string());
+    }
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+Launcher launcher_from(const std::string& name) {
+  for (const Launcher launcher : {Launcher::none, Launcher::mpirun, Launcher::srun}) {
+    if (name == launcher_name(launcher)) return launcher;
+  }
+  throw Error(fmt::format("launcher {} is not known", name));
+}
+
+CampaignFile from_json(const json& j, const std::string& source) {
+  CampaignFile file;
+  file.id = j.at("id").get<std::string>();
+  file.started = j.at("started").get<std::string>();
+  file.profile = parse_resolved_profile(dump_json(j.at("profile")), source + ": profile");
+  if (file.profile.sha256 != j.at("profile_sha256").get<std::string>())
+    throw Error("the profile was changed after the campaign began (its sha256 differs)");
+  file.tool = tool_from_json(j.at("tool"));
+  for (const json& h : j.at("hosts"))
+    file.hosts.push_back({h.at("name").get<std::string>(), h.at("slots").get<int>()});
+  if (file.hosts.empty()) throw Error("it has no hosts");
+  file.launch.launcher = launcher_from(j.at("launcher").get<std::string>());
+  file.launch.arguments = j.at("launcher_arguments").get<std::vector<std::string>>();
+  file.launch.as_root = j.at("as_root").get<bool>();
+  file.command = j.at("command").get<std::vector<std::string>>();
+  return file;
+}
+
+}  // namespace
+
+std::string campaign_file_text(const CampaignFile& file) {
+  json out = {{"schema", "clusterbench.campaign/1"},
+              {"id", file.id},
+              {"started", file.started},
+              {"profile", json::parse(file.profile.resolved)},
+              {"profile_sha256", file.profile.sha256},
+              {"tool", tool_to_json(file.tool)},
+              {"hosts", json::array()},
+              {"launcher", launcher_name(file.launch.launcher)},
+              {"launcher_arguments", file.launch.arguments},
+              {"as_root", file.launch.as_root},
+              {"command", file.command}};
+  for (const HostSlots& h : file.hosts)
+    out["hosts"].push_back({{"name", h.name}, {"slots", h.slots}});
+  return dump_json(out);
+}
+
+CampaignFile parse_campaign_file(std::string_view text, const std::string& source) {
+  const json j = parse_json(text, source);
+  require_schema(j, "clusterbench.campaign", 1, source);
+  try {
+    return from_json(j, source);
+  } catch (const UsageError&) {
+    throw;
+  } catch (const std::exception& e) {
+    throw UsageError(source, "", fmt::format("is not a usable campaign: {}", e.what()));
+  }
+}
+
+CampaignLock::CampaignLock(const CampaignPaths& paths)
+    : fd_(::open(paths.campaign().c_str(), O_RDWR | O_CLOEXEC)) {
+  if (fd_ < 0)
+    throw Error(fmt::format("cannot open {}: {}", paths.campaign().string(), std::strerror(errno)));
+  if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) return;
+  const int failed = errno;
+  ::close(fd_);
+  if (failed == EWOULDBLOCK)
+    throw UsageError(paths.root.string(), "", "is being used by another run: wait for it to end");
+  throw Error(fmt::format("cannot lock {}: {}", paths.campaign().string(), std::strerror(failed)));
+}
+
+CampaignLock::~CampaignLock() { ::close(fd_); }
+
+void create_campaign(const CampaignPaths& paths, const CampaignFile& file) {
+  std::error_code failed;
+  if (fs::exists(paths.root, failed) && !fs::is_directory(paths.root, failed))
+    throw UsageError(paths.root.string(), "--out", "is not a directory");
+  fs::create_directories(paths.root, failed);
+  if (failed)
+    throw Error(fmt::format("cannot create {}: {}", paths.root.string(), failed.message()));
+  if (!holds_nothing(paths.root)) {
+    throw UsageError(paths.root.string(), "--out",
+                     "is not empty: name another directory, or continue a campaign with --resume");
+  }
+  write_once(paths.campaign(), campaign_file_text(file));
+}
+
+void remove_leftovers(const CampaignPaths& paths) {
+  std::vector<fs::path> found;
+  std::error_code ignored;
+  for (const fs::path& directory : {paths.root, paths.records()}) {
+    for (const auto& entry : fs::directory_iterator(directory, ignored)) {
+      if (is_leftover(entry.path()) && entry.is_regular_file(ignored))
+        found.push_back(entry.path());
+    }
+  }
+  for (const fs::path& file : found) fs::remove(file, ignored);
+  ::rmdir(paths.scratch().c_str());  // fails, as it should, while anything is in it
+}
+
+void write_manifest(const CampaignPaths& paths) {
+  std::string text;
+  for (const std::string& file : files_below(paths.root))
+    text += fmt::format("{}  {}\n", sha256_hex_of_file(paths.root / file), file);
+  write_file_atomically(paths.manifest(), text);
+}
+
+std::vector<std::pair<std::string, std::string>> read_manifest(const CampaignPaths& paths) {
+  std::vector<std::pair<std::string, std::string>> out;
+  if (!fs::exists(paths.manifest())) return out;
+  const std::string text = read_file(paths.manifest());
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
+    begin = end + 1;
+    if (line.size() < 67 || line.substr(64, 2) != "  ")
+      throw UsageError(paths.manifest().string(), "", "is not a list of sha256 sums");
+    out.emplace_back(line.substr(66), line.substr(0, 64));
+  }
+  return out;
+}
+
+}  // namespace cb

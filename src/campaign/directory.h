@@ -1,0 +1,72 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "campaign/hosts.h"
+#include "campaign/launcher.h"
+#include "core/profile.h"
+#include "core/result.h"
+
+// The campaign's directory: docs/campaign.md.
+namespace cb {
+
+// campaign.json, written once.
+struct CampaignFile {
+  std::string id;
+  std::string started;
+  Profile profile;
+  ToolInfo tool;
+  std::vector<HostSlots> hosts;
+  LaunchSetup launch;
+  std::vector<std::string> command;
+};
+
+std::string campaign_file_text(const CampaignFile& file);
+// Throws UsageError: foreign, newer, truncated, or a profile that is not the one the sum is of.
+CampaignFile parse_campaign_file(std::string_view text, const std::string& source);
+
+struct CampaignPaths {
+  std::filesystem::path root;
+
+  std::filesystem::path campaign() const { return root / "campaign.json"; }
+  std::filesystem::path journal() const { return root / "journal.jsonl"; }
+  std::filesystem::path manifest() const { return root / "MANIFEST.sha256"; }
+  std::filesystem::path records() const { return root / "records"; }
+  std::filesystem::path logs() const { return root / "logs"; }
+  std::filesystem::path scratch() const { return root / "scratch"; }
+  // Relative to the root, with '/'.
+  static std::string record(const std::string& job) { return "records/" + job + ".json"; }
+  static std::string log(const std::string& job, const char* stream) {
+    return "logs/" + job + "." + stream;
+  }
+};
+
+// Held while a run works in the directory, so that no second one does; gone with the process.
+class CampaignLock {
+ public:
+  // Throws Error if another run holds it.
+  explicit CampaignLock(const CampaignPaths& paths);
+  ~CampaignLock();
+  CampaignLock(const CampaignLock&) = delete;
+  CampaignLock& operator=(const CampaignLock&) = delete;
+
+ private:
+  int fd_ = -1;
+};
+
+// Makes the directory and its campaign.json. Throws UsageError if there is anything in it already,
+// Error if it cannot be written; overwrites nothing.
+void create_campaign(const CampaignPaths& paths, const CampaignFile& file);
+
+// Removes record files that a killed job left half-written, and an empty scratch directory.
+void remove_leftovers(const CampaignPaths& paths);
+
+// Writes MANIFEST.sha256 over campaign.json, journal.jsonl, records/ and logs/.
+void write_manifest(const CampaignPaths& paths);
+
+// The manifest's lines (file, sha256); empty if there is none. Throws UsageError if malformed.
+std::vector<std::pair<std::string, std::string>> read_manifest(const CampaignPaths& paths);
+
+}  // namespace cb

@@ -1,0 +1,129 @@
+#include "campaign/executor.h"
+
+#include <chrono>
+#include <csignal>
+#include <list>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "campaign/process.h"
+#include "core/clock.h"
+#include "core/error.h"
+
+namespace cb {
+namespace {
+
+constexpr auto kPollInterval = std::chrono::milliseconds(20);
+
+struct Running {
+  size_t task = 0;
+  std::unique_ptr<Process> process;
+  double start = 0;
+  double deadline = 0;
+  double kill_at = 0;  // 0: not yet asked to end
+  bool killed = false;
+  bool stopped = false;
+};
+
+class Executor {
+ public:
+  Executor(const std::vector<Task>& tasks, const ExecutorOptions& options,
+           const ExecutorEvents& events)
+      : tasks_(tasks), options_(options), events_(events) {}
+
+  void run() {
+    while (next_ < tasks_.size() || !running_.empty()) {
+      look_for_stop();
+      while (!stopping_ && next_ < tasks_.size() && running_.size() < options_.fan_out) start();
+      if (stopping_ && running_.empty()) return;
+      for (auto r = running_.begin(); r != running_.end();)
+        r = attend(*r) ? running_.erase(r) : ++r;
+      if (!running_.empty()) std::this_thread::sleep_for(kPollInterval);
+    }
+  }
+
+ private:
+  void look_for_stop() {
+    const int signals = options_.stop_signals();
+    if (signals > 0 && !stopping_) {
+      stopping_ = true;
+      events_.stopping();
+      for (Running& r : running_) {
+        r.stopped = r.kill_at == 0;  // one past its deadline stays that
+        terminate(r);
+      }
+    }
+    if (signals > 1) {
+      for (Running& r : running_) kill(r);
+    }
+  }
+
+  void start() {
+    const size_t index = next_++;
+    const Task& task = tasks_[index];
+    events_.starting(index);
+    Running r{.task = index, .start = monotonic_seconds()};
+    r.deadline = r.start + task.deadline_seconds;
+    try {
+      r.process = std::make_unique<Process>(task.command.argv, task.command.environment, task.out,
+                                            task.err);
+    } catch (const Error& e) {
+      events_.ended(index, {TaskEnd::Kind::not_started, 0, 0, e.what()});
+      return;
+    }
+    running_.push_back(std::move(r));
+  }
+
+  // Whether it has ended.
+  bool attend(Running& r) {
+    const auto end = r.process->poll();
+    if (end) {
+      events_.ended(r.task, end_of(r, *end));
+      return true;
+    }
+    const double now = monotonic_seconds();
+    if (r.kill_at == 0 && now >= r.deadline) terminate(r);
+    if (r.kill_at != 0 && now >= r.kill_at) kill(r);
+    return false;
+  }
+
+  void terminate(Running& r) {
+    if (r.kill_at != 0) return;
+    r.kill_at = monotonic_seconds() + options_.term_grace_seconds;
+    r.process->signal_group(SIGTERM);
+  }
+
+  static void kill(Running& r) {
+    if (r.killed) return;
+    r.killed = true;
+    r.process->signal_group(SIGKILL);
+  }
+
+  static TaskEnd end_of(const Running& r, const ProcessEnd& end) {
+    TaskEnd out{TaskEnd::Kind::exited, end.code, monotonic_seconds() - r.start, ""};
+    if (r.stopped)
+      out.kind = TaskEnd::Kind::stopped;
+    else if (r.kill_at != 0)
+      out.kind = TaskEnd::Kind::deadline;
+    else if (end.signalled)
+      out.kind = TaskEnd::Kind::signalled;
+    return out;
+  }
+
+  const std::vector<Task>& tasks_;
+  const ExecutorOptions& options_;
+  const ExecutorEvents& events_;
+  std::list<Running> running_;
+  size_t next_ = 0;
+  bool stopping_ = false;
+};
+
+}  // namespace
+
+void run_tasks(const std::vector<Task>& tasks, const ExecutorOptions& options,
+               const ExecutorEvents& events) {
+  Executor(tasks, options, events).run();
+}
+
+}  // namespace cb

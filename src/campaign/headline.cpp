@@ -1,0 +1,92 @@
+#include "campaign/headline.h"
+
+#include <set>
+
+#include <fmt/format.h>
+
+#include "analysis/verdict_select.h"
+#include "core/text.h"
+#include "core/units.h"
+
+namespace cb {
+namespace {
+
+struct Worst {
+  const Metric* metric = nullptr;
+  const Record* record = nullptr;
+  const Document* document = nullptr;
+  Summary summary;
+};
+
+const Record* last_with_metric(const Document& document) {
+  for (auto r = document.records.rbegin(); r != document.records.rend(); ++r) {
+    if (r->measured() && !r->metrics.empty()) return &*r;
+  }
+  return nullptr;
+}
+
+Worst worst_of(const std::vector<const Document*>& documents) {
+  Worst worst;
+  for (const Document* document : documents) {
+    const Record* record = last_with_metric(*document);
+    if (record == nullptr) continue;
+    for (const Metric& m : record->metrics) {
+      const Metric& wanted = worst.metric == nullptr ? record->metrics.front() : *worst.metric;
+      if (m.name != wanted.name) continue;
+      const Summary s = m.samples.summary();
+      const bool worse =
+          worst.metric == nullptr || (m.better == Better::higher ? s.median < worst.summary.median
+                                                                 : s.median > worst.summary.median);
+      if (worse) worst = {&m, record, document, s};
+    }
+  }
+  return worst;
+}
+
+std::string figure(const Worst& worst) {
+  std::string out = format_value(worst.summary.median, worst.metric->unit);
+  if (const auto spread = relative_half_width(worst.summary))
+    out += fmt::format(" ±{:.1f} %", *spread * 100);
+  const std::string at =
+      point_text(worst.record->params, varying_params(worst.document->records), {});
+  if (!at.empty()) out += " at " + terminal_safe(at);
+  if (worst.metric->ceiling && worst.metric->ceiling->value > 0)
+    out += fmt::format(", {:.0f} % of ceiling",
+                       worst.summary.median / worst.metric->ceiling->value * 100);
+  return out;
+}
+
+std::string count_text(size_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+size_t failed_checks(const std::vector<const Document*>& documents) {
+  size_t failed = 0;
+  for (const Document* document : documents) {
+    for (const Record& record : document->records) {
+      for (const Check& check : record.checks) failed += check.passed ? 0 : 1;
+    }
+  }
+  return failed;
+}
+
+std::string headline(const std::vector<const Document*>& documents) {
+  size_t checks = 0;
+  std::set<std::string> hosts;
+  for (const Document* document : documents) {
+    hosts.insert(document->run.hosts.begin(), document->run.hosts.end());
+    for (const Record& record : document->records) checks += record.checks.size();
+  }
+  const Worst worst = worst_of(documents);
+  std::string out = worst.metric == nullptr ? count_text(hosts.size(), "host") : figure(worst);
+  if (worst.metric != nullptr && hosts.size() > 1)
+    out += fmt::format(", worst of {} hosts: {}", hosts.size(),
+                       terminal_safe(entity_name(worst.record->entities[worst.metric->entity])));
+  if (checks > 0)
+    out += fmt::format(", {}, {} wrong", count_text(checks, "check"), failed_checks(documents));
+  return out;
+}
+
+}  // namespace cb

@@ -1,0 +1,89 @@
+#include "campaign/job_reason.h"
+
+#include <csignal>
+#include <cstring>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "core/exit_code.h"
+#include "core/text.h"
+#include "core/units.h"
+
+namespace cb {
+namespace {
+
+constexpr size_t kLongestReason = 300;
+
+// The first line that clusterbench itself wrote; else the first line of all (a launcher's
+// complaint).
+std::string said(const LogTail& log) {
+  std::ifstream in(log.file, std::ios::binary);
+  in.seekg(static_cast<std::streamoff>(log.begin));
+  std::string first;
+  for (std::string line; std::getline(in, line);) {
+    line = terminal_safe(line.substr(0, kLongestReason));
+    if (line.starts_with("clusterbench")) return line;
+    if (first.empty() && line.find_first_not_of(" -*=") != std::string::npos) first = line;
+  }
+  return first;
+}
+
+std::string with_log(std::string what, const LogTail& log) {
+  const std::string line = said(log);
+  return line.empty() ? what : fmt::format("{}: {}", what, line);
+}
+
+std::string errored_text(const Document& document) {
+  for (const Record& record : document.records) {
+    if (const auto* e = std::get_if<Errored>(&record.outcome))
+      return fmt::format("{}: {}", e->where, e->what);
+  }
+  return "";
+}
+
+JobEnd exited(int code, const Document* document, const std::string& problem, const LogTail& log) {
+  switch (static_cast<ExitCode>(code)) {
+    case ExitCode::ok:
+    case ExitCode::not_accepted:
+    case ExitCode::incomplete:
+      if (document != nullptr) return {JobState::done, ""};
+      return {JobState::failed, with_log(problem, log)};
+    case ExitCode::deadline:
+      return {JobState::deadline, with_log("it hung or ran too long", log)};
+    case ExitCode::usage:
+      return {JobState::failed, with_log("its command was refused", log)};
+    case ExitCode::interrupted:
+      return {JobState::failed, "it was interrupted from outside"};
+    case ExitCode::runtime:
+      break;
+  }
+  if (document != nullptr && !errored_text(*document).empty())
+    return {JobState::failed, errored_text(*document)};
+  return {JobState::failed, with_log(fmt::format("it ended with code {}", code), log)};
+}
+
+}  // namespace
+
+JobEnd conclude_job(const TaskEnd& end, const Document* document, const std::string& problem,
+                    const LogTail& log, double deadline_seconds) {
+  switch (end.kind) {
+    case TaskEnd::Kind::exited:
+      return exited(end.code, document, problem, log);
+    case TaskEnd::Kind::signalled:
+      return {JobState::failed, with_log(fmt::format("it was killed by signal {} ({})", end.code,
+                                                     ::strsignal(end.code)),
+                                         log)};
+    case TaskEnd::Kind::deadline:
+      return {JobState::deadline, with_log(fmt::format("it was killed after its deadline of {}",
+                                                       format_seconds(deadline_seconds)),
+                                           log)};
+    case TaskEnd::Kind::stopped:
+      return {JobState::missing, "it was interrupted"};
+    case TaskEnd::Kind::not_started:
+      return {JobState::failed, end.error};
+  }
+  return {};
+}
+
+}  // namespace cb

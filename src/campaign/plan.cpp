@@ -1,0 +1,91 @@
+#include "campaign/plan.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "core/json_text.h"
+#include "core/sha256.h"
+
+namespace cb {
+namespace {
+
+bool is_file_stem(const std::string& id) {
+  return !id.empty() && id.size() <= 100 && id[0] != '.' && id[0] != '-' &&
+         id.find_first_not_of(
+             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+             "._-") == std::string::npos;
+}
+
+void refuse_bad_ids(const Profile& profile) {
+  Problems problems;
+  for (const Step& step : profile.steps) {
+    if (!is_file_stem(step.id))
+      problems.add(fmt::format("steps[{}].id", step.id),
+                   "names files: letters, digits, '.', '_' and '-' only, at most 100");
+  }
+  if (!problems.empty()) throw UsageError("profile " + profile.name, problems);
+}
+
+void add_option(std::vector<std::string>& argv, const std::string& name, const std::string& value) {
+  if (value.starts_with('-')) {
+    argv.push_back("--" + name + "=" + value);  // else it would be read as an option
+  } else {
+    argv.push_back("--" + name);
+    argv.push_back(value);
+  }
+}
+
+bool is_flag(const CaseInfo& info, const std::string& name) {
+  return std::any_of(info.params.begin(), info.params.end(), [&](const ParamDef& def) {
+    return def.name == name && def.type == ParamType::flag;
+  });
+}
+
+}  // namespace
+
+std::vector<JobKey> plan_jobs(const Profile& profile, const std::vector<std::string>& hosts) {
+  refuse_bad_ids(profile);
+  std::vector<JobKey> out;
+  for (size_t i = 0; i < profile.steps.size(); ++i) {
+    const std::string stem = fmt::format("{:03}-{}", i + 1, profile.steps[i].id);
+    if (profile.steps[i].scope == Scope::cluster) {
+      out.push_back({i, "", stem});
+      continue;
+    }
+    for (const std::string& host : hosts)
+      out.push_back({i, host, hosts.size() == 1 ? stem : stem + "@" + host});
+  }
+  return out;
+}
+
+std::vector<std::string> step_arguments(const Step& step, const CaseInfo& info,
+                                        const JobProgram& program) {
+  std::vector<std::string> argv{program.binary, step.case_name};
+  for (const auto& [name, values] : step.params) {
+    if (is_flag(info, name))
+      argv.push_back((values.at(0) == "true" ? "--" : "--no-") + name);
+    else
+      add_option(argv, name, fmt::format("{}", fmt::join(values, ",")));
+  }
+  if (info.needs.directory && !step.params.contains("dir") && !step.params.contains("file"))
+    add_option(argv, "dir", program.scratch.string());
+  add_option(argv, "deadline", fmt::format("{}s", step.deadline_seconds));
+  argv.emplace_back("--no-color");
+  add_option(argv, "json", program.record.string());
+  return argv;
+}
+
+std::string fingerprint(const Command& command, const ToolInfo& tool,
+                        const std::string& profile_sha256) {
+  return sha256_hex(dump_json({{"argv", command.argv},
+                               {"environment", command.environment},
+                               {"version", tool.version},
+                               {"commit", tool.commit},
+                               {"dirty", tool.dirty},
+                               {"profile", profile_sha256}}));
+}
+
+}  // namespace cb

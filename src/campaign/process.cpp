@@ -1,0 +1,146 @@
+#include "campaign/process.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/error.h"
+
+namespace cb {
+namespace {
+
+// All that the child needs, made before the fork: after it only async-signal-safe calls are
+// allowed.
+struct Prepared {
+  std::vector<char*> argv;
+  std::vector<std::string> storage;
+  std::vector<char*> environment;
+  int out = -1, err = -1, null = -1, report = -1;
+};
+
+int open_log(const std::filesystem::path& path) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (fd < 0) throw Error(fmt::format("cannot write {}: {}", path.string(), std::strerror(errno)));
+  return fd;
+}
+
+[[noreturn]] void child(const Prepared& prepared, pid_t parent) {
+  const auto fail = [&] {
+    const int error = errno;
+    if (::write(prepared.report, &error, sizeof error) < 0) ::_exit(126);
+    ::_exit(127);
+  };
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != parent) ::_exit(127);  // it died before the call above
+  for (const int signal : {SIGINT, SIGTERM, SIGPIPE, SIGHUP, SIGQUIT, SIGCHLD})
+    ::signal(signal, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (::dup2(prepared.null, 0) < 0 || ::dup2(prepared.out, 1) < 0 || ::dup2(prepared.err, 2) < 0)
+    fail();
+  ::execvpe(prepared.argv[0], prepared.argv.data(), prepared.environment.data());
+  fail();
+  ::_exit(127);
+}
+
+std::vector<std::string> merged_environment(const std::map<std::string, std::string>& added) {
+  std::vector<std::string> out;
+  for (char** e = environ; *e != nullptr; ++e) {
+    const std::string entry = *e;
+    if (!added.contains(entry.substr(0, entry.find('=')))) out.push_back(entry);
+  }
+  for (const auto& [name, value] : added) out.push_back(name + "=" + value);
+  return out;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (std::string& text : texts) out.push_back(text.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+class Descriptors {
+ public:
+  ~Descriptors() {
+    for (const int fd : fds_) ::close(fd);
+  }
+  int keep(int fd) {
+    if (fd >= 0) fds_.push_back(fd);
+    return fd;
+  }
+
+ private:
+  std::vector<int> fds_;
+};
+
+}  // namespace
+
+Process::Process(const std::vector<std::string>& argv,
+                 const std::map<std::string, std::string>& environment,
+                 const std::filesystem::path& out, const std::filesystem::path& err) {
+  std::vector<std::string> arguments = argv;
+  Prepared prepared;
+  prepared.argv = pointers(arguments);
+  prepared.storage = merged_environment(environment);
+  prepared.environment = pointers(prepared.storage);
+  Descriptors descriptors;
+  prepared.out = descriptors.keep(open_log(out));
+  prepared.err = descriptors.keep(open_log(err));
+  prepared.null = descriptors.keep(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  int report[2] = {-1, -1};
+  if (::pipe2(report, O_CLOEXEC) != 0)
+    throw Error(fmt::format("cannot start {}: {}", argv[0], std::strerror(errno)));
+  const int reading = descriptors.keep(report[0]);
+  prepared.report = report[1];
+  const pid_t parent = ::getpid();
+  pid_ = ::fork();
+  if (pid_ == 0) child(prepared, parent);
+  const int fork_error = errno;
+  ::close(report[1]);
+  if (pid_ < 0) throw Error(fmt::format("cannot start {}: {}", argv[0], std::strerror(fork_error)));
+  ::setpgid(pid_, pid_);  // whichever of the two comes first
+  int error = 0;
+  ssize_t n = 0;
+  do n = ::read(reading, &error, sizeof error);
+  while (n < 0 && errno == EINTR);
+  if (n == 0) return;  // closed by the exec
+  ::waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+  throw Error(fmt::format("cannot start {}: {}", argv[0], std::strerror(error)));
+}
+
+Process::~Process() {
+  if (pid_ < 0) return;
+  signal_group(SIGKILL);
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+std::optional<ProcessEnd> Process::poll() {
+  siginfo_t info{};
+  // Not reaped yet, its group's number cannot be given to others, so the group can be ended safely.
+  if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+      info.si_pid == 0)
+    return std::nullopt;
+  signal_group(SIGKILL);
+  int status = 0;
+  ::waitpid(pid_, &status, 0);
+  pid_ = -1;
+  if (WIFSIGNALED(status)) return ProcessEnd{true, WTERMSIG(status)};
+  return ProcessEnd{false, WEXITSTATUS(status)};
+}
+
+void Process::signal_group(int signal) noexcept {
+  if (pid_ > 0) ::kill(-pid_, signal);
+}
+
+}  // namespace cb

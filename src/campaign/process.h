@@ -1,0 +1,42 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cb {
+
+// How a process ended.
+struct ProcessEnd {
+  bool signalled = false;
+  int code = 0;  // exit status, or the signal's number
+};
+
+// A child process in a process group of its own, so that it and all that it started can be ended
+// together; it gets SIGTERM when this process dies. stdin is empty; stdout and stderr are appended
+// to files. Start it from the main thread: the kernel ties the death signal to the thread.
+class Process {
+ public:
+  // Throws Error if the program cannot be started.
+  Process(const std::vector<std::string>& argv,
+          const std::map<std::string, std::string>& environment, const std::filesystem::path& out,
+          const std::filesystem::path& err);
+  // Kills the whole group if it is still running.
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  // How it ended, or nothing while it runs; kills what is left of its group when it has ended.
+  std::optional<ProcessEnd> poll();
+  // Sends the signal to the whole group.
+  void signal_group(int signal) noexcept;
+
+ private:
+  pid_t pid_ = -1;
+};
+
+}  // namespace cb

@@ -1,0 +1,326 @@
+#include "campaign/run.h"
+
+#include <algorithm>
+#include <csignal>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "analysis/applies.h"
+#include "campaign/job_reason.h"
+#include "campaign/journal.h"
+#include "campaign/load.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/sha256.h"
+
+namespace cb {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The measurement ends itself at the step's deadline and says who hangs; a while later it is ended
+// from outside.
+constexpr double kLateSeconds = 10;
+
+std::vector<std::string> names_of(const std::vector<HostSlots>& hosts) {
+  std::vector<std::string> out;
+  for (const HostSlots& h : hosts) out.push_back(h.name);
+  return out;
+}
+
+class CampaignRun {
+ public:
+  CampaignRun(const RunSetup& setup, const RunObserver& observer)
+      : setup_(setup),
+        observer_(observer),
+        profile_(setup.campaign.profile),
+        jobs_(plan_jobs(profile_, names_of(setup.campaign.hosts))),
+        journal_(read_journal(setup.paths.journal())),
+        writer_(setup.paths.journal()) {}
+
+  RunEnd run() {
+    prepare();
+    RunEnd end;
+    for (size_t step = 0; step < profile_.steps.size(); ++step) {
+      const double start = monotonic_seconds();
+      observer_.step_begins(profile_.steps[step]);
+      const std::vector<JobOutcome> outcomes = run_step(step);
+      if (stopped()) {
+        end.interrupted = true;
+        break;
+      }
+      learn(profile_.steps[step], outcomes);
+      observer_.step_ends(profile_.steps[step], outcomes, monotonic_seconds() - start);
+      ++end.steps_ended;
+    }
+    remove_leftovers(setup_.paths);
+    if (!end.interrupted) {
+      writer_.finished(utc_now());
+      write_manifest(setup_.paths);
+    }
+    return end;
+  }
+
+ private:
+  bool stopped() const { return setup_.executor.stop_signals() > 0; }
+
+  void prepare() {
+    remove_leftovers(setup_.paths);
+    std::error_code ignored;
+    fs::remove(setup_.paths.manifest(), ignored);  // it would not be true any more
+    for (const fs::path& directory :
+         {setup_.paths.records(), setup_.paths.logs(), setup_.paths.scratch()}) {
+      std::error_code failed;
+      fs::create_directories(directory, failed);
+      if (failed)
+        throw Error(fmt::format("cannot create {}: {}", directory.string(), failed.message()));
+    }
+    writer_.session({utc_now(), setup_.tool, setup_.command});
+  }
+
+  std::vector<JobOutcome> run_step(size_t step) {
+    std::vector<JobOutcome> outcomes;
+    for (const JobKey& key : jobs_) {
+      if (key.step == step) outcomes.push_back({.key = key});
+    }
+    std::vector<size_t> todo;
+    for (size_t i = 0; i < outcomes.size(); ++i) {
+      if (!settle(outcomes[i])) todo.push_back(i);
+    }
+    execute(outcomes, todo);
+    return outcomes;
+  }
+
+  std::vector<HostSlots> hosts_of(const JobKey& key) const {
+    std::vector<HostSlots> out;
+    for (const HostSlots& h : setup_.campaign.hosts) {
+      if (key.host.empty() ? !excluded_.contains(h.name) : h.name == key.host) out.push_back(h);
+    }
+    return out;
+  }
+
+  // Whether the job needs no running: done before, not applicable, or its host is left out.
+  bool settle(JobOutcome& outcome) {
+    const JobKey& key = outcome.key;
+    const Step& step = profile_.steps[key.step];
+    const std::vector<HostSlots> hosts = hosts_of(key);
+    const auto because = excluded_.find(key.host);
+    if (because != excluded_.end() || hosts.empty()) {
+      const std::string why =
+          because == excluded_.end() ? "every host was left out" : because->second;
+      conclude(outcome, JobState::missing, why);
+      return true;
+    }
+    const NeedsFit fit = needs_fit(step, key);
+    if (fit.fit == Fit::unmet) {
+      conclude(outcome, JobState::not_applicable, fit.reason);
+      return true;
+    }
+    if (const auto why = cannot_launch(setup_.campaign.launch, hosts, step.ranks_per_host)) {
+      conclude(outcome, JobState::missing, *why);
+      return true;
+    }
+    return keep(outcome, key_fingerprint(key));
+  }
+
+  NeedsFit needs_fit(const Step& step, const JobKey& key) const {
+    if (key.host.empty())
+      return check_needs(step.needs, setup_.campaign.hosts.size(), inventories());
+    Requirements parts = step.needs;
+    parts.erase("hosts");
+    Requirements hosts = step.needs;
+    std::erase_if(hosts, [](const auto& need) { return need.first != "hosts"; });
+    const NeedsFit all = check_needs(hosts, setup_.campaign.hosts.size(), {});
+    if (all.fit != Fit::met) return all;
+    const auto mine = inventories_.find(key.host);
+    return check_needs(parts, 1,
+                       mine == inventories_.end() ? std::vector<HostInventory>()
+                                                  : std::vector<HostInventory>{mine->second});
+  }
+
+  std::vector<HostInventory> inventories() const {
+    std::vector<HostInventory> out;
+    for (const auto& [host, inventory] : inventories_) out.push_back(inventory);
+    return out;
+  }
+
+  // The paths of this directory are left out, so that a campaign can be moved and continued.
+  std::string key_fingerprint(const JobKey& key) const {
+    RunSetup placeless = {.paths = {"DIR"},
+                          .campaign = setup_.campaign,
+                          .tool = setup_.tool,
+                          .command = {},
+                          .binary = "clusterbench",
+                          .catalogue = setup_.catalogue,
+                          .executor = {}};
+    const Command command =
+        job_command(placeless, key, hosts_of(key), CampaignPaths::record(key.name));
+    return fingerprint(command, setup_.tool, profile_.sha256);
+  }
+
+  // Whether an earlier run left a whole record of exactly this job.
+  bool keep(JobOutcome& outcome, const std::string& wanted) {
+    const JobEvent* last = journal_.last(outcome.key.name);
+    if (last == nullptr || !last->ended || last->state != JobState::done) return false;
+    if (last->code != static_cast<int>(ExitCode::ok) &&
+        last->code != static_cast<int>(ExitCode::not_accepted))
+      return false;
+    if (last->fingerprint != wanted) return false;
+    try {
+      const fs::path file = setup_.paths.root / CampaignPaths::record(outcome.key.name);
+      const std::string text = read_file(file);
+      if (sha256_hex(text) != last->sha256) return false;
+      outcome.document = parse_document(text, file.string());
+    } catch (const UsageError&) {
+      return false;
+    }
+    outcome.state = JobState::done;
+    outcome.kept = true;
+    return true;
+  }
+
+  // Journals an end that no process led to; a resumed run that finds the same again writes nothing.
+  void conclude(JobOutcome& outcome, JobState state, const std::string& reason) {
+    outcome.state = state;
+    outcome.reason = reason;
+    const JobEvent* last = journal_.last(outcome.key.name);
+    if (last != nullptr && last->ended && last->state == state && last->reason == reason) return;
+    JobEvent event{.job = outcome.key.name, .ended = true, .at = utc_now()};
+    event.attempt = attempts(outcome.key.name);
+    event.state = state;
+    event.reason = reason;
+    writer_.job(event);
+  }
+
+  int attempts(const std::string& job) const {
+    const JobEvent* start = journal_.last_start(job);
+    return start == nullptr ? 0 : start->attempt;
+  }
+
+  struct Attempt {
+    JobOutcome* outcome = nullptr;
+    JobEvent event;
+    fs::path partial;  // where the job writes; ours only once it has ended well
+    uintmax_t log_begin = 0;
+  };
+
+  void execute(std::vector<JobOutcome>& outcomes, const std::vector<size_t>& todo) {
+    std::vector<Attempt> attempts;
+    std::vector<Task> tasks;
+    for (const size_t i : todo) {
+      attempts.push_back(prepare_attempt(outcomes[i]));
+      Attempt& a = attempts.back();
+      Task task;
+      task.command = job_command(setup_, outcomes[i].key, hosts_of(outcomes[i].key), a.partial);
+      task.out = setup_.paths.root / CampaignPaths::log(a.event.job, "out");
+      task.err = setup_.paths.root / CampaignPaths::log(a.event.job, "err");
+      task.deadline_seconds = profile_.steps[outcomes[i].key.step].deadline_seconds + kLateSeconds;
+      a.event.command = task.command.argv;
+      tasks.push_back(std::move(task));
+    }
+    const ExecutorEvents events{[&](size_t i) {
+                                  attempts[i].event.at = utc_now();
+                                  writer_.job(attempts[i].event);
+                                },
+                                [&](size_t i, const TaskEnd& end) { finish(attempts[i], end); },
+                                [&] { observer_.stopping(); }};
+    run_tasks(tasks, setup_.executor, events);
+  }
+
+  Attempt prepare_attempt(JobOutcome& outcome) const {
+    Attempt a{.outcome = &outcome};
+    a.event.job = outcome.key.name;
+    a.event.attempt = attempts(outcome.key.name) + 1;
+    a.event.fingerprint = key_fingerprint(outcome.key);
+    a.partial = setup_.paths.root /
+                (CampaignPaths::record(a.event.job) + fmt::format(".{}.partial", a.event.attempt));
+    std::error_code absent;
+    const auto size =
+        fs::file_size(setup_.paths.root / CampaignPaths::log(a.event.job, "err"), absent);
+    a.log_begin = absent ? 0 : size;
+    return a;
+  }
+
+  void finish(Attempt& a, const TaskEnd& end) {
+    JobEvent event = a.event;
+    event.ended = true;
+    event.at = utc_now();
+    event.code = end.code;
+    std::string problem;
+    if (end.kind != TaskEnd::Kind::stopped && end.kind != TaskEnd::Kind::not_started)
+      problem = promote(a, event);
+    JobEnd concluded =
+        conclude_job(end, a.outcome->document ? &*a.outcome->document : nullptr, problem,
+                     {setup_.paths.root / CampaignPaths::log(event.job, "err"), a.log_begin},
+                     profile_.steps[a.outcome->key.step].deadline_seconds);
+    event.state = a.outcome->state = concluded.state;
+    event.reason = a.outcome->reason = concluded.reason;
+    writer_.job(event);
+  }
+
+  // Gives a whole record its name; returns why there is none otherwise. A record of an earlier
+  // attempt is replaced, never one of another job.
+  std::string promote(Attempt& a, JobEvent& event) const {
+    std::error_code failed;
+    if (!fs::exists(a.partial, failed)) return "it wrote no record file";
+    try {
+      const std::string text = read_file(a.partial);
+      a.outcome->document = parse_document(text, a.partial.filename().string());
+      event.sha256 = sha256_hex(text);
+    } catch (const UsageError& e) {
+      return fmt::format("its record file cannot be used: {}", e.problems().list.front().what);
+    }
+    fs::rename(a.partial, setup_.paths.root / CampaignPaths::record(event.job), failed);
+    if (!failed) return "";
+    a.outcome->document.reset();
+    event.sha256.clear();
+    return fmt::format("its record file could not be renamed: {}", failed.message());
+  }
+
+  // From the first step of case `info`: what the hosts have, and which of them cannot be reached.
+  void learn(const Step& step, const std::vector<JobOutcome>& outcomes) {
+    if (step.case_name != "info" || learnt_) return;
+    learnt_ = true;
+    for (const JobOutcome& o : outcomes) {
+      if (!o.key.host.empty() && o.state != JobState::done && o.state != JobState::not_applicable)
+        excluded_[o.key.host] =
+            fmt::format("left out, because step {} failed on it ({})", step.id, o.reason);
+      if (!o.document) continue;
+      for (const HostInventory& inventory : o.document->hosts)
+        inventories_.emplace(o.key.host.empty() ? inventory.host : o.key.host, inventory);
+    }
+  }
+
+  const RunSetup& setup_;
+  const RunObserver& observer_;
+  const Profile& profile_;
+  std::vector<JobKey> jobs_;
+  Journal journal_;  // of earlier runs
+  JournalWriter writer_;
+  bool learnt_ = false;
+  std::map<std::string, HostInventory> inventories_;
+  std::map<std::string, std::string> excluded_;  // host, why
+};
+
+}  // namespace
+
+Command job_command(const RunSetup& setup, const JobKey& key, const std::vector<HostSlots>& hosts,
+                    const fs::path& record) {
+  const Step& step = setup.campaign.profile.steps[key.step];
+  const CaseInfo* info = case_of(step, setup.catalogue);
+  if (info == nullptr)
+    throw UsageError("profile " + setup.campaign.profile.name,
+                     fmt::format("steps[{}].case", step.id),
+                     fmt::format("{} is not a case of this clusterbench", step.case_name));
+  const JobProgram program{setup.binary, setup.paths.scratch(), record};
+  return launch_command(setup.campaign.launch, hosts, step.ranks_per_host, step.env,
+                        step_arguments(step, *info, program));
+}
+
+RunEnd run_campaign(const RunSetup& setup, const RunObserver& observer) {
+  return CampaignRun(setup, observer).run();
+}
+
+}  // namespace cb

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "analysis/campaign_data.h"
+#include "campaign/directory.h"
+#include "campaign/executor.h"
+#include "campaign/plan.h"
+
+namespace cb {
+
+// How one job ended in this run, or that it was done before.
+struct JobOutcome {
+  JobKey key;
+  JobState state = JobState::missing;
+  std::string reason;
+  bool kept = false;  // done in an earlier run, not repeated
+  std::optional<Document> document;
+};
+
+// Told of what happens, for the terminal.
+struct RunObserver {
+  std::function<void(const Step&)> step_begins;
+  std::function<void(const Step&, const std::vector<JobOutcome>&, double seconds)> step_ends;
+  std::function<void()> stopping;
+};
+
+struct RunSetup {
+  CampaignPaths paths;
+  CampaignFile campaign;             // as read from the directory, or just written to it
+  ToolInfo tool;                     // of this program
+  std::vector<std::string> command;  // of this run
+  std::string binary;                // this program
+  Catalogue catalogue;
+  ExecutorOptions executor;
+};
+
+struct RunEnd {
+  bool interrupted = false;
+  size_t steps_ended = 0;
+};
+
+// Runs, in the profile's order, every job that is not done with the same fingerprint. A step whose
+// needs the inventories do not meet is not applicable; a host that failed the first `info` step is
+// left out of the later ones, so that it costs no more than itself. The caller holds the lock.
+RunEnd run_campaign(const RunSetup& setup, const RunObserver& observer);
+
+// The command of one job, as run_campaign() would start it; for --dry-run.
+Command job_command(const RunSetup& setup, const JobKey& key, const std::vector<HostSlots>& hosts,
+                    const std::filesystem::path& record);
+
+}  // namespace cb

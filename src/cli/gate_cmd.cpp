@@ -1,0 +1,64 @@
+// `clusterbench gate DIR`: judges a campaign, possibly again and by another profile.
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "campaign/load.h"
+#include "cli/commands.h"
+#include "cli/gate_cmd_lines.h"
+#include "cli/profile_source.h"
+#include "core/file.h"
+#include "core/text.h"
+
+namespace cb {
+namespace {
+
+struct GateOptions {
+  std::string directory;
+  std::string profile;
+  std::string profile_directory;
+  std::string waivers;
+  bool no_color = false;
+};
+
+ExitCode gate(const GateOptions& options) {
+  const Campaign campaign = load_campaign(options.directory);
+  const Profile profile =
+      options.profile.empty()
+          ? campaign.profile
+          : load_valid_profile(options.profile, default_places(options.profile_directory));
+  const std::vector<Waiver> waivers =
+      options.waivers.empty() ? std::vector<Waiver>()
+                              : parse_waivers(read_file(options.waivers), options.waivers);
+  const Judgement judgement = judge(campaign, profile, waivers, today_utc());
+  for (const std::string& warning : campaign.warnings)
+    std::cerr << "clusterbench gate: " << terminal_safe(warning) << '\n';
+  const bool color = stdout_color(options.no_color);
+  std::cout << gate_lines(judgement, color) << verdict_line(judgement, color) << '\n' << std::flush;
+  return exit_code(judgement);
+}
+
+}  // namespace
+
+void add_gate_command(CLI::App& app, Action& action) {
+  CLI::App* sub = app.add_subcommand("gate", "judge a campaign: one line per criterion");
+  const auto options = std::make_shared<GateOptions>();
+  sub->group("Acceptance");
+  sub->footer(
+      "Exit code: 0 accepted, 1 not accepted, 3 incomplete, 2 usage.\n"
+      "Example:\n  clusterbench gate out/acceptance --waivers waivers.json");
+  sub->add_option("directory", options->directory, "a campaign's directory")
+      ->required()
+      ->type_name("DIR");
+  sub->add_option("--profile", options->profile, "judge by this profile, not the campaign's own")
+      ->type_name("NAME|FILE");
+  sub->add_option("--profile-dir", options->profile_directory, "look for profiles here first")
+      ->type_name("DIR");
+  sub->add_option("--waivers", options->waivers, "failures that the customer accepts for a while")
+      ->type_name("FILE");
+  sub->add_flag("--no-color", options->no_color, "no colour, also on a terminal");
+  sub->callback([&action, options] { action = [options] { return gate(*options); }; });
+}
+
+}  // namespace cb

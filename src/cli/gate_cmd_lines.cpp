@@ -1,0 +1,136 @@
+#include "cli/gate_cmd_lines.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/text.h"
+#include "core/units.h"
+
+namespace cb {
+namespace {
+
+constexpr size_t kWidestId = 40;
+
+struct Mark {
+  const char* sign;
+  const char* color;
+};
+
+Mark mark_of(State state) {
+  switch (state) {
+    case State::pass:
+      return {"✓", "\033[32m"};
+    case State::warn:
+      return {"!", "\033[33m"};
+    case State::fail:
+      return {"✗", "\033[31m"};
+    case State::incomplete:
+      return {"?", "\033[33m"};
+    case State::not_applicable:
+      return {"–", "\033[2m"};
+    case State::waived:
+      return {"~", "\033[33m"};
+  }
+  return {" ", ""};
+}
+
+std::string paint(const std::string& text, const char* code, bool color) {
+  return color ? code + text + "\033[0m" : text;
+}
+
+// "462.1 ≥ 430 GB/s": the unit once where both have the same.
+std::string comparison(const CriterionVerdict& v) {
+  const ValueText value = format_value_parts(*v.value, v.unit);
+  const ValueText limit = format_value_parts(*v.limit, v.unit);
+  const bool holds = v.limit_is_minimum ? *v.value >= *v.limit : *v.value <= *v.limit;
+  const char* sign = v.limit_is_minimum ? (holds ? "≥" : "<") : (holds ? "≤" : ">");
+  return fmt::format("{}{} {} {} {}", value.number,
+                     value.unit == limit.unit ? "" : " " + value.unit, sign, limit.number,
+                     limit.unit);
+}
+
+std::string source_text(const Source& source) {
+  return terminal_safe(fmt::format("{} ({}), {}", source.kind, source.ref, source.date));
+}
+
+bool is_metric(const CriterionVerdict& v) {
+  return std::holds_alternative<MetricRule>(v.criterion->rule);
+}
+
+std::string figures(const CriterionVerdict& v) {
+  std::string out = pad_right(comparison(v), 28);
+  if (v.worst) out += "  " + pad_right("worst " + terminal_safe(entity_name(*v.worst)), 24);
+  if (!v.at.empty()) out += "  at " + terminal_safe(v.at);
+  if (v.ceiling && v.ceiling->value > 0)
+    out += fmt::format("  {:.0f} % of {} ({})", *v.value / v.ceiling->value * 100,
+                       format_value(v.ceiling->value, v.unit), terminal_safe(v.ceiling->how));
+  return out;
+}
+
+std::string body(const CriterionVerdict& v) {
+  const std::string source = source_text(v.criterion->source);
+  switch (v.state) {
+    case State::not_applicable:
+      return "not applicable: " + terminal_safe(v.reason);
+    case State::incomplete:
+      return "not measured: " + terminal_safe(v.reason);
+    case State::waived:
+      return fmt::format("{}  waived until {} by {}, {}",
+                         is_metric(v) ? figures(v) : terminal_safe(v.reason),
+                         terminal_safe(v.waiver->expires), terminal_safe(v.waiver->approver),
+                         terminal_safe(v.waiver->ticket));
+    default:
+      break;
+  }
+  if (!is_metric(v) || !v.value || !v.limit)
+    return fmt::format("{}  {}", pad_right(terminal_safe(v.reason), 54), source);
+  std::string out = fmt::format("{}  {}", figures(v), source);
+  if (v.state != State::pass) out += "\n    " + terminal_safe(v.reason);
+  return out;
+}
+
+}  // namespace
+
+std::string gate_lines(const Judgement& judgement, bool color) {
+  size_t width = 0;
+  for (const CriterionVerdict& v : judgement.criteria)
+    width = std::max(width, display_width(terminal_safe(v.criterion->id)));
+  width = std::min(width, kWidestId);
+  std::string out;
+  for (const CriterionVerdict& v : judgement.criteria) {
+    const Mark mark = mark_of(v.state);
+    out += fmt::format("{} {}  {}\n", paint(mark.sign, mark.color, color),
+                       pad_right(terminal_safe(v.criterion->id), width), body(v));
+  }
+  return out;
+}
+
+std::string verdict_line(const Judgement& judgement, bool color) {
+  const State overall = judgement.overall();
+  const char* word = overall == State::pass   ? "ACCEPTED"
+                     : overall == State::fail ? "NOT ACCEPTED"
+                                              : "INCOMPLETE";
+  std::string counts;
+  for (const State state : {State::pass, State::fail, State::incomplete, State::warn, State::waived,
+                            State::not_applicable}) {
+    const size_t n = judgement.count(state);
+    if (n == 0 && state != State::pass && state != State::warn) continue;
+    const std::string name = state == State::warn             ? (n == 1 ? "warning" : "warnings")
+                             : state == State::not_applicable ? "not applicable"
+                                                              : state_name(state);
+    counts += fmt::format("{}{} {}", counts.empty() ? "" : " · ", n, name);
+  }
+  return fmt::format("{}  {}", paint(word, mark_of(overall).color, color), counts);
+}
+
+bool stdout_color(bool no_color) {
+  return !no_color && ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
+}
+
+std::string today_utc() { return utc_now().substr(0, 10); }
+
+}  // namespace cb

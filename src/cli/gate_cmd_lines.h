@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "analysis/verdict.h"
+
+namespace cb {
+
+// One line per criterion: mark, id, value and limit, worst entity, source. Safe for a terminal
+// whatever the campaign holds.
+std::string gate_lines(const Judgement& judgement, bool color);
+
+// "NOT ACCEPTED  61 pass · 1 fail · 1 incomplete · 1 waived", without a newline.
+std::string verdict_line(const Judgement& judgement, bool color);
+
+// Whether stdout takes colour: a terminal, and neither NO_COLOR nor --no-color.
+bool stdout_color(bool no_color);
+
+// Today in UTC, YYYY-MM-DD, against which waivers expire.
+std::string today_utc();
+
+}  // namespace cb

@@ -1,0 +1,120 @@
+#include "cli/profile_source.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "bench/registry.h"
+#include "core/embedded.h"
+#include "core/file.h"
+#include "core/suggest.h"
+
+namespace cb {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kEmbedded = "profiles/";
+
+// What a host may need: the kinds of parts that the inventory knows (core/inventory.h), and hosts.
+const std::vector<std::string> kNeeds{"hosts", "cpu",  "memory", "numa",   "nic",    "rdma",
+                                      "gpu",   "nvme", "mount",  "system", "library"};
+
+bool is_path(const std::string& name) {
+  return name.find('/') != std::string::npos || name.ends_with(".json");
+}
+
+std::vector<fs::path> directories(const ProfilePlaces& places) {
+  std::vector<fs::path> out;
+  if (!places.given_directory.empty()) out.emplace_back(places.given_directory);
+  if (!places.binary_directory.empty())
+    out.push_back(places.binary_directory / ".." / "share" / "clusterbench" / "profiles");
+  return out;
+}
+
+std::optional<std::string> by_name(const std::string& name, const std::vector<fs::path>& where) {
+  for (const fs::path& directory : where) {
+    const fs::path file = directory / (name + ".json");
+    if (fs::is_regular_file(file)) return read_file(file);
+  }
+  const auto embedded = embedded_file(fmt::format("{}{}.json", kEmbedded, name));
+  if (embedded) return std::string(*embedded);
+  return std::nullopt;
+}
+
+// A base named by a profile file is looked for beside that file first.
+ProfileSource source_for(const std::string& asked, const ProfilePlaces& places) {
+  std::vector<fs::path> where = directories(places);
+  if (is_path(asked)) where.insert(where.begin(), fs::path(asked).parent_path());
+  return [where, asked](const std::string& name) -> std::optional<std::string> {
+    if (!is_path(name)) return by_name(name, where);
+    const fs::path beside = fs::path(asked).parent_path() / name;
+    const bool relative = name != asked && is_path(asked) && fs::is_regular_file(beside);
+    return read_file(relative ? beside : fs::path(name));
+  };
+}
+
+void refuse_unknown_name(const std::string& name, const ProfilePlaces& places) {
+  if (is_path(name)) return;
+  std::vector<std::string> names;
+  for (const ProfileEntry& entry : list_profiles(places)) names.push_back(entry.name);
+  if (std::find(names.begin(), names.end(), name) == names.end())
+    throw UsageError("profile", name, unknown_name(name, names));
+}
+
+void check_needs_keys(const Requirements& needs, const std::string& where, Problems& problems) {
+  for (const auto& [key, count] : needs) {
+    if (std::find(kNeeds.begin(), kNeeds.end(), key) == kNeeds.end())
+      problems.add(where + ".needs." + key, unknown_name(key, kNeeds));
+  }
+}
+
+}  // namespace
+
+fs::path own_binary() {
+  std::error_code failed;
+  const fs::path path = fs::read_symlink("/proc/self/exe", failed);
+  return failed ? fs::path("clusterbench") : path;
+}
+
+ProfilePlaces default_places(const std::string& given_directory) {
+  return {given_directory, own_binary().parent_path()};
+}
+
+std::vector<ProfileEntry> list_profiles(const ProfilePlaces& places) {
+  std::vector<ProfileEntry> out;
+  std::set<std::string> seen;
+  for (const fs::path& directory : directories(places)) {
+    std::error_code ignored;
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(directory, ignored)) {
+      if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
+    }
+    std::sort(names.begin(), names.end());
+    for (const std::string& name : names) {
+      if (seen.insert(name).second)
+        out.push_back({name, fs::weakly_canonical(directory, ignored).string()});
+    }
+  }
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (!file.path.starts_with(kEmbedded) || !file.path.ends_with(".json")) continue;
+    const fs::path path(std::string(file.path.substr(kEmbedded.size())));
+    if (seen.insert(path.stem().string()).second) out.push_back({path.stem().string(), "built in"});
+  }
+  return out;
+}
+
+Profile load_valid_profile(const std::string& name, const ProfilePlaces& places) {
+  refuse_unknown_name(name, places);
+  Profile profile = load_profile(name, source_for(name, places));
+  Problems problems = validate_profile(profile, catalogue());
+  for (const Step& step : profile.steps)
+    check_needs_keys(step.needs, fmt::format("steps[{}]", step.id), problems);
+  for (const Criterion& c : profile.criteria)
+    check_needs_keys(c.needs, fmt::format("criteria[{}]", c.id), problems);
+  if (!problems.empty()) throw UsageError("profile " + name, problems);
+  return profile;
+}
+
+}  // namespace cb

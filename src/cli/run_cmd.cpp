@@ -1,0 +1,188 @@
+// `clusterbench run PROFILE`: measures every step of a profile, then judges.
+#include <csignal>
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "campaign/headline.h"
+#include "campaign/load.h"
+#include "cli/commands.h"
+#include "cli/gate_cmd_lines.h"
+#include "cli/run_cmd_setup.h"
+#include "core/text.h"
+#include "core/units.h"
+
+namespace cb {
+namespace {
+
+// Signal handlers can reach only this.
+volatile std::sig_atomic_t g_stop_signals = 0;
+
+void on_signal(int) { g_stop_signals = g_stop_signals + 1; }
+
+void catch_signals() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGHUP, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+std::string step_label(const Step& step) { return pad_right(terminal_safe(step.id), 24); }
+
+// The line of a step that has ended, and one more for each job that did not go well.
+std::string step_lines(const Step& step, const std::vector<JobOutcome>& outcomes, double seconds) {
+  std::vector<const Document*> documents;
+  const JobOutcome* not_applicable = nullptr;
+  std::string failures;
+  size_t bad = 0, kept = 0;
+  for (const JobOutcome& o : outcomes) {
+    if (o.document) documents.push_back(&*o.document);
+    kept += o.kept ? 1 : 0;
+    if (o.state == JobState::not_applicable) not_applicable = &o;
+    if (o.state == JobState::done || o.state == JobState::not_applicable) continue;
+    ++bad;
+    failures +=
+        fmt::format("      {}{}\n", o.key.host.empty() ? "" : terminal_safe(o.key.host) + ": ",
+                    terminal_safe(o.reason));
+  }
+  const std::string time = kept == outcomes.size() ? "done before" : format_seconds(seconds);
+  if (bad > 0)
+    return fmt::format("   {} ✗ {} of {} jobs not done  {}\n{}", step_label(step), bad,
+                       outcomes.size(), time, failures);
+  if (documents.empty())
+    return fmt::format(
+        "   {} – not applicable: {}\n", step_label(step),
+        not_applicable == nullptr ? "no hosts" : terminal_safe(not_applicable->reason));
+  const char* mark = failed_checks(documents) > 0 ? "✗" : "✓";
+  for (const Document* document : documents) {
+    for (const Record& record : document->records) {
+      if (const auto* s = std::get_if<Skipped>(&record.outcome))
+        return fmt::format("   {} – skipped: {}  {}\n", step_label(step), terminal_safe(s->reason),
+                           time);
+    }
+  }
+  return fmt::format("   {} {} {}  {}\n", step_label(step), mark,
+                     pad_right(headline(documents), 56), time);
+}
+
+std::string heading(const RunSetup& setup) {
+  const CampaignFile& c = setup.campaign;
+  int slots = 0;
+  for (const HostSlots& h : c.hosts) slots += h.slots;
+  return fmt::format("{} on {} host{}, {} slot{}, launcher {}{} → {}\n",
+                     terminal_safe(c.profile.name), c.hosts.size(), c.hosts.size() == 1 ? "" : "s",
+                     slots, slots == 1 ? "" : "s", launcher_name(c.launch.launcher),
+                     c.launch.as_root && c.launch.launcher == Launcher::mpirun
+                         ? " as root (--allow-run-as-root)"
+                         : "",
+                     terminal_safe(setup.paths.root.string()));
+}
+
+ExitCode dry_run(const RunSetup& setup) {
+  std::vector<std::string> hosts;
+  for (const HostSlots& h : setup.campaign.hosts) hosts.push_back(h.name);
+  for (const JobKey& key : plan_jobs(setup.campaign.profile, hosts)) {
+    std::vector<HostSlots> on;
+    for (const HostSlots& h : setup.campaign.hosts) {
+      if (key.host.empty() || key.host == h.name) on.push_back(h);
+    }
+    const auto record = setup.paths.root / CampaignPaths::record(key.name);
+    std::cout << terminal_safe(shell_text(job_command(setup, key, on, record))) << '\n';
+  }
+  return ExitCode::ok;
+}
+
+ExitCode conclude(const RunSetup& setup, bool no_color) {
+  const Campaign campaign = load_campaign(setup.paths.root);
+  const Judgement judgement = judge(campaign, campaign.profile, {}, today_utc());
+  const bool color = stdout_color(no_color);
+  std::cout << gate_lines(judgement, color)
+            << fmt::format("{} · {}\n", verdict_line(judgement, color),
+                           terminal_safe(setup.paths.root.string()))
+            << std::flush;
+  return exit_code(judgement);
+}
+
+ExitCode interrupted(const RunSetup& setup, const RunEnd& end) {
+  std::cerr << fmt::format(
+      "interrupted after {} of {} steps\ncontinue with: clusterbench run --resume {}\n",
+      end.steps_ended, setup.campaign.profile.steps.size(),
+      terminal_safe(setup.paths.root.string()));
+  return ExitCode::interrupted;
+}
+
+ExitCode run(const RunOptions& options) {
+  RunSetup setup = run_setup(options);
+  if (options.dry_run) return dry_run(setup);
+  catch_signals();
+  setup.executor.stop_signals = [] { return static_cast<int>(g_stop_signals); };
+  if (!std::filesystem::exists(setup.paths.campaign()) || !options.resume)
+    create_campaign(setup.paths, setup.campaign);
+  const CampaignLock lock(setup.paths);
+  std::cerr << heading(setup);
+  const bool terminal = ::isatty(STDERR_FILENO) == 1;
+  const std::string clear = terminal ? "\r\033[K" : "";
+  const RunObserver observer{
+      [&](const Step& step) {
+        if (terminal) std::cerr << "   " << step_label(step) << " …" << std::flush;
+      },
+      [&](const Step& step, const std::vector<JobOutcome>& outcomes, double seconds) {
+        std::cerr << clear << step_lines(step, outcomes, seconds) << std::flush;
+      },
+      [&] {
+        std::cerr << clear << "stopping: waiting for the running jobs to end\n" << std::flush;
+      }};
+  RunEnd end;
+  try {
+    end = run_campaign(setup, observer);
+  } catch (const UsageError&) {
+    throw;
+  } catch (const Error& e) {
+    throw Error(fmt::format("{}\n  when mended, continue with: clusterbench run --resume {}",
+                            e.what(), setup.paths.root.string()),
+                e.code());
+  }
+  return end.interrupted ? interrupted(setup, end) : conclude(setup, options.no_color);
+}
+
+void add_options(CLI::App& sub, RunOptions& options) {
+  sub.add_option("profile", options.profile,
+                 "name or file of a profile; with --resume the campaign's directory")
+      ->type_name("PROFILE|DIR");
+  sub.add_option("--out", options.out, "the campaign's directory [out/<time>-<host>]")
+      ->type_name("DIR");
+  sub.add_option("--hosts", options.hosts, "hosts and their slots: a:2,b:2 or node[01-16]:8")
+      ->type_name("LIST");
+  sub.add_option("--hostfile", options.hostfile,
+                 "hosts as in an Open MPI hostfile, a plain list or Slurm node lists")
+      ->type_name("FILE");
+  sub.add_option("--launcher", options.launcher, "auto, mpirun, srun or none [auto]")
+      ->type_name("NAME");
+  sub.add_option("--profile-dir", options.profile_directory, "look for profiles here first")
+      ->type_name("DIR");
+  sub.add_option("--fan-out", options.fan_out, "hosts measured at once in steps of one host [32]")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+  sub.add_flag("--resume", options.resume, "continue a campaign; what is done is not repeated");
+  sub.add_flag("--dry-run", options.dry_run, "print the commands and run nothing");
+  sub.add_flag("--no-color", options.no_color, "no colour, also on a terminal");
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, Action& action) {
+  CLI::App* sub = app.add_subcommand("run", "measure what a profile asks for, and judge");
+  const auto options = std::make_shared<RunOptions>();
+  sub->group("Acceptance");
+  sub->footer(
+      "Example:\n  clusterbench run host-quick --out out/acceptance\n"
+      "  clusterbench run --resume out/acceptance");
+  add_options(*sub, *options);
+  sub->callback([&action, options] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace cb

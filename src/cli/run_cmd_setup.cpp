@@ -1,0 +1,163 @@
+#include "cli/run_cmd_setup.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <random>
+#include <set>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "bench/registry.h"
+#include "cli/profile_source.h"
+#include "core/build_info.h"
+#include "core/clock.h"
+#include "core/file.h"
+#include "sys/inventory.h"
+
+namespace cb {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<std::string> environment(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+std::vector<std::string> own_command_line() {
+  std::ifstream in("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> out;
+  for (std::string argument; std::getline(in, argument, '\0');) out.push_back(argument);
+  return out;
+}
+
+// Cores that this process may use, hardware threads of one core counted once.
+int own_cores() {
+  cpu_set_t allowed;
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+  std::set<std::string> cores;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed)) continue;
+    std::ifstream in(
+        fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu));
+    std::string siblings;
+    if (!std::getline(in, siblings)) siblings = std::to_string(cpu);
+    cores.insert(siblings);
+  }
+  return std::max(1, static_cast<int>(cores.size()));
+}
+
+std::vector<HostSlots> chosen_hosts(const RunOptions& options, Launcher launcher) {
+  if (!options.hosts.empty() && !options.hostfile.empty())
+    throw UsageError("clusterbench run", "--hosts", "and --hostfile exclude each other");
+  if (!options.hosts.empty()) return parse_hosts(options.hosts);
+  if (!options.hostfile.empty())
+    return parse_hostfile(read_file(options.hostfile), options.hostfile);
+  if (launcher == Launcher::srun) {
+    if (auto hosts = slurm_hosts(environment)) return *hosts;
+  }
+  return {{host_name(), own_cores()}};
+}
+
+ToolInfo own_tool() {
+  const BuildInfo& build = build_info();
+  ToolInfo tool;
+  tool.version = build.version;
+  tool.commit = build.commit;
+  tool.dirty = build.dirty;
+  tool.build = {{"compiler", std::string(build.compiler)},
+                {"build_type", std::string(build.build_type)},
+                {"cuda", std::string(build.cuda)},
+                {"mpi", std::string(build.mpi)},
+                {"sanitizers", std::string(build.sanitizers)}};
+  return tool;
+}
+
+std::string new_id() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}", random(), random());
+}
+
+CampaignFile fresh_campaign(const RunOptions& options, const ToolInfo& tool) {
+  CampaignFile file;
+  file.profile = load_valid_profile(options.profile, default_places(options.profile_directory));
+  file.id = new_id();
+  file.started = utc_now();
+  file.tool = tool;
+  file.launch.launcher = choose_launcher(options.launcher, environment);
+  file.launch.arguments = launcher_arguments(file.launch.launcher, environment);
+  file.launch.as_root = ::geteuid() == 0;
+  file.hosts = chosen_hosts(options, file.launch.launcher);
+  file.command = own_command_line();
+  const bool foreign = file.hosts.size() > 1 || file.hosts[0].name != host_name();
+  if (file.launch.launcher == Launcher::none && foreign && !options.dry_run)
+    throw UsageError("clusterbench run", "--hosts",
+                     "needs mpirun or srun to reach other hosts: install Open MPI, or run on this "
+                     "host alone");
+  plan_jobs(file.profile, {});  // refuses step ids that cannot name files
+  return file;
+}
+
+// What stands in the directory counts; options that would contradict it are refused, not ignored.
+CampaignFile resumed_campaign(const RunOptions& options, const CampaignPaths& paths) {
+  Problems problems;
+  for (const auto& [name, value] :
+       {std::pair("--hosts", &options.hosts), std::pair("--hostfile", &options.hostfile)}) {
+    if (!value->empty()) problems.add(name, "is fixed in the campaign: leave it out with --resume");
+  }
+  if (options.launcher != "auto")
+    problems.add("--launcher", "is fixed in the campaign: leave it out with --resume");
+  if (!problems.empty()) throw UsageError("clusterbench run", problems);
+  if (!fs::exists(paths.campaign()))
+    throw UsageError(paths.root.string(), "--resume",
+                     "is not a campaign: start one with clusterbench run PROFILE --out DIR");
+  CampaignFile file = parse_campaign_file(read_file(paths.campaign()), paths.campaign().string());
+  if (!options.out.empty() && !options.profile.empty()) {
+    const Profile asked =
+        load_valid_profile(options.profile, default_places(options.profile_directory));
+    if (asked.sha256 != file.profile.sha256)
+      throw UsageError("clusterbench run", "PROFILE",
+                       fmt::format("{} is not what the campaign began with: leave it out to go on, "
+                                   "or begin a new campaign",
+                                   options.profile));
+  }
+  return file;
+}
+
+}  // namespace
+
+std::string campaign_directory(const RunOptions& options) {
+  if (!options.out.empty()) return fs::absolute(options.out).lexically_normal().string();
+  if (options.resume) return fs::absolute(options.profile).lexically_normal().string();
+  const std::string name =
+      fmt::format("out/{:%Y%m%d-%H%M%S}-{}", fmt::localtime(std::time(nullptr)), host_name());
+  return fs::absolute(name).string();
+}
+
+RunSetup run_setup(const RunOptions& options) {
+  if (options.profile.empty() && options.out.empty())
+    throw UsageError("clusterbench run", "PROFILE", "is missing: see clusterbench profile list");
+  RunSetup setup;
+  setup.paths.root = campaign_directory(options);
+  setup.tool = own_tool();
+  // A run that was killed before its first file is begun anew if the profile is known.
+  const bool nothing_to_resume = options.resume && !options.out.empty() &&
+                                 !options.profile.empty() && !fs::exists(setup.paths.campaign());
+  const bool resumes = options.resume && !nothing_to_resume;
+  if (!resumes && options.profile.empty())
+    throw UsageError("clusterbench run", "PROFILE", "is missing: see clusterbench profile list");
+  setup.campaign =
+      resumes ? resumed_campaign(options, setup.paths) : fresh_campaign(options, setup.tool);
+  setup.command = own_command_line();
+  setup.binary = own_binary().string();
+  setup.catalogue = catalogue();
+  setup.executor.fan_out = static_cast<size_t>(options.fan_out);
+  return setup;
+}
+
+}  // namespace cb

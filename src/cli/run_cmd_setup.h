@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+#include "campaign/run.h"
+
+namespace cb {
+
+struct RunOptions {
+  std::string profile;  // or the directory, with --resume
+  std::string out;
+  std::string hosts;
+  std::string hostfile;
+  std::string launcher = "auto";
+  std::string profile_directory;
+  int fan_out = 32;
+  bool resume = false;
+  bool dry_run = false;
+  bool no_color = false;
+};
+
+// Everything run_campaign() needs, from the options or, with --resume, from the campaign's
+// directory. Writes nothing. Throws UsageError.
+RunSetup run_setup(const RunOptions& options);
+
+// The option names the campaign's directory with --resume, else --out or a fresh name below out/.
+std::string campaign_directory(const RunOptions& options);
+
+}  // namespace cb

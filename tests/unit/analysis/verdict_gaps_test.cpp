@@ -1,0 +1,165 @@
+// Nothing unmeasured passes: every way in which a number can be absent.
+#include <doctest/doctest.h>
+
+#include "verdict_fixture.h"
+
+using namespace cb;
+using namespace cb::test;
+
+namespace {
+
+const MetricRule kRule{.metric = "bytes_per_second", .min = 1};
+
+CriterionVerdict judged(const Campaign& c, const MetricRule& rule = kRule) {
+  static std::vector<Profile> kept;  // verdicts point into their profile
+  kept.reserve(64);
+  kept.push_back(profile({metric_criterion(rule)}));
+  return verdict(c, kept.back());
+}
+
+bool says(const CriterionVerdict& v, const std::string& text) {
+  return v.reason.find(text) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a job that is not done leaves the criterion incomplete, with host and reason") {
+  for (const JobState state : {JobState::failed, JobState::deadline, JobState::not_applicable,
+                               JobState::missing}) {
+    Campaign c = campaign({{"n1", 100}, {"n2", 100}});
+    c.jobs[1].state = state;
+    c.jobs[1].reason = "cable out";
+    c.jobs[1].log = "logs/001-s@n2.err";
+    c.jobs[1].document.reset();
+    const CriterionVerdict v = judged(c);
+    CHECK(v.state == State::incomplete);
+    CHECK(says(v, "on n2"));
+    CHECK(says(v, "cable out"));
+    CHECK(says(v, "logs/001-s@n2.err"));
+    CHECK(says(v, "--resume"));
+  }
+}
+
+TEST_CASE("a host that was asked for and has no job is incomplete and named") {
+  Campaign c = campaign({{"n1", 100}});
+  c.hosts.push_back("n9");
+  const CriterionVerdict v = judged(c);
+  CHECK(v.state == State::incomplete);
+  CHECK(says(v, "n9"));
+}
+
+TEST_CASE("a job across hosts must have every host in every record") {
+  Campaign c;
+  c.hosts = {"n1", "n2"};
+  c.jobs.push_back(
+      done("", document({"n1", "n2"}, {record({{{"n1", "rank", "0"}, 5}, {{"n2", "rank", "1"}, 5}}),
+                                       record({{{"n1", "rank", "0"}, 5}}, {}, 4096)})));
+  const CriterionVerdict v = judged(c);
+  CHECK(v.state == State::incomplete);
+  CHECK(says(v, "n2 contributed nothing"));
+  CHECK(says(v, "size 4K"));
+  c.jobs[0].document->records.pop_back();
+  CHECK(judged(c).state == State::pass);
+}
+
+TEST_CASE("an entity of kind cluster speaks for the hosts that the job ran on, and no others") {
+  Campaign c;
+  c.hosts = {"n1", "n2"};
+  c.jobs.push_back(done("", document({"n1", "n2"}, {record({{{"", "cluster", ""}, 5}})})));
+  CHECK(judged(c).state == State::pass);
+  c.jobs[0].document->run.hosts = {"n1"};
+  CHECK(judged(c).state == State::incomplete);
+}
+
+TEST_CASE("a pair speaks for its two hosts") {
+  Campaign c;
+  c.hosts = {"n1", "n2", "n3"};
+  c.jobs.push_back(done(
+      "", document({"n1", "n2", "n3"}, {record({{Entity{"n1", "pair", "n1:0", "n2:1"}, 5}})})));
+  const CriterionVerdict v = judged(c);
+  CHECK(v.state == State::incomplete);
+  CHECK(says(v, "n3"));
+  CHECK_FALSE(says(v, "n2"));
+}
+
+TEST_CASE("skipped, errored, no such metric, no record, no such step") {
+  Campaign c = campaign({{"n1", 100}});
+  c.jobs[0].document->records[0].outcome = Skipped{"no GPU on n1"};
+  CHECK(judged(c).state == State::incomplete);
+  CHECK(says(judged(c), "no GPU on n1"));
+  c.jobs[0].document->records[0].outcome = Errored{"n1 rank 0", "cannot open x"};
+  CHECK(judged(c).state == State::incomplete);
+  CHECK(says(judged(c), "n1 rank 0: cannot open x"));
+  c.jobs[0].document->records[0].outcome = Measured{};
+  CHECK(judged(c, {.metric = "latency_seconds", .max = 1}).state == State::incomplete);
+  c.jobs[0].document->records.clear();
+  CHECK(judged(c).state == State::incomplete);
+  c.jobs.clear();
+  CHECK(judged(c).state == State::incomplete);
+  CHECK(says(judged(c), "no step s"));
+}
+
+TEST_CASE("a skipped sweep is named although its point has no record of its own") {
+  Campaign c = campaign({{"n1", 100}});
+  Record& r = c.jobs[0].document->records[0];
+  r.outcome = Skipped{"needs 2 ranks"};
+  r.metrics.clear();
+  r.params.set_list("size", {int64_t{1024}, int64_t{4096}});
+  MetricRule rule = kRule;
+  rule.at = {{"size", {"4K"}}};
+  CHECK(judged(c, rule).state == State::incomplete);
+  CHECK(says(judged(c, rule), "needs 2 ranks"));
+}
+
+TEST_CASE("a share of a ceiling that was not measured is incomplete") {
+  const CriterionVerdict v = judged(campaign({{"n1", 100}}),
+                                    {.metric = "bytes_per_second", .min_of_ceiling = 0.1});
+  CHECK(v.state == State::incomplete);
+  CHECK(says(v, "no ceiling"));
+  CHECK(judged(campaign({{"n1", 100}}, 0.0),
+               {.metric = "bytes_per_second", .min_of_ceiling = 0.1})
+            .state == State::incomplete);
+}
+
+TEST_CASE("an interrupted document is incomplete even where it has numbers") {
+  Campaign c = campaign({{"n1", 100}});
+  c.jobs[0].document->run.partial = "interrupted";
+  CHECK(judged(c).state == State::incomplete);
+}
+
+TEST_CASE("a failure is a failure although another host is missing, and both are said") {
+  Campaign c = campaign({{"n1", 0.5}, {"n2", 100}});
+  c.jobs[1].state = JobState::failed;
+  c.jobs[1].document.reset();
+  const CriterionVerdict v = judged(c);
+  CHECK(v.state == State::fail);
+  CHECK(says(v, "n1:0"));
+  CHECK(says(v, "not measured"));
+  CHECK(says(v, "on n2"));
+}
+
+TEST_CASE("two names of one machine do not make two hosts") {
+  Campaign c = campaign({{"a", 100}, {"b", 100}});
+  for (Job& job : c.jobs) job.document->run.hosts = {"same"};
+  const CriterionVerdict v = judged(c);
+  CHECK(v.state == State::incomplete);
+  CHECK(says(v, "b is the same machine as a"));
+}
+
+TEST_CASE("hosts asked for by address or long name are known by the name they answer with") {
+  Campaign c = campaign({{"10.0.0.1", 100}});
+  c.jobs[0].document = document({"n1"}, {record({{{"n1", "rank", "0"}, 100}})});
+  CHECK(judged(c).state == State::pass);
+  Campaign across;
+  across.hosts = {"n1.cluster.example"};
+  across.jobs.push_back(done("", document({"n1"}, {record({{{"n1", "rank", "0"}, 5}})})));
+  CHECK(judged(across).state == State::pass);
+}
+
+TEST_CASE("nothing judged is incomplete") {
+  const Campaign c = campaign({{"n1", 100}});
+  const Profile empty = profile({});
+  const Judgement j = judge(c, empty, {}, kToday);
+  CHECK(j.overall() == State::incomplete);
+  CHECK(exit_code(j) == ExitCode::incomplete);
+}
