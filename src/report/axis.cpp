@@ -44,6 +44,13 @@ std::vector<double> round_ticks(double low, double high, int wanted) {
   return out;
 }
 
+std::vector<double> axis_ticks(double low, double high, int wanted, std::string_view unit) {
+  const double factor = axis_unit(high, unit).factor;
+  std::vector<double> out = round_ticks(low / factor, high / factor, wanted);
+  for (double& tick : out) tick *= factor;
+  return out;
+}
+
 std::string tick_text(double value) {
   return std::abs(value) < 1e-12 ? "0" : fmt::format("{:.6g}", value);
 }

@@ -19,6 +19,9 @@ AxisUnit axis_unit(double largest, std::string_view unit);
 // At most about `wanted` round numbers from low to high, both within the first and the last.
 std::vector<double> round_ticks(double low, double high, int wanted);
 
+// The same, round in the unit in which the axis is labelled.
+std::vector<double> axis_ticks(double low, double high, int wanted, std::string_view unit);
+
 std::string tick_text(double value);
 
 // Maps [low, high] to [from, to] pixels.

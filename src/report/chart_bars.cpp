@@ -22,7 +22,7 @@ std::string draw_bars(const BarsChart& chart, Svg svg) {
   for (const Bar& bar : chart.bars)
     top = std::max({top, bar.value, bar.required.value_or(0), bar.ceiling.value_or(0)});
   const Plot plot{kLabels, kTop, kChartWidth - kValues, bars_height(chart) - 26};
-  const std::vector<double> ticks = round_ticks(0, top, 5);
+  const std::vector<double> ticks = axis_ticks(0, top, 5, chart.unit);
   const Scale x{0, ticks.back(), plot.left, plot.right};
 
   for (const double tick : ticks) svg.line({x(tick), plot.top}, {x(tick), plot.bottom}, "grid");

@@ -70,7 +70,7 @@ void draw_key(Svg& svg, const CurveChart& chart, const Plot& plot) {
 std::string draw_curve(const CurveChart& chart, Svg svg) {
   const double top = highest(chart);
   const AxisUnit unit = axis_unit(top, chart.unit);
-  const std::vector<double> ticks = round_ticks(0, top, 5);
+  const std::vector<double> ticks = axis_ticks(0, top, 5, chart.unit);
   const Plot plot{58, 40, kChartWidth - 14, 230 - 26};
   const Scale x{chart.worst.front()[0], chart.worst.back()[0], plot.left + 16, plot.right - 16,
                 true};

@@ -67,7 +67,8 @@ std::string draw_distribution(const DistributionChart& chart, Svg svg) {
     svg.rect({left, plot.bottom - height}, {std::max(x(bin.high) - left - 0.6, 1.0), height},
              "bin");
   }
-  draw_x_axis(svg, plot, x, chart.log_x ? log_ticks(low, high) : round_ticks(low, high, 6),
+  draw_x_axis(svg, plot, x,
+              chart.log_x ? log_ticks(low, high) : axis_ticks(low, high, 6, chart.unit),
               axis_unit(high, chart.unit));
   draw_marks(svg, chart, plot, x);
   return svg.str();

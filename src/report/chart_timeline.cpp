@@ -46,8 +46,8 @@ void draw_panel(Svg& svg, const TimePanel& panel, const Plot& plot, const Scale&
   const double margin =
       std::max((range.high - range.low) * 0.1, std::max(std::abs(range.high), 1e-12) * 0.05);
   const std::vector<double> ticks =
-      round_ticks(range.low >= 0 ? std::max(0.0, range.low - margin) : range.low - margin,
-                  range.high + margin, 3);
+      axis_ticks(range.low >= 0 ? std::max(0.0, range.low - margin) : range.low - margin,
+                 range.high + margin, 3, panel.unit);
   const Scale y{ticks.front(), ticks.back(), plot.bottom, plot.top};
   draw_y_axis(svg, plot, y, ticks, axis_unit(ticks.back(), panel.unit));
   svg.text({plot.left + 4, plot.top - 9}, fit_label(panel.label, plot.right - plot.left), "lbl");
@@ -78,7 +78,8 @@ std::string draw_timeline(const TimelineChart& chart, Svg svg) {
     draw_panel(svg, panel, {all.left, top, all.right, top + kPanelHeight}, x);
     top += kPanelHeight + kPanelGap;
   }
-  draw_x_axis(svg, all, x, round_ticks(time.low, time.high, 6), axis_unit(time.high, "seconds"));
+  draw_x_axis(svg, all, x, axis_ticks(time.low, time.high, 6, "seconds"),
+              axis_unit(time.high, "seconds"));
   for (const TimeEvent& event : chart.events) {
     const double at = x(event.at);
     const std::string label = fit_label(event.label, 260);

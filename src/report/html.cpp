@@ -23,6 +23,22 @@ data strings(const std::vector<std::string>& texts) {
   return out;
 }
 
+// A name or a date is never broken, a digest or a path anywhere.
+std::string cell_class(const Table& table, const Row& row, size_t column) {
+  constexpr size_t kShort = 14;
+  constexpr size_t kLong = 24;
+  const std::string& text = row.cells[column];
+  if (column == 0 && row.state) return "st";
+  if (table.columns[column].numeric) return "n";
+  if (text.find(' ') == std::string::npos && text.size() <= kShort) return "short";
+  size_t run = 0;
+  for (const char c : text) {
+    run = c == ' ' ? 0 : run + 1;
+    if (run > kLong) return "long";
+  }
+  return "";
+}
+
 data table_data(const Table& table) {
   data head(data::type::list);
   for (const Column& column : table.columns) {
@@ -38,9 +54,7 @@ data table_data(const Table& table) {
       data cell;
       cell.set("cell_text", row.cells[i]);
       cell.set("code", data(table.columns[i].code));
-      cell.set("css", std::string(i == 0 && row.state        ? "st"
-                                  : table.columns[i].numeric ? "n"
-                                                             : ""));
+      cell.set("css", cell_class(table, row, i));
       cells.push_back(cell);
     }
     data one;
@@ -52,6 +66,8 @@ data table_data(const Table& table) {
   out.set("caption", table.caption);
   out.set("columns", head);
   out.set("rows", rows);
+  constexpr size_t kKeptTogether = 8;  // rows that fit on a page with their heading
+  out.set("kept", data(table.rows.size() <= kKeptTogether));
   return out;
 }
 

@@ -132,7 +132,7 @@ std::string markdown_escape(std::string_view text) {
     } else if (c == '&') {
       out += "&amp;";
     } else {
-      if (std::string_view("\\`*_[]|~#!").find(c) != std::string_view::npos) out += '\\';
+      if (std::string_view("\\`*_[]|~#").find(c) != std::string_view::npos) out += '\\';
       out += c;
     }
   }

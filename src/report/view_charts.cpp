@@ -108,6 +108,43 @@ Figure curve_figure(const ReportInput& in, const Sweep& sweep) {
   return {std::move(chart), figure_title(first, sweep.key, t), std::move(caption)};
 }
 
+// A group as its criterion looks at it: by the statistic that is judged, the median if none is.
+struct Judged {
+  const CriterionVerdict* verdict = nullptr;
+  std::string statistic = "median";
+  std::vector<double> values;  // of each entity
+  size_t worst = 0;
+  size_t best = 0;
+  double typical = 0;
+};
+
+double statistic_of(const Summary& s, std::string_view name) {
+  if (name == "min") return s.min;
+  if (name == "p05") return s.p05;
+  if (name == "mean") return s.mean;
+  if (name == "p95") return s.p95;
+  if (name == "p99") return s.p99;
+  if (name == "max") return s.max;
+  return s.median;
+}
+
+Judged judged(const ReportInput& in, const MetricGroup& group) {
+  Judged out{.verdict = verdict_on_point(in, group)};
+  if (out.verdict != nullptr) out.statistic = rule_of(*out.verdict)->statistic;
+  for (const MeasuredValue& v : group.values)
+    out.values.push_back(statistic_of(v.summary, out.statistic));
+  const auto low = static_cast<size_t>(std::ranges::min_element(out.values) - out.values.begin());
+  const auto high = static_cast<size_t>(std::ranges::max_element(out.values) - out.values.begin());
+  out.worst = group.better == Better::higher ? low : high;
+  out.best = group.better == Better::higher ? high : low;
+  out.typical = median(out.values);
+  return out;
+}
+
+std::string point_title(const MetricGroup& group, const Judged& by, const Texts& t) {
+  return figure_title(group, "", t) + (by.statistic == "median" ? "" : " · " + by.statistic);
+}
+
 // Whether one value is on the wrong side of the point's limit.
 State state_of(const CriterionVerdict* verdict, double value) {
   if (verdict == nullptr || !verdict->limit) return State::pass;
@@ -117,45 +154,44 @@ State state_of(const CriterionVerdict* verdict, double value) {
   return verdict->criterion->severity == Severity::fail ? State::fail : State::warn;
 }
 
-std::string spread_caption(const MetricGroup& group, const Texts& t, std::string_view id) {
-  const MeasuredValue& worst = group.values[group.worst];
-  return t(id, group.values.size(), metric_name(group.metric, t),
-           format_value(group.typical, group.unit), entity_name(*worst.entity),
-           format_value(worst.summary.median, group.unit));
+std::string spread_caption(const MetricGroup& group, const Judged& by, const Texts& t,
+                           std::string_view id) {
+  std::string name = metric_name(group.metric, t);
+  if (by.statistic != "median") name += " " + by.statistic;
+  return t(id, group.values.size(), name, format_value(by.typical, group.unit),
+           entity_name(*group.values[by.worst].entity),
+           format_value(by.values[by.worst], group.unit));
 }
 
 Figure strip_figure(const ReportInput& in, const MetricGroup& group) {
-  const CriterionVerdict* verdict = verdict_on_point(in, group);
+  const Judged by = judged(in, group);
   StripChart chart{.unit = group.unit, .higher_is_better = group.better == Better::higher};
-  for (size_t i = 0; i < group.values.size(); ++i) {
-    const MeasuredValue& v = group.values[i];
-    chart.cells.push_back({entity_name(*v.entity), v.summary.median,
-                           state_of(verdict, v.summary.median), i == group.worst});
-  }
-  chart.low_label =
-      in.t("chart.worst_is", format_value(group.values[group.worst].summary.median, group.unit));
-  chart.high_label =
-      in.t("chart.best_is", format_value(group.values[group.best].summary.median, group.unit));
-  return {std::move(chart), figure_title(group, "", in.t),
-          spread_caption(group, in.t, "chart.strip.caption")};
+  for (size_t i = 0; i < group.values.size(); ++i)
+    chart.cells.push_back({entity_name(*group.values[i].entity), by.values[i],
+                           state_of(by.verdict, by.values[i]), i == by.worst});
+  chart.low_label = in.t("chart.worst_is", format_value(by.values[by.worst], group.unit));
+  chart.high_label = in.t("chart.best_is", format_value(by.values[by.best], group.unit));
+  return {std::move(chart), point_title(group, by, in.t),
+          spread_caption(group, by, in.t, "chart.strip.caption")};
 }
 
 Figure bars_figure(const ReportInput& in, const MetricGroup& group) {
-  const CriterionVerdict* verdict = verdict_on_point(in, group);
+  const Judged by = judged(in, group);
   BarsChart chart{.unit = group.unit};
-  for (const MeasuredValue& v : group.values) {
+  for (size_t i = 0; i < group.values.size(); ++i) {
+    const MeasuredValue& v = group.values[i];
     Bar bar{.label = entity_name(*v.entity),
-            .value = v.summary.median,
-            .value_text = format_value(v.summary.median, group.unit),
-            .state = state_of(verdict, v.summary.median)};
-    if (verdict != nullptr && verdict->limit) bar.required = verdict->limit;
+            .value = by.values[i],
+            .value_text = format_value(by.values[i], group.unit),
+            .state = state_of(by.verdict, by.values[i])};
+    if (by.verdict != nullptr) bar.required = by.verdict->limit;
     if (v.metric->ceiling) bar.ceiling = v.metric->ceiling->value;
     if (bar.required) chart.required_label = in.t("chart.required");
     if (bar.ceiling) chart.ceiling_label = in.t("chart.ceiling");
     chart.bars.push_back(std::move(bar));
   }
-  return {std::move(chart), figure_title(group, "", in.t),
-          spread_caption(group, in.t, "chart.bars.caption")};
+  return {std::move(chart), point_title(group, by, in.t),
+          spread_caption(group, by, in.t, "chart.bars.caption")};
 }
 
 // The tail matters where a criterion judges a percentile, and for latencies.
@@ -169,7 +205,8 @@ bool wants_distribution(const ReportInput& in, const MetricGroup& group) {
 
 Figure distribution_figure(const ReportInput& in, const MetricGroup& group) {
   const Texts& t = in.t;
-  const MeasuredValue& worst = group.values[group.worst];
+  const Judged by = judged(in, group);
+  const MeasuredValue& worst = group.values[by.worst];
   const Summary& s = worst.summary;
   DistributionChart chart = bins_of(worst.metric->samples);
   chart.unit = group.unit;
@@ -185,10 +222,10 @@ Figure distribution_figure(const ReportInput& in, const MetricGroup& group) {
     mark("p05", s.p05);
     mark("min", s.min);
   }
-  if (const CriterionVerdict* v = verdict_on_point(in, group); v != nullptr && v->limit)
+  if (by.verdict != nullptr && by.verdict->limit)
     chart.marks.push_back(
-        {*v->limit, t("chart.limit", rule_of(*v)->statistic + " " + limit_text(*v)), true});
-  return {std::move(chart), figure_title(group, "", t),
+        {*by.verdict->limit, t("chart.limit", by.statistic + " " + limit_text(*by.verdict)), true});
+  return {std::move(chart), figure_title(group, "", t) + " · " + entity_name(*worst.entity),
           t("chart.distribution.caption", metric_name(group.metric, t), s.n,
             entity_name(*worst.entity), format_value(s.median, group.unit),
             format_value(group.better == Better::lower ? s.max : s.min, group.unit))};

@@ -36,25 +36,62 @@ std::string title_text(const CriterionVerdict& verdict, const Texts& t) {
 }
 
 std::string value_text(const CriterionVerdict& verdict, const Texts& t) {
+  const bool measured = verdict.value.has_value();
+  if (measured && std::holds_alternative<CheckRule>(verdict.criterion->rule))
+    return t("criteria.failed", *verdict.value);
+  if (measured && std::holds_alternative<UniformRule>(verdict.criterion->rule))
+    return t(*verdict.value > 0 ? "criteria.unequal" : "criteria.no_difference");
   if (verdict.value) return format_value(*verdict.value, verdict.unit);
   return verdict.state == State::incomplete ? t("criteria.not_measured") : "–";
 }
 
 // Figures first, in the reader's language; then the judge's own words with the next step.
 std::string finding(const CriterionVerdict& verdict, const Texts& t) {
+  const bool has_figures =
+      std::holds_alternative<MetricRule>(verdict.criterion->rule) && verdict.value && verdict.limit;
   std::string out;
-  if (t.lang() != Lang::en && verdict.value && verdict.limit)
+  if (t.lang() != Lang::en && has_figures)
     out = t("open.finding", format_value(*verdict.value, verdict.unit), limit_text(verdict)) + " ";
   if (!verdict.reason.empty()) return out + verdict.reason;
-  if (out.empty() && verdict.value && verdict.limit)
+  if (out.empty() && has_figures)
     out = t("open.finding", format_value(*verdict.value, verdict.unit), limit_text(verdict));
   return out.empty() ? t("open.no_reason") : out;
 }
 
-Row requirement_row(const CriterionVerdict& v, const Texts& t) {
+// The unit in which this version measures a metric; empty where it does not know the case.
+std::string unit_of(const ReportInput& in, const Criterion& criterion, const std::string& metric) {
+  const auto step = std::ranges::find(in.campaign.profile.steps, criterion.step, &Step::id);
+  if (step == in.campaign.profile.steps.end()) return "";
+  const CaseInfo* info = case_of(*step, in.catalogue);
+  if (info == nullptr) return "";
+  const auto found = std::ranges::find(info->metrics, metric, &MetricDef::name);
+  return found == info->metrics.end() ? "" : found->unit;
+}
+
+// What is required, also where nothing was measured that it could be compared with.
+std::string required_text(const CriterionVerdict& v, const ReportInput& in) {
+  const Texts& t = in.t;
+  if (std::holds_alternative<CheckRule>(v.criterion->rule)) return t("criteria.no_limit");
+  const auto* rule = std::get_if<MetricRule>(&v.criterion->rule);
+  if (rule == nullptr) return t("criteria.equal");
+  std::string out = limit_text(v);
+  if (rule->min_of_ceiling) {
+    const std::string share =
+        t("criteria.of_ceiling", fmt::format("{:.0f} %", *rule->min_of_ceiling * 100));
+    return out.empty() ? "≥ " + share : out + " (" + share + ")";
+  }
+  if (!out.empty()) return out;
+  const std::string unit = unit_of(in, *v.criterion, rule->metric);
+  if (rule->min) out = "≥ " + format_value(*rule->min, unit);
+  if (rule->max) out += (out.empty() ? "≤ " : ", ≤ ") + format_value(*rule->max, unit);
+  return out;
+}
+
+Row requirement_row(const CriterionVerdict& v, const ReportInput& in) {
+  const Texts& t = in.t;
   return {.state = v.state,
           .cells = {state_cell(v.state, t), domain_name(v.criterion->domain, t), title_text(v, t),
-                    value_text(v, t), v.limit ? limit_text(v) : t("criteria.no_limit"),
+                    value_text(v, t), required_text(v, in),
                     v.ratio ? fmt::format("{:.0f} %", *v.ratio * 100) : "–",
                     v.ceiling ? format_value(v.ceiling->value, v.unit) : "–", worst_text(v, t),
                     source_text(v, t)}};
@@ -139,7 +176,7 @@ Section requirements_section(const ReportInput& in) {
                           {t("col.ceiling"), true},
                           {t("col.worst")},
                           {t("col.source")}}};
-  for (const CriterionVerdict* v : verdicts) table.rows.push_back(requirement_row(*v, t));
+  for (const CriterionVerdict* v : verdicts) table.rows.push_back(requirement_row(*v, in));
   if (table.rows.empty()) {
     out.blocks.emplace_back(Paragraph{t("criteria.none")});
     return out;

@@ -45,6 +45,10 @@ std::string interval_text(const Summary& summary) {
   return half ? fmt::format("± {:.1f} %", *half * 100) : "–";
 }
 
+std::string share_text(double share) {
+  return fmt::format("{:.{}f} %", share * 100, share < 0.0995 ? 1 : 0);
+}
+
 Row figure_row(const MetricGroup& group, const std::set<std::string>& shown, const Texts& t) {
   const MeasuredValue& worst = group.values[group.worst];
   const MeasuredValue& best = group.values[group.best];
@@ -55,9 +59,7 @@ Row figure_row(const MetricGroup& group, const std::set<std::string>& shown, con
            format_value(worst.summary.median, group.unit), interval_text(worst.summary),
            entity_name(*worst.entity), several ? format_value(group.typical, group.unit) : "–",
            several ? format_value(best.summary.median, group.unit) : "–",
-           ceiling && ceiling->value > 0
-               ? fmt::format("{:.0f} %", worst.summary.median / ceiling->value * 100)
-               : "–",
+           ceiling && ceiling->value > 0 ? share_text(worst.summary.median / ceiling->value) : "–",
            fmt::format("{} × {}", group.values.size(), worst.summary.n)}};
 }
 
@@ -243,7 +245,11 @@ Section domain_section(const ReportInput& in, const std::string& domain,
   if (figures.rows.empty()) {
     out.blocks.emplace_back(Paragraph{t("domain_text.no_figures")});
   } else {
+    const size_t shown = figures.rows.size();
     out.blocks.emplace_back(std::move(figures));
+    const auto all = static_cast<size_t>(std::ranges::count_if(
+        in.groups, [&](const MetricGroup& group) { return group.domain == domain; }));
+    if (shown < all) out.blocks.emplace_back(Paragraph{t("figures.sweep")});
     add_figures(out, in, steps);
   }
   Items absent = absent_items(in, steps);

@@ -60,12 +60,13 @@ std::string what_it_lacks(const CriterionVerdict& verdict, const Texts& t) {
   const std::string title = criterion_title(*verdict.criterion, t);
   if (verdict.state == State::incomplete) return t("lacks.measure", title, verdict.criterion->step);
   const std::string where = verdict.worst ? entity_name(*verdict.worst) : t("lacks.somewhere");
-  if (verdict.value && verdict.limit)
-    return t("lacks.value", title, limit_text(verdict), where,
-             format_value(*verdict.value, verdict.unit));
   if (std::holds_alternative<UniformRule>(verdict.criterion->rule))
     return t("lacks.uniform", title, where);
-  return t("lacks.check", title, where);
+  if (std::holds_alternative<CheckRule>(verdict.criterion->rule) || !verdict.value ||
+      !verdict.limit)
+    return t("lacks.check", title, where);
+  return t("lacks.value", title, limit_text(verdict), where,
+           format_value(*verdict.value, verdict.unit));
 }
 
 void fill_counterfactual(View& view, const ReportInput& in) {

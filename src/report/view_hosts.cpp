@@ -81,8 +81,11 @@ Section hosts_section(const ReportInput& in) {
   const Texts& t = in.t;
   const Campaign& c = in.campaign;
   Section out{t("hosts.heading"), {}};
-  out.blocks.emplace_back(
-      Paragraph{t("hosts.read", c.inventories.size(), c.hosts.size(), name_list(c.hosts, 64, t))});
+  std::vector<std::string> read;
+  for (const HostInventory& host : c.inventories) read.push_back(host.host);
+  out.blocks.emplace_back(Paragraph{
+      read.empty() ? t("hosts.none_read", c.hosts.size())
+                   : t("hosts.read", read.size(), c.hosts.size(), name_list(read, 64, t))});
   const auto missing = hosts_without_inventory(c);
   if (!missing.empty())
     out.blocks.emplace_back(Paragraph{t("hosts.missing", name_list(missing, 32, t))});

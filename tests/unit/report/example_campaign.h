@@ -14,16 +14,15 @@ struct Case {
   Catalogue catalogue;
 };
 
-// Four hosts, node04 lost half-way: a size sweep, a latency histogram, a burn with a time line.
+// Four hosts, of which node04 misses a deadline: a size sweep, a latency histogram, a burn with a
+// time line.
 Case mixed();
 
-// The judgement of mixed(): one fails, one is incomplete, one warns, one is waived, the rest pass
-// or do not apply. `example` must outlive it.
+// What judge() says of it, with its waivers. Of mixed(): two fail, one is incomplete, one warns,
+// one is waived, the rest pass or do not apply. `example` must outlive it.
 Judgement judgement_of(const Case& example);
 
-// Many hosts, each with its GEMM, triad and storage figures and one odd host; every criterion
-// passes.
+// Many hosts, each with its GEMM, triad and storage figures, and one odd host.
 Case fleet(int hosts);
-Judgement fleet_judgement(const Case& example);
 
 }  // namespace cb::example
