@@ -85,6 +85,7 @@ ExitCode parse_and_run(int argc, char** argv) {
       "  clusterbench SUBCOMMAND --help\n");
   Action action;
   add_measure_commands(app, action);
+  add_report_command(app, action);
   add_list_command(app, action);
   add_blas_probe_command(app, action);
   add_run_command(app, action);

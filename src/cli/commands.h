@@ -13,6 +13,7 @@ using Action = std::function<ExitCode()>;
 // Each adds its subcommand to the app and sets `action` when it is the one asked for. One file pair
 // a subcommand.
 void add_measure_commands(CLI::App& app, Action& action);
+void add_report_command(CLI::App& app, Action& action);
 void add_list_command(CLI::App& app, Action& action);
 void add_blas_probe_command(CLI::App& app, Action& action);  // hidden
 void add_run_command(CLI::App& app, Action& action);

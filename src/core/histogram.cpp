@@ -48,6 +48,8 @@ uint64_t& Histogram::bucket(size_t index) {
   return counts_[index - first_];
 }
 
+double Histogram::bucket_middle(uint32_t bucket) { return middle(bucket); }
+
 void Histogram::add(double value) {
   require(value >= 0 && value <= kLargestSample, "a sample is negative or not finite");
   ++bucket(bucket_of(value));

@@ -32,6 +32,8 @@ class Histogram {
   // Sparse form for documents: (bucket, count), ascending, no zero counts.
   using Buckets = std::vector<std::pair<uint32_t, uint64_t>>;
   Buckets buckets() const;
+  // The middle of a bucket's range, for drawing.
+  static double bucket_middle(uint32_t bucket);
   struct Exact {
     double min, max, sum, sum_of_squares;
   };

@@ -1,0 +1,81 @@
+// `clusterbench report DIR`: the acceptance report of a campaign, as HTML, Markdown and JSON.
+#include "cli/report_cmd.h"
+
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "bench/registry.h"
+#include "campaign/load.h"
+#include "cli/commands.h"
+#include "core/file.h"
+#include "core/text.h"
+#include "report/html.h"
+#include "report/json.h"
+#include "report/markdown.h"
+
+namespace cb {
+namespace {
+
+// Not the clock: a report made next year says the same. A campaign without an end has its begin.
+std::string day_of(const Campaign& campaign) {
+  return (campaign.ended.empty() ? campaign.started : campaign.ended).substr(0, 10);
+}
+
+void write(const std::string& path, const std::string& text) {
+  write_file_atomically(path, text);
+  std::cout << terminal_safe(path) << '\n';
+}
+
+}  // namespace
+
+ExitCode write_reports(const ReportOptions& options) {
+  const Campaign campaign = load_campaign(options.directory);
+  const std::vector<Waiver> waivers =
+      options.waivers.empty() ? std::vector<Waiver>()
+                              : parse_waivers(read_file(options.waivers), options.waivers);
+  const Judgement judgement = judge(campaign, campaign.profile, waivers, day_of(campaign));
+  const Catalogue known = catalogue();
+  const View view =
+      build_view(campaign, judgement, known, Texts(options.language == "zh" ? Lang::zh : Lang::en));
+  // All texts are made before the first file is written.
+  const bool none = options.html.empty() && options.markdown.empty() && options.json.empty();
+  const std::string html_path =
+      none ? (std::filesystem::path(options.directory) / "report.html").string() : options.html;
+  const std::string html = html_path.empty() ? "" : render_html(view);
+  const std::string markdown = options.markdown.empty() ? "" : render_markdown(view);
+  const std::string json = options.json.empty() ? "" : render_json(campaign, judgement, known);
+  for (const std::string& warning : campaign.warnings)
+    std::cerr << "clusterbench report: " << terminal_safe(warning) << '\n';
+  std::cout << view.verdict_mark << ' ' << view.verdict << '\n';
+  if (!html.empty()) write(html_path, html);
+  if (!markdown.empty()) write(options.markdown, markdown);
+  if (!json.empty()) write(options.json, json);
+  std::cout << std::flush;
+  return ExitCode::ok;
+}
+
+void add_report_command(CLI::App& app, Action& action) {
+  CLI::App* sub = app.add_subcommand("report", "the acceptance report of a campaign");
+  const auto options = std::make_shared<ReportOptions>();
+  sub->group("Acceptance");
+  sub->footer(
+      "Without --html, --md and --json it writes DIR/report.html.\n"
+      "Example:\n  clusterbench report out/acceptance --html report.html --lang zh");
+  sub->add_option("directory", options->directory, "a campaign's directory")
+      ->required()
+      ->type_name("DIR");
+  sub->add_option("--html", options->html, "write one self-contained page")->type_name("FILE");
+  sub->add_option("--md", options->markdown, "write Markdown")->type_name("FILE");
+  sub->add_option("--json", options->json, "write verdicts and figures for machines")
+      ->type_name("FILE");
+  sub->add_option("--waivers", options->waivers, "failures that the customer accepts for a while")
+      ->type_name("FILE");
+  sub->add_option("--lang", options->language, "language of HTML and Markdown: en, zh")
+      ->check(CLI::IsMember({"en", "zh"}))
+      ->capture_default_str();
+  sub->callback([&action, options] { action = [options] { return write_reports(*options); }; });
+}
+
+}  // namespace cb

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "core/exit_code.h"
+
+namespace cb {
+
+struct ReportOptions {
+  std::string directory;
+  std::string html, markdown, json;  // files to write; with none of them DIRECTORY/report.html
+  std::string waivers;
+  std::string language = "en";
+};
+
+// Judges the campaign as on the day it ended and writes the files asked for, each as a whole or not
+// at all. The same directory and options give the same bytes. Prints the verdict and the files.
+ExitCode write_reports(const ReportOptions& options);
+
+}  // namespace cb

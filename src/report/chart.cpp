@@ -1,0 +1,101 @@
+#include "report/chart.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "core/text.h"
+#include "report/chart_parts.h"
+
+namespace cb {
+namespace {
+
+constexpr double kPixelsPerColumn = 6.3;  // of the 11 px sans serif faces in the style sheet
+
+template <typename... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <typename... F>
+Overloaded(F...) -> Overloaded<F...>;
+
+}  // namespace
+
+const char* state_mark(State state) {
+  switch (state) {
+    case State::pass:
+      return "✓";
+    case State::warn:
+      return "!";
+    case State::fail:
+      return "✗";
+    case State::incomplete:
+      return "?";
+    case State::not_applicable:
+      return "–";
+    case State::waived:
+      return "~";
+  }
+  return "?";
+}
+
+double label_width(std::string_view text) {
+  return static_cast<double>(display_width(text)) * kPixelsPerColumn;
+}
+
+std::string fit_label(std::string_view text, double pixels) {
+  std::string out = terminal_safe(text);
+  if (label_width(out) <= pixels) return out;
+  while (!out.empty() && label_width(out) + kPixelsPerColumn > pixels) {
+    // A whole UTF-8 character: its continuation bytes and its first byte.
+    while (out.size() > 1 && (static_cast<unsigned char>(out.back()) & 0xC0U) == 0x80U)
+      out.pop_back();
+    out.pop_back();
+  }
+  return out + "…";
+}
+
+void draw_y_axis(Svg& svg, const Plot& plot, const Scale& y, const std::vector<double>& ticks,
+                 const AxisUnit& unit) {
+  for (const double tick : ticks) {
+    const double at = y(tick);
+    svg.line({plot.left, at}, {plot.right, at}, "grid");
+    svg.text({plot.left - 6, at + 4}, tick_text(tick / unit.factor), "tick", "end");
+  }
+  svg.text({plot.left - 6, plot.top - 9}, unit.label, "tick", "end");
+}
+
+void draw_x_axis(Svg& svg, const Plot& plot, const Scale& x, const std::vector<double>& ticks,
+                 const AxisUnit& unit) {
+  svg.line({plot.left, plot.bottom}, {plot.right, plot.bottom}, "axis");
+  double free_from = -1e9;
+  for (size_t i = 0; i < ticks.size(); ++i) {
+    const double at = x(ticks[i]);
+    if (at < plot.left - 1 || at > plot.right + 1) continue;
+    std::string text = tick_text(ticks[i] / unit.factor);
+    if (i + 1 == ticks.size() && !unit.label.empty()) text += " " + unit.label;
+    const double half = label_width(text) / 2;
+    if (at - half < free_from) continue;
+    free_from = at + half + 8;
+    svg.text({at, plot.bottom + 15}, text, "tick", "middle");
+  }
+}
+
+std::string draw(const Chart& chart, const std::string& id, const std::string& title,
+                 const std::string& description) {
+  const auto canvas = [&](double height) {
+    return Svg(kChartWidth, height, id, title, description);
+  };
+  return std::visit(
+      Overloaded{
+          [&](const CurveChart& c) { return draw_curve(c, canvas(230)); },
+          [&](const DistributionChart& c) { return draw_distribution(c, canvas(230)); },
+          [&](const TimelineChart& c) { return draw_timeline(c, canvas(timeline_height(c))); },
+          [&](const StripChart& c) { return draw_strip(c, canvas(strip_height(c))); },
+          [&](const BarsChart& c) { return draw_bars(c, canvas(bars_height(c))); }},
+      chart);
+}
+
+}  // namespace cb

@@ -1,0 +1,47 @@
+// What the drawings share: plot area, axes, estimated text width.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "report/axis.h"
+#include "report/svg.h"
+
+namespace cb {
+
+// The area inside the axes, in pixels.
+struct Plot {
+  double left = 0;
+  double top = 0;
+  double right = 0;
+  double bottom = 0;
+};
+
+// Width in pixels of a label at the charts' text size (11 px; wide characters count double).
+double label_width(std::string_view text);
+
+// The text shortened with … to fit.
+std::string fit_label(std::string_view text, double pixels);
+
+// Horizontal grid lines with their numbers, and the unit above them.
+void draw_y_axis(Svg& svg, const Plot& plot, const Scale& y, const std::vector<double>& ticks,
+                 const AxisUnit& unit);
+
+// Numbers below the plot.
+void draw_x_axis(Svg& svg, const Plot& plot, const Scale& x, const std::vector<double>& ticks,
+                 const AxisUnit& unit);
+
+std::string draw_curve(const CurveChart& chart, Svg svg);
+std::string draw_distribution(const DistributionChart& chart, Svg svg);
+std::string draw_timeline(const TimelineChart& chart, Svg svg);
+std::string draw_strip(const StripChart& chart, Svg svg);
+std::string draw_bars(const BarsChart& chart, Svg svg);
+
+constexpr double kChartWidth = 540;
+
+// Heights in pixels; strips and bars grow with what they show.
+double strip_height(const StripChart& chart);
+double bars_height(const BarsChart& chart);
+double timeline_height(const TimelineChart& chart);
+
+}  // namespace cb

@@ -1,0 +1,182 @@
+#include "report/json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/uniformity.h"
+#include "core/json_text.h"
+#include "core/sha256.h"
+#include "report/measured.h"
+
+namespace cb {
+namespace {
+
+using nlohmann::json;
+
+const char* verdict_name(State overall) {
+  switch (overall) {
+    case State::pass:
+      return "accepted";
+    case State::fail:
+      return "not-accepted";
+    default:
+      return "incomplete";
+  }
+}
+
+const char* job_state_name(JobState state) {
+  switch (state) {
+    case JobState::done:
+      return "done";
+    case JobState::failed:
+      return "failed";
+    case JobState::deadline:
+      return "deadline";
+    case JobState::not_applicable:
+      return "not-applicable";
+    case JobState::missing:
+      return "missing";
+  }
+  return "missing";
+}
+
+json entity_json(const Entity& entity) {
+  json out = {{"kind", entity.kind}, {"name", entity_name(entity)}};
+  if (!entity.host.empty()) out["host"] = entity.host;
+  if (!entity.id.empty()) out["id"] = entity.id;
+  if (entity.peer) out["peer"] = *entity.peer;
+  return out;
+}
+
+json ceiling_json(const Ceiling& ceiling) {
+  return {{"value", ceiling.value}, {"how", ceiling.how}};
+}
+
+json waiver_json(const Waiver& w) {
+  return {{"id", w.id},         {"scope", w.scope}, {"reason", w.reason},  {"approver", w.approver},
+          {"ticket", w.ticket}, {"limit", w.limit}, {"expires", w.expires}};
+}
+
+json criterion_json(const CriterionVerdict& v) {
+  const Criterion& c = *v.criterion;
+  json out = {{"id", c.id},
+              {"step", c.step},
+              {"domain", c.domain},
+              {"title", {{"en", c.title.en}, {"zh", c.title.zh}}},
+              {"severity", c.severity == Severity::fail ? "fail" : "warn"},
+              {"source", {{"kind", c.source.kind}, {"ref", c.source.ref}, {"date", c.source.date}}},
+              {"state", state_name(v.state)},
+              {"entities", v.entities}};
+  if (!v.reason.empty()) out["reason"] = v.reason;
+  if (!v.unit.empty()) out["unit"] = v.unit;
+  if (v.value) out["value"] = *v.value;
+  if (v.limit) out[v.limit_is_minimum ? "min" : "max"] = *v.limit;
+  if (v.ratio) out["ratio"] = *v.ratio;
+  if (v.ceiling) out["ceiling"] = ceiling_json(*v.ceiling);
+  if (v.worst) out["worst"] = entity_json(*v.worst);
+  if (!v.at.empty()) out["at"] = v.at;
+  if (v.waiver != nullptr) out["waiver"] = waiver_json(*v.waiver);
+  return out;
+}
+
+json value_json(const MeasuredValue& v) {
+  json out = {{"entity", entity_json(*v.entity)},
+              {"median", v.summary.median},
+              {"min", v.summary.min},
+              {"max", v.summary.max},
+              {"p95", v.summary.p95},
+              {"p99", v.summary.p99},
+              {"n", v.summary.n}};
+  if (v.summary.ci95) out["ci95"] = *v.summary.ci95;
+  if (v.metric->ceiling) out["ceiling"] = ceiling_json(*v.metric->ceiling);
+  return out;
+}
+
+json figure_json(const MetricGroup& group) {
+  return {{"step", group.step->id},
+          {"case", group.case_name},
+          {"domain", group.domain},
+          {"params", params_to_json(group.params)},
+          {"metric", group.metric},
+          {"unit", group.unit},
+          {"better", group.better == Better::higher ? "higher" : "lower"},
+          {"entity_kind", group.entity_kind},
+          {"entities", group.values.size()},
+          {"median", group.typical},
+          {"worst", value_json(group.values[group.worst])},
+          {"best", value_json(group.values[group.best])}};
+}
+
+json job_json(const Job& job) {
+  json out = {{"step", job.step}, {"state", job_state_name(job.state)}};
+  if (!job.host.empty()) out["host"] = job.host;
+  if (!job.reason.empty()) out["reason"] = job.reason;
+  if (!job.file.empty()) out["file"] = job.file;
+  if (!job.log.empty()) out["log"] = job.log;
+  return out;
+}
+
+json counts_json(const Judgement& judgement) {
+  json out;
+  for (const State state : {State::pass, State::warn, State::fail, State::incomplete,
+                            State::not_applicable, State::waived})
+    out[state_name(state)] = judgement.count(state);
+  return out;
+}
+
+json campaign_json(const Campaign& c) {
+  json out = {{"id", c.id},
+              {"started", c.started},
+              {"launcher", c.launcher},
+              {"hosts", c.hosts},
+              {"command", c.command}};
+  if (!c.ended.empty()) out["ended"] = c.ended;
+  return out;
+}
+
+json uniformity_json(const Campaign& campaign) {
+  const Uniformity result = compare_hosts(campaign.inventories);
+  json out = {
+      {"hosts", result.hosts}, {"compared", result.compared}, {"differences", json::array()}};
+  for (const AttributeValues& difference : result.differences) {
+    json one = {{"attribute", difference.attribute}, {"odd_hosts", difference.odd_hosts}};
+    for (const ValueGroup& group : difference.groups)
+      one["values"].push_back({{"value", group.text}, {"hosts", group.hosts}});
+    out["differences"].push_back(std::move(one));
+  }
+  return out;
+}
+
+std::string manifest_digest(const Campaign& campaign) {
+  std::string lines;
+  for (const auto& [file, digest] : campaign.manifest) lines += digest + "  " + file + "\n";
+  return sha256_hex(lines);
+}
+
+}  // namespace
+
+std::string render_json(const Campaign& campaign, const Judgement& judgement,
+                        const Catalogue& catalogue) {
+  json out = {{"schema", "clusterbench.report/1"},
+              {"campaign", campaign_json(campaign)},
+              {"tool",
+               {{"version", campaign.tool.version},
+                {"commit", campaign.tool.commit},
+                {"dirty", campaign.tool.dirty}}},
+              {"profile", {{"name", campaign.profile.name}, {"sha256", campaign.profile.sha256}}},
+              {"verdict", verdict_name(judgement.overall())},
+              {"counts", counts_json(judgement)},
+              {"criteria", json::array()},
+              {"figures", json::array()},
+              {"jobs", json::array()},
+              {"uniformity", uniformity_json(campaign)},
+              {"warnings", campaign.warnings}};
+  for (const CriterionVerdict& v : judgement.criteria) out["criteria"].push_back(criterion_json(v));
+  for (const MetricGroup& group : gather_metrics(campaign, catalogue))
+    out["figures"].push_back(figure_json(group));
+  for (const Job& job : campaign.jobs) out["jobs"].push_back(job_json(job));
+  if (!campaign.manifest.empty())
+    out["manifest"] = {{"files", campaign.manifest.size()}, {"sha256", manifest_digest(campaign)}};
+  return dump_json(out);
+}
+
+}  // namespace cb

@@ -1,0 +1,37 @@
+// A small writer of SVG elements. Text is escaped here; numbers have one decimal.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/chart.h"
+
+namespace cb {
+
+// Text from anywhere made safe inside HTML and SVG, in elements and in quoted attributes: control
+// characters and invalid UTF-8 are replaced, & < > " ' escaped.
+std::string markup_escape(std::string_view text);
+
+class Svg {
+ public:
+  Svg(double width, double height, std::string_view id, std::string_view title,
+      std::string_view description);
+
+  void line(Point from, Point to, std::string_view css);
+  void rect(Point corner, Point size, std::string_view css, std::string_view title = {});
+  void circle(Point centre, double radius, std::string_view css);
+  void polyline(const std::vector<Point>& points, std::string_view css);
+  void polygon(const std::vector<Point>& points, std::string_view css);
+  // anchor: start, middle or end.
+  void text(Point at, std::string_view text, std::string_view css,
+            std::string_view anchor = "start");
+
+  std::string str() const { return out_ + "</svg>"; }
+
+ private:
+  void shape(std::string_view element, const std::vector<Point>& points, std::string_view css);
+  std::string out_;
+};
+
+}  // namespace cb

@@ -1,0 +1,221 @@
+// What lets another engineer check and repeat this: jobs that did not finish, commands,
+// environment, raw data.
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "core/sha256.h"
+#include "core/units.h"
+#include "report/view_parts.h"
+
+namespace cb {
+namespace {
+
+constexpr size_t kMostJobs = 200;
+constexpr size_t kMostFiles = 100;
+
+const char* job_state_id(JobState state) {
+  switch (state) {
+    case JobState::done:
+      return "job.done";
+    case JobState::failed:
+      return "job.failed";
+    case JobState::deadline:
+      return "job.deadline";
+    case JobState::not_applicable:
+      return "job.not_applicable";
+    case JobState::missing:
+      return "job.missing";
+  }
+  return "job.missing";
+}
+
+State state_of(JobState state) {
+  return state == JobState::not_applicable ? State::not_applicable : State::incomplete;
+}
+
+std::string host_text(const Job& job, const Texts& t) {
+  return job.host.empty() ? t("job.all_hosts") : job.host;
+}
+
+Table unfinished_table(const Campaign& campaign, const Texts& t, size_t& left_out) {
+  Table table{.caption = t("jobs.caption"),
+              .columns = {{t("col.result")},
+                          {t("col.step")},
+                          {t("col.host")},
+                          {t("col.what")},
+                          {t("col.log"), false, true}}};
+  for (const Job& job : campaign.jobs) {
+    if (job.state == JobState::done) continue;
+    if (table.rows.size() == kMostJobs) {
+      ++left_out;
+      continue;
+    }
+    const State state = state_of(job.state);
+    table.rows.push_back({state,
+                          {std::string(state_mark(state)) + " " + t(job_state_id(job.state)),
+                           job.step, host_text(job, t), job.reason.empty() ? "–" : job.reason,
+                           job.log.empty() ? "–" : job.log}});
+  }
+  return table;
+}
+
+// Records of finished jobs that hold no number, and documents that ended early.
+Items records_without_number(const Campaign& campaign, const Texts& t) {
+  Items out;
+  for (const Job& job : campaign.jobs) {
+    if (!job.document) continue;
+    const std::string where = host_text(job, t);
+    if (job.document->run.partial)
+      out.lines.push_back(t("jobs.partial", job.step, where, *job.document->run.partial));
+    for (const Record& record : job.document->records) {
+      if (const auto* skipped = std::get_if<Skipped>(&record.outcome))
+        out.lines.push_back(t("jobs.skipped", job.step, where, skipped->reason));
+      if (const auto* errored = std::get_if<Errored>(&record.outcome))
+        out.lines.push_back(t("jobs.errored", job.step, where, errored->where, errored->what));
+    }
+  }
+  if (out.lines.size() > kMostJobs) {
+    const size_t more = out.lines.size() - kMostJobs;
+    out.lines.resize(kMostJobs);
+    out.lines.push_back(t("list.more", more));
+  }
+  return out;
+}
+
+// The command of each step's first job; the others differ in the host only.
+Listing commands_listing(const Campaign& campaign, const Texts& t) {
+  Listing out{.caption = t("repeat.steps")};
+  for (const Step& step : campaign.profile.steps) {
+    std::vector<const Job*> jobs;
+    for (const Job& job : campaign.jobs) {
+      if (job.step == step.id && !job.command.empty()) jobs.push_back(&job);
+    }
+    if (jobs.empty()) continue;
+    std::string heading = "# " + step.id;
+    if (!jobs.front()->host.empty()) heading += " · " + jobs.front()->host;
+    if (jobs.size() > 1) heading += " " + t.count("repeat.more_jobs", jobs.size() - 1);
+    out.lines.push_back(heading);
+    out.lines.push_back(shell_line(jobs.front()->command));
+  }
+  return out;
+}
+
+// NAME=value of every job, with the values' hosts where they differ.
+Listing environment_listing(const Campaign& campaign, const Texts& t) {
+  std::map<std::string, std::map<std::string, std::vector<std::string>>> names;
+  for (const Job& job : campaign.jobs) {
+    if (!job.document) continue;
+    for (const auto& [name, value] : job.document->run.environment)
+      names[name][value].push_back(job.host.empty() ? job.step : job.host);
+  }
+  Listing out{.caption = t("repeat.environment")};
+  for (auto& [name, values] : names) {
+    for (auto& [value, where] : values) {
+      std::ranges::sort(where);
+      where.erase(std::unique(where.begin(), where.end()), where.end());
+      std::string line = shell_line({name + "=" + value});
+      if (values.size() > 1) line += "  # " + name_list(where, 6, t);
+      out.lines.push_back(line);
+    }
+  }
+  return out;
+}
+
+Items build_items(const ToolInfo& tool, const Texts& t) {
+  Items out;
+  std::string build;
+  for (const auto& [name, value] : tool.build)
+    build += (build.empty() ? "" : " · ") + name + " " + value;
+  out.lines.push_back(t("repeat.tool", tool.version, tool.commit));
+  if (!build.empty()) out.lines.push_back(t("repeat.build", build));
+  return out;
+}
+
+}  // namespace
+
+Section jobs_section(const ReportInput& in) {
+  const Texts& t = in.t;
+  Section out{t("jobs.heading"), {}};
+  const auto done =
+      static_cast<size_t>(std::ranges::count(in.campaign.jobs, JobState::done, &Job::state));
+  out.blocks.emplace_back(Paragraph{t("jobs.done", done, in.campaign.jobs.size())});
+  size_t left_out = 0;
+  Table table = unfinished_table(in.campaign, t, left_out);
+  if (!table.rows.empty()) out.blocks.emplace_back(std::move(table));
+  if (left_out > 0) out.blocks.emplace_back(Paragraph{t("jobs.left_out", left_out)});
+  Items records = records_without_number(in.campaign, t);
+  if (!records.lines.empty()) {
+    out.blocks.emplace_back(Paragraph{t("jobs.no_number")});
+    out.blocks.emplace_back(std::move(records));
+  }
+  if (!in.campaign.warnings.empty()) {
+    out.blocks.emplace_back(Paragraph{t("jobs.warnings")});
+    out.blocks.emplace_back(Items{in.campaign.warnings});
+  }
+  return out;
+}
+
+Section checklist_section(const ReportInput& in) {
+  const Texts& t = in.t;
+  Section out{t("checklist.heading"), {}};
+  Table table{.caption = t("checklist.caption"),
+              .columns = {{t("col.number")},
+                          {t("col.domain")},
+                          {t("col.item")},
+                          {t("col.checked")},
+                          {t("col.by")}}};
+  for (const ChecklistItem& item : in.campaign.profile.checklist)
+    table.rows.push_back({{},
+                          {item.id, domain_name(item.domain, t), local(item.text, t.lang()),
+                           t("checklist.box"), ""}});
+  if (!table.rows.empty()) out.blocks.emplace_back(std::move(table));
+  return out;
+}
+
+Section repeat_section(const ReportInput& in) {
+  const Texts& t = in.t;
+  const Campaign& c = in.campaign;
+  Section out{t("repeat.heading"), {}};
+  out.blocks.emplace_back(Paragraph{t("repeat.text")});
+  Listing whole{.caption = t("repeat.whole")};
+  if (!c.command.empty()) whole.lines.push_back(shell_line(c.command));
+  whole.lines.push_back(t.lang() == Lang::zh ? "clusterbench report DIR --lang zh"
+                                             : "clusterbench report DIR");
+  whole.lines.emplace_back("clusterbench gate DIR");
+  out.blocks.emplace_back(std::move(whole));
+  Listing commands = commands_listing(c, t);
+  if (!commands.lines.empty()) out.blocks.emplace_back(std::move(commands));
+  Listing environment = environment_listing(c, t);
+  if (environment.lines.empty()) {
+    out.blocks.emplace_back(Paragraph{t("repeat.no_environment")});
+  } else {
+    out.blocks.emplace_back(std::move(environment));
+  }
+  out.blocks.emplace_back(build_items(c.tool, t));
+  return out;
+}
+
+Section manifest_section(const ReportInput& in) {
+  const Texts& t = in.t;
+  const auto& manifest = in.campaign.manifest;
+  Section out{t("manifest.heading"), {}};
+  if (manifest.empty()) {
+    out.blocks.emplace_back(Paragraph{t("manifest.none")});
+    return out;
+  }
+  std::string lines;
+  for (const auto& [file, digest] : manifest) lines += digest + "  " + file + "\n";
+  out.blocks.emplace_back(Paragraph{t("manifest.text", manifest.size(), sha256_hex(lines))});
+  Table table{.caption = t("manifest.caption"),
+              .columns = {{t("col.file"), false, true}, {"SHA-256", false, true}}};
+  for (size_t i = 0; i < std::min(manifest.size(), kMostFiles); ++i)
+    table.rows.push_back({{}, {manifest[i].first, manifest[i].second}});
+  out.blocks.emplace_back(std::move(table));
+  if (manifest.size() > kMostFiles)
+    out.blocks.emplace_back(Paragraph{t("manifest.more", manifest.size() - kMostFiles)});
+  return out;
+}
+
+}  // namespace cb

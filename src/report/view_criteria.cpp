@@ -1,0 +1,231 @@
+// The criteria: what stands open, all of them with their figures, the waivers.
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "core/units.h"
+#include "report/view_parts.h"
+
+namespace cb {
+namespace {
+
+constexpr size_t kMostBars = 30;
+
+std::string source_text(const CriterionVerdict& verdict, const Texts& t) {
+  const Source& source = verdict.criterion->source;
+  std::string out = has_text("source." + source.kind) ? t("source." + source.kind) : source.kind;
+  if (!source.ref.empty()) out += (out.empty() ? "" : " · ") + source.ref;
+  if (!source.date.empty()) out += (out.empty() ? "" : ", ") + source.date;
+  if (verdict.criterion->severity == Severity::warn)
+    out += (out.empty() ? "" : " · ") + t("source.advisory");
+  return out;
+}
+
+std::string worst_text(const CriterionVerdict& verdict, const Texts& t) {
+  if (!verdict.worst) return "–";
+  std::string out = entity_name(*verdict.worst);
+  if (verdict.entities > 1) out += " " + t("criteria.of", verdict.entities);
+  return out;
+}
+
+std::string title_text(const CriterionVerdict& verdict, const Texts& t) {
+  std::string out = criterion_title(*verdict.criterion, t);
+  if (!verdict.at.empty()) out += " · " + verdict.at;
+  return out;
+}
+
+std::string value_text(const CriterionVerdict& verdict, const Texts& t) {
+  const bool measured = verdict.value.has_value();
+  if (measured && std::holds_alternative<CheckRule>(verdict.criterion->rule))
+    return t("criteria.failed", *verdict.value);
+  if (measured && std::holds_alternative<UniformRule>(verdict.criterion->rule))
+    return t(*verdict.value > 0 ? "criteria.unequal" : "criteria.no_difference");
+  if (verdict.value) return format_value(*verdict.value, verdict.unit);
+  return verdict.state == State::incomplete ? t("criteria.not_measured") : "–";
+}
+
+// Figures first, in the reader's language; then the judge's own words with the next step.
+std::string finding(const CriterionVerdict& verdict, const Texts& t) {
+  const bool has_figures =
+      std::holds_alternative<MetricRule>(verdict.criterion->rule) && verdict.value && verdict.limit;
+  std::string out;
+  if (t.lang() != Lang::en && has_figures)
+    out = t("open.finding", format_value(*verdict.value, verdict.unit), limit_text(verdict)) + " ";
+  if (!verdict.reason.empty()) return out + verdict.reason;
+  if (out.empty() && has_figures)
+    out = t("open.finding", format_value(*verdict.value, verdict.unit), limit_text(verdict));
+  return out.empty() ? t("open.no_reason") : out;
+}
+
+// The unit in which this version measures a metric; empty where it does not know the case.
+std::string unit_of(const ReportInput& in, const Criterion& criterion, const std::string& metric) {
+  const auto step = std::ranges::find(in.campaign.profile.steps, criterion.step, &Step::id);
+  if (step == in.campaign.profile.steps.end()) return "";
+  const CaseInfo* info = case_of(*step, in.catalogue);
+  if (info == nullptr) return "";
+  const auto found = std::ranges::find(info->metrics, metric, &MetricDef::name);
+  return found == info->metrics.end() ? "" : found->unit;
+}
+
+// What is required, also where nothing was measured that it could be compared with.
+std::string required_text(const CriterionVerdict& v, const ReportInput& in) {
+  const Texts& t = in.t;
+  if (std::holds_alternative<CheckRule>(v.criterion->rule)) return t("criteria.no_limit");
+  const auto* rule = std::get_if<MetricRule>(&v.criterion->rule);
+  if (rule == nullptr) return t("criteria.equal");
+  std::string out = limit_text(v);
+  if (rule->min_of_ceiling) {
+    const std::string share =
+        t("criteria.of_ceiling", fmt::format("{:.0f} %", *rule->min_of_ceiling * 100));
+    return out.empty() ? "≥ " + share : out + " (" + share + ")";
+  }
+  if (!out.empty()) return out;
+  const std::string unit = unit_of(in, *v.criterion, rule->metric);
+  if (rule->min) out = "≥ " + format_value(*rule->min, unit);
+  if (rule->max) out += (out.empty() ? "≤ " : ", ≤ ") + format_value(*rule->max, unit);
+  return out;
+}
+
+Row requirement_row(const CriterionVerdict& v, const ReportInput& in) {
+  const Texts& t = in.t;
+  return {.state = v.state,
+          .cells = {state_cell(v.state, t), domain_name(v.criterion->domain, t), title_text(v, t),
+                    value_text(v, t), required_text(v, in),
+                    v.ratio ? fmt::format("{:.0f} %", *v.ratio * 100) : "–",
+                    v.ceiling ? format_value(v.ceiling->value, v.unit) : "–", worst_text(v, t),
+                    source_text(v, t)}};
+}
+
+// Measured as a share of what is required, so that all fit one scale.
+std::optional<Figure> margins_figure(const std::vector<const CriterionVerdict*>& verdicts,
+                                     const Texts& t) {
+  BarsChart chart{
+      .unit = "share", .required_label = t("chart.required"), .ceiling_label = t("chart.ceiling")};
+  size_t left_out = 0;
+  for (const CriterionVerdict* v : verdicts) {
+    if (!v->ratio || !v->value || !v->limit || *v->limit == 0) continue;
+    if (chart.bars.size() == kMostBars) {
+      ++left_out;
+      continue;
+    }
+    Bar bar{.label = criterion_title(*v->criterion, t),
+            .value = *v->ratio,
+            .value_text = format_value(*v->value, v->unit),
+            .required = 1.0,
+            .state = v->state};
+    if (v->ceiling) bar.ceiling = v->ceiling->value / *v->limit;
+    chart.bars.push_back(std::move(bar));
+  }
+  if (chart.bars.empty()) return std::nullopt;
+  std::string caption = t("chart.margins.caption");
+  if (left_out > 0) caption += t.gap() + t.count("chart.margins.left_out", left_out);
+  return Figure{std::move(chart), t("chart.margins.title"), std::move(caption)};
+}
+
+// How each ceiling was obtained, once per way.
+Items ceiling_items(const Judgement& judgement, const Texts& t) {
+  std::map<std::string, std::vector<std::string>> titles_by_way;
+  for (const CriterionVerdict& v : judgement.criteria) {
+    if (v.ceiling) titles_by_way[v.ceiling->how].push_back(criterion_title(*v.criterion, t));
+  }
+  Items out;
+  for (const auto& [how, titles] : titles_by_way)
+    out.lines.push_back(t("criteria.ceiling_how", name_list(titles, 4, t), how));
+  return out;
+}
+
+}  // namespace
+
+Section open_items_section(const ReportInput& in) {
+  const Texts& t = in.t;
+  Section out{t("open.heading"), {}};
+  Table table{.caption = t("open.caption"),
+              .columns = {{t("col.result")},
+                          {t("col.test")},
+                          {t("col.where")},
+                          {t("col.finding")},
+                          {t("col.why")}}};
+  for (const CriterionVerdict* v : worst_first(in.judgement)) {
+    if (v->state != State::fail && v->state != State::incomplete && v->state != State::warn)
+      continue;
+    table.rows.push_back(
+        {v->state,
+         {state_cell(v->state, t), title_text(*v, t), v->worst ? entity_name(*v->worst) : "–",
+          finding(*v, t), v->criterion->why}});
+  }
+  if (table.rows.empty()) {
+    out.blocks.emplace_back(Paragraph{t("open.none")});
+  } else {
+    out.blocks.emplace_back(std::move(table));
+  }
+  return out;
+}
+
+Section requirements_section(const ReportInput& in) {
+  const Texts& t = in.t;
+  Section out{t("criteria.heading"), {}};
+  const auto verdicts = worst_first(in.judgement);
+  Table table{.caption = t("criteria.caption"),
+              .columns = {{t("col.result")},
+                          {t("col.domain")},
+                          {t("col.test")},
+                          {t("col.measured"), true},
+                          {t("col.required"), true},
+                          {t("col.ratio"), true},
+                          {t("col.ceiling"), true},
+                          {t("col.worst")},
+                          {t("col.source")}}};
+  for (const CriterionVerdict* v : verdicts) table.rows.push_back(requirement_row(*v, in));
+  if (table.rows.empty()) {
+    out.blocks.emplace_back(Paragraph{t("criteria.none")});
+    return out;
+  }
+  out.blocks.emplace_back(std::move(table));
+  if (auto figure = margins_figure(verdicts, t))
+    out.blocks.emplace_back(Figures{{std::move(*figure)}});
+  Items ceilings = ceiling_items(in.judgement, t);
+  if (!ceilings.lines.empty()) {
+    out.blocks.emplace_back(Paragraph{t("criteria.ceilings")});
+    out.blocks.emplace_back(std::move(ceilings));
+  }
+  Items not_applicable;
+  for (const CriterionVerdict* v : verdicts) {
+    if (v->state == State::not_applicable)
+      not_applicable.lines.push_back(
+          t("criteria.na", criterion_title(*v->criterion, t), v->reason));
+  }
+  if (!not_applicable.lines.empty()) {
+    out.blocks.emplace_back(Paragraph{t("criteria.na_heading")});
+    out.blocks.emplace_back(std::move(not_applicable));
+  }
+  return out;
+}
+
+Section waivers_section(const ReportInput& in) {
+  const Texts& t = in.t;
+  Section out{t("waivers.heading"), {}};
+  Table table{.caption = t("waivers.caption"),
+              .columns = {{t("col.waiver")},
+                          {t("col.test")},
+                          {t("col.scope")},
+                          {t("col.measured"), true},
+                          {t("col.required"), true},
+                          {t("col.waiver_limit"), true},
+                          {t("col.reason")},
+                          {t("col.approver")},
+                          {t("col.ticket")},
+                          {t("col.expires")}}};
+  for (const CriterionVerdict& v : in.judgement.criteria) {
+    if (v.waiver == nullptr) continue;
+    const Waiver& w = *v.waiver;
+    table.rows.push_back(
+        {v.state,
+         {w.id, criterion_title(*v.criterion, t), w.scope, value_text(v, t), limit_text(v),
+          format_value(w.limit, v.unit), w.reason, w.approver, w.ticket, w.expires}});
+  }
+  if (!table.rows.empty()) out.blocks.emplace_back(std::move(table));
+  return out;
+}
+
+}  // namespace cb

@@ -1,0 +1,289 @@
+// One section per domain: the figures, their charts, how they were measured, the checks, and what
+// has no figure.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "analysis/verdict_select.h"
+#include "core/units.h"
+#include "report/view_parts.h"
+
+namespace cb {
+namespace {
+
+constexpr std::array<const char*, 7> kDomains{"host",    "compute", "memory",   "interconnect",
+                                              "network", "storage", "stability"};
+constexpr size_t kMostFigures = 24;  // charts of one domain
+constexpr size_t kMostFailures = 20;
+
+// What sets this group apart from the step's others: the parameters that the profile gives, and
+// those that vary.
+std::string point_text(const MetricGroup& group, const std::set<std::string>& shown) {
+  std::string out = group.step->id;
+  for (const auto& [name, values] : group.params.all()) {
+    if (shown.contains(name)) out += " · " + param_text(group.info, name, values);
+  }
+  return out;
+}
+
+std::set<std::string> varying_params(const std::vector<const MetricGroup*>& groups) {
+  std::set<std::string> out;
+  for (const MetricGroup* group : groups) {
+    for (const auto& [name, values] : group->params.all()) {
+      const auto other = groups.front()->params.all().find(name);
+      if (other == groups.front()->params.all().end() || other->second != values) out.insert(name);
+    }
+  }
+  return out;
+}
+
+std::string interval_text(const Summary& summary) {
+  const auto half = relative_half_width(summary);
+  return half ? fmt::format("± {:.1f} %", *half * 100) : "–";
+}
+
+std::string share_text(double share) {
+  return fmt::format("{:.{}f} %", share * 100, share < 0.0995 ? 1 : 0);
+}
+
+Row figure_row(const MetricGroup& group, const std::set<std::string>& shown, const Texts& t) {
+  const MeasuredValue& worst = group.values[group.worst];
+  const MeasuredValue& best = group.values[group.best];
+  const auto& ceiling = worst.metric->ceiling;
+  const bool several = group.values.size() > 1;
+  return {{},
+          {point_text(group, shown), metric_name(group.metric, t),
+           format_value(worst.summary.median, group.unit), interval_text(worst.summary),
+           entity_name(*worst.entity), several ? format_value(group.typical, group.unit) : "–",
+           several ? format_value(best.summary.median, group.unit) : "–",
+           ceiling && ceiling->value > 0 ? share_text(worst.summary.median / ceiling->value) : "–",
+           fmt::format("{} × {}", group.values.size(), worst.summary.n)}};
+}
+
+bool is_judged(const ReportInput& in, const MetricGroup& group) {
+  return std::ranges::any_of(in.campaign.profile.criteria, [&](const Criterion& c) {
+    const auto* rule = std::get_if<MetricRule>(&c.rule);
+    return rule != nullptr && c.step == group.step->id && rule->metric == group.metric &&
+           !rule->at.empty() && matches(group.params, rule->at);
+  });
+}
+
+// Of a sweep the first, the last and what a criterion names; its chart shows all points.
+std::vector<const MetricGroup*> shown_points(const ReportInput& in,
+                                             const std::vector<const MetricGroup*>& groups) {
+  std::set<const MetricGroup*> shown;
+  std::map<std::pair<std::string, std::string>, std::vector<const MetricGroup*>> by_metric;
+  for (const MetricGroup* g : groups) by_metric[{g->metric, g->entity_kind}].push_back(g);
+  for (const auto& [unused, same] : by_metric) {
+    const SweepsAndPoints found = find_sweeps(same);
+    shown.insert(found.points.begin(), found.points.end());
+    for (const Sweep& sweep : found.sweeps) {
+      for (const MetricGroup* g : sweep.points) {
+        if (g == sweep.points.front() || g == sweep.points.back() || is_judged(in, *g))
+          shown.insert(g);
+      }
+    }
+  }
+  std::vector<const MetricGroup*> out;
+  std::ranges::copy_if(groups, std::back_inserter(out),
+                       [&](const MetricGroup* g) { return shown.contains(g); });
+  return out;
+}
+
+std::vector<const MetricGroup*> groups_of(const ReportInput& in, const Step& step) {
+  std::vector<const MetricGroup*> out;
+  for (const MetricGroup& group : in.groups) {
+    if (group.step == &step) out.push_back(&group);
+  }
+  return out;
+}
+
+Table figures_table(const ReportInput& in, const std::vector<const Step*>& steps) {
+  const Texts& t = in.t;
+  Table table{.caption = t("figures.caption"),
+              .columns = {{t("col.point")},
+                          {t("col.metric")},
+                          {t("col.worst_value"), true},
+                          {t("col.interval"), true},
+                          {t("col.worst")},
+                          {t("col.median"), true},
+                          {t("col.best"), true},
+                          {t("col.of_ceiling"), true},
+                          {t("col.samples"), true}}};
+  for (const Step* step : steps) {
+    const auto groups = groups_of(in, *step);
+    const auto shown = varying_params(groups);
+    for (const MetricGroup* group : shown_points(in, groups))
+      table.rows.push_back(figure_row(*group, shown, t));
+  }
+  return table;
+}
+
+// A fact of the records, with how many of them it holds for where they differ.
+Items method_items(const ReportInput& in, const std::vector<const Step*>& steps) {
+  Items out;
+  for (const Step* step : steps) {
+    std::map<std::string, std::map<std::string, size_t>> facts;
+    std::vector<std::string> notes;
+    size_t records = 0;
+    for (const Job& job : in.campaign.jobs) {
+      if (job.step != step->id || !job.document) continue;
+      for (const Record& record : job.document->records) {
+        ++records;
+        for (const auto& [name, value] : record.facts) ++facts[name][value];
+        for (const std::string& note : record.notes) {
+          if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
+        }
+      }
+    }
+    for (const auto& [name, values] : facts) {
+      std::vector<std::string> texts;
+      for (const auto& [value, n] : values)
+        texts.push_back(n == records ? value : in.t("method.some", value, n, records));
+      out.lines.push_back(in.t("method.fact", step->id, name, name_list(texts, 6, in.t)));
+    }
+    for (const std::string& note : notes) out.lines.push_back(in.t("method.note", step->id, note));
+  }
+  return out;
+}
+
+// Checks of one name in one step, over all records.
+struct CheckCount {
+  size_t passed = 0;
+  size_t all = 0;
+  std::vector<std::string> failures;
+};
+
+std::map<std::string, CheckCount> count_checks(const Campaign& campaign, const Step& step) {
+  std::map<std::string, CheckCount> out;
+  for (const Job& job : campaign.jobs) {
+    if (job.step != step.id || !job.document) continue;
+    for (const Record& record : job.document->records) {
+      for (const Check& check : record.checks) {
+        CheckCount& count = out[check.name];
+        ++count.all;
+        count.passed += check.passed ? 1 : 0;
+        if (!check.passed)
+          count.failures.push_back(entity_name(record.entities.at(check.entity)) +
+                                   (check.detail.empty() ? "" : ": " + check.detail));
+      }
+    }
+  }
+  return out;
+}
+
+Table checks_table(const ReportInput& in, const std::vector<const Step*>& steps) {
+  const Texts& t = in.t;
+  Table table{.caption = t("checks.caption"),
+              .columns = {{t("col.result")},
+                          {t("col.step")},
+                          {t("col.check")},
+                          {t("col.passed"), true},
+                          {t("col.failures")}}};
+  for (const Step* step : steps) {
+    for (const auto& [name, count] : count_checks(in.campaign, *step)) {
+      const State state = count.passed == count.all ? State::pass : State::fail;
+      std::string failures;
+      for (size_t i = 0; i < std::min(count.failures.size(), kMostFailures); ++i)
+        failures += (i > 0 ? "; " : "") + count.failures[i];
+      if (count.failures.size() > kMostFailures)
+        failures += " " + t("list.more", count.failures.size() - kMostFailures);
+      table.rows.push_back(
+          {state,
+           {state_cell(state, t), step->id, name, t("checks.passed", count.passed, count.all),
+            failures.empty() ? "–" : failures}});
+    }
+  }
+  return table;
+}
+
+// Steps of this domain from which there is no number.
+Items absent_items(const ReportInput& in, const std::vector<const Step*>& steps) {
+  Items out;
+  for (const Step* step : steps) {
+    if (!groups_of(in, *step).empty()) continue;
+    const bool has_checks = !count_checks(in.campaign, *step).empty();
+    const bool has_record = std::ranges::any_of(in.campaign.jobs, [&](const Job& job) {
+      return job.step == step->id && job.document &&
+             std::ranges::any_of(job.document->records, &Record::measured);
+    });
+    if (has_checks || has_record) continue;
+    const bool not_applicable = std::ranges::any_of(in.campaign.jobs, [&](const Job& job) {
+      return job.step == step->id && job.state == JobState::not_applicable;
+    });
+    out.lines.push_back(
+        in.t(not_applicable ? "domain_text.step_na" : "domain_text.step_absent", step->id));
+  }
+  return out;
+}
+
+void add_figures(Section& section, const ReportInput& in, const std::vector<const Step*>& steps) {
+  Figures figures;
+  size_t left_out = 0;
+  for (const Step* step : steps) {
+    for (Figure& figure : step_figures(in, *step)) {
+      if (figures.list.size() < kMostFigures) {
+        figures.list.push_back(std::move(figure));
+      } else {
+        ++left_out;
+      }
+    }
+  }
+  if (!figures.list.empty()) section.blocks.emplace_back(std::move(figures));
+  if (left_out > 0)
+    section.blocks.emplace_back(Paragraph{in.t.count("figures.left_out", left_out)});
+}
+
+Section domain_section(const ReportInput& in, const std::string& domain,
+                       const std::vector<const Step*>& steps) {
+  const Texts& t = in.t;
+  Section out{domain_name(domain, t), {}};
+  Table figures = figures_table(in, steps);
+  if (figures.rows.empty()) {
+    out.blocks.emplace_back(Paragraph{t("domain_text.no_figures")});
+  } else {
+    const size_t shown = figures.rows.size();
+    out.blocks.emplace_back(std::move(figures));
+    const auto all = static_cast<size_t>(std::ranges::count_if(
+        in.groups, [&](const MetricGroup& group) { return group.domain == domain; }));
+    if (shown < all) out.blocks.emplace_back(Paragraph{t("figures.sweep")});
+    add_figures(out, in, steps);
+  }
+  Items absent = absent_items(in, steps);
+  if (!absent.lines.empty()) out.blocks.emplace_back(std::move(absent));
+  Table checks = checks_table(in, steps);
+  if (!checks.rows.empty()) out.blocks.emplace_back(std::move(checks));
+  Items method = method_items(in, steps);
+  if (!method.lines.empty()) {
+    out.blocks.emplace_back(Paragraph{t("method.heading")});
+    out.blocks.emplace_back(std::move(method));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Section> domain_sections(const ReportInput& in) {
+  std::map<std::string, std::vector<const Step*>> steps;
+  std::vector<std::string> order(kDomains.begin(), kDomains.end());
+  for (const Step& step : in.campaign.profile.steps) {
+    const std::string domain = domain_of(in.campaign, step, in.catalogue);
+    steps[domain].push_back(&step);
+    if (std::ranges::find(order, domain) == order.end()) order.push_back(domain);
+  }
+  std::vector<Section> out;
+  for (const std::string& domain : order) {
+    // The hosts have a section of their own; this one would only say that they have no figures.
+    const bool silent = domain == "host" && std::ranges::none_of(in.groups, [](const auto& g) {
+                          return g.domain == "host";
+                        });
+    if (steps.contains(domain) && !silent)
+      out.push_back(domain_section(in, domain, steps.at(domain)));
+  }
+  return out;
+}
+
+}  // namespace cb

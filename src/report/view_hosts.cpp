@@ -1,0 +1,104 @@
+// The hosts: whether they are alike, what differs, and what the usual one consists of.
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "report/view_parts.h"
+
+namespace cb {
+namespace {
+
+constexpr std::array<std::string_view, 7> kUnits{
+    "_bytes_per_second", "_bits_per_second", "_bytes", "_seconds", "_hertz", "_watts", "_celsius"};
+
+// "rate 400 Gb/s": the unit stands behind the number instead of at the end of the name.
+std::string attribute_line(const std::string& name, const Attribute& value) {
+  const std::string shown = attribute_display(name, value);
+  std::string_view label = name;
+  if (shown != attribute_text(value)) {
+    for (const std::string_view unit : kUnits) {
+      if (!label.ends_with(unit)) continue;
+      label.remove_suffix(unit.size());
+      break;
+    }
+  }
+  std::string out(label);
+  std::ranges::replace(out, '_', ' ');
+  return out + (out.empty() ? "" : " ") + shown;
+}
+
+std::string part_text(const Part& part) {
+  std::string out;
+  for (const auto& [name, value] : part.attributes)
+    out += (out.empty() ? "" : " · ") + attribute_line(name, value);
+  return out.empty() ? "–" : out;
+}
+
+// The host that has the most usual parts stands for the others.
+const HostInventory& usual_host(const std::vector<HostInventory>& hosts) {
+  std::map<std::string, size_t> votes;
+  const auto text = [](const HostInventory& host) {
+    std::string out;
+    for (const Part& part : host.parts) out += part.kind + part.id + part_text(part) + "\n";
+    return out;
+  };
+  std::vector<std::string> texts;
+  for (const HostInventory& host : hosts) ++votes[texts.emplace_back(text(host))];
+  const auto most = std::ranges::max_element(texts, {}, [&](const auto& s) { return votes.at(s); });
+  return hosts[static_cast<size_t>(most - texts.begin())];
+}
+
+Table inventory_table(const HostInventory& host, const Texts& t) {
+  Table table{.caption = t("hosts.inventory", host.host),
+              .columns = {{t("col.part")}, {t("col.id")}, {t("col.attributes")}}};
+  for (const Part& part : host.parts)
+    table.rows.push_back({{}, {part.kind, part.id, part_text(part)}});
+  return table;
+}
+
+Items unavailable_items(const HostInventory& host, const Texts& t) {
+  Items out;
+  for (const Part& part : host.parts) {
+    for (const auto& [name, why] : part.unavailable)
+      out.lines.push_back(t("hosts.unavailable", part.kind, part.id, name, why));
+  }
+  return out;
+}
+
+std::vector<std::string> hosts_without_inventory(const Campaign& campaign) {
+  std::vector<std::string> out;
+  for (const std::string& host : campaign.hosts) {
+    if (std::ranges::find(campaign.inventories, host, &HostInventory::host) ==
+        campaign.inventories.end())
+      out.push_back(host);
+  }
+  return out;
+}
+
+}  // namespace
+
+Section hosts_section(const ReportInput& in) {
+  const Texts& t = in.t;
+  const Campaign& c = in.campaign;
+  Section out{t("hosts.heading"), {}};
+  std::vector<std::string> read;
+  for (const HostInventory& host : c.inventories) read.push_back(host.host);
+  out.blocks.emplace_back(Paragraph{
+      read.empty() ? t("hosts.none_read", c.hosts.size())
+                   : t("hosts.read", read.size(), c.hosts.size(), name_list(read, 64, t))});
+  const auto missing = hosts_without_inventory(c);
+  if (!missing.empty())
+    out.blocks.emplace_back(Paragraph{t("hosts.missing", name_list(missing, 32, t))});
+  if (c.inventories.empty()) return out;
+  add_uniformity(out, in);
+  const HostInventory& usual = usual_host(c.inventories);
+  out.blocks.emplace_back(inventory_table(usual, t));
+  Items unavailable = unavailable_items(usual, t);
+  if (!unavailable.lines.empty()) {
+    out.blocks.emplace_back(Paragraph{t("hosts.unavailable_heading")});
+    out.blocks.emplace_back(std::move(unavailable));
+  }
+  return out;
+}
+
+}  // namespace cb
