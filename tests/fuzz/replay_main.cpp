@@ -11,7 +11,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 int main(int argc, char** argv) {
   if (argc != 2 || !std::filesystem::is_directory(argv[1])) {
-    std::fprintf(stderr, "usage: %s CORPUS_DIRECTORY\n", argv[0]);
+    std::fprintf(stderr, "usage: %s CORPUS_DIRECTORY (an existing one; got %s)\n", argv[0],
+                 argc > 1 ? argv[1] : "none");
     return 2;
   }
   int inputs = 0;
