@@ -25,6 +25,7 @@ mount -t tmpfs tmpfs /root/dev/shm
 mount -t devpts devpts /root/dev/pts
 hostname vmlab
 ifconfig lo 127.0.0.1 up
+# shellcheck disable=SC3045  # busybox sh has -l
 ulimit -l unlimited
 chroot /root /bin/bash /lab/command.sh >/lab/stdout 2>/lab/stderr </dev/null
 echo $? >/lab/rc
