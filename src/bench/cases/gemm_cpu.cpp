@@ -18,7 +18,7 @@ namespace cb {
 namespace {
 
 constexpr int kVectors = 4;                  // of the check; each finds a wrong element
-constexpr int kPeakRounds = 8;               // before and after the product, 10 ms a loop
+constexpr int kPeakRounds = 5;               // before and after the product, 10 ms a loop
 constexpr double kClockEverySeconds = 0.05;  // a look at the clock takes 0.3 ms
 
 CaseInfo describe() {
