@@ -1,23 +1,24 @@
 #!/usr/bin/env bash
 # Compares `gemm --library auto` with every library and OpenBLAS core type on its own, alternating in
 # one run, and prints each one's rate with ratio and spread. Passes if auto reaches 0.95 of the best.
-# Usage: ci/compare-gemm.sh [BINARY] [SIZE] [PAIRS]
+# Usage: ci/compare-gemm.sh [BINARY] [SIZE] [PAIRS] [THREADS]
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 binary=${1:-$root/build/release/bin/clusterbench}
 size=${2:-2048}
 pairs=${3:-5}
+threads=${4:-$(nproc)}
 
-/usr/bin/python3 - "$binary" "$size" "$pairs" <<'EOF'
+/usr/bin/python3 - "$binary" "$size" "$pairs" "$threads" <<'EOF'
 import json, os, re, statistics, subprocess, sys, tempfile
-binary, size, pairs = sys.argv[1], sys.argv[2], int(sys.argv[3])
-cpus = ",".join(map(str, sorted(os.sched_getaffinity(0))))
+binary, size, pairs, threads = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
+cpus = ",".join(map(str, sorted(os.sched_getaffinity(0))[:int(threads)]))
 work = tempfile.TemporaryDirectory()
 
-def auto(dtype, threads=None):
+def auto(dtype):
     out = os.path.join(work.name, "g.json")
     command = [binary, "gemm", "--device", "cpu", "--dtype", dtype, "--size", size,
-               "--duration", "1s", "--quiet", "--json", out]
+               "--threads", threads, "--duration", "1s", "--quiet", "--json", out]
     subprocess.run(command, check=True)
     record = json.load(open(out))["records"][0]
     return record["metrics"][0]["summary"]["max"], record["facts"]
@@ -43,7 +44,7 @@ for dtype in ("fp64", "fp32"):
         chosen.append(facts["library"] + ":" + facts.get("core_type", ""))
         for n in names:
             rates[n].append(alone(dtype, n))
-    print(f"{dtype} {size}×{size}×{size}, {pairs} rounds, GFLOP/s, best of each round")
+    print(f"{dtype} {size}×{size}×{size}, {threads} threads, {pairs} rounds, GFLOP/s, best of each round")
     medians = {}
     for n, r in rates.items():
         if None in r:

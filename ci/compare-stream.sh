@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # Compares `bandwidth --op triad` with a plain OpenMP triad under STREAM's rules (tests/tools/
 # stream_triad.c) on the same arrays and threads, alternating, and prints ratio and spread.
-# Usage: ci/compare-stream.sh [BINARY] [BYTES-PER-ARRAY] [PAIRS]
+# Usage: ci/compare-stream.sh [BINARY] [BYTES-PER-ARRAY] [PAIRS] [THREADS] [PASSES]
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 binary=${1:-$root/build/release/bin/clusterbench}
 bytes=${2:-$((128 << 20))}
 pairs=${3:-5}
-passes=20
+threads=${4:-$(nproc)}
+passes=${5:-20}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 gcc -O3 -march=native -fopenmp "$root/tests/tools/stream_triad.c" -o "$work/stream" -lm
-threads=$(nproc)
 export OMP_NUM_THREADS=$threads OMP_PROC_BIND=true
 
 ours() { # STORES NUMBER

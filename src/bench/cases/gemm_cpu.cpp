@@ -17,8 +17,8 @@
 namespace cb {
 namespace {
 
-constexpr int kVectors = 4;                  // of the check; each finds a wrong element
-constexpr int kPeakRounds = 8;               // before and after the product, 10 ms a loop
+constexpr int kVectors = 4;      // of the check; each finds a wrong element
+constexpr int kPeakBursts = 60;  // before and after the product, half a millisecond each
 constexpr double kClockEverySeconds = 0.05;  // a look at the clock takes 0.3 ms
 
 CaseInfo describe() {
@@ -137,7 +137,7 @@ Sampled sample(Context& context, const HostGemm& gemm, const GemmData& data, Tea
 std::optional<MeasuredPeak> peak_together(Context& context, GemmType type, Team& team) {
   context.comm.barrier();
   context.watchdog.progress();
-  return measure_peak(type, team, kPeakRounds);
+  return measure_peak(type, team, kPeakBursts);
 }
 
 std::optional<Ceiling> ceiling_of(const std::optional<MeasuredPeak>& before,

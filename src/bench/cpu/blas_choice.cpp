@@ -1,7 +1,6 @@
 #include "bench/cpu/blas_choice.h"
 
 #include <algorithm>
-#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,7 +22,8 @@ using nlohmann::json;
 // kernels, or a loaded host, a few more.
 constexpr double kProbeDeadlineSeconds = 20;
 constexpr size_t kFinalists = 3;
-constexpr int kFinalRounds = 3;
+constexpr double kNear = 0.8;  // of the fastest
+constexpr int kFinalRounds = 2;
 
 ProbeFigure probe_type(const ProbeRequest& request, GemmType type, Team& team) {
   const auto opened = open_host_gemm(request.candidate.library, request.candidate.core, type, team);
@@ -88,6 +88,23 @@ std::string figures_text(const std::vector<Standing>& standings, GemmType type) 
                                     : fmt::format("{} {}", name, format_value(s.figure(), unit)));
   }
   return fmt::format("{}", fmt::join(out, ", "));
+}
+
+// Those near enough to the fastest that noise may have ranked them wrongly; none if it stands
+// alone.
+std::vector<Candidate> finalists(std::vector<Standing>& standings) {
+  sort_fastest_first(standings);
+  std::vector<Candidate> out;
+  for (size_t i = 0; i < std::min(kFinalists, standings.size()); ++i) {
+    if (standings[i].figure() > kNear * standings[0].figure())
+      out.push_back(standings[i].candidate);
+  }
+  return out.size() > 1 ? out : std::vector<Candidate>{};
+}
+
+Standing& standing_of(std::vector<Standing>& standings, const Candidate& candidate) {
+  return *std::find_if(standings.begin(), standings.end(),
+                       [&](const Standing& s) { return s.candidate == candidate; });
 }
 
 // A candidate that failed once is not asked again, and does not win.
@@ -202,6 +219,11 @@ ProbeAnswer probe_in_child(const ProbeRequest& request) {
 
 std::map<GemmType, Choice> choose(const ProbeRequest& request, const std::string& library,
                                   const Prober& prober, const std::function<void()>& moved) {
+  std::map<GemmType, Choice> out;
+  if (library == "builtin") {  // nothing to compare, and our own code needs no trial
+    for (const GemmType type : request.types) out[type] = {{library, ""}, "builtin, as asked for"};
+    return out;
+  }
   std::map<GemmType, std::vector<Standing>> table;
   for (const Candidate& c : candidates(library)) {
     ProbeRequest mine = request;
@@ -214,29 +236,24 @@ std::map<GemmType, Choice> choose(const ProbeRequest& request, const std::string
       table[type].push_back(std::move(standing));
     }
   }
-  std::set<Candidate> finalists;
+  // Only types that are still open are asked again: a type with one clear winner costs nothing
+  // more.
+  std::map<Candidate, std::vector<GemmType>> finals;
   for (auto& [type, standings] : table) {
-    sort_fastest_first(standings);
-    const size_t n = std::min(kFinalists, standings.size());
-    for (size_t i = 0; i < n && n > 1; ++i) {
-      if (!standings[i].figures.empty()) finalists.insert(standings[i].candidate);
-    }
+    for (const Candidate& c : finalists(standings)) finals[c].push_back(type);
   }
   for (int round = 0; round < kFinalRounds; ++round) {
-    for (const Candidate& c : finalists) {
+    for (const auto& [candidate, types] : finals) {
       ProbeRequest again = request;
-      again.candidate = c;
+      again.candidate = candidate;
+      again.types = types;
       ProbeAnswer answer = prober(again);
       moved();
-      for (auto& [type, standings] : table) {
-        for (Standing& s : standings) {
-          if (s.candidate == c && s.reason.empty())
-            add(s, answer.contains(type) ? answer[type] : "no answer");
-        }
-      }
+      for (const GemmType type : types)
+        add(standing_of(table[type], candidate),
+            answer.contains(type) ? answer[type] : "no answer");
     }
   }
-  std::map<GemmType, Choice> out;
   for (auto& [type, standings] : table) out[type] = decide(standings, type);
   return out;
 }

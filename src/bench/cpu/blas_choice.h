@@ -31,7 +31,7 @@ struct ProbeRequest {
   std::vector<GemmType> types;
   std::vector<int> cpus;
   int64_t size = 1024;
-  double seconds = 0.2;
+  double seconds = 0.1;
 };
 
 struct ProbeFigure {
@@ -58,8 +58,9 @@ struct Choice {
   std::string figures;  // "openblas:SkylakeX 93.1 GFLOP/s, blis … failed: …", fastest first
 };
 
-// All candidates once, then the three fastest again in turn; the best median wins. Throws Error
-// naming what was tried if none works for a type. `moved` is called after every child.
+// All candidates once, then those within 20 % of the fastest, three at most, twice more in turn;
+// the best median wins. Throws Error naming what was tried if none works for a type. `moved` is
+// called after every child.
 std::map<GemmType, Choice> choose(const ProbeRequest& request, const std::string& library,
                                   const Prober& prober, const std::function<void()>& moved);
 

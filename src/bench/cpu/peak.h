@@ -53,9 +53,10 @@ struct MeasuredPeak {
   double operations_per_second = 0;  // of all threads together
   std::string isa;
 };
-// The best of every loop that the CPU supports, all threads at the same time, `rounds` × 10 ms
-// each. Nothing where no loop covers the type on this CPU.
-std::optional<MeasuredPeak> measure_peak(GemmType type, Team& team, int rounds);
+// The best of every loop that the CPU supports: all threads run at the same time, each so many
+// bursts of about half a millisecond, and the fastest of each count. Nothing where no loop covers
+// the type on this CPU.
+std::optional<MeasuredPeak> measure_peak(GemmType type, Team& team, int bursts);
 
 // The clock of every thread's core while the call lasts (about 0.3 ms), from dependent additions of
 // one cycle each; the fastest of several bursts, so that an interruption does not count. The median

@@ -48,7 +48,8 @@ TEST_CASE("the four kernels in turn: copy, scale, add, triad") {
 TEST_CASE("every variant computes every kernel, also for lengths that are no whole vector") {
   for (const StreamVariant& variant : stream_variants()) {
     if (!variant.supported()) continue;
-    CAPTURE(variant.name << " " << variant.isa);
+    CAPTURE(variant.name);
+    CAPTURE(variant.isa);
     for (const size_t n : {size_t{1}, size_t{7}, size_t{8}, size_t{1003}}) {
       Arrays x(n);
       StreamValues expected;

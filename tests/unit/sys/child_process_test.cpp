@@ -57,12 +57,12 @@ TEST_CASE("a library opens, gives typed symbols, and has a second instance") {
   REQUIRE(dl.present());
   CHECK(dl.path().find("libm") != std::string::npos);
   const auto floor = dl.symbol<double(double)>("floor");
-  REQUIRE(floor != nullptr);
+  REQUIRE((floor != nullptr));
   CHECK(floor(2.5) == 2);
-  CHECK(dl.symbol<void()>("no_such_symbol_in_libm") == nullptr);
+  CHECK((dl.symbol<void()>("no_such_symbol_in_libm") == nullptr));
   const DynamicLibrary second = dl.private_copy();
   REQUIRE_MESSAGE(second.present(), second.reason());
-  CHECK(second.symbol<double(double)>("floor") != floor);
+  CHECK((second.symbol<double(double)>("floor") != floor));
   CHECK(second.symbol<double(double)>("floor")(-0.5) == -1);
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("a library that is missing is data") {
   const DynamicLibrary dl = DynamicLibrary::open("CB_TEST_NO_SUCH_VARIABLE", {"libnot-there.so.9"});
   CHECK_FALSE(dl.present());
   CHECK(dl.reason().find("libnot-there.so.9") != std::string::npos);
-  CHECK(dl.symbol<void()>("f") == nullptr);
+  CHECK((dl.symbol<void()>("f") == nullptr));
 }
 
 TEST_CASE("the machine has every allowed CPU on exactly one core") {
