@@ -55,7 +55,9 @@ class ConfigSpace {
   std::optional<uint32_t> read(off_t offset, size_t bytes) const {
     std::array<unsigned char, 4> raw{};
     if (::pread(fd_, raw.data(), bytes, offset) != static_cast<ssize_t>(bytes)) return std::nullopt;
-    return raw[0] | raw[1] << 8 | raw[2] << 16 | static_cast<uint32_t>(raw[3]) << 24;
+    uint32_t value = 0;
+    for (size_t i = raw.size(); i-- > 0;) value = value << 8 | raw[i];
+    return value;
   }
   off_t size() const {
     struct stat state {};
