@@ -7,7 +7,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "bench/io/run.h"
 
@@ -26,7 +25,7 @@ struct Shared {
 
 // The requests of one thread of the job, behind a lock where several workers share them.
 struct Feed {
-  explicit Feed(OpSource requests) : source(std::move(requests)) {}
+  explicit Feed(const OpSource& requests) : source(requests) {}
   OpSource source;
   std::mutex mutex;
 };
