@@ -1,8 +1,11 @@
 #pragma once
 
 #include <atomic>
+#include <utility>
+#include <vector>
 
 #include "core/error.h"
+#include "core/result.h"
 
 namespace cb {
 
@@ -16,10 +19,16 @@ class CancelToken {
   std::atomic<bool> cancelled_{false};
 };
 
-// Thrown where a cancelled measurement stops.
+// Thrown where a cancelled measurement stops; with the records that were finished before, if the
+// case has such.
 class Interrupted : public Error {
  public:
-  Interrupted() : Error("interrupted", ExitCode::interrupted) {}
+  explicit Interrupted(std::vector<Record> finished = {})
+      : Error("interrupted", ExitCode::interrupted), finished_(std::move(finished)) {}
+  const std::vector<Record>& finished() const noexcept { return finished_; }
+
+ private:
+  std::vector<Record> finished_;
 };
 
 }  // namespace cb

@@ -45,8 +45,8 @@ Attempt attempt(const Case& c, Context& context, const Params& params) {
       if (r.ended.empty()) r.ended = utc_now();
     }
     return out;
-  } catch (const Interrupted&) {
-    return {{}, interrupted};
+  } catch (const Interrupted& e) {
+    return {e.finished(), interrupted};
   } catch (const UsageError& e) {
     return {{}, refused, e.problems()};
   } catch (const std::exception& e) {
@@ -60,6 +60,15 @@ std::vector<Record> gather_failures(const Case& c, Context& context, const Param
   if (mine.size() != 1 || mine[0].measured()) mine = {bare(c, params, Measured{})};
   std::vector<Record> joined = gather_records(context.comm, mine);
   return joined;
+}
+
+// What every rank had finished, in the Interrupted that goes on from rank 0.
+Interrupted gather_finished(Context& context, const Attempt& mine) {
+  std::vector<Record> finished;
+  if (mine.status == interrupted) finished = mine.records;
+  const double count = context.comm.min(static_cast<double>(finished.size()));
+  finished.resize(static_cast<size_t>(count));
+  return Interrupted(gather_records(context.comm, finished));
 }
 
 // A rank that failed says why even if the others, stuck where it left them, never come to hear it.
@@ -89,7 +98,7 @@ std::vector<Record> run_case(const Case& c, Context& context, const Params& para
   Attempt mine = attempt(c, context, params);
   context.watchdog.note("waiting for the other ranks");
   const int worst = agree(context, mine);
-  if (worst == interrupted) throw Interrupted();
+  if (worst == interrupted) throw gather_finished(context, mine);
   if (worst == refused) throw_agreed(context.comm, "clusterbench " + c.info.name, mine.refusal);
   if (worst == failed) return gather_failures(c, context, params, std::move(mine.records));
   return gather_records(context.comm, mine.records);

@@ -166,7 +166,8 @@ ExitCode measure_together(const Case& c, const Params& params, const MeasureOpti
   Document document = begin_document(place, comm.size());
   try {
     document.records = run_case(c, context, params);
-  } catch (const Interrupted&) {
+  } catch (const Interrupted& e) {
+    document.records = e.finished();
     document.run.partial = "interrupted";
   }
   watchdog.note("gathering the hosts' inventories");

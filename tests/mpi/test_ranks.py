@@ -124,6 +124,20 @@ def test_sigint_to_one_rank_stops_all(job, nothing_left):
     assert json.loads(job.json.read_text())["run"]["partial"] == "interrupted"
 
 
+def test_sizes_that_were_finished_are_kept(job):
+    process = job.start(2, "mpi", "--size", "1K,16M", "--iterations", 1000, "--checks", 1, "--json",
+                        job.json)
+    job.wait_for_ranks(process, 2)
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    job.finish(process, timeout=20)
+    document = json.loads(job.json.read_text())
+    assert document["run"]["partial"] == "interrupted"
+    record, = document["records"]
+    assert record["params"]["size"] == 1024
+    assert {m["summary"]["n"] for m in record["metrics"]} == {1000}
+
+
 @pytest.mark.parametrize("args", [["fake", "--valeu", "2"], ["fake", "--samples", "many"],
                                   ["faek"], ["fake", "--stall", "soon"]])
 def test_bad_options_are_said_once(job, args):

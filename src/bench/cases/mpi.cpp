@@ -179,10 +179,14 @@ std::vector<Record> run(Context& context, const Params& params) {
   throw_agreed(context.comm, "clusterbench mpi", problems);
   const mpi::WorldCopy world;
   std::vector<Record> records;
-  for (size_t i = 0; i < points.size(); ++i) {
-    context.progress.update(static_cast<double>(i) / static_cast<double>(points.size()),
-                            points[i].plan.what);
-    records.push_back(measure(context, params, points[i], world.get()));
+  try {
+    for (size_t i = 0; i < points.size(); ++i) {
+      context.progress.update(static_cast<double>(i) / static_cast<double>(points.size()),
+                              points[i].plan.what);
+      records.push_back(measure(context, params, points[i], world.get()));
+    }
+  } catch (const Interrupted&) {
+    throw Interrupted(std::move(records));
   }
   return records;
 }

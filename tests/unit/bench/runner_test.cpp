@@ -39,6 +39,10 @@ Run run_on(int ranks, const Case& c) {
       auto records = run_case(c, context, {});
       const std::lock_guard lock(mutex);
       if (comm.is_root()) out.records = std::move(records);
+    } catch (const Interrupted& e) {
+      const std::lock_guard lock(mutex);
+      if (comm.is_root()) out.records = e.finished();
+      out.thrown[static_cast<size_t>(comm.rank())] = e.what();
     } catch (const std::exception& e) {
       const std::lock_guard lock(mutex);
       out.thrown[static_cast<size_t>(comm.rank())] = e.what();
@@ -102,6 +106,17 @@ TEST_CASE("an interrupted rank interrupts all") {
                            return {good(c)};
                          }));
   CHECK(run.records.empty());
+  for (const std::string& t : run.thrown) CHECK(t == "interrupted");
+}
+
+TEST_CASE("what all ranks had finished before they were interrupted is kept") {
+  const Run run = run_on(3, case_of([](Context& c, const Params&) -> std::vector<Record> {
+                           std::vector<Record> finished{good(c), good(c)};
+                           if (c.comm.rank() == 0) finished.push_back(good(c));
+                           throw Interrupted(std::move(finished));
+                         }));
+  REQUIRE(run.records.size() == 2);
+  CHECK(run.records[0].metrics.size() == 3);
   for (const std::string& t : run.thrown) CHECK(t == "interrupted");
 }
 
