@@ -77,8 +77,12 @@ void draw_x_axis(Svg& svg, const Plot& plot, const Scale& x, const std::vector<d
     std::string text = tick_text(ticks[i] / unit.factor);
     if (i + 1 == ticks.size() && !unit.label.empty()) text += " " + unit.label;
     const double half = label_width(text) / 2;
-    if (at - half < free_from) continue;
-    free_from = at + half + 8;
+    if (at - half < free_from) {
+      // Better the last number without its unit than no last number.
+      text = tick_text(ticks[i] / unit.factor);
+      if (at - label_width(text) / 2 < free_from) continue;
+    }
+    free_from = at + label_width(text) / 2 + 8;
     svg.text({at, plot.bottom + 15}, text, "tick", "middle");
   }
 }
