@@ -1,8 +1,9 @@
 #include "report/chart.h"
 
 #include <algorithm>
-#include <cmath>
+#include <iterator>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -70,16 +71,25 @@ void draw_y_axis(Svg& svg, const Plot& plot, const Scale& y, const std::vector<d
 void draw_x_axis(Svg& svg, const Plot& plot, const Scale& x, const std::vector<double>& ticks,
                  const AxisUnit& unit) {
   svg.line({plot.left, plot.bottom}, {plot.right, plot.bottom}, "axis");
+  std::vector<double> visible;
+  std::ranges::copy_if(ticks, std::back_inserter(visible), [&](double tick) {
+    return x(tick) >= plot.left - 1 && x(tick) <= plot.right + 1;
+  });
   double free_from = -1e9;
-  for (size_t i = 0; i < ticks.size(); ++i) {
-    const double at = x(ticks[i]);
-    if (at < plot.left - 1 || at > plot.right + 1) continue;
-    std::string text = tick_text(ticks[i] / unit.factor);
-    if (i + 1 == ticks.size() && !unit.label.empty()) text += " " + unit.label;
+  for (const double& tick : visible) {
+    const double at = x(tick);
+    std::string text = tick_text(tick / unit.factor);
+    if (&tick == &visible.back() && !unit.label.empty()) text += " " + unit.label;
     const double half = label_width(text) / 2;
-    if (at - half < free_from) continue;
-    free_from = at + half + 8;
-    svg.text({at, plot.bottom + 15}, text, "tick", "middle");
+    if (at - half < free_from) {
+      // Better the last number without its unit than no last number.
+      text = tick_text(tick / unit.factor);
+      if (at - label_width(text) / 2 < free_from) continue;
+    }
+    free_from = at + label_width(text) / 2 + 8;
+    const bool beyond = at + label_width(text) / 2 > kChartWidth;
+    svg.text({beyond ? kChartWidth : at, plot.bottom + 15}, text, "tick",
+             beyond ? "end" : "middle");
   }
 }
 

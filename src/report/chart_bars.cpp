@@ -37,7 +37,10 @@ std::string draw_bars(const BarsChart& chart, Svg svg) {
              fails ? "bar b" : "bar");
     if (bar.required) svg.line({x(*bar.required), y + 1}, {x(*bar.required), y + kRow - 1}, "req");
     if (bar.ceiling) svg.line({x(*bar.ceiling), y + 1}, {x(*bar.ceiling), y + kRow - 1}, "ceil");
-    svg.text({plot.right + 8, y + 15}, fit_label(bar.value_text, kValues - 10), "lbl");
+    // A unit too long for the space is in the caption; a number is never cut.
+    const bool fits = label_width(bar.value_text) <= kValues - 10;
+    svg.text({plot.right + 8, y + 15},
+             fits ? bar.value_text : bar.value_text.substr(0, bar.value_text.find(' ')), "lbl");
     y += kRow;
   }
   double key = plot.left;

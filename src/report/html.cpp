@@ -26,10 +26,11 @@ data strings(const std::vector<std::string>& texts) {
 // A name or a date is never broken, a digest or a path anywhere.
 std::string cell_class(const Table& table, const Row& row, size_t column) {
   constexpr size_t kShort = 14;
+  constexpr size_t kNumber = 18;  // "≥ 4335 GFLOP/s" in bytes
   constexpr size_t kLong = 24;
   const std::string& text = row.cells[column];
   if (column == 0 && row.state) return "st";
-  if (table.columns[column].numeric) return "n";
+  if (table.columns[column].numeric) return text.size() <= kNumber ? "n" : "n wrap";
   if (text.find(' ') == std::string::npos && text.size() <= kShort) return "short";
   size_t run = 0;
   for (const char c : text) {

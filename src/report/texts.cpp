@@ -161,7 +161,7 @@ constexpr TextRow kTexts[] = {
     {"hosts.no_majority", "no majority", "无多数值"},
     {"hosts.odd", "{0}: {1}", "{0}：{1}"},
     {"hosts.more_differences", "{0} more differences are in the raw data.", "另有 {0} 项差异见原始数据。"},
-    {"hosts.inventory", "What {0} consists of; the other hosts equal it but for the differences listed.", "{0} 的配置清单；除所列差异外，其他主机与其一致。"},
+    {"hosts.inventory", "What {0}, the usual host, consists of; the compared attributes in which others differ are listed above.", "代表主机 {0} 的配置清单；其他主机在比较属性上的差异见上表。"},
     {"hosts.unavailable_heading", "What could not be read, with the reason:", "未能读取的属性及原因："},
     {"hosts.unavailable", "{0} {1}, {2}: {3}", "{0} {1}，{2}：{3}"},
 

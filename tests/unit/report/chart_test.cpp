@@ -62,6 +62,13 @@ TEST_CASE("markup is escaped and control characters are replaced") {
   CHECK(markup_escape("<a href=\"x\">'&\x1b") == "&lt;a href=&quot;x&quot;&gt;&#39;&amp;?");
 }
 
+TEST_CASE("the time axis names its unit also where the last round number lies beyond the line") {
+  const TimelineChart chart{.panels = {{"clock", "hertz", {{{{0, 3e9}, {605, 3e9}}, true}}}}};
+  const std::string svg = draw(chart, "t", "t", "d");
+  CHECK(svg.find(">10 min</text>") != std::string::npos);
+  CHECK(svg.find(">12") == std::string::npos);
+}
+
 TEST_CASE("labels are shortened by whole characters") {
   CHECK(fit_label("node01", 100) == "node01");
   CHECK(fit_label("a-very-long-host-name", 63) == "a-very-lo…");

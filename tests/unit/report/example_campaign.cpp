@@ -14,7 +14,10 @@ Catalogue catalogue() {
   const ParamDef block{"block-size", ParamType::size, "4K", "bytes"};
   return {{.name = "info", .domain = "host", .prints_inventory = true},
           {.name = "gemm", .device = "cpu", .domain = "compute"},
-          {.name = "gemm", .device = "gpu", .domain = "compute"},
+          {.name = "gemm",
+           .device = "gpu",
+           .domain = "compute",
+           .metrics = {{"flops_per_second", "flops_per_second", Better::higher, ""}}},
           {.name = "bandwidth", .device = "cpu", .domain = "memory", .params = {size}},
           {.name = "mpi", .domain = "network", .params = {size}},
           {.name = "io",
