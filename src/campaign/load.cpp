@@ -24,18 +24,22 @@ struct Loaded {
   std::string problem;
 };
 
+std::string first_problem(const UsageError& e) {
+  const Problem& first = e.problems().list.front();
+  return fmt::format("{}{}{}", first.where, first.where.empty() ? "" : ": ", first.what);
+}
+
 Loaded load_document(const fs::path& path, const std::string& sha256) {
+  std::string blame = "cannot be used";
   try {
     const std::string text = read_file(path);
+    const bool changed = sha256_hex(text) != sha256;
+    if (changed) blame = "was changed after the run";
     Document document = parse_document(text, path.filename().string());
-    if (sha256_hex(text) != sha256)
-      return {std::nullopt,
-              "its record file was changed after the run: restore it or repeat the job"};
-    return {std::move(document), ""};
+    if (!changed) return {std::move(document), ""};
+    return {std::nullopt, fmt::format("its record file {}: restore it or repeat the job", blame)};
   } catch (const UsageError& e) {
-    const Problem& first = e.problems().list.front();
-    return {std::nullopt, fmt::format("its record file cannot be used: {}{}{}", first.where,
-                                      first.where.empty() ? "" : ": ", first.what)};
+    return {std::nullopt, fmt::format("its record file {}: {}", blame, first_problem(e))};
   }
 }
 

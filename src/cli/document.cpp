@@ -4,6 +4,7 @@
 #include <array>
 #include <fstream>
 #include <random>
+#include <span>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -19,15 +20,23 @@ namespace {
 constexpr std::array<std::string_view, 8> kAllowedPrefixes{
     "NCCL_", "UCX_", "OMPI_MCA_", "CUDA_", "OMP_", "OPENBLAS_", "BLIS_", "SLURM_JOB_ID"};
 
+// What mpirun itself sets for its children: addresses and job ids of the moment, nobody's choice.
+constexpr std::array<std::string_view, 6> kLauncherInternals{
+    "OMPI_MCA_orte_",        "OMPI_MCA_ess",           "OMPI_MCA_pmix",
+    "OMPI_MCA_initial_wdir", "OMPI_MCA_shmem_RUNTIME", "OMPI_MCA_mpi_oversubscribe"};
+
+bool starts_with_any(std::string_view text, std::span<const std::string_view> prefixes) {
+  return std::ranges::any_of(prefixes, [&](std::string_view p) { return text.starts_with(p); });
+}
+
 std::map<std::string, std::string> allowed_environment() {
   std::map<std::string, std::string> out;
   for (char** e = environ; e != nullptr && *e != nullptr; ++e) {
     const std::string_view entry = *e;
     const size_t equals = entry.find('=');
     if (equals == std::string_view::npos) continue;
-    const bool allowed = std::any_of(kAllowedPrefixes.begin(), kAllowedPrefixes.end(),
-                                     [&](std::string_view p) { return entry.starts_with(p); });
-    if (allowed) out.emplace(entry.substr(0, equals), entry.substr(equals + 1));
+    if (starts_with_any(entry, kAllowedPrefixes) && !starts_with_any(entry, kLauncherInternals))
+      out.emplace(entry.substr(0, equals), entry.substr(equals + 1));
   }
   return out;
 }

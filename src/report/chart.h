@@ -101,6 +101,7 @@ struct Bar {
   std::optional<double> required;
   std::optional<double> ceiling;
   State state = State::pass;
+  bool cut = false;  // the value lies beyond the end of the bar, which is marked
 };
 
 // Horizontal bars with the requirement as a tick and the ceiling as a dashed one.

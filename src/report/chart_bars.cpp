@@ -35,6 +35,7 @@ std::string draw_bars(const BarsChart& chart, Svg svg) {
              fails ? "note" : "lbl", "end");
     svg.rect({plot.left, y + 4}, {std::max(x(bar.value) - plot.left, 0.8), kRow - 8},
              fails ? "bar b" : "bar");
+    if (bar.cut) svg.text({x(bar.value) - 4, y + 15}, "»", "cut", "end");
     if (bar.required) svg.line({x(*bar.required), y + 1}, {x(*bar.required), y + kRow - 1}, "req");
     if (bar.ceiling) svg.line({x(*bar.ceiling), y + 1}, {x(*bar.ceiling), y + kRow - 1}, "ceil");
     // A unit too long for the space is in the caption; a number is never cut.

@@ -131,7 +131,7 @@ constexpr TextRow kTexts[] = {
     {"chart.worst_is", "worst {0}", "最差 {0}"},
     {"chart.best_is", "best {0}", "最佳 {0}"},
     {"chart.margins.title", "Measured as a share of what is required", "实测值与要求值之比"},
-    {"chart.margins.caption", "Each bar is the measured value over the required one; the red tick at 100 % is the requirement (a minimum must reach it, a maximum must stay below), the dashed tick the ceiling.", "每条为实测值与要求值之比；100 % 处红线为要求（下限须达到，上限不得超过），虚线为物理上限。"},
+    {"chart.margins.caption", "Each bar is the measured value over the required one; the red tick at 100 % is the requirement (a minimum must reach it, a maximum must stay below), the dashed tick the ceiling. Bars end at 300 %: » marks what lies beyond.", "每条为实测值与要求值之比；100 % 处红线为要求（下限须达到，上限不得超过），虚线为物理上限。条长以 300 % 为限，» 表示超出。"},
     {"chart.margins.left_out.one", "{0} more criterion is in the table only.", "另有 {0} 项判据仅列于表中。"},
     {"chart.margins.left_out.many", "{0} more criteria are in the table only.", "另有 {0} 项判据仅列于表中。"},
     {"chart.curve.caption", "{2}, the worst: {0} over {1}, the median with its 95 % interval; {3} at {4}.", "最差对象 {2}：{0}随 {1} 的变化，中位数及 95 % 置信区间；{4} 处为 {3}。"},

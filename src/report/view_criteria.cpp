@@ -11,6 +11,7 @@ namespace cb {
 namespace {
 
 constexpr size_t kMostBars = 30;
+constexpr double kLongestBar = 3;  // times the requirement: beyond this more is not better to read
 
 std::string source_text(const CriterionVerdict& verdict, const Texts& t) {
   const Source& source = verdict.criterion->source;
@@ -87,12 +88,18 @@ std::string required_text(const CriterionVerdict& v, const ReportInput& in) {
   return out;
 }
 
+// Far from the requirement the exact share says nothing: "29 ×" and "< 1 %" are read at a glance.
+std::string ratio_text(double ratio) {
+  if (ratio >= 10) return fmt::format("{:.0f} ×", ratio);
+  if (ratio > 0 && ratio < 0.01) return "< 1 %";
+  return fmt::format("{:.0f} %", ratio * 100);
+}
+
 Row requirement_row(const CriterionVerdict& v, const ReportInput& in) {
   const Texts& t = in.t;
   return {.state = v.state,
           .cells = {state_cell(v.state, t), domain_name(v.criterion->domain, t), title_text(v, t),
-                    value_text(v, t), required_text(v, in),
-                    v.ratio ? fmt::format("{:.0f} %", *v.ratio * 100) : "–",
+                    value_text(v, t), required_text(v, in), v.ratio ? ratio_text(*v.ratio) : "–",
                     v.ceiling ? format_value(v.ceiling->value, v.unit) : "–", worst_text(v, t),
                     source_text(v, t)}};
 }
@@ -110,11 +117,12 @@ std::optional<Figure> margins_figure(const std::vector<const CriterionVerdict*>&
       continue;
     }
     Bar bar{.label = criterion_title(*v->criterion, t),
-            .value = *v->ratio,
+            .value = std::min(*v->ratio, kLongestBar),
             .value_text = format_value(*v->value, v->unit),
             .required = 1.0,
-            .state = v->state};
-    if (v->ceiling) bar.ceiling = v->ceiling->value / *v->limit;
+            .state = v->state,
+            .cut = *v->ratio > kLongestBar};
+    if (v->ceiling) bar.ceiling = std::min(v->ceiling->value / *v->limit, kLongestBar);
     chart.bars.push_back(std::move(bar));
   }
   if (chart.bars.empty()) return std::nullopt;

@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 
+#include "analysis/verdict_hosts.h"
 #include "report/view_parts.h"
 
 namespace cb {
@@ -65,12 +66,20 @@ Items unavailable_items(const HostInventory& host, const Texts& t) {
   return out;
 }
 
-std::vector<std::string> hosts_without_inventory(const Campaign& campaign) {
+// The hosts under the names that they were asked for.
+std::vector<std::string> hosts_read(const Campaign& campaign) {
+  const HostNames names(campaign);
+  std::vector<std::string> out;
+  for (const HostInventory& host : campaign.inventories)
+    out.push_back(names.asked(host.host).value_or(host.host));
+  return out;
+}
+
+std::vector<std::string> hosts_without_inventory(const Campaign& campaign,
+                                                 const std::vector<std::string>& read) {
   std::vector<std::string> out;
   for (const std::string& host : campaign.hosts) {
-    if (std::ranges::find(campaign.inventories, host, &HostInventory::host) ==
-        campaign.inventories.end())
-      out.push_back(host);
+    if (std::ranges::find(read, host) == read.end()) out.push_back(host);
   }
   return out;
 }
@@ -81,12 +90,11 @@ Section hosts_section(const ReportInput& in) {
   const Texts& t = in.t;
   const Campaign& c = in.campaign;
   Section out{t("hosts.heading"), {}};
-  std::vector<std::string> read;
-  for (const HostInventory& host : c.inventories) read.push_back(host.host);
+  const std::vector<std::string> read = hosts_read(c);
   out.blocks.emplace_back(Paragraph{
       read.empty() ? t("hosts.none_read", c.hosts.size())
                    : t("hosts.read", read.size(), c.hosts.size(), name_list(read, 64, t))});
-  const auto missing = hosts_without_inventory(c);
+  const auto missing = hosts_without_inventory(c, read);
   if (!missing.empty())
     out.blocks.emplace_back(Paragraph{t("hosts.missing", name_list(missing, 32, t))});
   if (c.inventories.empty()) return out;

@@ -125,7 +125,7 @@ def test_a_failing_criterion_is_reported_and_the_report_itself_succeeds(finished
         (["DIR", "--lang", "fr"], 2, "fr"),
         (["DIR", "--html", "/no/such/place/r.html"], 4, "/no/such/place"),
         (["DIR", "--htm", "x"], 2, "--htm"),
-        ([], 2, "DIR"),
+        ([], 2, "directory is required"),
     ],
 )
 def test_mistakes(campaign, tmp_path, arguments, code, words):
