@@ -178,7 +178,8 @@ void add_check(Record& record, const Context& context, const StreamPhase& phase,
 
 // On rank 0: the metrics of every host (or node) from all ranks' shares. A part of which one rank's
 // arrays were wrong has no number.
-void add_metrics(Record& record, const std::vector<StreamShare>& shares, StreamOp op) {
+void add_metrics(Record& record, const std::vector<StreamShare>& shares,
+                 const std::vector<StreamOp>& ops, StreamOp op) {
   std::map<Entity, std::vector<const StreamShare*>> parts;
   for (const StreamShare& s : shares) {
     if (s.threads > 0) parts[{s.host, s.kind, s.id}].push_back(&s);
@@ -190,6 +191,9 @@ void add_metrics(Record& record, const std::vector<StreamShare>& shares, StreamO
     Metric metric{.name = "bytes_per_second", .unit = "bytes_per_second"};
     metric.entity = record.entity(entity);
     for (const double v : combined_bandwidth(members, op)) metric.samples.add(v);
+    metric.ceiling = Ceiling{fastest_bandwidth(members, ops),
+                             "measured in this run: the fastest pass over the same arrays with the "
+                             "same threads, reading alone included"};
     record.metrics.push_back(std::move(metric));
   }
 }
@@ -217,7 +221,7 @@ std::vector<Record> measure_stream(Context& context, const Params& params, const
     const std::vector<StreamShare> all = gather_shares(context.comm, mine);
     for (size_t i = 0; i < plan.ops.size(); ++i) {
       add_check(records[i], context, phase, mine);
-      add_metrics(records[i], all, plan.ops[i]);
+      add_metrics(records[i], all, plan.ops, plan.ops[i]);
       add_facts(records[i], mine, plan.ops[i], context.place.local_size);
     }
   }
@@ -227,7 +231,6 @@ std::vector<Record> measure_stream(Context& context, const Params& params, const
           fmt::format("arrays below 4 × the last-level caches ({}): not STREAM's rule, "
                       "a part comes from the caches",
                       format_size(cores.machine.llc_bytes)));
-    r.notes.push_back("no ceiling: the memory channels are not known without root rights");
   }
   return records;
 }

@@ -12,13 +12,15 @@ namespace {
 
 using nlohmann::json;
 
+constexpr int kReadPasses = 5;
+
 std::string pack(const StreamShare& s) {
   json ops = json::object();
   for (const auto& [op, seconds] : s.seconds)
     ops[stream_op_name(op)] = {{"seconds", seconds}, {"variant", s.variant.at(op)}};
   const json whole{
       {"host", s.host},       {"kind", s.kind},          {"id", s.id}, {"elements", s.elements},
-      {"threads", s.threads}, {"wrong", s.errors.wrong}, {"ops", ops}};
+      {"threads", s.threads}, {"wrong", s.errors.wrong}, {"ops", ops}, {"read", s.read_seconds}};
   std::string out;
   json::to_cbor(whole, out);
   return out;
@@ -30,9 +32,29 @@ StreamShare unpack(const std::string& blob) {
   out.elements = whole.at("elements");
   out.threads = whole.at("threads");
   out.errors.wrong = whole.at("wrong");
+  out.read_seconds = whole.at("read").get<std::vector<double>>();
   for (const auto& [name, op] : whole.at("ops").items()) {
     out.seconds[stream_op(name)] = op.at("seconds").get<std::vector<double>>();
     out.variant[stream_op(name)] = op.at("variant");
+  }
+  return out;
+}
+
+// Bytes of all shares over the slowest one's time, pass by pass.
+template <typename SecondsOf>
+std::vector<double> combined(const std::vector<const StreamShare*>& shares,
+                             double bytes_per_element, SecondsOf seconds_of) {
+  double bytes = 0;
+  size_t passes = std::numeric_limits<size_t>::max();
+  for (const StreamShare* s : shares) {
+    bytes += static_cast<double>(s->elements) * bytes_per_element;
+    passes = std::min(passes, seconds_of(*s).size());
+  }
+  std::vector<double> out;
+  for (size_t i = 0; i < passes && !shares.empty(); ++i) {
+    double slowest = 0;
+    for (const StreamShare* s : shares) slowest = std::max(slowest, seconds_of(*s)[i]);
+    out.push_back(bytes / slowest);
   }
   return out;
 }
@@ -67,6 +89,11 @@ StreamShare run_stream(Context& context, const StreamPhase& phase, const StreamP
   });
   for (auto& [op, seconds] : out.seconds)  // what was warm-up goes
     seconds.erase(seconds.begin(), seconds.begin() + static_cast<std::ptrdiff_t>(run.warm_up));
+  for (int i = 0; i < kReadPasses; ++i) {
+    context.comm.barrier();
+    if (team) out.read_seconds.push_back(team->read_pass());
+    context.watchdog.progress();
+  }
   if (team) out.errors = team->verify_all();
   return out;
 }
@@ -77,20 +104,25 @@ std::vector<StreamShare> gather_shares(Comm& comm, const StreamShare& mine) {
   return out;
 }
 
+double fastest_bandwidth(const std::vector<const StreamShare*>& shares,
+                         const std::vector<StreamOp>& ops) {
+  double fastest = 0;
+  const auto consider = [&](const std::vector<double>& rates) {
+    for (const double rate : rates) fastest = std::max(fastest, rate);
+  };
+  for (const StreamOp op : ops) consider(combined_bandwidth(shares, op));
+  consider(combined(
+      shares, 3 * sizeof(double),
+      [](const StreamShare& s) -> const auto& { return s.read_seconds; }));
+  return fastest;
+}
+
 std::vector<double> combined_bandwidth(const std::vector<const StreamShare*>& shares, StreamOp op) {
-  double bytes = 0;
-  size_t passes = std::numeric_limits<size_t>::max();
-  for (const StreamShare* s : shares) {
-    bytes += static_cast<double>(s->elements) * static_cast<double>(stream_bytes_per_element(op));
-    passes = std::min(passes, s->seconds.at(op).size());
-  }
-  std::vector<double> out;
-  for (size_t i = 0; i < passes && !shares.empty(); ++i) {
-    double slowest = 0;
-    for (const StreamShare* s : shares) slowest = std::max(slowest, s->seconds.at(op)[i]);
-    out.push_back(bytes / slowest);
-  }
-  return out;
+  return combined(
+      shares,
+      static_cast<double>(stream_bytes_per_element(op)), [op](const StreamShare& s) -> const auto& {
+        return s.seconds.at(op);
+      });
 }
 
 }  // namespace cb

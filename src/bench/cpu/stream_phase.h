@@ -29,6 +29,7 @@ struct StreamShare {
   std::string kind, id;
   std::map<StreamOp, std::vector<double>> seconds;  // one per pass through all kernels
   std::map<StreamOp, std::string> variant;
+  std::vector<double> read_seconds;  // per pass that only reads the three arrays
   size_t elements = 0;
   int threads = 0;
   StreamErrors errors;
@@ -44,5 +45,10 @@ std::vector<StreamShare> gather_shares(Comm& comm, const StreamShare& mine);
 // Bandwidth of several ranks that ran together: their bytes over the slowest one's time, for every
 // pass. Bytes as STREAM counts them. The shares must have the same number of passes.
 std::vector<double> combined_bandwidth(const std::vector<const StreamShare*>& shares, StreamOp op);
+
+// The most that this memory gave these ranks together, in bytes per second: the fastest pass of all
+// kernels in `ops` and of reading alone.
+double fastest_bandwidth(const std::vector<const StreamShare*>& shares,
+                         const std::vector<StreamOp>& ops);
 
 }  // namespace cb

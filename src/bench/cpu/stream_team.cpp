@@ -1,6 +1,8 @@
 #include "bench/cpu/stream_team.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -46,6 +48,16 @@ double StreamTeam::pass(StreamOp op, const StreamVariant& variant) {
   const double end = monotonic_seconds();
   apply(op, expected_);
   return end - start;
+}
+
+double StreamTeam::read_pass() {
+  std::vector<double> sums(static_cast<size_t>(team_.size()));
+  const double start = monotonic_seconds();
+  team_.run([&](int index) { sums[static_cast<size_t>(index)] = read_arrays(part(index)); });
+  const double seconds = monotonic_seconds() - start;
+  const double sum = std::accumulate(sums.begin(), sums.end(), 0.0);
+  if (!std::isfinite(sum)) throw Error("the arrays hold a value that is no number");
+  return seconds;
 }
 
 const StreamVariant& StreamTeam::fastest(StreamOp op, const std::string& name) {

@@ -21,6 +21,9 @@ class StreamTeam {
   // One pass of a kernel by all threads; seconds from the common start to the last thread's end.
   double pass(StreamOp op, const StreamVariant& variant);
 
+  // Reads all three arrays once, nothing written: seconds as pass() counts them.
+  double read_pass();
+
   // The fastest of the variants of that name ("auto": of all) in three passes each. Throws Error if
   // none is for this CPU.
   const StreamVariant& fastest(StreamOp op, const std::string& name);

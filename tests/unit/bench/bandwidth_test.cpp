@@ -107,6 +107,22 @@ TEST_CASE("ranks that run together: all bytes over the slowest one's time, pass 
   CHECK(together[1] == doctest::Approx(48000 / 2e-6));
 }
 
+TEST_CASE("the ceiling is the fastest pass of all, reading alone included") {
+  StreamShare share{.host = "h", .read_seconds = {3e-6, 1e-6}};
+  share.elements = 1000;
+  share.seconds[StreamOp::triad] = {4e-6, 2e-6};
+  CHECK(fastest_bandwidth({&share}, {StreamOp::triad}) == doctest::Approx(24000 / 1e-6));
+  share.read_seconds = {5e-6};
+  CHECK(fastest_bandwidth({&share}, {StreamOp::triad}) == doctest::Approx(24000 / 2e-6));
+}
+
+TEST_CASE("reading takes every element of the three arrays once") {
+  std::vector<double> a(1003, 1), b(1003, 2), c(1003, 4);
+  CHECK(read_arrays({a.data(), b.data(), c.data(), a.size()}) == 7 * 1003);
+  a[1002] = 11;
+  CHECK(read_arrays({a.data(), b.data(), c.data(), a.size()}) == 7 * 1003 + 10);
+}
+
 TEST_CASE("the random permutation is one cycle, and another for another seed") {
   for (const uint32_t n : {2u, 3u, 64u, 10007u}) {
     const auto next = random_cycle(n, 1);
