@@ -62,8 +62,9 @@ std::string draw_strip(const StripChart& chart, Svg svg) {
   const auto [low, high] = std::ranges::minmax(chart.cells, {}, &StripCell::value);
   for (size_t i = 0; i < chart.cells.size(); ++i) {
     const StripCell& cell = chart.cells[i];
-    const Point at{4 + static_cast<double>(i % layout.columns) * layout.cell,
-                   4 + static_cast<double>(i / layout.columns) * layout.cell};
+    const size_t column = i % layout.columns, row = i / layout.columns;
+    const Point at{4 + static_cast<double>(column) * layout.cell,
+                   4 + static_cast<double>(row) * layout.cell};
     draw_cell(svg, cell, at, layout.cell,
               kShades[shade_of(chart, low.value, high.value, cell.value)], chart.unit);
   }
