@@ -17,6 +17,8 @@ enum class JobState {
   missing          // never ran, or was interrupted
 };
 
+const char* job_state_name(JobState state);  // "done", "not-applicable", …
+
 // One job of a step: the step on one host, or on all hosts together.
 struct Job {
   std::string step;

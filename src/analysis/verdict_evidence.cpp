@@ -41,16 +41,6 @@ std::string job_gap(const Job& job) {
                      job.reason.empty() ? "" : ": " + job.reason, next);
 }
 
-double statistic_of(const Summary& s, const std::string& name) {
-  if (name == "min") return s.min;
-  if (name == "p05") return s.p05;
-  if (name == "mean") return s.mean;
-  if (name == "p95") return s.p95;
-  if (name == "p99") return s.p99;
-  if (name == "max") return s.max;
-  return s.median;
-}
-
 // How far beyond the limit, as a share of it; the plain difference where the limit is 0.
 double badness(double value, double limit, bool minimum) {
   const double beyond = minimum ? limit - value : value - limit;

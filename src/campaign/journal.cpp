@@ -81,22 +81,6 @@ void read_event(const json& j, Journal& journal) {
 
 }  // namespace
 
-const char* job_state_name(JobState state) {
-  switch (state) {
-    case JobState::done:
-      return "done";
-    case JobState::failed:
-      return "failed";
-    case JobState::deadline:
-      return "deadline";
-    case JobState::not_applicable:
-      return "not-applicable";
-    case JobState::missing:
-      return "missing";
-  }
-  return "";
-}
-
 const JobEvent* Journal::last(const std::string& job) const {
   const auto found = jobs.find(job);
   return found == jobs.end() ? nullptr : &found->second.back();

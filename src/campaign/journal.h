@@ -43,8 +43,6 @@ struct Journal {
   const JobEvent* last_start(const std::string& job) const;
 };
 
-const char* job_state_name(JobState state);
-
 // Reads what is readable: a torn line (power cut, kill) costs that event only, which leads to a
 // repeated job, never to a wrong one. An absent file is an empty journal.
 Journal read_journal(const std::filesystem::path& path);

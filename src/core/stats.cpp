@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "core/error.h"
@@ -99,6 +100,17 @@ Summary summarise(std::span<const double> samples) {
     s.ci95 = std::array{ascending[(*ranks)[0] - 1], ascending[(*ranks)[1] - 1]};
   }
   return s;
+}
+
+double statistic_of(const Summary& s, std::string_view name) {
+  if (name == "min") return s.min;
+  if (name == "p05") return s.p05;
+  if (name == "median") return s.median;
+  if (name == "mean") return s.mean;
+  if (name == "p95") return s.p95;
+  if (name == "p99") return s.p99;
+  if (name == "max") return s.max;
+  throw Error("there is no statistic of the name " + std::string(name));
 }
 
 std::optional<double> relative_half_width(const Summary& summary) {

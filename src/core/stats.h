@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 
 namespace cb {
 
@@ -44,6 +45,9 @@ std::optional<std::array<uint64_t, 2>> median_interval_ranks(uint64_t n);
 
 // Everything in Summary. Needs at least one sample; all must be finite.
 Summary summarise(std::span<const double> samples);
+
+// The number of that name: min p05 median mean p95 p99 max. Throws Error for another name.
+double statistic_of(const Summary& summary, std::string_view name);
 
 // Half the width of ci95 over the median: how far the median is known, as a share of it.
 std::optional<double> relative_half_width(const Summary& summary);

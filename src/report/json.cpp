@@ -23,22 +23,6 @@ const char* verdict_name(State overall) {
   }
 }
 
-const char* job_state_name(JobState state) {
-  switch (state) {
-    case JobState::done:
-      return "done";
-    case JobState::failed:
-      return "failed";
-    case JobState::deadline:
-      return "deadline";
-    case JobState::not_applicable:
-      return "not-applicable";
-    case JobState::missing:
-      return "missing";
-  }
-  return "missing";
-}
-
 json entity_json(const Entity& entity) {
   json out = {{"kind", entity.kind}, {"name", entity_name(entity)}};
   if (!entity.host.empty()) out["host"] = entity.host;

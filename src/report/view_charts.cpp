@@ -118,16 +118,6 @@ struct Judged {
   double typical = 0;
 };
 
-double statistic_of(const Summary& s, std::string_view name) {
-  if (name == "min") return s.min;
-  if (name == "p05") return s.p05;
-  if (name == "mean") return s.mean;
-  if (name == "p95") return s.p95;
-  if (name == "p99") return s.p99;
-  if (name == "max") return s.max;
-  return s.median;
-}
-
 Judged judged(const ReportInput& in, const MetricGroup& group) {
   Judged out{.verdict = verdict_on_point(in, group)};
   if (out.verdict != nullptr) out.statistic = rule_of(*out.verdict)->statistic;

@@ -23,7 +23,7 @@ constexpr int kMostCpus = 16384;
 
 }  // namespace
 
-std::vector<int> usable_cpus() {
+std::vector<int> allowed_cpus() {
   const CpuSet set(CPU_ALLOC(kMostCpus));
   const size_t bytes = CPU_ALLOC_SIZE(kMostCpus);
   if (set == nullptr || sched_getaffinity(0, bytes, set.get()) != 0)
@@ -35,15 +35,18 @@ std::vector<int> usable_cpus() {
   return cpus;
 }
 
-void pin_this_thread(int cpu) {
+bool bind_thread(const std::vector<int>& cpus) {
   const CpuSet set(CPU_ALLOC(kMostCpus));
   const size_t bytes = CPU_ALLOC_SIZE(kMostCpus);
-  if (set != nullptr) {
-    CPU_ZERO_S(bytes, set.get());
-    CPU_SET_S(static_cast<size_t>(cpu), bytes, set.get());
-    if (sched_setaffinity(0, bytes, set.get()) == 0) return;
-  }
-  throw Error(fmt::format("cannot run on cpu {}: {}", cpu, std::strerror(errno)));
+  if (set == nullptr) return false;
+  CPU_ZERO_S(bytes, set.get());
+  for (const int cpu : cpus) CPU_SET_S(static_cast<size_t>(cpu), bytes, set.get());
+  return sched_setaffinity(0, bytes, set.get()) == 0;
+}
+
+void pin_this_thread(int cpu) {
+  if (!bind_thread({cpu}))
+    throw Error(fmt::format("cannot run on cpu {}: {}", cpu, std::strerror(errno)));
 }
 
 }  // namespace cb

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 #include <hwloc.h>
-#include <sched.h>
 
 #include "core/error.h"
 
@@ -25,12 +24,6 @@ Topology load_topology() {
     throw Error("hwloc_topology_load failed; next: run `lstopo` on this host");
   return topology;
 }
-
-// A CPU set sized by the kernel's own need: large hosts exceed the fixed cpu_set_t.
-struct FreeCpuSet {
-  void operator()(cpu_set_t* set) const { CPU_FREE(set); }
-};
-constexpr int kMostCpus = 16384;
 
 int first_node(hwloc_const_nodeset_t nodeset) { return std::max(0, hwloc_bitmap_first(nodeset)); }
 
@@ -57,26 +50,6 @@ void add_caches(hwloc_topology_t t, Machine& machine) {
 }
 
 }  // namespace
-
-std::vector<int> allowed_cpus() {
-  const std::unique_ptr<cpu_set_t, FreeCpuSet> set(CPU_ALLOC(kMostCpus));
-  const size_t bytes = CPU_ALLOC_SIZE(kMostCpus);
-  CPU_ZERO_S(bytes, set.get());
-  if (sched_getaffinity(0, bytes, set.get()) != 0) throw Error("sched_getaffinity failed");
-  std::vector<int> out;
-  for (int cpu = 0; cpu < kMostCpus; ++cpu) {
-    if (CPU_ISSET_S(static_cast<size_t>(cpu), bytes, set.get())) out.push_back(cpu);
-  }
-  return out;
-}
-
-bool bind_thread(const std::vector<int>& cpus) {
-  const std::unique_ptr<cpu_set_t, FreeCpuSet> set(CPU_ALLOC(kMostCpus));
-  const size_t bytes = CPU_ALLOC_SIZE(kMostCpus);
-  CPU_ZERO_S(bytes, set.get());
-  for (const int cpu : cpus) CPU_SET_S(static_cast<size_t>(cpu), bytes, set.get());
-  return sched_setaffinity(0, bytes, set.get()) == 0;
-}
 
 Machine read_machine() {
   const Topology topology = load_topology();

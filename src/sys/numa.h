@@ -1,9 +1,11 @@
-// Nodes, cores and caches of this host as hwloc sees them, and the placing of threads.
+// Nodes, cores and caches of this host as hwloc sees them.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "sys/affinity.h"
 
 namespace cb {
 
@@ -24,25 +26,7 @@ struct Machine {
 // call that failed.
 Machine read_machine();
 
-// Binds the calling thread to one CPU or to several. False if the kernel refuses.
-bool bind_thread(const std::vector<int>& cpus);
-
-// CPUs that the calling thread may use, ascending.
-std::vector<int> allowed_cpus();
-
 // "0-3,8" for {0,1,2,3,8}.
 std::string cpu_list(const std::vector<int>& cpus);
-
-// Puts the calling thread's mask back when it goes out of scope.
-class KeepAffinity {
- public:
-  KeepAffinity() : cpus_(allowed_cpus()) {}
-  ~KeepAffinity() { bind_thread(cpus_); }
-  KeepAffinity(const KeepAffinity&) = delete;
-  KeepAffinity& operator=(const KeepAffinity&) = delete;
-
- private:
-  std::vector<int> cpus_;
-};
 
 }  // namespace cb

@@ -25,7 +25,7 @@ std::vector<std::vector<int>> divide_cpus(const std::vector<std::vector<int>>& m
 
 std::vector<int> cpus_of_this_rank(const Context& context) {
   std::string mine;
-  for (const int cpu : usable_cpus()) mine += std::to_string(cpu) + " ";
+  for (const int cpu : allowed_cpus()) mine += std::to_string(cpu) + " ";
   std::string joined;
   for (const std::string& mask : context.comm.gather(mine)) joined += mask + "\n";
   std::istringstream lines(context.comm.broadcast_text(std::move(joined)));

@@ -90,7 +90,7 @@ TEST_CASE("a pass that is stopped gives no result") {
 
 TEST_CASE("a worker counts its passes, and names the faulty one") {
   std::atomic<bool> stop{false};
-  BurnWorker worker(usable_cpus().front(), burn_gemms().front().run, stop, 2);
+  BurnWorker worker(allowed_cpus().front(), burn_gemms().front().run, stop, 2);
   while (worker.passes() < 3 && worker.failure().empty()) std::this_thread::yield();
   stop = true;
   worker.join();
