@@ -146,6 +146,7 @@ def hosts_of_one_machine(tmp_path, roots):
                           capture_output=True, timeout=120, check=True).stdout.decode()
 
 
+@pytest.mark.usefixtures("under_mpirun")
 def test_several_hosts_name_the_odd_one(tmp_path):
     good, slow = unpack("roce", tmp_path / "good"), unpack("roce", tmp_path / "slow")
     place(slow, "/sys/class/infiniband/mlx5_0/ports/1/rate", "200 Gb/sec (4X HDR)")
@@ -160,6 +161,7 @@ def test_several_hosts_name_the_odd_one(tmp_path):
     assert [h["host"] for h in hosts] == ["n0", "n1", "n2"]
 
 
+@pytest.mark.usefixtures("under_mpirun")
 def test_equal_hosts_are_called_uniform(tmp_path):
     root = unpack("vm", tmp_path / "root")
     assert "✓ 2 hosts, uniform: " in hosts_of_one_machine(tmp_path, [root, root])

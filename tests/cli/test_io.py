@@ -320,6 +320,7 @@ def test_without_io_uring_threads_are_used_and_it_is_said(disk, work):
 
 # ---- several ranks ----
 
+@pytest.mark.usefixtures("under_mpirun")
 def test_every_rank_has_its_own_file(disk, work):
     out = disk / "r.json"
     env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
@@ -336,6 +337,7 @@ def test_every_rank_has_its_own_file(disk, work):
     assert left(work) == []
 
 
+@pytest.mark.usefixtures("under_mpirun")
 def test_one_rank_that_cannot_work_is_named_and_none_waits(disk, work):
     """The same --dir on both ranks, but only rank 0's host (here: working directory) has it."""
     (disk / "elsewhere").mkdir()

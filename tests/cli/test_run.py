@@ -50,6 +50,7 @@ def test_accepted_campaign_has_all_its_files(tmp_path):
     assert re.match(r"   one +✓ .*at size 4K.*2 checks, 0 wrong", lines[1])
 
 
+@pytest.mark.usefixtures("under_mpirun")
 def test_under_mpirun_every_rank_counts(tmp_path):
     path = write_profile(
         tmp_path,
@@ -99,6 +100,7 @@ def test_a_failing_rank_is_named_and_the_next_steps_run(tmp_path):
     assert manifest_holds(out) == (True, "")
 
 
+@pytest.mark.usefixtures("under_mpirun")
 def test_a_hanging_rank_costs_its_step_and_is_named(tmp_path):
     path = write_profile(
         tmp_path,
