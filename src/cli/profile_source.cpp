@@ -18,8 +18,9 @@ namespace fs = std::filesystem;
 constexpr std::string_view kEmbedded = "profiles/";
 
 // What a host may need: the kinds of parts that the inventory knows (core/inventory.h), and hosts.
-const std::vector<std::string> kNeeds{"hosts", "cpu",  "memory", "numa",   "nic",    "rdma",
-                                      "gpu",   "nvme", "mount",  "system", "library"};
+const std::vector<std::string> kNeeds{"hosts", "cpu",    "memory",   "numa",   "nic",
+                                      "rdma",  "gpu",    "nvswitch", "nvme",   "disk",
+                                      "mount", "system", "driver",   "library"};
 
 bool is_path(const std::string& name) {
   return name.find('/') != std::string::npos || name.ends_with(".json");
@@ -105,14 +106,29 @@ std::vector<ProfileEntry> list_profiles(const ProfilePlaces& places) {
   return out;
 }
 
+// "criteria[gemm.fp64]" of "criteria[gemm.fp64].metric".
+std::string element_of(const std::string& where) { return where.substr(0, where.find(']') + 1); }
+
+// What the catalogue says of an element that could not be read whole would only repeat its
+// problems.
+void add_of_whole_elements(const Problems& found, Problems& problems) {
+  std::set<std::string> broken;
+  for (const Problem& p : problems.list) broken.insert(element_of(p.where));
+  for (const Problem& p : found.list) {
+    if (!broken.contains(element_of(p.where))) problems.list.push_back(p);
+  }
+}
+
 Profile load_valid_profile(const std::string& name, const ProfilePlaces& places) {
   refuse_unknown_name(name, places);
-  Profile profile = load_profile(name, source_for(name, places));
-  Problems problems = validate_profile(profile, catalogue());
+  Problems problems;
+  Profile profile = read_profile(name, source_for(name, places), problems);
+  Problems found = validate_profile(profile, catalogue());
   for (const Step& step : profile.steps)
-    check_needs_keys(step.needs, fmt::format("steps[{}]", step.id), problems);
+    check_needs_keys(step.needs, fmt::format("steps[{}]", step.id), found);
   for (const Criterion& c : profile.criteria)
-    check_needs_keys(c.needs, fmt::format("criteria[{}]", c.id), problems);
+    check_needs_keys(c.needs, fmt::format("criteria[{}]", c.id), found);
+  add_of_whole_elements(found, problems);
   if (!problems.empty()) throw UsageError("profile " + name, problems);
   return profile;
 }

@@ -149,8 +149,7 @@ std::vector<T> read_list(ProfileReader& parent, const std::string& key, Problems
   return out;
 }
 
-Profile parse(const json& j, const std::string& source) {
-  Problems problems;
+Profile read(const json& j, const std::string& source, Problems& problems) {
   ProfileReader r(j, "", problems);
   r.find("schema");
   Profile profile{.name = r.text("name"), .title = r.local_text("title", source)};
@@ -162,9 +161,15 @@ Profile parse(const json& j, const std::string& source) {
     return ChecklistItem{e.text("id"), e.one_of("domain", kDomains), e.local_text("text", "")};
   });
   r.finish();
-  if (!problems.empty()) throw UsageError("profile " + source, problems);
   profile.resolved = dump_json(j);
   profile.sha256 = sha256_hex(profile.resolved);
+  return profile;
+}
+
+Profile parse(const json& j, const std::string& source) {
+  Problems problems;
+  Profile profile = read(j, source, problems);
+  if (!problems.empty()) throw UsageError("profile " + source, problems);
   return profile;
 }
 
@@ -172,6 +177,10 @@ Profile parse(const json& j, const std::string& source) {
 
 Profile load_profile(const std::string& name, const ProfileSource& source) {
   return parse(resolve_profile_json(name, source), name);
+}
+
+Profile read_profile(const std::string& name, const ProfileSource& source, Problems& problems) {
+  return read(resolve_profile_json(name, source), name, problems);
 }
 
 Profile parse_resolved_profile(std::string_view text, const std::string& source) {

@@ -109,6 +109,10 @@ using ProfileSource = std::function<std::optional<std::string>(const std::string
 // and metrics are checked by validate_profile().
 Profile load_profile(const std::string& name, const ProfileSource& source);
 
+// As load_profile(), but problems inside the profile are added to `problems` and what could be read
+// is returned, so that it can be validated as well and all problems be shown at once.
+Profile read_profile(const std::string& name, const ProfileSource& source, Problems& problems);
+
 // Parses a profile already resolved (as stored in a campaign). `source` names it in messages. Same
 // errors.
 Profile parse_resolved_profile(std::string_view text, const std::string& source);

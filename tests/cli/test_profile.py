@@ -76,6 +76,17 @@ def test_all_problems_at_once_with_the_nearest_valid_value(tmp_path):
         assert said in done.stderr, said
 
 
+def test_structure_and_catalogue_are_told_together(tmp_path):
+    path = write_profile(tmp_path, [step("a", case="fakee"), step("b")],
+                         [at_least("x", "b", 1),
+                          {**at_least("y", "b", 1), "severety": "warn", "metric": "nonsense"}])
+    done = cb("profile", "validate", path)
+    assert done.returncode == 2
+    assert "2 problems" in done.stderr  # of y its structure alone: the rest would repeat it
+    assert "did you mean severity?" in done.stderr
+    assert "did you mean fake?" in done.stderr
+
+
 @pytest.mark.parametrize("change, said", [
     ({"stepps": []}, "did you mean steps?"),
     ({"schema": "clusterbench.profile/9"}, "newer"),
