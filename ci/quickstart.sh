@@ -21,7 +21,7 @@ stage "3/4 acceptance of this machine with profiles/host-quick.json on $ranks ra
 mkdir -p out
 status=0
 build/release/bin/clusterbench run host-quick --out "$out" --launcher mpirun \
-  --hosts "localhost:$ranks" </dev/null || status=$?
+  --hosts "$(hostname):$ranks" </dev/null || status=$?
 [ -f "$out/campaign.json" ] || exit "$status"
 
 stage "4/4 report"
@@ -29,7 +29,8 @@ build/release/bin/clusterbench report "$out" --html "$out/report.html" --md "$ou
   --json "$out/report.json" >&2
 # The report exists whatever the verdict is; the verdict is the exit code.
 verdict=0
-build/release/bin/clusterbench gate "$out" || verdict=$?
+lines=$(build/release/bin/clusterbench gate "$out") || verdict=$?
+tail -n 1 <<<"$lines" # run has printed the others
 echo "$root/$out/report.html"
 if [ "$status" -gt 3 ]; then exit "$status"; fi
 exit "$verdict"
