@@ -50,6 +50,9 @@ def test_across_three_hosts(netns, clusterbench, tmp_path):
     check = subprocess.run(["sha256sum", "--check", "--strict", "--quiet", "MANIFEST.sha256"],
                            cwd=out)
     assert check.returncode == 0
+    page = tmp_path / "report.html"
+    subprocess.run([clusterbench, "report", out, "--html", page], check=True, timeout=60)
+    assert f"3 of 3 hosts could be read: {', '.join(netns.hosts)}." in page.read_text()
 
 
 def test_a_lost_host_costs_only_itself_and_is_named(netns, clusterbench, tmp_path):
