@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+// What a schedule of pairs is measured with: one implementation each for mpi, nccl, tcp, verbs.
+namespace cb {
+
+enum class PairMeasure {
+  bandwidth,  // bytes per second that the sender's bytes arrive with
+  latency     // seconds: half a round trip, or a whole one where the operation is one
+};
+
+// One transfer of a round, as one of its two ranks sees it.
+struct PairTask {
+  int peer = -1;       // rank
+  bool sends = false;  // this rank is the pair's `from`
+  bool two_way = false;
+  int rail = 0;  // position among the host's NICs; transports without rails ignore it
+  PairMeasure measure = PairMeasure::bandwidth;
+  uint64_t bytes = 0;  // a message
+  double seconds = 0;  // measure for about this long
+};
+
+struct PairFigure {
+  std::optional<double> value;  // absent if it failed
+  std::string failure = {};     // what happened and to whom
+};
+
+class PairTransport {
+ public:
+  virtual ~PairTransport() = default;
+  // For messages: "tcp over eth0".
+  virtual std::string name() const = 0;
+  // Collective over all ranks, also those without a task: exchanges what a connection needs and
+  // connects. A peer that does not answer makes its tasks fail in run(), nothing else.
+  virtual void connect(std::span<const PairTask> mine, double deadline_seconds) = 0;
+  // Local: runs this rank's tasks at the same time and returns one figure for each, at the latest
+  // after `deadline_seconds`.
+  virtual std::vector<PairFigure> run(std::span<const PairTask> mine, double deadline_seconds) = 0;
+};
+
+}  // namespace cb
