@@ -71,7 +71,7 @@ def test_it_stops_at_once(job):
     process.send_signal(signal.SIGINT)
     code, _, _, seconds = job.finish(process, timeout=10)
     assert code == 130
-    assert seconds < 0.5 + 0.5  # half a second, and as much for a busy test machine
+    assert seconds < 5  # some tens of milliseconds, and the rest for a busy test machine
 
 
 def test_a_rank_that_is_not_there_cannot_be_faulty(job):

@@ -105,7 +105,7 @@ def test_ctrl_c_leaves_a_partial_document_and_nothing_else(job, nothing_left, ca
     code, _, err, seconds = job.finish(process, timeout=20)
     # Open MPI 4.1's mpirun answers SIGINT with SIGTERM to the ranks and its own exit code 1.
     assert code in (1, 130), err
-    assert seconds < 8
+    assert seconds < 15
     nothing_left(pids.values())
     document = json.loads(job.json.read_text())
     assert document["run"]["partial"] == "interrupted"
@@ -119,13 +119,13 @@ def test_sigint_to_one_rank_stops_all(job, nothing_left):
     os.kill(pids[2], signal.SIGINT)
     code, _, err, seconds = job.finish(process, timeout=20)
     assert code == 130, err
-    assert seconds < 8
+    assert seconds < 15
     nothing_left(pids.values())
     assert json.loads(job.json.read_text())["run"]["partial"] == "interrupted"
 
 
 def test_sizes_that_were_finished_are_kept(job):
-    process = job.start(2, "mpi", "--size", "1K,16M", "--iterations", 1000, "--checks", 1, "--json",
+    process = job.start(2, "mpi", "--size", "1K,64M", "--iterations", 1000, "--checks", 1, "--json",
                         job.json)
     job.wait_for_ranks(process, 2)
     time.sleep(4)
