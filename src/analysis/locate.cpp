@@ -45,8 +45,8 @@ class Locator {
   Locator(const FleetShape& fleet, const std::vector<PairSample>& samples,
           const LocateOptions& options)
       : fleet_(fleet), options_(options) {
-    normalise(samples);
     nic_.resize(static_cast<size_t>(fleet.hosts) * static_cast<size_t>(fleet.rails));
+    normalise(samples);
   }
 
   Located run() {
@@ -80,27 +80,69 @@ class Locator {
            static_cast<size_t>(rail);
   }
 
+  // The fleet's level is the median of its NICs' medians, and the noise is what is left of a sample
+  // when the medians of its two ends are taken out. Both hold with few hosts too: of four hosts a
+  // slow one takes part in half of all pairs, but is one of four.
   void normalise(const std::vector<PairSample>& samples) {
-    std::vector<float> values;
+    std::vector<std::vector<float>> transmit(nic_.size()), receive(nic_.size());
     for (const PairSample& s : samples) {
-      if (!s.alone) values.push_back(static_cast<float>(s.value));
+      if (s.alone) continue;
+      transmit[nic_index(s.from, s.rail)].push_back(static_cast<float>(s.value));
+      receive[nic_index(s.to, s.rail)].push_back(static_cast<float>(s.value));
     }
-    if (values.empty()) return;
-    const double centre = middle(values);
-    for (float& v : values) v = static_cast<float>(std::abs(v / centre - 1));
-    out_.noise = std::max(1e-4, kMadToSigma * middle(values));
-    std::vector<float> alone;
-    for (const PairSample& s : samples) {
-      if (s.alone) alone.push_back(static_cast<float>(s.value));
-    }
-    // Alone everything may be faster: those samples have a centre of their own when there are
-    // enough of them.
-    const double alone_centre = alone.size() >= 16 ? middle(alone) : centre;
+    const double centre = level_of(transmit, receive);
+    if (centre <= 0) return;
+    const std::vector<double> sends = medians(transmit), receives = medians(receive);
+    out_.noise = std::max(1e-4, noise_of(samples, sends, receives));
+    const double alone_centre = level_alone(samples, sends, receives, centre);
     for (const PairSample& s : samples) {
       samples_.push_back({s.from, s.to, s.rail,
                           static_cast<float>(s.value / (s.alone ? alone_centre : centre)), s.alone,
                           false});
     }
+  }
+
+  static std::vector<double> medians(std::vector<std::vector<float>>& by_nic) {
+    std::vector<double> out;
+    for (auto& values : by_nic) out.push_back(values.empty() ? 0 : middle(values));
+    return out;
+  }
+
+  // Alone everything may be faster: what is measured alone is compared with pairs of sound NICs
+  // alone, where there are such.
+  double level_alone(const std::vector<PairSample>& samples, const std::vector<double>& sends,
+                     const std::vector<double>& receives, double centre) const {
+    std::vector<float> sound;
+    for (const PairSample& s : samples) {
+      const double slower =
+          std::min(sends[nic_index(s.from, s.rail)], receives[nic_index(s.to, s.rail)]);
+      if (s.alone && slower >= (1 - options_.tolerance) * centre)
+        sound.push_back(static_cast<float>(s.value));
+    }
+    return sound.size() >= kFewest ? middle(sound) : centre;
+  }
+
+  static double level_of(const std::vector<std::vector<float>>& transmit,
+                         const std::vector<std::vector<float>>& receive) {
+    std::vector<float> medians;
+    for (size_t i = 0; i < transmit.size(); ++i) {
+      std::vector<float> both = transmit[i];
+      both.insert(both.end(), receive[i].begin(), receive[i].end());
+      if (!both.empty()) medians.push_back(static_cast<float>(middle(both)));
+    }
+    return medians.empty() ? 0 : middle(medians);
+  }
+
+  double noise_of(const std::vector<PairSample>& samples, const std::vector<double>& sends,
+                  const std::vector<double>& receives) const {
+    std::vector<float> residuals;
+    for (const PairSample& s : samples) {
+      if (s.alone) continue;
+      const double expected =
+          std::min(sends[nic_index(s.from, s.rail)], receives[nic_index(s.to, s.rail)]);
+      if (expected > 0) residuals.push_back(static_cast<float>(std::abs(s.value / expected - 1)));
+    }
+    return residuals.empty() ? 0 : kMadToSigma * middle(residuals);
   }
 
   // How far below 1 a median of n samples must lie to count.
@@ -324,12 +366,18 @@ class Locator {
     }
   }
 
+  // Only the side that is slow: a host that sends badly receives well, alone as together.
+  static bool uses(const Suspect& suspect, const Sample& s) {
+    return (s.from == suspect.host && suspect.side != Side::receive) ||
+           (s.to == suspect.host && suspect.side != Side::transmit);
+  }
+
   bool touches(const Suspect& suspect, const Sample& s) const {
     switch (suspect.kind) {
       case SuspectKind::host:
-        return s.from == suspect.host || s.to == suspect.host;
+        return uses(suspect, s);
       case SuspectKind::nic:
-        return s.rail == suspect.rail && (s.from == suspect.host || s.to == suspect.host);
+        return s.rail == suspect.rail && uses(suspect, s);
       case SuspectKind::link:
         return s.rail == suspect.rail && s.from == suspect.host && s.to == suspect.peer;
       case SuspectKind::uplink:
@@ -382,6 +430,68 @@ std::vector<Round> quick_survey(const FleetShape& fleet, uint64_t seed) {
   for (int h = 0; h < fleet.hosts; ++h) group_of.push_back(fleet.leaf_of(h, 0));
   for (Round& r : local_rounds(group_of, 6, seed + 1)) rounds.push_back(std::move(r));
   return rounds;
+}
+
+namespace {
+
+class Confirmation {
+ public:
+  Confirmation(const FleetShape& fleet, const Located& located) : fleet_(fleet) {
+    std::set<int> suspected;
+    for (const Suspect& s : located.suspects) {
+      if (s.kind == SuspectKind::host || s.kind == SuspectKind::nic) suspected.insert(s.host);
+    }
+    for (int h = 0; h < fleet.hosts; ++h) {
+      if (!suspected.contains(h)) sound_.push_back(h);
+    }
+  }
+
+  std::vector<HostPair> run(const Located& located) {
+    for (const Suspect& s : located.suspects) add(s);
+    pairs_.insert(pairs_.end(), located.retest.begin(), located.retest.end());
+    if (!pairs_.empty() && sound_.size() >= 2) both_ways(sound_[0], sound_[1]);
+    std::set<HostPair> seen;
+    std::erase_if(pairs_, [&](const HostPair& p) { return !seen.insert(p).second; });
+    return std::move(pairs_);
+  }
+
+ private:
+  void both_ways(int a, int b) {
+    pairs_.push_back({a, b});
+    pairs_.push_back({b, a});
+  }
+
+  void add(const Suspect& s) {
+    if (s.kind == SuspectKind::link) {
+      pairs_.push_back({s.host, s.peer});
+    } else if (s.kind == SuspectKind::uplink) {
+      cross(s.leaf);
+    } else if (!sound_.empty()) {
+      // Different partners for different suspects.
+      for (const size_t k : {size_t{0}, size_t{1}})
+        both_ways(s.host, sound_[(static_cast<size_t>(s.host) + k) % sound_.size()]);
+    }
+  }
+
+  void cross(int leaf) {
+    std::vector<int> inside, outside;
+    for (const int h : sound_) {
+      std::vector<int>& side = fleet_.leaf_of(h, 0) == leaf ? inside : outside;
+      if (side.size() < 2) side.push_back(h);
+    }
+    for (size_t i = 0; i < std::min(inside.size(), outside.size()); ++i)
+      both_ways(inside[i], outside[i]);
+  }
+
+  const FleetShape& fleet_;
+  std::vector<int> sound_;
+  std::vector<HostPair> pairs_;
+};
+
+}  // namespace
+
+std::vector<HostPair> confirming_pairs(const FleetShape& fleet, const Located& located) {
+  return Confirmation(fleet, located).run(located);
 }
 
 std::string to_text(const Suspect& s) {

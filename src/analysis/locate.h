@@ -70,6 +70,12 @@ Located locate(const FleetShape& fleet, const std::vector<PairSample>& samples,
 // where they are known. At 1,024 hosts 24 rounds.
 std::vector<Round> quick_survey(const FleetShape& fleet, uint64_t seed);
 
+// Pairs to be measured alone, one after another, to confirm what was located: every suspect host
+// and NIC with two hosts that are none, both ways; every link and every pair of located.retest;
+// across every suspect uplink; and one pair of sound hosts, both ways, to compare with. Nothing if
+// there is no suspect and nothing to measure again.
+std::vector<HostPair> confirming_pairs(const FleetShape& fleet, const Located& located);
+
 // "nic 17:3 receives 54 % …" for logs and tests, with numbers for names.
 std::string to_text(const Suspect& suspect);
 

@@ -64,7 +64,7 @@ class Joiner {
   Record finish() {
     // Neither a record that failed anywhere nor wrong data has a number.
     const bool wrong = std::any_of(whole_.checks.begin(), whole_.checks.end(),
-                                   [](const Check& c) { return !c.passed; });
+                                   [](const Check& c) { return !c.passed && !c.finding; });
     if (!whole_.measured() || wrong) whole_.metrics.clear();
     if (!whole_.measured()) whole_.telemetry = {};
     return std::move(whole_);

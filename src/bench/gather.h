@@ -10,8 +10,8 @@ namespace cb {
 // Collective. Joins every rank's records into whole ones on rank 0 (elsewhere empty): entities that
 // are equal become one, metrics, checks, telemetry, facts and notes of all ranks follow in rank
 // order. A record that errored on any rank is errored as a whole and keeps no number; skipped on
-// any rank likewise. A failed check anywhere takes the record's numbers too: wrong data yields
-// none. n log n in the size of the data.
+// any rank likewise. A failed check of the data anywhere takes the record's numbers too: wrong data
+// yields none; a finding does not. n log n in the size of the data.
 std::vector<Record> gather_records(Comm& comm, const std::vector<Record>& mine);
 
 // The joining alone: `ranks[r]` are rank r's records. Throws Error if the ranks disagree in number

@@ -129,6 +129,7 @@ ExitCode finish(Document document, const Case& c, const MeasureOptions& options)
                                           : measure_table(document, c.info))
               << std::flush;
   }
+  if (c.info.prints_suspects) std::cout << suspect_lines(document) << std::flush;
   if (!options.json.empty()) write_file_atomically(options.json, to_json_text(document));
   for (const Record& r : document.records) {
     if (const auto* e = std::get_if<Errored>(&r.outcome))

@@ -92,7 +92,7 @@ std::vector<std::string> row(const Record& record, const std::string& label,
 std::string failed_checks(const Record& record, const std::string& label) {
   std::string out;
   for (const Check& c : record.checks) {
-    if (!c.passed)
+    if (!c.passed && !c.finding)
       out += fmt::format("✗ {} {} {} {}\n", terminal_safe(label),
                          terminal_safe(entity_name(record.entities[c.entity])),
                          terminal_safe(c.name), terminal_safe(c.detail));
@@ -114,7 +114,8 @@ std::string measure_table(const Document& document, const CaseInfo& info) {
     const std::string label = terminal_safe(point(info, r, names));
     for (const std::string& name : metric_names(r)) rows.push_back(row(r, label, name));
     failures += failed_checks(r, label);
-    checks += r.checks.size();
+    checks += static_cast<size_t>(
+        std::count_if(r.checks.begin(), r.checks.end(), [](const Check& c) { return !c.finding; }));
     notes.insert(r.notes.begin(), r.notes.end());
   }
   std::string out =
@@ -127,6 +128,18 @@ std::string measure_table(const Document& document, const CaseInfo& info) {
     out += fmt::format("✓ {} check{}, none failed\n", checks, checks == 1 ? "" : "s");
   for (const std::string& note : notes) out += "  " + terminal_safe(note) + "\n";
   return out;
+}
+
+std::string suspect_lines(const Document& document) {
+  std::string out;
+  size_t findings = 0;
+  for (const Record& r : document.records) {
+    for (const Check& c : r.checks) {
+      findings += c.finding;
+      if (c.finding && !c.passed) out += "suspect: " + terminal_safe(c.detail) + "\n";
+    }
+  }
+  return findings > 0 && out.empty() ? "suspects: none\n" : out;
 }
 
 }  // namespace cb

@@ -37,6 +37,7 @@ struct CaseInfo {
   std::vector<ParamDef> params = {};
   std::vector<MetricDef> metrics = {};
   std::vector<std::string> checks = {};
+  bool prints_suspects = false;   // one line "suspect: …" per failed finding, or "suspects: none"
   bool prints_inventory = false;  // its table is what the hosts consist of and where they differ
 };
 

@@ -157,18 +157,22 @@ json check_to_json(const Check& c) {
     detail += fmt::format("{}the value is {}", detail.empty() ? "" : "; ", *c.value);
   if (c.limit && std::isfinite(*c.limit)) out["limit"] = *c.limit;
   if (!detail.empty()) out["detail"] = detail;
+  if (c.finding) out["finding"] = true;
   return out;
 }
 
 Check check_from_json(const json& j) {
   const json& passed = j.at("passed");
   if (!passed.is_boolean()) throw Error("passed is neither true nor false");
+  if (j.contains("finding") && !j.at("finding").is_boolean())
+    throw Error("finding is neither true nor false");
   return {.name = text_at(j, "name"),
           .passed = passed.get<bool>(),
           .value = optional_number(j, "value"),
           .limit = optional_number(j, "limit"),
           .entity = entity_index(j),
-          .detail = j.contains("detail") ? text_at(j, "detail") : ""};
+          .detail = j.contains("detail") ? text_at(j, "detail") : "",
+          .finding = j.value("finding", false)};
 }
 
 // Sensors give no number at times: JSON cannot say so, the point is left out.

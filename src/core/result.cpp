@@ -72,10 +72,20 @@ Document document_from_json(const json& j) {
 
 }  // namespace
 
+namespace {
+
+// Of a pair: the id is the sender's NIC or rank, alone or with its host in front.
+std::string sender_name(const Entity& e) {
+  if (e.id.empty()) return e.host;
+  if (e.id.starts_with(e.host)) return e.id;
+  return e.host + (e.id.starts_with("rank ") ? " " : ":") + e.id;
+}
+
+}  // namespace
+
 std::string entity_name(const Entity& e) {
   if (e.kind == "cluster") return "cluster";
-  if (e.kind == "pair" && e.peer)
-    return fmt::format("{} → {}", e.id.empty() ? e.host : e.id, *e.peer);
+  if (e.kind == "pair" && e.peer) return fmt::format("{} → {}", sender_name(e), *e.peer);
   if (e.kind == "host" || e.id.empty()) return e.host;
   return fmt::format("{}:{}", e.host, e.id);
 }

@@ -62,6 +62,9 @@ struct Check {
   std::optional<double> limit = {};
   size_t entity = 0;
   std::string detail = {};  // what was wrong and where, if it failed
+  // True: it judges a part of the cluster (a suspect), not the data, and the numbers stand although
+  // it failed.
+  bool finding = false;
 };
 
 // A time line taken beside the measurement; at[i] seconds after the record's start.

@@ -10,16 +10,16 @@
 namespace cb {
 
 enum class PairMeasure {
-  bandwidth,  // bytes per second that the sender's bytes arrive with
-  latency     // seconds: half a round trip, or a whole one where the operation is one
+  bandwidth,  // bytes per second that the sender's bytes arrive with: the receiving end's figure
+  latency     // seconds: half a round trip, or a whole one where the operation is one: the sender's
 };
 
 // One transfer of a round, as one of its two ranks sees it.
 struct PairTask {
-  int peer = -1;       // rank
-  bool sends = false;  // this rank is the pair's `from`
-  bool two_way = false;
-  int rail = 0;  // position among the host's NICs; transports without rails ignore it
+  int peer = -1;         // rank
+  bool sends = false;    // this rank is the pair's `from`
+  bool two_way = false;  // both send; each end's figure is of what arrives at it
+  int rail = 0;          // position among the host's NICs; transports without rails ignore it
   PairMeasure measure = PairMeasure::bandwidth;
   uint64_t bytes = 0;  // a message
   double seconds = 0;  // measure for about this long
@@ -35,6 +35,10 @@ class PairTransport {
   virtual ~PairTransport() = default;
   // For messages: "tcp over eth0".
   virtual std::string name() const = 0;
+  // NICs of this host that it can drive at the same time; rails are numbered from 0.
+  virtual int rails() const { return 1; }
+  // The NIC of that rail, "mlx5_3"; empty where there is only the host.
+  virtual std::string rail_name(int /*rail*/) const { return {}; }
   // Collective over all ranks, also those without a task: exchanges what a connection needs and
   // connects. A peer that does not answer makes its tasks fail in run(), nothing else.
   virtual void connect(std::span<const PairTask> mine, double deadline_seconds) = 0;

@@ -134,3 +134,75 @@ TEST_CASE("the quick survey of 1,024 hosts takes at most 40 rounds and grows wit
   CHECK(quick_survey(rails_on_leaves(64, 8, 32), 1).size() == 20);
   CHECK(quick_survey({.hosts = 64, .rails = 8}, 1).size() == 14);
 }
+
+TEST_CASE("of four hosts a slow one is named although it takes part in half of all pairs") {
+  const FleetShape fleet{.hosts = 4, .rails = 1};
+  for (const double share : {0.5, 0.9, 0.99}) {
+    std::vector<PairSample> samples;
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      for (const PairSample& s : survey(fleet, tournament(4), [&](int a, int b, int) {
+             return a == 2 || b == 2 ? share : 1;
+           })) {
+        samples.push_back(s);
+        samples.push_back({s.to, s.from, 0, s.value, false});
+      }
+    }
+    const Located found = locate(fleet, samples);
+    CAPTURE(share);
+    if (share > 0.975) {
+      CHECK(found.suspects.empty());
+    } else {
+      REQUIRE(found.suspects.size() == 1);
+      CHECK(found.suspects[0].kind == SuspectKind::host);
+      CHECK(found.suspects[0].host == 2);
+      CHECK(found.suspects[0].side == Side::both);
+    }
+  }
+}
+
+TEST_CASE("suspects measured alone are compared with sound pairs alone, not with each other") {
+  const FleetShape fleet{.hosts = 6, .rails = 1};
+  const auto slow = [](int a, int b, int) { return a == 1 || b == 1 ? 0.5 : 1; };
+  std::vector<PairSample> samples = survey(fleet, tournament(6), slow);
+  const Located first = locate(fleet, samples);
+  const std::vector<HostPair> pairs = confirming_pairs(fleet, first);
+  // The suspect with two partners and a sound pair, each both ways.
+  CHECK(pairs == std::vector<HostPair>{{1, 2}, {2, 1}, {1, 3}, {3, 1}, {0, 2}, {2, 0}});
+  for (int repeat = 0; repeat < 6; ++repeat) {
+    for (const HostPair& p : pairs) {
+      // Alone everything is half as fast again, and the suspect is as slow as before.
+      const double value = slow(p.from, p.to, 0) * 75e9;
+      samples.push_back({p.from, p.to, 0, value, true});
+    }
+  }
+  const Located second = locate(fleet, samples);
+  REQUIRE(second.suspects.size() == 1);
+  CHECK(second.suspects[0].host == 1);
+  CHECK_FALSE(second.suspects[0].congestion);
+}
+
+TEST_CASE("nothing suspected, nothing to confirm") {
+  const FleetShape fleet{.hosts = 6, .rails = 1};
+  const Located found =
+      locate(fleet, survey(fleet, tournament(6), [](int, int, int) { return 1.0; }));
+  CHECK(found.suspects.empty());
+  CHECK(confirming_pairs(fleet, found).empty());
+}
+
+TEST_CASE("a host that only sends badly and does so alone is no congestion") {
+  const FleetShape fleet{.hosts = 4, .rails = 1};
+  const auto slow = [](int a, int, int) { return a == 1 ? 0.5 : 1; };
+  std::vector<PairSample> samples;
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    for (const PairSample& s : survey(fleet, tournament(4), slow)) samples.push_back(s);
+  }
+  const std::vector<HostPair> pairs = confirming_pairs(fleet, locate(fleet, samples));
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    for (const HostPair& p : pairs)
+      samples.push_back({p.from, p.to, 0, slow(p.from, p.to, 0) * 40e9, true});
+  }
+  const Located found = locate(fleet, samples);
+  REQUIRE(found.suspects.size() == 1);
+  CHECK(found.suspects[0].side == Side::transmit);
+  CHECK_FALSE(found.suspects[0].congestion);
+}

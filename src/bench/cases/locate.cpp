@@ -1,0 +1,251 @@
+// Who is slow: pairs of hosts over a transport in rounds, the decision of src/analysis/locate, and
+// the suspects measured once more alone with hosts that are sound. docs/methods/locate.md.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "bench/cases.h"
+#include "bench/pairs/findings.h"
+#include "bench/pairs/transports.h"
+#include "core/build_info.h"
+#include "core/units.h"
+
+namespace cb {
+namespace {
+
+using nlohmann::json;
+
+// Two look the same from each other's side; of three the odd one is seen.
+constexpr size_t kFewestUnits = 3;
+// With few rounds each is repeated, until a unit has sent about so many times.
+constexpr int kSamplesPerUnit = 9;
+constexpr int kConfirmations = 3;
+// More pairs than this are not measured alone one by one.
+constexpr size_t kMostAlone = 64;
+
+CaseInfo describe() {
+  return {
+      .name = "locate",
+      .device = "",
+      .summary = "find the slow host, NIC or link by pairs of hosts",
+      .example = "mpirun -np 64 --map-by ppr:1:node clusterbench locate --backend mpi --mode quick",
+      .domain = "network",
+      .needs = {.ranks = 2},
+      .params =
+          {{"backend", ParamType::choice, "mpi", "what pairs are measured with", transport_names()},
+           {"mode",
+            ParamType::choice,
+            "quick",
+            "quick: rounds grow with log N; full: every pair",
+            {"quick", "full"}},
+           {"measure", ParamType::choice, "bandwidth", "of each pair", {"bandwidth", "latency"}},
+           {"between",
+            ParamType::choice,
+            "host",
+            "what is paired: hosts (their first ranks) or all ranks",
+            {"host", "rank"}},
+           {"two-way", ParamType::flag, "false", "both of a pair send at once"},
+           {"size", ParamType::size, "", "of a message: 1M, for latency 8", {}, false, 1, 1 << 30},
+           {"duration", ParamType::duration, "200ms", "of a round", {}, false, 0.001, 3600},
+           {"repeats",
+            ParamType::integer,
+            "",
+            "of every round; by default as few as the decision needs",
+            {},
+            false,
+            1,
+            1000},
+           {"tolerance",
+            ParamType::number,
+            "0.025",
+            "less below the fleet, as a share, is nobody's fault",
+            {},
+            false,
+            0,
+            0.9},
+           {"round-deadline",
+            ParamType::duration,
+            "10s",
+            "a pair that has not ended then, beyond --duration, has failed",
+            {},
+            false,
+            0.1},
+           {"seed", ParamType::integer, "1", "of the quick rounds' order", {}, false, 0}},
+      .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher, "that arrive, per pair"},
+                  {"latency_seconds", "seconds", Better::lower, "half a round trip, per pair"}},
+      .checks = {"no_suspect"},
+      .prints_suspects = true,
+  };
+}
+
+// The same program everywhere, or nothing is measured: hosts with another build are named.
+void require_same_program(Context& context) {
+  const BuildInfo& build = build_info();
+  const std::string mine = fmt::format("{} {} {}{}", context.place.host, build.version,
+                                       build.commit.substr(0, 12), build.dirty ? " modified" : "");
+  std::string first = context.comm.broadcast_text(mine);
+  const auto version = [](const std::string& s) { return s.substr(s.find(' ') + 1); };
+  Problems problems;
+  if (version(mine) != version(first))
+    problems.add(context.place.host,
+                 fmt::format("runs clusterbench {}, and {} runs {}: install the same on every host",
+                             version(mine), first.substr(0, first.find(' ')), version(first)));
+  throw_agreed(context.comm, "clusterbench locate", problems);
+}
+
+// The ranks agree on whether all have the transport; the reason of one that has it not.
+std::string first_absence(Context& context, const OpenedTransport& opened) {
+  const std::string mine =
+      opened.transport ? "" : fmt::format("{}: {}", context.who(), opened.absent);
+  std::string found;
+  for (const std::string& text : context.comm.gather(mine)) {
+    if (found.empty()) found = text;
+  }
+  return context.comm.broadcast_text(found);
+}
+
+std::string rounds_to_text(const std::vector<Round>& rounds) {
+  json out = json::array();
+  for (const Round& round : rounds) {
+    json pairs = json::array();
+    for (const HostPair& p : round) pairs.push_back({p.from, p.to});
+    out.push_back(std::move(pairs));
+  }
+  return out.dump();
+}
+
+std::vector<Round> rounds_from_text(const std::string& text) {
+  std::vector<Round> out;
+  for (const json& pairs : json::parse(text)) {
+    Round round;
+    for (const json& p : pairs) round.push_back({p[0], p[1]});
+    out.push_back(std::move(round));
+  }
+  return out;
+}
+
+class Search {
+ public:
+  Search(Context& context, const Params& params, PairTransport& transport, std::vector<Unit> units)
+      : context_(context),
+        params_(params),
+        measure_(params.text("measure") == "latency" ? PairMeasure::latency
+                                                     : PairMeasure::bandwidth),
+        rails_(static_cast<int>(context.comm.min(transport.rails()))),
+        fleet_{.hosts = static_cast<int>(units.size()), .rails = rails_},
+        survey_(context, transport, units, plan()) {
+    names_.units = std::move(units);
+    for (int r = 0; r < rails_; ++r) names_.rails.push_back(transport.rail_name(r));
+    if (rails_ == 1 && names_.rails[0].empty()) names_.rails.clear();
+  }
+
+  void run(Record& record) {
+    const std::vector<Round> rounds = schedule();
+    readings_ = survey_.run(rounds, false);
+    Located located = decide();
+    const size_t confirmed = confirm(located);
+    if (confirmed > 0) located = decide();
+    record.facts["rounds"] = fmt::format("{} of up to {} pairs, {} alone", rounds.size(),
+                                         names_.units.size() / 2, confirmed);
+    if (!context_.comm.is_root()) return;
+    add_pair_metrics(record, names_, readings_, measure_);
+    add_findings(record, names_, readings_, located);
+    record.facts["noise"] = fmt::format("{:.2f} % of a sample", located.noise * 100);
+    record.facts["units"] = fmt::format("{} {}s, {} rail{}", names_.units.size(),
+                                        params_.text("between"), rails_, rails_ == 1 ? "" : "s");
+  }
+
+ private:
+  SurveyPlan plan() const {
+    const bool latency = measure_ == PairMeasure::latency;
+    SurveyPlan plan{.measure = measure_,
+                    .two_way = params_.flag("two-way"),
+                    .rails = rails_,
+                    .bytes = latency ? 8U : 1U << 20,
+                    .seconds = params_.number("duration")};
+    if (params_.has("size")) plan.bytes = static_cast<uint64_t>(params_.integer("size"));
+    plan.deadline_seconds = plan.seconds + params_.number("round-deadline");
+    return plan;
+  }
+
+  // Both directions of every pair, repeated where there are few rounds.
+  std::vector<Round> schedule() const {
+    const bool full = params_.text("mode") == "full";
+    std::vector<Round> rounds =
+        full ? tournament(fleet_.hosts)
+             : quick_survey(fleet_, static_cast<uint64_t>(params_.integer("seed")));
+    const bool both_at_once = params_.flag("two-way") && measure_ == PairMeasure::bandwidth;
+    if (!both_at_once) rounds = both_directions(rounds);
+    const auto count = static_cast<int64_t>(rounds.size()) / (both_at_once ? 1 : 2);
+    const int64_t repeats =
+        params_.has("repeats")
+            ? params_.integer("repeats")
+            : std::max<int64_t>(1, (kSamplesPerUnit + count - 1) / std::max<int64_t>(1, count));
+    std::vector<Round> out;
+    for (int64_t i = 0; i < repeats; ++i) out.insert(out.end(), rounds.begin(), rounds.end());
+    return out;
+  }
+
+  Located decide() const {
+    if (!context_.comm.is_root()) return {};
+    LocateOptions options;
+    options.tolerance = params_.number("tolerance");
+    return locate(fleet_, to_samples(readings_, measure_), options);
+  }
+
+  // Rank 0 says which pairs; all measure them. How many rounds it took.
+  size_t confirm(const Located& located) {
+    std::vector<Round> rounds;
+    std::vector<HostPair> pairs = confirming_pairs(fleet_, located);
+    pairs.resize(std::min(pairs.size(), kMostAlone));
+    for (int i = 0; i < kConfirmations; ++i) {
+      for (const HostPair& p : pairs) rounds.push_back({p});
+    }
+    rounds = rounds_from_text(context_.comm.broadcast_text(rounds_to_text(rounds)));
+    std::vector<PairReading> more = survey_.run(rounds, true);
+    readings_.insert(readings_.end(), std::make_move_iterator(more.begin()),
+                     std::make_move_iterator(more.end()));
+    return rounds.size();
+  }
+
+  Context& context_;
+  const Params& params_;
+  PairMeasure measure_;
+  int rails_;
+  FleetShape fleet_;
+  PairSurvey survey_;
+  FleetNames names_ = {};
+  std::vector<PairReading> readings_;
+};
+
+std::vector<Record> run(Context& context, const Params& params) {
+  require_same_program(context);
+  Record record{.case_name = "locate", .params = params};
+  std::vector<Unit> units =
+      params.text("between") == "rank" ? rank_units(context.place) : host_units(context.place);
+  if (units.size() < kFewestUnits) {
+    record.outcome = Skipped{fmt::format("needs {} {}s to tell which one is slow, has {}{}",
+                                         kFewestUnits, params.text("between"), units.size(),
+                                         params.text("between") == "host"
+                                             ? ": start one rank on each host, or ask for "
+                                               "--between rank"
+                                             : "")};
+    return {record};
+  }
+  const OpenedTransport opened = make_transport(params.text("backend"), context);
+  if (const std::string absent = first_absence(context, opened); !absent.empty()) {
+    record.outcome = Skipped{absent};
+    return {record};
+  }
+  record.facts["transport"] = opened.transport->name();
+  Search(context, params, *opened.transport, std::move(units)).run(record);
+  return {record};
+}
+
+}  // namespace
+
+Case locate_case() { return {describe(), run}; }
+
+}  // namespace cb

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <vector>
+
+#include "analysis/locate.h"
+#include "bench/pairs/survey.h"
+#include "core/result.h"
+
+// From readings of pairs to what the record of `locate` says.
+namespace cb {
+
+// Names of units and of their rails, for entities and messages.
+struct FleetNames {
+  std::vector<Unit> units;
+  std::vector<std::string> rails = {};  // empty where there is one rail without a name
+};
+
+// What the locator takes: every reading that has a value, latencies as their inverse, so that more
+// is better.
+std::vector<PairSample> to_samples(const std::vector<PairReading>& readings, PairMeasure measure);
+
+// One metric per directed pair and rail with the values of all its readings.
+void add_pair_metrics(Record& record, const FleetNames& names,
+                      const std::vector<PairReading>& readings, PairMeasure measure);
+
+// One failed check no_suspect per suspect, the worst first: units of which every pair failed, pairs
+// that failed although both ends answer others, then the slow ones. One passed check if there is
+// none of them. Its detail begins with kind and name: "host node03: sends 48 % of …".
+void add_findings(Record& record, const FleetNames& names, const std::vector<PairReading>& readings,
+                  const Located& located);
+
+}  // namespace cb

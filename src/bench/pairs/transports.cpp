@@ -1,0 +1,35 @@
+#include "bench/pairs/transports.h"
+
+#include <array>
+
+#include "core/suggest.h"
+
+namespace cb {
+namespace {
+
+struct Maker {
+  const char* name;
+  OpenedTransport (*make)(Context&);
+};
+
+constexpr std::array kMakers{Maker{"mpi", make_mpi_transport}};
+
+}  // namespace
+
+const std::vector<std::string>& transport_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> out;
+    for (const Maker& m : kMakers) out.emplace_back(m.name);
+    return out;
+  }();
+  return names;
+}
+
+OpenedTransport make_transport(std::string_view name, Context& context) {
+  for (const Maker& m : kMakers) {
+    if (m.name == name) return m.make(context);
+  }
+  throw UsageError("pairs", "--backend", unknown_name(name, transport_names()));
+}
+
+}  // namespace cb

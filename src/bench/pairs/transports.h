@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/case.h"
+#include "bench/pairs/transport.h"
+
+namespace cb {
+
+// A transport, or why this rank has none ("no RDMA device on node03").
+struct OpenedTransport {
+  std::unique_ptr<PairTransport> transport;
+  std::string absent = {};
+};
+
+// Every transport that pairs can be measured with, in the order in which they are listed.
+const std::vector<std::string>& transport_names();
+
+// Collective. Opens the transport of that name on every rank. Throws UsageError for a name that is
+// not in transport_names().
+OpenedTransport make_transport(std::string_view name, Context& context);
+
+// One maker per transport; transports.cpp lists them.
+OpenedTransport make_mpi_transport(Context& context);
+
+}  // namespace cb
