@@ -73,6 +73,7 @@ constexpr TextRow kTexts[] = {
     {"metric.flops_per_second", "floating-point rate", "浮点运算速率"},
     {"metric.operations_per_second", "integer rate", "整数运算速率"},
     {"metric.io_per_second", "IO rate", "每秒 IO 数"},
+    {"metric.interval_bytes_per_second", "throughput per interval", "分段吞吐率"},
     {"metric.latency_seconds", "latency", "时延"},
     {"metric.time_seconds", "time", "耗时"},
     {"metric.fsync_seconds", "fsync time", "fsync 耗时"},

@@ -75,7 +75,10 @@ def test_each_access_with_each_engine(disk, work, engine, rw):
     assert r["entities"][0]["kind"] == "filesystem"
     assert {c["name"]: c["passed"] for c in r["checks"]} == {"data": True, "direct": True}
     assert metric(r, "latency_seconds")["summary"]["n"] == 8 * 1024 // 64  # every block once
-    assert metric(r, "bytes_per_second")["summary"]["median"] > 0
+    # A fixed amount of work: one figure, all bytes over the whole time, however the disk stalled.
+    (rate,) = metric(r, "bytes_per_second")["samples"]
+    assert rate > 0
+    assert "interval_bytes_per_second" not in [m["name"] for m in r["metrics"]]
     assert ("fsync_seconds" in [m["name"] for m in r["metrics"]]) == ("write" in rw)
     assert left(work) == []
 
@@ -92,11 +95,19 @@ def test_a_mixed_run_gives_a_record_for_each_direction(disk, work):
     assert only["params"]["direction"] == "write"
 
 
-def test_bounded_by_time_gives_a_spread(disk, work):
+def test_bounded_by_time_gives_the_mean_and_a_time_line(disk, work):
     (r,) = records("--dir", work, "--size", "8M", "--duration", "1s", "--warm-up", "100ms", tmp=disk)
-    s = metric(r, "io_per_second")["summary"]
-    assert 8 <= s["n"] <= 10
-    assert s["ci95"][0] <= s["median"] <= s["ci95"][1]
+    (ios,) = metric(r, "io_per_second")["samples"]
+    n = metric(r, "latency_seconds")["summary"]["n"]
+    assert ios == pytest.approx(n / 1.0)
+    intervals = metric(r, "interval_bytes_per_second")["samples"]
+    assert 6 <= len(intervals) <= 10
+    (line,) = [s for s in r["telemetry"]["series"] if s["name"] == "read_bytes_per_second"]
+    assert line["values"] == pytest.approx(intervals)
+    width = line["at"][1] - line["at"][0]
+    # The last interval ends with or before the counted time, and they hold no more than was counted.
+    assert 1.1 - width < line["at"][-1] < 1.1 + 1e-6
+    assert sum(intervals) * width < n * 4096 * (1 + 1e-6)
     assert metric(r, "latency_seconds")["histogram"]
 
 

@@ -78,8 +78,10 @@ CaseInfo describe() {
             {"read", "write"},
             true}},
       .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher,
-                   "bytes of finished requests, per interval of about 100 ms"},
+                   "bytes of finished requests over the whole counted time"},
                   {"io_per_second", "io_per_second", Better::higher, "finished requests, likewise"},
+                  {"interval_bytes_per_second", "bytes_per_second", Better::higher,
+                   "with --duration: the same per interval of about 100 ms"},
                   {"latency_seconds", "seconds", Better::lower,
                    "from intended submission to completion seen, every request"},
                   {"fsync_seconds", "seconds", Better::lower, "the fsync after the last write"},
@@ -294,6 +296,24 @@ bool add_data_check(Record& record, Context& context, const Target& target, cons
   return !wrong;
 }
 
+// The rate over time, from the run's start (warm-up included) so that it stands beside the other
+// time lines of the record; intervals are joined where there would be too many points.
+void add_time_line(Record& record, Direction direction, const Job& job,
+                   const RateSeries::Intervals& intervals, size_t self) {
+  constexpr size_t kMostPoints = 1000;
+  const auto& rates = intervals.bytes_per_second;
+  const size_t group = rates.size() / kMostPoints + 1;
+  Series line{fmt::format("{}_bytes_per_second", direction_name(direction)), "bytes_per_second",
+              self};
+  for (size_t i = 0; i + group <= rates.size(); i += group) {
+    double sum = 0;
+    for (size_t k = i; k < i + group; ++k) sum += rates[k];
+    line.at.push_back(job.warm_up_seconds + static_cast<double>(i + group) * intervals.seconds);
+    line.values.push_back(sum / static_cast<double>(group));
+  }
+  if (!line.at.empty()) record.telemetry.series.push_back(std::move(line));
+}
+
 void add_metrics(Record& record, Direction direction, const Target& target, const Measurement& m,
                  size_t self) {
   const Tally& tally = m.run.of(direction);
@@ -302,12 +322,21 @@ void add_metrics(Record& record, Direction direction, const Target& target, cons
                                        direction_name(direction)));
     return;
   }
-  RateSeries::Rates rates = tally.series.rates(m.run.elapsed);
   const auto add = [&](const char* name, const char* unit, Better better, Samples samples) {
     record.metrics.push_back({name, unit, better, self, std::move(samples)});
   };
-  add("bytes_per_second", "bytes_per_second", Better::higher, std::move(rates.bytes_per_second));
-  add("io_per_second", "io_per_second", Better::higher, std::move(rates.io_per_second));
+  // Work over time, so that a stall lowers the figure by what it cost, no more and no less.
+  add("bytes_per_second", "bytes_per_second", Better::higher,
+      Samples{static_cast<double>(tally.bytes) / m.run.elapsed});
+  add("io_per_second", "io_per_second", Better::higher,
+      Samples{static_cast<double>(tally.ios) / m.run.elapsed});
+  const auto intervals = tally.series.intervals(m.run.elapsed);
+  if (target.job().seconds && !intervals.bytes_per_second.empty()) {
+    Samples samples;
+    for (const double rate : intervals.bytes_per_second) samples.add(rate);
+    add("interval_bytes_per_second", "bytes_per_second", Better::higher, std::move(samples));
+  }
+  add_time_line(record, direction, target.job(), intervals, self);
   add("latency_seconds", "seconds", Better::lower, Samples::from_histogram(tally.latency));
   if (direction == Direction::read && m.read_before && m.read_after)
     record.telemetry.deltas.push_back({"process_read_from_storage", "bytes", self,

@@ -46,36 +46,23 @@ void RateSeries::merge(const RateSeries& other) {
   }
 }
 
-RateSeries::Rates RateSeries::rates(double elapsed) const {
-  Slice total;
-  for (const Slice& s : slices_) {
-    total.bytes += s.bytes;
-    total.ios += s.ios;
-  }
-  Rates out;
-  if (total.ios == 0 || !(elapsed > 0)) return out;
+RateSeries::Intervals RateSeries::intervals(double elapsed) const {
+  uint64_t ios = 0;
+  for (const Slice& s : slices_) ios += s.ios;
+  if (ios == 0 || !(elapsed > 0)) return {};
   const double wanted =
-      std::min(std::max(kInterval, kLeastRequests * elapsed / static_cast<double>(total.ios)),
+      std::min(std::max(kInterval, kLeastRequests * elapsed / static_cast<double>(ios)),
                elapsed / kLeastIntervals);
   const auto group = static_cast<size_t>(std::max(1.0, std::floor(wanted / width_)));
-  const double interval = width_ * static_cast<double>(group);
+  Intervals out{width_ * static_cast<double>(group)};
   // A hair of slack: 5 s of 100 ms are 50 intervals, whatever the last bit of the division says.
-  const auto intervals = static_cast<size_t>(elapsed / interval + 1e-9);
-  if (static_cast<double>(intervals) < kLeastIntervals) {
-    out.bytes_per_second.add(static_cast<double>(total.bytes) / elapsed);
-    out.io_per_second.add(static_cast<double>(total.ios) / elapsed);
-    out.interval_seconds = elapsed;
-    return out;
-  }
-  out.interval_seconds = interval;
-  for (size_t i = 0; i < intervals; ++i) {
-    Slice sum;
-    for (size_t k = i * group; k < std::min((i + 1) * group, slices_.size()); ++k) {
-      sum.bytes += slices_[k].bytes;
-      sum.ios += slices_[k].ios;
-    }
-    out.bytes_per_second.add(static_cast<double>(sum.bytes) / interval);
-    out.io_per_second.add(static_cast<double>(sum.ios) / interval);
+  const auto count = static_cast<size_t>(elapsed / out.seconds + 1e-9);
+  if (static_cast<double>(count) < kLeastIntervals) return {};
+  for (size_t i = 0; i < count; ++i) {
+    uint64_t bytes = 0;
+    for (size_t k = i * group; k < std::min((i + 1) * group, slices_.size()); ++k)
+      bytes += slices_[k].bytes;
+    out.bytes_per_second.push_back(static_cast<double>(bytes) / out.seconds);
   }
   return out;
 }

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "core/histogram.h"
-#include "core/samples.h"
 
 namespace cb::io {
 
@@ -15,15 +14,14 @@ class RateSeries {
   void add(double seconds_since_start, uint64_t bytes);
   void merge(const RateSeries& other);
 
-  struct Rates {
-    Samples bytes_per_second;
-    Samples io_per_second;
-    double interval_seconds = 0;
+  struct Intervals {
+    double seconds = 0;  // of each
+    std::vector<double> bytes_per_second = {};
   };
   // Rates over equal intervals that lie wholly inside `elapsed` seconds: about 100 ms, longer where
-  // fewer than 32 requests would fall into one, shorter where there would be fewer than six. A run
-  // too short for that gives one sample, the mean.
-  Rates rates(double elapsed) const;
+  // fewer than 32 requests would fall into one, shorter where there would be fewer than six. None
+  // for a run too short for that.
+  Intervals intervals(double elapsed) const;
 
  private:
   struct Slice {
