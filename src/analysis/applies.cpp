@@ -2,17 +2,13 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 namespace cb {
 namespace {
 
 NeedsFit check_hosts(size_t wanted, size_t hosts) {
   if (hosts >= wanted) return {};
-  return {Fit::unmet, fmt::format("needs {} hosts, has {}", wanted, hosts)};
+  return {Fit::unmet, Message{"need.hosts", {std::to_string(wanted), std::to_string(hosts)}}};
 }
-
-std::string has_text(size_t count) { return count == 0 ? "none" : fmt::format("{}", count); }
 
 NeedsFit check_kind(const std::string& kind, size_t wanted, size_t hosts,
                     const std::vector<HostInventory>& inventories) {
@@ -24,14 +20,17 @@ NeedsFit check_kind(const std::string& kind, size_t wanted, size_t hosts,
     else if (lacking == nullptr)
       lacking = &inventory;
   }
-  const std::string needs = fmt::format("needs {} {} on every host", wanted, kind);
+  const std::string needed = std::to_string(wanted);
   if (inventories.size() < hosts) {
-    return {Fit::unknown, fmt::format("{}, and the inventory of {} of {} hosts is not known", needs,
-                                      hosts - inventories.size(), hosts)};
+    return {Fit::unknown,
+            Message{"need.unknown",
+                    {needed, kind, std::to_string(hosts - inventories.size()), std::to_string(hosts)}}};
   }
   if (lacking == nullptr) return {};
+  const size_t found = lacking->all(kind).size();
   return {meeting == 0 ? Fit::unmet : Fit::mixed,
-          fmt::format("{}, {} has {}", needs, lacking->host, has_text(lacking->all(kind).size()))};
+          found == 0 ? Message{"need.none", {needed, kind, lacking->host}}
+                     : Message{"need.lacks", {needed, kind, lacking->host, std::to_string(found)}}};
 }
 
 int rank(Fit fit) {

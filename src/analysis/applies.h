@@ -1,10 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/inventory.h"
 #include "core/profile.h"
+#include "core/texts.h"
 
 namespace cb {
 
@@ -15,7 +17,8 @@ enum class Fit { met, unmet, mixed, unknown };
 
 struct NeedsFit {
   Fit fit = Fit::met;
-  std::string reason;  // "needs 2 hosts, has 1"; empty where met
+  std::optional<Message> why = {};  // "needs 2 hosts, has 1"; nothing where met
+  std::string reason() const { return why ? say(Lang::en, *why) : ""; }
 };
 
 // Whether `hosts` hosts with these inventories have what is needed: "hosts" counts the hosts, any

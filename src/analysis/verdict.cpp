@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "analysis/applies.h"
 #include "analysis/verdict_evidence.h"
@@ -22,24 +21,38 @@ const Finding* worst_of(const std::vector<const Finding*>& findings) {
   return found == findings.end() ? nullptr : *found;
 }
 
-std::string gaps_text(const std::vector<std::string>& gaps) {
-  const size_t named = std::min(gaps.size(), kGapsNamed);
-  std::string out = fmt::format(
-      "{}", fmt::join(gaps.begin(), gaps.begin() + static_cast<std::ptrdiff_t>(named), "; "));
-  if (gaps.size() > named) out += fmt::format("; and {} more", gaps.size() - named);
+std::vector<Message> gap_messages(const std::vector<Gap>& gaps) {
+  std::vector<Message> out;
+  for (size_t i = 0; i < std::min(gaps.size(), kGapsNamed); ++i) out.push_back(gaps[i].what);
+  if (gaps.size() > kGapsNamed)
+    out.push_back({"why.gaps_more", {std::to_string(gaps.size() - kGapsNamed)}});
   return out;
 }
 
-std::string failure_text(const Finding& f) {
+bool above_ceiling(const Finding& f) {
+  return f.limit && f.limit_is_minimum && f.ceiling && *f.limit > f.ceiling->value &&
+         !f.ceiling->how.starts_with("measured");  // what was measured is no law of nature
+}
+
+std::vector<Message> failure_messages(const Finding& f) {
   const std::string name = entity_name(f.entity);
-  const std::string see = f.file.empty() ? "" : fmt::format("; see {}", f.file);
-  if (!f.value) return fmt::format("{}: {}{}", name, f.detail, see);
-  if (!f.detail.empty()) return fmt::format("{}: {}{}", name, f.detail, see);
-  if (f.unit == "count" && f.limit == 0.0)
-    return fmt::format("{}: {:g} failed{}", name, *f.value, see);
-  return fmt::format("{} has {}, {} {} is required{}", name, format_value(*f.value, f.unit),
-                     f.limit_is_minimum ? "at least" : "at most", format_value(*f.limit, f.unit),
-                     see);
+  std::vector<Message> out;
+  if (!f.detail.empty()) {
+    out = f.detail;
+  } else if (f.unit == "count" && f.limit == 0.0) {
+    out.push_back({"why.failures", {name, fmt::format("{:g}", f.value.value_or(0))}});
+  } else {
+    out.push_back({f.limit_is_minimum ? "why.below" : "why.above",
+                   {name, format_value(*f.value, f.unit), format_value(*f.limit, f.unit)}});
+  }
+  if (above_ceiling(f))
+    out.push_back({"why.above_ceiling", {format_value(f.ceiling->value, f.unit), f.ceiling->how}});
+  if (!f.file.empty()) out.push_back({"why.see", {f.file}});
+  return out;
+}
+
+void append(std::vector<Message>& to, const std::vector<Message>& more) {
+  to.insert(to.end(), more.begin(), more.end());
 }
 
 bool within(const Waiver& waiver, const Finding& f) {
@@ -50,11 +63,18 @@ bool within(const Waiver& waiver, const Finding& f) {
 class Judge {
  public:
   Judge(const Campaign& campaign, const Profile& profile, const std::vector<Waiver>& waivers)
-      : campaign_(campaign), profile_(profile), waivers_(waivers), used_(waivers.size(), false) {}
+      : campaign_(campaign),
+        profile_(profile),
+        waivers_(waivers),
+        names_(campaign),
+        used_(waivers.size(), false) {}
 
   Judgement judge() {
     Judgement out;
-    for (const Criterion& c : profile_.criteria) out.criteria.push_back(judge_one(c));
+    for (const Criterion& c : profile_.criteria) {
+      out.criteria.push_back(judge_one(c));
+      out.criteria.back().reason = say_all(Lang::en, out.criteria.back().why);
+    }
     refuse_unmatched(out);
     return out;
   }
@@ -66,14 +86,14 @@ class Judge {
     const NeedsFit fit = needs_fit(criterion);
     if (fit.fit == Fit::unmet) {
       v.state = State::not_applicable;
-      v.reason = fit.reason;
+      v.why.push_back(*fit.why);
       return v;
     }
-    Evidence evidence = gather_evidence(campaign_, criterion);
+    Evidence evidence = gather_evidence(campaign_, names_, criterion);
     if (fit.fit != Fit::met)
-      evidence.gaps.insert(evidence.gaps.begin(),
-                           fit.reason + ": mend the host, or use a profile that fits it");
+      evidence.gaps.insert(evidence.gaps.begin(), {"", {"gap.needs", {fit.reason()}}});
     decide(v, evidence);
+    keep(v, std::move(evidence));
     return v;
   }
 
@@ -88,37 +108,58 @@ class Judge {
   void decide(CriterionVerdict& v, const Evidence& evidence) {
     const bool warns = v.criterion->severity == Severity::warn;
     std::vector<const Finding*> all, failing, waived;
-    std::string beyond;
+    std::optional<Message> beyond;
     for (const Finding& f : evidence.findings) {
       all.push_back(&f);
       if (!f.failing) continue;
       const Waiver* waiver = warns ? nullptr : waiver_for(*v.criterion, f, beyond);
       (waiver != nullptr ? waived : failing).push_back(&f);
+      if (waiver != nullptr &&
+          std::find(v.waivers.begin(), v.waivers.end(), waiver) == v.waivers.end())
+        v.waivers.push_back(waiver);
     }
     v.entities = count_entities(evidence.findings);
+    v.impossible = !all.empty() && std::all_of(all.begin(), all.end(),
+                                               [](const Finding* f) { return above_ceiling(*f); });
     if (!failing.empty() && (!warns || evidence.gaps.empty())) {
+      const Finding& worst = *worst_of(failing);
       v.state = warns ? State::warn : State::fail;
-      fill(v, *worst_of(failing));
-      v.reason = failure_text(*worst_of(failing)) + beyond;
-      if (failing.size() > 1) v.reason += fmt::format("; {} more fail", failing.size() - 1);
-      if (!evidence.gaps.empty()) v.reason += "; not measured: " + gaps_text(evidence.gaps);
+      fill(v, worst);
+      v.why = failure_messages(worst);
+      if (beyond) v.why.push_back(*beyond);
+      if (failing.size() > 1) v.why.push_back(count_message("why.more", failing.size() - 1));
+      if (!evidence.gaps.empty()) {
+        v.why.push_back({"why.also_missing", {}});
+        append(v.why, gap_messages(evidence.gaps));
+      }
     } else if (!evidence.gaps.empty() || all.empty()) {
       v.state = State::incomplete;
-      v.reason = evidence.gaps.empty() ? "nothing was measured" : gaps_text(evidence.gaps);
+      v.why = evidence.gaps.empty() ? std::vector<Message>{{"why.nothing", {}}}
+                                    : gap_messages(evidence.gaps);
     } else if (!waived.empty()) {
-      const Finding* worst = worst_of(waived);
-      std::string unused;
+      const Finding& worst = *worst_of(waived);
+      std::optional<Message> unused;
       v.state = State::waived;
-      v.waiver = waiver_for(*v.criterion, *worst, unused);
-      fill(v, *worst);
-      v.reason =
-          fmt::format("{}; waived until {} by {}, {}: {}", failure_text(*worst), v.waiver->expires,
-                      v.waiver->approver, v.waiver->ticket, v.waiver->reason);
+      v.waiver = waiver_for(*v.criterion, worst, unused);
+      fill(v, worst);
+      v.why = failure_messages(worst);
+      v.why.push_back({"why.waived",
+                       {v.waiver->expires, v.waiver->approver, v.waiver->ticket, v.waiver->reason}});
     } else {
       v.state = State::pass;
       fill(v, *worst_of(all));
-      v.reason = pass_text(v, evidence);
+      v.why = pass_messages(v, evidence);
     }
+  }
+
+  // The entities that fail and the gaps, for the conclusion that names them.
+  static void keep(CriterionVerdict& v, Evidence evidence) {
+    for (Finding& f : evidence.findings) {
+      if (f.failing) v.failing.push_back(std::move(f));
+    }
+    std::stable_sort(v.failing.begin(), v.failing.end(),
+                     [](const Finding& a, const Finding& b) { return a.badness > b.badness; });
+    v.gaps = std::move(evidence.gaps);
   }
 
   static size_t count_entities(const std::vector<Finding>& findings) {
@@ -128,14 +169,12 @@ class Judge {
     return static_cast<size_t>(std::unique(seen.begin(), seen.end()) - seen.begin());
   }
 
-  static std::string pass_text(const CriterionVerdict& v, const Evidence& evidence) {
+  static std::vector<Message> pass_messages(const CriterionVerdict& v, const Evidence& evidence) {
     if (std::holds_alternative<CheckRule>(v.criterion->rule))
-      return fmt::format("{} check{}, none failed", evidence.checks,
-                         evidence.checks == 1 ? "" : "s");
+      return {count_message("why.checks", evidence.checks)};
     if (std::holds_alternative<UniformRule>(v.criterion->rule))
-      return fmt::format("{} host{}, no difference", evidence.findings.size(),
-                         evidence.findings.size() == 1 ? "" : "s");
-    return "";
+      return {count_message("why.hosts", evidence.findings.size())};
+    return {};
   }
 
   static void fill(CriterionVerdict& v, const Finding& f) {
@@ -151,13 +190,14 @@ class Judge {
 
   // The waiver that lets this entity pass. One that matches but whose limit is passed adds to
   // `beyond`.
-  const Waiver* waiver_for(const Criterion& criterion, const Finding& f, std::string& beyond) {
+  const Waiver* waiver_for(const Criterion& criterion, const Finding& f,
+                           std::optional<Message>& beyond) {
     for (size_t i = 0; i < waivers_.size(); ++i) {
       const Waiver& w = waivers_[i];
       if (w.criterion != criterion.id || !glob_match(w.scope, entity_name(f.entity))) continue;
       used_[i] = true;
       if (within(w, f)) return &w;
-      beyond = fmt::format("; beyond the limit of waiver {}", w.id);
+      beyond = Message{"why.beyond", {w.id}};
     }
     return nullptr;
   }
@@ -185,6 +225,7 @@ class Judge {
   const Campaign& campaign_;
   const Profile& profile_;
   const std::vector<Waiver>& waivers_;
+  const HostNames names_;
   std::vector<bool> used_;
 };
 
@@ -233,6 +274,18 @@ Judgement judge(const Campaign& campaign, const Profile& profile,
                 const std::vector<Waiver>& waivers, const std::string& today) {
   refuse_malformed(waivers, today);
   return Judge(campaign, profile, waivers).judge();
+}
+
+Problems profile_problems(const Judgement& judgement) {
+  Problems out;
+  for (const CriterionVerdict& v : judgement.criteria) {
+    if (!v.impossible || !v.limit || !v.ceiling) continue;
+    const Message why{"why.impossible",
+                      {format_value(*v.limit, v.unit), format_value(v.ceiling->value, v.unit),
+                       v.ceiling->how}};
+    out.add(fmt::format("criteria[{}]", v.criterion->id), say(Lang::en, why));
+  }
+  return out;
 }
 
 ExitCode exit_code(const Judgement& judgement) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/campaign_data.h"
+#include "analysis/finding.h"
 #include "analysis/waivers.h"
 
 namespace cb {
@@ -27,7 +28,12 @@ struct CriterionVerdict {
   std::optional<Entity> worst;
   std::string at;       // the parameters of the worst record, "size 8G"
   size_t entities = 0;  // judged
-  const Waiver* waiver = nullptr;
+  const Waiver* waiver = nullptr;         // of the worst waived entity
+  std::vector<const Waiver*> waivers = {};  // all that let an entity of this criterion pass
+  std::vector<Message> why = {};            // the reason, for another language
+  std::vector<Finding> failing = {};        // every entity that fails or warns, the worst first
+  std::vector<Gap> gaps = {};               // everything that was not measured
+  bool impossible = false;                  // the limit is above what physics allows every entity
 };
 
 struct Judgement {
@@ -37,6 +43,9 @@ struct Judgement {
   // pass. A warning or a waived criterion does not stop acceptance.
   State overall() const;
 };
+
+// The criteria whose limits no entity could reach, as problems of the profile.
+Problems profile_problems(const Judgement& judgement);
 
 // Pure: the campaign's records against its profile. Nothing unmeasured passes.
 Judgement judge(const Campaign& campaign, const Profile& profile,

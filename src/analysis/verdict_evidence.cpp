@@ -12,34 +12,25 @@
 #include "analysis/verdict_hosts.h"
 #include "analysis/verdict_select.h"
 #include "analysis/verdict_uniform.h"
+#include "core/units.h"
 
 namespace cb {
 namespace {
 
 constexpr double kWorst = std::numeric_limits<double>::infinity();
 
-const char* state_text(JobState state) {
-  switch (state) {
-    case JobState::done:
-      return "done";
-    case JobState::failed:
-      return "failed";
-    case JobState::deadline:
-      return "ran past its deadline";
-    case JobState::not_applicable:
-      return "was not run, as not applicable";
-    case JobState::missing:
-      return "has not run";
-  }
-  return "";
+std::string where(const Job& job) { return job.host.empty() ? "cluster" : job.host; }
+
+Message job_gap(const Job& job) {
+  Message out{std::string("gap.") + job_state_name(job.state),
+              {job.step, where(job), job.reason.empty() ? "" : ": " + job.reason}};
+  if (job.log.empty()) return out;
+  out.id += "_log";
+  out.args.push_back(job.log);
+  return out;
 }
 
-std::string job_gap(const Job& job) {
-  const std::string next = job.log.empty() ? "" : fmt::format(", see {}", job.log);
-  return fmt::format("step {}{} {}{}{}; repeat it with run --resume", job.step,
-                     job.host.empty() ? "" : " on " + job.host, state_text(job.state),
-                     job.reason.empty() ? "" : ": " + job.reason, next);
-}
+std::string log_of(const Job& job) { return job.log.empty() ? "logs/" : job.log; }
 
 // How far beyond the limit, as a share of it; the plain difference where the limit is 0.
 double badness(double value, double limit, bool minimum) {
@@ -58,8 +49,8 @@ void bind_limit(Finding& finding, double limit, bool minimum) {
 
 class Collector {
  public:
-  Collector(const Campaign& campaign, const Criterion& criterion)
-      : campaign_(campaign), criterion_(criterion), names_(campaign) {}
+  Collector(const Campaign& campaign, const HostNames& names, const Criterion& criterion)
+      : campaign_(campaign), criterion_(criterion), names_(names) {}
 
   Evidence collect() {
     bool any = false;
@@ -69,35 +60,33 @@ class Collector {
       collect_job(job);
     }
     if (!any)
-      gap(fmt::format("the campaign has no step {}: run this profile anew", criterion_.step));
+      gap("", {"gap.no_step", {criterion_.step}});
     for (const std::string& host : names_.expected()) require_host(host);
     return std::move(evidence_);
   }
 
  private:
-  void gap(std::string text) {
-    auto& gaps = evidence_.gaps;
-    if (std::find(gaps.begin(), gaps.end(), text) == gaps.end()) gaps.push_back(std::move(text));
+  void gap(const std::string& host, Message what) {
+    if (said_.insert(what).second) evidence_.gaps.push_back({host, std::move(what)});
   }
 
   // Every expected host must have contributed, or stand in a gap by name.
   void require_host(const std::string& host) {
     if (const auto twin = names_.twin(host)) {
-      gap(fmt::format("{} is the same machine as {}: mend the list of hosts", host, *twin));
+      gap(host, {"gap.twin", {host, *twin}});
     } else if (!contributed_.contains(host) && !excused_.contains(host)) {
-      gap(fmt::format("{} contributed nothing to step {}: see its log", host, criterion_.step));
+      gap(host, {"gap.nothing", {host, criterion_.step, "", "logs/"}});
     }
   }
 
   void collect_job(const Job& job) {
     if (job.state != JobState::done) {
-      gap(job_gap(job));
+      gap(job.host, job_gap(job));
       excuse(job);
     }
     if (!job.document) return;
     if (job.document->run.partial) {
-      gap(fmt::format("step {} ended early ({}); repeat it with run --resume", job.step,
-                      *job.document->run.partial));
+      gap(job.host, {"gap.partial", {job.step, where(job), *job.document->run.partial}});
       excuse(job);
     }
     job_ = &job;
@@ -105,8 +94,7 @@ class Collector {
     size_t selected = 0;
     for (const Record& record : job.document->records) selected += collect_record(record) ? 1 : 0;
     if (selected == 0 && !excused_.contains(job.host)) {
-      gap(fmt::format("step {}{} has no record{}: add the point to the step, or mend the criterion",
-                      job.step, job.host.empty() ? "" : " on " + job.host, at_text()));
+      gap(job.host, {"gap.no_record", {job.step, where(job), at_text()}});
       excuse(job);
     }
   }
@@ -123,7 +111,7 @@ class Collector {
   std::string at_text() const {
     std::string out;
     for (const auto& [name, values] : selector())
-      out += fmt::format("{}{} {}", out.empty() ? " at " : ", ", name, fmt::join(values, ","));
+      out += fmt::format("{}{} {}", out.empty() ? " @ " : ", ", name, fmt::join(values, ","));
     return out;
   }
 
@@ -154,18 +142,15 @@ class Collector {
 
   void collect_unmeasured(const Record& record) {
     if (const auto* s = std::get_if<Skipped>(&record.outcome))
-      gap(fmt::format("step {}{} was skipped: {}", job_->step, on_host(), s->reason));
+      gap(job_->host, {"gap.skipped", {job_->step, where(*job_), s->reason}});
     else if (const auto* e = std::get_if<Errored>(&record.outcome))
-      gap(fmt::format("step {} failed on {}: {}; see {}", job_->step, e->where, e->what,
-                      job_->log.empty() ? "its log" : job_->log));
+      gap(job_->host, {"gap.errored", {job_->step, e->where, e->what, log_of(*job_)}});
     if (!job_->host.empty()) {
       excused_.insert(job_->host);
     } else {
       for (const std::string& host : names_.expected()) excused_.insert(host);
     }
   }
-
-  std::string on_host() const { return job_->host.empty() ? "" : " on " + job_->host; }
 
   void collect_metric(const Record& record, const MetricRule& rule) {
     collect_wrong_data(record);
@@ -177,8 +162,7 @@ class Collector {
       judge_metric(record, metric, rule);
     }
     if (found == 0 && covered_.empty())
-      gap(fmt::format("{}{} has no {}: see the notes of {}", job_->step, on_host(), rule.metric,
-                      job_->file));
+      gap(job_->host, {"gap.no_metric", {job_->step, where(*job_), rule.metric, job_->file}});
   }
 
   // Wrong data yields no number, so the number that is absent fails rather than being incomplete.
@@ -186,8 +170,10 @@ class Collector {
     for (const Check& check : record.checks) {
       if (check.passed) continue;
       Finding f = finding(record.entities[check.entity]);
-      f.detail = fmt::format("check {} failed{}", check.name,
-                             check.detail.empty() ? "" : ": " + check.detail);
+      const std::string name = entity_name(f.entity);
+      f.detail.push_back(check.detail.empty()
+                             ? Message{"why.wrong", {name, check.name}}
+                             : Message{"why.wrong_detail", {name, check.name, check.detail}});
       f.failing = true;
       f.badness = kWorst;
       cover(f.entity);
@@ -212,14 +198,28 @@ class Collector {
     if (rule.max) bind_limit(f, *rule.max, false);
     if (rule.min_of_ceiling) {
       if (!metric.ceiling || metric.ceiling->value <= 0) {
-        gap(fmt::format("{} of {} has no ceiling to compare with: see the notes of {}", metric.name,
-                        entity_name(f.entity), job_->file));
+        gap(f.entity.host, {"gap.no_ceiling", {metric.name, entity_name(f.entity), job_->file}});
         if (!f.failing) return;
       } else {
         bind_limit(f, *rule.min_of_ceiling * metric.ceiling->value, true);
       }
     }
+    if (rule.statistic == "median") refuse_unsure(f, metric.samples.summary());
     evidence_.findings.push_back(std::move(f));
+  }
+
+  // A median is known only as well as its interval: where that holds the limit the next
+  // measurement might say the opposite, so neither is claimed.
+  void refuse_unsure(Finding& f, const Summary& summary) {
+    if (!summary.ci95 || !f.limit) return;
+    const auto [low, high] = *summary.ci95;
+    const bool open = f.limit_is_minimum ? low < *f.limit && *f.limit <= high
+                                         : low <= *f.limit && *f.limit < high;
+    if (!open) return;
+    f.failing = false;
+    gap(job_->host, {"why.unsure",
+                     {entity_name(f.entity), format_value(low, f.unit), format_value(high, f.unit),
+                      (f.limit_is_minimum ? "≥ " : "≤ ") + format_value(*f.limit, f.unit)}});
   }
 
   void collect_checks(const Record& record, const CheckRule& rule) {
@@ -237,7 +237,8 @@ class Collector {
       f.badness = *f.value;
       if (check.passed) continue;
       f.failing = true;
-      if (f.detail.empty()) f.detail = check.detail;
+      if (f.detail.empty() && !check.detail.empty())
+        f.detail.push_back({"why.says", {entity_name(entity), check.detail}});
     }
     for (auto& [index, f] : by_entity) evidence_.findings.push_back(std::move(f));
   }
@@ -264,16 +265,17 @@ class Collector {
     if (!job_->host.empty()) return;
     for (const std::string& host : names_.expected()) {
       if (covered_.contains(host) || excused_.contains(host)) continue;
-      gap(fmt::format("{} contributed nothing to step {}{}: see {}", host, job_->step,
-                      at_.empty() ? "" : " at " + at_, job_->log.empty() ? "its log" : job_->log));
+      gap(host, {"gap.nothing",
+                 {host, job_->step, at_.empty() ? "" : " @ " + at_, log_of(*job_)}});
       excused_.insert(host);
     }
   }
 
   const Campaign& campaign_;
   const Criterion& criterion_;
-  HostNames names_;
+  const HostNames& names_;
   Evidence evidence_;
+  std::set<Message> said_;
   const Job* job_ = nullptr;
   std::set<std::string> varying_;
   std::string at_;
@@ -284,10 +286,11 @@ class Collector {
 
 }  // namespace
 
-Evidence gather_evidence(const Campaign& campaign, const Criterion& criterion) {
+Evidence gather_evidence(const Campaign& campaign, const HostNames& names,
+                         const Criterion& criterion) {
   if (const auto* rule = std::get_if<UniformRule>(&criterion.rule))
-    return uniform_evidence(campaign, *rule);
-  return Collector(campaign, criterion).collect();
+    return uniform_evidence(campaign, names, *rule);
+  return Collector(campaign, names, criterion).collect();
 }
 
 }  // namespace cb

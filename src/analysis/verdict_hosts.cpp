@@ -25,18 +25,20 @@ HostNames::HostNames(const Campaign& campaign) : expected_(campaign.hosts) {
     const auto [position, inserted] = first.emplace(found->second, host);
     if (!inserted) twins_[host] = position->second;
   }
+  // What a host calls itself comes before what others call it.
+  for (const auto& [host, name] : actual_) {
+    if (!twins_.contains(host)) asked_.emplace(name, host);
+  }
+  for (const std::string& host : expected_) {
+    asked_.emplace(host, host);
+    if (!actual_.contains(host)) short_.emplace(short_name(host), host);
+  }
 }
 
 std::optional<std::string> HostNames::asked(const std::string& actual) const {
-  for (const auto& [host, name] : actual_) {
-    if (name == actual && !twins_.contains(host)) return host;
-  }
-  for (const std::string& host : expected_) {
-    if (host == actual) return host;
-  }
-  for (const std::string& host : expected_) {
-    if (!actual_.contains(host) && short_name(host) == short_name(actual)) return host;
-  }
+  if (const auto found = asked_.find(actual); found != asked_.end()) return found->second;
+  if (const auto found = short_.find(short_name(actual)); found != short_.end())
+    return found->second;
   return std::nullopt;
 }
 

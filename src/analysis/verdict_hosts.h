@@ -23,6 +23,8 @@ class HostNames {
  private:
   std::vector<std::string> expected_;
   std::map<std::string, std::string> actual_;  // asked → actual, learnt from the host's own jobs
+  std::map<std::string, std::string> asked_;   // actual → asked, by every way to know it
+  std::map<std::string, std::string> short_;   // short name → asked, of hosts that never answered
   std::map<std::string, std::string> twins_;
 };
 

@@ -1,9 +1,7 @@
 #include "analysis/verdict_uniform.h"
 
-#include <algorithm>
 #include <map>
-
-#include <fmt/format.h>
+#include <set>
 
 #include "analysis/uniformity.h"
 #include "analysis/verdict_hosts.h"
@@ -12,8 +10,8 @@ namespace cb {
 namespace {
 
 // The hosts' inventories under the names that they were asked for.
-std::vector<HostInventory> expected_inventories(const Campaign& campaign, Evidence& evidence) {
-  const HostNames names(campaign);
+std::vector<HostInventory> expected_inventories(const Campaign& campaign, const HostNames& names,
+                                                Evidence& evidence) {
   std::map<std::string, const HostInventory*> known;
   for (const HostInventory& inventory : campaign.inventories) {
     if (const auto asked = names.asked(inventory.host)) known.emplace(*asked, &inventory);
@@ -21,13 +19,11 @@ std::vector<HostInventory> expected_inventories(const Campaign& campaign, Eviden
   std::vector<HostInventory> out;
   for (const std::string& host : names.expected()) {
     if (const auto twin = names.twin(host)) {
-      evidence.gaps.push_back(
-          fmt::format("{} is the same machine as {}: mend the list of hosts", host, *twin));
+      evidence.gaps.push_back({host, {"gap.twin", {host, *twin}}});
     } else if (const auto found = known.find(host); found != known.end()) {
       out.push_back({host, found->second->parts});
     } else {
-      evidence.gaps.push_back(
-          fmt::format("the inventory of {} is not known: repeat its step with run --resume", host));
+      evidence.gaps.push_back({host, {"gap.no_inventory", {host}}});
     }
   }
   return out;
@@ -35,21 +31,22 @@ std::vector<HostInventory> expected_inventories(const Campaign& campaign, Eviden
 
 void add_difference(Evidence& evidence, const std::string& name, const ValueGroup& odd,
                     const ValueGroup& usual) {
+  const std::set<std::string> hosts(odd.hosts.begin(), odd.hosts.end());
   for (Finding& f : evidence.findings) {
-    if (std::find(odd.hosts.begin(), odd.hosts.end(), f.entity.host) == odd.hosts.end()) continue;
+    if (!hosts.contains(f.entity.host)) continue;
     f.value = *f.value + 1;
     f.badness = *f.value;
     f.failing = true;
-    f.detail += fmt::format("{}{} is {}, elsewhere {}", f.detail.empty() ? "" : "; ", name,
-                            odd.text, usual.text);
+    f.detail.push_back({"why.differs", {f.entity.host, name, odd.text, usual.text}});
   }
 }
 
 }  // namespace
 
-Evidence uniform_evidence(const Campaign& campaign, const UniformRule& rule) {
+Evidence uniform_evidence(const Campaign& campaign, const HostNames& names,
+                          const UniformRule& rule) {
   Evidence evidence;
-  const auto hosts = expected_inventories(campaign, evidence);
+  const auto hosts = expected_inventories(campaign, names, evidence);
   for (const HostInventory& host : hosts) {
     Finding f;
     f.entity = {host.host, "host", ""};
@@ -62,7 +59,7 @@ Evidence uniform_evidence(const Campaign& campaign, const UniformRule& rule) {
   for (const std::string& name : hosts.empty() ? std::vector<std::string>() : rule.attributes) {
     const AttributeValues values = attribute_values(hosts, name);
     if (!values.measured()) {
-      evidence.gaps.push_back(fmt::format("{} could not be read on any host", name));
+      evidence.gaps.push_back({"", {"gap.unread", {name}}});
       continue;
     }
     for (size_t i = 1; i < values.groups.size(); ++i)

@@ -1,7 +1,11 @@
 #include "campaign/load.h"
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
+#include <map>
 #include <set>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -22,6 +26,7 @@ namespace fs = std::filesystem;
 struct Loaded {
   std::optional<Document> document;
   std::string problem;
+  std::string sha256 = {};  // of the file as it is
 };
 
 std::string first_problem(const UsageError& e) {
@@ -29,21 +34,34 @@ std::string first_problem(const UsageError& e) {
   return fmt::format("{}{}{}", first.where, first.where.empty() ? "" : ": ", first.what);
 }
 
-Loaded load_document(const fs::path& path, const std::string& sha256) {
+Loaded load_document(const fs::path& path, const std::string& sha256, bool inventory) {
   std::string blame = "cannot be used";
+  std::string found;
   try {
     const std::string text = read_file(path);
-    const bool changed = sha256_hex(text) != sha256;
+    found = sha256_hex(text);
+    const bool changed = found != sha256;
     if (changed) blame = "was changed after the run";
-    Document document = parse_document(text, path.filename().string());
-    if (!changed) return {std::move(document), ""};
-    return {std::nullopt, fmt::format("its record file {}: restore it or repeat the job", blame)};
+    Document document = parse_document(text, path.filename().string(), inventory);
+    if (!changed) return {std::move(document), "", std::move(found)};
+    return {std::nullopt, fmt::format("its record file {}: restore it or repeat the job", blame),
+            std::move(found)};
   } catch (const UsageError& e) {
-    return {std::nullopt, fmt::format("its record file {}: {}", blame, first_problem(e))};
+    return {std::nullopt, fmt::format("its record file {}: {}", blame, first_problem(e)),
+            std::move(found)};
   }
 }
 
-void fill_from_journal(Job& job, const JobKey& key, const Journal& journal, const fs::path& root) {
+// A job whose record file is to be read.
+struct Reading {
+  Job* job = nullptr;
+  std::string sha256;     // by the journal
+  bool inventory = true;  // whether its hosts are of interest: only those of a host's first file are
+  Loaded loaded = {};
+};
+
+void fill_from_journal(Job& job, const JobKey& key, const Journal& journal,
+                       std::vector<Reading>& readings) {
   const JobEvent* last = journal.last(key.name);
   if (const JobEvent* start = journal.last_start(key.name)) {
     job.command = start->command;
@@ -60,31 +78,84 @@ void fill_from_journal(Job& job, const JobKey& key, const Journal& journal, cons
   job.ended = last->at;
   if (last->sha256.empty()) return;
   job.file = CampaignPaths::record(key.name);
-  Loaded loaded = load_document(root / job.file, last->sha256);
-  job.document = std::move(loaded.document);
-  if (job.document || job.state != JobState::done) return;
-  job.state = JobState::failed;
-  job.reason = std::move(loaded.problem);
+  readings.push_back({.job = &job, .sha256 = last->sha256});
 }
 
-// The first inventory of every host, which is that of the first step that reached it.
-std::vector<HostInventory> collect_inventories(const std::vector<Job>& jobs) {
+// Reads the files on all processors: nothing in one depends on another.
+void read_all(std::vector<Reading>& readings, const fs::path& root) {
+  constexpr size_t kMostThreads = 8;  // beyond that the disk is the limit
+  std::atomic<size_t> next{0};
+  std::atomic<bool> stop{false};
+  std::exception_ptr failure;
+  const auto work = [&] {
+    for (size_t i = next++; i < readings.size() && !stop; i = next++) {
+      try {
+        Reading& r = readings[i];
+        r.loaded = load_document(root / r.job->file, r.sha256, r.inventory);
+      } catch (...) {
+        if (!stop.exchange(true)) failure = std::current_exception();
+      }
+    }
+  };
+  const size_t threads = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, kMostThreads);
+  {
+    std::vector<std::jthread> others;
+    for (size_t i = 1; i < std::min(threads, readings.size()); ++i) others.emplace_back(work);
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+void take(Reading& reading) {
+  Job& job = *reading.job;
+  job.document = std::move(reading.loaded.document);
+  if (job.document || job.state != JobState::done) return;
+  job.state = JobState::failed;
+  job.reason = std::move(reading.loaded.problem);
+}
+
+// Reads all record files. Every file of a host repeats its inventory: of the files that one host
+// alone wrote only the first is asked for it, and another one where that one was no good.
+void read_records(std::vector<Reading>& readings, const fs::path& root) {
+  std::set<std::string> asked;
+  for (Reading& r : readings)
+    r.inventory = r.job->host.empty() || asked.insert(r.job->host).second;
+  read_all(readings, root);
+  std::set<std::string> known;
+  for (const Reading& r : readings) {
+    if (r.inventory && r.loaded.document) known.insert(r.job->host);
+  }
+  for (Reading& r : readings) {
+    if (!r.inventory && r.loaded.document && known.insert(r.job->host).second)
+      r.loaded = load_document(root / r.job->file, r.sha256, true);
+  }
+  for (Reading& r : readings) take(r);
+}
+
+// The first inventory of every host, which is that of the first step that reached it. They are
+// taken out of the documents.
+std::vector<HostInventory> collect_inventories(std::vector<Job>& jobs) {
   std::vector<HostInventory> out;
   std::set<std::string> seen;
-  for (const Job& job : jobs) {
+  for (Job& job : jobs) {
     if (!job.document) continue;
-    for (const HostInventory& inventory : job.document->hosts) {
-      if (seen.insert(inventory.host).second) out.push_back(inventory);
+    for (HostInventory& inventory : job.document->hosts) {
+      if (seen.insert(inventory.host).second) out.push_back(std::move(inventory));
     }
+    job.document->hosts.clear();
   }
   return out;
 }
 
-void check_manifest(const CampaignPaths& paths, Campaign& campaign) {
+// `read`: the digests of the files that were read already.
+void check_manifest(const CampaignPaths& paths, const std::map<std::string, std::string>& read,
+                    Campaign& campaign) {
   campaign.manifest = read_manifest(paths);
   for (const auto& [file, sha256] : campaign.manifest) {
     const bool inside = file.find("..") == std::string::npos && !file.starts_with('/');
+    const auto known = read.find(file);
     std::error_code ignored;
+    if (known != read.end() && known->second == sha256) continue;
     if (!inside || !fs::is_regular_file(paths.root / file, ignored))
       campaign.warnings.push_back(
           fmt::format("{} of the manifest is not there", terminal_safe(file)));
@@ -131,16 +202,20 @@ Campaign load_campaign(const fs::path& directory) {
   campaign.command = file.command;
   campaign.warnings = journal.warnings;
   const std::vector<JobKey> keys = plan_jobs(file.profile, campaign.hosts);
-  for (const JobKey& key : keys) {
-    Job job;
-    job.step = file.profile.steps[key.step].id;
-    job.host = key.host;
-    fill_from_journal(job, key, journal, directory);
-    campaign.jobs.push_back(std::move(job));
+  std::vector<Reading> readings;
+  campaign.jobs.resize(keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    Job& job = campaign.jobs[i];
+    job.step = file.profile.steps[keys[i].step].id;
+    job.host = keys[i].host;
+    fill_from_journal(job, keys[i], journal, readings);
   }
+  read_records(readings, directory);
+  std::map<std::string, std::string> digests;
+  for (const Reading& r : readings) digests.emplace(r.job->file, r.loaded.sha256);
   campaign.profile = std::move(file.profile);
   campaign.inventories = collect_inventories(campaign.jobs);
-  check_manifest(paths, campaign);
+  check_manifest(paths, digests, campaign);
   check_foreign(paths, keys, campaign);
   return campaign;
 }

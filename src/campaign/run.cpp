@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@
 #include "campaign/job_reason.h"
 #include "campaign/journal.h"
 #include "campaign/load.h"
+#include "campaign/pool.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -87,7 +89,9 @@ class CampaignRun {
     }
     std::vector<size_t> todo;
     for (size_t i = 0; i < outcomes.size(); ++i) {
-      if (!settle(outcomes[i])) todo.push_back(i);
+      if (settle(outcomes[i])) continue;
+      outcomes[i].kept = false;
+      todo.push_back(i);
     }
     execute(outcomes, todo);
     return outcomes;
@@ -115,14 +119,18 @@ class CampaignRun {
     }
     const NeedsFit fit = needs_fit(step, key);
     if (fit.fit == Fit::unmet) {
-      conclude(outcome, JobState::not_applicable, fit.reason);
+      conclude(outcome, JobState::not_applicable, fit.reason());
       return true;
     }
     if (const auto why = cannot_launch(setup_.campaign.launch, hosts, step.ranks_per_host)) {
       conclude(outcome, JobState::missing, *why);
       return true;
     }
-    return keep(outcome, key_fingerprint(key));
+    return keep(outcome, key_fingerprint(key)) && !once_more(key);
+  }
+
+  bool once_more(const JobKey& key) const {
+    return setup_.again.contains({profile_.steps[key.step].id, key.host});
   }
 
   NeedsFit needs_fit(const Step& step, const JobKey& key) const {
@@ -267,8 +275,15 @@ class CampaignRun {
     if (!fs::exists(a.partial, failed)) return "it wrote no record file";
     try {
       const std::string text = read_file(a.partial);
+      const std::optional<Document> earlier = std::exchange(a.outcome->document, std::nullopt);
       a.outcome->document = parse_document(text, a.partial.filename().string());
       event.sha256 = sha256_hex(text);
+      if (earlier && once_more(a.outcome->key)) {
+        pool_samples(*a.outcome->document, *earlier);
+        const std::string pooled = to_json_text(*a.outcome->document);
+        write_file_atomically(a.partial, pooled);
+        event.sha256 = sha256_hex(pooled);
+      }
     } catch (const UsageError& e) {
       return fmt::format("its record file cannot be used: {}", e.problems().list.front().what);
     }

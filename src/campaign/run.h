@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,9 @@ struct RunSetup {
   std::string binary;                // this program
   Catalogue catalogue;
   ExecutorOptions executor;
+  // Steps that are measured once more although they are done, with the hosts (empty: across all);
+  // the samples are pooled with the earlier ones.
+  std::set<std::pair<std::string, std::string>> again = {};
 };
 
 struct RunEnd {

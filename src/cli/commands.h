@@ -19,5 +19,7 @@ void add_blas_probe_command(CLI::App& app, Action& action);  // hidden
 void add_run_command(CLI::App& app, Action& action);
 void add_gate_command(CLI::App& app, Action& action);
 void add_profile_command(CLI::App& app, Action& action);
+void add_signoff_command(CLI::App& app, Action& action);
+void add_bundle_command(CLI::App& app, Action& action);
 
 }  // namespace cb

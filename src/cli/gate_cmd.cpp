@@ -7,9 +7,11 @@
 #include "campaign/load.h"
 #include "cli/commands.h"
 #include "cli/gate_cmd_lines.h"
+#include "cli/outputs.h"
 #include "cli/profile_source.h"
 #include "core/file.h"
 #include "core/text.h"
+#include "report/summary.h"
 
 namespace cb {
 namespace {
@@ -19,6 +21,9 @@ struct GateOptions {
   std::string profile;
   std::string profile_directory;
   std::string waivers;
+  std::string summary;
+  std::string language = "en";
+  Outputs outputs = {};
   bool no_color = false;
 };
 
@@ -36,6 +41,13 @@ ExitCode gate(const GateOptions& options) {
     std::cerr << "clusterbench gate: " << terminal_safe(warning) << '\n';
   const bool color = stdout_color(options.no_color);
   std::cout << gate_lines(judgement, color) << verdict_line(judgement, color) << '\n' << std::flush;
+  write_outputs(options.outputs, campaign, judgement);
+  if (!options.summary.empty())
+    write_file_atomically(options.summary,
+                          render_summary(campaign, judgement,
+                                         options.language == "zh" ? Lang::zh : Lang::en));
+  const Problems impossible = profile_problems(judgement);
+  if (!impossible.empty()) throw UsageError("profile " + profile.name, impossible);
   return exit_code(judgement);
 }
 
@@ -57,6 +69,12 @@ void add_gate_command(CLI::App& app, Action& action) {
       ->type_name("DIR");
   sub->add_option("--waivers", options->waivers, "failures that the customer accepts for a while")
       ->type_name("FILE");
+  sub->add_option("--md", options->summary, "write a summary in Markdown, for a job's page")
+      ->type_name("FILE");
+  sub->add_option("--lang", options->language, "language of the summary: en, zh")
+      ->check(CLI::IsMember({"en", "zh"}))
+      ->capture_default_str();
+  add_output_options(*sub, options->outputs);
   sub->add_flag("--no-color", options->no_color, "no colour, also on a terminal");
   sub->callback([&action, options] { action = [options] { return gate(*options); }; });
 }

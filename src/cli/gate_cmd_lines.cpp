@@ -54,7 +54,7 @@ std::string comparison(const CriterionVerdict& v) {
 }
 
 std::string source_text(const Source& source) {
-  return terminal_safe(fmt::format("{} ({}), {}", source.kind, source.ref, source.date));
+  return terminal_safe(fmt::format("{} ({}), {}", source.kind, source.ref.en, source.date));
 }
 
 bool is_metric(const CriterionVerdict& v) {

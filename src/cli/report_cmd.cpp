@@ -12,7 +12,6 @@
 #include "core/file.h"
 #include "core/text.h"
 #include "report/html.h"
-#include "report/json.h"
 #include "report/markdown.h"
 
 namespace cb {
@@ -40,18 +39,19 @@ ExitCode write_reports(const ReportOptions& options) {
   const View view =
       build_view(campaign, judgement, known, Texts(options.language == "zh" ? Lang::zh : Lang::en));
   // All texts are made before the first file is written.
-  const bool none = options.html.empty() && options.markdown.empty() && options.json.empty();
+  const bool none =
+      options.html.empty() && options.markdown.empty() && options.outputs.none();
   const std::string html_path =
       none ? (std::filesystem::path(options.directory) / "report.html").string() : options.html;
   const std::string html = html_path.empty() ? "" : render_html(view);
   const std::string markdown = options.markdown.empty() ? "" : render_markdown(view);
-  const std::string json = options.json.empty() ? "" : render_json(campaign, judgement, known);
   for (const std::string& warning : campaign.warnings)
     std::cerr << "clusterbench report: " << terminal_safe(warning) << '\n';
   std::cout << view.verdict_mark << ' ' << view.verdict << '\n';
   if (!html.empty()) write(html_path, html);
   if (!markdown.empty()) write(options.markdown, markdown);
-  if (!json.empty()) write(options.json, json);
+  for (const std::string& file : write_outputs(options.outputs, campaign, judgement))
+    std::cout << terminal_safe(file) << '\n';
   std::cout << std::flush;
   return ExitCode::ok;
 }
@@ -61,15 +61,14 @@ void add_report_command(CLI::App& app, Action& action) {
   const auto options = std::make_shared<ReportOptions>();
   sub->group("Acceptance");
   sub->footer(
-      "Without --html, --md and --json it writes DIR/report.html.\n"
+      "Without a file to write it writes DIR/report.html.\n"
       "Example:\n  clusterbench report out/acceptance --html report.html --lang zh");
   sub->add_option("directory", options->directory, "a campaign's directory")
       ->required()
       ->type_name("DIR");
   sub->add_option("--html", options->html, "write one self-contained page")->type_name("FILE");
   sub->add_option("--md", options->markdown, "write Markdown")->type_name("FILE");
-  sub->add_option("--json", options->json, "write verdicts and figures for machines")
-      ->type_name("FILE");
+  add_output_options(*sub, options->outputs);
   sub->add_option("--waivers", options->waivers, "failures that the customer accepts for a while")
       ->type_name("FILE");
   sub->add_option("--lang", options->language, "language of HTML and Markdown: en, zh")

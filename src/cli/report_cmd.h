@@ -2,13 +2,15 @@
 
 #include <string>
 
+#include "cli/outputs.h"
 #include "core/exit_code.h"
 
 namespace cb {
 
 struct ReportOptions {
   std::string directory;
-  std::string html, markdown, json;  // files to write; with none of them DIRECTORY/report.html
+  std::string html, markdown;  // files to write; with no file at all DIRECTORY/report.html
+  Outputs outputs = {};
   std::string waivers;
   std::string language = "en";
 };

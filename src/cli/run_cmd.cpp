@@ -1,7 +1,9 @@
 // `clusterbench run PROFILE`: measures every step of a profile, then judges.
+#include <algorithm>
 #include <csignal>
 #include <iostream>
 #include <memory>
+#include <set>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -16,6 +18,9 @@
 
 namespace cb {
 namespace {
+
+// A verdict that four measurements leave open stays open.
+constexpr int kMoreRounds = 3;
 
 // Signal handlers can reach only this.
 volatile std::sig_atomic_t g_stop_signals = 0;
@@ -115,6 +120,33 @@ ExitCode interrupted(const RunSetup& setup, const RunEnd& end) {
   return ExitCode::interrupted;
 }
 
+// Steps and hosts whose figures are too scattered for a verdict.
+std::set<std::pair<std::string, std::string>> inconclusive_jobs(const RunSetup& setup) {
+  const Campaign campaign = load_campaign(setup.paths.root);
+  std::set<std::pair<std::string, std::string>> out;
+  for (const CriterionVerdict& v : judge(campaign, campaign.profile, {}, today_utc()).criteria) {
+    for (const Gap& gap : v.gaps) {
+      if (gap.what.id == "why.unsure") out.emplace(v.criterion->step, gap.host);
+    }
+  }
+  return out;
+}
+
+// Tells of the steps that are measured once more, and not of those that are done.
+RunObserver again_only(const RunObserver& observer, const RunSetup& setup) {
+  const auto concerned = [&setup](const Step& step) {
+    return std::ranges::any_of(setup.again, [&](const auto& a) { return a.first == step.id; });
+  };
+  RunObserver out = observer;
+  out.step_begins = [=](const Step& step) {
+    if (concerned(step)) observer.step_begins(step);
+  };
+  out.step_ends = [=](const Step& step, const std::vector<JobOutcome>& outcomes, double seconds) {
+    if (concerned(step)) observer.step_ends(step, outcomes, seconds);
+  };
+  return out;
+}
+
 ExitCode run(const RunOptions& options) {
   RunSetup setup = run_setup(options);
   if (options.dry_run) return dry_run(setup);
@@ -145,6 +177,13 @@ ExitCode run(const RunOptions& options) {
     throw Error(fmt::format("{}\n  when mended, continue with: clusterbench run --resume {}",
                             e.what(), setup.paths.root.string()),
                 e.code());
+  }
+  for (int round = 0; round < kMoreRounds && !end.interrupted; ++round) {
+    setup.again = inconclusive_jobs(setup);
+    if (setup.again.empty()) break;
+    std::cerr << fmt::format("   inconclusive: {} job{} measured once more\n", setup.again.size(),
+                             setup.again.size() == 1 ? "" : "s");
+    end = run_campaign(setup, again_only(observer, setup));
   }
   return end.interrupted ? interrupted(setup, end) : conclude(setup, options.no_color);
 }

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace cb {
 
@@ -12,5 +15,8 @@ inline double monotonic_seconds() {
 
 // Now as "2026-11-20T14:03:12Z" (UTC).
 std::string utc_now();
+
+// Seconds since 1970 of "2026-11-20T14:03:12Z"; nothing for anything else.
+std::optional<int64_t> seconds_since_epoch(std::string_view utc);
 
 }  // namespace cb

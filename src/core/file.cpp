@@ -88,6 +88,8 @@ std::string read_file(const std::filesystem::path& path, size_t at_most) {
   if (::fstat(fd.get(), &status) == 0 && S_ISDIR(status.st_mode))
     refuse("is a directory, a file was expected");
   std::string content;
+  if (S_ISREG(status.st_mode) && status.st_size > 0)
+    content.reserve(std::min(static_cast<size_t>(status.st_size), at_most));
   std::string buffer(size_t{1} << 16, '\0');
   for (;;) {
     const ssize_t n = ::read(fd.get(), buffer.data(), buffer.size());

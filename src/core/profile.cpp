@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 
 const std::vector<std::string> kDomains{"host",    "compute", "memory",   "interconnect",
-                                        "network", "storage", "stability"};
+                                        "network", "storage", "stability", "training"};
 const std::vector<std::string> kSourceKinds{"standard", "vendor", "measured", "contract",
                                             "practice"};
 const std::vector<std::string> kStatistics{"min", "p05", "median", "mean", "p95", "p99", "max"};
@@ -93,7 +93,7 @@ Source read_source(ProfileReader& parent, Problems& problems) {
     return {};
   }
   ProfileReader r(*value, parent.where("source"), problems);
-  Source out{r.one_of("kind", kSourceKinds), r.text("ref"), r.text("date")};
+  Source out{r.one_of("kind", kSourceKinds), r.prose("ref"), r.text("date")};
   if (!out.date.empty() && !is_date(out.date))
     r.problem("date", "is not a date: YYYY, YYYY-MM or YYYY-MM-DD");
   r.finish();
@@ -117,7 +117,7 @@ Criterion read_criterion(ProfileReader& r, Problems& problems) {
   }
   c.severity =
       r.one_of("severity", {"fail", "warn"}, "fail") == "warn" ? Severity::warn : Severity::fail;
-  c.why = r.text("why");
+  c.why = r.prose("why");
   c.source = read_source(r, problems);
   c.needs = r.requirements("needs");
   return c;

@@ -46,7 +46,7 @@ enum class Severity { fail, warn };
 // Where a threshold comes from.
 struct Source {
   std::string kind;  // standard, vendor, measured, contract, practice
-  std::string ref;
+  LocalText ref;
   std::string date;  // YYYY, YYYY-MM or YYYY-MM-DD
 };
 
@@ -79,7 +79,7 @@ struct Criterion {
   LocalText title = {};
   std::variant<MetricRule, CheckRule, UniformRule> rule = {};
   Severity severity = Severity::fail;
-  std::string why = {};
+  LocalText why = {};
   Source source = {};
   Requirements needs = {};
 };

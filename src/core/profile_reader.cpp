@@ -84,6 +84,12 @@ LocalText ProfileReader::local_text(const std::string& key, const std::string& f
   return out;
 }
 
+LocalText ProfileReader::prose(const std::string& key) {
+  const json* value = find(key);
+  if (value != nullptr && value->is_object()) return local_text(key, "");
+  return {text(key), ""};
+}
+
 GivenParams ProfileReader::given(const std::string& key) {
   GivenParams out;
   const json* value = find(key);

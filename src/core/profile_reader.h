@@ -33,6 +33,8 @@ class ProfileReader {
   // Seconds, from "90s" or a number.
   double duration(const std::string& key, double fallback);
   LocalText local_text(const std::string& key, const std::string& fallback);
+  // A text for both languages, or {"en": …, "zh": …}; it must be there.
+  LocalText prose(const std::string& key);
   // {"size": "4K", "op": ["a", "b"], "direct": true} as a user would have given them on the command
   // line.
   GivenParams given(const std::string& key);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/document_reader.h"
 #include "core/json_read.h"
 #include "core/json_text.h"
 #include "core/record_json.h"
@@ -108,7 +109,8 @@ std::string to_json_text(const Document& d) {
   return dump_json(out);
 }
 
-Document parse_document(std::string_view text, const std::string& source) {
+Document parse_document(std::string_view text, const std::string& source, bool inventories) {
+  if (auto document = read_document_quickly(text, inventories)) return std::move(*document);
   const json j = parse_json(text, source);
   require_schema(j, kSchemaName, kSchemaVersion, source);
   try {

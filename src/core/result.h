@@ -140,6 +140,7 @@ std::string to_json_text(const Document& document);
 // Reads a document. `source` names the file in messages. Throws UsageError for anything but a
 // whole, consistent document of a schema that this version knows: foreign, truncated, newer,
 // non-finite, negative counts, dangling indices.
-Document parse_document(std::string_view text, const std::string& source);
+// Without `inventories` those may be passed over, for a reader that has no use for them.
+Document parse_document(std::string_view text, const std::string& source, bool inventories = true);
 
 }  // namespace cb

@@ -112,7 +112,27 @@ struct BarsChart {
   std::string ceiling_label;
 };
 
-using Chart = std::variant<CurveChart, DistributionChart, TimelineChart, StripChart, BarsChart>;
+struct MatrixCell {
+  size_t row = 0;
+  size_t column = 0;
+  double value = 0;
+  bool bad = false;
+  std::string name;  // with the value; of bad cells
+};
+
+// Who with whom: one cell per pair; cells that were not measured are left white.
+struct MatrixChart {
+  std::vector<std::string> rows;
+  std::vector<std::string> columns;
+  std::vector<MatrixCell> cells;
+  double worst = 0;  // ends of the shades; best may be the smaller number
+  double best = 0;
+  std::string low_label;
+  std::string high_label;
+};
+
+using Chart = std::variant<CurveChart, DistributionChart, TimelineChart, StripChart, BarsChart,
+                           MatrixChart>;
 
 // The chart as an <svg> element; all text in it is escaped. `id` must be unique in the page.
 std::string draw(const Chart& chart, const std::string& id, const std::string& title,

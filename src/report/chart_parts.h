@@ -36,12 +36,14 @@ std::string draw_distribution(const DistributionChart& chart, Svg svg);
 std::string draw_timeline(const TimelineChart& chart, Svg svg);
 std::string draw_strip(const StripChart& chart, Svg svg);
 std::string draw_bars(const BarsChart& chart, Svg svg);
+std::string draw_matrix(const MatrixChart& chart, Svg svg);
 
 constexpr double kChartWidth = 540;
 
 // Heights in pixels; strips and bars grow with what they show.
 double strip_height(const StripChart& chart);
 double bars_height(const BarsChart& chart);
+double matrix_height(const MatrixChart& chart);
 double timeline_height(const TimelineChart& chart);
 
 }  // namespace cb

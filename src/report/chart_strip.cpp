@@ -10,6 +10,9 @@ namespace {
 
 constexpr std::array<const char*, 5> kShades{"q0", "q1", "q2", "q3", "q4"};
 
+// Beyond this many only what stands out carries its name: 100 bytes a cell would fill the page.
+constexpr size_t kMostNamed = 512;
+
 struct Layout {
   size_t columns = 1;
   size_t rows = 1;
@@ -60,14 +63,20 @@ double strip_height(const StripChart& chart) {
 std::string draw_strip(const StripChart& chart, Svg svg) {
   const Layout layout = layout_of(chart);
   const auto [low, high] = std::ranges::minmax(chart.cells, {}, &StripCell::value);
+  const bool many = chart.cells.size() > kMostNamed;
+  std::array<std::vector<Point>, kShades.size()> plain;
   for (size_t i = 0; i < chart.cells.size(); ++i) {
     const StripCell& cell = chart.cells[i];
     const size_t column = i % layout.columns, row = i / layout.columns;
     const Point at{4 + static_cast<double>(column) * layout.cell,
                    4 + static_cast<double>(row) * layout.cell};
-    draw_cell(svg, cell, at, layout.cell,
-              kShades[shade_of(chart, low.value, high.value, cell.value)], chart.unit);
+    const size_t shade = shade_of(chart, low.value, high.value, cell.value);
+    if (many && cell.state == State::pass && !cell.worst)
+      plain[shade].push_back(at);
+    else
+      draw_cell(svg, cell, at, layout.cell, kShades[shade], chart.unit);
   }
+  for (size_t s = 0; s < plain.size(); ++s) svg.squares(plain[s], layout.cell - 1.5, kShades[s]);
   const double y = strip_height(chart) - 18;
   const std::string left = fit_label(chart.low_label, 200);
   svg.text({4, y + 11}, left, "tick");

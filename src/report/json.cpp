@@ -40,6 +40,14 @@ json waiver_json(const Waiver& w) {
           {"ticket", w.ticket}, {"limit", w.limit}, {"expires", w.expires}};
 }
 
+json finding_json(const Finding& f) {
+  json out = entity_json(f.entity);
+  if (f.value) out["value"] = *f.value;
+  if (!f.detail.empty()) out["detail"] = say_all(Lang::en, f.detail);
+  if (!f.at.empty()) out["at"] = f.at;
+  return out;
+}
+
 json criterion_json(const CriterionVerdict& v) {
   const Criterion& c = *v.criterion;
   json out = {{"id", c.id},
@@ -47,7 +55,7 @@ json criterion_json(const CriterionVerdict& v) {
               {"domain", c.domain},
               {"title", {{"en", c.title.en}, {"zh", c.title.zh}}},
               {"severity", c.severity == Severity::fail ? "fail" : "warn"},
-              {"source", {{"kind", c.source.kind}, {"ref", c.source.ref}, {"date", c.source.date}}},
+              {"source", {{"kind", c.source.kind}, {"ref", c.source.ref.en}, {"date", c.source.date}}},
               {"state", state_name(v.state)},
               {"entities", v.entities}};
   if (!v.reason.empty()) out["reason"] = v.reason;
@@ -58,6 +66,12 @@ json criterion_json(const CriterionVerdict& v) {
   if (v.ceiling) out["ceiling"] = ceiling_json(*v.ceiling);
   if (v.worst) out["worst"] = entity_json(*v.worst);
   if (!v.at.empty()) out["at"] = v.at;
+  for (const Finding& f : v.failing) out["failing"].push_back(finding_json(f));
+  for (const Gap& gap : v.gaps) {
+    json one = {{"what", say(Lang::en, gap.what)}};
+    if (!gap.host.empty()) one["host"] = gap.host;
+    out["gaps"].push_back(std::move(one));
+  }
   if (v.waiver != nullptr) out["waiver"] = waiver_json(*v.waiver);
   return out;
 }

@@ -73,6 +73,14 @@ void Svg::polygon(const std::vector<Point>& list, std::string_view css) {
   shape("polygon", list, css);
 }
 
+void Svg::squares(const std::vector<Point>& corners, double size, std::string_view css) {
+  if (corners.empty()) return;
+  out_ += fmt::format("<path class=\"{}\" d=\"", css);
+  for (const auto& [x, y] : corners)
+    out_ += fmt::format("M{:.1f} {:.1f}h{:.1f}v{:.1f}h-{:.1f}z", x, y, size, size, size);
+  out_ += "\"/>";
+}
+
 void Svg::text(Point at, std::string_view text, std::string_view css, std::string_view anchor) {
   out_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\" text-anchor=\"{}\">{}</text>",
                       at[0], at[1], css, anchor, markup_escape(text));

@@ -23,6 +23,8 @@ class Svg {
   void circle(Point centre, double radius, std::string_view css);
   void polyline(const std::vector<Point>& points, std::string_view css);
   void polygon(const std::vector<Point>& points, std::string_view css);
+  // Squares of one look as a single element, which keeps thousands of them small.
+  void squares(const std::vector<Point>& corners, double size, std::string_view css);
   // anchor: start, middle or end.
   void text(Point at, std::string_view text, std::string_view css,
             std::string_view anchor = "start");

@@ -9,7 +9,7 @@
 
 #include "analysis/verdict.h"
 #include "report/chart.h"
-#include "report/texts.h"
+#include "core/texts.h"
 
 namespace cb {
 

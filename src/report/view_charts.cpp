@@ -10,6 +10,7 @@
 #include "analysis/verdict_select.h"
 #include "core/units.h"
 #include "report/histogram_bins.h"
+#include "report/matrix.h"
 #include "report/timeline.h"
 #include "report/view_parts.h"
 
@@ -17,6 +18,7 @@ namespace cb {
 namespace {
 
 constexpr size_t kStripFrom = 8;            // entities; fewer are bars with names
+constexpr size_t kMatrixFrom = 6;           // pairs: three hosts both ways
 constexpr uint64_t kDistributionFrom = 30;  // samples
 
 const MetricRule* rule_of(const CriterionVerdict& verdict) {
@@ -242,6 +244,10 @@ std::vector<std::vector<const MetricGroup*>> charted_groups(const ReportInput& i
 }
 
 void add_point_figures(std::vector<Figure>& out, const ReportInput& in, const MetricGroup& group) {
+  if (group.entity_kind == "pair" && group.values.size() >= kMatrixFrom) {
+    out.push_back(matrix_figure(in, group, figure_title(group, "", in.t)));
+    return;
+  }
   if (group.values.size() >= kStripFrom) {
     out.push_back(strip_figure(in, group));
   } else if (group.values.size() > 1) {

@@ -16,7 +16,8 @@ constexpr double kLongestBar = 3;  // times the requirement: beyond this more is
 std::string source_text(const CriterionVerdict& verdict, const Texts& t) {
   const Source& source = verdict.criterion->source;
   std::string out = has_text("source." + source.kind) ? t("source." + source.kind) : source.kind;
-  if (!source.ref.empty()) out += (out.empty() ? "" : " · ") + source.ref;
+  const std::string& ref = local(source.ref, t.lang());
+  if (!ref.empty()) out += (out.empty() ? "" : " · ") + ref;
   if (!source.date.empty()) out += (out.empty() ? "" : ", ") + source.date;
   if (verdict.criterion->severity == Severity::warn)
     out += (out.empty() ? "" : " · ") + t("source.advisory");
@@ -46,17 +47,13 @@ std::string value_text(const CriterionVerdict& verdict, const Texts& t) {
   return verdict.state == State::incomplete ? t("criteria.not_measured") : "–";
 }
 
-// Figures first, in the reader's language; then the judge's own words with the next step.
+// The judge's sentences in the reader's language, with the next step.
 std::string finding(const CriterionVerdict& verdict, const Texts& t) {
-  const bool has_figures =
-      std::holds_alternative<MetricRule>(verdict.criterion->rule) && verdict.value && verdict.limit;
-  std::string out;
-  if (t.lang() != Lang::en && has_figures)
-    out = t("open.finding", format_value(*verdict.value, verdict.unit), limit_text(verdict)) + " ";
-  if (!verdict.reason.empty()) return out + verdict.reason;
-  if (out.empty() && has_figures)
-    out = t("open.finding", format_value(*verdict.value, verdict.unit), limit_text(verdict));
-  return out.empty() ? t("open.no_reason") : out;
+  if (!verdict.why.empty()) return say_all(t.lang(), verdict.why);
+  if (!verdict.reason.empty()) return verdict.reason;
+  if (verdict.value && verdict.limit)
+    return t("open.finding", format_value(*verdict.value, verdict.unit), limit_text(verdict));
+  return t("open.no_reason");
 }
 
 // The unit in which this version measures a metric; empty where it does not know the case.
@@ -160,11 +157,12 @@ Section open_items_section(const ReportInput& in) {
     table.rows.push_back(
         {v->state,
          {state_cell(v->state, t), title_text(*v, t), v->worst ? entity_name(*v->worst) : "–",
-          finding(*v, t), v->criterion->why}});
+          finding(*v, t), local(v->criterion->why, t.lang())}});
   }
   if (table.rows.empty()) {
     out.blocks.emplace_back(Paragraph{t("open.none")});
   } else {
+    add_suspects(out, in);
     out.blocks.emplace_back(std::move(table));
   }
   return out;
@@ -201,7 +199,8 @@ Section requirements_section(const ReportInput& in) {
   for (const CriterionVerdict* v : verdicts) {
     if (v->state == State::not_applicable)
       not_applicable.lines.push_back(
-          t("criteria.na", criterion_title(*v->criterion, t), v->reason));
+          t("criteria.na", criterion_title(*v->criterion, t),
+            v->why.empty() ? v->reason : say_all(t.lang(), v->why)));
   }
   if (!not_applicable.lines.empty()) {
     out.blocks.emplace_back(Paragraph{t("criteria.na_heading")});

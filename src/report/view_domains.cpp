@@ -14,8 +14,8 @@
 namespace cb {
 namespace {
 
-constexpr std::array<const char*, 7> kDomains{"host",    "compute", "memory",   "interconnect",
-                                              "network", "storage", "stability"};
+constexpr std::array<const char*, 8> kDomains{"host",    "compute", "memory",    "interconnect",
+                                              "network", "storage", "stability", "training"};
 constexpr size_t kMostFigures = 24;  // charts of one domain
 constexpr size_t kMostFailures = 20;
 

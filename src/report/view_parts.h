@@ -40,6 +40,8 @@ std::string shell_line(const std::vector<std::string>& argv);
 
 // Title, verdict, counterfactual, counts.
 void fill_head(View& view, const ReportInput& in);
+// Every part that fails and every host that was not measured, by host.
+void add_suspects(Section& section, const ReportInput& in);
 Section open_items_section(const ReportInput& in);
 Section requirements_section(const ReportInput& in);
 // One per domain that has steps or criteria.

@@ -1,6 +1,7 @@
 """`clusterbench gate`: one line per criterion and the exit code, from a campaign that exists."""
 
 import json
+import xml.etree.ElementTree
 
 import pytest
 
@@ -52,7 +53,8 @@ def test_a_line_names_value_limit_worst_and_source(campaign, tmp_path):
 
 
 @pytest.mark.parametrize("criteria, code, first, last", [
-    ([at_least("c", "good", 2)], 0, "✓", "ACCEPTED  1 pass"),
+    ([at_least("c", "good", 1.99)], 0, "✓", "ACCEPTED  1 pass"),
+    ([at_least("c", "good", 2)], 3, "?", "INCOMPLETE  0 pass · 1 incomplete"),  # within its interval
     ([at_least("c", "good", 2.1)], 1, "✗", "NOT ACCEPTED  0 pass · 1 fail"),
     ([at_least("c", "good", 2.1, severity="warn")], 0, "!", "ACCEPTED  0 pass · 1 warning"),
     ([criterion("c", "good", metric="bytes_per_second", at={"size": "7K"}, min=1)], 3, "?",
@@ -67,6 +69,68 @@ def test_every_state_and_its_exit_code(campaign, tmp_path, criteria, code, first
     assert done.returncode == code, done.stdout + done.stderr
     assert done.stdout.startswith(first)
     assert done.stdout.splitlines()[-1].startswith(last)
+
+
+def test_a_scattered_median_is_inconclusive_on_both_sides_of_the_limit(campaign, tmp_path):
+    """20 samples 1.996 … 2.004: the median 2 is known as 1.998 to 2.002."""
+    for limit, code in ((1.998, 0), (1.9981, 3), (2, 3), (2.002, 3), (2.0021, 1)):
+        done = gate(campaign, tmp_path, [at_least("c", "good", limit)])
+        assert done.returncode == code, done.stdout
+        assert ("inconclusive" in done.stdout) == (code == 3)
+
+
+def test_a_limit_above_every_ceiling_is_an_error_of_the_profile(campaign, tmp_path):
+    """The scripted ceiling is 2.5."""
+    assert gate(campaign, tmp_path, [at_least("c", "good", 2.5)]).returncode == 1
+    done = gate(campaign, tmp_path, [at_least("c", "good", 2.6)])
+    assert done.returncode == 2
+    assert "criteria[c]" in done.stderr and "above the ceiling" in done.stderr
+    assert "1.25 × the scripted value" in done.stderr
+
+
+def test_the_pipelines_formats(campaign, tmp_path):
+    files = {n: tmp_path / f"gate.{n}" for n in ("json", "junit", "prom", "md", "csv")}
+    done = gate(campaign, tmp_path,
+                [at_least("good.low", "good", 1), at_least("good.high", "good", 2.1),
+                 at_least("gone", "good", 1, at={"size": "7K"})],
+                *[word for n, f in files.items() for word in (f"--{n}", f)])
+    assert done.returncode == 1, done.stderr
+    suite = xml.etree.ElementTree.parse(files["junit"]).getroot().find("testsuite")
+    assert suite.attrib["failures"] == "2" and suite.attrib["errors"] == "1"
+    names = [(c.attrib["classname"], c.attrib["name"]) for c in suite.iter("testcase")]
+    assert len(set(names)) == len(names) == int(suite.attrib["tests"])
+    assert suite.find("testcase[@name='good.high']/failure") is not None
+    assert suite.find("testcase[@name='gone']/error") is not None
+    prom = files["prom"].read_text()
+    assert prom.endswith("\n")
+    assert 'clusterbench_accepted{profile="test"} 0' in prom
+    assert 'clusterbench_criterion_state{criterion="good.high",step="good",state="fail"} 1' in prom
+    assert "clusterbench_last_completion_timestamp_seconds " in prom
+    assert "host=" not in prom
+    assert "| ✗ fail |" in files["md"].read_text()
+    states = {c["id"]: c["state"] for c in json.loads(files["json"].read_text())["criteria"]}
+    assert states == {"good.low": "pass", "good.high": "fail", "gone": "incomplete"}
+    assert files["csv"].read_text().startswith("step,case,")
+
+
+def test_an_output_that_cannot_be_written_is_an_error(campaign, tmp_path):
+    done = cb("gate", campaign, "--junit", tmp_path / "nowhere" / "x.xml")
+    assert done.returncode == 4 and "nowhere" in done.stderr
+
+
+def test_hostile_text_is_harmless_in_every_format(campaign, tmp_path):
+    hostile = "=1+1|<script>alert(1)</script>\"\033]0;x\007\u202e`{{x}}"
+    files = {n: tmp_path / f"h.{n}" for n in ("json", "junit", "prom", "md")}
+    done = gate(campaign, tmp_path, [at_least(hostile, "good", 9, title={"en": hostile, "zh": hostile})],
+                *[word for n, f in files.items() for word in (f"--{n}", f)])
+    assert done.returncode == 1
+    for name, path in files.items():
+        text = path.read_text()
+        assert "\033" not in text and "\u202e" not in text or name == "json"
+    xml.etree.ElementTree.parse(files["junit"])
+    assert "<script>" not in files["md"].read_text()
+    assert all(line.startswith(("#", "clusterbench_")) for line in files["prom"].read_text().splitlines())
+    json.loads(files["json"].read_text())
 
 
 def test_a_waiver_lets_its_failure_pass_and_is_named(campaign, tmp_path):

@@ -56,10 +56,10 @@ TEST_CASE("needs of parts: met, unmet, and mixed, which is no excuse") {
   CHECK(check_needs(needs, 2, {with_gpus("a", 8), with_gpus("b", 9)}).fit == Fit::met);
   const NeedsFit none = check_needs(needs, 2, {with_gpus("a", 0), with_gpus("b", 0)});
   CHECK(none.fit == Fit::unmet);
-  CHECK(none.reason == "needs 8 gpu on every host, a has none");
+  CHECK(none.reason() == "needs 8 gpu on every host, a has none");
   const NeedsFit mixed = check_needs(needs, 2, {with_gpus("a", 8), with_gpus("b", 7)});
   CHECK(mixed.fit == Fit::mixed);
-  CHECK(mixed.reason == "needs 8 gpu on every host, b has 7");
+  CHECK(mixed.reason() == "needs 8 gpu on every host, b has 7");
   CHECK(check_needs(needs, 2, {with_gpus("a", 8)}).fit == Fit::unknown);
   CHECK(check_needs({}, 2, {}).fit == Fit::met);
 }

@@ -41,7 +41,7 @@ Criterion metric(std::string id, std::string of, std::string domain, LocalText t
           .domain = std::move(domain),
           .title = std::move(title),
           .rule = std::move(rule),
-          .why = std::move(why),
+          .why = {std::move(why), ""},
           .source = std::move(source)};
 }
 
@@ -227,7 +227,7 @@ Profile mixed_profile() {
 }
 
 void add_criteria(Profile& p) {
-  const Source practice{"practice", "HPL practice, share of measured peak", "2025"};
+  const Source practice{"practice", {"HPL practice, share of measured peak", ""}, "2025"};
   p.criteria = {
       metric("gemm", "gemm-fp64", "compute", {"Matrix product fp64", "双精度矩阵乘"},
              {.metric = "flops_per_second", .min_of_ceiling = 0.85},
@@ -236,19 +236,19 @@ void add_criteria(Profile& p) {
              {.metric = "flops_per_second", .min = 1e14}, "", practice),
       metric("triad", "triad", "memory", {"STREAM triad", "STREAM triad 内存带宽"},
              {.metric = "bytes_per_second", .min = 400e9}, "Memory bandwidth bounds most codes.",
-             {"vendor", "8 channels DDR5-4800", "2024-06"}),
+             {"vendor", {"8 channels DDR5-4800", ""}, "2024-06"}),
       metric("triad-target", "triad", "memory", {"STREAM triad, target", "STREAM triad 目标值"},
              {.metric = "bytes_per_second", .min = 420e9}, "A target, not a limit.",
-             {"measured", "fleet of 248 hosts", "2026-03"}),
+             {"measured", {"fleet of 248 hosts", ""}, "2026-03"}),
       metric("all-reduce", "all-reduce", "network", {"all_reduce 64M", "all_reduce 64M 总线带宽"},
              {.metric = "bus_bytes_per_second", .at = {{"size", {"64M"}}}, .min = 38e9},
-             "Training steps wait for it.", {"contract", "§4.2.1", ""}),
+             "Training steps wait for it.", {"contract", {"§4.2.1", ""}, ""}),
       metric("latency", "randread", "storage", {"Random read 4K, p99", "4K 随机读 p99 时延"},
              {.metric = "latency_seconds", .statistic = "p99", .max = 5e-4},
-             "Data loaders stall on the slowest percent.", {"contract", "§4.3.1", "2026-05-02"}),
+             "Data loaders stall on the slowest percent.", {"contract", {"§4.3.1", ""}, "2026-05-02"}),
       metric("checkpoint", "checkpoint", "storage", {"Checkpoint write", "检查点写入带宽"},
              {.metric = "bytes_per_second", .min = 2e9}, "Every host waits for the slowest writer.",
-             {"contract", "§4.3.2", ""}),
+             {"contract", {"§4.3.2", ""}, ""}),
   };
   p.criteria[3].severity = Severity::warn;
   p.criteria.push_back({.id = "data",
@@ -256,13 +256,13 @@ void add_criteria(Profile& p) {
                         .domain = "network",
                         .title = {"all_reduce, every element", "all_reduce 数据正确"},
                         .rule = CheckRule{"data", {}},
-                        .source = {"standard", "no wrong result", ""}});
+                        .source = {"standard", {"no wrong result", ""}, ""}});
   p.criteria.push_back({.id = "uniform",
                         .step = "info",
                         .domain = "host",
                         .title = {"Same kernel on all hosts", "各主机内核一致"},
                         .rule = UniformRule{{"system.kernel"}},
-                        .source = {"practice", "one image for all hosts", ""}});
+                        .source = {"practice", {"one image for all hosts", ""}, ""}});
 }
 
 void add_jobs(Campaign& c) {

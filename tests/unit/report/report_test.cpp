@@ -54,8 +54,8 @@ void poison(example::Case& c, Judgement& j, const std::string& evil) {
   for (auto& [file, digest] : k.manifest) put(file), put(digest);
   for (auto& w : k.warnings) put(w);
   for (auto& criterion : k.profile.criteria) {
-    put(criterion.domain), put(criterion.title.en), put(criterion.title.zh), put(criterion.why);
-    put(criterion.source.kind), put(criterion.source.ref), put(criterion.source.date);
+    put(criterion.domain), put(criterion.title.en), put(criterion.title.zh), put(criterion.why.en);
+    put(criterion.source.kind), put(criterion.source.ref.en), put(criterion.source.date);
   }
   for (auto& item : k.profile.checklist) put(item.id), put(item.text.en), put(item.text.zh);
   for (auto& info : c.catalogue) put(info.domain);

@@ -1,7 +1,10 @@
-#include "report/texts.h"
+#include "core/texts.h"
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
+
+#include <fmt/args.h>
 
 #include "core/error.h"
 
@@ -62,6 +65,7 @@ constexpr TextRow kTexts[] = {
     {"domain.network", "Network", "网络"},
     {"domain.storage", "Storage", "存储"},
     {"domain.stability", "Stability", "稳定性"},
+    {"domain.training", "Training", "训练"},
     {"domain_text.no_figures", "There is no figure for this domain: nothing was measured.", "本项没有数据：未进行有效测试。"},
     {"domain_text.step_absent", "Step {0}: no figure. See the jobs that did not finish for the reason and the log.", "步骤 {0}：没有数据。原因与日志见未完成的作业。"},
     {"domain_text.step_na", "Step {0}: not applicable to these hosts.", "步骤 {0}：不适用于这些主机。"},
@@ -97,6 +101,9 @@ constexpr TextRow kTexts[] = {
     {"open.finding", "{0} measured, {1} required.", "实测值 {0}，要求 {1}。"},
     {"open.no_reason", "No reason was recorded.", "未记录原因。"},
 
+    {"suspects.caption.one", "{0} host of {1} has something to mend or to measure; the worst first.", "{1} 台主机中有 {0} 台需要整改或补测，最差者在前。"},
+    {"suspects.caption.many", "{0} hosts of {1} have something to mend or to measure; the worst first.", "{1} 台主机中有 {0} 台需要整改或补测，最差者在前。"},
+    {"suspects.left_out", "{0} more lines are in the JSON output.", "另有 {0} 行见 JSON 输出。"},
     {"criteria.heading", "Requirements", "判据"},
     {"criteria.caption", "All criteria, worst first. Ratio is measured over required; the ceiling is the physical or measured upper bound for the worst entity.", "全部判据，最差者在前。比值为实测值除以要求值；上限为最差对象的物理或实测上限。"},
     {"criteria.none", "The profile has no criterion.", "该验收配置没有判据。"},
@@ -140,6 +147,9 @@ constexpr TextRow kTexts[] = {
     {"chart.curve.several.many", "Grey: the median of all {0} entities.", "灰线：全部 {0} 个对象的中位数。"},
     {"chart.curve.limits", "Red: the requirement, at the sizes it applies to.", "红线：要求值及其适用范围。"},
     {"chart.strip.caption", "{0} entities, one cell each, {1}: darker is better. Median {2}; the worst is {3} with {4}. ✗ below requirement, ! warning or waived, ▼ the worst of those that meet it.", "{0} 个对象的{1}，每格一个，颜色越深越好。中位数 {2}；最差为 {3}，{4}。✗ 不达标，! 警戒或豁免，▼ 达标者中最差。"},
+    {"chart.matrix.caption", "{0} pairs, {1}; rows send, columns receive, darker is better, white was not measured. Median {2}; the worst is {3} with {4}.", "{0} 对节点的{1}；行为发送方，列为接收方，颜色越深越好，白色为未测。中位数 {2}；最差为 {3}，{4}。"},
+    {"chart.matrix.none", "None is far behind the others.", "没有明显落后的节点对。"},
+    {"chart.matrix.bad", "{0} far behind the others, in red: {1}.", "明显落后 {0} 对（红色）：{1}。"},
     {"chart.bars.caption", "{0} entities, {1}. Median {2}; the worst is {3} with {4}.", "{0} 个对象的{1}。中位数 {2}；最差为 {3}，{4}。"},
     {"chart.distribution.caption", "{2}, the worst: {1} samples of {0}. Median {3}, extreme {4}.", "最差对象 {2}：{0}的 {1} 个样本。中位数 {3}，极值 {4}。"},
     {"chart.timeline.title", "{0} over time", "{0} 随时间的变化"},
@@ -217,6 +227,53 @@ constexpr TextRow kTexts[] = {
     {"sign.date", "Date", "日期"},
     {"sign.signature", "Signature", "签字"},
 
+    {"why.below", "{0} has {1}, at least {2} is required", "{0} 实测值 {1}，要求不低于 {2}"},
+    {"why.above", "{0} has {1}, at most {2} is required", "{0} 实测值 {1}，要求不高于 {2}"},
+    {"why.says", "{0}: {1}", "{0}：{1}"},
+    {"why.wrong", "{0}: check {1} failed", "{0}：检查 {1} 未通过"},
+    {"why.wrong_detail", "{0}: check {1} failed: {2}", "{0}：检查 {1} 未通过：{2}"},
+    {"why.failures", "{0}: {1} failed", "{0}：{1} 项未通过"},
+    {"why.differs", "{0}: {1} is {2}, elsewhere {3}", "{0}：{1} 为 {2}，其他主机为 {3}"},
+    {"why.see", "see {0}", "见 {0}"},
+    {"why.more.one", "{0} more fails", "另有 {0} 个对象不通过"},
+    {"why.more.many", "{0} more fail", "另有 {0} 个对象不通过"},
+    {"why.also_missing", "besides, not measured", "此外有未测项"},
+    {"why.gaps_more", "and {0} more", "另有 {0} 项"},
+    {"why.beyond", "beyond the limit of waiver {0}", "超出豁免 {0} 的限值"},
+    {"why.waived", "waived until {0} by {1}, {2}: {3}", "豁免至 {0}，批准人 {1}，单号 {2}：{3}"},
+    {"why.checks.one", "{0} check, none failed", "{0} 项检查，全部通过"},
+    {"why.checks.many", "{0} checks, none failed", "{0} 项检查，全部通过"},
+    {"why.hosts.one", "{0} host, no difference", "{0} 台主机，无差异"},
+    {"why.hosts.many", "{0} hosts, no difference", "{0} 台主机，无差异"},
+    {"why.nothing", "nothing was measured", "没有任何测量"},
+    {"why.impossible", "the limit {0} is above the ceiling {1} of every entity ({2}): the profile is wrong, or other parts were delivered than it expects", "要求 {0} 高于全部对象的上限 {1}（{2}）：验收配置有误，或交付的部件与配置不符"},
+    {"why.above_ceiling", "the limit is above its ceiling {0} ({1}): this part is not what the profile expects", "要求高于其上限 {0}（{1}）：该部件与验收配置不符"},
+    {"why.unsure", "inconclusive: the median of {0} lies between {1} and {2} (95 %), and {3} is required; measure more", "无法判定：{0} 的中位数在 {1} 至 {2} 之间（95 %），要求 {3}；需增加测量"},
+    {"gap.failed", "step {0} on {1} failed{2}; repeat it with run --resume", "步骤 {0}（{1}） 失败{2}；用 run --resume 重测"},
+    {"gap.failed_log", "step {0} on {1} failed{2}, see {3}; repeat it with run --resume", "步骤 {0}（{1}） 失败{2}，见 {3}；用 run --resume 重测"},
+    {"gap.deadline", "step {0} on {1} ran past its deadline{2}; repeat it with run --resume", "步骤 {0}（{1}） 超时{2}；用 run --resume 重测"},
+    {"gap.deadline_log", "step {0} on {1} ran past its deadline{2}, see {3}; repeat it with run --resume", "步骤 {0}（{1}） 超时{2}，见 {3}；用 run --resume 重测"},
+    {"gap.not-applicable", "step {0} on {1} was not run, as not applicable{2}; repeat it with run --resume", "步骤 {0}（{1}） 因不适用而未运行{2}；用 run --resume 重测"},
+    {"gap.not-applicable_log", "step {0} on {1} was not run, as not applicable{2}, see {3}; repeat it with run --resume", "步骤 {0}（{1}） 因不适用而未运行{2}，见 {3}；用 run --resume 重测"},
+    {"gap.missing", "step {0} on {1} has not run{2}; repeat it with run --resume", "步骤 {0}（{1}） 未运行{2}；用 run --resume 重测"},
+    {"gap.missing_log", "step {0} on {1} has not run{2}, see {3}; repeat it with run --resume", "步骤 {0}（{1}） 未运行{2}，见 {3}；用 run --resume 重测"},
+    {"gap.no_step", "the campaign has no step {0}: run this profile anew", "本批次没有步骤 {0}：请按该配置重新运行"},
+    {"gap.twin", "{0} is the same machine as {1}: mend the list of hosts", "{0} 与 {1} 是同一台机器：请修正主机清单"},
+    {"gap.nothing", "{0} contributed nothing to step {1}{2}: see {3}", "{0} 在步骤 {1}{2} 中没有结果：见 {3}"},
+    {"gap.partial", "step {0} on {1} ended early ({2}); repeat it with run --resume", "步骤 {0}（{1}） 提前结束（{2}）；用 run --resume 重测"},
+    {"gap.no_record", "step {0} on {1} has no record{2}: add the point to the step, or mend the criterion", "步骤 {0}（{1}） 没有测点{2}：请在步骤中增加该测点，或修正判据"},
+    {"gap.skipped", "step {0} on {1} was skipped: {2}", "步骤 {0}（{1}） 已跳过：{2}"},
+    {"gap.errored", "step {0} failed on {1}: {2}; see {3}", "步骤 {0} 在 {1} 上出错：{2}；见 {3}"},
+    {"gap.no_metric", "{0} on {1} has no {2}: see the notes of {3}", "{0}（{1}）没有 {2}：见 {3} 的说明"},
+    {"gap.no_ceiling", "{0} of {1} has no ceiling to compare with: see the notes of {2}", "{1} 的 {0} 没有可比较的上限：见 {2} 的说明"},
+    {"gap.no_inventory", "the inventory of {0} is not known: repeat its step with run --resume", "{0} 的清单未知：用 run --resume 重测该步骤"},
+    {"gap.unread", "{0} could not be read on any host", "{0} 在任何主机上都未能读取"},
+    {"gap.needs", "{0}: mend the host, or use a profile that fits it", "{0}：请修复主机，或使用与之相符的配置"},
+    {"need.hosts", "needs {0} hosts, has {1}", "需要 {0} 台主机，只有 {1} 台"},
+    {"need.unknown", "needs {0} {1} on every host, and the inventory of {2} of {3} hosts is not known", "每台主机需要 {0} 个 {1}，但 {3} 台主机中有 {2} 台清单未知"},
+    {"need.lacks", "needs {0} {1} on every host, {2} has {3}", "每台主机需要 {0} 个 {1}，{2} 只有 {3} 个"},
+    {"need.none", "needs {0} {1} on every host, {2} has none", "每台主机需要 {0} 个 {1}，{2} 没有"},
+
     {"col.approver", "Approver", "批准人"},
     {"col.attribute", "Attribute", "属性"},
     {"col.attributes", "Attributes", "属性"},
@@ -243,6 +300,7 @@ constexpr TextRow kTexts[] = {
     {"col.odd", "Odd hosts", "不一致主机"},
     {"col.of_ceiling", "Of ceiling", "占上限"},
     {"col.part", "Part", "部件"},
+    {"col.parts", "Parts", "部件"},
     {"col.passed", "Passed", "通过数"},
     {"col.point", "Step and point", "步骤与测点"},
     {"col.ratio", "Ratio", "比值"},
@@ -266,8 +324,13 @@ constexpr TextRow kTexts[] = {
 // clang-format on
 
 const TextRow* find_row(std::string_view id) {
-  const auto* found = std::ranges::find(kTexts, id, &TextRow::id);
-  return found == std::end(kTexts) ? nullptr : found;
+  static const auto index = [] {
+    std::unordered_map<std::string_view, const TextRow*> out;
+    for (const TextRow& row : kTexts) out.emplace(row.id, &row);
+    return out;
+  }();
+  const auto found = index.find(id);
+  return found == index.end() ? nullptr : found->second;
 }
 
 }  // namespace
@@ -280,6 +343,23 @@ std::string_view raw_text(Lang lang, std::string_view id) {
   const TextRow* row = find_row(id);
   if (row == nullptr) throw Error("the report has no text " + std::string(id));
   return lang == Lang::zh ? row->zh : row->en;
+}
+
+std::string say(Lang lang, const Message& message) {
+  fmt::dynamic_format_arg_store<fmt::format_context> args;
+  for (const std::string& arg : message.args) args.push_back(arg);
+  return fmt::vformat(raw_text(lang, message.id), args);
+}
+
+std::string say_all(Lang lang, const std::vector<Message>& messages) {
+  std::string out;
+  for (const Message& m : messages)
+    out += (out.empty() ? "" : lang == Lang::zh ? "；" : "; ") + say(lang, m);
+  return out;
+}
+
+Message count_message(const std::string& id, size_t number) {
+  return {id + (number == 1 ? ".one" : ".many"), {std::to_string(number)}};
 }
 
 }  // namespace cb

@@ -1,9 +1,11 @@
-// Every text of the report that is ours, in both languages, in one table.
+// Every text that is ours and that a customer reads, in both languages, in one table.
 #pragma once
 
+#include <compare>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -25,6 +27,23 @@ bool has_text(std::string_view id);
 
 // The text of that id; throws Error for an id that is not in the table.
 std::string_view raw_text(Lang lang, std::string_view id);
+
+// A sentence as its id in the table and what stands in it, so that whoever shows it chooses the
+// language.
+struct Message {
+  std::string id;
+  std::vector<std::string> args = {};
+
+  auto operator<=>(const Message&) const = default;
+};
+
+std::string say(Lang lang, const Message& message);
+
+// One after the other, as clauses of one sentence.
+std::string say_all(Lang lang, const std::vector<Message>& messages);
+
+// `id`.one or `id`.many with the number as argument {0}.
+Message count_message(const std::string& id, size_t number);
 
 // Texts of one language: `t("counts.hosts", 4)`.
 class Texts {

@@ -1,0 +1,55 @@
+#include "report/csv.h"
+
+#include <fmt/format.h>
+
+#include "core/text.h"
+#include "report/measured.h"
+
+namespace cb {
+namespace {
+
+constexpr const char* kHeading =
+    "step,case,domain,point,metric,unit,better,host,kind,id,peer,samples,median,min,p05,p95,p99,"
+    "max,ceiling\r\n";
+
+// The parameters of the record, "dtype bf16; size 8G".
+std::string point_of(const MetricGroup& group) {
+  std::string out;
+  for (const auto& [name, values] : group.params.all())
+    out += (out.empty() ? "" : "; ") + param_text(group.info, name, values);
+  return out;
+}
+
+}  // namespace
+
+std::string csv_cell(std::string_view text) {
+  std::string safe = terminal_safe(text);
+  // Excel, LibreOffice and others run what begins like this (OWASP, CSV injection).
+  if (!safe.empty() && std::string_view("=+-@").find(safe[0]) != std::string_view::npos)
+    safe.insert(0, "'");
+  if (safe.find_first_of(",\"") == std::string::npos) return safe;
+  std::string out = "\"";
+  for (const char c : safe) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
+std::string render_csv(const Campaign& campaign, const Catalogue& catalogue) {
+  std::string out = kHeading;
+  for (const MetricGroup& g : gather_metrics(campaign, catalogue)) {
+    const std::string head = fmt::format(
+        "{},{},{},{},{},{},{}", csv_cell(g.step->id), csv_cell(g.case_name), csv_cell(g.domain),
+        csv_cell(point_of(g)), csv_cell(g.metric), csv_cell(g.unit),
+        g.better == Better::higher ? "higher" : "lower");
+    for (const MeasuredValue& v : g.values) {
+      const Summary& s = v.summary;
+      out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n", head,
+                         csv_cell(v.entity->host), csv_cell(v.entity->kind), csv_cell(v.entity->id),
+                         csv_cell(v.entity->peer.value_or("")), s.n, s.median, s.min, s.p05, s.p95,
+                         s.p99, s.max,
+                         v.metric->ceiling ? fmt::format("{}", v.metric->ceiling->value) : "");
+    }
+  }
+  return out;
+}
+
+}  // namespace cb

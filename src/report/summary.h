@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "analysis/verdict.h"
+#include "core/texts.h"
+
+namespace cb {
+
+// The verdict on one screen of Markdown, for a pipeline's job summary or a merge request: the
+// counts, what stands open with its entities, and where the whole report is.
+std::string render_summary(const Campaign& campaign, const Judgement& judgement, Lang lang);
+
+}  // namespace cb

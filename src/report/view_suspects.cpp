@@ -1,0 +1,133 @@
+// Who is to blame: every part that fails and every host that is not measured, by host, so that one
+// look says where to send somebody.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/units.h"
+#include "report/view_parts.h"
+
+namespace cb {
+namespace {
+
+constexpr size_t kMostRows = 120;
+constexpr size_t kMostParts = 10;
+
+// What one criterion says about one host.
+struct Suspicion {
+  const CriterionVerdict* verdict = nullptr;
+  State state = State::fail;
+  std::vector<std::string> parts;
+  const Finding* worst = nullptr;
+  std::vector<Message> missing;
+};
+
+using ByHost = std::map<std::string, std::vector<Suspicion>>;
+
+Suspicion& suspicion(ByHost& hosts, const std::string& host, const CriterionVerdict& v,
+                     State state) {
+  auto& list = hosts[host];
+  if (list.empty() || list.back().verdict != &v || list.back().state != state)
+    list.push_back({.verdict = &v, .state = state});
+  return list.back();
+}
+
+// "mlx5_3", "→ node0017", or the kind of the whole.
+std::string part_name(const Entity& e) {
+  if (e.kind == "pair") return entity_name(e);
+  if (!e.id.empty()) return e.kind + " " + e.id;
+  return e.kind;
+}
+
+bool stands_open(State state) {
+  return state == State::fail || state == State::warn || state == State::incomplete;
+}
+
+ByHost by_host(const Judgement& judgement) {
+  ByHost out;
+  for (const CriterionVerdict& v : judgement.criteria) {
+    if (!stands_open(v.state)) continue;
+    const State state = v.criterion->severity == Severity::warn ? State::warn : State::fail;
+    for (const Finding& f : v.failing) {
+      const std::string host = f.entity.host.empty() ? entity_name(f.entity) : f.entity.host;
+      Suspicion& s = suspicion(out, host, v, state);
+      s.parts.push_back(part_name(f.entity));
+      if (s.worst == nullptr) s.worst = &f;  // they come worst first
+    }
+    for (const Gap& gap : v.gaps) {
+      if (!gap.host.empty())
+        suspicion(out, gap.host, v, State::incomplete).missing.push_back(gap.what);
+    }
+  }
+  return out;
+}
+
+std::string finding_text(const Suspicion& s, const Texts& t) {
+  if (s.worst == nullptr) return say_all(t.lang(), s.missing);
+  const Finding& f = *s.worst;
+  if (!f.detail.empty()) return say_all(t.lang(), f.detail);
+  if (!f.value || !f.limit) return t("open.no_reason");
+  return t("open.finding", format_value(*f.value, f.unit),
+           (f.limit_is_minimum ? "≥ " : "≤ ") + format_value(*f.limit, f.unit));
+}
+
+// A host of which nothing is known has one row for all its tests.
+std::vector<Suspicion> merged_gaps(std::vector<Suspicion> list, const Texts& t,
+                                   std::string& titles) {
+  std::vector<Suspicion> out;
+  std::vector<std::string> absent;
+  for (Suspicion& s : list) {
+    if (s.state != State::incomplete) {
+      out.push_back(std::move(s));
+      continue;
+    }
+    absent.push_back(criterion_title(*s.verdict->criterion, t));
+    if (absent.size() == 1) out.push_back(std::move(s));
+  }
+  titles = name_list(absent, 12, t);
+  return out;
+}
+
+size_t badness_rank(const std::vector<Suspicion>& list) {
+  size_t out = 0;
+  for (const Suspicion& s : list) out += s.state == State::fail ? 1000 + s.parts.size() : 1;
+  return out;
+}
+
+}  // namespace
+
+void add_suspects(Section& section, const ReportInput& in) {
+  const Texts& t = in.t;
+  ByHost hosts = by_host(in.judgement);
+  std::vector<std::pair<std::string, std::vector<Suspicion>>> order(hosts.begin(), hosts.end());
+  std::ranges::stable_sort(order, std::greater<>(),
+                           [](const auto& h) { return badness_rank(h.second); });
+  Table table{.caption = t.count("suspects.caption", order.size(), in.campaign.hosts.size()),
+              .columns = {{t("col.result")},
+                          {t("col.host")},
+                          {t("col.parts")},
+                          {t("col.test")},
+                          {t("col.finding")}}};
+  size_t left_out = 0;
+  for (auto& [host, list] : order) {
+    std::string absent;
+    for (const Suspicion& s : merged_gaps(std::move(list), t, absent)) {
+      if (table.rows.size() == kMostRows) {
+        ++left_out;
+        continue;
+      }
+      table.rows.push_back({s.state,
+                            {state_cell(s.state, t), host,
+                             s.parts.empty() ? "–" : name_list(s.parts, kMostParts, t),
+                             s.state == State::incomplete
+                                 ? absent
+                                 : criterion_title(*s.verdict->criterion, t),
+                             finding_text(s, t)}});
+    }
+  }
+  if (table.rows.empty()) return;
+  section.blocks.emplace_back(std::move(table));
+  if (left_out > 0) section.blocks.emplace_back(Paragraph{t("suspects.left_out", left_out)});
+}
+
+}  // namespace cb

@@ -1,0 +1,161 @@
+// Writes the campaign directory of a made-up cluster with planted defects, to see whether report
+// and gate find each of them, accuse nobody else, and how they grow with the number of hosts. All
+// numbers are invented around published ones; nothing here was measured. The same arguments give
+// the same bytes.
+//   usage: synth_cluster DIR [--hosts 32] [--seed 1] [--healthy] [--profile FILE]
+// Prints one line per planted defect: the words that the conclusion must name.
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "campaign/directory.h"
+#include "campaign/plan.h"
+#include "core/file.h"
+#include "core/sha256.h"
+#include "core/units.h"
+#include "synth_cluster.h"
+
+namespace fs = std::filesystem;
+using namespace cb;
+
+namespace {
+
+struct Options {
+  fs::path directory;
+  int hosts = 32;
+  uint64_t seed = 1;
+  bool healthy = false;
+  std::string profile;
+};
+
+Options parse(int argc, char** argv) {
+  Options out;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--healthy") {
+      out.healthy = true;
+    } else if (word.starts_with("--") && i + 1 < argc) {
+      const std::string value = argv[++i];
+      if (word == "--hosts") out.hosts = static_cast<int>(parse_integer(value).value_or(0));
+      if (word == "--seed") out.seed = static_cast<uint64_t>(parse_integer(value).value_or(1));
+      if (word == "--profile") out.profile = value;
+    } else {
+      out.directory = word;
+    }
+  }
+  if (out.directory.empty() || out.profile.empty() || out.hosts < 2)
+    throw UsageError("synth_cluster", "", "needs DIR, --profile FILE and two hosts or more");
+  return out;
+}
+
+ToolInfo tool() {
+  return {.version = "0.1.0",
+          .commit = std::string(40, '0'),
+          .dirty = false,
+          .build = {{"compiler", "made up"}, {"cuda", "12.8"}, {"mpi", "Open MPI 4.1.4"}}};
+}
+
+std::string line(const nlohmann::json& j) { return j.dump() + "\n"; }
+
+class Campaigner {
+ public:
+  Campaigner(const Options& options, const Profile& profile)
+      : paths_{options.directory},
+        profile_(profile),
+        cluster_(options.hosts, options.seed, options.healthy) {}
+
+  void write() {
+    CampaignFile file{.id = "5a17c0de00000001",
+                      .started = synth::time_at(0),
+                      .profile = profile_,
+                      .tool = tool(),
+                      .hosts = {},
+                      .launch = {},
+                      .command = {"clusterbench", "run", "h20-cluster.json", "--out", "DIR",
+                                  "--hostfile", "hosts"}};
+    file.launch.launcher = Launcher::mpirun;
+    for (const std::string& host : cluster_.hosts()) file.hosts.push_back({host, 8});
+    create_campaign(paths_, file);
+    fs::create_directories(paths_.records());
+    fs::create_directories(paths_.logs());
+    journal_ = line({{"event", "session"},
+                     {"at", synth::time_at(0)},
+                     {"tool", {{"version", tool().version},
+                               {"commit", tool().commit},
+                               {"dirty", false},
+                               {"build", tool().build}}},
+                     {"command", file.command}});
+    for (const JobKey& key : plan_jobs(profile_, cluster_.hosts())) write_job(key);
+    journal_ += line({{"event", "finished"}, {"at", synth::time_at(90000)}});
+    put(paths_.journal(), journal_);
+    write_manifest(paths_);
+    for (const std::string& said : cluster_.planted()) std::cout << said << '\n';
+  }
+
+ private:
+  static void put(const fs::path& path, const std::string& text) {
+    std::ofstream out(path, std::ios::binary);
+    if (!(out << text).flush()) throw Error("cannot write " + path.string());
+  }
+
+  void write_job(const JobKey& key) {
+    const Step& step = profile_.steps[key.step];
+    const int begin = 600 * static_cast<int>(key.step);
+    nlohmann::json event = {{"event", "start"},
+                            {"job", key.name},
+                            {"attempt", 1},
+                            {"at", synth::time_at(begin)},
+                            {"fingerprint", std::string(64, 'f')},
+                            {"command", {"mpirun", "--host", key.host.empty() ? "all" : key.host,
+                                         "clusterbench", step.case_name}}};
+    const synth::Result result = cluster_.run(step, key.host, begin);
+    if (result.lost) return;  // the host left before this job: it never started
+    journal_ += line(event);
+    event.erase("command");
+    event["event"] = "end";
+    event["at"] = synth::time_at(begin + 300);
+    event["code"] = result.failure.empty() ? 0 : 4;
+    event["state"] = result.failure.empty() ? "done" : "failed";
+    if (!result.failure.empty()) {
+      event["reason"] = result.failure;
+      put(paths_.root / CampaignPaths::log(key.name, "err"), result.failure + "\n");
+    } else {
+      Document document{.tool = tool(),
+                        .run = {.id = sha256_hex(key.name).substr(0, 16),
+                                .started = synth::time_at(begin),
+                                .ended = synth::time_at(begin + 300),
+                                .argv = {"clusterbench", step.case_name},
+                                .launcher = "mpirun",
+                                .ranks = key.host.empty() ? 8 * cluster_.size() : 8,
+                                .hosts = result.hosts},
+                        .hosts = result.inventories,
+                        .records = result.records};
+      const std::string text = to_json_text(document);
+      put(paths_.root / CampaignPaths::record(key.name), text);
+      event["sha256"] = sha256_hex(text);
+    }
+    journal_ += line(event);
+  }
+
+  CampaignPaths paths_;
+  const Profile& profile_;
+  synth::Cluster cluster_;
+  std::string journal_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const Options options = parse(argc, argv);
+    const Profile profile = parse_resolved_profile(read_file(options.profile), options.profile);
+    Campaigner(options, profile).write();
+    return 0;
+  } catch (const std::exception& e) {
+    std::cerr << e.what() << '\n';
+    return 2;
+  }
+}
