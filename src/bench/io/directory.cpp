@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <iostream>
 #include <optional>
@@ -134,6 +135,16 @@ std::string OwnDirectory::remove_quietly() noexcept try {
   return trouble;
 } catch (const std::exception&) {
   return "out of memory while removing files";
+}
+
+std::string OwnDirectory::keep() {
+  const std::string kept = kKeptPrefix + name_.substr(std::string(kPrefix).size());
+  if (::renameat2(parent_.get(), name_.c_str(), parent_.get(), kept.c_str(), RENAME_NOREPLACE) != 0)
+    throw Error(fmt::format("cannot rename {}/{} to {}: {}", parent_path_, name_, kept,
+                            std::strerror(errno)));
+  files_.clear();
+  name_.clear();
+  return parent_path_ + "/" + kept;
 }
 
 void OwnDirectory::remove() {

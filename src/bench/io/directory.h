@@ -30,6 +30,7 @@ class Fd {
 class OwnDirectory {
  public:
   static constexpr const char* kPrefix = "clusterbench-io-";
+  static constexpr const char* kKeptPrefix = "clusterbench-kept-";
 
   // Opens `parent`. Throws Error if it is not there, no directory, a loop of links or not writable.
   OwnDirectory(const std::string& parent, std::string host);
@@ -54,6 +55,9 @@ class OwnDirectory {
 
   // Removes the files and the directory. Throws Error naming what stays.
   void remove();
+  // Leaves them instead, the directory under the name "clusterbench-kept-…", which is no leftover.
+  // Returns its path.
+  std::string keep();
 
  private:
   std::string remove_quietly() noexcept;  // empty, or what went wrong

@@ -44,17 +44,22 @@ class Target {
   void remove() {
     if (own_) own_->remove();
   }
+  // Leaves the file where it is; its path.
+  std::string keep() { return own_->keep() + "/" + file_name_; }
 
  private:
   void open_existing(const std::string& path);
   void require_space(const Context& context, const FsRoot& fs) const;
   void require_alignment() const;
+  void open_nvme_characters();
+  void adopt_pattern();
   void reserve();
   void lay_out(Engine engine, const RunHooks& hooks, const CancelToken& cancel);
 
   Job job_;
   bool direct_;
   bool is_device_ = false;
+  uint32_t nvme_namespace_ = 0, nvme_block_ = 0;
   std::string host_;
   std::string file_name_;
   std::string path_;
