@@ -7,6 +7,8 @@
 #include <fmt/ranges.h>
 
 #include "bench/cases.h"
+#include "bench/io/clean.h"
+#include "bench/io/dry_run.h"
 #include "bench/io/target.h"
 #include "core/clock.h"
 #include "core/units.h"
@@ -38,6 +40,19 @@ CaseInfo describe() {
            {"keep", ParamType::flag, "false", "leave the files, for --verify-only later"},
            {"verify-only", ParamType::flag, "false",
             "read a kept --file and check every sector: after a power loss, or on another host"},
+           {"allow-raw-write", ParamType::text, "",
+            "the serial number of the block device --file: lets --rw write to it"},
+           {"clean", ParamType::text, "",
+            "remove what killed runs left in this directory, and nothing else; measure nothing"},
+           {"dry-run", ParamType::flag, "false", "say what would be made and written, and stop"},
+           {"max-fill",
+            ParamType::integer,
+            "95",
+            "per cent of the filesystem that may be full with our files",
+            {},
+            false,
+            1,
+            100},
            {"rw",
             ParamType::choice,
             "randread",
@@ -283,8 +298,10 @@ void add_notes(Record& record, Context& context, const Target& target, const Mea
         "filesystem of its upper layer");
   if (!target.leftovers().empty())
     record.notes.push_back(
-        fmt::format("{}: left by earlier runs and not touched: {}; remove them if no run uses them",
-                    host, fmt::join(target.leftovers(), ", ")));
+        fmt::format("{}: left by earlier runs and not touched: {}; next: clusterbench io "
+                    "--clean {}",
+                    host, fmt::join(target.leftovers(), ", "),
+                    record.params.has("dir") ? record.params.text("dir") : "DIR"));
 }
 
 // O_DIRECT that was accepted is believed only if the kernel's counters agree. True unless they
@@ -452,7 +469,9 @@ std::vector<Direction> directions(const Job& job, const Params& params) {
 }
 
 std::vector<Record> run(Context& context, const Params& params) {
+  if (params.has("clean")) return run_clean(context, params);
   std::optional<Target> target;
+  std::optional<SpaceNeed> need;
   Measurement m;
   const std::string started = utc_now();
   std::string kept;
@@ -461,8 +480,13 @@ std::vector<Record> run(Context& context, const Params& params) {
         m.choice = choose_engine(params.text("engine"),
                                  static_cast<unsigned>(params.integer("queue-depth")), context.fs);
         target.emplace(params, context);
-      }) ||
-      !step([&] {
+        if (target->own()) need = target->space_need();
+      }))
+    return {};
+  if (need)
+    require_space(context.comm, *need, static_cast<double>(params.integer("max-fill")) / 100);
+  if (params.flag("dry-run")) return {dry_run_record(context, params, *target)};
+  if (!step([&] {
         target->make(m.choice.engine, hooks_of(context, "laying out the file"), context.cancel);
       }) ||
       !step([&] { run_measured(context, *target, job_text(params), m); }) || !step([&] {

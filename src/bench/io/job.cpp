@@ -63,6 +63,11 @@ std::string job_text(const Params& params) {
 }
 
 void check_params(const Params& params, Problems& problems) {
+  if (params.has("clean")) {
+    if (params.has("dir") || params.has("file"))
+      problems.add("--clean", "names the directory itself: without --dir and --file");
+    return;
+  }
   const Job job = job_of(params);
   const bool dir = params.has("dir"), file = params.has("file");
   if (params.flag("verify-only") && (!file || job.writes()))
@@ -73,10 +78,13 @@ void check_params(const Params& params, Problems& problems) {
     problems.add("--dir", dir ? "cannot be given together with --file: one of the two"
                               : "is needed: a directory to create files in (or --file F to read an "
                                 "existing file)");
-  if (file && job.writes() && !params.flag("allow-overwrite"))
+  if (file && job.writes() && !params.flag("allow-overwrite") && !params.has("allow-raw-write"))
     problems.add("--file", fmt::format("is never written with --rw {} unless --allow-overwrite is "
-                                       "given; its content would be lost",
+                                       "given (for a device --allow-raw-write SERIAL); its content "
+                                       "would be lost",
                                        params.text("rw")));
+  if (params.has("allow-raw-write") && !file)
+    problems.add("--allow-raw-write", "is for a block device named with --file");
   if (file && params.flag("verify") && !job.writes())
     problems.add("--verify",
                  "cannot check a file whose content is not known; use --dir instead of --file");

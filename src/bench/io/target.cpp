@@ -8,9 +8,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "bench/io/buffer.h"
+#include "bench/io/raw_guard.h"
 #include "core/clock.h"
 #include "core/units.h"
 #include "sys/nvme_namespace.h"
@@ -18,7 +20,6 @@
 namespace cb::io {
 namespace {
 
-constexpr uint64_t kMargin = uint64_t{16} << 20;  // left free beyond what is written
 constexpr uint64_t kLayoutBlock = uint64_t{1} << 20;
 constexpr uint64_t kLayoutInFlight = uint64_t{8} << 20;
 
@@ -42,6 +43,12 @@ int open_flags(const Job& job, bool direct) {
   return (job.writes() ? O_RDWR : O_RDONLY) | (direct ? O_DIRECT : 0) | O_CLOEXEC;
 }
 
+WritePermission permission_of(const Params& params) {
+  WritePermission out{.overwrite = params.flag("allow-overwrite")};
+  if (params.has("allow-raw-write")) out.serial = params.text("allow-raw-write");
+  return out;
+}
+
 std::string human(uint64_t bytes) {
   return bytes < (1 << 20) ? fmt::format("{} bytes", bytes)
                            : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
@@ -62,12 +69,13 @@ Target::Target(const Params& params, Context& context)
     if (job_.writes() && context.comm.size() > 1)
       throw Error(
           "--file is written by one rank only; next: use --dir, where each rank has its own");
+    if (job_.writes()) require_writable_target(fs_, params.text("file"), permission_of(params));
     open_existing(params.text("file"));
   } else {
+    require_writable_directory(params.text("dir"));
     own_ = std::make_unique<OwnDirectory>(params.text("dir"), host_);
     storage_ = storage_of(own_->parent_fd(), own_->parent_path());
     leftovers_ = own_->leftovers();
-    require_space(context, fs_);
   }
   if (job_.verify_only) adopt_pattern();
   if (job_.writes() || own_)
@@ -115,9 +123,11 @@ void Target::open_existing(const std::string& path) {
   is_device_ = S_ISBLK(st.st_mode);
   if (!is_device_ && !S_ISREG(st.st_mode))
     throw Error(fmt::format("{} is neither a file nor a block device", path));
+  const int flags = open_flags(job_, direct_);
   if (is_device_ && job_.writes())
-    throw Error(fmt::format("{} is a block device and is only ever read", path));
-  fd_ = Fd(::open(path.c_str(), open_flags(job_, direct_)));
+    fd_ = Fd(open_exclusively(path, {major(st.st_rdev), minor(st.st_rdev)}, flags));
+  else
+    fd_ = Fd(::open(path.c_str(), flags));
   if (fd_.get() < 0)
     throw Error(fmt::format(
         "cannot open {}{}: {}{}", path, direct_ ? " for direct IO" : "", std::strerror(errno),
@@ -136,17 +146,9 @@ void Target::open_existing(const std::string& path) {
   require_alignment();
 }
 
-void Target::require_space(const Context& context, const FsRoot& fs) const {
-  // A filesystem without a device of this host may be shared by all ranks.
-  const bool local = storage_.on_device || storage_.in_memory;
-  const auto ranks = static_cast<uint64_t>(local ? context.place.local_size : context.comm.size());
-  const uint64_t need = job_.file_bytes * ranks + job_.file_bytes * ranks / 100 + kMargin;
-  const uint64_t free = free_bytes(own_->parent_fd(), storage_, fs);
-  if (need > free)
-    throw Error(
-        fmt::format("{} has {} free, but {} rank{} need {}; next: lower --size or free "
-                    "space",
-                    storage_.mount_point, human(free), ranks, ranks == 1 ? "" : "s", human(need)));
+SpaceNeed Target::space_need() const {
+  constexpr uint64_t kFiles = 3;  // the directory, the marker, the file
+  return io::space_need(own_->parent_fd(), storage_, host_, fs_, job_.file_bytes, kFiles);
 }
 
 void Target::require_alignment() const {
