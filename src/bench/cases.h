@@ -13,5 +13,6 @@ Case fake_case();
 Case gemm_cpu_case();
 Case bandwidth_cpu_case();
 Case io_case();
+Case verbs_case();
 
 }  // namespace cb
