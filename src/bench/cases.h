@@ -14,5 +14,6 @@ Case gemm_cpu_case();
 Case bandwidth_cpu_case();
 Case io_case();
 Case verbs_case();
+Case tcp_case();
 
 }  // namespace cb

@@ -154,8 +154,10 @@ class Collector {
 
   void add_extra(size_t entity, const PairOutcome& outcome) {
     for (const auto& [name, value] : outcome.extra) {
-      const auto ends = [&name = name](const char* tail) { return name.ends_with(tail); };
-      const char* unit = ends("_seconds") ? "seconds" : ends("_bytes") ? "bytes" : "count";
+      const auto has = [&name = name](const char* part) {
+        return name.find(part) != std::string::npos;
+      };
+      const char* unit = has("_seconds") ? "seconds" : has("_bytes") ? "bytes" : "count";
       record_.metrics.push_back({.name = name,
                                  .unit = unit,
                                  .better = Better::lower,

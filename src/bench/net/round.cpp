@@ -21,7 +21,7 @@ std::string key_of(int self, const PairJob& job, bool sender) {
 }
 
 // Addresses of all ends by key; a failed end's address begins with '!'.
-std::map<std::string, std::string> exchange(Comm& comm, const std::string& mine) {
+std::map<std::string, std::string> exchange_addresses(Comm& comm, const std::string& mine) {
   std::string joined;
   for (const std::string& blob : comm.gather(mine)) joined += blob;
   joined = comm.broadcast_text(std::move(joined));
@@ -77,7 +77,7 @@ void RoundEnds::connect(Comm& comm, std::span<const PairJob> jobs, const MakeEnd
     const std::string address = slot.end ? slot.end->address() : "!" + one_line(slot.failure);
     mine += fmt::format("{} {}\n", key_of(comm.rank(), slot.job, slot.job.task.sends), address);
   }
-  const auto addresses = exchange(comm, mine);
+  const auto addresses = exchange_addresses(comm, mine);
   const double end = monotonic_seconds() + deadline_seconds;
   for (Slot& slot : slots_) {
     if (!slot.end) continue;

@@ -34,7 +34,10 @@ PingPong::PingPong(Link& link, bool begins)
 }
 
 void PingPong::pause(Idle& idle) {
-  if (!idle.again()) return;
+  if (idle.again()) look(idle);
+}
+
+void PingPong::look(Idle& idle) {
   if (!heard_) heard_ = link_.control().try_receive();
   if (heard_ && heard_->kind == Message::failed)
     throw Error(link_.peer().name + ": " + heard_->text);
@@ -52,7 +55,7 @@ void PingPong::reap_sends(Idle& idle) {
     const int n = ibv_poll_cq(link_.send_cq(), 1, &wc);
     if (n > 0) {
       check_completion(link_, wc, 0);
-      completed_ += wc.wr_id;
+      completed_ += wc.wr_id & 0xffffffffU;
       return;
     }
     if (n < 0) fail("ibv_poll_cq", link_.device().name(), n);
@@ -73,15 +76,14 @@ void PingPong::await_byte(Idle& idle) {
   const volatile std::byte* last = link_.in(0, 0) + link_.spec().bytes - 1;
   const std::byte wanted = mark(received_);
   while (*last != wanted) {
-    if (idle.again()) {
-      // A broken connection shows nowhere but here.
-      ibv_wc wc;
-      if (ibv_poll_cq(link_.send_cq(), 1, &wc) > 0) {
-        check_completion(link_, wc, 0);
-        completed_ += wc.wr_id;
-      }
-      if (*last != wanted) pause(idle);
+    if (!idle.again()) continue;
+    // A broken connection shows nowhere but here.
+    ibv_wc wc;
+    if (ibv_poll_cq(link_.send_cq(), 1, &wc) > 0) {
+      check_completion(link_, wc, 0);
+      completed_ += wc.wr_id & 0xffffffffU;
     }
+    if (*last != wanted) look(idle);
   }
 }
 

@@ -29,6 +29,7 @@ class PingPong {
   void await_byte(Idle& idle);
   void await_receive(Idle& idle);
   void pause(Idle& idle);
+  void look(Idle& idle);
 
   Link& link_;
   bool begins_;

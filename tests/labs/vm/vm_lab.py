@@ -33,6 +33,7 @@ class Result:
     stderr: str
     console: str
     seconds: float
+    directory: Path  # /lab of the guest: what the script left there
 
     def check(self):
         """Itself if the command ended well, else an AssertionError with all that is known."""
@@ -90,7 +91,7 @@ class VmLab:
             return file.read_text(errors="replace") if file.exists() else ""
 
         rc = text("rc").strip()
-        return Result(int(rc) if rc else 125, text("stdout"), text("stderr"), console.decode(errors="replace"), seconds)
+        return Result(int(rc) if rc else 125, text("stdout"), text("stderr"), console.decode(errors="replace"), seconds, lab)
 
     def _qemu(self, lab):
         share = "local,security_model=none,multidevs=remap"
