@@ -14,21 +14,6 @@
 namespace cb::verbs {
 namespace {
 
-RailLimits limits_of(const RdmaPort& port) {
-  RailLimits out{.name = port.name(), .ethernet = port.ethernet()};
-  // A device without a slot is software: its link rate is a fixed number that means nothing.
-  if (!port.pci_address) return out;
-  if (port.signal_bits_per_second)
-    out.link_bits_per_second =
-        port.ethernet() ? *port.signal_bits_per_second
-                        : infiniband_data_bits_per_second(*port.signal_bits_per_second, port.link);
-  if (port.pcie_generation && port.pcie_lanes)
-    out.slot_bytes_per_second = pcie_bytes_per_second(*port.pcie_generation, *port.pcie_lanes);
-  const RdmaGid* gid = best_gid(port);
-  out.ipv6 = gid != nullptr && !gid->is_ipv4();
-  return out;
-}
-
 std::string pack(const std::vector<RailLimits>& limits) {
   std::string out;
   for (const RailLimits& l : limits)
@@ -94,7 +79,7 @@ void require_equal_counts(Context& context, const std::vector<RdmaPort>& rails,
 void gather_limits(Context& context, Setup& setup) {
   std::vector<RailLimits> mine;
   for (const RdmaPort& port : setup.rails) {
-    mine.push_back(limits_of(port));
+    mine.push_back(rail_limits(port));
     try {
       mine.back().mtu = static_cast<int>(mtu_bytes(setup.pool->get(port)->port.active_mtu));
     } catch (const std::exception&) {
@@ -110,6 +95,21 @@ void gather_limits(Context& context, Setup& setup) {
 }
 
 }  // namespace
+
+RailLimits rail_limits(const RdmaPort& port) {
+  RailLimits out{.name = port.name(), .ethernet = port.ethernet()};
+  // A device without a slot is software: its link rate is a fixed number that means nothing.
+  if (!port.pci_address) return out;
+  if (port.signal_bits_per_second)
+    out.link_bits_per_second =
+        port.ethernet() ? *port.signal_bits_per_second
+                        : infiniband_data_bits_per_second(*port.signal_bits_per_second, port.link);
+  if (port.pcie_generation && port.pcie_lanes)
+    out.slot_bytes_per_second = pcie_bytes_per_second(*port.pcie_generation, *port.pcie_lanes);
+  const RdmaGid* gid = best_gid(port);
+  out.ipv6 = gid != nullptr && !gid->is_ipv4();
+  return out;
+}
 
 Setup set_up(Context& context, const std::vector<std::string>& asked) {
   Setup setup;

@@ -23,6 +23,9 @@ struct RailLimits {
   std::optional<double> slot_bytes_per_second;  // PCIe, one direction
 };
 
+// The active MTU is not in /sys and stays 0 here.
+RailLimits rail_limits(const RdmaPort& port);
+
 // The ranks' NICs and how they are paired.
 struct Setup {
   std::string skip;  // why nothing can be measured; empty if something can
