@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "sys/tcp_socket.h"
+#include "sys/poll_socket.h"
 
 namespace cb {
 

@@ -5,28 +5,10 @@
 #include <string_view>
 #include <vector>
 
-// (Not sys/socket.h, which would hide the system's.) TCP sockets as the side channel of the ranks
-// needs them. IPv4 and IPv6; nothing here blocks.
+#include "sys/socket_handle.h"
+
+// TCP sockets that never block, as the side channel of the ranks needs them. IPv4 and IPv6.
 namespace cb {
-
-// A socket's descriptor, closed with the object.
-class Socket {
- public:
-  Socket() = default;
-  explicit Socket(int fd) : fd_(fd) {}
-  ~Socket();
-  Socket(Socket&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
-  Socket& operator=(Socket&& other) noexcept;
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-
-  int fd() const { return fd_; }
-  bool open() const { return fd_ >= 0; }
-  void close();
-
- private:
-  int fd_ = -1;
-};
 
 // Listens on a free port of every address of this host. Throws Error.
 Socket listen_anywhere(uint16_t& port);

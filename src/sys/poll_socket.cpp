@@ -1,4 +1,4 @@
-#include "sys/tcp_socket.h"
+#include "sys/poll_socket.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -92,22 +92,6 @@ long moved(ssize_t result) {
 }
 
 }  // namespace
-
-Socket::~Socket() { close(); }
-
-Socket& Socket::operator=(Socket&& other) noexcept {
-  if (this != &other) {
-    close();
-    fd_ = other.fd_;
-    other.fd_ = -1;
-  }
-  return *this;
-}
-
-void Socket::close() {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = -1;
-}
 
 Socket listen_anywhere(uint16_t& port) {
   Socket out = bind_any(AF_INET6);
