@@ -12,7 +12,7 @@ struct Maker {
   OpenedTransport (*make)(Context&);
 };
 
-constexpr std::array kMakers{Maker{"mpi", make_mpi_transport}};
+constexpr std::array kMakers{Maker{"mpi", make_mpi_transport}, Maker{"tcp", make_tcp_transport}};
 
 }  // namespace
 
