@@ -31,8 +31,8 @@ std::optional<Ceiling> tcp_ceiling(const TcpInterface& from, const TcpInterface&
   const double bits = std::min(*from.bits_per_second, *to.bits_per_second);
   return Ceiling{bits / 8 * *efficiency * (two_way ? 2 : 1),
                  fmt::format("{} × {:.4f} at MTU {} (TCP over IPv{} with timestamps){}",
-                             format_value(bits, "bits_per_second"), *efficiency, mtu,
-                             ipv6 ? 6 : 4, two_way ? " × 2" : "")};
+                             format_value(bits, "bits_per_second"), *efficiency, mtu, ipv6 ? 6 : 4,
+                             two_way ? " × 2" : "")};
 }
 
 }  // namespace cb

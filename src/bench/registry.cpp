@@ -6,7 +6,7 @@ namespace cb {
 
 const std::vector<Case>& all_cases() {
   static const std::vector<Case> cases{
-      info_case(),          mpi_case(), tcp_case(), locate_case(),   gemm_cpu_case(),
+      info_case(),          mpi_case(), tcp_case(),      locate_case(), gemm_cpu_case(),
       bandwidth_cpu_case(), io_case(),  burn_cpu_case(), fake_case(),
   };
   return cases;

@@ -129,8 +129,7 @@ std::vector<InterfaceAddress> interface_addresses() {
     const int family = i->ifa_addr->sa_family;
     if ((family != AF_INET && family != AF_INET6) || is_link_local(i->ifa_addr)) continue;
     const socklen_t length = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-    out.push_back(
-        {i->ifa_name, numeric(i->ifa_addr, length), (i->ifa_flags & IFF_LOOPBACK) != 0});
+    out.push_back({i->ifa_name, numeric(i->ifa_addr, length), (i->ifa_flags & IFF_LOOPBACK) != 0});
   }
   freeifaddrs(list);
   return out;

@@ -15,33 +15,35 @@ CaseInfo describe() {
       .name = "tcp",
       .device = "",
       .summary = "TCP between hosts: bandwidth of several streams, latency, retransmits, CPU cost",
-      .example = "mpirun --map-by ppr:1:node clusterbench tcp --streams 8 --schedule tournament "
-                 "--json t.json",
+      .example =
+          "mpirun --map-by ppr:1:node clusterbench tcp --streams 8 --schedule tournament "
+          "--json t.json",
       .domain = "network",
       .needs = {.ranks = 2},
       .params = tcp::params(),
-      .metrics =
-          {{"bytes_per_second", "bytes_per_second", Better::higher,
-            "payload that arrives, all streams of a pair; two-way: of both directions"},
-           {"half_round_trip_seconds", "seconds", Better::lower, "half of a ping-pong"},
-           {"latency_p999_seconds", "seconds", Better::lower, "99.9 % of the same"},
-           {"retransmits", "count", Better::lower, "segments sent again, per sending end"},
-           {"smoothed_rtt_seconds", "seconds", Better::lower,
-            "of the loaded connections, the kernel's figure at the end"},
-           {"send_cpu_per_gigabit_seconds", "seconds", Better::lower,
-            "CPU time of the sending threads"},
-           {"receive_cpu_per_gigabit_seconds", "seconds", Better::lower,
-            "CPU time of the receiving threads"},
-           {"reverse_retransmits", "count", Better::lower, "two-way: of the direction back"},
-           {"reverse_smoothed_rtt_seconds", "seconds", Better::lower, "likewise"},
-           {"reverse_send_cpu_per_gigabit_seconds", "seconds", Better::lower, "likewise"},
-           {"reverse_receive_cpu_per_gigabit_seconds", "seconds", Better::lower, "likewise"},
-           {"received_bytes_per_second", "bytes_per_second", Better::higher,
-            "what a host takes from several senders at once"},
-           {"received_fairness", "share", Better::higher, "Jain's index of these senders' shares"},
-           {"sent_bytes_per_second", "bytes_per_second", Better::higher,
-            "what a host gives to several receivers at once"},
-           {"sent_fairness", "share", Better::higher, "Jain's index of these receivers' shares"}},
+      .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher,
+                   "payload that arrives, all streams of a pair; two-way: of both directions"},
+                  {"half_round_trip_seconds", "seconds", Better::lower, "half of a ping-pong"},
+                  {"latency_p999_seconds", "seconds", Better::lower, "99.9 % of the same"},
+                  {"retransmits", "count", Better::lower, "segments sent again, per sending end"},
+                  {"smoothed_rtt_seconds", "seconds", Better::lower,
+                   "of the loaded connections, the kernel's figure at the end"},
+                  {"send_cpu_per_gigabit_seconds", "seconds", Better::lower,
+                   "CPU time of the sending threads"},
+                  {"receive_cpu_per_gigabit_seconds", "seconds", Better::lower,
+                   "CPU time of the receiving threads"},
+                  {"reverse_retransmits", "count", Better::lower, "two-way: of the direction back"},
+                  {"reverse_smoothed_rtt_seconds", "seconds", Better::lower, "likewise"},
+                  {"reverse_send_cpu_per_gigabit_seconds", "seconds", Better::lower, "likewise"},
+                  {"reverse_receive_cpu_per_gigabit_seconds", "seconds", Better::lower, "likewise"},
+                  {"received_bytes_per_second", "bytes_per_second", Better::higher,
+                   "what a host takes from several senders at once"},
+                  {"received_fairness", "share", Better::higher,
+                   "Jain's index of these senders' shares"},
+                  {"sent_bytes_per_second", "bytes_per_second", Better::higher,
+                   "what a host gives to several receivers at once"},
+                  {"sent_fairness", "share", Better::higher,
+                   "Jain's index of these receivers' shares"}},
       .checks = {"data", "transfer"},
   };
 }
@@ -72,7 +74,8 @@ net::Measurement measurement(Context& context, const tcp::Setup& setup, const Pa
 Record measure(Context& context, const tcp::Setup& setup, const Params& params,
                const tcp::Point& point) {
   const tcp::CounterWatch counters(context.fs, setup);
-  Record record = net::measure_rounds(context, setup.nodes, measurement(context, setup, params, point));
+  Record record =
+      net::measure_rounds(context, setup.nodes, measurement(context, setup, params, point));
   if (record.measured() && context.place.first_on_host()) counters.stop(record, context.place.host);
   return record;
 }

@@ -98,8 +98,9 @@ Address Address::parse(const std::string& text) {
   std::istringstream in(text);
   Address out;
   std::string list;
-  in >> out.host >> out.network >> out.token >> out.port >> list;
+  in >> out.host >> out.network >> out.token >> out.port;
   if (in.fail()) throw Error(fmt::format("'{}' is no address of a TCP end", text));
+  in >> list;  // empty where the host has but its loopback interface
   std::istringstream items(list);
   for (std::string item; std::getline(items, item, ',');) out.addresses.push_back(item);
   return out;
@@ -131,10 +132,10 @@ Link connect_link(const Address& peer, const Source& source, int streams, uint64
     }
     until.require(fmt::format("no connection to {} ({})", peer.host, fmt::join(failures, "; ")));
   }
-  throw Error(fmt::format("no connection to {}{} ({}): check the link, the route and the firewall",
-                          peer.host,
-                          source.interface.empty() ? "" : " through " + source.interface,
-                          failures.empty() ? "it has no address" : fmt::format("{}", fmt::join(failures, "; "))));
+  throw Error(fmt::format(
+      "no connection to {}{} ({}): check the link, the route and the firewall", peer.host,
+      source.interface.empty() ? "" : " through " + source.interface,
+      failures.empty() ? "it has no address" : fmt::format("{}", fmt::join(failures, "; "))));
 }
 
 Link accept_link(const Listener& listener, const Address& self, const std::string& peer_host,
@@ -152,8 +153,7 @@ Link accept_link(const Listener& listener, const Address& self, const std::strin
     const auto greeting = socket.open() ? read_greeting(socket.fd(), self) : std::nullopt;
     if (!greeting || greeting->index > static_cast<uint32_t>(streams)) continue;
     prepare_stream(socket.fd());
-    Socket& place =
-        greeting->index == 0 ? link.control : link.streams[greeting->index - 1];
+    Socket& place = greeting->index == 0 ? link.control : link.streams[greeting->index - 1];
     // Whoever tried several addresses may come twice: the last one counts.
     if (!place.open()) --missing;
     place = std::move(socket);

@@ -8,13 +8,22 @@
 namespace cb::tcp {
 namespace {
 
-constexpr std::array kOfInterface{"rx_bytes",   "tx_bytes",   "rx_dropped",       "tx_dropped",
-                                  "rx_errors",  "tx_errors",  "rx_missed_errors", "rx_crc_errors",
-                                  "tx_carrier_errors"};
-constexpr std::array kOfKernel{"RetransSegs", "InErrs",         "TCPTimeouts",
-                               "TCPLostRetransmit", "TCPFastRetrans", "TCPSynRetrans",
-                               "TCPSpuriousRtxHostQueues", "TCPRcvQDrop", "TCPZeroWindowDrop",
-                               "TCPBacklogDrop", "ListenOverflows", "PruneCalled", "TCPMemoryPressures"};
+constexpr std::array kOfInterface{"rx_bytes",         "tx_bytes",      "rx_dropped",
+                                  "tx_dropped",       "rx_errors",     "tx_errors",
+                                  "rx_missed_errors", "rx_crc_errors", "tx_carrier_errors"};
+constexpr std::array kOfKernel{"RetransSegs",
+                               "InErrs",
+                               "TCPTimeouts",
+                               "TCPLostRetransmit",
+                               "TCPFastRetrans",
+                               "TCPSynRetrans",
+                               "TCPSpuriousRtxHostQueues",
+                               "TCPRcvQDrop",
+                               "TCPZeroWindowDrop",
+                               "TCPBacklogDrop",
+                               "ListenOverflows",
+                               "PruneCalled",
+                               "TCPMemoryPressures"};
 
 std::vector<std::string> words(const std::string& line) {
   std::istringstream in(line);
@@ -64,8 +73,8 @@ void CounterWatch::stop(Record& record, const std::string& host) const {
   for (const Reading& a : after) {
     for (const Reading& b : before_) {
       if (a.interface != b.interface || a.name != b.name || a.value <= b.value) continue;
-      const Entity entity = a.interface.empty() ? Entity{host, "host", ""}
-                                                : Entity{host, "nic", a.interface};
+      const Entity entity =
+          a.interface.empty() ? Entity{host, "host", ""} : Entity{host, "nic", a.interface};
       record.telemetry.deltas.push_back({.name = a.name,
                                          .unit = a.name.ends_with("_bytes") ? "bytes" : "count",
                                          .entity = record.entity(entity),

@@ -148,7 +148,7 @@ void TcpEnd::ping_pong(const Link& link, const Until& until, net::PairOutcome& o
   if (job_.task.sends) {
     const double begin = monotonic_seconds();
     const double from = begin + spec_.seconds * kWarmShare, to = from + spec_.seconds;
-    for (double now = begin; now < to;) {
+    for (double now = begin; now < to || out.latency_seconds.count() == 0;) {
       const double sent = monotonic_seconds();
       messages.send_message(mine);
       if (!messages.receive_message(theirs)) throw Error(link.peer + " ended too early");

@@ -21,8 +21,8 @@ std::vector<Candidate> own_candidates(const FsRoot& fs) {
   std::vector<Candidate> out;
   for (const InterfaceAddress& a : interface_addresses()) {
     if (a.loopback) continue;
-    out.push_back({a.interface, a.address,
-                   interface_link(fs, a.interface).bits_per_second.value_or(0)});
+    out.push_back(
+        {a.interface, a.address, interface_link(fs, a.interface).bits_per_second.value_or(0)});
   }
   return out;
 }
@@ -45,8 +45,7 @@ std::vector<std::vector<Candidate>> candidates_of_hosts(Context& context) {
 }
 
 size_t own_host(const Context& context) {
-  return static_cast<size_t>(
-      context.place.host_of_rank[static_cast<size_t>(context.comm.rank())]);
+  return static_cast<size_t>(context.place.host_of_rank[static_cast<size_t>(context.comm.rank())]);
 }
 
 Rail with_link(const FsRoot& fs, Rail rail) {
@@ -92,9 +91,8 @@ Rail named_rail(const Context& context, const std::string& name, Problems& probl
     if (known.empty() || known.back() != a.interface) known.push_back(a.interface);
   }
   if (rail.addresses.empty()) {
-    problems.add("--interface",
-                 fmt::format("{}: {} (those that are up with an address)", context.place.host,
-                             unknown_name(name, known)));
+    problems.add("--interface", fmt::format("{}: {} (those that are up with an address)",
+                                            context.place.host, unknown_name(name, known)));
   }
   std::stable_partition(rail.addresses.begin(), rail.addresses.end(),
                         [](const std::string& a) { return !is_six(a); });

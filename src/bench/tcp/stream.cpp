@@ -91,7 +91,9 @@ void Sender::move() {
   fill_stream(message, 0, seed_);
   std::optional<ZeroCopySender> zero;
   size_t at = 0;  // sent of the current message
-  for (Phase phase = books_.look(); phase != Phase::over && !aborted(); phase = books_.look()) {
+  // However late this thread comes, it sends something.
+  const auto goes_on = [&](Phase phase) { return phase != Phase::over || bytes() == 0; };
+  for (Phase phase = books_.look(); goes_on(phase) && !aborted(); phase = books_.look()) {
     const std::span rest(message.data() + at, message.size() - at);
     ssize_t n = 0;
     if (zero_copy_in(phase)) {
@@ -111,7 +113,7 @@ void Sender::move() {
     at = 0;
     if (spec_.verify) fill_stream(message, bytes(), seed_);
   }
-  shutdown(fd_, SHUT_WR);
+  if (!aborted()) shutdown(fd_, SHUT_WR);
 }
 
 void Receiver::move() {

@@ -37,9 +37,9 @@ struct Baton {
 class Accountant {
  public:
   explicit Accountant(const Baton& baton) : baton_(baton) {}
-  void begin();   // on the thread itself
-  Phase look();   // the phase now; closes the books of the one before when it has changed
-  void close();   // at the end of the thread
+  void begin();  // on the thread itself
+  Phase look();  // the phase now; closes the books of the one before when it has changed
+  void close();  // at the end of the thread
   void add(uint64_t bytes) { open_.bytes += bytes; }
   const Tally& of(Phase phase) const { return tallies_[static_cast<size_t>(phase)]; }
   Phase seen() const { return seen_.load(std::memory_order_acquire); }

@@ -28,7 +28,7 @@ class Transfer {
  private:
   void pause_until(double time);
   void try_both_ways(double begin);
-  void wait_for_receivers();
+  void end_streams();
   void require_healthy() const;
   std::vector<double> windows(double begin);
   std::vector<double> exchange_rates(const std::vector<double>& mine);

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <sys/types.h>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <sys/types.h>
 
 namespace cb::tcp {
 
