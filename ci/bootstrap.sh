@@ -40,8 +40,14 @@ installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${wanted[@]}" 2
   awk '$2 == "installed" { print $1 }' || true)
 mapfile -t missing < <(comm -23 <(printf '%s\n' "${wanted[@]}" | sort) <(sort -u <<<"$installed"))
 
+# nvml.h is no Debian package. Without it GPUs are known by PCI only, so it is no reason to stop.
+nvml_header() {
+  "$(dirname "$list")/nvml-header.sh" || echo "packages: going on without nvml.h"
+}
+
 if [ ${#missing[@]} -eq 0 ]; then
   echo "packages: all ${#wanted[@]} already there"
+  $print_only || nvml_header
   exit 0
 fi
 echo "packages: ${#missing[@]} of ${#wanted[@]} missing: ${missing[*]}"
@@ -68,3 +74,4 @@ if ! apt install -y --no-install-recommends "${missing[@]}"; then
   apt install -y --no-install-recommends "${missing[@]}" ||
     die "could not install: ${missing[*]}" "apt's own message is above"
 fi
+nvml_header

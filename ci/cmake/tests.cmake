@@ -39,6 +39,18 @@ if(CLUSTERBENCH_CUDA_VERSION)
   endforeach()
 endif()
 
+# ---- a stand-in for the NVIDIA driver's management library, which the tests open by its path ----
+if(CLUSTERBENCH_NVML_INCLUDE_DIR)
+  foreach(name fake_nvml fake_nvml_old)
+    add_library(${name} MODULE ${PROJECT_SOURCE_DIR}/tests/fake_nvml/fake_nvml.cpp)
+    target_include_directories(${name} SYSTEM PRIVATE ${CLUSTERBENCH_NVML_INCLUDE_DIR})
+    target_compile_options(${name} PRIVATE -Wno-deprecated-declarations)
+    set_target_properties(${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY
+                                             ${PROJECT_BINARY_DIR}/fake)
+  endforeach()
+  target_compile_definitions(fake_nvml_old PRIVATE CB_FAKE_OLD)
+endif()
+
 # ---- fuzz: the committed corpus is replayed with every compiler; libFuzzer needs clang ----
 file(GLOB fuzzers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzzer.cpp)
 foreach(source ${fuzzers})

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/issues.h"
+#include "analysis/signoff_data.h"
 #include "core/profile.h"
 #include "core/result.h"
 
@@ -45,7 +47,10 @@ struct Campaign {
   std::vector<Job> jobs;                   // in the profile's order of steps, then hosts
   std::vector<std::pair<std::string, std::string>> manifest;  // file, sha256
   std::vector<std::string>
-      warnings;  // about the directory itself: foreign files, torn journal lines
+      warnings;               // about the directory itself: foreign files, torn journal lines
+  std::vector<Issue> issues;  // as they stand now
+  std::vector<ChecklistResult> checklist;  // in the order in which they were given
+  std::vector<Signoff> signoffs;
 };
 
 }  // namespace cb

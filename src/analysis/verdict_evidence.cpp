@@ -163,6 +163,27 @@ class Collector {
     }
     if (found == 0 && covered_.empty())
       gap(job_->host, {"gap.no_metric", {job_->step, where(*job_), rule.metric, job_->file}});
+    if (found > 0) require_every_gpu(record, rule.metric);
+  }
+
+  // Where one GPU has the number, a GPU of the same record that has other numbers or checks but not
+  // this one could not be read: it must not pass unseen.
+  void require_every_gpu(const Record& record, const std::string& metric) {
+    std::set<size_t> measured, has;
+    for (const Metric& m : record.metrics) {
+      if (record.entities[m.entity].kind != "gpu") continue;
+      measured.insert(m.entity);
+      if (m.name == metric) has.insert(m.entity);
+    }
+    for (const Check& c : record.checks) {
+      if (c.passed && record.entities[c.entity].kind == "gpu") measured.insert(c.entity);
+    }
+    if (has.empty()) return;
+    for (const size_t entity : measured) {
+      if (!has.contains(entity))
+        gap(record.entities[entity].host,
+            {"gap.part_no_metric", {entity_name(record.entities[entity]), metric, job_->file}});
+    }
   }
 
   // Wrong data yields no number, so the number that is absent fails rather than being incomplete.

@@ -13,5 +13,11 @@ Case fake_case();
 Case gemm_cpu_case();
 Case bandwidth_cpu_case();
 Case io_case();
+Case gemm_gpu_case();
+Case bandwidth_gpu_case();
+Case burn_gpu_case();
+Case health_case();
+Case verbs_case();
+Case tcp_case();
 
 }  // namespace cb

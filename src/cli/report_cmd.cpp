@@ -8,6 +8,7 @@
 
 #include "bench/registry.h"
 #include "campaign/load.h"
+#include "campaign/signoff.h"
 #include "cli/commands.h"
 #include "core/file.h"
 #include "core/text.h"
@@ -39,10 +40,11 @@ ExitCode write_reports(const ReportOptions& options) {
   const View view =
       build_view(campaign, judgement, known, Texts(options.language == "zh" ? Lang::zh : Lang::en));
   // All texts are made before the first file is written.
-  const bool none =
-      options.html.empty() && options.markdown.empty() && options.outputs.none();
+  const bool none = options.html.empty() && options.markdown.empty() && options.outputs.none();
   const std::string html_path =
       none ? (std::filesystem::path(options.directory) / "report.html").string() : options.html;
+  refuse_writing_into_signed(options.directory, {html_path, options.markdown});
+  refuse_writing_into_signed(options.directory, options.outputs.files());
   const std::string html = html_path.empty() ? "" : render_html(view);
   const std::string markdown = options.markdown.empty() ? "" : render_markdown(view);
   for (const std::string& warning : campaign.warnings)

@@ -265,6 +265,7 @@ constexpr TextRow kTexts[] = {
     {"gap.skipped", "step {0} on {1} was skipped: {2}", "步骤 {0}（{1}） 已跳过：{2}"},
     {"gap.errored", "step {0} failed on {1}: {2}; see {3}", "步骤 {0} 在 {1} 上出错：{2}；见 {3}"},
     {"gap.no_metric", "{0} on {1} has no {2}: see the notes of {3}", "{0}（{1}）没有 {2}：见 {3} 的说明"},
+    {"gap.part_no_metric", "GPU {0} has no {1}: see the notes of {2}", "GPU {0} 没有 {1}：见 {2} 的说明"},
     {"gap.no_ceiling", "{0} of {1} has no ceiling to compare with: see the notes of {2}", "{1} 的 {0} 没有可比较的上限：见 {2} 的说明"},
     {"gap.no_inventory", "the inventory of {0} is not known: repeat its step with run --resume", "{0} 的清单未知：用 run --resume 重测该步骤"},
     {"gap.unread", "{0} could not be read on any host", "{0} 在任何主机上都未能读取"},

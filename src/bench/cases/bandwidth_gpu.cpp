@@ -1,0 +1,70 @@
+// Copies to, from, within and between GPUs, and the latency of dependent loads. Bytes are those of
+// the payload; device-local copy and triad count what is read and what is written, as STREAM does.
+// Every byte that a copy moved is compared with the pattern. docs/methods/gpu.md.
+#include "bench/cases.h"
+#include "bench/gpu/copy_points.h"
+#include "bench/gpu/measure.h"
+
+namespace cb {
+namespace {
+
+CaseInfo describe() {
+  return {
+      .name = "bandwidth",
+      .device = "gpu",
+      .summary = "copies to, from, within and between GPUs; device memory bandwidth and latency",
+      .example = "clusterbench bandwidth --device gpu --op host_to_device,triad --json b.json",
+      .domain = "memory",
+      .needs = {.gpu = true},
+      .params =
+          {{"device", ParamType::choice, "gpu", "whose memory", {"gpu"}},
+           {"op", ParamType::choice,
+            "host_to_device,device_to_host,two_way,copy,triad,read,latency",
+            "what is moved; peer_* and peer_latency need two GPUs in one process", copy_op_names(),
+            true},
+           {"memory",
+            ParamType::choice,
+            "pinned",
+            "host memory, of host copies",
+            {"pinned", "pageable"},
+            true},
+           {"engine",
+            ParamType::choice,
+            "ce",
+            "of peer copies: the copy engines or the SMs (kernel)",
+            {"ce", "sm"},
+            true},
+           {"numa",
+            ParamType::choice,
+            "near",
+            "the host memory's node, seen from the GPU",
+            {"near", "far"},
+            true},
+           {"one-at-a-time", ParamType::flag, "false",
+            "host copies of one GPU while the others idle; else all at once"},
+           {"size",
+            ParamType::size,
+            "",
+            "of a copy; else 256M for host and peer, 2G device-local",
+            {},
+            false,
+            4096},
+           {"seed", ParamType::integer, "1", "of the pattern", {}, false, 0},
+           {"warm-up", ParamType::duration, "500ms", "before sampling, at most", {}, false, 0, 600},
+           {"iterations", ParamType::integer, "", "exactly so many samples", {}, false, 1, 1000000},
+           {"duration", ParamType::duration, "2s", "of sampling, at most", {}, false, 0.01}},
+      .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher,
+                   "payload; copy, triad and read count what device memory moves"},
+                  {"latency_seconds", "seconds", Better::lower, "of one dependent load"},
+                  {"share_of_spec", "share", Better::higher, "of the maker's memory bandwidth"},
+                  {"pcie_generation", "count", Better::higher, "of the link, during the copies"},
+                  {"pcie_lanes", "count", Better::higher, "of the link, during the copies"}},
+      .checks = {"pattern", "gpu"},
+  };
+}
+
+}  // namespace
+
+Case bandwidth_gpu_case() { return {describe(), measure_gpu_bandwidth}; }
+
+}  // namespace cb

@@ -1,0 +1,276 @@
+#include "bench/gpu/telemetry.h"
+
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "analysis/xid.h"
+#include "bench/telemetry.h"
+#include "core/clock.h"
+#include "sys/deadline_call.h"
+
+namespace cb {
+namespace {
+
+struct Line {
+  const char* name;
+  const char* unit;
+};
+constexpr std::array kLines{Line{"watts", "watts"},
+                            Line{"temperature_celsius", "celsius"},
+                            Line{"memory_temperature_celsius", "celsius"},
+                            Line{"clock_hertz", "hertz"},
+                            Line{"memory_clock_hertz", "hertz"},
+                            Line{"event_reasons", "bits"}};
+
+const char* counter_unit(const std::string& name) {
+  if (name == "energy_joules") return "joules";
+  return name.ends_with("_seconds") ? "seconds" : "count";
+}
+
+constexpr uint64_t kThrottling =
+    nvml::kHwSlowdown | nvml::kSwThermal | nvml::kHwThermal | nvml::kPowerBrake;
+
+std::optional<double> value_of(const nvml::Readings& readings, const std::string& name) {
+  const auto found = readings.values.find(name);
+  return found == readings.values.end() ? std::nullopt : std::optional(found->second);
+}
+
+void add_sample(Samples& samples, const nvml::Readings& now, const char* name) {
+  if (const auto value = value_of(now, name)) samples.add(*value);
+}
+
+}  // namespace
+
+std::optional<double> GpuWindow::mean_watts() const {
+  if (energy_joules && seconds > 0 && *energy_joules > 0) return *energy_joules / seconds;
+  if (watts.empty()) return std::nullopt;
+  return watts.summary().mean;
+}
+
+struct GpuTelemetry::State {
+  struct One {
+    nvml::Gpu gpu;
+    nvml::Readings first, last, window_first;
+    std::array<BoundedSeries, kLines.size()> lines;
+    GpuWindow window;
+    std::string fatal;
+    bool answers = true;
+  };
+
+  State(const nvml::Library& lib, std::vector<nvml::Gpu> list)
+      : library(lib), xids(lib, list), start(monotonic_seconds()) {
+    for (nvml::Gpu& gpu : list) {
+      One one;
+      one.gpu = std::move(gpu);
+      one.first = one.last = one.window_first = library.counters(one.gpu);
+      gpus.push_back(std::move(one));
+    }
+  }
+
+  // One look at every GPU. NVML is asked without the lock, so that nobody waits for a stuck driver.
+  void look() {
+    for (One& one : gpus) {
+      const nvml::Readings now = library.now(one.gpu);
+      const double at = monotonic_seconds() - start;
+      const std::lock_guard lock(mutex);
+      take(one, now, at);
+    }
+    const std::vector<nvml::XidEvent> events = xids.take();
+    const std::lock_guard lock(mutex);
+    for (const nvml::XidEvent& event : events) note_xid(event);
+  }
+
+  void take(One& one, const nvml::Readings& now, double at) {
+    one.answers = !now.values.empty();
+    for (size_t i = 0; i < kLines.size(); ++i) {
+      if (const auto value = value_of(now, kLines[i].name)) one.lines[i].add(at, *value);
+    }
+    GpuWindow& w = one.window;
+    if (!window_open) return;
+    add_sample(w.watts, now, "watts");
+    add_sample(w.clock_hertz, now, "clock_hertz");
+    add_sample(w.temperature_celsius, now, "temperature_celsius");
+    w.pcie_generation = value_of(now, "pcie_generation");
+    w.pcie_lanes = value_of(now, "pcie_lanes");
+    const auto reasons = value_of(now, "event_reasons");
+    if (!reasons) return;
+    const auto bits = static_cast<uint64_t>(*reasons);
+    ++w.samples;
+    if ((bits & kThrottling) != 0) ++w.throttled;
+    if ((bits & nvml::kSwPowerCap) != 0) ++w.power_capped;
+  }
+
+  void note_xid(const nvml::XidEvent& event) {
+    if (classify_xid(event.xid) == XidKind::application) return;
+    for (One& one : gpus) {
+      if (one.gpu.index == event.gpu && one.fatal.empty())
+        one.fatal = fmt::format("Xid {} {}", event.xid, xid_meaning(event.xid));
+    }
+  }
+
+  // Counters, and what they say: uncorrectable errors end a GPU as an Xid does.
+  void count() {
+    for (One& one : gpus) {
+      const nvml::Readings now = library.counters(one.gpu);
+      const std::lock_guard lock(mutex);
+      one.last = now;
+      const auto before = value_of(one.first, "ecc_uncorrected");
+      const auto after = value_of(now, "ecc_uncorrected");
+      if (before && after && *after > *before && one.fatal.empty())
+        one.fatal = fmt::format("{} uncorrectable memory errors (ECC)", *after - *before);
+    }
+  }
+
+  void loop() {
+    std::unique_lock lock(mutex);
+    for (uint64_t turn = 0; !stopping; ++turn) {
+      lock.unlock();
+      look();
+      if (turn % 20 == 0) count();
+      lock.lock();
+      wake.wait_for(lock, std::chrono::duration<double>(kPeriodSeconds), [&] { return stopping; });
+    }
+    lock.unlock();
+    look();
+    count();
+    lock.lock();
+    ended = true;
+    wake.notify_all();
+  }
+
+  nvml::Library library;
+  nvml::XidWatch xids;
+  double start;
+  std::vector<One> gpus;
+  std::mutex mutex;
+  std::condition_variable wake;
+  bool stopping = false, ended = false, window_open = false;
+  double window_start = 0;
+};
+
+namespace {
+
+using State = GpuTelemetry::State;
+
+std::shared_ptr<State> first_look(const nvml::Library& library, std::vector<nvml::Gpu> gpus,
+                                  double patience) {
+  const auto state = call_with_deadline<std::shared_ptr<State>>(
+      patience, [library, gpus = std::move(gpus)]() mutable {
+        return std::make_shared<State>(library, std::move(gpus));
+      });
+  if (state) return *state;
+  throw Error(fmt::format("NVML has not come back from {} in {} s: the driver hangs; see `dmesg | "
+                          "grep -i xid`, then reset the GPU or reboot",
+                          nvml::last_call(), patience),
+              ExitCode::deadline);
+}
+
+void add_series(Record& record, const State::One& one, size_t entity) {
+  for (size_t i = 0; i < kLines.size(); ++i) {
+    if (one.lines[i].at().empty()) continue;
+    record.telemetry.series.push_back(
+        {kLines[i].name, kLines[i].unit, entity, one.lines[i].at(), one.lines[i].values()});
+  }
+}
+
+void add_deltas(Record& record, const State::One& one, size_t entity) {
+  for (const auto& [name, before] : one.first.values) {
+    const auto after = value_of(one.last, name);
+    if (after && *after >= before)
+      record.telemetry.deltas.push_back({name, counter_unit(name), entity, before, *after});
+  }
+}
+
+void add_check(Record& record, const State::One& one, size_t entity, bool stuck,
+               const std::string& host) {
+  std::string why = one.fatal;
+  if (why.empty() && stuck)
+    why = "NVML has not come back from " + nvml::last_call() + ": the driver hangs";
+  if (why.empty() && !one.answers) why = "NVML no longer answers for it";
+  record.checks.push_back(
+      {.name = "gpu",
+       .passed = why.empty(),
+       .entity = entity,
+       .detail = why.empty() ? ""
+                             : fmt::format("{} GPU {} ({}): {}; see `dmesg | grep -i xid`", host,
+                                           one.gpu.index, one.gpu.uuid, why)});
+}
+
+}  // namespace
+
+GpuTelemetry::GpuTelemetry(const nvml::Library& library, std::vector<nvml::Gpu> gpus,
+                           double patience_seconds)
+    : state_(first_look(library, std::move(gpus), patience_seconds)) {
+  std::thread([state = state_] { state->loop(); }).detach();
+}
+
+GpuTelemetry::~GpuTelemetry() {
+  const std::lock_guard lock(state_->mutex);
+  state_->stopping = true;
+  state_->wake.notify_all();
+}
+
+// The energy counter is read here, not on the thread, so that it spans just the window.
+void GpuTelemetry::open_window() {
+  for (State::One& one : state_->gpus) {
+    nvml::Readings now = state_->library.counters(one.gpu);
+    const std::lock_guard lock(state_->mutex);
+    one.window = GpuWindow();
+    one.window_first = std::move(now);
+  }
+  const std::lock_guard lock(state_->mutex);
+  state_->window_open = true;
+  state_->window_start = monotonic_seconds();
+}
+
+std::vector<GpuWindow> GpuTelemetry::close_window() {
+  std::vector<GpuWindow> out;
+  for (State::One& one : state_->gpus) {
+    const nvml::Readings now = state_->library.counters(one.gpu);
+    const std::lock_guard lock(state_->mutex);
+    state_->window_open = false;
+    GpuWindow window = std::move(one.window);
+    one.window = GpuWindow();
+    window.seconds = monotonic_seconds() - state_->window_start;
+    const auto before = value_of(one.window_first, "energy_joules");
+    const auto after = value_of(now, "energy_joules");
+    if (before && after && *after >= *before) window.energy_joules = *after - *before;
+    out.push_back(std::move(window));
+  }
+  return out;
+}
+
+std::optional<std::string> GpuTelemetry::fatal(size_t position) const {
+  const std::lock_guard lock(state_->mutex);
+  const std::string& why = state_->gpus.at(position).fatal;
+  return why.empty() ? std::nullopt : std::optional(why);
+}
+
+bool GpuTelemetry::any_fatal() const {
+  const std::lock_guard lock(state_->mutex);
+  for (const State::One& one : state_->gpus) {
+    if (!one.fatal.empty()) return true;
+  }
+  return false;
+}
+
+void GpuTelemetry::stop(Record& record, const std::string& host) {
+  constexpr auto kPatience = std::chrono::seconds(10);
+  std::unique_lock lock(state_->mutex);
+  state_->stopping = true;
+  state_->wake.notify_all();
+  const bool ended = state_->wake.wait_for(lock, kPatience, [&] { return state_->ended; });
+  for (const State::One& one : state_->gpus) {
+    const size_t entity = record.entity({host, "gpu", std::to_string(one.gpu.index)});
+    add_series(record, one, entity);
+    add_deltas(record, one, entity);
+    add_check(record, one, entity, !ended, host);
+  }
+}
+
+}  // namespace cb

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "sys/nvml.h"
+
+namespace cb {
+
+// What was seen of one GPU between open_window() and close_window().
+struct GpuWindow {
+  Samples watts = Samples(), clock_hertz = Samples(), temperature_celsius = Samples();
+  std::optional<double> energy_joules = {};  // by the GPU's own counter
+  double seconds = 0;
+  std::optional<double> pcie_generation = {}, pcie_lanes = {};  // last seen
+  uint64_t samples = 0;
+  uint64_t throttled = 0;     // of the samples: for heat, by the hardware, or by the power brake
+  uint64_t power_capped = 0;  // of the samples: at the power limit, which is normal under load
+
+  // Mean power: the energy counter over the window, else the mean of the samples.
+  std::optional<double> mean_watts() const;
+};
+
+// Watches GPUs on a thread of its own, from construction to stop(): time lines at 20 Hz, counters
+// before and after, critical errors. A thread that is stuck in the driver is left behind.
+class GpuTelemetry {
+ public:
+  static constexpr double kPeriodSeconds = 0.05;
+
+  // `gpus` must not be empty. Takes the first reading before it returns; throws Error if that has
+  // not come back after `patience_seconds`.
+  GpuTelemetry(const nvml::Library& library, std::vector<nvml::Gpu> gpus,
+               double patience_seconds = 30);
+  ~GpuTelemetry();
+  GpuTelemetry(const GpuTelemetry&) = delete;
+  GpuTelemetry& operator=(const GpuTelemetry&) = delete;
+
+  void open_window();
+  std::vector<GpuWindow> close_window();  // in the order of the GPUs
+
+  // Why no further result of that GPU (position in the list) counts: a fatal Xid or an
+  // uncorrectable memory error since the start.
+  std::optional<std::string> fatal(size_t position) const;
+  bool any_fatal() const;
+
+  // Ends the watching and adds to the record what was seen: series, deltas, and for every GPU the
+  // check "gpu", which fails for a GPU that fatal() names or that NVML no longer answers for.
+  void stop(Record& record, const std::string& host);
+
+  struct State;  // shared with the thread
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace cb

@@ -1,0 +1,134 @@
+// The one header through which the CUDA runtime is called. The runtime is linked statically and
+// opens the driver when first called, so that the binary starts where there is none. Built only
+// where nvcc is found (CLUSTERBENCH_CUDA). Every failure throws Error naming call and device.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace cb::cuda {
+
+// One device as CUDA sees it. CUDA's order is not NVML's: match by uuid.
+struct Device {
+  int ordinal = 0;
+  std::string name;
+  std::string uuid;            // "GPU-5a3c…", "MIG-…" for a slice
+  std::string pci_address;     // "0000:9b:00.0"
+  int compute_capability = 0;  // 90 for 9.0
+  int sms = 0;
+  int64_t l2_bytes = 0;
+  int64_t memory_bytes = 0;
+};
+
+// No device can be used here, and why ("CUDA driver version is insufficient …").
+struct Absent {
+  std::string reason;
+};
+
+std::variant<std::vector<Device>, Absent> devices();
+
+std::string driver_version();   // "13.0", of the CUDA API that the driver has
+std::string runtime_version();  // of the linked runtime
+
+// Makes the device the calling thread's: what is created next belongs to it.
+void select(int ordinal);
+
+struct MemoryInfo {
+  int64_t free_bytes = 0;
+  int64_t total_bytes = 0;
+};
+MemoryInfo memory_info();  // of the selected device
+
+// Memory of the selected device.
+class DeviceMemory {
+ public:
+  explicit DeviceMemory(size_t bytes);
+  ~DeviceMemory();
+  DeviceMemory(DeviceMemory&& other) noexcept;
+  DeviceMemory& operator=(DeviceMemory&& other) noexcept;
+  DeviceMemory(const DeviceMemory&) = delete;
+
+  void* data() const { return data_; }
+  std::byte* at(size_t offset) const { return static_cast<std::byte*>(data_) + offset; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+// Host memory, page-locked for the devices or ordinary pages; on the calling thread's NUMA node.
+class HostMemory {
+ public:
+  HostMemory(size_t bytes, bool pinned);
+  ~HostMemory();
+  HostMemory(HostMemory&& other) noexcept;
+  HostMemory(const HostMemory&) = delete;
+  HostMemory& operator=(const HostMemory&) = delete;
+
+  void* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+  bool pinned_ = false;
+};
+
+// A queue of work on the device selected when it was made.
+class Stream {
+ public:
+  Stream();
+  ~Stream();
+  Stream(Stream&& other) noexcept;
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  void* handle() const { return handle_; }  // a cudaStream_t
+
+ private:
+  void* handle_ = nullptr;
+};
+
+// A point in a stream, with its time.
+class Event {
+ public:
+  Event();
+  ~Event();
+  Event(Event&& other) noexcept;
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  void record(const Stream& stream);
+  bool reached() const;  // throws if the device has failed meanwhile
+  double seconds_since(const Event& start) const;
+  // Makes the stream wait for this point.
+  void hold(const Stream& stream) const;
+  // Waits for the point, sleeping between looks. Throws Error (deadline) naming `what` and the
+  // device after `deadline_seconds`: a device that hangs must not hang us.
+  void wait(double deadline_seconds, const std::string& what) const;
+
+ private:
+  void* handle_ = nullptr;
+  int ordinal_ = 0;
+};
+
+// Waits for all work of the stream so far, with a deadline as Event::wait().
+void wait(const Stream& stream, double deadline_seconds, const std::string& what);
+
+// By copy engine (or, for ordinary host pages, through the driver's staging buffers); between any
+// two places that the driver can tell apart by address.
+void copy(void* to, const void* from, size_t bytes, const Stream& stream);
+void zero(void* to, size_t bytes, const Stream& stream);
+
+// Direct access of `ordinal` to the memory of `peer`; false where the hardware or a setting (ACS,
+// IOMMU, MIG) does not allow it.
+bool enable_peer(int ordinal, int peer);
+
+// Throws Error if `code`, as a kernel launcher returned it, is not success.
+void check_launch(int code, const char* kernel);
+
+}  // namespace cb::cuda

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <future>
+#include <optional>
+#include <thread>
+#include <utility>
+
+namespace cb {
+
+// Calls f on a thread of its own and returns its result, or nothing if it has not come back after
+// `seconds`: then the thread is left behind, because a call stuck in a driver cannot be ended. So f
+// owns all that it uses. What f throws is thrown here.
+template <typename Result>
+std::optional<Result> call_with_deadline(double seconds, std::function<Result()> f) {
+  std::packaged_task<Result()> task(std::move(f));
+  std::future<Result> result = task.get_future();
+  std::thread(std::move(task)).detach();
+  if (result.wait_for(std::chrono::duration<double>(seconds)) != std::future_status::ready)
+    return std::nullopt;
+  return result.get();
+}
+
+}  // namespace cb

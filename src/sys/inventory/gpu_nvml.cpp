@@ -1,0 +1,69 @@
+// What only NVML tells of GPUs: settings, limits, links, how they reach one another.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sys/deadline_call.h"
+#include "sys/inventory/collect.h"
+#include "sys/nvml.h"
+
+namespace cb::inventory {
+namespace {
+
+constexpr double kPatienceSeconds = 20;
+
+struct Described {
+  std::vector<Part> parts;
+  std::string absent;
+};
+
+Described ask_nvml() {
+  const auto opened = nvml::open();
+  if (const auto* absent = std::get_if<nvml::Absent>(&opened)) return {{}, absent->reason};
+  const auto& library = std::get<nvml::Library>(opened);
+  const std::vector<nvml::Gpu> gpus = library.gpus();
+  const nvml::Topology topology = library.topology(gpus);
+  const std::string driver = library.driver_version();
+  Described out;
+  for (size_t i = 0; i < gpus.size(); ++i) {
+    Part part{.kind = "gpu", .id = gpus[i].pci_address};
+    if (part.id.empty()) part.id = fmt::format("nvml {}", gpus[i].index);
+    library.describe(gpus[i], part);
+    if (!driver.empty()) part.attributes["driver_version"] = driver;
+    part.attributes["topology"] = fmt::format("{}", fmt::join(topology[i], " "));
+    out.parts.push_back(std::move(part));
+  }
+  return out;
+}
+
+// NVML knows better what PCI also tells, but for the link: sysfs has the slot's too.
+void merge(Part& into, const Part& from) {
+  for (const auto& [name, value] : from.attributes) into.attributes[name] = value;
+  for (const auto& [name, why] : from.unavailable) {
+    if (!into.attributes.contains(name)) into.unavailable[name] = why;
+  }
+  if (into.attributes.contains("driver_version")) into.unavailable.erase("driver_version");
+}
+
+}  // namespace
+
+void add_nvml_facts(std::vector<Part>& gpus) {
+  const auto answer = call_with_deadline<Described>(kPatienceSeconds, ask_nvml);
+  const std::string hangs = fmt::format("NVML has not come back from {} in {} s: the driver hangs",
+                                        nvml::last_call(), kPatienceSeconds);
+  const std::string absent = answer ? answer->absent : hangs;
+  if (!absent.empty()) {
+    for (Part& gpu : gpus) gpu.unavailable["nvml"] = absent;
+    return;
+  }
+  for (const Part& told : answer->parts) {
+    const auto found = std::ranges::find(gpus, told.id, &Part::id);
+    if (found != gpus.end())
+      merge(*found, told);
+    else
+      gpus.push_back(told);  // a container that hides PCI
+  }
+}
+
+}  // namespace cb::inventory

@@ -1,0 +1,110 @@
+// The one header through which NVML, the driver's management library, is called. It is opened at
+// run time (CLUSTERBENCH_NVML_LIBRARY overrides the path) and never closed. What one GPU or one
+// driver version cannot tell is absent with NVML's reason; it is never zero.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/inventory.h"
+
+namespace cb::nvml {
+
+// NVML cannot be used at all, and why.
+struct Absent {
+  std::string reason;
+};
+
+// Numbers by name, and the reason for each that could not be read.
+struct Readings {
+  std::map<std::string, double> values = {};
+  std::map<std::string, std::string> unavailable = {};
+};
+
+// One GPU in NVML's order.
+struct Gpu {
+  unsigned index = 0;
+  std::string uuid;         // empty if it does not answer
+  std::string pci_address;  // "0000:9b:00.0"
+  std::string name;
+  double memory_bytes = 0;
+  std::string unreachable = {};  // why NVML has no handle for it ("GPU is lost"); else empty
+  void* handle = nullptr;        // an nvmlDevice_t
+};
+
+// A critical error event.
+struct XidEvent {
+  unsigned gpu = 0;  // index
+  uint64_t xid = 0;
+};
+
+// Bits of the clock event reasons (nvmlClocksEventReason…).
+inline constexpr uint64_t kSwPowerCap = 0x4, kHwSlowdown = 0x8, kSwThermal = 0x20,
+                          kHwThermal = 0x40, kPowerBrake = 0x80;
+
+// How two GPUs reach one another, as `nvidia-smi topo -m` names it: NV18 (that many NVLinks), PIX,
+// PXB, PHB, NODE, SYS, X for itself; empty if NVML does not tell.
+using Topology = std::vector<std::vector<std::string>>;
+
+struct Table;
+
+// An initialised NVML. Thread-safe, as NVML is.
+class Library {
+ public:
+  explicit Library(std::shared_ptr<const Table> table);
+
+  // Every GPU, including those that are lost.
+  std::vector<Gpu> gpus() const;
+  std::string driver_version() const;  // empty if unknown
+
+  // What the GPU is and how it is set: attributes for the inventory's part.
+  void describe(const Gpu& gpu, Part& part) const;
+  Topology topology(const std::vector<Gpu>& gpus) const;
+
+  // The state that node health checks look at, by the names of the case `health`.
+  Readings health(const Gpu& gpu) const;
+  // What changes from moment to moment: watts, temperature_celsius, memory_temperature_celsius,
+  // clock_hertz, memory_clock_hertz, event_reasons (bits), pcie_generation, pcie_lanes.
+  Readings now(const Gpu& gpu) const;
+  // Counters that only grow: energy_joules, ecc_corrected, ecc_uncorrected, rows_remapped…,
+  // power_cap_seconds, thermal_seconds, pcie_replays, nvlink_errors.
+  Readings counters(const Gpu& gpu) const;
+  std::optional<double> power_limit_watts(const Gpu& gpu) const;
+
+ private:
+  friend class XidWatch;
+  std::shared_ptr<const Table> table_;
+};
+
+// Opens and initialises NVML once in the process; later calls get the same answer. May hang with a
+// broken driver: call it behind call_with_deadline().
+std::variant<Library, Absent> open();
+
+// The call that NVML is in now or was in last, for messages about hangs: "nvmlDeviceGetPowerUsage
+// of GPU 3". Safe from any thread.
+std::string last_call();
+
+// Critical errors of the GPUs, from construction on. Nothing is reported where the driver refuses
+// events.
+class XidWatch {
+ public:
+  XidWatch(const Library& library, const std::vector<Gpu>& gpus);
+  ~XidWatch();
+  XidWatch(const XidWatch&) = delete;
+  XidWatch& operator=(const XidWatch&) = delete;
+
+  bool watching() const { return set_ != nullptr; }
+  std::vector<XidEvent> take();  // since the last call; does not wait
+
+ private:
+  std::shared_ptr<const Table> table_;
+  std::vector<Gpu> gpus_;
+  void* set_ = nullptr;
+};
+
+}  // namespace cb::nvml

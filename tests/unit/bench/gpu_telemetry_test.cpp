@@ -1,0 +1,118 @@
+// The telemetry of GPU records against a driver library that behaves as a script says. One script
+// for the whole process: GPU 0 is busy and well, 1 has a fatal Xid, 2 counts uncorrectable errors,
+// 3 has an application's Xid, 4 is throttled by heat, 5 cannot tell its power.
+#include "bench/gpu/telemetry.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include <doctest/doctest.h>
+
+#include "core/clock.h"
+
+using namespace cb;
+
+namespace {
+
+constexpr const char* kScript =
+    "gpus=6 watts=480 event_reasons=4 energy_millijoules_step=24000 xid@1=79 "
+    "ecc_uncorrected_volatile_step@2=1 xid@3=13 event_reasons@4=100 "
+    "fail@5=nvmlDeviceGetFieldValues refuse@5=nvmlDeviceGetPowerUsage pcie_replays_step@0=2";
+
+// Nothing where the build has no nvml.h, and so no stand-in.
+std::optional<nvml::Library> fake_library() {
+  const char* build = std::getenv("CLUSTERBENCH_BUILD_DIR");
+  const std::filesystem::path path =
+      std::filesystem::path(build == nullptr ? "." : build) / "fake/fake_nvml.so";
+  if (!std::filesystem::exists(path)) return std::nullopt;
+  ::setenv("CLUSTERBENCH_NVML_LIBRARY", path.c_str(), 1);
+  ::setenv("CLUSTERBENCH_FAKE_NVML", kScript, 1);
+  const auto opened = nvml::open();
+  REQUIRE(std::holds_alternative<nvml::Library>(opened));
+  return std::get<nvml::Library>(opened);
+}
+
+const Check& check_of(const Record& record, const std::string& gpu) {
+  for (const Check& c : record.checks) {
+    if (record.entities[c.entity].id == gpu) return c;
+  }
+  FAIL("no check for GPU " << gpu);
+  return record.checks.front();
+}
+
+const Delta* delta_of(const Record& record, const std::string& gpu, const std::string& name) {
+  for (const Delta& d : record.telemetry.deltas) {
+    if (d.name == name && record.entities[d.entity].id == gpu) return &d;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+TEST_CASE("what GPUs do during a record, and which of them do not count") {
+  const auto library = fake_library();
+  if (!library) {
+    MESSAGE("skipped: built without nvml.h");
+    return;
+  }
+  GpuTelemetry telemetry(*library, library->gpus());
+  telemetry.open_window();
+  const double start = monotonic_seconds();
+  // Until both kinds of trouble have been seen; far longer than that takes.
+  while (monotonic_seconds() - start < 30 && !(telemetry.fatal(1) && telemetry.fatal(2))) {
+  }
+  const std::vector<GpuWindow> windows = telemetry.close_window();
+  REQUIRE(windows.size() == 6);
+
+  CHECK(windows[0].watts.summary().median == doctest::Approx(480));
+  CHECK(windows[0].clock_hertz.summary().median == doctest::Approx(1.83e9));
+  CHECK(windows[0].samples > 0);
+  CHECK(windows[0].power_capped == windows[0].samples);  // at the limit: normal under load
+  CHECK(windows[0].throttled == 0);
+  CHECK(windows[0].energy_joules.value() > 0);
+  CHECK(windows[0].mean_watts().value() ==
+        doctest::Approx(*windows[0].energy_joules / windows[0].seconds));
+  CHECK(windows[4].throttled == windows[4].samples);
+  CHECK(windows[5].watts.empty());
+  CHECK(windows[0].pcie_generation == 5);
+
+  CHECK_FALSE(telemetry.fatal(0));
+  CHECK(telemetry.fatal(1) == "Xid 79 GPU has fallen off the bus");
+  CHECK(telemetry.fatal(2).value().find("uncorrectable memory error") != std::string::npos);
+  CHECK_FALSE(telemetry.fatal(3));  // a program's own fault
+  CHECK(telemetry.any_fatal());
+
+  Record record{.case_name = "gemm"};
+  telemetry.stop(record, "n1");
+  CHECK(record.checks.size() == 6);
+  CHECK(check_of(record, "0").passed);
+  CHECK_FALSE(check_of(record, "1").passed);
+  CHECK(check_of(record, "1").detail.find("n1 GPU 1 (GPU-") == 0);
+  CHECK_FALSE(check_of(record, "2").passed);
+  CHECK(check_of(record, "3").passed);
+  CHECK(check_of(record, "4").passed);
+  CHECK(check_of(record, "5").passed);
+  const Delta* replays = delta_of(record, "0", "pcie_replays");
+  REQUIRE(replays != nullptr);
+  CHECK(replays->after > replays->before);
+  CHECK(delta_of(record, "0", "row_remap_pending") == nullptr);  // a state is no counter
+  bool watts_of_5 = false, temperature_of_5 = false;
+  for (const Series& s : record.telemetry.series) {
+    if (record.entities[s.entity].id != "5") continue;
+    watts_of_5 |= s.name == "watts";
+    temperature_of_5 |= s.name == "temperature_celsius";
+  }
+  CHECK_FALSE(watts_of_5);  // unreadable is absent, not zero
+  CHECK(temperature_of_5);
+}
+
+TEST_CASE("mean power is the energy counter's, else the samples'") {
+  GpuWindow window;
+  CHECK_FALSE(window.mean_watts());
+  window.watts.add(100);
+  window.watts.add(300);
+  CHECK(window.mean_watts() == 200);
+  window.energy_joules = 1500;
+  window.seconds = 3;
+  CHECK(window.mean_watts() == 500);
+}
