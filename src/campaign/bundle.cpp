@@ -1,14 +1,19 @@
-// The archive of a campaign: POSIX ustar (IEEE Std 1003.1-1988), written by hand because the same
-// files must give the same bytes whoever packs them, and forty lines need no library for that.
+// The archive of a campaign: POSIX ustar (IEEE Std 1003.1-2017, pax, "ustar Interchange Format").
+#include "campaign/bundle.h"
+
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <fstream>
 
 #include <fmt/format.h>
+#include <unistd.h>
+#include <zlib.h>
 
+#include "campaign/directory.h"
 #include "campaign/files.h"
-#include "campaign/load.h"
-#include "campaign/signoff.h"
 #include "core/clock.h"
+#include "core/error.h"
 #include "core/file.h"
 
 namespace cb {
@@ -19,6 +24,8 @@ namespace fs = std::filesystem;
 constexpr size_t kBlock = 512;
 constexpr size_t kNameBytes = 100;
 constexpr size_t kPrefixBytes = 155;
+constexpr size_t kPrefixAt = 345;
+constexpr uint64_t kLargestFile = 077777777777;  // eleven octal digits
 
 using Header = std::array<char, kBlock>;
 
@@ -29,15 +36,18 @@ void put(Header& header, size_t at, std::string_view text) {
 // A long path is split at a '/' into prefix and name.
 void put_name(Header& header, const std::string& name) {
   if (name.size() <= kNameBytes) return put(header, 0, name);
-  for (size_t slash = name.find('/'); slash != std::string::npos; slash = name.find('/', slash + 1)) {
+  for (size_t slash = name.find('/'); slash != std::string::npos;
+       slash = name.find('/', slash + 1)) {
     if (slash > kPrefixBytes || name.size() - slash - 1 > kNameBytes) continue;
     put(header, 0, std::string_view(name).substr(slash + 1));
-    return put(header, 345, std::string_view(name).substr(0, slash));
+    return put(header, kPrefixAt, std::string_view(name).substr(0, slash));
   }
-  throw Error(fmt::format("{} has a name too long for an archive", name));
+  throw Error(fmt::format("{} has a name too long for an archive: shorten it", name));
 }
 
-Header header_of(const std::string& name, size_t size, int64_t time) {
+Header header_of(const std::string& name, uint64_t size, int64_t time) {
+  if (size > kLargestFile)
+    throw Error(fmt::format("{} is too large for an archive (8 GiB): archive it by itself", name));
   Header out{};
   put_name(out, name);
   put(out, 100, "0000644");
@@ -47,7 +57,10 @@ Header header_of(const std::string& name, size_t size, int64_t time) {
   put(out, 136, fmt::format("{:011o}", time));
   put(out, 148, "        ");
   out[156] = '0';
-  put(out, 257, std::string_view("ustar\0" "00", 8));
+  put(out, 257,
+      std::string_view("ustar\0"
+                       "00",
+                       8));
   unsigned sum = 0;
   for (const char c : out) sum += static_cast<unsigned char>(c);
   put(out, 148, fmt::format("{:06o}", sum));
@@ -55,24 +68,87 @@ Header header_of(const std::string& name, size_t size, int64_t time) {
   return out;
 }
 
+// The archive while it is written: beside its name, renamed when whole, gone otherwise.
+class Archive {
+ public:
+  explicit Archive(const fs::path& path)
+      : path_(path), partial_(path.string() + fmt::format(".{}.partial", ::getpid())) {
+    // 'T': as it is, without compression and without gzip's header.
+    const bool compressed = path.extension() == ".gz" || path.extension() == ".tgz";
+    file_ = ::gzopen(partial_.c_str(), compressed ? "wbx9" : "wbxT");
+    if (file_ == nullptr) fail();
+  }
+  ~Archive() {
+    if (file_ != nullptr) ::gzclose(file_);
+    std::error_code ignored;
+    fs::remove(partial_, ignored);
+  }
+  Archive(const Archive&) = delete;
+  Archive& operator=(const Archive&) = delete;
+
+  void write(std::string_view bytes) {
+    if (!bytes.empty() && ::gzwrite(file_, bytes.data(), static_cast<unsigned>(bytes.size())) <= 0)
+      fail();
+  }
+  void finish() {
+    const int failed = ::gzclose(file_);
+    file_ = nullptr;
+    if (failed != Z_OK || std::rename(partial_.c_str(), path_.c_str()) != 0) fail();
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    throw Error(fmt::format("cannot write {}: is the disk full, or the directory missing?",
+                            path_.string()));
+  }
+  fs::path path_, partial_;
+  gzFile file_ = nullptr;
+};
+
+// A file that grows or shrinks meanwhile would shift all that follows.
+void add_file(Archive& archive, const fs::path& path, const std::string& name, int64_t time) {
+  const uint64_t size = fs::file_size(path);
+  const Header header = header_of(name, size, time);
+  archive.write({header.data(), header.size()});
+  std::ifstream in(path, std::ios::binary);
+  std::string buffer(size_t{1} << 20, '\0');
+  uint64_t copied = 0;
+  while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), in.gcount() > 0) {
+    const auto n = static_cast<size_t>(in.gcount());
+    archive.write(std::string_view(buffer).substr(0, n));
+    copied += n;
+  }
+  if (copied != size)
+    throw Error(
+        fmt::format("{} changed while it was read: wait for the run to end", path.string()));
+  archive.write(std::string((kBlock - size % kBlock) % kBlock, '\0'));
+}
+
+void refuse_others(const fs::path& directory, const CampaignFiles& files) {
+  Problems problems;
+  for (const std::string& file : files.other)
+    problems.add(file, "is no regular file: take it out, an archive holds no links");
+  if (!problems.empty()) throw UsageError(directory.string(), problems);
+}
+
 }  // namespace
 
 void bundle_campaign(const fs::path& directory, const fs::path& archive) {
-  const Campaign campaign = load_campaign(directory);
+  const CampaignPaths paths{directory};
+  const CampaignFile campaign =
+      parse_campaign_file(read_file(paths.campaign()), paths.campaign().string());
+  const CampaignFiles files = campaign_files(directory);
+  refuse_others(directory, files);
+  if (is_inside(fs::weakly_canonical(archive)
+                    .lexically_relative(fs::canonical(directory))
+                    .generic_string()))
+    throw UsageError(archive.string(), "--out", "lies in the campaign itself: name a file outside");
   const int64_t time = std::max<int64_t>(0, seconds_since_epoch(campaign.started).value_or(0));
-  std::error_code ignored;
-  const fs::path own = fs::weakly_canonical(archive, ignored);
-  std::string out;
-  for (const std::string& file : campaign_files(directory)) {
-    if (fs::weakly_canonical(directory / file, ignored) == own) continue;
-    const std::string content = read_file(directory / file);
-    const Header header = header_of("campaign-" + campaign.id + "/" + file, content.size(), time);
-    out.append(header.data(), header.size());
-    out += content;
-    out.append((kBlock - content.size() % kBlock) % kBlock, '\0');
-  }
-  out.append(2 * kBlock, '\0');
-  write_file_atomically(archive, out);
+  Archive out(archive);
+  for (const std::string& file : files.regular)
+    add_file(out, directory / file, "campaign-" + campaign.id + "/" + file, time);
+  out.write(std::string(2 * kBlock, '\0'));
+  out.finish();
 }
 
 }  // namespace cb

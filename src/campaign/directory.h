@@ -30,12 +30,17 @@ CampaignFile parse_campaign_file(std::string_view text, const std::string& sourc
 struct CampaignPaths {
   std::filesystem::path root;
 
+  static constexpr const char* kIssues = "issues.json";
+  static constexpr const char* kChecklist = "checklist.json";
+  static constexpr const char* kSignoffs = "signoffs";
+
   std::filesystem::path campaign() const { return root / "campaign.json"; }
   std::filesystem::path journal() const { return root / "journal.jsonl"; }
   std::filesystem::path manifest() const { return root / "MANIFEST.sha256"; }
   std::filesystem::path records() const { return root / "records"; }
   std::filesystem::path logs() const { return root / "logs"; }
   std::filesystem::path scratch() const { return root / "scratch"; }
+  std::filesystem::path signoffs() const { return root / kSignoffs; }
   // Relative to the root, with '/'.
   static std::string record(const std::string& job) { return "records/" + job + ".json"; }
   static std::string log(const std::string& job, const char* stream) {

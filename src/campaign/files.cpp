@@ -2,23 +2,29 @@
 
 #include <algorithm>
 
+#include "campaign/directory.h"
+#include "campaign/history.h"
+#include "core/error.h"
+
 namespace cb {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> campaign_files(const fs::path& directory) {
-  std::vector<std::string> out;
-  for (auto entry = fs::recursive_directory_iterator(directory);
-       entry != fs::recursive_directory_iterator(); ++entry) {
-    const fs::path relative = entry->path().lexically_relative(directory);
-    if (entry->is_directory() && relative == "scratch") {
-      entry.disable_recursion_pending();
-    } else if (entry->is_regular_file() && !entry->is_symlink() &&
-               relative.extension() != ".partial") {
-      out.push_back(relative.generic_string());
+CampaignFiles campaign_files(const fs::path& directory) {
+  CampaignFiles out;
+  try {
+    for (const auto& entry : fs::recursive_directory_iterator(directory)) {
+      const std::string name = entry.path().lexically_relative(directory).generic_string();
+      if (entry.is_symlink() || (!entry.is_regular_file() && !entry.is_directory()))
+        out.other.push_back(name);
+      else if (entry.is_regular_file())
+        out.regular.push_back(name);
     }
+  } catch (const fs::filesystem_error& e) {
+    throw UsageError(directory.string(), "", "cannot be read: " + e.code().message());
   }
-  std::sort(out.begin(), out.end());
+  std::sort(out.regular.begin(), out.regular.end());
+  std::sort(out.other.begin(), out.other.end());
   return out;
 }
 
@@ -26,6 +32,15 @@ bool is_inside(const std::string& file) {
   const fs::path path(file);
   return !file.empty() && path.is_relative() &&
          std::none_of(path.begin(), path.end(), [](const fs::path& part) { return part == ".."; });
+}
+
+bool is_paper(const std::string& file) {
+  return file == CampaignPaths::kIssues || file == CampaignPaths::kChecklist;
+}
+
+bool is_history(const std::string& file) {
+  return file == history_of(CampaignPaths::kIssues) ||
+         file == history_of(CampaignPaths::kChecklist);
 }
 
 }  // namespace cb

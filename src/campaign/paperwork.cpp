@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "campaign/signoff.h"
+#include "campaign/directory.h"
+#include "campaign/history.h"
+#include "campaign/signoff_file.h"
 #include "core/file.h"
 #include "core/json_read.h"
 #include "core/json_text.h"
@@ -19,8 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr const char* kChecklist = "checklist.json";
-constexpr const char* kIssues = "issues.json";
+constexpr const char* kChecklist = CampaignPaths::kChecklist;
+constexpr const char* kIssues = CampaignPaths::kIssues;
 constexpr const char* kSite = "site.json";
 constexpr size_t kPartsOfOneIssue = 4;
 
@@ -60,7 +62,10 @@ ChecklistEntry entry_of(const json& j) {
 
 // A list of `key` in a file of our own; empty where there is no file.
 template <typename T, typename Read>
-std::vector<T> read_list(const fs::path& file, const char* schema, const char* key, Read read) {
+std::vector<T> read_list(const fs::path& directory, const char* name, const char* schema,
+                         const char* key, Read read) {
+  require_history(directory, name);
+  const fs::path file = directory / name;
   if (!fs::exists(file)) return {};
   const json j = parse_json(read_file(file), file.string());
   require_schema(j, schema, 1, file.string());
@@ -71,12 +76,8 @@ std::vector<T> read_list(const fs::path& file, const char* schema, const char* k
   }
 }
 
-void write_checklist(const fs::path& directory, const std::vector<ChecklistEntry>& list) {
-  json out = {{"schema", "clusterbench.checklist/1"}, {"items", json::array()}};
-  for (const ChecklistEntry& e : list)
-    out["items"].push_back({{"item", e.item}, {"result", e.result}, {"by", e.by}, {"at", e.at},
-                            {"remark", e.remark}});
-  write_file_atomically(directory / kChecklist, dump_json(out));
+json entry_json(const ChecklistEntry& e) {
+  return {{"item", e.item}, {"result", e.result}, {"by", e.by}, {"at", e.at}, {"remark", e.remark}};
 }
 
 // The serial number of the part, or else of its host's system board.
@@ -135,10 +136,10 @@ Site parse_site(std::string_view text, const std::string& source) {
 
 Paperwork read_paperwork(const fs::path& directory) {
   Paperwork out;
-  out.signoffs = read_signoffs(directory);
-  out.checklist = read_list<ChecklistEntry>(directory / kChecklist, "clusterbench.checklist",
+  out.signoffs = read_signoffs({directory});
+  out.checklist = read_list<ChecklistEntry>(directory, kChecklist, "clusterbench.checklist",
                                             "items", entry_of);
-  out.issues = read_list<Issue>(directory / kIssues, "clusterbench.issues", "issues", issue_of);
+  out.issues = read_list<Issue>(directory, kIssues, "clusterbench.issues", "issues", issue_of);
   if (fs::exists(directory / kSite))
     out.site = parse_site(read_file(directory / kSite), (directory / kSite).string());
   return out;
@@ -156,13 +157,16 @@ void set_checklist_entry(const fs::path& directory, const Campaign& campaign,
     problems.add("--result", unknown_name(entry.result, results));
   if (entry.by.empty()) problems.add("--by", "is empty: who checked it?");
   if (!problems.empty()) throw UsageError("checklist", problems);
-  auto list = read_list<ChecklistEntry>(directory / kChecklist, "clusterbench.checklist", "items",
+  const CampaignLock lock({directory});
+  auto list = read_list<ChecklistEntry>(directory, kChecklist, "clusterbench.checklist", "items",
                                         entry_of);
   std::erase_if(list, [&](const ChecklistEntry& e) { return e.item == entry.item; });
   list.push_back(entry);
   std::stable_sort(list.begin(), list.end(),
                    [](const auto& a, const auto& b) { return a.item < b.item; });
-  write_checklist(directory, list);
+  json out = {{"schema", "clusterbench.checklist/1"}, {"items", json::array()}};
+  for (const ChecklistEntry& e : list) out["items"].push_back(entry_json(e));
+  write_with_history(directory, kChecklist, dump_json(out), entry_json(entry), entry.at);
 }
 
 std::vector<Issue> issues_of_failures(const Campaign& campaign, const Judgement& judgement,
@@ -202,10 +206,20 @@ std::vector<Issue> issues_of_failures(const Campaign& campaign, const Judgement&
   return out;
 }
 
-void write_issues(const fs::path& directory, const std::vector<Issue>& issues) {
+void write_issues(const fs::path& directory, const std::vector<Issue>& issues,
+                  const std::string& at) {
+  const CampaignLock lock({directory});
+  std::set<json> known;
+  for (const Issue& i :
+       read_list<Issue>(directory, kIssues, "clusterbench.issues", "issues", issue_of))
+    known.insert(issue_json(i));
   json out = {{"schema", "clusterbench.issues/1"}, {"issues", json::array()}};
-  for (const Issue& i : issues) out["issues"].push_back(issue_json(i));
-  write_file_atomically(directory / kIssues, dump_json(out));
+  json changed = json::array();
+  for (const Issue& i : issues) {
+    out["issues"].push_back(issue_json(i));
+    if (!known.contains(out["issues"].back())) changed.push_back(out["issues"].back());
+  }
+  if (!changed.empty()) write_with_history(directory, kIssues, dump_json(out), changed, at);
 }
 
 std::string next_issue_id(const std::vector<Issue>& issues) {
@@ -218,6 +232,11 @@ std::string next_issue_id(const std::vector<Issue>& issues) {
 
 std::optional<std::string> why_not_mended(const Issue& issue, const Campaign& retest,
                                           const Judgement& judgement) {
+  if (retest.ended.empty()) return "it is not finished: run --resume";
+  if (!retest.warnings.empty()) return "it was changed: " + retest.warnings.front();
+  if (retest.started < issue.found)
+    return fmt::format("it began at {}, before the issue was found ({})", retest.started,
+                       issue.found);
   if (!issue.host.empty() &&
       std::find(retest.hosts.begin(), retest.hosts.end(), issue.host) == retest.hosts.end())
     return fmt::format("{} is not in it", issue.host);

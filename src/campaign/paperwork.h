@@ -26,13 +26,16 @@ void set_checklist_entry(const std::filesystem::path& directory, const Campaign&
 std::vector<Issue> issues_of_failures(const Campaign& campaign, const Judgement& judgement,
                                       const std::vector<Issue>& known, const std::string& at);
 
-void write_issues(const std::filesystem::path& directory, const std::vector<Issue>& issues);
+// Writes issues.json as a whole, and what changed into its history.
+void write_issues(const std::filesystem::path& directory, const std::vector<Issue>& issues,
+                  const std::string& at);
 
 // "I-007": the first number that is free.
 std::string next_issue_id(const std::vector<Issue>& issues);
 
-// Why this campaign does not prove the issue mended: its criterion is not judged there, still fails
-// for that part, or its host was not measured; nothing if it does.
+// Why this campaign does not prove the issue mended: it is not finished, was changed, or began
+// before the issue was found; its criterion is not judged there, still fails for that part, or its
+// host was not measured; nothing if it does. The judgement is by the profile that found the issue.
 std::optional<std::string> why_not_mended(const Issue& issue, const Campaign& retest,
                                           const Judgement& judgement);
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "analysis/verdict.h"
 #include "cli/commands.h"
@@ -11,6 +12,7 @@ namespace cb {
 struct Outputs {
   std::string csv, junit, prometheus, json;
 
+  std::vector<std::string> files() const { return {csv, junit, prometheus, json}; }
   bool none() const { return csv.empty() && junit.empty() && prometheus.empty() && json.empty(); }
 };
 

@@ -73,7 +73,8 @@ ExitCode add_issues(const IssueOptions& options) {
   std::vector<Issue> all = read_paperwork(options.directory).issues;
   std::vector<Issue> fresh;
   if (options.failures) {
-    fresh = issues_of_failures(campaign, judged(campaign), all, utc_now());
+    fresh = issues_of_failures(campaign, judged(campaign), all,
+                               campaign.ended.empty() ? utc_now() : campaign.ended);
   } else {
     Issue issue = options.given;
     Problems problems;
@@ -87,17 +88,21 @@ ExitCode add_issues(const IssueOptions& options) {
     fresh.push_back(issue);
   }
   all.insert(all.end(), fresh.begin(), fresh.end());
-  write_issues(options.directory, all);
+  write_issues(options.directory, all, utc_now());
   for (const Issue& i : fresh) print(i);
   std::cout << fmt::format("{} added, {} in all\n", fresh.size(), all.size());
   return ExitCode::ok;
 }
 
 // Only a campaign in which the part passes closes an issue.
-void close_issue(Issue& issue, const std::string& directory) {
+void close_issue(Issue& issue, const Campaign& found_by, const std::string& directory) {
   const Campaign retest = load_campaign(directory);
-  const auto why = retest.ended.empty() ? std::optional<std::string>("it is not finished")
-                                        : why_not_mended(issue, retest, judged(retest));
+  // By the profile that it failed: another one could ask for less.
+  const Judgement judgement =
+      judge(retest, found_by.profile, {}, utc_now().substr(0, 10));
+  const auto why = retest.id == found_by.id
+                       ? std::optional<std::string>("it is the campaign that found it")
+                       : why_not_mended(issue, retest, judgement);
   if (why)
     throw UsageError("clusterbench issue update", "--retest",
                      fmt::format("{} does not prove {} mended: {}", directory, issue.id, *why));
@@ -125,8 +130,9 @@ ExitCode update_issue(const IssueOptions& options) {
   set(found->action, given.action), set(found->symptom, given.symptom);
   set(found->old_part, given.old_part), set(found->new_part, given.new_part);
   set(found->serial, given.serial), set(found->evidence, given.evidence);
-  if (!options.retest.empty()) close_issue(*found, options.retest);
-  write_issues(options.directory, all);
+  if (!options.retest.empty())
+    close_issue(*found, load_campaign(options.directory), options.retest);
+  write_issues(options.directory, all, utc_now());
   print(*found);
   return ExitCode::ok;
 }

@@ -8,6 +8,7 @@
 
 #include "bench/registry.h"
 #include "campaign/load.h"
+#include "campaign/signoff.h"
 #include "campaign/paperwork.h"
 #include "cli/commands.h"
 #include "core/file.h"
@@ -50,6 +51,8 @@ ExitCode write_reports(const ReportOptions& options) {
               (papers.signoffs.empty() ? "report.html" : "report-signed.html"))
                  .string()
            : options.html;
+  refuse_writing_into_signed(options.directory, {html_path, options.markdown});
+  refuse_writing_into_signed(options.directory, options.outputs.files());
   const std::string html = html_path.empty() ? "" : render_html(view);
   const std::string markdown = options.markdown.empty() ? "" : render_markdown(view);
   for (const std::string& warning : campaign.warnings)

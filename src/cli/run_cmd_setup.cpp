@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "bench/registry.h"
+#include "campaign/signoff.h"
 #include "cli/profile_source.h"
 #include "core/build_info.h"
 #include "core/clock.h"
@@ -130,6 +131,7 @@ CampaignFile resumed_campaign(const RunOptions& options, const CampaignPaths& pa
   if (!fs::exists(paths.campaign()))
     throw UsageError(paths.root.string(), "--resume",
                      "is not a campaign: start one with clusterbench run PROFILE --out DIR");
+  refuse_signed(paths.root, "--resume");
   CampaignFile file = parse_campaign_file(read_file(paths.campaign()), paths.campaign().string());
   if (!options.out.empty() && !options.profile.empty()) {
     const Profile asked =

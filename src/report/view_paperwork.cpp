@@ -198,8 +198,8 @@ std::vector<std::string> signature_lines(const ReportInput& in) {
     if (s.public_key) line += t.gap() + t("sign.key", *s.public_key);
     if (!s.remark.empty()) line += " " + s.remark;
     out.push_back(std::move(line));
-    for (const auto& [item, day] : s.open)
-      out.push_back(t("sign.open_item", item, day.empty() ? "–" : day));
+    for (const OpenItem& item : s.open)
+      out.push_back(t("sign.open_item", item.text, item.due.empty() ? "–" : item.due));
   }
   std::set<std::string> seen;
   for (const CriterionVerdict& v : in.judgement.criteria) {
