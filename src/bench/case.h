@@ -26,9 +26,15 @@ struct Context {
   Progress& progress;
   const FsRoot& fs;
   const HostInventory& inventory;  // of this host
+  // Takes this rank's share of a record that is finished, so that it is not lost with the job.
+  std::function<void(const Record&)> publisher = {};
 
   // "node03" or "node03 rank 5": for messages.
   std::string who() const;
+  // Every rank publishes the same records in the same order, or none.
+  void publish(const Record& record) const {
+    if (publisher) publisher(record);
+  }
 };
 
 // Measures and returns this rank's share of the records: its own entities, metrics and checks.

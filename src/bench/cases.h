@@ -17,5 +17,7 @@ Case gemm_gpu_case();
 Case bandwidth_gpu_case();
 Case burn_gpu_case();
 Case health_case();
+Case verbs_case();
+Case tcp_case();
 
 }  // namespace cb

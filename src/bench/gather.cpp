@@ -114,6 +114,9 @@ class Joiner {
 
 }  // namespace
 
+std::string pack_record(const Record& record) { return pack({record}); }
+Record unpack_record(const std::string& bytes) { return unpack(bytes).at(0); }
+
 std::vector<Record> join_records(const std::vector<std::vector<Record>>& ranks) {
   std::vector<Record> out;
   for (size_t r = 1; r < ranks.size(); ++r) {

@@ -14,6 +14,10 @@ namespace cb {
 // yields none; a finding does not. n log n in the size of the data.
 std::vector<Record> gather_records(Comm& comm, const std::vector<Record>& mine);
 
+// A rank's share of a record as bytes, and back.
+std::string pack_record(const Record& record);
+Record unpack_record(const std::string& bytes);
+
 // The joining alone: `ranks[r]` are rank r's records. Throws Error if the ranks disagree in number
 // or params.
 std::vector<Record> join_records(const std::vector<std::vector<Record>>& ranks);

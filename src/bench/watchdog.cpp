@@ -27,6 +27,7 @@ void Watchdog::arm(std::string doing, double total_seconds, double idle_seconds)
   const double now = monotonic_seconds();
   deadline_ = now + total_seconds;
   idle_limit_ = idle_seconds;
+  entered_ = 0;
   iterations_ = 0;
   last_progress_ = now;
   wake_.notify_all();
@@ -54,7 +55,8 @@ WatchState Watchdog::state() const {
 }
 
 WatchState Watchdog::state_locked(double now) const {
-  return {doing_, note_, iterations_.load(), now - last_progress_.load()};
+  return {doing_, note_, std::max(entered_.load(), iterations_.load()), iterations_.load(),
+          now - last_progress_.load()};
 }
 
 void Watchdog::loop() {

@@ -13,6 +13,7 @@ namespace cb {
 struct WatchState {
   std::string doing;        // case and parameters
   std::string note;         // "warm-up", "sampling", "waiting for rank 3"
+  uint64_t entered = 0;     // collective steps begun since armed
   uint64_t iterations = 0;  // finished since armed
   double idle_seconds = 0;  // since the last progress
 };
@@ -32,6 +33,10 @@ class Watchdog {
   void arm(std::string doing, double total_seconds, double idle_seconds);
   void disarm();
   void note(std::string text);
+  // About to wait for other ranks in a step that progress() will end. One relaxed store.
+  void enter() noexcept {
+    entered_.store(iterations_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
   void progress() noexcept;  // cheap: one relaxed store and a clock read
 
   WatchState state() const;
@@ -48,6 +53,7 @@ class Watchdog {
   double deadline_ = 0;  // monotonic seconds; 0: not armed
   double idle_limit_ = 0;
   bool stopping_ = false;
+  std::atomic<uint64_t> entered_{0};
   std::atomic<uint64_t> iterations_{0};
   std::atomic<double> last_progress_{0};
   std::thread thread_;

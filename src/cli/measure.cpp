@@ -3,7 +3,6 @@
 #include <csignal>
 #include <iostream>
 #include <optional>
-#include <thread>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,6 +12,7 @@
 #include "cli/console_progress.h"
 #include "cli/document.h"
 #include "cli/info_table.h"
+#include "cli/last_words.h"
 #include "cli/measure_table.h"
 #include "core/clock.h"
 #include "core/file.h"
@@ -94,24 +94,6 @@ std::string own_name() {
                          : host_name();
 }
 
-// The other ranks' watchdogs expire in the same moment: each has this long to say where it stands
-// before one of them ends the job.
-constexpr auto kLastWords = std::chrono::milliseconds(700);
-
-// Runs on the watchdog's thread while the main thread is stuck, so it touches neither MPI nor
-// records.
-void on_expiry(const WatchState& state, const std::string& who) {
-  std::cerr << fmt::format(
-      "clusterbench: deadline: {} has not moved for {} in {} ({}), {} iterations done\n"
-      "  next: look at the ranks that report nothing or wait for no one, and at their hosts' "
-      "kernel "
-      "logs\n",
-      terminal_safe(who), format_seconds(state.idle_seconds), state.doing,
-      state.note.empty() ? "starting" : state.note, state.iterations);
-  if (mpi::launched()) std::this_thread::sleep_for(kLastWords);
-  mpi::abort_job(static_cast<int>(ExitCode::deadline));
-}
-
 std::vector<HostInventory> gather_inventories(Comm& comm, const Place& place,
                                               const HostInventory& mine) {
   std::vector<HostInventory> out;
@@ -155,26 +137,31 @@ ExitCode finish_or_say_why(Document document, const Case& c, const MeasureOption
 
 // From the first collective call to the last. Every wait in here is under the watchdog.
 ExitCode measure_together(const Case& c, const Params& params, const MeasureOptions& options,
-                          Comm& comm, Watchdog& watchdog, const CancelToken& cancel) {
+                          Comm& comm, Watchdog& watchdog, LastWords& last_words,
+                          const CancelToken& cancel) {
   const FsRoot fs(options.sysroot);
   const Place place = locate_ranks(comm, host_name());
   require_writable(comm, c.info.name, options.json);
   const HostInventory inventory = collect_inventory(fs, place.host);
   Sampler sampler(comm, watchdog, cancel);
   ConsoleProgress progress(comm.is_root() && !options.quiet, options.no_color);
-  Context context{comm, place, sampler, watchdog, cancel, progress, fs, inventory};
 
   Document document = begin_document(place, comm.size());
+  watchdog.note("gathering the hosts' inventories");
+  document.hosts = gather_inventories(comm, place, inventory);
+  const auto side = last_words.open_channel(comm, place, watchdog, cancel, document);
+  Context context{comm,     place,     sampler,
+                  watchdog, cancel,    progress,
+                  fs,       inventory, [&](const Record& record) { side->publish(record); }};
   try {
     document.records = run_case(c, context, params);
   } catch (const Interrupted& e) {
     document.records = e.finished();
     document.run.partial = "interrupted";
   }
-  watchdog.note("gathering the hosts' inventories");
-  document.hosts = gather_inventories(comm, place, inventory);
   progress.done();
   watchdog.note("waiting for rank 0 to write the results");
+  side->close();
   ExitCode code = ExitCode::ok;
   if (comm.is_root()) code = finish_or_say_why(std::move(document), c, options);
   return static_cast<ExitCode>(static_cast<int>(comm.max(static_cast<double>(code))));
@@ -199,14 +186,15 @@ ExitCode measure(const Case& c, const Params& params, const MeasureOptions& opti
   CancelToken cancel;
   const SignalGuard signals(cancel);
   const std::string who = own_name();
-  Watchdog watchdog([&](const WatchState& state) { on_expiry(state, who); });
+  LastWords last_words(c.info.name, who, options.json);
+  Watchdog watchdog([&](const WatchState& state) { last_words.on_expiry(state); });
   watchdog.arm(describe(c, params), limits.deadline, limits.stall);
   watchdog.note("starting MPI");
   std::optional<mpi::Session> session;
   if (mpi::launched()) session.emplace();
   const std::unique_ptr<Comm> comm = session ? world_comm() : single_comm();
   try {
-    return measure_together(c, params, options, *comm, watchdog, cancel);
+    return measure_together(c, params, options, *comm, watchdog, last_words, cancel);
   } catch (const UsageError& e) {
     // Agreed on by all ranks. Said before MPI_Finalize: once another rank has ended with this code,
     // the launcher kills the rest.

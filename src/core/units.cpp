@@ -179,6 +179,8 @@ ValueText format_value_parts(double value, std::string_view unit) {
     return scaled(value, {{1e6, "MFLOP/s"}, {1e9, "GFLOP/s"}, {1e12, "TFLOP/s", 1e13}});
   if (unit == "operations_per_second")
     return scaled(value, {{1e6, "MOP/s"}, {1e9, "GOP/s"}, {1e12, "TOP/s", 1e13}});
+  if (unit == "messages_per_second")
+    return scaled(value, {{1, "msg/s"}, {1e3, "k msg/s", 1e4}, {1e6, "M msg/s", 1e7}});
   if (unit == "io_per_second")
     return scaled(value, {{1, "IOPS"}, {1e3, "k IOPS", 1e4}, {1e6, "M IOPS", 1e7}});
   if (unit == "bytes")

@@ -1,11 +1,17 @@
 #include "sys/mpi.h"
 
+#include <csignal>
 #include <cstdlib>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 namespace cb::mpi {
+namespace {
+
+constexpr unsigned kAbortSeconds = 10;
+
+}  // namespace
 
 void check(int rc, const char* call) {
   if (rc == MPI_SUCCESS) return;
@@ -65,6 +71,9 @@ void abort_job(int exit_code) {
   int finalized = 0;
   MPI_Initialized(&initialized);
   MPI_Finalized(&finalized);
+  // Should MPI not come to end the job either, the kernel ends this process.
+  std::signal(SIGALRM, SIG_DFL);
+  alarm(kAbortSeconds);
   if (initialized != 0 && finalized == 0) MPI_Abort(MPI_COMM_WORLD, exit_code);
   _exit(exit_code);
 }

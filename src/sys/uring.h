@@ -20,12 +20,23 @@ class UringUnavailable : public Error {
   using Error::Error;
 };
 
+// How completions come about: by interrupt, by polling the device (IOPOLL: direct IO on a device
+// with poll queues), or with a thread of the kernel that takes requests without a system call
+// (SQPOLL: costs a core).
+enum class UringPoll { none, iopoll, sqpoll };
+
+struct UringOptions {
+  UringPoll poll = UringPoll::none;
+  bool wide = false;  // entries of twice the size (SQE128, CQE32), as NVMe passthrough needs
+};
+
 // One ring, for the one thread that made it. Set up with the cheapest completion mode that the
-// kernel knows: SINGLE_ISSUER + DEFER_TASKRUN (6.1), else COOP_TASKRUN (5.19), else none.
+// kernel knows: SINGLE_ISSUER + DEFER_TASKRUN (6.1), SINGLE_ISSUER + COOP_TASKRUN (6.0),
+// COOP_TASKRUN (5.19), none; with SQPOLL, which excludes task-run modes, SINGLE_ISSUER or none.
 class Uring {
  public:
   // `entries`: requests that may be queued at once. Throws UringUnavailable.
-  Uring(unsigned entries, const FsRoot& fs);
+  Uring(unsigned entries, const FsRoot& fs, UringOptions options = {});
   ~Uring();
   Uring(const Uring&) = delete;
   Uring& operator=(const Uring&) = delete;
@@ -37,9 +48,14 @@ class Uring {
   // Queues a read into, or a write from, `data`. Throws Error if the ring has no free entry.
   void queue(bool write, int fd, std::span<std::byte> data, uint64_t offset, uint64_t tag);
 
-  // Submits what is queued and waits for one completion, at most `seconds`; coming back without one
-  // (time, signal) is no error. Throws Error when the kernel refuses.
-  void submit_and_wait(double seconds);
+  // Queues an NVMe read of whole logical blocks from a generic character device (/dev/ngXnY); the
+  // ring must be wide.
+  void queue_nvme_read(int fd, uint32_t nsid, std::span<std::byte> data, uint64_t first_block,
+                       uint32_t blocks, uint64_t tag);
+
+  // Submits what is queued and waits for `least` completions, at most `seconds`; coming back with
+  // fewer (time, signal) is no error. Throws Error when the kernel refuses.
+  void submit_and_wait(double seconds, unsigned least = 1);
 
   // Calls take(tag, result) for each completion that is there; result is bytes or -errno. Returns
   // how many there were. `take` may queue.

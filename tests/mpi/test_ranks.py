@@ -59,17 +59,23 @@ def test_a_hanging_rank_ends_the_job_at_the_stall(job, nothing_left):
     assert code == 124
     assert seconds < 15
     host = os.uname().nodename
-    assert f"{host} rank 2 has not moved" in err
-    assert "(running)" in err  # rank 2 itself
-    assert "(waiting for the other ranks)" in err
-    assert not job.json.exists()
+    assert f"not there : {host} rank 2: " in err
+    assert "in running" in err  # rank 2 itself
+    assert "ranks 0-1,3 on " in err and "waiting for the other ranks" in err
+    document = json.loads(job.json.read_text())
+    assert f"{host} rank 2" in document["run"]["partial"]
+    # What was finished is there, without rank 2's share.
+    record, = document["records"]
+    assert [e["id"] for e in record["entities"]] == ["0", "1", "3"]
+    assert "ranks 2" in record["notes"][0]
     nothing_left(pids.values())
 
 
 def test_a_hanging_process_alone_ends_at_the_deadline(job):
     code, _, err = job.run(0, "fake", "--hanging-rank", 0, "--deadline", "1s", timeout=20)
     assert code == 124
-    assert "has not moved" in err
+    assert "nothing has moved for" in err
+    assert f"{os.uname().nodename}: stuck in running" in err
 
 
 def test_a_stopped_rank_inside_a_collective_ends_the_job(job, nothing_left):
@@ -79,6 +85,7 @@ def test_a_stopped_rank_inside_a_collective_ends_the_job(job, nothing_left):
     os.kill(pids[1], signal.SIGSTOP)
     code, _, err, seconds = job.finish(process, timeout=40)
     assert code == 124, err
+    assert f"not there : {os.uname().nodename} rank 1: has been silent for" in err
     assert seconds < 20
     assert "all_reduce 64K, sampling" in err
     nothing_left(pids.values())

@@ -86,8 +86,10 @@ Record measure(Context& context, const Params& params, int64_t size) {
 std::vector<Record> run(Context& context, const Params& params) {
   misbehave(context, params);
   std::vector<Record> records;
-  for (const int64_t size : params.integers("size"))
+  for (const int64_t size : params.integers("size")) {
     records.push_back(measure(context, params, size));
+    context.publish(records.back());
+  }
   return records;
 }
 

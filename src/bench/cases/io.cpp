@@ -7,6 +7,8 @@
 #include <fmt/ranges.h>
 
 #include "bench/cases.h"
+#include "bench/io/clean.h"
+#include "bench/io/dry_run.h"
 #include "bench/io/target.h"
 #include "core/clock.h"
 #include "core/units.h"
@@ -35,6 +37,22 @@ CaseInfo describe() {
           {{"dir", ParamType::text, "", "directory to create an own fresh directory in"},
            {"file", ParamType::text, "", "an existing file (or block device) to read"},
            {"allow-overwrite", ParamType::flag, "false", "let --rw write into --file"},
+           {"keep", ParamType::flag, "false", "leave the files, for --verify-only later"},
+           {"verify-only", ParamType::flag, "false",
+            "read a kept --file and check every sector: after a power loss, or on another host"},
+           {"allow-raw-write", ParamType::text, "",
+            "the serial number of the block device --file: lets --rw write to it"},
+           {"clean", ParamType::text, "",
+            "remove what killed runs left in this directory, and nothing else; measure nothing"},
+           {"dry-run", ParamType::flag, "false", "say what would be made and written, and stop"},
+           {"max-fill",
+            ParamType::integer,
+            "95",
+            "per cent of the filesystem that may be full with our files",
+            {},
+            false,
+            1,
+            100},
            {"rw",
             ParamType::choice,
             "randread",
@@ -68,8 +86,36 @@ CaseInfo describe() {
            {"engine",
             ParamType::choice,
             "auto",
-            "how requests are made",
-            {"auto", "io_uring", "threads"}},
+            "how requests are made; null makes none: the tool's own cost",
+            {"auto", "io_uring", "threads", "null"}},
+           {"distribution",
+            ParamType::choice,
+            "uniform",
+            "of random offsets; zipf: some blocks are hot",
+            {"uniform", "zipf"}},
+           {"zipf-theta", ParamType::number, "1.1", "skew of zipf", {}, false, 0.01, 5},
+           {"rate",
+            ParamType::number,
+            "",
+            "requests per second per rank, planned in time: latency counts from the plan",
+            {},
+            false,
+            0.01,
+            1e9},
+           {"reap",
+            ParamType::integer,
+            "1",
+            "completions that one wait of io_uring asks for",
+            {},
+            false,
+            1,
+            4096},
+           {"poll",
+            ParamType::choice,
+            "none",
+            "iopoll: poll the device; sqpoll: a kernel thread submits",
+            {"none", "iopoll", "sqpoll"}},
+           {"pin", ParamType::flag, "true", "bind threads to the CPUs of the device's NUMA node"},
            {"seed", ParamType::integer, "1", "of order and data", {}, false, 0},
            {"direction",
             ParamType::choice,
@@ -84,6 +130,8 @@ CaseInfo describe() {
                    "with --duration: the same per interval of about 100 ms"},
                   {"latency_seconds", "seconds", Better::lower,
                    "from intended submission to completion seen, every request"},
+                  {"cpu_seconds_per_io", "seconds", Better::lower,
+                   "CPU time of the IO threads, user and system, per request"},
                   {"fsync_seconds", "seconds", Better::lower, "the fsync after the last write"},
                   {"durable_bytes_per_second", "bytes_per_second", Better::higher,
                    "bytes written over the time of writing and fsync"},
@@ -119,6 +167,7 @@ struct EngineChoice {
 
 EngineChoice choose_engine(const std::string& wanted, unsigned queue_depth, const FsRoot& fs) {
   if (wanted == "threads") return {Engine::threads};
+  if (wanted == "null") return {Engine::null};
   const auto why = why_no_uring(queue_depth, fs);
   if (!why) return {Engine::io_uring};
   if (wanted == "io_uring")
@@ -158,14 +207,16 @@ void run_measured(Context& context, Target& target, const std::string& text, Mea
     context.comm.barrier();
     m.read_before = bytes_read_from_storage();
   };
-  m.run = run_job(target.job(), target.view(), m.choice.engine, context.fs, context.cancel, hooks);
+  FileView view = target.view();
+  if (m.choice.engine == Engine::null) view.content_known = false;
+  m.run = run_job(target.job(), view, m.choice.engine, context.fs, context.cancel, hooks);
   m.read_after = bytes_read_from_storage();
   if (target.direct() && target.own())
     m.cached = cached_share(target.view().fd, target.job().file_bytes);
 }
 
 void finish_writes(Context& context, Target& target, const Params& params, Measurement& m) {
-  if (!target.job().writes() || m.run.wrong) return;
+  if (!target.job().writes() || m.run.wrong || m.choice.engine == Engine::null) return;
   if (params.flag("fsync")) {
     context.watchdog.note("fsync");
     m.fsync_seconds = target.flush();
@@ -186,13 +237,14 @@ void finish_writes(Context& context, Target& target, const Params& params, Measu
 
 // ---- records ----
 
-std::string path_label(const Target& target) {
+std::string path_label(const Target& target, Engine engine) {
+  if (engine == Engine::null) return "none: no request was made";
   if (target.storage().in_memory) return "tmpfs (memory)";
   return target.direct() ? "direct" : "page cache";
 }
 
 void add_facts(Record& record, const Target& target, const Measurement& m) {
-  record.facts["path"] = path_label(target);
+  record.facts["path"] = path_label(target, m.choice.engine);
   record.facts["engine"] = fmt::format("{}: {}", engine_name(m.choice.engine), m.run.engine);
   record.facts["filesystem"] = target.storage().filesystem;
   record.facts["mount"] = target.storage().mount_point;
@@ -238,7 +290,7 @@ void add_notes(Record& record, Context& context, const Target& target, const Mea
                                        host, *m.choice.fallback));
   if (m.fsync_seconds)
     record.notes.push_back("the fsync at the end is not in bytes_per_second; see fsync_seconds");
-  if (!target.own() && target.job().reads())
+  if (!target.own() && target.job().reads() && !target.job().verify_only)
     record.notes.push_back("the content of --file is not known, so what was read is not checked");
   if (target.storage().filesystem == "overlay")
     record.notes.push_back(
@@ -246,14 +298,17 @@ void add_notes(Record& record, Context& context, const Target& target, const Mea
         "filesystem of its upper layer");
   if (!target.leftovers().empty())
     record.notes.push_back(
-        fmt::format("{}: left by earlier runs and not touched: {}; remove them if no run uses them",
-                    host, fmt::join(target.leftovers(), ", ")));
+        fmt::format("{}: left by earlier runs and not touched: {}; next: clusterbench io "
+                    "--clean {}",
+                    host, fmt::join(target.leftovers(), ", "),
+                    record.params.has("dir") ? record.params.text("dir") : "DIR"));
 }
 
 // O_DIRECT that was accepted is believed only if the kernel's counters agree. True unless they
 // contradict.
 bool add_direct_check(Record& record, const Target& target, const Measurement& m, size_t self) {
-  if (!target.direct() || target.storage().in_memory) return true;
+  if (!target.direct() || target.storage().in_memory || m.choice.engine == Engine::null)
+    return true;
   Check check{.name = "direct", .entity = self};
   const auto share = m.from_storage();
   if (share && (target.storage().on_device || *share >= kLeastFromStorage)) {
@@ -330,6 +385,9 @@ void add_metrics(Record& record, Direction direction, const Target& target, cons
       Samples{static_cast<double>(tally.bytes) / m.run.elapsed});
   add("io_per_second", "io_per_second", Better::higher,
       Samples{static_cast<double>(tally.ios) / m.run.elapsed});
+  if (m.run.finished_ios > 0)
+    add("cpu_seconds_per_io", "seconds", Better::lower,
+        Samples{m.run.cpu_seconds / static_cast<double>(m.run.finished_ios)});
   const auto intervals = tally.series.intervals(m.run.elapsed);
   if (target.job().seconds && !intervals.bytes_per_second.empty()) {
     Samples samples;
@@ -381,6 +439,23 @@ Record record_of(Context& context, const Params& params, Direction direction, co
   return record;
 }
 
+// What was done before a request failed: no figure of it means anything, but a reader wants to know
+// how far it came.
+Record failed_record(Context& context, const Params& params, const Target& target,
+                     const Measurement& m, Direction direction) {
+  Record record{.case_name = "io", .params = params.with("direction", direction_name(direction))};
+  record.entity(entity_of(context, target));
+  add_facts(record, target, m);
+  if (!m.run.failure) return record;
+  record.outcome = Errored{context.who(), *m.run.failure};
+  const uint64_t bytes = m.run.bytes[0] + m.run.bytes[1];
+  record.facts["until_the_error"] =
+      fmt::format("{}: {} requests, {} bytes in {:.3f} s, {} blocks compared and right",
+                  context.who(), m.run.finished_ios, bytes,
+                  std::max(0.0, m.run.elapsed) + target.job().warm_up_seconds, m.checked());
+  return record;
+}
+
 std::vector<Direction> directions(const Job& job, const Params& params) {
   std::vector<Direction> out;
   const auto wanted = params.texts("direction");
@@ -394,27 +469,45 @@ std::vector<Direction> directions(const Job& job, const Params& params) {
 }
 
 std::vector<Record> run(Context& context, const Params& params) {
+  if (params.has("clean")) return run_clean(context, params);
   std::optional<Target> target;
+  std::optional<SpaceNeed> need;
   Measurement m;
   const std::string started = utc_now();
+  std::string kept;
   const auto step = [&](const std::function<void()>& what) { return all_well(context, what); };
   if (!step([&] {
         m.choice = choose_engine(params.text("engine"),
                                  static_cast<unsigned>(params.integer("queue-depth")), context.fs);
         target.emplace(params, context);
-      }) ||
-      !step([&] {
+        if (target->own()) need = target->space_need();
+      }))
+    return {};
+  if (need)
+    require_space(context.comm, *need, static_cast<double>(params.integer("max-fill")) / 100);
+  if (params.flag("dry-run")) return {dry_run_record(context, params, *target)};
+  if (!step([&] {
         target->make(m.choice.engine, hooks_of(context, "laying out the file"), context.cancel);
       }) ||
-      !step([&] { run_measured(context, *target, job_text(params), m); }) ||
-      !step([&] { finish_writes(context, *target, params, m); }) ||
-      !step([&] { target->remove(); }))
+      !step([&] { run_measured(context, *target, job_text(params), m); }) || !step([&] {
+        if (!m.run.failure) finish_writes(context, *target, params, m);
+      }) ||
+      !step([&] {
+        if (params.flag("keep") && !m.run.failure) {
+          kept = target->keep();
+        } else {
+          target->remove();
+        }
+      }))
     return {};
 
+  const bool failed = context.comm.any(m.run.failure.has_value());
   std::vector<Record> records;
   for (const Direction d : directions(target->job(), params)) {
-    records.push_back(record_of(context, params, d, *target, m));
+    records.push_back(failed ? failed_record(context, params, *target, m, d)
+                             : record_of(context, params, d, *target, m));
     records.back().started = started;
+    if (!kept.empty()) records.back().notes.push_back("kept " + kept);
   }
   return records;
 }

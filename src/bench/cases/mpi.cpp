@@ -184,6 +184,7 @@ std::vector<Record> run(Context& context, const Params& params) {
       context.progress.update(static_cast<double>(i) / static_cast<double>(points.size()),
                               points[i].plan.what);
       records.push_back(measure(context, params, points[i], world.get()));
+      context.publish(records.back());
     }
   } catch (const Interrupted&) {
     throw Interrupted(std::move(records));

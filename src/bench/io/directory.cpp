@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <iostream>
 #include <optional>
@@ -14,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bench/io/marker.h"
 #include "core/error.h"
 #include "core/units.h"
 
@@ -27,15 +29,6 @@ namespace {
                   path, why));
 }
 
-// "…-<pid>-<random>": the process that made a directory, if it ran on this host and still runs.
-bool maker_lives(const std::string& name, const std::string& host) {
-  const std::string prefix = fmt::format("{}{}-", OwnDirectory::kPrefix, host);
-  if (!name.starts_with(prefix)) return false;
-  const std::string rest = name.substr(prefix.size());
-  const auto pid = parse_integer(rest.substr(0, rest.find('-')));
-  return pid && *pid > 0 && (::kill(static_cast<pid_t>(*pid), 0) == 0 || errno == EPERM);
-}
-
 std::string fresh_name(const std::string& host) {
   std::random_device random;
   return fmt::format("{}{}-{}-{:08x}", OwnDirectory::kPrefix, host, ::getpid(), random());
@@ -43,11 +36,37 @@ std::string fresh_name(const std::string& host) {
 
 }  // namespace
 
+std::string OwnDirectory::name_of_host(std::string host) {
+  // A word, so that it can stand in a line of words too.
+  const auto separates = [](char c) { return c == '/' || static_cast<unsigned char>(c) <= ' '; };
+  std::replace_if(host.begin(), host.end(), separates, '_');
+  return host;
+}
+
+// "…<host>-<pid>-<random>"
+bool OwnDirectory::is_of_host(const std::string& name, const std::string& host) {
+  const std::string prefix = fmt::format("{}{}-", kPrefix, host);
+  if (!name.starts_with(prefix)) return false;
+  const std::string rest = name.substr(prefix.size());
+  const size_t dash = rest.find('-');
+  const auto pid = parse_integer(rest.substr(0, dash));
+  return dash != std::string::npos && rest.find_last_not_of("0123456789abcdef") == dash && pid &&
+         *pid > 0;
+}
+
+bool OwnDirectory::maker_lives(const std::string& name, const std::string& host) {
+  if (!is_of_host(name, host)) return false;
+  const std::string rest = name.substr(std::strlen(kPrefix) + host.size() + 1);
+  const auto pid = static_cast<pid_t>(*parse_integer(rest.substr(0, rest.find('-'))));
+  return ::kill(pid, 0) == 0 || errno == EPERM;
+}
+
 Fd::~Fd() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-OwnDirectory::OwnDirectory(const std::string& parent, std::string host) : host_(std::move(host)) {
+OwnDirectory::OwnDirectory(const std::string& parent, std::string host)
+    : host_(name_of_host(std::move(host))) {
   parent_ = Fd(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (parent_.get() < 0) refuse(parent, std::strerror(errno));
   if (::faccessat(parent_.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
@@ -55,7 +74,6 @@ OwnDirectory::OwnDirectory(const std::string& parent, std::string host) : host_(
   std::error_code ignored;
   parent_path_ = std::filesystem::canonical(parent, ignored).string();
   if (parent_path_.empty()) parent_path_ = parent;
-  std::replace(host_.begin(), host_.end(), '/', '_');
 }
 
 OwnDirectory::~OwnDirectory() {
@@ -85,6 +103,7 @@ void OwnDirectory::create() {
   name_ = name;
   own_ = Fd(::openat(parent_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (own_.get() < 0) refuse(parent_path_, fmt::format("open {}: {}", name, std::strerror(errno)));
+  marker_ = Marker::create(own_.get(), name_, host_);
 }
 
 std::string OwnDirectory::path_of(const std::string& file) const {
@@ -92,6 +111,7 @@ std::string OwnDirectory::path_of(const std::string& file) const {
 }
 
 Fd OwnDirectory::create_file(const std::string& name, int flags) {
+  Marker::note(marker_.get(), name);
   Fd fd(
       ::openat(own_.get(), name.c_str(), flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   // Some filesystems make the file first and refuse the flags then.
@@ -121,6 +141,7 @@ std::string OwnDirectory::remove_quietly() noexcept try {
       trouble = fmt::format("cannot remove {}: {}", path_of(file), std::strerror(errno));
   }
   files_.clear();
+  if (marker_.get() >= 0) ::unlinkat(own_.get(), Marker::kName, 0);
   struct stat mine {
   }, there{};
   const bool same = ::fstat(own_.get(), &mine) == 0 &&
@@ -134,6 +155,16 @@ std::string OwnDirectory::remove_quietly() noexcept try {
   return trouble;
 } catch (const std::exception&) {
   return "out of memory while removing files";
+}
+
+std::string OwnDirectory::keep() {
+  const std::string kept = kKeptPrefix + name_.substr(std::string(kPrefix).size());
+  if (::renameat2(parent_.get(), name_.c_str(), parent_.get(), kept.c_str(), RENAME_NOREPLACE) != 0)
+    throw Error(fmt::format("cannot rename {}/{} to {}: {}", parent_path_, name_, kept,
+                            std::strerror(errno)));
+  files_.clear();
+  name_.clear();
+  return parent_path_ + "/" + kept;
 }
 
 void OwnDirectory::remove() {

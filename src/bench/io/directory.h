@@ -19,6 +19,7 @@ class Fd {
     return *this;
   }
   int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }  // the caller closes it
 
  private:
   int fd_;
@@ -30,6 +31,7 @@ class Fd {
 class OwnDirectory {
  public:
   static constexpr const char* kPrefix = "clusterbench-io-";
+  static constexpr const char* kKeptPrefix = "clusterbench-kept-";
 
   // Opens `parent`. Throws Error if it is not there, no directory, a loop of links or not writable.
   OwnDirectory(const std::string& parent, std::string host);
@@ -38,6 +40,12 @@ class OwnDirectory {
   OwnDirectory(const OwnDirectory&) = delete;
   OwnDirectory& operator=(const OwnDirectory&) = delete;
 
+  // How a host stands in the names; whether a name is of that host, and whether the process that
+  // made the directory still runs there.
+  static std::string name_of_host(std::string host);
+  static bool is_of_host(const std::string& name, const std::string& host);
+  static bool maker_lives(const std::string& name, const std::string& host);
+
   int parent_fd() const { return parent_.get(); }
   const std::string& parent_path() const { return parent_path_; }  // absolute, without links
 
@@ -45,7 +53,8 @@ class OwnDirectory {
   // processes that live on this host are not listed. Nothing is done to them.
   std::vector<std::string> leftovers() const;
 
-  // Makes the directory; then files in it. `flags`: for open(2), O_CREAT | O_EXCL are added.
+  // Makes the directory and its marker (marker.h); then files in it. `flags`: for open(2), O_CREAT
+  // | O_EXCL are added.
   void create();
   Fd create_file(const std::string& name, int flags);
   // The same file again with other flags.
@@ -54,6 +63,9 @@ class OwnDirectory {
 
   // Removes the files and the directory. Throws Error naming what stays.
   void remove();
+  // Leaves them instead, the directory under the name "clusterbench-kept-…", which is no leftover.
+  // Returns its path.
+  std::string keep();
 
  private:
   std::string remove_quietly() noexcept;  // empty, or what went wrong
@@ -63,6 +75,7 @@ class OwnDirectory {
   std::string name_;  // empty until created
   Fd parent_;
   Fd own_;
+  Fd marker_;  // locked while it is open
   std::vector<std::string> files_;
 };
 

@@ -28,13 +28,21 @@ void work_with_blocking_calls(Worker& worker, const std::function<void()>& start
   worker.how = "pread and pwrite";
   start();
   double now = monotonic_seconds();
-  while (!worker.wrong && worker.next(slot, now)) {
+  while (!worker.wrong) {
+    const Next next = worker.next(slot, now);
+    if (next == Next::none) break;
+    if (next == Next::later) {
+      worker.wait_until_due();
+      now = monotonic_seconds();
+      continue;
+    }
     bool whole = false;
     while (!whole) {
       const int64_t result = transfer(worker.fd(), slot);
       now = monotonic_seconds();
       whole = worker.complete(slot, result, now);
     }
+    worker.tell_progress();
   }
 }
 

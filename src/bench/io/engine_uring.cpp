@@ -1,5 +1,7 @@
 // One ring per thread: all free slots are queued and submitted with the same call that waits for
 // completions, and one clock reading serves a batch of completions.
+#include <algorithm>
+#include <cerrno>
 #include <vector>
 
 #include "bench/io/buffer.h"
@@ -12,25 +14,39 @@ namespace {
 
 // How long a wait may last before the worker looks whether it is to stop.
 constexpr double kLongestWait = 0.5;
+// Below it a wait would last longer than asked (the kernel's timer slack), so none is made.
+constexpr double kShortestWait = 60e-6;
 
 class UringLoop {
  public:
   explicit UringLoop(Worker& worker)
       : worker_(worker),
-        ring_(worker.job().queue_depth, worker.fs()),
+        ring_(worker.job().queue_depth, worker.fs(),
+              {worker.job().poll, worker.file().nvme_namespace != 0}),
         buffers_(worker.job().queue_depth, worker.job().block_bytes),
         slots_(worker.job().queue_depth) {
-    ring_.register_buffer(buffers_.whole());
+    if (worker.file().nvme_namespace == 0) ring_.register_buffer(buffers_.whole());
     ring_.register_file(worker.fd());
     worker_.how = ring_.how();
-    for (size_t i = 0; i < slots_.size(); ++i) slots_[i].data = buffers_.slot(i);
+    if (worker.file().nvme_namespace != 0) worker_.how += ", NVMe passthrough";
+    for (size_t i = slots_.size(); i-- > 0;) {
+      slots_[i].data = buffers_.slot(i);
+      free_.push_back(i);
+    }
   }
 
   void run() {
     try {
-      const double start = monotonic_seconds();
-      for (size_t i = 0; i < slots_.size(); ++i) refill(i, start);
-      while (in_flight_ > 0) turn();
+      double now = monotonic_seconds();
+      for (Next next = refill(now); in_flight_ > 0 || next == Next::later; next = refill(now)) {
+        if (in_flight_ > 0) {
+          turn(next, now);
+        } else {
+          worker_.wait_until_due();
+        }
+        now = monotonic_seconds();
+        if (in_flight_ > 0) take(now);
+      }
     } catch (...) {
       drain();
       throw;
@@ -38,36 +54,63 @@ class UringLoop {
   }
 
  private:
-  void refill(size_t i, double now) {
-    if (worker_.wrong || !worker_.next(slots_[i], now)) return;
-    queue(i);
-    ++in_flight_;
+  // Queues what may be begun now; says why there is no more.
+  Next refill(double now) {
+    while (!free_.empty() && !worker_.wrong) {
+      const size_t i = free_.back();
+      const Next next = worker_.next(slots_[i], now);
+      if (next != Next::ready) return next;
+      free_.pop_back();
+      queue(i);
+    }
+    return worker_.wrong ? Next::none : Next::ready;
   }
 
   void queue(size_t i) {
     const Slot& slot = slots_[i];
-    ring_.queue(slot.op.direction == Direction::write, worker_.fd(),
-                {slot.data + slot.done, slot.op.length - slot.done}, slot.op.offset + slot.done, i);
+    const std::span data{slot.data + slot.done, slot.op.length - slot.done};
+    const FileView& file = worker_.file();
+    if (file.nvme_namespace != 0) {
+      ring_.queue_nvme_read(file.fd, file.nvme_namespace, data, slot.op.offset / file.nvme_block,
+                            slot.op.length / file.nvme_block, i);
+    } else {
+      ring_.queue(slot.op.direction == Direction::write, file.fd, data, slot.op.offset + slot.done,
+                  i);
+    }
+    ++in_flight_;
   }
 
-  void turn() {
-    ring_.submit_and_wait(kLongestWait);
-    const double now = monotonic_seconds();
+  // Waits for completions; where the next request has its time, no longer than that.
+  void turn(Next next, double now) {
+    const double longest =
+        next == Next::later ? std::clamp(worker_.due() - now, 0.0, kLongestWait) : kLongestWait;
+    const auto least = static_cast<unsigned>(std::min<size_t>(worker_.job().reap, in_flight_));
+    ring_.submit_and_wait(longest, next == Next::later && longest < kShortestWait ? 0 : least);
+  }
+
+  void take(double now) {
     ring_.reap([&](uint64_t i, int result) {
       --in_flight_;
       if (failed_) return;
       try {
-        if (worker_.complete(slots_[i], result, now)) {
-          refill(i, now);
+        if (worker_.complete(slots_[i], bytes_of(slots_[i], result), now)) {
+          free_.push_back(i);
         } else {
           queue(i);
-          ++in_flight_;
         }
       } catch (...) {
         failed_ = std::current_exception();
       }
     });
+    worker_.tell_progress();
     if (failed_) std::rethrow_exception(failed_);
+  }
+
+  // Passthrough answers 0, or a status of the NVMe specification, or -errno.
+  int64_t bytes_of(const Slot& slot, int result) const {
+    if (worker_.file().nvme_namespace == 0) return result;
+    if (result == 0) return slot.op.length;
+    return result > 0 ? -EIO : result;
   }
 
   // The kernel may still write into the buffers: they live until every request has come back.
@@ -82,6 +125,7 @@ class UringLoop {
   Uring ring_;
   SlotBuffers buffers_;
   std::vector<Slot> slots_;
+  std::vector<size_t> free_;
   size_t in_flight_ = 0;
   std::exception_ptr failed_;
 };

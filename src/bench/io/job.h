@@ -3,16 +3,18 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/error.h"
 #include "core/params.h"
+#include "sys/uring.h"
 
 namespace cb::io {
 
 enum class Direction { read = 0, write = 1 };
 const char* direction_name(Direction direction);  // "read", "write"
 
-enum class Order { sequential, random };
+enum class Order { sequential, random, zipf };
 
 // What one rank does to its file. Sizes are in bytes, times in seconds.
 struct Job {
@@ -27,7 +29,16 @@ struct Job {
   uint64_t seed = 1;
   unsigned check_every = 16;  // of the reads, one in so many is compared with what was written
   unsigned generation = 1;    // stamped on what is written, see Pattern
+  double rate = 0;            // requests per second of all threads together; 0: as fast as it goes
+  double zipf_theta = 1.1;    // of Order::zipf
+  unsigned reap = 1;          // completions that one wait of io_uring asks for
+  UringPoll poll = UringPoll::none;
+  std::vector<int> cpus = {};  // that the threads are bound to; empty: left alone
 
+  bool verify_only = false;
+
+  // What a read may find: as laid out or as written.
+  bool either_generation() const { return writes() || verify_only; }
   bool reads() const { return read_percent > 0; }
   bool writes() const { return read_percent < 100; }
   uint64_t blocks() const { return (file_bytes + block_bytes - 1) / block_bytes; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace cb::io {
 namespace {
@@ -36,15 +37,31 @@ uint64_t Permutation::operator()(uint64_t index) const {
   return index;
 }
 
+Zipf::Zipf(uint64_t count, double theta) : count_(count), theta_(theta) {
+  const double n = static_cast<double>(count) + 1;
+  whole_ = theta_ == 1 ? std::log(n) : (std::pow(n, 1 - theta_) - 1) / (1 - theta_);
+}
+
+uint64_t Zipf::operator()(double uniform) const {
+  const double area = uniform * whole_;
+  const double x =
+      theta_ == 1 ? std::exp(area) : std::pow(1 + area * (1 - theta_), 1 / (1 - theta_));
+  return std::min(static_cast<uint64_t>(std::max(x, 1.0)) - 1, count_ - 1);
+}
+
 OpSource::OpSource(const Job& job, unsigned thread)
     : job_(job),
       first_(part_begin(job, thread)),
       blocks_(part_begin(job, thread + 1) - first_),
       thread_seed_(mix64(job.seed ^ mix64(thread))),
-      order_(blocks_, thread_seed_) {}
+      order_(blocks_, thread_seed_),
+      zipf_(blocks_, job.zipf_theta) {}
 
 uint64_t OpSource::block_of(uint64_t index) {
-  return first_ + (job_.order == Order::random ? order_(index) : index);
+  if (job_.order == Order::sequential) return first_ + index;
+  if (job_.order == Order::random) return first_ + order_(index);
+  const double uniform = static_cast<double>(mix64(~thread_seed_ + issued_) >> 11) * 0x1p-53;
+  return first_ + order_(zipf_(uniform));
 }
 
 Direction OpSource::choose() {
@@ -58,7 +75,8 @@ std::optional<Op> OpSource::next() {
   if (index_ == blocks_) {
     if (!job_.seconds || blocks_ == 0) return std::nullopt;
     index_ = 0;
-    order_ = Permutation(blocks_, thread_seed_ + ++pass_);
+    // The hot blocks of a zipf run stay where they are.
+    if (job_.order == Order::random) order_ = Permutation(blocks_, thread_seed_ + ++pass_);
   }
   const uint64_t offset = block_of(index_) * job_.block_bytes;
   const Op op{choose(), offset,

@@ -23,6 +23,20 @@ class Permutation {
   uint64_t key_[3];
 };
 
+// Numbers of [0, count) with probability proportional to 1 / (rank + 1)^theta, by inverting the
+// integral of the density (exact for the continuous law, whose parts of length one are the ranks:
+// within a few per cent of the discrete one on the first ranks). `uniform` is in [0, 1).
+class Zipf {
+ public:
+  Zipf(uint64_t count, double theta);
+  uint64_t operator()(double uniform) const;
+
+ private:
+  uint64_t count_;
+  double theta_;
+  double whole_;  // integral of x^-theta from 1 to count + 1
+};
+
 // One request: `length` bytes at `offset`.
 struct Op {
   Direction direction = Direction::read;
@@ -55,6 +69,7 @@ class OpSource {
   uint64_t index_ = 0;  // in this pass
   uint64_t pass_ = 0;
   Permutation order_;
+  Zipf zipf_;  // of Order::zipf: hot blocks are spread over the part by order_
 };
 
 // A well-mixed 64-bit number from another (splitmix64, Steele, Lea & Flood 2014).

@@ -10,16 +10,35 @@
 
 namespace cb::io {
 
+enum class Damage {
+  missing,    // zeros: never written
+  stale,      // whole and of this place, but of an earlier write
+  misplaced,  // whole, of another offset, file, rank or run
+  torn,       // part of it right: the rest old, zero or anything
+  bit_flip,   // a few bits differ
+  corrupt     // anything else
+};
+const char* damage_name(Damage damage);
+
 // What is wrong with data that was read: where in the file, and how it differs.
 struct Mismatch {
   uint64_t offset = 0;
+  Damage damage = Damage::corrupt;
   std::string what;
 };
 
-// The content of a file as a function of the position: each sector of 512 bytes begins with its own
-// offset and a key of file and generation, the rest is random bytes that do not repeat within 1 MiB
-// (so that no device gains by compressing). Data of another place, of an earlier write, zeros and
-// flipped bits can be told apart. Offsets and lengths are multiples of 8.
+// Who wrote a file.
+struct Origin {
+  uint64_t run = 0;  // different for every run
+  uint16_t rank = 0;
+  uint16_t file = 0;
+  bool operator==(const Origin&) const = default;
+};
+
+// The content of a file as a function of the position. Each sector of 512 bytes begins with a stamp
+// of four words: its offset; the run; rank, file, generation and period; and a checksum of these
+// and of the rest, which is random bytes that repeat with the period (1 MiB, or the block where it
+// is larger, so that no device gains by compressing). Offsets and lengths are multiples of 8.
 class Pattern {
  public:
   static constexpr uint64_t kSector = 512;
@@ -27,11 +46,21 @@ class Pattern {
   static constexpr unsigned kPrepared = 0;  // generation of a file laid out before the measurement
   static constexpr unsigned kWritten = 1;   // generation of what the measurement writes
 
-  // `seed` makes the random bytes, `file_key` is different for every file and run.
-  Pattern(uint64_t seed, uint64_t file_key);
+  // `period`: a multiple of kSector, at most 31.5 MiB.
+  explicit Pattern(Origin origin, uint64_t period = kPeriod);
+  // A period at which blocks of that size have the same random bytes, where that costs nothing: a
+  // block of 128 KiB or more is larger than what devices compress at once.
+  static uint64_t period_for(uint64_t block_bytes);
+
+  // The pattern that a file was written with, from its first sector, whole and right; nothing if
+  // it is not one of ours.
+  static std::optional<Pattern> of_file(std::span<const std::byte> first_sector);
+
+  const Origin& origin() const { return origin_; }
+  uint64_t period() const { return random_.size(); }
 
   void fill(std::span<std::byte> block, uint64_t offset, unsigned generation) const;
-  // As fill() for a block that holds this pattern's random bytes for `offset` modulo kPeriod
+  // As fill() for a block that holds this pattern's random bytes for `offset` modulo period()
   // already.
   void stamp(std::span<std::byte> block, uint64_t offset, unsigned generation) const;
 
@@ -40,13 +69,19 @@ class Pattern {
                                 std::initializer_list<unsigned> generations) const;
 
  private:
-  uint64_t key(unsigned generation) const;
+  uint64_t ids(unsigned generation) const;
   uint64_t word(uint64_t position, unsigned generation) const;
   bool sector_is(std::span<const std::byte> bytes, uint64_t offset, unsigned generation) const;
-  Mismatch explain(std::span<const std::byte> bytes, uint64_t offset, unsigned generation) const;
+  Mismatch explain(std::span<const std::byte> block, uint64_t offset, uint64_t at,
+                   unsigned generation) const;
+  Mismatch explain_whole(std::span<const std::byte> block, uint64_t offset, uint64_t at,
+                         unsigned generation) const;
+  Mismatch explain_damaged(std::span<const std::byte> sector, uint64_t offset,
+                           unsigned generation) const;
 
-  uint64_t file_key_;
-  std::vector<std::byte> random_;  // kPeriod bytes
+  Origin origin_;
+  std::vector<std::byte> random_;  // one period
+  std::vector<uint64_t> hashes_;   // of what follows the stamp, per sector of the period
 };
 
 }  // namespace cb::io

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <ctime>
 #include <deque>
 #include <limits>
 #include <thread>
@@ -12,11 +13,18 @@
 #include "bench/io/buffer.h"
 #include "bench/io/worker.h"
 #include "core/clock.h"
+#include "sys/affinity.h"
 
 namespace cb::io {
 namespace {
 
 constexpr auto kTick = std::chrono::milliseconds(100);
+
+double thread_cpu_seconds() {
+  timespec t{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
 
 // The operating-system threads of one run: made, lined up at the start, watched and joined.
 class Crew {
@@ -25,6 +33,10 @@ class Crew {
     const unsigned each = engine == Engine::threads ? shared.job.queue_depth : 1;
     for (unsigned t = 0; t < shared.job.threads; ++t) {
       feeds_.emplace_back(OpSource(shared.job, t));
+      if (shared.job.rate > 0) {
+        feeds_.back().due_step = shared.job.threads / shared.job.rate;
+        feeds_.back().first_due = t / shared.job.rate;
+      }
       for (unsigned i = 0; i < each; ++i) workers_.emplace_back(shared, feeds_.back(), each > 1);
     }
   }
@@ -62,16 +74,21 @@ class Crew {
  private:
   void work(Worker& worker) {
     bool lined_up = false;
+    if (!shared_.job.cpus.empty()) bind_thread(shared_.job.cpus);
+    double cpu_before = 0;
     const auto start = [&] {
       std::unique_lock lock(mutex_);
       lined_up = true;
       ++ready_;
       changed_.notify_all();
       changed_.wait(lock, [&] { return released_; });
+      cpu_before = thread_cpu_seconds();
     };
     try {
       if (engine_ == Engine::io_uring) {
         work_with_uring(worker, start);
+      } else if (engine_ == Engine::null) {
+        work_with_nothing(worker, start);
       } else {
         work_with_blocking_calls(worker, start);
       }
@@ -79,6 +96,7 @@ class Crew {
       worker.failure = std::current_exception();
       shared_.stop = true;
     }
+    worker.cpu_seconds = thread_cpu_seconds() - cpu_before;
     const std::lock_guard lock(mutex_);
     if (lined_up) --ready_;
     ++ended_;
@@ -126,23 +144,37 @@ void supervise(Crew& crew, Shared& shared, double start, const CancelToken& canc
   if (cancel.cancelled()) throw Interrupted();
 }
 
+// A failed request is a result; anything else goes on.
+void note_failure(RunResult& out, const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const IoError& e) {
+    if (!out.failure) out.failure = e.what();
+  }
+}
+
 RunResult collect(Crew& crew, const Shared& shared) {
   RunResult out;
-  double last = 0;
+  double last = 0, first = std::numeric_limits<double>::infinity();
   for (Worker& w : crew.workers()) {
-    if (w.failure) std::rethrow_exception(w.failure);
+    if (w.failure) note_failure(out, w.failure);
     for (size_t d = 0; d < 2; ++d) {
       out.tally[d].merge(w.tally[d]);
       out.bytes[d] += w.bytes[d];
     }
+    out.finished_ios += w.finished_ios;
+    out.cpu_seconds += w.cpu_seconds;
     last = std::max(last, w.last);
+    first = std::min(first, w.last);
     out.blocks_checked += w.blocks_checked;
     if (w.wrong && !out.wrong) out.wrong = w.wrong;
   }
   for (const Feed& feed : crew.feeds()) out.issued.push_back(feed.source.issued());
   out.engine = crew.workers().front().how;
-  out.elapsed = shared.job.seconds ? *shared.job.seconds : last - shared.count_from;
-  if (!out.wrong && out.tally[0].ios + out.tally[1].ios == 0)
+  out.elapsed = shared.job.seconds && !out.failure ? *shared.job.seconds : last - shared.count_from;
+  out.first_done = first - shared.count_from;
+  out.last_done = last - shared.count_from;
+  if (!out.wrong && !out.failure && out.tally[0].ios + out.tally[1].ios == 0)
     throw Error(
         fmt::format("no request on {} was finished in the measured time; next: a longer "
                     "--duration, or look at the device",
@@ -153,6 +185,7 @@ RunResult collect(Crew& crew, const Shared& shared) {
 }  // namespace
 
 const char* engine_name(Engine engine) {
+  if (engine == Engine::null) return "null";
   return engine == Engine::io_uring ? "io_uring" : "threads";
 }
 
@@ -162,6 +195,7 @@ RunResult run_job(const Job& job, const FileView& file, Engine engine, const FsR
   Crew crew(shared, engine);
   line_up_then(crew, hooks.before_start);
   const double start = monotonic_seconds();
+  shared.start = start;
   shared.count_from = start + job.warm_up_seconds;
   shared.count_until =
       job.seconds ? shared.count_from + *job.seconds : std::numeric_limits<double>::infinity();

@@ -11,12 +11,19 @@
 #include "bench/io/offsets.h"
 #include "bench/io/pattern.h"
 #include "bench/io/tally.h"
+#include "core/error.h"
 #include "sys/fs_root.h"
 
 namespace cb::io {
 
-enum class Engine { io_uring, threads };
+enum class Engine { io_uring, threads, null };
 const char* engine_name(Engine engine);
+
+// A request that the kernel failed (EIO, ENOSPC, …).
+class IoError : public Error {
+ public:
+  using Error::Error;
+};
 
 // The file that a job works on, open, and what is known of its content.
 struct FileView {
@@ -24,6 +31,8 @@ struct FileView {
   std::string path;                  // for messages
   const Pattern* pattern = nullptr;  // makes what is written; null for a file that is only read
   bool content_known = false;        // reads can be compared with the pattern
+  uint32_t nvme_namespace = 0;       // of a generic NVMe device (/dev/ngXnY), which is only read
+  uint32_t nvme_block = 0;           // bytes per logical block of that
 };
 
 // What run_job() tells and asks its caller while the workers work.
@@ -38,16 +47,21 @@ struct RunResult {
   double elapsed = 0;                  // seconds of counted time
   std::vector<uint64_t> issued = {};   // requests per thread: what OpSource gave out
   uint64_t blocks_checked = 0;
-  std::optional<Mismatch> wrong = {};  // the first wrong block; then nothing else means anything
-  std::string engine;                  // how exactly, for the record's facts
+  std::optional<Mismatch> wrong = {};    // the first wrong block; then nothing else means anything
+  std::string engine;                    // how exactly, for the record's facts
+  uint64_t finished_ios = 0;             // warm-up included
+  double cpu_seconds = 0;                // user and system of the threads, over all of these
+  double first_done = 0, last_done = 0;  // threads, seconds of counted time
+  // The first request that failed: everything above is what was done until then.
+  std::optional<std::string> failure = {};
 
   const Tally& of(Direction d) const { return tally[static_cast<size_t>(d)]; }
 };
 
 // Runs the job on the calling host: job.threads workers with their own ring each, or, with
-// Engine::threads, queue_depth blocking threads for each of them. Throws Interrupted, or Error
-// naming request, offset and file; calls hooks.before_start exactly once in any case, so that it
-// may hold a barrier.
+// Engine::threads, queue_depth blocking threads for each of them. A request that fails ends the run
+// and stands in the result. Throws Interrupted, or Error for what is no request's failure; calls
+// hooks.before_start exactly once in any case, so that it may hold a barrier.
 RunResult run_job(const Job& job, const FileView& file, Engine engine, const FsRoot& fs,
                   const CancelToken& cancel, const RunHooks& hooks);
 

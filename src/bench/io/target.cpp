@@ -8,16 +8,18 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "bench/io/buffer.h"
+#include "bench/io/raw_guard.h"
 #include "core/clock.h"
 #include "core/units.h"
+#include "sys/nvme_namespace.h"
 
 namespace cb::io {
 namespace {
 
-constexpr uint64_t kMargin = uint64_t{16} << 20;  // left free beyond what is written
 constexpr uint64_t kLayoutBlock = uint64_t{1} << 20;
 constexpr uint64_t kLayoutInFlight = uint64_t{8} << 20;
 
@@ -41,6 +43,12 @@ int open_flags(const Job& job, bool direct) {
   return (job.writes() ? O_RDWR : O_RDONLY) | (direct ? O_DIRECT : 0) | O_CLOEXEC;
 }
 
+WritePermission permission_of(const Params& params) {
+  WritePermission out{.overwrite = params.flag("allow-overwrite")};
+  if (params.has("allow-raw-write")) out.serial = params.text("allow-raw-write");
+  return out;
+}
+
 std::string human(uint64_t bytes) {
   return bytes < (1 << 20) ? fmt::format("{} bytes", bytes)
                            : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
@@ -61,14 +69,47 @@ Target::Target(const Params& params, Context& context)
     if (job_.writes() && context.comm.size() > 1)
       throw Error(
           "--file is written by one rank only; next: use --dir, where each rank has its own");
+    if (job_.writes()) require_writable_target(fs_, params.text("file"), permission_of(params));
     open_existing(params.text("file"));
   } else {
+    require_writable_directory(params.text("dir"));
     own_ = std::make_unique<OwnDirectory>(params.text("dir"), host_);
     storage_ = storage_of(own_->parent_fd(), own_->parent_path());
     leftovers_ = own_->leftovers();
-    require_space(context, fs_);
   }
-  if (job_.writes() || own_) pattern_.emplace(job_.seed, fresh_key());
+  if (job_.verify_only) adopt_pattern();
+  if (job_.writes() || own_)
+    pattern_.emplace(Origin{fresh_key(), static_cast<uint16_t>(context.comm.rank()), 0},
+                     Pattern::period_for(job_.block_bytes));
+}
+
+// An NVMe namespace without the block layer between: read only, in its own blocks.
+void Target::open_nvme_characters() {
+  if (job_.writes()) throw Error(fmt::format("{} is only ever read", path_));
+  fd_ = Fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd_.get() < 0) throw Error(fmt::format("cannot open {}: {}", path_, std::strerror(errno)));
+  const NvmeNamespace space = identify_nvme_namespace(fd_.get());
+  nvme_namespace_ = space.id;
+  nvme_block_ = space.block_bytes;
+  is_device_ = true;
+  job_.file_bytes = space.blocks * space.block_bytes / job_.block_bytes * job_.block_bytes;
+  alignment_ = {space.block_bytes, 4, "NVMe identify namespace"};
+  storage_.filesystem = "none (NVMe passthrough)";
+  storage_.mount_point = storage_.source = path_;
+  require_alignment();
+}
+
+// --verify-only: the file says itself who wrote it.
+void Target::adopt_pattern() {
+  const SlotBuffers buffer(1, job_.block_bytes);
+  const ssize_t rc = ::pread(fd_.get(), buffer.slot(0), job_.block_bytes, 0);
+  const std::span<const std::byte> first{buffer.slot(0), Pattern::kSector};
+  if (rc >= static_cast<ssize_t>(Pattern::kSector)) pattern_ = Pattern::of_file(first);
+  if (!pattern_)
+    throw Error(
+        fmt::format("{} does not begin with a whole sector of ours: lost, or never written "
+                    "by clusterbench io --keep; next: name the file that --keep printed",
+                    path_));
 }
 
 void Target::open_existing(const std::string& path) {
@@ -77,12 +118,16 @@ void Target::open_existing(const std::string& path) {
   if (::stat(path.c_str(), &st) != 0)
     throw Error(
         fmt::format("{}: {}; next: name an existing file with --file", path, std::strerror(errno)));
+  if (S_ISCHR(st.st_mode) && std::filesystem::path(path).filename().string().starts_with("ng"))
+    return open_nvme_characters();
   is_device_ = S_ISBLK(st.st_mode);
   if (!is_device_ && !S_ISREG(st.st_mode))
     throw Error(fmt::format("{} is neither a file nor a block device", path));
+  const int flags = open_flags(job_, direct_);
   if (is_device_ && job_.writes())
-    throw Error(fmt::format("{} is a block device and is only ever read", path));
-  fd_ = Fd(::open(path.c_str(), open_flags(job_, direct_)));
+    fd_ = Fd(open_exclusively(path, {major(st.st_rdev), minor(st.st_rdev)}, flags));
+  else
+    fd_ = Fd(::open(path.c_str(), flags));
   if (fd_.get() < 0)
     throw Error(fmt::format(
         "cannot open {}{}: {}{}", path, direct_ ? " for direct IO" : "", std::strerror(errno),
@@ -101,17 +146,9 @@ void Target::open_existing(const std::string& path) {
   require_alignment();
 }
 
-void Target::require_space(const Context& context, const FsRoot& fs) const {
-  // A filesystem without a device of this host may be shared by all ranks.
-  const bool local = storage_.on_device || storage_.in_memory;
-  const auto ranks = static_cast<uint64_t>(local ? context.place.local_size : context.comm.size());
-  const uint64_t need = job_.file_bytes * ranks + job_.file_bytes * ranks / 100 + kMargin;
-  const uint64_t free = free_bytes(own_->parent_fd(), storage_, fs);
-  if (need > free)
-    throw Error(
-        fmt::format("{} has {} free, but {} rank{} need {}; next: lower --size or free "
-                    "space",
-                    storage_.mount_point, human(free), ranks, ranks == 1 ? "" : "s", human(need)));
+SpaceNeed Target::space_need() const {
+  constexpr uint64_t kFiles = 3;  // the directory, the marker, the file
+  return io::space_need(own_->parent_fd(), storage_, host_, fs_, job_.file_bytes, kFiles);
 }
 
 void Target::require_alignment() const {
@@ -131,7 +168,8 @@ void Target::make(Engine engine, const RunHooks& hooks, const CancelToken& cance
   alignment_ = direct_alignment(fd_.get(), fs_);
   require_alignment();
   reserve();
-  if (job_.reads() || job_.order == Order::random) lay_out(engine, hooks, cancel);
+  if (engine == Engine::null) return;
+  if (job_.reads() || job_.order != Order::sequential) lay_out(engine, hooks, cancel);
 }
 
 // Space is taken before the clock runs: a full disk is found now, and the figures are not those of
@@ -158,14 +196,24 @@ void Target::lay_out(Engine engine, const RunHooks& hooks, const CancelToken& ca
   layout.seconds.reset();
   layout.warm_up_seconds = 0;
   layout.generation = Pattern::kPrepared;
-  run_job(layout, {fd_.get(), path_, &*pattern_}, engine, fs_, cancel, hooks);
+  layout.rate = 0;
+  layout.reap = 1;
+  layout.poll = UringPoll::none;
+  const RunResult done =
+      run_job(layout, {fd_.get(), path_, &*pattern_}, engine, fs_, cancel, hooks);
+  if (done.failure) throw Error(*done.failure);
   allocation_ = "laid out before the measurement";
   flush();
   drop_cache();
 }
 
 FileView Target::view() const {
-  return {fd_.get(), path_, pattern_ ? &*pattern_ : nullptr, own_ != nullptr};
+  return {fd_.get(),
+          path_,
+          pattern_ ? &*pattern_ : nullptr,
+          own_ != nullptr || job_.verify_only,
+          nvme_namespace_,
+          nvme_block_};
 }
 
 std::string Target::id() const {

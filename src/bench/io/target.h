@@ -9,16 +9,18 @@
 #include "bench/io/directory.h"
 #include "bench/io/pattern.h"
 #include "bench/io/run.h"
+#include "bench/io/space.h"
 #include "bench/io/storage.h"
 
 namespace cb::io {
 
 // The file of one rank, from opening or making it to its removal. The constructor looks and
-// refuses; make() writes. Nothing of a file given with --file is changed unless the job writes.
+// refuses; make() writes, and only after require_space(). Nothing of a file given with --file is
+// changed unless the job writes.
 class Target {
  public:
-  // Throws Error where the directory or file cannot be used, or there is too little space or
-  // memory.
+  // Throws Error where the directory or file cannot be used or there is too little memory,
+  // UsageError with every reason where data would be hurt.
   Target(const Params& params, Context& context);
 
   // Opens or creates the file; lays out what the job reads or overwrites, with the content of
@@ -33,6 +35,8 @@ class Target {
   bool is_device() const { return is_device_; }
   bool own() const { return own_ != nullptr; }
   FileView view() const;
+  // Of a file below --dir, its directory and marker. The file is not made yet.
+  SpaceNeed space_need() const;
   // How the space of a file that is written in sequence came to be: for the facts.
   const std::string& allocation() const { return allocation_; }
   const std::vector<std::string>& leftovers() const { return leftovers_; }
@@ -44,17 +48,21 @@ class Target {
   void remove() {
     if (own_) own_->remove();
   }
+  // Leaves the file where it is; its path.
+  std::string keep() { return own_->keep() + "/" + file_name_; }
 
  private:
   void open_existing(const std::string& path);
-  void require_space(const Context& context, const FsRoot& fs) const;
   void require_alignment() const;
+  void open_nvme_characters();
+  void adopt_pattern();
   void reserve();
   void lay_out(Engine engine, const RunHooks& hooks, const CancelToken& cancel);
 
   Job job_;
   bool direct_;
   bool is_device_ = false;
+  uint32_t nvme_namespace_ = 0, nvme_block_ = 0;
   std::string host_;
   std::string file_name_;
   std::string path_;

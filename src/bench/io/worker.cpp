@@ -1,9 +1,13 @@
 #include "bench/io/worker.h"
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include <fmt/format.h>
+
+#include "core/clock.h"
 
 namespace cb::io {
 namespace {
@@ -11,8 +15,18 @@ namespace {
 std::string advice(int error) {
   switch (error) {
     case ENOSPC:
+      return "free space, or lower --size";
     case EDQUOT:
-      return "free space or raise the quota, or lower --size";
+      return "raise the quota of this user, or lower --size";
+    case EROFS:
+      return "the filesystem is read-only, perhaps since an error: look at the kernel log (dmesg)";
+    case ESTALE:
+      return "the file server forgot the file: look at the server and mount again";
+    case ENODEV:
+    case ENXIO:
+      return "the device is gone: look at the kernel log (dmesg), the slot and its power";
+    case EOPNOTSUPP:
+      return "not supported here; without --poll, or with another --engine";
     case EIO:
       return "look at the kernel log (dmesg) and the device's health (smartctl, nvme smart-log)";
     case EINVAL:
@@ -24,34 +38,50 @@ std::string advice(int error) {
 
 }  // namespace
 
-Error request_error(Direction direction, const Op& op, const std::string& path, int error) {
-  const std::string what = error == 0 ? "end of file" : std::strerror(error);
-  return Error(fmt::format("{} of {} bytes at offset {} of {} failed: {}; next: {}",
-                           direction_name(direction), op.length, op.offset, path, what,
-                           error == 0 ? "the file is shorter than when it was opened; find who "
-                                        "changes it"
-                                      : advice(error)));
+IoError request_error(Direction direction, const Op& op, const std::string& path, int error) {
+  const char* symbol = ::strerrorname_np(error);
+  const std::string what = error == 0 ? "end of file"
+                                      : fmt::format("{} ({})", std::strerror(error),
+                                                    symbol == nullptr ? "unknown" : symbol);
+  return IoError(fmt::format("{} of {} bytes at offset {} of {} failed: {}; next: {}",
+                             direction_name(direction), op.length, op.offset, path, what,
+                             error == 0 ? "the file is shorter than when it was opened; find who "
+                                          "changes it"
+                                        : advice(error)));
 }
 
-std::optional<Op> Worker::take() {
-  if (!locked_) return feed_.source.next();
-  const std::lock_guard lock(feed_.mutex);
+// Sets due_: now, or when the plan wants the request; one whose time has not come is not taken.
+std::optional<Op> Worker::take(double now) {
+  std::unique_lock lock(feed_.mutex, std::defer_lock);
+  if (locked_) lock.lock();
+  due_ = now;
+  if (feed_.due_step > 0) {
+    due_ = shared_.start + feed_.first_due + static_cast<double>(feed_.planned) * feed_.due_step;
+    if (due_ > now) return std::nullopt;
+    ++feed_.planned;
+  }
   return feed_.source.next();
 }
 
-bool Worker::next(Slot& slot, double now) {
-  if (now >= shared_.count_until || stopped()) return false;
-  const auto op = take();
-  if (!op) return false;
+void Worker::wait_until_due() const {
+  constexpr double kLongest = 0.1, kSpin = 100e-6;  // a sleep ends late by about 60 µs
+  const double wait = std::min(due_ - monotonic_seconds(), kLongest) - kSpin;
+  if (wait > 0) std::this_thread::sleep_for(std::chrono::duration<double>(wait));
+}
+
+Next Worker::next(Slot& slot, double now) {
+  if (now >= shared_.count_until || stopped()) return Next::none;
+  const auto op = take(now);
+  if (!op) return due_ > now ? Next::later : Next::none;
   slot.op = *op;
   slot.done = 0;
-  slot.intended = now;
+  slot.intended = due_;
   if (op->direction == Direction::read) {
     slot.phase = -1;
-    return true;
+    return Next::ready;
   }
   const std::span data{slot.data, op->length};
-  const auto phase = static_cast<int64_t>(op->offset % Pattern::kPeriod);
+  const auto phase = static_cast<int64_t>(op->offset % shared_.file.pattern->period());
   if (slot.phase == phase) {
     shared_.file.pattern->stamp(data, op->offset, job().generation);
   } else {
@@ -59,7 +89,7 @@ bool Worker::next(Slot& slot, double now) {
   }
   // A shorter last block leaves the rest of the slot as it was.
   slot.phase = op->length == job().block_bytes ? phase : -1;
-  return true;
+  return Next::ready;
 }
 
 bool Worker::complete(Slot& slot, int64_t result, double now) {
@@ -74,11 +104,19 @@ bool Worker::complete(Slot& slot, int64_t result, double now) {
     tally[direction].add(now - slot.intended, now - shared_.count_from, slot.op.length);
     last = now;
   }
-  shared_.finished.fetch_add(slot.op.length, std::memory_order_relaxed);
-  if (slot.op.direction == Direction::read && shared_.file.content_known &&
-      reads_++ % job().check_every == 0)
+  ++finished_ios;
+  untold_ += slot.op.length;
+  if (slot.op.direction == Direction::read && shared_.file.content_known && until_check_-- == 0) {
+    until_check_ = job().check_every - 1;
     check(slot);
+  }
   return true;
+}
+
+void Worker::tell_progress() {
+  if (untold_ == 0) return;
+  shared_.finished.fetch_add(untold_, std::memory_order_relaxed);
+  untold_ = 0;
 }
 
 void Worker::check(const Slot& slot) {
@@ -86,9 +124,10 @@ void Worker::check(const Slot& slot) {
   ++blocks_checked;
   const std::span<const std::byte> data{slot.data, slot.op.length};
   // In a mixed run a block is as prepared or as written, sector by sector.
-  wrong = job().writes() ? shared_.file.pattern->check(data, slot.op.offset,
-                                                       {Pattern::kPrepared, Pattern::kWritten})
-                         : shared_.file.pattern->check(data, slot.op.offset, {Pattern::kPrepared});
+  wrong = job().either_generation()
+              ? shared_.file.pattern->check(data, slot.op.offset,
+                                            {Pattern::kPrepared, Pattern::kWritten})
+              : shared_.file.pattern->check(data, slot.op.offset, {Pattern::kPrepared});
   if (wrong) shared_.stop = true;
 }
 

@@ -19,6 +19,7 @@ struct Shared {
   const FsRoot& fs;
   std::atomic<bool> stop{false};      // cancelled, or another worker failed
   std::atomic<uint64_t> finished{0};  // bytes, for the progress
+  double start = 0;                   // of the schedule of a job with a rate
   double count_from = 0;              // end of the warm-up
   double count_until = 0;             // no request is begun after it
 };
@@ -28,15 +29,21 @@ struct Feed {
   explicit Feed(const OpSource& requests) : source(requests) {}
   OpSource source;
   std::mutex mutex;
+  double first_due = 0;  // seconds after the start; with a rate only
+  double due_step = 0;   // from one request to the next
+  uint64_t planned = 0;
 };
+
+enum class Next { ready, later, none };
 
 // One place for a request in flight.
 struct Slot {
   std::byte* data = nullptr;
   Op op = {};
-  uint32_t done = 0;    // bytes, after a short transfer
-  double intended = 0;  // when it was to be submitted: the moment the slot became free
-  int64_t phase = -1;   // of the random bytes that `data` holds, modulo Pattern::kPeriod
+  uint32_t done = 0;  // bytes, after a short transfer
+  // When it was to be submitted: the moment the slot became free; with a rate when its turn came.
+  double intended = 0;
+  int64_t phase = -1;  // of the random bytes that `data` holds, modulo the pattern's period
 };
 
 // What an engine needs around its requests: what comes next, what data to write, how to count and
@@ -49,42 +56,56 @@ class Worker {
 
   const Job& job() const { return shared_.job; }
   int fd() const { return shared_.file.fd; }
+  const FileView& file() const { return shared_.file; }
   const FsRoot& fs() const { return shared_.fs; }
 
-  // Puts the next request into the slot, its data ready to be written. False when there is none:
-  // the time is over, the file was covered, or the run is being stopped.
-  bool next(Slot& slot, double now);
+  // Puts the next request into the slot, its data ready to be written. `none`: the time is over,
+  // the file was covered, or the run is being stopped. `later`: a job with a rate has none before
+  // due().
+  Next next(Slot& slot, double now);
+  double due() const { return due_; }  // of the request that next() said is for later
+  // Sleeps until due(), or until a moment to look whether the run is being stopped.
+  void wait_until_due() const;
 
   // Takes a completion: bytes or -errno. True if the slot is free, false if a short transfer left a
   // rest to be requested again. Throws Error for a failed request.
   bool complete(Slot& slot, int64_t result, double now);
 
+  // Tells the watchers what came back since the last call; once per batch.
+  void tell_progress();
+
   bool stopped() const { return shared_.stop.load(std::memory_order_relaxed); }
 
   std::array<Tally, 2> tally = {};
   std::array<uint64_t, 2> bytes = {};
-  double last = 0;  // completion seen
+  double last = 0;            // completion seen
+  uint64_t finished_ios = 0;  // warm-up included
+  double cpu_seconds = 0;     // of this thread, user and system, over all of these
   uint64_t blocks_checked = 0;
   std::optional<Mismatch> wrong = {};
   std::string how;
   std::exception_ptr failure;
 
  private:
-  std::optional<Op> take();
+  std::optional<Op> take(double now);
   void check(const Slot& slot);
 
   Shared& shared_;
   Feed& feed_;
   bool locked_;
-  uint64_t reads_ = 0;
+  double due_ = 0;
+  uint64_t untold_ = 0;       // bytes
+  uint64_t until_check_ = 0;  // reads
 };
 
 // The engines. `start` returns when all workers may begin; what comes before it is set-up and not
 // timed.
 void work_with_uring(Worker& worker, const std::function<void()>& start);
 void work_with_blocking_calls(Worker& worker, const std::function<void()>& start);
+// All but the request itself: what the tool costs per request. Nothing is read or written.
+void work_with_nothing(Worker& worker, const std::function<void()>& start);
 
-// The error of a failed request, with what to do next.
-Error request_error(Direction direction, const Op& op, const std::string& path, int error);
+// A request that failed: what it was, the error with its symbol, and what to do next.
+IoError request_error(Direction direction, const Op& op, const std::string& path, int error);
 
 }  // namespace cb::io

@@ -36,6 +36,7 @@ class PointMeasurement {
       if (context_.comm.any(context_.cancel.cancelled())) throw Interrupted();
       context_.watchdog.note(fmt::format("{}, check {} {}", point_.plan.what, i + 1, when));
       call_.prepare(++iteration_);
+      context_.watchdog.enter();
       call_.run();
       verify(fmt::format("check {} {}", i + 1, when));
       context_.watchdog.progress();
@@ -68,6 +69,7 @@ class PointMeasurement {
   double timed_call() {
     const bool verified = std::has_single_bit(++timed_);
     if (verified) call_.prepare(++iteration_);
+    context_.watchdog.enter();
     // Ping-pong keeps its pair in step by itself; a barrier would only disturb the other pairs.
     if (point_.collective != Collective::pingpong) mpi::check(MPI_Barrier(comm_), "MPI_Barrier");
     const double start = monotonic_seconds();

@@ -12,7 +12,8 @@ struct Maker {
   OpenedTransport (*make)(Context&);
 };
 
-constexpr std::array kMakers{Maker{"mpi", make_mpi_transport}};
+constexpr std::array kMakers{Maker{"mpi", make_mpi_transport}, Maker{"tcp", make_tcp_transport},
+                             Maker{"verbs", make_verbs_transport}};
 
 }  // namespace
 

@@ -25,5 +25,7 @@ OpenedTransport make_transport(std::string_view name, Context& context);
 
 // One maker per transport; transports.cpp lists them.
 OpenedTransport make_mpi_transport(Context& context);
+OpenedTransport make_tcp_transport(Context& context);
+OpenedTransport make_verbs_transport(Context& context);
 
 }  // namespace cb

@@ -22,7 +22,8 @@ GUEST_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # What each kind of device needs; modprobe adds the rest. crc32_generic: rxe fails with "failed to add" without it.
 BASE_MODULES = ["virtio_pci", "9pnet_virtio", "9p", "overlay"]
 RDMA_MODULES = ["virtio_net", "veth", "dummy", "crc32_generic", "ib_uverbs", "rdma_cm", "rdma_ucm", "ib_umad", "rdma_rxe",
-                "sch_netem", "sch_tbf"]
+                "sch_netem", "sch_tbf",
+                "bridge"]
 STORAGE_MODULES = ["nvme", "null_blk", "dm-mod", "dm-flakey", "dm-delay", "loop", "ext4"]
 
 
@@ -33,6 +34,7 @@ class Result:
     stderr: str
     console: str
     seconds: float
+    directory: Path  # /lab of the guest: what the script left there
 
     def check(self):
         """Itself if the command ended well, else an AssertionError with all that is known."""
@@ -90,7 +92,7 @@ class VmLab:
             return file.read_text(errors="replace") if file.exists() else ""
 
         rc = text("rc").strip()
-        return Result(int(rc) if rc else 125, text("stdout"), text("stderr"), console.decode(errors="replace"), seconds)
+        return Result(int(rc) if rc else 125, text("stdout"), text("stderr"), console.decode(errors="replace"), seconds, lab)
 
     def _qemu(self, lab):
         share = "local,security_model=none,multidevs=remap"
@@ -170,4 +172,22 @@ echo 1 >/proc/sys/net/ipv4/conf/all/accept_local
 for device in all v0 v1; do echo 0 >/proc/sys/net/ipv4/conf/$device/rp_filter; done
 rdma link add rxe0 type rxe netdev v0
 rdma link add rxe1 type rxe netdev v1
+"""
+
+# Four soft-RoCE devices on one subnet, behind a bridge: rxe0 to rxe3 on v0 to v3, 10.79.0.1 to 10.79.0.4. arp_ignore:
+# else every interface answers for every address of this machine.
+SOFT_ROCE_FLEET = """
+ip link add br0 type bridge
+ip link set br0 up
+echo 1 >/proc/sys/net/ipv4/conf/all/accept_local
+echo 1 >/proc/sys/net/ipv4/conf/all/arp_ignore
+echo 0 >/proc/sys/net/ipv4/conf/all/rp_filter
+for i in 0 1 2 3; do
+  ip link add v$i type veth peer name p$i
+  ip link set p$i master br0 up
+  ip addr add 10.79.0.$((i + 1))/24 dev v$i
+  ip link set v$i up
+  echo 0 >/proc/sys/net/ipv4/conf/v$i/rp_filter
+  rdma link add rxe$i type rxe netdev v$i
+done
 """

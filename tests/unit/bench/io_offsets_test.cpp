@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 using namespace cb;
@@ -118,4 +119,26 @@ TEST_CASE("the last block of a file that is no multiple of the block is short") 
   CHECK(source.next()->length == 1000);
   CHECK(source.next()->length == 500);
   CHECK_FALSE(source.next());
+}
+
+TEST_CASE("zipf: the first ranks have the shares of the law, all ranks are in range") {
+  constexpr uint64_t kCount = 1000;
+  for (const double theta : {0.8, 1.0, 1.2}) {
+    CAPTURE(theta);
+    const Zipf zipf(kCount, theta);
+    std::vector<double> share(kCount);
+    constexpr int kDraws = 200000;
+    for (int i = 0; i < kDraws; ++i) {
+      const uint64_t rank = zipf((i + 0.5) / kDraws);
+      REQUIRE(rank < kCount);
+      share[rank] += 1.0 / kDraws;
+    }
+    // The share of ranks 1 to k of the continuous law: integral 1..k+1 over integral 1..n+1.
+    const auto area = [&](double n) {
+      return theta == 1 ? std::log(n + 1) : (std::pow(n + 1, 1 - theta) - 1) / (1 - theta);
+    };
+    CHECK(share[0] == doctest::Approx(area(1) / area(kCount)).epsilon(0.01));
+    CHECK(share[0] + share[1] == doctest::Approx(area(2) / area(kCount)).epsilon(0.01));
+    CHECK(share[0] > 4 * share[9]);
+  }
 }

@@ -53,7 +53,7 @@ Job job_for(Order order, int read_percent, unsigned generation) {
 }  // namespace
 
 TEST_CASE("both engines write the same bytes and each reads right what the other wrote") {
-  const Pattern pattern(1, 5);
+  const Pattern pattern({1, 5});
   for (const Engine writer : engines()) {
     const Fd fd = scratch_file();
     const FileView view{fd.get(), "scratch", &pattern, true};
@@ -81,7 +81,7 @@ TEST_CASE("both engines write the same bytes and each reads right what the other
 }
 
 TEST_CASE("one wrong byte in the file is found, with its offset, by both engines") {
-  const Pattern pattern(1, 5);
+  const Pattern pattern({1, 5});
   const Fd fd = scratch_file();
   const FileView view{fd.get(), "scratch", &pattern, true};
   go(job_for(Order::sequential, 0, Pattern::kPrepared), view, Engine::threads);
@@ -98,7 +98,7 @@ TEST_CASE("one wrong byte in the file is found, with its offset, by both engines
 }
 
 TEST_CASE("a mixed run reads and writes, and what it wrote reads back as written") {
-  const Pattern pattern(1, 5);
+  const Pattern pattern({1, 5});
   for (const Engine engine : engines()) {
     const Fd fd = scratch_file();
     const FileView view{fd.get(), "scratch", &pattern, true};
@@ -119,7 +119,7 @@ TEST_CASE("a mixed run reads and writes, and what it wrote reads back as written
     REQUIRE(::pwrite(fd.get(), old.data(), old.size(), 0) == static_cast<ssize_t>(old.size()));
     back = read_back(mixed, view, run.issued, 1, cancel, [](double) {});
     REQUIRE(back.wrong);
-    CHECK(back.wrong->what == "holds the data of an earlier write");
+    CHECK(back.wrong->damage == Damage::stale);
   }
 }
 
@@ -127,27 +127,54 @@ TEST_CASE("a file that ends early is an error naming file and offset, not a numb
   for (const Engine engine : engines()) {
     const Fd fd = scratch_file();
     REQUIRE(::ftruncate(fd.get(), 10 * 4096) == 0);
-    try {
-      go(job_for(Order::sequential, 100, 1), {fd.get(), "short.dat"}, engine);
-      FAIL("no error");
-    } catch (const Error& e) {
-      const std::string text = e.what();
-      CHECK(text.find("short.dat") != std::string::npos);
-      CHECK(text.find("end of file") != std::string::npos);
-      CHECK(text.find("offset") != std::string::npos);
-    }
+    const RunResult run = go(job_for(Order::sequential, 100, 1), {fd.get(), "short.dat"}, engine);
+    REQUIRE(run.failure);
+    CHECK(run.failure->find("of short.dat failed: end of file") != std::string::npos);
+    CHECK(run.failure->find("at offset") != std::string::npos);
+    CHECK(run.finished_ios <= 10);  // what was done until then is still known
+    CHECK(run.bytes[0] == run.finished_ios * 4096);
   }
 }
 
 TEST_CASE("a failing device is an error with the kernel's reason") {
   const Fd full(::open("/dev/full", O_RDWR));
   REQUIRE(full.get() >= 0);
-  const Pattern pattern(1, 5);
+  const Pattern pattern({1, 5});
   for (const Engine engine : engines()) {
-    CHECK_THROWS_WITH_AS(
-        go(job_for(Order::sequential, 0, 1), {full.get(), "/dev/full", &pattern}, engine),
-        doctest::Contains("No space left on device; next: free space"), Error);
+    const RunResult run =
+        go(job_for(Order::sequential, 0, 1), {full.get(), "/dev/full", &pattern}, engine);
+    REQUIRE(run.failure);
+    CHECK(run.failure->find("No space left on device (ENOSPC); next: free space") !=
+          std::string::npos);
   }
+}
+
+TEST_CASE("the null engine makes every request of the order and none of them happens") {
+  const Pattern pattern({1, 5});
+  const Job job = job_for(Order::random, 70, 1);
+  const RunResult run = go(job, {-1, "nothing", &pattern}, Engine::null);
+  CHECK(run.of(Direction::read).ios + run.of(Direction::write).ios == 333);
+  CHECK(run.of(Direction::read).latency.count() == run.of(Direction::read).ios);
+  CHECK(run.finished_ios == 333);
+  CHECK(run.cpu_seconds > 0);
+}
+
+TEST_CASE("with a rate requests are planned: no more than that, and waiting for a turn counts") {
+  const Fd fd = scratch_file();
+  REQUIRE(::ftruncate(fd.get(), 333 * 4096) == 0);
+  Job job = job_for(Order::random, 100, 1);
+  job.seconds = 0.5;
+  job.rate = 200;
+  for (const Engine engine : engines()) {
+    const RunResult run = go(job, {fd.get(), "scratch"}, engine);
+    CHECK(run.of(Direction::read).ios <= 100);
+    CHECK(run.of(Direction::read).ios > 0);
+  }
+  // A plan that no device keeps: the queue grows, and so does the time from the plan to the end.
+  job.seconds = 0.3;
+  job.rate = 1e9;
+  const RunResult late = go(job, {fd.get(), "scratch"}, Engine::threads);
+  CHECK(late.of(Direction::read).latency.max() > 0.1);
 }
 
 TEST_CASE("a cancelled run ends at once and says so; before_start is called all the same") {

@@ -1,0 +1,108 @@
+// RDMA between hosts: bandwidth, message rate and latency of write, read, send and atomics, as
+// ib_write_bw and its relatives measure them. docs/methods/network.md says what is timed.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "bench/cases.h"
+#include "bench/net/measure.h"
+#include "bench/verbs/end.h"
+#include "bench/verbs/plan.h"
+#include "bench/verbs/setup.h"
+
+namespace cb {
+namespace {
+
+CaseInfo describe() {
+  return {
+      .name = "verbs",
+      .device = "",
+      .summary = "RDMA between hosts: bandwidth, message rate and latency, every NIC and pair",
+      .example =
+          "mpirun --map-by ppr:1:node clusterbench verbs --op write,read --schedule tournament "
+          "--json v.json",
+      .domain = "network",
+      .params = verbs::params(),
+      .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher,
+                   "payload from the first post to the last completion; two-way: of both "
+                   "directions"},
+                  {"messages_per_second", "messages_per_second", Better::higher, "of the same"},
+                  {"half_round_trip_seconds", "seconds", Better::lower,
+                   "write and send: half of a ping-pong"},
+                  {"round_trip_seconds", "seconds", Better::lower,
+                   "read and atomics: from post to completion"},
+                  {"latency_p999_seconds", "seconds", Better::lower, "99.9 % of the same"},
+                  {"received_bytes_per_second", "bytes_per_second", Better::higher,
+                   "what a host takes from several senders at once"},
+                  {"received_fairness", "share", Better::higher,
+                   "Jain's index of these senders' shares"},
+                  {"sent_bytes_per_second", "bytes_per_second", Better::higher,
+                   "what a host gives to several receivers at once"},
+                  {"sent_fairness", "share", Better::higher,
+                   "Jain's index of these receivers' shares"},
+                  {"lost_messages", "count", Better::lower, "uc and ud: sent and not received"}},
+      .checks = {"data", "transfer"},
+  };
+}
+
+double round_deadline(const Params& params, const verbs::Spec& spec) {
+  if (params.has("round-deadline")) return params.number("round-deadline");
+  return 20 + 3 * spec.seconds;
+}
+
+net::Measurement measurement(Context& context, const verbs::Setup& setup, const Params& params,
+                             const verbs::Point& point) {
+  const verbs::Spec& spec = point.spec;
+  net::Measurement m{.case_name = "verbs", .params = point.params, .task = {}};
+  m.task.two_way = spec.two_way;
+  m.task.measure = spec.latency ? PairMeasure::latency : PairMeasure::bandwidth;
+  m.task.bytes = spec.bytes;
+  m.task.seconds = spec.seconds;
+  if (verbs::is_round_trip(spec.verb)) m.latency_name = "round_trip_seconds";
+  m.rounds =
+      net::plan_rounds(params, setup.nodes, setup.rail_count(), !params.flag("rails-together"));
+  m.deadline_seconds = round_deadline(params, spec);
+  m.rail_names = setup.rail_names;
+  m.make = [&context, &setup, spec](const net::PairJob& job) {
+    return std::make_unique<verbs::VerbsEnd>(
+        setup.pool->get(setup.rails[static_cast<size_t>(job.task.rail) % setup.rails.size()]), spec,
+        job, context.cancel);
+  };
+  m.ceiling = [&setup, spec](const net::RailPair& pair) { return setup.ceiling(pair, spec); };
+  return m;
+}
+
+Record skipped(const Params& params, const std::string& reason) {
+  return {.case_name = "verbs", .params = params, .outcome = Skipped{reason}};
+}
+
+std::vector<Record> run(Context& context, const Params& params) {
+  const std::vector<verbs::Point> points = verbs::plan(params, context.comm.rank());
+  const verbs::Setup setup = verbs::set_up(context, params.texts("rails"));
+  if (!setup.skip.empty()) return {skipped(params, setup.skip)};
+  verbs::require_supported(context, setup, points);
+  std::vector<Record> records;
+  try {
+    for (size_t i = 0; i < points.size(); ++i) {
+      const verbs::Point& point = points[i];
+      context.progress.update(static_cast<double>(i) / static_cast<double>(points.size()),
+                              fmt::format("{} {} {}", point.params.text("op"),
+                                          point.params.text("test"), point.spec.bytes));
+      const net::Measurement m = measurement(context, setup, params, point);
+      verbs::CounterWatch counters(context.fs, setup);
+      Record record = net::measure_rounds(context, setup.nodes, m);
+      counters.stop(record, context);
+      setup.describe(record);
+      records.push_back(std::move(record));
+    }
+  } catch (const Interrupted&) {
+    throw Interrupted(std::move(records));
+  }
+  return records;
+}
+
+}  // namespace
+
+Case verbs_case() { return {describe(), run, verbs::check_params}; }
+
+}  // namespace cb

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/schedule.h"
+#include "bench/comm.h"
+#include "bench/net/pair_end.h"
+#include "core/params.h"
+
+namespace cb::net {
+
+// The parameters that all network cases share: --schedule, --rounds, --seed, --target,
+// --round-deadline.
+std::vector<ParamDef> schedule_params();
+
+// What is paired: the hosts; if there is but one host, its ranks. Rail r of a host is served by its
+// rank r modulo their number.
+struct Nodes {
+  std::vector<std::vector<int>> ranks;  // of each node
+  std::vector<std::string> names;
+  std::vector<int> node_of_rank;
+
+  int count() const { return static_cast<int>(ranks.size()); }
+  int rank_of(int node, int rail) const;
+};
+Nodes nodes_of(const Place& place);
+
+// One transfer between NICs.
+struct RailPair {
+  int from = 0, to = 0;  // nodes
+  int from_rail = 0, to_rail = 0;
+};
+using RailRound = std::vector<RailPair>;
+
+// The rounds of the schedule named by the params over `rails` NICs of each node; with
+// `one_rail_at_a_time` a round's rails become rounds of their own. Throws UsageError for a schedule
+// that these nodes cannot have. A leaf of each node, if known, is what bisection splits by.
+std::vector<RailRound> plan_rounds(const Params& params, const Nodes& nodes, int rails,
+                                   bool one_rail_at_a_time);
+
+}  // namespace cb::net

@@ -1,0 +1,311 @@
+#include "bench/side/hub.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "bench/gather.h"
+#include "core/clock.h"
+
+namespace cb {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kPollSeconds = 0.05;
+constexpr double kPingSeconds = 0.5;
+// The other ranks' watchdogs expire in the same moment and their last states are on the way.
+constexpr double kExpiredGrace = 0.8;
+// A host that goes takes several connections with it.
+constexpr double kLostGrace = 0.3;
+// A job that was asked to stop and has not by then may be killed: what is known is written.
+constexpr double kCancelGrace = 0.4;
+constexpr double kGuestSeconds = 10;
+constexpr double kGoodbyeSeconds = 1;
+constexpr size_t kMostGuests = 4096;
+// Asked to end, a rank's connection may break without anything being wrong.
+constexpr double kQuietAfterCancel = 0.7;
+
+}  // namespace
+
+std::string state_to_text(const WatchState& state) {
+  return json{{"doing", state.doing},
+              {"note", state.note},
+              {"entered", state.entered},
+              {"left", state.iterations},
+              {"idle", state.idle_seconds}}
+      .dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+WatchState state_from_text(const std::string& text) {
+  const json j = json::parse(text);
+  return {j.at("doing"), j.at("note"), j.at("entered"), j.at("left"), j.at("idle")};
+}
+
+SideHub::SideHub(Socket listener, std::string token, const Place& place, const Watchdog& watchdog,
+                 const CancelToken& cancel, SideChannelOptions options)
+    : listener_(std::move(listener)),
+      token_(std::move(token)),
+      watchdog_(watchdog),
+      cancel_(cancel),
+      options_(std::move(options)),
+      peers_(place.host_of_rank.size()) {
+  for (const int host : place.host_of_rank)
+    host_of_.push_back(place.hosts[static_cast<size_t>(host)]);
+  for (Peer& p : peers_) p.last_heard = monotonic_seconds();
+  thread_ = std::thread([this] { loop(); });
+}
+
+SideHub::~SideHub() { close(); }
+
+void SideHub::publish(const Record& record) {
+  const std::lock_guard lock(mutex_);
+  own_records_.push_back(record);
+}
+
+bool SideHub::expired(const WatchState& state) {
+  const std::lock_guard lock(mutex_);
+  own_expired_ = true;
+  own_idle_ = state.idle_seconds;
+  return !closing_;
+}
+
+void SideHub::close(const std::string&) {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void SideHub::loop() {
+  for (;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (closing_) break;
+    }
+    serve(kPollSeconds);
+    const double now = monotonic_seconds();
+    ping(now);
+    if (look_for_trouble(now)) return;
+  }
+  say_goodbye();
+}
+
+void SideHub::announce_end() {
+  for (Peer& p : peers_) {
+    if (p.state != RankLink::connected) continue;
+    p.link.queue(frame::kEnding, "");
+    p.link.flush();
+  }
+}
+
+// Who says goodbye waits until the other one closes: a socket closed with bytes unread would tear
+// the connection down, and the goodbye with it.
+void SideHub::say_goodbye() {
+  for (Peer& p : peers_) {
+    if (p.state != RankLink::connected) continue;
+    p.link.queue(frame::kBye, "");
+    p.link.flush();
+  }
+  const double end = monotonic_seconds() + kGoodbyeSeconds;
+  const auto open = [](const Peer& p) { return p.state == RankLink::connected; };
+  while (std::any_of(peers_.begin(), peers_.end(), open) && monotonic_seconds() < end)
+    serve(kPollSeconds);
+}
+
+void SideHub::serve(double seconds) {
+  std::vector<Watched> sockets{{.fd = listener_.fd()}};
+  std::vector<Peer*> peers;
+  for (Peer& p : peers_) {
+    if (p.state != RankLink::connected) continue;
+    sockets.push_back({.fd = p.link.socket().fd(), .want_write = p.link.has_output()});
+    peers.push_back(&p);
+  }
+  for (const Guest& g : guests_) sockets.push_back({.fd = g.link.socket().fd()});
+  wait_for_any(sockets, seconds);
+  for (size_t i = 0; i < peers.size(); ++i) {
+    if (sockets[1 + i].writable) peers[i]->link.flush();
+    if (sockets[1 + i].readable) listen_to(*peers[i]);
+  }
+  for (size_t i = 0; i < guests_.size(); ++i) {
+    if (sockets[1 + peers.size() + i].readable) greet(guests_[i]);
+  }
+  std::erase_if(guests_, [](const Guest& g) {
+    return !g.link.open() || monotonic_seconds() - g.since > kGuestSeconds;
+  });
+  if (sockets[0].readable) accept_guests();
+}
+
+void SideHub::accept_guests() {
+  for (;;) {
+    Socket socket = accept_waiting(listener_);
+    if (!socket.open()) return;
+    if (guests_.size() < kMostGuests)
+      guests_.push_back({FrameLink(std::move(socket)), monotonic_seconds()});
+  }
+}
+
+// Who does not begin with this job's token is none of its ranks.
+void SideHub::greet(Guest& guest) {
+  const bool alive = guest.link.fill();
+  const auto hello = guest.link.next();
+  if (!hello) {
+    if (!alive) guest.link.close();
+    return;
+  }
+  const size_t space = hello->body.find(' ');
+  size_t rank = 0;
+  if (hello->kind == frame::kHello && space != std::string::npos &&
+      hello->body.substr(0, space) == token_)
+    rank = static_cast<size_t>(std::atoll(hello->body.c_str() + space + 1));
+  if (rank == 0 || rank >= peers_.size() || peers_[rank].state != RankLink::never) {
+    guest.link.close();
+    return;
+  }
+  Peer& peer = peers_[rank];
+  peer.link = std::move(guest.link);
+  guest.link = FrameLink();
+  peer.link.trust();
+  peer.state = RankLink::connected;
+  peer.last_heard = monotonic_seconds();
+  peer.link.queue(frame::kWelcome, token_);
+  peer.link.flush();
+  listen_to(peer);
+}
+
+void SideHub::listen_to(Peer& peer) {
+  const bool alive = peer.link.fill();
+  while (peer.state == RankLink::connected) {
+    auto f = peer.link.next();
+    if (!f) break;
+    take(peer, std::move(*f));
+  }
+  if (alive || peer.state != RankLink::connected) return;
+  peer.state = RankLink::lost;
+  peer.link.close();
+  const double now = monotonic_seconds();
+  if (cancelled_since_ > 0 && now - cancelled_since_ > kQuietAfterCancel) return;
+  if (trouble_since_ == 0) {
+    trouble_since_ = now;
+    trouble_ = Trouble::Kind::lost;
+  }
+}
+
+void SideHub::take(Peer& peer, Frame f) {
+  peer.last_heard = monotonic_seconds();
+  switch (f.kind) {
+    case frame::kExpired:
+    case frame::kState:
+      peer.last = state_from_text(f.body);
+      if (f.kind == frame::kExpired && trouble_since_ == 0) {
+        trouble_since_ = peer.last_heard;
+        trouble_ = Trouble::Kind::expired;
+        expired_idle_ = peer.last.idle_seconds;
+      }
+      break;
+    case frame::kRecord:
+      peer.records.push_back(unpack_record(f.body));
+      break;
+    case frame::kBye:
+      peer.state = RankLink::closed;
+      peer.link.close();
+      break;
+    default:
+      break;
+  }
+}
+
+void SideHub::ping(double now) {
+  if (now - last_ping_ < kPingSeconds) return;
+  last_ping_ = now;
+  for (Peer& p : peers_) {
+    if (p.state != RankLink::connected || p.link.has_output()) continue;
+    p.link.queue(frame::kPing, "");
+    p.link.flush();
+  }
+}
+
+// True once the job has been ended, where on_trouble returns from that.
+bool SideHub::look_for_trouble(double now) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (own_expired_ && trouble_since_ == 0) {
+      trouble_since_ = now;
+      trouble_ = Trouble::Kind::expired;
+      expired_idle_ = own_idle_;
+    }
+  }
+  if (cancel_.cancelled() && cancelled_since_ == 0) cancelled_since_ = now;
+  if (trouble_since_ > 0) {
+    const bool lost = trouble_ == Trouble::Kind::lost;
+    // Under a signal there may be no time left.
+    const double grace = cancelled_since_ > 0 ? 0 : lost ? kLostGrace : kExpiredGrace;
+    if (now - trouble_since_ < grace) return false;
+    announce_end();
+    report(trouble_);
+    return true;
+  }
+  if (cancelled_since_ > 0 && !cancel_told_ && now - cancelled_since_ > kCancelGrace) {
+    cancel_told_ = true;
+    report(Trouble::Kind::cancelled);
+  }
+  return false;
+}
+
+std::vector<RankState> SideHub::states(double now) {
+  peers_[0].last = watchdog_.state();
+  peers_[0].last_heard = now;
+  peers_[0].state = RankLink::connected;
+  std::vector<RankState> out;
+  for (size_t r = 0; r < peers_.size(); ++r) {
+    const Peer& p = peers_[r];
+    const double silent = now - p.last_heard;
+    out.push_back({.rank = static_cast<int>(r),
+                   .host = host_of_[r],
+                   .note = p.last.note,
+                   .entered = p.last.entered,
+                   .left = p.last.iterations,
+                   .idle_seconds = p.last.idle_seconds + silent,
+                   .silent_seconds = silent,
+                   .link = p.state});
+  }
+  peers_[0].state = RankLink::never;
+  return out;
+}
+
+void SideHub::report(Trouble::Kind kind) {
+  Trouble trouble{.kind = kind, .idle_seconds = expired_idle_};
+  trouble.diagnosis = diagnose_hang(states(monotonic_seconds()));
+  std::vector<std::vector<Record>> published;
+  {
+    const std::lock_guard lock(mutex_);
+    published.push_back(own_records_);
+  }
+  for (size_t r = 1; r < peers_.size(); ++r) published.push_back(peers_[r].records);
+  trouble.finished = join_published(published);
+  if (options_.on_trouble) options_.on_trouble(std::move(trouble));
+}
+
+std::vector<Record> join_published(const std::vector<std::vector<Record>>& published) {
+  // Rank 0 holds what belongs to all ranks together: without its share there is no record.
+  std::vector<Record> out;
+  for (size_t i = 0; !published.empty() && i < published[0].size(); ++i) {
+    std::vector<std::vector<Record>> shares;
+    std::vector<int> missing;
+    for (size_t r = 0; r < published.size(); ++r) {
+      if (i < published[r].size() && published[r][i].params == published[0][i].params)
+        shares.push_back({published[r][i]});
+      else
+        missing.push_back(static_cast<int>(r));
+    }
+    Record joined = std::move(join_records(shares).at(0));
+    if (!missing.empty())
+      joined.notes.push_back("without the shares of ranks " + rank_ranges(missing) +
+                             ", which were not told before the job ended");
+    out.push_back(std::move(joined));
+  }
+  return out;
+}
+
+}  // namespace cb

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "bench/side/channel.h"
+#include "bench/side/frames.h"
+
+namespace cb {
+
+// A state as it goes over the channel, and back. Throws nlohmann's exceptions for foreign bytes.
+std::string state_to_text(const WatchState& state);
+WatchState state_from_text(const std::string& text);
+
+// Rank 0's end.
+class SideHub final : public SideChannel {
+ public:
+  SideHub(Socket listener, std::string token, const Place& place, const Watchdog& watchdog,
+          const CancelToken& cancel, SideChannelOptions options);
+  ~SideHub() override;
+  void publish(const Record& record) override;
+  bool expired(const WatchState& state) override;
+  void close(const std::string& why = {}) override;
+
+ private:
+  struct Peer {
+    FrameLink link = {};
+    RankLink state = RankLink::never;
+    WatchState last = {};
+    double last_heard = 0;
+    std::vector<Record> records = {};
+  };
+  // A connection that has not yet said which rank it is.
+  struct Guest {
+    FrameLink link;
+    double since = 0;
+  };
+
+  void loop();
+  void announce_end();
+  void say_goodbye();
+  void serve(double seconds);
+  void accept_guests();
+  void greet(Guest& guest);
+  void listen_to(Peer& peer);
+  void take(Peer& peer, Frame frame);
+  void ping(double now);
+  bool look_for_trouble(double now);
+  void report(Trouble::Kind kind);
+  std::vector<RankState> states(double now);
+
+  Socket listener_;
+  std::string token_;
+  std::vector<std::string> host_of_;  // by rank
+  const Watchdog& watchdog_;
+  const CancelToken& cancel_;
+  SideChannelOptions options_;
+  std::vector<Peer> peers_;  // by rank; [0] is this one
+  std::vector<Guest> guests_;
+  double last_ping_ = 0;
+  double trouble_since_ = 0;  // monotonic seconds; 0: none
+  Trouble::Kind trouble_ = Trouble::Kind::expired;
+  double expired_idle_ = 0;
+  double cancelled_since_ = 0;
+  bool cancel_told_ = false;
+
+  std::mutex mutex_;  // what other threads hand over
+  std::vector<Record> own_records_;
+  bool own_expired_ = false;
+  double own_idle_ = 0;
+  bool closing_ = false;
+  std::thread thread_;
+};
+
+}  // namespace cb

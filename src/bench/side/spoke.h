@@ -1,0 +1,52 @@
+#pragma once
+
+#include <mutex>
+#include <thread>
+
+#include "bench/side/channel.h"
+#include "bench/side/frames.h"
+
+namespace cb {
+
+// The end of every rank but 0.
+class SideSpoke final : public SideChannel {
+ public:
+  struct Root {
+    std::vector<std::string> addresses;  // in the order in which they are tried
+    uint16_t port = 0;
+    std::string token;
+    std::string host;
+  };
+  SideSpoke(Root root, int rank, const Watchdog& watchdog, SideChannelOptions options);
+  ~SideSpoke() override;
+  void publish(const Record& record) override;
+  bool expired(const WatchState& state) override;
+  void close(const std::string& why = {}) override;
+
+ private:
+  void loop();
+  bool connect();
+  bool try_address(const std::string& address);
+  bool await_welcome(FrameLink& link, double end);
+  bool exchange();
+  bool closing();
+
+  Root root_;
+  int rank_;
+  const Watchdog& watchdog_;
+  SideChannelOptions options_;
+  FrameLink link_;
+  double last_state_ = 0;
+  bool goodbye_heard_ = false;
+
+  std::mutex mutex_;  // what other threads hand over
+  std::vector<Frame> waiting_;
+  bool connected_ = false;
+  bool expired_ = false;
+  bool ending_ = false;
+  double last_heard_ = 0;
+  bool closing_ = false;
+  std::thread thread_;
+};
+
+}  // namespace cb

@@ -1,0 +1,119 @@
+#include "bench/verbs/end.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "bench/verbs/latency.h"
+#include "bench/verbs/payload.h"
+
+namespace cb::verbs {
+namespace {
+
+bool sends(const Spec& spec, const net::PairJob& job) {
+  return job.task.sends || spec.two_way || (spec.latency && !is_round_trip(spec.verb));
+}
+
+bool receives(const Spec& spec, const net::PairJob& job) {
+  return spec.verb == Verb::send && (!job.task.sends || spec.two_way || spec.latency);
+}
+
+// Seeds of the two directions: 1 from the pair's sender, 2 towards it.
+uint64_t direction(bool sender) { return sender ? 1 : 2; }
+
+}  // namespace
+
+VerbsEnd::VerbsEnd(std::shared_ptr<const Device> device, const Spec& spec, const net::PairJob& job,
+                   const CancelToken& cancel)
+    : job_(job),
+      spec_(spec),
+      cancel_(cancel),
+      link_(std::move(device), spec, sends(spec, job), receives(spec, job)) {}
+
+void VerbsEnd::connect(const std::string& peer_address, double) {
+  link_.connect(Address::parse(peer_address));
+  fill_payload(link_, direction(job_.task.sends), direction(!job_.task.sends));
+}
+
+net::PairOutcome VerbsEnd::run(double deadline_seconds) {
+  net::PairOutcome out;
+  Idle idle(deadline_seconds, cancel_);
+  try {
+    link_.control().barrier(idle);
+    spec_.latency ? ping_pong(idle, out) : stream(idle, out);
+    add_facts(out);
+  } catch (const std::exception& e) {
+    out = {};
+    out.failure = e.what();
+    Message last;
+    last.kind = Message::failed;
+    std::strncpy(last.text, e.what(), sizeof(last.text) - 1);
+    try {
+      link_.control().send(last);
+    } catch (const Error&) {
+      // The connection is what failed: the other end notices by itself.
+    }
+  }
+  return out;
+}
+
+void VerbsEnd::stream(Idle& idle, net::PairOutcome& out) {
+  Stream stream(link_, job_.task.sends || spec_.two_way, receives(spec_, job_));
+  const auto depth = static_cast<uint64_t>(spec_.depth);
+  const uint64_t warm_up = spec_.iterations > 0 ? std::min(depth, spec_.iterations) : depth;
+  uint64_t from_peer = stream.run(warm_up, 0, idle).peer_sent;
+  for (int i = 0; i < spec_.repetitions; ++i) {
+    const Stream::Result r = stream.run(spec_.iterations, spec_.seconds / spec_.repetitions, idle);
+    double rate = 0;
+    if (r.seconds > 0) rate += static_cast<double>(r.sent) / r.seconds;
+    if (r.peer_seconds > 0) rate += static_cast<double>(r.peer_sent) / r.peer_seconds;
+    if (spec_.two_way && r.peer_seconds > 0)
+      out.arriving_bytes_per_second.push_back(static_cast<double>(r.peer_sent * spec_.bytes) /
+                                              r.peer_seconds);
+    out.messages_per_second.push_back(rate);
+    out.bytes_per_second.push_back(rate * static_cast<double>(spec_.bytes));
+    from_peer += r.peer_sent;
+  }
+  if (receives(spec_, job_) && spec_.service != Service::rc)
+    out.extra["lost_messages"] = static_cast<double>(from_peer - stream.received());
+  verify(receives(spec_, job_) ? stream.received() : from_peer, out);
+}
+
+void VerbsEnd::ping_pong(Idle& idle, net::PairOutcome& out) {
+  PingPong exchange(link_, job_.task.sends);
+  PingPong::Result r = exchange.run(spec_.iterations, spec_.seconds, idle);
+  out.latency_seconds = std::move(r.seconds);
+  verify(r.peer, out);
+}
+
+// Whether anything came into this end's memory: what is written or sent by the peer, or what this
+// end has read itself.
+bool VerbsEnd::is_target() const {
+  const bool asks = job_.task.sends || spec_.two_way;
+  const bool asked = !job_.task.sends || spec_.two_way;
+  if (spec_.verb == Verb::read) return asks;
+  return asked || (spec_.latency && !is_atomic(spec_.verb));
+}
+
+void VerbsEnd::verify(uint64_t from_peer, net::PairOutcome& out) {
+  if (!spec_.verify || !is_target()) return;
+  if (spec_.corrupt) corrupt_payload(link_);
+  const bool reads = spec_.verb == Verb::read;
+  // What an end reads lies in the peer's `out`, which is filled as if for sending.
+  out.wrong_data = is_atomic(spec_.verb) ? check_atomics(link_, from_peer)
+                                         : check_payload(link_, direction(!job_.task.sends),
+                                                         reads ? link_.slots() : from_peer);
+}
+
+void VerbsEnd::add_facts(net::PairOutcome& out) const {
+  out.facts["mtu_bytes"] = std::to_string(link_.mtu());
+  out.facts["memory"] = link_.memory();
+  out.facts["inline_bytes"] = std::to_string(link_.inline_bytes());
+  if (const RdmaGid* gid = link_.gid(); gid != nullptr && link_.device().info.ethernet())
+    out.facts["gid"] = fmt::format("index {}, {}{}", gid->index,
+                                   gid->roce == RoceVersion::v2 ? "RoCE v2" : "RoCE v1",
+                                   gid->is_ipv4() ? ", IPv4" : ", IPv6");
+}
+
+}  // namespace cb::verbs

@@ -1,0 +1,251 @@
+#include "bench/verbs/setup.h"
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "analysis/network_ceiling.h"
+#include "bench/verbs/connect.h"
+#include "bench/verbs/rails.h"
+
+namespace cb::verbs {
+namespace {
+
+std::string pack(const std::vector<RailLimits>& limits) {
+  std::string out;
+  for (const RailLimits& l : limits)
+    out +=
+        fmt::format("{} {} {} {} {} {}\n", l.name, l.link_bits_per_second.value_or(0),
+                    l.ethernet ? 1 : 0, l.ipv6 ? 1 : 0, l.mtu, l.slot_bytes_per_second.value_or(0));
+  return out;
+}
+
+std::vector<RailLimits> unpack(const std::string& text) {
+  std::vector<RailLimits> out;
+  std::istringstream in(text);
+  RailLimits l;
+  double link = 0, slot = 0;
+  while (in >> l.name >> link >> l.ethernet >> l.ipv6 >> l.mtu >> slot) {
+    l.link_bits_per_second = link > 0 ? std::optional(link) : std::nullopt;
+    l.slot_bytes_per_second = slot > 0 ? std::optional(slot) : std::nullopt;
+    out.push_back(l);
+  }
+  return out;
+}
+
+// Every rank's text on every rank; texts hold no form feed.
+std::vector<std::string> all_gather(Comm& comm, const std::string& mine) {
+  std::string joined;
+  for (const std::string& blob : comm.gather(mine)) joined += blob + '\f';
+  joined = comm.broadcast_text(std::move(joined));
+  std::vector<std::string> out;
+  for (size_t begin = 0; begin < joined.size();) {
+    const size_t end = joined.find('\f', begin);
+    out.push_back(joined.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return out;
+}
+
+std::string down_ports(const std::vector<RdmaPort>& ports) {
+  std::string out;
+  for (const RdmaPort& p : ports) {
+    if (!p.active()) out += fmt::format(", {} is {}", p.name(), p.state);
+  }
+  return out;
+}
+
+// With one host its ranks are the nodes, and each has one of the named NICs.
+std::vector<RdmaPort> share_of(std::vector<RdmaPort> rails, const Place& place) {
+  if (place.hosts.size() > 1 || place.local_size == 1 || rails.size() < 2) return rails;
+  return {rails[static_cast<size_t>(place.local_rank) % rails.size()]};
+}
+
+// How many rails each rank has must be the same; said once per host otherwise.
+void require_equal_counts(Context& context, const std::vector<RdmaPort>& rails,
+                          const std::vector<RdmaPort>& ports) {
+  const auto mine = static_cast<double>(rails.size());
+  Problems problems;
+  if (context.comm.min(mine) < context.comm.max(mine))
+    problems.add("--rails", fmt::format("{} has {} of them{}; every host needs as many: mend it or "
+                                        "name the NICs (--rails mlx5_0,host:mlx5_4)",
+                                        context.place.host, rails.size(), down_ports(ports)));
+  throw_agreed(context.comm, "clusterbench verbs", problems);
+}
+
+void gather_limits(Context& context, Setup& setup) {
+  std::vector<RailLimits> mine;
+  for (const RdmaPort& port : setup.rails) {
+    mine.push_back(rail_limits(port));
+    try {
+      mine.back().mtu = static_cast<int>(mtu_bytes(setup.pool->get(port)->port.active_mtu));
+    } catch (const std::exception&) {
+      // Its own pairs will say so.
+    }
+  }
+  const auto all = all_gather(context.comm, pack(mine));
+  for (const auto& ranks : setup.nodes.ranks) {
+    setup.limits.push_back(unpack(all[static_cast<size_t>(ranks.front())]));
+    setup.rail_names.emplace_back();
+    for (const RailLimits& l : setup.limits.back()) setup.rail_names.back().push_back(l.name);
+  }
+}
+
+}  // namespace
+
+RailLimits rail_limits(const RdmaPort& port) {
+  RailLimits out{.name = port.name(), .ethernet = port.ethernet()};
+  // A device without a slot is software: its link rate is a fixed number that means nothing.
+  if (!port.pci_address) return out;
+  if (port.signal_bits_per_second)
+    out.link_bits_per_second =
+        port.ethernet() ? *port.signal_bits_per_second
+                        : infiniband_data_bits_per_second(*port.signal_bits_per_second, port.link);
+  if (port.pcie_generation && port.pcie_lanes)
+    out.slot_bytes_per_second = pcie_bytes_per_second(*port.pcie_generation, *port.pcie_lanes);
+  const RdmaGid* gid = best_gid(port);
+  out.ipv6 = gid != nullptr && !gid->is_ipv4();
+  return out;
+}
+
+Setup set_up(Context& context, const std::vector<std::string>& asked) {
+  Setup setup;
+  setup.nodes = net::nodes_of(context.place);
+  setup.pool = std::make_shared<DevicePool>(context.place.host);
+  const std::vector<RdmaPort> ports = rdma_ports(context.fs);
+  Problems problems;
+  setup.rails = share_of(
+      choose_rails(asked, ports, context.place.host, context.place.hosts, problems), context.place);
+  throw_agreed(context.comm, "clusterbench verbs", problems);
+  require_equal_counts(context, setup.rails, ports);
+  if (setup.rails.empty()) {
+    setup.skip =
+        ports.empty()
+            ? fmt::format("no RDMA device on {}: is the driver loaded (ls /sys/class/infiniband)?",
+                          context.place.host)
+            : fmt::format("no active RDMA port on {}{}", context.place.host, down_ports(ports));
+    return setup;
+  }
+  gather_limits(context, setup);
+  return setup;
+}
+
+std::optional<Ceiling> Setup::ceiling(const net::RailPair& pair, const Spec& spec) const {
+  std::optional<Ceiling> out;
+  const auto lower = [&out](double value, std::string how) {
+    if (!out || value < out->value) out = Ceiling{value, std::move(how)};
+  };
+  const int times = spec.two_way ? 2 : 1;
+  const char* both = spec.two_way ? ", both directions" : "";
+  for (const auto& [node, rail] :
+       {std::pair(pair.from, pair.from_rail), std::pair(pair.to, pair.to_rail)}) {
+    const RailLimits& l = limits.at(static_cast<size_t>(node)).at(static_cast<size_t>(rail));
+    const int mtu = spec.mtu > 0 ? spec.mtu : l.mtu;
+    if (!l.link_bits_per_second || mtu == 0) return std::nullopt;
+    const Wire wire = !l.ethernet ? Wire::infiniband
+                      : l.ipv6    ? Wire::roce_v2_ipv6
+                                  : Wire::roce_v2_ipv4;
+    const double share = payload_share(wire, spec.bytes, mtu);
+    lower(*l.link_bits_per_second / 8 * share * times,
+          fmt::format("{:.0f} Gb/s × {:.1f} % payload at MTU {}{}", *l.link_bits_per_second / 1e9,
+                      share * 100, mtu, both));
+    if (l.slot_bytes_per_second)
+      lower(*l.slot_bytes_per_second * times, fmt::format("PCIe slot of {}: {:.1f} GB/s{}", l.name,
+                                                          *l.slot_bytes_per_second / 1e9, both));
+  }
+  return out;
+}
+
+void Setup::describe(Record& record) const {
+  for (const RdmaPort& port : rails) {
+    if (port.driver == "rxe")
+      record.notes.push_back(
+          "soft-RoCE: the kernel does the transport's work; its speed says nothing of a NIC");
+  }
+}
+
+namespace {
+
+// The most inline data that the device takes, by halving.
+int most_inline(const Device& device, const Spec& spec, int asked) {
+  const CqPtr cq(ibv_create_cq(device.context.get(), 1, nullptr, nullptr, 0));
+  const auto takes = [&](int bytes) {
+    try {
+      make_queue_pair(device, spec, Service::rc, cq.get(), cq.get(), 1, 1,
+                      static_cast<uint32_t>(bytes));
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  if (takes(asked)) return asked;
+  int low = 0, high = asked;
+  while (high - low > 1) {
+    const int middle = (low + high) / 2;
+    (takes(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+void check_point(const Device& device, const Spec& spec, std::set<std::string>& wrong) {
+  for (std::string& one : unsupported(device, spec)) wrong.insert(std::move(one));
+  if (spec.gid_index) choose_gid(device, spec);
+  if (spec.inline_bytes && *spec.inline_bytes > 0) {
+    const int most = most_inline(device, spec, *spec.inline_bytes);
+    if (most < *spec.inline_bytes)
+      wrong.insert(fmt::format("--inline {} is more than the {} bytes that {} takes",
+                               *spec.inline_bytes, most, device.name()));
+  }
+}
+
+}  // namespace
+
+void require_supported(Context& context, const Setup& setup, const std::vector<Point>& points) {
+  std::set<std::string> wrong;
+  for (const RdmaPort& port : setup.rails) {
+    std::shared_ptr<const Device> device;
+    try {
+      device = setup.pool->get(port);
+    } catch (const std::exception&) {
+      continue;  // costs its own pairs, which say why
+    }
+    try {
+      for (const Point& point : points) check_point(*device, point.spec, wrong);
+    } catch (const UsageError& e) {
+      for (const Problem& p : e.problems().list) wrong.insert(p.where + " " + p.what);
+    }
+  }
+  Problems problems;
+  for (const std::string& one : wrong) {
+    const size_t space = one.find(' ');
+    problems.add(one.substr(0, space), one.substr(space + 1));
+  }
+  throw_agreed(context.comm, "clusterbench verbs", problems);
+}
+
+CounterWatch::CounterWatch(const FsRoot& fs, const Setup& setup) : fs_(fs), setup_(setup) {
+  for (const RdmaPort& port : setup.rails) before_.push_back(read_rdma_counters(fs, port));
+}
+
+void CounterWatch::stop(Record& record, const Context& context) {
+  for (size_t i = 0; i < before_.size(); ++i) {
+    const RdmaPort& port = setup_.rails[i];
+    const RdmaCounters after = read_rdma_counters(fs_, port);
+    const size_t nic = record.entity({context.place.host, "nic", port.name()});
+    for (const auto& [name, value] : after) {
+      const auto before = before_[i].find(name);
+      // A counter that went backwards was reset: no delta.
+      if (before == before_[i].end() || value < before->second) continue;
+      if (is_saturated(name, value))
+        record.notes.push_back(fmt::format("{} {}: {} stands at its largest value; clear it",
+                                           context.place.host, port.name(), name));
+      if (value > before->second || is_fault_counter(name) || is_congestion_counter(name))
+        record.telemetry.deltas.push_back({name, "count", nic, before->second, value});
+    }
+  }
+}
+
+}  // namespace cb::verbs

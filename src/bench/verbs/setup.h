@@ -1,0 +1,65 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/case.h"
+#include "bench/net/schedule.h"
+#include "bench/verbs/device.h"
+#include "bench/verbs/plan.h"
+#include "sys/rdma_counters.h"
+
+namespace cb::verbs {
+
+// What a NIC's link and slot can do at most, as its own host sees it.
+struct RailLimits {
+  std::string name;                            // "mlx5_0"
+  std::optional<double> link_bits_per_second;  // data rate
+  bool ethernet = false;
+  bool ipv6 = false;
+  int mtu = 0;                                  // active, bytes
+  std::optional<double> slot_bytes_per_second;  // PCIe, one direction
+};
+
+// The active MTU is not in /sys and stays 0 here.
+RailLimits rail_limits(const RdmaPort& port);
+
+// The ranks' NICs and how they are paired.
+struct Setup {
+  std::string skip;  // why nothing can be measured; empty if something can
+  net::Nodes nodes;
+  std::vector<RdmaPort> rails;                       // of this rank
+  std::vector<std::vector<std::string>> rail_names;  // of each node
+  std::vector<std::vector<RailLimits>> limits;       // of each node
+  std::shared_ptr<DevicePool> pool;
+
+  int rail_count() const { return static_cast<int>(rail_names.at(0).size()); }
+  // Of the slower end; nothing where no link rate is known (soft-RoCE).
+  std::optional<Ceiling> ceiling(const net::RailPair& pair, const Spec& spec) const;
+  void describe(Record& record) const;
+};
+
+// Collective. Throws the same UsageError on all ranks for wrong names and for hosts with different
+// numbers of rails.
+Setup set_up(Context& context, const std::vector<std::string>& asked);
+
+// Collective. Opens this rank's ports and compares every point with what they can do. Throws the
+// same UsageError on all ranks. A port that cannot be opened costs its own pairs only.
+void require_supported(Context& context, const Setup& setup, const std::vector<Point>& points);
+
+// Counters of this rank's NICs around one record.
+class CounterWatch {
+ public:
+  CounterWatch(const FsRoot& fs, const Setup& setup);
+  // Adds what changed, and the counters that must not change, to the record.
+  void stop(Record& record, const Context& context);
+
+ private:
+  const FsRoot& fs_;
+  const Setup& setup_;
+  std::vector<RdmaCounters> before_;
+};
+
+}  // namespace cb::verbs

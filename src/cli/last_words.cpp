@@ -1,0 +1,124 @@
+#include "cli/last_words.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/text.h"
+#include "core/units.h"
+#include "sys/mpi.h"
+
+namespace cb {
+namespace {
+
+// Rank 0 collects the last states, writes and ends the job within about a second.
+constexpr double kRootEndsWithin = 6;
+// Where rank 0 cannot: each rank has this long to say where it stands before one ends the job.
+constexpr auto kOwnWords = std::chrono::milliseconds(700);
+
+constexpr const char* kInterfaceVariable = "CLUSTERBENCH_INTERFACE";
+
+// A partial document's reason and the first line on stderr.
+std::string headline(const Trouble& trouble) {
+  switch (trouble.kind) {
+    case Trouble::Kind::expired:
+      return fmt::format("deadline: nothing has moved for {}",
+                         format_seconds(trouble.idle_seconds));
+    case Trouble::Kind::lost:
+      return "a rank was lost";
+    case Trouble::Kind::cancelled:
+      break;
+  }
+  return "interrupted";
+}
+
+std::string next_step(const HangDiagnosis& diagnosis) {
+  if (diagnosis.absent.empty())
+    return "look at the links between the hosts, or give it more time with --deadline and --stall";
+  const std::string& host = diagnosis.absent.front().host;
+  return fmt::format("look at {}: its kernel log, its links, and whether the process still runs",
+                     host);
+}
+
+}  // namespace
+
+std::shared_ptr<SideChannel> LastWords::open_channel(Comm& comm, const Place& place,
+                                                     const Watchdog& watchdog,
+                                                     const CancelToken& cancel,
+                                                     const Document& document) {
+  document_ = document;
+  root_host_ = place.hosts.at(0);
+  SideChannelOptions options;
+  if (const char* given = std::getenv(kInterfaceVariable)) options.interface = given;
+  options.on_trouble = [this](const Trouble& trouble) { on_trouble(trouble); };
+  options.on_root_lost = [this](const std::string& host) {
+    std::cerr << fmt::format(
+        "clusterbench {}: {}: rank 0 on {} is gone: its connection broke\n  next: look at {}\n",
+        case_name_, terminal_safe(who_), terminal_safe(host), terminal_safe(host));
+    mpi::abort_job(static_cast<int>(ExitCode::runtime));
+  };
+  std::shared_ptr<SideChannel> channel =
+      open_side_channel(comm, place, watchdog, cancel, std::move(options));
+  const std::lock_guard lock(mutex_);
+  channel_ = channel;
+  return channel;
+}
+
+void LastWords::on_expiry(const WatchState& state) {
+  std::shared_ptr<SideChannel> channel;
+  {
+    const std::lock_guard lock(mutex_);
+    channel = channel_;
+  }
+  const double end = monotonic_seconds() + kRootEndsWithin;
+  while (channel && channel->expired(state) && monotonic_seconds() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  std::string text = fmt::format(
+      "clusterbench {}: deadline: {} has not moved for {} in {} ({}), {} iterations done\n",
+      case_name_, terminal_safe(who_), format_seconds(state.idle_seconds), state.doing,
+      state.note.empty() ? "starting" : state.note, state.iterations);
+  if (channel)
+    text += fmt::format("  not there : {} rank 0, which writes the results, does not answer\n",
+                        terminal_safe(root_host_));
+  std::cerr << text +
+                   "  next      : look at the ranks that report nothing or wait for no one, and "
+                   "at their hosts' kernel logs\n";
+  if (mpi::launched()) std::this_thread::sleep_for(kOwnWords);
+  mpi::abort_job(static_cast<int>(ExitCode::deadline));
+}
+
+void LastWords::on_trouble(const Trouble& trouble) {
+  const std::string title = headline(trouble);
+  if (trouble.kind == Trouble::Kind::cancelled) return write_partial(trouble, title);
+  std::string text = fmt::format("\nclusterbench {}: {}\n", case_name_, title);
+  for (const std::string& line : trouble.diagnosis.lines) text += "  " + terminal_safe(line) + "\n";
+  if (trouble.diagnosis.absent.empty()) text += "  " + trouble.diagnosis.reason + "\n";
+  text += "  next      : " + terminal_safe(next_step(trouble.diagnosis)) + "\n";
+  std::cerr << text << std::flush;
+  write_partial(trouble, title + ": " + trouble.diagnosis.reason);
+  const bool expired = trouble.kind == Trouble::Kind::expired;
+  mpi::abort_job(static_cast<int>(expired ? ExitCode::deadline : ExitCode::runtime));
+}
+
+void LastWords::write_partial(const Trouble& trouble, const std::string& reason) {
+  if (json_.empty()) return;
+  Document document = document_;
+  document.records = trouble.finished;
+  document.run.partial = reason;
+  document.run.ended = utc_now();
+  try {
+    write_file_atomically(json_, to_json_text(document));
+    std::cerr << fmt::format("  results   : {} finished record{} in {} (partial)\n",
+                             document.records.size(), document.records.size() == 1 ? "" : "s",
+                             json_);
+  } catch (const std::exception& e) {
+    std::cerr << fmt::format("clusterbench {}: {}\n", case_name_, terminal_safe(e.what()));
+  }
+}
+
+}  // namespace cb

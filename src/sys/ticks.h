@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+
+namespace cb {
+
+// Seconds of CLOCK_MONOTONIC_RAW, which nothing slews.
+inline double raw_seconds() {
+  timespec t{};
+  ::clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+// A counter that a loop can read at little cost: the processor's, else the raw clock in
+// nanoseconds. Its frequency is never assumed: TickScale measures it over the very interval that is
+// converted.
+#if defined(__x86_64__)
+inline uint64_t ticks_now() { return __builtin_ia32_rdtsc(); }
+#elif defined(__aarch64__)
+inline uint64_t ticks_now() {
+  uint64_t value = 0;
+  asm volatile("isb; mrs %0, cntvct_el0" : "=r"(value));
+  return value;
+}
+#else
+inline uint64_t ticks_now() { return static_cast<uint64_t>(raw_seconds() * 1e9); }
+#endif
+
+// Seconds per tick between two moments, from the raw clock at both.
+class TickScale {
+ public:
+  TickScale() : ticks_(ticks_now()), seconds_(raw_seconds()) {}
+  // Since construction; 0 if no tick has passed.
+  double seconds_per_tick() const {
+    const uint64_t ticks = ticks_now() - ticks_;
+    const double seconds = raw_seconds() - seconds_;
+    return ticks == 0 ? 0 : seconds / static_cast<double>(ticks);
+  }
+
+ private:
+  uint64_t ticks_;
+  double seconds_;
+};
+
+}  // namespace cb

@@ -1,0 +1,84 @@
+"""Nothing hangs, across four hosts: a rank that is stopped and a host that is killed are named, what
+was finished before is kept, and nothing stays behind."""
+
+import json
+import os
+import signal
+import time
+
+import netns_lab
+import pytest
+
+
+@pytest.fixture(scope="module")
+def hosts():
+    reason = netns_lab.why_not()
+    if reason:
+        pytest.skip(reason)
+    with netns_lab.NetnsLab(4) as lab:
+        yield lab
+
+
+def start(lab, clusterbench, out, stall):
+    """A second of a first size, then half a minute of another."""
+    return lab.popen(["mpirun", "--host", lab.host_list(1), "-np", 4, clusterbench, "mpi",
+                      "--size", ",".join(["1K"] + ["64K"] * 30), "--duration", "1s",
+                      "--iterations", 10000000, "--stall", stall, "--json", out])
+
+
+def wait_for_rank(lab, host):
+    """The process of the rank on that host."""
+    deadline = time.monotonic() + 30
+    while not (found := lab.pids(host, "clusterbench")):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return found[0]
+
+
+def nothing_left(lab):
+    deadline = time.monotonic() + 20
+    while left := [p for h in lab.hosts for p in lab.pids(h, "clusterbench")]:
+        assert time.monotonic() < deadline, left
+        time.sleep(0.1)
+
+
+def first_size_is_kept(document, absent):
+    assert document["records"], document["run"]
+    record = document["records"][0]
+    assert record["params"]["size"] == 1024
+    assert record["outcome"] == "measured"
+    assert [m for m in record["metrics"] if m["name"] == "bus_bytes_per_second"]
+    assert absent in document["run"]["partial"]
+
+
+def test_a_stopped_rank_is_named_and_the_job_ends_with_124(hosts, clusterbench, tmp_path):
+    out = tmp_path / "m.json"
+    job = start(hosts, clusterbench, out, "3s")
+    victim = hosts.hosts[2]
+    pid = wait_for_rank(hosts, victim)
+    time.sleep(6)  # the first size takes one
+    os.kill(pid, signal.SIGSTOP)
+    stopped = time.monotonic()
+    _, err = job.communicate(timeout=60)
+    assert job.returncode == 124, err
+    assert time.monotonic() - stopped < 20
+    assert f"not there : {victim} rank 2: has been silent for " in err
+    assert "waiting   : rank" in err and ": all_reduce 64K, " in err
+    first_size_is_kept(json.loads(out.read_text()), f"{victim} rank 2")
+    nothing_left(hosts)
+
+
+def test_a_killed_host_is_named_and_the_others_results_are_kept(hosts, clusterbench, tmp_path):
+    out = tmp_path / "m.json"
+    job = start(hosts, clusterbench, out, "60s")
+    victim = hosts.hosts[3]
+    wait_for_rank(hosts, victim)
+    time.sleep(6)
+    hosts.kill_host(victim)
+    killed = time.monotonic()
+    _, err = job.communicate(timeout=60)
+    assert job.returncode not in (0, None)
+    assert time.monotonic() - killed < 20  # long before the stall limit
+    assert f"not there : {victim} rank 3: its connection broke" in err
+    first_size_is_kept(json.loads(out.read_text()), f"{victim} rank 3")
+    nothing_left(hosts)

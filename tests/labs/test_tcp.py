@@ -1,0 +1,74 @@
+"""tcp between hosts of the namespace lab: the interface that the routes lead through, a cut link
+named within its deadline, and a slow host found by locate over TCP."""
+
+import json
+import time
+
+import netns_lab
+
+RATE = "200mbit"
+SLOW = "80mbit"
+
+
+def tcp(netns, clusterbench, out, *args, hosts=None):
+    hosts = hosts or netns.hosts[:2]
+    return netns.popen(["mpirun", "--host", netns.host_list(1, hosts), "-np", len(hosts),
+                        clusterbench, "tcp", "--quiet", "--json", out, *args])
+
+
+def test_hosts_are_paired_over_the_interface_between_them(netns, clusterbench, tmp_path):
+    for host in netns.hosts:
+        netns.slow_link(host, rate=RATE)
+    try:
+        out, err = tcp(netns, clusterbench, tmp_path / "t.json", "--test", "bandwidth",
+                       "--duration", "1s", "--schedule", "shift",
+                       hosts=netns.hosts).communicate(timeout=120)
+    finally:
+        for host in netns.hosts:
+            netns.mend_link(host)
+    record, = json.loads((tmp_path / "t.json").read_text())["records"]
+    figures = [m for m in record["metrics"] if m["name"] == "bytes_per_second"]
+    pairs = {(record["entities"][m["entity"]]["host"], record["entities"][m["entity"]]["peer"])
+             for m in figures}
+    assert pairs == {(a, f"{b}:eth0") for a in netns.hosts for b in netns.hosts if a != b}
+    # The shaper counts headers too: at most 200 Mb/s of payload, however fast the machine is. What
+    # it let through while a window was held up may come in the next one, hence the median.
+    for m in figures:
+        assert 0 < m["summary"]["median"] < 1.05 * 25e6
+    received = [d for d in record["telemetry"]["deltas"] if d["name"] == "rx_bytes"]
+    assert {record["entities"][d["entity"]]["host"] for d in received} == set(netns.hosts)
+
+
+def test_a_link_cut_in_the_middle_is_named(netns, clusterbench, tmp_path):
+    first, second = netns.hosts[:2]
+    # MPI itself talks over the same link: it must not notice before the round's deadline.
+    process = tcp(netns, clusterbench, tmp_path / "t.json", "--test", "bandwidth", "--duration",
+                  "4s", "--round-deadline", "6s")
+    deadline = time.monotonic() + 60
+    while len(netns.pids(second, "clusterbench")) < 1 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(1.5)
+    netns.cut_link(second)
+    try:
+        time.sleep(9)
+    finally:
+        netns.mend_link(second)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode != 0
+    record, = json.loads((tmp_path / "t.json").read_text())["records"]
+    assert record["outcome"] == "errored"
+    text = record["reason"]
+    assert first in text and second in text and "deadline passed" in text, text
+
+
+def test_locate_finds_a_slow_host_over_tcp(netns, clusterbench):
+    with netns_lab.NetnsLab(4) as lab:
+        slow = lab.hosts[1]
+        for host in lab.hosts:
+            lab.slow_link(host, rate=SLOW if host == slow else RATE)
+        done = lab.run(["mpirun", "--host", lab.host_list(1), "-np", 4, clusterbench, "locate",
+                        "--backend", "tcp", "--size", "64K", "--duration", "150ms",
+                        "--tolerance", "0.25", "--quiet"], timeout=180)
+    assert done.returncode == 1, done.stderr
+    found = [line for line in done.stdout.splitlines() if f"suspect: host {slow}: sends " in line]
+    assert len(found) == 1, done.stdout

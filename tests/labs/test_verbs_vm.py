@@ -1,0 +1,201 @@
+"""verbs over soft-RoCE in the emulated machine: every operation with verification, a spoiled byte, a cut link, a slow
+device, and what users get wrong. One boot for all; the tests read what it left."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "vm"))
+from vm_lab import RDMA_MODULES, SOFT_ROCE_FLEET, VmLab  # noqa: E402
+
+BINARY = os.environ["CLUSTERBENCH_BIN"]
+
+# run NAME RANKS OPTIONS…: stdout, stderr, exit code and document of one command as files of that name. Two pairs of
+# ranks on one host, each with its own device.
+SCRIPT = SOFT_ROCE_FLEET + f"""
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader
+export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+run() {{
+  local name=$1 ranks=$2; shift 2
+  timeout 150 mpirun -np "$ranks" {BINARY} "$@" --json "$name.json" >"$name.out" 2>"$name.err"
+  echo $? >"$name.rc"
+}}
+one() {{
+  local name=$1; shift
+  timeout 60 {BINARY} "$@" --json "$name.json" >"$name.out" 2>"$name.err"
+  echo $? >"$name.rc"
+}}
+run all 2 verbs --rails rxe0,rxe1 --op write,read,send,fetch_add,compare_swap --direction one-way,two-way --size 64,4K \\
+  --iterations 60 --repetitions 1 --round-deadline 60s
+run unreliable 2 verbs --rails rxe0,rxe1 --op write,send --service uc,ud --test bandwidth,latency --size 512 \\
+  --iterations 60 --repetitions 1 --round-deadline 60s
+run spoiled 2 verbs --rails rxe0,rxe1 --op write,read,send --test bandwidth --size 8K --iterations 60 --repetitions 1 \\
+  --inject-fault 1
+run events 2 verbs --rails rxe0,rxe1 --op write,send --size 64 --iterations 40 --repetitions 1 --events --qps 2
+ip link set v1 mtu 4500
+run mtu 2 verbs --rails rxe0,rxe1 --test bandwidth --size 8K --iterations 20 --repetitions 1
+ip link set v1 mtu 1500
+(sleep 6; ip link set v1 down) &
+SECONDS=0
+run cut 2 verbs --rails rxe0,rxe1 --test bandwidth --size 4K --duration 25s --repetitions 1 --round-deadline 40s
+echo $SECONDS >cut.seconds
+wait
+one down verbs --rails rxe1 --schedule loopback --test latency --iterations 10
+run rails 2 verbs --rails rxe0,rxe1 --test latency --iterations 10
+ip link set v1 up
+tc qdisc add dev v2 root netem delay 40ms
+run slow 4 locate --backend verbs --between rank --measure latency --mode full --duration 100ms --tolerance 2 --repeats 2
+tc qdisc del dev v2 root
+one loopback verbs --rails rxe0 --schedule loopback --op write --size 4K --iterations 50 --repetitions 1
+one unknown verbs --rails rxe9
+one gid verbs --rails rxe0 --schedule loopback --gid-index 77
+one inline verbs --rails rxe0 --schedule loopback --inline 60000
+one toomany verbs --rails rxe0 --schedule loopback --qps 16384 --tx-depth 15000
+one bigmtu verbs --rails rxe0 --schedule loopback --mtu 4096
+one datagram verbs --rails rxe0 --schedule loopback --op send --service ud --size 64K
+(ulimit -l 16; timeout 60 setpriv --bounding-set -ipc_lock {BINARY} verbs --rails rxe0 --schedule loopback --size 1M \\
+  --test bandwidth >memlock.out 2>memlock.err; echo $? >memlock.rc)
+ls /dev/infiniband >/dev/null
+"""
+
+
+class Left:
+    """What one command of the boot left."""
+
+    def __init__(self, directory, name):
+        def text(ending):
+            file = directory / f"{name}.{ending}"
+            return file.read_text() if file.exists() else ""
+
+        self.rc = int(text("rc"))
+        self.out, self.err = text("out"), text("err")
+        self.seconds = int(text("seconds") or 0)
+        self.records = json.loads(text("json"))["records"] if text("json") else []
+
+    def told(self):
+        return f"exit code {self.rc}\n{self.out}\n{self.err}"
+
+
+@pytest.fixture(scope="module")
+def boot():
+    lab = VmLab(Path(os.environ["CLUSTERBENCH_BUILD_DIR"]) / "vm-lab", modules=RDMA_MODULES)
+    reason = lab.missing()
+    if reason:
+        pytest.skip(reason)
+    directory = lab.run(SCRIPT, timeout=480, name="verbs").check().directory
+    return lambda name: Left(directory, name)
+
+
+def metric(record, name):
+    return [m for m in record["metrics"] if m["name"] == name]
+
+
+def test_every_operation_both_ways_is_right(boot):
+    left = boot("all")
+    assert left.rc == 0, left.told()
+    points = {(r["params"]["op"], r["params"]["test"], r["params"]["direction"], r["params"]["size"]) for r in left.records}
+    for op in ("write", "read", "send"):
+        for size in (64, 4096):
+            assert {(op, "bandwidth", "one-way", size), (op, "bandwidth", "two-way", size),
+                    (op, "latency", "one-way", size)} <= points
+    for op in ("fetch_add", "compare_swap"):
+        assert {(op, "bandwidth", "one-way", 8), (op, "bandwidth", "two-way", 8), (op, "latency", "one-way", 8)} <= points
+    for record in left.records:
+        assert record["outcome"] == "measured"
+        checks = [c for c in record["checks"] if c["name"] == "data"]
+        assert checks and all(c["passed"] for c in checks), record["params"]
+        latency = record["params"]["test"] == "latency"
+        half = record["params"]["op"] in ("write", "send")
+        wanted = ("half_round_trip_seconds" if half else "round_trip_seconds") if latency else "messages_per_second"
+        value, = metric(record, wanted)
+        assert value["summary"]["median"] > 0
+        if latency:
+            assert value["summary"]["n"] == 60
+        pair = record["entities"][value["entity"]]
+        assert (pair["kind"], pair["id"], pair["peer"]) == ("pair", "rxe0", "vmlab:rxe1")
+        # Counters of both devices, by their common names.
+        assert any(d["name"] == "packets_sent" and d["after"] > d["before"] for d in record["telemetry"]["deltas"])
+        # A software device has no rate that a share could be taken of.
+        assert not any("ceiling" in m for m in record["metrics"])
+
+
+def test_unreliable_services(boot):
+    left = boot("unreliable")
+    assert left.rc == 0, left.told()
+    points = {(r["params"]["op"], r["params"]["service"], r["params"]["test"]) for r in left.records}
+    assert points == {("write", "uc", "bandwidth"), ("write", "uc", "latency"), ("send", "uc", "bandwidth"),
+                      ("send", "uc", "latency"), ("send", "ud", "bandwidth"), ("send", "ud", "latency")}
+
+
+def test_a_spoiled_byte_is_caught_and_located(boot):
+    left = boot("spoiled")
+    assert left.rc == 1, left.told()
+    wrong = {r["params"]["op"]: [c for c in r["checks"] if not c["passed"]] for r in left.records}
+    for op in ("write", "send"):
+        check, = wrong[op]
+        assert check["name"] == "data"
+        assert "vmlab rxe1 received a wrong byte from vmlab rxe0: queue pair 0, slot 0, offset 4096 of 8192" in check["detail"]
+    assert wrong["read"] == []  # the reader is rank 0
+    for record in left.records:
+        assert bool(record["metrics"]) == (not wrong[record["params"]["op"]])
+
+
+def test_sleeping_for_completions(boot):
+    left = boot("events")
+    assert left.rc == 0, left.told()
+
+
+def test_different_mtus_meet_at_the_smaller(boot):
+    left = boot("mtu")
+    assert left.rc == 0, left.told()
+    assert left.records[0]["facts"]["mtu_bytes"] == "1024"
+
+
+def test_a_cut_link_is_named_before_the_deadline(boot):
+    left = boot("cut")
+    assert left.rc == 4, left.told()
+    assert left.seconds < 40
+    assert "rxe0" in left.err and "rxe1" in left.err
+    record, = left.records
+    assert record["outcome"] == "errored" and not record["metrics"]
+
+
+def test_a_port_that_is_down(boot):
+    left = boot("down")
+    assert left.rc == 4, left.told()
+    assert "vmlab rxe1: the port is DOWN" in left.err
+    assert "ip link show v1" in left.err
+    assert boot("rails").rc == 4
+    assert "vmlab rxe1: the port is DOWN" in boot("rails").err
+
+
+def test_locate_finds_the_slow_device(boot):
+    left = boot("slow")
+    assert left.rc == 1, left.told()
+    lines = [line for line in left.out.splitlines() if line.startswith("suspect")]
+    assert len(lines) == 1 and "vmlab rank 2" in lines[0], left.told()
+
+
+def test_own_nic_through_the_switch(boot):
+    left = boot("loopback")
+    assert left.rc == 0, left.told()
+    assert {e["peer"] for e in left.records[0]["entities"] if e["kind"] == "pair"} == {"vmlab:rxe0"}
+
+
+@pytest.mark.parametrize("name, code, said", [
+    ("unknown", 2, "rxe9 is not known, did you mean rxe0?"),
+    ("gid", 2, "--gid-index  vmlab rxe0 has no GID 77; it has 0 1"),
+    ("inline", 2, "bytes that vmlab rxe0 takes"),
+    ("toomany", 2, "completion queue entries"),
+    ("bigmtu", 2, "4096 is more than the 1024 bytes of active MTU"),
+    ("datagram", 2, "65536 is more than the 1024 bytes of MTU, the most of UD"),
+    ("memlock", 4, "limit of locked memory (ulimit -l)"),
+])
+def test_what_users_get_wrong(boot, name, code, said):
+    left = boot(name)
+    assert left.rc == code, left.told()
+    assert said in left.err, left.told()
+    assert not left.records or name == "memlock"

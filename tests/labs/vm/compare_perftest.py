@@ -1,0 +1,143 @@
+#!/usr/bin/python3
+"""clusterbench verbs against perftest in one boot of the emulated machine, over soft-RoCE.
+
+    tests/labs/vm/compare_perftest.py BINARY [--pairs 5] [--iterations 500] [--quick] [--work DIR]
+
+Both tools run the same operation, size, queue pairs, depth and number of messages, one after the other, with either end
+pinned to its own processor, `--pairs` times in turn. perftest's t_typical stands beside our median, its message rate (its
+bandwidth has two digits) beside ours. The ratio is clusterbench over perftest, of the medians; the spread is that of the
+pairs' own ratios. A latency below 1 and a rate above 1 are better.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from vm_lab import RDMA_MODULES, SOFT_ROCE, VmLab  # noqa: E402
+
+OPERATIONS = ("write", "read", "send")
+LATENCY_SIZES = (2, 64, 1024, 65536)
+BANDWIDTH_SIZES = (64, 4096, 65536, 1048576)
+QUEUE_PAIRS = (1, 4)
+
+# perftest waits on a TCP port for its client: no fixed sleep, the port is looked for. Its estimate of the processor's
+# frequency fails now and then under emulation ("Correlation coefficient"), and then it prints inf: once more.
+FUNCTIONS = """
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader
+export OMPI_MCA_hwloc_base_binding_policy=none
+listening() { grep -q ":4853 .* 0A " /proc/net/tcp /proc/net/tcp6; }
+theirs() { # theirs NAME PROGRAM OPTIONS…
+  local name=$1 line=inf; shift
+  for _ in 1 2 3 4 5; do
+    timeout 60 taskset -c 1 "$1" -d rxe1 -F "${@:2}" >server.log 2>&1 &
+    for _ in $(seq 100); do listening && break; sleep 0.05; done
+    line=$(timeout 60 taskset -c 0 "$1" -d rxe0 -F "${@:2}" 10.78.0.2 2>client.log | grep -A1 '#bytes' | tail -1)
+    wait
+    case $line in *inf*|*nan*|'') ;; *) echo "$name $line" >>theirs.txt; break ;; esac
+  done
+}
+cat >ours.sh <<'S'
+exec taskset -c "$OMPI_COMM_WORLD_RANK" "$@"
+S
+ours() { # ours FILE OPTIONS…
+  mpirun -np 2 bash ours.sh "$BINARY" verbs --rails rxe0,rxe1 --quiet --json "$@" 2>>ours.log || cat ours.log
+}
+"""
+
+
+def script(binary, pairs, iterations, sizes):
+    latency, bandwidth, qps = sizes
+    lines = [SOFT_ROCE, f"BINARY={binary}", FUNCTIONS]
+    for i in range(pairs):
+        for op in OPERATIONS:
+            joined = ",".join(map(str, latency))
+            lines.append(f"ours lat-{op}-{i}.json --op {op} --test latency --size {joined} --inline 0 --iterations {iterations}")
+            lines += [f"theirs 'lat {op} {size} 1 {i}' ib_{op}_lat -s {size} -n {iterations}" for size in latency]
+            for size in bandwidth:
+                count = max(100, iterations // (1 + size // 8192))
+                numbers = ",".join(map(str, qps))
+                lines.append(f"ours bw-{op}-{size}-{i}.json --op {op} --test bandwidth --size {size} --qps {numbers} "
+                             f"--tx-depth 128 --iterations {count} --repetitions 1")
+                lines += [f"theirs 'bw {op} {size} {q} {i}' ib_{op}_bw -s {size} -q {q} -t 128 -n {count}" for q in qps]
+        lines.append(f"echo pair {i + 1} of {pairs} done >/dev/ttyS0")
+    return "\n".join(lines) + "\n"
+
+
+def ours(directory):
+    """{(kind, op, size, qps): {pair: value}} of our documents: seconds of latency, messages per second."""
+    out = {}
+    for file in directory.glob("*-*-*.json"):
+        pair = int(file.stem.rpartition("-")[2])
+        for record in json.loads(file.read_text())["records"]:
+            params = record["params"]
+            kind = "lat" if params["test"] == "latency" else "bw"
+            wanted = ("messages_per_second",) if kind == "bw" else ("half_round_trip_seconds", "round_trip_seconds")
+            for metric in record["metrics"]:
+                if metric["name"] in wanted:
+                    key = (kind, params["op"], params["size"], params["qps"])
+                    out.setdefault(key, {})[pair] = metric["summary"]["median"]
+    return out
+
+
+def theirs(text):
+    out = {}
+    for line in text.splitlines():
+        kind, op, size, qps, pair, *columns = line.split()
+        # latency: bytes iterations t_min t_max t_typical; bandwidth: bytes iterations peak average Mpps
+        value = float(columns[4]) * (1e-6 if kind == "lat" else 1e6)
+        out.setdefault((kind, op, int(size), int(qps)), {})[int(pair)] = value
+    return out
+
+
+def table(mine, other):
+    rows = ["| operation | size | QPs | clusterbench | perftest | ratio | pairs' ratios | ok |", "|---|---|---|---|---|---|---|---|"]
+    bad = 0
+    for key in sorted(other):
+        kind, op, size, qps = key
+        common = sorted(set(mine.get(key, {})) & set(other[key]))
+        if not common:
+            rows.append(f"| {op} {kind} | {size} | {qps} | not measured | | | | no |")
+            bad += 1
+            continue
+        a, b = statistics.median(mine[key].values()), statistics.median(other[key].values())
+        ratios = [mine[key][i] / other[key][i] for i in common]
+        # Noise: the ratio may be on the wrong side of 1 by as much as the pairs' ratios scatter around theirs.
+        half = (max(ratios) - min(ratios)) / 2
+        good = a / b <= 1 if kind == "lat" else a / b >= 1
+        within = good or abs(a / b - 1) <= half
+        bad += not within
+        shown = (f"{a * 1e6:.2f} µs", f"{b * 1e6:.2f} µs") if kind == "lat" else (f"{a:.0f} msg/s", f"{b:.0f} msg/s")
+        rows.append(f"| {op} {'latency' if kind == 'lat' else 'rate'} | {size} | {qps} | {shown[0]} | {shown[1]} | {a / b:.3f} | "
+                    f"{min(ratios):.3f}–{max(ratios):.3f} | {'yes' if good else 'within noise' if within else 'no'} |")
+    return "\n".join(rows), bad
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary")
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--iterations", type=int, default=500)
+    parser.add_argument("--quick", action="store_true", help="fewer sizes")
+    parser.add_argument("--work", help="directory for kernel and results; a temporary one unless given")
+    arguments = parser.parse_args()
+    sizes = ((2, 65536), (64, 65536), (1, 4)) if arguments.quick else (LATENCY_SIZES, BANDWIDTH_SIZES, QUEUE_PAIRS)
+    with tempfile.TemporaryDirectory() as temporary:
+        lab = VmLab(Path(arguments.work or temporary).resolve(), modules=RDMA_MODULES)
+        reason = lab.missing()
+        if reason:
+            raise SystemExit(reason)
+        result = lab.run(script(Path(arguments.binary).resolve(), arguments.pairs, arguments.iterations, sizes),
+                         timeout=3000, name="compare").check()
+        text, bad = table(ours(result.directory), theirs((result.directory / "theirs.txt").read_text()))
+        print(text)
+        if result.stdout:
+            print(result.stdout, file=sys.stderr)
+    raise SystemExit(1 if bad else 0)
+
+
+if __name__ == "__main__":
+    main()

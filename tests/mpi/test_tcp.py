@@ -1,0 +1,85 @@
+"""clusterbench tcp on real ranks of one host: figures, verification, schedules, bad input."""
+
+import pytest
+
+
+def metrics(record, name):
+    return [m for m in record["metrics"] if m["name"] == name]
+
+
+def test_bandwidth_and_latency_of_a_pair(job):
+    code, document, out, err = job.measure(
+        2, "tcp", "--duration", "1s", "--streams", "1,3", "--direction", "one-way,two-way")
+    assert code == 0, err
+    records = document["records"]
+    assert [(r["params"]["test"], r["params"].get("direction"), r["params"]["streams"])
+            for r in records] == [
+        ("bandwidth", "one-way", 1), ("bandwidth", "one-way", 3), ("bandwidth", "two-way", 1),
+        ("bandwidth", "two-way", 3), ("latency", None, 1)]
+    for record in records[:4]:
+        bandwidth, = metrics(record, "bytes_per_second")
+        assert bandwidth["summary"]["n"] <= 10
+        assert bandwidth["summary"]["median"] > 0
+        assert "ceiling" not in bandwidth  # loopback has no rate
+        pair = record["entities"][bandwidth["entity"]]
+        assert (pair["kind"], pair["id"]) == ("pair", "lo rank 0")
+        assert len(metrics(record, "retransmits")) == 1
+        two_way = record["params"]["direction"] == "two-way"
+        assert len(metrics(record, "reverse_retransmits")) == two_way
+        for name in ("send_cpu_per_gigabit_seconds", "receive_cpu_per_gigabit_seconds"):
+            cost, = metrics(record, name)
+            assert cost["summary"]["median"] >= 0
+        assert record["facts"]["zero_copy"].startswith("off")  # loopback copies
+        assert record["facts"]["congestion_control"]
+    latency, = metrics(records[4], "half_round_trip_seconds")
+    tail, = metrics(records[4], "latency_p999_seconds")
+    summary = latency["summary"]
+    assert 0 < summary["min"] <= summary["median"] <= summary["p99"] <= summary["max"]
+    assert tail["summary"]["median"] <= summary["max"]
+
+
+def test_every_byte_is_compared(job):
+    code, document, out, err = job.measure(2, "tcp", "--duration", "300ms", "--verify")
+    assert code == 0, err
+    checks = [c for r in document["records"] for c in r["checks"]]
+    assert len(checks) == 1 + 2  # the receiving end; of a ping-pong both
+    assert all(c["name"] == "data" and c["passed"] for c in checks)
+
+
+def test_a_wrong_byte_takes_the_numbers(job):
+    code, document, out, err = job.measure(2, "tcp", "--duration", "300ms", "--verify",
+                                           "--inject-fault", 1, "--test", "bandwidth")
+    assert code == 1
+    record, = document["records"]
+    assert not record["metrics"]
+    wrong, = [c for c in record["checks"] if not c["passed"]]
+    assert "is wrong from byte" in wrong["detail"]
+
+
+def test_every_directed_pair_once(job):
+    code, document, out, err = job.measure(3, "tcp", "--duration", "200ms", "--schedule", "shift",
+                                           "--streams", 1, "--test", "bandwidth")
+    assert code == 0, err
+    record, = document["records"]
+    pairs = [(record["entities"][m["entity"]]["id"], record["entities"][m["entity"]]["peer"])
+             for m in metrics(record, "bytes_per_second")]
+    host = document["run"]["hosts"][0]
+    assert sorted(pairs) == sorted(
+        (f"lo rank {a}", f"{host}:lo rank {b}") for a in range(3) for b in range(3) if a != b)
+
+
+@pytest.mark.parametrize("args, message", [
+    (("--interface", "nosuch0"), "nosuch0 is not known"),
+    (("--verify", "--zero-copy", "on"), "leave --zero-copy on out"),
+    (("--max-size", "1K"), "needs --min-size"),
+])
+def test_bad_input_is_told_before_anything_is_measured(job, args, message):
+    code, out, err = job.run(2, "tcp", *args)
+    assert code == 2
+    assert message in err
+
+
+def test_one_rank_is_skipped_with_the_reason(job):
+    code, out, err = job.run(0, "tcp")
+    assert code == 3
+    assert "needs 2 ranks" in err

@@ -1,0 +1,137 @@
+#include "bench/side/channel.h"
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <future>
+#include <thread>
+
+#include <doctest/doctest.h>
+
+#include "bench/side/hub.h"
+#include "core/clock.h"
+#include "thread_comm.h"
+
+using namespace cb;
+using namespace std::chrono_literals;
+
+namespace {
+
+Place place_of(int rank) {
+  return {
+      .host = "n" + std::to_string(rank), .hosts = {"n0", "n1", "n2"}, .host_of_rank = {0, 1, 2}};
+}
+
+Record share(int rank, int64_t size) {
+  Record r{.case_name = "fake"};
+  r.params.set("size", size);
+  const size_t self = r.entity({"n" + std::to_string(rank), "rank", std::to_string(rank)});
+  r.metrics.push_back(
+      {.name = "x", .unit = "seconds", .entity = self, .samples = Samples{1.0 * (rank + 1)}});
+  return r;
+}
+
+// Three ranks as threads, each with a watchdog and a channel. `act` runs on each of them.
+struct Job {
+  std::promise<Trouble> promise;
+  std::future<Trouble> trouble = promise.get_future();
+  std::atomic<int> root_lost{0};
+
+  void run(const std::function<void(int, SideChannel&, Watchdog&)>& act) {
+    ThreadGroup group(3);
+    group.run([&](Comm& comm) {
+      Watchdog watchdog([](const WatchState&) {});
+      watchdog.arm("job", 3600, 3600);
+      const CancelToken cancel;
+      SideChannelOptions options;
+      options.on_trouble = [&](Trouble t) { promise.set_value(std::move(t)); };
+      options.on_root_lost = [&](const std::string&) { ++root_lost; };
+      const auto channel =
+          open_side_channel(comm, place_of(comm.rank()), watchdog, cancel, options);
+      act(comm.rank(), *channel, watchdog);
+      comm.barrier();
+      channel->close();
+    });
+  }
+};
+
+// Until rank 0 has heard of every rank, at most ten seconds.
+void let_states_arrive() { std::this_thread::sleep_for(1500ms); }
+
+}  // namespace
+
+TEST_CASE("on expiry rank 0 names who is behind and has what was finished") {
+  Job job;
+  job.run([&](int rank, SideChannel& channel, Watchdog& watchdog) {
+    channel.publish(share(rank, 1024));
+    if (rank != 1) channel.publish(share(rank, 4096));
+    watchdog.note("all_reduce 4K");
+    for (int i = 0; i < (rank == 2 ? 4 : 5); ++i) {
+      watchdog.enter();
+      watchdog.progress();
+    }
+    if (rank != 2) watchdog.enter();
+    let_states_arrive();
+    if (rank == 1) CHECK(channel.expired(watchdog.state()));
+    if (rank == 0) CHECK(job.trouble.wait_for(30s) == std::future_status::ready);
+  });
+  const Trouble t = job.trouble.get();
+  CHECK(t.kind == Trouble::Kind::expired);
+  REQUIRE(t.diagnosis.absent.size() == 1);
+  CHECK(t.diagnosis.absent[0].rank == 2);
+  CHECK(t.diagnosis.absent[0].host == "n2");
+  REQUIRE(t.finished.size() == 2);
+  CHECK(t.finished[0].metrics.size() == 3);
+  CHECK(t.finished[0].notes.empty());
+  CHECK(t.finished[1].metrics.size() == 2);
+  REQUIRE(t.finished[1].notes.size() == 1);
+  CHECK(t.finished[1].notes[0].starts_with("without the shares of ranks 1,"));
+}
+
+TEST_CASE("a job that ends in order has no trouble, whoever closes first") {
+  for (const int last : {0, 2}) {
+    Job job;
+    job.run([&](int rank, SideChannel& channel, Watchdog&) {
+      if (rank == last) std::this_thread::sleep_for(300ms);
+      channel.close();
+    });
+    CHECK(job.trouble.wait_for(0s) == std::future_status::timeout);
+    CHECK(job.root_lost == 0);
+  }
+}
+
+TEST_CASE("a state goes over the channel and back; foreign bytes do not come through") {
+  const WatchState state{"mpi", "sampling \xff", 7, 6, 1.5};
+  const WatchState back = state_from_text(state_to_text({"mpi", "sampling", 7, 6, 1.5}));
+  CHECK(back.note == "sampling");
+  CHECK(back.entered == 7);
+  CHECK(back.iterations == 6);
+  CHECK(back.idle_seconds == 1.5);
+  CHECK_NOTHROW(state_to_text(state));
+  CHECK_THROWS(state_from_text("{"));
+}
+
+TEST_CASE("who does not know the token is cut off") {
+  const CancelToken cancel;
+  Watchdog watchdog([](const WatchState&) {});
+  uint16_t hub_port = 0;
+  Socket listener = listen_anywhere(hub_port);
+  SideHub hub(std::move(listener), "right", place_of(0), watchdog, cancel, {});
+  Socket socket = start_connect("127.0.0.1", hub_port);
+  REQUIRE(socket.open());
+  FrameLink link(std::move(socket));
+  link.queue(frame::kHello, "wrong 1");
+  const double end = monotonic_seconds() + 20;
+  bool alive = true;
+  while (alive && monotonic_seconds() < end) {
+    std::vector<Watched> one{{.fd = link.socket().fd(), .want_write = link.has_output()}};
+    wait_for_any(one, 0.1);
+    alive = link.flush() && link.fill();
+    CHECK_FALSE(link.next().has_value());
+  }
+  CHECK_FALSE(alive);
+}
+
+TEST_CASE("an interface that does not exist is refused") {
+  CHECK_THROWS_AS(local_addresses("no-such-interface"), UsageError);
+}

@@ -1,0 +1,203 @@
+#include <doctest/doctest.h>
+
+#include <future>
+#include <numeric>
+
+#include "bench/tcp/end.h"
+#include "bench/tcp/payload.h"
+#include "bench/tcp/plan.h"
+#include "bench/tcp/setup.h"
+#include "bench/tcp/transfer.h"
+
+using namespace cb;
+using namespace cb::tcp;
+
+namespace {
+
+// What both ends of a transfer over this machine's loopback say: the pair's sender, its receiver.
+std::pair<net::PairOutcome, net::PairOutcome> transfer(const Spec& sender, const Spec& receiver,
+                                                       double deadline = 60) {
+  const CancelToken cancel;
+  const auto end = [&](const Spec& spec, bool sends) {
+    const net::PairJob job{{.peer = sends ? 1 : 0, .sends = sends}, 0, "a → b"};
+    return std::make_unique<TcpEnd>(
+        spec, job, EndPlace{{.interface = "lo"}, {.host = sends ? "a" : "b", .network = "same"}},
+        cancel);
+  };
+  const auto from = end(sender, true), to = end(receiver, false);
+  from->connect(to->address(), deadline);
+  to->connect(from->address(), deadline);
+  auto other = std::async(std::launch::async, [&] { return to->run(deadline); });
+  auto mine = from->run(deadline);
+  return {std::move(mine), other.get()};
+}
+
+Spec short_spec() {
+  return {.streams = 2, .seconds = 0.5, .repetitions = 4, .zero_copy = ZeroCopy::off};
+}
+
+}  // namespace
+
+TEST_CASE("A stream's payload is known byte by byte from any position") {
+  std::vector<std::byte> whole(1000), part(101);
+  fill_stream(whole, 0, 7);
+  for (const uint64_t offset : {0, 1, 7, 8, 63, 899}) {
+    fill_stream(part, offset, 7);
+    CHECK(std::equal(part.begin(), part.end(), whole.begin() + static_cast<long>(offset)));
+    CHECK_FALSE(first_wrong(part, offset, 7).has_value());
+    CHECK(first_wrong(part, offset, 8).has_value());
+    CHECK(first_wrong(part, offset + 1, 7).has_value());
+  }
+  for (const size_t at : {size_t{0}, size_t{5}, size_t{100}}) {
+    fill_stream(part, 13, 7);
+    part[at] ^= std::byte{0x80};
+    CHECK(first_wrong(part, 13, 7) == 13 + at);
+  }
+}
+
+TEST_CASE("Both ends of a transfer know the same bandwidth, one sample a repetition") {
+  for (const bool two_way : {false, true}) {
+    CAPTURE(two_way);
+    Spec spec = short_spec();
+    spec.two_way = two_way;
+    const auto [from, to] = transfer(spec, spec);
+    REQUIRE(from.failure == "");
+    REQUIRE(to.failure == "");
+    CHECK(!from.bytes_per_second.empty());
+    CHECK(from.bytes_per_second.size() <= 4);
+    REQUIRE(from.bytes_per_second.size() == to.bytes_per_second.size());
+    for (size_t i = 0; i < from.bytes_per_second.size(); ++i)
+      CHECK(from.bytes_per_second[i] == doctest::Approx(to.bytes_per_second[i]));
+    CHECK(std::accumulate(from.bytes_per_second.begin(), from.bytes_per_second.end(), 0.0) > 0);
+    CHECK_FALSE(from.wrong_data.has_value());
+    CHECK(from.extra.contains("retransmits"));
+    CHECK(to.extra.contains("reverse_retransmits") == two_way);
+    CHECK(from.facts.at("zero_copy") == "off");
+  }
+}
+
+TEST_CASE("With own_rate each end tells what arrives at it") {
+  Spec spec = short_spec();
+  spec.two_way = spec.own_rate = true;
+  const auto [from, to] = transfer(spec, spec);
+  REQUIRE(from.failure == "");
+  REQUIRE(to.failure == "");
+  CHECK(from.bytes_per_second != to.bytes_per_second);
+}
+
+TEST_CASE("A wrong byte is found at the end that it came to") {
+  for (const bool latency : {false, true}) {
+    CAPTURE(latency);
+    Spec good = short_spec();
+    good.latency = latency;
+    good.verify = true;
+    good.bytes = latency ? 100 : 65536;
+    const auto [from, to] = transfer(good, good);
+    CHECK(to.failure == "");
+    CHECK(to.wrong_data == "");
+    Spec bad = good;
+    bad.corrupt = true;
+    const auto [sender, receiver] = transfer(good, bad);
+    CHECK(receiver.wrong_data.value_or("").find("wrong from byte") != std::string::npos);
+    CHECK(sender.failure == "");
+  }
+}
+
+TEST_CASE("Latency is a histogram of half round trips at the sender") {
+  Spec spec{.latency = true, .bytes = 64, .seconds = 0.1};
+  for (const bool spin : {false, true}) {
+    spec.spin = spin;
+    const auto [from, to] = transfer(spec, spec);
+    REQUIRE(from.failure == "");
+    CHECK(to.failure == "");
+    CHECK(from.latency_seconds.count() > 0);
+    CHECK(from.latency_seconds.min() > 0);
+    CHECK(to.latency_seconds.count() == 0);
+  }
+}
+
+TEST_CASE("A peer that never comes costs its pair a deadline and is named") {
+  const CancelToken cancel;
+  const net::PairJob job{{.peer = 0, .sends = false}, 0, "a → b"};
+  TcpEnd alone(short_spec(), job, {{}, {.host = "b", .network = "x"}}, cancel);
+  alone.connect(Address{.host = "a", .network = "x", .addresses = {"127.0.0.1"}}.text(), 1);
+  const auto outcome = alone.run(0.3);
+  CHECK(outcome.failure == "no connection from a: deadline passed");
+  CHECK_FALSE(outcome.figure(PairMeasure::bandwidth).value.has_value());
+
+  // Nobody listens at port 1 of this machine's loopback.
+  const net::PairJob sending{{.peer = 1, .sends = true}, 0, "a → b"};
+  TcpEnd sender(short_spec(), sending, {{}, {.host = "a", .network = "x"}}, cancel);
+  sender.connect(Address{.host = "b", .network = "y", .port = 1, .addresses = {"127.0.0.1"}}.text(),
+                 1);
+  CHECK(sender.run(5).failure.find("no connection to b (127.0.0.1: Connection refused)") == 0);
+}
+
+TEST_CASE("A transfer that a peer leaves says who left") {
+  Spec spec = short_spec();
+  Spec other = spec;
+  other.latency = true;  // stands for a peer that does something else: it ends at once
+  other.streams = 2;
+  const auto [from, to] = transfer(spec, other, 2);
+  CHECK(!from.failure.empty());
+  CHECK(from.failure.find("b (127.0.0.1)") != std::string::npos);
+}
+
+TEST_CASE("Addresses survive the way to the peer") {
+  const Address a{"n1", "boot-net:[1]", ~uint64_t{0}, 40123, {"10.0.0.1", "fd00::1"}};
+  const Address b = Address::parse(a.text());
+  CHECK(b.host == a.host);
+  CHECK(b.network == a.network);
+  CHECK(b.token == a.token);
+  CHECK(b.port == a.port);
+  CHECK(b.addresses == a.addresses);
+  CHECK_THROWS_AS(Address::parse("n1 x"), Error);
+}
+
+TEST_CASE("Fast interfaces come first and addresses that several hosts have are left out") {
+  const std::vector<std::vector<Candidate>> hosts{
+      {{"docker0", "172.17.0.1", 0},
+       {"eth0", "10.0.0.1", 1e9},
+       {"ib0", "fd00::1", 4e11},
+       {"ib0", "10.1.0.1", 4e11}},
+      {{"docker0", "172.17.0.1", 0}, {"eth0", "10.0.0.2", 1e9}}};
+  std::vector<std::string> order;
+  for (const Candidate& c : usable_candidates(hosts, 0)) order.push_back(c.address);
+  CHECK(order == std::vector<std::string>{"10.1.0.1", "fd00::1", "10.0.0.1"});
+  CHECK(usable_candidates(hosts, 1).size() == 1);
+}
+
+TEST_CASE("Sending without a copy is chosen where it is faster or cheaper") {
+  const Tally copy{.bytes = 1000, .seconds = 1, .cpu_seconds = 1};
+  const auto chosen = [&](double bytes, double cpu, bool really = true) {
+    return choose_zero_copy(copy, {static_cast<uint64_t>(bytes), 1, cpu}, really).use;
+  };
+  CHECK(chosen(1000, 0.5));               // cheaper
+  CHECK(chosen(1200, 1.3));               // faster
+  CHECK_FALSE(chosen(1000, 0.97));        // no difference
+  CHECK_FALSE(chosen(900, 0.5));          // cheaper, but slower
+  CHECK_FALSE(chosen(1200, 0.5, false));  // the kernel copied
+  CHECK(choose_zero_copy(copy, {}, true).use == false);
+}
+
+TEST_CASE("One point per test, direction, number of streams and size") {
+  Problems problems;
+  const auto resolve = [&](const GivenParams& given) {
+    const auto defs = tcp::params();
+    return resolve_params(defs, given, problems);
+  };
+  const auto points = plan(resolve({{"direction", {"one-way,two-way"}},
+                                    {"streams", {"1,8"}},
+                                    {"min-size", {"64"}},
+                                    {"max-size", {"1K"}}}),
+                           0);
+  REQUIRE(problems.empty());
+  CHECK(points.size() == 2 * 2 * 3 + 3);
+  CHECK(points.back().spec.latency);
+  CHECK(points.back().spec.streams == 1);
+  CHECK_FALSE(points.back().params.has("direction"));
+
+  check_params(resolve({{"verify", {"true"}}, {"zero-copy", {"on"}}, {"max-size", {"1K"}}}),
+               problems);
+  CHECK(problems.list.size() == 2);
+}
