@@ -1,4 +1,4 @@
-#include "report/measured.h"
+#include "analysis/measured.h"
 
 #include <algorithm>
 #include <map>
