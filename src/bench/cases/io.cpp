@@ -8,6 +8,7 @@
 
 #include "bench/cases.h"
 #include "bench/io/clean.h"
+#include "bench/io/device_watch.h"
 #include "bench/io/dry_run.h"
 #include "bench/io/target.h"
 #include "core/clock.h"
@@ -136,7 +137,11 @@ CaseInfo describe() {
                   {"durable_bytes_per_second", "bytes_per_second", Better::higher,
                    "bytes written over the time of writing and fsync"},
                   {"aggregate_bytes_per_second", "bytes_per_second", Better::higher,
-                   "bytes of all ranks over the time of the slowest"}},
+                   "bytes of all ranks over the time of the slowest"},
+                  {"media_errors", "count", Better::lower,
+                   "errors that an NVMe drive's SMART log counted during the run (root only)"},
+                  {"critical_warnings", "count", Better::lower,
+                   "critical warnings that its SMART log shows after the run (root only)"}},
       .checks = {"data", "direct"},
   };
 }
@@ -472,6 +477,7 @@ std::vector<Record> run(Context& context, const Params& params) {
   if (params.has("clean")) return run_clean(context, params);
   std::optional<Target> target;
   std::optional<SpaceNeed> need;
+  std::optional<DeviceWatch> watch;
   Measurement m;
   const std::string started = utc_now();
   std::string kept;
@@ -488,11 +494,17 @@ std::vector<Record> run(Context& context, const Params& params) {
   if (params.flag("dry-run")) return {dry_run_record(context, params, *target)};
   if (!step([&] {
         target->make(m.choice.engine, hooks_of(context, "laying out the file"), context.cancel);
+        // One of the ranks of a host: they share its disks.
+        watch.emplace(context.fs,
+                      context.place.first_on_host()
+                          ? disks_of(context.fs, target->view().fd, target->storage().source)
+                          : std::vector<block::Device>{});
       }) ||
       !step([&] { run_measured(context, *target, job_text(params), m); }) || !step([&] {
         if (!m.run.failure) finish_writes(context, *target, params, m);
       }) ||
       !step([&] {
+        watch->stop();
         if (params.flag("keep") && !m.run.failure) {
           kept = target->keep();
         } else {
@@ -506,6 +518,7 @@ std::vector<Record> run(Context& context, const Params& params) {
   for (const Direction d : directions(target->job(), params)) {
     records.push_back(failed ? failed_record(context, params, *target, m, d)
                              : record_of(context, params, d, *target, m));
+    watch->add_to(records.back(), context.place.host);
     records.back().started = started;
     if (!kept.empty()) records.back().notes.push_back("kept " + kept);
   }
