@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "analysis/issues.h"
-#include "analysis/signoff_data.h"
 #include "core/profile.h"
 #include "core/result.h"
 
@@ -47,10 +45,7 @@ struct Campaign {
   std::vector<Job> jobs;                   // in the profile's order of steps, then hosts
   std::vector<std::pair<std::string, std::string>> manifest;  // file, sha256
   std::vector<std::string>
-      warnings;               // about the directory itself: foreign files, torn journal lines
-  std::vector<Issue> issues;  // as they stand now
-  std::vector<ChecklistResult> checklist;  // in the order in which they were given
-  std::vector<Signoff> signoffs;
+      warnings;  // about the directory itself: foreign files, torn journal lines
 };
 
 }  // namespace cb

@@ -2,16 +2,14 @@
 
 #include <vector>
 
-#include "analysis/signoff_data.h"
+#include "analysis/paperwork.h"
 #include "analysis/verdict.h"
 
 namespace cb {
 
 // What stands in the way of a plain acceptance: criteria that fail or were not measured, items of
 // the checklist without a passing result, issues that are open. Without days.
-std::vector<OpenItem> open_items(const Campaign& campaign, const Judgement& judgement);
-
-// The last result of a checklist item, or null.
-const ChecklistResult* checklist_result(const Campaign& campaign, const std::string& item);
+std::vector<OpenItem> open_items(const Campaign& campaign, const Judgement& judgement,
+                                 const Paperwork& papers);
 
 }  // namespace cb

@@ -34,8 +34,6 @@ bool above_ceiling(const Finding& f) {
          !f.ceiling->how.starts_with("measured");  // what was measured is no law of nature
 }
 
-}  // namespace
-
 std::vector<Message> failure_messages(const Finding& f) {
   const std::string name = entity_name(f.entity);
   std::vector<Message> out;
@@ -52,8 +50,6 @@ std::vector<Message> failure_messages(const Finding& f) {
   if (!f.file.empty()) out.push_back({"why.see", {f.file}});
   return out;
 }
-
-namespace {
 
 void append(std::vector<Message>& to, const std::vector<Message>& more) {
   to.insert(to.end(), more.begin(), more.end());
@@ -147,9 +143,8 @@ class Judge {
       v.waiver = waiver_for(*v.criterion, worst, unused);
       fill(v, worst);
       v.why = failure_messages(worst);
-      v.why.push_back(
-          {"why.waived",
-           {v.waiver->expires, v.waiver->approver, v.waiver->ticket, v.waiver->reason}});
+      v.why.push_back({"why.waived",
+                       {v.waiver->expires, v.waiver->approver, v.waiver->ticket, v.waiver->reason}});
     } else {
       v.state = State::pass;
       fill(v, *worst_of(all));
@@ -285,9 +280,9 @@ Problems profile_problems(const Judgement& judgement) {
   Problems out;
   for (const CriterionVerdict& v : judgement.criteria) {
     if (!v.impossible || !v.limit || !v.ceiling) continue;
-    const Message why{
-        "why.impossible",
-        {format_value(*v.limit, v.unit), format_value(v.ceiling->value, v.unit), v.ceiling->how}};
+    const Message why{"why.impossible",
+                      {format_value(*v.limit, v.unit), format_value(v.ceiling->value, v.unit),
+                       v.ceiling->how}};
     out.add(fmt::format("criteria[{}]", v.criterion->id), say(Lang::en, why));
   }
   return out;

@@ -225,7 +225,8 @@ class Collector {
         bind_limit(f, *rule.min_of_ceiling * metric.ceiling->value, true);
       }
     }
-    if (rule.statistic == "median") refuse_unsure(f, metric.samples.summary());
+    if (rule.statistic == "median" && criterion_.severity == Severity::fail)
+      refuse_unsure(f, metric.samples.summary());
     evidence_.findings.push_back(std::move(f));
   }
 
@@ -260,6 +261,11 @@ class Collector {
       f.failing = true;
       if (f.detail.empty() && !check.detail.empty())
         f.detail.push_back({"why.says", {entity_name(entity), check.detail}});
+    }
+    // A check on what was found among all (a suspect) names only that; those who were measured for
+    // it have contributed.
+    if (!by_entity.empty()) {
+      for (const Metric& metric : record.metrics) cover(record.entities[metric.entity]);
     }
     for (auto& [index, f] : by_entity) evidence_.findings.push_back(std::move(f));
   }

@@ -30,8 +30,8 @@ CampaignFile parse_campaign_file(std::string_view text, const std::string& sourc
 struct CampaignPaths {
   std::filesystem::path root;
 
-  static constexpr const char* kIssues = "issues.jsonl";
-  static constexpr const char* kChecklist = "checklist.jsonl";
+  static constexpr const char* kIssues = "issues.json";
+  static constexpr const char* kChecklist = "checklist.json";
   static constexpr const char* kSignoffs = "signoffs";
 
   std::filesystem::path campaign() const { return root / "campaign.json"; }
@@ -40,8 +40,6 @@ struct CampaignPaths {
   std::filesystem::path records() const { return root / "records"; }
   std::filesystem::path logs() const { return root / "logs"; }
   std::filesystem::path scratch() const { return root / "scratch"; }
-  std::filesystem::path issues() const { return root / kIssues; }
-  std::filesystem::path checklist() const { return root / kChecklist; }
   std::filesystem::path signoffs() const { return root / kSignoffs; }
   // Relative to the root, with '/'.
   static std::string record(const std::string& job) { return "records/" + job + ".json"; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "campaign/directory.h"
+#include "campaign/history.h"
 #include "core/error.h"
 
 namespace cb {
@@ -33,8 +34,13 @@ bool is_inside(const std::string& file) {
          std::none_of(path.begin(), path.end(), [](const fs::path& part) { return part == ".."; });
 }
 
-bool is_history(const std::string& file) {
+bool is_paper(const std::string& file) {
   return file == CampaignPaths::kIssues || file == CampaignPaths::kChecklist;
+}
+
+bool is_history(const std::string& file) {
+  return file == history_of(CampaignPaths::kIssues) ||
+         file == history_of(CampaignPaths::kChecklist);
 }
 
 }  // namespace cb

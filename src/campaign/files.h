@@ -18,8 +18,12 @@ CampaignFiles campaign_files(const std::filesystem::path& directory);
 // Whether a name read from a file stays below the directory that it is joined to.
 bool is_inside(const std::string& file);
 
-// Whether the file is one that the campaign only ever appends to after a signature: the histories
-// of issues and of the checklist.
+// Whether the file is one that may go on after a signature: issues and checklist, and whether it is
+// one of their histories, which only ever grow.
+bool is_paper(const std::string& file);
 bool is_history(const std::string& file);
+
+// What `report` writes beside signatures: made from what is signed, and signed by nobody itself.
+inline constexpr const char* kSignedReport = "report-signed.html";
 
 }  // namespace cb

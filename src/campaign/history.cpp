@@ -12,30 +12,32 @@ namespace cb {
 namespace {
 
 using nlohmann::json;
+namespace fs = std::filesystem;
 
-struct Read {
-  std::vector<json> events;
-  std::string last;  // the digest of the last line; empty where there is none
+struct Last {
+  std::string line_sha256;  // empty without a history
+  std::string file_sha256;
 };
 
-Read read_lines(const std::filesystem::path& path) {
-  Read out;
-  if (!std::filesystem::exists(path)) return out;
-  const std::string content = read_file(path);
+Last last_line(const fs::path& history) {
+  Last out;
+  if (!fs::exists(history)) return out;
+  const std::string content = read_file(history);
+  size_t number = 0;
   for (size_t begin = 0; begin < content.size();) {
+    const std::string where = fmt::format("line {}", ++number);
     const size_t end = content.find('\n', begin);
-    const size_t number = out.events.size() + 1;
     if (end == std::string::npos)
-      throw UsageError(path.string(), fmt::format("line {}", number),
+      throw UsageError(history.string(), where,
                        "is torn: take out what stands behind the last whole line");
     const std::string line = content.substr(begin, end - begin);
-    json event = parse_json(line, fmt::format("{} line {}", path.string(), number));
-    if (!event.is_object() || event.value("prev", json()) != out.last)
-      throw UsageError(path.string(), fmt::format("line {}", number),
+    const json event = parse_json(line, history.string() + " " + where);
+    if (!event.is_object() || event.value("prev", json()) != out.line_sha256 ||
+        !event.value("sha256", json()).is_string())
+      throw UsageError(history.string(), where,
                        "does not follow from the line before it: the history was changed; restore "
                        "it from the archive");
-    out.last = sha256_hex(line);
-    out.events.push_back(std::move(event));
+    out = {sha256_hex(line), event["sha256"].get<std::string>()};
     begin = end + 1;
   }
   return out;
@@ -43,13 +45,33 @@ Read read_lines(const std::filesystem::path& path) {
 
 }  // namespace
 
-std::vector<json> read_history(const std::filesystem::path& path) {
-  return read_lines(path).events;
+std::string history_of(const std::string& file) {
+  return file.substr(0, file.rfind('.')) + ".history.jsonl";
 }
 
-void append_history(const std::filesystem::path& path, json event) {
-  event["prev"] = read_lines(path).last;
-  append_line_durably(path, event.dump(-1, ' ', false, json::error_handler_t::replace));
+std::string last_state(const fs::path& history) { return last_line(history).file_sha256; }
+
+void require_history(const fs::path& root, const std::string& file) {
+  const std::string stated = last_state(root / history_of(file));
+  const std::string is = fs::exists(root / file) ? sha256_hex_of_file(root / file) : "";
+  if (stated != is)
+    throw UsageError(
+        (root / file).string(), "",
+        fmt::format("is not what {} ends with: it was changed by hand; restore it from "
+                    "the archive",
+                    history_of(file)));
+}
+
+void write_with_history(const fs::path& root, const std::string& file, const std::string& content,
+                        const json& change, const std::string& at) {
+  require_history(root, file);
+  const json event = {{"at", at},
+                      {"change", change},
+                      {"sha256", sha256_hex(content)},
+                      {"prev", last_line(root / history_of(file)).line_sha256}};
+  write_file_atomically(root / file, content);
+  append_line_durably(root / history_of(file),
+                      event.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 }  // namespace cb

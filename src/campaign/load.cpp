@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "campaign/acceptance.h"
 #include "campaign/directory.h"
 #include "campaign/journal.h"
 #include "campaign/plan.h"
@@ -56,9 +55,8 @@ Loaded load_document(const fs::path& path, const std::string& sha256, bool inven
 // A job whose record file is to be read.
 struct Reading {
   Job* job = nullptr;
-  std::string sha256;  // by the journal
-  bool inventory =
-      true;  // whether its hosts are of interest: only those of a host's first file are
+  std::string sha256;     // by the journal
+  bool inventory = true;  // whether its hosts are of interest: only those of a host's first file are
   Loaded loaded = {};
 };
 
@@ -120,7 +118,8 @@ void take(Reading& reading) {
 // alone wrote only the first is asked for it, and another one where that one was no good.
 void read_records(std::vector<Reading>& readings, const fs::path& root) {
   std::set<std::string> asked;
-  for (Reading& r : readings) r.inventory = r.job->host.empty() || asked.insert(r.job->host).second;
+  for (Reading& r : readings)
+    r.inventory = r.job->host.empty() || asked.insert(r.job->host).second;
   read_all(readings, root);
   std::set<std::string> known;
   for (const Reading& r : readings) {
@@ -218,7 +217,6 @@ Campaign load_campaign(const fs::path& directory) {
   campaign.inventories = collect_inventories(campaign.jobs);
   check_manifest(paths, digests, campaign);
   check_foreign(paths, keys, campaign);
-  load_acceptance(paths, campaign);
   return campaign;
 }
 

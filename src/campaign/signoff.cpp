@@ -12,6 +12,7 @@
 #include "analysis/waivers_match.h"
 #include "campaign/directory.h"
 #include "campaign/files.h"
+#include "campaign/history.h"
 #include "campaign/signoff_file.h"
 #include "core/ed25519.h"
 #include "core/file.h"
@@ -122,6 +123,16 @@ SignedFile signed_file(const fs::path& path) {
   return {sha256_hex_of_file(path), fs::file_size(path)};
 }
 
+// Whether a file that may go on after a signature is what the history beside it ends with.
+bool follows_its_history(const fs::path& directory, const std::string& file) {
+  try {
+    require_history(directory, file);
+    return true;
+  } catch (const UsageError&) {
+    return false;
+  }
+}
+
 // Compares one signature's files with what is there; each file is read once.
 class FileCheck {
  public:
@@ -143,12 +154,14 @@ class FileCheck {
       return "is not there";
     const auto size = fs::file_size(path, failed);
     if (failed) return "cannot be read";
-    if (is_history(file) && size > was.bytes)
-      return sha256_hex(std::string_view(read_file(path)).substr(0, was.bytes)) == was.sha256
-                 ? std::nullopt
-                 : std::optional<std::string>("was changed");
-    if (size != was.bytes || digest(file) != was.sha256) return "was changed";
-    return std::nullopt;
+    if (size == was.bytes && digest(file) == was.sha256) return std::nullopt;
+    if (is_paper(file) && follows_its_history(directory_, file)) return std::nullopt;
+    if (is_history(file) && size > was.bytes && begins_with(path, was)) return std::nullopt;
+    return "was changed";
+  }
+
+  static bool begins_with(const fs::path& path, const SignedFile& was) {
+    return sha256_hex(std::string_view(read_file(path)).substr(0, was.bytes)) == was.sha256;
   }
 
   const std::string& digest(const std::string& file) {
@@ -167,13 +180,20 @@ void check_added(const fs::path& directory, const Signoff& last, SignoffCheck& o
   const CampaignFiles files = campaign_files(directory);
   for (const std::string& file : files.other)
     out.problems.push_back(fmt::format("{} was added: it is no regular file", file));
+  for (const char* file : {CampaignPaths::kIssues, CampaignPaths::kChecklist}) {
+    if (!follows_its_history(directory, file))
+      out.problems.push_back(fmt::format("{} is not what {} ends with", file, history_of(file)));
+  }
   for (const std::string& file : files.regular) {
     const auto covered = last.files.find(file);
-    if (covered == last.files.end() && file != last.file && !is_history(file))
-      out.problems.push_back(fmt::format("{} was added after {}", file, last.file));
-    else if (is_history(file) && (covered == last.files.end() ||
-                                  fs::file_size(directory / file) > covered->second.bytes))
+    const bool is_new = covered == last.files.end();
+    if (is_history(file) && (is_new || fs::file_size(directory / file) > covered->second.bytes))
       out.later.push_back(fmt::format("{} has entries that are later than {}", file, last.file));
+    else if (is_new && file == kSignedReport)
+      out.later.push_back(
+          fmt::format("{} was made after {}: it is signed by nobody", file, last.file));
+    else if (is_new && file != last.file && !is_paper(file))
+      out.problems.push_back(fmt::format("{} was added after {}", file, last.file));
   }
 }
 
@@ -193,23 +213,24 @@ void check_one(const fs::path& directory, const std::string& file, int expected,
 }  // namespace
 
 Signoff sign_campaign(const fs::path& directory, const Campaign& campaign,
-                      const Judgement& judgement, const SignoffRequest& request) {
+                      const Judgement& judgement, const Paperwork& papers,
+                      const SignoffRequest& request) {
   const CampaignPaths paths{directory};
   const CampaignLock lock(paths);  // no run, and no second signer
   const CampaignFiles files = campaign_files(directory);
   Problems problems;
   check_campaign(directory, campaign, files, request, problems);
   check_words(request, problems);
-  const std::vector<OpenItem> open = dated_items(open_items(campaign, judgement), request);
+  const std::vector<OpenItem> open = dated_items(open_items(campaign, judgement, papers), request);
   check_verdict(request, open, problems);
-  if (!campaign.signoffs.empty()) {
+  if (!papers.signoffs.empty()) {
     for (const std::string& problem : verify_campaign(directory, {}).problems)
       problems.add("", problem);
   }
   if (!problems.empty()) throw UsageError(directory.string(), problems);
 
   Signoff s;
-  s.number = static_cast<int>(campaign.signoffs.size()) + 1;
+  s.number = static_cast<int>(papers.signoffs.size()) + 1;
   s.role = request.role;
   s.name = request.name;
   s.verdict = request.verdict;
@@ -269,7 +290,7 @@ void refuse_writing_into_signed(const fs::path& directory, const std::vector<std
   for (const std::string& file : files) {
     const fs::path relative =
         fs::weakly_canonical(file).lexically_relative(fs::weakly_canonical(directory));
-    if (!file.empty() && is_inside(relative.generic_string()))
+    if (!file.empty() && is_inside(relative.generic_string()) && relative != kSignedReport)
       problems.add(file,
                    "lies in a signed campaign and would break its signatures: name a file outside "
                    "of it");

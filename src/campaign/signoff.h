@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/paperwork.h"
 #include "analysis/verdict.h"
 
 namespace cb {
@@ -28,13 +29,14 @@ struct SignoffRequest {
 // unfinished or changed campaign, a plain acceptance of what is open (with the list), an open item
 // without a day, a day that is past or none.
 Signoff sign_campaign(const std::filesystem::path& directory, const Campaign& campaign,
-                      const Judgement& judgement, const SignoffRequest& request);
+                      const Judgement& judgement, const Paperwork& papers,
+                      const SignoffRequest& request);
 
 // What verification found.
 struct SignoffCheck {
   std::vector<Signoff> signoffs;      // that could be read
   std::vector<std::string> problems;  // changed, missing, added; each names its file
-  std::vector<std::string> later;     // entries that a history got after the last signature
+  std::vector<std::string> later;     // issues or checklist that went on after the signatures
 };
 
 // Compares every byte that was signed with what is there. `trusted`: public keys (hex) each of

@@ -93,8 +93,9 @@ ExitCode parse_and_run(int argc, char** argv) {
   add_profile_command(app, action);
   add_signoff_command(app, action);
   add_bundle_command(app, action);
-  add_issue_command(app, action);
+  add_compare_command(app, action);
   add_checklist_command(app, action);
+  add_issue_command(app, action);
   check_subcommand(app, argc, argv);
   try {
     app.parse(argc, argv);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "campaign/load.h"
+#include "campaign/signoff.h"
 #include "cli/commands.h"
 #include "cli/gate_cmd_lines.h"
 #include "cli/outputs.h"
@@ -28,6 +29,8 @@ struct GateOptions {
 };
 
 ExitCode gate(const GateOptions& options) {
+  refuse_writing_into_signed(options.directory, {options.summary});
+  refuse_writing_into_signed(options.directory, options.outputs.files());
   const Campaign campaign = load_campaign(options.directory);
   const Profile profile =
       options.profile.empty()

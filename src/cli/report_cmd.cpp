@@ -9,6 +9,7 @@
 #include "bench/registry.h"
 #include "campaign/load.h"
 #include "campaign/signoff.h"
+#include "campaign/paperwork.h"
 #include "cli/commands.h"
 #include "core/file.h"
 #include "core/text.h"
@@ -36,13 +37,20 @@ ExitCode write_reports(const ReportOptions& options) {
       options.waivers.empty() ? std::vector<Waiver>()
                               : parse_waivers(read_file(options.waivers), options.waivers);
   const Judgement judgement = judge(campaign, campaign.profile, waivers, day_of(campaign));
+  Paperwork papers = read_paperwork(options.directory);
+  if (!options.site.empty()) papers.site = parse_site(read_file(options.site), options.site);
   const Catalogue known = catalogue();
   const View view =
-      build_view(campaign, judgement, known, Texts(options.language == "zh" ? Lang::zh : Lang::en));
+      build_view(campaign, judgement, known, Texts(options.language == "zh" ? Lang::zh : Lang::en),
+                 papers);
   // All texts are made before the first file is written.
-  const bool none = options.html.empty() && options.markdown.empty() && options.outputs.none();
+  const bool none =
+      options.html.empty() && options.markdown.empty() && options.outputs.none();
   const std::string html_path =
-      none ? (std::filesystem::path(options.directory) / "report.html").string() : options.html;
+      none ? (std::filesystem::path(options.directory) /
+              (papers.signoffs.empty() ? "report.html" : "report-signed.html"))
+                 .string()
+           : options.html;
   refuse_writing_into_signed(options.directory, {html_path, options.markdown});
   refuse_writing_into_signed(options.directory, options.outputs.files());
   const std::string html = html_path.empty() ? "" : render_html(view);
@@ -63,7 +71,7 @@ void add_report_command(CLI::App& app, Action& action) {
   const auto options = std::make_shared<ReportOptions>();
   sub->group("Acceptance");
   sub->footer(
-      "Without a file to write it writes DIR/report.html.\n"
+      "Without a file to write it writes DIR/report.html, or DIR/report-signed.html beside signatures.\n"
       "Example:\n  clusterbench report out/acceptance --html report.html --lang zh");
   sub->add_option("directory", options->directory, "a campaign's directory")
       ->required()
@@ -71,6 +79,8 @@ void add_report_command(CLI::App& app, Action& action) {
   sub->add_option("--html", options->html, "write one self-contained page")->type_name("FILE");
   sub->add_option("--md", options->markdown, "write Markdown")->type_name("FILE");
   add_output_options(*sub, options->outputs);
+  sub->add_option("--site", options->site, "project, contract and clauses; default DIR/site.json")
+      ->type_name("FILE");
   sub->add_option("--waivers", options->waivers, "failures that the customer accepts for a while")
       ->type_name("FILE");
   sub->add_option("--lang", options->language, "language of HTML and Markdown: en, zh")

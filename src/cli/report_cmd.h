@@ -11,6 +11,7 @@ struct ReportOptions {
   std::string directory;
   std::string html, markdown;  // files to write; with no file at all DIRECTORY/report.html
   Outputs outputs = {};
+  std::string site;
   std::string waivers;
   std::string language = "en";
 };

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "campaign/load.h"
+#include "campaign/paperwork.h"
 #include "campaign/signoff.h"
 #include "cli/commands.h"
 #include "core/clock.h"
@@ -50,7 +51,8 @@ ExitCode sign(const SignoffOptions& options) {
       options.waivers.empty() ? std::vector<Waiver>()
                               : parse_waivers(read_file(options.waivers), options.waivers);
   const Judgement judgement = judge(campaign, campaign.profile, waivers, request.at.substr(0, 10));
-  const Signoff s = sign_campaign(options.directory, campaign, judgement, request);
+  const Signoff s = sign_campaign(options.directory, campaign, judgement,
+                                  read_paperwork(options.directory), request);
   print(fmt::format("{}: {} by {} ({}), {} files", s.file, s.verdict, s.name, s.role,
                     s.files.size()));
   for (const OpenItem& item : s.open) print(item_line(item));

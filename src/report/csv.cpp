@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/text.h"
-#include "report/measured.h"
+#include "analysis/measured.h"
 
 namespace cb {
 namespace {

@@ -136,6 +136,8 @@ data head_data(const View& view) {
 void set_signatures(data& out, const View& view) {
   out.set("conclusion_heading", view.conclusion_heading);
   out.set("conclusion_note", view.conclusion_note);
+  out.set("has_conclusion_items", data(!view.conclusion_items.empty()));
+  out.set("conclusion_items", strings(view.conclusion_items));
   data choices(data::type::list);
   for (size_t i = 0; i < view.choices.size(); ++i) {
     data one;

@@ -2,10 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/outliers.h"
 #include "analysis/uniformity.h"
 #include "core/json_text.h"
 #include "core/sha256.h"
-#include "report/measured.h"
+#include "analysis/measured.h"
 
 namespace cb {
 namespace {
@@ -104,6 +105,20 @@ json figure_json(const MetricGroup& group) {
           {"best", value_json(group.values[group.best])}};
 }
 
+json outliers_json(const std::vector<MetricGroup>& groups) {
+  json out = json::array();
+  for (const Outlier& o : find_outliers(groups)) {
+    const MeasuredValue& v = o.group->values[o.value];
+    json one = entity_json(*v.entity);
+    one.update({{"step", o.group->step->id}, {"metric", o.group->metric},
+                {"value", v.summary.median}, {"median", o.group->typical},
+                {"behind", o.behind},        {"z", o.z},
+                {"q", o.q}});
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
 json job_json(const Job& job) {
   json out = {{"step", job.step}, {"state", job_state_name(job.state)}};
   if (!job.host.empty()) out["host"] = job.host;
@@ -169,8 +184,9 @@ std::string render_json(const Campaign& campaign, const Judgement& judgement,
               {"uniformity", uniformity_json(campaign)},
               {"warnings", campaign.warnings}};
   for (const CriterionVerdict& v : judgement.criteria) out["criteria"].push_back(criterion_json(v));
-  for (const MetricGroup& group : gather_metrics(campaign, catalogue))
-    out["figures"].push_back(figure_json(group));
+  const std::vector<MetricGroup> groups = gather_metrics(campaign, catalogue);
+  for (const MetricGroup& group : groups) out["figures"].push_back(figure_json(group));
+  out["outliers"] = outliers_json(groups);
   for (const Job& job : campaign.jobs) out["jobs"].push_back(job_json(job));
   if (!campaign.manifest.empty())
     out["manifest"] = {{"files", campaign.manifest.size()}, {"sha256", manifest_digest(campaign)}};

@@ -100,6 +100,8 @@ void write_head(std::string& out, const View& view) {
 void write_signatures(std::string& out, const View& view) {
   out += fmt::format("\n## {}\n\n{}\n\n", markdown_escape(view.conclusion_heading),
                      markdown_escape(view.conclusion_note));
+  for (const std::string& line : view.conclusion_items) out += "- " + markdown_escape(line) + "\n";
+  if (!view.conclusion_items.empty()) out += "\n";
   for (size_t i = 0; i < view.choices.size(); ++i)
     out += fmt::format("- ☐ {}{}\n", markdown_escape(view.choices[i]),
                        i == 1 ? " \\_\\_\\_\\_\\_\\_\\_\\_" : "");

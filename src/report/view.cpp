@@ -113,19 +113,24 @@ std::string shell_line(const std::vector<std::string>& argv) {
 }
 
 View build_view(const Campaign& campaign, const Judgement& judgement, const Catalogue& catalogue,
-                const Texts& texts) {
-  const ReportInput in{campaign, judgement, catalogue, texts, gather_metrics(campaign, catalogue)};
+                const Texts& texts, const Paperwork& papers) {
+  const ReportInput in{campaign, judgement, catalogue, texts, papers,
+                       gather_metrics(campaign, catalogue)};
   View view;
   fill_head(view, in);
   append(view, open_items_section(in));
+  append(view, scope_section(in));
   append(view, requirements_section(in));
+  append(view, outliers_section(in));
   for (Section& section : domain_sections(in)) append(view, std::move(section));
   append(view, hosts_section(in));
   append(view, jobs_section(in));
-  append(view, waivers_section(in));
   append(view, checklist_section(in));
+  append(view, issues_section(in));
   append(view, repeat_section(in));
   append(view, manifest_section(in));
+  append(view, sheets_section(in));
+  append(view, waivers_section(in));
   fill_signatures(view, in);
   return view;
 }

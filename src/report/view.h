@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "analysis/paperwork.h"
 #include "analysis/verdict.h"
 #include "report/chart.h"
 #include "core/texts.h"
@@ -91,6 +92,7 @@ struct View {
   std::vector<Section> sections;
   std::string conclusion_heading;
   std::string conclusion_note;
+  std::vector<std::string> conclusion_items;  // signatures given, waivers in force
   std::vector<std::string> choices;
   std::vector<Party> parties;
   std::string footer;
@@ -99,6 +101,6 @@ struct View {
 // The report of a judged campaign. The catalogue says to which domain a case belongs and what its
 // parameters are. Pure: the same input gives the same view, whenever and wherever it is built.
 View build_view(const Campaign& campaign, const Judgement& judgement, const Catalogue& catalogue,
-                const Texts& texts);
+                const Texts& texts, const Paperwork& papers = {});
 
 }  // namespace cb

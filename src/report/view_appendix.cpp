@@ -7,6 +7,7 @@
 
 #include "core/sha256.h"
 #include "core/units.h"
+#include "report/phrases.h"
 #include "report/view_parts.h"
 
 namespace cb {
@@ -55,7 +56,7 @@ Table unfinished_table(const Campaign& campaign, const Texts& t, size_t& left_ou
     const State state = state_of(job.state);
     table.rows.push_back({state,
                           {std::string(state_mark(state)) + " " + t(job_state_id(job.state)),
-                           job.step, host_text(job, t), job.reason.empty() ? "–" : job.reason,
+                           job.step, host_text(job, t), job.reason.empty() ? "–" : translated(t.lang(), job.reason),
                            job.log.empty() ? "–" : job.log}});
   }
   return table;
@@ -68,10 +69,11 @@ Items records_without_number(const Campaign& campaign, const Texts& t) {
     if (!job.document) continue;
     const std::string where = host_text(job, t);
     if (job.document->run.partial)
-      out.lines.push_back(t("jobs.partial", job.step, where, *job.document->run.partial));
+      out.lines.push_back(t("jobs.partial", job.step, where,
+                            translated(t.lang(), *job.document->run.partial)));
     for (const Record& record : job.document->records) {
       if (const auto* skipped = std::get_if<Skipped>(&record.outcome))
-        out.lines.push_back(t("jobs.skipped", job.step, where, skipped->reason));
+        out.lines.push_back(t("jobs.skipped", job.step, where, translated(t.lang(), skipped->reason)));
       if (const auto* errored = std::get_if<Errored>(&record.outcome))
         out.lines.push_back(t("jobs.errored", job.step, where, errored->where, errored->what));
     }
@@ -152,25 +154,11 @@ Section jobs_section(const ReportInput& in) {
   }
   if (!in.campaign.warnings.empty()) {
     out.blocks.emplace_back(Paragraph{t("jobs.warnings")});
-    out.blocks.emplace_back(Items{in.campaign.warnings});
+    Items warnings;
+    for (const std::string& w : in.campaign.warnings)
+      warnings.lines.push_back(translated(t.lang(), w));
+    out.blocks.emplace_back(std::move(warnings));
   }
-  return out;
-}
-
-Section checklist_section(const ReportInput& in) {
-  const Texts& t = in.t;
-  Section out{t("checklist.heading"), {}};
-  Table table{.caption = t("checklist.caption"),
-              .columns = {{t("col.number")},
-                          {t("col.domain")},
-                          {t("col.item")},
-                          {t("col.checked")},
-                          {t("col.by")}}};
-  for (const ChecklistItem& item : in.campaign.profile.checklist)
-    table.rows.push_back({{},
-                          {item.id, domain_name(item.domain, t), local(item.text, t.lang()),
-                           t("checklist.box"), ""}});
-  if (!table.rows.empty()) out.blocks.emplace_back(std::move(table));
   return out;
 }
 

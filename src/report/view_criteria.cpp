@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/units.h"
+#include "report/phrases.h"
 #include "report/view_parts.h"
 
 namespace cb {
@@ -49,7 +50,7 @@ std::string value_text(const CriterionVerdict& verdict, const Texts& t) {
 
 // The judge's sentences in the reader's language, with the next step.
 std::string finding(const CriterionVerdict& verdict, const Texts& t) {
-  if (!verdict.why.empty()) return say_all(t.lang(), verdict.why);
+  if (!verdict.why.empty()) return explained(t.lang(), verdict.why);
   if (!verdict.reason.empty()) return verdict.reason;
   if (verdict.value && verdict.limit)
     return t("open.finding", format_value(*verdict.value, verdict.unit), limit_text(verdict));
@@ -136,7 +137,7 @@ Items ceiling_items(const Judgement& judgement, const Texts& t) {
   }
   Items out;
   for (const auto& [how, titles] : titles_by_way)
-    out.lines.push_back(t("criteria.ceiling_how", name_list(titles, 4, t), how));
+    out.lines.push_back(t("criteria.ceiling_how", name_list(titles, 4, t), translated(t.lang(), how)));
   return out;
 }
 
@@ -200,7 +201,7 @@ Section requirements_section(const ReportInput& in) {
     if (v->state == State::not_applicable)
       not_applicable.lines.push_back(
           t("criteria.na", criterion_title(*v->criterion, t),
-            v->why.empty() ? v->reason : say_all(t.lang(), v->why)));
+            v->why.empty() ? v->reason : explained(t.lang(), v->why)));
   }
   if (!not_applicable.lines.empty()) {
     out.blocks.emplace_back(Paragraph{t("criteria.na_heading")});

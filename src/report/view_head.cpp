@@ -100,6 +100,7 @@ void fill_signatures(View& view, const ReportInput& in) {
   const Texts& t = in.t;
   view.conclusion_heading = t("sign.heading");
   view.conclusion_note = t("sign.note", view.verdict_mark + " " + view.verdict);
+  view.conclusion_items = signature_lines(in);
   view.choices = {t("sign.accepted"), t("sign.conditional"), t("sign.rejected")};
   const std::vector<std::string> blanks{t("sign.name"), t("sign.date"), t("sign.signature")};
   view.parties = {

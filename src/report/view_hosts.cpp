@@ -4,6 +4,7 @@
 #include <map>
 
 #include "analysis/verdict_hosts.h"
+#include "report/phrases.h"
 #include "report/view_parts.h"
 
 namespace cb {
@@ -61,7 +62,7 @@ Items unavailable_items(const HostInventory& host, const Texts& t) {
   Items out;
   for (const Part& part : host.parts) {
     for (const auto& [name, why] : part.unavailable)
-      out.lines.push_back(t("hosts.unavailable", part.kind, part.id, name, why));
+      out.lines.push_back(t("hosts.unavailable", part.kind, part.id, name, translated(t.lang(), why)));
   }
   return out;
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/measured.h"
+#include "analysis/measured.h"
 #include "report/view.h"
 
 namespace cb {
@@ -15,6 +15,7 @@ struct ReportInput {
   const Judgement& judgement;
   const Catalogue& catalogue;
   const Texts& t;
+  const Paperwork& papers;
   std::vector<MetricGroup> groups;
 };
 
@@ -43,6 +44,8 @@ void fill_head(View& view, const ReportInput& in);
 // Every part that fails and every host that was not measured, by host.
 void add_suspects(Section& section, const ReportInput& in);
 Section open_items_section(const ReportInput& in);
+// Parts far behind their peers; no block where there is none.
+Section outliers_section(const ReportInput& in);
 Section requirements_section(const ReportInput& in);
 // One per domain that has steps or criteria.
 std::vector<Section> domain_sections(const ReportInput& in);
@@ -53,7 +56,13 @@ void add_uniformity(Section& section, const ReportInput& in);
 Section hosts_section(const ReportInput& in);
 Section jobs_section(const ReportInput& in);
 Section waivers_section(const ReportInput& in);
+Section scope_section(const ReportInput& in);
 Section checklist_section(const ReportInput& in);
+Section issues_section(const ReportInput& in);
+// One sheet per criterion, as a test engineer signs it.
+Section sheets_section(const ReportInput& in);
+// The signatures given and the waivers in force, to stand beside the blanks.
+std::vector<std::string> signature_lines(const ReportInput& in);
 Section repeat_section(const ReportInput& in);
 Section manifest_section(const ReportInput& in);
 void fill_signatures(View& view, const ReportInput& in);

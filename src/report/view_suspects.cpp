@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/units.h"
+#include "report/phrases.h"
 #include "report/view_parts.h"
 
 namespace cb {
@@ -63,9 +64,9 @@ ByHost by_host(const Judgement& judgement) {
 }
 
 std::string finding_text(const Suspicion& s, const Texts& t) {
-  if (s.worst == nullptr) return say_all(t.lang(), s.missing);
+  if (s.worst == nullptr) return explained(t.lang(), s.missing);
   const Finding& f = *s.worst;
-  if (!f.detail.empty()) return say_all(t.lang(), f.detail);
+  if (!f.detail.empty()) return explained(t.lang(), f.detail);
   if (!f.value || !f.limit) return t("open.no_reason");
   return t("open.finding", format_value(*f.value, f.unit),
            (f.limit_is_minimum ? "≥ " : "≤ ") + format_value(*f.limit, f.unit));

@@ -42,11 +42,11 @@ def test_the_own_profile_is_the_default(campaign):
 
 
 def test_a_line_names_value_limit_worst_and_source(campaign, tmp_path):
-    done = gate(campaign, tmp_path, [at_least("c", "good", 4e9)])
+    done = gate(campaign, tmp_path, [at_least("c", "good", 2.4)])
     assert done.returncode == 1
     line = done.stdout.splitlines()[0]
     assert line.startswith("✗ c")
-    assert "< 4" in line and "GB/s" in line
+    assert "2.00 < 2.40 B/s" in line
     assert "worst " in line
     assert line.endswith("practice (test), 2026-11")
     assert "see records/001-good.json" in done.stdout
@@ -121,7 +121,7 @@ def test_an_output_that_cannot_be_written_is_an_error(campaign, tmp_path):
 def test_hostile_text_is_harmless_in_every_format(campaign, tmp_path):
     hostile = "=1+1|<script>alert(1)</script>\"\033]0;x\007\u202e`{{x}}"
     files = {n: tmp_path / f"h.{n}" for n in ("json", "junit", "prom", "md")}
-    done = gate(campaign, tmp_path, [at_least(hostile, "good", 9, title={"en": hostile, "zh": hostile})],
+    done = gate(campaign, tmp_path, [at_least(hostile, "good", 2.4, title={"en": hostile, "zh": hostile})],
                 *[word for n, f in files.items() for word in (f"--{n}", f)])
     assert done.returncode == 1
     for name, path in files.items():
@@ -165,7 +165,7 @@ def test_a_bad_waiver_is_an_error(campaign, tmp_path, change, said):
 
 
 def test_hostile_names_do_not_reach_the_terminal(campaign, tmp_path):
-    done = gate(campaign, tmp_path, [at_least("\033[31mc\u202e", "good", 9)])
+    done = gate(campaign, tmp_path, [at_least("\033[31mc\u202e", "good", 2.4)])
     assert done.returncode == 1
     assert "\033" not in done.stdout and "\u202e" not in done.stdout
 

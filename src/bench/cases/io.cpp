@@ -8,6 +8,7 @@
 
 #include "bench/cases.h"
 #include "bench/io/clean.h"
+#include "bench/io/device_watch.h"
 #include "bench/io/dry_run.h"
 #include "bench/io/metadata.h"
 #include "bench/io/records.h"
@@ -179,7 +180,11 @@ CaseInfo describe() {
                   {"aggregate_read_per_second", "io_per_second", Better::higher, "likewise"},
                   {"aggregate_unlink_per_second", "io_per_second", Better::higher, "likewise"},
                   {"aggregate_bytes_per_second", "bytes_per_second", Better::higher,
-                   "bytes of all ranks over the time of the slowest"}},
+                   "bytes of all ranks over the time of the slowest"},
+                  {"media_errors", "count", Better::lower,
+                   "errors that an NVMe drive's SMART log counted during the run (root only)"},
+                  {"critical_warnings", "count", Better::lower,
+                   "critical warnings that its SMART log shows after the run (root only)"}},
       .checks = {"data", "direct"},
   };
 }
@@ -212,13 +217,25 @@ bool shift_ranks(Context& context, const Params& params, Target& target) {
   });
 }
 
+// By one of the ranks of a host, since they share its disks.
+std::vector<block::Device> watched_disks(Context& context, Target& target) {
+  if (!context.place.first_on_host()) return {};
+  return disks_of(context.fs, target.view().fd, target.storage().source);
+}
+
 // One measurement of the target and its records; none if some rank could not (which threw).
 std::vector<Record> measure(Context& context, const Params& params, Target& target,
                             Measurement& m) {
   const std::string started = utc_now();
-  if (!all_well(context, [&] { run_measured(context, target, job_text(params), m); }) ||
+  std::optional<DeviceWatch> watch;
+  if (!all_well(context,
+                [&] {
+                  watch.emplace(context.fs, watched_disks(context, target));
+                  run_measured(context, target, job_text(params), m);
+                }) ||
       !all_well(context, [&] {
         if (!m.run.failure) finish_writes(context, target, params, m);
+        watch->stop();
       }))
     return {};
   const bool failed = context.comm.any(m.run.failure.has_value());
@@ -226,6 +243,7 @@ std::vector<Record> measure(Context& context, const Params& params, Target& targ
   for (const Direction d : directions(target.job(), params)) {
     records.push_back(failed ? failed_record(context, params, target, m, d)
                              : record_of(context, params, d, target, m));
+    watch->add_to(records.back(), context.place.host);
     records.back().started = started;
     records.back().ended = utc_now();
   }

@@ -7,10 +7,9 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include "campaign/checklist.h"
 #include "campaign/directory.h"
 #include "campaign/files.h"
-#include "campaign/issue_file.h"
+#include "campaign/paperwork.h"
 #include "core/ed25519.h"
 #include "core/file.h"
 
@@ -76,13 +75,13 @@ struct Signed {
     return r;
   }
   Signoff sign(const Directory& d, SignoffRequest r) {
-    Signoff s = sign_campaign(d.root, campaign, judgement, r);
-    campaign.signoffs.push_back(s);
+    Signoff s = sign_campaign(d.root, campaign, judgement, papers, r);
+    papers.signoffs.push_back(s);
     return s;
   }
   std::string refused(const Directory& d, const SignoffRequest& r) const {
     try {
-      sign_campaign(d.root, campaign, judgement, r);
+      sign_campaign(d.root, campaign, judgement, papers, r);
     } catch (const UsageError& e) {
       return e.what();
     }
@@ -91,6 +90,7 @@ struct Signed {
 
   Campaign campaign;
   Judgement judgement;
+  Paperwork papers;
 };
 
 bool names(const SignoffCheck& check, const std::string& file) {
@@ -102,7 +102,7 @@ bool names(const SignoffCheck& check, const std::string& file) {
 
 // Signed by two parties, one of them with a key; issues and checklist were written before.
 void sign_twice(const Directory& d, Signed& s) {
-  add_issue({d.root}, {{"symptom", "hot"}, {"severity", "minor"}}, kNow);
+  write_issues(d.root, {{.id = "I-001", .symptom = "hot"}}, kNow);
   SignoffRequest first = s.request();
   first.key = d.key();
   s.sign(d, first);
@@ -148,7 +148,7 @@ TEST_CASE("a flipped bit anywhere is found and its file named") {
   std::vector<std::pair<std::string, std::string>> files;
   for (const std::string& file : campaign_files(d.root).regular)
     files.emplace_back(file, read_file(d.root / file));
-  REQUIRE(files.size() == 12);
+  REQUIRE(files.size() == 13);
   std::mt19937 random(20261121);
   for (int i = 0; i < 600; ++i) {
     const auto& [file, content] = files[static_cast<size_t>(i) % files.size()];
@@ -202,15 +202,29 @@ TEST_CASE("issues may go on after the signature, but not change") {
   const Directory d;
   Signed s;
   sign_twice(d, s);
-  update_issue({d.root}, "ISS-001", {{"owner", "A. Wang"}}, kNow);
+  write_issues(d.root, {{.id = "I-001", .symptom = "hot", .owner = "A. Wang"}}, kNow);
   const SignoffCheck check = verify_campaign(d.root, {});
   CHECK(check.problems.empty());
   REQUIRE(check.later.size() == 1);
-  CHECK(check.later[0].starts_with("issues.jsonl"));
-  std::string history = read_file(d.root / "issues.jsonl");
-  history[history.find("hot")] = 'p';
-  d.write("issues.jsonl", history);
-  CHECK(names(verify_campaign(d.root, {}), "issues.jsonl"));
+  CHECK(check.later[0].starts_with("issues.history.jsonl"));
+  const std::string issues = read_file(d.root / "issues.json");
+  const std::string history = read_file(d.root / "issues.history.jsonl");
+  for (const auto& [file, text] :
+       {std::pair("issues.json", issues), std::pair("issues.history.jsonl", history)}) {
+    for (size_t at = 0; at < text.size(); at += 7) {
+      std::string changed = text;
+      changed[at] = static_cast<char>(changed[at] ^ 1);
+      d.write(file, changed);
+      REQUIRE_MESSAGE(names(verify_campaign(d.root, {}), "issues."), file << " byte " << at);
+    }
+    d.write(file, text);
+  }
+  CHECK(verify_campaign(d.root, {}).problems.empty());
+  d.write("report-signed.html", "as signed");
+  CHECK(verify_campaign(d.root, {}).problems.empty());
+  CHECK(verify_campaign(d.root, {}).later.size() == 2);
+  d.write("checklist.json", "{}");
+  CHECK(names(verify_campaign(d.root, {}), "checklist.json"));
 }
 
 TEST_CASE("what fails or was not measured is not plainly accepted") {
@@ -248,12 +262,12 @@ TEST_CASE("open issues and unchecked items stand in the way of a plain acceptanc
   Signed s;
   s.campaign.profile.checklist.push_back({.id = "labels", .domain = "host", .text = {"l", "l"}});
   CHECK(s.refused(d, s.request()).find("checklist labels") != std::string::npos);
-  s.campaign.checklist.push_back({"labels", "fail", "Li", "2026-11-21", ""});
+  s.papers.checklist = {{"labels", "fail", "Li", "2026-11-21", ""}};
   CHECK(s.refused(d, s.request()).find("checklist labels") != std::string::npos);
-  s.campaign.checklist.push_back({"labels", "pass", "Li", "2026-11-21", ""});
-  s.campaign.issues.push_back({.id = "ISS-001", .symptom = "hot"});
-  CHECK(s.refused(d, s.request()).find("issue ISS-001") != std::string::npos);
-  s.campaign.issues[0].closed_at = kNow;
+  s.papers.checklist[0].result = "pass";
+  s.papers.issues.push_back({.id = "I-001", .symptom = "hot"});
+  CHECK(s.refused(d, s.request()).find("issue I-001") != std::string::npos);
+  s.papers.issues[0].closed = kNow;
   CHECK(s.sign(d, s.request()).open.empty());
 }
 

@@ -1,0 +1,260 @@
+#include "campaign/paperwork.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "campaign/directory.h"
+#include "campaign/history.h"
+#include "campaign/signoff_file.h"
+#include "core/file.h"
+#include "core/json_read.h"
+#include "core/json_text.h"
+#include "core/suggest.h"
+#include "core/units.h"
+
+namespace cb {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kChecklist = CampaignPaths::kChecklist;
+constexpr const char* kIssues = CampaignPaths::kIssues;
+constexpr const char* kSite = "site.json";
+constexpr size_t kPartsOfOneIssue = 4;
+
+json issue_json(const Issue& i) {
+  return {{"id", i.id},           {"found", i.found},       {"host", i.host},
+          {"part", i.part},       {"serial", i.serial},     {"symptom", i.symptom},
+          {"evidence", i.evidence}, {"severity", i.severity}, {"owner", i.owner},
+          {"action", i.action},   {"old_part", i.old_part}, {"new_part", i.new_part},
+          {"criterion", i.criterion}, {"retest", i.retest}, {"closed", i.closed}};
+}
+
+Issue issue_of(const json& j) {
+  return {.id = text_at(j, "id"),
+          .found = text_at(j, "found"),
+          .host = text_at(j, "host"),
+          .part = text_at(j, "part"),
+          .serial = text_at(j, "serial"),
+          .symptom = text_at(j, "symptom"),
+          .evidence = text_at(j, "evidence"),
+          .severity = text_at(j, "severity"),
+          .owner = text_at(j, "owner"),
+          .action = text_at(j, "action"),
+          .old_part = text_at(j, "old_part"),
+          .new_part = text_at(j, "new_part"),
+          .criterion = text_at(j, "criterion"),
+          .retest = text_at(j, "retest"),
+          .closed = text_at(j, "closed")};
+}
+
+ChecklistEntry entry_of(const json& j) {
+  return {.item = text_at(j, "item"),
+          .result = text_at(j, "result"),
+          .by = text_at(j, "by"),
+          .at = text_at(j, "at"),
+          .remark = text_at(j, "remark")};
+}
+
+// A list of `key` in a file of our own; empty where there is no file.
+template <typename T, typename Read>
+std::vector<T> read_list(const fs::path& directory, const char* name, const char* schema,
+                         const char* key, Read read) {
+  require_history(directory, name);
+  const fs::path file = directory / name;
+  if (!fs::exists(file)) return {};
+  const json j = parse_json(read_file(file), file.string());
+  require_schema(j, schema, 1, file.string());
+  try {
+    return read_each<T>(j, key, read);
+  } catch (const std::exception& e) {
+    throw UsageError(file.string(), "", reading_problem(e));
+  }
+}
+
+json entry_json(const ChecklistEntry& e) {
+  return {{"item", e.item}, {"result", e.result}, {"by", e.by}, {"at", e.at}, {"remark", e.remark}};
+}
+
+// The serial number of the part, or else of its host's system board.
+std::string serial_of(const Campaign& campaign, const Entity& entity) {
+  for (const HostInventory& host : campaign.inventories) {
+    if (host.host != entity.host) continue;
+    if (const auto own = text_of(host.find(entity.kind, entity.id), "serial")) return *own;
+    return text_of(host.find("system"), "serial").value_or("");
+  }
+  return "";
+}
+
+std::string symptom_of(const Finding& f) {
+  if (!f.detail.empty()) return say_all(Lang::en, f.detail);
+  if (!f.value || !f.limit) return "";
+  return fmt::format("{} where {} {} is required", format_value(*f.value, f.unit),
+                     f.limit_is_minimum ? "at least" : "at most", format_value(*f.limit, f.unit));
+}
+
+}  // namespace
+
+Site parse_site(std::string_view text, const std::string& source) {
+  const json j = parse_json(text, source);
+  require_schema(j, "clusterbench.site", 1, source);
+  Site out;
+  Problems problems;
+  const std::map<std::string, std::string*> fields{
+      {"project", &out.project},   {"contract", &out.contract}, {"supplier", &out.supplier},
+      {"customer", &out.customer}, {"location", &out.location}, {"scope", &out.scope},
+      {"version", &out.version}};
+  std::vector<std::string> known{"schema", "clauses"};
+  for (const auto& [name, place] : fields) known.push_back(name);
+  for (const auto& [key, value] : j.items()) {
+    const auto field = fields.find(key);
+    if (field != fields.end() && value.is_string())
+      *field->second = value.get<std::string>();
+    else if (field != fields.end())
+      problems.add(key, "is not a text");
+    else if (std::find(known.begin(), known.end(), key) == known.end())
+      problems.add(key, unknown_name(key, known));
+  }
+  const json clauses = j.value("clauses", json::object());
+  if (clauses.is_object()) {
+    for (const auto& [name, clause] : clauses.items()) {
+      if (clause.is_string())
+        out.clauses[name] = clause.get<std::string>();
+      else
+        problems.add("clauses." + name, "is not a text");
+    }
+  } else {
+    problems.add("clauses", "is not an object");
+  }
+  if (!problems.empty()) throw UsageError(source, problems);
+  return out;
+}
+
+Paperwork read_paperwork(const fs::path& directory) {
+  Paperwork out;
+  out.signoffs = read_signoffs({directory});
+  out.checklist = read_list<ChecklistEntry>(directory, kChecklist, "clusterbench.checklist",
+                                            "items", entry_of);
+  out.issues = read_list<Issue>(directory, kIssues, "clusterbench.issues", "issues", issue_of);
+  if (fs::exists(directory / kSite))
+    out.site = parse_site(read_file(directory / kSite), (directory / kSite).string());
+  return out;
+}
+
+void set_checklist_entry(const fs::path& directory, const Campaign& campaign,
+                         const ChecklistEntry& entry) {
+  std::vector<std::string> items;
+  for (const ChecklistItem& item : campaign.profile.checklist) items.push_back(item.id);
+  Problems problems;
+  if (std::find(items.begin(), items.end(), entry.item) == items.end())
+    problems.add("--item", unknown_name(entry.item, items));
+  const std::vector<std::string> results{"pass", "fail", "not-applicable"};
+  if (std::find(results.begin(), results.end(), entry.result) == results.end())
+    problems.add("--result", unknown_name(entry.result, results));
+  if (entry.by.empty()) problems.add("--by", "is empty: who checked it?");
+  if (!problems.empty()) throw UsageError("checklist", problems);
+  const CampaignLock lock({directory});
+  auto list = read_list<ChecklistEntry>(directory, kChecklist, "clusterbench.checklist", "items",
+                                        entry_of);
+  std::erase_if(list, [&](const ChecklistEntry& e) { return e.item == entry.item; });
+  list.push_back(entry);
+  std::stable_sort(list.begin(), list.end(),
+                   [](const auto& a, const auto& b) { return a.item < b.item; });
+  json out = {{"schema", "clusterbench.checklist/1"}, {"items", json::array()}};
+  for (const ChecklistEntry& e : list) out["items"].push_back(entry_json(e));
+  write_with_history(directory, kChecklist, dump_json(out), entry_json(entry), entry.at);
+}
+
+std::vector<Issue> issues_of_failures(const Campaign& campaign, const Judgement& judgement,
+                                      const std::vector<Issue>& known, const std::string& at) {
+  std::set<std::tuple<std::string, std::string, std::string>> seen;
+  for (const Issue& i : known) {
+    if (i.closed.empty()) seen.emplace(i.criterion, i.host, i.part);
+  }
+  std::vector<Issue> out;
+  for (const CriterionVerdict& v : judgement.criteria) {
+    if (v.state != State::fail) continue;
+    std::map<std::string, size_t> parts;
+    for (const Finding& f : v.failing) ++parts[f.entity.host];
+    for (const Finding& f : v.failing) {
+      const size_t n = parts[f.entity.host];
+      const std::string part = n > kPartsOfOneIssue ? fmt::format("{} parts", n)
+                               : f.entity.kind == "pair" || f.entity.host.empty()
+                                   ? entity_name(f.entity)
+                               : f.entity.id.empty() ? f.entity.kind
+                                                     : f.entity.kind + " " + f.entity.id;
+      if (!seen.emplace(v.criterion->id, f.entity.host, part).second) continue;
+      out.push_back({.found = at,
+                     .host = f.entity.host,
+                     .part = part,
+                     .serial = serial_of(campaign, f.entity),
+                     .symptom = symptom_of(f),
+                     .evidence = f.file,
+                     .severity = f.value ? "major" : "critical",
+                     .criterion = v.criterion->id});
+    }
+  }
+  std::vector<Issue> all = known;
+  for (Issue& i : out) {
+    i.id = next_issue_id(all);
+    all.push_back(i);
+  }
+  return out;
+}
+
+void write_issues(const fs::path& directory, const std::vector<Issue>& issues,
+                  const std::string& at) {
+  const CampaignLock lock({directory});
+  std::set<json> known;
+  for (const Issue& i :
+       read_list<Issue>(directory, kIssues, "clusterbench.issues", "issues", issue_of))
+    known.insert(issue_json(i));
+  json out = {{"schema", "clusterbench.issues/1"}, {"issues", json::array()}};
+  json changed = json::array();
+  for (const Issue& i : issues) {
+    out["issues"].push_back(issue_json(i));
+    if (!known.contains(out["issues"].back())) changed.push_back(out["issues"].back());
+  }
+  if (!changed.empty()) write_with_history(directory, kIssues, dump_json(out), changed, at);
+}
+
+std::string next_issue_id(const std::vector<Issue>& issues) {
+  for (size_t n = issues.size() + 1;; ++n) {
+    std::string id = fmt::format("I-{:03}", n);
+    if (std::none_of(issues.begin(), issues.end(), [&](const Issue& i) { return i.id == id; }))
+      return id;
+  }
+}
+
+std::optional<std::string> why_not_mended(const Issue& issue, const Campaign& retest,
+                                          const Judgement& judgement) {
+  if (retest.ended.empty()) return "it is not finished: run --resume";
+  if (!retest.warnings.empty()) return "it was changed: " + retest.warnings.front();
+  if (retest.started < issue.found)
+    return fmt::format("it began at {}, before the issue was found ({})", retest.started,
+                       issue.found);
+  if (!issue.host.empty() &&
+      std::find(retest.hosts.begin(), retest.hosts.end(), issue.host) == retest.hosts.end())
+    return fmt::format("{} is not in it", issue.host);
+  bool judged = false;
+  for (const CriterionVerdict& v : judgement.criteria) {
+    if (!issue.criterion.empty() && v.criterion->id != issue.criterion) continue;
+    judged = judged || (v.state != State::not_applicable && v.entities > 0);
+    for (const Finding& f : v.failing) {
+      if (f.entity.host == issue.host && v.criterion->severity == Severity::fail)
+        return fmt::format("{} still fails: {}", v.criterion->id, entity_name(f.entity));
+    }
+    for (const Gap& gap : v.gaps) {
+      if (gap.host.empty() || gap.host == issue.host)
+        return fmt::format("{} was not measured there", v.criterion->id);
+    }
+  }
+  if (!judged) return fmt::format("it does not judge {}", issue.criterion.empty() ? "anything" : issue.criterion);
+  return std::nullopt;
+}
+
+}  // namespace cb

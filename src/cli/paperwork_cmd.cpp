@@ -1,0 +1,216 @@
+// `clusterbench checklist DIR` and `clusterbench issue add|update|list DIR`: what people add to a
+// campaign.
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "campaign/load.h"
+#include "campaign/paperwork.h"
+#include "cli/commands.h"
+#include "core/clock.h"
+#include "core/sha256.h"
+#include "core/suggest.h"
+#include "core/text.h"
+
+namespace cb {
+namespace {
+
+struct ChecklistOptions {
+  std::string directory;
+  ChecklistEntry entry;
+};
+
+ExitCode checklist(const ChecklistOptions& options) {
+  const Campaign campaign = load_campaign(options.directory);
+  if (!options.entry.item.empty()) {
+    ChecklistEntry entry = options.entry;
+    entry.at = utc_now();
+    set_checklist_entry(options.directory, campaign, entry);
+  }
+  const Paperwork papers = read_paperwork(options.directory);
+  size_t open = 0;
+  for (const ChecklistItem& item : campaign.profile.checklist) {
+    const auto found = std::ranges::find(papers.checklist, item.id, &ChecklistEntry::item);
+    const bool done = found != papers.checklist.end();
+    open += done ? 0 : 1;
+    std::cout << terminal_safe(fmt::format(
+                     "{:14} {}  {}{}", done ? found->result : "open", item.id, item.text.en,
+                     done ? fmt::format("  ({}, {}{}{})", found->by, found->at.substr(0, 10),
+                                        found->remark.empty() ? "" : ": ", found->remark)
+                          : ""))
+              << '\n';
+  }
+  std::cout << fmt::format("{} of {} items are open\n", open, campaign.profile.checklist.size());
+  return ExitCode::ok;
+}
+
+struct IssueOptions {
+  std::string directory;
+  std::string id;
+  std::string retest;
+  bool failures = false;
+  Issue given;
+};
+
+const std::vector<std::string> kSeverities{"critical", "major", "minor", "note"};
+
+Judgement judged(const Campaign& campaign) {
+  return judge(campaign, campaign.profile, {}, utc_now().substr(0, 10));
+}
+
+void print(const Issue& i) {
+  std::cout << terminal_safe(fmt::format(
+                   "{} {:8} {:8} {} {}  {}{}{}", i.id, i.closed.empty() ? "open" : "closed",
+                   i.severity, i.host, i.part, i.symptom, i.owner.empty() ? "" : "  → " + i.owner,
+                   i.action.empty() ? "" : ": " + i.action))
+            << '\n';
+}
+
+ExitCode add_issues(const IssueOptions& options) {
+  const Campaign campaign = load_campaign(options.directory);
+  std::vector<Issue> all = read_paperwork(options.directory).issues;
+  std::vector<Issue> fresh;
+  if (options.failures) {
+    fresh = issues_of_failures(campaign, judged(campaign), all,
+                               campaign.ended.empty() ? utc_now() : campaign.ended);
+  } else {
+    Issue issue = options.given;
+    Problems problems;
+    if (issue.symptom.empty()) problems.add("--symptom", "is missing: what was found?");
+    if (issue.severity.empty()) issue.severity = "major";
+    if (std::ranges::find(kSeverities, issue.severity) == kSeverities.end())
+      problems.add("--severity", unknown_name(issue.severity, kSeverities));
+    if (!problems.empty()) throw UsageError("clusterbench issue add", problems);
+    issue.id = next_issue_id(all);
+    issue.found = utc_now();
+    fresh.push_back(issue);
+  }
+  all.insert(all.end(), fresh.begin(), fresh.end());
+  write_issues(options.directory, all, utc_now());
+  for (const Issue& i : fresh) print(i);
+  std::cout << fmt::format("{} added, {} in all\n", fresh.size(), all.size());
+  return ExitCode::ok;
+}
+
+// Only a campaign in which the part passes closes an issue.
+void close_issue(Issue& issue, const Campaign& found_by, const std::string& directory) {
+  const Campaign retest = load_campaign(directory);
+  // By the profile that it failed: another one could ask for less.
+  const Judgement judgement =
+      judge(retest, found_by.profile, {}, utc_now().substr(0, 10));
+  const auto why = retest.id == found_by.id
+                       ? std::optional<std::string>("it is the campaign that found it")
+                       : why_not_mended(issue, retest, judgement);
+  if (why)
+    throw UsageError("clusterbench issue update", "--retest",
+                     fmt::format("{} does not prove {} mended: {}", directory, issue.id, *why));
+  issue.retest = fmt::format(
+      "{} {}", retest.id,
+      sha256_hex_of_file(std::filesystem::path(directory) / "MANIFEST.sha256"));
+  issue.closed = utc_now();
+}
+
+ExitCode update_issue(const IssueOptions& options) {
+  std::vector<Issue> all = read_paperwork(options.directory).issues;
+  std::vector<std::string> ids;
+  for (const Issue& i : all) ids.push_back(i.id);
+  const auto found = std::ranges::find(all, options.id, &Issue::id);
+  if (found == all.end())
+    throw UsageError("clusterbench issue update", "--id", unknown_name(options.id, ids));
+  const Issue& given = options.given;
+  const auto set = [](std::string& to, const std::string& from) {
+    if (!from.empty()) to = from;
+  };
+  if (!given.severity.empty() && std::ranges::find(kSeverities, given.severity) == kSeverities.end())
+    throw UsageError("clusterbench issue update", "--severity",
+                     unknown_name(given.severity, kSeverities));
+  set(found->severity, given.severity), set(found->owner, given.owner);
+  set(found->action, given.action), set(found->symptom, given.symptom);
+  set(found->old_part, given.old_part), set(found->new_part, given.new_part);
+  set(found->serial, given.serial), set(found->evidence, given.evidence);
+  if (!options.retest.empty())
+    close_issue(*found, load_campaign(options.directory), options.retest);
+  write_issues(options.directory, all, utc_now());
+  print(*found);
+  return ExitCode::ok;
+}
+
+ExitCode list_issues(const IssueOptions& options) {
+  const std::vector<Issue> all = read_paperwork(options.directory).issues;
+  for (const Issue& i : all) print(i);
+  std::cout << fmt::format("{} open of {}\n",
+                           std::ranges::count_if(all, [](const Issue& i) { return i.closed.empty(); }),
+                           all.size());
+  return ExitCode::ok;
+}
+
+void add_fields(CLI::App& sub, Issue& issue) {
+  sub.add_option("--symptom", issue.symptom, "what was found")->type_name("TEXT");
+  sub.add_option("--evidence", issue.evidence, "file or link that shows it")->type_name("TEXT");
+  sub.add_option("--severity", issue.severity, "critical, major, minor, note")->type_name("WORD");
+  sub.add_option("--owner", issue.owner, "who mends it")->type_name("NAME");
+  sub.add_option("--action", issue.action, "what is done")->type_name("TEXT");
+  sub.add_option("--serial", issue.serial, "serial number")->type_name("SN");
+  sub.add_option("--old-part", issue.old_part, "serial number that was taken out")->type_name("SN");
+  sub.add_option("--new-part", issue.new_part, "serial number that was put in")->type_name("SN");
+}
+
+}  // namespace
+
+void add_checklist_command(CLI::App& app, Action& action) {
+  CLI::App* sub = app.add_subcommand("checklist", "show and fill in what is checked by hand");
+  const auto options = std::make_shared<ChecklistOptions>();
+  sub->group("Acceptance");
+  sub->footer(
+      "Example:\n  clusterbench checklist out/acceptance --item spares --result pass --by 'B. Li' "
+      "--remark 'shelf 3'");
+  sub->add_option("directory", options->directory, "a campaign's directory")
+      ->required()
+      ->type_name("DIR");
+  sub->add_option("--item", options->entry.item, "the item to set")->type_name("ID");
+  sub->add_option("--result", options->entry.result, "pass, fail, not-applicable")
+      ->type_name("WORD");
+  sub->add_option("--by", options->entry.by, "who checked it")->type_name("NAME");
+  sub->add_option("--remark", options->entry.remark, "a remark")->type_name("TEXT");
+  sub->callback([&action, options] { action = [options] { return checklist(*options); }; });
+}
+
+void add_issue_command(CLI::App& app, Action& action) {
+  CLI::App* sub = app.add_subcommand("issue", "track what is to be mended");
+  const auto options = std::make_shared<IssueOptions>();
+  sub->group("Acceptance");
+  sub->require_subcommand(1);
+  sub->footer(
+      "Examples:\n  clusterbench issue add out/acceptance --from-failures\n"
+      "  clusterbench issue update out/acceptance --id I-001 --owner vendor --new-part SN123\n"
+      "  clusterbench issue update out/acceptance --id I-001 --retest out/retest\n"
+      "  clusterbench issue list out/acceptance");
+  const auto directory = [&](CLI::App* one) {
+    one->add_option("directory", options->directory, "a campaign's directory")
+        ->required()
+        ->type_name("DIR");
+  };
+  CLI::App* add = sub->add_subcommand("add", "one by hand, or one for every failing part");
+  directory(add);
+  add->add_flag("--from-failures", options->failures, "for every failing part without one");
+  add->add_option("--host", options->given.host, "where")->type_name("HOST");
+  add->add_option("--part", options->given.part, "what")->type_name("PART");
+  add->add_option("--criterion", options->given.criterion, "that a re-test must pass")
+      ->type_name("ID");
+  add_fields(*add, options->given);
+  CLI::App* update = sub->add_subcommand("update", "owner, action, parts; close by a re-test");
+  directory(update);
+  update->add_option("--id", options->id, "which")->required()->type_name("ID");
+  update->add_option("--retest", options->retest, "a campaign in which it passes: closes the issue")
+      ->type_name("DIR");
+  add_fields(*update, options->given);
+  CLI::App* list = sub->add_subcommand("list", "all of them");
+  directory(list);
+  add->callback([&action, options] { action = [options] { return add_issues(*options); }; });
+  update->callback([&action, options] { action = [options] { return update_issue(*options); }; });
+  list->callback([&action, options] { action = [options] { return list_issues(*options); }; });
+}
+
+}  // namespace cb

@@ -1,0 +1,215 @@
+// What people add to the figures: scope and basis, what was checked by hand, issues, signatures, and
+// a sheet per test.
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "core/units.h"
+#include "report/phrases.h"
+#include "report/view_parts.h"
+
+namespace cb {
+namespace {
+
+constexpr size_t kMostIssues = 300;
+
+// The items of §7 (methods of evaluation) of GB/T 46346-2025, by its table of contents.
+std::string standard_item(const std::string& domain, const Texts& t) {
+  const std::string id = "standard." + domain;
+  return has_text(id) ? "GB/T 46346-2025 §7 " + t(id) : "–";
+}
+
+std::string clause_of(const ReportInput& in, const Criterion& c) {
+  if (in.papers.site) {
+    for (const std::string& key : {c.id, c.domain}) {
+      const auto found = in.papers.site->clauses.find(key);
+      if (found != in.papers.site->clauses.end()) return found->second;
+    }
+  }
+  return c.source.kind == "contract" ? local(c.source.ref, in.t.lang()) : "–";
+}
+
+Table pairs_table(std::string caption, const Texts& t,
+                  const std::vector<std::pair<std::string, std::string>>& rows) {
+  Table out{.caption = std::move(caption), .columns = {{t("col.item")}, {t("col.content")}}};
+  for (const auto& [name, value] : rows) {
+    if (!value.empty()) out.rows.push_back({{}, {name, value}});
+  }
+  return out;
+}
+
+std::string expected_text(const CriterionVerdict& v, const Texts& t) {
+  const auto* rule = std::get_if<MetricRule>(&v.criterion->rule);
+  if (rule == nullptr)
+    return std::holds_alternative<CheckRule>(v.criterion->rule) ? t("criteria.no_limit")
+                                                                : t("criteria.equal");
+  std::string out = metric_name(rule->metric, t) + " (" + rule->statistic + ") ";
+  if (v.limit)
+    out += limit_text(v);
+  else if (rule->min_of_ceiling)
+    out += "≥ " + t("criteria.of_ceiling", fmt::format("{:.0f} %", *rule->min_of_ceiling * 100));
+  else if (rule->min)
+    out += fmt::format("≥ {:g}", *rule->min);
+  else if (rule->max)
+    out += fmt::format("≤ {:g}", *rule->max);
+  return out;
+}
+
+std::string measured_text(const CriterionVerdict& v, const Texts& t) {
+  if (!v.value || !v.worst) return t("criteria.not_measured");
+  return t("sheet.measured", format_value(*v.value, v.unit), entity_name(*v.worst), v.entities);
+}
+
+// The command of the step's first job.
+std::string command_of(const ReportInput& in, const std::string& step) {
+  for (const Job& job : in.campaign.jobs) {
+    if (job.step == step && !job.command.empty()) return shell_line(job.command);
+  }
+  return "–";
+}
+
+std::string needs_text(const Criterion& c, const Texts& t) {
+  std::string out;
+  for (const auto& [kind, n] : c.needs)
+    out += fmt::format("{}{} × {}", out.empty() ? "" : ", ", n, kind);
+  return out.empty() ? t("sheet.no_needs") : out;
+}
+
+std::string waivers_text(const CriterionVerdict& v) {
+  std::string out;
+  for (const Waiver* w : v.waivers) out += (out.empty() ? "" : ", ") + w->id + " (" + w->ticket + ")";
+  return out.empty() ? "–" : out;
+}
+
+}  // namespace
+
+Section scope_section(const ReportInput& in) {
+  const Texts& t = in.t;
+  Section out{t("scope.heading"), {}};
+  if (in.papers.site) {
+    const Site& s = *in.papers.site;
+    out.blocks.emplace_back(pairs_table(t("scope.caption"), t,
+                                        {{t("scope.project"), s.project},
+                                         {t("scope.contract"), s.contract},
+                                         {t("sign.supplier"), s.supplier},
+                                         {t("sign.customer"), s.customer},
+                                         {t("scope.location"), s.location},
+                                         {t("scope.version"), s.version},
+                                         {t("scope.scope"), s.scope}}));
+  }
+  Table basis{.caption = t("scope.basis"),
+              .columns = {{t("col.test")}, {t("col.domain")}, {t("col.standard")}, {t("col.clause")}}};
+  for (const Criterion& c : in.campaign.profile.criteria)
+    basis.rows.push_back({{},
+                          {criterion_title(c, t), domain_name(c.domain, t),
+                           standard_item(c.domain, t), clause_of(in, c)}});
+  if (!basis.rows.empty()) out.blocks.emplace_back(std::move(basis));
+  return out;
+}
+
+Section checklist_section(const ReportInput& in) {
+  const Texts& t = in.t;
+  Section out{t("checklist.heading"), {}};
+  Table table{.caption = t("checklist.caption"),
+              .columns = {{t("col.number")},
+                          {t("col.domain")},
+                          {t("col.item")},
+                          {t("col.checked")},
+                          {t("col.by")},
+                          {t("col.remark")}}};
+  for (const ChecklistItem& item : in.campaign.profile.checklist) {
+    const auto found = std::ranges::find(in.papers.checklist, item.id, &ChecklistEntry::item);
+    const ChecklistEntry* entry = found == in.papers.checklist.end() ? nullptr : &*found;
+    const std::string result = entry == nullptr ? "" : entry->result;
+    table.rows.push_back(
+        {{},
+         {item.id, domain_name(item.domain, t), local(item.text, t.lang()),
+          result.empty() ? t("checklist.box")
+          : has_text("state." + result) ? t("state." + result)
+                                        : result,
+          entry == nullptr ? "" : entry->by + ", " + entry->at.substr(0, 10),
+          entry == nullptr ? "" : entry->remark}});
+  }
+  if (!table.rows.empty()) out.blocks.emplace_back(std::move(table));
+  return out;
+}
+
+Section issues_section(const ReportInput& in) {
+  const Texts& t = in.t;
+  Section out{t("issues.heading"), {}};
+  if (in.papers.issues.empty()) return out;
+  Table table{.caption = t("issues.caption"),
+              .columns = {{t("col.number")},
+                          {t("col.found")},
+                          {t("col.where_sn")},
+                          {t("col.symptom")},
+                          {t("col.severity")},
+                          {t("col.owner")},
+                          {t("col.action")},
+                          {t("col.replaced")},
+                          {t("col.status")}}};
+  for (const Issue& i : in.papers.issues) {
+    if (table.rows.size() == kMostIssues) break;
+    const std::string severity = "severity." + i.severity;
+    table.rows.push_back(
+        {i.closed.empty() ? State::warn : State::pass,
+         {i.id, i.found.substr(0, 10), i.host + " " + i.part + (i.serial.empty() ? "" : " / " + i.serial),
+          translated(t.lang(), i.symptom) + (i.evidence.empty() ? "" : " (" + i.evidence + ")"),
+          has_text(severity) ? t(severity) : i.severity, i.owner, i.action,
+          i.old_part.empty() && i.new_part.empty() ? "–" : i.old_part + " → " + i.new_part,
+          i.closed.empty() ? t("issues.open")
+                           : t("issues.closed", i.closed.substr(0, 10), i.retest.substr(0, 16))}});
+  }
+  out.blocks.emplace_back(std::move(table));
+  return out;
+}
+
+Section sheets_section(const ReportInput& in) {
+  const Texts& t = in.t;
+  Section out{t("sheet.heading"), {}};
+  if (in.campaign.profile.criteria.empty()) return out;
+  out.blocks.emplace_back(Paragraph{t("sheet.note")});
+  for (const CriterionVerdict& v : in.judgement.criteria) {
+    const Criterion& c = *v.criterion;
+    const std::string ref = local(c.source.ref, t.lang());
+    out.blocks.emplace_back(pairs_table(
+        c.id + " · " + criterion_title(c, t), t,
+        {{t("sheet.purpose"), local(c.why, t.lang())},
+         {t("sheet.basis"), standard_item(c.domain, t) + "; " + clause_of(in, c) + "; " + ref},
+         {t("sheet.needs"), needs_text(c, t)},
+         {t("sheet.command"), command_of(in, c.step)},
+         {t("sheet.expected"), expected_text(v, t)},
+         {t("sheet.result"), measured_text(v, t)},
+         {t("sheet.verdict"), state_cell(v.state, t)},
+         {t("sheet.waiver"), waivers_text(v)},
+         {t("sheet.remark"), explained(t.lang(), v.why)},
+         {t("sheet.people"), t("sheet.blanks")}}));
+  }
+  return out;
+}
+
+std::vector<std::string> signature_lines(const ReportInput& in) {
+  const Texts& t = in.t;
+  std::vector<std::string> out;
+  for (const Signoff& s : in.papers.signoffs) {
+    std::string line = t("sign.given", t("sign." + s.role), s.name, t("sign." + s.verdict), s.at,
+                         s.manifest_sha256.substr(0, 16));
+    if (s.public_key) line += t.gap() + t("sign.key", *s.public_key);
+    if (!s.remark.empty()) line += " " + s.remark;
+    out.push_back(std::move(line));
+    for (const OpenItem& item : s.open)
+      out.push_back(t("sign.open_item", item.text, item.due.empty() ? "–" : item.due));
+  }
+  std::set<std::string> seen;
+  for (const CriterionVerdict& v : in.judgement.criteria) {
+    for (const Waiver* w : v.waivers) {
+      if (seen.insert(w->id).second)
+        out.push_back(t("sign.waiver", w->id, criterion_title(*v.criterion, t), w->scope, w->reason,
+                        w->approver, w->ticket, w->expires));
+    }
+  }
+  return out;
+}
+
+}  // namespace cb
