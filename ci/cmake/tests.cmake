@@ -74,7 +74,7 @@ file(GLOB tools CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/tools/*.cpp)
 foreach(source ${tools})
   get_filename_component(name ${source} NAME_WE)
   add_executable(${name} ${source})
-  target_link_libraries(${name} PRIVATE cb_report cb_campaign cb_analysis)
+  target_link_libraries(${name} PRIVATE cb_bench cb_report cb_campaign cb_analysis)
 endforeach()
 
 # ---- pytest: each tests/<kind>/test_*.py is one test with label <kind> ----

@@ -18,7 +18,13 @@ enum class Collective {
   broadcast,
   reduce,
   sendrecv,
-  pingpong  // ours: nccl-tests has none
+  gather,
+  scatter,
+  alltoallv,
+  // Ours; nccl-tests has none of them. Rank i and rank i + n/2, all pairs at once.
+  pingpong,
+  pair_one_way,  // the lower half sends
+  pair_two_way   // both send at once
 };
 
 const std::vector<std::string>& collective_names();
@@ -27,6 +33,10 @@ const char* collective_name(Collective collective);
 Collective collective_of(std::string_view name);
 
 bool reduces(Collective collective);
+// Rank i works with rank i + n/2 only, in all three.
+bool is_pairwise(Collective collective);
+// There is an in-place form of it.
+bool has_in_place(Collective collective);
 
 // Elements and bytes of one call.
 struct CollectiveSize {
@@ -37,17 +47,46 @@ struct CollectiveSize {
 };
 
 // What a call over `ranks` ranks moves when asked for `bytes` with elements of `element_bytes`.
-// all_gather, reduce_scatter, alltoall: `bytes` is the total over ranks, and each rank's block is
-// rounded down to a multiple of 16 bytes; the others: of one buffer. Nothing if not even one block
-// fits.
+// all_gather, reduce_scatter, alltoall, gather, scatter: `bytes` is the total over ranks, and each
+// rank's block is rounded down to a multiple of 16 bytes; alltoallv: the most that any rank sends
+// or receives; the others: of one buffer. Nothing if not even one block fits.
 std::optional<CollectiveSize> collective_size(Collective collective, uint64_t bytes,
                                               uint64_t element_bytes, uint64_t ranks);
 
-// Bus bandwidth over algorithm bandwidth: all_reduce 2(n-1)/n, all_gather, reduce_scatter and
-// alltoall (n-1)/n, else 1. Zero ranks is a programming error.
+// Elements that rank `from` sends to rank `to` in alltoallv with this block: half a block, one or
+// one and a half, by (from + to) mod 3, so that every rank has all three and the matrix is
+// symmetric.
+uint64_t alltoallv_count(uint64_t block, uint64_t from, uint64_t to);
+
+// Bus bandwidth over algorithm bandwidth: all_reduce 2(n-1)/n; all_gather, reduce_scatter,
+// alltoall, alltoallv, gather and scatter (n-1)/n; else 1. Zero ranks is a programming error.
 double bus_factor(Collective collective, uint64_t ranks);
 
 // S / t in bytes per second.
 double algorithm_bandwidth(const CollectiveSize& size, double seconds);
+
+// A size whose bandwidth is lower than at the next smaller one.
+struct SizeDip {
+  size_t index = 0;  // of the larger size
+  double share = 1;  // of the bandwidth before
+};
+
+// Sizes in ascending order with their bandwidths: those that reach less than `least` of the one
+// before. A change of protocol or algorithm shows like this without any baseline.
+std::vector<SizeDip> find_size_dips(const std::vector<double>& bandwidths, double least = 0.95);
+
+// Upper bounds of the bus bandwidth of `ranks` ranks on `hosts` hosts (ranks per host equal) whose
+// network ports carry `host_bytes_per_second` in one direction, all ports of a host together.
+// Memory and links inside a host are taken as free. Nothing with one host.
+//   ring (also all_gather, reduce_scatter, sendrecv of whole rings): every byte crosses once, so
+//     busbw <= host rate
+//   tree, hierarchical all_reduce: only the share of the hosts crosses,
+//     busbw <= host rate * ((n-1)/n) / ((k-1)/k)
+//   alltoall: a rank sends (n-g)/n of its data to other hosts over its share of the port,
+//     busbw <= host rate / g * (n-1)/(n-g), g ranks per host
+// Derived from the definitions in nccl-tests' doc/PERFORMANCE.md.
+enum class CollectiveAlgorithm { ring, hierarchical };
+std::optional<double> bus_ceiling(Collective collective, CollectiveAlgorithm algorithm,
+                                  uint64_t ranks, uint64_t hosts, double host_bytes_per_second);
 
 }  // namespace cb

@@ -115,6 +115,11 @@ std::optional<Device> find(const FsRoot& fs, Number number) {
   return name ? find(fs, *name) : std::nullopt;
 }
 
+std::optional<Device> find_path(const FsRoot& fs, const std::string& path) {
+  const auto name = kernel_name(fs, path);
+  return name ? find(fs, *name) : std::nullopt;
+}
+
 std::optional<Device> whole(const FsRoot& fs, const Device& partition) {
   const auto number = parse_number(fs.text(node(partition.name) + "/../dev"));
   return partition.partition && number ? find(fs, *number) : std::nullopt;

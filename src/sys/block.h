@@ -32,6 +32,8 @@ struct Device {
 // Below /sys; nothing if the kernel has no such device.
 std::optional<Device> find(const FsRoot& fs, Number number);
 std::optional<Device> find(const FsRoot& fs, const std::string& name);
+// The device behind a path below /dev, also by way of links and device-mapper names.
+std::optional<Device> find_path(const FsRoot& fs, const std::string& path);
 // The disk that a partition is of.
 std::optional<Device> whole(const FsRoot& fs, const Device& partition);
 // Every block device.

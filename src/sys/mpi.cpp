@@ -66,6 +66,17 @@ WorldCopy::WorldCopy() {
 
 WorldCopy::~WorldCopy() { MPI_Comm_free(&comm_); }
 
+Communicator Communicator::split_world(int colour, int key) {
+  Communicator out;
+  check(MPI_Comm_split(MPI_COMM_WORLD, colour, key, &out.comm_), "MPI_Comm_split");
+  MPI_Comm_set_errhandler(out.comm_, MPI_ERRORS_RETURN);
+  return out;
+}
+
+Communicator::~Communicator() {
+  if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+}
+
 void abort_job(int exit_code) {
   int initialized = 0;
   int finalized = 0;

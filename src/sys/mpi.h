@@ -47,6 +47,21 @@ class WorldCopy {
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
+// A part of MPI_COMM_WORLD, freed with the object; errors come back as return codes.
+class Communicator {
+ public:
+  // Collective: the ranks that give the same colour, ordered by `key`.
+  static Communicator split_world(int colour, int key);
+  ~Communicator();
+  Communicator(Communicator&& other) noexcept : comm_(other.comm_) { other.comm_ = MPI_COMM_NULL; }
+  Communicator& operator=(Communicator&&) = delete;
+  MPI_Comm get() const { return comm_; }
+
+ private:
+  Communicator() = default;
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
 // Ends every process of the job with this exit code, now. The only place that calls MPI_Abort;
 // without MPI it is _exit().
 [[noreturn]] void abort_job(int exit_code);

@@ -3,14 +3,15 @@
 import pytest
 
 OPS = ["all_reduce", "all_gather", "reduce_scatter", "alltoall", "broadcast", "reduce", "sendrecv",
-       "pingpong"]
+       "gather", "scatter", "alltoallv", "pingpong", "pair_one_way", "pair_two_way"]
 TYPES = ["int8", "uint8", "int32", "uint32", "int64", "uint64", "float", "double"]
 
 
 def factor(op, n):
     if op == "all_reduce":
         return 2 * (n - 1) / n
-    return (n - 1) / n if op in ("all_gather", "reduce_scatter", "alltoall") else 1
+    partial = ("all_gather", "reduce_scatter", "alltoall", "alltoallv", "gather", "scatter")
+    return (n - 1) / n if op in partial else 1
 
 
 def metrics(record, name):
@@ -46,8 +47,18 @@ def test_every_collective_over_a_sweep(job, ranks):
         bus, = metrics(record, "bus_bytes_per_second")
         # Per iteration: the size over the slowest rank's time.
         size = int(record["facts"]["actual_bytes"])
-        assert size == (record["params"]["size"] if ranks != 3 or op not in OPS[1:4] else
-                        record["params"]["size"] // 4 // 3 // 4 * 4 * 3 * 4)
+        asked = record["params"]["size"]
+        if op == "alltoallv":
+            assert 0.5 * asked < size <= asked
+        else:
+            in_blocks = op in ("all_gather", "reduce_scatter", "alltoall", "gather", "scatter")
+            assert size == (asked // 4 // 3 // 4 * 4 * 3 * 4 if ranks == 3 and in_blocks else asked)
+        # How late each rank was: somebody is the first, and nobody is before it.
+        late = list(zip(*(m["samples"] for m in metrics(record, "late_seconds"))))
+        assert len(late) == 20
+        assert all(min(l) == 0 and max(l) < 10 for l in late)
+        pairs = metrics(record, "pair_bytes_per_second")
+        assert len(pairs) == (ranks // 2 if op.startswith("pair_") else 0)
         slowest = [max(s) for s in zip(*(m["samples"] for m in times))]
         assert algorithm["samples"] == pytest.approx([size / t for t in slowest], rel=1e-12)
         assert bus["samples"] == pytest.approx(
@@ -84,10 +95,48 @@ def test_one_wrong_element_is_found_and_takes_the_numbers(job, op):
     host = document["run"]["hosts"][0]
     assert (entity["host"], entity["kind"], entity["id"]) == (host, "rank", "2")
     assert f"{host} rank 2" in failed[0]["detail"]
-    if op != "reduce":  # rank 2 receives nothing there: its guard zone is hit
+    if op not in ("reduce", "gather"):  # rank 2 receives nothing there: its guard zone is hit
         assert "element " in failed[0]["detail"] and "expected" in failed[0]["detail"]
     assert failed[0]["value"] > 0
     assert "✗" in out and "rank 2" in out
+
+
+IN_PLACE = ["all_reduce", "all_gather", "reduce_scatter", "alltoall"]
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_in_place(job, ranks):
+    code, document, _, err = job.measure(ranks, "mpi", "--op", ",".join(IN_PLACE), "--in-place",
+                                         "--size", "1K,20008", "--iterations", 4, "--checks", 4)
+    assert code == 0, err
+    assert len(document["records"]) == 8
+    code, document, _, err = job.measure(ranks, "mpi", "--op", ",".join(IN_PLACE), "--in-place",
+                                         "--size", "4K", "--iterations", 2, "--inject-fault", 1)
+    assert code == 1
+    assert [r["metrics"] for r in document["records"]] == [[]] * 4
+
+
+def test_groups_measure_at_the_same_time_and_each_is_reported(job):
+    code, document, out, err = job.measure(4, "mpi", "--op", "all_reduce", "--split", "half",
+                                           "--size", "4K", "--iterations", 20)
+    assert code == 0, err
+    record, = document["records"]
+    bus = metrics(record, "bus_bytes_per_second")
+    names = {record["entities"][m["entity"]]["id"] for m in bus}
+    assert names == {"lower half", "upper half"}
+    assert all(record["entities"][m["entity"]]["kind"] == "group" for m in bus)
+    # Two ranks each: the factor is 1, not that of four.
+    for a, b in zip(metrics(record, "algorithm_bytes_per_second"), bus):
+        assert a["samples"] == b["samples"]
+    assert len(metrics(record, "time_seconds")) == 4
+    assert "(of 2)" in out
+
+
+def test_sizes_by_step(job):
+    code, document, _, err = job.measure(2, "mpi", "--min-size", "1K", "--max-size", "3K",
+                                         "--step-bytes", "1K", "--iterations", 2)
+    assert code == 0, err
+    assert [r["params"]["size"] for r in document["records"]] == [1024, 2048, 3072]
 
 
 def test_duration_bounds_a_size(job):
@@ -113,6 +162,9 @@ def test_one_rank_is_not_enough(job):
     (["--size", "3G", "--dtype", "int8"], "more elements than one MPI call counts"),
     (["--min-size", "1M", "--max-size", "1K"], "larger than --max-size"),
     (["--size", "1K", "--inject-fault", "2"], "there is no rank 2"),
+    (["--size", "1K", "--split", "rack"], "'rack' is none of host, rail, pair, half"),
+    (["--size", "1K", "--split", "2"], "group 0 has one rank only"),
+    (["--size", "1K", "--op", "broadcast", "--in-place"], "broadcast has no in-place form"),
 ])
 def test_what_cannot_be_done_is_refused_before_measuring(job, args, text):
     code, out, err = job.run(2, "mpi", *args, "--json", job.json)

@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include "bench/cases.h"
+#include "bench/mpi/group.h"
 #include "bench/mpi/plan.h"
 #include "core/clock.h"
+#include "core/units.h"
 
 namespace cb {
 namespace {
@@ -34,6 +36,17 @@ CaseInfo describe() {
                   false,
                   2,
                   1024},
+                 {"step-bytes",
+                  ParamType::size,
+                  "",
+                  "each size is this more than the one before, instead of --step-factor",
+                  {},
+                  false,
+                  1},
+                 {"split", ParamType::text, "",
+                  "groups that measure at the same time: host, rail (ranks of the same place on "
+                  "their hosts), pair, half, or N groups by rank modulo N"},
+                 {"in-place", ParamType::flag, "false", "send from the receive buffer"},
                  {"dtype", ParamType::choice, "float", "type of the elements",
                   element_type_names()},
                  {"reduction", ParamType::choice, "sum", "of all_reduce, reduce_scatter and reduce",
@@ -55,7 +68,7 @@ CaseInfo describe() {
                   0.001},
                  {"checks",
                   ParamType::integer,
-                  "10",
+                  "20",
                   "calls per size, besides timed ones, of which every element is verified",
                   {},
                   false,
@@ -73,6 +86,10 @@ CaseInfo describe() {
                    "size over the slowest rank's time, per iteration"},
                   {"bus_bytes_per_second", "bytes_per_second", Better::higher,
                    "algorithm bandwidth times the bus factor of nccl-tests"},
+                  {"pair_bytes_per_second", "bytes_per_second", Better::higher,
+                   "pair_one_way and pair_two_way: in one direction, per pair"},
+                  {"late_seconds", "seconds", Better::lower,
+                   "how long after the first rank this one began the call, per rank"},
                   {"latency_seconds", "seconds", Better::lower,
                    "pingpong: half of the round trip, per pair"}},
       .checks = {"data"},
@@ -99,11 +116,29 @@ std::string rank_name(const Context& context, int rank) {
   return fmt::format("{} rank {}", context.place.hosts[static_cast<size_t>(host)], rank);
 }
 
+// The pair of which this rank is the lower one.
+size_t own_pair(Record& record, const Context& context) {
+  const int partner = context.comm.rank() + context.comm.size() / 2;
+  return record.entity({context.place.host, "pair", context.who(), rank_name(context, partner)});
+}
+
+bool leads_pair(const Context& context) { return context.comm.rank() < context.comm.size() / 2; }
+
+// Of pair_one_way and pair_two_way: what each pair reaches, in each direction.
+void add_pair_bandwidth(Record& record, const Context& context, const CollectivePoint& point,
+                        const PointResult& result) {
+  if (!leads_pair(context)) return;
+  std::vector<double> values;
+  for (const double s : result.seconds) values.push_back(algorithm_bandwidth(point.size, s));
+  record.metrics.push_back({.name = "pair_bytes_per_second",
+                            .unit = "bytes_per_second",
+                            .entity = own_pair(record, context),
+                            .samples = samples_of(values, context.comm.size() / 2)});
+}
+
 void add_latency(Record& record, const Context& context, const PointResult& result) {
   if (result.seconds.empty()) return;
-  const int partner = context.comm.rank() + context.comm.size() / 2;
-  const size_t pair =
-      record.entity({context.place.host, "pair", context.who(), rank_name(context, partner)});
+  const size_t pair = own_pair(record, context);
   record.metrics.push_back({.name = "latency_seconds",
                             .unit = "seconds",
                             .better = Better::lower,
@@ -112,24 +147,30 @@ void add_latency(Record& record, const Context& context, const PointResult& resu
 }
 
 void add_times(Record& record, const Context& context, const PointResult& result) {
-  record.metrics.push_back({.name = "time_seconds",
-                            .unit = "seconds",
-                            .better = Better::lower,
-                            .entity = record.entity(self(context)),
-                            .samples = samples_of(result.seconds, context.comm.size())});
+  const size_t rank = record.entity(self(context));
+  const auto add = [&](const char* name, const std::vector<double>& values) {
+    record.metrics.push_back({.name = name,
+                              .unit = "seconds",
+                              .better = Better::lower,
+                              .entity = rank,
+                              .samples = samples_of(values, context.comm.size())});
+  };
+  add("time_seconds", result.seconds);
+  add("late_seconds", result.late_seconds);
 }
 
-// Of all ranks together, so rank 0 alone adds it.
-void add_bandwidths(Record& record, const Context& context, const CollectivePoint& point,
+// Of all ranks of the group together, so its first rank alone adds it.
+void add_bandwidths(Record& record, const Group& group, const CollectivePoint& point,
                     const PointResult& result) {
-  if (!context.comm.is_root()) return;
-  const double factor = bus_factor(point.collective, static_cast<uint64_t>(context.comm.size()));
+  if (group.rank != 0) return;
+  const double factor = bus_factor(point.collective, static_cast<uint64_t>(group.size));
   std::vector<double> algorithm, bus;
   for (const double seconds : result.slowest_seconds) {
     algorithm.push_back(algorithm_bandwidth(point.size, seconds));
     bus.push_back(algorithm.back() * factor);
   }
-  const size_t cluster = record.entity({"", "cluster", ""});
+  const size_t cluster = record.entity(
+      group.name.empty() ? Entity{"", "cluster", ""} : Entity{group.host, "group", group.name});
   record.metrics.push_back({.name = "algorithm_bytes_per_second",
                             .unit = "bytes_per_second",
                             .entity = cluster,
@@ -149,10 +190,10 @@ Params params_of(const Params& params, const CollectivePoint& point) {
 }
 
 Record measure(Context& context, const Params& params, const CollectivePoint& point,
-               MPI_Comm comm) {
+               const Group& group) {
   Record record{.case_name = "mpi", .params = params_of(params, point)};
   record.started = utc_now();
-  const PointResult result = measure_point(context, point, comm);
+  const PointResult result = measure_point(context, point, group.comm.get());
   record.checks.push_back({.name = "data",
                            .passed = result.first_wrong.empty(),
                            .value = static_cast<double>(result.wrong_elements),
@@ -168,22 +209,49 @@ Record measure(Context& context, const Params& params, const CollectivePoint& po
     add_latency(record, context, result);
   } else {
     add_times(record, context, result);
-    add_bandwidths(record, context, point, result);
+    add_bandwidths(record, group, point, result);
+    if (is_pairwise(point.collective)) add_pair_bandwidth(record, context, point, result);
   }
   return record;
 }
 
+// A larger size that is slower than the one before it, on the rank that holds the bandwidth.
+void note_dip(std::vector<Record>& records) {
+  if (records.size() < 2) return;
+  const auto median_of = [](const Record& r) {
+    for (const Metric& m : r.metrics) {
+      if (m.name == "bus_bytes_per_second") return m.samples.summary().median;
+    }
+    return 0.0;
+  };
+  Record& last = records.back();
+  const Record& before = records[records.size() - 2];
+  const int64_t size = last.params.integer("size"), smaller = before.params.integer("size");
+  if (last.params.text("op") != before.params.text("op") || size <= smaller) return;
+  const double now = median_of(last), then = median_of(before);
+  if (now <= 0 || then <= 0) return;
+  for (const SizeDip& dip : find_size_dips({then, now}))
+    last.notes.push_back(fmt::format(
+        "{} falls at {}: {:.0f} % of the bus bandwidth at {}; a change of algorithm or protocol?",
+        last.params.text("op"), format_size(size), dip.share * 100, format_size(smaller)));
+}
+
 std::vector<Record> run(Context& context, const Params& params) {
   Problems problems;
-  const std::vector<CollectivePoint> points = plan_collectives(context, params, problems);
+  const std::string split = params.has("split") ? params.text("split") : "";
+  check_split(context.place, split, problems);
   throw_agreed(context.comm, "clusterbench mpi", problems);
-  const mpi::WorldCopy world;
+  const Group group = make_group(context.place, context.comm.rank(), split);
+  const std::vector<CollectivePoint> points =
+      plan_collectives(context, params, group.size, problems);
+  throw_agreed(context.comm, "clusterbench mpi", problems);
   std::vector<Record> records;
   try {
     for (size_t i = 0; i < points.size(); ++i) {
       context.progress.update(static_cast<double>(i) / static_cast<double>(points.size()),
                               points[i].plan.what);
-      records.push_back(measure(context, params, points[i], world.get()));
+      records.push_back(measure(context, params, points[i], group));
+      note_dip(records);
       context.publish(records.back());
     }
   } catch (const Interrupted&) {

@@ -110,6 +110,11 @@ std::string OwnDirectory::path_of(const std::string& file) const {
   return fmt::format("{}/{}/{}", parent_path_, name_, file);
 }
 
+void OwnDirectory::announce(const std::string& name) {
+  Marker::note(marker_.get(), name);
+  files_.push_back(name);
+}
+
 Fd OwnDirectory::create_file(const std::string& name, int flags) {
   Marker::note(marker_.get(), name);
   Fd fd(

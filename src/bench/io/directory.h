@@ -57,6 +57,10 @@ class OwnDirectory {
   // | O_EXCL are added.
   void create();
   Fd create_file(const std::string& name, int flags);
+  // Notes a file that the caller is going to create himself below fd(): it is removed with the
+  // rest.
+  void announce(const std::string& name);
+  int fd() const { return own_.get(); }
   // The same file again with other flags.
   Fd reopen(const std::string& name, int flags) const;
   std::string path_of(const std::string& file) const;

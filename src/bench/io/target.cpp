@@ -231,6 +231,25 @@ double Target::flush() {
   return monotonic_seconds() - start;
 }
 
+double Target::close() {
+  const double start = monotonic_seconds();
+  fd_ = Fd();
+  const double seconds = monotonic_seconds() - start;
+  fd_ = own_->reopen(file_name_, O_RDWR | (direct_ ? O_DIRECT : 0));
+  return seconds;
+}
+
+void Target::read_from(const std::string& path) {
+  fd_ = Fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | (direct_ ? O_DIRECT : 0)));
+  if (fd_.get() < 0)
+    throw Error(
+        fmt::format("cannot open {}, which another rank made: {}; next: a --dir that all "
+                    "ranks share, or --rank-shift 0",
+                    path, std::strerror(errno)));
+  path_ = path;
+  adopt_pattern();
+}
+
 void Target::drop_cache() { ::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_DONTNEED); }
 
 }  // namespace cb::io

@@ -48,6 +48,13 @@ class Target {
   void remove() {
     if (own_) own_->remove();
   }
+  // Closes and opens the own file again; seconds of the closing, at which some network file systems
+  // write.
+  double close();
+  // From now on reads that file, made by another rank; its pattern is in it.
+  void read_from(const std::string& path);
+  const std::string& path() const { return path_; }
+  void set_queue_depth(unsigned depth) { job_.queue_depth = depth; }
   // Leaves the file where it is; its path.
   std::string keep() { return own_->keep() + "/" + file_name_; }
 

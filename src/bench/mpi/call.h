@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "analysis/collectives.h"
 #include "bench/mpi/data.h"
@@ -31,8 +32,9 @@ class GuardedBuffer {
 // with an odd number of ranks the last one has no partner.
 class CollectiveCall {
  public:
+  // `in_place`: data are sent from the receive buffer; only where has_in_place().
   CollectiveCall(Collective collective, ElementType type, Reduction reduction,
-                 const CollectiveSize& size, MPI_Comm comm);
+                 const CollectiveSize& size, MPI_Comm comm, bool in_place = false);
 
   static uint64_t buffer_bytes(const CollectiveSize& size, uint64_t bytes_per_element) {
     return (size.send + size.receive) * bytes_per_element;
@@ -49,24 +51,32 @@ class CollectiveCall {
   void corrupt();
 
   bool receives() const;
-  std::optional<int> partner() const;  // of pingpong
+  std::optional<int> partner() const;  // of pingpong, pair_one_way, pair_two_way
   bool initiates() const { return partner() && rank_ < *partner(); }
 
  private:
   Terms terms(uint64_t iteration) const;
   std::optional<Mismatch> verify_data(uint64_t iteration);
   std::optional<Mismatch> verify_blocks(uint64_t iteration, uint64_t first_byte);
+  std::optional<Mismatch> verify_uneven(uint64_t iteration);
   void ping_pong();
+  void send_to_partner();
+  void exchange_with_partner();
+  void all_to_all_uneven();
+  uint64_t offset_of(uint64_t from, uint64_t to) const;  // alltoallv: elements before that block
+  std::span<std::byte> received();  // without what in-place calls keep behind it
 
   Collective collective_;
   ElementType type_;
   Reduction reduction_;
   CollectiveSize size_;
   MPI_Comm comm_;
+  bool in_place_;
   int rank_ = 0;
   int ranks_ = 1;
   GuardedBuffer send_;
   GuardedBuffer receive_;
+  std::vector<int> counts_, offsets_;  // alltoallv, of this rank; the matrix is symmetric
 };
 
 }  // namespace cb

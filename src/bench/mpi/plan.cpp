@@ -14,12 +14,21 @@ namespace {
 // MPI keeps buffers of its own while it reduces, and the host needs some memory too.
 constexpr double kShareOfMemory = 0.75;
 constexpr double kDefaultSeconds = 1;
+constexpr size_t kMostSizes = 10001;
 
 std::vector<int64_t> sizes_of(const Params& params, Problems& problems) {
   if (params.has("size")) return params.integers("size");
   const int64_t last = params.integer("max-size");
   const int64_t factor = params.integer("step-factor");
   std::vector<int64_t> sizes;
+  if (params.has("step-bytes")) {
+    const int64_t step = params.integer("step-bytes");
+    for (int64_t s = params.integer("min-size"); s <= last && sizes.size() < kMostSizes; s += step)
+      sizes.push_back(s);
+    if (sizes.size() == kMostSizes)
+      problems.add("--step-bytes", fmt::format("gives more than {} sizes", kMostSizes - 1));
+    return sizes;
+  }
   for (int64_t s = params.integer("min-size"); s <= last; s *= factor) {
     sizes.push_back(s);
     if (s > std::numeric_limits<int64_t>::max() / factor) break;
@@ -58,16 +67,16 @@ void check_memory(const Context& context, const CollectivePoint& p, Problems& pr
                                      format_value(static_cast<double>(*available), "bytes")));
 }
 
-void add_point(const Context& context, CollectivePoint point, std::vector<CollectivePoint>& points,
-               Problems& problems) {
+void add_point(const Context& context, CollectivePoint point, uint64_t ranks,
+               std::vector<CollectivePoint>& points, Problems& problems) {
   const uint64_t width = element_bytes(point.type);
-  const auto ranks = static_cast<uint64_t>(context.comm.size());
   const char* name = collective_name(point.collective);
   const auto size =
       collective_size(point.collective, static_cast<uint64_t>(point.asked_bytes), width, ranks);
   if (!size) {
     problems.add("--size", fmt::format("{} {} is too small for {} ranks: all_gather, "
-                                       "reduce_scatter and alltoall need {} or more, the others {}",
+                                       "reduce_scatter, alltoall(v), gather and scatter need {} "
+                                       "or more, the others {}",
                                        name, format_size(point.asked_bytes), ranks,
                                        format_size(static_cast<int64_t>(16 * ranks)), width));
     return;
@@ -88,11 +97,12 @@ void add_point(const Context& context, CollectivePoint point, std::vector<Collec
 }  // namespace
 
 std::vector<CollectivePoint> plan_collectives(const Context& context, const Params& params,
-                                              Problems& problems) {
+                                              int ranks, Problems& problems) {
   CollectivePoint point{.type = element_type_of(params.text("dtype")),
                         .reduction = reduction_of(params.text("reduction")),
                         .plan = sample_plan(params),
-                        .checks = static_cast<int>(params.integer("checks"))};
+                        .checks = static_cast<int>(params.integer("checks")),
+                        .in_place = params.flag("in-place")};
   if (params.has("inject-fault")) {
     point.faulty_rank = params.integer("inject-fault");
     if (*point.faulty_rank >= context.comm.size())
@@ -102,9 +112,18 @@ std::vector<CollectivePoint> plan_collectives(const Context& context, const Para
   const std::vector<int64_t> sizes = sizes_of(params, problems);
   for (const std::string& op : params.texts("op")) {
     point.collective = collective_of(op);
+    if (params.has("split") && is_pairwise(point.collective)) {
+      problems.add("--split", op + " works in pairs already: leave --split out");
+      continue;
+    }
+    if (point.in_place && !has_in_place(point.collective)) {
+      problems.add("--in-place", op + " has no in-place form: all_reduce, all_gather, "
+                                      "reduce_scatter and alltoall have one");
+      continue;
+    }
     for (const int64_t size : sizes) {
       point.asked_bytes = size;
-      add_point(context, point, points, problems);
+      add_point(context, point, static_cast<uint64_t>(ranks), points, problems);
     }
   }
   return points;

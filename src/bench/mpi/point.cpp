@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/mpi/clock_offset.h"
 #include "core/clock.h"
 
 namespace cb {
@@ -15,7 +16,7 @@ class PointMeasurement {
       : context_(context),
         point_(point),
         comm_(comm),
-        call_(point.collective, point.type, point.reduction, point.size, comm) {}
+        call_(point.collective, point.type, point.reduction, point.size, comm, point.in_place) {}
 
   PointResult run() {
     const int before = (point_.checks + 3) / 4;
@@ -59,11 +60,18 @@ class PointMeasurement {
   }
 
   void sample() {
+    const double begun = monotonic_seconds();
+    const double before = clock_offset(comm_);
     const SampleRun run =
         context_.sampler.measure_self_timed(point_.plan, [this] { return timed_call(); });
+    const double after = clock_offset(comm_);
     // Of every rank the same iterations are warm-up.
-    result_.seconds.erase(result_.seconds.begin(),
-                          result_.seconds.begin() + static_cast<std::ptrdiff_t>(run.warm_up));
+    const auto warm_up = static_cast<std::ptrdiff_t>(run.warm_up);
+    result_.seconds.erase(result_.seconds.begin(), result_.seconds.begin() + warm_up);
+    arrivals_.erase(arrivals_.begin(), arrivals_.begin() + warm_up);
+    // On the group's first rank's clock; clocks drift, so the offset is taken before and after.
+    const double drift = (after - before) / std::max(1e-9, monotonic_seconds() - begun);
+    for (double& at : arrivals_) at += before + drift * (at - begun);
   }
 
   double timed_call() {
@@ -78,6 +86,7 @@ class PointMeasurement {
     if (verified) verify(fmt::format("timed iteration {}", timed_));
     if (point_.collective == Collective::pingpong) seconds /= 2;
     result_.seconds.push_back(seconds);
+    arrivals_.push_back(start);
     return seconds;
   }
 
@@ -86,6 +95,12 @@ class PointMeasurement {
     mpi::check(MPI_Allreduce(result_.seconds.data(), result_.slowest_seconds.data(),
                              static_cast<int>(result_.seconds.size()), MPI_DOUBLE, MPI_MAX, comm_),
                "MPI_Allreduce");
+    std::vector<double> first(arrivals_.size());
+    mpi::check(MPI_Allreduce(arrivals_.data(), first.data(), static_cast<int>(arrivals_.size()),
+                             MPI_DOUBLE, MPI_MIN, comm_),
+               "MPI_Allreduce");
+    for (size_t i = 0; i < arrivals_.size(); ++i)
+      result_.late_seconds.push_back(std::max(0.0, arrivals_[i] - first[i]));
     if (point_.collective == Collective::pingpong && !call_.initiates()) result_.seconds.clear();
   }
 
@@ -96,6 +111,7 @@ class PointMeasurement {
   PointResult result_;
   uint64_t iteration_ = 0;  // of the data
   uint64_t timed_ = 0;
+  std::vector<double> arrivals_;  // when each timed call began, monotonic seconds
 };
 
 }  // namespace

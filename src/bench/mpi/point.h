@@ -17,7 +17,8 @@ struct CollectivePoint {
   int64_t asked_bytes = 0;
   CollectiveSize size = {};
   SamplePlan plan = {};
-  int checks = 10;                          // besides those of timed iterations
+  int checks = 20;  // besides those of timed iterations
+  bool in_place = false;
   std::optional<int64_t> faulty_rank = {};  // flips a bit of what it receives
 };
 
@@ -25,7 +26,10 @@ struct CollectivePoint {
 struct PointResult {
   std::vector<double> seconds;          // of every timed iteration, this rank; pingpong: of half a
                                         // round trip, only where this rank initiates
-  std::vector<double> slowest_seconds;  // of every timed iteration, the largest over the ranks
+  std::vector<double> slowest_seconds;  // of every timed iteration, the largest over the ranks of
+                                        // the group
+  std::vector<double> late_seconds;     // of every timed iteration, this rank's arrival after the
+                                        // first of the group
   int checks = 0;                       // calls of which every element was verified
   uint64_t wrong_elements = 0;
   std::string first_wrong;  // empty if every check passed: which call, index, got and expected
@@ -34,7 +38,8 @@ struct PointResult {
 
 // Collective. A quarter of the checks come before the timing (which is left out if one fails), the
 // rest after it, and of the timed iterations the 1st, 2nd, 4th, 8th … carry fresh data and are
-// verified as well. Throws Error for MPI's errors, Interrupted when cancelled.
+// verified as well. `comm` may be a part of all ranks: then the groups measure at the same time and
+// take the same number of iterations. Throws Error for MPI's errors, Interrupted when cancelled.
 PointResult measure_point(Context& context, const CollectivePoint& point, MPI_Comm comm);
 
 }  // namespace cb

@@ -182,8 +182,10 @@ void SideHub::listen_to(Peer& peer) {
     take(peer, std::move(*f));
   }
   if (alive || peer.state != RankLink::connected) return;
-  peer.state = RankLink::lost;
   peer.link.close();
+  // A rank that ended while it was still connecting never said anything, not even goodbye.
+  peer.state = peer.told ? RankLink::lost : RankLink::never;
+  if (!peer.told) return;
   const double now = monotonic_seconds();
   if (cancelled_since_ > 0 && now - cancelled_since_ > kQuietAfterCancel) return;
   if (trouble_since_ == 0) {
@@ -198,6 +200,7 @@ void SideHub::take(Peer& peer, Frame f) {
     case frame::kExpired:
     case frame::kState:
       peer.last = state_from_text(f.body);
+      peer.told = true;
       if (f.kind == frame::kExpired && trouble_since_ == 0) {
         trouble_since_ = peer.last_heard;
         trouble_ = Trouble::Kind::expired;

@@ -28,6 +28,7 @@ class SideHub final : public SideChannel {
     FrameLink link = {};
     RankLink state = RankLink::never;
     WatchState last = {};
+    bool told = false;  // has sent a state
     double last_heard = 0;
     std::vector<Record> records = {};
   };

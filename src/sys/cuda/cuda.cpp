@@ -189,6 +189,10 @@ void zero(void* to, size_t bytes, const Stream& stream) {
   check(cudaMemsetAsync(to, 0, bytes, native(stream)), "cudaMemsetAsync");
 }
 
+void poison(void* to, size_t bytes, const Stream& stream) {
+  check(cudaMemsetAsync(to, 0xff, bytes, native(stream)), "cudaMemsetAsync");
+}
+
 bool enable_peer(int ordinal, int peer) {
   int can = 0;
   check(cudaDeviceCanAccessPeer(&can, ordinal, peer), "cudaDeviceCanAccessPeer");

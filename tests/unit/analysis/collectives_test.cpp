@@ -1,5 +1,7 @@
 #include "analysis/collectives.h"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include "core/error.h"
@@ -19,7 +21,12 @@ TEST_CASE("bus factors of nccl-tests for 1, 2, 3, 8 and 1024 ranks") {
       {Collective::broadcast, 1, 1, 1, 1, 1},
       {Collective::reduce, 1, 1, 1, 1, 1},
       {Collective::sendrecv, 1, 1, 1, 1, 1},
+      {Collective::alltoallv, 0, 0.5, 2.0 / 3, 0.875, 1023.0 / 1024},
+      {Collective::gather, 0, 0.5, 2.0 / 3, 0.875, 1023.0 / 1024},
+      {Collective::scatter, 0, 0.5, 2.0 / 3, 0.875, 1023.0 / 1024},
       {Collective::pingpong, 1, 1, 1, 1, 1},
+      {Collective::pair_one_way, 1, 1, 1, 1, 1},
+      {Collective::pair_two_way, 1, 1, 1, 1, 1},
   };
   for (const Row& r : rows) {
     CAPTURE(collective_name(r.collective));
@@ -70,6 +77,73 @@ TEST_CASE("size is the total for all_gather, reduce_scatter and alltoall, in blo
   CHECK_FALSE(collective_size(Collective::alltoall, 16383, 8, 1024).has_value());
   CHECK(collective_size(Collective::all_gather, 64, 1, 4)->block == 16);
   CHECK_FALSE(collective_size(Collective::all_gather, 63, 1, 4).has_value());
+}
+
+TEST_CASE("gather and scatter have one whole buffer and one block") {
+  const auto gather = collective_size(Collective::gather, 4096, 4, 3).value();
+  CHECK(gather.send == 340);
+  CHECK(gather.receive == 1020);
+  CHECK(gather.bytes == 4080);
+  const auto scatter = collective_size(Collective::scatter, 4096, 4, 3).value();
+  CHECK(scatter.send == 1020);
+  CHECK(scatter.receive == 340);
+}
+
+TEST_CASE("alltoallv: counts are symmetric, and the largest rank's share is the size") {
+  for (const uint64_t ranks : {2, 3, 4, 5, 64, 1024}) {
+    const uint64_t asked = 1 << 20;
+    const auto size = collective_size(Collective::alltoallv, asked, 4, ranks).value();
+    uint64_t most = 0;
+    for (uint64_t from = 0; from < ranks; ++from) {
+      uint64_t sum = 0;
+      for (uint64_t to = 0; to < ranks; ++to) {
+        CHECK(alltoallv_count(size.block, from, to) == alltoallv_count(size.block, to, from));
+        sum += alltoallv_count(size.block, from, to);
+      }
+      most = std::max(most, sum);
+    }
+    CHECK(size.send == most);
+    CHECK(size.receive == most);
+    CHECK(size.bytes == 4 * most);
+    CHECK(size.bytes <= asked);
+  }
+  // Half a block of every type is a multiple of 8 bytes, as the pattern of the data asks.
+  for (const uint64_t width : {1, 4, 8})
+    CHECK(collective_size(Collective::alltoallv, 99999, width, 3)->block * width % 16 == 0);
+  CHECK_FALSE(collective_size(Collective::alltoallv, 64, 4, 4).has_value());
+}
+
+TEST_CASE("a dip is a size that reaches less than 95 % of the one before") {
+  const auto dips = find_size_dips({100, 200, 190, 189, 179.5, 300});
+  REQUIRE(dips.size() == 1);
+  CHECK(dips[0].index == 4);
+  CHECK(dips[0].share == doctest::Approx(179.5 / 189));
+  CHECK(find_size_dips({100, 95}).empty());
+  CHECK(find_size_dips({100, 94.9}).size() == 1);
+  CHECK(find_size_dips({100}).empty());
+  CHECK(find_size_dips({}).empty());
+}
+
+TEST_CASE("ceilings: the published factors for 8 GPUs a host with 8 ports of 400 Gb/s") {
+  using enum CollectiveAlgorithm;
+  const double port = 50e9, host = 8 * port;
+  CHECK(bus_ceiling(Collective::all_reduce, ring, 16, 2, host) == host);
+  // 1.88 times with 2 hosts, 1.29 with 4, 1.13 with 8.
+  CHECK(*bus_ceiling(Collective::all_reduce, hierarchical, 16, 2, host) / host ==
+        doctest::Approx(1.875));
+  CHECK(*bus_ceiling(Collective::all_reduce, hierarchical, 32, 4, host) / host ==
+        doctest::Approx(1.2917).epsilon(1e-4));
+  CHECK(*bus_ceiling(Collective::all_reduce, hierarchical, 64, 8, host) / host ==
+        doctest::Approx(1.125));
+  // alltoall: 93.75 GB/s with 2 hosts, 64.6 with 4, one port's 50 with many.
+  CHECK(*bus_ceiling(Collective::alltoall, ring, 16, 2, host) == doctest::Approx(93.75e9));
+  CHECK(*bus_ceiling(Collective::alltoall, ring, 32, 4, host) ==
+        doctest::Approx(64.58e9).epsilon(1e-3));
+  CHECK(*bus_ceiling(Collective::alltoall, ring, 8192, 1024, host) ==
+        doctest::Approx(50e9).epsilon(2e-3));
+  CHECK_FALSE(bus_ceiling(Collective::all_reduce, ring, 8, 1, host).has_value());
+  CHECK_FALSE(bus_ceiling(Collective::all_reduce, ring, 9, 2, host).has_value());
+  CHECK_FALSE(bus_ceiling(Collective::broadcast, ring, 16, 2, host).has_value());
 }
 
 TEST_CASE("nothing fits in less than an element") {

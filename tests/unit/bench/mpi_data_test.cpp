@@ -104,6 +104,26 @@ TEST_CASE("verify_reduced counts wrong elements and names the first") {
   CHECK(wrong.text.find("expected") != std::string::npos);
 }
 
+TEST_CASE("a single flipped bit in a single element is found, for every type and reduction") {
+  for (size_t type = 0; type < element_type_names().size(); ++type) {
+    for (size_t reduction = 0; reduction < reduction_names().size(); ++reduction) {
+      const Terms terms{static_cast<ElementType>(type), static_cast<Reduction>(reduction), 8, 3};
+      CAPTURE(element_type_names()[type]);
+      CAPTURE(reduction_names()[reduction]);
+      const std::vector<std::byte> good = reduce_by_hand(terms, 33);
+      const size_t width = element_bytes(terms.type);
+      for (size_t bit = 0; bit < 8 * width; ++bit) {
+        std::vector<std::byte> bad = good;
+        bad[17 * width + bit / 8] ^= std::byte{1} << (bit % 8);
+        const auto wrong = verify_reduced(terms, 0, bad);
+        REQUIRE(wrong.has_value());
+        CHECK(wrong->count == 1);
+        CHECK(wrong->first == 17);
+      }
+    }
+  }
+}
+
 TEST_CASE("a block that starts at another index has other data") {
   const Terms terms{ElementType::float64, Reduction::sum, 4, 1};
   const auto data = reduce_by_hand(terms, 16);

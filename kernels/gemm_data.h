@@ -1,0 +1,133 @@
+// The operands of GPU matrix products: the same numbers on host and device, so that the host can
+// compute what a product must be without reading the operands back.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/pattern.h"
+
+namespace cb::kernels {
+
+enum class Number : int { fp64, fp32, tf32, fp16, bf16, fp8_e4m3, fp8_e5m2, int8, fp4, int32 };
+
+// Layout of a binary floating-point type: IEEE 754 with these widths, no infinities counted on.
+struct FloatLayout {
+  int mantissa_bits;  // stored
+  int exponent_bits;
+  int bias;
+};
+
+CB_HOST_DEVICE constexpr FloatLayout float_layout(Number type) {
+  switch (type) {
+    case Number::fp64:
+      return {52, 11, 1023};
+    case Number::fp32:
+      return {23, 8, 127};
+    case Number::tf32:
+      return {10, 8, 127};
+    case Number::fp16:
+      return {10, 5, 15};
+    case Number::bf16:
+      return {7, 8, 127};
+    case Number::fp8_e4m3:
+      return {3, 4, 7};
+    case Number::fp8_e5m2:
+      return {2, 5, 15};
+    case Number::fp4:
+      return {1, 2, 1};
+    default:
+      return {0, 0, 0};
+  }
+}
+
+// Rounds to the nearest number of the type (ties to even); `value` must be within its range.
+CB_HOST_DEVICE inline double round_to(double value, Number type) {
+  if (value == 0) return 0;
+  const FloatLayout f = float_layout(type);
+  const int least = 1 - f.bias;  // exponent of the smallest normal number
+  int exponent = ilogb(value);
+  if (exponent < least) exponent = least;
+  const double step = ldexp(1.0, exponent - f.mantissa_bits);
+  return rint(value / step) * step;
+}
+
+// The bits of a number of the type; `value` must be one, as round_to() returns them.
+CB_HOST_DEVICE inline std::uint32_t encode_float(double value, Number type) {
+  const FloatLayout f = float_layout(type);
+  const std::uint32_t sign =
+      value < 0 ? std::uint32_t{1} << (f.mantissa_bits + f.exponent_bits) : 0;
+  if (value == 0) return sign;
+  const int least = 1 - f.bias;
+  const int exponent = ilogb(value);
+  if (exponent < least)  // subnormal: a multiple of the smallest step
+    return sign | static_cast<std::uint32_t>(ldexp(fabs(value), f.mantissa_bits - least));
+  const auto whole = static_cast<std::uint32_t>(ldexp(fabs(value), f.mantissa_bits - exponent));
+  const std::uint32_t mantissa = whole - (std::uint32_t{1} << f.mantissa_bits);
+  return sign | static_cast<std::uint32_t>(exponent + f.bias) << f.mantissa_bits | mantissa;
+}
+
+// Element `index` of the operand `seed`: uniform over the whole range used, so that all bits of the
+// mantissa toggle (which is what draws power), and exact in the type. fp4 spans [-6, 6], int8
+// [-127, 127], the others [-1, 1].
+CB_HOST_DEVICE inline double gemm_element(Number type, std::uint64_t index, std::uint64_t seed) {
+  // 53 random bits, as a number in [-1, 1).
+  const double unit =
+      static_cast<double>(static_cast<std::int64_t>(pattern_word(index, seed)) >> 11) * 0x1p-52;
+  if (type == Number::fp64) return unit;
+  if (type == Number::int8) return rint(unit * 127);
+  return round_to(type == Number::fp4 ? unit * 6 : unit, type);
+}
+
+// Unit roundoff of the sums: of the type that accumulates. fp8 is taken as Hopper's fast
+// accumulation, of which 13 bits were measured (DeepSeek-V3, arXiv 2412.19437, §3.3.2).
+CB_HOST_DEVICE constexpr double sum_roundoff(Number type) {
+  if (type == Number::fp64) return 0x1p-53;
+  if (type == Number::int8) return 0;
+  if (type == Number::fp8_e4m3 || type == Number::fp8_e5m2) return 0x1p-13;
+  return 0x1p-23;  // fp32 sums; the tensor cores truncate, hence not 2^-24
+}
+
+// Unit roundoff of what is stored.
+CB_HOST_DEVICE inline double stored_roundoff(Number stored) {
+  return stored == Number::int32 ? 0 : ldexp(1.0, -1 - float_layout(stored).mantissa_bits);
+}
+
+// How far an element may lie from the exact sum `exact` of k products whose magnitudes sum to
+// `magnitudes`: 4·√k·u·Σ|ab| for the sums (probabilistic bound of Higham and Mary, SISC 2019, with
+// a factor of four) and one rounding for storing.
+CB_HOST_DEVICE inline double product_tolerance(double exact, double magnitudes, double k,
+                                               Number type, Number stored) {
+  return 4 * sqrt(k) * sum_roundoff(type) * magnitudes + 2 * stored_roundoff(stored) * fabs(exact);
+}
+
+// What a comparison with the reference found.
+struct ProductResult {
+  std::uint64_t checked;
+  std::uint64_t wrong;       // beyond the tolerance, not finite included
+  std::uint64_t not_finite;  // NaN or infinite
+  std::uint64_t first;       // lowest wrong element's index in the column-major result
+};
+inline constexpr std::uint64_t no_element = ~std::uint64_t{0};
+
+// Fills `elements` elements of the type (fp4: two to a byte, so an even number) with operand
+// `seed`.
+int launch_gemm_fill(void* data, Number type, std::uint64_t elements, std::uint64_t seed,
+                     void* stream);
+
+struct ProductCheck {
+  Number a, b;    // types of the operands
+  Number stored;  // of the result: fp64, fp32, fp16, bf16 or int32
+  std::uint64_t m, n, k;
+  std::uint64_t seed_a, seed_b;
+  std::uint64_t row_step, row_offset;  // rows row_offset, row_offset + row_step, … are checked
+};
+
+// Compares rows of D = Aᵀ·B with sums in fp64 of the operands' elements: D is column-major m×n, A
+// holds k elements for each of the m rows, B k elements for each of the n columns. Overwrites
+// `*result`, which must lie in memory that the device can write.
+int launch_gemm_check(const void* d, const ProductCheck& check, ProductResult* result,
+                      void* stream);
+
+}  // namespace cb::kernels

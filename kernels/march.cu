@@ -1,0 +1,62 @@
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+
+#include "kernels/march.h"
+
+namespace cb::kernels {
+namespace {
+
+constexpr unsigned threads_per_block = 256;
+constexpr std::size_t max_blocks = 8192;
+using Word = std::uint64_t;
+using Wide = unsigned long long;
+
+__device__ Word first_word() { return Word{blockIdx.x} * blockDim.x + threadIdx.x; }
+__device__ Word word_stride() { return Word{gridDim.x} * blockDim.x; }
+
+__global__ void write(Word* data, Word words, March test, Word step) {
+  for (Word i = first_word(); i < words; i += word_stride())
+    data[i] = march_word(test, step, i, false);
+}
+
+__global__ void turn(Word* data, Word words, March test, Word step, bool inverted,
+                     MarchResult* result) {
+  Wide wrong = 0, first = ~Wide{0}, bits = 0;
+  for (Word i = first_word(); i < words; i += word_stride()) {
+    const Word wanted = march_word(test, step, i, inverted);
+    const Word found = data[i];
+    data[i] = ~wanted;
+    if (found == wanted) continue;
+    ++wrong;
+    bits |= found ^ wanted;
+    if (i < first) first = i;
+  }
+  if (wrong == 0) return;
+  atomicAdd(reinterpret_cast<Wide*>(&result->wrong), wrong);
+  atomicMin(reinterpret_cast<Wide*>(&result->first), first);
+  atomicOr(reinterpret_cast<Wide*>(&result->bits), bits);
+}
+
+unsigned blocks_for(std::size_t words) {
+  const std::size_t blocks = (words + threads_per_block - 1) / threads_per_block;
+  return static_cast<unsigned>(std::clamp<std::size_t>(blocks, 1, max_blocks));
+}
+
+}  // namespace
+
+int launch_march_write(void* data, std::size_t words, March test, std::uint64_t step,
+                       void* stream) {
+  write<<<blocks_for(words), threads_per_block, 0, static_cast<cudaStream_t>(stream)>>>(
+      static_cast<Word*>(data), words, test, step);
+  return cudaGetLastError();
+}
+
+int launch_march_turn(void* data, std::size_t words, March test, std::uint64_t step, bool inverted,
+                      MarchResult* result, void* stream) {
+  turn<<<blocks_for(words), threads_per_block, 0, static_cast<cudaStream_t>(stream)>>>(
+      static_cast<Word*>(data), words, test, step, inverted, result);
+  return cudaGetLastError();
+}
+
+}  // namespace cb::kernels

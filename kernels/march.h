@@ -1,0 +1,64 @@
+// Memory tests: patterns that are written, read back, inverted and read back again. The same values
+// on host and device. After the tests of memtest86 and cuda_memtest, which DCGM's memtest has too.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/pattern.h"
+
+namespace cb::kernels {
+
+enum class March : int {
+  address,      // each word holds its own index: wrong address lines
+  walking_one,  // one bit set, walking from word to word and step to step: stuck and coupled bits
+  solid,        // all zero, then all one: moving inversions
+  checkered,    // 0101…, then 1010…: neighbours that disturb each other
+  random,       // random words
+  modulo_20     // every twentieth word differs from its neighbours: what caches and buffers hide
+};
+inline constexpr int march_tests = 6;
+inline constexpr std::uint64_t march_steps(March test) {
+  return test == March::walking_one ? 64 : test == March::modulo_20 ? 20 : 1;
+}
+
+// What word `index` must hold in step `step`; `inverted` in the second half of the step.
+CB_HOST_DEVICE constexpr std::uint64_t march_word(March test, std::uint64_t step,
+                                                  std::uint64_t index, bool inverted) {
+  std::uint64_t value = 0;
+  switch (test) {
+    case March::address:
+      value = index;
+      break;
+    case March::walking_one:
+      value = std::uint64_t{1} << (index + step) % 64;
+      break;
+    case March::solid:
+      value = 0;
+      break;
+    case March::checkered:
+      value = 0x5555555555555555U;
+      break;
+    case March::random:
+      value = pattern_word(index, step + 1);
+      break;
+    case March::modulo_20:
+      value = index % 20 == step ? 0xccccccccccccccccU : 0x3333333333333333U;
+      break;
+  }
+  return inverted ? ~value : value;
+}
+
+struct MarchResult {
+  std::uint64_t wrong;  // words
+  std::uint64_t first;  // index of the first, ~0 if none
+  std::uint64_t bits;   // every bit that was wrong anywhere
+};
+
+int launch_march_write(void* data, std::size_t words, March test, std::uint64_t step, void* stream);
+// Compares every word and writes its inverse: with `inverted` it expects the inverse and writes the
+// value. Adds to `*result`, whose `first` the caller has set to ~0 and the rest to 0.
+int launch_march_turn(void* data, std::size_t words, March test, std::uint64_t step, bool inverted,
+                      MarchResult* result, void* stream);
+
+}  // namespace cb::kernels

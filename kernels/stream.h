@@ -1,0 +1,49 @@
+// Kernels that move memory as fast as a device can: copy by the SMs, STREAM's triad, reading alone,
+// and a chase of dependent loads. They start work on the stream and return at once; the value is a
+// cudaError_t.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/pattern.h"
+
+namespace cb::kernels {
+
+inline constexpr double triad_scalar = 3;
+
+// Element `index` of the triad's arrays b (seed 1) and c (seed 2): in [0, 1).
+CB_HOST_DEVICE inline double triad_element(std::uint64_t index, std::uint64_t seed) {
+  return static_cast<double>(pattern_word(index, seed) >> 11) * 0x1p-53;
+}
+
+// What a[index] must be, to the last bit: the kernel too uses one fused multiply-add.
+CB_HOST_DEVICE inline double triad_result(std::uint64_t index, std::uint64_t seed) {
+  return fma(triad_scalar, triad_element(index, seed + 1), triad_element(index, seed));
+}
+
+// Copies `bytes` bytes (a multiple of 16) with the SMs of the current device; either side may lie
+// on a peer.
+int launch_copy(void* to, const void* from, std::size_t bytes, void* stream);
+
+// a = b + 3·c over `elements` doubles (an even number).
+int launch_triad(double* a, const double* b, const double* c, std::size_t elements, void* stream);
+int launch_triad_fill(double* b, double* c, std::size_t elements, std::uint64_t seed, void* stream);
+struct TriadResult {
+  std::uint64_t wrong;
+  std::uint64_t first;  // index, ~0 if none
+};
+int launch_triad_check(const double* a, std::size_t elements, std::uint64_t seed,
+                       TriadResult* result, void* stream);
+
+// Reads `bytes` bytes (a multiple of 16) and adds the sum of their 64-bit words, modulo 2^64, to
+// `*sum`, which the caller has cleared.
+int launch_read(const void* from, std::size_t bytes, std::uint64_t* sum, void* stream);
+
+// One thread follows `steps` links: line[i] holds the index of the next line of 128 bytes. The last
+// index is written to `*end`.
+inline constexpr std::size_t chase_line_bytes = 128;
+int launch_chase(const void* lines, std::uint64_t steps, std::uint64_t* end, void* stream);
+
+}  // namespace cb::kernels

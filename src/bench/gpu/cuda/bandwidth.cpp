@@ -1,0 +1,321 @@
+// `bandwidth --device gpu`: which GPU moves what when, and the metrics of it.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "bench/gpu/cuda/copies.h"
+#include "bench/gpu/measure.h"
+#include "bench/gpu/share_out.h"
+#include "sys/affinity.h"
+#include "sys/numa.h"
+
+namespace cb {
+namespace {
+
+constexpr double kSampleSeconds = 0.02;
+constexpr int64_t kMostRepetitions = 1000;
+
+// CPUs near the GPU, or of another node; empty where the node is unknown or there is no other.
+std::vector<int> cpus_of(const Context& context, const GpuUnit& unit, bool near) {
+  const auto node =
+      context.fs.integer("/sys/bus/pci/devices/" + unit.device.pci_address + "/numa_node");
+  if (!node || *node < 0) return {};
+  std::vector<int> out;
+  int wanted = static_cast<int>(*node);
+  const Machine machine = read_machine();
+  if (!near) {
+    const auto other = std::ranges::find_if(machine.nodes, [&](int n) { return n != *node; });
+    if (other == machine.nodes.end()) return {};
+    wanted = *other;
+  }
+  for (const Core& core : machine.cores) {
+    if (core.node == wanted) out.insert(out.end(), core.cpus.begin(), core.cpus.end());
+  }
+  return out;
+}
+
+SamplePlan plan_of(const Params& params, const std::string& what, bool together) {
+  SamplePlan plan{.warm_up_seconds = params.number("warm-up"), .together = together, .what = what};
+  plan.stop.max_seconds = params.number("duration");
+  if (params.has("iterations")) {
+    plan.stop.min_samples = plan.stop.max_samples =
+        static_cast<uint64_t>(params.integer("iterations"));
+    plan.stop.target_half_width = 0;
+    plan.stop.max_seconds = 1e9;
+  }
+  return plan;
+}
+
+// What one repetition runs on: a GPU, or a pair.
+struct Job {
+  std::unique_ptr<Mover> mover;
+  const GpuUnit* unit = nullptr;
+  const GpuUnit* peer = nullptr;
+  Samples seconds = Samples();
+};
+
+class Bandwidth {
+ public:
+  Bandwidth(Context& context, GpuSession& session, const CopyPoint& point)
+      : context_(context),
+        session_(session),
+        point_(point),
+        seed_(static_cast<uint64_t>(point.params.integer("seed"))),
+        record_{.case_name = "bandwidth", .params = point.params} {}
+
+  Record measure() {
+    session_.describe(record_);
+    telemetry_ = session_.watch();
+    if (is_peer()) {
+      measure_pairs();
+    } else if (one_at_a_time()) {
+      measure_in_turn();
+    } else {
+      std::vector<Job> jobs;
+      for (const GpuUnit& unit : session_.units()) add_job(jobs, unit);
+      sample(jobs, true);
+      finish(jobs);
+    }
+    if (telemetry_) telemetry_->stop(record_, context_.place.host);
+    return std::move(record_);
+  }
+
+ private:
+  bool is_peer() const {
+    return point_.op.kind == CopyKind::peer || point_.op.name == "peer_latency";
+  }
+  // The driver stages pageable copies on the calling thread, so this thread can feed one GPU only.
+  bool one_at_a_time() const {
+    if (point_.op.kind != CopyKind::host) return point_.op.kind == CopyKind::latency;
+    return point_.params.flag("one-at-a-time") || point_.params.text("memory") == "pageable";
+  }
+
+  std::unique_ptr<Mover> mover_of(const GpuUnit& unit) {
+    if (point_.op.kind == CopyKind::local) return local_mover(unit, point_, seed_);
+    if (point_.op.kind == CopyKind::latency) return latency_mover(unit, nullptr, seed_);
+    return host_mover(unit, point_, seed_);
+  }
+
+  // Bound while the buffers are made and touched. False where there is no such node.
+  bool bind_for(const GpuUnit& unit) {
+    if (point_.op.kind != CopyKind::host) return true;
+    const bool near = point_.params.text("numa") == "near";
+    const std::vector<int> cpus = cpus_of(context_, unit, near);
+    if (!cpus.empty()) return bind_thread(cpus);
+    record_.notes.push_back(
+        near ? "the NUMA node of a GPU is unknown: host memory lies where the kernel put it"
+             : fmt::format("GPU {}: no other NUMA node", unit.entity.id));
+    return near;
+  }
+
+  void add_job(std::vector<Job>& jobs, const GpuUnit& unit) {
+    const KeepAffinity keep;
+    if (!bind_for(unit)) return;
+    jobs.push_back({.mover = mover_of(unit), .unit = &unit});
+    context_.watchdog.progress();
+  }
+
+  // Collective. Ranks and GPUs one after the other.
+  void measure_in_turn() {
+    if (point_.op.kind == CopyKind::host && point_.params.text("memory") == "pageable")
+      record_.notes.push_back("pageable copies: one GPU after the other");
+    for (int turn = 0; turn < context_.comm.size(); ++turn) {
+      for (const GpuUnit& unit : session_.units()) {
+        if (turn != context_.comm.rank()) break;
+        const KeepAffinity keep;
+        if (!bind_for(unit)) continue;
+        std::vector<Job> jobs;
+        jobs.push_back({.mover = mover_of(unit), .unit = &unit});
+        sample(jobs, false);
+        finish(jobs);
+      }
+      context_.watchdog.note("waiting for another rank's turn");
+      context_.comm.barrier();
+      context_.watchdog.progress();
+    }
+  }
+
+  // Collective. Every ordered pair of this rank's GPUs, one after the other.
+  void measure_pairs() {
+    const bool sms = point_.op.kind == CopyKind::latency || point_.params.text("engine") == "sm";
+    for (int turn = 0; turn < context_.comm.size(); ++turn) {
+      for (const GpuUnit& unit : session_.units()) {
+        for (const GpuUnit& peer : session_.units()) {
+          if (turn == context_.comm.rank() && &unit != &peer) measure_pair(unit, peer, sms);
+        }
+      }
+      context_.watchdog.note("waiting for another rank's turn");
+      context_.comm.barrier();
+      context_.watchdog.progress();
+    }
+  }
+
+  void measure_pair(const GpuUnit& unit, const GpuUnit& peer, bool sms) {
+    const bool direct = cuda::enable_peer(unit.device.ordinal, peer.device.ordinal);
+    if (!direct) {
+      record_.notes.push_back(fmt::format(
+          "GPU {} cannot reach the memory of GPU {} (ACS, IOMMU, or no link): {}", unit.entity.id,
+          peer.entity.id, sms ? "not measured" : "the copies go through host memory"));
+      if (sms) return;
+    }
+    cuda::select(unit.device.ordinal);
+    std::vector<Job> jobs;
+    jobs.push_back({.mover = point_.op.kind == CopyKind::latency
+                                 ? latency_mover(unit, &peer, seed_)
+                                 : peer_mover(unit, peer, point_, seed_),
+                    .unit = &unit,
+                    .peer = &peer});
+    sample(jobs, false);
+    finish(jobs);
+  }
+
+  void sample(std::vector<Job>& jobs, bool together) {
+    double longest = 0;
+    for (Job& job : jobs) {
+      job.mover->start(1);
+      longest = std::max(longest, job.mover->seconds());
+    }
+    const int64_t count = jobs.empty() ? 1 : repetitions(longest, kSampleSeconds, kMostRepetitions);
+    uint64_t taken = 0;
+    const auto once = [&] {
+      if (together) context_.comm.barrier();
+      for (Job& job : jobs) job.mover->start(count);
+      double slowest = 1e-9;  // of a rank without a GPU
+      for (Job& job : jobs) {
+        const double one = job.mover->seconds();
+        job.seconds.add(one);
+        slowest = std::max(slowest, one);
+      }
+      ++taken;
+      return slowest;
+    };
+    if (telemetry_) telemetry_->open_window();
+    const SampleRun run = context_.sampler.measure_self_timed(
+        plan_of(point_.params, "copy " + point_.op.name, together), once);
+    if (telemetry_) windows_ = telemetry_->close_window();
+    for (Job& job : jobs) job.seconds = without_first(job.seconds, run.warm_up);
+  }
+
+  static Samples without_first(const Samples& samples, uint64_t count) {
+    Samples out;
+    const auto raw = samples.raw();
+    for (size_t i = count; i < raw.size(); ++i) out.add(raw[i]);
+    return out;
+  }
+
+  Entity entity_of(const Job& job) const {
+    if (job.peer == nullptr) return job.unit->entity;
+    return {job.unit->entity.host, "pair", job.unit->entity.id,
+            fmt::format("{}:{}", job.peer->entity.host, job.peer->entity.id)};
+  }
+
+  void finish(std::vector<Job>& jobs) {
+    for (Job& job : jobs) {
+      const size_t entity = record_.entity(entity_of(job));
+      const DataErrors errors = job.mover->check();
+      context_.watchdog.progress();
+      record_.checks.push_back(
+          {.name = "pattern",
+           .passed = errors.wrong == 0,
+           .value = static_cast<double>(errors.wrong),
+           .limit = 0,
+           .entity = entity,
+           .detail = errors.wrong == 0
+                         ? ""
+                         : fmt::format("{} ({}): {} wrong, the first at {:#x} of {}",
+                                       entity_name(entity_of(job)), job.unit->device.uuid,
+                                       errors.wrong, errors.first, errors.where)});
+      if (errors.wrong == 0 && !job.seconds.empty()) add_metrics(job, entity);
+    }
+  }
+
+  void add_metrics(const Job& job, size_t entity) {
+    if (job.mover->loads() > 0) {
+      Metric latency{
+          .name = "latency_seconds", .unit = "seconds", .better = Better::lower, .entity = entity};
+      for (const double s : job.seconds.raw())
+        latency.samples.add(s / static_cast<double>(job.mover->loads()));
+      record_.metrics.push_back(std::move(latency));
+      return;
+    }
+    Metric rate{.name = "bytes_per_second", .unit = "bytes_per_second", .entity = entity};
+    const double bytes = static_cast<double>(point_.bytes) * point_.op.counted;
+    for (const double s : job.seconds.raw()) rate.samples.add(bytes / s);
+    rate.ceiling = ceiling_of(job);
+    if (point_.op.kind == CopyKind::local && job.unit->sku != nullptr) {
+      Metric share{.name = "share_of_spec", .unit = "share", .entity = entity};
+      for (const double r : rate.samples.raw())
+        share.samples.add(r / job.unit->sku->memory_bytes_per_second);
+      record_.metrics.push_back(std::move(share));
+    }
+    record_.metrics.push_back(std::move(rate));
+    if (point_.op.kind == CopyKind::host) add_link(job, entity);
+  }
+
+  const GpuWindow* window_of(const Job& job) const {
+    const auto i = static_cast<size_t>(job.unit - session_.units().data());
+    return i < windows_.size() ? &windows_[i] : nullptr;
+  }
+
+  void add_link(const Job& job, size_t entity) {
+    const GpuWindow* w = window_of(job);
+    const auto add = [&](const char* name, const std::optional<double>& value) {
+      if (value)
+        record_.metrics.push_back(
+            {.name = name, .unit = "count", .entity = entity, .samples = {*value}});
+    };
+    if (w == nullptr) return;
+    add("pcie_generation", w->pcie_generation);
+    add("pcie_lanes", w->pcie_lanes);
+  }
+
+  std::optional<Ceiling> ceiling_of(const Job& job) const {
+    const GpuSku* sku = job.unit->sku;
+    const double ways = point_.op.counted;
+    if (point_.op.kind == CopyKind::local && sku != nullptr)
+      return Ceiling{sku->memory_bytes_per_second, sku->name + ", " + sku->source};
+    if (point_.op.kind == CopyKind::peer && sku != nullptr && sku->nvlink_bytes_per_second)
+      return Ceiling{ways * *sku->nvlink_bytes_per_second, sku->name + " NVLink, " + sku->source};
+    const GpuWindow* w = window_of(job);
+    if (point_.op.kind != CopyKind::host || w == nullptr || !w->pcie_generation || !w->pcie_lanes)
+      return std::nullopt;
+    const auto link = pcie_bytes_per_second(static_cast<int>(*w->pcie_generation),
+                                            static_cast<int>(*w->pcie_lanes));
+    if (!link) return std::nullopt;
+    return Ceiling{ways * *link, fmt::format("PCIe generation {:.0f} ×{:.0f} as trained during the "
+                                             "copies, payload of 256-byte packets",
+                                             *w->pcie_generation, *w->pcie_lanes)};
+  }
+
+  Context& context_;
+  GpuSession& session_;
+  const CopyPoint& point_;
+  uint64_t seed_;
+  Record record_;
+  std::unique_ptr<GpuTelemetry> telemetry_;
+  std::vector<GpuWindow> windows_;
+};
+
+}  // namespace
+
+std::vector<Record> measure_gpu_bandwidth(Context& context, const Params& params) {
+  auto opened = GpuSession::open(context);
+  if (const auto* why = std::get_if<std::string>(&opened))
+    return skipped_record("bandwidth", params, *why);
+  auto& session = std::get<GpuSession>(opened);
+  const double most = context.comm.max(static_cast<double>(session.units().size()));
+  std::vector<Record> records;
+  for (const CopyPoint& point : copy_points(params)) {
+    const bool peer = point.op.kind == CopyKind::peer || point.op.name == "peer_latency";
+    context.progress.update(0, "bandwidth " + point.op.name);
+    if (peer && most < 2) {
+      records.push_back(skipped_record("bandwidth", point.params,
+                                       "no rank drives two GPUs: start one rank a host")[0]);
+      continue;
+    }
+    records.push_back(Bandwidth(context, session, point).measure());
+  }
+  return records;
+}
+
+}  // namespace cb

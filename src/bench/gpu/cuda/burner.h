@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/gpu/cuda/session.h"
+#include "sys/cuda/cublaslt.h"
+
+namespace cb {
+
+// What a burner found wrong, counted and described once.
+struct BurnFindings {
+  uint64_t passes = 0;
+  uint64_t wrong = 0;       // results, bytes, words or blocks that are not what they must be
+  uint64_t not_finite = 0;  // elements of results
+  std::string first = {};   // the first wrong one, in words
+};
+
+enum class Fault { none, bitflip, nan };
+
+// One phase on one GPU. A step is a unit of work of a few tens of milliseconds, whose results are
+// compared before the next one begins.
+class Burner {
+ public:
+  virtual ~Burner() = default;
+  // What the results must be like, for the vote; empty where the host knows it already.
+  virtual std::string kind() const { return ""; }
+  virtual uint64_t hash() { return 0; }   // of one clean result
+  virtual void expect(uint64_t) {}        // what the vote decided
+  virtual void inject(Fault) = 0;         // once, in the next step
+  virtual void hang(double seconds) = 0;  // the GPU gets stuck for so long
+
+  virtual void start(double seconds) = 0;  // queues about so much work
+  // Waits at most `deadline` seconds and compares. Returns the work done: operations or bytes.
+  virtual double finish(double deadline) = 0;
+  virtual double step_seconds() const = 0;  // that the GPU took for the last step
+  virtual const BurnFindings& findings() const = 0;
+};
+
+struct BurnMaker {
+  const GpuUnit* unit = nullptr;
+  const cublaslt::Library* library = nullptr;  // null for phases that need none
+  std::string phase;
+  int64_t size = 0;
+  uint64_t seed = 0;
+  double memory_share = 0;
+};
+// Throws Error where the memory does not suffice or the library cannot multiply this.
+std::unique_ptr<Burner> make_burner(const BurnMaker& maker);
+
+}  // namespace cb

@@ -1,0 +1,344 @@
+// `gemm --device gpu`: choosing the algorithm, warming up to a steady clock, sampling, checking.
+#include <algorithm>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "bench/gpu/cuda/gemm_unit.h"
+#include "bench/gpu/measure.h"
+#include "bench/gpu/share_out.h"
+
+namespace cb {
+namespace {
+
+// A sample: long against the clock of the events and against starting the products.
+constexpr double kSampleSeconds = 0.02;
+constexpr int64_t kMostProducts = 1000;
+
+double operations(const GemmPoint& p) {
+  return 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
+}
+
+SamplePlan plan_of(const Params& params, const std::string& what) {
+  SamplePlan plan{.warm_up_seconds = 0.1, .warm_up_samples = 3, .what = what};
+  plan.stop.max_seconds = params.number("duration");
+  if (params.has("iterations")) {
+    plan.stop.min_samples = plan.stop.max_samples =
+        static_cast<uint64_t>(params.integer("iterations"));
+    plan.stop.target_half_width = 0;
+    plan.stop.max_seconds = 1e9;
+  }
+  return plan;
+}
+
+std::string text_of(const cublaslt::Algorithm& a) {
+  return fmt::format("{:016x} {}", fmt::join(a.bytes, ""), a.workspace_bytes);
+}
+
+std::optional<cublaslt::Algorithm> parse_algorithm(const std::string& text) {
+  cublaslt::Algorithm out;
+  if (text.size() < 16 * out.bytes.size() + 2) return std::nullopt;
+  for (size_t i = 0; i < out.bytes.size(); ++i)
+    out.bytes[i] = std::stoull(text.substr(16 * i, 16), nullptr, 16);
+  out.workspace_bytes = std::stoull(text.substr(16 * out.bytes.size() + 1));
+  return out;
+}
+
+// GPUs for which the same bytes mean the same algorithm.
+std::string kind_of(const GpuUnit& unit, const cublaslt::Library& library) {
+  return fmt::format("{} {} {}", unit.device.name, unit.device.sms, library.version());
+}
+
+// Collective. The first rank's problem that is not empty, on all ranks.
+std::string agreed(Context& context, std::string problem) {
+  for (const std::string& other : context.comm.gather(problem)) {
+    if (problem.empty()) problem = other;
+  }
+  return context.comm.broadcast_text(problem);
+}
+
+class Gemm {
+ public:
+  Gemm(Context& context, GpuSession& session, const cublaslt::Library& library,
+       const GemmPoint& point)
+      : context_(context), session_(session), library_(library), point_(point) {}
+
+  Record measure() {
+    Record record{.case_name = "gemm", .params = point_.params};
+    session_.describe(record);
+    record.facts["library"] = "cuBLASLt " + library_.version();
+    record.facts["emulation"] = "off";
+    if (point_.m == 0) search(record);
+    add_shape(record);
+    make_units();
+    if (const std::string why = choose(record); !why.empty())
+      return skipped_record("gemm", point_.params, why)[0];
+    if (point_.params.flag("one-at-a-time"))
+      one_at_a_time(record);
+    else
+      together(record);
+    return record;
+  }
+
+ private:
+  void add_shape(Record& record) const {
+    for (const auto& [key, value] : {std::pair{"m", point_.m}, {"n", point_.n}, {"k", point_.k}})
+      record.facts[key] = std::to_string(value);
+  }
+
+  void make_units() {
+    units_.clear();
+    const auto seed = static_cast<uint64_t>(point_.params.integer("seed"));
+    for (const GpuUnit& unit : session_.units())
+      units_.push_back(std::make_unique<GemmUnit>(library_, unit, point_, seed));
+    context_.watchdog.progress();
+  }
+
+  // The fastest proposal on this GPU, or nothing where the library cannot multiply this.
+  std::optional<cublaslt::Algorithm> fastest_on(GemmUnit& unit, double& seconds) {
+    const auto proposals = unit.proposals(static_cast<int>(point_.params.integer("algorithms")));
+    std::vector<std::vector<double>> times;
+    for (const cublaslt::Algorithm& a : proposals) {
+      times.push_back(unit.try_out(a));
+      context_.watchdog.progress();
+    }
+    const int best = fastest(times);
+    if (best < 0) return std::nullopt;
+    seconds = median(times[static_cast<size_t>(best)]);
+    return proposals[static_cast<size_t>(best)];
+  }
+
+  // Collective. Rank 0's first GPU chooses for all GPUs of its kind; others choose for themselves.
+  // Why the product cannot be had, agreed on by all ranks; else empty.
+  std::string choose(Record& record) {
+    context_.watchdog.note("timing algorithms");
+    std::string chosen, kind, problem;
+    double seconds = 0;
+    if (context_.comm.is_root() && !units_.empty()) {
+      kind = kind_of(session_.units()[0], library_);
+      if (const auto best = fastest_on(*units_[0], seconds)) chosen = text_of(*best);
+    }
+    chosen = context_.comm.broadcast_text(chosen);
+    kind = context_.comm.broadcast_text(kind);
+    for (size_t i = 0; i < units_.size(); ++i) {
+      auto algorithm =
+          kind_of(session_.units()[i], library_) == kind ? parse_algorithm(chosen) : std::nullopt;
+      if (!algorithm && !(context_.comm.is_root() && i == 0))
+        algorithm = fastest_on(*units_[i], seconds);
+      if (algorithm)
+        units_[i]->use(*algorithm);
+      else
+        problem = fmt::format("GPU {}: cuBLASLt {} has no algorithm for {} {}×{}×{}",
+                              entity_name(session_.units()[i].entity), library_.version(),
+                              point_.dtype, point_.m, point_.n, point_.k);
+    }
+    if (context_.comm.is_root()) {
+      record.facts["algorithm"] = chosen;
+      if (!units_.empty()) record.facts["buffer_sets"] = std::to_string(units_[0]->sets());
+    }
+    return agreed(context_, problem);
+  }
+
+  // Collective. The shape with the highest rate on rank 0's first GPU.
+  void search(Record& record) {
+    context_.watchdog.note("searching the fastest shape");
+    std::string best;
+    if (context_.comm.is_root() && !session_.units().empty()) {
+      const GemmPoint wanted = point_;
+      double top = 0;
+      const auto shapes = search_shapes();
+      for (size_t i = 0; i < shapes.size(); ++i) {
+        point_.m = shapes[i].m;
+        point_.n = shapes[i].n;
+        point_.k = shapes[i].k;
+        context_.progress.update(
+            static_cast<double>(i) / static_cast<double>(shapes.size()),
+            fmt::format("search {} {}×{}×{}", point_.dtype, point_.m, point_.n, point_.k));
+        const double rate = rate_of_shape();
+        if (rate > top) {
+          top = rate;
+          best = fmt::format("{} {} {}", point_.m, point_.n, point_.k);
+        }
+        if (context_.cancel.cancelled()) break;
+      }
+      point_ = wanted;
+      record.facts["searched_shapes"] = std::to_string(shapes.size());
+    }
+    std::istringstream words(context_.comm.broadcast_text(best));
+    if (!(words >> point_.m >> point_.n >> point_.k))
+      throw Error(fmt::format("cuBLASLt {} multiplies no shape of {} here", library_.version(),
+                              point_.dtype));
+  }
+
+  double rate_of_shape() {
+    GemmUnit unit(library_, session_.units()[0], point_,
+                  static_cast<uint64_t>(point_.params.integer("seed")));
+    double seconds = 0;
+    return fastest_on(unit, seconds) ? operations(point_) / seconds : 0;
+  }
+
+  // Products of a sample: as many as fill kSampleSeconds on this rank's slowest GPU.
+  int64_t products_per_sample(const std::vector<size_t>& which) {
+    double longest = 0;
+    for (const size_t i : which) {
+      units_[i]->start(1);
+      longest = std::max(longest, units_[i]->seconds());
+    }
+    return repetitions(longest, kSampleSeconds, kMostProducts);
+  }
+
+  // Samples of the GPUs `which`, all at once; the sampler sees the slowest.
+  void sample(const std::vector<size_t>& which, std::vector<Samples>& seconds, bool agree) {
+    const int64_t count = products_per_sample(which);
+    bool keep = false;
+    const auto once = [&] {
+      if (agree) context_.comm.barrier();
+      for (const size_t i : which) units_[i]->start(count);
+      double slowest = 1e-9;  // of a rank without a GPU
+      for (const size_t i : which) {
+        const double one = units_[i]->seconds();
+        if (keep) seconds[i].add(one);
+        slowest = std::max(slowest, one);
+      }
+      return slowest;
+    };
+    SamplePlan warm = plan_of(point_.params, "warm-up of " + point_.dtype);
+    warm.together = agree;
+    warm.stop = {
+        .max_seconds = point_.params.number("warm-up"), .min_samples = 1, .target_half_width = 0};
+    if (warm.stop.max_seconds > 0) context_.sampler.measure_self_timed(warm, once);
+    // The sampler's own warm-up is over after this many samples, which are not kept.
+    SamplePlan plan = plan_of(point_.params, point_.dtype);
+    plan.together = agree;
+    plan.warm_up_samples = 0;
+    plan.warm_up_seconds = 0;
+    if (telemetry_) telemetry_->open_window();
+    keep = true;
+    context_.sampler.measure_self_timed(plan, once);
+    if (telemetry_) windows_ = telemetry_->close_window();
+  }
+
+  void together(Record& record) {
+    std::vector<size_t> all(units_.size());
+    for (size_t i = 0; i < all.size(); ++i) all[i] = i;
+    std::vector<Samples> seconds(units_.size());
+    telemetry_ = session_.watch();
+    sample(all, seconds, true);
+    for (const size_t i : all) add_unit(record, i, seconds[i]);
+    finish(record);
+  }
+
+  // Collective: every rank's turn, each of its GPUs while all others idle.
+  void one_at_a_time(Record& record) {
+    telemetry_ = session_.watch();
+    std::vector<Samples> seconds(units_.size());
+    for (int turn = 0; turn < context_.comm.size(); ++turn) {
+      for (size_t i = 0; turn == context_.comm.rank() && i < units_.size(); ++i) {
+        sample({i}, seconds, false);
+        add_unit(record, i, seconds[i]);
+      }
+      context_.watchdog.note("waiting for another rank's turn");
+      context_.comm.barrier();
+      context_.watchdog.progress();
+    }
+    finish(record);
+  }
+
+  void finish(Record& record) {
+    if (telemetry_) telemetry_->stop(record, context_.place.host);
+    telemetry_.reset();
+  }
+
+  void add_unit(Record& record, size_t i, const Samples& seconds) {
+    const GpuUnit& unit = session_.units()[i];
+    const size_t entity = record.entity(unit.entity);
+    const kernels::ProductResult result = units_[i]->check();
+    record.checks.push_back(
+        {.name = "product",
+         .passed = result.wrong == 0 && result.checked > 0,
+         .value = static_cast<double>(result.wrong),
+         .limit = 0,
+         .entity = entity,
+         .detail =
+             result.wrong == 0
+                 ? ""
+                 : fmt::format("GPU {} ({}): {} of {} elements wrong ({} not finite), first "
+                               "row {} column {}",
+                               unit.entity.id, unit.device.uuid, result.wrong, result.checked,
+                               result.not_finite, result.first % static_cast<uint64_t>(point_.m),
+                               result.first / static_cast<uint64_t>(point_.m))});
+    if (result.wrong != 0 || seconds.empty()) return;  // wrong data yields no number
+    const char* rate =
+        gpu_dtype(point_.dtype).integer ? "operations_per_second" : "flops_per_second";
+    const auto spec = peak_of(unit.sku, point_.dtype);
+    Metric metric{.name = rate, .unit = rate, .entity = entity};
+    for (const double s : seconds.raw()) metric.samples.add(operations(point_) / s);
+    if (spec) metric.ceiling = Ceiling{*spec, unit.sku->name + ", dense, " + unit.sku->source};
+    const double middle = metric.samples.summary().median;
+    record.metrics.push_back(metric);
+    if (spec) add_share(record, "share_of_spec", entity, metric.samples, *spec);
+    if (windows_.size() <= i) return;
+    const GpuWindow& window = windows_[i];
+    if (!window.clock_hertz.empty()) {
+      const double clock = window.clock_hertz.summary().median;
+      if (const auto peak = peak_at_clock(unit.sku, point_.dtype, clock))
+        add_share(record, "share_of_peak", entity, metric.samples, *peak);
+    }
+    add_window(record, entity, window, middle * window.seconds);
+  }
+
+  static void add_share(Record& record, const char* name, size_t entity, const Samples& rates,
+                        double peak) {
+    Metric share{.name = name, .unit = "share", .entity = entity};
+    for (const double r : rates.raw()) share.samples.add(r / peak);
+    record.metrics.push_back(std::move(share));
+  }
+
+  Context& context_;
+  GpuSession& session_;
+  const cublaslt::Library& library_;
+  GemmPoint point_;
+  std::vector<std::unique_ptr<GemmUnit>> units_;
+  std::unique_ptr<GpuTelemetry> telemetry_;
+  std::vector<GpuWindow> windows_;
+};
+
+// Types that some GPU of the run has no units for; a point of one of them is skipped as a whole.
+std::optional<std::string> unsupported(Context& context, const GpuSession& session,
+                                       const GemmPoint& point) {
+  std::string why;
+  for (const GpuUnit& unit : session.units()) {
+    if (unit.device.compute_capability < gpu_dtype(point.dtype).least_capability)
+      why = fmt::format("{} has no {}", unit.device.name, point.dtype);
+  }
+  why = agreed(context, why);
+  return why.empty() ? std::nullopt : std::optional(why);
+}
+
+}  // namespace
+
+std::vector<Record> measure_gpu_gemm(Context& context, const Params& params) {
+  auto opened = GpuSession::open(context);
+  if (const auto* why = std::get_if<std::string>(&opened))
+    return skipped_record("gemm", params, *why);
+  auto& session = std::get<GpuSession>(opened);
+  const auto library = cublaslt::open();
+  const auto* absent = std::get_if<cublaslt::Absent>(&library);
+  if (context.comm.any(absent != nullptr))
+    return skipped_record(
+        "gemm", params, absent != nullptr ? absent->reason : "cuBLASLt is absent on another host");
+  std::vector<Record> records;
+  for (const GemmPoint& point : gemm_points(params)) {
+    context.progress.update(0, fmt::format("gemm {} {}", point.dtype, point.m));
+    if (const auto why = unsupported(context, session, point)) {
+      records.push_back(skipped_record("gemm", point.params, *why)[0]);
+      continue;
+    }
+    records.push_back(
+        Gemm(context, session, std::get<cublaslt::Library>(library), point).measure());
+  }
+  return records;
+}
+
+}  // namespace cb

@@ -1,0 +1,177 @@
+#include "bench/gpu/cuda/gemm_unit.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "bench/gpu/share_out.h"
+#include "core/units.h"
+
+namespace cb {
+namespace {
+
+// What PyTorch gives cuBLASLt on Hopper; smaller parts do not need it all.
+constexpr size_t kWorkspaceBytes = size_t{32} << 20;
+constexpr double kTryOutSeconds = 0.01;
+constexpr int kTryOuts = 3;
+
+size_t bytes_of(kernels::Number type, int64_t elements) {
+  using kernels::Number;
+  const auto n = static_cast<size_t>(elements);
+  switch (type) {
+    case Number::fp64:
+      return 8 * n;
+    case Number::fp32:
+    case Number::tf32:
+    case Number::int32:
+      return 4 * n;
+    case Number::fp16:
+    case Number::bf16:
+      return 2 * n;
+    case Number::fp4:
+      return n / 2;
+    default:
+      return n;
+  }
+}
+
+int64_t sets_for(const GpuUnit& unit, const GemmPoint& p, const GemmNumbers& types) {
+  const auto set =
+      static_cast<int64_t>(bytes_of(types.a, p.m * p.k) + bytes_of(types.b, p.n * p.k) +
+                           bytes_of(types.stored, p.m * p.n));
+  const auto spare = static_cast<int64_t>(8 * kWorkspaceBytes);
+  const int64_t free = cuda::memory_info().free_bytes - spare;
+  const int64_t sets = rotation_sets(set, unit.device.l2_bytes, free);
+  if (sets < 1)
+    throw Error(fmt::format("GPU {}: {}×{}×{} {} needs {}, {} are free: give a smaller --size",
+                            unit.entity.id, p.m, p.n, p.k, p.dtype, format_size(set),
+                            format_size(std::max<int64_t>(0, free))));
+  return sets;
+}
+
+// The GPU must be selected before the members that belong to it are made.
+int selected(const GpuUnit& unit) {
+  cuda::select(unit.device.ordinal);
+  return unit.device.ordinal;
+}
+
+}  // namespace
+
+GemmNumbers gemm_numbers(const std::string& dtype) {
+  using kernels::Number;
+  static const std::map<std::string, GemmNumbers> all{
+      {"fp64", {Number::fp64, Number::fp64, Number::fp64}},
+      {"fp32", {Number::fp32, Number::fp32, Number::fp32}},
+      {"tf32", {Number::tf32, Number::tf32, Number::fp32}},
+      {"fp16", {Number::fp16, Number::fp16, Number::fp16}},
+      {"bf16", {Number::bf16, Number::bf16, Number::bf16}},
+      {"fp8_e4m3", {Number::fp8_e4m3, Number::fp8_e4m3, Number::bf16}},
+      {"fp8_e5m2", {Number::fp8_e5m2, Number::fp8_e4m3, Number::bf16}},
+      {"int8", {Number::int8, Number::int8, Number::int32}},
+      {"fp4", {Number::fp4, Number::fp4, Number::bf16}},
+  };
+  return all.at(dtype);
+}
+
+GemmUnit::GemmUnit(const cublaslt::Library& library, const GpuUnit& unit, const GemmPoint& point,
+                   uint64_t seed, int64_t sets)
+    : ordinal_(selected(unit)),
+      point_(point),
+      numbers_(gemm_numbers(point.dtype)),
+      seed_(seed),
+      matmul_(library, point.dtype, point.m, point.n, point.k),
+      workspace_(kWorkspaceBytes) {
+  const int64_t most = sets_for(unit, point, numbers_);
+  const int64_t count = sets > 0 ? std::min(sets, most) : most;
+  const auto fill = [&](cuda::DeviceMemory& memory, kernels::Number type, int64_t elements,
+                        uint64_t operand) {
+    cuda::check_launch(
+        kernels::launch_gemm_fill(memory.data(), type, static_cast<uint64_t>(elements), operand,
+                                  stream_.handle()),
+        "gemm_fill");
+  };
+  for (int64_t i = 0; i < count; ++i) {
+    a_.emplace_back(bytes_of(numbers_.a, point.m * point.k));
+    b_.emplace_back(bytes_of(numbers_.b, point.n * point.k));
+    d_.emplace_back(bytes_of(numbers_.stored, point.m * point.n));
+    // The same operands in every set: only their addresses differ.
+    fill(a_.back(), numbers_.a, point.m * point.k, seed_);
+    fill(b_.back(), numbers_.b, point.n * point.k, seed_ + 1);
+  }
+  cuda::wait(stream_, kGpuHangSeconds, "filling the operands");
+}
+
+std::vector<cublaslt::Algorithm> GemmUnit::proposals(int most) const {
+  cuda::select(ordinal_);
+  return matmul_.proposals(most, kWorkspaceBytes);
+}
+
+void GemmUnit::run_one(int64_t set) {
+  const auto i = static_cast<size_t>(set);
+  matmul_.run(algorithm_, a_[i].data(), b_[i].data(), d_[i].data(), workspace_.data(), stream_);
+}
+
+void GemmUnit::start(int64_t count) {
+  cuda::select(ordinal_);
+  begin_.record(stream_);
+  for (int64_t i = 0; i < count; ++i) {
+    run_one(next_);
+    next_ = (next_ + 1) % sets();
+  }
+  end_.record(stream_);
+  queued_ = count;
+}
+
+double GemmUnit::seconds() {
+  cuda::select(ordinal_);
+  end_.wait(kGpuHangSeconds, fmt::format("{} products {} {}×{}×{}", queued_, point_.dtype, point_.m,
+                                         point_.n, point_.k));
+  return end_.seconds_since(begin_) / static_cast<double>(queued_);
+}
+
+std::vector<double> GemmUnit::try_out(const cublaslt::Algorithm& algorithm) {
+  const cublaslt::Algorithm before = algorithm_;
+  algorithm_ = algorithm;
+  std::vector<double> out;
+  try {
+    start(1);
+    const int64_t count = repetitions(seconds(), kTryOutSeconds, 1000);
+    for (int i = 0; i < kTryOuts; ++i) {
+      start(count);
+      out.push_back(seconds());
+    }
+  } catch (const Error& e) {
+    if (e.code() == ExitCode::deadline) throw;  // a hang is no refusal
+    out.clear();
+  }
+  algorithm_ = before;
+  return out;
+}
+
+kernels::ProductResult GemmUnit::check() {
+  cuda::select(ordinal_);
+  cuda::DeviceMemory result(sizeof(kernels::ProductResult));
+  // All ones is NaN in every floating-point type and −1 in int32.
+  cuda::poison(d_[0].data(), d_[0].bytes(), stream_);
+  run_one(0);
+  kernels::ProductCheck check{.a = numbers_.a, .b = numbers_.b, .stored = numbers_.stored};
+  check.m = static_cast<uint64_t>(point_.m);
+  check.n = static_cast<uint64_t>(point_.n);
+  check.k = static_cast<uint64_t>(point_.k);
+  check.seed_a = seed_;
+  check.seed_b = seed_ + 1;
+  // At most 64 rows, and a row of every tile that the library may give to one SM.
+  check.row_step = std::max<uint64_t>(1, check.m / 64);
+  check.row_offset = seed_ % check.row_step;
+  cuda::check_launch(kernels::launch_gemm_check(d_[0].data(), check,
+                                                static_cast<kernels::ProductResult*>(result.data()),
+                                                stream_.handle()),
+                     "gemm_check");
+  kernels::ProductResult out{};
+  cuda::copy(&out, result.data(), sizeof out, stream_);
+  cuda::wait(stream_, kGpuHangSeconds, "checking the product");
+  return out;
+}
+
+}  // namespace cb

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/gpu/cuda/session.h"
+#include "bench/gpu/gemm_points.h"
+#include "kernels/gemm_data.h"
+#include "sys/cuda/cublaslt.h"
+
+namespace cb {
+
+// The types of one product, as the kernels name them.
+struct GemmNumbers {
+  kernels::Number a, b, stored;
+};
+GemmNumbers gemm_numbers(const std::string& dtype);
+
+// One GPU's product: operands in several sets that go round, library objects, stream.
+class GemmUnit {
+ public:
+  // Makes and fills the buffers on the unit's device. Throws Error where not one set fits. `sets`:
+  // at most so many, 0 for as many as measuring needs.
+  GemmUnit(const cublaslt::Library& library, const GpuUnit& unit, const GemmPoint& point,
+           uint64_t seed, int64_t sets = 0);
+
+  std::vector<cublaslt::Algorithm> proposals(int most) const;
+  // Seconds of each of a few short bursts with this algorithm; empty where the library refuses it.
+  std::vector<double> try_out(const cublaslt::Algorithm& algorithm);
+  void use(const cublaslt::Algorithm& algorithm) { algorithm_ = algorithm; }
+
+  // Queues `count` products between two events; seconds() waits for them and returns the time of
+  // one.
+  void start(int64_t count);
+  double seconds();
+
+  // Computes one product anew over poisoned memory and compares rows of it with the reference.
+  kernels::ProductResult check();
+
+  int64_t sets() const { return static_cast<int64_t>(d_.size()); }
+  int ordinal() const { return ordinal_; }
+
+ private:
+  void run_one(int64_t set);
+
+  int ordinal_;
+  GemmPoint point_;
+  GemmNumbers numbers_;
+  uint64_t seed_;
+  cublaslt::Matmul matmul_;
+  cublaslt::Algorithm algorithm_;
+  cuda::Stream stream_;
+  cuda::Event begin_, end_;
+  std::vector<cuda::DeviceMemory> a_, b_, d_;
+  cuda::DeviceMemory workspace_;
+  int64_t next_ = 0;
+  int64_t queued_ = 0;
+};
+
+}  // namespace cb

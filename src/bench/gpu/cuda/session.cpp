@@ -1,0 +1,184 @@
+#include "bench/gpu/cuda/session.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "bench/gpu/share_out.h"
+#include "sys/deadline_call.h"
+
+namespace cb {
+namespace {
+
+constexpr double kPatienceSeconds = 30;
+
+// Collective. What each rank shall drive, by uuid.
+std::vector<std::string> my_share(Context& context, const std::vector<cuda::Device>& seen) {
+  std::string mine;
+  for (const cuda::Device& d : seen) mine += d.uuid + "\n";
+  std::vector<RankGpus> ranks;
+  const std::vector<std::string> all = context.comm.gather(mine);
+  for (size_t r = 0; r < all.size(); ++r) {
+    RankGpus one{context.place.hosts[static_cast<size_t>(context.place.host_of_rank[r])], {}};
+    std::istringstream words(all[r]);
+    for (std::string uuid; words >> uuid;) one.uuids.push_back(uuid);
+    ranks.push_back(std::move(one));
+  }
+  std::string plan;
+  for (const auto& share : share_out_gpus(ranks))
+    plan += fmt::format("{}\n", fmt::join(share, " "));
+  std::istringstream lines(context.comm.broadcast_text(plan));
+  std::string line;
+  for (int r = 0; r <= context.comm.rank(); ++r) std::getline(lines, line);
+  std::istringstream words(line);
+  std::vector<std::string> out;
+  for (std::string uuid; words >> uuid;) out.push_back(uuid);
+  return out;
+}
+
+// Why one device cannot be used although CUDA lists it; empty if it can.
+std::string unusable(const cuda::Device& device) {
+  try {
+    cuda::select(device.ordinal);
+    cuda::memory_info();
+    return "";
+  } catch (const std::exception& e) {
+    return fmt::format("{}; is it in exclusive mode, or is the fabric manager not running?",
+                       e.what());
+  }
+}
+
+struct Nvml {
+  std::optional<nvml::Library> library;
+  std::vector<nvml::Gpu> gpus;
+  std::string absent;
+};
+
+Nvml open_nvml() {
+  const auto answer = call_with_deadline<Nvml>(kPatienceSeconds, [] {
+    auto opened = nvml::open();
+    if (auto* absent = std::get_if<nvml::Absent>(&opened)) return Nvml{{}, {}, absent->reason};
+    const auto& library = std::get<nvml::Library>(opened);
+    return Nvml{library, library.gpus(), ""};
+  });
+  if (answer) return *answer;
+  return {{}, {}, fmt::format("NVML has not come back from {}", nvml::last_call())};
+}
+
+bool in_mig_mode(const HostInventory& inventory, const std::string& uuid) {
+  for (const Part* part : inventory.all("gpu")) {
+    if (text_of(part, "uuid") != uuid) continue;
+    const auto mig = part->attributes.find("mig");
+    return mig != part->attributes.end() && mig->second == Attribute(true);
+  }
+  return false;
+}
+
+}  // namespace
+
+std::variant<GpuSession, std::string> GpuSession::open(Context& context) {
+  GpuSession session;
+  std::string problem;
+  auto found = cuda::devices();
+  std::vector<cuda::Device> seen;
+  if (const auto* absent = std::get_if<cuda::Absent>(&found))
+    problem = absent->reason;
+  else
+    seen = std::get<std::vector<cuda::Device>>(std::move(found));
+  Nvml known = open_nvml();
+  session.nvml_ = std::move(known.library);
+  session.no_nvml_ = std::move(known.absent);
+  const std::vector<std::string> share = my_share(context, seen);
+  for (const cuda::Device& device : seen) {
+    if (std::ranges::find(share, device.uuid) == share.end() || !problem.empty()) continue;
+    GpuUnit unit{.device = device};
+    for (const nvml::Gpu& gpu : known.gpus) {
+      if (gpu.uuid == device.uuid) unit.nvml = gpu;
+    }
+    unit.sku = find_gpu_sku(device.name, static_cast<double>(device.memory_bytes));
+    unit.entity = {context.place.host, "gpu",
+                   std::to_string(unit.nvml ? static_cast<int>(unit.nvml->index) : device.ordinal)};
+    if (in_mig_mode(context.inventory, device.uuid))
+      problem = fmt::format("GPU {} is in MIG mode: nvidia-smi -i {} -mig 0, then reset it",
+                            unit.entity.id, unit.entity.id);
+    else
+      problem = unusable(device);
+    session.units_.push_back(std::move(unit));
+  }
+  if (!problem.empty()) problem = context.who() + ": " + problem;
+  // One reason for all: the first that a rank has.
+  for (const std::string& reason : context.comm.gather(problem)) {
+    if (problem.empty()) problem = reason;
+  }
+  problem = context.comm.broadcast_text(problem);
+  if (!problem.empty()) return problem;
+  return session;
+}
+
+std::unique_ptr<GpuTelemetry> GpuSession::watch() const {
+  if (!nvml_ || units_.empty()) return nullptr;
+  std::vector<nvml::Gpu> gpus;
+  for (const GpuUnit& unit : units_) {
+    if (!unit.nvml) return nullptr;
+    gpus.push_back(*unit.nvml);
+  }
+  return std::make_unique<GpuTelemetry>(*nvml_, std::move(gpus));
+}
+
+std::optional<double> GpuSession::power_limit_watts(const GpuUnit& unit) const {
+  return nvml_ && unit.nvml ? nvml_->power_limit_watts(*unit.nvml) : std::nullopt;
+}
+
+void GpuSession::describe(Record& record) const {
+  record.facts["cuda_driver"] = cuda::driver_version();
+  record.facts["cuda_runtime"] = cuda::runtime_version();
+  if (nvml_) record.facts["driver"] = nvml_->driver_version();
+  if (!nvml_) record.notes.push_back("no power, clocks and errors of the GPUs: " + no_nvml_);
+  for (const GpuUnit& unit : units_) {
+    record.facts["gpu"] = unit.device.name;
+    if (unit.sku != nullptr) {
+      record.facts["peaks"] = fmt::format("{}: {}", unit.sku->name, unit.sku->source);
+    } else {
+      const std::string note = fmt::format(
+          "{} is not in the table of products: no ceiling and no share of a peak is given",
+          unit.device.name);
+      if (std::ranges::find(record.notes, note) == record.notes.end()) record.notes.push_back(note);
+    }
+  }
+}
+
+std::vector<Record> skipped_record(const char* name, const Params& params, std::string reason) {
+  return {{.case_name = name, .params = params, .outcome = Skipped{std::move(reason)}}};
+}
+
+void add_window(Record& record, size_t entity, const GpuWindow& window, double done) {
+  if (!window.clock_hertz.empty())
+    record.metrics.push_back(
+        {.name = "clock_hertz", .unit = "hertz", .entity = entity, .samples = window.clock_hertz});
+  if (!window.watts.empty())
+    record.metrics.push_back({.name = "watts",
+                              .unit = "watts",
+                              .better = Better::lower,
+                              .entity = entity,
+                              .samples = window.watts});
+  const auto watts = window.mean_watts();
+  if (done > 0 && watts && *watts > 0 && window.seconds > 0)
+    record.metrics.push_back({.name = "flops_per_joule",
+                              .unit = "flops_per_joule",
+                              .entity = entity,
+                              .samples = {done / (*watts * window.seconds)}});
+  const std::string name = entity_name(record.entities[entity]);
+  if (window.throttled > 0)
+    record.notes.push_back(
+        fmt::format("{} was throttled in {} of {} looks (heat, hardware "
+                    "slowdown or power brake)",
+                    name, window.throttled, window.samples));
+  if (window.power_capped > 0)
+    record.notes.push_back(
+        fmt::format("{} was at its power limit in {} of {} looks: normal under full load", name,
+                    window.power_capped, window.samples));
+}
+
+}  // namespace cb

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "analysis/gpu_sku.h"
+#include "bench/case.h"
+#include "bench/gpu/telemetry.h"
+#include "sys/cuda/cuda.h"
+#include "sys/nvml.h"
+
+namespace cb {
+
+// One GPU that this rank drives.
+struct GpuUnit {
+  cuda::Device device;
+  std::optional<nvml::Gpu> nvml = {};
+  const GpuSku* sku = nullptr;  // null for a product that the table does not know
+  Entity entity;                // id: NVML's index, else CUDA's ordinal
+};
+
+// The GPUs of this rank, ready to be used.
+class GpuSession {
+ public:
+  // Collective. The reason, agreed on by all ranks, where the GPUs of some host cannot be used: no
+  // driver, MIG, exclusive mode, fabric not ready.
+  static std::variant<GpuSession, std::string> open(Context& context);
+
+  std::vector<GpuUnit>& units() { return units_; }
+  const std::vector<GpuUnit>& units() const { return units_; }
+
+  // Watches this rank's GPUs from now on; null where NVML is absent or the rank has none.
+  std::unique_ptr<GpuTelemetry> watch() const;
+  std::optional<double> power_limit_watts(const GpuUnit& unit) const;
+
+  // Facts and notes that every GPU record has: product, versions, unknown products.
+  void describe(Record& record) const;
+
+ private:
+  std::vector<GpuUnit> units_;
+  std::optional<nvml::Library> nvml_;
+  std::string no_nvml_;
+};
+
+// The bare record of a case that cannot measure here.
+std::vector<Record> skipped_record(const char* name, const Params& params, std::string reason);
+
+// The gpus' own plan for a batch of work: how long a wait may be before it is a hang.
+inline constexpr double kGpuHangSeconds = 120;
+
+// Adds power, clock and energy of one GPU over a window; `done` is the work in the window in
+// `unit`s (0: no efficiency is given).
+void add_window(Record& record, size_t entity, const GpuWindow& window, double done);
+
+}  // namespace cb

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cb {
+
+// The hash of one GPU's result. Only GPUs of one kind (model, SM count, library, algorithm, shape,
+// seed) compute the same bits.
+struct Ballot {
+  std::string gpu;  // "node03:5"
+  std::string kind;
+  uint64_t hash = 0;
+};
+
+// Which hash is right for each kind of GPU.
+struct Golden {
+  std::map<std::string, uint64_t> by_kind = {};
+  std::map<std::string, std::string> undecided = {};  // kind → why there is no majority
+  // Kinds of which there was one GPU only: it is compared with itself.
+  std::vector<std::string> alone = {};
+};
+
+// The hash that more than half of the GPUs of a kind have. One GPU alone is its own measure; two
+// that differ decide nothing.
+Golden vote(const std::vector<Ballot>& ballots);
+
+// Stored hashes ("clusterbench.golden/1"). Reading throws UsageError naming the file.
+std::string golden_to_text(const std::map<std::string, uint64_t>& by_kind);
+std::map<std::string, uint64_t> golden_from_text(const std::string& text,
+                                                 const std::string& source);
+
+// Where a wrong bit lies: the element of a column-major result with `rows` rows, and the bits.
+struct WrongPlace {
+  int64_t row = 0, column = 0;
+  uint64_t bits = 0;  // of the element, that differ
+};
+// `word` is the index of the 64-bit word that differs, `found` and `wanted` its values.
+WrongPlace locate_wrong(uint64_t word, uint64_t found, uint64_t wanted, int element_bits,
+                        int64_t rows);
+// "row 17 column 4096 (tile 0,32 of 128×128), bit 13"
+std::string to_text(const WrongPlace& place);
+
+}  // namespace cb

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "bench/io/target.h"
+
+// The steps of one measurement on all ranks, and what comes of them.
+namespace cb::io {
+
+struct EngineChoice {
+  Engine engine = Engine::io_uring;
+  std::optional<std::string> fallback = {};  // why not io_uring
+};
+
+// "auto" takes io_uring where it can. Throws Error if "io_uring" was asked for and cannot be had.
+EngineChoice choose_engine(const std::string& wanted, unsigned queue_depth, const FsRoot& fs);
+
+// All that one rank measured, before it is cut into records.
+struct Measurement {
+  EngineChoice choice;
+  RunResult run;
+  std::optional<double> fsync_seconds;
+  double close_seconds = 0;
+  std::optional<uint64_t> read_before, read_after;  // bytes the kernel fetched for this process
+  std::optional<double> cached;                     // share of the file, after the run
+  ReadBack read_back;
+
+  std::optional<Mismatch> wrong() const { return run.wrong ? run.wrong : read_back.wrong; }
+  uint64_t checked() const { return run.blocks_checked + read_back.blocks_checked; }
+  // Share of the bytes read that came from storage.
+  std::optional<double> from_storage() const {
+    if (!read_before || !read_after || run.bytes[0] == 0) return std::nullopt;
+    return static_cast<double>(*read_after - *read_before) / static_cast<double>(run.bytes[0]);
+  }
+};
+
+// One rank's step of several: either every rank went well (true), or each that failed throws its
+// error and the others return false; an interrupt of any stops all. Collective.
+bool all_well(Context& context, const std::function<void()>& step);
+
+// Tells watchdog and progress what is going on.
+RunHooks hooks_of(Context& context, const std::string& text);
+
+// Runs the target's job; the clock starts behind a barrier.
+void run_measured(Context& context, Target& target, const std::string& text, Measurement& m);
+
+// fsync and close, timed, then reading back past the cache.
+void finish_writes(Context& context, Target& target, const Params& params, Measurement& m);
+
+}  // namespace cb::io

@@ -1,0 +1,145 @@
+// One system call path per phase, one file after the other, as a training job's start does it. The
+// names are written into the directory's marker before, untimed.
+#include "bench/io/metadata.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bench/io/directory.h"
+#include "bench/io/measurement.h"
+#include "bench/io/storage.h"
+#include "core/clock.h"
+
+namespace cb::io {
+namespace {
+
+constexpr size_t kFileBytes = 4096;
+using Content = std::array<std::byte, kFileBytes>;
+
+class Files {
+ public:
+  Files(Context& context, const Params& params)
+      : context_(context), directory_(params.text("dir"), context.place.host) {
+    directory_.create();
+    for (int64_t i = 0; i < params.integer("files"); ++i) {
+      names_.push_back(fmt::format("rank{}.{}.dat", context.comm.rank(), i));
+      directory_.announce(names_.back());
+    }
+    for (size_t i = 0; i < content_.size(); ++i) content_[i] = static_cast<std::byte>(i * 31);
+  }
+
+  void create(const std::string& name) {
+    const Fd fd(
+        ::openat(directory_.fd(), name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
+    if (fd.get() < 0 || ::write(fd.get(), content_.data(), kFileBytes) != kFileBytes)
+      fail("create", name);
+  }
+  void stat(const std::string& name) {
+    struct stat st {};
+    if (::fstatat(directory_.fd(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        st.st_size != kFileBytes)
+      fail("stat", name);
+  }
+  void read(const std::string& name) {
+    Content got{};
+    const Fd fd(::openat(directory_.fd(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (fd.get() < 0 || ::read(fd.get(), got.data(), kFileBytes) != kFileBytes) fail("read", name);
+    if (got != content_) ++wrong_;
+  }
+  void unlink(const std::string& name) {
+    if (::unlinkat(directory_.fd(), name.c_str(), 0) != 0) fail("unlink", name);
+  }
+
+  // One phase over all files; each call's latency goes into the histogram. Seconds.
+  double phase(void (Files::*call)(const std::string&), const char* text, Histogram& latency) {
+    context_.watchdog.note(text);
+    context_.comm.barrier();
+    const double start = monotonic_seconds();
+    double before = start;
+    for (const std::string& name : names_) {
+      if (context_.cancel.cancelled()) throw Interrupted();
+      (this->*call)(name);
+      const double now = monotonic_seconds();
+      latency.add(now - before);
+      before = now;
+      context_.watchdog.progress();
+    }
+    return before - start;
+  }
+
+  void remove() { directory_.remove(); }
+  size_t count() const { return names_.size(); }
+  size_t wrong() const { return wrong_; }
+  const OwnDirectory& directory() const { return directory_; }
+
+ private:
+  [[noreturn]] void fail(const char* what, const std::string& name) const {
+    throw Error(
+        fmt::format("{} of {} failed: {}; next: look at the kernel log (dmesg) and the mount", what,
+                    directory_.path_of(name), std::strerror(errno)));
+  }
+
+  Context& context_;
+  OwnDirectory directory_;
+  std::vector<std::string> names_;
+  Content content_{};
+  size_t wrong_ = 0;
+};
+
+struct Phase {
+  const char* name;
+  void (Files::*call)(const std::string&);
+};
+constexpr std::array<Phase, 4> kPhases{{{"create", &Files::create},
+                                        {"stat", &Files::stat},
+                                        {"read", &Files::read},
+                                        {"unlink", &Files::unlink}}};
+
+}  // namespace
+
+Record measure_metadata(Context& context, const Params& params) {
+  Record record{.case_name = "io", .params = params};
+  std::optional<Files> files;
+  if (!all_well(context, [&] { files.emplace(context, params); })) return record;
+  const Storage storage =
+      storage_of(files->directory().parent_fd(), files->directory().parent_path());
+  std::string id = storage.mount_point;
+  if (context.place.local_size > 1) id += fmt::format(" rank {}", context.comm.rank());
+  const size_t self = record.entity({context.place.host, "filesystem", id});
+  record.facts["filesystem"] = storage.filesystem;
+  record.facts["path"] = "metadata: as the client's caches serve it";
+  for (const Phase& p : kPhases) {
+    Histogram latency;
+    double seconds = 0;
+    if (!all_well(context, [&] { seconds = files->phase(p.call, p.name, latency); })) return record;
+    const auto add = [&](const char* what, const char* unit, Better better, Samples samples) {
+      record.metrics.push_back(
+          {fmt::format("{}_{}", p.name, what), unit, better, self, std::move(samples)});
+    };
+    const auto count = static_cast<double>(files->count());
+    add("per_second", "io_per_second", Better::higher, Samples{count / seconds});
+    add("latency_seconds", "seconds", Better::lower, Samples::from_histogram(latency));
+    const double slowest = context.comm.max(seconds), all = context.comm.sum(count);
+    if (context.comm.size() > 1 && context.comm.is_root())
+      record.metrics.push_back({fmt::format("aggregate_{}_per_second", p.name), "io_per_second",
+                                Better::higher, record.entity({"", "cluster", "cluster"}),
+                                Samples{all / slowest}});
+  }
+  all_well(context, [&] { files->remove(); });
+  Check check{.name = "data", .passed = files->wrong() == 0, .entity = self};
+  check.value = static_cast<double>(files->wrong());
+  check.limit = 0;
+  if (!check.passed)
+    check.detail =
+        fmt::format("{}: {} files did not hold what was written", context.who(), files->wrong());
+  record.checks.push_back(std::move(check));
+  return record;
+}
+
+}  // namespace cb::io
