@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "analysis/network_ceiling.h"
+#include "analysis/pcie.h"
 #include "bench/verbs/connect.h"
 #include "bench/verbs/rails.h"
 

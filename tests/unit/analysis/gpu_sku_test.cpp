@@ -1,4 +1,5 @@
 #include "analysis/gpu_sku.h"
+#include "analysis/pcie.h"
 
 #include <doctest/doctest.h>
 
