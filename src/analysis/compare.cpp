@@ -7,8 +7,10 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "analysis/outliers.h"
+#include "core/mann_whitney.h"
 #include "core/stats.h"
 
 namespace cb {
@@ -17,7 +19,6 @@ namespace {
 constexpr double kSignificance = 0.01;
 constexpr double kLeastEffect = 0.02;
 constexpr double kSpreads = 3;
-constexpr size_t kFewestSamples = 4;
 
 // What must be the same for figures to be comparable (attributes of the first part of a kind).
 constexpr std::array<std::pair<const char*, const char*>, 14> kKeys{{
@@ -41,6 +42,12 @@ std::string values_of(const Campaign& c, const char* kind, const char* attribute
   return out;
 }
 
+// "32: n01 … n32", so that one exchanged host is seen.
+std::string names_of(std::vector<std::string> hosts) {
+  std::ranges::sort(hosts);
+  return fmt::format("{}: {}", hosts.size(), fmt::join(hosts, " "));
+}
+
 std::string part_counts(const Campaign& c, const char* kind) {
   std::set<size_t> counts;
   for (const HostInventory& host : c.inventories) counts.insert(host.all(kind).size());
@@ -61,6 +68,22 @@ std::string environment_of(const Campaign& c) {
   return out;
 }
 
+std::string step_text(const Step& step) {
+  std::string out = step.case_name;
+  for (const auto& [name, values] : step.params) {
+    out += " " + name;
+    for (const std::string& value : values) out += " " + value;
+  }
+  for (const auto& [name, value] : step.env) out += " " + name + "=" + value;
+  return out;
+}
+
+std::map<std::string, std::string> steps_of(const Profile& profile) {
+  std::map<std::string, std::string> out;
+  for (const Step& step : profile.steps) out[step.id] = step_text(step);
+  return out;
+}
+
 std::vector<FingerprintDifference> fingerprint_differences(const Campaign& a, const Campaign& b) {
   std::vector<FingerprintDifference> out;
   const auto add = [&](std::string what, std::string before, std::string after) {
@@ -70,8 +93,11 @@ std::vector<FingerprintDifference> fingerprint_differences(const Campaign& a, co
   add("profile.sha256", a.profile.sha256, b.profile.sha256);
   add("tool.version", a.tool.version, b.tool.version);
   add("tool.commit", a.tool.commit, b.tool.commit);
-  add("hosts", std::to_string(a.hosts.size()), std::to_string(b.hosts.size()));
+  add("hosts", names_of(a.hosts), names_of(b.hosts));
   add("launcher", a.launcher, b.launcher);
+  auto steps_before = steps_of(a.profile), steps_after = steps_of(b.profile);
+  for (const auto& [id, text] : steps_before) steps_after.try_emplace(id);
+  for (const auto& [id, text] : steps_after) add("step " + id, steps_before[id], text);
   for (const auto& [kind, attribute] : kKeys)
     add(fmt::format("{}.{}", kind, attribute), values_of(a, kind, attribute),
         values_of(b, kind, attribute));
@@ -111,14 +137,14 @@ void decide(Change& change) {
   const std::vector<double> a = samples_of(change.a->metric->samples);
   const double before = change.a->summary.median;
   const double spread = before == 0 ? 0 : median_absolute_deviation(a) / std::abs(before);
-  const size_t fewest = std::min<size_t>(change.a->summary.n, change.b->summary.n);
   const bool large = std::abs(change.share) > std::max(kLeastEffect, kSpreads * spread);
   const bool worse = change.before->better == Better::higher ? change.share < 0 : change.share > 0;
   if (!large) return;
-  if (fewest < kFewestSamples)
-    change.kind = ChangeKind::undecided;
-  else if (change.p < kSignificance)
+  if (change.p < kSignificance)
     change.kind = worse ? ChangeKind::worse : ChangeKind::better;
+  else if (change.p_alone < kSignificance ||
+           smallest_p(change.a->summary.n, change.b->summary.n) >= kSignificance)
+    change.kind = ChangeKind::undecided;
 }
 
 void add_changes(Comparison& out, const MetricGroup& before, const MetricGroup& after) {
@@ -130,7 +156,10 @@ void add_changes(Comparison& out, const MetricGroup& before, const MetricGroup& 
     const double a = found->second->summary.median;
     Change change{.before = &before, .after = &after, .a = found->second, .b = &v};
     change.share = a == 0 ? 0 : (v.summary.median - a) / std::abs(a);
-    change.p = mann_whitney(samples_of(change.a->metric->samples), samples_of(v.metric->samples));
+    const std::vector<double> sa = samples_of(change.a->metric->samples);
+    const std::vector<double> sb = samples_of(v.metric->samples);
+    const auto exact = exact_mann_whitney(sa, sb);
+    change.p_alone = exact ? *exact : mann_whitney(sa, sb);
     out.changes.push_back(change);
   }
 }
@@ -209,7 +238,7 @@ Comparison compare_campaigns(const Campaign& before, const std::vector<MetricGro
     if (!matched.contains(key)) out.only_before.push_back(label_of(*group));
   }
   std::vector<double> p;
-  for (const Change& c : out.changes) p.push_back(c.p);
+  for (const Change& c : out.changes) p.push_back(c.p_alone);
   const std::vector<double> q = adjusted_for_discovery(p);
   for (size_t i = 0; i < out.changes.size(); ++i) {
     out.changes[i].p = q[i];

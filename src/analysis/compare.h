@@ -18,6 +18,7 @@ struct Change {
   const MeasuredValue* b = nullptr;
   double share = 0;  // (after − before) / before, of the medians
   double p = 1;      // two-sided Mann–Whitney, adjusted for the number of comparisons
+  double p_alone = 1;  // as if this were the only one
   ChangeKind kind = ChangeKind::same;
 };
 
@@ -36,13 +37,15 @@ struct Comparison {
 
 // A change is one that holds at p < 0.01 (Mann & Whitney 1947, with ties, adjusted after Benjamini
 // and Hochberg) and is larger than max(2 %, 3 × MAD of the earlier samples): with thousands of
-// samples everything is significant, and with one nothing is. Fewer than four samples on a side
-// are undecided where the medians differ by more than 2 %. Points into the groups.
+// samples everything is significant, and with one nothing is. A larger change is undecided where so
+// few samples could not reach p < 0.01, or where p does so alone but not among so many. Points into
+// the groups.
 Comparison compare_campaigns(const Campaign& before, const std::vector<MetricGroup>& groups_before,
                              const Campaign& after, const std::vector<MetricGroup>& groups_after);
 
 // Two-sided p-value of the Mann–Whitney U test by the normal approximation with ties and
-// continuity correction. 1 where both are one and the same value.
+// continuity correction, for more samples than exact_mann_whitney() takes. 1 where both are one and
+// the same value.
 double mann_whitney(const std::vector<double>& a, const std::vector<double>& b);
 
 }  // namespace cb

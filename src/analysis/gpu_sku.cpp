@@ -264,16 +264,4 @@ std::optional<double> peak_at_clock(const GpuSku* sku, const std::string& dtype,
   return *peak * clock_hertz / *sku->peak_clock_hertz;
 }
 
-std::optional<double> pcie_bytes_per_second(int generation, int lanes) {
-  constexpr std::array kGigatransfers{2.5, 5.0, 8.0, 16.0, 32.0, 64.0};
-  if (generation < 1 || generation > static_cast<int>(kGigatransfers.size()) || lanes < 1)
-    return std::nullopt;
-  double code = 128.0 / 130;
-  if (generation <= 2) code = 0.8;
-  if (generation >= 6) code = 242.0 / 256;
-  constexpr double kPayload = 256, kAround = 24;
-  return kGigatransfers[static_cast<size_t>(generation - 1)] * 1e9 / 8 * lanes * code * kPayload /
-         (kPayload + kAround);
-}
-
 }  // namespace cb

@@ -21,9 +21,4 @@ enum class Wire { infiniband, roce_v2_ipv4, roce_v2_ipv6, tcp_ipv4 };
 // timestamps.
 double payload_share(Wire wire, uint64_t message_bytes, int mtu);
 
-// Bytes per second, one direction, of a PCI Express link after its encoding (8b/10b to generation
-// 2, 128b/130b to 5, 242/256 of a flit in 6) and with 24 bytes around each transaction's payload of
-// 256. Nothing for an unknown generation.
-std::optional<double> pcie_bytes_per_second(int generation, int lanes);
-
 }  // namespace cb

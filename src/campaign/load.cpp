@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "campaign/check_times.h"
 #include "campaign/directory.h"
 #include "campaign/journal.h"
 #include "campaign/plan.h"
@@ -217,6 +218,7 @@ Campaign load_campaign(const fs::path& directory) {
   campaign.inventories = collect_inventories(campaign.jobs);
   check_manifest(paths, digests, campaign);
   check_foreign(paths, keys, campaign);
+  check_times(campaign);
   return campaign;
 }
 

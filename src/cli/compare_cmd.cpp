@@ -13,6 +13,7 @@
 #include "core/json_text.h"
 #include "core/text.h"
 #include "core/units.h"
+#include "report/markdown.h"
 
 namespace cb {
 namespace {
@@ -22,7 +23,7 @@ using nlohmann::json;
 constexpr size_t kMostLines = 40;
 
 struct CompareOptions {
-  std::string before, after, json;
+  std::string before, after, json, markdown;
 };
 
 std::string point_of(const MetricGroup& g) {
@@ -68,6 +69,44 @@ std::string json_of(const Comparison& found) {
   return dump_json(out);
 }
 
+std::string markdown_row(std::initializer_list<std::string> cells) {
+  std::string out = "|";
+  for (const std::string& cell : cells) out += " " + markdown_escape(cell) + " |";
+  return out + "\n";
+}
+
+std::string counts_line(const Comparison& found) {
+  return fmt::format("{} compared: {} worse, {} better, {} undecided, {} same",
+                     found.changes.size(), found.count(ChangeKind::worse),
+                     found.count(ChangeKind::better), found.count(ChangeKind::undecided),
+                     found.count(ChangeKind::same));
+}
+
+// For the page of a pipeline's job: what changed, what else differs, what has no counterpart.
+std::string markdown_of(const Comparison& found) {
+  std::string out = "## " + counts_line(found) + "\n";
+  if (!found.fingerprint.empty()) out += "\n| differs | before | after |\n|---|---|---|\n";
+  for (const FingerprintDifference& d : found.fingerprint)
+    out += markdown_row({d.what, d.before, d.after});
+  std::string rows;
+  for (const Change& c : found.changes) {
+    if (c.kind == ChangeKind::same) continue;
+    rows += markdown_row({change_name(c.kind), fmt::format("{:+.1f} %", c.share * 100),
+                          format_value(c.a->summary.median, c.before->unit),
+                          format_value(c.b->summary.median, c.after->unit),
+                          entity_name(*c.b->entity), point_of(*c.after), c.after->metric,
+                          fmt::format("{:.2g}", c.p)});
+  }
+  if (!rows.empty())
+    out += "\n| change | by | before | after | of | at | figure | p |\n"
+           "|---|---:|---:|---:|---|---|---|---:|\n" + rows;
+  for (const std::string& name : found.only_before)
+    out += "\n- no longer measured: " + markdown_escape(name);
+  for (const std::string& name : found.only_after)
+    out += "\n- not measured before: " + markdown_escape(name);
+  return out + "\n";
+}
+
 void print(const Comparison& found) {
   for (const FingerprintDifference& d : found.fingerprint)
     std::cout << terminal_safe(fmt::format("! {} differs: {} → {}", d.what,
@@ -84,11 +123,9 @@ void print(const Comparison& found) {
     std::cout << "- no longer measured: " << terminal_safe(name) << '\n';
   for (const std::string& name : found.only_after)
     std::cout << "+ not measured before: " << terminal_safe(name) << '\n';
-  std::cout << fmt::format(
-      "{} compared: {} worse, {} better, {} undecided, {} same{}\n", found.changes.size(),
-      found.count(ChangeKind::worse), found.count(ChangeKind::better),
-      found.count(ChangeKind::undecided), found.count(ChangeKind::same),
-      found.fingerprint.empty() ? "" : "; the campaigns are not alike, see above");
+  std::cout << counts_line(found)
+            << (found.fingerprint.empty() ? "" : "; the campaigns are not alike, see above")
+            << '\n';
 }
 
 ExitCode compare(const CompareOptions& options) {
@@ -100,8 +137,10 @@ ExitCode compare(const CompareOptions& options) {
   const Comparison found = compare_campaigns(before, groups_before, after, groups_after);
   print(found);
   if (!options.json.empty()) write_file_atomically(options.json, json_of(found));
-  if (found.changes.empty()) return ExitCode::incomplete;
-  return found.count(ChangeKind::worse) > 0 ? ExitCode::not_accepted : ExitCode::ok;
+  if (!options.markdown.empty()) write_file_atomically(options.markdown, markdown_of(found));
+  if (found.count(ChangeKind::worse) > 0) return ExitCode::not_accepted;
+  const bool open = found.count(ChangeKind::undecided) > 0 || !found.only_before.empty();
+  return open || found.changes.empty() ? ExitCode::incomplete : ExitCode::ok;
 }
 
 }  // namespace
@@ -111,7 +150,8 @@ void add_compare_command(CLI::App& app, Action& action) {
   const auto options = std::make_shared<CompareOptions>();
   sub->group("Acceptance");
   sub->footer(
-      "Exit code: 0 nothing is worse, 1 something is, 3 nothing could be compared, 2 usage.\n"
+      "Exit code: 0 nothing is worse, 1 something is, 3 something is undecided or no longer\n"
+      "measured, 2 usage.\n"
       "Example:\n  clusterbench compare out/march out/november --json compare.json");
   sub->add_option("before", options->before, "the earlier campaign's directory")
       ->required()
@@ -119,6 +159,7 @@ void add_compare_command(CLI::App& app, Action& action) {
   sub->add_option("after", options->after, "the later one's")->required()->type_name("B");
   sub->add_option("--json", options->json, "write every comparison for machines")
       ->type_name("FILE");
+  sub->add_option("--md", options->markdown, "write what changed as Markdown")->type_name("FILE");
   sub->callback([&action, options] { action = [options] { return compare(*options); }; });
 }
 

@@ -112,7 +112,7 @@ Socket accept_waiting(const Socket& listener) {
 
 Socket start_connect(const std::string& address, uint16_t port) {
   Address to;
-  if (!parse_address(address, port, to)) return {};
+  if (!parse_address(address, port, to)) return Socket();
   Socket out = new_socket(to.storage.ss_family);
   if (out.open() && ::connect(out.fd(), to.get(), to.length) != 0 && errno != EINPROGRESS)
     out.close();

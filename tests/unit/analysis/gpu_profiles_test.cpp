@@ -245,9 +245,9 @@ TEST_CASE("every threshold says where it comes from") {
     for (const Criterion& c : load(name).criteria) {
       CAPTURE(name);
       CAPTURE(c.id);
-      CHECK_FALSE(c.source.ref.empty());
-      CHECK_FALSE(c.why.empty());
-      CHECK(c.source.ref.find("to be set") == std::string::npos);  // the base's place-holder
+      CHECK_FALSE(c.source.ref.en.empty());
+      CHECK_FALSE(c.why.en.empty());
+      CHECK(c.source.ref.en.find("to be set") == std::string::npos);  // the base's place-holder
     }
   }
 }

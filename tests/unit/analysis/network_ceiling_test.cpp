@@ -1,4 +1,5 @@
 #include "analysis/network_ceiling.h"
+#include "analysis/pcie.h"
 
 #include <doctest/doctest.h>
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/pcie.h"
 #include "bench/gpu/cuda/copies.h"
 #include "bench/gpu/measure.h"
 #include "bench/gpu/share_out.h"

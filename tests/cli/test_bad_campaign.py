@@ -1,0 +1,187 @@
+"""Campaign directories that somebody or something spoilt: what is wrong is named, and nothing unmeasured passes."""
+
+import hashlib
+import json
+import shutil
+
+import pytest
+
+from campaigns import at_least, cb, profile, run_local, step
+
+CRITERIA = [at_least("first.rate", "first", 1), at_least("second.rate", "second", 1)]
+
+
+@pytest.fixture(scope="module")
+def campaigns(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("bad")
+    (directory / "p.json").write_text(json.dumps(profile([step("first"), step("second")], CRITERIA)))
+    for name in ("one", "other"):
+        assert run_local(directory / "p.json", directory / name).returncode == 0
+    return directory
+
+
+@pytest.fixture
+def campaign(campaigns, tmp_path):
+    return shutil.copytree(campaigns / "one", tmp_path / "one")
+
+
+def replace(campaign, text, name="records/001-first.json"):
+    """Puts another record in and makes journal and manifest agree, as somebody with an editor could."""
+    data = text if isinstance(text, bytes) else text.encode()
+    before = hashlib.sha256((campaign / name).read_bytes()).hexdigest()
+    (campaign / name).write_bytes(data)
+    after = hashlib.sha256(data).hexdigest()
+    for index in ("journal.jsonl", "MANIFEST.sha256"):
+        (campaign / index).write_text((campaign / index).read_text().replace(before, after))
+
+
+def record(campaign, name="records/001-first.json"):
+    return json.loads((campaign / name).read_text())
+
+
+def test_the_helper_alone_changes_no_verdict(campaign):
+    replace(campaign, json.dumps(record(campaign)))
+    done = cb("gate", campaign)
+    assert done.returncode == 0 and done.stderr == ""
+
+
+def test_a_record_of_another_campaign_is_not_believed(campaign, campaigns):
+    shutil.copy(campaigns / "other/records/001-first.json", campaign / "records")
+    done = cb("gate", campaign)
+    assert done.returncode == 3
+    assert "was changed after the run" in done.stdout and "manifest" in done.stderr
+
+
+@pytest.mark.parametrize("day, seen", [("2020-01-01", True), (None, False)])
+def test_a_record_of_another_time_is_named(campaign, day, seen):
+    """A clock that is wrong, or a record that was slipped in with journal and manifest edited."""
+    document = record(campaign)
+    if day:
+        document["run"]["started"] = document["run"]["ended"] = f"{day}T00:00:00Z"
+    replace(campaign, json.dumps(document))
+    done = cb("gate", campaign)
+    assert ("records/001-first.json was taken at 2020-01-01T00:00:00Z" in done.stderr) == seen
+    assert ("another campaign" in done.stderr) == seen
+    assert cb("signoff", campaign, "--role", "customer", "--name", "x").returncode == (2 if seen else 0)
+
+
+def test_a_record_of_another_host_measures_nothing_here(campaign):
+    text = (campaign / "records/001-first.json").read_text()
+    host = record(campaign)["hosts"][0]["host"]
+    replace(campaign, text.replace(f'"{host}"', '"elsewhere"'))
+    done = cb("gate", campaign)
+    assert done.returncode in (0, 3)
+    if done.returncode == 0:  # one host, one job: the job's own host counts, and the other name is shown
+        assert "elsewhere" in done.stdout
+
+
+def test_a_copied_record_belongs_to_no_job(campaign):
+    shutil.copy(campaign / "records/001-first.json", campaign / "records/001-first (copy).json")
+    shutil.copy(campaign / "records/001-first.json", campaign / "records/003-third.json")
+    done = cb("gate", campaign)
+    assert done.returncode == 0
+    assert "001-first (copy).json belongs to no job" in done.stderr
+    assert "003-third.json belongs to no job" in done.stderr
+
+
+def test_a_missing_step_is_incomplete_and_named(campaign):
+    (campaign / "records/002-second.json").unlink()
+    done = cb("gate", campaign)
+    assert done.returncode == 3
+    assert "second" in done.stdout and "1 pass · 1 incomplete" in done.stdout
+    assert "records/002-second.json of the manifest is not there" in done.stderr
+
+
+def test_a_step_that_the_journal_lost_is_incomplete(campaign):
+    lines = (campaign / "journal.jsonl").read_text().splitlines(keepends=True)
+    (campaign / "journal.jsonl").write_text("".join(line for line in lines if "002-second" not in line))
+    done = cb("gate", campaign)
+    assert done.returncode == 3 and "step second" in done.stdout
+
+
+def test_a_duplicated_step_is_refused(campaign, tmp_path):
+    document = json.loads((campaign / "campaign.json").read_text())
+    document["profile"]["steps"].append(document["profile"]["steps"][0])
+    (campaign / "campaign.json").write_text(json.dumps(document))
+    done = cb("gate", campaign)
+    assert done.returncode == 2 and "first" in done.stderr
+    (tmp_path / "twice.json").write_text(json.dumps(profile([step("first"), step("first")], CRITERIA[:1])))
+    done = cb("profile", "validate", tmp_path / "twice.json")
+    assert done.returncode == 2 and "first" in done.stderr
+
+
+def test_a_line_of_the_journal_that_stands_twice_changes_nothing(campaign):
+    lines = (campaign / "journal.jsonl").read_text().splitlines(keepends=True)
+    (campaign / "journal.jsonl").write_text("".join(line + line for line in lines if "finished" not in line) + lines[-1])
+    assert cb("gate", campaign).returncode == 0
+
+
+def sample(document, value):
+    document["records"][0]["metrics"][0]["samples"][0] = value
+    return json.dumps(document)  # writes NaN and Infinity as Python does
+
+
+@pytest.mark.parametrize("value, said", [
+    (float("nan"), ""), (float("inf"), ""), (1e308, ""), ("fast", ""), (None, ""), ([1], "")])
+def test_a_sample_that_is_no_number_is_no_measurement(campaign, value, said):
+    replace(campaign, sample(record(campaign), value))
+    done = cb("gate", campaign)
+    assert done.returncode == 3
+    assert "cannot be used" in done.stdout and "records/001-first.json" not in done.stdout.split("INCOMPLETE")[1]
+
+
+@pytest.mark.parametrize("change", [
+    lambda d: d["run"].update(ranks=-1),
+    lambda d: d["records"][0]["metrics"][0].update(entity=-1),
+    lambda d: d["records"][0]["metrics"][0].update(entity=999),
+    lambda d: d["records"][0]["metrics"][0]["summary"].update(n=-5),
+    lambda d: d.pop("records"),
+    lambda d: d.update(schema="clusterbench.result/2"),
+    lambda d: d.update(schema="somebody.else/1"),
+])
+def test_negative_counts_dangling_indices_and_newer_schemas_are_no_measurement(campaign, change):
+    document = record(campaign)
+    change(document)
+    replace(campaign, json.dumps(document))
+    done = cb("gate", campaign)
+    assert done.returncode == 3 and "cannot be used" in done.stdout
+
+
+def test_a_newer_schema_is_named_as_newer(campaign):
+    document = record(campaign)
+    document["schema"] = "clusterbench.result/2"
+    replace(campaign, json.dumps(document))
+    assert "newer" in cb("gate", campaign).stdout
+
+
+def test_a_negative_rate_fails_rather_than_passes(campaign):
+    document = record(campaign)
+    metric = document["records"][0]["metrics"][0]
+    metric["samples"] = [-s for s in metric["samples"]]
+    metric.pop("summary")
+    replace(campaign, json.dumps(document))
+    assert cb("gate", campaign).returncode in (1, 3)
+
+
+def test_a_record_of_200_mb_is_answered(campaign):
+    """Sparse, so that the disk does not decide how long this takes."""
+    path = campaign / "records/001-first.json"
+    with open(path, "r+b") as out:
+        out.truncate(200 * 1024 * 1024)
+    done = cb("gate", campaign, timeout=120)
+    assert done.returncode == 3
+    assert "was changed after the run" in done.stdout
+    assert cb("report", campaign, "--html", campaign / "r.html", timeout=120).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["campaign.json", "journal.jsonl", "MANIFEST.sha256", "records/001-first.json",
+                                  "issues.json", "checklist.json", "signoffs/001-customer.json"])
+@pytest.mark.parametrize("junk", [b"", b"\x00" * 64, b"[" * 5000, b"{}\n", b"\xff\xfe<script>\x1b[2J"])
+def test_junk_in_any_file_is_answered_without_a_crash(campaign, name, junk):
+    (campaign / name).parent.mkdir(exist_ok=True)
+    (campaign / name).write_bytes(junk)
+    for command in (["gate"], ["report", "--md", "/dev/null"], ["issue", "list"], ["signoff", "verify"]):
+        done = cb(*command[:2] if command[0] in ("issue", "signoff") else command[:1], campaign,
+                  *(command[1:] if command[0] == "report" else []))
+        assert done.returncode in (0, 1, 2, 3), (command, done.stderr)
+        assert "\x1b" not in done.stdout + done.stderr
