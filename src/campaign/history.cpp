@@ -19,6 +19,22 @@ struct Last {
   std::string file_sha256;
 };
 
+std::string text_of(const json& event) {
+  return event.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+// Each line holds the digest of the line before it and, since nothing follows the last, its own.
+json sealed(json event) {
+  event["line"] = sha256_hex(text_of(event));
+  return event;
+}
+
+bool is_sealed(const json& event, const std::string& line) {
+  json bare = event;
+  bare.erase("line");
+  return text_of(sealed(std::move(bare))) == line;
+}
+
 Last last_line(const fs::path& history) {
   Last out;
   if (!fs::exists(history)) return out;
@@ -32,7 +48,8 @@ Last last_line(const fs::path& history) {
                        "is torn: take out what stands behind the last whole line");
     const std::string line = content.substr(begin, end - begin);
     const json event = parse_json(line, history.string() + " " + where);
-    if (!event.is_object() || event.value("prev", json()) != out.line_sha256 ||
+    if (!event.is_object() || !is_sealed(event, line) ||
+        event.value("prev", json()) != out.line_sha256 ||
         !event.value("sha256", json()).is_string())
       throw UsageError(history.string(), where,
                        "does not follow from the line before it: the history was changed; restore "
@@ -65,13 +82,12 @@ void require_history(const fs::path& root, const std::string& file) {
 void write_with_history(const fs::path& root, const std::string& file, const std::string& content,
                         const json& change, const std::string& at) {
   require_history(root, file);
-  const json event = {{"at", at},
-                      {"change", change},
-                      {"sha256", sha256_hex(content)},
-                      {"prev", last_line(root / history_of(file)).line_sha256}};
+  const json event = sealed({{"at", at},
+                             {"change", change},
+                             {"sha256", sha256_hex(content)},
+                             {"prev", last_line(root / history_of(file)).line_sha256}});
   write_file_atomically(root / file, content);
-  append_line_durably(root / history_of(file),
-                      event.dump(-1, ' ', false, json::error_handler_t::replace));
+  append_line_durably(root / history_of(file), text_of(event));
 }
 
 }  // namespace cb

@@ -96,6 +96,7 @@ ExitCode parse_and_run(int argc, char** argv) {
   add_compare_command(app, action);
   add_checklist_command(app, action);
   add_issue_command(app, action);
+  add_compare_transports_command(app, action);
   check_subcommand(app, argc, argv);
   try {
     app.parse(argc, argv);

@@ -24,5 +24,6 @@ void add_bundle_command(CLI::App& app, Action& action);
 void add_compare_command(CLI::App& app, Action& action);
 void add_checklist_command(CLI::App& app, Action& action);
 void add_issue_command(CLI::App& app, Action& action);
+void add_compare_transports_command(CLI::App& app, Action& action);
 
 }  // namespace cb

@@ -1,11 +1,15 @@
-// `clusterbench profile list|show|validate`: what can be run and required, before anything is run.
+// `clusterbench profile list|show|validate|capture|diff`: what can be run and required.
 #include <iostream>
 #include <memory>
 
 #include <fmt/format.h>
 
+#include "analysis/capture.h"
+#include "bench/registry.h"
+#include "campaign/load.h"
 #include "cli/commands.h"
 #include "cli/profile_source.h"
+#include "core/file.h"
 #include "core/text.h"
 
 namespace cb {
@@ -14,6 +18,9 @@ namespace {
 struct ProfileOptions {
   std::string name;
   std::string directory;
+  std::string other;                   // of diff
+  std::vector<std::string> campaigns;  // of capture
+  std::string out;
 };
 
 ExitCode list(const ProfileOptions& options) {
@@ -48,6 +55,58 @@ ExitCode validate(const ProfileOptions& options) {
   return ExitCode::ok;
 }
 
+ExitCode capture(const ProfileOptions& options) {
+  std::vector<Campaign> campaigns;
+  for (const std::string& directory : options.campaigns)
+    campaigns.push_back(load_campaign(directory));
+  const Catalogue known = catalogue();
+  std::vector<KnownGood> good;
+  for (const Campaign& c : campaigns) good.push_back({&c, gather_metrics(c, known)});
+  const std::string text = captured_profile(good, options.name);
+  if (options.out.empty()) {
+    std::cout << text;
+  } else {
+    write_file_atomically(options.out, text);
+    std::cout << terminal_safe(options.out) << '\n';
+  }
+  return ExitCode::ok;
+}
+
+ExitCode diff(const ProfileOptions& options) {
+  const ProfilePlaces places = default_places(options.directory);
+  const Profile before = load_valid_profile(options.name, places);
+  const Profile after = load_valid_profile(options.other, places);
+  const auto lines = profile_differences(before.resolved, after.resolved);
+  for (const std::string& line : lines) std::cout << terminal_safe(line) << '\n';
+  std::cout << fmt::format("{} difference{}\n", lines.size(), lines.size() == 1 ? "" : "s");
+  return lines.empty() ? ExitCode::ok : ExitCode::not_accepted;
+}
+
+void add_capture(CLI::App& parent, const std::shared_ptr<ProfileOptions>& options,
+                 Action& action) {
+  CLI::App* sub = parent.add_subcommand("capture", "a profile from machines known to be good");
+  sub->add_option("campaigns", options->campaigns, "directories of their campaigns")
+      ->required()
+      ->type_name("DIR");
+  sub->add_option("--name", options->name, "of the new profile")->required()->type_name("NAME");
+  sub->add_option("--out", options->out, "write it here, not to the terminal")->type_name("FILE");
+  sub->footer(
+      "Example:\n  clusterbench profile capture out/good1 out/good2 --name our-nodes --out "
+      "our-nodes.json");
+  sub->callback([&action, options] { action = [options] { return capture(*options); }; });
+}
+
+void add_diff(CLI::App& parent, const std::shared_ptr<ProfileOptions>& options, Action& action) {
+  CLI::App* sub = parent.add_subcommand("diff", "what differs between two profiles");
+  sub->add_option("before", options->name, "name or file of a profile")->required();
+  sub->add_option("after", options->other, "name or file of the other")->required();
+  sub->add_option("--profile-dir", options->directory, "look for profiles here first")
+      ->type_name("DIR");
+  sub->footer(
+      "Exit code: 0 none, 1 some.\nExample:\n  clusterbench profile diff host-quick host");
+  sub->callback([&action, options] { action = [options] { return diff(*options); }; });
+}
+
 using Run = ExitCode (*)(const ProfileOptions&);
 
 void add_verb(CLI::App& parent, const char* name, const char* help, const char* example, Run run,
@@ -64,7 +123,7 @@ void add_verb(CLI::App& parent, const char* name, const char* help, const char* 
 }  // namespace
 
 void add_profile_command(CLI::App& app, Action& action) {
-  CLI::App* sub = app.add_subcommand("profile", "list, show and validate profiles");
+  CLI::App* sub = app.add_subcommand("profile", "list, show, validate, capture and compare profiles");
   sub->group("Acceptance");
   sub->require_subcommand(1);
   sub->footer("Example:\n  clusterbench profile validate host-quick");
@@ -75,6 +134,8 @@ void add_profile_command(CLI::App& app, Action& action) {
            "clusterbench profile show host-quick", show, true, options, action);
   add_verb(*sub, "validate", "check a profile and name every problem",
            "clusterbench profile validate ./my-cluster.json", validate, true, options, action);
+  add_capture(*sub, options, action);
+  add_diff(*sub, options, action);
 }
 
 }  // namespace cb

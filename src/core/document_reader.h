@@ -7,7 +7,7 @@
 
 namespace cb {
 
-// The document of a text of exactly the current schema, read about ten times as fast as through a
+// The document of a text of exactly the current schema, read several times as fast as through a
 // tree: a campaign of a thousand hosts is thousands of files. Nothing for anything out of the
 // ordinary (unknown or repeated keys, another schema, wrong types, numbers that do not belong
 // together): the strict reader then says what it is, or takes it. Without `hosts` the inventories

@@ -208,6 +208,7 @@ constexpr TextRow kTexts[] = {
     {"scope.version", "Version of this document", "文档版本"},
     {"scope.scope", "Scope", "范围"},
     {"scope.basis", "What each test rests on: the item of the standard and the clause of the contract.", "各测试项的依据：标准条目与合同条款。"},
+    {"standard.host", "scale of compute", "算力规模"},
     {"standard.compute", "scale of compute", "算力规模"},
     {"standard.memory", "scale of compute", "算力规模"},
     {"standard.interconnect", "communication performance", "通信性能"},

@@ -139,8 +139,14 @@ std::string point_title(const MetricGroup& group, const Judged& by, const Texts&
 
 // Whether one value is on the wrong side of the point's limit.
 State state_of(const CriterionVerdict* verdict, double value) {
-  if (verdict == nullptr || !verdict->limit) return State::pass;
-  const bool met = verdict->limit_is_minimum ? value >= *verdict->limit : value <= *verdict->limit;
+  if (verdict == nullptr) return State::pass;
+  // Where the worst entity has wrong data the verdict has no limit, and the rule still has one.
+  const MetricRule& rule = *rule_of(*verdict);
+  const std::optional<double> least =
+      verdict->limit && verdict->limit_is_minimum ? verdict->limit : rule.min;
+  const std::optional<double> most =
+      verdict->limit && !verdict->limit_is_minimum ? verdict->limit : rule.max;
+  const bool met = (!least || value >= *least) && (!most || value <= *most);
   if (met) return State::pass;
   if (verdict->state == State::waived) return State::warn;
   return verdict->criterion->severity == Severity::fail ? State::fail : State::warn;

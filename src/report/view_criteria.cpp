@@ -57,8 +57,11 @@ std::string finding(const CriterionVerdict& verdict, const Texts& t) {
   return t("open.no_reason");
 }
 
-// The unit in which this version measures a metric; empty where it does not know the case.
+// The unit of a metric as recorded, or as this version measures it; empty where neither is known.
 std::string unit_of(const ReportInput& in, const Criterion& criterion, const std::string& metric) {
+  for (const MetricGroup& group : in.groups) {
+    if (group.step->id == criterion.step && group.metric == metric) return group.unit;
+  }
   const auto step = std::ranges::find(in.campaign.profile.steps, criterion.step, &Step::id);
   if (step == in.campaign.profile.steps.end()) return "";
   const CaseInfo* info = case_of(*step, in.catalogue);

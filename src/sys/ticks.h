@@ -12,6 +12,13 @@ inline double raw_seconds() {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
+// Processor time of the calling thread, in user and kernel mode.
+inline double thread_busy_seconds() {
+  timespec t{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
 // A counter that a loop can read at little cost: the processor's, else the raw clock in
 // nanoseconds. Its frequency is never assumed: TickScale measures it over the very interval that is
 // converted.

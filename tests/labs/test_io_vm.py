@@ -52,7 +52,7 @@ exit 0
 
 @pytest.fixture(scope="module")
 def boot():
-    lab = VmLab(Path(os.environ["CLUSTERBENCH_BUILD_DIR"]) / "vm-lab", modules=STORAGE_MODULES)
+    lab = VmLab(Path(os.environ["CLUSTERBENCH_BUILD_DIR"]) / "vm-lab", modules=[*STORAGE_MODULES, "crc32c_generic"])
     reason = lab.missing()
     if reason:
         pytest.skip(reason)

@@ -44,10 +44,9 @@ run cut 2 verbs --rails rxe0,rxe1 --test bandwidth --size 4K --duration 25s --re
 echo $SECONDS >cut.seconds
 wait
 one down verbs --rails rxe1 --schedule loopback --test latency --iterations 10
-run rails 2 verbs --rails rxe0,rxe1 --test latency --iterations 10
 ip link set v1 up
-tc qdisc add dev v2 root netem delay 40ms
-run slow 4 locate --backend verbs --between rank --measure latency --mode full --duration 100ms --tolerance 2 --repeats 2
+tc qdisc add dev v2 root netem delay 60ms
+run slow 4 locate --backend verbs --between rank --measure latency --mode full --duration 100ms --tolerance 0.6 --repeats 2
 tc qdisc del dev v2 root
 one loopback verbs --rails rxe0 --schedule loopback --op write --size 4K --iterations 50 --repetitions 1
 one unknown verbs --rails rxe9
@@ -168,8 +167,6 @@ def test_a_port_that_is_down(boot):
     assert left.rc == 4, left.told()
     assert "vmlab rxe1: the port is DOWN" in left.err
     assert "ip link show v1" in left.err
-    assert boot("rails").rc == 4
-    assert "vmlab rxe1: the port is DOWN" in boot("rails").err
 
 
 def test_locate_finds_the_slow_device(boot):

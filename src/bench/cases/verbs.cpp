@@ -40,8 +40,12 @@ CaseInfo describe() {
                    "what a host gives to several receivers at once"},
                   {"sent_fairness", "share", Better::higher,
                    "Jain's index of these receivers' shares"},
+                  {"send_cpu_per_gigabit_seconds", "seconds", Better::lower,
+                   "of the thread that drives the transfer: busy CPUs per Gb/s"},
+                  {"receive_cpu_per_gigabit_seconds", "seconds", Better::lower,
+                   "of the thread at the other end"},
                   {"lost_messages", "count", Better::lower, "uc and ud: sent and not received"}},
-      .checks = {"data", "transfer"},
+      .checks = {"data", "transfer", "lossless"},
   };
 }
 
@@ -91,7 +95,7 @@ std::vector<Record> run(Context& context, const Params& params) {
       const net::Measurement m = measurement(context, setup, params, point);
       verbs::CounterWatch counters(context.fs, setup);
       Record record = net::measure_rounds(context, setup.nodes, m);
-      counters.stop(record, context);
+      counters.stop(record, context, params.flag("lossless"));
       setup.describe(record);
       records.push_back(std::move(record));
     }

@@ -33,6 +33,7 @@ struct FileView {
   bool content_known = false;        // reads can be compared with the pattern
   uint32_t nvme_namespace = 0;       // of a generic NVMe device (/dev/ngXnY), which is only read
   uint32_t nvme_block = 0;           // bytes per logical block of that
+  bool is_device = false;            // whose end inside the known size means that it has gone
 };
 
 // What run_job() tells and asks its caller while the workers work.

@@ -213,7 +213,8 @@ FileView Target::view() const {
           pattern_ ? &*pattern_ : nullptr,
           own_ != nullptr || job_.verify_only,
           nvme_namespace_,
-          nvme_block_};
+          nvme_block_,
+          is_device_};
 }
 
 std::string Target::id() const {

@@ -94,6 +94,7 @@ Next Worker::next(Slot& slot, double now) {
 
 bool Worker::complete(Slot& slot, int64_t result, double now) {
   if (result == -EINTR || result == -EAGAIN) return false;
+  if (result == 0 && shared_.file.is_device) result = -ENODEV;
   if (result <= 0)
     throw request_error(slot.op.direction, slot.op, shared_.file.path, static_cast<int>(-result));
   slot.done += static_cast<uint32_t>(result);

@@ -7,6 +7,7 @@
 
 #include "bench/verbs/latency.h"
 #include "bench/verbs/payload.h"
+#include "sys/ticks.h"
 
 namespace cb::verbs {
 namespace {
@@ -36,9 +37,18 @@ void VerbsEnd::connect(const std::string& peer_address, double) {
   fill_payload(link_, direction(job_.task.sends), direction(!job_.task.sends));
 }
 
+// CPU seconds per gigabit that this end spent, where it took part in what was timed.
+void VerbsEnd::add_cost(double cpu_seconds, double bytes, net::PairOutcome& out) const {
+  constexpr double kGigabit = 1e9 / 8;
+  if (bytes <= 0) return;
+  const char* name =
+      job_.task.sends ? "send_cpu_per_gigabit_seconds" : "receive_cpu_per_gigabit_seconds";
+  out.extra[name] = cpu_seconds / (bytes / kGigabit);
+}
+
 net::PairOutcome VerbsEnd::run(double deadline_seconds) {
   net::PairOutcome out;
-  Idle idle(deadline_seconds, cancel_);
+  Idle idle(deadline_seconds, link_.device().info.driver == "rxe", cancel_);
   try {
     link_.control().barrier(idle);
     spec_.latency ? ping_pong(idle, out) : stream(idle, out);
@@ -63,6 +73,8 @@ void VerbsEnd::stream(Idle& idle, net::PairOutcome& out) {
   const auto depth = static_cast<uint64_t>(spec_.depth);
   const uint64_t warm_up = spec_.iterations > 0 ? std::min(depth, spec_.iterations) : depth;
   uint64_t from_peer = stream.run(warm_up, 0, idle).peer_sent;
+  const double cpu_before = thread_busy_seconds();
+  uint64_t moved = 0;
   for (int i = 0; i < spec_.repetitions; ++i) {
     const Stream::Result r = stream.run(spec_.iterations, spec_.seconds / spec_.repetitions, idle);
     double rate = 0;
@@ -74,7 +86,9 @@ void VerbsEnd::stream(Idle& idle, net::PairOutcome& out) {
     out.messages_per_second.push_back(rate);
     out.bytes_per_second.push_back(rate * static_cast<double>(spec_.bytes));
     from_peer += r.peer_sent;
+    moved += r.sent + r.peer_sent;
   }
+  add_cost(thread_busy_seconds() - cpu_before, static_cast<double>(moved * spec_.bytes), out);
   if (receives(spec_, job_) && spec_.service != Service::rc)
     out.extra["lost_messages"] = static_cast<double>(from_peer - stream.received());
   verify(receives(spec_, job_) ? stream.received() : from_peer, out);

@@ -20,6 +20,7 @@ class VerbsEnd : public net::PairEnd {
   void ping_pong(Idle& idle, net::PairOutcome& out);
   void verify(uint64_t from_peer, net::PairOutcome& out);
   bool is_target() const;
+  void add_cost(double cpu_seconds, double bytes, net::PairOutcome& out) const;
   void add_facts(net::PairOutcome& out) const;
 
   net::PairJob job_;

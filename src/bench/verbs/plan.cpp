@@ -218,6 +218,9 @@ std::vector<ParamDef> params() {
        0.001},
       {"repetitions", ParamType::integer, "5", "of bandwidth, each a sample", {}, false, 1, 1000},
       {"verify", ParamType::flag, "true", "compare every byte of the last messages"},
+      {"lossless", ParamType::flag, "false",
+       "check that counters of drops and retransmissions stand still (RoCE; with --schedule "
+       "incast)"},
       {"inject-fault",
        ParamType::integer,
        "",

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "analysis/lossless.h"
 #include "analysis/network_ceiling.h"
 #include "analysis/pcie.h"
 #include "bench/verbs/connect.h"
@@ -130,6 +131,11 @@ Setup set_up(Context& context, const std::vector<std::string>& asked) {
             : fmt::format("no active RDMA port on {}{}", context.place.host, down_ports(ports));
     return setup;
   }
+  const bool shared = context.place.hosts.size() > 1;
+  for (size_t i = 0; i < setup.rails.size(); ++i) {
+    const auto driver = static_cast<int>(i) % context.place.local_size;
+    if (!shared || driver == context.place.local_rank) setup.driven.push_back(setup.rails[i]);
+  }
   gather_limits(context, setup);
   return setup;
 }
@@ -161,11 +167,9 @@ std::optional<Ceiling> Setup::ceiling(const net::RailPair& pair, const Spec& spe
 }
 
 void Setup::describe(Record& record) const {
-  for (const RdmaPort& port : rails) {
-    if (port.driver == "rxe")
-      record.notes.push_back(
-          "soft-RoCE: the kernel does the transport's work; its speed says nothing of a NIC");
-  }
+  if (std::any_of(rails.begin(), rails.end(), [](const RdmaPort& p) { return p.driver == "rxe"; }))
+    record.notes.push_back(
+        "soft-RoCE: the kernel does the transport's work; its speed says nothing of a NIC");
 }
 
 namespace {
@@ -228,24 +232,40 @@ void require_supported(Context& context, const Setup& setup, const std::vector<P
 }
 
 CounterWatch::CounterWatch(const FsRoot& fs, const Setup& setup) : fs_(fs), setup_(setup) {
-  for (const RdmaPort& port : setup.rails) before_.push_back(read_rdma_counters(fs, port));
+  for (const RdmaPort& port : setup.driven) before_.push_back(read_rdma_counters(fs, port));
 }
 
-void CounterWatch::stop(Record& record, const Context& context) {
+void CounterWatch::check_lossless(const RdmaPort& port, size_t nic,
+                                  const std::map<std::string, double>& deltas, Record& record) {
+  const Lossless l = judge_lossless(deltas);
+  record.checks.push_back({.name = "lossless",
+                           .passed = l.passed,
+                           .value = l.known ? std::optional(l.lost) : std::nullopt,
+                           .limit = 0,
+                           .entity = nic,
+                           .detail = l.known ? l.summary : port.name() + " has no counter of drops",
+                           .finding = true});
+  record.notes.push_back(record.entities[nic].host + " " + port.name() + ": " + l.summary);
+}
+
+void CounterWatch::stop(Record& record, const Context& context, bool lossless) {
   for (size_t i = 0; i < before_.size(); ++i) {
-    const RdmaPort& port = setup_.rails[i];
+    const RdmaPort& port = setup_.driven[i];
     const RdmaCounters after = read_rdma_counters(fs_, port);
     const size_t nic = record.entity({context.place.host, "nic", port.name()});
+    std::map<std::string, double> deltas;
     for (const auto& [name, value] : after) {
       const auto before = before_[i].find(name);
       // A counter that went backwards was reset: no delta.
       if (before == before_[i].end() || value < before->second) continue;
+      deltas[name] = value - before->second;
       if (is_saturated(name, value))
         record.notes.push_back(fmt::format("{} {}: {} stands at its largest value; clear it",
                                            context.place.host, port.name(), name));
       if (value > before->second || is_fault_counter(name) || is_congestion_counter(name))
         record.telemetry.deltas.push_back({name, "count", nic, before->second, value});
     }
+    if (lossless) check_lossless(port, nic, deltas, record);
   }
 }
 

@@ -31,6 +31,7 @@ struct Setup {
   std::string skip;  // why nothing can be measured; empty if something can
   net::Nodes nodes;
   std::vector<RdmaPort> rails;                       // of this rank
+  std::vector<RdmaPort> driven;  // those of them that this rank drives, and so watches
   std::vector<std::vector<std::string>> rail_names;  // of each node
   std::vector<std::vector<RailLimits>> limits;       // of each node
   std::shared_ptr<DevicePool> pool;
@@ -54,9 +55,12 @@ class CounterWatch {
  public:
   CounterWatch(const FsRoot& fs, const Setup& setup);
   // Adds what changed, and the counters that must not change, to the record.
-  void stop(Record& record, const Context& context);
+  // With `lossless` also whether nothing was dropped or sent again, as a check per NIC.
+  void stop(Record& record, const Context& context, bool lossless);
 
  private:
+  static void check_lossless(const RdmaPort& port, size_t nic,
+                             const std::map<std::string, double>& deltas, Record& record);
   const FsRoot& fs_;
   const Setup& setup_;
   std::vector<RdmaCounters> before_;

@@ -9,31 +9,33 @@
 
 namespace cb::verbs {
 
-// What a polling loop does when it finds nothing. Every so often it looks at the deadline; after
-// many empty polls it also gives the processor away, because on soft-RoCE the kernel's own work for
-// this transfer may be waiting for it. A processor of its own loses nothing by that.
+// What a polling loop does when it finds nothing: every so often it gives the processor away, and
+// more seldom it looks at the deadline. On soft-RoCE the kernel does the transport's work on the
+// same processors, so there it waits for the poller unless that gives way at once; a device does
+// its work alone, and a poll that yields would only be late.
 class Idle {
  public:
-  Idle(double deadline_seconds, const CancelToken& cancel)
-      : end_(monotonic_seconds() + deadline_seconds), cancel_(cancel) {}
+  Idle(double deadline_seconds, bool soft_device, const CancelToken& cancel)
+      : end_(monotonic_seconds() + deadline_seconds),
+        yield_(soft_device ? 8 : 4096),
+        look_(soft_device ? 512 : 65536),
+        cancel_(cancel) {}
 
-  void reset() { empty_ = 0; }
-  // True when it is time to look at the clock and at what else may have happened.
-  bool again() { return (++empty_ & (kLook - 1)) == 0; }
-  // To be called when again() is true: gives the processor away. False past the deadline, which is
-  // looked at now and then: reading the clock can cost more than a message takes.
-  bool go_on() {
+  // After each empty poll. True when it is time to look around: go_on(), and what the peer says.
+  bool again() {
+    if (++empty_ % yield_ != 0) return false;
     ::sched_yield();
-    if ((++looks_ & (kClock - 1)) != 0) return true;
-    return !cancel_.cancelled() && monotonic_seconds() < end_;
+    return empty_ % look_ == 0;
   }
+  // False past the deadline or when cancelled.
+  bool go_on() const { return !cancel_.cancelled() && monotonic_seconds() < end_; }
   double left() const { return end_ - monotonic_seconds(); }
   bool cancelled() const { return cancel_.cancelled(); }
 
  private:
-  static constexpr unsigned kLook = 256, kClock = 64;
-  unsigned empty_ = 0, looks_ = 0;
   double end_;
+  unsigned yield_, look_;
+  unsigned empty_ = 0;
   const CancelToken& cancel_;
 };
 

@@ -86,12 +86,3 @@ TEST_CASE("every row is complete and names its source") {
     CHECK(peak_of(&sku, "bf16") == peak_of(&sku, "fp16"));
   }
 }
-
-TEST_CASE("PCIe payload ceiling") {
-  // 16 lanes of generation 5: 63.02 GB/s behind the line code, 57.6 behind the packets.
-  CHECK(*pcie_bytes_per_second(5, 16) == doctest::Approx(57.61e9).epsilon(0.001));
-  CHECK(*pcie_bytes_per_second(4, 16) == doctest::Approx(28.81e9).epsilon(0.001));
-  CHECK(*pcie_bytes_per_second(1, 1) == doctest::Approx(0.25e9 * 256 / 280));
-  CHECK_FALSE(pcie_bytes_per_second(7, 16));
-  CHECK_FALSE(pcie_bytes_per_second(5, 0));
-}

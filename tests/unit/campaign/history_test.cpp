@@ -67,7 +67,7 @@ TEST_CASE("a file or history that was changed by hand is refused and left alone"
   const size_t second = history.find('\n', first) + 1;
   std::string changed = history;
   changed[changed.find("hot")] = 'p';
-  refuse("issues.history.jsonl", changed, "line 2");
+  refuse("issues.history.jsonl", changed, "line 1");
   refuse("issues.history.jsonl", history.substr(0, first) + history.substr(second), "line 2");
   refuse("issues.history.jsonl", history.substr(first), "line 1");
   refuse("issues.history.jsonl", history.substr(0, history.size() - 1), "line 3");

@@ -13,6 +13,7 @@
 #include "report/html.h"
 #include "report/json.h"
 #include "report/markdown.h"
+#include "report/phrases.h"
 #include "report/svg.h"
 
 using namespace cb;
@@ -203,6 +204,52 @@ TEST_CASE("hostile text in JSON is a JSON string and comes back, invalid UTF-8 r
   poison(c, j, "\"}\xff<script>\x1b");
   const auto json = nlohmann::json::parse(render_json(c.campaign, j, c.catalogue));
   CHECK(json["campaign"]["hosts"][0] == "node01\"}\xEF\xBF\xBD<script>\x1b");
+}
+
+TEST_CASE("the Chinese report has no English sentence") {
+  const example::Case c = example::mixed();
+  const Judgement j = example::judgement_of(c);
+  const View view = build_view(c.campaign, j, c.catalogue, Texts(Lang::zh));
+  const std::regex sentence("[A-Za-z]{2,} [a-z]{2,} [a-z]{2,}");
+  std::vector<std::string> texts = view.counterfactual;
+  texts.insert(texts.end(), view.conclusion_items.begin(), view.conclusion_items.end());
+  texts.insert(texts.end(), view.facts.begin(), view.facts.end());
+  for (const Section& section : view.sections) {
+    texts.push_back(section.heading);
+    for (const Block& block : section.blocks) {
+      if (const auto* p = std::get_if<Paragraph>(&block)) texts.push_back(p->text);
+      if (const auto* i = std::get_if<Items>(&block))
+        texts.insert(texts.end(), i->lines.begin(), i->lines.end());
+      if (const auto* f = std::get_if<Figures>(&block)) {
+        for (const Figure& figure : f->list) texts.push_back(figure.title + figure.caption);
+      }
+      if (const auto* t = std::get_if<Table>(&block)) {
+        texts.push_back(t->caption);
+        for (const Row& row : t->rows)
+          texts.insert(texts.end(), row.cells.begin(), row.cells.end());
+      }
+    }
+  }
+  for (const std::string& text : texts) {
+    CAPTURE(text);
+    CHECK_FALSE(std::regex_search(text, sentence));
+  }
+}
+
+TEST_CASE("what records say is translated by its fixed words, the rest is left alone") {
+  CHECK(translated(Lang::zh,
+                   "measured in this record: avx512 multiply-adds in registers on the same 2 "
+                   "threads") == "本记录实测：同样 2 个线程在寄存器中执行 avx512 乘加");
+  CHECK(translated(Lang::zh, "absent: the link is down") == "缺失：链路未连接");
+  CHECK(translated(Lang::zh, "something new") == "something new");
+  CHECK(translated(Lang::en, "the link is down") == "the link is down");
+  CHECK(translated(Lang::zh, "") == "");
+  for (const Phrase& p : all_phrases()) {
+    CAPTURE(p.en);
+    for (const char* place : {"{0}", "{1}", "{2}"})
+      CHECK((p.en.find(place) == std::string_view::npos) ==
+            (p.zh.find(place) == std::string_view::npos));
+  }
 }
 
 TEST_CASE("the verdict comes first and says what it would take") {

@@ -118,7 +118,8 @@ TEST_CASE("counters carry one name whatever the driver calls them; absent is abs
   CHECK(bnxt.at("out_of_sequence") == 1);
   CHECK(bnxt.at("ack_timeouts") == 3);
   CHECK(bnxt.at("receive_discards") == 4);
-  for (const RdmaCounters* c : {&ib, &roce, &rxe, &irdma, &bnxt}) CHECK_FALSE(c->contains("lifespan"));
+  for (const RdmaCounters* c : {&ib, &roce, &rxe, &irdma, &bnxt})
+    CHECK_FALSE(c->contains("lifespan"));
   CHECK_FALSE(rxe.contains("symbol_error"));  // rxe has no counters/
   CHECK_FALSE(bnxt.contains("cnp_sent"));
 }

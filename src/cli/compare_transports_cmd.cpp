@@ -1,0 +1,70 @@
+// RDMA beside TCP, from the documents of `verbs` and `tcp`.
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "analysis/transports.h"
+#include "cli/commands.h"
+#include "core/file.h"
+#include "core/text.h"
+#include "core/units.h"
+
+namespace cb {
+namespace {
+
+std::string shown(const std::optional<double>& value, const std::string& unit) {
+  return value ? format_value(*value, unit) : "not measured";
+}
+
+// A bar per factor of two, so that 1.5× and 100× fit on one page.
+std::string bar(double factor) {
+  constexpr double kMost = 12;
+  const auto length = static_cast<int>(std::clamp(std::log2(factor) * 2, 0.0, kMost * 2));
+  std::string out;
+  for (int i = 0; i < length; ++i) out += "▒";
+  return out;
+}
+
+std::string table(const std::vector<TransportRow>& rows) {
+  std::vector<std::vector<std::string>> cells{{"", "RDMA", "", "TCP", "", "RDMA is", ""}};
+  for (const TransportRow& r : rows) {
+    const auto factor = r.factor();
+    cells.push_back({r.name, shown(r.rdma, r.unit), terminal_safe(r.rdma_point),
+                     shown(r.tcp, r.unit), terminal_safe(r.tcp_point),
+                     factor ? fmt::format("{:.3g}× better", *factor) : "",
+                     factor ? bar(*factor) : ""});
+  }
+  return text_table(cells, {false, true, false, true, false, true, false});
+}
+
+ExitCode run(const std::vector<std::string>& files) {
+  std::vector<Record> records;
+  for (const std::string& file : files) {
+    Document document = parse_document(read_file(file), file);
+    std::move(document.records.begin(), document.records.end(), std::back_inserter(records));
+  }
+  const std::vector<TransportRow> rows = compare_transports(records);
+  if (rows.empty())
+    throw UsageError("clusterbench compare-transports", "FILE",
+                     "no measured record of verbs or tcp in these documents");
+  std::cout << table(rows);
+  const bool whole =
+      std::all_of(rows.begin(), rows.end(), [](const TransportRow& r) { return r.rdma && r.tcp; });
+  return whole ? ExitCode::ok : ExitCode::incomplete;
+}
+
+}  // namespace
+
+void add_compare_transports_command(CLI::App& app, Action& action) {
+  CLI::App* sub = app.add_subcommand("compare-transports",
+                                     "RDMA beside TCP: latency, bandwidth, CPU cost in one table");
+  auto files = std::make_shared<std::vector<std::string>>();
+  sub->add_option("FILE", *files, "documents of verbs and tcp")->required()->type_name("FILE…");
+  sub->footer("Example:\n  clusterbench compare-transports verbs.json tcp.json");
+  sub->callback([&action, files] { action = [files] { return run(*files); }; });
+}
+
+}  // namespace cb

@@ -1,0 +1,65 @@
+#include "analysis/transports.h"
+
+#include <doctest/doctest.h>
+
+using namespace cb;
+
+namespace {
+
+Record record(const char* case_name, const char* direction, int64_t size) {
+  Record r{.case_name = case_name};
+  r.params.set("direction", std::string(direction));
+  r.params.set("size", size);
+  if (r.case_name == "verbs") r.params.set("op", std::string("write"));
+  if (r.case_name == "tcp") r.params.set("streams", int64_t{8});
+  return r;
+}
+
+void add(Record& r, const char* name, std::initializer_list<double> of_pairs) {
+  for (const double v : of_pairs) {
+    r.metrics.push_back({.name = name,
+                         .unit = "",
+                         .entity = r.entity({"n" + std::to_string(v), "pair", ""}),
+                         .samples = {v}});
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the best one-way record of each, the median over its pairs") {
+  std::vector<Record> records{record("verbs", "one-way", 1 << 20), record("verbs", "one-way", 4096),
+                              record("verbs", "two-way", 1 << 20),
+                              record("tcp", "one-way", 131072)};
+  add(records[0], "bytes_per_second", {40e9, 48e9, 50e9});
+  add(records[0], "send_cpu_per_gigabit_seconds", {0.002});
+  add(records[1], "bytes_per_second", {20e9});
+  add(records[2], "bytes_per_second", {90e9});
+  add(records[3], "bytes_per_second", {12e9});
+  add(records[3], "send_cpu_per_gigabit_seconds", {0.02});
+  const auto rows = compare_transports(records);
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].name == "bandwidth, one way");
+  CHECK(rows[0].rdma == 48e9);
+  CHECK(rows[0].rdma_point == "write 1M");
+  CHECK(rows[0].tcp == 12e9);
+  CHECK(rows[0].tcp_point == "8 streams");
+  CHECK(*rows[0].factor() == doctest::Approx(4));
+  CHECK(*rows[1].factor() == doctest::Approx(10));  // less CPU is better
+}
+
+TEST_CASE("what only one of them has is shown, without a factor") {
+  std::vector<Record> records{record("tcp", "one-way", 64)};
+  add(records[0], "half_round_trip_seconds", {20e-6});
+  const auto rows = compare_transports(records);
+  REQUIRE(rows.size() == 1);
+  CHECK_FALSE(rows[0].rdma.has_value());
+  CHECK_FALSE(rows[0].factor().has_value());
+  CHECK(compare_transports({}).empty());
+}
+
+TEST_CASE("a record that errored says nothing") {
+  std::vector<Record> records{record("verbs", "one-way", 64)};
+  add(records[0], "half_round_trip_seconds", {2e-6});
+  records[0].outcome = Errored{"n1", "gone"};
+  CHECK(compare_transports(records).empty());
+}

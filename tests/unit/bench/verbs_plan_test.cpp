@@ -1,0 +1,203 @@
+// What verbs measures, from its parameters; the rails; ceilings of composed machines.
+#include "bench/verbs/plan.h"
+
+#include <cstdlib>
+
+#include <doctest/doctest.h>
+
+#include "bench/net/measure.h"
+#include "bench/verbs/address.h"
+#include "bench/verbs/payload.h"
+#include "bench/verbs/rails.h"
+#include "bench/verbs/setup.h"
+
+using namespace cb;
+
+namespace {
+
+Params resolved(GivenParams given) {
+  Problems problems;
+  const Params out = resolve_params(verbs::params(), given, problems);
+  verbs::check_params(out, problems);
+  REQUIRE_MESSAGE(problems.empty(), problems.text());
+  return out;
+}
+
+std::string refused(GivenParams given) {
+  Problems problems;
+  const Params out = resolve_params(verbs::params(), given, problems);
+  if (problems.empty()) verbs::check_params(out, problems);
+  return problems.text();
+}
+
+RdmaPort port(const char* device, const char* state) {
+  return {.device = device, .link_layer = "Ethernet", .state = state};
+}
+
+}  // namespace
+
+TEST_CASE("atomics are 8 bytes, latency is one-way over one queue pair") {
+  const auto points = verbs::plan(resolved({{"op", {"write,fetch_add"}},
+                                            {"direction", {"one-way,two-way"}},
+                                            {"size", {"64,4K"}},
+                                            {"qps", {"1,4"}}}),
+                                  0);
+  size_t latency = 0;
+  for (const auto& p : points) {
+    if (p.spec.verb == verbs::Verb::fetch_add) CHECK(p.spec.bytes == 8);
+    if (!p.spec.latency) continue;
+    ++latency;
+    CHECK(p.spec.qps == 1);
+    CHECK_FALSE(p.spec.two_way);
+  }
+  CHECK(latency == 3);  // write at two sizes, fetch_add at one
+  CHECK(points.size() == 8 + 2 + 4 + 1);
+  CHECK(points[0].params.text("op") == "write");
+  CHECK(points[0].params.integer("size") == 64);
+}
+
+TEST_CASE("services have the operations that they have") {
+  const auto points = verbs::plan(
+      resolved({{"op", {"write,read,send"}}, {"service", {"rc,uc,ud"}}, {"test", {"latency"}}}), 0);
+  CHECK(points.size() == 3 + 2 + 1);
+  CHECK(refused({{"op", {"read"}}, {"service", {"uc"}}}).find("need rc") != std::string::npos);
+  CHECK(refused({{"mtu", {"1500"}}}).find("--mtu") != std::string::npos);
+  CHECK(refused({{"tx-depth", {"8"}}, {"post-list", {"9"}}}).find("--post-list") !=
+        std::string::npos);
+}
+
+TEST_CASE("a sweep") {
+  const auto points = verbs::plan(resolved({{"test", {"bandwidth"}},
+                                            {"min-size", {"64"}},
+                                            {"max-size", {"4K"}},
+                                            {"step-factor", {"8"}}}),
+                                  0);
+  std::vector<uint64_t> sizes;
+  for (const auto& p : points) sizes.push_back(p.spec.bytes);
+  CHECK(sizes == std::vector<uint64_t>{64, 512, 4096});
+}
+
+TEST_CASE("only the rank that is told to spoils what it receives") {
+  const Params p = resolved({{"inject-fault", {"3"}}});
+  CHECK(verbs::plan(p, 3)[0].spec.corrupt);
+  CHECK_FALSE(verbs::plan(p, 2)[0].spec.corrupt);
+}
+
+TEST_CASE("rails: active ones in order, named ones, one host's own") {
+  const std::vector<RdmaPort> ports{port("mlx5_0", "ACTIVE"), port("mlx5_1", "DOWN"),
+                                    port("mlx5_2", "ACTIVE")};
+  const std::vector<std::string> hosts{"n1", "n2"};
+  const auto names = [&](std::vector<std::string> asked, const char* host) {
+    Problems problems;
+    std::string out;
+    for (const RdmaPort& p : verbs::choose_rails(asked, ports, host, hosts, problems))
+      out += p.name() + " ";
+    return problems.empty() ? out : problems.text();
+  };
+  CHECK(names({"auto"}, "n1") == "mlx5_0 mlx5_2 ");
+  CHECK(names({"mlx5_2", "mlx5_1"}, "n1") == "mlx5_2 mlx5_1 ");
+  CHECK(names({"n1:mlx5_0", "n2:mlx5_2"}, "n1") == "mlx5_0 ");
+  CHECK(names({"n1:mlx5_0", "n2:mlx5_2"}, "n2") == "mlx5_2 ");
+  CHECK(names({"mlx5_7"}, "n1").find("did you mean") != std::string::npos);
+}
+
+TEST_CASE("ceilings from link, headers and slot") {
+  RdmaPort ib{.device = "mlx5_0", .link_layer = "InfiniBand", .state = "ACTIVE"};
+  ib.signal_bits_per_second = 400e9;
+  ib.link = "4X NDR";
+  ib.pci_address = "0000:9b:00.0";
+  ib.pcie_generation = 5;
+  ib.pcie_lanes = 16;
+  verbs::RailLimits limits = verbs::rail_limits(ib);
+  limits.mtu = 4096;
+  verbs::Setup setup;
+  setup.limits = {{limits}, {limits}};
+  verbs::Spec spec;
+  spec.bytes = 8 << 20;
+  const auto one = setup.ceiling({0, 1, 0, 0}, spec);
+  REQUIRE(one.has_value());
+  CHECK(one->value == doctest::Approx(400e9 / 8 * 4096 / 4122).epsilon(1e-4));
+  CHECK(one->how.find("400 Gb/s") != std::string::npos);
+  spec.two_way = true;
+  CHECK(setup.ceiling({0, 1, 0, 0}, spec)->value == doctest::Approx(2 * one->value));
+  // Trained at eight lanes: the slot is the bound, and it is the slower end that counts.
+  ib.pcie_lanes = 8;
+  verbs::RailLimits narrow = verbs::rail_limits(ib);
+  narrow.mtu = 4096;
+  setup.limits = {{limits}, {narrow}};
+  spec.two_way = false;
+  const auto slot = setup.ceiling({0, 1, 0, 0}, spec);
+  CHECK(slot->value == doctest::Approx(32e9 * 8 * 128 / 130 / 8 * 256 / 280));
+  CHECK(slot->how.find("PCIe") != std::string::npos);
+  // A software device has neither.
+  RdmaPort rxe = port("rxe0", "ACTIVE");
+  rxe.signal_bits_per_second = 10e9;
+  setup.limits = {{verbs::rail_limits(rxe)}, {limits}};
+  CHECK_FALSE(setup.ceiling({0, 1, 0, 0}, spec).has_value());
+}
+
+TEST_CASE("an address reads back, and nonsense is refused") {
+  verbs::Address a{.lid = 7, .global = true, .mtu = 4096, .sequence = 0xabcdef, .key = 42};
+  a.gid = {0xfe, 0x80, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 255};
+  a.out = 0x7fff12345678;
+  a.in = a.out + 4096;
+  a.reads = 16;
+  a.control = 99;
+  a.pairs = {100, 101};
+  a.ethernet = true;
+  a.name = "n1 mlx5_0";
+  const verbs::Address b = verbs::Address::parse(a.text());
+  CHECK(b.text() == a.text());
+  CHECK(b.gid == a.gid);
+  CHECK(b.pairs == a.pairs);
+  CHECK(b.name == "n1 mlx5_0");
+  CHECK_THROWS_AS(verbs::Address::parse(""), Error);
+  CHECK_THROWS_AS(verbs::Address::parse("1 2 3"), Error);
+}
+
+TEST_CASE("the payload depends on its position and its seed") {
+  size_t equal_neighbours = 0, equal_seeds = 0;
+  for (uint64_t i = 0; i < 4096; ++i) {
+    equal_neighbours += verbs::payload_byte(1, i) == verbs::payload_byte(1, i + 1) ? 1 : 0;
+    equal_seeds += verbs::payload_byte(1, i) == verbs::payload_byte(2, i) ? 1 : 0;
+  }
+  // 1 in 256 by chance.
+  CHECK(equal_neighbours < 64);
+  CHECK(equal_seeds < 64);
+}
+
+TEST_CASE("schedules over nodes and rails") {
+  const auto rounds = [](const char* schedule, int nodes, int rails, bool one_by_one) {
+    net::Nodes n;
+    for (int i = 0; i < nodes; ++i) {
+      n.ranks.push_back({i});
+      n.names.push_back("n" + std::to_string(i));
+    }
+    return net::plan_rounds(resolved({{"schedule", {schedule}}, {"target", {"n0"}}}), n, rails,
+                            one_by_one);
+  };
+  CHECK(rounds("tournament", 6, 1, false).size() == 5);
+  CHECK(rounds("shift", 5, 2, false).size() == 4);
+  CHECK(rounds("shift", 5, 2, false)[0].size() == 10);
+  CHECK(rounds("shift", 5, 2, true).size() == 8);
+  CHECK(rounds("pair", 4, 1, false)[0].size() == 2);
+  CHECK(rounds("all-to-all", 4, 1, false)[0].size() == 12);
+  CHECK(rounds("incast", 4, 1, false)[0].size() == 3);
+  const auto loop = rounds("loopback", 3, 2, false);
+  REQUIRE(loop.size() == 1);
+  for (const auto& p : loop[0]) CHECK((p.from == p.to && p.from_rail == p.to_rail));
+  const auto cross = rounds("cross-rail", 2, 4, false);
+  CHECK(cross.size() == 3);
+  for (const auto& round : cross) {
+    for (const auto& p : round) CHECK(p.from_rail != p.to_rail);
+  }
+  CHECK_THROWS_AS(rounds("cross-rail", 2, 1, false), UsageError);
+  CHECK_THROWS_AS(rounds("pair", 1, 1, false), UsageError);
+}
+
+TEST_CASE("Jain's index") {
+  CHECK(net::fairness_index({5, 5, 5, 5}) == doctest::Approx(1));
+  CHECK(net::fairness_index({8, 0, 0, 0}) == doctest::Approx(0.25));
+  CHECK(net::fairness_index({3, 1}) == doctest::Approx(0.8));
+  CHECK(net::fairness_index({}) == 0);
+}

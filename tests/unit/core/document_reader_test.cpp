@@ -1,0 +1,115 @@
+// The quick reader never takes what the strict one refuses, and reads the same.
+#include "core/document_reader.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/json_text.h"
+
+using namespace cb;
+using nlohmann::json;
+
+namespace {
+
+std::string document_text() {
+  Document d;
+  d.tool = {"0.1.0", std::string(40, 'a'), false, {{"mpi", "Open MPI"}}};
+  d.run.id = "0123456789abcdef";
+  d.run.hosts = {"n1"};
+  d.run.environment = {{"OMP_NUM_THREADS", "2"}};
+  HostInventory host{.host = "n1", .parts = {}};
+  host.parts.push_back({"gpu", "0", {{"model", "H20"}, {"count", int64_t{8}}, {"on", true}, {"t", 1.5}}, {{"x", "why"}}});
+  d.hosts = {host};
+  Record r{.case_name = "gemm"};
+  r.params.set("size", int64_t{4096});
+  r.params.set("duration", 5.0);
+  r.params.set_list("op", {std::string("a"), std::string("b")});
+  const size_t e = r.entity({"n1", "pair", "", "n2"});
+  Metric raw{.name = "flops_per_second", .unit = "flops_per_second", .entity = e};
+  raw.samples = {9e10, 9.1e10, 9.3e10, 9.2e10, 9.15e10, 9.05e10};
+  raw.ceiling = Ceiling{1e11, "how"};
+  Metric many{.name = "latency_seconds", .unit = "seconds", .better = Better::lower, .entity = e};
+  many.samples = Samples(2);
+  for (int i = 1; i < 9; ++i) many.samples.add(i);
+  r.metrics = {raw, many};
+  r.checks = {{.name = "data", .passed = false, .value = 1.0, .limit = 0.5, .entity = e, .detail = "d"}};
+  r.telemetry.series = {{"clock", "hertz", e, {0, 1}, {2e9, 3e9}}};
+  r.telemetry.deltas = {{"ecc", "count", e, 3, 5}};
+  r.notes = {"note"};
+  Record skipped{.case_name = "io", .outcome = Skipped{"no disk"}};
+  Record errored{.case_name = "io", .outcome = Errored{"n1", "bad"}};
+  d.records = {r, skipped, errored};
+  return to_json_text(d);
+}
+
+// An unknown key makes the quick reader step aside.
+std::string for_the_strict(json j) {
+  if (j.is_object()) j["zz_unknown"] = 0;
+  return dump_json(j);
+}
+
+void expect_agreement(const json& mutated, const std::string& where) {
+  CAPTURE(where);
+  const auto quick = read_document_quickly(dump_json(mutated), true);
+  if (!quick) return;
+  std::string strict;
+  CHECK_NOTHROW(strict = to_json_text(parse_document(for_the_strict(mutated), "t")));
+  CHECK(to_json_text(*quick) == strict);
+}
+
+void mutate_everywhere(json& root, json& at, const std::string& where, int& count) {
+  const json original = at;
+  for (const json& other : {json(nullptr), json(true), json(7), json(-3), json(1.5), json("text"),
+                            json::array(), json::array({1}), json::object(), json({{"a", 1}})}) {
+    at = other;
+    expect_agreement(root, where);
+    ++count;
+  }
+  at = original;
+  if (at.is_object()) {
+    for (const auto& [key, value] : original.items()) {
+      at.erase(key);
+      expect_agreement(root, where + "." + key + " removed");
+      at = original;
+      mutate_everywhere(root, at[key], where + "." + key, count);
+    }
+  } else if (at.is_array()) {
+    for (size_t i = 0; i < at.size(); ++i) mutate_everywhere(root, at[i], where + "[]", count);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("an ordinary document is read quickly and the same") {
+  const std::string text = document_text();
+  const auto quick = read_document_quickly(text, true);
+  REQUIRE(quick.has_value());
+  CHECK(to_json_text(*quick) == text);
+  CHECK(to_json_text(parse_document(for_the_strict(json::parse(text)), "t")) == text);
+}
+
+TEST_CASE("inventories can be passed over") {
+  const auto quick = read_document_quickly(document_text(), false);
+  REQUIRE(quick.has_value());
+  CHECK(quick->hosts.empty());
+  CHECK(quick->records.size() == 3);
+}
+
+TEST_CASE("whatever stands in any place, the quick reader takes nothing that the strict refuses") {
+  json root = json::parse(document_text());
+  int count = 0;
+  mutate_everywhere(root, root, "$", count);
+  CHECK(count > 1000);
+}
+
+TEST_CASE("repeated keys, torn and padded texts are left to the strict reader") {
+  const std::string text = document_text();
+  std::string twice = text;
+  twice.insert(twice.find("\"run\""), "\"run\": {}, ");
+  CHECK_FALSE(read_document_quickly(twice, true));
+  CHECK_FALSE(read_document_quickly(text.substr(0, text.size() / 2), true));
+  CHECK_FALSE(read_document_quickly(text + "{}", true));
+  CHECK_FALSE(read_document_quickly("", true));
+  CHECK_THROWS_AS(parse_document(twice, "t"), UsageError);
+}
