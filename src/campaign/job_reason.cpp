@@ -50,6 +50,9 @@ JobEnd exited(int code, const Document* document, const std::string& problem, co
       if (document != nullptr) return {JobState::done, ""};
       return {JobState::failed, with_log(problem, log)};
     case ExitCode::deadline:
+      // The partial document names who did not arrive.
+      if (document != nullptr && document->run.partial)
+        return {JobState::deadline, *document->run.partial};
       return {JobState::deadline, with_log("it hung or ran too long", log)};
     case ExitCode::usage:
       return {JobState::failed, with_log("its command was refused", log)};

@@ -133,7 +133,7 @@ def test_every_exit_code(code, arguments):
 def test_a_deadline_names_host_and_what_it_waited_for():
     done = run("fake", "--hanging-rank", "0", "--stall", "500ms")
     assert os.uname().nodename in done.stderr
-    assert "fake" in done.stderr and "next:" in done.stderr
+    assert "fake" in done.stderr and "next  " in done.stderr
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])

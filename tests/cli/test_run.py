@@ -73,9 +73,10 @@ def test_under_mpirun_every_rank_counts(tmp_path):
 
 
 @pytest.mark.parametrize("params, limit, severity, code, word", [
-    ({"value": 2}, 2, "fail", 0, "ACCEPTED"),
-    ({"value": 2}, 2.001, "fail", 1, "NOT ACCEPTED"),
-    ({"value": 2}, 2.001, "warn", 0, "ACCEPTED"),
+    ({"value": 2}, 1.99, "fail", 0, "ACCEPTED"),
+    ({"value": 2}, 2.01, "fail", 1, "NOT ACCEPTED"),
+    ({"value": 2}, 2.01, "warn", 0, "ACCEPTED"),
+    ({"value": 2}, 2, "fail", 3, "INCOMPLETE"),  # inside the interval of the median, again and again
     ({"value": 2, "wrong-rank": 0}, 1, "fail", 1, "NOT ACCEPTED"),
     ({"value": 2, "failing-rank": 0}, 1, "fail", 3, "INCOMPLETE"),
 ])
@@ -113,7 +114,7 @@ def test_a_hanging_rank_costs_its_step_and_is_named(tmp_path):
     assert time.monotonic() - begin < 30
     assert done.returncode == 3, done.stderr
     assert [e["state"] for e in ends(out)] == ["deadline", "done"]
-    assert re.search(r"deadline: \S+ rank [01] has not moved", done.stdout)
+    assert re.search(r"deadline: nothing has moved for .*: \S+ rank 1", done.stdout)
 
 
 def test_needs_are_journaled_as_not_applicable(tmp_path):
@@ -146,7 +147,7 @@ def test_ctrl_c_stops_and_says_how_to_go_on(tmp_path):
 
 def test_killed_at_any_moment_it_is_finished_by_resume(tmp_path):
     steps = [step(f"s{i}", params={"value": 1 + i}) for i in range(6)]
-    path = write_profile(tmp_path, steps, [at_least(f"c{i}", f"s{i}", 1) for i in range(6)])
+    path = write_profile(tmp_path, steps, [at_least(f"c{i}", f"s{i}", 0.5) for i in range(6)])
     begin = time.monotonic()
     assert run_local(path, tmp_path / "whole").returncode == 0
     whole = time.monotonic() - begin
