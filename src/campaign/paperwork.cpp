@@ -244,9 +244,6 @@ std::optional<std::string> why_not_mended(const Issue& issue, const Campaign& re
                                           const Judgement& judgement) {
   if (retest.ended.empty()) return "it is not finished: run --resume";
   if (!retest.warnings.empty()) return "it was changed: " + retest.warnings.front();
-  if (retest.started < issue.found)
-    return fmt::format("it began at {}, before the issue was found ({})", retest.started,
-                       issue.found);
   if (!issue.host.empty() &&
       std::find(retest.hosts.begin(), retest.hosts.end(), issue.host) == retest.hosts.end())
     return fmt::format("{} is not in it", issue.host);
@@ -266,6 +263,9 @@ std::optional<std::string> why_not_mended(const Issue& issue, const Campaign& re
   if (!judged)
     return fmt::format("it does not judge {}",
                        issue.criterion.empty() ? "anything" : issue.criterion);
+  if (retest.started < issue.found)
+    return fmt::format("it began at {}, before the issue was found ({})", retest.started,
+                       issue.found);
   return std::nullopt;
 }
 
