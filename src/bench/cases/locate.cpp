@@ -161,6 +161,17 @@ class Search {
     if (!context_.comm.is_root()) return;
     add_pair_metrics(record, names_, readings_, measure_);
     add_findings(record, names_, readings_, located);
+    // Nobody is cleared by a measurement that could not have seen them.
+    const double least = least_detectable(located, rounds, surveys);
+    const bool suspected = std::any_of(record.checks.begin(), record.checks.end(),
+                                       [](const Check& c) { return !c.passed; });
+    if (!suspected && least > worst_acceptable()) {
+      record.checks.clear();
+      record.outcome = Skipped{fmt::format(
+          "noise of {:.0f} % of a sample hides all that is less than {:.0f} % below the "
+          "fleet: measure while the hosts are idle, or with a longer --duration",
+          located.noise * 100, least * 100)};
+    }
     record.facts["least_detectable"] = fmt::format(
         "{:.1f} % below the fleet, of one unit", least_detectable(located, rounds, surveys) * 100);
     record.facts["noise"] = fmt::format("{:.2f} % of a sample", located.noise * 100);
@@ -217,9 +228,11 @@ class Search {
 
   // Twice what the caller tolerates cannot be seen yet, and more samples help. Rank 0 decides.
   bool too_noisy(const Located& located, const std::vector<Round>& rounds, int surveys) const {
-    const double wanted = std::max(0.05, 2 * params_.number("tolerance"));
-    return context_.comm.is_root() && least_detectable(located, rounds, surveys) * 2 > wanted;
+    return context_.comm.is_root() &&
+           least_detectable(located, rounds, surveys) * 2 > worst_acceptable();
   }
+
+  double worst_acceptable() const { return std::max(0.05, 2 * params_.number("tolerance")); }
 
   void append(std::vector<PairReading> more) {
     readings_.insert(readings_.end(), std::make_move_iterator(more.begin()),
