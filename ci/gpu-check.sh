@@ -58,6 +58,11 @@ else
   programs=$build/bin
 fi
 clusterbench=$programs/clusterbench
+# Where there is no toolkit, PyTorch's packages usually bring cuBLASLt.
+if ! ldconfig -p | grep -q 'libcublasLt\.so' && [ ! -e /usr/local/cuda/lib64/libcublasLt.so ]; then
+  found=$(timeout 60 find /usr /opt /root /home -name 'libcublasLt.so.1[23]' 2>/dev/null | sort | tail -1 || true)
+  [ -z "$found" ] || export CLUSTERBENCH_CUBLASLT_LIBRARY=$found
+fi
 
 : >"$out/steps.tsv"
 # step NAME WANTED-EXIT SECONDS COMMAND…: its output in OUT/NAME.log, a line in OUT/steps.tsv.

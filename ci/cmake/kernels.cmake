@@ -23,7 +23,7 @@ if(NOT CLUSTERBENCH_CUDA STREQUAL OFF)
   if(CMAKE_CUDA_COMPILER AND NOT nvcc_failed)
     # Ampere, Ada, Hopper and Blackwell as far as this nvcc knows them, and PTX for what comes later.
     execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-arch OUTPUT_VARIABLE known)
-    foreach(arch 80 86 89 90 100 120)
+    foreach(arch 80 86 89 90 100 103 120)
       if(known MATCHES "compute_${arch}[^0-9]")
         list(APPEND architectures ${arch}-real)
         set(newest ${arch})

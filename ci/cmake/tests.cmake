@@ -51,6 +51,11 @@ if(CLUSTERBENCH_NVML_INCLUDE_DIR)
   target_compile_definitions(fake_nvml_old PRIVATE CB_FAKE_OLD)
 endif()
 
+# ---- a stand-in for cuFile, likewise ----
+add_library(fake_cufile MODULE ${PROJECT_SOURCE_DIR}/tests/fake_cufile/fake_cufile.cpp)
+set_target_properties(fake_cufile PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY
+                                             ${PROJECT_BINARY_DIR}/fake)
+
 # ---- fuzz: the committed corpus is replayed with every compiler; libFuzzer needs clang ----
 file(GLOB fuzzers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzzer.cpp)
 foreach(source ${fuzzers})

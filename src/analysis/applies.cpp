@@ -22,9 +22,9 @@ NeedsFit check_kind(const std::string& kind, size_t wanted, size_t hosts,
   }
   const std::string needed = std::to_string(wanted);
   if (inventories.size() < hosts) {
-    return {Fit::unknown,
-            Message{"need.unknown",
-                    {needed, kind, std::to_string(hosts - inventories.size()), std::to_string(hosts)}}};
+    return {Fit::unknown, Message{"need.unknown",
+                                  {needed, kind, std::to_string(hosts - inventories.size()),
+                                   std::to_string(hosts)}}};
   }
   if (lacking == nullptr) return {};
   const size_t found = lacking->all(kind).size();

@@ -71,9 +71,9 @@ void set_limit(json& criterion, const Pool& pool, size_t campaigns, const std::s
        {{"en", fmt::format("median {}, spread {}, {} entities of {} campaigns",
                            format_value(middle, pool.unit), format_value(spread, pool.unit),
                            pool.medians.size(), campaigns)},
-        {"zh", fmt::format("中位数 {}，离散 {}，{} 个批次共 {} 个对象",
-                           format_value(middle, pool.unit), format_value(spread, pool.unit),
-                           campaigns, pool.medians.size())}}}};
+        {"zh",
+         fmt::format("中位数 {}，离散 {}，{} 个批次共 {} 个对象", format_value(middle, pool.unit),
+                     format_value(spread, pool.unit), campaigns, pool.medians.size())}}}};
 }
 
 void refuse_unlike(const std::vector<KnownGood>& campaigns) {
@@ -100,12 +100,12 @@ void add_unjudged(json& criteria, const KnownGood& first) {
   }
   for (const MetricGroup& g : first.groups) {
     if (!judged.insert(g.step->id).second) continue;
-    criteria.push_back({{"id", g.step->id + ".captured"},
-                        {"step", g.step->id},
-                        {"domain", g.domain},
-                        {"metric", g.metric},
-                        {"why", {{"en", "As on machines known to be good."},
-                                 {"zh", "与已知良好的机器一致。"}}}});
+    criteria.push_back(
+        {{"id", g.step->id + ".captured"},
+         {"step", g.step->id},
+         {"domain", g.domain},
+         {"metric", g.metric},
+         {"why", {{"en", "As on machines known to be good."}, {"zh", "与已知良好的机器一致。"}}}});
   }
 }
 
@@ -113,8 +113,7 @@ using Entries = std::map<std::string, json>;
 
 Entries by_id(const json& profile, const char* list) {
   Entries out;
-  for (const json& entry : profile.value(list, json::array()))
-    out[entry.value("id", "")] = entry;
+  for (const json& entry : profile.value(list, json::array())) out[entry.value("id", "")] = entry;
   return out;
 }
 

@@ -22,11 +22,20 @@ constexpr double kSpreads = 3;
 
 // What must be the same for figures to be comparable (attributes of the first part of a kind).
 constexpr std::array<std::pair<const char*, const char*>, 14> kKeys{{
-    {"system", "kernel"},     {"cpu", "model"},         {"cpu", "governor"},
-    {"memory", "total_bytes"}, {"gpu", "model"},        {"gpu", "power_limit_watts"},
-    {"gpu", "vbios"},         {"rdma", "firmware"},     {"rdma", "rate_bits_per_second"},
-    {"driver", "version"},    {"nvme", "model"},        {"nvme", "firmware"},
-    {"library", "version"},   {"system", "bios_version"},
+    {"system", "kernel"},
+    {"cpu", "model"},
+    {"cpu", "governor"},
+    {"memory", "total_bytes"},
+    {"gpu", "model"},
+    {"gpu", "power_limit_watts"},
+    {"gpu", "vbios"},
+    {"rdma", "firmware"},
+    {"rdma", "rate_bits_per_second"},
+    {"driver", "version"},
+    {"nvme", "model"},
+    {"nvme", "firmware"},
+    {"library", "version"},
+    {"system", "bios_version"},
 }};
 
 std::string values_of(const Campaign& c, const char* kind, const char* attribute) {
@@ -61,7 +70,8 @@ std::string environment_of(const Campaign& c) {
   std::set<std::string> lines;
   for (const Job& job : c.jobs) {
     if (!job.document) continue;
-    for (const auto& [name, value] : job.document->run.environment) lines.insert(name + "=" + value);
+    for (const auto& [name, value] : job.document->run.environment)
+      lines.insert(name + "=" + value);
   }
   std::string out;
   for (const std::string& line : lines) out += (out.empty() ? "" : " ") + line;
@@ -167,8 +177,10 @@ void add_changes(Comparison& out, const MetricGroup& before, const MetricGroup& 
 // Worse first, the larger the change the earlier.
 bool comes_first(const Change& a, const Change& b) {
   const auto rank = [](const Change& c) {
-    return c.kind == ChangeKind::worse ? 0 : c.kind == ChangeKind::undecided ? 1
-           : c.kind == ChangeKind::better ? 2 : 3;
+    return c.kind == ChangeKind::worse       ? 0
+           : c.kind == ChangeKind::undecided ? 1
+           : c.kind == ChangeKind::better    ? 2
+                                             : 3;
   };
   if (rank(a) != rank(b)) return rank(a) < rank(b);
   return std::abs(a.share) > std::abs(b.share);

@@ -30,7 +30,7 @@ struct FingerprintDifference {
 
 struct Comparison {
   std::vector<FingerprintDifference> fingerprint;
-  std::vector<Change> changes;             // worst first
+  std::vector<Change> changes;                       // worst first
   std::vector<std::string> only_before, only_after;  // steps and metrics without a counterpart
   size_t count(ChangeKind kind) const;
 };

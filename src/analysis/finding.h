@@ -17,9 +17,9 @@ struct Finding {
   std::optional<double> limit;
   bool limit_is_minimum = true;
   std::optional<Ceiling> ceiling = {};
-  std::string at = {};                // the parameters of its record, "size 8G"
-  std::vector<Message> detail = {};   // what a check or a comparison says
-  std::string file = {};              // of the record
+  std::string at = {};               // the parameters of its record, "size 8G"
+  std::vector<Message> detail = {};  // what a check or a comparison says
+  std::string file = {};             // of the record
   bool failing = false;
   double badness = 0;  // above 0 beyond the limit, as a share of it; the greatest is the worst
 };

@@ -19,8 +19,8 @@ void add_group(std::vector<Outlier>& out, const MetricGroup& group) {
   if (group.values.size() < kFewestPeers) return;
   std::vector<double> medians;
   for (const MeasuredValue& v : group.values) medians.push_back(v.summary.median);
-  const double spread = std::max(median_absolute_deviation(medians),
-                                 kSpreadFloor * std::abs(group.typical));
+  const double spread =
+      std::max(median_absolute_deviation(medians), kSpreadFloor * std::abs(group.typical));
   if (spread <= 0) return;
   const double sign = group.better == Better::higher ? 1 : -1;
   for (size_t i = 0; i < medians.size(); ++i) {

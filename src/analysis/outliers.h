@@ -9,10 +9,10 @@ namespace cb {
 // An entity far behind its peers: same metric, same point of parameters, same kind.
 struct Outlier {
   const MetricGroup* group = nullptr;
-  size_t value = 0;      // index into group->values
-  double z = 0;          // robust standard deviations behind the median of all, positive
-  double q = 0;          // smallest false-discovery rate at which it would still be reported
-  double behind = 0;     // share of the median that it is behind
+  size_t value = 0;   // index into group->values
+  double z = 0;       // robust standard deviations behind the median of all, positive
+  double q = 0;       // smallest false-discovery rate at which it would still be reported
+  double behind = 0;  // share of the median that it is behind
 };
 
 // Robust z = 0.6745 (median − x) / max(MAD, 0.5 % of the median) (Iglewicz & Hoaglin 1993; the

@@ -18,17 +18,17 @@ struct ChecklistEntry {
 
 // One line of the issue tracking table.
 struct Issue {
-  std::string id;         // "I-001"
-  std::string found;      // when, UTC
+  std::string id;          // "I-001"
+  std::string found;       // when, UTC
   std::string host, part;  // "node017", "gpu 3"
-  std::string serial;     // of the part or host
+  std::string serial;      // of the part or host
   std::string symptom, evidence;
-  std::string severity;   // critical, major, minor, note
+  std::string severity;  // critical, major, minor, note
   std::string owner, action;
   std::string old_part, new_part;  // serial numbers of a replacement
-  std::string criterion;  // that failed; empty for one found by hand
-  std::string retest;     // campaign in which it passed, its manifest's sha256
-  std::string closed;     // when; empty while open
+  std::string criterion;           // that failed; empty for one found by hand
+  std::string retest;              // campaign in which it passed, its manifest's sha256
+  std::string closed;              // when; empty while open
 };
 
 // Who delivers what to whom, and which clause asks for what ("clusterbench.site/1").

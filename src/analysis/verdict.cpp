@@ -143,8 +143,9 @@ class Judge {
       v.waiver = waiver_for(*v.criterion, worst, unused);
       fill(v, worst);
       v.why = failure_messages(worst);
-      v.why.push_back({"why.waived",
-                       {v.waiver->expires, v.waiver->approver, v.waiver->ticket, v.waiver->reason}});
+      v.why.push_back(
+          {"why.waived",
+           {v.waiver->expires, v.waiver->approver, v.waiver->ticket, v.waiver->reason}});
     } else {
       v.state = State::pass;
       fill(v, *worst_of(all));
@@ -280,9 +281,9 @@ Problems profile_problems(const Judgement& judgement) {
   Problems out;
   for (const CriterionVerdict& v : judgement.criteria) {
     if (!v.impossible || !v.limit || !v.ceiling) continue;
-    const Message why{"why.impossible",
-                      {format_value(*v.limit, v.unit), format_value(v.ceiling->value, v.unit),
-                       v.ceiling->how}};
+    const Message why{
+        "why.impossible",
+        {format_value(*v.limit, v.unit), format_value(v.ceiling->value, v.unit), v.ceiling->how}};
     out.add(fmt::format("criteria[{}]", v.criterion->id), say(Lang::en, why));
   }
   return out;

@@ -26,9 +26,9 @@ struct CriterionVerdict {
       ratio;  // value over limit (below 1 is worse for a minimum, above 1 for a maximum)
   std::optional<Ceiling> ceiling;  // of the worst entity
   std::optional<Entity> worst;
-  std::string at;       // the parameters of the worst record, "size 8G"
-  size_t entities = 0;  // judged
-  const Waiver* waiver = nullptr;         // of the worst waived entity
+  std::string at;                           // the parameters of the worst record, "size 8G"
+  size_t entities = 0;                      // judged
+  const Waiver* waiver = nullptr;           // of the worst waived entity
   std::vector<const Waiver*> waivers = {};  // all that let an entity of this criterion pass
   std::vector<Message> why = {};            // the reason, for another language
   std::vector<Finding> failing = {};        // every entity that fails or warns, the worst first

@@ -59,8 +59,7 @@ class Collector {
       any = true;
       collect_job(job);
     }
-    if (!any)
-      gap("", {"gap.no_step", {criterion_.step}});
+    if (!any) gap("", {"gap.no_step", {criterion_.step}});
     for (const std::string& host : names_.expected()) require_host(host);
     return std::move(evidence_);
   }
@@ -292,8 +291,7 @@ class Collector {
     if (!job_->host.empty()) return;
     for (const std::string& host : names_.expected()) {
       if (covered_.contains(host) || excused_.contains(host)) continue;
-      gap(host, {"gap.nothing",
-                 {host, job_->step, at_.empty() ? "" : " @ " + at_, log_of(*job_)}});
+      gap(host, {"gap.nothing", {host, job_->step, at_.empty() ? "" : " @ " + at_, log_of(*job_)}});
       excused_.insert(host);
     }
   }

@@ -6,6 +6,7 @@ namespace cb {
 
 // Every expected host's attributes against those of the majority: a finding per host with the
 // number of attributes that differ, limit 0.
-Evidence uniform_evidence(const Campaign& campaign, const HostNames& names, const UniformRule& rule);
+Evidence uniform_evidence(const Campaign& campaign, const HostNames& names,
+                          const UniformRule& rule);
 
 }  // namespace cb

@@ -13,6 +13,7 @@ Case fake_case();
 Case gemm_cpu_case();
 Case bandwidth_cpu_case();
 Case io_case();
+Case gds_case();
 Case gemm_gpu_case();
 Case bandwidth_gpu_case();
 Case burn_gpu_case();

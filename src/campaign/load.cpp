@@ -56,8 +56,9 @@ Loaded load_document(const fs::path& path, const std::string& sha256, bool inven
 // A job whose record file is to be read.
 struct Reading {
   Job* job = nullptr;
-  std::string sha256;     // by the journal
-  bool inventory = true;  // whether its hosts are of interest: only those of a host's first file are
+  std::string sha256;  // by the journal
+  bool inventory =
+      true;  // whether its hosts are of interest: only those of a host's first file are
   Loaded loaded = {};
 };
 
@@ -119,8 +120,7 @@ void take(Reading& reading) {
 // alone wrote only the first is asked for it, and another one where that one was no good.
 void read_records(std::vector<Reading>& readings, const fs::path& root) {
   std::set<std::string> asked;
-  for (Reading& r : readings)
-    r.inventory = r.job->host.empty() || asked.insert(r.job->host).second;
+  for (Reading& r : readings) r.inventory = r.job->host.empty() || asked.insert(r.job->host).second;
   read_all(readings, root);
   std::set<std::string> known;
   for (const Reading& r : readings) {

@@ -27,11 +27,21 @@ constexpr const char* kSite = "site.json";
 constexpr size_t kPartsOfOneIssue = 4;
 
 json issue_json(const Issue& i) {
-  return {{"id", i.id},           {"found", i.found},       {"host", i.host},
-          {"part", i.part},       {"serial", i.serial},     {"symptom", i.symptom},
-          {"evidence", i.evidence}, {"severity", i.severity}, {"owner", i.owner},
-          {"action", i.action},   {"old_part", i.old_part}, {"new_part", i.new_part},
-          {"criterion", i.criterion}, {"retest", i.retest}, {"closed", i.closed}};
+  return {{"id", i.id},
+          {"found", i.found},
+          {"host", i.host},
+          {"part", i.part},
+          {"serial", i.serial},
+          {"symptom", i.symptom},
+          {"evidence", i.evidence},
+          {"severity", i.severity},
+          {"owner", i.owner},
+          {"action", i.action},
+          {"old_part", i.old_part},
+          {"new_part", i.new_part},
+          {"criterion", i.criterion},
+          {"retest", i.retest},
+          {"closed", i.closed}};
 }
 
 Issue issue_of(const json& j) {
@@ -137,8 +147,8 @@ Site parse_site(std::string_view text, const std::string& source) {
 Paperwork read_paperwork(const fs::path& directory) {
   Paperwork out;
   out.signoffs = read_signoffs({directory});
-  out.checklist = read_list<ChecklistEntry>(directory, kChecklist, "clusterbench.checklist",
-                                            "items", entry_of);
+  out.checklist =
+      read_list<ChecklistEntry>(directory, kChecklist, "clusterbench.checklist", "items", entry_of);
   out.issues = read_list<Issue>(directory, kIssues, "clusterbench.issues", "issues", issue_of);
   if (fs::exists(directory / kSite))
     out.site = parse_site(read_file(directory / kSite), (directory / kSite).string());
@@ -158,8 +168,8 @@ void set_checklist_entry(const fs::path& directory, const Campaign& campaign,
   if (entry.by.empty()) problems.add("--by", "is empty: who checked it?");
   if (!problems.empty()) throw UsageError("checklist", problems);
   const CampaignLock lock({directory});
-  auto list = read_list<ChecklistEntry>(directory, kChecklist, "clusterbench.checklist", "items",
-                                        entry_of);
+  auto list =
+      read_list<ChecklistEntry>(directory, kChecklist, "clusterbench.checklist", "items", entry_of);
   std::erase_if(list, [&](const ChecklistEntry& e) { return e.item == entry.item; });
   list.push_back(entry);
   std::stable_sort(list.begin(), list.end(),
@@ -252,7 +262,9 @@ std::optional<std::string> why_not_mended(const Issue& issue, const Campaign& re
         return fmt::format("{} was not measured there", v.criterion->id);
     }
   }
-  if (!judged) return fmt::format("it does not judge {}", issue.criterion.empty() ? "anything" : issue.criterion);
+  if (!judged)
+    return fmt::format("it does not judge {}",
+                       issue.criterion.empty() ? "anything" : issue.criterion);
   if (retest.started < issue.found)
     return fmt::format("it began at {}, before the issue was found ({})", retest.started,
                        issue.found);

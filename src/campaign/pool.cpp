@@ -42,8 +42,9 @@ void pool_record(Record& fresh, const Record& earlier) {
     any = true;
   }
   if (!any) return;
-  constexpr const char* kNote = "measured again because one measurement left the verdict open: the "
-                                "samples of all attempts are pooled";
+  constexpr const char* kNote =
+      "measured again because one measurement left the verdict open: the "
+      "samples of all attempts are pooled";
   if (std::ranges::find(fresh.notes, kNote) == fresh.notes.end()) fresh.notes.emplace_back(kNote);
 }
 

@@ -37,11 +37,11 @@ std::string point_of(const MetricGroup& g) {
 
 std::string line_of(const Change& c) {
   const char* mark = c.kind == ChangeKind::worse ? "✗" : c.kind == ChangeKind::better ? "✓" : "?";
-  return terminal_safe(fmt::format(
-      "{} {:9} {:+.1f} %  {} → {}  {}  {} {}  p {:.2g}", mark, change_name(c.kind), c.share * 100,
-      format_value(c.a->summary.median, c.before->unit),
-      format_value(c.b->summary.median, c.after->unit), entity_name(*c.b->entity),
-      point_of(*c.after), c.after->metric, c.p));
+  return terminal_safe(
+      fmt::format("{} {:9} {:+.1f} %  {} → {}  {}  {} {}  p {:.2g}", mark, change_name(c.kind),
+                  c.share * 100, format_value(c.a->summary.median, c.before->unit),
+                  format_value(c.b->summary.median, c.after->unit), entity_name(*c.b->entity),
+                  point_of(*c.after), c.after->metric, c.p));
 }
 
 json change_json(const Change& c) {

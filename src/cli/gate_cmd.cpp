@@ -46,9 +46,9 @@ ExitCode gate(const GateOptions& options) {
   std::cout << gate_lines(judgement, color) << verdict_line(judgement, color) << '\n' << std::flush;
   write_outputs(options.outputs, campaign, judgement);
   if (!options.summary.empty())
-    write_file_atomically(options.summary,
-                          render_summary(campaign, judgement,
-                                         options.language == "zh" ? Lang::zh : Lang::en));
+    write_file_atomically(
+        options.summary,
+        render_summary(campaign, judgement, options.language == "zh" ? Lang::zh : Lang::en));
   const Problems impossible = profile_problems(judgement);
   if (!impossible.empty()) throw UsageError("profile " + profile.name, impossible);
   return exit_code(judgement);

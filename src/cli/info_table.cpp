@@ -40,9 +40,18 @@ struct Layout {
 // Kinds of which a host has several parts are shown as tables. A column in which no part has
 // anything is left out.
 const std::vector<Layout>& layouts() {
-  static const std::vector<Column> gpu{{"model", "model"},           {"PCI id", "pci_id"},
-                                       {"PCIe", "", pcie_text},      {"NUMA", "numa_node"},
-                                       {"driver", "driver_version"}, {"VBIOS", "vbios"}};
+  static const std::vector<Column> gpu{{"model", "model"},
+                                       {"PCI id", "pci_id"},
+                                       {"PCIe", "", pcie_text},
+                                       {"NUMA", "numa_node"},
+                                       {"driver", "driver_version"},
+                                       {"VBIOS", "vbios"},
+                                       {"ECC", "ecc"},
+                                       {"MIG", "mig"},
+                                       {"limit", "power_limit_watts"},
+                                       {"NVLinks", "nvlinks_active"},
+                                       {"to GPUs", "topology"},
+                                       {"to RDMA devices", "nics"}};
   static const std::vector<Layout> all{
       {"cache",
        {{"size", "size_bytes"}, {"instances", "instances"}, {"threads each", "shared_by_threads"}}},

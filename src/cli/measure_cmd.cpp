@@ -155,8 +155,12 @@ void add_measure_commands(CLI::App& app, Action& action) {
       givens[name] = given;
     }
     for (const ParamDef& def : c.info.params) {
-      if (subs[name]->get_option_no_throw("--" + def.name) == nullptr)
+      CLI::Option* known = subs[name]->get_option_no_throw("--" + def.name);
+      if (known == nullptr)
         add_param(*subs[name], def, *givens[name]);
+      else if (known->get_description() != option_help(def))  // means another thing there
+        known->description(
+            fmt::format("{}; {}: {}", known->get_description(), c.info.device, option_help(def)));
     }
   }
 }

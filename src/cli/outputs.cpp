@@ -15,7 +15,8 @@ void add_output_options(CLI::App& sub, Outputs& outputs) {
   sub.add_option("--csv", outputs.csv, "write every figure of every entity as a table")
       ->type_name("FILE");
   sub.add_option("--junit", outputs.junit, "write JUnit XML for a pipeline")->type_name("FILE");
-  sub.add_option("--prom", outputs.prometheus, "write series for node_exporter's textfile collector")
+  sub.add_option("--prom", outputs.prometheus,
+                 "write series for node_exporter's textfile collector")
       ->type_name("FILE");
 }
 

@@ -61,10 +61,10 @@ Judgement judged(const Campaign& campaign) {
 }
 
 void print(const Issue& i) {
-  std::cout << terminal_safe(fmt::format(
-                   "{} {:8} {:8} {} {}  {}{}{}", i.id, i.closed.empty() ? "open" : "closed",
-                   i.severity, i.host, i.part, i.symptom, i.owner.empty() ? "" : "  → " + i.owner,
-                   i.action.empty() ? "" : ": " + i.action))
+  std::cout << terminal_safe(fmt::format("{} {:8} {:8} {} {}  {}{}{}", i.id,
+                                         i.closed.empty() ? "open" : "closed", i.severity, i.host,
+                                         i.part, i.symptom, i.owner.empty() ? "" : "  → " + i.owner,
+                                         i.action.empty() ? "" : ": " + i.action))
             << '\n';
 }
 
@@ -98,16 +98,14 @@ ExitCode add_issues(const IssueOptions& options) {
 void close_issue(Issue& issue, const Campaign& found_by, const std::string& directory) {
   const Campaign retest = load_campaign(directory);
   // By the profile that it failed: another one could ask for less.
-  const Judgement judgement =
-      judge(retest, found_by.profile, {}, utc_now().substr(0, 10));
+  const Judgement judgement = judge(retest, found_by.profile, {}, utc_now().substr(0, 10));
   auto why = why_not_mended(issue, retest, judgement);
   if (!why && retest.id == found_by.id) why = "it is the campaign that found it";
   if (why)
     throw UsageError("clusterbench issue update", "--retest",
                      fmt::format("{} does not prove {} mended: {}", directory, issue.id, *why));
   issue.retest = fmt::format(
-      "{} {}", retest.id,
-      sha256_hex_of_file(std::filesystem::path(directory) / "MANIFEST.sha256"));
+      "{} {}", retest.id, sha256_hex_of_file(std::filesystem::path(directory) / "MANIFEST.sha256"));
   issue.closed = utc_now();
 }
 
@@ -122,7 +120,8 @@ ExitCode update_issue(const IssueOptions& options) {
   const auto set = [](std::string& to, const std::string& from) {
     if (!from.empty()) to = from;
   };
-  if (!given.severity.empty() && std::ranges::find(kSeverities, given.severity) == kSeverities.end())
+  if (!given.severity.empty() &&
+      std::ranges::find(kSeverities, given.severity) == kSeverities.end())
     throw UsageError("clusterbench issue update", "--severity",
                      unknown_name(given.severity, kSeverities));
   set(found->severity, given.severity), set(found->owner, given.owner);
@@ -139,9 +138,9 @@ ExitCode update_issue(const IssueOptions& options) {
 ExitCode list_issues(const IssueOptions& options) {
   const std::vector<Issue> all = read_paperwork(options.directory).issues;
   for (const Issue& i : all) print(i);
-  std::cout << fmt::format("{} open of {}\n",
-                           std::ranges::count_if(all, [](const Issue& i) { return i.closed.empty(); }),
-                           all.size());
+  std::cout << fmt::format(
+      "{} open of {}\n",
+      std::ranges::count_if(all, [](const Issue& i) { return i.closed.empty(); }), all.size());
   return ExitCode::ok;
 }
 

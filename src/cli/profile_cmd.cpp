@@ -82,8 +82,7 @@ ExitCode diff(const ProfileOptions& options) {
   return lines.empty() ? ExitCode::ok : ExitCode::not_accepted;
 }
 
-void add_capture(CLI::App& parent, const std::shared_ptr<ProfileOptions>& options,
-                 Action& action) {
+void add_capture(CLI::App& parent, const std::shared_ptr<ProfileOptions>& options, Action& action) {
   CLI::App* sub = parent.add_subcommand("capture", "a profile from machines known to be good");
   sub->add_option("campaigns", options->campaigns, "directories of their campaigns")
       ->required()
@@ -102,8 +101,7 @@ void add_diff(CLI::App& parent, const std::shared_ptr<ProfileOptions>& options, 
   sub->add_option("after", options->other, "name or file of the other")->required();
   sub->add_option("--profile-dir", options->directory, "look for profiles here first")
       ->type_name("DIR");
-  sub->footer(
-      "Exit code: 0 none, 1 some.\nExample:\n  clusterbench profile diff host-quick host");
+  sub->footer("Exit code: 0 none, 1 some.\nExample:\n  clusterbench profile diff host-quick host");
   sub->callback([&action, options] { action = [options] { return diff(*options); }; });
 }
 
@@ -123,7 +121,8 @@ void add_verb(CLI::App& parent, const char* name, const char* help, const char* 
 }  // namespace
 
 void add_profile_command(CLI::App& app, Action& action) {
-  CLI::App* sub = app.add_subcommand("profile", "list, show, validate, capture and compare profiles");
+  CLI::App* sub =
+      app.add_subcommand("profile", "list, show, validate, capture and compare profiles");
   sub->group("Acceptance");
   sub->require_subcommand(1);
   sub->footer("Example:\n  clusterbench profile validate host-quick");

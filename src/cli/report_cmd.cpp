@@ -8,8 +8,8 @@
 
 #include "bench/registry.h"
 #include "campaign/load.h"
-#include "campaign/signoff.h"
 #include "campaign/paperwork.h"
+#include "campaign/signoff.h"
 #include "cli/commands.h"
 #include "core/file.h"
 #include "core/text.h"
@@ -40,12 +40,10 @@ ExitCode write_reports(const ReportOptions& options) {
   Paperwork papers = read_paperwork(options.directory);
   if (!options.site.empty()) papers.site = parse_site(read_file(options.site), options.site);
   const Catalogue known = catalogue();
-  const View view =
-      build_view(campaign, judgement, known, Texts(options.language == "zh" ? Lang::zh : Lang::en),
-                 papers);
+  const View view = build_view(campaign, judgement, known,
+                               Texts(options.language == "zh" ? Lang::zh : Lang::en), papers);
   // All texts are made before the first file is written.
-  const bool none =
-      options.html.empty() && options.markdown.empty() && options.outputs.none();
+  const bool none = options.html.empty() && options.markdown.empty() && options.outputs.none();
   const std::string html_path =
       none ? (std::filesystem::path(options.directory) /
               (papers.signoffs.empty() ? "report.html" : "report-signed.html"))
@@ -71,7 +69,8 @@ void add_report_command(CLI::App& app, Action& action) {
   const auto options = std::make_shared<ReportOptions>();
   sub->group("Acceptance");
   sub->footer(
-      "Without a file to write it writes DIR/report.html, or DIR/report-signed.html beside signatures.\n"
+      "Without a file to write it writes DIR/report.html, or DIR/report-signed.html beside "
+      "signatures.\n"
       "Example:\n  clusterbench report out/acceptance --html report.html --lang zh");
   sub->add_option("directory", options->directory, "a campaign's directory")
       ->required()

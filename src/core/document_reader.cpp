@@ -170,8 +170,8 @@ Stated stated_summary(value v) {
                   number(inner);
                   out.has_stdev = true;
                 } else {
-                  double* const places[] = {&s.max, &s.mean, &s.median, &s.min,
-                                            nullptr, &s.p05, &s.p95,    &s.p99};
+                  double* const places[] = {&s.max,  &s.mean, &s.median, &s.min,
+                                            nullptr, &s.p05,  &s.p95,    &s.p99};
                   *places[i] = number(inner);
                 }
               });
@@ -242,35 +242,35 @@ Better better(value v) {
 Metric metric(value v) {
   Metric out;
   Stated stated;
-  read_object(v.get_object(),
-              std::array{"better", "entity", "name", "summary", "unit", "ceiling", "histogram",
-                         "samples"},
-              5, [&](size_t i, value inner) {
-                switch (i) {
-                  case 0:
-                    out.better = better(inner);
-                    break;
-                  case 1:
-                    out.entity = count(inner);
-                    break;
-                  case 2:
-                    out.name = text(inner);
-                    break;
-                  case 3:
-                    stated = stated_summary(inner);
-                    break;
-                  case 4:
-                    out.unit = text(inner);
-                    break;
-                  case 5:
-                    out.ceiling = ceiling(inner);
-                    break;
-                  default:
-                    expect(out.samples.empty());
-                    out.samples = i == 6 ? histogram_of(inner) : samples_of(inner);
-                    expect(!out.samples.empty());
-                }
-              });
+  read_object(
+      v.get_object(),
+      std::array{"better", "entity", "name", "summary", "unit", "ceiling", "histogram", "samples"},
+      5, [&](size_t i, value inner) {
+        switch (i) {
+          case 0:
+            out.better = better(inner);
+            break;
+          case 1:
+            out.entity = count(inner);
+            break;
+          case 2:
+            out.name = text(inner);
+            break;
+          case 3:
+            stated = stated_summary(inner);
+            break;
+          case 4:
+            out.unit = text(inner);
+            break;
+          case 5:
+            out.ceiling = ceiling(inner);
+            break;
+          default:
+            expect(out.samples.empty());
+            out.samples = i == 6 ? histogram_of(inner) : samples_of(inner);
+            expect(!out.samples.empty());
+        }
+      });
   expect(!out.samples.empty());
   expect_same(stated, out.samples.summary());
   return out;
@@ -361,49 +361,48 @@ Record record(value v) {
   Record out;
   std::string kind;
   std::optional<std::string> reason, where;
-  read_object(
-      v.get_object(),
-      std::array{"case", "checks", "ended", "entities", "facts", "metrics", "notes", "outcome",
-                 "params", "started", "telemetry", "reason", "where"},
-      11, [&](size_t i, value inner) {
-        switch (i) {
-          case 0:
-            out.case_name = text(inner);
-            break;
-          case 1:
-            out.checks = list<Check>(inner, check);
-            break;
-          case 2:
-            out.ended = text(inner);
-            break;
-          case 3:
-            out.entities = list<Entity>(inner, entity);
-            break;
-          case 4:
-            out.facts = texts(inner);
-            break;
-          case 5:
-            out.metrics = list<Metric>(inner, metric);
-            break;
-          case 6:
-            out.notes = list<std::string>(inner, text);
-            break;
-          case 7:
-            kind = text(inner);
-            break;
-          case 8:
-            out.params = params(inner);
-            break;
-          case 9:
-            out.started = text(inner);
-            break;
-          case 10:
-            out.telemetry = telemetry(inner);
-            break;
-          default:
-            (i == 11 ? reason : where) = text(inner);
-        }
-      });
+  read_object(v.get_object(),
+              std::array{"case", "checks", "ended", "entities", "facts", "metrics", "notes",
+                         "outcome", "params", "started", "telemetry", "reason", "where"},
+              11, [&](size_t i, value inner) {
+                switch (i) {
+                  case 0:
+                    out.case_name = text(inner);
+                    break;
+                  case 1:
+                    out.checks = list<Check>(inner, check);
+                    break;
+                  case 2:
+                    out.ended = text(inner);
+                    break;
+                  case 3:
+                    out.entities = list<Entity>(inner, entity);
+                    break;
+                  case 4:
+                    out.facts = texts(inner);
+                    break;
+                  case 5:
+                    out.metrics = list<Metric>(inner, metric);
+                    break;
+                  case 6:
+                    out.notes = list<std::string>(inner, text);
+                    break;
+                  case 7:
+                    kind = text(inner);
+                    break;
+                  case 8:
+                    out.params = params(inner);
+                    break;
+                  case 9:
+                    out.started = text(inner);
+                    break;
+                  case 10:
+                    out.telemetry = telemetry(inner);
+                    break;
+                  default:
+                    (i == 11 ? reason : where) = text(inner);
+                }
+              });
   out.outcome = outcome_of(kind, reason, where);
   expect(out.measured() || out.metrics.empty());
   expect_entities(out);
@@ -449,8 +448,10 @@ RunInfo run(value v) {
             out.partial = text(inner);
             break;
           default:
-            (i == 1 ? out.ended : i == 4 ? out.id : i == 5 ? out.launcher : out.started) =
-                text(inner);
+            (i == 1   ? out.ended
+             : i == 4 ? out.id
+             : i == 5 ? out.launcher
+                      : out.started) = text(inner);
         }
       });
   return out;

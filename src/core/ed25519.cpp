@@ -88,8 +88,7 @@ Ed25519Signature ed25519_sign(const std::filesystem::path& private_key, std::str
   const Context context(EVP_MD_CTX_new());
   std::vector<unsigned char> signature(kSignatureBytes);
   size_t size = signature.size();
-  if (!context ||
-      EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, key.get()) != 1 ||
+  if (!context || EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, key.get()) != 1 ||
       EVP_DigestSign(context.get(), signature.data(), &size, bytes(message), message.size()) != 1)
     throw Error("libcrypto could not sign");
   return {public_part(key), hex(signature)};
@@ -105,7 +104,8 @@ bool ed25519_verify(const Ed25519Signature& signature, std::string_view message)
   const bool valid =
       key && context &&
       EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, key.get()) == 1 &&
-      EVP_DigestVerify(context.get(), raw->data(), raw->size(), bytes(message), message.size()) == 1;
+      EVP_DigestVerify(context.get(), raw->data(), raw->size(), bytes(message), message.size()) ==
+          1;
   ERR_clear_error();
   return valid;
 }

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-const std::vector<std::string> kDomains{"host",    "compute", "memory",   "interconnect",
+const std::vector<std::string> kDomains{"host",    "compute", "memory",    "interconnect",
                                         "network", "storage", "stability", "training"};
 const std::vector<std::string> kSourceKinds{"standard", "vendor", "measured", "contract",
                                             "practice"};

@@ -184,12 +184,15 @@ ValueText format_value_parts(double value, std::string_view unit) {
   if (unit == "io_per_second")
     return scaled(value, {{1, "IOPS"}, {1e3, "k IOPS", 1e4}, {1e6, "M IOPS", 1e7}});
   if (unit == "bytes")
-    return scaled(value, {{1, "B"}, {1024, "KiB"}, {1048576, "MiB"}, {1073741824, "GiB"}, {1099511627776, "TiB"}});
+    return scaled(
+        value,
+        {{1, "B"}, {1024, "KiB"}, {1048576, "MiB"}, {1073741824, "GiB"}, {1099511627776, "TiB"}});
   if (unit == "seconds") return seconds_parts(value);
   if (unit == "hertz") return scaled(value, {{1, "Hz"}, {1e6, "MHz"}, {1e9, "GHz"}});
   if (unit == "share") return {fmt::format("{:.1f}", value * 100), "%"};
   if (unit == "celsius") return {three_digits(value), "°C"};
   if (unit == "watts") return {three_digits(value), "W"};
+  if (unit == "count per second") return {three_digits(value), "/s"};
   if (unit == "count") return {fmt::format("{}", value), ""};
   return {three_digits(value), std::string(unit)};
 }

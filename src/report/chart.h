@@ -131,8 +131,8 @@ struct MatrixChart {
   std::string high_label;
 };
 
-using Chart = std::variant<CurveChart, DistributionChart, TimelineChart, StripChart, BarsChart,
-                           MatrixChart>;
+using Chart =
+    std::variant<CurveChart, DistributionChart, TimelineChart, StripChart, BarsChart, MatrixChart>;
 
 // The chart as an <svg> element; all text in it is escaped. `id` must be unique in the page.
 std::string draw(const Chart& chart, const std::string& id, const std::string& title,

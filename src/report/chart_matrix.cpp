@@ -1,5 +1,5 @@
-// N×N heat map: rows send, columns receive. Beyond 64 rows neighbours share a cell, which then shows
-// the worst of them.
+// N×N heat map: rows send, columns receive. Beyond 64 rows neighbours share a cell, which then
+// shows the worst of them.
 #include <algorithm>
 #include <array>
 #include <cmath>

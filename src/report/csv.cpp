@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "core/text.h"
 #include "analysis/measured.h"
+#include "core/text.h"
 
 namespace cb {
 namespace {
@@ -36,10 +36,10 @@ std::string csv_cell(std::string_view text) {
 std::string render_csv(const Campaign& campaign, const Catalogue& catalogue) {
   std::string out = kHeading;
   for (const MetricGroup& g : gather_metrics(campaign, catalogue)) {
-    const std::string head = fmt::format(
-        "{},{},{},{},{},{},{}", csv_cell(g.step->id), csv_cell(g.case_name), csv_cell(g.domain),
-        csv_cell(point_of(g)), csv_cell(g.metric), csv_cell(g.unit),
-        g.better == Better::higher ? "higher" : "lower");
+    const std::string head =
+        fmt::format("{},{},{},{},{},{},{}", csv_cell(g.step->id), csv_cell(g.case_name),
+                    csv_cell(g.domain), csv_cell(point_of(g)), csv_cell(g.metric), csv_cell(g.unit),
+                    g.better == Better::higher ? "higher" : "lower");
     for (const MeasuredValue& v : g.values) {
       const Summary& s = v.summary;
       out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n", head,

@@ -9,8 +9,8 @@
 namespace cb {
 namespace {
 
-constexpr size_t kMostRows = 64;     // more share cells
-constexpr double kFarOut = 5;        // robust standard deviations behind the median
+constexpr size_t kMostRows = 64;        // more share cells
+constexpr double kFarOut = 5;           // robust standard deviations behind the median
 constexpr double kLeastSpread = 0.005;  // of the median: a healthy fabric has hardly any spread
 constexpr size_t kNamed = 3;
 
@@ -44,8 +44,8 @@ std::string receiver(const Entity& e) { return e.peer.value_or(""); }
 double bound_of(const MetricGroup& group) {
   std::vector<double> medians;
   for (const MeasuredValue& v : group.values) medians.push_back(v.summary.median);
-  const double spread = std::max(1.4826 * median_absolute_deviation(medians),
-                                 kLeastSpread * std::abs(group.typical));
+  const double spread =
+      std::max(1.4826 * median_absolute_deviation(medians), kLeastSpread * std::abs(group.typical));
   return group.better == Better::higher ? group.typical - kFarOut * spread
                                         : group.typical + kFarOut * spread;
 }
@@ -90,12 +90,12 @@ Figure matrix_figure(const ReportInput& in, const MetricGroup& group, const std:
   chart.best = best.summary.median;
   chart.low_label = t("chart.worst_is", format_value(chart.worst, group.unit));
   chart.high_label = t("chart.best_is", format_value(chart.best, group.unit));
-  std::string caption =
-      t("chart.matrix.caption", group.values.size(), metric_name(group.metric, t),
-        format_value(group.typical, group.unit), entity_name(*worst.entity),
-        format_value(chart.worst, group.unit));
-  caption += t.gap() + (bad.empty() ? t("chart.matrix.none")
-                                    : t("chart.matrix.bad", bad.size(), name_list(names, kNamed, t)));
+  std::string caption = t("chart.matrix.caption", group.values.size(), metric_name(group.metric, t),
+                          format_value(group.typical, group.unit), entity_name(*worst.entity),
+                          format_value(chart.worst, group.unit));
+  caption +=
+      t.gap() + (bad.empty() ? t("chart.matrix.none")
+                             : t("chart.matrix.bad", bad.size(), name_list(names, kNamed, t)));
   return {std::move(chart), title, std::move(caption)};
 }
 

@@ -90,8 +90,7 @@ std::optional<std::vector<std::string>> match(std::string_view sentence, std::st
     const std::string_view fixed = sentence.substr(0, open);
     if (!text.starts_with(fixed)) return std::nullopt;
     text.remove_prefix(fixed.size());
-    if (open == std::string_view::npos)
-      return text.empty() ? std::optional(out) : std::nullopt;
+    if (open == std::string_view::npos) return text.empty() ? std::optional(out) : std::nullopt;
     sentence.remove_prefix(open + 3);  // "{0}"
     const std::string_view next = sentence.substr(0, sentence.find('{'));
     const size_t end = next.empty() ? (sentence.empty() ? text.size() : std::string_view::npos)

@@ -52,8 +52,7 @@ std::string prometheus_label(std::string_view text) {
 
 std::string render_prometheus(const Campaign& campaign, const Judgement& judgement) {
   Family accepted("clusterbench_accepted", "Whether the campaign is accepted by its profile.");
-  accepted.add(label("profile", campaign.profile.name),
-               judgement.overall() == State::pass ? 1 : 0);
+  accepted.add(label("profile", campaign.profile.name), judgement.overall() == State::pass ? 1 : 0);
   Family counts("clusterbench_criteria", "Criteria by state.");
   for (const State s : kStates)
     counts.add(label("state", state_name(s)), static_cast<double>(judgement.count(s)));

@@ -24,20 +24,20 @@ std::string entities_text(const CriterionVerdict& v, const Texts& t) {
     out += (i > 0 ? ", " : "") + entity_name(f.entity);
     if (f.value && f.detail.empty()) out += " (" + format_value(*f.value, f.unit) + ")";
   }
-  if (v.failing.size() > kMostEntities) out += " " + t("list.more", v.failing.size() - kMostEntities);
+  if (v.failing.size() > kMostEntities)
+    out += " " + t("list.more", v.failing.size() - kMostEntities);
   return out;
 }
 
 std::string row(const CriterionVerdict& v, const Texts& t) {
   const std::string limit =
       v.limit ? (v.limit_is_minimum ? "≥ " : "≤ ") + format_value(*v.limit, v.unit) : "–";
-  return fmt::format("| {} {} | {} | {} | {} | {} |\n", state_mark(v.state),
-                     t(std::string("state.") + state_name(v.state)),
-                     markdown_escape(title_of(*v.criterion, t.lang())),
-                     v.value ? markdown_escape(format_value(*v.value, v.unit)) : "–",
-                     markdown_escape(limit),
-                     markdown_escape(v.failing.empty() ? say_all(t.lang(), v.why)
-                                                       : entities_text(v, t)));
+  return fmt::format(
+      "| {} {} | {} | {} | {} | {} |\n", state_mark(v.state),
+      t(std::string("state.") + state_name(v.state)),
+      markdown_escape(title_of(*v.criterion, t.lang())),
+      v.value ? markdown_escape(format_value(*v.value, v.unit)) : "–", markdown_escape(limit),
+      markdown_escape(v.failing.empty() ? say_all(t.lang(), v.why) : entities_text(v, t)));
 }
 
 const char* verdict_id(const Judgement& judgement) {
@@ -55,8 +55,8 @@ const char* verdict_id(const Judgement& judgement) {
 
 std::string render_summary(const Campaign& campaign, const Judgement& judgement, Lang lang) {
   const Texts t(lang);
-  std::string out = fmt::format("## {} {}\n\n", state_mark(judgement.overall()),
-                                t(verdict_id(judgement)));
+  std::string out =
+      fmt::format("## {} {}\n\n", state_mark(judgement.overall()), t(verdict_id(judgement)));
   for (const State s : {State::pass, State::fail, State::incomplete, State::warn, State::waived,
                         State::not_applicable}) {
     if (judgement.count(s) == 0) continue;

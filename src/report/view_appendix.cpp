@@ -54,10 +54,11 @@ Table unfinished_table(const Campaign& campaign, const Texts& t, size_t& left_ou
       continue;
     }
     const State state = state_of(job.state);
-    table.rows.push_back({state,
-                          {std::string(state_mark(state)) + " " + t(job_state_id(job.state)),
-                           job.step, host_text(job, t), job.reason.empty() ? "–" : translated(t.lang(), job.reason),
-                           job.log.empty() ? "–" : job.log}});
+    table.rows.push_back(
+        {state,
+         {std::string(state_mark(state)) + " " + t(job_state_id(job.state)), job.step,
+          host_text(job, t), job.reason.empty() ? "–" : translated(t.lang(), job.reason),
+          job.log.empty() ? "–" : job.log}});
   }
   return table;
 }
@@ -69,11 +70,12 @@ Items records_without_number(const Campaign& campaign, const Texts& t) {
     if (!job.document) continue;
     const std::string where = host_text(job, t);
     if (job.document->run.partial)
-      out.lines.push_back(t("jobs.partial", job.step, where,
-                            translated(t.lang(), *job.document->run.partial)));
+      out.lines.push_back(
+          t("jobs.partial", job.step, where, translated(t.lang(), *job.document->run.partial)));
     for (const Record& record : job.document->records) {
       if (const auto* skipped = std::get_if<Skipped>(&record.outcome))
-        out.lines.push_back(t("jobs.skipped", job.step, where, translated(t.lang(), skipped->reason)));
+        out.lines.push_back(
+            t("jobs.skipped", job.step, where, translated(t.lang(), skipped->reason)));
       if (const auto* errored = std::get_if<Errored>(&record.outcome))
         out.lines.push_back(t("jobs.errored", job.step, where, errored->where, errored->what));
     }

@@ -140,7 +140,8 @@ Items ceiling_items(const Judgement& judgement, const Texts& t) {
   }
   Items out;
   for (const auto& [how, titles] : titles_by_way)
-    out.lines.push_back(t("criteria.ceiling_how", name_list(titles, 4, t), translated(t.lang(), how)));
+    out.lines.push_back(
+        t("criteria.ceiling_how", name_list(titles, 4, t), translated(t.lang(), how)));
   return out;
 }
 
@@ -202,9 +203,8 @@ Section requirements_section(const ReportInput& in) {
   Items not_applicable;
   for (const CriterionVerdict* v : verdicts) {
     if (v->state == State::not_applicable)
-      not_applicable.lines.push_back(
-          t("criteria.na", criterion_title(*v->criterion, t),
-            v->why.empty() ? v->reason : explained(t.lang(), v->why)));
+      not_applicable.lines.push_back(t("criteria.na", criterion_title(*v->criterion, t),
+                                       v->why.empty() ? v->reason : explained(t.lang(), v->why)));
   }
   if (!not_applicable.lines.empty()) {
     out.blocks.emplace_back(Paragraph{t("criteria.na_heading")});

@@ -146,7 +146,8 @@ Items method_items(const ReportInput& in, const std::vector<const Step*>& steps)
         texts.push_back(n == records ? value : in.t("method.some", value, n, records));
       out.lines.push_back(in.t("method.fact", step->id, name, name_list(texts, 6, in.t)));
     }
-    for (const std::string& note : notes) out.lines.push_back(in.t("method.note", step->id, translated(in.t.lang(), note)));
+    for (const std::string& note : notes)
+      out.lines.push_back(in.t("method.note", step->id, translated(in.t.lang(), note)));
   }
   return out;
 }

@@ -62,7 +62,8 @@ Items unavailable_items(const HostInventory& host, const Texts& t) {
   Items out;
   for (const Part& part : host.parts) {
     for (const auto& [name, why] : part.unavailable)
-      out.lines.push_back(t("hosts.unavailable", part.kind, part.id, name, translated(t.lang(), why)));
+      out.lines.push_back(
+          t("hosts.unavailable", part.kind, part.id, name, translated(t.lang(), why)));
   }
   return out;
 }

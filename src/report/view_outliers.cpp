@@ -28,12 +28,12 @@ Section outliers_section(const ReportInput& in) {
   for (const Outlier& o : found) {
     if (table.rows.size() == kMostRows) break;
     const MeasuredValue& v = o.group->values[o.value];
-    table.rows.push_back({State::warn,
-                          {entity_name(*v.entity), o.group->step->id,
-                           metric_name(o.group->metric, t),
-                           format_value(v.summary.median, o.group->unit),
-                           format_value(o.group->typical, o.group->unit),
-                           fmt::format("{:.1f} %", o.behind * 100), fmt::format("{:.0f}", o.z)}});
+    table.rows.push_back(
+        {State::warn,
+         {entity_name(*v.entity), o.group->step->id, metric_name(o.group->metric, t),
+          format_value(v.summary.median, o.group->unit),
+          format_value(o.group->typical, o.group->unit), fmt::format("{:.1f} %", o.behind * 100),
+          fmt::format("{:.0f}", o.z)}});
   }
   out.blocks.emplace_back(std::move(table));
   if (found.size() > kMostRows)

@@ -1,5 +1,5 @@
-// What people add to the figures: scope and basis, what was checked by hand, issues, signatures, and
-// a sheet per test.
+// What people add to the figures: scope and basis, what was checked by hand, issues, signatures,
+// and a sheet per test.
 #include <algorithm>
 #include <set>
 
@@ -78,7 +78,8 @@ std::string needs_text(const Criterion& c, const Texts& t) {
 
 std::string waivers_text(const CriterionVerdict& v) {
   std::string out;
-  for (const Waiver* w : v.waivers) out += (out.empty() ? "" : ", ") + w->id + " (" + w->ticket + ")";
+  for (const Waiver* w : v.waivers)
+    out += (out.empty() ? "" : ", ") + w->id + " (" + w->ticket + ")";
   return out.empty() ? "–" : out;
 }
 
@@ -98,8 +99,9 @@ Section scope_section(const ReportInput& in) {
                                          {t("scope.version"), s.version},
                                          {t("scope.scope"), s.scope}}));
   }
-  Table basis{.caption = t("scope.basis"),
-              .columns = {{t("col.test")}, {t("col.domain")}, {t("col.standard")}, {t("col.clause")}}};
+  Table basis{
+      .caption = t("scope.basis"),
+      .columns = {{t("col.test")}, {t("col.domain")}, {t("col.standard")}, {t("col.clause")}}};
   for (const Criterion& c : in.campaign.profile.criteria)
     basis.rows.push_back({{},
                           {criterion_title(c, t), domain_name(c.domain, t),
@@ -122,14 +124,13 @@ Section checklist_section(const ReportInput& in) {
     const auto found = std::ranges::find(in.papers.checklist, item.id, &ChecklistEntry::item);
     const ChecklistEntry* entry = found == in.papers.checklist.end() ? nullptr : &*found;
     const std::string result = entry == nullptr ? "" : entry->result;
-    table.rows.push_back(
-        {{},
-         {item.id, domain_name(item.domain, t), local(item.text, t.lang()),
-          result.empty() ? t("checklist.box")
-          : has_text("state." + result) ? t("state." + result)
-                                        : result,
-          entry == nullptr ? "" : entry->by + ", " + entry->at.substr(0, 10),
-          entry == nullptr ? "" : entry->remark}});
+    table.rows.push_back({{},
+                          {item.id, domain_name(item.domain, t), local(item.text, t.lang()),
+                           result.empty()                ? t("checklist.box")
+                           : has_text("state." + result) ? t("state." + result)
+                                                         : result,
+                           entry == nullptr ? "" : entry->by + ", " + entry->at.substr(0, 10),
+                           entry == nullptr ? "" : entry->remark}});
   }
   if (!table.rows.empty()) out.blocks.emplace_back(std::move(table));
   return out;
@@ -154,7 +155,8 @@ Section issues_section(const ReportInput& in) {
     const std::string severity = "severity." + i.severity;
     table.rows.push_back(
         {i.closed.empty() ? State::warn : State::pass,
-         {i.id, i.found.substr(0, 10), i.host + " " + i.part + (i.serial.empty() ? "" : " / " + i.serial),
+         {i.id, i.found.substr(0, 10),
+          i.host + " " + i.part + (i.serial.empty() ? "" : " / " + i.serial),
           translated(t.lang(), i.symptom) + (i.evidence.empty() ? "" : " (" + i.evidence + ")"),
           has_text(severity) ? t(severity) : i.severity, i.owner, i.action,
           i.old_part.empty() && i.new_part.empty() ? "–" : i.old_part + " → " + i.new_part,

@@ -117,13 +117,11 @@ void add_suspects(Section& section, const ReportInput& in) {
         ++left_out;
         continue;
       }
-      table.rows.push_back({s.state,
-                            {state_cell(s.state, t), host,
-                             s.parts.empty() ? "–" : name_list(s.parts, kMostParts, t),
-                             s.state == State::incomplete
-                                 ? absent
-                                 : criterion_title(*s.verdict->criterion, t),
-                             finding_text(s, t)}});
+      table.rows.push_back(
+          {s.state,
+           {state_cell(s.state, t), host, s.parts.empty() ? "–" : name_list(s.parts, kMostParts, t),
+            s.state == State::incomplete ? absent : criterion_title(*s.verdict->criterion, t),
+            finding_text(s, t)}});
     }
   }
   if (table.rows.empty()) return;

@@ -22,7 +22,7 @@ def run(directory, name, value, limit=1.8):
 @pytest.fixture(scope="module")
 def base(tmp_path_factory):
     directory = tmp_path_factory.mktemp("base")
-    return {name: run(directory, name, value) for name, value in (("fast", 2), ("slow", 1.7))}
+    return {name: run(directory, name, value) for name, value in (("fast", 2), ("slow", 1.7), ("again", 1.7))}
 
 
 def scaled(campaign, directory, factor):
@@ -74,6 +74,8 @@ def test_issues_come_from_failures_and_close_with_a_passing_retest_only(slow, ba
     assert "0 added, 1 in all" in cb("issue", "add", slow, "--from-failures").stdout
     cb("issue", "update", slow, "--id", "I-001", "--owner", "vendor", "--old-part", "SN1", "--new-part", "SN2")
     done = cb("issue", "update", slow, "--id", "I-001", "--retest", base["slow"])
+    assert done.returncode == 2 and "the campaign that found it" in done.stderr
+    done = cb("issue", "update", slow, "--id", "I-001", "--retest", base["again"])
     assert done.returncode == 2 and "still fails" in done.stderr
     done = cb("issue", "update", slow, "--id", "I-001", "--retest", run(tmp_path, "mended", 2))
     assert done.returncode == 0, done.stderr

@@ -36,7 +36,7 @@ mkdir -p /mnt/flaky; mount /dev/mapper/flaky /mnt/flaky; sync
 step kept --dir /mnt/flaky --rw write --block-size 64K --size 4M --keep
 kept=$(echo /mnt/flaky/clusterbench-kept-*/rank0.dat)
 step healthy --file $kept --rw read --block-size 64K --verify-only
-table "flakey /dev/nvme2n1 0 0 1000 5 corrupt_bio_byte 100 r 90 0"
+table "flakey /dev/nvme2n1 0 0 1000 5 corrupt_bio_byte 5000 r 90 0"
 step corrupt-read --file $kept --rw read --block-size 64K --verify-only
 table "flakey /dev/nvme2n1 0 0 1000"
 step error-read --file $kept --rw read --block-size 64K

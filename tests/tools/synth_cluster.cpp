@@ -83,10 +83,11 @@ class Campaigner {
     fs::create_directories(paths_.logs());
     journal_ = line({{"event", "session"},
                      {"at", synth::time_at(0)},
-                     {"tool", {{"version", tool().version},
-                               {"commit", tool().commit},
-                               {"dirty", false},
-                               {"build", tool().build}}},
+                     {"tool",
+                      {{"version", tool().version},
+                       {"commit", tool().commit},
+                       {"dirty", false},
+                       {"build", tool().build}}},
                      {"command", file.command}});
     for (const JobKey& key : plan_jobs(profile_, cluster_.hosts())) write_job(key);
     journal_ += line({{"event", "finished"}, {"at", synth::time_at(90000)}});
@@ -109,8 +110,9 @@ class Campaigner {
                             {"attempt", 1},
                             {"at", synth::time_at(begin)},
                             {"fingerprint", std::string(64, 'f')},
-                            {"command", {"mpirun", "--host", key.host.empty() ? "all" : key.host,
-                                         "clusterbench", step.case_name}}};
+                            {"command",
+                             {"mpirun", "--host", key.host.empty() ? "all" : key.host,
+                              "clusterbench", step.case_name}}};
     const synth::Result result = cluster_.run(step, key.host, begin);
     if (result.lost) return;  // the host left before this job: it never started
     journal_ += line(event);

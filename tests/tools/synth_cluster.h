@@ -19,8 +19,8 @@ constexpr int kGpus = 8;
 
 // Seconds after the first of November 2026 as the documents write a time.
 inline std::string time_at(int seconds) {
-  return fmt::format("2026-11-{:02}T{:02}:{:02}:{:02}Z", 1 + seconds / 86400,
-                     seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+  return fmt::format("2026-11-{:02}T{:02}:{:02}:{:02}Z", 1 + seconds / 86400, seconds / 3600 % 24,
+                     seconds / 60 % 60, seconds % 60);
 }
 
 // What one job brought.
@@ -44,13 +44,15 @@ class Cluster {
   // "criterion entity" of every planted defect.
   std::vector<std::string> planted() const {
     if (healthy_) return {};
-    std::vector<std::string> out{
-        "gemm.bf16 " + slow_host() + ":3",    "gemm.bf16 " + slower_host() + ":6",
-        "gemm.correct " + wrong_host() + ":5", "h2d " + narrow_host() + ":1",
-        "uniform " + driver_host(),            "write.rail " + nic_host() + ":mlx5_3",
-        "checkpoint " + failed_host(),
-        "links " + link_host() + ":mlx5_2 → " + link_peer() + ":mlx5_2",
-        "uniform " + missing_host()};
+    std::vector<std::string> out{"gemm.bf16 " + slow_host() + ":3",
+                                 "gemm.bf16 " + slower_host() + ":6",
+                                 "gemm.correct " + wrong_host() + ":5",
+                                 "h2d " + narrow_host() + ":1",
+                                 "uniform " + driver_host(),
+                                 "write.rail " + nic_host() + ":mlx5_3",
+                                 "checkpoint " + failed_host(),
+                                 "links " + link_host() + ":mlx5_2 → " + link_peer() + ":mlx5_2",
+                                 "uniform " + missing_host()};
     for (int g = 0; g < kGpus; ++g) out.push_back(fmt::format("burn.rate {}:{}", hot_host(), g));
     return out;
   }
@@ -97,7 +99,8 @@ class Cluster {
   }
   std::string missing_host() const { return healthy_ ? "" : hosts_.back(); }
 
-  // ---- numbers: Box and Muller by hand, as the library's distributions differ between versions ----
+  // ---- numbers: Box and Muller by hand, as the library's distributions differ between versions
+  // ----
   double uniform() { return (static_cast<double>(random_() >> 11) + 0.5) / 9007199254740992.0; }
   double normal() {
     return std::sqrt(-2 * std::log(uniform())) * std::cos(2 * 3.14159265358979323846 * uniform());
@@ -121,30 +124,44 @@ class Cluster {
   HostInventory inventory(const std::string& host) const {
     HostInventory out{.host = host, .parts = {}};
     add_part(out, "system", "0",
-             {{"product", "HGX-8"}, {"vendor", "Example Systems"}, {"kernel", "5.15.0-105-generic"},
-              {"distribution", "Ubuntu 22.04.4 LTS"}, {"serial", "SN" + host},
+             {{"product", "HGX-8"},
+              {"vendor", "Example Systems"},
+              {"kernel", "5.15.0-105-generic"},
+              {"distribution", "Ubuntu 22.04.4 LTS"},
+              {"serial", "SN" + host},
               {"bios_version", "2.1.6"}});
     add_part(out, "cpu", "0",
-             {{"model", "Intel(R) Xeon(R) Platinum 8480+"}, {"sockets", int64_t{2}},
-              {"cores", int64_t{112}}, {"threads", int64_t{224}}, {"governor", "performance"}});
+             {{"model", "Intel(R) Xeon(R) Platinum 8480+"},
+              {"sockets", int64_t{2}},
+              {"cores", int64_t{112}},
+              {"threads", int64_t{224}},
+              {"governor", "performance"}});
     add_part(out, "memory", "0", {{"total_bytes", int64_t{2164663517184}}});
     const std::string driver = host == driver_host() ? "570.86.15" : "570.124.06";
     add_part(out, "driver", "nvidia", {{"version", driver}});
     for (int g = 0; g < kGpus; ++g)
       add_part(out, "gpu", std::to_string(g),
-               {{"model", "NVIDIA H20"}, {"memory_bytes", int64_t{102625181696}},
-                {"vbios", "96.00.99.00.01"}, {"power_limit_watts", int64_t{500}},
-                {"uuid", fmt::format("GPU-{}-{}", host, g)}, {"nvlink_links", int64_t{18}},
+               {{"model", "NVIDIA H20"},
+                {"memory_bytes", int64_t{102625181696}},
+                {"vbios", "96.00.99.00.01"},
+                {"power_limit_watts", int64_t{500}},
+                {"uuid", fmt::format("GPU-{}-{}", host, g)},
+                {"nvlink_links", int64_t{18}},
                 {"pci_address", fmt::format("0000:{:02x}:00.0", 0x18 + 0x11 * g)},
-                {"numa_node", int64_t{g / 4}}, {"ecc", true}});
+                {"numa_node", int64_t{g / 4}},
+                {"ecc", true}});
     for (int n = 0; n < kGpus; ++n)
       add_part(out, "rdma", fmt::format("mlx5_{}", n),
-               {{"firmware", "28.39.1002"}, {"rate_bits_per_second", int64_t{400000000000}},
-                {"link_layer", "InfiniBand"}, {"state", "active"}, {"numa_node", int64_t{n / 4}},
+               {{"firmware", "28.39.1002"},
+                {"rate_bits_per_second", int64_t{400000000000}},
+                {"link_layer", "InfiniBand"},
+                {"state", "active"},
+                {"numa_node", int64_t{n / 4}},
                 {"serial", fmt::format("MT{}{}", host, n)}});
     for (int d = 0; d < 4; ++d)
       add_part(out, "nvme", fmt::format("nvme{}", d),
-               {{"model", "Example NVMe 7.68T"}, {"firmware", "1.2.0"},
+               {{"model", "Example NVMe 7.68T"},
+                {"firmware", "1.2.0"},
                 {"size_bytes", int64_t{7681501126656}}});
     for (const char* library : {"nccl", "cublas", "cudart", "openmpi", "ucx"})
       add_part(out, "library", library, {{"version", "as delivered"}});
@@ -153,7 +170,9 @@ class Cluster {
 
   // ---- records ----
   Record record(const Step& step, std::map<std::string, std::string> facts = {}) const {
-    Record out{.case_name = step.case_name, .facts = std::move(facts), .started = started_,
+    Record out{.case_name = step.case_name,
+               .facts = std::move(facts),
+               .started = started_,
                .ended = ended_};
     for (const auto& [name, values] : step.params) {
       if (values.size() == 1) set_param(out.params, name, values[0]);
@@ -196,16 +215,22 @@ class Cluster {
     for (int g = 0; g < kGpus; ++g) {
       const size_t e = out.entity({host, "gpu", std::to_string(g)});
       const bool wrong = host == wrong_host() && g == 5;
-      out.checks.push_back({.name = "product", .passed = !wrong, .value = wrong ? 0.31 : 2.1e-3,
-                            .limit = 7.8e-3, .entity = e,
+      out.checks.push_back({.name = "product",
+                            .passed = !wrong,
+                            .value = wrong ? 0.31 : 2.1e-3,
+                            .limit = 7.8e-3,
+                            .entity = e,
                             .detail = wrong ? "row 17, column 4001 differs from the host's" : ""});
       if (wrong) continue;  // wrong data yields no number
       const double factor = host == slow_host() && g == 3     ? 0.72
                             : host == slower_host() && g == 6 ? 0.93
                                                               : 1.0;
-      out.metrics.push_back({.name = "flops_per_second", .unit = "flops_per_second", .entity = e,
-                             .samples = samples(141e12 * factor, 0.003),
-                             .ceiling = Ceiling{148e12, "78 SM × 1024 FMA × 1.98 GHz × 0.47, bf16"}});
+      out.metrics.push_back(
+          {.name = "flops_per_second",
+           .unit = "flops_per_second",
+           .entity = e,
+           .samples = samples(141e12 * factor, 0.003),
+           .ceiling = Ceiling{148e12, "78 SM × 1024 FMA × 1.98 GHz × 0.47, bf16"}});
     }
     return out;
   }
@@ -218,7 +243,9 @@ class Cluster {
       const double factor = !narrow.empty() && host == narrow && g == 1 ? 0.48 : 1.0;
       out.checks.push_back({.name = "data", .passed = true, .entity = e});
       out.metrics.push_back(
-          {.name = "bytes_per_second", .unit = "bytes_per_second", .entity = e,
+          {.name = "bytes_per_second",
+           .unit = "bytes_per_second",
+           .entity = e,
            .samples = samples(rate * factor, 0.002),
            .ceiling = memory ? Ceiling{4.0e12, "HBM3: 6 stacks × 1024 bit × 5.2 Gb/s"}
                              : Ceiling{63.0e9, "PCIe 5.0 x16, 128b/130b"}});
@@ -232,10 +259,14 @@ class Cluster {
     for (int g = 0; g < kGpus; ++g) {
       const size_t e = out.entity({host, "gpu", std::to_string(g)});
       out.checks.push_back({.name = "pattern", .passed = true, .entity = e});
-      out.metrics.push_back({.name = "flops_per_second", .unit = "flops_per_second", .entity = e,
+      out.metrics.push_back({.name = "flops_per_second",
+                             .unit = "flops_per_second",
+                             .entity = e,
                              .samples = samples(hot ? 104e12 : 136e12, 0.004, 30)});
-      out.metrics.push_back({.name = "temperature_celsius", .unit = "celsius",
-                             .better = Better::lower, .entity = e,
+      out.metrics.push_back({.name = "temperature_celsius",
+                             .unit = "celsius",
+                             .better = Better::lower,
+                             .entity = e,
                              .samples = samples(hot ? 89 : 68, 0.02, 30)});
       add_series(out, e, hot);
     }
@@ -254,8 +285,11 @@ class Cluster {
     }
     out.telemetry.series.push_back(std::move(temperature));
     out.telemetry.series.push_back(std::move(clock));
-    out.telemetry.deltas.push_back({.name = "thermal_throttle_seconds", .unit = "seconds",
-                                    .entity = e, .before = 0, .after = hot ? 1420.0 : 0.0});
+    out.telemetry.deltas.push_back({.name = "thermal_throttle_seconds",
+                                    .unit = "seconds",
+                                    .entity = e,
+                                    .before = 0,
+                                    .after = hot ? 1420.0 : 0.0});
   }
 
   std::vector<Record> sweep(const Step& step, const Entity& entity, double plateau) {
@@ -266,7 +300,9 @@ class Cluster {
       set_param(r.params, "size", text);
       const size_t e = r.entity(entity);
       r.checks.push_back({.name = "sum", .passed = true, .entity = e});
-      r.metrics.push_back({.name = "bus_bytes_per_second", .unit = "bytes_per_second", .entity = e,
+      r.metrics.push_back({.name = "bus_bytes_per_second",
+                           .unit = "bytes_per_second",
+                           .entity = e,
                            .samples = samples(plateau * size / (size + 48e6), 0.002)});
       out.push_back(std::move(r));
     }
@@ -277,7 +313,9 @@ class Cluster {
     Record out = record(step);
     const size_t e = out.entity({host, "filesystem", "/mnt/share"});
     out.checks.push_back({.name = "data", .passed = true, .entity = e});
-    out.metrics.push_back({.name = "bytes_per_second", .unit = "bytes_per_second", .entity = e,
+    out.metrics.push_back({.name = "bytes_per_second",
+                           .unit = "bytes_per_second",
+                           .entity = e,
                            .samples = samples(2.6e9, 0.03)});
     return out;
   }
@@ -288,7 +326,8 @@ class Cluster {
       for (int n = 0; n < kGpus; ++n) {
         out.entities.push_back({host, "nic", fmt::format("mlx5_{}", n)});
         const bool weak = host == nic_host() && n == 3;
-        out.metrics.push_back({.name = "bits_per_second", .unit = "bits_per_second",
+        out.metrics.push_back({.name = "bits_per_second",
+                               .unit = "bits_per_second",
                                .entity = out.entities.size() - 1,
                                .samples = samples(weak ? 211e9 : 392e9, 0.001, 6),
                                .ceiling = Ceiling{396.9e9, "400 Gb/s × MTU 4096 of 4142 bytes"}});
@@ -309,9 +348,13 @@ class Cluster {
         const bool weak = all[i] == nic_host() || peer == nic_host();
         const bool behind = !healthy_ && weak && d % 2 == 1;
         out.entities.push_back({all[i], "pair", "", peer});
-        out.metrics.push_back({.name = "bits_per_second", .unit = "bits_per_second",
+        out.metrics.push_back({.name = "bits_per_second",
+                               .unit = "bits_per_second",
                                .entity = out.entities.size() - 1,
-                               .samples = samples(bad ? 196e9 : behind ? 352e9 : 391e9, 0.002, 1)});
+                               .samples = samples(bad      ? 196e9
+                                                  : behind ? 352e9
+                                                           : 391e9,
+                                                  0.002, 1)});
       }
     }
     if (healthy_) {
@@ -321,7 +364,8 @@ class Cluster {
       return out;
     }
     out.entities.push_back({link_host(), "pair", link_host() + ":mlx5_2", link_peer() + ":mlx5_2"});
-    out.checks.push_back({.name = "no_suspect", .passed = false,
+    out.checks.push_back({.name = "no_suspect",
+                          .passed = false,
                           .entity = out.entities.size() - 1,
                           .detail = "196 of 391 Gb/s in both directions, other pairs of both hosts "
                                     "are fine: reseat or replace the cable"});

@@ -127,9 +127,9 @@ void line_up_then(Crew& crew, const std::function<void()>& before_start) {
   if (failure) std::rethrow_exception(failure);
 }
 
-double share_done(const Shared& shared, double start) {
+double share_done(const Shared& shared, uint64_t finished, double start) {
   if (shared.job.seconds) return (monotonic_seconds() - start) / (shared.count_until - start);
-  return static_cast<double>(shared.finished) / static_cast<double>(shared.job.file_bytes);
+  return static_cast<double>(finished) / static_cast<double>(shared.job.file_bytes);
 }
 
 void supervise(Crew& crew, Shared& shared, double start, const CancelToken& cancel,
@@ -137,9 +137,11 @@ void supervise(Crew& crew, Shared& shared, double start, const CancelToken& canc
   uint64_t seen = 0;
   while (!crew.wait_a_tick()) {
     if (cancel.cancelled()) shared.stop = true;
-    if (shared.finished == seen) continue;
-    seen = shared.finished;
-    hooks.progress(std::min(1.0, share_done(shared, start)));
+    uint64_t finished = 0;
+    for (const Worker& w : crew.workers()) finished += w.told();
+    if (finished == seen) continue;
+    seen = finished;
+    hooks.progress(std::min(1.0, share_done(shared, finished, start)));
   }
   if (cancel.cancelled()) throw Interrupted();
 }

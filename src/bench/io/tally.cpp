@@ -25,11 +25,12 @@ void RateSeries::widen() {
   }
   slices_.resize(half);
   width_ *= 2;
+  per_width_ /= 2;
 }
 
 void RateSeries::add(double seconds_since_start, uint64_t bytes) {
   while (seconds_since_start >= width_ * static_cast<double>(kMostSlices)) widen();
-  const auto slice = static_cast<size_t>(seconds_since_start / width_);
+  const auto slice = static_cast<size_t>(seconds_since_start * per_width_);
   if (slice >= slices_.size()) slices_.resize(slice + 1);
   slices_[slice].bytes += bytes;
   ++slices_[slice].ios;

@@ -30,6 +30,7 @@ class RateSeries {
   };
   void widen();
   double width_ = 1e-3;
+  double per_width_ = 1e3;  // its inverse: add() is called for every request
   std::vector<Slice> slices_;
 };
 

@@ -106,18 +106,12 @@ bool Worker::complete(Slot& slot, int64_t result, double now) {
     last = now;
   }
   ++finished_ios;
-  untold_ += slot.op.length;
+  finished_bytes_ += slot.op.length;
   if (slot.op.direction == Direction::read && shared_.file.content_known && until_check_-- == 0) {
     until_check_ = job().check_every - 1;
     check(slot);
   }
   return true;
-}
-
-void Worker::tell_progress() {
-  if (untold_ == 0) return;
-  shared_.finished.fetch_add(untold_, std::memory_order_relaxed);
-  untold_ = 0;
 }
 
 void Worker::check(const Slot& slot) {

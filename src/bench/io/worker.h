@@ -17,11 +17,10 @@ struct Shared {
   const Job& job;
   const FileView& file;
   const FsRoot& fs;
-  std::atomic<bool> stop{false};      // cancelled, or another worker failed
-  std::atomic<uint64_t> finished{0};  // bytes, for the progress
-  double start = 0;                   // of the schedule of a job with a rate
-  double count_from = 0;              // end of the warm-up
-  double count_until = 0;             // no request is begun after it
+  std::atomic<bool> stop{false};  // cancelled, or another worker failed
+  double start = 0;               // of the schedule of a job with a rate
+  double count_from = 0;          // end of the warm-up
+  double count_until = 0;         // no request is begun after it
 };
 
 // The requests of one thread of the job, behind a lock where several workers share them.
@@ -71,8 +70,9 @@ class Worker {
   // rest to be requested again. Throws Error for a failed request.
   bool complete(Slot& slot, int64_t result, double now);
 
-  // Tells the watchers what came back since the last call; once per batch.
-  void tell_progress();
+  // Tells the watchers what has come back; once per batch.
+  void tell_progress() { told_.store(finished_bytes_, std::memory_order_relaxed); }
+  uint64_t told() const { return told_.load(std::memory_order_relaxed); }
 
   bool stopped() const { return shared_.stop.load(std::memory_order_relaxed); }
 
@@ -94,8 +94,9 @@ class Worker {
   Feed& feed_;
   bool locked_;
   double due_ = 0;
-  uint64_t untold_ = 0;       // bytes
-  uint64_t until_check_ = 0;  // reads
+  uint64_t finished_bytes_ = 0;
+  std::atomic<uint64_t> told_{0};  // written by the worker alone, so without a locked instruction
+  uint64_t until_check_ = 0;       // reads
 };
 
 // The engines. `start` returns when all workers may begin; what comes before it is set-up and not

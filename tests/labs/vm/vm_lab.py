@@ -99,7 +99,7 @@ class VmLab:
         return ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", str(self.cpus), "-m",
                 str(self.memory_mib), "-nographic", "-no-reboot", "-nodefaults", "-serial", "stdio",
                 "-kernel", str(self._kernel()), "-initrd", str(self.directory / "initramfs"),
-                "-append", "console=ttyS0 quiet panic=-1 mitigations=off",
+                "-append", "console=ttyS0 quiet panic=-1 mitigations=off no_timer_check",
                 "-fsdev", f"{share},path=/,readonly=on,id=host", "-device", "virtio-9p-pci,fsdev=host,mount_tag=host",
                 "-fsdev", f"{share},path={lab},id=lab", "-device", "virtio-9p-pci,fsdev=lab,mount_tag=lab"]
 

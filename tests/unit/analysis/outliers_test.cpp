@@ -61,7 +61,8 @@ TEST_CASE("faster than the others is no outlier, and seven are no peers") {
   values[3] = 120;
   CHECK(find_outliers(gather_metrics(fleet(values), {})).empty());
   CHECK(find_outliers(gather_metrics(fleet({100, 100, 100, 100, 100, 100, 50}), {})).empty());
-  CHECK(find_outliers(gather_metrics(fleet({100, 100, 100, 100, 100, 100, 100, 50}), {})).size() == 1);
+  CHECK(find_outliers(gather_metrics(fleet({100, 100, 100, 100, 100, 100, 100, 50}), {})).size() ==
+        1);
 }
 
 TEST_CASE("values adjusted for the rate of false discoveries") {
@@ -76,7 +77,8 @@ TEST_CASE("values adjusted for the rate of false discoveries") {
 
 TEST_CASE("Mann-Whitney: known values") {
   // scipy.stats.mannwhitneyu([1,2,3,4,5], [6,7,8,9,10], method="asymptotic") → 0.01218578
-  CHECK(mann_whitney({1, 2, 3, 4, 5}, {6, 7, 8, 9, 10}) == doctest::Approx(0.01218578).epsilon(1e-4));
+  CHECK(mann_whitney({1, 2, 3, 4, 5}, {6, 7, 8, 9, 10}) ==
+        doctest::Approx(0.01218578).epsilon(1e-4));
   CHECK(mann_whitney({1, 2, 3}, {1, 2, 3}) == doctest::Approx(1));
   CHECK(mann_whitney({5, 5, 5}, {5, 5}) == 1);
   CHECK(mann_whitney({}, {1}) == 1);
@@ -98,7 +100,8 @@ TEST_CASE("what differs between the campaigns is named") {
   a.inventories[0].parts = {{"driver", "nvidia", {{"version", "570.1"}}, {}}};
   b.inventories[0].parts = {{"driver", "nvidia", {{"version", "570.2"}}, {}}};
   b.tool.version = "0.2.0";
-  const auto found = compare_campaigns(a, gather_metrics(a, {}), b, gather_metrics(b, {})).fingerprint;
+  const auto found =
+      compare_campaigns(a, gather_metrics(a, {}), b, gather_metrics(b, {})).fingerprint;
   REQUIRE(found.size() == 2);
   CHECK(found[0].what == "tool.version");
   CHECK(found[1].what == "driver.version");

@@ -10,8 +10,8 @@ Document document(int64_t size, Samples samples) {
   Record r{.case_name = "fake"};
   r.params.set("size", size);
   const size_t e = r.entity({"n1", "host", ""});
-  r.metrics.push_back({.name = "rate", .unit = "bytes_per_second", .entity = e,
-                       .samples = std::move(samples)});
+  r.metrics.push_back(
+      {.name = "rate", .unit = "bytes_per_second", .entity = e, .samples = std::move(samples)});
   Document d;
   d.records = {std::move(r)};
   return d;

@@ -19,7 +19,10 @@ std::string document_text() {
   d.run.hosts = {"n1"};
   d.run.environment = {{"OMP_NUM_THREADS", "2"}};
   HostInventory host{.host = "n1", .parts = {}};
-  host.parts.push_back({"gpu", "0", {{"model", "H20"}, {"count", int64_t{8}}, {"on", true}, {"t", 1.5}}, {{"x", "why"}}});
+  host.parts.push_back({"gpu",
+                        "0",
+                        {{"model", "H20"}, {"count", int64_t{8}}, {"on", true}, {"t", 1.5}},
+                        {{"x", "why"}}});
   d.hosts = {host};
   Record r{.case_name = "gemm"};
   r.params.set("size", int64_t{4096});
@@ -33,7 +36,8 @@ std::string document_text() {
   many.samples = Samples(2);
   for (int i = 1; i < 9; ++i) many.samples.add(i);
   r.metrics = {raw, many};
-  r.checks = {{.name = "data", .passed = false, .value = 1.0, .limit = 0.5, .entity = e, .detail = "d"}};
+  r.checks = {
+      {.name = "data", .passed = false, .value = 1.0, .limit = 0.5, .entity = e, .detail = "d"}};
   r.telemetry.series = {{"clock", "hertz", e, {0, 1}, {2e9, 3e9}}};
   r.telemetry.deltas = {{"ecc", "count", e, 3, 5}};
   r.notes = {"note"};

@@ -113,9 +113,11 @@ Record gemm_record(const std::string& host, double flops, int seed) {
   r.params.set("dtype", std::string("fp64"));
   r.params.set("size", int64_t{4096});
   const size_t self = r.entity({host, "host", ""});
-  r.metrics.push_back({"flops_per_second", "flops_per_second", Better::higher, self,
-                       around(flops, 0.006, 40, seed),
-                       Ceiling{5.1e12, "measured in this record: avx512 multiply-adds in registers on the same 64 threads"}});
+  r.metrics.push_back(
+      {"flops_per_second", "flops_per_second", Better::higher, self, around(flops, 0.006, 40, seed),
+       Ceiling{
+           5.1e12,
+           "measured in this record: avx512 multiply-adds in registers on the same 64 threads"}});
   r.checks.push_back({.name = "freivalds", .passed = true, .entity = self});
   r.facts = {{"library", seed == 2 ? "OpenBLAS 0.3.21 (Haswell)" : "OpenBLAS 0.3.21 (SkylakeX)"}};
   return r;
@@ -227,27 +229,35 @@ Profile mixed_profile() {
 }
 
 void add_criteria(Profile& p) {
-  const Source practice{"practice", {"HPL practice, share of measured peak", "HPL 经验值，实测峰值占比"}, "2025"};
+  const Source practice{
+      "practice", {"HPL practice, share of measured peak", "HPL 经验值，实测峰值占比"}, "2025"};
   p.criteria = {
       metric("gemm", "gemm-fp64", "compute", {"Matrix product fp64", "双精度矩阵乘"},
              {.metric = "flops_per_second", .min_of_ceiling = 0.85},
-             {"A host below its peers slows every job that it takes part in.", "落后的主机会拖慢其参与的每个作业。"}, practice),
+             {"A host below its peers slows every job that it takes part in.",
+              "落后的主机会拖慢其参与的每个作业。"},
+             practice),
       metric("gemm-gpu", "gemm-gpu", "compute", {"Matrix product on GPU", "GPU 矩阵乘"},
              {.metric = "flops_per_second", .min = 1e14}, {}, practice),
       metric("triad", "triad", "memory", {"STREAM triad", "STREAM triad 内存带宽"},
-             {.metric = "bytes_per_second", .min = 400e9}, {"Memory bandwidth bounds most codes.", "多数程序受内存带宽限制。"},
+             {.metric = "bytes_per_second", .min = 400e9},
+             {"Memory bandwidth bounds most codes.", "多数程序受内存带宽限制。"},
              {"vendor", {"8 channels DDR5-4800", "8 通道 DDR5-4800"}, "2024-06"}),
       metric("triad-target", "triad", "memory", {"STREAM triad, target", "STREAM triad 目标值"},
-             {.metric = "bytes_per_second", .min = 420e9}, {"A target, not a limit.", "目标值，非限值。"},
+             {.metric = "bytes_per_second", .min = 420e9},
+             {"A target, not a limit.", "目标值，非限值。"},
              {"measured", {"fleet of 248 hosts", "248 台主机实测"}, "2026-03"}),
       metric("all-reduce", "all-reduce", "network", {"all_reduce 64M", "all_reduce 64M 总线带宽"},
              {.metric = "bus_bytes_per_second", .at = {{"size", {"64M"}}}, .min = 38e9},
-             {"Training steps wait for it.", "训练的每一步都要等待它。"}, {"contract", {"§4.2.1", ""}, ""}),
+             {"Training steps wait for it.", "训练的每一步都要等待它。"},
+             {"contract", {"§4.2.1", ""}, ""}),
       metric("latency", "randread", "storage", {"Random read 4K, p99", "4K 随机读 p99 时延"},
              {.metric = "latency_seconds", .statistic = "p99", .max = 5e-4},
-             {"Data loaders stall on the slowest percent.", "数据加载受最慢的百分之一拖累。"}, {"contract", {"§4.3.1", ""}, "2026-05-02"}),
+             {"Data loaders stall on the slowest percent.", "数据加载受最慢的百分之一拖累。"},
+             {"contract", {"§4.3.1", ""}, "2026-05-02"}),
       metric("checkpoint", "checkpoint", "storage", {"Checkpoint write", "检查点写入带宽"},
-             {.metric = "bytes_per_second", .min = 2e9}, {"Every host waits for the slowest writer.", "所有主机都等待最慢的写入者。"},
+             {.metric = "bytes_per_second", .min = 2e9},
+             {"Every host waits for the slowest writer.", "所有主机都等待最慢的写入者。"},
              {"contract", {"§4.3.2", ""}, ""}),
   };
   p.criteria[3].severity = Severity::warn;
@@ -257,12 +267,13 @@ void add_criteria(Profile& p) {
                         .title = {"all_reduce, every element", "all_reduce 数据正确"},
                         .rule = CheckRule{"data", {}},
                         .source = {"standard", {"no wrong result", "结果无误"}, ""}});
-  p.criteria.push_back({.id = "uniform",
-                        .step = "info",
-                        .domain = "host",
-                        .title = {"Same kernel on all hosts", "各主机内核一致"},
-                        .rule = UniformRule{{"system.kernel"}},
-                        .source = {"practice", {"one image for all hosts", "全部主机同一镜像"}, ""}});
+  p.criteria.push_back(
+      {.id = "uniform",
+       .step = "info",
+       .domain = "host",
+       .title = {"Same kernel on all hosts", "各主机内核一致"},
+       .rule = UniformRule{{"system.kernel"}},
+       .source = {"practice", {"one image for all hosts", "全部主机同一镜像"}, ""}});
 }
 
 void add_jobs(Campaign& c) {

@@ -24,14 +24,6 @@ constexpr double kVoteSeconds = 1;
 // The injected hang lasts this much longer than it takes to be found, so that the process can end.
 constexpr double kHangMargin = 3;
 
-// Collective. The first rank's problem that is not empty, on all ranks.
-std::string agreed(Context& context, std::string problem) {
-  for (const std::string& other : context.comm.gather(problem)) {
-    if (problem.empty()) problem = other;
-  }
-  return context.comm.broadcast_text(problem);
-}
-
 // One GPU in one phase.
 struct Seat {
   const GpuUnit* unit = nullptr;

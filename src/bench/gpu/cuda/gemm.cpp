@@ -50,14 +50,6 @@ std::string kind_of(const GpuUnit& unit, const cublaslt::Library& library) {
   return fmt::format("{} {} {}", unit.device.name, unit.device.sms, library.version());
 }
 
-// Collective. The first rank's problem that is not empty, on all ranks.
-std::string agreed(Context& context, std::string problem) {
-  for (const std::string& other : context.comm.gather(problem)) {
-    if (problem.empty()) problem = other;
-  }
-  return context.comm.broadcast_text(problem);
-}
-
 class Gemm {
  public:
   Gemm(Context& context, GpuSession& session, const cublaslt::Library& library,

@@ -108,11 +108,7 @@ std::variant<GpuSession, std::string> GpuSession::open(Context& context) {
     session.units_.push_back(std::move(unit));
   }
   if (!problem.empty()) problem = context.who() + ": " + problem;
-  // One reason for all: the first that a rank has.
-  for (const std::string& reason : context.comm.gather(problem)) {
-    if (problem.empty()) problem = reason;
-  }
-  problem = context.comm.broadcast_text(problem);
+  problem = agreed(context, problem);
   if (!problem.empty()) return problem;
   return session;
 }
@@ -147,6 +143,13 @@ void GpuSession::describe(Record& record) const {
       if (std::ranges::find(record.notes, note) == record.notes.end()) record.notes.push_back(note);
     }
   }
+}
+
+std::string agreed(Context& context, std::string problem) {
+  for (const std::string& other : context.comm.gather(problem)) {
+    if (problem.empty()) problem = other;
+  }
+  return context.comm.broadcast_text(problem);
 }
 
 std::vector<Record> skipped_record(const char* name, const Params& params, std::string reason) {

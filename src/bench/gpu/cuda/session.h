@@ -45,10 +45,13 @@ class GpuSession {
   std::string no_nvml_;
 };
 
+// Collective. The first rank's problem that is not empty, on all ranks; else empty.
+std::string agreed(Context& context, std::string problem);
+
 // The bare record of a case that cannot measure here.
 std::vector<Record> skipped_record(const char* name, const Params& params, std::string reason);
 
-// The gpus' own plan for a batch of work: how long a wait may be before it is a hang.
+// A wait for queued work that takes longer is a hang.
 inline constexpr double kGpuHangSeconds = 120;
 
 // Adds power, clock and energy of one GPU over a window; `done` is the work in the window in
