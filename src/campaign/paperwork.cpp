@@ -244,8 +244,10 @@ std::optional<std::string> why_not_mended(const Issue& issue, const Campaign& re
                                           const Judgement& judgement) {
   if (retest.ended.empty()) return "it is not finished: run --resume";
   if (!retest.warnings.empty()) return "it was changed: " + retest.warnings.front();
-  if (!issue.host.empty() &&
-      std::find(retest.hosts.begin(), retest.hosts.end(), issue.host) == retest.hosts.end())
+  // Its records may name a host otherwise than it was asked for.
+  const auto is_it = [&](const auto& host) { return host.host == issue.host; };
+  if (!issue.host.empty() && std::ranges::find(retest.hosts, issue.host) == retest.hosts.end() &&
+      std::ranges::none_of(retest.inventories, is_it))
     return fmt::format("{} is not in it", issue.host);
   bool judged = false;
   for (const CriterionVerdict& v : judgement.criteria) {
