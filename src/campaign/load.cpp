@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "campaign/check_times.h"
+#include "campaign/check_records.h"
 #include "campaign/directory.h"
 #include "campaign/journal.h"
 #include "campaign/plan.h"
@@ -218,7 +218,7 @@ Campaign load_campaign(const fs::path& directory) {
   campaign.inventories = collect_inventories(campaign.jobs);
   check_manifest(paths, digests, campaign);
   check_foreign(paths, keys, campaign);
-  check_times(campaign);
+  check_records(campaign);
   return campaign;
 }
 

@@ -244,11 +244,10 @@ std::optional<std::string> why_not_mended(const Issue& issue, const Campaign& re
                                           const Judgement& judgement) {
   if (retest.ended.empty()) return "it is not finished: run --resume";
   if (!retest.warnings.empty()) return "it was changed: " + retest.warnings.front();
-  if (retest.started < issue.found)
-    return fmt::format("it began at {}, before the issue was found ({})", retest.started,
-                       issue.found);
-  if (!issue.host.empty() &&
-      std::find(retest.hosts.begin(), retest.hosts.end(), issue.host) == retest.hosts.end())
+  // Its records may name a host otherwise than it was asked for.
+  const auto is_it = [&](const auto& host) { return host.host == issue.host; };
+  if (!issue.host.empty() && std::ranges::find(retest.hosts, issue.host) == retest.hosts.end() &&
+      std::ranges::none_of(retest.inventories, is_it))
     return fmt::format("{} is not in it", issue.host);
   bool judged = false;
   for (const CriterionVerdict& v : judgement.criteria) {
@@ -266,6 +265,9 @@ std::optional<std::string> why_not_mended(const Issue& issue, const Campaign& re
   if (!judged)
     return fmt::format("it does not judge {}",
                        issue.criterion.empty() ? "anything" : issue.criterion);
+  if (retest.started < issue.found)
+    return fmt::format("it began at {}, before the issue was found ({})", retest.started,
+                       issue.found);
   return std::nullopt;
 }
 

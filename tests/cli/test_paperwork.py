@@ -77,7 +77,7 @@ def test_issues_come_from_failures_and_close_with_a_passing_retest_only(slow, ba
     assert done.returncode == 2 and "the campaign that found it" in done.stderr
     done = cb("issue", "update", slow, "--id", "I-001", "--retest", base["again"])
     assert done.returncode == 2 and "still fails" in done.stderr
-    done = cb("issue", "update", slow, "--id", "I-001", "--retest", base["fast"])
+    done = cb("issue", "update", slow, "--id", "I-001", "--retest", run(tmp_path, "mended", 2))
     assert done.returncode == 0, done.stderr
     assert "0 open of 1" in cb("issue", "list", slow).stdout
     issue = json.loads((slow / "issues.json").read_text())["issues"][0]

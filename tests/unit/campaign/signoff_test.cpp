@@ -202,7 +202,6 @@ TEST_CASE("issues may go on after the signature, but not change") {
   const Directory d;
   Signed s;
   sign_twice(d, s);
-  const size_t signed_bytes = read_file(d.root / "issues.history.jsonl").size();
   write_issues(d.root, {{.id = "I-001", .symptom = "hot", .owner = "A. Wang"}}, kNow);
   const SignoffCheck check = verify_campaign(d.root, {});
   CHECK(check.problems.empty());
@@ -212,9 +211,7 @@ TEST_CASE("issues may go on after the signature, but not change") {
   const std::string history = read_file(d.root / "issues.history.jsonl");
   for (const auto& [file, text] :
        {std::pair("issues.json", issues), std::pair("issues.history.jsonl", history)}) {
-    // Of the history's last line nobody has signed a byte; all before it is bound to what was.
-    const size_t end = file == std::string("issues.json") ? text.size() : signed_bytes;
-    for (size_t at = 0; at < end; at += 7) {
+    for (size_t at = 0; at < text.size(); at += 7) {
       std::string changed = text;
       changed[at] = static_cast<char>(changed[at] ^ 1);
       d.write(file, changed);

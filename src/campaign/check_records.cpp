@@ -1,6 +1,7 @@
-#include "campaign/check_times.h"
+#include "campaign/check_records.h"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -25,7 +26,26 @@ int64_t seconds_outside(const Job& job) {
   return std::max<int64_t>({0, *began - *first, *last - *ended});
 }
 
-}  // namespace
+// The machine that a job's records name, where it is one.
+std::string machine_of(const Job& job) {
+  if (!job.document || job.host.empty() || job.document->run.hosts.size() != 1) return "";
+  return job.document->run.hosts.front();
+}
+
+// A host may call itself otherwise than it was asked for, but always the same.
+void check_machines(Campaign& campaign) {
+  std::map<std::string, const Job*> first;
+  for (const Job& job : campaign.jobs) {
+    const std::string machine = machine_of(job);
+    if (machine.empty()) continue;
+    const auto [known, is_new] = first.emplace(job.host, &job);
+    if (is_new || machine_of(*known->second) == machine) continue;
+    campaign.warnings.push_back(terminal_safe(
+        fmt::format("{} names the machine {}, and {} of the same host {}: one of them belongs to "
+                    "another host or campaign",
+                    job.file, machine, known->second->file, machine_of(*known->second))));
+  }
+}
 
 void check_times(Campaign& campaign) {
   size_t outside = 0;
@@ -46,6 +66,13 @@ void check_times(Campaign& campaign) {
                   "(NTP), or it belongs to another campaign",
                   terminal_safe(worst->file), worst->document->run.started, most,
                   outside > 1 ? fmt::format(" ({} more likewise)", outside - 1) : ""));
+}
+
+}  // namespace
+
+void check_records(Campaign& campaign) {
+  check_times(campaign);
+  check_machines(campaign);
 }
 
 }  // namespace cb
