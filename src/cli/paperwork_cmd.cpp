@@ -99,8 +99,9 @@ void close_issue(Issue& issue, const Campaign& found_by, const std::string& dire
   const Campaign retest = load_campaign(directory);
   // By the profile that it failed: another one could ask for less.
   const Judgement judgement = judge(retest, found_by.profile, {}, utc_now().substr(0, 10));
-  auto why = why_not_mended(issue, retest, judgement);
-  if (!why && retest.id == found_by.id) why = "it is the campaign that found it";
+  const auto why = retest.id == found_by.id
+                       ? std::optional<std::string>("it is the campaign that found it")
+                       : why_not_mended(issue, retest, judgement);
   if (why)
     throw UsageError("clusterbench issue update", "--retest",
                      fmt::format("{} does not prove {} mended: {}", directory, issue.id, *why));
