@@ -2,7 +2,9 @@
 """clusterbench tcp beside iperf3 between two hosts of the namespace lab: alternating pairs, the
 ratio of each pair and its spread. Needs root and iperf3.
 
-Usage: ci/compare_tcp.py [--pairs 5] [--seconds 4] [--streams 1,4] [--bin build/release/bin/clusterbench]
+Usage: ci/compare_tcp.py [--pairs 5] [--seconds 4] [--streams 1,4] [--rate 500mbit] [--one-way]
+                         [--bin build/release/bin/clusterbench]
+--rate shapes both hosts' links (tbf): then the link decides, and both tools must agree.
 """
 import argparse
 import json
@@ -56,13 +58,17 @@ def main():
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=4)
     parser.add_argument("--streams", default="1,4")
+    parser.add_argument("--rate")
+    parser.add_argument("--one-way", action="store_true")
     parser.add_argument("--bin", default=str(ROOT / "build/release/bin/clusterbench"))
     options = parser.parse_args()
     if reason := netns_lab.why_not():
         sys.exit(reason)
     print("                    clusterbench      iperf3   ratio: median, all pairs")
     with netns_lab.NetnsLab(2) as lab:
-        for two_way in (False, True):
+        for host in lab.hosts if options.rate else ():
+            lab.slow_link(host, rate=options.rate)
+        for two_way in (False,) if options.one_way else (False, True):
             for streams in map(int, options.streams.split(",")):
                 compare(lab, options, streams, two_way)
 

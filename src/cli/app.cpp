@@ -89,6 +89,7 @@ ExitCode parse_and_run(int argc, char** argv) {
   add_list_command(app, action);
   add_blas_probe_command(app, action);
   add_run_command(app, action);
+  add_sweep_command(app, action);
   add_gate_command(app, action);
   add_profile_command(app, action);
   add_signoff_command(app, action);

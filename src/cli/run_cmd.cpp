@@ -1,6 +1,5 @@
 // `clusterbench run PROFILE`: measures every step of a profile, then judges.
 #include <algorithm>
-#include <csignal>
 #include <iostream>
 #include <memory>
 #include <set>
@@ -13,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/gate_cmd_lines.h"
 #include "cli/run_cmd_setup.h"
+#include "cli/stop_signals.h"
 #include "core/text.h"
 #include "core/units.h"
 
@@ -21,20 +21,6 @@ namespace {
 
 // A verdict that four measurements leave open stays open.
 constexpr int kMoreRounds = 3;
-
-// Signal handlers can reach only this.
-volatile std::sig_atomic_t g_stop_signals = 0;
-
-void on_signal(int) { g_stop_signals = g_stop_signals + 1; }
-
-void catch_signals() {
-  struct sigaction action {};
-  action.sa_handler = on_signal;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-  sigaction(SIGHUP, &action, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
-}
 
 std::string step_label(const Step& step) { return pad_right(terminal_safe(step.id), 24); }
 
@@ -150,8 +136,8 @@ RunObserver again_only(const RunObserver& observer, const RunSetup& setup) {
 ExitCode run(const RunOptions& options) {
   RunSetup setup = run_setup(options);
   if (options.dry_run) return dry_run(setup);
-  catch_signals();
-  setup.executor.stop_signals = [] { return static_cast<int>(g_stop_signals); };
+  catch_stop_signals();
+  setup.executor.stop_signals = stop_signals;
   if (!std::filesystem::exists(setup.paths.campaign()) || !options.resume)
     create_campaign(setup.paths, setup.campaign);
   const CampaignLock lock(setup.paths);

@@ -147,6 +147,17 @@ CampaignFile resumed_campaign(const RunOptions& options, const CampaignPaths& pa
 
 }  // namespace
 
+Launching choose_launching(const RunOptions& options) {
+  Launching out;
+  Problems problems;
+  collect(problems, [&] { out.setup.launcher = choose_launcher(options.launcher, environment); });
+  collect(problems, [&] { out.hosts = chosen_hosts(options, out.setup.launcher); });
+  if (!problems.empty()) throw UsageError("clusterbench", problems);
+  out.setup.arguments = launcher_arguments(out.setup.launcher, environment);
+  out.setup.as_root = ::geteuid() == 0;
+  return out;
+}
+
 std::string campaign_directory(const RunOptions& options) {
   if (!options.out.empty()) return fs::absolute(options.out).lexically_normal().string();
   if (options.resume) return fs::absolute(options.profile).lexically_normal().string();

@@ -23,6 +23,13 @@ struct RunOptions {
 // directory. Writes nothing. Throws UsageError.
 RunSetup run_setup(const RunOptions& options);
 
+// How jobs are started and where, from --launcher, --hosts and --hostfile. Throws UsageError.
+struct Launching {
+  LaunchSetup setup;
+  std::vector<HostSlots> hosts;
+};
+Launching choose_launching(const RunOptions& options);
+
 // The option names the campaign's directory with --resume, else --out or a fresh name below out/.
 std::string campaign_directory(const RunOptions& options);
 

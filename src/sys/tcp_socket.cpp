@@ -116,10 +116,6 @@ void finish_connecting(int fd, double seconds) {
 
 }  // namespace
 
-Socket::~Socket() {
-  if (fd_ >= 0) close(fd_);
-}
-
 std::vector<InterfaceAddress> interface_addresses() {
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) fail("getifaddrs");

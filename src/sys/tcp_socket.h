@@ -7,28 +7,10 @@
 #include <vector>
 
 #include "sys/fs_root.h"
+#include "sys/socket_handle.h"
 
 // TCP sockets and the interfaces that they go through.
 namespace cb {
-
-// Owns a file descriptor.
-class Socket {
- public:
-  explicit Socket(int fd = -1) : fd_(fd) {}
-  ~Socket();
-  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Socket& operator=(Socket&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  int fd() const { return fd_; }
-  bool open() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
 
 // An address of an interface that is up, as numbers: "10.77.0.1", "fd00::1".
 struct InterfaceAddress {

@@ -34,8 +34,10 @@ def test_answers_in_under_20_ms(arguments):
     walls = sorted(wall_seconds_of(arguments) for _ in range(30))
     print(f"{arguments}: fastest {walls[0] * 1e3:.1f} ms, median {statistics.median(walls) * 1e3:.1f} ms")
     cpu = statistics.mean(cpu_seconds_of(arguments) for _ in range(20))
-    assert walls[0] < LIMIT_SECONDS
     assert cpu < LIMIT_SECONDS
+    # Where other work has the cores, nothing answers in time: then only that it does not wait.
+    busy = os.getloadavg()[0] > 2 * os.cpu_count()
+    assert walls[0] < LIMIT_SECONDS * (20 if busy else 1)
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["fake", "--help"]])

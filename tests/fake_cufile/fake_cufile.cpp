@@ -92,8 +92,9 @@ ssize_t transfer(void* handle, char* memory, size_t bytes, off_t offset, bool re
   if (is("short")) bytes = std::min<size_t>(bytes, 4096);
   if (is("compat"))
     return read ? pread(fd, memory, bytes, offset) : pwrite(fd, memory, bytes, offset);
+  if (is("wrong") && !read) memory[bytes / 2] ^= 1;
   move(fd, memory, bytes, offset, read);
-  if (is("wrong")) memory[bytes / 2] ^= 1;
+  if (is("wrong") && read) memory[bytes / 2] ^= 1;
   if (is("silent")) return static_cast<ssize_t>(bytes);
   ++(read ? reads : writes);
   count();

@@ -29,7 +29,7 @@ step removed --file /dev/nvme1n1 --rw randread --queue-depth 8 --duration 120s -
 wait
 
 export DM_DISABLE_UDEV=1  # nobody else makes the nodes
-table() {{ dmsetup suspend flaky; echo "0 $sectors $1" | dmsetup load flaky; dmsetup resume flaky; }}
+table() {{ dmsetup suspend --nolockfs flaky; echo "0 $sectors $1" | dmsetup load flaky; dmsetup resume flaky; }}
 echo "0 $sectors linear /dev/nvme2n1 0" | dmsetup create flaky
 mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 /dev/mapper/flaky
 mkdir -p /mnt/flaky; mount /dev/mapper/flaky /mnt/flaky; sync
@@ -38,12 +38,13 @@ kept=$(echo /mnt/flaky/clusterbench-kept-*/rank0.dat)
 step healthy --file $kept --rw read --block-size 64K --verify-only
 table "flakey /dev/nvme2n1 0 0 1000 5 corrupt_bio_byte 5000 r 90 0"
 step corrupt-read --file $kept --rw read --block-size 64K --verify-only
-table "flakey /dev/nvme2n1 0 0 1000"
-step error-read --file $kept --rw read --block-size 64K
 table "linear /dev/nvme2n1 0"
 step full --dir /mnt/flaky --rw write --size 1G
-table "flakey /dev/nvme2n1 0 0 1000 5 corrupt_bio_byte 100 w 90 0"
+# Only requests with REQ_IDLE, which direct writes have: the file system's own blocks stay right.
+table "flakey /dev/nvme2n1 0 0 1000 5 corrupt_bio_byte 100 w 90 32768"
 step corrupt-write --dir /mnt/flaky --rw write --block-size 64K --size 4M --verify
+table "flakey /dev/nvme2n1 0 0 1000"
+step error-read --file $kept --rw read --block-size 64K
 umount -l /mnt/flaky
 dmesg | tail -40 >dmesg.txt
 exit 0

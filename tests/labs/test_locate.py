@@ -30,7 +30,7 @@ def shaped(hosts):
 
 def locate(lab, clusterbench, out, *more):
     argv = ["mpirun", "--host", lab.host_list(1), "-np", len(lab.hosts), clusterbench, "locate",
-            "--backend", "mpi", "--size", "64K", "--duration", "80ms", "--tolerance", "0.25",
+            "--backend", "mpi", "--size", "64K", "--duration", "120ms", "--tolerance", "0.25",
             "--quiet", "--json", out, *more]
     done = lab.run(argv, timeout=120)
     assert done.returncode in (0, 1), done.stderr

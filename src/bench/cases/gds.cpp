@@ -11,6 +11,7 @@
 #include "bench/gds/memory.h"
 #include "bench/gds/path.h"
 #include "bench/io/buffer.h"
+#include "bench/io/measurement.h"
 #include "bench/io/target.h"
 #include "bench/io/worker.h"
 #include "core/clock.h"
@@ -21,6 +22,7 @@ namespace cb {
 namespace {
 
 constexpr double kBatchDeadline = 60;
+constexpr double kMostFull = 0.95;  // of the filesystem
 
 CaseInfo describe() {
   return {
@@ -219,6 +221,7 @@ Outcome measure_mode(Context& context, const Params& params, Mover& mover,
                      const std::string& mode) {
   const SamplePlan plan{.stop = {.max_seconds = params.number("duration"), .target_half_width = 0},
                         .warm_up_samples = 3,
+                        .together = false,
                         .what = "gds " + params.text("rw") + " " + mode};
   const gds::Counters before = gds::read_counters(context.fs);
   uint64_t rounds = 0;
@@ -275,24 +278,39 @@ Record record_of(Context& context, const Params& params, const io::Target& targe
 }
 
 std::vector<Record> run(Context& context, const Params& params) {
-  const Params file_params = io_params(params);
-  const cufile::Driver driver;
-  io::Target target(file_params, context);
-  io::require_space(context.comm, target.space_need(), 0.95);
-  const auto engine = why_no_uring(16, context.fs) ? io::Engine::threads : io::Engine::io_uring;
-  target.make(engine, {}, context.cancel);
+  std::optional<cufile::Driver> driver;
+  std::optional<io::Target> target;
+  std::optional<io::SpaceNeed> need;
+  if (!io::all_well(context, [&] {
+        driver.emplace();
+        target.emplace(io_params(params), context);
+        need = target->space_need();
+      }))
+    return {};
+  io::require_space(context.comm, *need, kMostFull);
+  if (!io::all_well(context, [&] {
+        const bool uring = !why_no_uring(16, context.fs);
+        target->make(uring ? io::Engine::io_uring : io::Engine::threads,
+                     io::hooks_of(context, "laying out the file"), context.cancel);
+      }))
+    return {};
   std::vector<Record> records;
   for (const std::string& mode : params.texts("mode")) {
-    Mover mover(params, target, driver);
-    const Outcome outcome = measure_mode(context, params, mover, mode);
-    if (params.text("rw") == "write") {
-      target.flush();
-      target.drop_cache();
-      mover.read_back();
-    }
-    records.push_back(record_of(context, params, target, driver, mover, mode, outcome));
+    std::optional<Mover> mover;
+    if (!io::all_well(context, [&] { mover.emplace(params, *target, *driver); })) return {};
+    context.comm.barrier();
+    if (!io::all_well(context, [&] {
+          const Outcome outcome = measure_mode(context, params, *mover, mode);
+          if (params.text("rw") == "write") {
+            target->flush();
+            target->drop_cache();
+            mover->read_back();
+          }
+          records.push_back(record_of(context, params, *target, *driver, *mover, mode, outcome));
+        }))
+      return {};
   }
-  target.remove();
+  target->remove();
   return records;
 }
 

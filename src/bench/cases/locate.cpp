@@ -22,6 +22,8 @@ constexpr size_t kFewestUnits = 3;
 // With few rounds each is repeated, until a unit has sent about so many times.
 constexpr int kSamplesPerUnit = 9;
 constexpr int kConfirmations = 3;
+// While noise hides what is looked for.
+constexpr int kMostSurveys = 4;
 // More pairs than this are not measured alone one by one.
 constexpr size_t kMostAlone = 64;
 
@@ -145,13 +147,33 @@ class Search {
     const std::vector<Round> rounds = schedule();
     readings_ = survey_.run(rounds, false);
     Located located = decide();
+    int surveys = 1;
+    while (surveys < kMostSurveys && context_.comm.any(too_noisy(located, rounds, surveys))) {
+      append(survey_.run(rounds, false));
+      located = decide();
+      ++surveys;
+    }
     const size_t confirmed = confirm(located);
     if (confirmed > 0) located = decide();
-    record.facts["rounds"] = fmt::format("{} of up to {} pairs, {} alone", rounds.size(),
-                                         names_.units.size() / 2, confirmed);
+    record.facts["rounds"] =
+        fmt::format("{} of up to {} pairs, {} alone", rounds.size() * static_cast<size_t>(surveys),
+                    names_.units.size() / 2, confirmed);
     if (!context_.comm.is_root()) return;
     add_pair_metrics(record, names_, readings_, measure_);
     add_findings(record, names_, readings_, located);
+    // Nobody is cleared by a measurement that could not have seen them.
+    const double least = least_detectable(located, rounds, surveys);
+    const bool suspected = std::any_of(record.checks.begin(), record.checks.end(),
+                                       [](const Check& c) { return !c.passed; });
+    if (!suspected && least > worst_acceptable()) {
+      record.checks.clear();
+      record.outcome = Skipped{fmt::format(
+          "noise of {:.0f} % of a sample hides all that is less than {:.0f} % below the "
+          "fleet: measure while the hosts are idle, or with a longer --duration",
+          located.noise * 100, least * 100)};
+    }
+    record.facts["least_detectable"] = fmt::format(
+        "{:.1f} % below the fleet, of one unit", least_detectable(located, rounds, surveys) * 100);
     record.facts["noise"] = fmt::format("{:.2f} % of a sample", located.noise * 100);
     record.facts["units"] = fmt::format("{} {}s, {} rail{}", names_.units.size(),
                                         params_.text("between"), rails_, rails_ == 1 ? "" : "s");
@@ -195,18 +217,41 @@ class Search {
     return locate(fleet_, to_samples(readings_, measure_), options);
   }
 
+  // How far below the fleet a unit must be to be told from the noise: as the locator decides it.
+  double least_detectable(const Located& located, const std::vector<Round>& rounds,
+                          int surveys) const {
+    const LocateOptions options;
+    const double samples = std::max<double>(1, static_cast<double>(rounds.size()) / 2 * surveys);
+    return std::max(params_.number("tolerance"),
+                    options.sigmas * 1.2533 * located.noise / std::sqrt(samples));
+  }
+
+  // Twice what the caller tolerates cannot be seen yet, and more samples help. Rank 0 decides.
+  bool too_noisy(const Located& located, const std::vector<Round>& rounds, int surveys) const {
+    return context_.comm.is_root() &&
+           least_detectable(located, rounds, surveys) * 2 > worst_acceptable();
+  }
+
+  double worst_acceptable() const { return std::max(0.05, 2 * params_.number("tolerance")); }
+
+  void append(std::vector<PairReading> more) {
+    readings_.insert(readings_.end(), std::make_move_iterator(more.begin()),
+                     std::make_move_iterator(more.end()));
+  }
+
   // Rank 0 says which pairs; all measure them. How many rounds it took.
   size_t confirm(const Located& located) {
     std::vector<Round> rounds;
     std::vector<HostPair> pairs = confirming_pairs(fleet_, located);
+    for (const HostPair& p : failed_pairs(readings_)) {
+      if (std::find(pairs.begin(), pairs.end(), p) == pairs.end()) pairs.push_back(p);
+    }
     pairs.resize(std::min(pairs.size(), kMostAlone));
     for (int i = 0; i < kConfirmations; ++i) {
       for (const HostPair& p : pairs) rounds.push_back({p});
     }
     rounds = rounds_from_text(context_.comm.broadcast_text(rounds_to_text(rounds)));
-    std::vector<PairReading> more = survey_.run(rounds, true);
-    readings_.insert(readings_.end(), std::make_move_iterator(more.begin()),
-                     std::make_move_iterator(more.end()));
+    append(survey_.run(rounds, true));
     return rounds.size();
   }
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "bench/io/marker.h"
+#include "bench/io/raw_guard.h"
 #include "core/error.h"
 #include "core/units.h"
 
@@ -67,6 +68,7 @@ Fd::~Fd() {
 
 OwnDirectory::OwnDirectory(const std::string& parent, std::string host)
     : host_(name_of_host(std::move(host))) {
+  require_writable_directory(parent);
   parent_ = Fd(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (parent_.get() < 0) refuse(parent, std::strerror(errno));
   if (::faccessat(parent_.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)

@@ -13,6 +13,7 @@
 
 #include "bench/io/directory.h"
 #include "bench/io/measurement.h"
+#include "bench/io/space.h"
 #include "bench/io/storage.h"
 #include "core/clock.h"
 
@@ -101,10 +102,34 @@ constexpr std::array<Phase, 4> kPhases{{{"create", &Files::create},
                                         {"read", &Files::read},
                                         {"unlink", &Files::unlink}}};
 
+// Before anything is made: room for all ranks' files and inodes. Collective; false if a rank could
+// not ask.
+bool require_room(Context& context, const Params& params) {
+  SpaceNeed need;
+  if (!all_well(context, [&] {
+        const OwnDirectory place(params.text("dir"), context.place.host);
+        const auto files = static_cast<uint64_t>(params.integer("files"));
+        need = space_need(place.parent_fd(), storage_of(place.parent_fd(), place.parent_path()),
+                          context.place.host, context.fs, files * kFileBytes, files + 2);
+      }))
+    return false;
+  require_space(context.comm, need, static_cast<double>(params.integer("max-fill")) / 100);
+  return true;
+}
+
 }  // namespace
 
 Record measure_metadata(Context& context, const Params& params) {
   Record record{.case_name = "io", .params = params};
+  if (!require_room(context, params)) return record;
+  if (params.flag("dry-run")) {
+    record.entity({context.place.host, "filesystem", params.text("dir")});
+    record.notes.push_back(
+        fmt::format("{}: {} files of {} bytes would be made in a directory of its own below {}",
+                    context.who(), params.integer("files"), kFileBytes, params.text("dir")));
+    record.facts["dry_run"] = "nothing was made, written or measured";
+    return record;
+  }
   std::optional<Files> files;
   if (!all_well(context, [&] { files.emplace(context, params); })) return record;
   const Storage storage =

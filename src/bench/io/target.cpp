@@ -72,7 +72,6 @@ Target::Target(const Params& params, Context& context)
     if (job_.writes()) require_writable_target(fs_, params.text("file"), permission_of(params));
     open_existing(params.text("file"));
   } else {
-    require_writable_directory(params.text("dir"));
     own_ = std::make_unique<OwnDirectory>(params.text("dir"), host_);
     storage_ = storage_of(own_->parent_fd(), own_->parent_path());
     leftovers_ = own_->leftovers();

@@ -1,5 +1,6 @@
 #include "bench/pairs/findings.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
@@ -135,7 +136,8 @@ class Findings {
     }
     for (const auto& [cell, f] : cells) {
       const auto& [from, to, rail] = cell;
-      if (f.failed == 0 || dead.contains(from) || dead.contains(to)) continue;
+      // One transfer of several that failed was measured again and is a busy moment, not a link.
+      if (2 * f.failed <= f.all || dead.contains(from) || dead.contains(to)) continue;
       add(pair_entity(names_, cell),
           fmt::format("link {} → {}: {} of {} transfers failed; {}", end_name(names_, from, rail),
                       end_name(names_, to, rail), f.failed, f.all, f.first),
@@ -149,6 +151,17 @@ class Findings {
 };
 
 }  // namespace
+
+std::vector<HostPair> failed_pairs(const std::vector<PairReading>& readings) {
+  const auto dead = dead_units(readings);
+  std::vector<HostPair> out;
+  for (const PairReading& r : readings) {
+    if (!r.value && !dead.contains(r.from) && !dead.contains(r.to)) out.push_back({r.from, r.to});
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
 
 std::vector<PairSample> to_samples(const std::vector<PairReading>& readings, PairMeasure measure) {
   std::vector<PairSample> out;

@@ -19,13 +19,17 @@ struct FleetNames {
 // is better.
 std::vector<PairSample> to_samples(const std::vector<PairReading>& readings, PairMeasure measure);
 
+// Pairs of which some reading failed although both ends answer others: to be measured again.
+std::vector<HostPair> failed_pairs(const std::vector<PairReading>& readings);
+
 // One metric per directed pair and rail with the values of all its readings.
 void add_pair_metrics(Record& record, const FleetNames& names,
                       const std::vector<PairReading>& readings, PairMeasure measure);
 
 // One failed check no_suspect per suspect, the worst first: units of which every pair failed, pairs
-// that failed although both ends answer others, then the slow ones. One passed check if there is
-// none of them. Its detail begins with kind and name: "host node03: sends 48 % of …".
+// that failed more often than not although both ends answer others, then the slow ones. One passed
+// check if there is none of them. Its detail begins with kind and name: "host node03: sends 48 % of
+// …".
 void add_findings(Record& record, const FleetNames& names, const std::vector<PairReading>& readings,
                   const Located& located);
 

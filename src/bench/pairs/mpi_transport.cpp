@@ -140,10 +140,12 @@ class ReceiveFlow final : public Flow {
 
   PairFigure figure() const override {
     if (wrong_ > 0) return {std::nullopt, fmt::format("{} messages with wrong data", wrong_)};
+    if ((counted_ < 2 || last_ <= counted_from_) && received_ >= 2 && last_ > first_)
+      return {static_cast<double>((received_ - 1) * line_.bytes) / (last_ - first_)};
     if (counted_ < 2 || last_ <= counted_from_)
       return {std::nullopt, fmt::format("too few messages ({}) in {:.2g} s: ask for a longer "
                                         "--duration or a smaller --size",
-                                        counted_, line_.seconds)};
+                                        received_, line_.seconds)};
     return {static_cast<double>(counted_ * line_.bytes) / (last_ - counted_from_)};
   }
 
@@ -159,11 +161,12 @@ class ReceiveFlow final : public Flow {
     const double now = monotonic_seconds();
     if (!stamp_matches(s.memory, line_.seed_in, s.sequence)) ++wrong_;
     if (first_ == 0) first_ = now;
+    last_ = now;
+    ++received_;
     if (counted_from_ == 0) {
       if (now - first_ >= kWarmShare * line_.seconds) counted_from_ = now;
     } else {
       ++counted_;
-      last_ = now;
     }
     post(s);
   }
@@ -174,7 +177,7 @@ class ReceiveFlow final : public Flow {
   uint64_t next_ = 0;
   int ended_ = 0;
   double first_ = 0, counted_from_ = 0, last_ = 0;
-  uint64_t counted_ = 0, wrong_ = 0;
+  uint64_t received_ = 0, counted_ = 0, wrong_ = 0;
 };
 
 // To and fro; the sender times round trips and ends with an empty message that comes back empty.

@@ -179,7 +179,7 @@ void SideHub::listen_to(Peer& peer) {
   while (peer.state == RankLink::connected) {
     auto f = peer.link.next();
     if (!f) break;
-    take(peer, std::move(*f));
+    take(peer, *f);
   }
   if (alive || peer.state != RankLink::connected) return;
   peer.link.close();
@@ -194,7 +194,7 @@ void SideHub::listen_to(Peer& peer) {
   }
 }
 
-void SideHub::take(Peer& peer, Frame f) {
+void SideHub::take(Peer& peer, const Frame& f) {
   peer.last_heard = monotonic_seconds();
   switch (f.kind) {
     case frame::kExpired:

@@ -45,7 +45,7 @@ class SideHub final : public SideChannel {
   void accept_guests();
   void greet(Guest& guest);
   void listen_to(Peer& peer);
-  void take(Peer& peer, Frame frame);
+  void take(Peer& peer, const Frame& f);
   void ping(double now);
   bool look_for_trouble(double now);
   void report(Trouble::Kind kind);

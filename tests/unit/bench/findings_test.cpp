@@ -54,6 +54,8 @@ TEST_CASE("a host that answers nobody is named once, not its pairs") {
                  return a == 2 || b == 2 ? "n0: rank 2 did not answer" : "";
                }),
                {});
+  CHECK(
+      failed_pairs(readings([](int a, int b) { return a == 2 || b == 2 ? "gone" : ""; })).empty());
   CHECK(failed(record) == std::vector<std::string>{"n2|host n2: none of 6 transfers with it "
                                                    "worked; n0: rank 2 did not answer"});
 }
@@ -64,6 +66,16 @@ TEST_CASE("a pair that fails while both ends answer others is a link") {
                readings([](int a, int b) { return a == 1 && b == 3 ? "n3: timeout" : ""; }), {});
   CHECK(failed(record) == std::vector<std::string>{"n1 → n3|link n1 → n3: 1 of 1 transfers "
                                                    "failed; n3: timeout"});
+}
+
+TEST_CASE("a pair that failed once of three times is measured again, and no suspect then") {
+  std::vector<PairReading> all =
+      readings([](int a, int b) { return a == 1 && b == 3 ? "n3: timeout" : ""; });
+  CHECK(failed_pairs(all) == std::vector<HostPair>{{1, 3}});
+  all.push_back({.from = 1, .to = 3, .value = 1e9});
+  Record record;
+  add_findings(record, four_hosts(), all, {});
+  CHECK(failed(record).empty());
 }
 
 TEST_CASE("suspects are named with their NIC, side and share") {

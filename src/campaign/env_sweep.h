@@ -1,0 +1,64 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/campaign_data.h"
+#include "campaign/executor.h"
+#include "core/result.h"
+
+// `clusterbench sweep`: the same measurement once per combination of environment variables, each as
+// a job of its own, so that one that fails or hangs costs itself alone.
+namespace cb {
+
+// A variable and the values to try. The value "inherit" leaves the variable as this shell has it.
+struct SweepVariable {
+  std::string name;
+  std::vector<std::string> values;
+};
+inline constexpr const char* kInherit = "inherit";
+
+// "NCCL_ALGO=Ring,Tree" each. Problems: no name, no value, a name or a value twice, more than
+// kMostCombinations in all.
+constexpr size_t kMostCombinations = 1000;
+std::vector<SweepVariable> parse_variables(const std::vector<std::string>& texts,
+                                           Problems& problems);
+
+// All combinations, the last variable's values changing fastest; one value per variable.
+std::vector<std::vector<std::string>> combinations(const std::vector<SweepVariable>& variables);
+
+struct SweepSetup {
+  std::filesystem::path directory;  // exists and is empty
+  std::string binary;
+  std::vector<std::string> arguments;  // the case and its options
+  std::vector<SweepVariable> variables;
+  LaunchSetup launch;
+  std::vector<HostSlots> hosts;
+  int ranks_per_host = 0;  // 0: as many as each host has slots
+  double deadline_seconds = 600;
+  ExecutorOptions executor = {};
+};
+
+struct SweepOutcome {
+  std::vector<std::string> values;
+  JobState state = JobState::missing;
+  std::string reason = {};
+  double seconds = 0;
+  std::optional<Document> document = {};
+  bool refused = false;  // its command line was wrong, as that of all others will be
+};
+
+// The command of one combination; its document goes to `json`.
+Command sweep_command(const SweepSetup& setup, const std::vector<std::string>& values,
+                      const std::filesystem::path& json);
+
+// Runs every combination, one after the other; writes NNN.json, NNN.out and NNN.err of each and, at
+// the end, sweep.json: variables, and of every combination its values, state and reason. A refused
+// command ends the sweep: those that were not run are missing. `ended` is told of each.
+std::vector<SweepOutcome> run_sweep(const SweepSetup& setup,
+                                    const std::function<void(size_t, const SweepOutcome&)>& ended);
+
+}  // namespace cb

@@ -1,0 +1,282 @@
+// `clusterbench sweep CASE --env NAME=a,b …`: which setting of the environment is best, per size.
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "analysis/env_sweep.h"
+#include "bench/registry.h"
+#include "campaign/env_sweep.h"
+#include "cli/commands.h"
+#include "cli/profile_source.h"
+#include "cli/run_cmd_setup.h"
+#include "cli/stop_signals.h"
+#include "core/file.h"
+#include "core/suggest.h"
+#include "core/text.h"
+#include "core/units.h"
+
+namespace cb {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct SweepOptions {
+  std::string case_name;
+  std::vector<std::string> case_options;
+  std::vector<std::string> arguments;  // both
+  std::vector<std::string> variables;
+  std::string out, metric;
+  std::string deadline = "10m";
+  int ranks_per_host = 0;
+  RunOptions launching;
+};
+
+const CaseInfo* known_case(const Catalogue& cases, const SweepOptions& options,
+                           Problems& problems) {
+  if (options.arguments.empty()) {
+    problems.add("CASE", "is missing: see clusterbench list");
+    return nullptr;
+  }
+  const CaseInfo* info = find_case(cases, options.arguments[0]);
+  std::vector<std::string> names;
+  for (const CaseInfo& c : cases) names.push_back(c.name);
+  if (info == nullptr) problems.add("CASE", unknown_name(options.arguments[0], names));
+  for (const std::string& argument : options.arguments) {
+    if (argument == "--json" || argument.starts_with("--json="))
+      problems.add("--json", "is the sweep's own: see --out");
+  }
+  return info;
+}
+
+// A directory that nobody else has files in.
+fs::path fresh_directory(const SweepOptions& options, Problems& problems) {
+  const std::string name =
+      !options.out.empty()
+          ? options.out
+          : fmt::format("out/{:%Y%m%d-%H%M%S}-sweep-{}", fmt::localtime(std::time(nullptr)),
+                        options.arguments.empty() ? "" : options.arguments[0]);
+  std::error_code failed;
+  if (fs::exists(name, failed) && !(fs::is_directory(name, failed) && fs::is_empty(name, failed)))
+    problems.add("--out", fmt::format("{} is not empty: name a fresh directory", name));
+  return fs::absolute(name).lexically_normal();
+}
+
+SweepSetup sweep_setup(const SweepOptions& options, const Catalogue& cases) {
+  Problems problems;
+  SweepSetup setup;
+  const CaseInfo* info = known_case(cases, options, problems);
+  setup.variables = parse_variables(options.variables, problems);
+  if (options.variables.empty()) problems.add("--env", "is missing: NAME=VALUE,VALUE,…");
+  const auto deadline = parse_duration(options.deadline);
+  if (!deadline || *deadline <= 0)
+    problems.add("--deadline", options.deadline + " is not a duration such as 90s or 10m");
+  if (info != nullptr && !options.metric.empty()) {
+    std::vector<std::string> names;
+    for (const MetricDef& m : info->metrics) names.push_back(m.name);
+    if (std::find(names.begin(), names.end(), options.metric) == names.end())
+      problems.add("--metric", unknown_name(options.metric, names));
+  }
+  setup.directory = fresh_directory(options, problems);
+  if (!problems.empty()) throw UsageError("clusterbench sweep", problems);
+  setup.deadline_seconds = *deadline;
+  setup.arguments = options.arguments;
+  setup.binary = own_binary().string();
+  Launching launching = choose_launching(options.launching);
+  setup.launch = std::move(launching.setup);
+  setup.hosts = std::move(launching.hosts);
+  setup.ranks_per_host = options.ranks_per_host;
+  // One rank alone needs no launcher to be started.
+  if (setup.launch.launcher == Launcher::none && setup.ranks_per_host == 0)
+    setup.ranks_per_host = 1;
+  if (const auto why = cannot_launch(setup.launch, setup.hosts, setup.ranks_per_host))
+    throw UsageError("clusterbench sweep", "--launcher", *why);
+  return setup;
+}
+
+std::string values_text(const SweepSetup& setup, const std::vector<std::string>& values) {
+  std::string out;
+  for (size_t i = 0; i < values.size(); ++i)
+    out += fmt::format("{}{}={}", i == 0 ? "" : " ", setup.variables[i].name, values[i]);
+  return out;
+}
+
+// The parameters in which the points differ.
+std::string point_text(const std::vector<SweepPoint>& points, const SweepPoint& point) {
+  std::string out;
+  for (const auto& [name, values] : point.params.all()) {
+    bool varies = false;
+    for (const SweepPoint& other : points) {
+      const auto found = other.params.all().find(name);
+      varies |= found == other.params.all().end() || found->second != values;
+    }
+    if (!varies) continue;
+    for (const ParamValue& v : values) {
+      const bool size = name == "size" && std::holds_alternative<int64_t>(v);
+      out += (out.empty() ? "" : " ") + (size ? format_size(std::get<int64_t>(v)) : to_text(v));
+    }
+  }
+  return out;
+}
+
+std::string percent_behind(const SweepFigure& best, const SweepFigure& other) {
+  return fmt::format("{:+.1f} %", (other.median / best.median - 1) * 100);
+}
+
+std::string best_table(const SweepSetup& setup, const std::vector<SweepPoint>& points,
+                       const std::vector<SweepOutcome>& outcomes, const MetricDef& metric) {
+  std::vector<std::vector<std::string>> rows{
+      {"", metric.name, "95 % of median", "best", "", "second", "", "worst"}};
+  for (const SweepPoint& point : points) {
+    const SweepFigure& best = point.ranked.front();
+    std::vector<std::string> row{
+        point_text(points, point), format_value(best.median, metric.unit),
+        best.half_width ? fmt::format("±{:.1f} %", *best.half_width * 100) : "",
+        values_text(setup, outcomes[best.run].values)};
+    if (point.ranked.size() > 1) {
+      row.emplace_back(clearly_best(point) ? "" : "(within noise)");
+      row.push_back(values_text(setup, outcomes[point.ranked[1].run].values));
+      row.push_back(percent_behind(best, point.ranked[1]));
+      row.push_back(percent_behind(best, point.ranked.back()));
+    }
+    row.resize(rows[0].size());
+    for (std::string& cell : row) cell = terminal_safe(cell);
+    rows.push_back(std::move(row));
+  }
+  return text_table(rows, {false, true, true, false, false, false, true, true});
+}
+
+// Every combination at every point, for a spreadsheet.
+std::string csv(const SweepSetup& setup, const std::vector<SweepPoint>& points,
+                const std::vector<SweepOutcome>& outcomes, const MetricDef& metric) {
+  const auto quoted = [](const std::string& text) {
+    std::string out = "\"";
+    for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return out + "\"";
+  };
+  std::string out = "point,rank";
+  for (const SweepVariable& v : setup.variables) out += "," + v.name;
+  out += "," + metric.name + "\n";
+  for (const SweepPoint& point : points) {
+    for (size_t i = 0; i < point.ranked.size(); ++i) {
+      out += fmt::format("{},{}", quoted(point_text(points, point)), i + 1);
+      for (const std::string& value : outcomes[point.ranked[i].run].values)
+        out += "," + quoted(value);
+      out += fmt::format(",{}\n", point.ranked[i].median);
+    }
+  }
+  return out;
+}
+
+bool data_wrong(const Document& document) {
+  for (const Record& record : document.records) {
+    for (const Check& check : record.checks) {
+      if (!check.passed && !check.finding) return true;
+    }
+  }
+  return false;
+}
+
+ExitCode sweep_code(const std::vector<SweepOutcome>& outcomes, bool figures) {
+  bool all_done = true, wrong = false;
+  for (const SweepOutcome& o : outcomes) {
+    all_done &= o.state == JobState::done;
+    wrong |= o.document && data_wrong(*o.document);
+    if (o.refused) return ExitCode::usage;
+  }
+  if (stop_signals() > 0) return ExitCode::interrupted;
+  if (wrong) return ExitCode::not_accepted;
+  return all_done && figures ? ExitCode::ok : ExitCode::incomplete;
+}
+
+ExitCode conclude(const SweepSetup& setup, const std::vector<SweepOutcome>& outcomes,
+                  const CaseInfo& info, const std::string& asked_metric) {
+  std::vector<SweepRun> runs;
+  for (const SweepOutcome& o : outcomes)
+    runs.push_back({o.values, o.document ? &*o.document : nullptr});
+  std::optional<MetricDef> metric = sweep_metric(info, runs);
+  for (const MetricDef& m : info.metrics) {
+    if (m.name == asked_metric) metric = m;
+  }
+  std::vector<SweepPoint> points;
+  if (metric) points = rank_sweep(runs, *metric);
+  size_t done = 0;
+  for (const SweepOutcome& o : outcomes) done += o.state == JobState::done ? 1 : 0;
+  std::cout << fmt::format("sweep of {}: {} of {} combinations done → {}\n", info.name, done,
+                           outcomes.size(), terminal_safe(setup.directory.string()));
+  if (!points.empty()) {
+    std::cout << best_table(setup, points, outcomes, *metric);
+    write_file_atomically(setup.directory / "sweep.csv", csv(setup, points, outcomes, *metric));
+  } else {
+    std::cout << "no combination gave a figure\n";
+  }
+  for (const SweepOutcome& o : outcomes) {
+    if (o.state != JobState::done)
+      std::cout << terminal_safe(fmt::format("✗ {}: {}", values_text(setup, o.values), o.reason))
+                << '\n';
+  }
+  return sweep_code(outcomes, !points.empty());
+}
+
+ExitCode sweep(const SweepOptions& options) {
+  const Catalogue cases = catalogue();
+  SweepSetup setup = sweep_setup(options, cases);
+  fs::create_directories(setup.directory);
+  catch_stop_signals();
+  setup.executor.stop_signals = stop_signals;
+  const size_t count = combinations(setup.variables).size();
+  const auto outcomes = run_sweep(setup, [&](size_t index, const SweepOutcome& o) {
+    const bool done = o.state == JobState::done;
+    std::cerr << terminal_safe(fmt::format("   {}/{} {} {} {}{}", index + 1, count,
+                                           done ? "✓" : "✗", values_text(setup, o.values),
+                                           format_seconds(o.seconds), done ? "" : "  " + o.reason))
+              << '\n';
+  });
+  return conclude(setup, outcomes, *find_case(cases, options.arguments[0]), options.metric);
+}
+
+}  // namespace
+
+void add_sweep_command(CLI::App& app, Action& action) {
+  CLI::App* sub = app.add_subcommand(
+      "sweep",
+      "the same measurement with each combination of environment variables, best per size");
+  const auto options = std::make_shared<SweepOptions>();
+  sub->group("Measurements");
+  sub->footer(
+      "Example:\n  clusterbench sweep mpi --env OMPI_MCA_coll_tuned_use_dynamic_rules=0,1 "
+      "--env UCX_TLS=inherit,tcp --launcher mpirun -- --op all_reduce --max-size 1M");
+  sub->add_option("--env", options->variables,
+                  "NAME=VALUE,VALUE,… to try; the value inherit leaves it as this shell has it")
+      ->type_name("NAME=…")
+      ->expected(1)
+      ->take_all();
+  sub->add_option("--metric", options->metric,
+                  "what to compare [the first of the case that was measured]")
+      ->type_name("NAME");
+  sub->add_option("--deadline", options->deadline, "of each combination [10m]")->type_name("TIME");
+  sub->add_option("--out", options->out, "a fresh directory [out/<time>-sweep-<case>]")
+      ->type_name("DIR");
+  sub->add_option("--launcher", options->launching.launcher, "auto, mpirun, srun or none [auto]")
+      ->type_name("NAME");
+  sub->add_option("--hosts", options->launching.hosts, "hosts and their slots: a:2,b:2")
+      ->type_name("LIST");
+  sub->add_option("--hostfile", options->launching.hostfile, "hosts as in an Open MPI hostfile")
+      ->type_name("FILE");
+  sub->add_option("--ranks-per-host", options->ranks_per_host, "[as many as a host has slots]")
+      ->check(CLI::Range(1, 100000))
+      ->type_name("N");
+  sub->add_option("case", options->case_name, "what to measure")->type_name("CASE");
+  // An option of its own: CLI11 hands what follows -- to the parent once no positional is open.
+  sub->add_option("options", options->case_options, "of the case, behind --")->type_name("-- …");
+  sub->callback([&action, options] {
+    if (!options->case_name.empty()) options->arguments = {options->case_name};
+    options->arguments.insert(options->arguments.end(), options->case_options.begin(),
+                              options->case_options.end());
+    action = [options] { return sweep(*options); };
+  });
+}
+
+}  // namespace cb

@@ -1,0 +1,89 @@
+// Rounds over scripted ends: who fails is named, the others have their figures.
+#include "bench/net/round.h"
+
+#include <doctest/doctest.h>
+
+using namespace cb;
+using namespace cb::net;
+
+namespace {
+
+// Tells its peer's address and gives what it was made with.
+class FakeEnd : public PairEnd {
+ public:
+  FakeEnd(PairJob job, PairOutcome outcome) : job_(std::move(job)), outcome_(std::move(outcome)) {}
+  std::string address() override { return job_.task.sends ? "sender here" : "receiver here"; }
+  void connect(const std::string& peer, double) override {
+    if (peer != (job_.task.sends ? "receiver here" : "sender here")) throw Error("wrong peer");
+  }
+  PairOutcome run(double) override { return outcome_; }
+
+ private:
+  PairJob job_;
+  PairOutcome outcome_;
+};
+
+PairTask task(bool sends, PairMeasure measure) {
+  return {.peer = 0, .sends = sends, .measure = measure, .bytes = 8, .seconds = 0.1};
+}
+
+// A NIC with itself: both ends on the only rank.
+std::vector<PairFigure> both_ends(PairMeasure measure, const PairOutcome& sender,
+                                  const PairOutcome& receiver) {
+  const auto comm = single_comm();
+  EndTransport transport("fake", *comm, [&](const PairJob& job) {
+    return std::make_unique<FakeEnd>(job, job.task.sends ? sender : receiver);
+  });
+  const std::vector<PairTask> tasks{task(true, measure), task(false, measure)};
+  transport.connect(tasks, 1);
+  return transport.run(tasks, 1);
+}
+
+}  // namespace
+
+TEST_CASE("the end that answers pings has no figure and no failure") {
+  PairOutcome timed;
+  timed.latency_seconds.add(2e-6);
+  const auto figures = both_ends(PairMeasure::latency, timed, {});
+  CHECK(figures[0].value == doctest::Approx(2e-6).epsilon(0.01));
+  CHECK_FALSE(figures[1].value.has_value());
+  CHECK(figures[1].failure.empty());
+}
+
+TEST_CASE("a sender that timed nothing has failed, and so has an end that says so") {
+  PairOutcome broken;
+  broken.failure = "n2 does not answer";
+  const auto figures = both_ends(PairMeasure::latency, {}, broken);
+  CHECK(figures[0].failure == "nothing was measured");
+  CHECK(figures[1].failure == "n2 does not answer");
+}
+
+TEST_CASE("bandwidth: the median of the repetitions, two-way what arrives here") {
+  PairOutcome out;
+  out.bytes_per_second = {3, 1, 2};
+  CHECK(out.figure(PairMeasure::bandwidth).value == 2);
+  out.arriving_bytes_per_second = {7, 9, 8};
+  CHECK(out.figure(PairMeasure::bandwidth).value == 8);
+  out.wrong_data = "";
+  CHECK(out.figure(PairMeasure::bandwidth).value == 8);
+  out.wrong_data = "byte 3 is wrong";
+  CHECK_FALSE(out.figure(PairMeasure::bandwidth).value.has_value());
+  CHECK(out.figure(PairMeasure::bandwidth).failure == "byte 3 is wrong");
+}
+
+TEST_CASE("an end that cannot be made fails its job, and its peer hears why") {
+  const auto comm = single_comm();
+  RoundEnds ends;
+  const std::vector<PairJob> jobs{{task(true, PairMeasure::bandwidth), 0, "a → b"},
+                                  {task(false, PairMeasure::bandwidth), 0, "a → b"}};
+  ends.connect(
+      *comm, jobs,
+      [](const PairJob& job) -> std::unique_ptr<PairEnd> {
+        if (job.task.sends) throw Error("port is DOWN");
+        return std::make_unique<FakeEnd>(job, PairOutcome{});
+      },
+      1);
+  const auto outcomes = ends.run(1);
+  CHECK(outcomes[0].failure == "port is DOWN");
+  CHECK(outcomes[1].failure.find("the other end: port is DOWN") != std::string::npos);
+}

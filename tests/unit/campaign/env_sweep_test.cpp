@@ -1,0 +1,120 @@
+#include "campaign/env_sweep.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/file.h"
+
+using namespace cb;
+namespace fs = std::filesystem;
+
+namespace {
+
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string name = (fs::temp_directory_path() / "cb-sweep-XXXXXX").string();
+    path = ::mkdtemp(name.data());
+  }
+  ~TemporaryDirectory() { fs::remove_all(path); }
+  fs::path path;
+};
+
+// A program that does as its variable PLAY says: good leaves a document, hang none ever.
+fs::path write_program(const fs::path& directory) {
+  Document document;
+  document.run.id = "1";
+  document.run.started = document.run.ended = "2026-01-01T00:00:00Z";
+  document.run.hosts = {"h"};
+  std::ofstream(directory / "document.json") << to_json_text(document);
+  const fs::path program = directory / "program";
+  std::ofstream(program) << "#!/bin/sh\n"
+                            "for last; do :; done\n"
+                            "case $PLAY in\n"
+                            "good) cp \"$(dirname \"$0\")/document.json\" \"$last\";;\n"
+                            "fail) echo 'clusterbench x: broke' >&2; exit 4;;\n"
+                            "refuse) exit 2;;\n"
+                            "hang) sleep 600;;\n"
+                            "esac\n";
+  fs::permissions(program, fs::perms::owner_all);
+  return program;
+}
+
+std::vector<SweepOutcome> play(const std::string& values) {
+  const TemporaryDirectory place;
+  Problems problems;
+  SweepSetup setup;
+  setup.directory = place.path / "out";
+  fs::create_directory(setup.directory);
+  setup.binary = write_program(place.path).string();
+  setup.arguments = {"x"};
+  setup.variables = parse_variables({"PLAY=" + values}, problems);
+  setup.hosts = {{"h", 1}};
+  setup.ranks_per_host = 1;
+  setup.deadline_seconds = 3;
+  setup.executor.term_grace_seconds = 0.2;
+  auto out = run_sweep(setup, [](size_t, const SweepOutcome&) {});
+  CHECK(fs::exists(setup.directory / "sweep.json"));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("A combination that fails or hangs costs itself alone") {
+  const auto outcomes = play("good,fail,hang,none,inherit");
+  REQUIRE(outcomes.size() == 5);
+  CHECK(outcomes[0].state == JobState::done);
+  CHECK(outcomes[0].document.has_value());
+  CHECK(outcomes[1].state == JobState::failed);
+  CHECK(outcomes[1].reason == "it ended with code 4: clusterbench x: broke");
+  CHECK(outcomes[2].state == JobState::deadline);
+  CHECK(outcomes[3].state == JobState::failed);
+  CHECK(outcomes[3].reason.find("it left no result document") != std::string::npos);
+  CHECK(outcomes[4].state == JobState::failed);
+}
+
+TEST_CASE("A refused command ends the sweep") {
+  const auto outcomes = play("refuse,good");
+  CHECK(outcomes[0].refused);
+  CHECK(outcomes[1].state == JobState::missing);
+  CHECK(outcomes[1].reason == "it was not run");
+}
+
+TEST_CASE("All combinations, the last variable changing fastest") {
+  Problems problems;
+  const auto variables = parse_variables({"A=1,2", "B=x,,y"}, problems);
+  CHECK(problems.empty());
+  const auto all = combinations(variables);
+  REQUIRE(all.size() == 6);
+  CHECK(all[0] == std::vector<std::string>{"1", "x"});
+  CHECK(all[1] == std::vector<std::string>{"1", ""});
+  CHECK(all[3] == std::vector<std::string>{"2", "x"});
+}
+
+TEST_CASE("Every mistake in the variables is told") {
+  Problems problems;
+  parse_variables({"A", "=x", "2B=x", "C=1,1", "D=1", "D=2"}, problems);
+  CHECK(problems.list.size() == 5);
+  Problems many;
+  parse_variables({"A=1,2,3,4,5,6,7,8,9,10,11", "B=1,2,3,4,5,6,7,8,9,10", "C=1,2,3,4,5,6,7,8,9,10"},
+                  many);
+  REQUIRE(many.list.size() == 1);
+  CHECK(many.list[0].what == "more than 1000 combinations");
+}
+
+TEST_CASE("A command carries its values by the launcher's way, and inherit is left out") {
+  Problems problems;
+  SweepSetup setup;
+  setup.binary = "/b";
+  setup.arguments = {"mpi", "--op", "all_reduce"};
+  setup.variables = parse_variables({"A=1", "B=inherit"}, problems);
+  setup.hosts = {{"h", 2}};
+  setup.launch.launcher = Launcher::mpirun;
+  CHECK(shell_text(sweep_command(setup, {"1", "inherit"}, "/o.json")) ==
+        "mpirun --host h:2 -np 2 -x A=1 /b mpi --op all_reduce --quiet --json /o.json");
+  setup.launch.launcher = Launcher::none;
+  CHECK(shell_text(sweep_command(setup, {"1", "inherit"}, "/o.json")) ==
+        "A=1 /b mpi --op all_reduce --quiet --json /o.json");
+}
