@@ -16,8 +16,8 @@ struct Change {
   const MetricGroup* after = nullptr;
   const MeasuredValue* a = nullptr;
   const MeasuredValue* b = nullptr;
-  double share = 0;  // (after − before) / before, of the medians
-  double p = 1;      // two-sided Mann–Whitney, adjusted for the number of comparisons
+  double share = 0;    // (after − before) / before, of the medians
+  double p = 1;        // two-sided Mann–Whitney, adjusted for the number of comparisons
   double p_alone = 1;  // as if this were the only one
   ChangeKind kind = ChangeKind::same;
 };

@@ -91,15 +91,17 @@ std::string markdown_of(const Comparison& found) {
   std::string rows;
   for (const Change& c : found.changes) {
     if (c.kind == ChangeKind::same) continue;
-    rows += markdown_row({change_name(c.kind), fmt::format("{:+.1f} %", c.share * 100),
-                          format_value(c.a->summary.median, c.before->unit),
-                          format_value(c.b->summary.median, c.after->unit),
-                          entity_name(*c.b->entity), point_of(*c.after), c.after->metric,
-                          fmt::format("{:.2g}", c.p)});
+    rows +=
+        markdown_row({change_name(c.kind), fmt::format("{:+.1f} %", c.share * 100),
+                      format_value(c.a->summary.median, c.before->unit),
+                      format_value(c.b->summary.median, c.after->unit), entity_name(*c.b->entity),
+                      point_of(*c.after), c.after->metric, fmt::format("{:.2g}", c.p)});
   }
   if (!rows.empty())
-    out += "\n| change | by | before | after | of | at | figure | p |\n"
-           "|---|---:|---:|---:|---|---|---|---:|\n" + rows;
+    out +=
+        "\n| change | by | before | after | of | at | figure | p |\n"
+        "|---|---:|---:|---:|---|---|---|---:|\n" +
+        rows;
   for (const std::string& name : found.only_before)
     out += "\n- no longer measured: " + markdown_escape(name);
   for (const std::string& name : found.only_after)
