@@ -2,11 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/measured.h"
 #include "analysis/outliers.h"
 #include "analysis/uniformity.h"
 #include "core/json_text.h"
 #include "core/sha256.h"
-#include "analysis/measured.h"
 
 namespace cb {
 namespace {
@@ -51,14 +51,15 @@ json finding_json(const Finding& f) {
 
 json criterion_json(const CriterionVerdict& v) {
   const Criterion& c = *v.criterion;
-  json out = {{"id", c.id},
-              {"step", c.step},
-              {"domain", c.domain},
-              {"title", {{"en", c.title.en}, {"zh", c.title.zh}}},
-              {"severity", c.severity == Severity::fail ? "fail" : "warn"},
-              {"source", {{"kind", c.source.kind}, {"ref", c.source.ref.en}, {"date", c.source.date}}},
-              {"state", state_name(v.state)},
-              {"entities", v.entities}};
+  json out = {
+      {"id", c.id},
+      {"step", c.step},
+      {"domain", c.domain},
+      {"title", {{"en", c.title.en}, {"zh", c.title.zh}}},
+      {"severity", c.severity == Severity::fail ? "fail" : "warn"},
+      {"source", {{"kind", c.source.kind}, {"ref", c.source.ref.en}, {"date", c.source.date}}},
+      {"state", state_name(v.state)},
+      {"entities", v.entities}};
   if (!v.reason.empty()) out["reason"] = v.reason;
   if (!v.unit.empty()) out["unit"] = v.unit;
   if (v.value) out["value"] = *v.value;
@@ -110,9 +111,12 @@ json outliers_json(const std::vector<MetricGroup>& groups) {
   for (const Outlier& o : find_outliers(groups)) {
     const MeasuredValue& v = o.group->values[o.value];
     json one = entity_json(*v.entity);
-    one.update({{"step", o.group->step->id}, {"metric", o.group->metric},
-                {"value", v.summary.median}, {"median", o.group->typical},
-                {"behind", o.behind},        {"z", o.z},
+    one.update({{"step", o.group->step->id},
+                {"metric", o.group->metric},
+                {"value", v.summary.median},
+                {"median", o.group->typical},
+                {"behind", o.behind},
+                {"z", o.z},
                 {"q", o.q}});
     out.push_back(std::move(one));
   }

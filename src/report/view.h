@@ -9,8 +9,8 @@
 
 #include "analysis/paperwork.h"
 #include "analysis/verdict.h"
-#include "report/chart.h"
 #include "core/texts.h"
+#include "report/chart.h"
 
 namespace cb {
 

@@ -30,7 +30,7 @@ RailLimits rail_limits(const RdmaPort& port);
 struct Setup {
   std::string skip;  // why nothing can be measured; empty if something can
   net::Nodes nodes;
-  std::vector<RdmaPort> rails;                       // of this rank
+  std::vector<RdmaPort> rails;   // of this rank
   std::vector<RdmaPort> driven;  // those of them that this rank drives, and so watches
   std::vector<std::vector<std::string>> rail_names;  // of each node
   std::vector<std::vector<RailLimits>> limits;       // of each node
