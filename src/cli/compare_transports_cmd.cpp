@@ -63,6 +63,7 @@ void add_compare_transports_command(CLI::App& app, Action& action) {
                                      "RDMA beside TCP: latency, bandwidth, CPU cost in one table");
   auto files = std::make_shared<std::vector<std::string>>();
   sub->add_option("FILE", *files, "documents of verbs and tcp")->required()->type_name("FILE…");
+  sub->group("Measurements");
   sub->footer("Example:\n  clusterbench compare-transports verbs.json tcp.json");
   sub->callback([&action, files] { action = [files] { return run(*files); }; });
 }

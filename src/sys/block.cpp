@@ -79,11 +79,25 @@ void add_once(std::vector<Device>& list, const std::optional<Device>& device) {
   if (device && std::find_if(list.begin(), list.end(), same) == list.end()) list.push_back(*device);
 }
 
+// Of the nearest device above that has one: an NVMe controller, a SCSI host's PCI function.
+std::optional<int> numa_node_above(const FsRoot& fs, const std::string& dir) {
+  std::error_code error;
+  const auto top = std::filesystem::canonical(fs.resolve("/sys"), error);
+  if (error) return std::nullopt;
+  auto at = std::filesystem::canonical(fs.resolve(dir + "/device"), error);
+  for (; !error && at != top && at.has_relative_path(); at = at.parent_path()) {
+    const auto number = FsRoot(at).integer("/numa_node");
+    if (number && *number >= 0) return static_cast<int>(*number);
+  }
+  return std::nullopt;
+}
+
 void fill_identity(const FsRoot& fs, const std::string& dir, Device& out) {
   out.serial = first_text(fs, dir, {"/serial", "/device/serial"});
   if (!out.serial) out.serial = scsi_serial(fs, dir);
   out.wwid = first_text(fs, dir, {"/wwid", "/device/wwid"});
   out.model = first_text(fs, dir, {"/device/model"});
+  out.numa_node = numa_node_above(fs, dir);
   out.removable = fs.integer(dir + "/removable").value_or(0) != 0;
 }
 

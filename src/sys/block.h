@@ -24,6 +24,7 @@ struct Device {
   uint64_t bytes = 0;
   bool read_only = false, removable = false;
   std::optional<std::string> serial, wwid, model;        // of the whole device
+  std::optional<int> numa_node;                          // of its controller
   std::optional<std::string> backing_file;               // of a loop device
   std::optional<std::string> mapped_name;                // of a device-mapper device: "vg0-data"
   std::vector<std::string> partitions, holders, slaves;  // kernel names

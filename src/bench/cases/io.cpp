@@ -11,6 +11,7 @@
 #include "bench/io/device_watch.h"
 #include "bench/io/dry_run.h"
 #include "bench/io/metadata.h"
+#include "bench/io/near_cpus.h"
 #include "bench/io/records.h"
 #include "bench/io/workload.h"
 #include "core/clock.h"
@@ -223,6 +224,10 @@ std::vector<block::Device> watched_disks(Context& context, Target& target) {
   return disks_of(context.fs, target.view().fd, target.storage().source);
 }
 
+std::vector<int> cpus_near(Context& context, Target& target) {
+  return near_cpus(disks_of(context.fs, target.view().fd, target.storage().source), read_machine());
+}
+
 // One measurement of the target and its records; none if some rank could not (which threw).
 std::vector<Record> measure(Context& context, const Params& params, Target& target,
                             Measurement& m) {
@@ -270,6 +275,7 @@ std::vector<Record> run(Context& context, const Params& given) {
   if (params.flag("dry-run")) return {dry_run_record(context, params, *target)};
   if (!all_well(context, [&] {
         target->make(choice.engine, hooks_of(context, "laying out the file"), context.cancel);
+        if (params.flag("pin")) target->bind_threads(cpus_near(context, *target));
       }))
     return {};
   if (workload == "checkpoint-read" && !shift_ranks(context, params, *target)) return {};

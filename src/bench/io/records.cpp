@@ -8,6 +8,7 @@
 
 #include "core/stats.h"
 #include "core/units.h"
+#include "sys/numa.h"
 
 namespace cb::io {
 namespace {
@@ -32,6 +33,8 @@ void add_facts(Record& record, const Target& target, const Measurement& m) {
         fmt::format("offset {}, memory {} bytes ({})", target.alignment().offset,
                     target.alignment().memory, target.alignment().how);
   if (!target.allocation().empty()) record.facts["allocation"] = target.allocation();
+  if (!target.job().cpus.empty())
+    record.facts["cpus"] = cpu_list(target.job().cpus) + ", of the device's NUMA node";
   record.facts["bounded_by"] = target.job().seconds ? "time" : "size";
   record.facts["data_check"] = m.checked() == 0                ? "none"
                                : target.job().check_every == 1 ? "every block"

@@ -55,6 +55,7 @@ class Target {
   void read_from(const std::string& path);
   const std::string& path() const { return path_; }
   void set_queue_depth(unsigned depth) { job_.queue_depth = depth; }
+  void bind_threads(std::vector<int> cpus) { job_.cpus = std::move(cpus); }
   // Leaves the file where it is; its path.
   std::string keep() { return own_->keep() + "/" + file_name_; }
 

@@ -45,6 +45,18 @@ TEST_CASE("a device is found by its number, with what identifies it") {
   CHECK_FALSE(block::find(tree.fs(), block::Number{8, 0}));
 }
 
+TEST_CASE("a disk is near the node of the nearest device above it that has one") {
+  BlockTree tree;
+  tree.disk("nvme0n1", "259:0", "S64GNE0R");
+  CHECK_FALSE(block::find(tree.fs(), "nvme0n1")->numa_node);
+  tree.add("/sys/class/block/numa_node", "1\n");
+  CHECK(block::find(tree.fs(), "nvme0n1")->numa_node == 1);
+  tree.add(tree.dir("nvme0n1") + "/device/numa_node", "-1\n");  // a controller that does not know
+  CHECK(block::find(tree.fs(), "nvme0n1")->numa_node == 1);
+  tree.add(tree.dir("nvme0n1") + "/device/numa_node", "0\n");
+  CHECK(block::find(tree.fs(), "nvme0n1")->numa_node == 0);
+}
+
 TEST_CASE("the serial number of a SCSI disk stands in its vital product data") {
   BlockTree tree;
   tree.disk("sda", "8:0");
