@@ -5,7 +5,7 @@
 #   ci/lint.sh --fix               formats C++ and shell files in place
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-files() { find . \( -name .git -o -name build -o -name 'build-*' -o -name out \) -prune -o -type f "$@" -print0; }
+files() { find . \( -name .git -o -name .cache -o -name build -o -name 'build-*' -o -name out \) -prune -o -type f "$@" -print0; }
 mapfile -d '' -t sources < <(files \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' \) | sort -z)
 mapfile -d '' -t scripts < <(files \( -name '*.sh' -o -path './.ci/run' \) | sort -z)
 shell_style=(-i 2 -ci)

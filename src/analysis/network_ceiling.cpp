@@ -41,7 +41,8 @@ double payload_share(Wire wire, uint64_t message_bytes, int mtu) {
   }
   const auto size = static_cast<double>(message_bytes);
   const auto unit = static_cast<uint64_t>(mtu);
-  const auto packets = static_cast<double>((message_bytes + unit - 1) / unit);
+  const uint64_t whole = (message_bytes + unit - 1) / unit;
+  const auto packets = static_cast<double>(whole);
   return size / (size + packets * packet_bytes(wire) + kReth);
 }
 
