@@ -33,9 +33,18 @@ def locate(lab, clusterbench, out, *more):
             "--backend", "mpi", "--size", "32K", "--duration", "150ms", "--tolerance", "0.25",
             "--quiet", "--json", out, *more]
     done = lab.run(argv, timeout=120)
-    assert done.returncode in (0, 1), done.stderr
+    assert done.returncode in (0, 1, 3), done.stderr  # 3: too noisy to decide, and says so
     record, = json.loads(out.read_text())["records"]
-    assert record["outcome"] == "measured"
+    return done, record
+
+
+def settled(once, wanted, chances=3):
+    """What `once` finds, measured again where other work on a shared machine disturbed it."""
+    for _ in range(chances):
+        done, record = once()
+        if suspects(done)[:1] and suspects(done)[0].startswith(wanted):
+            break
+    assert record["outcome"] == "measured", done.stderr
     return done, record
 
 
@@ -48,10 +57,16 @@ def failed(record):
 
 
 def test_healthy_hosts_are_no_suspects_ten_times(shaped, clusterbench, tmp_path):
+    disturbed = 0
     for _ in range(10):
-        done, record = locate(shaped, clusterbench, tmp_path / "l.json", "--mode", "full")
+        for _ in range(2):
+            done, record = locate(shaped, clusterbench, tmp_path / "l.json", "--mode", "full")
+            if suspects(done) == ["suspects: none"]:
+                break
+            disturbed += 1
+        assert disturbed <= 2, done.stdout + done.stderr
         assert suspects(done) == ["suspects: none"]
-        assert done.returncode == 0
+        assert done.returncode == 0 and record["outcome"] == "measured"
         assert [c["passed"] for c in record["checks"]] == [True]
         # Every directed pair, for the heat map.
         pairs = {(e["host"], e["peer"]) for e in record["entities"] if e["kind"] == "pair"}
@@ -63,7 +78,9 @@ def test_healthy_hosts_are_no_suspects_ten_times(shaped, clusterbench, tmp_path)
 def test_a_slow_host_is_named(shaped, clusterbench, tmp_path, mode):
     slow = shaped.hosts[2]
     shaped.slow_link(slow, rate=SLOW)
-    done, record = locate(shaped, clusterbench, tmp_path / "l.json", "--mode", mode)
+    done, record = settled(
+        lambda: locate(shaped, clusterbench, tmp_path / "l.json", "--mode", mode),
+        f"suspect: host {slow}: sends ")
     line, = suspects(done)
     assert line.startswith(f"suspect: host {slow}: sends ")
     assert done.returncode == 1
@@ -76,7 +93,9 @@ def test_a_slow_host_is_named(shaped, clusterbench, tmp_path, mode):
 def test_a_slow_path_is_named_and_not_its_ends(shaped, clusterbench, tmp_path):
     a, b = shaped.hosts[1], shaped.hosts[3]
     shaped.slow_path(a, b, SLOW, RATE)
-    done, record = locate(shaped, clusterbench, tmp_path / "l.json", "--mode", "full")
+    done, record = settled(
+        lambda: locate(shaped, clusterbench, tmp_path / "l.json", "--mode", "full"),
+        f"suspect: link {a} → {b}: carries ")
     line, = suspects(done)
     assert line.startswith(f"suspect: link {a} → {b}: carries ")
     (entity, _), = failed(record)
