@@ -35,9 +35,7 @@ def test_answers_in_under_20_ms(arguments):
     print(f"{arguments}: fastest {walls[0] * 1e3:.1f} ms, median {statistics.median(walls) * 1e3:.1f} ms")
     cpu = statistics.mean(cpu_seconds_of(arguments) for _ in range(20))
     assert cpu < LIMIT_SECONDS
-    # Where other work has the cores, nothing answers in time: then only that it does not wait.
-    busy = os.getloadavg()[0] > 2 * os.cpu_count()
-    assert walls[0] < LIMIT_SECONDS * (20 if busy else 1)
+    assert walls[0] < LIMIT_SECONDS
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["fake", "--help"]])
