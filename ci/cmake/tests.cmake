@@ -51,6 +51,22 @@ if(CLUSTERBENCH_NVML_INCLUDE_DIR)
   target_compile_definitions(fake_nvml_old PRIVATE CB_FAKE_OLD)
 endif()
 
+# ---- the program with a CUDA runtime, kernels and cuBLASLt that work on host memory ----
+if(CLUSTERBENCH_CUDA_VERSION AND TARGET clusterbench)
+  # These define all that is called of CUDA, so that nothing of the real runtime and kernels is linked.
+  add_executable(clusterbench_fake_gpu src/cli/main.cpp tests/fake_cuda/runtime.cpp
+                                       tests/fake_cuda/kernels.cpp)
+  target_include_directories(clusterbench_fake_gpu SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+  target_link_libraries(clusterbench_fake_gpu PRIVATE cb_cli)
+  add_library(fake_cublaslt MODULE ${PROJECT_SOURCE_DIR}/tests/fake_cuda/cublaslt.cpp)
+  target_include_directories(fake_cublaslt PRIVATE ${PROJECT_SOURCE_DIR})
+  target_include_directories(fake_cublaslt SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+  set_target_properties(fake_cublaslt PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY
+                                                 ${PROJECT_BINARY_DIR}/fake)
+  # The library calls the runtime in the program.
+  set_target_properties(clusterbench_fake_gpu PROPERTIES ENABLE_EXPORTS ON)
+endif()
+
 # ---- a stand-in for cuFile, likewise ----
 add_library(fake_cufile MODULE ${PROJECT_SOURCE_DIR}/tests/fake_cufile/fake_cufile.cpp)
 set_target_properties(fake_cufile PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY

@@ -89,10 +89,15 @@ std::vector<std::string> row(const Record& record, const std::string& label,
                   w.entities > 1 ? fmt::format(" (of {})", w.entities) : "")};
 }
 
-std::string failed_checks(const Record& record, const std::string& label) {
+// Findings stand in lines of their own where a case prints suspects.
+bool counts(const CaseInfo& info, const Check& check) {
+  return !check.finding || !info.prints_suspects;
+}
+
+std::string failed_checks(const CaseInfo& info, const Record& record, const std::string& label) {
   std::string out;
   for (const Check& c : record.checks) {
-    if (!c.passed && !c.finding)
+    if (!c.passed && counts(info, c))
       out += fmt::format("✗ {} {} {} {}\n", terminal_safe(label),
                          terminal_safe(entity_name(record.entities[c.entity])),
                          terminal_safe(c.name), terminal_safe(c.detail));
@@ -113,9 +118,9 @@ std::string measure_table(const Document& document, const CaseInfo& info) {
   for (const Record& r : document.records) {
     const std::string label = terminal_safe(point(info, r, names));
     for (const std::string& name : metric_names(r)) rows.push_back(row(r, label, name));
-    failures += failed_checks(r, label);
-    checks += static_cast<size_t>(
-        std::count_if(r.checks.begin(), r.checks.end(), [](const Check& c) { return !c.finding; }));
+    failures += failed_checks(info, r, label);
+    checks += static_cast<size_t>(std::count_if(r.checks.begin(), r.checks.end(),
+                                                [&](const Check& c) { return counts(info, c); }));
     notes.insert(r.notes.begin(), r.notes.end());
   }
   std::string out =
