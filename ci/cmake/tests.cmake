@@ -39,6 +39,13 @@ if(CLUSTERBENCH_CUDA_VERSION)
   endforeach()
 endif()
 
+# ---- what ci/gpu-check.sh compares with where there is no PyTorch ----
+if(CLUSTERBENCH_CUDA_VERSION)
+  add_executable(cublaslt_reference ${PROJECT_SOURCE_DIR}/tests/gpu/cublaslt_reference.cu)
+  set_target_properties(cublaslt_reference PROPERTIES CUDA_STANDARD 17 CUDA_RUNTIME_LIBRARY Static)
+  target_link_libraries(cublaslt_reference PRIVATE kernels ${CMAKE_DL_LIBS})
+endif()
+
 # ---- a stand-in for the NVIDIA driver's management library, which the tests open by its path ----
 if(CLUSTERBENCH_NVML_INCLUDE_DIR)
   foreach(name fake_nvml fake_nvml_old)
