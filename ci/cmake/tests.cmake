@@ -48,8 +48,10 @@ endif()
 
 # ---- a stand-in for the NVIDIA driver's management library, which the tests open by its path ----
 if(CLUSTERBENCH_NVML_INCLUDE_DIR)
+  file(GLOB fake_nvml_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fake_nvml/*.cpp)
   foreach(name fake_nvml fake_nvml_old)
-    add_library(${name} MODULE ${PROJECT_SOURCE_DIR}/tests/fake_nvml/fake_nvml.cpp)
+    add_library(${name} MODULE ${fake_nvml_sources})
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
     target_include_directories(${name} SYSTEM PRIVATE ${CLUSTERBENCH_NVML_INCLUDE_DIR})
     target_compile_options(${name} PRIVATE -Wno-deprecated-declarations)
     set_target_properties(${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY

@@ -18,13 +18,13 @@ pytestmark = pytest.mark.skipif(not BIN.exists() or not (FAKE / "fake_nvml.so").
 
 QUICK = {
     "gemm": ("--m", "64", "--n", "64", "--k", "64", "--warm-up", "0s", "--iterations", "6", "--algorithms", "3"),
-    "bandwidth": ("--size", "64K", "--warm-up", "0s", "--iterations", "6"),
+    "bandwidth": ("--size", "32K", "--warm-up", "0s", "--iterations", "6"),
     "burn": ("--size", "128", "--memory-share", "0.05"),
 }
 
 
-def run(tmp_path, case, *args, cuda="", nvml="", ranks=0, code=0):
-    """The records; `cuda` and `nvml` are the stand-ins' scripts."""
+def run(tmp_path, case, *args, cuda="", nvml="", ranks=0, code=0, table=False):
+    """The records, or what is printed; `cuda` and `nvml` are the stand-ins' scripts."""
     file = tmp_path / "r.json"
     file.unlink(missing_ok=True)
     gpus = next((w.split("=")[1] for w in cuda.split() if w.startswith("devices=")), "2")
@@ -39,7 +39,7 @@ def run(tmp_path, case, *args, cuda="", nvml="", ranks=0, code=0):
         [*launcher, BIN, case, "--device", "gpu", *QUICK[case], *args, "--json", str(file)],
         env=env, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == code, done.stdout + done.stderr
-    return json.loads(file.read_text())["records"]
+    return done.stdout if table else json.loads(file.read_text())["records"]
 
 
 def median(record, name, gpu):
@@ -133,7 +133,7 @@ def test_every_wrong_copy_is_counted(tmp_path):
         assert failed(record) == {("pattern", "1")}
         assert median(record, "bytes_per_second", "0") and not median(record, "bytes_per_second", "1")
         check = next(c for c in record["checks"] if not c["passed"])
-        assert "the first at 0x8000 of" in check["detail"]
+        assert "the first at 0x4000 of" in check["detail"]
         ways = 2 if record["params"]["op"] == "two_way" else 1
         # One byte of every copy of six samples and of the one before them, and not of the last alone.
         assert check["value"] >= 7 * ways
@@ -143,12 +143,17 @@ def test_every_wrong_copy_is_counted(tmp_path):
 
 def test_peers(tmp_path):
     ops = ("--op", "peer_write,peer_read,peer_two_way,peer_latency", "--engine", "ce,sm")
-    records = run(tmp_path, "bandwidth", *ops, "--size", "16K", cuda="devices=3")
+    records = run(tmp_path, "bandwidth", *ops, cuda="devices=3")
     assert len(records) == 7
     for record in records:
         pairs = {(e["id"], e["peer"][-1]) for e in record["entities"] if e["kind"] == "pair"}
         assert pairs == {(a, b) for a in "012" for b in "012" if a != b}
         assert not failed(record)
+    text = run(tmp_path, "bandwidth", "--op", "peer_read", cuda="devices=3", table=True)
+    lines = text.splitlines()
+    head = next(i for i, line in enumerate(lines) if line.startswith("bytes_per_second from"))
+    assert [line.split()[0].split(":")[1] for line in lines[head + 1:head + 4]] == list("012")
+    assert lines[head + 1].split()[1] == "X" and "MB/s" in lines[head + 1]
     apart = run(tmp_path, "bandwidth", *ops, cuda="peer=0")
     for record in apart:
         by_engine = record["params"].get("engine") == "ce"

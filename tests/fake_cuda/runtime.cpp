@@ -7,7 +7,9 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <set>
 #include <sstream>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -64,6 +66,7 @@ thread_local int current = 0;
 thread_local cudaError_t last_error = cudaSuccess;
 std::map<int, Device> devices;
 std::map<void*, Block> blocks;
+std::set<Stream*> streams;
 
 cudaError_t result(cudaError_t code) {
   if (code != cudaSuccess) last_error = code;
@@ -261,10 +264,15 @@ cudaError_t cudaMalloc(void** out, size_t bytes) {
   return cudaSuccess;
 }
 
+// Waits for all that the device has to do, as the real one: for ever, if it hangs.
 cudaError_t cudaFree(void* memory) {
   if (memory == nullptr) return cudaSuccess;
   const auto found = blocks.find(memory);
   if (found == blocks.end()) return result(cudaErrorInvalidValue);
+  for (Stream* stream : streams) {
+    while (stream->device == found->second.device && !drain(*stream, nullptr))
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   if (found->second.device >= 0) device(found->second.device).free += found->second.bytes;
   blocks.erase(found);
   std::free(memory);
@@ -279,11 +287,14 @@ cudaError_t cudaHostAlloc(void** out, size_t bytes, unsigned) {
 cudaError_t cudaFreeHost(void* memory) { return cudaFree(memory); }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* out, unsigned) {
-  *out = reinterpret_cast<cudaStream_t>(new Stream{.device = current});
+  auto* stream = new Stream{.device = current};
+  streams.insert(stream);
+  *out = reinterpret_cast<cudaStream_t>(stream);
   return result(state(current));
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   drain(stream_of(stream), nullptr);
+  streams.erase(reinterpret_cast<Stream*>(stream));
   delete reinterpret_cast<Stream*>(stream);
   return cudaSuccess;
 }
