@@ -8,13 +8,12 @@
 #include <fmt/format.h>
 
 #include "bench/gpu/burn_plan.h"
-#include "bench/gpu/cuda/burner.h"
+#include "bench/gpu/cuda/burn_seat.h"
 #include "bench/gpu/gemm_points.h"
 #include "bench/gpu/measure.h"
 #include "bench/gpu/vote.h"
 #include "core/clock.h"
 #include "core/file.h"
-#include "kernels/march.h"
 
 namespace cb {
 namespace {
@@ -25,18 +24,6 @@ constexpr double kStepSeconds = 0.2;
 constexpr double kVoteSeconds = 1;
 // The injected hang lasts this much longer than it takes to be found, so that the process can end.
 constexpr double kHangMargin = 3;
-
-// One GPU in one phase.
-struct Seat {
-  GpuUnit* unit = nullptr;
-  std::unique_ptr<Burner> burner;
-  Samples rates = Samples();
-  double seconds = 0;  // of steps on the GPU
-  uint64_t steps = 0;
-  std::string first_wrong;   // the first result was not the golden one
-  std::string hung, failed;  // why it was dropped
-  bool dropped() const { return !hung.empty() || !failed.empty(); }
-};
 
 class Phase {
  public:
@@ -74,7 +61,12 @@ class Phase {
     elapsed_ = monotonic_seconds() - begun;
     if (telemetry_) windows_ = telemetry_->close_window();
     if (interrupted) throw Interrupted();
-    for (const Seat& seat : seats_) add_seat(seat);
+    SeatReport report{record_, name_, plan_, elapsed_};
+    for (const Seat& seat : seats_) {
+      const size_t i = position_of(seat);
+      report.add(seat, i < windows_.size() ? &windows_[i] : nullptr,
+                 session_.power_limit_watts(*seat.unit));
+    }
     if (telemetry_) telemetry_->stop(record_, context_.place.host);
     session_.settle(record_);
     record_.ended = utc_now();
@@ -268,106 +260,6 @@ class Phase {
     }
     return fmt::format("burn {}, {} GPUs, {} passes, {} wrong", name_, seats_.size(), passes,
                        wrong);
-  }
-
-  const char* result_check() const {
-    if (name_ == "sm") return "sm";
-    return name_ == "march" ? "memory" : "result";
-  }
-
-  void add_check(const char* name, size_t entity, uint64_t wrong, const std::string& detail) {
-    record_.checks.push_back({.name = name,
-                              .passed = wrong == 0,
-                              .value = static_cast<double>(wrong),
-                              .limit = 0,
-                              .entity = entity,
-                              .detail = wrong == 0 ? "" : detail});
-  }
-
-  void add_seat(const Seat& seat) {
-    const BurnFindings& found = seat.burner->findings();
-    const size_t entity = record_.entity(seat.unit->entity);
-    std::string detail = seat.first_wrong.empty() ? found.first : seat.first_wrong;
-    uint64_t wrong = found.wrong + (seat.first_wrong.empty() ? 0 : 1);
-    if (found.passes == 0) {
-      wrong = std::max<uint64_t>(wrong, 1);
-      if (detail.empty())
-        detail = entity_name(seat.unit->entity) + ": no pass was finished" +
-                 (seat.failed.empty() ? "" : ": " + seat.failed);
-    }
-    add_check(result_check(), entity, wrong,
-              fmt::format("{}; {} wrong in {} passes", detail, found.wrong, found.passes));
-    if (is_product_phase(name_))
-      add_check("finite", entity, found.not_finite,
-                fmt::format("{}: {} elements are NaN or infinite", entity_name(seat.unit->entity),
-                            found.not_finite));
-    add_check("hang", entity, seat.hung.empty() ? 0 : 1, seat.hung);
-    if (!seat.failed.empty())
-      record_.notes.push_back(
-          fmt::format("{} was stopped early: {}", entity_name(seat.unit->entity), seat.failed));
-    if (name_ == "march" && !found.all_tests && !seat.dropped())
-      record_.notes.push_back(
-          fmt::format("{}: the time did not suffice for all {} memory tests: give a longer "
-                      "--duration",
-                      entity_name(seat.unit->entity), kernels::march_tests));
-    if (wrong == 0 && !seat.dropped()) add_metrics(seat, entity);
-  }
-
-  void add_metrics(const Seat& seat, size_t entity) {
-    const bool memory = name_ == "hbm" || name_ == "march";
-    const bool integer = is_product_phase(name_) && gpu_dtype(name_).integer;
-    const char* rate = memory    ? "bytes_per_second"
-                       : integer ? "operations_per_second"
-                                 : "flops_per_second";
-    Metric metric{.name = rate, .unit = rate, .entity = entity, .samples = seat.rates};
-    const auto peak = peak_of(seat.unit->sku, name_);
-    if (peak) metric.ceiling = Ceiling{*peak, seat.unit->sku->name + ", dense"};
-    record_.metrics.push_back(std::move(metric));
-    record_.metrics.push_back(
-        {.name = "passes_per_second",
-         .unit = "count per second",
-         .entity = entity,
-         .samples = {static_cast<double>(seat.burner->findings().passes) / elapsed_}});
-    if (plan_.pulse) add_pulse(seat, entity);
-    const size_t i = position_of(seat);
-    if (i < windows_.size()) add_power(windows_[i], *seat.unit, entity);
-  }
-
-  // The pulses that there were: a product that is longer than a pulse makes fewer and longer ones.
-  void add_pulse(const Seat& seat, size_t entity) {
-    const double hertz = static_cast<double>(seat.steps) / elapsed_;
-    record_.metrics.push_back(
-        {.name = "pulse_hertz", .unit = "hertz", .entity = entity, .samples = {hertz}});
-    record_.metrics.push_back({.name = "pulse_duty",
-                               .unit = "share",
-                               .entity = entity,
-                               .samples = {seat.seconds / elapsed_}});
-    if (hertz < 0.9 * plan_.pulse->hertz)
-      record_.notes.push_back(
-          fmt::format("{}: {:.1f} pulses a second instead of {:.1f}: give a smaller --size",
-                      entity_name(seat.unit->entity), hertz, plan_.pulse->hertz));
-  }
-
-  void add_power(const GpuWindow& window, const GpuUnit& unit, size_t entity) {
-    add_window(record_, entity, window, 0);
-    const auto limit = session_.power_limit_watts(unit);
-    for (Metric& m : record_.metrics) {
-      if (m.entity != entity || m.name != "watts") continue;
-      m.better = Better::higher;
-      if (limit) m.ceiling = Ceiling{*limit, "the enforced power limit"};
-    }
-    const auto watts = window.mean_watts();
-    if (watts && limit && *limit > 0)
-      record_.metrics.push_back({.name = "share_of_power_limit",
-                                 .unit = "share",
-                                 .entity = entity,
-                                 .samples = {*watts / *limit}});
-    if (!window.temperature_celsius.empty())
-      record_.metrics.push_back({.name = "temperature_celsius",
-                                 .unit = "celsius",
-                                 .better = Better::lower,
-                                 .entity = entity,
-                                 .samples = window.temperature_celsius});
   }
 
   Context& context_;

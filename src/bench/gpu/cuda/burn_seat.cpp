@@ -1,0 +1,118 @@
+#include "bench/gpu/cuda/burn_seat.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "bench/gpu/gemm_points.h"
+#include "kernels/march.h"
+
+namespace cb {
+
+const char* SeatReport::result_check() const {
+  if (name_ == "sm") return "sm";
+  return name_ == "march" ? "memory" : "result";
+}
+
+void SeatReport::add_check(const char* name, size_t entity, uint64_t wrong,
+                           const std::string& detail) {
+  record_.checks.push_back({.name = name,
+                            .passed = wrong == 0,
+                            .value = static_cast<double>(wrong),
+                            .limit = 0,
+                            .entity = entity,
+                            .detail = wrong == 0 ? "" : detail});
+}
+
+// No finished pass is wrong too: nothing was shown.
+uint64_t SeatReport::wrong_results(const Seat& seat) const {
+  const BurnFindings& found = seat.burner->findings();
+  const uint64_t wrong = found.wrong + (seat.first_wrong.empty() ? 0 : 1);
+  return found.passes == 0 ? std::max<uint64_t>(wrong, 1) : wrong;
+}
+
+void SeatReport::add_checks(const Seat& seat, size_t entity) {
+  const BurnFindings& found = seat.burner->findings();
+  const std::string name = entity_name(seat.unit->entity);
+  std::string detail = seat.first_wrong.empty() ? found.first : seat.first_wrong;
+  if (found.passes == 0 && detail.empty())
+    detail = name + ": no pass was finished" + (seat.failed.empty() ? "" : ": " + seat.failed);
+  add_check(result_check(), entity, wrong_results(seat),
+            fmt::format("{}; {} wrong in {} passes", detail, found.wrong, found.passes));
+  if (is_product_phase(name_))
+    add_check("finite", entity, found.not_finite,
+              fmt::format("{}: {} elements are NaN or infinite", name, found.not_finite));
+  add_check("hang", entity, seat.hung.empty() ? 0 : 1, seat.hung);
+  if (!seat.failed.empty())
+    record_.notes.push_back(fmt::format("{} was stopped early: {}", name, seat.failed));
+  if (name_ == "march" && !found.all_tests && !seat.dropped())
+    record_.notes.push_back(
+        fmt::format("{}: the time did not suffice for all {} memory tests: give a longer "
+                    "--duration",
+                    name, kernels::march_tests));
+}
+
+void SeatReport::add(const Seat& seat, const GpuWindow* window, std::optional<double> limit) {
+  const size_t entity = record_.entity(seat.unit->entity);
+  add_checks(seat, entity);
+  if (wrong_results(seat) != 0 || seat.dropped()) return;
+  add_rates(seat, entity);
+  if (plan_.pulse) add_pulse(seat, entity);
+  if (window != nullptr) add_power(*window, limit, entity);
+}
+
+void SeatReport::add_rates(const Seat& seat, size_t entity) {
+  const bool memory = name_ == "hbm" || name_ == "march";
+  const bool integer = is_product_phase(name_) && gpu_dtype(name_).integer;
+  const char* rate = memory    ? "bytes_per_second"
+                     : integer ? "operations_per_second"
+                               : "flops_per_second";
+  Metric metric{.name = rate, .unit = rate, .entity = entity, .samples = seat.rates};
+  const auto peak = peak_of(seat.unit->sku, name_);
+  if (peak) metric.ceiling = Ceiling{*peak, seat.unit->sku->name + ", dense"};
+  record_.metrics.push_back(std::move(metric));
+  record_.metrics.push_back(
+      {.name = "passes_per_second",
+       .unit = "count per second",
+       .entity = entity,
+       .samples = {static_cast<double>(seat.burner->findings().passes) / elapsed_}});
+}
+
+// The pulses that there were: a product that is longer than a pulse makes fewer and longer ones.
+void SeatReport::add_pulse(const Seat& seat, size_t entity) {
+  const double hertz = static_cast<double>(seat.steps) / elapsed_;
+  record_.metrics.push_back(
+      {.name = "pulse_hertz", .unit = "hertz", .entity = entity, .samples = {hertz}});
+  record_.metrics.push_back({.name = "pulse_duty",
+                             .unit = "share",
+                             .entity = entity,
+                             .samples = {seat.seconds / elapsed_}});
+  if (hertz < 0.9 * plan_.pulse->hertz)
+    record_.notes.push_back(
+        fmt::format("{}: {:.1f} pulses a second instead of {:.1f}: give a smaller --size",
+                    entity_name(seat.unit->entity), hertz, plan_.pulse->hertz));
+}
+
+void SeatReport::add_power(const GpuWindow& window, std::optional<double> limit, size_t entity) {
+  add_window(record_, entity, window, 0);
+  for (Metric& m : record_.metrics) {
+    if (m.entity != entity || m.name != "watts") continue;
+    m.better = Better::higher;
+    if (limit) m.ceiling = Ceiling{*limit, "the enforced power limit"};
+  }
+  if (limit && *limit > 0) {
+    Metric share{.name = "share_of_power_limit", .unit = "share", .entity = entity};
+    for (const double watts : window.watts.raw()) share.samples.add(watts / *limit);
+    const auto mean = window.mean_watts();
+    if (share.samples.empty() && mean) share.samples.add(*mean / *limit);
+    if (!share.samples.empty()) record_.metrics.push_back(std::move(share));
+  }
+  if (!window.temperature_celsius.empty())
+    record_.metrics.push_back({.name = "temperature_celsius",
+                               .unit = "celsius",
+                               .better = Better::lower,
+                               .entity = entity,
+                               .samples = window.temperature_celsius});
+}
+
+}  // namespace cb

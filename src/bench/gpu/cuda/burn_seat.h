@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "bench/gpu/burn_plan.h"
+#include "bench/gpu/cuda/burner.h"
+
+namespace cb {
+
+// One GPU in one phase.
+struct Seat {
+  GpuUnit* unit = nullptr;
+  std::unique_ptr<Burner> burner;
+  Samples rates = Samples();
+  double seconds = 0;  // of steps on the GPU
+  uint64_t steps = 0;
+  std::string first_wrong;   // the first result was not the golden one
+  std::string hung, failed;  // why it was dropped
+  bool dropped() const { return !hung.empty() || !failed.empty(); }
+};
+
+// What a phase's record says of its GPUs.
+class SeatReport {
+ public:
+  // `elapsed_seconds`: of the phase under load, pauses of pulses included.
+  SeatReport(Record& record, const std::string& phase, const BurnPlan& plan, double elapsed_seconds)
+      : record_(record), name_(phase), plan_(plan), elapsed_(elapsed_seconds) {}
+
+  // Checks and, if nothing was wrong, numbers of one GPU. `window`: what the telemetry saw; may be
+  // null. `limit`: the enforced power limit in watts, if known.
+  void add(const Seat& seat, const GpuWindow* window, std::optional<double> limit);
+
+ private:
+  const char* result_check() const;
+  void add_check(const char* name, size_t entity, uint64_t wrong, const std::string& detail);
+  void add_checks(const Seat& seat, size_t entity);
+  uint64_t wrong_results(const Seat& seat) const;
+  void add_rates(const Seat& seat, size_t entity);
+  void add_pulse(const Seat& seat, size_t entity);
+  void add_power(const GpuWindow& window, std::optional<double> limit, size_t entity);
+
+  Record& record_;
+  const std::string& name_;
+  const BurnPlan& plan_;
+  double elapsed_;
+};
+
+}  // namespace cb
