@@ -86,3 +86,14 @@ TEST_CASE("every row is complete and names its source") {
     CHECK(peak_of(&sku, "bf16") == peak_of(&sku, "fp16"));
   }
 }
+
+TEST_CASE("fp64 on the tensor cores and without them are two peaks") {
+  const GpuSku* h100 = find_gpu_sku("NVIDIA H100 80GB HBM3", 85.5e9);
+  CHECK(peak_of(h100, "fp64") == 67e12);
+  CHECK(peak_of(h100, "fp64_vector") == 34e12);
+  // No tensor cores for fp64, and no published figure.
+  CHECK_FALSE(peak_of(find_gpu_sku("NVIDIA L40S", 48e9), "fp64_vector"));
+  // Cut down for export: both alike.
+  const GpuSku* h20 = find_gpu_sku("NVIDIA H20", 102e9);
+  CHECK(peak_of(h20, "fp64_vector") == peak_of(h20, "fp64"));
+}
