@@ -156,11 +156,17 @@ def test_peers(tmp_path):
     head = next(i for i, line in enumerate(lines) if line.startswith("bytes_per_second from"))
     assert [line.split()[0].split(":")[1] for line in lines[head + 1:head + 4]] == list("012")
     assert lines[head + 1].split()[1] == "X" and "MB/s" in lines[head + 1]
-    apart = run(tmp_path, "bandwidth", *ops, cuda="peer=0")
-    for record in apart:
-        by_engine = record["params"].get("engine") == "ce"
-        assert bool(record["metrics"]) == by_engine
-        assert any("cannot reach the memory of GPU 1" in n for n in record["notes"])
+    # Copy engines go through host memory; a kernel cannot, and is no success without a number.
+    for record in run(tmp_path, "bandwidth", *ops, cuda="peer=0", code=3):
+        if record["params"].get("engine") == "ce":
+            assert record["metrics"] and any("cannot reach the memory of GPU" in n for n in record["notes"])
+        else:
+            assert record["outcome"] == "skipped" and "cannot reach the memory of GPU" in record["reason"]
+
+
+def test_nothing_measured_is_no_success(tmp_path):
+    record = run(tmp_path, "bandwidth", "--op", "host_to_device", "--numa", "far", code=3)[0]
+    assert record["outcome"] == "skipped" and "no other NUMA node" in record["reason"]
 
 
 def test_a_hang_is_told_and_the_rest_is_kept(tmp_path):

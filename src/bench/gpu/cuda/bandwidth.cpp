@@ -82,6 +82,8 @@ class Bandwidth {
       finish(jobs);
     }
     if (const std::string why = agreed(context_, too_much_); !why.empty()) throw Error(why);
+    if (const std::string why = nothing_done(); !why.empty())
+      return skipped_record("bandwidth", point_.params, why)[0];
     if (telemetry_) telemetry_->stop(record_, context_.place.host);
     session_.settle(record_);
     return std::move(record_);
@@ -91,6 +93,16 @@ class Bandwidth {
   bool is_peer() const {
     return point_.op.kind == CopyKind::peer || point_.op.name == "peer_latency";
   }
+  // Collective. Why no GPU of any rank could do this at all; empty if one did or failed.
+  std::string nothing_done() {
+    const bool tried = !record_.checks.empty() ||
+                       std::ranges::any_of(session_.units(),
+                                           [](const GpuUnit& unit) { return !unit.lost.empty(); });
+    if (context_.comm.any(tried)) return "";
+    const std::string why = agreed(context_, record_.notes.empty() ? "" : record_.notes.back());
+    return why.empty() ? "no GPU could do this" : why;
+  }
+
   // The driver stages pageable copies on the calling thread, so this thread can feed one GPU only.
   bool one_at_a_time() const {
     if (point_.op.kind != CopyKind::host) return point_.op.kind == CopyKind::latency;
@@ -157,6 +169,7 @@ class Bandwidth {
     in_turn(session_.units().size(), [&](size_t i) {
       std::vector<Job> jobs;
       add_job(jobs, session_.units()[i]);
+      if (jobs.empty()) return;
       sample(jobs, false);
       finish(jobs);
     });
@@ -197,6 +210,7 @@ class Bandwidth {
     }
     std::vector<Job> jobs;
     add_job(jobs, unit, &peer);
+    if (jobs.empty()) return;
     sample(jobs, false);
     finish(jobs);
   }
