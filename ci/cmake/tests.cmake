@@ -112,5 +112,5 @@ if(TARGET clusterbench)
 endif()
 
 # ---- lint: formatting, clang-tidy, include arrows, shell scripts ----
-add_test(NAME lint COMMAND ${PROJECT_SOURCE_DIR}/ci/lint.sh ${PROJECT_BINARY_DIR})
+add_test(NAME lint COMMAND ${PROJECT_SOURCE_DIR}/ci/lint.sh)
 set_tests_properties(lint PROPERTIES LABELS lint TIMEOUT 600 RUN_SERIAL TRUE)

@@ -8,7 +8,7 @@ namespace cb::io {
 namespace {
 
 // A record of the content check has one entry per 8 bytes, see Pattern.
-constexpr int64_t kWord = 8;
+constexpr int64_t kWordBytes = 8;
 
 int read_percent(const Params& params) {
   const std::string& rw = params.text("rw");
@@ -88,7 +88,7 @@ void check_params(const Params& params, Problems& problems) {
   if (file && params.flag("verify") && !job.writes())
     problems.add("--verify",
                  "cannot check a file whose content is not known; use --dir instead of --file");
-  if (params.integer("block-size") % kWord != 0)
+  if (params.integer("block-size") % kWordBytes != 0)
     problems.add("--block-size", "must be a multiple of 8 bytes");
   if (dir && job.blocks() < job.threads)
     problems.add("--size", fmt::format("{} is fewer than one block of {} for each of {} thread{}",

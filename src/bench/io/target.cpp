@@ -49,7 +49,7 @@ WritePermission permission_of(const Params& params) {
   return out;
 }
 
-std::string human(uint64_t bytes) {
+std::string size_text(uint64_t bytes) {
   return bytes < (1 << 20) ? fmt::format("{} bytes", bytes)
                            : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
 }
@@ -180,7 +180,7 @@ void Target::reserve() {
   }
   if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
     throw Error(fmt::format("cannot reserve {} for {}: {}; next: lower --size or free space",
-                            human(job_.file_bytes), path_, std::strerror(errno)));
+                            size_text(job_.file_bytes), path_, std::strerror(errno)));
   allocation_ = "while writing (the filesystem has no fallocate)";
 }
 
