@@ -151,7 +151,8 @@ TEST_CASE("a flipped bit anywhere is found and its file named") {
   REQUIRE(files.size() == 13);
   std::mt19937 random(20261121);
   for (int i = 0; i < 600; ++i) {
-    const auto& [file, content] = files[static_cast<size_t>(i) % files.size()];
+    const std::string& file = files[static_cast<size_t>(i) % files.size()].first;
+    const std::string& content = files[static_cast<size_t>(i) % files.size()].second;
     std::string changed = content;
     char& byte = changed[random() % changed.size()];
     byte = static_cast<char>(byte ^ (1 << random() % 8));
@@ -209,8 +210,10 @@ TEST_CASE("issues may go on after the signature, but not change") {
   CHECK(check.later[0].starts_with("issues.history.jsonl"));
   const std::string issues = read_file(d.root / "issues.json");
   const std::string history = read_file(d.root / "issues.history.jsonl");
-  for (const auto& [file, text] :
+  for (const auto& entry :
        {std::pair("issues.json", issues), std::pair("issues.history.jsonl", history)}) {
+    const std::string file = entry.first;
+    const std::string& text = entry.second;
     for (size_t at = 0; at < text.size(); at += 7) {
       std::string changed = text;
       changed[at] = static_cast<char>(changed[at] ^ 1);
