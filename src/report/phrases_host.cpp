@@ -27,6 +27,9 @@ constexpr Phrase kPhrases[] = {
     {"absent", "缺失"},
     {"absent: {0}", "缺失：{0}"},
     // gemm, bandwidth, burn
+    {"huge pages advised", "已建议使用大页"},
+    {"one random cycle of 64-byte lines", "64 字节行构成的单一随机环"},
+    {"builtin, as asked for", "内置，按要求"},
     {"{0}, family {1} model {2}, {3}-bit vectors, two units as measured ({4})", "{0}，family {1} model {2}，{3} 位向量，实测两个单元（{4}）"},
     {"{0}, family {1} model {2}, {3}-bit vectors, one unit as measured ({4})", "{0}，family {1} model {2}，{3} 位向量，实测一个单元（{4}）"},
     {"{0} FLOP per cycle and core: {1}", "每核每周期 {0} 次浮点运算：{1}"},

@@ -54,6 +54,18 @@ constexpr Phrase kPhrases[] = {
     {"the filesystem refuses this alignment: try a larger --block-size or --no-direct", "文件系统不接受该对齐：尝试更大的 --block-size 或 --no-direct"},
     {"look at the kernel log (dmesg) and the mount", "查看内核日志（dmesg）与挂载"},
     {"end of file", "文件结尾"},
+    // how it was measured
+    {"page cache", "页缓存"},
+    {"tmpfs (memory)", "tmpfs（内存）"},
+    {"every block", "每个块"},
+    {"a sample of the blocks", "抽样的块"},
+    {"reserved before the measurement (fallocate)", "测量前预留（fallocate）"},
+    {"laid out before the measurement", "测量前已写好"},
+    {"while writing (the filesystem has no fallocate)", "写入时分配（文件系统无 fallocate）"},
+    {"none (NVMe passthrough)", "无（NVMe 直通）"},
+    {"pread and pwrite", "pread 与 pwrite"},
+    {"bytes read as the kernel counts them for the process", "内核统计的进程读取字节数"},
+    {"the file is not in the page cache afterwards", "事后文件不在页缓存中"},
     // the drive
     {"end before the run's end: the kernel does not know the device any more", "在运行结束前中断：内核已不识别该设备"},
     {"not read: {0}", "未读取：{0}"},
