@@ -258,10 +258,10 @@ class Collector {
     if (rule.min_of_fleet) bind_limit(f, *rule.min_of_fleet * *middle, true);
     if (rule.max_of_fleet) bind_limit(f, *rule.max_of_fleet * *middle, false);
     if (!f.failing || f.limit == before) return;
-    f.detail = {{f.limit_is_minimum ? "why.below" : "why.above",
-                 {entity_name(f.entity), format_value(*f.value, f.unit),
-                  format_value(*f.limit, f.unit)}},
-                {"why.of_fleet", {std::to_string(size), format_value(*middle, f.unit)}}};
+    f.detail = {
+        {f.limit_is_minimum ? "why.below" : "why.above",
+         {entity_name(f.entity), format_value(*f.value, f.unit), format_value(*f.limit, f.unit)}},
+        {"why.of_fleet", {std::to_string(size), format_value(*middle, f.unit)}}};
   }
 
   static std::string required(const Finding& f) {

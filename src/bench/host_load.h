@@ -17,8 +17,8 @@ class HostLoad {
 
   // Collective. On rank 0: for every host where others took at least 2 % of the time (a quiet
   // system takes less), what they took and what there was, as deltas of every record with metrics
-  // (analysis/disturbance.h). After less than a second, or where /proc/stat cannot be read, nothing:
-  // the kernel counts in steps of 10 ms.
+  // (analysis/disturbance.h). After less than a second, or where /proc/stat cannot be read,
+  // nothing: the kernel counts in steps of 10 ms.
   void add_to(std::vector<Record>& records, Comm& comm, const Place& place) const;
 
  private:

@@ -47,8 +47,8 @@ bool measured_ceiling(const Metric& metric) {
 
 void pool_metric(Metric& metric, const Metric& before) {
   const Summary own = metric.samples.summary();
-  metric.attempts = before.attempts.empty() ? std::vector<Summary>{before.samples.summary()}
-                                            : before.attempts;
+  metric.attempts =
+      before.attempts.empty() ? std::vector<Summary>{before.samples.summary()} : before.attempts;
   metric.attempts.push_back(own);
   metric.samples = pooled(before.samples, metric.samples);
   // A bound that was measured is the fastest that was ever seen.

@@ -161,8 +161,8 @@ ExitCode run(const RunOptions& options) {
   for (size_t round = 0; round < kMoreRounds && !end.interrupted; ++round) {
     setup.again = open_jobs(setup);
     if (setup.again.empty()) break;
-    std::cerr << fmt::format("   inconclusive or failing: {} job{} measured once more\n", setup.again.size(),
-                             setup.again.size() == 1 ? "" : "s");
+    std::cerr << fmt::format("   inconclusive or failing: {} job{} measured once more\n",
+                             setup.again.size(), setup.again.size() == 1 ? "" : "s");
     end = run_campaign(setup, again_only(observer, setup));
   }
   return end.interrupted ? interrupted(setup, end) : conclude(setup, options.no_color);

@@ -113,8 +113,8 @@ Criterion read_criterion(ProfileReader& r, Problems& problems) {
              uniform = r.find("uniform") != nullptr;
   if (metric + check + uniform != 1) {
     r.problem("metric", "exactly one of metric, check and uniform is needed");
-    for (const char* key : {"at", "statistic", "min", "max", "min_of_ceiling",
-                            "min_of_fleet", "max_of_fleet"})
+    for (const char* key :
+         {"at", "statistic", "min", "max", "min_of_ceiling", "min_of_fleet", "max_of_fleet"})
       r.find(key);
   } else if (metric) {
     c.rule = read_metric_rule(r);

@@ -79,7 +79,8 @@ std::string criterion_title(const Criterion& criterion, const Texts& t) {
 
 std::string share_text(const MetricRule& rule, const Texts& t) {
   std::string out;
-  const auto add = [&](const char* sign, std::string_view text, const std::optional<double>& share) {
+  const auto add = [&](const char* sign, std::string_view text,
+                       const std::optional<double>& share) {
     if (!share) return;
     out += (out.empty() ? "" : ", ") + std::string(sign) +
            t(text, fmt::format("{:.0f} %", *share * 100));

@@ -162,7 +162,7 @@ struct CheckCount {
 };
 
 std::map<std::string, CheckCount> count_checks(const Campaign& campaign, const Step& step,
-                                              Lang lang) {
+                                               Lang lang) {
   std::map<std::string, CheckCount> out;
   for (const Job& job : campaign.jobs) {
     if (job.step != step.id || !job.document) continue;
@@ -172,8 +172,9 @@ std::map<std::string, CheckCount> count_checks(const Campaign& campaign, const S
         ++count.all;
         count.passed += check.passed ? 1 : 0;
         if (!check.passed)
-          count.failures.push_back(entity_name(record.entities.at(check.entity)) +
-                                   (check.detail.empty() ? "" : ": " + translated(t.lang(), check.detail)));
+          count.failures.push_back(
+              entity_name(record.entities.at(check.entity)) +
+              (check.detail.empty() ? "" : ": " + translated(t.lang(), check.detail)));
       }
     }
   }

@@ -24,8 +24,7 @@ Campaign busy(double value, double share, const std::string& unit = "bytes_per_s
   return c;
 }
 
-const Profile kAtLeast100 =
-    profile({metric_criterion({.metric = "bytes_per_second", .min = 100})});
+const Profile kAtLeast100 = profile({metric_criterion({.metric = "bytes_per_second", .min = 100})});
 
 // A metric that was measured several times, one sample each.
 Campaign attempts(const std::vector<double>& values) {

@@ -148,7 +148,8 @@ Campaign worse(const Profile& profile, const Criterion& criterion, double factor
     for (Record& r : job.document->records) {
       if (const auto* rule = std::get_if<MetricRule>(&criterion.rule)) {
         for (Metric& m : r.metrics) {
-          if (m.name == rule->metric && same_point(r, rule->at) && r.entities[m.entity].host == "n2")
+          if (m.name == rule->metric && same_point(r, rule->at) &&
+              r.entities[m.entity].host == "n2")
             m.samples = {m.samples.summary().median * factor};
         }
       } else if (const auto* check = std::get_if<CheckRule>(&criterion.rule)) {
@@ -186,10 +187,10 @@ TEST_CASE("what distinguishes these profiles is reached from the other side too"
       CAPTURE(c.id);
       const auto* rule = std::get_if<MetricRule>(&c.rule);
       const bool maximum = rule != nullptr && (rule->max || rule->max_of_fleet);
-      const double share = rule == nullptr       ? 1
-                           : rule->min_of_fleet  ? *rule->min_of_fleet
-                           : rule->max_of_fleet  ? *rule->max_of_fleet
-                                                 : 1;
+      const double share = rule == nullptr      ? 1
+                           : rule->min_of_fleet ? *rule->min_of_fleet
+                           : rule->max_of_fleet ? *rule->max_of_fleet
+                                                : 1;
       const double beyond = share * (maximum ? 1 + 1e-6 : 1 - 1e-6);
       CHECK(state_on(worse(profile, c, beyond), profile, c.id) == State::fail);
       if (rule != nullptr && share != 1)

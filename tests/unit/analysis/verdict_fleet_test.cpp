@@ -12,8 +12,8 @@ using namespace cb::test;
 namespace {
 
 Profile fleet(std::optional<double> min, std::optional<double> max = {}) {
-  return profile({metric_criterion(
-      {.metric = "bytes_per_second", .min_of_fleet = min, .max_of_fleet = max})});
+  return profile(
+      {metric_criterion({.metric = "bytes_per_second", .min_of_fleet = min, .max_of_fleet = max})});
 }
 
 }  // namespace
@@ -54,16 +54,16 @@ TEST_CASE("each point of parameters and each kind of part has a median of its ow
 TEST_CASE("the whole fleet being slow is not seen by it: that takes an absolute limit as well") {
   const Campaign slow = campaign({{"n1", 1}, {"n2", 1}, {"n3", 1}});
   CHECK(verdict(slow, fleet(0.9)).state == State::pass);
-  const Profile both = profile(
-      {metric_criterion({.metric = "bytes_per_second", .min = 50, .min_of_fleet = 0.9})});
+  const Profile both =
+      profile({metric_criterion({.metric = "bytes_per_second", .min = 50, .min_of_fleet = 0.9})});
   const CriterionVerdict v = verdict(slow, both);
   CHECK(v.state == State::fail);
   CHECK(v.limit == 50.0);
 }
 
 TEST_CASE("the stricter of both limits decides") {
-  const Profile both = profile(
-      {metric_criterion({.metric = "bytes_per_second", .min = 50, .min_of_fleet = 0.9})});
+  const Profile both =
+      profile({metric_criterion({.metric = "bytes_per_second", .min = 50, .min_of_fleet = 0.9})});
   const CriterionVerdict v = verdict(campaign({{"n1", 80}, {"n2", 100}, {"n3", 100}}), both);
   CHECK(v.state == State::fail);
   CHECK(v.limit == 90.0);

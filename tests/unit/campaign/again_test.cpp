@@ -11,7 +11,8 @@ namespace {
 
 using Names = std::set<std::pair<std::string, std::string>>;
 
-Names to_repeat(Campaign c, Criterion criterion, const std::string& ended = "2026-11-21T00:02:00Z") {
+Names to_repeat(Campaign c, Criterion criterion,
+                const std::string& ended = "2026-11-21T00:02:00Z") {
   for (Job& job : c.jobs) {
     job.document->run.started = "2026-11-21T00:00:00Z";
     job.document->run.ended = ended;

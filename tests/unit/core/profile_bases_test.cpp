@@ -38,9 +38,9 @@ json part(const std::string& name, const std::string& step, double min) {
 }
 
 Profile load(const json& mine) {
-  const std::map<std::string, json> all{
-      {"product", part("product", "gemm", 1)}, {"network", part("network", "write", 2)},
-      {"mine", mine}};
+  const std::map<std::string, json> all{{"product", part("product", "gemm", 1)},
+                                        {"network", part("network", "write", 2)},
+                                        {"mine", mine}};
   return load_profile("mine", [&](const std::string& name) -> std::optional<std::string> {
     const auto found = all.find(name);
     return found == all.end() ? std::nullopt : std::optional(found->second.dump());
@@ -87,5 +87,6 @@ TEST_CASE("shares of a fleet are below and above one") {
   CHECK(std::get<MetricRule>(load(with("max_of_fleet", 1.2)).criteria[1].rule).max_of_fleet == 1.2);
   for (const double share : {0.0, 1.0, -1.0})
     CHECK_THROWS_AS(load(with("min_of_fleet", share)), UsageError);
-  for (const double share : {1.0, 0.5}) CHECK_THROWS_AS(load(with("max_of_fleet", share)), UsageError);
+  for (const double share : {1.0, 0.5})
+    CHECK_THROWS_AS(load(with("max_of_fleet", share)), UsageError);
 }

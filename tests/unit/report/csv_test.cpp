@@ -66,7 +66,14 @@ void poison(example::Case& c, const std::string& evil) {
 TEST_CASE("no text of any field becomes a formula, and every line keeps its cells") {
   for (const std::string evil :
        {"=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "=\"x\",\"y\"",
-        "\xEF\xBC\x9D" "1+1", "\xEF\xBC\x8B" "1", "\xEF\xBC\x8D" "1", "\xEF\xBC\xA0" "A1"}) {
+        "\xEF\xBC\x9D"
+        "1+1",
+        "\xEF\xBC\x8B"
+        "1",
+        "\xEF\xBC\x8D"
+        "1",
+        "\xEF\xBC\xA0"
+        "A1"}) {
     CAPTURE(evil);
     example::Case c = example::mixed();
     poison(c, evil);
@@ -77,7 +84,8 @@ TEST_CASE("no text of any field becomes a formula, and every line keeps its cell
       const std::vector<std::string> cells = cells_of(line);
       REQUIRE(cells.size() == width);
       for (const std::string& cell : cells) {
-        const bool formula = !cell.empty() && std::string("=+-@\t\r\n").find(cell[0]) != std::string::npos;
+        const bool formula =
+            !cell.empty() && std::string("=+-@\t\r\n").find(cell[0]) != std::string::npos;
         const bool wide = cell.starts_with("\xEF\xBC\x9D") || cell.starts_with("\xEF\xBC\x8B") ||
                           cell.starts_with("\xEF\xBC\x8D") || cell.starts_with("\xEF\xBC\xA0");
         CHECK_FALSE(formula);

@@ -320,13 +320,14 @@ TEST_CASE("every sentence of the tables is found by itself and by no other, with
 
 TEST_CASE("a sentence put together of name, clauses and next step is translated part by part") {
   CHECK(translated(Lang::zh, "n1 rank 3: got 3, expected 4") == "n1 rank 3：得到 3，应为 4");
-  CHECK(translated(Lang::zh, "drops 0, out of sequence 7; PFC paused before ECN marked: check the "
-                             "thresholds") ==
-        "丢包 0，乱序 7；PFC 暂停先于 ECN 标记：请检查阈值");
+  CHECK(translated(Lang::zh,
+                   "drops 0, out of sequence 7; PFC paused before ECN marked: check the "
+                   "thresholds") == "丢包 0，乱序 7；PFC 暂停先于 ECN 标记：请检查阈值");
   CHECK(translated(Lang::zh, "mlx5_0 broke; next: look at the kernel log (dmesg) and the mount") ==
         "mlx5_0 broke；下一步：查看内核日志（dmesg）与挂载");
-  CHECK(translated(Lang::zh, "host n3: sends 41.0 % of the fleet's median; 7 of 7 samples low, "
-                             "confidence 99.20 %") ==
+  CHECK(translated(Lang::zh,
+                   "host n3: sends 41.0 % of the fleet's median; 7 of 7 samples low, "
+                   "confidence 99.20 %") ==
         "主机 n3：发送速率为全体中位数的 41.0 %；7 个样本中 7 个偏低，置信度 99.20 %");
   CHECK(translated(Lang::zh, "a: b; c") == "a: b; c");
 }
