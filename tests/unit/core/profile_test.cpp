@@ -242,8 +242,9 @@ TEST_CASE("what is missing or of a wrong kind is named") {
   CHECK(problems([](json& j) { j["criteria"][0].erase("source"); }) ==
         "criteria[c].source is missing: every threshold says where it comes from\n");
   CHECK(problems([](json& j) { j["criteria"][0].erase("why"); }) == "criteria[c].why is missing\n");
-  CHECK(problems([](json& j) { j["criteria"][0].erase("min"); }) ==
-        "criteria[c].metric has no limit: min, max or min_of_ceiling\n");
+  CHECK(
+      problems([](json& j) { j["criteria"][0].erase("min"); }) ==
+      "criteria[c].metric has no limit: min, max, min_of_ceiling, min_of_fleet or max_of_fleet\n");
   CHECK(problems([](json& j) { j["criteria"][0]["min"] = "1"; }).find("criteria[c].min is not a") !=
         std::string::npos);
   CHECK(problems([](json& j) { j["criteria"][0]["check"] = "product"; }) ==
