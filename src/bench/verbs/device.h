@@ -20,6 +20,7 @@ struct Device {
   ibv_port_attr port = {};
 
   const std::string& name() const { return name_; }
+  bool soft() const { return info.driver == "rxe"; }  // the kernel does the transport's work
   std::string name_;  // "node03 mlx5_0", for messages
 };
 
