@@ -33,6 +33,13 @@ constexpr Phrase kPhrases[] = {
     {"no {0} was finished in the measured time: no figures of it", "测量时间内没有完成任何 {0}：无数据"},
     {"theoretical peak of this processor unknown: only the measured one", "该处理器的理论峰值未知：只有实测峰值"},
     {"more ranks than cores on a host: the ranks disturb one another", "每台主机的进程数多于核数：进程互相干扰"},
+    {"partial: {0} of {1} ends of pairs failed and have no figure", "部分结果：{1} 个端点中有 {0} 个失败，无数据"},
+    {"soft-RoCE: the kernel does the transport's work; its speed says nothing of a NIC", "soft-RoCE：传输由内核完成；其速度不代表网卡"},
+    {"no RDMA device on {0}: is the driver loaded (ls /sys/class/infiniband)?", "{0} 上没有 RDMA 设备：驱动是否已加载（ls /sys/class/infiniband）？"},
+    {"no active RDMA port on {0}", "{0} 上没有处于活动状态的 RDMA 端口"},
+    {"another host of the job has no such GPU", "任务中另一台主机没有该 GPU"},
+    {"{0} has no GPU {1}, only {2}", "{0} 没有 GPU {1}，只有 {2} 个"},
+    {"{0}: CUDA finds no usable device: {1}; next: use --memory host, or look at nvidia-smi", "{0}：CUDA 找不到可用设备：{1}；下一步：使用 --memory host，或查看 nvidia-smi"},
     {"measured again because one measurement left the verdict open: the samples of all attempts are pooled", "一次测量不足以判定，已增加测量：各次样本合并计算"},
     // why a job is not done
     {"it hung or ran too long", "程序挂起或运行过久"},

@@ -1,5 +1,5 @@
 // RDMA between hosts: bandwidth, message rate and latency of write, read, send and atomics, as
-// ib_write_bw and its relatives measure them. docs/methods/network.md says what is timed.
+// ib_write_bw and its relatives measure them. docs/methods/verbs.md says what is timed.
 #include <algorithm>
 
 #include <fmt/format.h>

@@ -13,7 +13,7 @@ bool is_atomic(Verb verb);
 // Read and atomics: the initiator sees the whole round trip; write and send are halved.
 bool is_round_trip(Verb verb);
 
-// How transfers are to be made, the same on both ends. docs/methods/network.md says what each
+// How transfers are to be made, the same on both ends. docs/methods/verbs.md says what each
 // means.
 struct Spec {
   Verb verb = Verb::write;
