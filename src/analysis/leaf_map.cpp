@@ -58,8 +58,7 @@ LeafMap parse_lines(const std::string& text, Problems& problems) {
     const std::vector<std::string> words = words_of(line);
     if (words.empty()) continue;
     if (words.size() != 2) {
-      problems.add("--leaf-map",
-                   fmt::format("line {}: write HOST LEAF, not \"{}\"", number, line));
+      problems.add("--leaf-map", fmt::format("line {}: write HOST LEAF, not \"{}\"", number, line));
     } else if (!out.emplace(words[0], words[1]).second && out[words[0]] != words[1]) {
       problems.add("--leaf-map", fmt::format("line {}: {} is on {} above and on {} here", number,
                                              words[0], out[words[0]], words[1]));

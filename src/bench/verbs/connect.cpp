@@ -121,8 +121,8 @@ void make_ready(ibv_qp* qp, const Device& device, const Spec& spec, Service serv
   s.sq_psn = mine.sequence;
   mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
   if (service == Service::rc) {
-    s.timeout = static_cast<uint8_t>(
-        spec.ack_timeout.value_or(device.soft() ? kSoftTimeout : kTimeout));
+    s.timeout =
+        static_cast<uint8_t>(spec.ack_timeout.value_or(device.soft() ? kSoftTimeout : kTimeout));
     s.retry_cnt = kRetries;
     s.rnr_retry = kReceiverNotReadyRetries;
     s.max_rd_atomic = static_cast<uint8_t>(path.reads_out);

@@ -133,14 +133,13 @@ void check_completion(const Link& link, const ibv_wc& wc, size_t q) {
   if (wc.status == IBV_WC_SUCCESS) return;
   const bool gone = wc.status == IBV_WC_RETRY_EXC_ERR || wc.status == IBV_WC_RNR_RETRY_EXC_ERR;
   const bool confused = wc.status == IBV_WC_REM_INV_REQ_ERR && link.device().soft();
-  throw Error(
-      fmt::format("{} → {}: {} (queue pair {}, vendor error 0x{:x}){}", link.device().name(),
-                  link.peer().name, ibv_wc_status_str(wc.status), q, wc.vendor_err,
-                  gone ? "; next: is the peer alive, are both ports and the switch up?"
-                  : confused
-                      ? "; soft-RoCE ends so when it had to send again: see rcvd_seq_err and "
-                        "completer_retry_err in hw_counters; next: fewer --qps, less --tx-depth"
-                      : ""));
+  throw Error(fmt::format(
+      "{} → {}: {} (queue pair {}, vendor error 0x{:x}){}", link.device().name(), link.peer().name,
+      ibv_wc_status_str(wc.status), q, wc.vendor_err,
+      gone       ? "; next: is the peer alive, are both ports and the switch up?"
+      : confused ? "; soft-RoCE ends so when it had to send again: see rcvd_seq_err and "
+                   "completer_retry_err in hw_counters; next: fewer --qps, less --tx-depth"
+                 : ""));
 }
 
 }  // namespace cb::verbs

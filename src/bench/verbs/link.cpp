@@ -137,8 +137,7 @@ void Link::connect(const Address& peer) {
 }
 
 uint64_t Link::in_offset(size_t q, uint64_t slot) const {
-  return region_ * pairs_.size() + offset(q, slot) +
-         (spec_.service == Service::ud ? kGrhBytes : 0);
+  return region_ * pairs_.size() + offset(q, slot) + (spec_.service == Service::ud ? kGrhBytes : 0);
 }
 
 std::byte* Link::out(size_t q, uint64_t slot) const { return memory_->host() + offset(q, slot); }

@@ -37,8 +37,8 @@ struct Registration {
 std::unique_ptr<TransferMemory> host_memory(size_t bytes, std::optional<int> numa_node,
                                             const Registration& with);
 
-// Of the GPU with this number in CUDA's order: registered as a dma-buf, or, where that fails, by its
-// address, which needs the module nvidia-peermem. Throws Error with both reasons.
+// Of the GPU with this number in CUDA's order: registered as a dma-buf, or, where that fails, by
+// its address, which needs the module nvidia-peermem. Throws Error with both reasons.
 std::unique_ptr<TransferMemory> gpu_memory(int ordinal, size_t bytes, const Registration& with);
 
 // PCI addresses of the GPUs in CUDA's order, or why there are none.

@@ -180,8 +180,8 @@ std::string need_gpus(Context& context, Setup& setup, const Params& params) {
   if (!found.absent.empty())
     reason = fmt::format("{}: {}", context.place.host, found.absent);
   else if (params.has("gpu") && params.integer("gpu") >= count)
-    reason = fmt::format("{} has no GPU {}, only {}", context.place.host, params.integer("gpu"),
-                         count);
+    reason =
+        fmt::format("{} has no GPU {}, only {}", context.place.host, params.integer("gpu"), count);
   setup.gpus = std::move(found.pci_addresses);
   const bool missing = context.comm.max(reason.empty() ? 0.0 : 1.0) > 0;
   return missing && reason.empty() ? "another host of the job has no such GPU" : reason;

@@ -47,8 +47,8 @@ struct Setup {
 // numbers of rails.
 Setup set_up(Context& context, const std::vector<std::string>& asked);
 
-// Collective. Finds this host's GPUs for --memory gpu. Why they cannot be used, on all ranks when on
-// one of them they cannot; empty if they can.
+// Collective. Finds this host's GPUs for --memory gpu. Why they cannot be used, on all ranks when
+// on one of them they cannot; empty if they can.
 std::string need_gpus(Context& context, Setup& setup, const Params& params);
 
 // Collective. Opens this rank's ports and compares every point with what they can do. Throws the

@@ -28,11 +28,11 @@ Function driver_function(const char* name, unsigned version) {
 DmaBuf::DmaBuf(void* data, size_t bytes) {
   const auto export_range = driver_function<decltype(&cuMemGetHandleForAddressRange)>(
       "cuMemGetHandleForAddressRange", 11070);
-  const CUresult code =
-      export_range(&descriptor_, reinterpret_cast<CUdeviceptr>(data), bytes,
-                   CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
+  const CUresult code = export_range(&descriptor_, reinterpret_cast<CUdeviceptr>(data), bytes,
+                                     CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
   if (code != CUDA_SUCCESS)
-    throw Error(fmt::format("cuMemGetHandleForAddressRange: CUDA error {}", static_cast<int>(code)));
+    throw Error(
+        fmt::format("cuMemGetHandleForAddressRange: CUDA error {}", static_cast<int>(code)));
 }
 
 DmaBuf::~DmaBuf() {
@@ -40,8 +40,7 @@ DmaBuf::~DmaBuf() {
 }
 
 void make_copies_synchronous(void* data) {
-  const auto set =
-      driver_function<decltype(&cuPointerSetAttribute)>("cuPointerSetAttribute", 6000);
+  const auto set = driver_function<decltype(&cuPointerSetAttribute)>("cuPointerSetAttribute", 6000);
   const unsigned on = 1;
   const CUresult code =
       set(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, reinterpret_cast<CUdeviceptr>(data));

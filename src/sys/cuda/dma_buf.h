@@ -9,7 +9,8 @@ namespace cb::cuda {
 class DmaBuf {
  public:
   // Exports [data, data + bytes) of the selected device; both must be multiples of the host's page
-  // size. Throws Error with the driver's reason (a closed driver, one before 515, no IOMMU mapping).
+  // size. Throws Error with the driver's reason (a closed driver, one before 515, no IOMMU
+  // mapping).
   DmaBuf(void* data, size_t bytes);
   ~DmaBuf();
   DmaBuf(const DmaBuf&) = delete;
