@@ -81,6 +81,9 @@ constexpr Phrase kNetworkPhrases[] = {
     {"not moving: {0}: {1}", "未推进：{0}：{1}"},
     {"{0}, inside step {1}", "{0}，在第 {1} 步中"},
     {"{0}, {1} steps done", "{0}，已完成 {1} 步"},
+    {"another host of the job has no such GPU", "任务中另一台主机没有该 GPU"},
+    {"{0} has no GPU {1}, only {2}", "{0} 没有 GPU {1}，只有 {2} 个"},
+    {"{0}: CUDA finds no usable device: {1}; next: use --memory host, or look at nvidia-smi", "{0}：CUDA 找不到可用设备：{1}；下一步：使用 --memory host，或查看 nvidia-smi"},
 };
 // clang-format on
 
