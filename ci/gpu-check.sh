@@ -5,48 +5,69 @@
 #   ci/gpu-check.sh OUT --bundle DIR       nothing is built: runs what --make-bundle put into DIR
 #   ci/gpu-check.sh --make-bundle DIR      on a machine with nvcc: builds, and copies the program, the
 #                                          GPU tests and the shared libraries that they need to DIR
-# A step that ends otherwise than it should is listed in OUT/table.txt, and the script exits 1.
+#   --build DIR                            the build directory, if not build/gpu
+#   --seconds N                            what all steps together may take, if not 560
+# Every step has a limit of its own and what is left of the whole; what comes too late is listed as
+# not run. A step that ends otherwise than it should is listed in OUT/table.txt, and the script exits
+# 1. If the script itself is ended, it still writes the table of what was done.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 usage() {
-  sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+  sed -n '2,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
   exit "$1"
 }
 
 build=build/gpu
 build_here() {
   stage "build"
+  ci/nvml-header.sh || echo "without nvml.h: no power, clocks and errors of GPUs"
   cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCLUSTERBENCH_CUDA=ON
   local tests=()
   for source in tests/gpu/*_test.cu; do
     tests+=("gpu_$(basename "$source" _test.cu)")
   done
-  cmake --build "$build" --target clusterbench "${tests[@]}"
+  cmake --build "$build" --target clusterbench cublaslt_reference "${tests[@]}"
 }
 
 make_bundle() {
-  local to=$1
+  local to=$1 libraries=() missing
   build_here
   mkdir -p "$to/lib"
-  cp "$build"/bin/clusterbench "$build"/bin/gpu_* "$to/"
+  cp "$build"/bin/clusterbench "$build"/bin/cublaslt_reference "$build"/bin/gpu_* "$to/"
+  strip "$to/clusterbench" "$to/cublaslt_reference" "$to"/gpu_*
+  missing=$(ldd "$to/clusterbench" "$to"/gpu_* | grep 'not found' || true)
+  [ -z "$missing" ] || die "cannot be brought along: $missing"
   # The C library belongs to the machine; all else is brought along.
-  ldd "$to/clusterbench" "$to"/gpu_* | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
-    grep -vE '/(libc|libm|libdl|librt|libpthread|libresolv|ld-linux[^/]*)\.so' |
-    xargs -I{} cp -L {} "$to/lib/"
+  mapfile -t libraries < <(ldd "$to/clusterbench" "$to/cublaslt_reference" "$to"/gpu_* |
+    awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
+    grep -vE '/(libc|libm|libdl|librt|libpthread|libresolv|ld-linux[^/]*)\.so')
+  cp -L "${libraries[@]}" "$to/lib/"
   echo "bundle: $(du -sh "$to" | cut -f1) in $to"
 }
 
-out='' bundle=''
+out='' bundle='' make='' budget=560
 while [ $# -gt 0 ]; do
   case $1 in
-    --make-bundle) [ $# -eq 2 ] || usage 2 && make_bundle "$2" && exit 0 ;;
-    --bundle) [ $# -ge 2 ] || usage 2 && bundle=$(realpath "$2") && shift ;;
+    --make-bundle | --bundle | --build | --seconds)
+      [ $# -ge 2 ] || usage 2
+      case $1 in
+        --make-bundle) make=$2 ;;
+        --bundle) bundle=$(realpath "$2") ;;
+        --build) build=$2 ;;
+        --seconds) budget=$2 ;;
+      esac
+      shift
+      ;;
     --help | -h) usage 0 ;;
     -*) usage 2 ;;
     *) out=$1 ;;
   esac
   shift
 done
+if [ -n "$make" ]; then
+  make_bundle "$make"
+  exit 0
+fi
 [ -n "$out" ] || usage 2
 mkdir -p "$out"
 out=$(realpath "$out")
@@ -59,18 +80,36 @@ else
 fi
 clusterbench=$programs/clusterbench
 # Where there is no toolkit, PyTorch's packages usually bring cuBLASLt.
-if ! ldconfig -p | grep -q 'libcublasLt\.so' && [ ! -e /usr/local/cuda/lib64/libcublasLt.so ]; then
-  found=$(timeout 60 find /usr /opt /root /home -name 'libcublasLt.so.1[23]' 2>/dev/null | sort | tail -1 || true)
-  [ -z "$found" ] || export CLUSTERBENCH_CUBLASLT_LIBRARY=$found
+if ! ldconfig -p 2>/dev/null | grep -q 'libcublasLt\.so' && [ ! -e /usr/local/cuda/lib64/libcublasLt.so ]; then
+  cublaslt=$(timeout 30 find /usr /opt /root /home -name 'libcublasLt.so.1[23]' 2>/dev/null | sort | tail -1 || true)
+  [ -z "$cublaslt" ] || export CLUSTERBENCH_CUBLASLT_LIBRARY=$cublaslt
 fi
 
 : >"$out/steps.tsv"
+begun_all=$SECONDS child=''
+finish() {
+  trap - EXIT TERM INT
+  local code=0
+  [ -z "$child" ] || kill "$child" 2>/dev/null || true
+  python3 ci/gpu_table.py "$out" >"$out/table.txt" 2>&1 || code=$?
+  cat "$out/table.txt"
+  exit "$code"
+}
+trap finish EXIT TERM INT
+
 # step NAME WANTED-EXIT SECONDS COMMAND…: its output in OUT/NAME.log, a line in OUT/steps.tsv.
 step() {
-  local name=$1 wanted=$2 limit=$3 begun=$SECONDS code=0
+  local name=$1 wanted=$2 limit=$3 begun=$SECONDS code=0 left=$((budget - SECONDS + begun_all))
   shift 3
+  if [ "$left" -lt 5 ]; then
+    printf '%s\t%s\tnot run\t0\n' "$name" "$wanted" >>"$out/steps.tsv"
+    return
+  fi
   stage "$name"
-  timeout -k 10 "$limit" "$@" >"$out/$name.log" 2>&1 </dev/null || code=$?
+  timeout -k 5 "$((limit < left ? limit : left))" "$@" >"$out/$name.log" 2>&1 </dev/null &
+  child=$!
+  wait "$child" || code=$?
+  child=''
   printf '%s\t%s\t%s\t%s\n' "$name" "$wanted" "$code" "$((SECONDS - begun))" >>"$out/steps.tsv"
 }
 # measure NAME WANTED-EXIT SECONDS CASE OPTIONS…: as step, with OUT/NAME.json.
@@ -79,38 +118,46 @@ measure() {
   shift 3
   step "$name" "$wanted" "$limit" "$clusterbench" "$@" --json "$out/$name.json"
 }
+# The shape that the search found, "M,N,K"; nothing if there is none.
+searched_shape() {
+  python3 - "$out/gemm-search.json" <<'PYTHON' 2>/dev/null || true
+import json, sys
+facts = json.load(open(sys.argv[1]))["records"][0]["facts"]
+print(",".join(facts[edge] for edge in "mnk"))
+PYTHON
+}
 
+# First what all else stands on, then what the issue asks for, then the rest.
 step nvidia-smi 0 30 nvidia-smi
-measure info 0 60 info
-measure health 0 60 health
+measure info 0 30 info
+measure health 0 30 health
 for test in "$programs"/gpu_*; do
-  step "$(basename "$test")" 0 60 "$test"
+  step "$(basename "$test")" 0 45 "$test"
 done
-
-measure host-copy 0 60 bandwidth --device gpu --op host_to_device,device_to_host,two_way --duration 1s
-measure pageable 0 40 bandwidth --device gpu --op host_to_device,device_to_host --memory pageable --duration 1s
+measure gemm-bf16 0 45 gemm --device gpu --dtype bf16 --size 8192 --warm-up 4s --duration 5s
 measure memory 0 60 bandwidth --device gpu --op copy,triad,read,latency --duration 2s
+measure fault-bitflip 1 30 burn --device gpu --phase bf16 --duration 3s --inject-fault bitflip
+measure burn 0 90 burn --device gpu --phase bf16,fp64,hbm,sm,march --duration 60s
+measure gemm-search 0 110 gemm --device gpu --dtype bf16 --search --algorithms 8 --warm-up 4s --duration 3s
+shapes=("8192:8192,8192,8192")
+best=$(searched_shape)
+[ -z "$best" ] || shapes+=("search:$best")
+step reference 0,3 70 python3 ci/gpu_reference.py "$out/reference.json" "${shapes[@]}"
+[ -s "$out/reference.json" ] || step plain-reference 0 40 "$programs/cublaslt_reference" "$out/reference.json" "${shapes[@]}"
+if command -v nvbandwidth >/dev/null; then
+  step nvbandwidth 0 40 nvbandwidth -j -t device_local_copy host_to_device_memcpy_ce device_to_host_memcpy_ce
+fi
+measure host-copy 0 40 bandwidth --device gpu --op host_to_device,device_to_host,two_way --duration 1s
+measure fault-nan 1 30 burn --device gpu --phase bf16 --duration 3s --inject-fault nan
+measure fault-sm 1 30 burn --device gpu --phase sm --duration 3s --inject-fault bitflip
+measure fault-march 1 30 burn --device gpu --phase march --duration 3s --inject-fault bitflip
+measure fault-hang 1 40 burn --device gpu --phase bf16 --duration 3s --hang-after 3s --inject-fault hang
+# The types that this GPU lacks are skipped, which is exit 3: so each type is a step of its own.
+for dtype in fp64 fp64_vector fp32 tf32 fp16 fp8_e4m3 fp8_e5m2 int8 fp4; do
+  measure "gemm-$dtype" 0,3 30 gemm --device gpu --dtype "$dtype" --size 8192 --warm-up 1s --duration 2s
+done
+measure pageable 0 30 bandwidth --device gpu --op host_to_device,device_to_host --memory pageable --duration 1s
+measure pulse 0 30 burn --device gpu --phase bf16 --pulse 2:0.5 --duration 6s
 if [ "$(nvidia-smi -L 2>/dev/null | wc -l)" -gt 1 ]; then
   measure peer 0 120 bandwidth --device gpu --op peer_write,peer_read,peer_latency --engine ce,sm --duration 500ms
 fi
-# The types that this GPU lacks are skipped, which is exit 3: so each type is a step of its own.
-measure gemm-bf16 0 60 gemm --device gpu --dtype bf16 --size 8192 --duration 5s
-for dtype in fp64 fp32 tf32 fp16 fp8_e4m3 fp8_e5m2 int8 fp4; do
-  measure "gemm-$dtype" 0,3 40 gemm --device gpu --dtype "$dtype" --size 8192 --warm-up 2s --duration 2s
-done
-measure gemm-search 0 150 gemm --device gpu --dtype bf16 --search --algorithms 8 --duration 3s
-step reference 0,3 90 python3 ci/gpu_reference.py "$out/gemm-search.json" "$out/reference.json"
-if command -v nvbandwidth >/dev/null; then
-  step nvbandwidth 0 60 nvbandwidth -j -t device_local_copy host_to_device_memcpy_ce device_to_host_memcpy_ce
-fi
-
-measure burn 0 120 burn --device gpu --phase bf16,fp64,hbm,sm,march --duration 60s
-for fault in bitflip nan; do
-  measure "fault-$fault" 1 40 burn --device gpu --phase bf16 --duration 3s --inject-fault "$fault"
-done
-measure fault-sm 1 40 burn --device gpu --phase sm --duration 3s --inject-fault bitflip
-measure fault-march 1 40 burn --device gpu --phase march --duration 3s --inject-fault bitflip
-measure fault-hang 1 60 burn --device gpu --phase bf16 --duration 3s --hang-after 5s --inject-fault hang
-
-python3 ci/gpu_table.py "$out" | tee "$out/table.txt"
-exit "${PIPESTATUS[0]}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A table of what ci/gpu-check.sh measured, and every step that did not end as it should.
+"""A table of what ci/gpu-check.sh measured: what was asked for and whether it was reached, every step, every number.
 
-gpu_table.py OUT; exit 1 if a step ended otherwise.
+gpu_table.py OUT; exit 1 if a step ended otherwise than it should or something asked for was not reached or not measured.
 """
 
 import json
@@ -30,9 +30,8 @@ def rows(document):
         for metric in record["metrics"]:
             summary, entity = metric["summary"], record["entities"][metric["entity"]]
             share = f"{summary['median'] / metric['ceiling']['value']:.3f}" if "ceiling" in metric else ""
-            spread = f"{summary['p05']:.5g} … {summary['p95']:.5g}"
             name = entity["id"] + (f" → {entity['peer']}" if "peer" in entity else "")
-            yield point, f"{metric['name']} {name}", f"{summary['median']:.5g}", spread, share
+            yield point, f"{metric['name']} {name}", f"{summary['median']:.5g}", spread(summary), share
         for check in record["checks"]:
             if not check["passed"]:
                 yield point, f"check {check['name']} FAILED", "", "", check.get("detail", "")
@@ -40,47 +39,121 @@ def rows(document):
             yield point, "note", "", "", note
 
 
-def median(document, metric, **params):
-    """The median of the first such metric at that point, or none."""
-    for record in (document or {"records": []})["records"]:
+def spread(summary):
+    """From the fifth to the 95th percentile."""
+    return f"{summary['p05']:.5g} … {summary['p95']:.5g}"
+
+
+def summary_of(step, metric, **params):
+    """The summary of the first such metric at that point, or none."""
+    for record in (load(step) or {"records": []})["records"]:
         if all(record["params"].get(k) == v for k, v in params.items()):
             for m in record["metrics"]:
                 if m["name"] == metric:
-                    return m["summary"]["median"]
+                    return m["summary"]
     return None
 
 
-def compare():
-    """Ours over the reference, where both are there."""
-    reference = load("reference")
-    if not reference:
-        yield "no PyTorch reference in this run"
-        return
-    yield f"against PyTorch {reference['torch']} on {reference['gpu']}:"
-    pairs = [("copy", median(load("memory"), "bytes_per_second", op="copy"), reference["copy_bytes_per_second"])]
-    for name, step in (("8192", "gemm-bf16"), ("search", "gemm-search")):
-        if name in reference["matmul"]:
-            best = max(reference["matmul"][name]["flops_per_second"].values())
-            pairs.append((f"bf16 {name}", median(load(step), "flops_per_second"), best))
-    for name, ours, theirs in pairs:
-        yield f"  {name}: {ours:.5g} / {theirs:.5g} = {ours / theirs:.3f}" if ours else f"  {name}: not measured"
+def nvbandwidth_copy():
+    """Bytes per second of device memory by nvbandwidth's local copy, which counts each byte once; or none."""
+    try:
+        text = (OUT / "nvbandwidth.log").read_text(encoding="utf-8")
+        cases = json.loads(text[text.index("{"):])["nvbandwidth"]["testcases"]
+        case = next(c for c in cases if c["name"] == "device_local_copy")
+        return 2e9 * max(float(x) for row in case["bandwidth_matrix"] for x in row if x != "N/A")
+    except (OSError, ValueError, KeyError, StopIteration):
+        return None
 
 
-def main():
-    failed = False
+def ratio(ours, theirs):
+    """Ours over theirs with the spread of both, or none where one is missing."""
+    if not ours or not theirs:
+        return None
+    return ours["median"] / theirs["median"], f"{ours['median']:.5g} ({spread(ours)}) / {theirs['median']:.5g} ({spread(theirs)})"
+
+
+def share(summary):
+    """A share that a record has itself."""
+    return (summary["median"], f"({spread(summary)})") if summary else None
+
+
+def found_in(step, name):
+    """1 if that check failed because of what was planted, with what it said."""
+    for record in (load(step) or {"records": []})["records"]:
+        for check in record["checks"]:
+            if check["name"] == name and not check["passed"]:
+                return 1, check.get("detail", "")
+    return None
+
+
+def false_alarms():
+    """Failed checks of the minute of burn."""
+    document = load("burn")
+    if not document:
+        return None
+    failed = [c.get("detail") or c["name"] for r in document["records"] for c in r["checks"] if not c["passed"]]
+    measured = all(r["outcome"] == "measured" for r in document["records"])
+    return (len(failed), "; ".join(failed) or "none") if measured else None
+
+
+def demands():
+    """What was asked for, what was seen (value and more, or none), least or most, the limit."""
+    reference = load("reference") or {"by": "no reference", "matmul": {}}
+    by = reference["by"]
+    copies = [c for c in (reference.get("copy"), ) if c]
+    if (nv := nvbandwidth_copy()) is not None:
+        copies.append({"median": nv, "p05": nv, "p95": nv})
+    best_copy = max(copies, key=lambda c: c["median"], default=None)
+    bf16, best = summary_of("gemm-bf16", "flops_per_second"), summary_of("gemm-search", "flops_per_second")
+    yield f"bf16 8192 over {by}", ratio(bf16, reference["matmul"].get("8192")), "≥", 1.00
+    yield f"bf16 at its best shape over {by}", ratio(best, reference["matmul"].get("search")), "≥", 0.98
+    also = " and nvbandwidth" if nv is not None else ", nvbandwidth is not here"
+    yield f"device copy over {by}{also}", ratio(summary_of("memory", "bytes_per_second", op="copy"), best_copy), "≥", 0.98
+    yield "triad, share of spec", share(summary_of("memory", "share_of_spec", op="triad")), "≥", 0.90
+    for phase in ("bf16", "fp64"):
+        yield f"burn {phase}, share of the power limit", share(summary_of("burn", "share_of_power_limit", phase=phase)), "≥", 0.97
+    yield "bit flip found and located", found_in("fault-bitflip", "result"), "≥", 1
+    yield "NaN found", found_in("fault-nan", "finite"), "≥", 1
+    yield "SM named", found_in("fault-sm", "sm"), "≥", 1
+    yield "memory error found", found_in("fault-march", "memory"), "≥", 1
+    yield "hang is a failure", found_in("fault-hang", "hang"), "≥", 1
+    yield "false alarms in a minute of burn", false_alarms(), "≤", 0
+
+
+def print_demands():
+    """True if all were reached."""
+    good = True
+    for what, seen, sign, limit in demands():
+        reached = seen is not None and (seen[0] >= limit if sign == "≥" else seen[0] <= limit)
+        good &= reached
+        value = f"{seen[0]:.3f}  {seen[1]}" if seen else "not measured"
+        print(f"{'met   ' if reached else 'NOT MET' if seen else 'OPEN  '} {what} ({sign} {limit}): {value}")
+    return good
+
+
+def print_steps():
+    """True if every step ended as it should."""
+    good = True
     steps = [line.split("\t") for line in (OUT / "steps.tsv").read_text(encoding="utf-8").splitlines()]
     for name, wanted, code, seconds in steps:
         right = code in wanted.split(",")
-        failed |= not right
+        good &= right
         print(f"{'ok ' if right else 'BAD'} {name:16} exit {code:>3} (wanted {wanted})  {seconds} s")
         document = load(name)
         if document and "records" in document:
-            for point, metric, value, spread, more in rows(document):
+            for point, metric, value, between, more in rows(document):
                 if name == "health" and metric != "note":
                     continue  # 30 states of every GPU: they are in health.json
-                print(f"      {point:36} {metric:28} {value:>12}  {spread:26} {more}")
-    print("\n".join(compare()))
-    return 1 if failed else 0
+                print(f"      {point:36} {metric:28} {value:>12}  {between:26} {more}")
+    return good
+
+
+def main():
+    """The table on stdout."""
+    reached = print_demands()
+    print()
+    ended = print_steps()
+    return 0 if reached and ended else 1
 
 
 sys.exit(main())

@@ -20,22 +20,43 @@ __global__ void write(Word* data, Word words, March test, Word step) {
     data[i] = march_word(test, step, i, false);
 }
 
-__global__ void turn(Word* data, Word words, March test, Word step, bool inverted,
-                     MarchResult* result) {
+// What one thread found, and adds to the result if it is anything.
+struct Found {
   Wide wrong = 0, first = ~Wide{0}, bits = 0;
-  for (Word i = first_word(); i < words; i += word_stride()) {
-    const Word wanted = march_word(test, step, i, inverted);
-    const Word found = data[i];
-    data[i] = ~wanted;
-    if (found == wanted) continue;
+
+  __device__ void compare(Word found, Word wanted, Word index) {
+    if (found == wanted) return;
     ++wrong;
     bits |= found ^ wanted;
-    if (i < first) first = i;
+    if (index < first) first = index;
   }
-  if (wrong == 0) return;
-  atomicAdd(reinterpret_cast<Wide*>(&result->wrong), wrong);
-  atomicMin(reinterpret_cast<Wide*>(&result->first), first);
-  atomicOr(reinterpret_cast<Wide*>(&result->bits), bits);
+  __device__ void add_to(MarchResult* result) const {
+    if (wrong == 0) return;
+    atomicAdd(reinterpret_cast<Wide*>(&result->wrong), wrong);
+    atomicMin(reinterpret_cast<Wide*>(&result->first), first);
+    atomicOr(reinterpret_cast<Wide*>(&result->bits), bits);
+  }
+};
+
+__global__ void turn(Word* data, Word words, March test, Word step, bool inverted,
+                     MarchResult* result) {
+  Found found;
+  for (Word i = first_word(); i < words; i += word_stride()) {
+    const Word wanted = march_word(test, step, i, inverted);
+    found.compare(data[i], wanted, i);
+    data[i] = ~wanted;
+  }
+  found.add_to(result);
+}
+
+__global__ void compare(const Word* data, Word words, March test, Word step, Word shift,
+                        MarchResult* result) {
+  Found found;
+  for (Word i = first_word(); i < words; i += word_stride()) {
+    const Word origin = i < shift ? i + words - shift : i - shift;
+    found.compare(data[i], march_word(test, step, origin, false), i);
+  }
+  found.add_to(result);
 }
 
 unsigned blocks_for(std::size_t words) {
@@ -56,6 +77,14 @@ int launch_march_turn(void* data, std::size_t words, March test, std::uint64_t s
                       MarchResult* result, void* stream) {
   turn<<<blocks_for(words), threads_per_block, 0, static_cast<cudaStream_t>(stream)>>>(
       static_cast<Word*>(data), words, test, step, inverted, result);
+  return cudaGetLastError();
+}
+
+int launch_march_compare(const void* data, std::size_t words, March test, std::uint64_t step,
+                         std::uint64_t shift, MarchResult* result, void* stream) {
+  if (shift > words) return cudaErrorInvalidValue;
+  compare<<<blocks_for(words), threads_per_block, 0, static_cast<cudaStream_t>(stream)>>>(
+      static_cast<const Word*>(data), words, test, step, shift, result);
   return cudaGetLastError();
 }
 

@@ -15,9 +15,16 @@ enum class March : int {
   solid,        // all zero, then all one: moving inversions
   checkered,    // 0101…, then 1010…: neighbours that disturb each other
   random,       // random words
-  modulo_20     // every twentieth word differs from its neighbours: what caches and buffers hide
+  modulo_20,    // every twentieth word differs from its neighbours: what caches and buffers hide
+  bit_fade,     // all zero, then all one, each left alone for a while: cells that do not hold
+  block_move    // random words, moved in blocks within the memory and looked for where they must be
 };
-inline constexpr int march_tests = 6;
+inline constexpr int march_tests = 8;
+// Tests that are written, compared and inverted; block_move is moved and compared instead.
+inline constexpr bool march_turns(March test) { return test != March::block_move; }
+// The last move of block_move takes the first half of memory to where it was, turned by that many
+// words.
+inline constexpr std::uint64_t march_shift_words = 8;
 inline constexpr std::uint64_t march_steps(March test) {
   return test == March::walking_one ? 64 : test == March::modulo_20 ? 20 : 1;
 }
@@ -34,6 +41,7 @@ CB_HOST_DEVICE constexpr std::uint64_t march_word(March test, std::uint64_t step
       value = std::uint64_t{1} << (index + step) % 64;
       break;
     case March::solid:
+    case March::bit_fade:
       value = 0;
       break;
     case March::checkered:
@@ -41,6 +49,9 @@ CB_HOST_DEVICE constexpr std::uint64_t march_word(March test, std::uint64_t step
       break;
     case March::random:
       value = pattern_word(index, step + 1);
+      break;
+    case March::block_move:
+      value = pattern_word(index, step + 101);
       break;
     case March::modulo_20:
       value = index % 20 == step ? 0xccccccccccccccccU : 0x3333333333333333U;
@@ -60,5 +71,9 @@ int launch_march_write(void* data, std::size_t words, March test, std::uint64_t 
 // value. Adds to `*result`, whose `first` the caller has set to ~0 and the rest to 0.
 int launch_march_turn(void* data, std::size_t words, March test, std::uint64_t step, bool inverted,
                       MarchResult* result, void* stream);
+// Compares only: word i must be what was written as word (i − shift) modulo `words`. Adds to
+// `*result` as above.
+int launch_march_compare(const void* data, std::size_t words, March test, std::uint64_t step,
+                         std::uint64_t shift, MarchResult* result, void* stream);
 
 }  // namespace cb::kernels

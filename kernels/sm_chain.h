@@ -37,14 +37,16 @@ inline std::uint64_t chain_block_result(std::uint32_t iterations) {
 }
 
 struct ChainResult {
-  std::uint64_t value;
-  std::uint32_t sm;  // the hardware's number of the SM that the block ran on
+  std::uint64_t value;  // of the last launch, or of the first that was wrong
+  std::uint32_t sm;     // the hardware's number of the SM that the block ran on then
+  std::uint32_t wrong;  // launches whose value was not the wanted one
 };
 
-// One result per block. `damaged_block`: this block's first thread flips a bit, to prove that it is
-// seen; -1 for none.
+// One result per block, which the caller has cleared before the first launch: a block may run on
+// another SM in every launch, and what was wrong once is kept. `damaged_block`: this block's first
+// thread flips a bit, to prove that it is seen; -1 for none.
 int launch_chain(ChainResult* results, unsigned blocks, std::uint32_t iterations,
-                 std::int64_t damaged_block, void* stream);
+                 std::uint64_t wanted, std::int64_t damaged_block, void* stream);
 
 // Keeps one thread busy for that long, to play a hang that ends by itself.
 int launch_spin(double seconds, void* stream);

@@ -1,5 +1,5 @@
-// Grid-stride loops over 16-byte words, four in flight a thread; blocks fill the device once, since
-// a second wave would leave a tail.
+// Loops over 16-byte words. Blocks that stride are as many as the device holds at once, by the
+// occupancy calculator: a second wave would leave a tail.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -10,7 +10,6 @@ namespace cb::kernels {
 namespace {
 
 constexpr unsigned threads_per_block = 512;
-constexpr int blocks_per_sm = 4;  // 2,048 threads, all that an SM holds
 constexpr int in_flight = 4;
 using Index = std::uint64_t;
 using Wide = unsigned long long;
@@ -20,36 +19,61 @@ __device__ Index stride() { return Index{gridDim.x} * blockDim.x; }
 
 __global__ void __launch_bounds__(threads_per_block)
     copy(uint4* __restrict__ to, const uint4* __restrict__ from, Index words) {
+  const Index step = stride();
   Index i = first_index();
-  for (; i + (in_flight - 1) * stride() < words; i += in_flight * stride()) {
+  for (; i + (in_flight - 1) * step < words; i += in_flight * step) {
     uint4 held[in_flight];
 #pragma unroll
-    for (int j = 0; j < in_flight; ++j) held[j] = from[i + j * stride()];
+    for (int j = 0; j < in_flight; ++j) held[j] = from[i + j * step];
 #pragma unroll
-    for (int j = 0; j < in_flight; ++j) to[i + j * stride()] = held[j];
+    for (int j = 0; j < in_flight; ++j) to[i + j * step] = held[j];
   }
-  for (; i < words; i += stride()) to[i] = from[i];
+  for (; i < words; i += step) to[i] = from[i];
 }
 
 __device__ double2 fused(double2 b, double2 c) {
   return {fma(triad_scalar, c.x, b.x), fma(triad_scalar, c.y, b.y)};
 }
 
+// A pair that the caches need not keep.
+__device__ void store_streamed(double2* to, double2 value) {
+  asm volatile("st.global.cs.v2.f64 [%0], {%1, %2};" ::"l"(to), "d"(value.x), "d"(value.y)
+               : "memory");
+}
+
+template <bool streamed>
+__device__ void store(double2* to, double2 value) {
+  if (streamed)
+    store_streamed(to, value);
+  else
+    *to = value;
+}
+
+template <bool streamed>
 __global__ void __launch_bounds__(threads_per_block)
     triad(double2* __restrict__ a, const double2* __restrict__ b, const double2* __restrict__ c,
           Index pairs) {
+  const Index step = stride();
   Index i = first_index();
-  for (; i + (in_flight - 1) * stride() < pairs; i += in_flight * stride()) {
+  for (; i + (in_flight - 1) * step < pairs; i += in_flight * step) {
     double2 held_b[in_flight], held_c[in_flight];
 #pragma unroll
     for (int j = 0; j < in_flight; ++j) {
-      held_b[j] = b[i + j * stride()];
-      held_c[j] = c[i + j * stride()];
+      held_b[j] = b[i + j * step];
+      held_c[j] = c[i + j * step];
     }
 #pragma unroll
-    for (int j = 0; j < in_flight; ++j) a[i + j * stride()] = fused(held_b[j], held_c[j]);
+    for (int j = 0; j < in_flight; ++j)
+      store<streamed>(a + i + j * step, fused(held_b[j], held_c[j]));
   }
-  for (; i < pairs; i += stride()) a[i] = fused(b[i], c[i]);
+  for (; i < pairs; i += step) store<streamed>(a + i, fused(b[i], c[i]));
+}
+
+__global__ void __launch_bounds__(threads_per_block)
+    triad_swept(double2* __restrict__ a, const double2* __restrict__ b,
+                const double2* __restrict__ c, Index pairs) {
+  const Index i = first_index();
+  if (i < pairs) a[i] = fused(b[i], c[i]);
 }
 
 __global__ void triad_fill(double* b, double* c, Index elements, Index seed) {
@@ -74,31 +98,36 @@ __global__ void triad_check(const double* a, Index elements, Index seed, TriadRe
 __global__ void __launch_bounds__(threads_per_block)
     read(const ulonglong2* __restrict__ from, Index words, Wide* sum) {
   Wide mine = 0;
+  const Index step = stride();
   Index i = first_index();
-  for (; i + (in_flight - 1) * stride() < words; i += in_flight * stride()) {
+  for (; i + (in_flight - 1) * step < words; i += in_flight * step) {
     ulonglong2 held[in_flight];
 #pragma unroll
-    for (int j = 0; j < in_flight; ++j) held[j] = from[i + j * stride()];
+    for (int j = 0; j < in_flight; ++j) held[j] = from[i + j * step];
 #pragma unroll
     for (int j = 0; j < in_flight; ++j) mine += held[j].x + held[j].y;
   }
-  for (; i < words; i += stride()) mine += from[i].x + from[i].y;
+  for (; i < words; i += step) mine += from[i].x + from[i].y;
   for (int lanes = 16; lanes > 0; lanes /= 2) mine += __shfl_down_sync(~0U, mine, lanes);
   if (threadIdx.x % 32 == 0) atomicAdd(sum, mine);
 }
 
-__global__ void chase(const Index* lines, Index steps, Index* end) {
-  Index at = 0;
+__global__ void chase(const Index* lines, Index steps, Index* place) {
+  Index at = *place;
   for (Index i = 0; i < steps; ++i) at = lines[at * (chase_line_bytes / sizeof(Index))];
-  *end = at;
+  *place = at;
 }
 
-// Enough blocks to fill the current device once.
-int blocks(unsigned& count) {
-  int device = 0, sms = 0;
+// As many blocks of the kernel as the current device holds at once.
+template <typename Kernel>
+int blocks(Kernel kernel, unsigned& count) {
+  int device = 0, sms = 0, per_sm = 0;
   if (auto e = cudaGetDevice(&device)) return e;
   if (auto e = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device)) return e;
-  count = static_cast<unsigned>(std::max(1, sms) * blocks_per_sm);
+  if (auto e = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+          &per_sm, reinterpret_cast<const void*>(kernel), threads_per_block, 0))
+    return e;
+  count = static_cast<unsigned>(std::max(1, sms) * std::max(1, per_sm));
   return cudaSuccess;
 }
 
@@ -107,26 +136,37 @@ int blocks(unsigned& count) {
 int launch_copy(void* to, const void* from, std::size_t bytes, void* stream) {
   if (bytes % 16 != 0) return cudaErrorInvalidValue;
   unsigned count = 0;
-  if (auto e = blocks(count)) return e;
+  if (auto e = blocks(copy, count)) return e;
   copy<<<count, threads_per_block, 0, static_cast<cudaStream_t>(stream)>>>(
       static_cast<uint4*>(to), static_cast<const uint4*>(from), bytes / 16);
   return cudaGetLastError();
 }
 
-int launch_triad(double* a, const double* b, const double* c, std::size_t elements, void* stream) {
+int launch_triad(double* a, const double* b, const double* c, std::size_t elements, Sweep sweep,
+                 void* stream) {
   if (elements % 2 != 0) return cudaErrorInvalidValue;
+  const auto queue = static_cast<cudaStream_t>(stream);
+  const Index pairs = elements / 2;
+  auto* to = reinterpret_cast<double2*>(a);
+  const auto* left = reinterpret_cast<const double2*>(b);
+  const auto* right = reinterpret_cast<const double2*>(c);
+  if (sweep == Sweep::swept) {
+    const Index count = (pairs + threads_per_block - 1) / threads_per_block;
+    triad_swept<<<static_cast<unsigned>(count), threads_per_block, 0, queue>>>(to, left, right,
+                                                                               pairs);
+    return cudaGetLastError();
+  }
+  const auto kernel = sweep == Sweep::streamed ? triad<true> : triad<false>;
   unsigned count = 0;
-  if (auto e = blocks(count)) return e;
-  triad<<<count, threads_per_block, 0, static_cast<cudaStream_t>(stream)>>>(
-      reinterpret_cast<double2*>(a), reinterpret_cast<const double2*>(b),
-      reinterpret_cast<const double2*>(c), elements / 2);
+  if (auto e = blocks(kernel, count)) return e;
+  kernel<<<count, threads_per_block, 0, queue>>>(to, left, right, pairs);
   return cudaGetLastError();
 }
 
 int launch_triad_fill(double* b, double* c, std::size_t elements, std::uint64_t seed,
                       void* stream) {
   unsigned count = 0;
-  if (auto e = blocks(count)) return e;
+  if (auto e = blocks(triad_fill, count)) return e;
   triad_fill<<<count, threads_per_block, 0, static_cast<cudaStream_t>(stream)>>>(b, c, elements,
                                                                                  seed);
   return cudaGetLastError();
@@ -138,7 +178,7 @@ int launch_triad_check(const double* a, std::size_t elements, std::uint64_t seed
   if (auto e = cudaMemsetAsync(result, 0, sizeof *result, queue)) return e;
   if (auto e = cudaMemsetAsync(&result->first, 0xff, sizeof result->first, queue)) return e;
   unsigned count = 0;
-  if (auto e = blocks(count)) return e;
+  if (auto e = blocks(triad_check, count)) return e;
   triad_check<<<count, threads_per_block, 0, queue>>>(a, elements, seed, result);
   return cudaGetLastError();
 }
@@ -146,15 +186,15 @@ int launch_triad_check(const double* a, std::size_t elements, std::uint64_t seed
 int launch_read(const void* from, std::size_t bytes, std::uint64_t* sum, void* stream) {
   if (bytes % 16 != 0) return cudaErrorInvalidValue;
   unsigned count = 0;
-  if (auto e = blocks(count)) return e;
+  if (auto e = blocks(read, count)) return e;
   read<<<count, threads_per_block, 0, static_cast<cudaStream_t>(stream)>>>(
       static_cast<const ulonglong2*>(from), bytes / 16, reinterpret_cast<Wide*>(sum));
   return cudaGetLastError();
 }
 
-int launch_chase(const void* lines, std::uint64_t steps, std::uint64_t* end, void* stream) {
+int launch_chase(const void* lines, std::uint64_t steps, std::uint64_t* at, void* stream) {
   chase<<<1, 1, 0, static_cast<cudaStream_t>(stream)>>>(static_cast<const Index*>(lines), steps,
-                                                        end);
+                                                        at);
   return cudaGetLastError();
 }
 

@@ -23,12 +23,20 @@ CB_HOST_DEVICE inline double triad_result(std::uint64_t index, std::uint64_t see
   return fma(triad_scalar, triad_element(index, seed + 1), triad_element(index, seed));
 }
 
+// How a kernel goes over memory. Which one is fastest differs between GPUs, so a caller times them.
+//   resident  as many blocks as are resident at once stride over all of it, four words in flight
+//   swept     a thread for every word, blocks come and go
+//   streamed  as resident, and what is written is marked as not read again
+enum class Sweep : int { resident, swept, streamed };
+inline constexpr int sweeps = 3;
+
 // Copies `bytes` bytes (a multiple of 16) with the SMs of the current device; either side may lie
 // on a peer.
 int launch_copy(void* to, const void* from, std::size_t bytes, void* stream);
 
 // a = b + 3·c over `elements` doubles (an even number).
-int launch_triad(double* a, const double* b, const double* c, std::size_t elements, void* stream);
+int launch_triad(double* a, const double* b, const double* c, std::size_t elements, Sweep sweep,
+                 void* stream);
 int launch_triad_fill(double* b, double* c, std::size_t elements, std::uint64_t seed, void* stream);
 struct TriadResult {
   std::uint64_t wrong;
@@ -41,9 +49,10 @@ int launch_triad_check(const double* a, std::size_t elements, std::uint64_t seed
 // `*sum`, which the caller has cleared.
 int launch_read(const void* from, std::size_t bytes, std::uint64_t* sum, void* stream);
 
-// One thread follows `steps` links: line[i] holds the index of the next line of 128 bytes. The last
-// index is written to `*end`.
+// One thread follows `steps` links from line `*at`: each line of 128 bytes begins with the index of
+// the next. `*at` becomes the line where it ends, so that a second call goes on from there and does
+// not meet lines that the caches still hold.
 inline constexpr std::size_t chase_line_bytes = 128;
-int launch_chase(const void* lines, std::uint64_t steps, std::uint64_t* end, void* stream);
+int launch_chase(const void* lines, std::uint64_t steps, std::uint64_t* at, void* stream);
 
 }  // namespace cb::kernels

@@ -39,16 +39,41 @@ if(CLUSTERBENCH_CUDA_VERSION)
   endforeach()
 endif()
 
+# ---- what ci/gpu-check.sh compares with where there is no PyTorch ----
+if(CLUSTERBENCH_CUDA_VERSION)
+  add_executable(cublaslt_reference ${PROJECT_SOURCE_DIR}/tests/gpu/cublaslt_reference.cu)
+  set_target_properties(cublaslt_reference PROPERTIES CUDA_STANDARD 17 CUDA_RUNTIME_LIBRARY Static)
+  target_link_libraries(cublaslt_reference PRIVATE kernels ${CMAKE_DL_LIBS})
+endif()
+
 # ---- a stand-in for the NVIDIA driver's management library, which the tests open by its path ----
 if(CLUSTERBENCH_NVML_INCLUDE_DIR)
+  file(GLOB fake_nvml_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fake_nvml/*.cpp)
   foreach(name fake_nvml fake_nvml_old)
-    add_library(${name} MODULE ${PROJECT_SOURCE_DIR}/tests/fake_nvml/fake_nvml.cpp)
+    add_library(${name} MODULE ${fake_nvml_sources})
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
     target_include_directories(${name} SYSTEM PRIVATE ${CLUSTERBENCH_NVML_INCLUDE_DIR})
     target_compile_options(${name} PRIVATE -Wno-deprecated-declarations)
     set_target_properties(${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY
                                              ${PROJECT_BINARY_DIR}/fake)
   endforeach()
   target_compile_definitions(fake_nvml_old PRIVATE CB_FAKE_OLD)
+endif()
+
+# ---- the program with a CUDA runtime, kernels and cuBLASLt that work on host memory ----
+if(CLUSTERBENCH_CUDA_VERSION AND TARGET clusterbench)
+  # These define all that is called of CUDA, so that nothing of the real runtime and kernels is linked.
+  add_executable(clusterbench_fake_gpu src/cli/main.cpp tests/fake_cuda/runtime.cpp
+                                       tests/fake_cuda/kernels.cpp)
+  target_include_directories(clusterbench_fake_gpu SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+  target_link_libraries(clusterbench_fake_gpu PRIVATE cb_cli)
+  add_library(fake_cublaslt MODULE ${PROJECT_SOURCE_DIR}/tests/fake_cuda/cublaslt.cpp)
+  target_include_directories(fake_cublaslt PRIVATE ${PROJECT_SOURCE_DIR})
+  target_include_directories(fake_cublaslt SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+  set_target_properties(fake_cublaslt PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY
+                                                 ${PROJECT_BINARY_DIR}/fake)
+  # The library calls the runtime in the program.
+  set_target_properties(clusterbench_fake_gpu PROPERTIES ENABLE_EXPORTS ON)
 endif()
 
 # ---- a stand-in for cuFile, likewise ----

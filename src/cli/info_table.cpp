@@ -40,7 +40,11 @@ struct Layout {
 // Kinds of which a host has several parts are shown as tables. A column in which no part has
 // anything is left out.
 const std::vector<Layout>& layouts() {
-  static const std::vector<Column> gpu{{"model", "model"},
+  static const std::vector<Column> gpu{{"GPU", "index"},
+                                       {"model", "model"},
+                                       {"CC", "compute_capability"},
+                                       {"SMs", "sms"},
+                                       {"memory", "memory_bytes"},
                                        {"PCI id", "pci_id"},
                                        {"PCIe", "", pcie_text},
                                        {"NUMA", "numa_node"},
@@ -48,6 +52,7 @@ const std::vector<Layout>& layouts() {
                                        {"VBIOS", "vbios"},
                                        {"ECC", "ecc"},
                                        {"MIG", "mig"},
+                                       {"persistence", "persistence"},
                                        {"limit", "power_limit_watts"},
                                        {"NVLinks", "nvlinks_active"},
                                        {"to GPUs", "topology"},

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/pair_matrix.h"
 #include "core/text.h"
 #include "core/units.h"
 
@@ -89,10 +90,15 @@ std::vector<std::string> row(const Record& record, const std::string& label,
                   w.entities > 1 ? fmt::format(" (of {})", w.entities) : "")};
 }
 
-std::string failed_checks(const Record& record, const std::string& label) {
+// Findings stand in lines of their own where a case prints suspects.
+bool counts(const CaseInfo& info, const Check& check) {
+  return !check.finding || !info.prints_suspects;
+}
+
+std::string failed_checks(const CaseInfo& info, const Record& record, const std::string& label) {
   std::string out;
   for (const Check& c : record.checks) {
-    if (!c.passed && !c.finding)
+    if (!c.passed && counts(info, c))
       out += fmt::format("✗ {} {} {} {}\n", terminal_safe(label),
                          terminal_safe(entity_name(record.entities[c.entity])),
                          terminal_safe(c.name), terminal_safe(c.detail));
@@ -107,15 +113,17 @@ std::string measure_table(const Document& document, const CaseInfo& info) {
   const std::set<std::string> names = varying_params(document.records);
   std::vector<std::vector<std::string>> rows{
       {"", "metric", "median", "95 % of median", "p05/p99", "of ceiling", "worst"}};
-  std::string failures;
+  std::string failures, matrices;
   size_t checks = 0;
   std::set<std::string> notes;
   for (const Record& r : document.records) {
     const std::string label = terminal_safe(point(info, r, names));
     for (const std::string& name : metric_names(r)) rows.push_back(row(r, label, name));
-    failures += failed_checks(r, label);
-    checks += static_cast<size_t>(
-        std::count_if(r.checks.begin(), r.checks.end(), [](const Check& c) { return !c.finding; }));
+    failures += failed_checks(info, r, label);
+    if (const std::string matrix = info.device == "gpu" ? pair_matrix(r) : ""; !matrix.empty())
+      matrices += (label.empty() ? "" : label + "\n") + matrix;
+    checks += static_cast<size_t>(std::count_if(r.checks.begin(), r.checks.end(),
+                                                [&](const Check& c) { return counts(info, c); }));
     notes.insert(r.notes.begin(), r.notes.end());
   }
   std::string out =
@@ -123,7 +131,7 @@ std::string measure_table(const Document& document, const CaseInfo& info) {
                   document.run.hosts.size() == 1 ? "" : "s", document.run.ranks,
                   document.run.ranks == 1 ? "" : "s");
   if (rows.size() > 1) out += text_table(rows, {false, false, true, true, true, true, false});
-  out += failures;
+  out += matrices + failures;
   if (failures.empty() && checks > 0)
     out += fmt::format("✓ {} check{}, none failed\n", checks, checks == 1 ? "" : "s");
   for (const std::string& note : notes) out += "  " + terminal_safe(note) + "\n";

@@ -159,6 +159,7 @@ def test_inventory(tmp_path):
     assert a["model"] == "NVIDIA H20" and a["driver_version"] == "580.95.05" and a["vbios"] == "96.00.A6.00.01"
     assert a["ecc"] is True and a["mig"] is False and a["persistence"] is True and a["power_limit_watts"] == 500
     assert a["nvlinks_active"] == 18 and a["compute_capability"] == "9.0" and a["compute_mode"] == "default"
+    assert a["sms"] == 78 and a["memory_bus_bits"] == 6144
     assert a["pcie_generation"] == 5 and a["pcie_lanes"] == 16 and a["index"] == 0
     assert a["topology"] == "X NV18 NV18 NV18 NV18 NV18 NV18 NV18"
     assert gpus[2]["attributes"]["vbios"] == "96.00.A6.00.FF"

@@ -14,8 +14,8 @@ std::vector<uint64_t> random_cycle(uint64_t lines, uint64_t seed) {
   return next;
 }
 
-uint64_t follow(const std::vector<uint64_t>& next, uint64_t steps) {
-  uint64_t at = 0;
+uint64_t follow(const std::vector<uint64_t>& next, uint64_t from, uint64_t steps) {
+  uint64_t at = from;
   for (uint64_t i = 0; i < steps; ++i) at = next[at];
   return at;
 }

@@ -8,9 +8,9 @@ namespace cb {
 
 const std::vector<GpuDtype>& gpu_dtypes() {
   static const std::vector<GpuDtype> types{
-      {"fp64", 8, 80},     {"fp32", 4, 80},       {"tf32", 4, 80},
-      {"fp16", 2, 80},     {"bf16", 2, 80},       {"fp8_e4m3", 1, 89},
-      {"fp8_e5m2", 1, 89}, {"int8", 1, 80, true}, {"fp4", 0.5, 100},
+      {"fp64", 8, 80},       {"fp64_vector", 8, 80}, {"fp32", 4, 80},     {"tf32", 4, 80},
+      {"fp16", 2, 80},       {"bf16", 2, 80},        {"fp8_e4m3", 1, 89}, {"fp8_e5m2", 1, 89},
+      {"int8", 1, 80, true}, {"fp4", 0.5, 100},
   };
   return types;
 }

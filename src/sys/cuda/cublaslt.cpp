@@ -27,6 +27,7 @@ struct Table {
   decltype(::cublasLtMatmulPreferenceDestroy)* preference_destroy = nullptr;
   decltype(::cublasLtMatmulPreferenceSetAttribute)* preference_set = nullptr;
   decltype(::cublasLtMatmulAlgoGetHeuristic)* heuristic = nullptr;
+  decltype(::cublasLtMatmulAlgoCapGetAttribute)* capability = nullptr;
 };
 
 namespace {
@@ -36,6 +37,7 @@ void forbid_emulation() {
   ::setenv("CUBLAS_EMULATE_DOUBLE_PRECISION", "0", 1);
   ::setenv("CUBLAS_EMULATE_SINGLE_PRECISION", "0", 1);
   ::unsetenv("CUBLAS_EMULATION_STRATEGY");
+  ::unsetenv("NVIDIA_TF32_OVERRIDE");  // 0 would make tf32 products fp32 ones
 }
 
 // Fills the table; the name of the first function that is missing, or empty.
@@ -58,16 +60,21 @@ std::string load(const DynamicLibrary& library, Table& t) {
   need(t.preference_destroy, "cublasLtMatmulPreferenceDestroy");
   need(t.preference_set, "cublasLtMatmulPreferenceSetAttribute");
   need(t.heuristic, "cublasLtMatmulAlgoGetHeuristic");
+  need(t.capability, "cublasLtMatmulAlgoCapGetAttribute");
   t.status_string = library.symbol<decltype(::cublasLtGetStatusString)>("cublasLtGetStatusString");
   return missing;
 }
 
 void check(const Table& t, cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  throw Error(fmt::format("{}: {}", call,
-                          t.status_string != nullptr
-                              ? t.status_string(status)
-                              : fmt::format("cuBLAS status {}", static_cast<int>(status))));
+  const std::string what = fmt::format(
+      "{}: {}", call,
+      t.status_string != nullptr ? t.status_string(status)
+                                 : fmt::format("cuBLAS status {}", static_cast<int>(status)));
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
+      status == CUBLAS_STATUS_ARCH_MISMATCH)
+    throw Unsupported(what);
+  throw Error(what);
 }
 
 struct Types {
@@ -83,7 +90,8 @@ constexpr int32_t kVec16Ue4m3 = 1;
 
 Types types_of(const std::string& dtype) {
   constexpr auto k32 = CUBLAS_COMPUTE_32F;
-  if (dtype == "fp64") return {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F};
+  if (dtype == "fp64" || dtype == "fp64_vector")
+    return {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F};
   if (dtype == "fp32") return {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, k32};
   if (dtype == "tf32")
     return {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32};
@@ -94,6 +102,12 @@ Types types_of(const std::string& dtype) {
   if (dtype == "int8") return {CUDA_R_8I, CUDA_R_8I, CUDA_R_32I, CUDA_R_32I, CUBLAS_COMPUTE_32I};
   if (dtype == "fp4") return {kFp4, kFp4, CUDA_R_16BF, CUDA_R_32F, k32};
   throw Error(fmt::format("cuBLASLt: no type {}", dtype));
+}
+
+// What may compute the product: "fp64_vector" and "fp32" leave the tensor cores out.
+uint64_t units_mask(const std::string& dtype) {
+  const bool vector = dtype == "fp64_vector" || dtype == "fp32";
+  return vector ? ~uint64_t{CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK} : ~uint64_t{0};
 }
 
 int64_t rounded(int64_t value, int64_t multiple) {
@@ -126,6 +140,7 @@ struct Matmul::Parts {
   cublasLtMatmulDesc_t desc = nullptr;
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, d = nullptr;
   std::optional<cuda::DeviceMemory> scales;  // of fp4
+  uint64_t units = ~uint64_t{0};
   bool integer = false, wide = false;
 
   ~Parts() {
@@ -169,7 +184,8 @@ Matmul::Matmul(const Library& library, const std::string& dtype, int64_t m, int6
   const Table& t = *p.t;
   const Types types = types_of(dtype);
   p.integer = dtype == "int8";
-  p.wide = dtype == "fp64";
+  p.wide = dtype.starts_with("fp64");
+  p.units = units_mask(dtype);
   check(t, t.create(&p.handle), "cublasLtCreate");
   check(t, t.desc_create(&p.desc, types.compute, types.scale), "cublasLtMatmulDescCreate");
   p.set(CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T);
@@ -199,6 +215,9 @@ std::vector<Algorithm> Matmul::proposals(int most, size_t workspace_bytes) const
   int count = 0;
   cublasStatus_t status = t.preference_set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                                            &workspace_bytes, sizeof workspace_bytes);
+  if (status == CUBLAS_STATUS_SUCCESS && parts_->units != ~uint64_t{0})
+    status = t.preference_set(preference, CUBLASLT_MATMUL_PREF_IMPL_MASK, &parts_->units,
+                              sizeof parts_->units);
   if (status == CUBLAS_STATUS_SUCCESS)
     status = t.heuristic(parts_->handle, parts_->desc, parts_->a, parts_->b, parts_->d, parts_->d,
                          preference, most, found.data(), &count);
@@ -213,6 +232,18 @@ std::vector<Algorithm> Matmul::proposals(int most, size_t workspace_bytes) const
     out.push_back(algorithm);
   }
   return out;
+}
+
+std::string Matmul::units(const Algorithm& algorithm) const {
+  cublasLtMatmulAlgo_t algo{};
+  std::copy(algorithm.bytes.begin(), algorithm.bytes.end(), algo.data);
+  uint64_t flags = 0;
+  size_t written = 0;
+  if (parts_->t->capability(&algo, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS, &flags, sizeof flags,
+                            &written) != CUBLAS_STATUS_SUCCESS)
+    return "";
+  if ((flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK) != 0) return "tensor cores";
+  return (flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA) != 0 ? "vector units" : "";
 }
 
 void Matmul::run(const Algorithm& algorithm, const void* a, const void* b, void* d, void* workspace,

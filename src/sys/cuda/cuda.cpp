@@ -21,8 +21,11 @@ int current_device() {
 
 void check(cudaError_t code, const char* call) {
   if (code == cudaSuccess) return;
-  throw Error(fmt::format("{} on CUDA device {}: {} ({}); see `dmesg | grep -i xid`", call,
-                          current_device(), cudaGetErrorString(code), cudaGetErrorName(code)));
+  cudaGetLastError();  // else the next launch reports it as its own
+  const std::string what = fmt::format("{} on CUDA device {}: {} ({})", call, current_device(),
+                                       cudaGetErrorString(code), cudaGetErrorName(code));
+  if (code == cudaErrorMemoryAllocation) throw OutOfMemory(what);
+  throw Error(what + "; see `dmesg | grep -i xid`");
 }
 
 cudaStream_t native(const Stream& stream) { return static_cast<cudaStream_t>(stream.handle()); }
@@ -52,12 +55,38 @@ Device describe(int ordinal) {
   return out;
 }
 
+// What to do about a machine on which CUDA does not start; empty where its own words say it.
+std::string next_step(cudaError_t code) {
+  int driver = 0, runtime = 0;
+  cudaDriverGetVersion(&driver);
+  cudaRuntimeGetVersion(&runtime);
+  switch (code) {
+    case cudaErrorInsufficientDriver:
+      if (driver == 0) return "; the NVIDIA driver's libcuda.so.1 is not there";
+      return fmt::format(
+          "; the driver knows CUDA {}, this program was built with {}: update the "
+          "driver, or build with a toolkit of CUDA {}",
+          version_text(driver), version_text(runtime), driver / 1000);
+    case cudaErrorSystemNotReady:
+      return "; the NVSwitch fabric is not ready: `systemctl status nvidia-fabricmanager`";
+    case cudaErrorSystemDriverMismatch:
+      return "; the kernel module and libcuda are of different versions: reboot or reload it";
+    case cudaErrorDevicesUnavailable:
+      return "; a GPU is in exclusive or prohibited mode: `nvidia-smi -c 0`";
+    default:
+      return "";
+  }
+}
+
 }  // namespace
 
 std::variant<std::vector<Device>, Absent> devices() {
   int count = 0;
-  if (const cudaError_t code = cudaGetDeviceCount(&count); code != cudaSuccess)
-    return Absent{fmt::format("CUDA finds no usable device: {}", cudaGetErrorString(code))};
+  if (const cudaError_t code = cudaGetDeviceCount(&count); code != cudaSuccess) {
+    cudaGetLastError();
+    return Absent{fmt::format("CUDA finds no usable device: {}{}", cudaGetErrorString(code),
+                              next_step(code))};
+  }
   if (count == 0) return Absent{"CUDA finds no device"};
   std::vector<Device> out;
   for (int i = 0; i < count; ++i) out.push_back(describe(i));
@@ -144,7 +173,10 @@ void Event::record(const Stream& stream) {
 
 bool Event::reached() const {
   const cudaError_t code = cudaEventQuery(static_cast<cudaEvent_t>(handle_));
-  if (code == cudaErrorNotReady) return false;
+  if (code == cudaErrorNotReady) {
+    cudaGetLastError();  // it is remembered like an error, and the next launch would report it
+    return false;
+  }
   check(code, "cudaEventQuery");
   return true;
 }
@@ -183,6 +215,13 @@ void wait(const Stream& stream, double deadline_seconds, const std::string& what
 
 void copy(void* to, const void* from, size_t bytes, const Stream& stream) {
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, native(stream)), "cudaMemcpyAsync");
+}
+
+void fetch(void* to, const void* from, size_t bytes, const Stream& stream, double deadline_seconds,
+           const std::string& what) {
+  wait(stream, deadline_seconds, what);
+  copy(to, from, bytes, stream);
+  wait(stream, deadline_seconds, what);
 }
 
 void zero(void* to, size_t bytes, const Stream& stream) {

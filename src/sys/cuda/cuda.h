@@ -9,7 +9,15 @@
 #include <variant>
 #include <vector>
 
+#include "core/error.h"
+
 namespace cb::cuda {
+
+// The device has less free memory than was asked for; it is well otherwise.
+class OutOfMemory : public Error {
+ public:
+  using Error::Error;
+};
 
 // One device as CUDA sees it. CUDA's order is not NVML's: match by uuid.
 struct Device {
@@ -122,11 +130,15 @@ void wait(const Stream& stream, double deadline_seconds, const std::string& what
 // By copy engine (or, for ordinary host pages, through the driver's staging buffers); between any
 // two places that the driver can tell apart by address.
 void copy(void* to, const void* from, size_t bytes, const Stream& stream);
+// Brings bytes from the device to ordinary host memory once the work queued so far is done. The
+// wait has the deadline of Event::wait(): a copy to pageable memory would itself wait for ever.
+void fetch(void* to, const void* from, size_t bytes, const Stream& stream, double deadline_seconds,
+           const std::string& what);
 void zero(void* to, size_t bytes, const Stream& stream);
 void poison(void* to, size_t bytes, const Stream& stream);  // all bits set: NaN in every type
 
 // Direct access of `ordinal` to the memory of `peer`; false where the hardware or a setting (ACS,
-// IOMMU, MIG) does not allow it.
+// IOMMU, MIG) does not allow it. Selects `ordinal`.
 bool enable_peer(int ordinal, int peer);
 
 // Throws Error if `code`, as a kernel launcher returned it, is not success.

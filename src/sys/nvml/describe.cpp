@@ -20,6 +20,11 @@ void describe_identity(const Asker& a, Part& part) {
           .empty())
     part.attributes["compute_capability"] = fmt::format("{}.{}", major, minor);
   a.integer(part, "cores", "nvmlDeviceGetNumGpuCores", t.nvmlDeviceGetNumGpuCores, 1);
+  // fp32 units of an SM by compute capability: CUDA programming guide, arithmetic throughput.
+  const int64_t per_sm = major == 8 && minor == 0 ? 64 : 128;
+  if (const auto cores = part.attributes.find("cores");
+      cores != part.attributes.end() && major >= 8)
+    part.attributes["sms"] = std::get<int64_t>(cores->second) / per_sm;
   a.integer(part, "memory_bus_bits", "nvmlDeviceGetMemoryBusWidth", t.nvmlDeviceGetMemoryBusWidth,
             1);
   a.integer(part, "max_clock_hertz", "nvmlDeviceGetMaxClockInfo", t.nvmlDeviceGetMaxClockInfo, 1e6,

@@ -1,5 +1,6 @@
 // `bandwidth --device gpu`: which GPU moves what when, and the metrics of it.
 #include <algorithm>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -50,9 +51,12 @@ SamplePlan plan_of(const Params& params, const std::string& what, bool together)
 // What one repetition runs on: a GPU, or a pair.
 struct Job {
   std::unique_ptr<Mover> mover;
-  const GpuUnit* unit = nullptr;
+  GpuUnit* unit = nullptr;
   const GpuUnit* peer = nullptr;
   Samples seconds = Samples();
+  DataErrors errors = {};  // of all samples, warm-up included
+  uint64_t verified = 0;   // repetitions
+  uint64_t loads = 0;      // of one repetition
 };
 
 class Bandwidth {
@@ -73,11 +77,13 @@ class Bandwidth {
       measure_in_turn();
     } else {
       std::vector<Job> jobs;
-      for (const GpuUnit& unit : session_.units()) add_job(jobs, unit);
+      for (GpuUnit& unit : session_.units()) add_job(jobs, unit);
       sample(jobs, true);
       finish(jobs);
     }
+    if (const std::string why = agreed(context_, too_much_); !why.empty()) throw Error(why);
     if (telemetry_) telemetry_->stop(record_, context_.place.host);
+    session_.settle(record_);
     return std::move(record_);
   }
 
@@ -91,6 +97,10 @@ class Bandwidth {
     return point_.params.flag("one-at-a-time") || point_.params.text("memory") == "pageable";
   }
 
+  std::unique_ptr<Mover> mover_of(const GpuUnit& unit, const GpuUnit& peer) {
+    return point_.op.kind == CopyKind::latency ? latency_mover(unit, &peer, seed_)
+                                               : peer_mover(unit, peer, point_, seed_);
+  }
   std::unique_ptr<Mover> mover_of(const GpuUnit& unit) {
     if (point_.op.kind == CopyKind::local) return local_mover(unit, point_, seed_);
     if (point_.op.kind == CopyKind::latency) return latency_mover(unit, nullptr, seed_);
@@ -109,90 +119,127 @@ class Bandwidth {
     return near;
   }
 
-  void add_job(std::vector<Job>& jobs, const GpuUnit& unit) {
+  void add_job(std::vector<Job>& jobs, GpuUnit& unit, GpuUnit* peer = nullptr) {
     const KeepAffinity keep;
     if (!bind_for(unit)) return;
-    jobs.push_back({.mover = mover_of(unit), .unit = &unit});
+    Job job{.unit = &unit, .peer = peer};
+    // Too little memory is no fault of the GPU: all ranks are told when they meet.
+    try {
+      guarded(unit, [&] { job.mover = peer == nullptr ? mover_of(unit) : mover_of(unit, *peer); });
+    } catch (const cuda::OutOfMemory& e) {
+      too_much_ = fmt::format("{}: {}: give a smaller --size", entity_name(unit.entity), e.what());
+    }
+    if (job.mover) {
+      job.loads = job.mover->loads();
+      jobs.push_back(std::move(job));
+    }
     context_.watchdog.progress();
+  }
+
+  // Collective. `work` for each of the `most` things of every rank, one rank and thing at a time.
+  // All ranks meet after each, so that none waits long for a sign of life.
+  void in_turn(size_t mine, const std::function<void(size_t)>& work) {
+    const auto most = static_cast<size_t>(context_.comm.max(static_cast<double>(mine)));
+    for (int turn = 0; turn < context_.comm.size(); ++turn) {
+      for (size_t i = 0; i < most; ++i) {
+        if (turn == context_.comm.rank() && i < mine) work(i);
+        context_.watchdog.note("waiting for another rank's turn");
+        if (context_.comm.any(context_.cancel.cancelled())) throw Interrupted();
+        context_.watchdog.progress();
+      }
+    }
   }
 
   // Collective. Ranks and GPUs one after the other.
   void measure_in_turn() {
     if (point_.op.kind == CopyKind::host && point_.params.text("memory") == "pageable")
       record_.notes.push_back("pageable copies: one GPU after the other");
-    for (int turn = 0; turn < context_.comm.size(); ++turn) {
-      for (const GpuUnit& unit : session_.units()) {
-        if (turn != context_.comm.rank()) break;
-        const KeepAffinity keep;
-        if (!bind_for(unit)) continue;
-        std::vector<Job> jobs;
-        jobs.push_back({.mover = mover_of(unit), .unit = &unit});
-        sample(jobs, false);
-        finish(jobs);
-      }
-      context_.watchdog.note("waiting for another rank's turn");
-      context_.comm.barrier();
-      context_.watchdog.progress();
-    }
+    in_turn(session_.units().size(), [&](size_t i) {
+      std::vector<Job> jobs;
+      add_job(jobs, session_.units()[i]);
+      sample(jobs, false);
+      finish(jobs);
+    });
   }
 
   // Collective. Every ordered pair of this rank's GPUs, one after the other.
   void measure_pairs() {
-    const bool sms = point_.op.kind == CopyKind::latency || point_.params.text("engine") == "sm";
-    for (int turn = 0; turn < context_.comm.size(); ++turn) {
-      for (const GpuUnit& unit : session_.units()) {
-        for (const GpuUnit& peer : session_.units()) {
-          if (turn == context_.comm.rank() && &unit != &peer) measure_pair(unit, peer, sms);
-        }
-      }
-      context_.watchdog.note("waiting for another rank's turn");
-      context_.comm.barrier();
-      context_.watchdog.progress();
-    }
+    const size_t n = session_.units().size();
+    in_turn(n * n, [&](size_t i) {
+      if (i / n != i % n) measure_pair(session_.units()[i / n], session_.units()[i % n]);
+    });
   }
 
-  void measure_pair(const GpuUnit& unit, const GpuUnit& peer, bool sms) {
-    const bool direct = cuda::enable_peer(unit.device.ordinal, peer.device.ordinal);
+  // Both ways, since a copy engine may be driven by either side.
+  static bool reachable(GpuUnit& unit, GpuUnit& peer) {
+    bool direct = false;
+    guarded(peer, [&] { cuda::enable_peer(peer.device.ordinal, unit.device.ordinal); });
+    guarded(unit, [&] {
+      direct = cuda::enable_peer(unit.device.ordinal, peer.device.ordinal);
+      cuda::select(unit.device.ordinal);
+    });
+    return direct;
+  }
+
+  void measure_pair(GpuUnit& unit, GpuUnit& peer) {
+    const bool sms = point_.op.kind == CopyKind::latency || point_.params.text("engine") == "sm";
+    const bool direct = reachable(unit, peer);
+    if (!unit.lost.empty() || !peer.lost.empty()) {
+      record_.notes.push_back(fmt::format("GPU {} and GPU {}: not measured, one of them is lost",
+                                          unit.entity.id, peer.entity.id));
+      return;
+    }
     if (!direct) {
       record_.notes.push_back(fmt::format(
           "GPU {} cannot reach the memory of GPU {} (ACS, IOMMU, or no link): {}", unit.entity.id,
           peer.entity.id, sms ? "not measured" : "the copies go through host memory"));
       if (sms) return;
     }
-    cuda::select(unit.device.ordinal);
     std::vector<Job> jobs;
-    jobs.push_back({.mover = point_.op.kind == CopyKind::latency
-                                 ? latency_mover(unit, &peer, seed_)
-                                 : peer_mover(unit, peer, point_, seed_),
-                    .unit = &unit,
-                    .peer = &peer});
+    add_job(jobs, unit, &peer);
     sample(jobs, false);
     finish(jobs);
   }
 
-  void sample(std::vector<Job>& jobs, bool together) {
-    double longest = 0;
+  // One sample of all jobs: the slowest one's seconds. A GPU that fails is left out from then on.
+  double sample_once(std::vector<Job>& jobs, int64_t count, bool together) {
+    for (Job& job : jobs) guarded(*job.unit, [&] { job.mover->prepare(); });
+    if (together) context_.comm.barrier();
+    for (Job& job : jobs) guarded(*job.unit, [&] { job.mover->start(count); });
+    double slowest = 1e-9;  // of a rank without a GPU
     for (Job& job : jobs) {
-      job.mover->start(1);
-      longest = std::max(longest, job.mover->seconds());
-    }
-    const int64_t count = jobs.empty() ? 1 : repetitions(longest, kSampleSeconds, kMostRepetitions);
-    uint64_t taken = 0;
-    const auto once = [&] {
-      if (together) context_.comm.barrier();
-      for (Job& job : jobs) job.mover->start(count);
-      double slowest = 1e-9;  // of a rank without a GPU
-      for (Job& job : jobs) {
+      guarded(*job.unit, [&] {
         const double one = job.mover->seconds();
         job.seconds.add(one);
         slowest = std::max(slowest, one);
-      }
-      ++taken;
-      return slowest;
-    };
+      });
+    }
+    for (Job& job : jobs) {
+      guarded(*job.unit, [&] {
+        job.errors.add(job.mover->verify());
+        job.verified += static_cast<uint64_t>(count);
+      });
+    }
+    return slowest;
+  }
+
+  void sample(std::vector<Job>& jobs, bool together) {
+    double longest = 0;
+    int64_t most = kMostRepetitions;
+    for (Job& job : jobs) {
+      guarded(*job.unit, [&] {
+        job.mover->prepare();
+        job.mover->start(1);
+        longest = std::max(longest, job.mover->seconds());
+        job.errors.add(job.mover->verify());
+      });
+      most = std::min(most, job.mover->most());
+    }
+    const int64_t count = jobs.empty() ? 1 : repetitions(longest, kSampleSeconds, most);
     if (telemetry_) telemetry_->open_window();
     const SampleRun run = context_.sampler.measure_self_timed(
-        plan_of(point_.params, "copy " + point_.op.name, together), once);
+        plan_of(point_.params, "copy " + point_.op.name, together),
+        [&] { return sample_once(jobs, count, together); });
     if (telemetry_) windows_ = telemetry_->close_window();
     for (Job& job : jobs) job.seconds = without_first(job.seconds, run.warm_up);
   }
@@ -212,30 +259,35 @@ class Bandwidth {
 
   void finish(std::vector<Job>& jobs) {
     for (Job& job : jobs) {
-      const size_t entity = record_.entity(entity_of(job));
-      const DataErrors errors = job.mover->check();
+      guarded(*job.unit, [&] { job.errors.add(job.mover->last_look()); });
+      const std::string how = job.mover->how();
+      dispose(*job.unit, job.mover);
       context_.watchdog.progress();
+      if (!how.empty()) record_.facts["kernel"] = how;
+      if (!job.unit->lost.empty()) continue;  // its check "gpu" says why
+      const size_t entity = record_.entity(entity_of(job));
+      const DataErrors& errors = job.errors;
       record_.checks.push_back(
           {.name = "pattern",
-           .passed = errors.wrong == 0,
+           .passed = errors.wrong == 0 && job.verified > 0,
            .value = static_cast<double>(errors.wrong),
            .limit = 0,
            .entity = entity,
            .detail = errors.wrong == 0
                          ? ""
-                         : fmt::format("{} ({}): {} wrong, the first at {:#x} of {}",
+                         : fmt::format("{} ({}): {} wrong in {} copies, the first at {:#x} of {}",
                                        entity_name(entity_of(job)), job.unit->device.uuid,
-                                       errors.wrong, errors.first, errors.where)});
+                                       errors.wrong, job.verified, errors.first, errors.where)});
       if (errors.wrong == 0 && !job.seconds.empty()) add_metrics(job, entity);
     }
   }
 
   void add_metrics(const Job& job, size_t entity) {
-    if (job.mover->loads() > 0) {
+    if (job.loads > 0) {
       Metric latency{
           .name = "latency_seconds", .unit = "seconds", .better = Better::lower, .entity = entity};
       for (const double s : job.seconds.raw())
-        latency.samples.add(s / static_cast<double>(job.mover->loads()));
+        latency.samples.add(s / static_cast<double>(job.loads));
       record_.metrics.push_back(std::move(latency));
       return;
     }
@@ -292,6 +344,7 @@ class Bandwidth {
   GpuSession& session_;
   const CopyPoint& point_;
   uint64_t seed_;
+  std::string too_much_;
   Record record_;
   std::unique_ptr<GpuTelemetry> telemetry_;
   std::vector<GpuWindow> windows_;

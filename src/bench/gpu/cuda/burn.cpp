@@ -14,11 +14,13 @@
 #include "bench/gpu/vote.h"
 #include "core/clock.h"
 #include "core/file.h"
+#include "kernels/march.h"
 
 namespace cb {
 namespace {
 
-constexpr double kStepSeconds = 0.05;
+// Long, since a GPU idles between two steps while the host looks at what the first one gave.
+constexpr double kStepSeconds = 0.2;
 // How often the ranks ask each other whether one was told to stop.
 constexpr double kVoteSeconds = 1;
 // The injected hang lasts this much longer than it takes to be found, so that the process can end.
@@ -26,10 +28,11 @@ constexpr double kHangMargin = 3;
 
 // One GPU in one phase.
 struct Seat {
-  const GpuUnit* unit = nullptr;
+  GpuUnit* unit = nullptr;
   std::unique_ptr<Burner> burner;
   Samples rates = Samples();
-  double seconds = 0;        // of steps on the GPU
+  double seconds = 0;  // of steps on the GPU
+  uint64_t steps = 0;
   std::string first_wrong;   // the first result was not the golden one
   std::string hung, failed;  // why it was dropped
   bool dropped() const { return !hung.empty() || !failed.empty(); }
@@ -48,48 +51,61 @@ class Phase {
         params_(params),
         record_{.case_name = "burn", .params = params.with("phase", name)} {}
 
+  ~Phase() {
+    for (Seat& seat : seats_) dispose(*seat.unit, seat.burner);
+  }
+  Phase(const Phase&) = delete;
+  Phase& operator=(const Phase&) = delete;
+
   // Collective. Throws Interrupted on every rank if one was told to stop.
   Record run() {
     record_.started = utc_now();
     session_.describe(record_);
     if (library_ != nullptr) record_.facts["library"] = "cuBLASLt " + library_->version();
-    make_seats();
+    if (const std::string why = make_seats(); !why.empty())
+      return skipped_record("burn", record_.params, why)[0];
     if (is_product_phase(name_)) elect();
     telemetry_ = session_.watch();
     inject();
     context_.comm.barrier();
     if (telemetry_) telemetry_->open_window();
+    const double begun = monotonic_seconds();
     const bool interrupted = burn();
+    elapsed_ = monotonic_seconds() - begun;
     if (telemetry_) windows_ = telemetry_->close_window();
     if (interrupted) throw Interrupted();
-    for (size_t i = 0; i < seats_.size(); ++i) add_seat(i);
+    for (const Seat& seat : seats_) add_seat(seat);
     if (telemetry_) telemetry_->stop(record_, context_.place.host);
+    session_.settle(record_);
     record_.ended = utc_now();
     return std::move(record_);
   }
 
  private:
-  void make_seats() {
+  // Collective. Why the library cannot multiply this on some GPU; else empty. Throws Error on all
+  // ranks where memory does not suffice on one. A GPU that fails or failed before has no seat.
+  std::string make_seats() {
     context_.watchdog.note("filling memory for " + name_);
-    std::string problem;
-    for (const GpuUnit& unit : session_.units()) {
+    std::string too_much, unsupported;
+    for (GpuUnit& unit : session_.units()) {
+      BurnMaker maker{.unit = &unit, .library = library_, .phase = name_};
+      maker.size = params_.integer("size");
+      maker.seed = static_cast<uint64_t>(params_.integer("seed"));
+      maker.memory_share = params_.number("memory-share");
+      Seat seat;
+      seat.unit = &unit;
       try {
-        BurnMaker maker{.unit = &unit, .library = library_, .phase = name_};
-        maker.size = params_.integer("size");
-        maker.seed = static_cast<uint64_t>(params_.integer("seed"));
-        maker.memory_share = params_.number("memory-share");
-        Seat seat;
-        seat.unit = &unit;
-        seat.burner = make_burner(maker);
-        seats_.push_back(std::move(seat));
+        if (guarded(unit, [&] { seat.burner = make_burner(maker); }))
+          seats_.push_back(std::move(seat));
+      } catch (const cublaslt::Unsupported& e) {
+        unsupported = e.what();
       } catch (const std::exception& e) {
-        problem = context_.who() + ": " + e.what();
-        break;
+        too_much = context_.who() + ": " + e.what();
       }
       context_.watchdog.progress();
     }
-    problem = agreed(context_, problem);
-    if (!problem.empty()) throw Error(problem);
+    if (const std::string why = agreed(context_, too_much); !why.empty()) throw Error(why);
+    return agreed(context_, unsupported);
   }
 
   // Collective. Every GPU computes once; the majority of its kind, or the stored golden, says what
@@ -98,7 +114,13 @@ class Phase {
     std::string mine;
     std::vector<uint64_t> hashes;
     for (Seat& seat : seats_) {
-      hashes.push_back(seat.burner->hash());
+      uint64_t hash = 0;
+      const bool computed = guarded(*seat.unit, [&] { hash = seat.burner->hash(); });
+      hashes.push_back(hash);
+      if (!computed) {
+        drop(seat);
+        continue;
+      }
       mine += fmt::format("{}\t{}\t{}\n", entity_name(seat.unit->entity), seat.burner->kind(),
                           hashes.back());
     }
@@ -118,7 +140,9 @@ class Phase {
     std::string kind, hash;
     while (std::getline(lines, kind, '\t') && std::getline(lines, hash))
       golden[kind] = std::stoull(hash);
-    for (size_t i = 0; i < seats_.size(); ++i) expect(seats_[i], golden, hashes[i]);
+    for (size_t i = 0; i < seats_.size(); ++i) {
+      if (!seats_[i].dropped()) expect(seats_[i], golden, hashes[i]);
+    }
   }
 
   // On rank 0: "kind \t hash" lines.
@@ -163,10 +187,11 @@ class Phase {
   void inject() {
     const std::string& fault = params_.text("inject-fault");
     if (fault == "none" || context_.comm.rank() != 0 || seats_.empty()) return;
+    Seat& seat = seats_[0];
     if (fault == "hang")
-      seats_[0].burner->hang(params_.number("hang-after") + kHangMargin);
+      work_on(seat, [&] { seat.burner->hang(params_.number("hang-after") + kHangMargin); });
     else
-      seats_[0].burner->inject(fault == "nan" ? Fault::nan : Fault::bitflip);
+      seat.burner->inject(fault == "nan" ? Fault::nan : Fault::bitflip);
     record_.notes.push_back(fmt::format("a fault was injected on purpose: {}", fault));
   }
 
@@ -193,32 +218,38 @@ class Phase {
   bool step_all() {
     const double seconds = plan_.pulse ? plan_.pulse->on_seconds() : kStepSeconds;
     bool any = false;
-    for (size_t i = 0; i < seats_.size(); ++i) {
-      Seat& seat = seats_[i];
-      if (telemetry_ && seat.failed.empty()) seat.failed = telemetry_->fatal(i).value_or("");
-      if (seat.dropped()) continue;
-      guarded(seat, [&] { seat.burner->start(seconds); });
+    for (Seat& seat : seats_) {
+      if (telemetry_ && seat.unit->lost.empty()) {
+        seat.unit->lost = telemetry_->fatal(position_of(seat)).value_or("");
+        drop(seat);
+      }
+      work_on(seat, [&] { seat.burner->start(seconds); });
     }
     for (Seat& seat : seats_) {
-      if (seat.dropped()) continue;
-      guarded(seat, [&] {
+      work_on(seat, [&] {
         const double work = seat.burner->finish(params_.number("hang-after"));
         const double took = seat.burner->step_seconds();
         seat.rates.add(work / took);
         seat.seconds += took;
+        ++seat.steps;
       });
       any |= !seat.dropped();
     }
     return any;
   }
 
+  // The GPU's place among this rank's, which is its place in the telemetry.
+  size_t position_of(const Seat& seat) const {
+    return static_cast<size_t>(seat.unit - session_.units().data());
+  }
+
   // A GPU that fails or hangs costs itself, not the others.
-  static void guarded(Seat& seat, const std::function<void()>& work) {
-    try {
-      work();
-    } catch (const Error& e) {
-      (e.code() == ExitCode::deadline ? seat.hung : seat.failed) = e.what();
-    }
+  static void work_on(Seat& seat, const std::function<void()>& work) {
+    if (seat.dropped()) return;
+    if (!guarded(*seat.unit, work)) drop(seat);
+  }
+  static void drop(Seat& seat) {
+    if (!seat.dropped()) (seat.unit->hangs ? seat.hung : seat.failed) = seat.unit->lost;
   }
 
   // Until the next pulse, counted from the common start.
@@ -253,8 +284,7 @@ class Phase {
                               .detail = wrong == 0 ? "" : detail});
   }
 
-  void add_seat(size_t i) {
-    const Seat& seat = seats_[i];
+  void add_seat(const Seat& seat) {
     const BurnFindings& found = seat.burner->findings();
     const size_t entity = record_.entity(seat.unit->entity);
     std::string detail = seat.first_wrong.empty() ? found.first : seat.first_wrong;
@@ -272,15 +302,18 @@ class Phase {
                 fmt::format("{}: {} elements are NaN or infinite", entity_name(seat.unit->entity),
                             found.not_finite));
     add_check("hang", entity, seat.hung.empty() ? 0 : 1, seat.hung);
-    if (!seat.failed.empty() && !telemetry_) add_check("gpu", entity, 1, seat.failed);
     if (!seat.failed.empty())
       record_.notes.push_back(
           fmt::format("{} was stopped early: {}", entity_name(seat.unit->entity), seat.failed));
-    if (wrong == 0 && !seat.dropped()) add_metrics(i, entity);
+    if (name_ == "march" && !found.all_tests && !seat.dropped())
+      record_.notes.push_back(
+          fmt::format("{}: the time did not suffice for all {} memory tests: give a longer "
+                      "--duration",
+                      entity_name(seat.unit->entity), kernels::march_tests));
+    if (wrong == 0 && !seat.dropped()) add_metrics(seat, entity);
   }
 
-  void add_metrics(size_t i, size_t entity) {
-    const Seat& seat = seats_[i];
+  void add_metrics(const Seat& seat, size_t entity) {
     const bool memory = name_ == "hbm" || name_ == "march";
     const bool integer = is_product_phase(name_) && gpu_dtype(name_).integer;
     const char* rate = memory    ? "bytes_per_second"
@@ -294,8 +327,25 @@ class Phase {
         {.name = "passes_per_second",
          .unit = "count per second",
          .entity = entity,
-         .samples = {static_cast<double>(seat.burner->findings().passes) / plan_.phase_seconds}});
+         .samples = {static_cast<double>(seat.burner->findings().passes) / elapsed_}});
+    if (plan_.pulse) add_pulse(seat, entity);
+    const size_t i = position_of(seat);
     if (i < windows_.size()) add_power(windows_[i], *seat.unit, entity);
+  }
+
+  // The pulses that there were: a product that is longer than a pulse makes fewer and longer ones.
+  void add_pulse(const Seat& seat, size_t entity) {
+    const double hertz = static_cast<double>(seat.steps) / elapsed_;
+    record_.metrics.push_back(
+        {.name = "pulse_hertz", .unit = "hertz", .entity = entity, .samples = {hertz}});
+    record_.metrics.push_back({.name = "pulse_duty",
+                               .unit = "share",
+                               .entity = entity,
+                               .samples = {seat.seconds / elapsed_}});
+    if (hertz < 0.9 * plan_.pulse->hertz)
+      record_.notes.push_back(
+          fmt::format("{}: {:.1f} pulses a second instead of {:.1f}: give a smaller --size",
+                      entity_name(seat.unit->entity), hertz, plan_.pulse->hertz));
   }
 
   void add_power(const GpuWindow& window, const GpuUnit& unit, size_t entity) {
@@ -331,6 +381,7 @@ class Phase {
   std::vector<Seat> seats_;
   std::unique_ptr<GpuTelemetry> telemetry_;
   std::vector<GpuWindow> windows_;
+  double elapsed_ = 1;
 };
 
 // Collective. The stored golden, read by rank 0; the same UsageError on all ranks if it is none.

@@ -1,11 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "bench/gpu/copy_points.h"
 #include "bench/gpu/cuda/session.h"
@@ -17,19 +14,27 @@ struct DataErrors {
   uint64_t wrong = 0;  // bytes, or elements of the triad
   uint64_t first = 0;  // offset of the first
   std::string where = {};
+
+  // Adds another's count; the first place of the first that has any is kept.
+  void add(const DataErrors& other);
 };
 
-// One operation on one GPU (or from one to another), ready to be repeated.
+// One operation on one GPU (or from one to another). A sample is prepare(), start(), seconds(),
+// verify(): only what lies between the events of start() is timed.
 class Mover {
  public:
   virtual ~Mover() = default;
-  // Queues it `count` times between two events.
-  virtual void start(int64_t count) = 0;
-  virtual double seconds() = 0;  // waits; of one repetition
-  // Repeats it over poisoned memory and compares every byte.
-  virtual DataErrors check() = 0;
+  // The most repetitions of a sample: each has a target of its own, so that each is verified.
+  virtual int64_t most() const = 0;
+  virtual void prepare() = 0;             // poisons the targets, and waits
+  virtual void start(int64_t count) = 0;  // queues so many between two events
+  virtual double seconds() = 0;           // waits; of one repetition
+  virtual DataErrors verify() = 0;        // every byte of every repetition of the last start()
+  virtual DataErrors last_look() { return {}; }  // once, after all samples
   // Dependent loads of one repetition; 0 where bytes are moved.
   virtual uint64_t loads() const { return 0; }
+  // How it is done where there was a choice ("swept"); else empty.
+  virtual std::string how() const { return ""; }
 };
 
 // Host copies; the buffers are made on the calling thread's NUMA node.

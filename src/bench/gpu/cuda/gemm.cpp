@@ -61,11 +61,12 @@ class Gemm {
     session_.describe(record);
     record.facts["library"] = "cuBLASLt " + library_.version();
     record.facts["emulation"] = "off";
-    if (point_.m == 0) search(record);
+    if (point_.m == 0) {
+      if (const std::string why = search(record); !why.empty()) return skipped(why);
+    }
     add_shape(record);
-    make_units();
-    if (const std::string why = choose(record); !why.empty())
-      return skipped_record("gemm", point_.params, why)[0];
+    if (const std::string why = make_units(); !why.empty()) return skipped(why);
+    if (const std::string why = choose(record); !why.empty()) return skipped(why);
     if (point_.params.flag("one-at-a-time"))
       one_at_a_time(record);
     else
@@ -79,12 +80,32 @@ class Gemm {
       record.facts[key] = std::to_string(value);
   }
 
-  void make_units() {
+  Record skipped(const std::string& why) const {
+    return skipped_record("gemm", point_.params, why)[0];
+  }
+
+  // Collective. Buffers on every GPU. Why the library cannot multiply this on some GPU; else empty.
+  // Throws Error on all ranks where memory does not suffice on one. A GPU that fails is left out.
+  std::string make_units() {
     units_.clear();
+    units_.resize(session_.units().size());
     const auto seed = static_cast<uint64_t>(point_.params.integer("seed"));
-    for (const GpuUnit& unit : session_.units())
-      units_.push_back(std::make_unique<GemmUnit>(library_, unit, point_, seed));
-    context_.watchdog.progress();
+    std::string too_much, unsupported;
+    for (size_t i = 0; i < units_.size(); ++i) {
+      GpuUnit& unit = session_.units()[i];
+      try {
+        guarded(unit,
+                [&] { units_[i] = std::make_unique<GemmUnit>(library_, unit, point_, seed); });
+      } catch (const cublaslt::Unsupported& e) {
+        unsupported = fmt::format("{}: cuBLASLt {}: {}", entity_name(unit.entity),
+                                  library_.version(), e.what());
+      } catch (const std::exception& e) {
+        too_much = context_.who() + ": " + e.what();
+      }
+      context_.watchdog.progress();
+    }
+    if (const std::string why = agreed(context_, too_much); !why.empty()) throw Error(why);
+    return agreed(context_, unsupported);
   }
 
   // The fastest proposal on this GPU, or nothing where the library cannot multiply this.
@@ -109,38 +130,49 @@ class Gemm {
     double seconds = 0;
     if (context_.comm.is_root() && !units_.empty()) {
       kind = kind_of(session_.units()[0], library_);
-      if (const auto best = fastest_on(*units_[0], seconds)) chosen = text_of(*best);
+      guarded(session_.units()[0], [&] {
+        if (const auto best = fastest_on(*units_[0], seconds)) chosen = text_of(*best);
+      });
     }
     chosen = context_.comm.broadcast_text(chosen);
     kind = context_.comm.broadcast_text(kind);
     for (size_t i = 0; i < units_.size(); ++i) {
-      auto algorithm =
-          kind_of(session_.units()[i], library_) == kind ? parse_algorithm(chosen) : std::nullopt;
-      if (!algorithm && !(context_.comm.is_root() && i == 0))
-        algorithm = fastest_on(*units_[i], seconds);
-      if (algorithm)
-        units_[i]->use(*algorithm);
-      else
-        problem = fmt::format("GPU {}: cuBLASLt {} has no algorithm for {} {}×{}×{}",
-                              entity_name(session_.units()[i].entity), library_.version(),
-                              point_.dtype, point_.m, point_.n, point_.k);
+      GpuUnit& unit = session_.units()[i];
+      std::optional<cublaslt::Algorithm> algorithm;
+      if (kind_of(unit, library_) == kind) algorithm = parse_algorithm(chosen);
+      const bool tried = context_.comm.is_root() && i == 0;
+      guarded(unit, [&] {
+        if (!algorithm && !tried) algorithm = fastest_on(*units_[i], seconds);
+        if (algorithm) units_[i]->use(*algorithm);
+      });
+      if (!algorithm && unit.lost.empty())
+        problem = fmt::format("{}: cuBLASLt {} has no algorithm for {} {}×{}×{}",
+                              entity_name(unit.entity), library_.version(), point_.dtype, point_.m,
+                              point_.n, point_.k);
     }
     if (context_.comm.is_root()) {
       record.facts["algorithm"] = chosen;
-      if (!units_.empty()) record.facts["buffer_sets"] = std::to_string(units_[0]->sets());
+      if (!units_.empty() && units_[0]) {
+        record.facts["buffer_sets"] = std::to_string(units_[0]->sets());
+        if (const std::string with = units_[0]->units(); !with.empty())
+          record.facts["units"] = with;
+      }
     }
     return agreed(context_, problem);
   }
 
-  // Collective. The shape with the highest rate on rank 0's first GPU.
-  void search(Record& record) {
+  // Collective. The shape with the highest rate on rank 0's first GPU. Why there is none; else
+  // empty.
+  std::string search(Record& record) {
     context_.watchdog.note("searching the fastest shape");
     std::string best;
     if (context_.comm.is_root() && !session_.units().empty()) {
       const GemmPoint wanted = point_;
       double top = 0;
+      int timed = 0;
       const auto shapes = search_shapes();
       for (size_t i = 0; i < shapes.size(); ++i) {
+        if (context_.cancel.cancelled()) break;
         point_.m = shapes[i].m;
         point_.n = shapes[i].n;
         point_.k = shapes[i].k;
@@ -148,66 +180,79 @@ class Gemm {
             static_cast<double>(i) / static_cast<double>(shapes.size()),
             fmt::format("search {} {}×{}×{}", point_.dtype, point_.m, point_.n, point_.k));
         const double rate = rate_of_shape();
-        if (rate > top) {
-          top = rate;
-          best = fmt::format("{} {} {}", point_.m, point_.n, point_.k);
-        }
-        if (context_.cancel.cancelled()) break;
+        timed += rate > 0 ? 1 : 0;
+        if (rate <= top) continue;
+        top = rate;
+        best = fmt::format("{} {} {}", point_.m, point_.n, point_.k);
       }
       point_ = wanted;
-      record.facts["searched_shapes"] = std::to_string(shapes.size());
+      record.facts["searched_shapes"] = std::to_string(timed);
     }
+    if (context_.comm.any(context_.cancel.cancelled())) throw Interrupted();
     std::istringstream words(context_.comm.broadcast_text(best));
-    if (!(words >> point_.m >> point_.n >> point_.k))
-      throw Error(fmt::format("cuBLASLt {} multiplies no shape of {} here", library_.version(),
-                              point_.dtype));
+    if (words >> point_.m >> point_.n >> point_.k) return "";
+    return fmt::format("cuBLASLt {} multiplies no shape of {} on rank 0's first GPU",
+                       library_.version(), point_.dtype);
   }
 
+  // On this rank's first GPU; 0 where the library cannot multiply it or it does not fit.
   double rate_of_shape() {
-    GemmUnit unit(library_, session_.units()[0], point_,
-                  static_cast<uint64_t>(point_.params.integer("seed")));
-    double seconds = 0;
-    return fastest_on(unit, seconds) ? operations(point_) / seconds : 0;
-  }
-
-  // Products of a sample: as many as fill kSampleSeconds on this rank's slowest GPU.
-  int64_t products_per_sample(const std::vector<size_t>& which) {
-    double longest = 0;
-    for (const size_t i : which) {
-      units_[i]->start(1);
-      longest = std::max(longest, units_[i]->seconds());
+    GpuUnit& first = session_.units()[0];
+    std::unique_ptr<GemmUnit> unit;
+    double rate = 0;
+    try {
+      guarded(first, [&] {
+        unit = std::make_unique<GemmUnit>(library_, first, point_,
+                                          static_cast<uint64_t>(point_.params.integer("seed")));
+        double seconds = 0;
+        if (fastest_on(*unit, seconds)) rate = operations(point_) / seconds;
+      });
+    } catch (const cublaslt::Unsupported&) {
+      rate = 0;
+    } catch (const cuda::OutOfMemory&) {
+      rate = 0;
     }
-    return repetitions(longest, kSampleSeconds, kMostProducts);
+    dispose(first, unit);
+    return rate;
   }
 
-  // Samples of the GPUs `which`, all at once; the sampler sees the slowest.
-  void sample(const std::vector<size_t>& which, std::vector<Samples>& seconds, bool agree) {
-    const int64_t count = products_per_sample(which);
-    bool keep = false;
-    const auto once = [&] {
-      if (agree) context_.comm.barrier();
-      for (const size_t i : which) units_[i]->start(count);
-      double slowest = 1e-9;  // of a rank without a GPU
-      for (const size_t i : which) {
+  // One sample of the GPUs `which`: `count` products each. The slowest one's seconds.
+  double sample_once(const std::vector<size_t>& which, int64_t count, bool together,
+                     std::vector<Samples>* keep) {
+    auto& gpus = session_.units();
+    if (together) context_.comm.barrier();
+    for (const size_t i : which) guarded(gpus[i], [&] { units_[i]->start(count); });
+    double slowest = 1e-9;  // of a rank without a GPU
+    for (const size_t i : which) {
+      guarded(gpus[i], [&] {
         const double one = units_[i]->seconds();
-        if (keep) seconds[i].add(one);
+        if (keep != nullptr) (*keep)[i].add(one);
         slowest = std::max(slowest, one);
-      }
-      return slowest;
-    };
+      });
+    }
+    return slowest;
+  }
+
+  // Samples of the GPUs `which`, all at once; the sampler sees the slowest. A GPU that fails is
+  // left out from then on, and no rank waits for it.
+  void sample(const std::vector<size_t>& which, std::vector<Samples>& seconds, bool agree) {
+    // As many products as fill kSampleSeconds on this rank's slowest GPU.
+    const int64_t count =
+        repetitions(sample_once(which, 1, false, nullptr), kSampleSeconds, kMostProducts);
     SamplePlan warm = plan_of(point_.params, "warm-up of " + point_.dtype);
     warm.together = agree;
     warm.stop = {
         .max_seconds = point_.params.number("warm-up"), .min_samples = 1, .target_half_width = 0};
-    if (warm.stop.max_seconds > 0) context_.sampler.measure_self_timed(warm, once);
-    // The sampler's own warm-up is over after this many samples, which are not kept.
+    const auto idle = [&] { return sample_once(which, count, agree, nullptr); };
+    if (warm.stop.max_seconds > 0) context_.sampler.measure_self_timed(warm, idle);
+    // The sampler's own warm-up is over; every sample is kept.
     SamplePlan plan = plan_of(point_.params, point_.dtype);
     plan.together = agree;
     plan.warm_up_samples = 0;
     plan.warm_up_seconds = 0;
     if (telemetry_) telemetry_->open_window();
-    keep = true;
-    context_.sampler.measure_self_timed(plan, once);
+    context_.sampler.measure_self_timed(plan,
+                                        [&] { return sample_once(which, count, agree, &seconds); });
     if (telemetry_) windows_ = telemetry_->close_window();
   }
 
@@ -221,18 +266,22 @@ class Gemm {
     finish(record);
   }
 
-  // Collective: every rank's turn, each of its GPUs while all others idle.
+  // Collective: every rank's turn, each of its GPUs while all others idle. All meet after each, so
+  // that none waits long for a sign of life.
   void one_at_a_time(Record& record) {
     telemetry_ = session_.watch();
     std::vector<Samples> seconds(units_.size());
+    const auto most = static_cast<size_t>(context_.comm.max(static_cast<double>(units_.size())));
     for (int turn = 0; turn < context_.comm.size(); ++turn) {
-      for (size_t i = 0; turn == context_.comm.rank() && i < units_.size(); ++i) {
-        sample({i}, seconds, false);
-        add_unit(record, i, seconds[i]);
+      for (size_t i = 0; i < most; ++i) {
+        if (turn == context_.comm.rank() && i < units_.size()) {
+          sample({i}, seconds, false);
+          add_unit(record, i, seconds[i]);
+        }
+        context_.watchdog.note("waiting for another rank's turn");
+        if (context_.comm.any(context_.cancel.cancelled())) throw Interrupted();
+        context_.watchdog.progress();
       }
-      context_.watchdog.note("waiting for another rank's turn");
-      context_.comm.barrier();
-      context_.watchdog.progress();
     }
     finish(record);
   }
@@ -240,12 +289,15 @@ class Gemm {
   void finish(Record& record) {
     if (telemetry_) telemetry_->stop(record, context_.place.host);
     telemetry_.reset();
+    session_.settle(record);
+    for (size_t i = 0; i < units_.size(); ++i) dispose(session_.units()[i], units_[i]);
   }
 
   void add_unit(Record& record, size_t i, const Samples& seconds) {
-    const GpuUnit& unit = session_.units()[i];
+    GpuUnit& unit = session_.units()[i];
     const size_t entity = record.entity(unit.entity);
-    const kernels::ProductResult result = units_[i]->check();
+    kernels::ProductResult result{};
+    if (!guarded(unit, [&] { result = units_[i]->check(); })) return;  // check "gpu" says why
     record.checks.push_back(
         {.name = "product",
          .passed = result.wrong == 0 && result.checked > 0,
@@ -260,7 +312,8 @@ class Gemm {
                                unit.entity.id, unit.device.uuid, result.wrong, result.checked,
                                result.not_finite, result.first % static_cast<uint64_t>(point_.m),
                                result.first / static_cast<uint64_t>(point_.m))});
-    if (result.wrong != 0 || seconds.empty()) return;  // wrong data yields no number
+    if (result.wrong != 0 || result.checked == 0 || seconds.empty())
+      return;  // wrong data yields no number
     const char* rate =
         gpu_dtype(point_.dtype).integer ? "operations_per_second" : "flops_per_second";
     const auto spec = peak_of(unit.sku, point_.dtype);

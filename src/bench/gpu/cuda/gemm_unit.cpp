@@ -44,10 +44,20 @@ int64_t sets_for(const GpuUnit& unit, const GemmPoint& p, const GemmNumbers& typ
   const int64_t free = cuda::memory_info().free_bytes - spare;
   const int64_t sets = rotation_sets(set, unit.device.l2_bytes, free);
   if (sets < 1)
-    throw Error(fmt::format("GPU {}: {}×{}×{} {} needs {}, {} are free: give a smaller --size",
-                            unit.entity.id, p.m, p.n, p.k, p.dtype, format_size(set),
-                            format_size(std::max<int64_t>(0, free))));
+    throw cuda::OutOfMemory(fmt::format(
+        "GPU {}: {}×{}×{} {} needs {}, {} are free: give a smaller --size", unit.entity.id, p.m,
+        p.n, p.k, p.dtype, format_size(set), format_size(std::max<int64_t>(0, free))));
   return sets;
+}
+
+// Rows of the product that are computed anew: all of a small one, 64 of a large one, one of every
+// tile that the library may give to one SM; fewer where even those are too many multiplications,
+// since some GPUs have few fp64 units.
+uint64_t rows_checked(const kernels::ProductCheck& check) {
+  constexpr uint64_t kRows = 64, kCheap = uint64_t{1} << 32, kMost = uint64_t{1} << 34;
+  const uint64_t row = check.n * check.k;
+  const uint64_t wanted = std::max(kRows, kCheap / row);
+  return std::clamp<uint64_t>(std::min(wanted, kMost / row), 1, check.m);
 }
 
 // The GPU must be selected before the members that belong to it are made.
@@ -62,6 +72,7 @@ GemmNumbers gemm_numbers(const std::string& dtype) {
   using kernels::Number;
   static const std::map<std::string, GemmNumbers> all{
       {"fp64", {Number::fp64, Number::fp64, Number::fp64}},
+      {"fp64_vector", {Number::fp64, Number::fp64, Number::fp64}},
       {"fp32", {Number::fp32, Number::fp32, Number::fp32}},
       {"tf32", {Number::tf32, Number::tf32, Number::fp32}},
       {"fp16", {Number::fp16, Number::fp16, Number::fp16}},
@@ -130,6 +141,8 @@ double GemmUnit::seconds() {
   return end_.seconds_since(begin_) / static_cast<double>(queued_);
 }
 
+std::string GemmUnit::units() const { return matmul_.units(algorithm_); }
+
 std::vector<double> GemmUnit::try_out(const cublaslt::Algorithm& algorithm) {
   const cublaslt::Algorithm before = algorithm_;
   algorithm_ = algorithm;
@@ -141,8 +154,7 @@ std::vector<double> GemmUnit::try_out(const cublaslt::Algorithm& algorithm) {
       start(count);
       out.push_back(seconds());
     }
-  } catch (const Error& e) {
-    if (e.code() == ExitCode::deadline) throw;  // a hang is no refusal
+  } catch (const cublaslt::Unsupported&) {
     out.clear();
   }
   algorithm_ = before;
@@ -161,16 +173,14 @@ kernels::ProductResult GemmUnit::check() {
   check.k = static_cast<uint64_t>(point_.k);
   check.seed_a = seed_;
   check.seed_b = seed_ + 1;
-  // At most 64 rows, and a row of every tile that the library may give to one SM.
-  check.row_step = std::max<uint64_t>(1, check.m / 64);
+  check.row_step = std::max<uint64_t>(1, check.m / rows_checked(check));
   check.row_offset = seed_ % check.row_step;
   cuda::check_launch(kernels::launch_gemm_check(d_[0].data(), check,
                                                 static_cast<kernels::ProductResult*>(result.data()),
                                                 stream_.handle()),
                      "gemm_check");
   kernels::ProductResult out{};
-  cuda::copy(&out, result.data(), sizeof out, stream_);
-  cuda::wait(stream_, kGpuHangSeconds, "checking the product");
+  cuda::fetch(&out, result.data(), sizeof out, stream_, kGpuHangSeconds, "checking the product");
   return out;
 }
 

@@ -20,7 +20,8 @@ GemmNumbers gemm_numbers(const std::string& dtype);
 // One GPU's product: operands in several sets that go round, library objects, stream.
 class GemmUnit {
  public:
-  // Makes and fills the buffers on the unit's device. Throws Error where not one set fits. `sets`:
+  // Makes and fills the buffers on the unit's device. Throws OutOfMemory where not one set
+  // fits. `sets`:
   // at most so many, 0 for as many as measuring needs.
   GemmUnit(const cublaslt::Library& library, const GpuUnit& unit, const GemmPoint& point,
            uint64_t seed, int64_t sets = 0);
@@ -29,6 +30,7 @@ class GemmUnit {
   // Seconds of each of a few short bursts with this algorithm; empty where the library refuses it.
   std::vector<double> try_out(const cublaslt::Algorithm& algorithm);
   void use(const cublaslt::Algorithm& algorithm) { algorithm_ = algorithm; }
+  std::string units() const;  // that the algorithm in use computes with; empty if unknown
 
   // Queues `count` products between two events; seconds() waits for them and returns the time of
   // one.

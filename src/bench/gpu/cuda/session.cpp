@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "bench/gpu/share_out.h"
+#include "sys/cuda/cublaslt.h"
 #include "sys/deadline_call.h"
 
 namespace cb {
@@ -67,13 +68,43 @@ Nvml open_nvml() {
   return {{}, {}, fmt::format("NVML has not come back from {}", nvml::last_call())};
 }
 
-bool in_mig_mode(const HostInventory& inventory, const std::string& uuid) {
+// CUDA shows slices in place of a GPU that is cut up, with their own uuids but the GPU's address.
+bool in_mig_mode(const HostInventory& inventory, const cuda::Device& device) {
   for (const Part* part : inventory.all("gpu")) {
-    if (text_of(part, "uuid") != uuid) continue;
+    if (text_of(part, "uuid") != device.uuid && part->id != device.pci_address) continue;
     const auto mig = part->attributes.find("mig");
     return mig != part->attributes.end() && mig->second == Attribute(true);
   }
   return false;
+}
+
+// The check "gpu" of that entity fails; if it did so already, the telemetry knows the cause.
+void fail(Record& record, size_t entity, const std::string& why) {
+  const auto there = std::ranges::find_if(
+      record.checks, [&](const Check& c) { return c.name == "gpu" && c.entity == entity; });
+  Check& check = there != record.checks.end() ? *there : record.checks.emplace_back();
+  check.name = "gpu";
+  check.entity = entity;
+  if (!check.passed && !check.detail.empty()) return;
+  check.passed = false;
+  check.detail = why;
+}
+
+// Whether `entity` is that GPU, or a pair that it is part of.
+bool involves(const Entity& entity, const Entity& gpu) {
+  if (entity == gpu) return true;
+  return entity.kind == "pair" && entity.host == gpu.host &&
+         (entity.id == gpu.id || entity.peer == gpu.host + ":" + gpu.id);
+}
+
+void withhold_numbers(Record& record) {
+  for (Check& check : record.checks) {
+    check.finding = true;
+    if (check.passed) continue;
+    const Entity& bad = record.entities[check.entity];
+    std::erase_if(record.metrics,
+                  [&](const Metric& m) { return involves(record.entities[m.entity], bad); });
+  }
 }
 
 }  // namespace
@@ -100,7 +131,7 @@ std::variant<GpuSession, std::string> GpuSession::open(Context& context) {
     unit.sku = find_gpu_sku(device.name, static_cast<double>(device.memory_bytes));
     unit.entity = {context.place.host, "gpu",
                    std::to_string(unit.nvml ? static_cast<int>(unit.nvml->index) : device.ordinal)};
-    if (in_mig_mode(context.inventory, device.uuid))
+    if (in_mig_mode(context.inventory, device))
       problem = fmt::format("GPU {} is in MIG mode: nvidia-smi -i {} -mig 0, then reset it",
                             unit.entity.id, unit.entity.id);
     else
@@ -142,6 +173,29 @@ void GpuSession::describe(Record& record) const {
           unit.device.name);
       if (std::ranges::find(record.notes, note) == record.notes.end()) record.notes.push_back(note);
     }
+  }
+}
+
+void GpuSession::settle(Record& record) const {
+  for (const GpuUnit& unit : units_) {
+    if (!unit.lost.empty()) fail(record, record.entity(unit.entity), unit.lost);
+  }
+  withhold_numbers(record);
+}
+
+bool guarded(GpuUnit& unit, const std::function<void()>& work) {
+  if (!unit.lost.empty()) return false;
+  try {
+    work();
+    return true;
+  } catch (const cublaslt::Unsupported&) {
+    throw;
+  } catch (const cuda::OutOfMemory&) {
+    throw;
+  } catch (const Error& e) {
+    unit.hangs = e.code() == ExitCode::deadline;
+    unit.lost = fmt::format("{} ({}): {}", entity_name(unit.entity), unit.device.uuid, e.what());
+    return false;
   }
 }
 

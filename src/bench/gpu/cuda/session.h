@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,9 @@ struct GpuUnit {
   std::optional<nvml::Gpu> nvml = {};
   const GpuSku* sku = nullptr;  // null for a product that the table does not know
   Entity entity;                // id: NVML's index, else CUDA's ordinal
+  // Why it is used no more: it failed or hangs. Nothing is asked of it from then on.
+  std::string lost = {};
+  bool hangs = false;  // lost because of that
 };
 
 // The GPUs of this rank, ready to be used.
@@ -38,12 +42,31 @@ class GpuSession {
 
   // Facts and notes that every GPU record has: product, versions, unknown products.
   void describe(Record& record) const;
+  // Last, after the telemetry's own checks: the check "gpu" of every GPU of this rank that is lost
+  // fails and says why. A GPU with a failed check has no numbers, nor has a pair with it; those of
+  // the others stand, so the checks are findings.
+  void settle(Record& record) const;
 
  private:
   std::vector<GpuUnit> units_;
   std::optional<nvml::Library> nvml_;
   std::string no_nvml_;
 };
+
+// Does `work` on the unit unless it is lost. If the GPU fails or hangs it is lost from then on: the
+// other GPUs and ranks go on. Returns whether the work was done. What is not about the GPU, such as
+// Unsupported or too little memory, is thrown.
+bool guarded(GpuUnit& unit, const std::function<void()>& work);
+
+// Destroys what lies on the unit's device, but leaves it behind if the unit is lost: freeing waits
+// for the device, which may never answer.
+template <typename T>
+void dispose(const GpuUnit& unit, std::unique_ptr<T>& what) {
+  if (unit.lost.empty())
+    what.reset();
+  else
+    static_cast<void>(what.release());
+}
 
 // Collective. The first rank's problem that is not empty, on all ranks; else empty.
 std::string agreed(Context& context, std::string problem);

@@ -1,0 +1,63 @@
+#include "bench/gpu/cuda/burner_base.h"
+
+#include <fmt/format.h>
+
+#include "kernels/hash.h"
+#include "kernels/sm_chain.h"
+
+namespace cb {
+namespace {
+
+int selected(const GpuUnit& unit) {
+  cuda::select(unit.device.ordinal);
+  return unit.device.ordinal;
+}
+
+}  // namespace
+
+BurnerBase::BurnerBase(const BurnMaker& maker)
+    : ordinal_(selected(*maker.unit)),
+      where_(fmt::format("{} ({})", entity_name(maker.unit->entity), maker.unit->device.uuid)),
+      phase_(maker.phase) {}
+
+void BurnerBase::hang(double seconds) {
+  cuda::select(ordinal_);
+  cuda::check_launch(kernels::launch_spin(seconds, stream_.handle()), "spin");
+}
+
+void BurnerBase::begin() {
+  cuda::select(ordinal_);
+  begin_.record(stream_);
+}
+
+void BurnerBase::wait(double deadline) {
+  cuda::select(ordinal_);
+  end_.wait(deadline, "a step of " + phase_);
+  seconds_ = end_.seconds_since(begin_);
+}
+
+void BurnerBase::note(uint64_t wrong, const std::string& what) {
+  findings_.wrong += wrong;
+  if (wrong > 0 && findings_.first.empty()) findings_.first = where_ + ": " + what;
+}
+
+void BurnerBase::damage(void* data, uint64_t word, Fault fault) {
+  constexpr int kBit = 13;
+  if (fault == Fault::none) return;
+  cuda::check_launch(
+      kernels::launch_damage(data, word, kBit, fault == Fault::nan, stream_.handle()), "damage");
+}
+
+size_t usable_bytes(const BurnMaker& maker) {
+  return static_cast<size_t>(static_cast<double>(cuda::memory_info().free_bytes) *
+                             maker.memory_share);
+}
+
+std::unique_ptr<Burner> make_burner(const BurnMaker& maker) {
+  if (maker.phase == "hbm") return memory_burner(maker);
+  if (maker.phase == "sm") return sm_burner(maker);
+  if (maker.phase == "march") return march_burner(maker);
+  return product_burner(maker);
+}
+
+}  // namespace cb

@@ -1,0 +1,175 @@
+// Device memory: copied to and fro at full bandwidth, and marched through test by test.
+#include <fmt/format.h>
+
+#include "bench/gpu/cuda/burner_base.h"
+#include "bench/gpu/share_out.h"
+#include "kernels/fill_verify.h"
+#include "kernels/march.h"
+#include "kernels/sm_chain.h"
+#include "kernels/stream.h"
+
+namespace cb {
+namespace {
+
+// Two halves of memory; the pattern goes to and fro by copies and every byte is compared after
+// each.
+class MemoryBurner final : public BurnerBase {
+ public:
+  explicit MemoryBurner(const BurnMaker& maker)
+      : BurnerBase(maker),
+        bytes_(usable_bytes(maker) / 2 / 16 * 16),
+        seed_(maker.seed),
+        from_(bytes_),
+        to_(bytes_),
+        result_(sizeof(kernels::VerifyResult)) {
+    cuda::check_launch(kernels::launch_fill(from_.data(), bytes_, seed_, stream_.handle()), "fill");
+    cuda::wait(stream_, kGpuHangSeconds, "filling memory");
+  }
+
+  void start(double seconds) override {
+    count_ =
+        repetitions(copy_seconds_, seconds, 100) | 1;  // odd: the last copy ends in the other half
+    const Fault fault = take_fault();
+    begin();
+    for (int64_t i = 0; i < count_; ++i) {
+      cuda::check_launch(kernels::launch_copy(to_.data(), from_.data(), bytes_, stream_.handle()),
+                         "copy");
+      std::swap(from_, to_);
+    }
+    end();
+    damage(from_.data(), bytes_ / 16, fault);
+    cuda::check_launch(kernels::launch_verify(from_.data(), bytes_, seed_,
+                                              static_cast<kernels::VerifyResult*>(result_.data()),
+                                              stream_.handle()),
+                       "verify");
+  }
+
+  double finish(double deadline) override {
+    wait(deadline);
+    copy_seconds_ = seconds_ / static_cast<double>(count_);
+    kernels::VerifyResult found{};
+    cuda::fetch(&found, result_.data(), sizeof found, stream_, deadline, "verifying memory");
+    ++findings_.passes;
+    if (found.mismatches > 0) {
+      note(found.mismatches, fmt::format("{} bytes of copied memory wrong, the first at {} + {:#x}",
+                                         found.mismatches, from_.data(), found.first_mismatch));
+      // Mended, so that the next error is a new one.
+      cuda::check_launch(kernels::launch_fill(from_.data(), bytes_, seed_, stream_.handle()),
+                         "fill");
+    }
+    return 2.0 * static_cast<double>(bytes_) * static_cast<double>(count_);
+  }
+
+ private:
+  size_t bytes_;
+  uint64_t seed_;
+  cuda::DeviceMemory from_, to_, result_;
+  double copy_seconds_ = 0.05;
+  int64_t count_ = 1;
+};
+
+class MarchBurner final : public BurnerBase {
+ public:
+  explicit MarchBurner(const BurnMaker& maker)
+      : BurnerBase(maker),
+        words_(usable_bytes(maker) / 32 * 4),
+        memory_(words_ * 8),
+        result_(sizeof(kernels::MarchResult)) {}
+
+  // One step of one test. Its bytes are counted for the rate; the pauses of bit_fade are not.
+  void start(double) override {
+    const auto test = static_cast<kernels::March>(test_);
+    begin();
+    cuda::zero(result(), sizeof(kernels::MarchResult), stream_);
+    cuda::poison(&result()->first, sizeof result()->first, stream_);
+    if (kernels::march_turns(test))
+      turn(test);
+    else
+      move(test);
+    end();
+  }
+
+  double finish(double deadline) override {
+    wait(deadline);
+    kernels::MarchResult found{};
+    cuda::fetch(&found, result(), sizeof found, stream_, deadline, "reading the march's result");
+    ++findings_.passes;
+    if (found.wrong > 0)
+      note(found.wrong,
+           fmt::format("memory test {} step {}: {} words wrong, the first at {} + {:#x}, bits "
+                       "{:#018x}",
+                       test_, step_, found.wrong, memory_.data(), 8 * found.first, found.bits));
+    if (++step_ >= kernels::march_steps(static_cast<kernels::March>(test_))) {
+      step_ = 0;
+      test_ = (test_ + 1) % kernels::march_tests;
+      findings_.all_tests |= test_ == 0;
+    }
+    return 5.0 * 8 * static_cast<double>(words_);  // what each step reads and writes
+  }
+
+ private:
+  kernels::MarchResult* result() const {
+    return static_cast<kernels::MarchResult*>(result_.data());
+  }
+  uint64_t* word(size_t i) const { return reinterpret_cast<uint64_t*>(memory_.at(8 * i)); }
+
+  // Written, compared and inverted, compared and written back: one write, twice read and write.
+  void turn(kernels::March test) {
+    cuda::check_launch(
+        kernels::launch_march_write(memory_.data(), words_, test, step_, stream_.handle()),
+        "march_write");
+    damage(memory_.data(), words_ / 2, take_fault());
+    for (const bool inverted : {false, true}) {
+      if (test == kernels::March::bit_fade)
+        cuda::check_launch(kernels::launch_spin(kFadeSeconds, stream_.handle()), "spin");
+      cuda::check_launch(kernels::launch_march_turn(memory_.data(), words_, test, step_, inverted,
+                                                    result(), stream_.handle()),
+                         "march_turn");
+    }
+  }
+
+  // The first half is written, moved to the second, and from there back in two blocks, so that all
+  // of it lies turned by some words: a move that goes astray shows in one of the halves.
+  void move(kernels::March test) {
+    const size_t half = words_ / 2, shift = kernels::march_shift_words;
+    cuda::check_launch(kernels::launch_march_write(word(0), half, test, step_, stream_.handle()),
+                       "march_write");
+    copy(half, 0, half);
+    damage(memory_.data(), half + half / 2, take_fault());
+    copy(shift, half, half - shift);
+    copy(0, half + half - shift, shift);
+    compare(0, half, test, shift);
+    compare(half, half, test, 0);
+  }
+
+  // All in words.
+  void copy(size_t to, size_t from, size_t count) {
+    cuda::check_launch(kernels::launch_copy(word(to), word(from), 8 * count, stream_.handle()),
+                       "copy");
+  }
+  void compare(size_t at, size_t count, kernels::March test, size_t shift) {
+    cuda::check_launch(kernels::launch_march_compare(word(at), count, test, step_, shift, result(),
+                                                     stream_.handle()),
+                       "march_compare");
+  }
+
+  // Dozens of refresh intervals of the memory.
+  static constexpr double kFadeSeconds = 0.4;
+
+  size_t words_;
+  cuda::DeviceMemory memory_, result_;
+  int test_ = 0;
+  uint64_t step_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Burner> memory_burner(const BurnMaker& maker) {
+  return std::make_unique<MemoryBurner>(maker);
+}
+
+std::unique_ptr<Burner> march_burner(const BurnMaker& maker) {
+  return std::make_unique<MarchBurner>(maker);
+}
+
+}  // namespace cb

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "bench/gpu/cuda/copies.h"
+
+// What the movers share: a stream with two events, patterns on the device, targets side by side.
+namespace cb {
+
+// Stream and events of one GPU; what derives from it queues repetition `i` of a sample in once().
+class Timed : public Mover {
+ public:
+  explicit Timed(const GpuUnit& unit);
+
+  void start(int64_t count) override;
+  double seconds() override;
+
+ protected:
+  virtual void once(int64_t i) = 0;
+
+  int ordinal_;
+  std::string where_;
+  cuda::Stream stream_;
+  cuda::Event begin_, end_;
+  int64_t count_ = 1;
+};
+
+// Targets of equal size on the selected device, in one allocation.
+class Targets {
+ public:
+  // As many as `most`, as far as a quarter of the free memory goes; at least one.
+  Targets(size_t bytes, int64_t most);
+
+  std::byte* at(int64_t i) const { return memory_.at(static_cast<size_t>(i) * stride_); }
+  size_t bytes() const { return bytes_; }  // of one
+  int64_t count() const { return count_; }
+  void poison(const cuda::Stream& stream) const {
+    cuda::poison(memory_.data(), memory_.bytes(), stream);
+  }
+
+ private:
+  size_t bytes_, stride_;
+  int64_t count_;
+  cuda::DeviceMemory memory_;
+};
+
+// The pattern of kernels/pattern.h in memory that the selected device reaches. Verifying waits.
+void fill_device(void* memory, size_t bytes, uint64_t seed, const cuda::Stream& stream);
+DataErrors verify_device(const void* memory, size_t bytes, uint64_t seed,
+                         const cuda::Stream& stream, const std::string& where);
+DataErrors verify_targets(const Targets& targets, int64_t count, uint64_t seed,
+                          const cuda::Stream& stream, const std::string& where);
+
+// Two queues that begin together and end together: one repetition of a two-way copy.
+class Forked {
+ public:
+  const cuda::Stream& other() const { return other_; }
+  void fork(const cuda::Stream& stream);
+  void join(const cuda::Stream& stream);
+
+ private:
+  cuda::Stream other_;
+  cuda::Event begin_, end_;
+};
+
+}  // namespace cb

@@ -1,0 +1,73 @@
+// Every SM by itself: the same chain of multiply-adds in every block, its result known to the host.
+#include <map>
+
+#include <fmt/format.h>
+
+#include "bench/gpu/cuda/burner_base.h"
+#include "bench/gpu/share_out.h"
+#include "kernels/sm_chain.h"
+
+namespace cb {
+namespace {
+
+constexpr int64_t kMostQueued = 500;
+
+class SmBurner final : public BurnerBase {
+ public:
+  explicit SmBurner(const BurnMaker& maker)
+      : BurnerBase(maker),
+        blocks_(static_cast<unsigned>(maker.unit->device.sms) * kBlocksPerSm),
+        wanted_(kernels::chain_block_result(kIterations)),
+        results_(blocks_ * sizeof(kernels::ChainResult)) {}
+
+  void start(double seconds) override {
+    count_ = repetitions(one_seconds_, seconds, kMostQueued);
+    const int64_t damaged = take_fault() == Fault::none ? -1 : blocks_ / 2;
+    begin();
+    cuda::zero(results_.data(), results_.bytes(), stream_);
+    for (int64_t i = 0; i < count_; ++i) {
+      cuda::check_launch(
+          kernels::launch_chain(static_cast<kernels::ChainResult*>(results_.data()), blocks_,
+                                kIterations, wanted_, i == 0 ? damaged : -1, stream_.handle()),
+          "chain");
+    }
+    end();
+  }
+
+  double finish(double deadline) override {
+    wait(deadline);
+    one_seconds_ = seconds_ / static_cast<double>(count_);
+    std::vector<kernels::ChainResult> found(blocks_);
+    cuda::fetch(found.data(), results_.data(), results_.bytes(), stream_, deadline,
+                "reading the SMs' results");
+    findings_.passes += static_cast<uint64_t>(count_);
+    std::map<uint32_t, uint64_t> wrong;  // SM → results
+    for (const kernels::ChainResult& r : found) {
+      if (r.wrong > 0) wrong[r.sm] += r.wrong;
+    }
+    for (const auto& [sm, count] : wrong)
+      note(count,
+           fmt::format("SM {}: {} wrong results ({} SMs have any)", sm, count, wrong.size()));
+    // Two fused multiply-adds a turn; the integer steps are not counted.
+    return 4.0 * kIterations * kernels::chain_threads * blocks_ * static_cast<double>(count_);
+  }
+
+ private:
+  // As many as are resident at once, so that every SM has its share.
+  static constexpr unsigned kBlocksPerSm = 8;
+  static constexpr uint32_t kIterations = 20000;
+
+  unsigned blocks_;
+  uint64_t wanted_;
+  cuda::DeviceMemory results_;
+  double one_seconds_ = 0.01;
+  int64_t count_ = 1;
+};
+
+}  // namespace
+
+std::unique_ptr<Burner> sm_burner(const BurnMaker& maker) {
+  return std::make_unique<SmBurner>(maker);
+}
+
+}  // namespace cb

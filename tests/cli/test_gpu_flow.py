@@ -1,0 +1,265 @@
+"""gemm, bandwidth and burn on GPUs, with a CUDA runtime, kernels and cuBLASLt that work on host memory (tests/fake_cuda).
+
+What is run is all that the program does around them: order of calls, waits, buffers, verification, faults, failing GPUs.
+"""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+BUILD = Path(os.environ["CLUSTERBENCH_BUILD_DIR"])
+BIN = BUILD / "bin" / "clusterbench_fake_gpu"
+FAKE = BUILD / "fake"
+
+pytestmark = pytest.mark.skipif(not BIN.exists() or not (FAKE / "fake_nvml.so").exists(), reason="built without CUDA or nvml.h")
+
+QUICK = {
+    "gemm": ("--m", "64", "--n", "64", "--k", "64", "--warm-up", "0s", "--iterations", "6", "--algorithms", "3"),
+    "bandwidth": ("--size", "32K", "--warm-up", "0s", "--iterations", "6"),
+    "burn": ("--size", "128", "--memory-share", "0.05"),
+}
+
+
+def run(tmp_path, case, *args, cuda="", nvml="", ranks=0, code=0, table=False):
+    """The records, or what is printed; `cuda` and `nvml` are the stand-ins' scripts."""
+    file = tmp_path / "r.json"
+    file.unlink(missing_ok=True)
+    gpus = next((w.split("=")[1] for w in cuda.split() if w.startswith("devices=")), "2")
+    env = dict(
+        os.environ, CLUSTERBENCH_CUBLASLT_LIBRARY=str(FAKE / "fake_cublaslt.so"), CLUSTERBENCH_FAKE_CUDA=f"memory=536870912 {cuda}",
+        CLUSTERBENCH_NVML_LIBRARY=str(FAKE / "fake_nvml.so"), CLUSTERBENCH_FAKE_NVML=f"gpus={gpus} {nvml}",
+    )
+    if case == "burn" and "--duration" not in args:
+        args = (*args, "--duration", "300ms")
+    launcher = ["mpirun", "--oversubscribe", "-np", str(ranks)] if ranks else []
+    done = subprocess.run(
+        [*launcher, BIN, case, "--device", "gpu", *QUICK[case], *args, "--json", str(file)],
+        env=env, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout if table else json.loads(file.read_text())["records"]
+
+
+def median(record, name, gpu):
+    for metric in record["metrics"]:
+        if metric["name"] == name and record["entities"][metric["entity"]]["id"] == gpu:
+            return metric["summary"]["median"]
+    return None
+
+
+def failed(record):
+    """(check, GPU) of each that failed."""
+    return {(c["name"], record["entities"][c["entity"]]["id"]) for c in record["checks"] if not c["passed"]}
+
+
+def detail(record, name, gpu):
+    return next(c["detail"] for c in record["checks"] if c["name"] == name and record["entities"][c["entity"]]["id"] == gpu)
+
+
+DTYPES = "fp64,fp64_vector,fp32,tf32,fp16,bf16,fp8_e4m3,fp8_e5m2,int8"
+
+
+def test_every_type_is_multiplied_and_right(tmp_path):
+    records = run(tmp_path, "gemm", "--dtype", DTYPES)
+    assert [r["params"]["dtype"] for r in records] == DTYPES.split(",")
+    for record in records:
+        assert not failed(record)
+        assert {c["name"] for c in record["checks"]} == {"product", "gpu"}
+        rate = "operations_per_second" if record["params"]["dtype"] == "int8" else "flops_per_second"
+        for gpu in "01":
+            # The invented device's rate: the fast algorithm was chosen, and its time is the events'.
+            assert 0.9e9 < median(record, rate, gpu) < 1e9
+        vector = record["params"]["dtype"] in ("fp64_vector", "fp32")
+        assert record["facts"]["units"] == ("vector units" if vector else "tensor cores")
+        assert record["facts"]["algorithm"].startswith("0000000000000001")
+
+
+def test_fp4_needs_blackwell(tmp_path):
+    record = run(tmp_path, "gemm", "--dtype", "fp4", code=3)[0]
+    assert record["outcome"] == "skipped" and record["reason"] == "NVIDIA H20 has no fp4"
+    assert not failed(run(tmp_path, "gemm", "--dtype", "fp4", cuda="capability=100")[0])
+
+
+def test_a_library_without_an_algorithm_is_a_skip(tmp_path):
+    record = run(tmp_path, "gemm", cuda="refuse=gemm", code=3)[0]
+    assert record["outcome"] == "skipped" and "has no algorithm for bf16 64×64×64" in record["reason"]
+
+
+def test_a_wrong_product_has_no_number(tmp_path):
+    record = run(tmp_path, "gemm", "--dtype", "bf16,int8", cuda="flip@1=gemm", code=1)
+    for r in record:
+        assert failed(r) == {("product", "1")}
+        rate = "operations_per_second" if r["params"]["dtype"] == "int8" else "flops_per_second"
+        assert median(r, rate, "0") and not median(r, rate, "1")
+
+
+def test_the_slow_gpu_is_named(tmp_path):
+    record = run(tmp_path, "gemm", cuda="slow@1=0.5")[0]
+    assert median(record, "flops_per_second", "1") < 0.7 * median(record, "flops_per_second", "0")
+
+
+@pytest.mark.parametrize("ranks", [0, 2])
+@pytest.mark.parametrize("case", ["gemm", "burn"])
+def test_a_gpu_that_fails_does_not_take_the_others_along(tmp_path, case, ranks):
+    phase = ("--phase", "bf16,sm") if case == "burn" else ("--dtype", "bf16,fp32")
+    records = run(tmp_path, case, *phase, cuda="die@1=25", ranks=ranks, code=1)
+    assert len(records) == 2
+    assert ("gpu", "1") in failed(records[0]) and ("gpu", "0") not in failed(records[0])
+    why = detail(records[0], "gpu", "1")
+    assert "launch failure" in why or "cublasLtMatmul" in why
+    assert "GPU-00000000-0000-0000-0000-000000000001" in why
+    for record in records:  # the second one too: it is not asked again
+        assert ("gpu", "1") in failed(record)
+        assert median(record, "flops_per_second", "0") and not median(record, "flops_per_second", "1")
+
+
+OPS = "host_to_device,device_to_host,two_way,copy,triad,read"
+
+
+def test_copies(tmp_path):
+    for record in run(tmp_path, "bandwidth", "--op", OPS + ",latency", "--memory", "pinned,pageable"):
+        assert not failed(record), record["params"]
+        patterns = [c for c in record["checks"] if c["name"] == "pattern"]
+        assert len(patterns) == 2
+        name = "latency_seconds" if record["params"]["op"] == "latency" else "bytes_per_second"
+        for gpu in "01":
+            assert median(record, name, gpu) > 0
+
+
+def test_every_wrong_copy_is_counted(tmp_path):
+    for record in run(tmp_path, "bandwidth", "--op", "host_to_device,device_to_host,two_way,copy", cuda="flip@1=copy", code=1):
+        assert failed(record) == {("pattern", "1")}
+        assert median(record, "bytes_per_second", "0") and not median(record, "bytes_per_second", "1")
+        check = next(c for c in record["checks"] if not c["passed"])
+        assert "the first at 0x4000 of" in check["detail"]
+        ways = 2 if record["params"]["op"] == "two_way" else 1
+        # One byte of every copy of six samples and of the one before them, and not of the last alone.
+        assert check["value"] >= 7 * ways
+    for op in ("triad", "read"):
+        assert failed(run(tmp_path, "bandwidth", "--op", op, cuda=f"flip@0={op}", code=1)[0]) == {("pattern", "0")}
+
+
+def test_peers(tmp_path):
+    ops = ("--op", "peer_write,peer_read,peer_two_way,peer_latency", "--engine", "ce,sm")
+    records = run(tmp_path, "bandwidth", *ops, cuda="devices=3")
+    assert len(records) == 7
+    for record in records:
+        pairs = {(e["id"], e["peer"][-1]) for e in record["entities"] if e["kind"] == "pair"}
+        assert pairs == {(a, b) for a in "012" for b in "012" if a != b}
+        assert not failed(record)
+    text = run(tmp_path, "bandwidth", "--op", "peer_read", cuda="devices=3", table=True)
+    lines = text.splitlines()
+    head = next(i for i, line in enumerate(lines) if line.startswith("bytes_per_second from"))
+    assert [line.split()[0].split(":")[1] for line in lines[head + 1:head + 4]] == list("012")
+    assert lines[head + 1].split()[1] == "X" and "MB/s" in lines[head + 1]
+    apart = run(tmp_path, "bandwidth", *ops, cuda="peer=0")
+    for record in apart:
+        by_engine = record["params"].get("engine") == "ce"
+        assert bool(record["metrics"]) == by_engine
+        assert any("cannot reach the memory of GPU 1" in n for n in record["notes"])
+
+
+def test_a_hang_is_told_and_the_rest_is_kept(tmp_path):
+    records = run(tmp_path, "burn", "--phase", "bf16,march", "--hang-after", "2s", cuda="hang@0=30", code=1)
+    assert ("hang", "0") in failed(records[0]) and ("gpu", "0") in failed(records[0])
+    assert ("hang", "1") not in failed(records[0])
+    assert "has not finished a step of bf16 after 2 s: it hangs" in detail(records[0], "hang", "0")
+    assert failed(records[1]) == {("gpu", "0")}
+    assert median(records[1], "bytes_per_second", "1")
+
+
+def test_burn(tmp_path):
+    records = run(tmp_path, "burn", "--phase", "bf16,fp64,int8,hbm,sm,march", "--duration", "2s")
+    for record in records:
+        assert not failed(record), record["checks"]
+        for gpu in "01":
+            assert median(record, "passes_per_second", gpu) > 0
+    assert records[0]["facts"]["golden"] == "majority of the GPUs"
+    assert any("the time did not suffice for all 8 memory tests" in n for n in records[-1]["notes"])
+
+
+def test_all_memory_tests(tmp_path):
+    small = "devices=1 memory=16777216"
+    record = run(tmp_path, "burn", "--phase", "march", "--duration", "4s", cuda=small)[0]
+    assert not failed(record) and not any("did not suffice" in n for n in record["notes"])
+    # The last of them, in which nothing is inverted, finds what went wrong while memory was moved.
+    moved = run(tmp_path, "burn", "--phase", "march", "--duration", "4s", cuda=small + " flip=copy", code=1)[0]
+    assert failed(moved) == {("memory", "0")} and "memory test 7 step 0" in detail(moved, "memory", "0")
+
+
+@pytest.mark.parametrize("fault", ["bitflip", "nan"])
+@pytest.mark.parametrize("phase,check", [("bf16", "result"), ("fp64", "result"), ("hbm", "result"), ("sm", "sm"), ("march", "memory")])
+def test_an_injected_fault_is_found(tmp_path, phase, check, fault):
+    record = run(tmp_path, "burn", "--phase", phase, "--inject-fault", fault, cuda="devices=3", code=1)[0]
+    wanted = {(check, "0")} | ({("finite", "0")} if fault == "nan" and check == "result" and phase != "hbm" else set())
+    assert failed(record) == wanted
+    if (phase, fault) == ("bf16", "bitflip"):
+        # Word 128·128·2/16+5 of a column-major 128×128 result of four elements a word.
+        assert "row 20 column 64 (tile 0,0 of 128×128), bit 13" in detail(record, "result", "0")
+        assert "1 wrong in" in detail(record, "result", "0")
+
+
+def test_a_gpu_that_is_always_wrong_is_outvoted(tmp_path):
+    record = run(tmp_path, "burn", "--phase", "bf16", cuda="devices=3 flip@1=gemm", code=1)[0]
+    assert failed(record) == {("result", "1")}
+    assert "differs from the golden one" in detail(record, "result", "1")
+    # Two that differ decide nothing.
+    two = run(tmp_path, "burn", "--phase", "bf16", cuda="flip@1=gemm", code=1)[0]
+    assert failed(two) == {("result", "0"), ("result", "1")}
+
+
+def test_a_stored_golden(tmp_path):
+    golden = tmp_path / "golden.json"
+    run(tmp_path, "burn", "--phase", "bf16", "--write-golden", str(golden), cuda="devices=1")
+    assert not failed(run(tmp_path, "burn", "--phase", "bf16", "--golden", str(golden), cuda="devices=1")[0])
+    # One GPU that is wrong from the start: only the stored golden sees it.
+    alone = run(tmp_path, "burn", "--phase", "bf16", cuda="devices=1 flip=gemm")[0]
+    assert any("compared with its own first result" in n for n in alone["notes"])
+    seen = run(tmp_path, "burn", "--phase", "bf16", "--golden", str(golden), cuda="devices=1 flip=gemm", code=1)[0]
+    assert failed(seen) == {("result", "0")}
+
+
+def test_a_fatal_xid_ends_that_gpu(tmp_path):
+    records = run(tmp_path, "burn", "--phase", "bf16,hbm", nvml="xid@1=79", code=1)
+    for record in records:
+        assert failed(record) - {("result", "1")} == {("gpu", "1")}
+        assert median(record, "passes_per_second", "0")
+    assert "Xid 79" in detail(records[0], "gpu", "1")
+
+
+def test_pulses(tmp_path):
+    record = run(tmp_path, "burn", "--phase", "bf16", "--pulse", "10:0.5", "--duration", "2s")[0]
+    assert 5 < median(record, "pulse_hertz", "0") <= 11
+
+
+def test_ranks_share_the_gpus(tmp_path):
+    record = run(tmp_path, "gemm", cuda="devices=4", ranks=2)[0]
+    assert sorted(e["id"] for e in record["entities"]) == list("0123")
+    alone = run(tmp_path, "gemm", "--one-at-a-time", cuda="devices=4", ranks=2)[0]
+    assert all(median(alone, "flops_per_second", gpu) for gpu in "0123")
+
+
+@pytest.mark.parametrize(
+    "cuda,what",
+    [
+        ("count_error=35 driver=12040", "the driver knows CUDA 12.4, this program was built with 13.0: update the driver"),
+        ("count_error=802", "systemctl status nvidia-fabricmanager"),
+        ("count_error=46", "exclusive or prohibited mode"),
+    ],
+)
+def test_why_cuda_does_not_start(tmp_path, cuda, what):
+    for case in QUICK:
+        record = run(tmp_path, case, cuda=cuda, code=3)[0]
+        assert record["outcome"] == "skipped" and what in record["reason"]
+
+
+def test_mig_mode_is_a_reason(tmp_path):
+    record = run(tmp_path, "gemm", nvml="mig_mode@1=1", code=3)[0]
+    assert "GPU 1 is in MIG mode" in record["reason"]
+
+
+def test_too_little_memory_is_said(tmp_path):
+    record = run(tmp_path, "gemm", cuda="memory=268435456", code=4)[0]
+    assert record["outcome"] == "errored" and "give a smaller --size" in record["reason"]

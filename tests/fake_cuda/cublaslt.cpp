@@ -1,0 +1,289 @@
+// The part of cuBLASLt that clusterbench calls, as a library that the tests open by its path. It
+// refuses what the real one documents as refused: layouts, alignments, types, scales.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+
+#include "kernels/hash.h"
+#include "tests/fake_cuda/fake.h"
+#include "tests/fake_cuda/numbers.h"
+
+using cb::kernels::Number;
+
+namespace {
+
+struct Desc {
+  cublasComputeType_t compute;
+  cudaDataType_t scale;
+  bool transposed_a = false, transposed_b = false;
+  bool scales_a = false, scales_b = false;
+};
+struct Layout {
+  cudaDataType_t type;
+  uint64_t rows, columns;
+  int64_t leading;
+};
+struct Preference {
+  size_t workspace = 0;
+  uint64_t units = ~uint64_t{0};
+};
+
+template <typename To, typename From>
+To* real(From* opaque) {
+  return reinterpret_cast<To*>(opaque);
+}
+
+Number number_of(cudaDataType_t type) {
+  switch (type) {
+    case CUDA_R_64F:
+      return Number::fp64;
+    case CUDA_R_32F:
+      return Number::fp32;
+    case CUDA_R_16F:
+      return Number::fp16;
+    case CUDA_R_16BF:
+      return Number::bf16;
+    case CUDA_R_8F_E4M3:
+      return Number::fp8_e4m3;
+    case CUDA_R_8F_E5M2:
+      return Number::fp8_e5m2;
+    case CUDA_R_8I:
+      return Number::int8;
+    case CUDA_R_32I:
+      return Number::int32;
+    default:
+      return Number::fp4;
+  }
+}
+
+// Types of A, B and D, and with which compute and scale type (cuBLAS documentation,
+// cublasLtMatmul).
+bool known(const Desc& d, cudaDataType_t a, cudaDataType_t b, cudaDataType_t out) {
+  const auto is = [&](cudaDataType_t wa, cudaDataType_t wb, cudaDataType_t wd,
+                      cublasComputeType_t compute, cudaDataType_t scale) {
+    return a == wa && b == wb && out == wd && d.compute == compute && d.scale == scale;
+  };
+  constexpr auto k32 = CUBLAS_COMPUTE_32F;
+  return is(CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F) ||
+         is(CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, k32, CUDA_R_32F) ||
+         is(CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_32F) ||
+         is(CUDA_R_16F, CUDA_R_16F, CUDA_R_16F, k32, CUDA_R_32F) ||
+         is(CUDA_R_16BF, CUDA_R_16BF, CUDA_R_16BF, k32, CUDA_R_32F) ||
+         is(CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_16BF, k32, CUDA_R_32F) ||
+         is(CUDA_R_8F_E5M2, CUDA_R_8F_E4M3, CUDA_R_16BF, k32, CUDA_R_32F) ||
+         is(CUDA_R_8I, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I) ||
+         is(CUDA_R_4F_E2M1, CUDA_R_4F_E2M1, CUDA_R_16BF, k32, CUDA_R_32F);
+}
+
+bool narrow(cudaDataType_t type) { return fake::bits_of(number_of(type)) <= 8; }
+
+// Narrow types: Aᵀ·B only, every leading dimension a multiple of 16 bytes; fp4 with both scales.
+bool allowed(const Desc& d, const Layout& a, const Layout& b, const Layout& out) {
+  if (!known(d, a.type, b.type, out.type)) return false;
+  for (const Layout* l : {&a, &b, &out}) {
+    if (l->leading < static_cast<int64_t>(l->rows)) return false;
+    const int64_t bits = l->leading * fake::bits_of(number_of(l->type));
+    if (narrow(a.type) && bits % 128 != 0) return false;
+  }
+  if (narrow(a.type) && (!d.transposed_a || d.transposed_b)) return false;
+  if (a.type == CUDA_R_4F_E2M1 && !(d.scales_a && d.scales_b)) return false;
+  const uint64_t k = d.transposed_a ? a.rows : a.columns;
+  const uint64_t m = d.transposed_a ? a.columns : a.rows;
+  return b.rows == k && out.rows == m && out.columns == b.columns;
+}
+
+// Bits of D for those operands; computed once for all GPUs and buffers that hold the same.
+using Result = std::shared_ptr<const std::vector<unsigned char>>;
+
+Result product(const Layout& a, const Layout& b, const Layout& d, const void* pa, const void* pb) {
+  const Number ta = number_of(a.type), tb = number_of(b.type), td = number_of(d.type);
+  const size_t k = a.rows, m = d.rows, n = d.columns;
+  const size_t bytes_a = k * m * static_cast<size_t>(fake::bits_of(ta)) / 8;
+  const size_t bytes_b = k * n * static_cast<size_t>(fake::bits_of(tb)) / 8;
+  using cb::kernels::hash_bytes;
+  static std::map<std::tuple<int, int, size_t, size_t, size_t, uint64_t, uint64_t>, Result> done;
+  Result& out = done[{static_cast<int>(ta), static_cast<int>(td), m, n, k,
+                      hash_bytes(static_cast<const unsigned char*>(pa), bytes_a),
+                      hash_bytes(static_cast<const unsigned char*>(pb), bytes_b)}];
+  if (out) return out;
+  std::vector<double> va(k * m), vb(k * n);
+  for (size_t i = 0; i < va.size(); ++i) va[i] = fake::load(pa, ta, i);
+  for (size_t i = 0; i < vb.size(); ++i) vb[i] = fake::load(pb, tb, i);
+  std::vector<unsigned char> bits(m * n * static_cast<size_t>(fake::bits_of(td)) / 8);
+  for (size_t column = 0; column < n; ++column) {
+    for (size_t row = 0; row < m; ++row) {
+      double sum = 0;
+      for (size_t i = 0; i < k; ++i) sum += va[row * k + i] * vb[column * k + i];
+      const bool whole = td == Number::int32;
+      fake::store(bits.data(), td, column * m + row, whole ? sum : cb::kernels::round_to(sum, td));
+    }
+  }
+  return out = std::make_shared<const std::vector<unsigned char>>(std::move(bits));
+}
+
+bool aligned(const void* p, size_t to) { return reinterpret_cast<uintptr_t>(p) % to == 0; }
+
+constexpr uint64_t kFast = 1, kSlow = 2, kRefused = 3;
+
+}  // namespace
+
+extern "C" {
+
+size_t cublasLtGetVersion() { return 130100; }
+const char* cublasLtGetStatusString(cublasStatus_t status) {
+  return status == CUBLAS_STATUS_NOT_SUPPORTED ? "not supported" : "some status";
+}
+
+cublasStatus_t cublasLtCreate(cublasLtHandle_t* out) {
+  *out = real<cublasLtContext>(new int(0));
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
+  delete real<int>(handle);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* out, cublasComputeType_t compute,
+                                        cudaDataType_t scale) {
+  *out = real<cublasLtMatmulDescOpaque_t>(new Desc{compute, scale});
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t desc) {
+  delete real<Desc>(desc);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t opaque,
+                                              cublasLtMatmulDescAttributes_t attribute,
+                                              const void* value, size_t size) {
+  Desc& desc = *real<Desc>(opaque);
+  size_t wanted = 4;
+  if (attribute == CUBLASLT_MATMUL_DESC_FAST_ACCUM) wanted = 1;
+  if (attribute == CUBLASLT_MATMUL_DESC_A_SCALE_POINTER ||
+      attribute == CUBLASLT_MATMUL_DESC_B_SCALE_POINTER)
+    wanted = 8;
+  if (size != wanted) return CUBLAS_STATUS_INVALID_VALUE;
+  if (attribute == CUBLASLT_MATMUL_DESC_TRANSA || attribute == CUBLASLT_MATMUL_DESC_TRANSB) {
+    const bool transposed = fake::peek<int32_t>(value, 0) == CUBLAS_OP_T;
+    (attribute == CUBLASLT_MATMUL_DESC_TRANSA ? desc.transposed_a : desc.transposed_b) = transposed;
+  } else if (wanted == 8) {
+    const auto* pointer = fake::peek<const void*>(value, 0);
+    if (pointer == nullptr || !aligned(pointer, 16)) return CUBLAS_STATUS_INVALID_VALUE;
+    (attribute == CUBLASLT_MATMUL_DESC_A_SCALE_POINTER ? desc.scales_a : desc.scales_b) = true;
+  } else if (attribute == CUBLASLT_MATMUL_DESC_A_SCALE_MODE ||
+             attribute == CUBLASLT_MATMUL_DESC_B_SCALE_MODE) {
+    if (fake::peek<int32_t>(value, 0) != CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3)
+      return CUBLAS_STATUS_INVALID_VALUE;
+  } else if (attribute != CUBLASLT_MATMUL_DESC_FAST_ACCUM) {
+    return CUBLAS_STATUS_INVALID_VALUE;
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* out, cudaDataType type,
+                                          uint64_t rows, uint64_t columns, int64_t leading) {
+  *out = real<cublasLtMatrixLayoutOpaque_t>(new Layout{type, rows, columns, leading});
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
+  delete real<Layout>(const_cast<cublasLtMatrixLayoutOpaque_t*>(layout));
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* out) {
+  *out = real<cublasLtMatmulPreferenceOpaque_t>(new Preference);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
+  delete real<Preference>(preference);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t opaque,
+                                                    cublasLtMatmulPreferenceAttributes_t attribute,
+                                                    const void* value, size_t size) {
+  if (size != 8) return CUBLAS_STATUS_INVALID_VALUE;
+  Preference& preference = *real<Preference>(opaque);
+  if (attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)
+    preference.workspace = fake::peek<size_t>(value, 0);
+  else if (attribute == CUBLASLT_MATMUL_PREF_IMPL_MASK)
+    preference.units = fake::peek<uint64_t>(value, 0);
+  else
+    return CUBLAS_STATUS_INVALID_VALUE;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+// Three: a slow one, a fast one, and one that cublasLtMatmul refuses.
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t desc,
+                                              cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                              cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                              cublasLtMatmulPreference_t preference, int most,
+                                              cublasLtMatmulHeuristicResult_t results[],
+                                              int* count) {
+  *count = 0;
+  if (c != d || fake::text("refuse", -1) == "gemm" ||
+      !allowed(*real<Desc>(desc), *real<const Layout>(a), *real<const Layout>(b),
+               *real<const Layout>(d)))
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  const Preference& wanted = *real<Preference>(preference);
+  const bool tensor = (wanted.units & CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK) != 0;
+  for (const uint64_t id : {kSlow, kFast, kRefused}) {
+    if (*count >= most) break;
+    cublasLtMatmulHeuristicResult_t& r = results[(*count)++];
+    r = {};
+    r.algo.data[0] = id;
+    r.algo.data[1] =
+        tensor ? CUBLASLT_NUMERICAL_IMPL_FLAGS_HMMA : CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA;
+    r.workspaceSize = std::min<size_t>(wanted.workspace, 1 << 20);
+    r.state = CUBLAS_STATUS_SUCCESS;
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulAlgoCapGetAttribute(const cublasLtMatmulAlgo_t* algo,
+                                                 cublasLtMatmulAlgoCapAttributes_t attribute,
+                                                 void* out, size_t size, size_t* written) {
+  if (attribute != CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS || size != 8)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  fake::poke(out, 0, algo->data[1]);
+  *written = 8;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t opaque, const void* alpha,
+                              const void* pa, cublasLtMatrixLayout_t la, const void* pb,
+                              cublasLtMatrixLayout_t lb, const void* beta, const void* pc,
+                              cublasLtMatrixLayout_t, void* pd, cublasLtMatrixLayout_t ld,
+                              const cublasLtMatmulAlgo_t* algo, void* workspace,
+                              size_t workspace_bytes, cudaStream_t stream) {
+  const Desc& desc = *real<Desc>(opaque);
+  const Layout a = *real<const Layout>(la), b = *real<const Layout>(lb),
+               d = *real<const Layout>(ld);
+  if (algo->data[0] == kRefused) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (!allowed(desc, a, b, d) || pc != pd) return CUBLAS_STATUS_INVALID_VALUE;
+  for (const void* p : {pa, pb, static_cast<const void*>(pd)}) {
+    if (!aligned(p, 256)) return CUBLAS_STATUS_INVALID_VALUE;
+  }
+  if (workspace == nullptr || !aligned(workspace, 256) || workspace_bytes > size_t{32} << 20)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  const Number scale = number_of(desc.scale);
+  if (fake::load(alpha, scale, 0) != 1 || fake::load(beta, scale, 0) != 0)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  const double flops = 2.0 * static_cast<double>(d.rows * d.columns * a.rows);
+  const double rate = fake::flops_per_second / (algo->data[0] == kFast ? 1 : 2);
+  const bool flip = fake::flips(stream, "gemm");
+  const int code = fake::enqueue(stream, flops / rate, true, [=] {
+    const Result bits = product(a, b, d, pa, pb);
+    std::copy(bits->begin(), bits->end(), static_cast<unsigned char*>(pd));
+    if (flip) static_cast<unsigned char*>(pd)[bits->size() / 2 + 1] ^= 0x40;
+  });
+  return code == 0 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
+}
+
+}  // extern "C"

@@ -1,0 +1,40 @@
+// A CUDA runtime, the kernels' launchers and a cuBLASLt that work on host memory, for the program
+// that the tests link with them: so the order of calls, waits and checks is really run. Work is
+// queued and done only when somebody asks whether it is done, so that a missing wait shows as old
+// data. Times are those of an invented device.
+//
+// CLUSTERBENCH_FAKE_CUDA says what the devices are like, in words separated by spaces, each for all
+// devices (KEY=VALUE) or for one (KEY@DEVICE=VALUE):
+//   devices=2  memory=268435456  capability=90  driver=13000  peer=0 (none reaches another)
+//   count_error=802       cudaGetDeviceCount fails with that code
+//   die@1=40              the 40th kernel or product on the device fails, and all that follows
+//   hang@1=40             … never ends
+//   slow@1=0.5            half as fast
+//   flip@1=OPERATION      one bit of every result is wrong: copy, gemm, triad, read, chain, march
+//   refuse=gemm           cuBLASLt proposes nothing
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+
+namespace fake {
+
+// The script's value for a device; `otherwise` if it has none.
+double number(const std::string& key, int device, double otherwise);
+std::string text(const std::string& key, int device);
+
+// True if results of the operation are to be wrong on the device that the stream belongs to.
+bool flips(void* stream, const char* operation);
+
+// Queues work that takes `seconds` of the device's time; `counted`: as a kernel or product does,
+// for die and hang. The runtime's error code.
+int enqueue(void* stream, double seconds, bool counted, std::function<void()> work);
+
+// Keeps the stream busy for that long, by the wall's clock.
+int enqueue_spin(void* stream, double seconds);
+
+constexpr double bytes_per_second = 1e9;
+constexpr double flops_per_second = 1e9;
+
+}  // namespace fake

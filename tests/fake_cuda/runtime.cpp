@@ -1,0 +1,387 @@
+// The part of the CUDA runtime that clusterbench calls.
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <limits>
+#include <map>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <cuda_runtime_api.h>
+
+#include "tests/fake_cuda/fake.h"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Stream;
+
+// Where an event was recorded last; recorded again, it has another.
+struct Point {
+  Stream* stream = nullptr;  // in whose queue it is; null: reached
+  double at = 0;
+};
+
+struct Work {
+  double seconds = 0;
+  std::function<void()> run = {};
+  std::shared_ptr<Point> reached = {};
+  std::shared_ptr<Point> awaits = {};  // goes on once that has been reached
+  double blocks = 0;                   // wall seconds; infinite for a hang
+};
+
+struct Stream {
+  int device = 0;
+  double now = 0;
+  std::deque<Work> queue = {};
+  Clock::time_point blocked_until = {};
+  bool blocked = false;
+};
+
+struct Event {
+  int device = 0;
+  std::shared_ptr<Point> point = std::make_shared<Point>();
+  bool asked = false;
+};
+
+struct Device {
+  size_t free = 0, total = 0;
+  int counted = 0;
+  bool dead = false;
+};
+
+struct Block {
+  int device = -1;  // -1: pinned host memory
+  size_t bytes = 0;
+};
+
+thread_local int current = 0;
+thread_local cudaError_t last_error = cudaSuccess;
+std::map<int, Device> devices;
+std::map<void*, Block> blocks;
+std::set<Stream*> streams;
+
+cudaError_t result(cudaError_t code) {
+  if (code != cudaSuccess) last_error = code;
+  return code;
+}
+
+int count() { return static_cast<int>(fake::number("devices", -1, 2)); }
+
+Device& device(int i) {
+  const auto found = devices.find(i);
+  if (found != devices.end()) return found->second;
+  Device out;
+  out.free = out.total = static_cast<size_t>(fake::number("memory", i, 1 << 30));
+  return devices[i] = out;
+}
+
+cudaError_t state(int i) { return device(i).dead ? cudaErrorLaunchFailure : cudaSuccess; }
+
+// Works the queue off, up to the point of `until` (null: all of it). False if it is blocked.
+bool drain(Stream& stream, const Point* until) {
+  while (!stream.queue.empty()) {
+    if (stream.blocked && Clock::now() < stream.blocked_until) return false;
+    stream.blocked = false;
+    Work& work = stream.queue.front();
+    if (work.blocks > 0) {
+      stream.blocked = true;
+      const double most = std::min(work.blocks, 1e6);
+      stream.blocked_until = Clock::now() + std::chrono::milliseconds(static_cast<int>(most * 1e3));
+      stream.now += most;
+      stream.queue.pop_front();
+      continue;
+    }
+    if (work.awaits != nullptr) {
+      if (work.awaits->stream != nullptr && !drain(*work.awaits->stream, work.awaits.get()))
+        return false;
+      stream.now = std::max(stream.now, work.awaits->at);
+    }
+    stream.now += work.seconds;
+    if (work.run) work.run();
+    const std::shared_ptr<Point> point = std::move(work.reached);
+    stream.queue.pop_front();
+    if (!point) continue;
+    point->stream = nullptr;
+    point->at = stream.now;
+    if (point.get() == until) return true;
+  }
+  return !(stream.blocked && Clock::now() < stream.blocked_until);
+}
+
+Stream& stream_of(void* handle) { return *static_cast<Stream*>(handle); }
+
+const Block* block_of(const void* address) {
+  for (const auto& [begin, block] : blocks) {
+    const auto* from = static_cast<const std::byte*>(begin);
+    if (address >= from && address < from + block.bytes) return &block;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+namespace fake {
+
+namespace {
+
+const std::map<std::string, std::string>& script() {
+  static const auto parsed = [] {
+    std::map<std::string, std::string> out;
+    const char* given = std::getenv("CLUSTERBENCH_FAKE_CUDA");
+    std::istringstream words(given == nullptr ? "" : given);
+    for (std::string word; words >> word;) {
+      const size_t equals = word.find('=');
+      if (equals != std::string::npos) out[word.substr(0, equals)] = word.substr(equals + 1);
+    }
+    return out;
+  }();
+  return parsed;
+}
+
+}  // namespace
+
+std::string text(const std::string& key, int device) {
+  auto found = script().find(key + "@" + std::to_string(device));
+  if (found == script().end()) found = script().find(key);
+  return found == script().end() ? "" : found->second;
+}
+
+double number(const std::string& key, int device, double otherwise) {
+  const std::string value = text(key, device);
+  return value.empty() ? otherwise : std::atof(value.c_str());
+}
+
+bool flips(void* stream, const char* operation) {
+  return text("flip", stream_of(stream).device) == operation;
+}
+
+int enqueue(void* handle, double seconds, bool counted, std::function<void()> work) {
+  Stream& stream = stream_of(handle);
+  if (const cudaError_t code = state(stream.device); code != cudaSuccess) return result(code);
+  if (stream.device != current) return result(cudaErrorInvalidResourceHandle);
+  Device& on = device(stream.device);
+  if (counted) {
+    ++on.counted;
+    if (on.counted == static_cast<int>(number("hang", stream.device, -1)))
+      stream.queue.push_back({.blocks = std::numeric_limits<double>::infinity()});
+    if (on.counted == static_cast<int>(number("die", stream.device, -1))) on.dead = true;
+  }
+  stream.queue.push_back(
+      {.seconds = 2e-6 + seconds / number("slow", stream.device, 1), .run = std::move(work)});
+  // What went wrong before is told by the next launch, as the real runtime does.
+  return last_error == cudaSuccess ? cudaSuccess : std::exchange(last_error, cudaSuccess);
+}
+
+int enqueue_spin(void* handle, double seconds) {
+  stream_of(handle).queue.push_back({.blocks = seconds});
+  return cudaSuccess;
+}
+
+}  // namespace fake
+
+extern "C" {
+
+cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
+const char* cudaGetErrorName(cudaError_t code) {
+  return code == cudaErrorLaunchFailure ? "cudaErrorLaunchFailure" : "cudaError";
+}
+const char* cudaGetErrorString(cudaError_t code) {
+  switch (code) {
+    case cudaErrorMemoryAllocation:
+      return "out of memory";
+    case cudaErrorLaunchFailure:
+      return "unspecified launch failure";
+    case cudaErrorNotReady:
+      return "device not ready";
+    case cudaErrorInsufficientDriver:
+      return "CUDA driver version is insufficient for CUDA runtime version";
+    case cudaErrorSystemNotReady:
+      return "system not yet initialized";
+    default:
+      return "some error";
+  }
+}
+
+cudaError_t cudaGetDeviceCount(int* out) {
+  const auto code = static_cast<cudaError_t>(static_cast<int>(fake::number("count_error", -1, 0)));
+  *out = code == cudaSuccess ? count() : 0;
+  return result(code);
+}
+cudaError_t cudaDriverGetVersion(int* out) {
+  *out = static_cast<int>(fake::number("driver", -1, 13000));
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* out) {
+  *out = CUDART_VERSION;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDevice(int* out) {
+  *out = current;
+  return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int ordinal) {
+  if (ordinal < 0 || ordinal >= count()) return result(cudaErrorInvalidDevice);
+  current = ordinal;
+  return result(state(ordinal));
+}
+
+// As fake_nvml numbers and names its GPUs.
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* out, int ordinal) {
+  *out = {};
+  std::strcpy(out->name, "NVIDIA H20");
+  out->uuid.bytes[15] = static_cast<char>(ordinal);
+  out->pciBusID = 0x1b + 0x10 * ordinal;
+  const int capability = static_cast<int>(fake::number("capability", ordinal, 90));
+  out->major = capability / 10;
+  out->minor = capability % 10;
+  out->multiProcessorCount = 4;
+  out->l2CacheSize = 1 << 16;
+  out->totalGlobalMem = 102625181696ULL;
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  *free = device(current).free;
+  *total = device(current).total;
+  return result(state(current));
+}
+
+cudaError_t cudaMalloc(void** out, size_t bytes) {
+  if (const cudaError_t code = state(current); code != cudaSuccess) return result(code);
+  Device& on = device(current);
+  if (bytes > on.free) return result(cudaErrorMemoryAllocation);
+  *out = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  on.free -= bytes;
+  blocks[*out] = {current, bytes};
+  return cudaSuccess;
+}
+
+// Waits for all that the device has to do, as the real one: for ever, if it hangs.
+cudaError_t cudaFree(void* memory) {
+  if (memory == nullptr) return cudaSuccess;
+  const auto found = blocks.find(memory);
+  if (found == blocks.end()) return result(cudaErrorInvalidValue);
+  for (Stream* stream : streams) {
+    while (stream->device == found->second.device && !drain(*stream, nullptr))
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (found->second.device >= 0) device(found->second.device).free += found->second.bytes;
+  blocks.erase(found);
+  std::free(memory);
+  return cudaSuccess;
+}
+
+cudaError_t cudaHostAlloc(void** out, size_t bytes, unsigned) {
+  *out = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+  blocks[*out] = {-1, bytes};
+  return cudaSuccess;
+}
+cudaError_t cudaFreeHost(void* memory) { return cudaFree(memory); }
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* out, unsigned) {
+  auto* stream = new Stream{.device = current};
+  streams.insert(stream);
+  *out = reinterpret_cast<cudaStream_t>(stream);
+  return result(state(current));
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  drain(stream_of(stream), nullptr);
+  streams.erase(reinterpret_cast<Stream*>(stream));
+  delete reinterpret_cast<Stream*>(stream);
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t* out) {
+  *out = reinterpret_cast<cudaEvent_t>(new Event{.device = current});
+  return result(state(current));
+}
+cudaError_t cudaEventDestroy(cudaEvent_t handle) {
+  delete reinterpret_cast<Event*>(handle);
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t handle, cudaStream_t queue) {
+  auto* event = reinterpret_cast<Event*>(handle);
+  Stream& stream = stream_of(queue);
+  if (const cudaError_t code = state(stream.device); code != cudaSuccess) return result(code);
+  if (event->device != stream.device) return result(cudaErrorInvalidResourceHandle);
+  event->point = std::make_shared<Point>(Point{.stream = &stream});
+  event->asked = false;
+  stream.queue.push_back({.reached = event->point});
+  return cudaSuccess;
+}
+
+// Not ready when asked for the first time, which is remembered like an error.
+cudaError_t cudaEventQuery(cudaEvent_t handle) {
+  auto* event = reinterpret_cast<Event*>(handle);
+  if (const cudaError_t code = state(event->device); code != cudaSuccess) return result(code);
+  if (event->point->stream == nullptr) return cudaSuccess;
+  if (!std::exchange(event->asked, true)) return result(cudaErrorNotReady);
+  return drain(*event->point->stream, event->point.get()) ? cudaSuccess : result(cudaErrorNotReady);
+}
+
+cudaError_t cudaEventElapsedTime(float* out, cudaEvent_t begin, cudaEvent_t end) {
+  const auto from = reinterpret_cast<Event*>(begin)->point;
+  const auto to = reinterpret_cast<Event*>(end)->point;
+  if (from->stream != nullptr || to->stream != nullptr) return result(cudaErrorNotReady);
+  *out = static_cast<float>((to->at - from->at) * 1e3);
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  stream_of(stream).queue.push_back({.awaits = reinterpret_cast<Event*>(event)->point});
+  return cudaSuccess;
+}
+
+// From pageable memory the bytes are taken at once; to pageable memory the call waits for the
+// stream, whatever it does: for ever, if that hangs.
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind,
+                            cudaStream_t handle) {
+  Stream& stream = stream_of(handle);
+  const Block* source = block_of(from);
+  const Block* target = block_of(to);
+  std::vector<std::byte> staged;
+  if (source == nullptr) {
+    const auto* begin = static_cast<const std::byte*>(from);
+    staged.assign(begin, begin + bytes);
+  }
+  const bool flip = bytes > 4096 && fake::flips(handle, "copy");
+  const int code = fake::enqueue(handle, static_cast<double>(bytes) / fake::bytes_per_second, false,
+                                 [to, from, bytes, flip, staged = std::move(staged)] {
+                                   std::memcpy(to, staged.empty() ? from : staged.data(), bytes);
+                                   if (flip) static_cast<unsigned char*>(to)[bytes / 2] ^= 4;
+                                 });
+  if (code != cudaSuccess) return static_cast<cudaError_t>(code);
+  if (target == nullptr) {
+    while (!drain(stream, nullptr)) {
+    }
+  }
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
+  return static_cast<cudaError_t>(fake::enqueue(stream,
+                                                static_cast<double>(bytes) / fake::bytes_per_second,
+                                                false, [=] { std::memset(to, value, bytes); }));
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int* out, int from, int to) {
+  *out = from != to && fake::number("peer", -1, 1) != 0 ? 1 : 0;
+  return result(state(from));
+}
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
+  static std::map<std::pair<int, int>, bool> enabled;
+  if (std::exchange(enabled[{current, peer}], true))
+    return result(cudaErrorPeerAccessAlreadyEnabled);
+  return cudaSuccess;
+}
+
+}  // extern "C"

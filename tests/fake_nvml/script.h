@@ -1,0 +1,85 @@
+// What the script says, for the functions of the stand-in: fake_nvml.cpp has its grammar.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <sstream>
+#include <string>
+
+#include <nvml.h>
+#include <unistd.h>
+
+namespace fake_nvml {
+
+using Script = std::map<std::string, std::string>;
+
+inline const Script& script() {
+  static const Script parsed = [] {
+    Script out;
+    const char* text = std::getenv("CLUSTERBENCH_FAKE_NVML");
+    std::istringstream words(text == nullptr ? "" : text);
+    for (std::string word; words >> word;) {
+      const size_t equals = word.find('=');
+      if (equals != std::string::npos) out[word.substr(0, equals)] = word.substr(equals + 1);
+    }
+    return out;
+  }();
+  return parsed;
+}
+
+inline const char* scripted(const std::string& key, int gpu) {
+  auto found = script().find(key + "@" + std::to_string(gpu));
+  if (found == script().end()) found = script().find(key);
+  return found == script().end() ? nullptr : found->second.c_str();
+}
+
+inline double number(const char* key, int gpu, double healthy) {
+  const char* text = scripted(key, gpu);
+  return text == nullptr ? healthy : std::atof(text);
+}
+
+inline int count() { return static_cast<int>(number("gpus", -1, 8)); }
+
+// Handles are 1-based indices.
+inline int index_of(nvmlDevice_t device) {
+  return static_cast<int>(reinterpret_cast<std::uintptr_t>(device)) - 1;
+}
+
+inline bool named(const char* kind, int gpu, const char* function) {
+  const char* text = scripted(kind, gpu);
+  return text != nullptr && std::strcmp(text, function) == 0;
+}
+
+inline nvmlReturn_t enter(const char* function, int gpu) {
+  if (named("hang", gpu, function)) {
+    for (;;) ::sleep(1000);
+  }
+  if (named("fail", gpu, function)) return NVML_ERROR_UNKNOWN;
+  if (named("refuse", gpu, function)) return NVML_ERROR_NOT_SUPPORTED;
+  if (number("lost", gpu, 0) != 0) return NVML_ERROR_GPU_IS_LOST;
+  return NVML_SUCCESS;
+}
+
+#define ENTER()                                                               \
+  const int gpu = index_of(device);                                           \
+  if (const nvmlReturn_t code = enter(__func__, gpu); code != NVML_SUCCESS) { \
+    return code;                                                              \
+  }
+
+inline nvmlReturn_t put(char* to, unsigned length, const std::string& text) {
+  std::snprintf(to, length, "%s", text.c_str());
+  return NVML_SUCCESS;
+}
+
+// Reads grow with every look, as the real ones do.
+inline unsigned long long grown(const char* key, int gpu, double healthy) {
+  static std::map<std::string, double> looks;
+  const double step = number((std::string(key) + "_step").c_str(), gpu, 0);
+  const double at = looks[key + std::to_string(gpu)]++;
+  return static_cast<unsigned long long>(number(key, gpu, healthy) + step * at);
+}
+
+}  // namespace fake_nvml
