@@ -84,6 +84,13 @@ constexpr Phrase kNetworkPhrases[] = {
     {"another host of the job has no such GPU", "任务中另一台主机没有该 GPU"},
     {"{0} has no GPU {1}, only {2}", "{0} 没有 GPU {1}，只有 {2} 个"},
     {"{0}: CUDA finds no usable device: {1}; next: use --memory host, or look at nvidia-smi", "{0}：CUDA 找不到可用设备：{1}；下一步：使用 --memory host，或查看 nvidia-smi"},
+    {"{0} per GPU in a direction", "每 GPU 单向 {0}"},
+    {"{0} per GPU in a direction, reduced in the NVLink switch", "每 GPU 单向 {0}，由 NVLink 交换机归约"},
+    {"{0} per host in a direction over {1} hosts", "每台主机单向 {0}，共 {1} 台主机"},
+    {"{0} per host in a direction over {1} hosts, reduced inside the hosts first", "每台主机单向 {0}，共 {1} 台主机，先在主机内归约"},
+    {"the bus bandwidth of {0} is above the {1} of the wire and right all the same: it counts the bytes of a ring, and a tree, a hierarchy or the NVLink switch sends fewer", "总线带宽 {0} 高于线路速率 {1}，但数值正确：它按环形算法计字节，而树形、分层或 NVLink 交换机归约发送更少"},
+    {"NCCL wrote its choices to a log while it was measured: small sizes are slower by that", "测量期间 NCCL 将其选择写入日志：小消息因此变慢"},
+    {"the hosts have different numbers of ranks: no ceiling is given", "各主机的进程数不同：不给出上限"},
 };
 // clang-format on
 

@@ -1,4 +1,4 @@
-#include "bench/mpi/clock_offset.h"
+#include "bench/coll/clock_offset.h"
 
 #include <algorithm>
 #include <limits>

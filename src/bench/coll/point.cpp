@@ -1,10 +1,9 @@
-#include "bench/mpi/point.h"
+#include "bench/coll/point.h"
 
 #include <bit>
 
 #include <fmt/format.h>
 
-#include "bench/mpi/clock_offset.h"
 #include "core/clock.h"
 
 namespace cb {
@@ -12,11 +11,15 @@ namespace {
 
 class PointMeasurement {
  public:
-  PointMeasurement(Context& context, const CollectivePoint& point, MPI_Comm comm)
-      : context_(context),
-        point_(point),
-        comm_(comm),
-        call_(point.collective, point.type, point.reduction, point.size, comm, point.in_place) {}
+  PointMeasurement(Context& context, const CollectivePoint& point, const GroupComm& group,
+                   CollectiveCall& call)
+      : context_(context), point_(point), group_(group), call_(call) {}
+
+  PointResult check_only() {
+    check(point_.checks, "without timing");
+    result_.measured = !context_.comm.any(result_.wrong_elements > 0);
+    return std::move(result_);
+  }
 
   PointResult run() {
     const int before = (point_.checks + 3) / 4;
@@ -61,10 +64,10 @@ class PointMeasurement {
 
   void sample() {
     const double begun = monotonic_seconds();
-    const double before = clock_offset(comm_);
+    const double before = group_.clock_offset();
     const SampleRun run =
         context_.sampler.measure_self_timed(point_.plan, [this] { return timed_call(); });
-    const double after = clock_offset(comm_);
+    const double after = group_.clock_offset();
     // Of every rank the same iterations are warm-up.
     const auto warm_up = static_cast<std::ptrdiff_t>(run.warm_up);
     result_.seconds.erase(result_.seconds.begin(), result_.seconds.begin() + warm_up);
@@ -79,10 +82,10 @@ class PointMeasurement {
     if (verified) call_.prepare(++iteration_);
     context_.watchdog.enter();
     // Ping-pong keeps its pair in step by itself; a barrier would only disturb the other pairs.
-    if (point_.collective != Collective::pingpong) mpi::check(MPI_Barrier(comm_), "MPI_Barrier");
+    if (point_.collective != Collective::pingpong) group_.barrier();
     const double start = monotonic_seconds();
     call_.run();
-    double seconds = monotonic_seconds() - start;
+    double seconds = (monotonic_seconds() - start) / call_.calls();
     if (verified) verify(fmt::format("timed iteration {}", timed_));
     if (point_.collective == Collective::pingpong) seconds /= 2;
     result_.seconds.push_back(seconds);
@@ -91,14 +94,8 @@ class PointMeasurement {
   }
 
   void find_slowest() {
-    result_.slowest_seconds.resize(result_.seconds.size());
-    mpi::check(MPI_Allreduce(result_.seconds.data(), result_.slowest_seconds.data(),
-                             static_cast<int>(result_.seconds.size()), MPI_DOUBLE, MPI_MAX, comm_),
-               "MPI_Allreduce");
-    std::vector<double> first(arrivals_.size());
-    mpi::check(MPI_Allreduce(arrivals_.data(), first.data(), static_cast<int>(arrivals_.size()),
-                             MPI_DOUBLE, MPI_MIN, comm_),
-               "MPI_Allreduce");
+    result_.slowest_seconds = group_.max(result_.seconds);
+    const std::vector<double> first = group_.min(arrivals_);
     for (size_t i = 0; i < arrivals_.size(); ++i)
       result_.late_seconds.push_back(std::max(0.0, arrivals_[i] - first[i]));
     if (point_.collective == Collective::pingpong && !call_.initiates()) result_.seconds.clear();
@@ -106,8 +103,8 @@ class PointMeasurement {
 
   Context& context_;
   const CollectivePoint& point_;
-  MPI_Comm comm_;
-  CollectiveCall call_;
+  const GroupComm& group_;
+  CollectiveCall& call_;
   PointResult result_;
   uint64_t iteration_ = 0;  // of the data
   uint64_t timed_ = 0;
@@ -116,8 +113,13 @@ class PointMeasurement {
 
 }  // namespace
 
-PointResult measure_point(Context& context, const CollectivePoint& point, MPI_Comm comm) {
-  return PointMeasurement(context, point, comm).run();
+PointResult measure_point(Context& context, const CollectivePoint& point, const GroupComm& group,
+                          CollectiveCall& call) {
+  return PointMeasurement(context, point, group, call).run();
+}
+
+PointResult check_point(Context& context, const CollectivePoint& point, CollectiveCall& call) {
+  return PointMeasurement(context, point, {}, call).check_only();
 }
 
 }  // namespace cb

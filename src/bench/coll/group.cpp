@@ -1,10 +1,11 @@
-#include "bench/mpi/group.h"
+#include "bench/coll/group.h"
 
 #include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
 
+#include "bench/coll/clock_offset.h"
 #include "core/units.h"
 
 namespace cb {
@@ -25,6 +26,28 @@ bool known(const std::string& split) {
 
 }  // namespace
 
+GroupComm::GroupComm(mpi::Communicator comm) : comm_(std::move(comm)) {
+  mpi::check(MPI_Comm_rank(comm_->get(), &rank_), "MPI_Comm_rank");
+  mpi::check(MPI_Comm_size(comm_->get(), &size_), "MPI_Comm_size");
+}
+
+std::vector<double> GroupComm::reduce(const std::vector<double>& mine, bool largest) const {
+  if (!comm_) return mine;
+  std::vector<double> out(mine.size());
+  mpi::check(MPI_Allreduce(mine.data(), out.data(), static_cast<int>(mine.size()), MPI_DOUBLE,
+                           largest ? MPI_MAX : MPI_MIN, comm_->get()),
+             "MPI_Allreduce");
+  return out;
+}
+
+void GroupComm::broadcast(std::span<std::byte> bytes) const {
+  if (!comm_) return;
+  mpi::check(MPI_Bcast(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, 0, comm_->get()),
+             "MPI_Bcast");
+}
+
+double GroupComm::clock_offset() const { return comm_ ? cb::clock_offset(comm_->get()) : 0; }
+
 int group_of(const Place& place, int rank, const std::string& split) {
   const int ranks = static_cast<int>(place.host_of_rank.size());
   const int half = std::max(1, ranks / 2);
@@ -43,7 +66,7 @@ std::string group_name(const Place& place, int group, const std::string& split) 
   return fmt::format("{} {}", named ? split : "group", group);
 }
 
-void check_split(const Place& place, const std::string& split, Problems& problems) {
+void check_split(const Place& place, const std::string& split, int members, Problems& problems) {
   if (split.empty()) return;
   if (!known(split)) {
     problems.add("--split", fmt::format("'{}' is none of host, rail, pair, half or a number of "
@@ -51,10 +74,10 @@ void check_split(const Place& place, const std::string& split, Problems& problem
                                         split));
     return;
   }
-  std::map<int, int> members;
+  std::map<int, int> count_of;
   for (size_t r = 0; r < place.host_of_rank.size(); ++r)
-    ++members[group_of(place, static_cast<int>(r), split)];
-  for (const auto& [group, count] : members) {
+    count_of[group_of(place, static_cast<int>(r), split)] += members;
+  for (const auto& [group, count] : count_of) {
     if (count >= 2) continue;
     problems.add("--split", fmt::format("{} has one rank only; a group needs two",
                                         group_name(place, group, split)));
@@ -63,10 +86,9 @@ void check_split(const Place& place, const std::string& split, Problems& problem
 }
 
 Group make_group(const Place& place, int rank, const std::string& split) {
+  if (place.host_of_rank.size() == 1) return {};  // MPI may not have been started
   const int mine = group_of(place, rank, split);
-  Group out{.comm = mpi::Communicator::split_world(mine, rank)};
-  mpi::check(MPI_Comm_rank(out.comm.get(), &out.rank), "MPI_Comm_rank");
-  mpi::check(MPI_Comm_size(out.comm.get(), &out.size), "MPI_Comm_size");
+  Group out{.comm = GroupComm(mpi::Communicator::split_world(mine, rank))};
   if (split.empty()) return out;
   out.name = group_name(place, mine, split);
   if (split == "host") out.host = place.host;

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "bench/case.h"
-#include "bench/mpi/call.h"
+#include "bench/coll/call.h"
+#include "bench/coll/group.h"
+#include "bench/coll/share.h"
 
 namespace cb {
 
@@ -18,14 +20,14 @@ struct CollectivePoint {
   CollectiveSize size = {};
   SamplePlan plan = {};
   int checks = 20;  // besides those of timed iterations
-  bool in_place = false;
+  InPlace in_place = InPlace::no;
   std::optional<int64_t> faulty_rank = {};  // flips a bit of what it receives
 };
 
 // What this rank saw.
 struct PointResult {
-  std::vector<double> seconds;          // of every timed iteration, this rank; pingpong: of half a
-                                        // round trip, only where this rank initiates
+  std::vector<double> seconds;          // of one call, in every timed iteration, this rank;
+                                        // pingpong: of half a round trip, where this rank initiates
   std::vector<double> slowest_seconds;  // of every timed iteration, the largest over the ranks of
                                         // the group
   std::vector<double> late_seconds;     // of every timed iteration, this rank's arrival after the
@@ -38,8 +40,13 @@ struct PointResult {
 
 // Collective. A quarter of the checks come before the timing (which is left out if one fails), the
 // rest after it, and of the timed iterations the 1st, 2nd, 4th, 8th … carry fresh data and are
-// verified as well. `comm` may be a part of all ranks: then the groups measure at the same time and
-// take the same number of iterations. Throws Error for MPI's errors, Interrupted when cancelled.
-PointResult measure_point(Context& context, const CollectivePoint& point, MPI_Comm comm);
+// verified as well. The group may be a part of all ranks: then the groups measure at the same time
+// and take the same number of iterations. Throws Error for the library's errors, Interrupted when
+// cancelled.
+PointResult measure_point(Context& context, const CollectivePoint& point, const GroupComm& group,
+                          CollectiveCall& call);
+
+// Only the checks: for a group in which there is nothing to measure.
+PointResult check_point(Context& context, const CollectivePoint& point, CollectiveCall& call);
 
 }  // namespace cb
