@@ -5,9 +5,9 @@
 namespace cb::cuda {
 namespace {
 
-void check(cudaError_t code, const char* call) { check_launch(static_cast<int>(code), call); }
+void demand(cudaError_t code, const char* call) { check_launch(static_cast<int>(code), call); }
 
-cudaStream_t native(const Stream& stream) { return static_cast<cudaStream_t>(stream.handle()); }
+cudaStream_t stream_of(const Stream& stream) { return static_cast<cudaStream_t>(stream.handle()); }
 
 }  // namespace
 
@@ -16,23 +16,24 @@ Graph::~Graph() {
 }
 
 void Graph::begin(const Stream& stream) {
-  check(cudaStreamBeginCapture(native(stream), cudaStreamCaptureModeThreadLocal),
-        "cudaStreamBeginCapture");
+  demand(cudaStreamBeginCapture(stream_of(stream), cudaStreamCaptureModeThreadLocal),
+         "cudaStreamBeginCapture");
 }
 
 void Graph::end(const Stream& stream) {
   cudaGraph_t graph = nullptr;
-  check(cudaStreamEndCapture(native(stream), &graph), "cudaStreamEndCapture");
+  demand(cudaStreamEndCapture(stream_of(stream), &graph), "cudaStreamEndCapture");
   cudaGraphExec_t made = nullptr;
   const cudaError_t code = cudaGraphInstantiate(&made, graph, 0);
   cudaGraphDestroy(graph);
-  check(code, "cudaGraphInstantiate");
+  demand(code, "cudaGraphInstantiate");
   if (handle_ != nullptr) cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(handle_));
   handle_ = made;
 }
 
 void Graph::launch(const Stream& stream) const {
-  check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(handle_), native(stream)), "cudaGraphLaunch");
+  demand(cudaGraphLaunch(static_cast<cudaGraphExec_t>(handle_), stream_of(stream)),
+         "cudaGraphLaunch");
 }
 
 }  // namespace cb::cuda
