@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """clusterbench io beside fio on one file that is already written, on one core, in alternating order.
 
-    ci/compare_io.py BINARY FILE [PAIRS] [SECONDS]
+    ci/compare_io.py BINARY FILE [PAIRS] [SECONDS] [ROWS]     ROWS: null,direct,cached or some of them
 
 A round runs clusterbench, fio as it is (io_uring, its default batches of one) and fio matched (registered file and
 buffers, batches as large as the queue). Each line is a point: medians of the rounds, and the ratio of each round with
@@ -101,10 +101,12 @@ def main():
     binary, path = sys.argv[1:3]
     pairs = int(sys.argv[3]) if len(sys.argv) > 3 else 5
     seconds = float(sys.argv[4]) if len(sys.argv) > 4 else 3
-    for depth in (1, 32, 128):
-        compare_null(binary, path, pairs, min(seconds, 1), depth)
-    points = [("randread", "4K", d, direct) for direct in (1, 0) for d in (1, 32, 128)]
-    points += [("read", "128K", 8, 1), ("write", "128K", 8, 1)]
+    rows = sys.argv[5].split(",") if len(sys.argv) > 5 else ["null", "direct", "cached"]
+    if "null" in rows:
+        for depth in (1, 32, 128):
+            compare_null(binary, path, pairs, min(seconds, 1), depth)
+    points = [("randread", "4K", d, 1) for d in (1, 32, 128)] + [("read", "128K", 8, 1), ("write", "128K", 8, 1)]
+    points = (points if "direct" in rows else []) + ([("randread", "4K", d, 0) for d in (1, 32, 128)] if "cached" in rows else [])
     for point in points:
         if not point[3]:
             open(path, "rb").read()  # the cached points read memory

@@ -126,24 +126,4 @@ std::vector<SizeDip> find_size_dips(const std::vector<double>& bandwidths, doubl
   return out;
 }
 
-std::optional<double> bus_ceiling(Collective collective, CollectiveAlgorithm algorithm,
-                                  uint64_t ranks, uint64_t hosts, double host_bytes_per_second) {
-  if (hosts < 2 || ranks < hosts || ranks % hosts != 0) return std::nullopt;
-  const auto n = static_cast<double>(ranks), k = static_cast<double>(hosts);
-  const double g = n / k;
-  switch (collective) {
-    case Collective::alltoall:
-      return host_bytes_per_second / g * (n - 1) / (n - g);
-    case Collective::all_reduce:
-      if (algorithm == CollectiveAlgorithm::hierarchical)
-        return host_bytes_per_second * ((n - 1) / n) / ((k - 1) / k);
-      return host_bytes_per_second;
-    case Collective::all_gather:
-    case Collective::reduce_scatter:
-      return host_bytes_per_second;
-    default:
-      return std::nullopt;  // roots and pairs: depends on who they are
-  }
-}
-
 }  // namespace cb

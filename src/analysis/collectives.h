@@ -75,18 +75,4 @@ struct SizeDip {
 // before. A change of protocol or algorithm shows like this without any baseline.
 std::vector<SizeDip> find_size_dips(const std::vector<double>& bandwidths, double least = 0.95);
 
-// Upper bounds of the bus bandwidth of `ranks` ranks on `hosts` hosts (ranks per host equal) whose
-// network ports carry `host_bytes_per_second` in one direction, all ports of a host together.
-// Memory and links inside a host are taken as free. Nothing with one host.
-//   ring (also all_gather, reduce_scatter, sendrecv of whole rings): every byte crosses once, so
-//     busbw <= host rate
-//   tree, hierarchical all_reduce: only the share of the hosts crosses,
-//     busbw <= host rate * ((n-1)/n) / ((k-1)/k)
-//   alltoall: a rank sends (n-g)/n of its data to other hosts over its share of the port,
-//     busbw <= host rate / g * (n-1)/(n-g), g ranks per host
-// Derived from the definitions in nccl-tests' doc/PERFORMANCE.md.
-enum class CollectiveAlgorithm { ring, hierarchical };
-std::optional<double> bus_ceiling(Collective collective, CollectiveAlgorithm algorithm,
-                                  uint64_t ranks, uint64_t hosts, double host_bytes_per_second);
-
 }  // namespace cb

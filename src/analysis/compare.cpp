@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kSignificance = 0.01;
 constexpr double kLeastEffect = 0.02;
-constexpr double kSpreads = 3;
+constexpr double kLeastSpreads = 3;
 
 // What must be the same for figures to be comparable (attributes of the first part of a kind).
 constexpr std::array<std::pair<const char*, const char*>, 14> kKeys{{
@@ -147,7 +147,7 @@ void decide(Change& change) {
   const std::vector<double> a = samples_of(change.a->metric->samples);
   const double before = change.a->summary.median;
   const double spread = before == 0 ? 0 : median_absolute_deviation(a) / std::abs(before);
-  const bool large = std::abs(change.share) > std::max(kLeastEffect, kSpreads * spread);
+  const bool large = std::abs(change.share) > std::max(kLeastEffect, kLeastSpreads * spread);
   const bool worse = change.before->better == Better::higher ? change.share < 0 : change.share > 0;
   if (!large) return;
   if (change.p < kSignificance)

@@ -17,16 +17,6 @@ const CaseInfo* info_of(const Record& record, const Catalogue& catalogue) {
                    has_device ? record.params.text("device") : std::string());
 }
 
-std::string params_key(const Params& params) {
-  std::string out;
-  for (const auto& [name, values] : params.all()) {
-    out += name + '=';
-    for (const ParamValue& value : values) out += to_text(value) + ',';
-    out += ';';
-  }
-  return out;
-}
-
 void place_ends(MetricGroup& group) {
   std::vector<double> medians;
   for (size_t i = 0; i < group.values.size(); ++i) {
@@ -78,6 +68,16 @@ std::string sweep_key(const std::vector<const MetricGroup*>& groups) {
 }
 
 }  // namespace
+
+std::string params_key(const Params& params) {
+  std::string out;
+  for (const auto& [name, values] : params.all()) {
+    out += name + '=';
+    for (const ParamValue& value : values) out += to_text(value) + ',';
+    out += ';';
+  }
+  return out;
+}
 
 std::vector<MetricGroup> gather_metrics(const Campaign& campaign, const Catalogue& catalogue) {
   std::vector<MetricGroup> out;

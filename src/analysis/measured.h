@@ -11,6 +11,9 @@
 
 namespace cb {
 
+// Equal for equal parameters, and for no others.
+std::string params_key(const Params& params);
+
 struct MeasuredValue {
   const Record* record = nullptr;
   const Metric* metric = nullptr;

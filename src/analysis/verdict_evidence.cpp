@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "analysis/disturbance.h"
+#include "analysis/verdict_fleet.h"
 #include "analysis/verdict_hosts.h"
 #include "analysis/verdict_select.h"
 #include "analysis/verdict_uniform.h"
@@ -38,6 +40,10 @@ double badness(double value, double limit, bool minimum) {
   return limit == 0 ? beyond : beyond / std::abs(limit);
 }
 
+bool is_part(const std::string& kind) {
+  return kind == "gpu" || kind == "nic" || kind == "disk" || kind == "cpu" || kind == "numa";
+}
+
 void bind_limit(Finding& finding, double limit, bool minimum) {
   const double b = badness(*finding.value, limit, minimum);
   if (finding.limit && b <= finding.badness) return;
@@ -50,7 +56,11 @@ void bind_limit(Finding& finding, double limit, bool minimum) {
 class Collector {
  public:
   Collector(const Campaign& campaign, const HostNames& names, const Criterion& criterion)
-      : campaign_(campaign), criterion_(criterion), names_(names) {}
+      : campaign_(campaign), criterion_(criterion), names_(names) {
+    const auto* rule = std::get_if<MetricRule>(&criterion.rule);
+    if (rule != nullptr && (rule->min_of_fleet || rule->max_of_fleet))
+      fleet_.emplace(campaign, criterion);
+  }
 
   Evidence collect() {
     bool any = false;
@@ -162,24 +172,27 @@ class Collector {
     }
     if (found == 0 && covered_.empty())
       gap(job_->host, {"gap.no_metric", {job_->step, where(*job_), rule.metric, job_->file}});
-    if (found > 0) require_every_gpu(record, rule.metric);
+    if (found > 0) require_every_part(record, rule.metric);
   }
 
-  // Where one GPU has the number, a GPU of the same record that has other numbers or checks but not
-  // this one could not be read: it must not pass unseen.
-  void require_every_gpu(const Record& record, const std::string& metric) {
+  // Where one part of a kind (GPU, NIC, drive, …) has the number, a part of that kind in the same
+  // record that has other numbers or checks but not this one could not be read: it must not pass
+  // unseen.
+  void require_every_part(const Record& record, const std::string& metric) {
     std::set<size_t> measured, has;
+    std::set<std::string> kinds;
     for (const Metric& m : record.metrics) {
-      if (record.entities[m.entity].kind != "gpu") continue;
+      if (!is_part(record.entities[m.entity].kind)) continue;
       measured.insert(m.entity);
-      if (m.name == metric) has.insert(m.entity);
+      if (m.name != metric) continue;
+      has.insert(m.entity);
+      kinds.insert(record.entities[m.entity].kind);
     }
     for (const Check& c : record.checks) {
-      if (c.passed && record.entities[c.entity].kind == "gpu") measured.insert(c.entity);
+      if (c.passed && is_part(record.entities[c.entity].kind)) measured.insert(c.entity);
     }
-    if (has.empty()) return;
     for (const size_t entity : measured) {
-      if (!has.contains(entity))
+      if (kinds.contains(record.entities[entity].kind) && !has.contains(entity))
         gap(record.entities[entity].host,
             {"gap.part_no_metric", {entity_name(record.entities[entity]), metric, job_->file}});
     }
@@ -224,9 +237,63 @@ class Collector {
         bind_limit(f, *rule.min_of_ceiling * metric.ceiling->value, true);
       }
     }
-    if (rule.statistic == "median" && criterion_.severity == Severity::fail)
-      refuse_unsure(f, metric.samples.summary());
+    bind_fleet(f, record.params, rule);
+    if (criterion_.severity == Severity::fail) {
+      if (rule.statistic == "median") refuse_unsure(f, metric.samples.summary());
+      refuse_disputed(f, metric, rule.statistic);
+      refuse_disturbed(f, record);
+    }
     evidence_.findings.push_back(std::move(f));
+  }
+
+  void bind_fleet(Finding& f, const Params& params, const MetricRule& rule) {
+    if (!rule.min_of_fleet && !rule.max_of_fleet) return;
+    const auto middle = fleet_->median_of(params, f.entity.kind);
+    const size_t size = fleet_->values(params, f.entity.kind).size();
+    if (!middle) {
+      return gap("", {"gap.fleet",
+                      {rule.metric, std::to_string(size), std::to_string(FleetMedians::kLeast)}});
+    }
+    const std::optional<double> before = f.limit;
+    if (rule.min_of_fleet) bind_limit(f, *rule.min_of_fleet * *middle, true);
+    if (rule.max_of_fleet) bind_limit(f, *rule.max_of_fleet * *middle, false);
+    if (!f.failing || f.limit == before) return;
+    f.detail = {
+        {f.limit_is_minimum ? "why.below" : "why.above",
+         {entity_name(f.entity), format_value(*f.value, f.unit), format_value(*f.limit, f.unit)}},
+        {"why.of_fleet", {std::to_string(size), format_value(*middle, f.unit)}}};
+  }
+
+  static std::string required(const Finding& f) {
+    return (f.limit_is_minimum ? "≥ " : "≤ ") + format_value(*f.limit, f.unit);
+  }
+
+  // Where one measurement meets the limit and another does not, the figure is not repeatable: no
+  // defect is proven. Only what every measurement finds fails.
+  void refuse_disputed(Finding& f, const Metric& metric, const std::string& statistic) {
+    if (!f.failing) return;
+    const auto met = std::ranges::count_if(metric.attempts, [&](const Summary& s) {
+      const double value = statistic_of(s, statistic);
+      return f.limit_is_minimum ? value >= *f.limit : value <= *f.limit;
+    });
+    if (met == 0) return;
+    f.failing = false;
+    gap(job_->host, {"why.disputed",
+                     {entity_name(f.entity), std::to_string(met),
+                      std::to_string(metric.attempts.size()), required(f)}});
+  }
+
+  // A low figure of a host that was busy with other work says nothing against the host.
+  void refuse_disturbed(Finding& f, const Record& record) {
+    if (!f.failing || !can_suffer(f.unit)) return;
+    const bool one_host = !f.entity.host.empty() && !f.entity.peer;
+    const std::string host = one_host ? f.entity.host : "";
+    if (!disturbed(record, host)) return;
+    f.failing = false;
+    gap(job_->host,
+        {"why.disturbed",
+         {entity_name(f.entity), format_value(*f.value, f.unit), required(f),
+          fmt::format("{:.0f} %", 100 * *share_of_others(record, host)), where(*job_)}});
   }
 
   // A median is known only as well as its interval: where that holds the limit the next
@@ -240,7 +307,7 @@ class Collector {
     f.failing = false;
     gap(job_->host, {"why.unsure",
                      {entity_name(f.entity), format_value(low, f.unit), format_value(high, f.unit),
-                      (f.limit_is_minimum ? "≥ " : "≤ ") + format_value(*f.limit, f.unit)}});
+                      required(f)}});
   }
 
   void collect_checks(const Record& record, const CheckRule& rule) {
@@ -300,6 +367,7 @@ class Collector {
   const Criterion& criterion_;
   const HostNames& names_;
   Evidence evidence_;
+  std::optional<FleetMedians> fleet_;
   std::set<Message> said_;
   const Job* job_ = nullptr;
   std::set<std::string> varying_;

@@ -7,6 +7,7 @@ namespace cb {
 
 Case info_case();
 Case mpi_case();
+Case nccl_case();
 Case locate_case();
 Case burn_cpu_case();
 Case fake_case();

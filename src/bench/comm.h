@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +11,15 @@
 #include "core/error.h"
 
 namespace cb {
+
+// A reduction that goes on while its caller does something else.
+class PendingMax {
+ public:
+  virtual ~PendingMax() = default;
+  // The largest value over the ranks, once each has brought its own; nothing until then. Never
+  // waits; it is the asking that moves it on.
+  virtual std::optional<double> result() = 0;
+};
 
 // What the cases need of a group of processes. Every call is collective: all ranks make it, in the
 // same order. Two implementations: one process alone, and MPI.
@@ -22,6 +32,8 @@ class Comm {
   virtual void barrier() = 0;
   virtual double max(double value) = 0;  // over all ranks, on all ranks
   virtual double min(double value) = 0;
+  // As max(), without waiting. One at a time, and no other call before its result is there.
+  virtual std::unique_ptr<PendingMax> start_max(double value) = 0;
   virtual double sum(double value) = 0;
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
   // One blob of any length from every rank: on rank 0 indexed by rank, elsewhere empty.

@@ -1,6 +1,7 @@
 // The communicator over MPI_COMM_WORLD.
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <thread>
 
 #include <fmt/format.h>
@@ -13,6 +14,34 @@ namespace cb {
 namespace {
 
 using mpi::check;
+
+class MpiPendingMax final : public PendingMax {
+ public:
+  MpiPendingMax(double value, MPI_Comm comm) : own_(std::make_unique<Values>()) {
+    own_->mine = value;
+    check(MPI_Iallreduce(&own_->mine, &own_->largest, 1, MPI_DOUBLE, MPI_MAX, comm, &request_),
+          "MPI_Iallreduce");
+  }
+  // A collective cannot be called off: what it still writes to is left to it.
+  ~MpiPendingMax() override {
+    if (request_ != MPI_REQUEST_NULL) static_cast<void>(own_.release());
+  }
+  MpiPendingMax(const MpiPendingMax&) = delete;
+  MpiPendingMax& operator=(const MpiPendingMax&) = delete;
+
+  std::optional<double> result() override {
+    int done = 0;
+    check(MPI_Test(&request_, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    return done != 0 ? std::optional(own_->largest) : std::nullopt;
+  }
+
+ private:
+  struct Values {
+    double mine = 0, largest = 0;
+  };
+  std::unique_ptr<Values> own_;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+};
 
 class WorldComm final : public Comm {
  public:
@@ -30,6 +59,9 @@ class WorldComm final : public Comm {
   double max(double value) override { return reduce(value, MPI_MAX); }
   double min(double value) override { return reduce(value, MPI_MIN); }
   double sum(double value) override { return reduce(value, MPI_SUM); }
+  std::unique_ptr<PendingMax> start_max(double value) override {
+    return std::make_unique<MpiPendingMax>(value, comm_);
+  }
 
   void broadcast(std::span<std::byte> bytes, int root) override {
     constexpr size_t kMost = size_t{1} << 30;  // MPI counts in int

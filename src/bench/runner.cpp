@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "bench/gather.h"
+#include "bench/host_load.h"
 #include "core/clock.h"
 
 namespace cb {
@@ -95,13 +96,16 @@ std::vector<Record> run_case(const Case& c, Context& context, const Params& para
     return gather_records(context.comm, {mine});
   }
   context.watchdog.note("running");
+  const HostLoad load(context.fs);
   Attempt mine = attempt(c, context, params);
   context.watchdog.note("waiting for the other ranks");
   const int worst = agree(context, mine);
   if (worst == interrupted) throw gather_finished(context, mine);
   if (worst == refused) throw_agreed(context.comm, "clusterbench " + c.info.name, mine.refusal);
   if (worst == failed) return gather_failures(c, context, params, std::move(mine.records));
-  return gather_records(context.comm, mine.records);
+  std::vector<Record> joined = gather_records(context.comm, mine.records);
+  load.add_to(joined, context.comm, context.place);
+  return joined;
 }
 
 }  // namespace cb

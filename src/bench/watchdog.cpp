@@ -38,6 +38,12 @@ void Watchdog::disarm() {
   deadline_ = 0;
 }
 
+void Watchdog::expire() {
+  const std::lock_guard lock(mutex_);
+  if (deadline_ != 0) deadline_ = monotonic_seconds();
+  wake_.notify_all();
+}
+
 void Watchdog::note(std::string text) {
   const std::lock_guard lock(mutex_);
   note_ = std::move(text);

@@ -32,6 +32,8 @@ class Watchdog {
   // From now on: at most `total_seconds` in all and `idle_seconds` without progress().
   void arm(std::string doing, double total_seconds, double idle_seconds);
   void disarm();
+  // Time is up now: what the caller has waited for will not come.
+  void expire();
   void note(std::string text);
   // About to wait for other ranks in a step that progress() will end. One relaxed store.
   void enter() noexcept {

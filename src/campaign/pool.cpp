@@ -2,8 +2,16 @@
 
 #include <algorithm>
 
+#include "analysis/disturbance.h"
+
 namespace cb {
 namespace {
+
+constexpr const char* kPooled =
+    "measured again because one measurement left the verdict open: the "
+    "samples of all attempts are pooled";
+constexpr const char* kDropped =
+    "measured again because other work disturbed one measurement: its samples are left out";
 
 void add_to(Histogram& to, const Samples& samples) {
   if (const Histogram* h = samples.histogram()) return to.merge(*h);
@@ -33,19 +41,63 @@ const Metric* same_metric(const Record& fresh, const Metric& wanted, const Recor
   return found == earlier.metrics.end() ? nullptr : &*found;
 }
 
+bool measured_ceiling(const Metric& metric) {
+  return metric.ceiling && metric.ceiling->how.starts_with("measured");
+}
+
+void pool_metric(Metric& metric, const Metric& before) {
+  const Summary own = metric.samples.summary();
+  metric.attempts =
+      before.attempts.empty() ? std::vector<Summary>{before.samples.summary()} : before.attempts;
+  metric.attempts.push_back(own);
+  metric.samples = pooled(before.samples, metric.samples);
+  // A bound that was measured is the fastest that was ever seen.
+  if (measured_ceiling(metric) && measured_ceiling(before) &&
+      before.ceiling->value > metric.ceiling->value)
+    metric.ceiling = before.ceiling;
+}
+
+void keep_earlier(Metric& metric, const Metric& before) {
+  metric.samples = before.samples;
+  metric.attempts = before.attempts;
+  metric.ceiling = before.ceiling;
+}
+
+// What was said of the load belongs to the figures that stay.
+void take_load(Record& fresh, const Record& earlier) {
+  const auto about_load = [](const Delta& d) {
+    return d.name == kOthersCpuSeconds || d.name == kHostCpuSeconds;
+  };
+  std::erase_if(fresh.telemetry.deltas, about_load);
+  for (Delta d : earlier.telemetry.deltas) {
+    if (!about_load(d)) continue;
+    d.entity = fresh.entity(earlier.entities.at(d.entity));
+    fresh.telemetry.deltas.push_back(std::move(d));
+  }
+}
+
+void add_note(Record& record, const std::string& note) {
+  if (std::ranges::find(record.notes, note) == record.notes.end()) record.notes.push_back(note);
+}
+
 void pool_record(Record& fresh, const Record& earlier) {
+  const bool fresh_disturbed = disturbed(fresh), earlier_disturbed = disturbed(earlier);
+  const bool drop_earlier = earlier_disturbed && !fresh_disturbed;
+  const bool drop_fresh = fresh_disturbed && !earlier_disturbed;
   bool any = false;
   for (Metric& metric : fresh.metrics) {
     const Metric* before = same_metric(fresh, metric, earlier);
     if (before == nullptr || before->unit != metric.unit) continue;
-    metric.samples = pooled(before->samples, metric.samples);
     any = true;
+    if (drop_fresh) keep_earlier(metric, *before);
+    if (!drop_fresh && !drop_earlier) pool_metric(metric, *before);
   }
   if (!any) return;
-  constexpr const char* kNote =
-      "measured again because one measurement left the verdict open: the "
-      "samples of all attempts are pooled";
-  if (std::ranges::find(fresh.notes, kNote) == fresh.notes.end()) fresh.notes.emplace_back(kNote);
+  for (const std::string& note : earlier.notes) {
+    if (note == kPooled || note == kDropped) add_note(fresh, note);
+  }
+  if (drop_fresh) take_load(fresh, earlier);
+  add_note(fresh, drop_fresh || drop_earlier ? kDropped : kPooled);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ std::string shown(const std::optional<double>& value, const std::string& unit) {
 }
 
 // A bar per factor of two, so that 1.5× and 100× fit on one page.
-std::string bar(double factor) {
+std::string factor_bar(double factor) {
   constexpr double kMost = 12;
   const auto length = static_cast<int>(std::clamp(std::log2(factor) * 2, 0.0, kMost * 2));
   std::string out;
@@ -35,7 +35,7 @@ std::string table(const std::vector<TransportRow>& rows) {
     cells.push_back({r.name, shown(r.rdma, r.unit), terminal_safe(r.rdma_point),
                      shown(r.tcp, r.unit), terminal_safe(r.tcp_point),
                      factor ? fmt::format("{:.3g}× better", *factor) : "",
-                     factor ? bar(*factor) : ""});
+                     factor ? factor_bar(*factor) : ""});
   }
   return text_table(cells, {false, true, false, true, false, true, false});
 }

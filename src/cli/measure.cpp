@@ -193,6 +193,7 @@ ExitCode measure(const Case& c, const Params& params, const MeasureOptions& opti
   std::optional<mpi::Session> session;
   if (mpi::launched()) session.emplace();
   const std::unique_ptr<Comm> comm = session ? world_comm() : single_comm();
+  mpi::require_company(comm->size());
   try {
     return measure_together(c, params, options, *comm, watchdog, last_words, cancel);
   } catch (const UsageError& e) {

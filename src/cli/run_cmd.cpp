@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "campaign/again.h"
 #include "campaign/headline.h"
 #include "campaign/load.h"
 #include "cli/commands.h"
@@ -20,7 +21,7 @@ namespace cb {
 namespace {
 
 // A verdict that four measurements leave open stays open.
-constexpr int kMoreRounds = 3;
+constexpr size_t kMoreRounds = kMostAttempts - 1;
 
 std::string step_label(const Step& step) { return pad_right(terminal_safe(step.id), 24); }
 
@@ -106,16 +107,9 @@ ExitCode interrupted(const RunSetup& setup, const RunEnd& end) {
   return ExitCode::interrupted;
 }
 
-// Steps and hosts whose figures are too scattered for a verdict.
-std::set<std::pair<std::string, std::string>> inconclusive_jobs(const RunSetup& setup) {
+std::set<std::pair<std::string, std::string>> open_jobs(const RunSetup& setup) {
   const Campaign campaign = load_campaign(setup.paths.root);
-  std::set<std::pair<std::string, std::string>> out;
-  for (const CriterionVerdict& v : judge(campaign, campaign.profile, {}, today_utc()).criteria) {
-    for (const Gap& gap : v.gaps) {
-      if (gap.what.id == "why.unsure") out.emplace(v.criterion->step, gap.host);
-    }
-  }
-  return out;
+  return jobs_to_repeat(campaign, judge(campaign, campaign.profile, {}, today_utc()));
 }
 
 // Tells of the steps that are measured once more, and not of those that are done.
@@ -164,11 +158,11 @@ ExitCode run(const RunOptions& options) {
                             e.what(), setup.paths.root.string()),
                 e.code());
   }
-  for (int round = 0; round < kMoreRounds && !end.interrupted; ++round) {
-    setup.again = inconclusive_jobs(setup);
+  for (size_t round = 0; round < kMoreRounds && !end.interrupted; ++round) {
+    setup.again = open_jobs(setup);
     if (setup.again.empty()) break;
-    std::cerr << fmt::format("   inconclusive: {} job{} measured once more\n", setup.again.size(),
-                             setup.again.size() == 1 ? "" : "s");
+    std::cerr << fmt::format("   inconclusive or failing: {} job{} measured once more\n",
+                             setup.again.size(), setup.again.size() == 1 ? "" : "s");
     end = run_campaign(setup, again_only(observer, setup));
   }
   return end.interrupted ? interrupted(setup, end) : conclude(setup, options.no_color);

@@ -13,6 +13,7 @@
 #include "cli/profile_source.h"
 #include "cli/run_cmd_setup.h"
 #include "cli/stop_signals.h"
+#include "cli/sweep_chart.h"
 #include "core/file.h"
 #include "core/suggest.h"
 #include "core/text.h"
@@ -170,6 +171,22 @@ std::string csv(const SweepSetup& setup, const std::vector<SweepPoint>& points,
   return out;
 }
 
+// The page with chart and table, beside the figures.
+std::string page(const SweepSetup& setup, const std::vector<SweepPoint>& points,
+                 const std::vector<SweepOutcome>& outcomes, const MetricDef& metric) {
+  std::vector<SweepRow> rows;
+  for (const SweepOutcome& o : outcomes) {
+    SweepRow row{.name = "", .reason = o.state == JobState::done ? "" : o.reason};
+    for (const std::string& value : o.values) row.name += (row.name.empty() ? "" : " ") + value;
+    rows.push_back(std::move(row));
+  }
+  std::vector<std::string> names;
+  for (const SweepPoint& point : points) names.push_back(point_text(points, point));
+  std::string title = "sweep of " + setup.arguments.front() + ":";
+  for (const SweepVariable& v : setup.variables) title += " " + v.name;
+  return sweep_page(title, rows, points, names, metric);
+}
+
 bool data_wrong(const Document& document) {
   for (const Record& record : document.records) {
     for (const Check& check : record.checks) {
@@ -209,6 +226,7 @@ ExitCode conclude(const SweepSetup& setup, const std::vector<SweepOutcome>& outc
   if (!points.empty()) {
     std::cout << best_table(setup, points, outcomes, *metric);
     write_file_atomically(setup.directory / "sweep.csv", csv(setup, points, outcomes, *metric));
+    write_file_atomically(setup.directory / "sweep.html", page(setup, points, outcomes, *metric));
   } else {
     std::cout << "no combination gave a figure\n";
   }

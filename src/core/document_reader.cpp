@@ -1,77 +1,32 @@
-// The ordinary document in one pass. Every departure from the ordinary is an Unusual, never a
-// guess: see parse_document(), which decides then.
+// The ordinary document in one pass; parse_document() decides on every other.
 #include "core/document_reader.h"
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include <simdjson.h>
+#include "core/quick_json.h"
 
 namespace cb {
 namespace {
 
-using simdjson::dom::array;
+using quick::count;
+using quick::expect;
+using quick::Field;
+using quick::list;
+using quick::Need;
+using quick::number;
+using quick::read_object;
+using quick::text;
+using quick::truth;
+using quick::Unusual;
+using quick::Value;
 using simdjson::dom::element_type;
-using simdjson::dom::object;
-using value = simdjson::dom::element;
 
-struct Unusual {};
-
-void expect(bool ordinary) {
-  if (!ordinary) throw Unusual();
-}
-
-std::string text(value v) { return std::string(std::string_view(v.get_string())); }
-
-double number(value v) { return v.get_double(); }
-
-bool truth(value v) { return v.get_bool(); }
-
-size_t count(value v) { return v.get_uint64(); }
-
-// Calls field(key, value) for every member; each key may stand once.
-template <typename Field>
-void each_field(object o, Field field) {
-  std::vector<std::string> seen;
-  for (const auto member : o) {
-    for (const std::string& s : seen) expect(s != member.key);
-    seen.emplace_back(member.key);
-    field(seen.back(), member.value);
-  }
-}
-
-// As above, and the first `required` keys of the list must be there.
-template <size_t N, typename Field>
-void read_object(object o, const std::array<const char*, N>& keys, size_t required, Field field) {
-  uint64_t seen = 0;
-  for (const auto member : o) {
-    size_t i = 0;
-    while (i < N && member.key != keys[i]) ++i;
-    expect(i < N && (seen >> i & 1) == 0);
-    seen |= uint64_t{1} << i;
-    field(i, member.value);
-  }
-  const uint64_t wanted = (uint64_t{1} << required) - 1;
-  expect((seen & wanted) == wanted);
-}
-
-template <typename T, typename Read>
-std::vector<T> list(value v, Read read) {
-  std::vector<T> out;
-  for (const value element : array(v.get_array())) out.push_back(read(element));
-  return out;
-}
-
-std::map<std::string, std::string> texts(value v) {
-  std::map<std::string, std::string> out;
-  for (const auto member : object(v.get_object()))
-    expect(out.emplace(std::string(member.key), text(member.value)).second);
-  return out;
-}
+std::map<std::string, std::string> texts(Value v) { return quick::map<std::string>(v, text); }
 
 template <typename Variant>
-Variant scalar(value v) {
+Variant scalar(Value v) {
   switch (v.type()) {
     case element_type::BOOL:
       return Variant(truth(v));
@@ -86,64 +41,52 @@ Variant scalar(value v) {
   }
 }
 
-Params params(value v) {
+std::vector<ParamValue> param(Value v) {
+  if (v.type() != element_type::ARRAY) return {scalar<ParamValue>(v)};
+  auto values = list<ParamValue>(v, scalar<ParamValue>);
+  expect(!values.empty());
+  return values;
+}
+
+Params params(Value v) {
   Params out;
-  each_field(v.get_object(), [&](const std::string& name, value inner) {
-    if (inner.type() == element_type::ARRAY) {
-      auto values = list<ParamValue>(inner, scalar<ParamValue>);
-      expect(!values.empty());
-      out.set_list(name, std::move(values));
-    } else {
-      out.set_list(name, {scalar<ParamValue>(inner)});
-    }
-  });
+  for (auto& [name, values] : quick::map<std::vector<ParamValue>>(v, param))
+    out.set_list(name, values);
   return out;
 }
 
-Part part(value v) {
+constexpr Field<Part> kPart[] = {
+    {"id", [](Part& p, Value v) { p.id = text(v); }},
+    {"kind", [](Part& p, Value v) { p.kind = text(v); }},
+    {"attributes",
+     [](Part& p, Value v) { p.attributes = quick::map<Attribute>(v, scalar<Attribute>); }},
+    {"unavailable", [](Part& p, Value v) { p.unavailable = texts(v); }, Need::optional}};
+
+Part part(Value v) {
   Part out;
-  read_object(v.get_object(), std::array{"attributes", "id", "kind", "unavailable"}, 3,
-              [&](size_t i, value inner) {
-                switch (i) {
-                  case 0:
-                    for (const auto member : object(inner.get_object()))
-                      expect(out.attributes
-                                 .emplace(std::string(member.key), scalar<Attribute>(member.value))
-                                 .second);
-                    break;
-                  case 1:
-                    out.id = text(inner);
-                    break;
-                  case 2:
-                    out.kind = text(inner);
-                    break;
-                  default:
-                    out.unavailable = texts(inner);
-                }
-              });
+  read_object(v, kPart, out);
   return out;
 }
 
-HostInventory inventory(value v) {
+constexpr Field<HostInventory> kHost[] = {
+    {"host", [](HostInventory& h, Value v) { h.host = text(v); }},
+    {"parts", [](HostInventory& h, Value v) { h.parts = list<Part>(v, part); }}};
+
+HostInventory inventory(Value v) {
   HostInventory out;
-  read_object(v.get_object(), std::array{"host", "parts"}, 2, [&](size_t i, value inner) {
-    if (i == 0)
-      out.host = text(inner);
-    else
-      out.parts = list<Part>(inner, part);
-  });
+  read_object(v, kHost, out);
   return out;
 }
 
-Entity entity(value v) {
+constexpr Field<Entity> kEntity[] = {
+    {"host", [](Entity& e, Value v) { e.host = text(v); }},
+    {"kind", [](Entity& e, Value v) { e.kind = text(v); }},
+    {"id", [](Entity& e, Value v) { e.id = text(v); }},
+    {"peer", [](Entity& e, Value v) { e.peer = text(v); }, Need::optional}};
+
+Entity entity(Value v) {
   Entity out;
-  read_object(v.get_object(), std::array{"host", "id", "kind", "peer"}, 3,
-              [&](size_t i, value inner) {
-                if (i == 3)
-                  out.peer = text(inner);
-                else
-                  (i == 0 ? out.host : i == 1 ? out.id : out.kind) = text(inner);
-              });
+  read_object(v, kEntity, out);
   return out;
 }
 
@@ -154,29 +97,28 @@ struct Stated {
   bool has_ci95 = false;
 };
 
-Stated stated_summary(value v) {
-  Stated out;
-  Summary& s = out.summary;
-  read_object(v.get_object(),
-              std::array{"max", "mean", "median", "min", "n", "p05", "p95", "p99", "ci95", "stdev"},
-              8, [&](size_t i, value inner) {
-                if (i == 4) {
-                  s.n = count(inner);
-                } else if (i == 8) {
-                  const auto ends = list<double>(inner, number);
-                  expect(ends.size() == 2 && ends[0] <= ends[1]);
-                  out.has_ci95 = true;
-                } else if (i == 9) {
-                  number(inner);
-                  out.has_stdev = true;
-                } else {
-                  double* const places[] = {&s.max,  &s.mean, &s.median, &s.min,
-                                            nullptr, &s.p05,  &s.p95,    &s.p99};
-                  *places[i] = number(inner);
-                }
-              });
-  return out;
+void stated_interval(Stated& s, Value v) {
+  const auto ends = list<double>(v, number);
+  expect(ends.size() == 2 && ends[0] <= ends[1]);
+  s.has_ci95 = true;
 }
+
+void stated_stdev(Stated& s, Value v) {
+  number(v);
+  s.has_stdev = true;
+}
+
+constexpr Field<Stated> kSummary[] = {
+    {"n", [](Stated& s, Value v) { s.summary.n = count(v); }},
+    {"min", [](Stated& s, Value v) { s.summary.min = number(v); }},
+    {"p05", [](Stated& s, Value v) { s.summary.p05 = number(v); }},
+    {"median", [](Stated& s, Value v) { s.summary.median = number(v); }},
+    {"p95", [](Stated& s, Value v) { s.summary.p95 = number(v); }},
+    {"p99", [](Stated& s, Value v) { s.summary.p99 = number(v); }},
+    {"max", [](Stated& s, Value v) { s.summary.max = number(v); }},
+    {"mean", [](Stated& s, Value v) { s.summary.mean = number(v); }},
+    {"ci95", stated_interval, Need::optional},
+    {"stdev", stated_stdev, Need::optional}};
 
 void expect_same(const Stated& stated, const Summary& ours) {
   const auto same = [](double theirs, double own) {
@@ -194,151 +136,126 @@ void expect_same(const Stated& stated, const Summary& ours) {
   same(s.mean, ours.mean);
 }
 
-Samples samples_of(value v) {
+Samples samples_of(Value v) {
   const auto values = list<double>(v, number);
   Samples out(std::max(values.size(), Samples::kDefaultBound));
   for (const double sample : values) out.add(sample);
   return out;
 }
 
-Samples histogram_of(value v) {
+struct StatedHistogram {
   Histogram::Buckets buckets;
   Histogram::Exact exact{};
-  read_object(v.get_object(), std::array{"buckets", "max", "min", "sum", "sum_of_squares"}, 5,
-              [&](size_t i, value inner) {
-                double* const places[] = {nullptr, &exact.max, &exact.min, &exact.sum,
-                                          &exact.sum_of_squares};
-                if (i > 0) {
-                  *places[i] = number(inner);
-                  return;
-                }
-                buckets = list<std::pair<uint32_t, uint64_t>>(inner, [](value pair) {
-                  const auto both = list<size_t>(pair, count);
-                  expect(both.size() == 2 && both[0] <= std::numeric_limits<uint32_t>::max());
-                  return std::pair{static_cast<uint32_t>(both[0]), uint64_t{both[1]}};
-                });
-              });
-  return Samples::from_histogram(Histogram::restore(buckets, exact));
+};
+
+std::pair<uint32_t, uint64_t> bucket(Value v) {
+  const auto both = list<size_t>(v, count);
+  expect(both.size() == 2 && both[0] <= std::numeric_limits<uint32_t>::max());
+  return {static_cast<uint32_t>(both[0]), uint64_t{both[1]}};
 }
 
-Ceiling ceiling(value v) {
+constexpr Field<StatedHistogram> kHistogram[] = {
+    {"buckets", [](StatedHistogram& h,
+                   Value v) { h.buckets = list<std::pair<uint32_t, uint64_t>>(v, bucket); }},
+    {"max", [](StatedHistogram& h, Value v) { h.exact.max = number(v); }},
+    {"min", [](StatedHistogram& h, Value v) { h.exact.min = number(v); }},
+    {"sum", [](StatedHistogram& h, Value v) { h.exact.sum = number(v); }},
+    {"sum_of_squares", [](StatedHistogram& h, Value v) { h.exact.sum_of_squares = number(v); }}};
+
+Samples histogram_of(Value v) {
+  StatedHistogram h;
+  read_object(v, kHistogram, h);
+  return Samples::from_histogram(Histogram::restore(h.buckets, h.exact));
+}
+
+constexpr Field<Ceiling> kCeiling[] = {{"how", [](Ceiling& c, Value v) { c.how = text(v); }},
+                                       {"value", [](Ceiling& c, Value v) { c.value = number(v); }}};
+
+Ceiling ceiling(Value v) {
   Ceiling out;
-  read_object(v.get_object(), std::array{"how", "value"}, 2, [&](size_t i, value inner) {
-    if (i == 0)
-      out.how = text(inner);
-    else
-      out.value = number(inner);
-  });
+  read_object(v, kCeiling, out);
   expect(out.value > 0);
   return out;
 }
 
-Better better(value v) {
+Better better(Value v) {
   const std::string_view word = v.get_string();
   expect(word == "higher" || word == "lower");
   return word == "higher" ? Better::higher : Better::lower;
 }
 
-Metric metric(value v) {
-  Metric out;
+struct StatedMetric {
+  Metric metric;
   Stated stated;
-  read_object(
-      v.get_object(),
-      std::array{"better", "entity", "name", "summary", "unit", "ceiling", "histogram", "samples"},
-      5, [&](size_t i, value inner) {
-        switch (i) {
-          case 0:
-            out.better = better(inner);
-            break;
-          case 1:
-            out.entity = count(inner);
-            break;
-          case 2:
-            out.name = text(inner);
-            break;
-          case 3:
-            stated = stated_summary(inner);
-            break;
-          case 4:
-            out.unit = text(inner);
-            break;
-          case 5:
-            out.ceiling = ceiling(inner);
-            break;
-          default:
-            expect(out.samples.empty());
-            out.samples = i == 6 ? histogram_of(inner) : samples_of(inner);
-            expect(!out.samples.empty());
-        }
-      });
-  expect(!out.samples.empty());
-  expect_same(stated, out.samples.summary());
-  return out;
+};
+
+void metric_samples(StatedMetric& m, Samples samples) {
+  expect(m.metric.samples.empty() && !samples.empty());
+  m.metric.samples = std::move(samples);
 }
 
-Check check(value v) {
+constexpr Field<StatedMetric> kMetric[] = {
+    {"name", [](StatedMetric& m, Value v) { m.metric.name = text(v); }},
+    {"unit", [](StatedMetric& m, Value v) { m.metric.unit = text(v); }},
+    {"better", [](StatedMetric& m, Value v) { m.metric.better = better(v); }},
+    {"entity", [](StatedMetric& m, Value v) { m.metric.entity = count(v); }},
+    {"summary", [](StatedMetric& m, Value v) { read_object(v, kSummary, m.stated); }},
+    {"ceiling", [](StatedMetric& m, Value v) { m.metric.ceiling = ceiling(v); }, Need::optional},
+    {"samples", [](StatedMetric& m, Value v) { metric_samples(m, samples_of(v)); }, Need::optional},
+    {"histogram", [](StatedMetric& m, Value v) { metric_samples(m, histogram_of(v)); },
+     Need::optional}};
+
+Metric metric(Value v) {
+  StatedMetric out;
+  read_object(v, kMetric, out);
+  expect(!out.metric.samples.empty());
+  expect_same(out.stated, out.metric.samples.summary());
+  return std::move(out.metric);
+}
+
+constexpr Field<Check> kCheck[] = {
+    {"name", [](Check& c, Value v) { c.name = text(v); }},
+    {"passed", [](Check& c, Value v) { c.passed = truth(v); }},
+    {"entity", [](Check& c, Value v) { c.entity = count(v); }},
+    {"detail", [](Check& c, Value v) { c.detail = text(v); }, Need::optional},
+    {"limit", [](Check& c, Value v) { c.limit = number(v); }, Need::optional},
+    {"value", [](Check& c, Value v) { c.value = number(v); }, Need::optional}};
+
+Check check(Value v) {
   Check out;
-  read_object(v.get_object(), std::array{"entity", "name", "passed", "detail", "limit", "value"}, 3,
-              [&](size_t i, value inner) {
-                switch (i) {
-                  case 0:
-                    out.entity = count(inner);
-                    break;
-                  case 1:
-                    out.name = text(inner);
-                    break;
-                  case 2:
-                    out.passed = truth(inner);
-                    break;
-                  case 3:
-                    out.detail = text(inner);
-                    break;
-                  default:
-                    (i == 4 ? out.limit : out.value) = number(inner);
-                }
-              });
+  read_object(v, kCheck, out);
   return out;
 }
 
-Series series(value v) {
+constexpr Field<Series> kSeries[] = {
+    {"name", [](Series& s, Value v) { s.name = text(v); }},
+    {"unit", [](Series& s, Value v) { s.unit = text(v); }},
+    {"entity", [](Series& s, Value v) { s.entity = count(v); }},
+    {"at", [](Series& s, Value v) { s.at = list<double>(v, number); }},
+    {"values", [](Series& s, Value v) { s.values = list<double>(v, number); }}};
+
+Series series(Value v) {
   Series out;
-  read_object(v.get_object(), std::array{"at", "entity", "name", "unit", "values"}, 5,
-              [&](size_t i, value inner) {
-                if (i == 1)
-                  out.entity = count(inner);
-                else if (i == 2 || i == 3)
-                  (i == 2 ? out.name : out.unit) = text(inner);
-                else
-                  (i == 0 ? out.at : out.values) = list<double>(inner, number);
-              });
+  read_object(v, kSeries, out);
   expect(out.at.size() == out.values.size());
   return out;
 }
 
-Delta delta(value v) {
+constexpr Field<Delta> kDelta[] = {{"name", [](Delta& d, Value v) { d.name = text(v); }},
+                                   {"unit", [](Delta& d, Value v) { d.unit = text(v); }},
+                                   {"entity", [](Delta& d, Value v) { d.entity = count(v); }},
+                                   {"before", [](Delta& d, Value v) { d.before = number(v); }},
+                                   {"after", [](Delta& d, Value v) { d.after = number(v); }}};
+
+Delta delta(Value v) {
   Delta out;
-  read_object(v.get_object(), std::array{"after", "before", "entity", "name", "unit"}, 5,
-              [&](size_t i, value inner) {
-                if (i == 2)
-                  out.entity = count(inner);
-                else if (i > 2)
-                  (i == 3 ? out.name : out.unit) = text(inner);
-                else
-                  (i == 0 ? out.after : out.before) = number(inner);
-              });
+  read_object(v, kDelta, out);
   return out;
 }
 
-Telemetry telemetry(value v) {
-  Telemetry out;
-  read_object(v.get_object(), std::array{"deltas", "series"}, 2, [&](size_t i, value inner) {
-    if (i == 0)
-      out.deltas = list<Delta>(inner, delta);
-    else
-      out.series = list<Series>(inner, series);
-  });
-  return out;
-}
+constexpr Field<Telemetry> kTelemetry[] = {
+    {"deltas", [](Telemetry& t, Value v) { t.deltas = list<Delta>(v, delta); }},
+    {"series", [](Telemetry& t, Value v) { t.series = list<Series>(v, series); }}};
 
 void expect_entities(const Record& r) {
   const size_t n = r.entities.size();
@@ -348,145 +265,93 @@ void expect_entities(const Record& r) {
   for (const Delta& d : r.telemetry.deltas) expect(d.entity < n);
 }
 
-Outcome outcome_of(const std::string& kind, const std::optional<std::string>& reason,
-                   const std::optional<std::string>& where) {
-  if (kind == "measured") return Measured{};
-  expect(reason.has_value());
-  if (kind == "skipped") return Skipped{*reason};
-  expect(kind == "errored" && where);
-  return Errored{*where, *reason};
+struct StatedRecord {
+  Record record;
+  std::string outcome;
+  std::optional<std::string> reason = {}, where = {};
+};
+
+Outcome outcome_of(const StatedRecord& r) {
+  if (r.outcome == "measured") return Measured{};
+  expect(r.reason.has_value());
+  if (r.outcome == "skipped") return Skipped{*r.reason};
+  expect(r.outcome == "errored" && r.where);
+  return Errored{*r.where, *r.reason};
 }
 
-Record record(value v) {
-  Record out;
-  std::string kind;
-  std::optional<std::string> reason, where;
-  read_object(v.get_object(),
-              std::array{"case", "checks", "ended", "entities", "facts", "metrics", "notes",
-                         "outcome", "params", "started", "telemetry", "reason", "where"},
-              11, [&](size_t i, value inner) {
-                switch (i) {
-                  case 0:
-                    out.case_name = text(inner);
-                    break;
-                  case 1:
-                    out.checks = list<Check>(inner, check);
-                    break;
-                  case 2:
-                    out.ended = text(inner);
-                    break;
-                  case 3:
-                    out.entities = list<Entity>(inner, entity);
-                    break;
-                  case 4:
-                    out.facts = texts(inner);
-                    break;
-                  case 5:
-                    out.metrics = list<Metric>(inner, metric);
-                    break;
-                  case 6:
-                    out.notes = list<std::string>(inner, text);
-                    break;
-                  case 7:
-                    kind = text(inner);
-                    break;
-                  case 8:
-                    out.params = params(inner);
-                    break;
-                  case 9:
-                    out.started = text(inner);
-                    break;
-                  case 10:
-                    out.telemetry = telemetry(inner);
-                    break;
-                  default:
-                    (i == 11 ? reason : where) = text(inner);
-                }
-              });
-  out.outcome = outcome_of(kind, reason, where);
-  expect(out.measured() || out.metrics.empty());
-  expect_entities(out);
-  return out;
+constexpr Field<StatedRecord> kRecord[] = {
+    {"case", [](StatedRecord& r, Value v) { r.record.case_name = text(v); }},
+    {"params", [](StatedRecord& r, Value v) { r.record.params = params(v); }},
+    {"facts", [](StatedRecord& r, Value v) { r.record.facts = texts(v); }},
+    {"notes", [](StatedRecord& r, Value v) { r.record.notes = list<std::string>(v, text); }},
+    {"entities", [](StatedRecord& r, Value v) { r.record.entities = list<Entity>(v, entity); }},
+    {"metrics", [](StatedRecord& r, Value v) { r.record.metrics = list<Metric>(v, metric); }},
+    {"checks", [](StatedRecord& r, Value v) { r.record.checks = list<Check>(v, check); }},
+    {"telemetry", [](StatedRecord& r, Value v) { read_object(v, kTelemetry, r.record.telemetry); }},
+    {"started", [](StatedRecord& r, Value v) { r.record.started = text(v); }},
+    {"ended", [](StatedRecord& r, Value v) { r.record.ended = text(v); }},
+    {"outcome", [](StatedRecord& r, Value v) { r.outcome = text(v); }},
+    {"reason", [](StatedRecord& r, Value v) { r.reason = text(v); }, Need::optional},
+    {"where", [](StatedRecord& r, Value v) { r.where = text(v); }, Need::optional}};
+
+Record record(Value v) {
+  StatedRecord out;
+  read_object(v, kRecord, out);
+  out.record.outcome = outcome_of(out);
+  expect(out.record.measured() || out.record.metrics.empty());
+  expect_entities(out.record);
+  return std::move(out.record);
 }
 
-ToolInfo tool(value v) {
-  ToolInfo out;
-  read_object(v.get_object(), std::array{"build", "commit", "dirty", "version"}, 4,
-              [&](size_t i, value inner) {
-                if (i == 0)
-                  out.build = texts(inner);
-                else if (i == 2)
-                  out.dirty = truth(inner);
-                else
-                  (i == 1 ? out.commit : out.version) = text(inner);
-              });
-  return out;
+constexpr Field<ToolInfo> kTool[] = {{"version", [](ToolInfo& t, Value v) { t.version = text(v); }},
+                                     {"commit", [](ToolInfo& t, Value v) { t.commit = text(v); }},
+                                     {"dirty", [](ToolInfo& t, Value v) { t.dirty = truth(v); }},
+                                     {"build", [](ToolInfo& t, Value v) { t.build = texts(v); }}};
+
+int ranks(Value v) {
+  const size_t n = count(v);
+  expect(n >= 1 && n <= static_cast<size_t>(std::numeric_limits<int>::max()));
+  return static_cast<int>(n);
 }
 
-RunInfo run(value v) {
-  RunInfo out;
-  read_object(
-      v.get_object(),
-      std::array{"argv", "ended", "environment", "hosts", "id", "launcher", "ranks", "started",
-                 "partial"},
-      8, [&](size_t i, value inner) {
-        switch (i) {
-          case 0:
-          case 3:
-            (i == 0 ? out.argv : out.hosts) = list<std::string>(inner, text);
-            break;
-          case 2:
-            out.environment = texts(inner);
-            break;
-          case 6: {
-            const size_t ranks = count(inner);
-            expect(ranks >= 1 && ranks <= static_cast<size_t>(std::numeric_limits<int>::max()));
-            out.ranks = static_cast<int>(ranks);
-            break;
-          }
-          case 8:
-            out.partial = text(inner);
-            break;
-          default:
-            (i == 1   ? out.ended
-             : i == 4 ? out.id
-             : i == 5 ? out.launcher
-                      : out.started) = text(inner);
-        }
-      });
-  return out;
+constexpr Field<RunInfo> kRun[] = {
+    {"id", [](RunInfo& r, Value v) { r.id = text(v); }},
+    {"argv", [](RunInfo& r, Value v) { r.argv = list<std::string>(v, text); }},
+    {"environment", [](RunInfo& r, Value v) { r.environment = texts(v); }},
+    {"hosts", [](RunInfo& r, Value v) { r.hosts = list<std::string>(v, text); }},
+    {"ranks", [](RunInfo& r, Value v) { r.ranks = ranks(v); }},
+    {"launcher", [](RunInfo& r, Value v) { r.launcher = text(v); }},
+    {"started", [](RunInfo& r, Value v) { r.started = text(v); }},
+    {"ended", [](RunInfo& r, Value v) { r.ended = text(v); }},
+    {"partial", [](RunInfo& r, Value v) { r.partial = text(v); }, Need::optional}};
+
+struct Reading {
+  Document document;
+  bool with_hosts = true;
+};
+
+void read_hosts(Reading& r, Value v) {
+  if (r.with_hosts) r.document.hosts = list<HostInventory>(v, inventory);
 }
 
-Document document(object o, bool with_hosts) {
-  Document out;
-  read_object(o, std::array{"hosts", "records", "run", "schema", "tool"}, 5,
-              [&](size_t i, value inner) {
-                switch (i) {
-                  case 0:
-                    if (with_hosts) out.hosts = list<HostInventory>(inner, inventory);
-                    break;
-                  case 1:
-                    out.records = list<Record>(inner, record);
-                    break;
-                  case 2:
-                    out.run = run(inner);
-                    break;
-                  case 3:
-                    expect(std::string_view(inner.get_string()) == "clusterbench.result/1");
-                    break;
-                  default:
-                    out.tool = tool(inner);
-                }
-              });
-  return out;
-}
+constexpr Field<Reading> kDocument[] = {
+    {"schema",
+     [](Reading&, Value v) {
+       expect(std::string_view(v.get_string()) == "clusterbench.result/1");
+     }},
+    {"tool", [](Reading& r, Value v) { read_object(v, kTool, r.document.tool); }},
+    {"run", [](Reading& r, Value v) { read_object(v, kRun, r.document.run); }},
+    {"hosts", read_hosts},
+    {"records", [](Reading& r, Value v) { r.document.records = list<Record>(v, record); }}};
 
 }  // namespace
 
 std::optional<Document> read_document_quickly(std::string_view text, bool hosts) {
   try {
     simdjson::dom::parser parser;
-    return document(parser.parse(text.data(), text.size()).get_object(), hosts);
+    Reading reading{.document = {}, .with_hosts = hosts};
+    read_object(parser.parse(text.data(), text.size()).value(), kDocument, reading);
+    return std::move(reading.document);
   } catch (const Unusual&) {
     return std::nullopt;
   } catch (const std::exception&) {  // simdjson's, and what our own values refuse

@@ -49,14 +49,20 @@ MetricRule read_metric_rule(ProfileReader& r) {
   rule.min = r.number("min");
   rule.max = r.number("max");
   rule.min_of_ceiling = r.number("min_of_ceiling");
-  if (!rule.min && !rule.max && !rule.min_of_ceiling)
-    r.problem("metric", "has no limit: min, max or min_of_ceiling");
+  rule.min_of_fleet = r.number("min_of_fleet");
+  rule.max_of_fleet = r.number("max_of_fleet");
+  if (!rule.min && !rule.max && !rule.min_of_ceiling && !rule.min_of_fleet && !rule.max_of_fleet)
+    r.problem("metric", "has no limit: min, max, min_of_ceiling, min_of_fleet or max_of_fleet");
   if (rule.min && rule.min_of_ceiling) r.problem("min", "and min_of_ceiling exclude each other");
   if (rule.min && rule.max && *rule.min > *rule.max)
     r.problem("min", "is above max: nothing can pass");
   if (rule.min_of_ceiling && (*rule.min_of_ceiling <= 0 || *rule.min_of_ceiling > 1)) {
     r.problem("min_of_ceiling", "is a share of a physical ceiling: above 0, at most 1");
   }
+  if (rule.min_of_fleet && (*rule.min_of_fleet <= 0 || *rule.min_of_fleet >= 1))
+    r.problem("min_of_fleet", "is a share of the fleet's median: above 0, below 1");
+  if (rule.max_of_fleet && *rule.max_of_fleet <= 1)
+    r.problem("max_of_fleet", "is a multiple of the fleet's median: above 1");
   return rule;
 }
 
@@ -107,7 +113,9 @@ Criterion read_criterion(ProfileReader& r, Problems& problems) {
              uniform = r.find("uniform") != nullptr;
   if (metric + check + uniform != 1) {
     r.problem("metric", "exactly one of metric, check and uniform is needed");
-    for (const char* key : {"at", "statistic", "min", "max", "min_of_ceiling"}) r.find(key);
+    for (const char* key :
+         {"at", "statistic", "min", "max", "min_of_ceiling", "min_of_fleet", "max_of_fleet"})
+      r.find(key);
   } else if (metric) {
     c.rule = read_metric_rule(r);
   } else if (check) {

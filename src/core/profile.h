@@ -59,6 +59,9 @@ struct MetricRule {
   std::optional<double> min = {};
   std::optional<double> max = {};
   std::optional<double> min_of_ceiling = {};  // share of the metric's ceiling
+  // Shares of the median over all entities of the kind at the same point, three at least.
+  std::optional<double> min_of_fleet = {};
+  std::optional<double> max_of_fleet = {};
 };
 
 // Every check of that name in the step's records has passed, and there is at least one.

@@ -1,6 +1,6 @@
 // Inheritance of profiles, on JSON: the derived profile's objects are merged over the base's, lists
 // of things with an id are merged by id, so that a profile for one more kind of cluster states only
-// what differs.
+// what differs. Several bases (a product, a network) are merged one after the other.
 #include "core/profile_merge.h"
 
 #include <algorithm>
@@ -62,6 +62,27 @@ void merge_into(json& base, const json& derived) {
   }
 }
 
+// One name, or a list of them: what later ones say is merged over what earlier ones say.
+std::vector<std::string> base_names(const json& base, const std::string& name) {
+  std::vector<std::string> out;
+  for (const json& b : base.is_array() ? base : json::array({base})) {
+    if (!b.is_string()) throw UsageError(name, "base", "is not the name of a profile");
+    out.push_back(b.get<std::string>());
+  }
+  if (out.empty()) throw UsageError(name, "base", "is an empty list");
+  return out;
+}
+
+void merge_profile(json& base, const json& derived, const std::string& name) {
+  try {
+    merge_into(base, derived);
+  } catch (const UsageError&) {
+    throw;
+  } catch (const std::exception& e) {
+    throw UsageError(name, "", e.what());
+  }
+}
+
 json load_chain(const std::string& name, const ProfileSource& source,
                 std::vector<std::string> chain) {
   if (std::find(chain.begin(), chain.end(), name) != chain.end()) {
@@ -77,18 +98,14 @@ json load_chain(const std::string& name, const ProfileSource& source,
   json derived = parse_json(*text, name);
   require_schema(derived, "clusterbench.profile", 1, name);
   if (!derived.contains("base")) return derived;
-  if (!derived["base"].is_string()) throw UsageError(name, "base", "is not the name of a profile");
-  chain.push_back(name);
-  json base = load_chain(derived["base"].get<std::string>(), source, chain);
+  const std::vector<std::string> bases = base_names(derived["base"], name);
   derived.erase("base");
-  try {
-    merge_into(base, derived);
-  } catch (const UsageError&) {
-    throw;
-  } catch (const std::exception& e) {
-    throw UsageError(name, "", e.what());
-  }
-  return base;
+  chain.push_back(name);
+  json out = load_chain(bases.front(), source, chain);
+  for (size_t i = 1; i < bases.size(); ++i)
+    merge_profile(out, load_chain(bases[i], source, chain), name);
+  merge_profile(out, derived, name);
+  return out;
 }
 
 }  // namespace

@@ -97,6 +97,34 @@ void require_same_summary(const json& j, const Summary& s) {
     throw Error("summary.ci95 is not a lower and an upper bound");
 }
 
+Summary summary_from_json(const json& j) {
+  const auto number = [&](const char* key) { return finite_number(j.at(key), key); };
+  Summary s{.n = whole_count(j.at("n"), "n"),
+            .min = number("min"),
+            .p05 = number("p05"),
+            .median = number("median"),
+            .p95 = number("p95"),
+            .p99 = number("p99"),
+            .max = number("max"),
+            .mean = number("mean"),
+            .stdev = optional_number(j, "stdev"),
+            .ci95 = {}};
+  if (j.contains("ci95")) {
+    const json& bounds = list_at(j, "ci95");
+    if (bounds.size() != 2) throw Error("attempts.ci95 is not a lower and an upper bound");
+    s.ci95 = {finite_number(bounds[0], "ci95"), finite_number(bounds[1], "ci95")};
+  }
+  return s;
+}
+
+// Each sample belongs to one of the attempts, so their numbers must add up.
+void require_whole_attempts(const Metric& m) {
+  uint64_t n = 0;
+  for (const Summary& s : m.attempts) n += s.n;
+  if (n != m.samples.count())
+    throw Error(fmt::format("the attempts of metric {} do not add up to its samples", m.name));
+}
+
 json metric_to_json(const Metric& m) {
   json out = {{"name", m.name},
               {"unit", m.unit},
@@ -111,6 +139,7 @@ json metric_to_json(const Metric& m) {
   // A bound of nothing bounds nothing, and JSON has no infinity: absent.
   if (m.ceiling && std::isfinite(m.ceiling->value) && m.ceiling->value > 0)
     out["ceiling"] = {{"value", m.ceiling->value}, {"how", m.ceiling->how}};
+  if (!m.attempts.empty()) out["attempts"] = list_to_json(m.attempts, summary_to_json);
   return out;
 }
 
@@ -144,6 +173,10 @@ Metric metric_from_json(const json& j) {
     const json& ceiling = object_at(j, "ceiling");
     m.ceiling = {finite_number(ceiling.at("value"), "ceiling"), text_at(ceiling, "how")};
     if (m.ceiling->value <= 0) throw Error("the ceiling is not above 0");
+  }
+  if (j.contains("attempts")) {
+    m.attempts = read_each<Summary>(j, "attempts", summary_from_json);
+    require_whole_attempts(m);
   }
   return m;
 }

@@ -53,6 +53,9 @@ struct Metric {
   size_t entity = 0;  // index into Record::entities
   Samples samples = Samples();
   std::optional<Ceiling> ceiling = {};
+  // Where a job was measured more than once: each measurement's own summary, in their order. The
+  // samples are those of all together.
+  std::vector<Summary> attempts = {};
 };
 
 struct Check {

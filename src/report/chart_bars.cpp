@@ -7,21 +7,21 @@ namespace cb {
 namespace {
 
 constexpr double kRow = 22;
-constexpr double kTop = 24;
-constexpr double kLabels = 190;  // pixels for the names on the left
-constexpr double kValues = 96;   // and for the numbers on the right
+constexpr double kBarsTop = 24;
+constexpr double kBarLabels = 190;  // pixels for the names on the left
+constexpr double kValues = 96;      // and for the numbers on the right
 
 }  // namespace
 
 double bars_height(const BarsChart& chart) {
-  return kTop + kRow * static_cast<double>(chart.bars.size()) + 26;
+  return kBarsTop + kRow * static_cast<double>(chart.bars.size()) + 26;
 }
 
 std::string draw_bars(const BarsChart& chart, Svg svg) {
   double top = 0;
   for (const Bar& bar : chart.bars)
     top = std::max({top, bar.value, bar.required.value_or(0), bar.ceiling.value_or(0)});
-  const Plot plot{kLabels, kTop, kChartWidth - kValues, bars_height(chart) - 26};
+  const Plot plot{kBarLabels, kBarsTop, kChartWidth - kValues, bars_height(chart) - 26};
   const std::vector<double> ticks = axis_ticks(0, top, 5, chart.unit);
   const Scale x{0, ticks.back(), plot.left, plot.right};
 
@@ -31,7 +31,7 @@ std::string draw_bars(const BarsChart& chart, Svg svg) {
   for (const Bar& bar : chart.bars) {
     const bool fails = bar.state == State::fail;
     svg.text({plot.left - 8, y + 15},
-             std::string(state_mark(bar.state)) + " " + fit_label(bar.label, kLabels - 26),
+             std::string(state_mark(bar.state)) + " " + fit_label(bar.label, kBarLabels - 26),
              fails ? "note" : "lbl", "end");
     svg.rect({plot.left, y + 4}, {std::max(x(bar.value) - plot.left, 0.8), kRow - 8},
              fails ? "bar b" : "bar");

@@ -11,14 +11,14 @@
 namespace cb {
 namespace {
 
-constexpr double kLabels = 84;
-constexpr double kTop = 18;
+constexpr double kRowLabels = 84;
+constexpr double kMatrixTop = 18;
 constexpr double kLegend = 30;
 constexpr double kLargestCell = 22;
 
 double cell_size(const MatrixChart& chart) {
   const auto n = static_cast<double>(std::max(chart.rows.size(), chart.columns.size()));
-  return std::min(kLargestCell, (kChartWidth - kLabels - 4) / std::max(n, 1.0));
+  return std::min(kLargestCell, (kChartWidth - kRowLabels - 4) / std::max(n, 1.0));
 }
 
 // Five shades from the worst to the best of all cells.
@@ -31,25 +31,25 @@ int shade(const MatrixChart& chart, double value) {
 }  // namespace
 
 double matrix_height(const MatrixChart& chart) {
-  return kTop + cell_size(chart) * static_cast<double>(chart.rows.size()) + kLegend;
+  return kMatrixTop + cell_size(chart) * static_cast<double>(chart.rows.size()) + kLegend;
 }
 
 std::string draw_matrix(const MatrixChart& chart, Svg svg) {
   const double size = cell_size(chart);
   const size_t every = std::max<size_t>(1, static_cast<size_t>(std::ceil(12 / size)));
   for (size_t r = 0; r < chart.rows.size(); r += every)
-    svg.text({kLabels - 4, kTop + size * (static_cast<double>(r) + 0.5) + 4},
-             fit_label(chart.rows[r], kLabels - 6), "lbl", "end");
+    svg.text({kRowLabels - 4, kMatrixTop + size * (static_cast<double>(r) + 0.5) + 4},
+             fit_label(chart.rows[r], kRowLabels - 6), "lbl", "end");
   if (!chart.columns.empty()) {
-    svg.text({kLabels, kTop - 6}, chart.columns.front(), "tick");
-    svg.text({kLabels + size * static_cast<double>(chart.columns.size()), kTop - 6},
+    svg.text({kRowLabels, kMatrixTop - 6}, chart.columns.front(), "tick");
+    svg.text({kRowLabels + size * static_cast<double>(chart.columns.size()), kMatrixTop - 6},
              chart.columns.back(), "tick", "end");
   }
   // One shape per shade: a cell of its own would cost 100 bytes each.
   std::array<std::vector<Point>, 5> corners;
   for (const MatrixCell& cell : chart.cells) {
-    const Point at{kLabels + size * static_cast<double>(cell.column),
-                   kTop + size * static_cast<double>(cell.row)};
+    const Point at{kRowLabels + size * static_cast<double>(cell.column),
+                   kMatrixTop + size * static_cast<double>(cell.row)};
     if (cell.bad)
       svg.rect(at, {size, size}, "b", cell.name);
     else
@@ -59,12 +59,12 @@ std::string draw_matrix(const MatrixChart& chart, Svg svg) {
     svg.squares(corners[s], size * 0.94, fmt::format("q{}", s));
   for (const MatrixCell& cell : chart.cells) {
     if (!cell.bad || size < 9) continue;
-    svg.text({kLabels + size * (static_cast<double>(cell.column) + 0.5),
-              kTop + size * (static_cast<double>(cell.row) + 0.5) + 4},
+    svg.text({kRowLabels + size * (static_cast<double>(cell.column) + 0.5),
+              kMatrixTop + size * (static_cast<double>(cell.row) + 0.5) + 4},
              "✗", "cell", "middle");
   }
-  const double y = kTop + size * static_cast<double>(chart.rows.size()) + 20;
-  svg.text({kLabels, y}, chart.low_label, "tick");
+  const double y = kMatrixTop + size * static_cast<double>(chart.rows.size()) + 20;
+  svg.text({kRowLabels, y}, chart.low_label, "tick");
   svg.text({kChartWidth - 2, y}, chart.high_label, "tick", "end");
   return svg.str();
 }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kPanelHeight = 96;
 constexpr double kPanelGap = 26;
-constexpr double kTop = 34;
+constexpr double kTimelineTop = 34;
 
 struct Range {
   double low = std::numeric_limits<double>::infinity();
@@ -65,15 +65,15 @@ void draw_panel(Svg& svg, const TimePanel& panel, const Plot& plot, const Scale&
 
 double timeline_height(const TimelineChart& chart) {
   const auto n = static_cast<double>(chart.panels.size());
-  return kTop + n * kPanelHeight + (n - 1) * kPanelGap + 24;
+  return kTimelineTop + n * kPanelHeight + (n - 1) * kPanelGap + 24;
 }
 
 std::string draw_timeline(const TimelineChart& chart, Svg svg) {
   const Range time = times_of(chart);
   const double bottom = timeline_height(chart) - 24;
-  const Plot all{58, kTop, kChartWidth - 14, bottom};
+  const Plot all{58, kTimelineTop, kChartWidth - 14, bottom};
   const Scale x{time.low, time.high, all.left, all.right};
-  double top = kTop;
+  double top = kTimelineTop;
   for (const TimePanel& panel : chart.panels) {
     draw_panel(svg, panel, {all.left, top, all.right, top + kPanelHeight}, x);
     top += kPanelHeight + kPanelGap;

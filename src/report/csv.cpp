@@ -20,13 +20,20 @@ std::string point_of(const MetricGroup& group) {
   return out;
 }
 
+// Excel, LibreOffice and others run what begins like this (OWASP, CSV injection); in East Asian
+// settings also with the full-width characters.
+bool begins_formula(std::string_view text) {
+  for (const std::string_view sign : {"=", "+", "-", "@", "＝", "＋", "－", "＠"}) {
+    if (text.starts_with(sign)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string csv_cell(std::string_view text) {
   std::string safe = terminal_safe(text);
-  // Excel, LibreOffice and others run what begins like this (OWASP, CSV injection).
-  if (!safe.empty() && std::string_view("=+-@").find(safe[0]) != std::string_view::npos)
-    safe.insert(0, "'");
+  if (begins_formula(safe)) safe.insert(0, "'");
   if (safe.find_first_of(",\"") == std::string::npos) return safe;
   std::string out = "\"";
   for (const char c : safe) out += c == '"' ? std::string("\"\"") : std::string(1, c);

@@ -72,7 +72,7 @@ data table_data(const Table& table) {
   return out;
 }
 
-class BlockWriter {
+class HtmlBlock {
  public:
   data operator()(const Paragraph& p) { return data("paragraph", data("body", p.text)); }
   data operator()(const Items& items) { return data("items", data("lines", strings(items.lines))); }
@@ -167,7 +167,7 @@ std::string render_html(const View& view) {
 
   data all = head_data(view);
   data sections(data::type::list);
-  BlockWriter writer;
+  HtmlBlock writer;
   for (const Section& section : view.sections) {
     data blocks(data::type::list);
     for (const Block& block : section.blocks) blocks.push_back(std::visit(writer, block));

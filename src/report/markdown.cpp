@@ -37,7 +37,7 @@ std::string fence_for(const std::vector<std::string>& lines) {
   return std::string(longest + 1, '`');
 }
 
-struct BlockWriter {
+struct MarkdownBlock {
   std::string operator()(const Paragraph& p) const { return markdown_escape(p.text) + "\n"; }
 
   std::string operator()(const Items& items) const {
@@ -146,7 +146,7 @@ std::string render_markdown(const View& view) {
   write_head(out, view);
   for (const Section& section : view.sections) {
     out += fmt::format("\n## {}\n", markdown_escape(section.heading));
-    for (const Block& block : section.blocks) out += "\n" + std::visit(BlockWriter{}, block);
+    for (const Block& block : section.blocks) out += "\n" + std::visit(MarkdownBlock{}, block);
   }
   write_signatures(out, view);
   return out;

@@ -9,7 +9,7 @@
 namespace cb {
 namespace {
 
-constexpr size_t kMostRows = 64;        // more share cells
+constexpr size_t kMostCells = 64;       // more share cells
 constexpr double kFarOut = 5;           // robust standard deviations behind the median
 constexpr double kLeastSpread = 0.005;  // of the median: a healthy fabric has hardly any spread
 constexpr size_t kNamed = 3;
@@ -21,7 +21,7 @@ class Axis {
   void sort() {
     size_t next = 0;
     for (auto& [name, at] : index_) at = next++;
-    per_cell_ = (index_.size() + kMostRows - 1) / kMostRows;
+    per_cell_ = (index_.size() + kMostCells - 1) / kMostCells;
   }
   size_t cell(const std::string& name) const { return index_.at(name) / per_cell_; }
   std::vector<std::string> labels() const {

@@ -77,6 +77,20 @@ std::string criterion_title(const Criterion& criterion, const Texts& t) {
   return title.empty() ? criterion.id : title;
 }
 
+std::string share_text(const MetricRule& rule, const Texts& t) {
+  std::string out;
+  const auto add = [&](const char* sign, std::string_view text,
+                       const std::optional<double>& share) {
+    if (!share) return;
+    out += (out.empty() ? "" : ", ") + std::string(sign) +
+           t(text, fmt::format("{:.0f} %", *share * 100));
+  };
+  add("≥ ", "criteria.of_ceiling", rule.min_of_ceiling);
+  add("≥ ", "criteria.of_fleet", rule.min_of_fleet);
+  add("≤ ", "criteria.of_fleet", rule.max_of_fleet);
+  return out;
+}
+
 std::string limit_text(const CriterionVerdict& verdict) {
   if (!verdict.limit) return "";
   return (verdict.limit_is_minimum ? "≥ " : "≤ ") + format_value(*verdict.limit, verdict.unit);

@@ -77,11 +77,8 @@ std::string required_text(const CriterionVerdict& v, const ReportInput& in) {
   const auto* rule = std::get_if<MetricRule>(&v.criterion->rule);
   if (rule == nullptr) return t("criteria.equal");
   std::string out = limit_text(v);
-  if (rule->min_of_ceiling) {
-    const std::string share =
-        t("criteria.of_ceiling", fmt::format("{:.0f} %", *rule->min_of_ceiling * 100));
-    return out.empty() ? "≥ " + share : out + " (" + share + ")";
-  }
+  if (const std::string share = share_text(*rule, t); !share.empty())
+    return out.empty() ? share : out + " (" + share + ")";
   if (!out.empty()) return out;
   const std::string unit = unit_of(in, *v.criterion, rule->metric);
   if (rule->min) out = "≥ " + format_value(*rule->min, unit);

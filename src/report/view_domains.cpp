@@ -142,8 +142,10 @@ Items method_items(const ReportInput& in, const std::vector<const Step*>& steps)
     }
     for (const auto& [name, values] : facts) {
       std::vector<std::string> texts;
-      for (const auto& [value, n] : values)
+      for (const auto& [english, n] : values) {
+        const std::string value = translated(in.t.lang(), english);
         texts.push_back(n == records ? value : in.t("method.some", value, n, records));
+      }
       out.lines.push_back(in.t("method.fact", step->id, name, name_list(texts, 6, in.t)));
     }
     for (const std::string& note : notes)
@@ -159,7 +161,8 @@ struct CheckCount {
   std::vector<std::string> failures;
 };
 
-std::map<std::string, CheckCount> count_checks(const Campaign& campaign, const Step& step) {
+std::map<std::string, CheckCount> count_checks(const Campaign& campaign, const Step& step,
+                                               Lang lang) {
   std::map<std::string, CheckCount> out;
   for (const Job& job : campaign.jobs) {
     if (job.step != step.id || !job.document) continue;
@@ -169,8 +172,9 @@ std::map<std::string, CheckCount> count_checks(const Campaign& campaign, const S
         ++count.all;
         count.passed += check.passed ? 1 : 0;
         if (!check.passed)
-          count.failures.push_back(entity_name(record.entities.at(check.entity)) +
-                                   (check.detail.empty() ? "" : ": " + check.detail));
+          count.failures.push_back(
+              entity_name(record.entities.at(check.entity)) +
+              (check.detail.empty() ? "" : ": " + translated(t.lang(), check.detail)));
       }
     }
   }
@@ -186,7 +190,7 @@ Table checks_table(const ReportInput& in, const std::vector<const Step*>& steps)
                           {t("col.passed"), true},
                           {t("col.failures")}}};
   for (const Step* step : steps) {
-    for (const auto& [name, count] : count_checks(in.campaign, *step)) {
+    for (const auto& [name, count] : count_checks(in.campaign, *step, in.t.lang())) {
       const State state = count.passed == count.all ? State::pass : State::fail;
       std::string failures;
       for (size_t i = 0; i < std::min(count.failures.size(), kMostFailures); ++i)
@@ -207,7 +211,7 @@ Items absent_items(const ReportInput& in, const std::vector<const Step*>& steps)
   Items out;
   for (const Step* step : steps) {
     if (!groups_of(in, *step).empty()) continue;
-    const bool has_checks = !count_checks(in.campaign, *step).empty();
+    const bool has_checks = !count_checks(in.campaign, *step, in.t.lang()).empty();
     const bool has_record = std::ranges::any_of(in.campaign.jobs, [&](const Job& job) {
       return job.step == step->id && job.document &&
              std::ranges::any_of(job.document->records, &Record::measured);

@@ -47,8 +47,8 @@ std::string expected_text(const CriterionVerdict& v, const Texts& t) {
   std::string out = metric_name(rule->metric, t) + " (" + rule->statistic + ") ";
   if (v.limit)
     out += limit_text(v);
-  else if (rule->min_of_ceiling)
-    out += "≥ " + t("criteria.of_ceiling", fmt::format("{:.0f} %", *rule->min_of_ceiling * 100));
+  else if (const std::string share = share_text(*rule, t); !share.empty())
+    out += share;
   else if (rule->min)
     out += fmt::format("≥ {:g}", *rule->min);
   else if (rule->max)

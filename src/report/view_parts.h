@@ -29,6 +29,8 @@ std::string metric_name(const std::string& metric, const Texts& t);
 std::string criterion_title(const Criterion& criterion, const Texts& t);
 // "≥ 384 Gb/s", "≤ 412 µs", empty where there is no limit.
 std::string limit_text(const CriterionVerdict& verdict);
+// "≥ 95 % of ceiling", "≤ 120 % of the median of all"; empty where the rule's limits are absolute.
+std::string share_text(const MetricRule& rule, const Texts& t);
 // "node01, node02, node04 and 12 more"
 std::string name_list(const std::vector<std::string>& names, size_t at_most, const Texts& t);
 // The verdicts, those that need attention first: fail, incomplete, warn, waived, pass, not

@@ -11,7 +11,7 @@
 namespace cb {
 namespace {
 
-constexpr size_t kMostRows = 120;
+constexpr size_t kMostSuspects = 120;
 constexpr size_t kMostParts = 10;
 
 // What one criterion says about one host.
@@ -113,7 +113,7 @@ void add_suspects(Section& section, const ReportInput& in) {
   for (auto& [host, list] : order) {
     std::string absent;
     for (const Suspicion& s : merged_gaps(std::move(list), t, absent)) {
-      if (table.rows.size() == kMostRows) {
+      if (table.rows.size() == kMostSuspects) {
         ++left_out;
         continue;
       }

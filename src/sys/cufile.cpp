@@ -1,11 +1,15 @@
 #include "sys/cufile.h"
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <limits>
+#include <thread>
 
 #include <fmt/format.h>
 
+#include "core/clock.h"
 #include "core/error.h"
 
 namespace cb::cufile {
@@ -28,6 +32,14 @@ using BatchSetUp = Status(void**, unsigned);
 using BatchSubmit = Status(void*, unsigned, BatchRequest*, unsigned);
 using BatchStatus = Status(void*, unsigned, unsigned*, BatchEvent*, timespec*);
 using BatchDestroy = void(void*);
+using StreamRegister = Status(void*, unsigned);
+using StreamDeregister = Status(void*);
+using AsyncTransfer = Status(void*, void*, size_t*, off_t*, off_t*, ssize_t*, void*);
+
+// Buffer offset, file offset and size are fixed when a request is put in, and aligned to 4 KiB.
+constexpr unsigned kAllFixedAndAligned = 0xF;
+// No count of bytes: stands in a slot until cuFile has written what became of the request.
+constexpr ssize_t kNotYet = std::numeric_limits<ssize_t>::min();
 
 void check(const Status& status, const std::string& what) {
   if (status.error == 0) return;
@@ -204,6 +216,72 @@ void Batch::run(const File& file, Direction direction, void* base, size_t bytes,
                         offset, file.path(), e.bytes, bytes, e.status));
       ++done;
     }
+  }
+}
+
+StreamQueue::StreamQueue(const Driver& driver, void* stream) : driver_(driver), stream_(stream) {
+  check(driver.need<StreamRegister>("cuFileStreamRegister")(stream, kAllFixedAndAligned),
+        "registering a stream");
+}
+
+StreamQueue::~StreamQueue() {
+  if (auto* f = driver_.library_.symbol<StreamDeregister>("cuFileStreamDeregister")) f(stream_);
+}
+
+void StreamQueue::run(const File& file, Direction direction, void* base, size_t bytes,
+                      const std::vector<Batch::Request>& requests, double deadline_seconds) {
+  slots_ = std::make_unique<std::vector<Slot>>();
+  for (const Batch::Request& r : requests)
+    slots_->push_back(
+        {bytes, static_cast<off_t>(r.file_offset), static_cast<off_t>(r.buffer_offset), kNotYet});
+  const double until = monotonic_seconds() + deadline_seconds;
+  std::exception_ptr failure;
+  size_t put_in = 0;
+  try {
+    for (Slot& slot : *slots_) {
+      put(file, direction, base, slot);
+      ++put_in;
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  // Also those before a refused one have to come back before their slots may go.
+  try {
+    for (size_t i = 0; i < put_in; ++i) wait(file, slots_->at(i), until);
+  } catch (...) {
+    static_cast<void>(slots_.release());
+    throw;
+  }
+  if (failure) std::rethrow_exception(failure);
+  for (const Slot& slot : *slots_) {
+    if (slot.moved == static_cast<ssize_t>(slot.bytes)) continue;
+    throw Error(fmt::format(
+        "cuFile stream request at offset {} of {}: {}; next: look at cufile.log", slot.file_offset,
+        file.path(),
+        slot.moved < 0 ? error_text(static_cast<int>(-slot.moved))
+                       : fmt::format("{} of {} bytes were transferred", slot.moved, slot.bytes)));
+  }
+}
+
+void StreamQueue::put(const File& file, Direction direction, void* base, Slot& slot) const {
+  const bool reads = direction == Direction::read;
+  auto* call = driver_.need<AsyncTransfer>(reads ? "cuFileReadAsync" : "cuFileWriteAsync");
+  check(call(file.handle(), base, &slot.bytes, &slot.file_offset, &slot.buffer_offset, &slot.moved,
+             stream_),
+        fmt::format("putting a {} at offset {} of {} into the stream", reads ? "read" : "write",
+                    slot.file_offset, file.path()));
+}
+
+// The library writes the count from another thread, when the stream has come to it.
+void StreamQueue::wait(const File& file, Slot& slot, double until) {
+  const std::atomic_ref<ssize_t> moved(slot.moved);
+  while (moved.load(std::memory_order_acquire) == kNotYet) {
+    if (monotonic_seconds() > until)
+      throw Error(fmt::format("cuFile stream request at offset {} of {} did not come back in time; "
+                              "next: look at cufile.log and the GPU's health",
+                              slot.file_offset, file.path()),
+                  ExitCode::deadline);
+    std::this_thread::sleep_for(std::chrono::microseconds(10));
   }
 }
 

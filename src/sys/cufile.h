@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -66,6 +67,7 @@ class Driver {
   friend class File;
   friend class Buffer;
   friend class Batch;
+  friend class StreamQueue;
   template <typename F>
   F* need(const char* name) const;
 
@@ -127,6 +129,40 @@ class Batch {
  private:
   const Driver& driver_;
   void* id_ = nullptr;
+};
+
+// Requests that are put into a CUDA stream (cuFileReadAsync, cuFileWriteAsync) and done in its
+// order. The stream is registered for as long as the object lives, with the promise that offsets
+// and sizes are known when a request is put in and are multiples of 4 KiB.
+class StreamQueue {
+ public:
+  // `stream`: a cudaStream_t; null is the default stream.
+  StreamQueue(const Driver& driver, void* stream);
+  ~StreamQueue();
+  StreamQueue(const StreamQueue&) = delete;
+  StreamQueue& operator=(const StreamQueue&) = delete;
+
+  // Puts all in and waits for all, at most `deadline_seconds`. Throws Error naming the request that
+  // was refused, failed, was short, or did not come back.
+  void run(const File& file, Direction direction, void* base, size_t bytes,
+           const std::vector<Batch::Request>& requests, double deadline_seconds);
+
+ private:
+  // What cuFile reads when the request's turn comes and writes when it is done: it has to live
+  // until then.
+  struct Slot {
+    size_t bytes = 0;
+    off_t file_offset = 0;
+    off_t buffer_offset = 0;
+    ssize_t moved = 0;
+  };
+  void put(const File& file, Direction direction, void* base, Slot& slot) const;
+  static void wait(const File& file, Slot& slot, double until);
+
+  const Driver& driver_;
+  void* stream_;
+  // Shared with nobody, but left alone (leaked) if a request never came back.
+  std::unique_ptr<std::vector<Slot>> slots_ = {};
 };
 
 // "5008 (not supported on this file)".

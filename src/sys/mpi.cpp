@@ -32,10 +32,34 @@ std::string launcher_name() {
 }
 
 int launched_rank() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
     if (const char* text = std::getenv(name)) return std::atoi(text);
   }
   return 0;
+}
+
+LauncherClaim launcher_claim() {
+  LauncherClaim out;
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+    const char* text = std::getenv(name);
+    const int processes = text == nullptr ? 0 : std::atoi(text);
+    if (processes > out.processes) out = {name, processes};
+  }
+  return out;
+}
+
+void require_company(int ranks) {
+  const LauncherClaim claim = launcher_claim();
+  if (ranks > 1 || claim.processes < 2) return;
+  const char* next = "start it with the mpirun of that Open MPI";
+  if (claim.variable == "PMI_SIZE")
+    next = "the launcher is of another MPI: start it with the mpirun of that Open MPI";
+  if (claim.variable == "SLURM_STEP_NUM_TASKS")
+    next = "start it with srun --mpi=pmix (srun --mpi=list names what there is), or with mpirun";
+  throw UsageError("clusterbench", claim.variable,
+                   fmt::format("says {} processes, and each of them finds itself alone: the "
+                               "launcher does not speak to {}; {}",
+                               claim.processes, library_name(), next));
 }
 
 std::string library_name() {

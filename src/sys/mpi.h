@@ -22,6 +22,18 @@ std::string launcher_name();
 // This process's rank as the launcher tells it before MPI_Init, 0 without a launcher.
 int launched_rank();
 
+// How many processes the launcher says it started, and the variable that says so; the largest
+// claim. For one that finds itself alone: Open MPI, PMI (MPICH, Intel MPI) and srun are asked.
+struct LauncherClaim {
+  std::string variable;
+  int processes = 1;
+};
+LauncherClaim launcher_claim();
+
+// Throws UsageError if this process is alone although the launcher started several: then each of
+// them thinks so, and would measure by itself. Says the likely cause and what to do.
+void require_company(int ranks);
+
 // Name and version of the MPI library, "Open MPI v4.1.4"; needs no MPI_Init.
 std::string library_name();
 

@@ -127,15 +127,26 @@ void Uring::queue_nvme_read(int fd, uint32_t nsid, std::span<std::byte> data, ui
   std::memcpy(sqe->cmd, &command, sizeof(command));
 }
 
-void Uring::submit_and_wait(double seconds, unsigned least) {
+namespace {
+
+// EAGAIN and EBUSY: the kernel is short of requests for now, the queue stays as it is.
+void check_enter(int rc) {
+  if (rc >= 0 || rc == -ETIME || rc == -EINTR || rc == -EAGAIN || rc == -EBUSY) return;
+  throw Error(fmt::format("io_uring_enter: {}", std::strerror(-rc)));
+}
+
+}  // namespace
+
+void Uring::submit_and_wait(unsigned least) {
+  check_enter(io_uring_submit_and_wait(&ring_, least));
+}
+
+void Uring::submit_and_wait_at_most(double seconds, unsigned least) {
   const double whole = std::floor(seconds);
   __kernel_timespec limit{.tv_sec = static_cast<long long>(whole),
                           .tv_nsec = static_cast<long long>((seconds - whole) * 1e9)};
   io_uring_cqe* unused = nullptr;
-  const int rc = io_uring_submit_and_wait_timeout(&ring_, &unused, least, &limit, nullptr);
-  // EAGAIN and EBUSY: the kernel is short of requests for now, the queue stays as it is.
-  if (rc >= 0 || rc == -ETIME || rc == -EINTR || rc == -EAGAIN || rc == -EBUSY) return;
-  throw Error(fmt::format("io_uring_enter: {}", std::strerror(-rc)));
+  check_enter(io_uring_submit_and_wait_timeout(&ring_, &unused, least, &limit, nullptr));
 }
 
 std::string Uring::how() const {

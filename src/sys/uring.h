@@ -53,9 +53,11 @@ class Uring {
   void queue_nvme_read(int fd, uint32_t nsid, std::span<std::byte> data, uint64_t first_block,
                        uint32_t blocks, uint64_t tag);
 
-  // Submits what is queued and waits for `least` completions, at most `seconds`; coming back with
-  // fewer (time, signal) is no error. Throws Error when the kernel refuses.
-  void submit_and_wait(double seconds, unsigned least = 1);
+  // Submits what is queued and waits for `least` completions; coming back with fewer (signal) is
+  // no error. Throws Error when the kernel refuses. A device that never answers holds it for ever.
+  void submit_and_wait(unsigned least = 1);
+  // The same for at most `seconds`, which costs a timer in the kernel.
+  void submit_and_wait_at_most(double seconds, unsigned least = 1);
 
   // Calls take(tag, result) for each completion that is there; result is bytes or -errno. Returns
   // how many there were. `take` may queue.

@@ -54,16 +54,30 @@ std::string memlock_hint(size_t bytes) {
       bytes, limit.rlim_cur);
 }
 
+unsigned all_access(bool relaxed_ordering) {
+  unsigned access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+                    IBV_ACCESS_REMOTE_ATOMIC;
+  if (relaxed_ordering) access |= static_cast<unsigned>(IBV_ACCESS_RELAXED_ORDERING);
+  return access;
+}
+
 }  // namespace
 
 MrPtr register_memory(ibv_pd* pd, void* memory, size_t bytes, bool relaxed_ordering,
                       const std::string& what) {
-  unsigned access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-                    IBV_ACCESS_REMOTE_ATOMIC;
-  if (relaxed_ordering) access |= static_cast<unsigned>(IBV_ACCESS_RELAXED_ORDERING);
+  const unsigned access = all_access(relaxed_ordering);
   // The function of that name, not the macro: the macro's second form needs a newer libibverbs.
   MrPtr mr(ibv_reg_mr_iova2(pd, memory, bytes, reinterpret_cast<uintptr_t>(memory), access));
   if (!mr) fail("ibv_reg_mr", what, errno, memlock_hint(bytes));
+  return mr;
+}
+
+MrPtr register_dma_buf(ibv_pd* pd, int descriptor, const void* memory, size_t bytes,
+                       bool relaxed_ordering, const std::string& what) {
+  const unsigned access = all_access(relaxed_ordering);
+  MrPtr mr(ibv_reg_dmabuf_mr(pd, 0, bytes, reinterpret_cast<uintptr_t>(memory), descriptor,
+                             static_cast<int>(access)));
+  if (!mr) fail("ibv_reg_dmabuf_mr", what, errno);
   return mr;
 }
 

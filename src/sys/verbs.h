@@ -45,4 +45,9 @@ ibv_mtu mtu_of(uint64_t bytes);
 MrPtr register_memory(ibv_pd* pd, void* memory, size_t bytes, bool relaxed_ordering,
                       const std::string& what);
 
+// The same for another device's memory that its driver has exported as a dma-buf; `memory` is its
+// address there. Throws Error where the NIC's driver cannot.
+MrPtr register_dma_buf(ibv_pd* pd, int descriptor, const void* memory, size_t bytes,
+                       bool relaxed_ordering, const std::string& what);
+
 }  // namespace cb::verbs

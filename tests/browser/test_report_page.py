@@ -10,10 +10,28 @@ import pytest
 
 from devtools import Browser
 
-GOLDEN = pathlib.Path(os.environ["CLUSTERBENCH_SOURCE_DIR"]) / "tests" / "golden"
+SOURCE = pathlib.Path(os.environ["CLUSTERBENCH_SOURCE_DIR"])
+GOLDEN = SOURCE / "tests" / "golden"
+EXAMPLES = SOURCE / "docs" / "examples"
 A4_WIDTH = 794  # CSS pixels at 96 per inch
 A4_TEXT_WIDTH = 688  # between the margins of the style sheet
-VERDICT = {"en": "Not accepted", "zh": "不通过"}
+REFUSED = {"en": "Not accepted", "zh": "不通过"}
+ACCEPTED = {"en": "Accepted", "zh": "通过"}
+
+
+class Page:
+    def __init__(self, folder, lang, verdict, pages):
+        self.path = folder / f"report.{lang}.html"
+        self.lang, self.verdict, self.most_pages = lang, verdict[lang], pages
+
+    def __str__(self):
+        return f"{self.path.parent.name}.{self.lang}"
+
+
+PAGES = [Page(folder, lang, verdict, pages)
+         for folder, verdict, pages in [(GOLDEN, REFUSED, 15), (EXAMPLES / "h20-32-nodes", REFUSED, 40),
+                                        (EXAMPLES / "host", ACCEPTED, 25)]
+         for lang in ("en", "zh")]
 
 
 @pytest.fixture(scope="module")
@@ -22,22 +40,18 @@ def browser():
         yield one
 
 
-@pytest.fixture(params=["en", "zh"])
-def lang(request):
+@pytest.fixture(params=PAGES, ids=str)
+def page(request):
     return request.param
 
 
-def page_of(lang):
-    return GOLDEN / f"report.{lang}.html"
-
-
-def test_opens_without_error_and_fetches_nothing(browser, lang):
-    events = browser.open(page_of(lang))
-    assert browser.evaluate("document.documentElement.lang").startswith(lang)
+def test_opens_without_error_and_fetches_nothing(browser, page):
+    events = browser.open(page.path)
+    assert browser.evaluate("document.documentElement.lang").startswith(page.lang)
     requests = [
         e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"
     ]
-    assert requests == [f"file://{page_of(lang)}"]
+    assert requests == [f"file://{page.path}"]
     complaints = [
         e
         for e in events
@@ -46,22 +60,22 @@ def test_opens_without_error_and_fetches_nothing(browser, lang):
     assert complaints == []
 
 
-def test_has_no_script_and_nothing_to_fetch(lang):
-    text = page_of(lang).read_text(encoding="utf-8")
+def test_has_no_script_and_nothing_to_fetch(page):
+    text = page.path.read_text(encoding="utf-8")
     assert not re.search(r"<(script|link|img|iframe|object|embed)\b|@import|url\(", text)
     assert not re.search(r"\b(src|href|srcset|data)=", text)
 
 
 @pytest.mark.parametrize("width", [1280, A4_WIDTH, 360])
-def test_is_not_wider_than_the_window(browser, lang, width):
-    browser.open(page_of(lang), width=width)
+def test_is_not_wider_than_the_window(browser, page, width):
+    browser.open(page.path, width=width)
     assert browser.evaluate("window.innerWidth") == width
     assert browser.evaluate("document.documentElement.scrollWidth") <= width
 
 
 @pytest.mark.parametrize("width, media", [(1280, "screen"), (A4_TEXT_WIDTH, "print")])
-def test_no_table_needs_scrolling(browser, lang, width, media):
-    browser.open(page_of(lang), width=width, media=media)
+def test_no_table_needs_scrolling(browser, page, width, media):
+    browser.open(page.path, width=width, media=media)
     too_wide = browser.evaluate(
         "[...document.querySelectorAll('.wide')].filter(e => e.querySelector('table').offsetWidth > e.clientWidth + 1)"
         ".map(e => e.querySelector('caption').textContent)"
@@ -69,15 +83,15 @@ def test_no_table_needs_scrolling(browser, lang, width, media):
     assert too_wide == []
 
 
-def test_the_verdict_is_in_sight_before_any_scrolling(browser, lang):
-    browser.open(page_of(lang))
+def test_the_verdict_is_in_sight_before_any_scrolling(browser, page):
+    browser.open(page.path)
     bottom = browser.evaluate("document.querySelector('.counts').getBoundingClientRect().bottom")
     assert 0 < bottom < 700
-    assert VERDICT[lang] in browser.evaluate("document.querySelector('.verdict').textContent")
+    assert page.verdict in browser.evaluate("document.querySelector('.verdict').textContent")
 
 
-def test_tables_and_charts_can_be_read_aloud(browser, lang):
-    browser.open(page_of(lang))
+def test_tables_and_charts_can_be_read_aloud(browser, page):
+    browser.open(page.path)
     assert browser.evaluate("document.querySelectorAll('table').length") > 5
     assert browser.evaluate("document.querySelectorAll('table:not(:has(> caption))').length") == 0
     assert browser.evaluate("document.querySelectorAll('th:not([scope])').length") == 0
@@ -88,15 +102,34 @@ def test_tables_and_charts_can_be_read_aloud(browser, lang):
     )
 
 
+def test_landmarks_headings_and_labels(browser, page):
+    """What axe-core calls landmark-one-main, page-has-heading-one, heading-order, region, svg-img-alt, duplicate-id, empty-table-header."""
+    browser.open(page.path)
+    evaluate = browser.evaluate
+    assert evaluate("document.querySelectorAll('main').length") == 1
+    assert evaluate("document.querySelectorAll('h1').length") == 1
+    levels = evaluate("[...document.querySelectorAll('h1,h2,h3,h4,h5,h6')].map(h => +h.localName[1])")
+    assert levels[0] == 1 and all(b <= a + 1 for a, b in zip(levels, levels[1:])), levels
+    assert evaluate("[...document.querySelectorAll('h1,h2,h3')].every(h => h.textContent.trim())")
+    assert evaluate("[...document.body.children].every(e => ['main', 'header', 'footer'].includes(e.localName))")
+    assert evaluate("[...document.querySelectorAll('section')].every(s => s.querySelector('h2'))")
+    assert evaluate("[...document.querySelectorAll('svg')].every(s => s.getAttribute('role') == 'img'"
+                    " && s.querySelector('title').textContent && s.querySelector('desc').textContent)")
+    assert evaluate("[...document.querySelectorAll('thead th')].every(h => h.textContent.trim())")
+    ids = evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
+    assert len(ids) == len(set(ids))
+    assert evaluate("document.title.length") > 0
+
+
 def luminance(colour):
     channels = [int(c) / 255 for c in re.findall(r"\d+", colour)[:3]]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def test_text_has_contrast_of_at_least_4_5(browser, lang):
+def test_text_has_contrast_of_at_least_4_5(browser, page):
     """WCAG 2.1, 1.4.3, for every text in the page against the nearest background."""
-    browser.open(page_of(lang))
+    browser.open(page.path)
     pairs = browser.evaluate(
         """
         (() => {
@@ -126,18 +159,18 @@ def test_text_has_contrast_of_at_least_4_5(browser, lang):
         assert ratio >= 4.5, f"{pair}: {ratio:.2f}"
 
 
-def test_prints_on_a4_with_the_conclusion_on_page_1(browser, lang, tmp_path):
-    browser.open(page_of(lang))
+def test_prints_on_a4_with_the_conclusion_on_page_1(browser, page, tmp_path):
+    browser.open(page.path)
     pdf = tmp_path / "report.pdf"
     pdf.write_bytes(browser.pdf())
     info = subprocess.run(["pdfinfo", pdf], capture_output=True, text=True, check=True).stdout
     pages = int(re.search(r"Pages:\s+(\d+)", info)[1])
-    assert 1 < pages < 15
+    assert 1 < pages < page.most_pages
     assert re.search(r"Page size:\s+59[45]\S* x 84[12]", info)
 
-    def text(page):
-        command = ["pdftotext", "-f", str(page), "-l", str(page), "-layout", pdf, "-"]
+    def text(number):
+        command = ["pdftotext", "-f", str(number), "-l", str(number), "-layout", pdf, "-"]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
-    assert VERDICT[lang] in text(1)
+    assert page.verdict in text(1)
     assert re.search(rf"\b{pages}\s*/\s*{pages}\b", text(pages))

@@ -7,6 +7,7 @@ import subprocess
 import xml.etree.ElementTree
 
 import pytest
+import yaml
 
 from campaigns import BINARY, at_least, step, write_profile
 
@@ -14,12 +15,14 @@ EXAMPLES = pathlib.Path(os.environ["CLUSTERBENCH_SOURCE_DIR"]) / "ci" / "example
 
 
 def gitlab(text):
-    """The script lines of all jobs, in order; the lines are plain scalars, so no YAML library is needed."""
-    return re.findall(r"^    - (clusterbench .*)$", text, re.M)
+    """The script lines of all jobs, in order, as a YAML parser reads them."""
+    jobs = [job for job in yaml.safe_load(text).values() if isinstance(job, dict) and "script" in job]
+    return [line for job in jobs for line in job["script"] if line.startswith("clusterbench ")]
 
 
 def github(text):
-    return re.findall(r"^          (clusterbench .*)$", text, re.M)
+    steps = [s for job in yaml.safe_load(text)["jobs"].values() for s in job["steps"]]
+    return [line for s in steps for line in s.get("run", "").splitlines() if line.startswith("clusterbench ")]
 
 
 def jenkins(text):

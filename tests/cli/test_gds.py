@@ -41,20 +41,20 @@ def checks(record):
 
 @pytest.mark.parametrize("rw", ["read", "write"])
 def test_the_direct_path_is_proven_by_the_modules_counters(disk, rw):
-    _, records = gds(disk, "direct", "--rw", rw)
-    assert [r["params"]["mode"] for r in records] == ["sync", "batch", "bounce"]
+    _, records = gds(disk, "direct", "--rw", rw, "--mode", "sync,batch,stream,bounce")
+    assert [r["params"]["mode"] for r in records] == ["sync", "batch", "stream", "bounce"]
     for r in records:
         assert checks(r)["data"]["passed"]
         assert {m["name"] for m in r["metrics"]} == {"bytes_per_second", "round_seconds"}
-    for r in records[:2]:
+    for r in records[:3]:
         assert checks(r)["path"]["passed"]
         assert r["facts"]["path"].startswith("nvidia-fs served")
         assert r["facts"]["library"] == str(FAKE)
-    assert "path" not in checks(records[2])
-    assert records[2]["facts"]["path"] == "host memory and a copy"
+    assert "path" not in checks(records[3])
+    assert records[3]["facts"]["path"] == "host memory and a copy"
 
 
-@pytest.mark.parametrize("mode", ["sync", "batch"])
+@pytest.mark.parametrize("mode", ["sync", "batch", "stream"])
 def test_compatibility_mode_is_found_and_gives_no_figure(disk, mode):
     _, (r,) = gds(disk, "compat", "--mode", mode, expect=1)
     path = checks(r)["path"]
@@ -79,11 +79,14 @@ def test_short_transfers_are_gone_on_with_and_in_a_batch_an_error(disk):
     assert checks(r)["data"]["passed"]
     done, _ = gds(disk, "short", "--mode", "batch", expect=4)
     assert "4096 of 65536 bytes" in done.stderr
+    done, _ = gds(disk, "short", "--mode", "stream", expect=4)
+    assert "cuFile stream request at offset 0 of" in done.stderr and "4096 of 65536 bytes" in done.stderr
 
 
+@pytest.mark.parametrize("mode", ["sync", "stream"])
 @pytest.mark.parametrize("rw", ["read", "write"])
-def test_wrong_data_gives_no_figure(disk, rw):
-    _, (r,) = gds(disk, "wrong", "--mode", "sync", "--rw", rw, expect=1)
+def test_wrong_data_gives_no_figure(disk, rw, mode):
+    _, (r,) = gds(disk, "wrong", "--mode", mode, "--rw", rw, expect=1)
     assert not checks(r)["data"]["passed"]
     assert "rank0.dat at offset" in checks(r)["data"]["detail"]
     assert r.get("metrics", []) == []
@@ -91,7 +94,8 @@ def test_wrong_data_gives_no_figure(disk, rw):
 
 @pytest.mark.parametrize("behaviour, mode, words", [
     ("error", "sync", "cuFile read of 65536 bytes at offset 0 of"), ("error", "sync", "Input/output error"),
-    ("refuse", "sync", "5008 (not supported on this file)"), ("error", "batch", "status 0x40"),
+    ("refuse", "sync", "5008 (not supported on this file)"), ("error", "batch", "status 0x40"), ("error", "stream", "cuFile stream request at offset 0 of"),
+    ("refuse", "stream", "putting a read at offset 0 of"),
     ("nodriver", "sync", "5001 (nvidia-fs is not loaded)")])
 def test_errors_say_what_and_where(disk, behaviour, mode, words):
     done, _ = gds(disk, behaviour, "--mode", mode, expect=4)

@@ -10,12 +10,24 @@ import pytest
 
 from campaigns import BINARY, at_least, cb, profile, step, write_profile
 
+KNOWN_CASES = cb("list").stdout.split()
 PROFILES = pathlib.Path(os.environ["CLUSTERBENCH_SOURCE_DIR"]) / "profiles"
+
+
+def uses_nccl(name):
+    steps = json.loads(cb("profile", "show", name).stdout)["steps"]
+    return any(step["case"] == "nccl" for step in steps)
 
 
 @pytest.mark.parametrize("name", sorted(p.stem for p in PROFILES.glob("*.json")))
 def test_every_profile_that_comes_along_is_valid(name):
     done = cb("profile", "validate", name)
+    if "nccl" not in KNOWN_CASES and uses_nccl(name):
+        # Profiles of several nodes are ahead of a build without that case, and nothing else is wrong.
+        wrong = [line for line in done.stderr.splitlines() if line.startswith("  ")]
+        assert wrong and all(re.match(r"  steps\[nccl-(node|all)\]\.case +nccl is not known", line)
+                             for line in wrong), done.stderr
+        return
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(rf"✓ {name}: \d+ steps, \d+ criteria, \d+ checklist items, "
                         r"sha256 [0-9a-f]{64}\n", done.stdout)

@@ -2,7 +2,8 @@
 // without a read or write call of the process and counts them in the file FAKE_NVFS_STATS as
 // nvidia-fs would; "compat" uses pread and pwrite; "silent" is direct and counts nothing; "short"
 // moves at most 4,096 bytes a call; "wrong" flips a byte; "error" fails with EIO, "refuse" with
-// 5008, "nodriver" does not open.
+// 5008, "nodriver" does not open, "lost" never ends
+// a stream's request. A stream is one thread that takes requests in their order.
 #include <sys/mman.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -14,7 +15,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -101,6 +104,39 @@ ssize_t transfer(void* handle, char* memory, size_t bytes, off_t offset, bool re
   return static_cast<ssize_t>(bytes);
 }
 
+// Requests of the one stream, done by a thread some time after they were put in, as a GPU does.
+class Stream {
+ public:
+  ~Stream() {
+    if (thread_.joinable()) thread_.join();
+  }
+  void put(std::function<void()> work) {
+    if (thread_.joinable()) previous_ = std::move(thread_);
+    thread_ = std::thread([work = std::move(work), before = std::move(previous_)]() mutable {
+      if (before.joinable()) before.join();
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+      work();
+    });
+  }
+
+ private:
+  std::thread thread_, previous_;
+};
+Stream stream;
+bool stream_registered = false;
+
+// Offsets and sizes are read when the request's turn comes.
+Status put_in(void* h, char* base, size_t* bytes, off_t* at, off_t* to, ssize_t* moved, bool read) {
+  if (!stream_registered) return {5022, 0};
+  if (is("refuse")) return {5008, 0};
+  if (is("lost")) return {0, 0};
+  stream.put([=] {
+    const ssize_t n = transfer(h, base + *to, *bytes, *at, read);
+    __atomic_store_n(moved, n < 0 ? -5011 : n, __ATOMIC_RELEASE);
+  });
+  return {0, 0};
+}
+
 }  // namespace
 
 extern "C" {
@@ -146,4 +182,20 @@ Status cuFileBatchIOGetStatus(void*, unsigned, unsigned* n, Event* out, timespec
   return {0, 0};
 }
 void cuFileBatchIODestroy(void*) { finished.clear(); }
+Status cuFileStreamRegister(void*, unsigned flags) {
+  stream_registered = flags == 0xF;
+  return {stream_registered ? 0 : 5022, 0};
+}
+Status cuFileStreamDeregister(void*) {
+  stream_registered = false;
+  return {0, 0};
+}
+Status cuFileReadAsync(void* h, void* base, size_t* bytes, off_t* at, off_t* to, ssize_t* moved,
+                       void*) {
+  return put_in(h, static_cast<char*>(base), bytes, at, to, moved, true);
+}
+Status cuFileWriteAsync(void* h, void* base, size_t* bytes, off_t* at, off_t* from, ssize_t* moved,
+                        void*) {
+  return put_in(h, static_cast<char*>(base), bytes, at, from, moved, false);
+}
 }

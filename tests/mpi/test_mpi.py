@@ -159,7 +159,7 @@ def test_one_rank_is_not_enough(job):
     (["--size", "8G", "--dtype", "double", "--op", "alltoall"], "available"),
     (["--size", "16", "--op", "alltoall"], "too small for 2 ranks"),
     (["--size", "3"], "too small"),
-    (["--size", "3G", "--dtype", "int8"], "more elements than one MPI call counts"),
+    (["--size", "3G", "--dtype", "int8"], "more elements than one call counts"),
     (["--min-size", "1M", "--max-size", "1K"], "larger than --max-size"),
     (["--size", "1K", "--inject-fault", "2"], "there is no rank 2"),
     (["--size", "1K", "--split", "rack"], "'rack' is none of host, rail, pair, half"),

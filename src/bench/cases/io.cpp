@@ -1,20 +1,15 @@
 // Reads and writes files below a directory (or reads an existing file) with io_uring, or blocking
 // threads where it is not allowed. Figures are of the time between barrier and end: making the
 // file, the fsync at the end and the reading back are not in them. docs/methods/io.md.
-#include <algorithm>
-#include <sstream>
-
 #include <fmt/format.h>
 
 #include "bench/cases.h"
+#include "bench/io/cache_compare.h"
 #include "bench/io/clean.h"
-#include "bench/io/device_watch.h"
-#include "bench/io/dry_run.h"
 #include "bench/io/metadata.h"
-#include "bench/io/near_cpus.h"
-#include "bench/io/records.h"
+#include "bench/io/mixed.h"
+#include "bench/io/session.h"
 #include "bench/io/workload.h"
-#include "core/clock.h"
 
 namespace cb {
 namespace {
@@ -40,8 +35,10 @@ CaseInfo describe() {
             "",
             "what a training cluster asks of its storage; sets access, block size, queue depth and "
             "bounds",
-            {"checkpoint-write", "checkpoint-read", "dataset-read", "qd-sweep", "metadata",
-             "kv-cache", "soak"}},
+            {"checkpoint-write", "checkpoint-read", "dataset-read", "mixed", "memory-cache",
+             "qd-sweep", "metadata", "kv-cache", "soak"}},
+           {"cache-dir", ParamType::text, "/dev/shm",
+            "memory-cache: a directory in memory to compare --dir with"},
            {"model",
             ParamType::choice,
             "",
@@ -64,6 +61,10 @@ CaseInfo describe() {
             false,
             1,
             1000000},
+           {"shared-directory", ParamType::flag, "false",
+            "metadata: all ranks' files in one directory instead of one each"},
+           {"shared-file", ParamType::flag, "false",
+            "one file for all ranks, each its own part of it, instead of one each"},
            {"keep", ParamType::flag, "false", "leave the files, for --verify-only later"},
            {"verify-only", ParamType::flag, "false",
             "read a kept --file and check every sector: after a power loss, or on another host"},
@@ -107,6 +108,10 @@ CaseInfo describe() {
            {"duration", ParamType::duration, "",
             "measure for this long; without it until each block was accessed once"},
            {"warm-up", ParamType::duration, "500ms", "before the measured time of --duration"},
+           {"steady", ParamType::flag, "false",
+            "count only from a steady state on (SNIA PTS: five rounds alike), and give no figures "
+            "without one"},
+           {"round", ParamType::duration, "60s", "of --steady", {}, false, 0.1},
            {"direct", ParamType::flag, "true", "past the page cache (O_DIRECT)"},
            {"fsync", ParamType::flag, "true", "after writing, timed apart"},
            {"verify", ParamType::flag, "false", "check every block instead of a sample"},
@@ -166,6 +171,17 @@ CaseInfo describe() {
                    "written by all ranks over write, fsync and close of the slowest"},
                   {"slowest_rank_bytes_per_second", "bytes_per_second", Better::higher,
                    "of the rank that was slowest, writes with fsync and close"},
+                  {"thread_bytes_per_second", "bytes_per_second", Better::higher,
+                   "of each thread of a rank, in their order"},
+                  {"share_of_undisturbed", "share", Better::higher,
+                   "mixed: reading beside a checkpoint over reading alone"},
+                  {"speedup_over_storage", "ratio", Better::higher,
+                   "memory-cache: reading from memory over reading from --dir"},
+                  {"first_done_seconds", "seconds", Better::lower,
+                   "bounded by size: when the first thread had done its part"},
+                  {"last_done_seconds", "seconds", Better::lower, "when the last one had"},
+                  {"stonewall_bytes_per_second", "bytes_per_second", Better::higher,
+                   "bounded by size: until the first was done, so while all worked"},
                   {"create_per_second", "io_per_second", Better::higher,
                    "files created, 4 KiB each"},
                   {"create_latency_seconds", "seconds", Better::lower, "of one creation"},
@@ -186,73 +202,8 @@ CaseInfo describe() {
                    "errors that an NVMe drive's SMART log counted during the run (root only)"},
                   {"critical_warnings", "count", Better::lower,
                    "critical warnings that its SMART log shows after the run (root only)"}},
-      .checks = {"data", "direct"},
+      .checks = {"data", "direct", "steady"},
   };
-}
-
-std::vector<Direction> directions(const Job& job, const Params& params) {
-  std::vector<Direction> out;
-  const auto wanted = params.texts("direction");
-  for (const Direction d : {Direction::read, Direction::write}) {
-    const bool done = d == Direction::read ? job.reads() : job.writes();
-    const bool asked = !(job.reads() && job.writes()) ||
-                       std::find(wanted.begin(), wanted.end(), direction_name(d)) != wanted.end();
-    if (done && asked) out.push_back(d);
-  }
-  return out;
-}
-
-// checkpoint-read: every rank reads what another wrote, so that no client serves itself from its
-// own cache. Collective.
-bool shift_ranks(Context& context, const Params& params, Target& target) {
-  const int ranks = context.comm.size();
-  const int64_t shift =
-      params.has("rank-shift") ? params.integer("rank-shift") : context.place.local_size;
-  std::string all;
-  for (const std::string& path : context.comm.gather(target.path())) all += path + "\n";
-  std::istringstream paths(context.comm.broadcast_text(std::move(all)));
-  std::string path;
-  for (int64_t i = 0; i <= (context.comm.rank() + shift) % ranks; ++i) std::getline(paths, path);
-  return all_well(context, [&] {
-    if (path != target.path()) target.read_from(path);
-  });
-}
-
-// By one of the ranks of a host, since they share its disks.
-std::vector<block::Device> watched_disks(Context& context, Target& target) {
-  if (!context.place.first_on_host()) return {};
-  return disks_of(context.fs, target.view().fd, target.storage().source);
-}
-
-std::vector<int> cpus_near(Context& context, Target& target) {
-  return near_cpus(disks_of(context.fs, target.view().fd, target.storage().source), read_machine());
-}
-
-// One measurement of the target and its records; none if some rank could not (which threw).
-std::vector<Record> measure(Context& context, const Params& params, Target& target,
-                            Measurement& m) {
-  const std::string started = utc_now();
-  std::optional<DeviceWatch> watch;
-  if (!all_well(context,
-                [&] {
-                  watch.emplace(context.fs, watched_disks(context, target));
-                  run_measured(context, target, job_text(params), m);
-                }) ||
-      !all_well(context, [&] {
-        if (!m.run.failure) finish_writes(context, target, params, m);
-        watch->stop();
-      }))
-    return {};
-  const bool failed = context.comm.any(m.run.failure.has_value());
-  std::vector<Record> records;
-  for (const Direction d : directions(target.job(), params)) {
-    records.push_back(failed ? failed_record(context, params, target, m, d)
-                             : record_of(context, params, d, target, m));
-    watch->add_to(records.back(), context.place.host);
-    records.back().started = started;
-    records.back().ended = utc_now();
-  }
-  return records;
 }
 
 std::vector<Record> run(Context& context, const Params& given) {
@@ -260,53 +211,9 @@ std::vector<Record> run(Context& context, const Params& given) {
   const Params params = with_workload(given);
   const std::string workload = params.has("workload") ? params.text("workload") : "";
   if (workload == "metadata") return {measure_metadata(context, params)};
-  std::optional<Target> target;
-  std::optional<SpaceNeed> need;
-  EngineChoice choice;
-  if (!all_well(context, [&] {
-        choice = choose_engine(params.text("engine"),
-                               static_cast<unsigned>(params.integer("queue-depth")), context.fs);
-        target.emplace(params, context);
-        if (target->own()) need = target->space_need();
-      }))
-    return {};
-  if (need)
-    require_space(context.comm, *need, static_cast<double>(params.integer("max-fill")) / 100);
-  if (params.flag("dry-run")) return {dry_run_record(context, params, *target)};
-  if (!all_well(context, [&] {
-        target->make(choice.engine, hooks_of(context, "laying out the file"), context.cancel);
-        if (params.flag("pin")) target->bind_threads(cpus_near(context, *target));
-      }))
-    return {};
-  if (workload == "checkpoint-read" && !shift_ranks(context, params, *target)) return {};
-
-  std::vector<Record> records;
-  bool failed = false;
-  for (const unsigned depth : queue_depths(params)) {
-    target->set_queue_depth(depth);
-    Measurement m{.choice = choice};
-    const Params point = params.with("queue-depth", int64_t{depth});
-    const std::vector<Record> more = measure(context, point, *target, m);
-    if (more.empty()) return {};
-    for (Record record : more) {
-      if (workload == "checkpoint-read")
-        record.facts["reads_from"] =
-            fmt::format("rank {} reads {}", context.comm.rank(),
-                        target->path().substr(target->path().rfind('/') + 1));
-      records.push_back(std::move(record));
-    }
-    failed = context.comm.any(m.run.failure.has_value());
-    if (failed) break;
-  }
-  // Behind all_well() nobody reads another's file any more.
-  all_well(context, [&] {
-    if (params.flag("keep") && !failed) {
-      records.back().notes.push_back("kept " + target->keep());
-    } else {
-      target->remove();
-    }
-  });
-  return records;
+  if (workload == "mixed") return measure_mixed(context, given);
+  if (workload == "memory-cache") return measure_memory_cache(context, params);
+  return measure_target(context, params);
 }
 
 void check(const Params& params, Problems& problems) {
@@ -315,6 +222,8 @@ void check(const Params& params, Problems& problems) {
   const std::string& workload = params.text("workload");
   if (params.has("file") && workload != "qd-sweep")
     problems.add("--workload", fmt::format("{} makes its own files: give --dir", workload));
+  if (params.flag("shared-directory") && workload != "metadata")
+    problems.add("--shared-directory", "is for --workload metadata");
   if (workload == "kv-cache" && !params.has("rate"))
     problems.add("--rate",
                  "is needed by kv-cache: requests per second per rank that the service "

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "bench/cases.h"
+#include "bench/net/leaves.h"
 #include "bench/net/measure.h"
 #include "bench/tcp/plan.h"
 #include "bench/tcp/transport.h"
@@ -62,6 +63,8 @@ net::Measurement measurement(Context& context, const tcp::Setup& setup, const Pa
   m.task.seconds = point.spec.seconds;
   m.rounds =
       net::plan_rounds(params, setup.nodes, setup.rail_count(), !params.flag("rails-together"));
+  if (params.text("schedule") == "bisection")
+    m.facts["bisection"] = net::bisection_fact(setup.nodes, m.rounds);
   m.deadline_seconds = round_deadline(params, point.spec);
   m.rail_names = setup.rail_names;
   m.make = tcp::end_maker(setup, point.spec, context.place.host, context.cancel);
@@ -81,7 +84,8 @@ Record measure(Context& context, const tcp::Setup& setup, const Params& params,
 }
 
 std::vector<Record> run(Context& context, const Params& params) {
-  const tcp::Setup setup = tcp::set_up(context, params.texts("interface"));
+  tcp::Setup setup = tcp::set_up(context, params.texts("interface"));
+  net::assign_leaves(context, params, setup.nodes);
   const std::vector<tcp::Point> points = tcp::plan(params, context.comm.rank());
   std::vector<Record> records;
   try {

@@ -1,10 +1,11 @@
 // RDMA between hosts: bandwidth, message rate and latency of write, read, send and atomics, as
-// ib_write_bw and its relatives measure them. docs/methods/network.md says what is timed.
+// ib_write_bw and its relatives measure them. docs/methods/verbs.md says what is timed.
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "bench/cases.h"
+#include "bench/net/leaves.h"
 #include "bench/net/measure.h"
 #include "bench/verbs/end.h"
 #include "bench/verbs/plan.h"
@@ -65,12 +66,16 @@ net::Measurement measurement(Context& context, const verbs::Setup& setup, const 
   if (verbs::is_round_trip(spec.verb)) m.latency_name = "round_trip_seconds";
   m.rounds =
       net::plan_rounds(params, setup.nodes, setup.rail_count(), !params.flag("rails-together"));
+  if (params.text("schedule") == "bisection")
+    m.facts["bisection"] = net::bisection_fact(setup.nodes, m.rounds);
   m.deadline_seconds = round_deadline(params, spec);
   m.rail_names = setup.rail_names;
   m.make = [&context, &setup, spec](const net::PairJob& job) {
-    return std::make_unique<verbs::VerbsEnd>(
-        setup.pool->get(setup.rails[static_cast<size_t>(job.task.rail) % setup.rails.size()]), spec,
-        job, context.cancel);
+    const RdmaPort& port = setup.rails[static_cast<size_t>(job.task.rail) % setup.rails.size()];
+    verbs::Spec mine = spec;
+    if (spec.gpu_memory && !spec.gpu)
+      mine.gpu = verbs::nearest_gpu(context.fs, port.pci_address, setup.gpus);
+    return std::make_unique<verbs::VerbsEnd>(setup.pool->get(port), mine, job, context.cancel);
   };
   m.ceiling = [&setup, spec](const net::RailPair& pair) { return setup.ceiling(pair, spec); };
   return m;
@@ -82,8 +87,13 @@ Record skipped(const Params& params, const std::string& reason) {
 
 std::vector<Record> run(Context& context, const Params& params) {
   const std::vector<verbs::Point> points = verbs::plan(params, context.comm.rank());
-  const verbs::Setup setup = verbs::set_up(context, params.texts("rails"));
+  verbs::Setup setup = verbs::set_up(context, params.texts("rails"));
   if (!setup.skip.empty()) return {skipped(params, setup.skip)};
+  net::assign_leaves(context, params, setup.nodes);
+  if (params.text("memory") == "gpu") {
+    const std::string reason = verbs::need_gpus(context, setup, params);
+    if (!reason.empty()) return {skipped(params, reason)};
+  }
   verbs::require_supported(context, setup, points);
   std::vector<Record> records;
   try {

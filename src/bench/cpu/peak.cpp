@@ -18,7 +18,7 @@ namespace {
 // "Intel 64 and IA-32 Architectures Optimization Reference Manual", port diagrams. Arm: "Neoverse …
 // Software Optimization Guide", pipelines.
 constexpr std::string_view kIntel = "Intel Optimization Reference Manual 248966";
-constexpr PeakRow kRows[] = {
+constexpr PeakRow kPeakRows[] = {
     {"GenuineIntel", 6, 0x3c, 0x3c, "Haswell", 0, 16, false, kIntel},
     {"GenuineIntel", 6, 0x3f, 0x3f, "Haswell-EP", 0, 16, false, kIntel},
     {"GenuineIntel", 6, 0x45, 0x46, "Haswell", 0, 16, false, kIntel},
@@ -133,7 +133,7 @@ std::optional<CpuId> read_cpu_id(const FsRoot& fs) {
 }
 
 const PeakRow* peak_row(const CpuId& cpu) {
-  for (const PeakRow& row : kRows) {
+  for (const PeakRow& row : kPeakRows) {
     if (row.vendor == cpu.vendor && row.family == cpu.family && row.first_model <= cpu.model &&
         cpu.model <= row.last_model)
       return &row;

@@ -11,6 +11,7 @@ class HostIoMemory : public IoMemory {
  public:
   explicit HostIoMemory(size_t bytes) : buffer_(1, bytes) {}
   void* data() override { return buffer_.slot(0); }
+  void* stream() override { return nullptr; }
   void put(size_t at, std::span<const std::byte> bytes) override {
     std::memcpy(buffer_.slot(0) + at, bytes.data(), bytes.size());
   }

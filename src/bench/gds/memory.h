@@ -11,6 +11,7 @@ class IoMemory {
  public:
   virtual ~IoMemory() = default;
   virtual void* data() = 0;
+  virtual void* stream() = 0;  // a cudaStream_t to put requests into; null is the default stream
   virtual void put(size_t at, std::span<const std::byte> bytes) = 0;  // throw Error
   virtual void get(size_t at, std::span<std::byte> bytes) = 0;
 };

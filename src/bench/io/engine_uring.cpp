@@ -12,7 +12,7 @@
 namespace cb::io {
 namespace {
 
-// How long a wait may last before the worker looks whether it is to stop.
+// Of a wait for the next planned request, after which the worker looks whether it is to stop.
 constexpr double kLongestWait = 0.5;
 // Below it a wait would last longer than asked (the kernel's timer slack), so none is made.
 constexpr double kShortestWait = 60e-6;
@@ -80,12 +80,14 @@ class UringLoop {
     ++in_flight_;
   }
 
-  // Waits for completions; where the next request has its time, no longer than that.
+  // Waits for completions; where the next request has its time, no longer than that. Requests in
+  // flight have to come back in any case before their buffers may go, so there is no other limit:
+  // the watchdog of the process watches over a device that never answers.
   void turn(Next next, double now) {
-    const double longest =
-        next == Next::later ? std::clamp(worker_.due() - now, 0.0, kLongestWait) : kLongestWait;
     const auto least = static_cast<unsigned>(std::min<size_t>(worker_.job().reap, in_flight_));
-    ring_.submit_and_wait(longest, next == Next::later && longest < kShortestWait ? 0 : least);
+    if (next != Next::later) return ring_.submit_and_wait(least);
+    const double longest = std::clamp(worker_.due() - now, 0.0, kLongestWait);
+    ring_.submit_and_wait_at_most(longest, longest < kShortestWait ? 0 : least);
   }
 
   void take(double now) {
@@ -116,7 +118,7 @@ class UringLoop {
   // The kernel may still write into the buffers: they live until every request has come back.
   void drain() {
     while (in_flight_ > 0) {
-      ring_.submit_and_wait(kLongestWait);
+      ring_.submit_and_wait();
       ring_.reap([&](uint64_t, int) { --in_flight_; });
     }
   }

@@ -8,7 +8,7 @@ namespace cb::io {
 namespace {
 
 // A record of the content check has one entry per 8 bytes, see Pattern.
-constexpr int64_t kWord = 8;
+constexpr int64_t kWordBytes = 8;
 
 int read_percent(const Params& params) {
   const std::string& rw = params.text("rw");
@@ -51,6 +51,7 @@ Job job_of(const Params& params) {
     job.seconds = params.number("duration");
     job.warm_up_seconds = params.number("warm-up");
   }
+  if (params.flag("steady") && job.seconds) job.steady_round = params.number("round");
   job.verify_only = params.flag("verify-only");
   if (params.flag("verify") || job.verify_only) job.check_every = 1;
   return job;
@@ -88,13 +89,20 @@ void check_params(const Params& params, Problems& problems) {
   if (file && params.flag("verify") && !job.writes())
     problems.add("--verify",
                  "cannot check a file whose content is not known; use --dir instead of --file");
-  if (params.integer("block-size") % kWord != 0)
+  if (params.integer("block-size") % kWordBytes != 0)
     problems.add("--block-size", "must be a multiple of 8 bytes");
   if (dir && job.blocks() < job.threads)
     problems.add("--size", fmt::format("{} is fewer than one block of {} for each of {} thread{}",
                                        format_size(params.integer("size")),
                                        format_size(params.integer("block-size")), job.threads,
                                        job.threads == 1 ? "" : "s"));
+  if (params.flag("shared-file") && !dir)
+    problems.add("--shared-file", "is made by the ranks themselves: give --dir");
+  if (params.flag("shared-file") && params.has("workload") && params.text("workload") == "mixed")
+    problems.add("--shared-file",
+                 "is not for mixed: its data set and checkpoint are one file each");
+  if (params.flag("steady") && !params.has("duration"))
+    problems.add("--steady", "counts for a time from the steady state on: give --duration");
   if (params.integer("reap") > params.integer("queue-depth"))
     problems.add("--reap", fmt::format("{} completions can never be there with --queue-depth {}",
                                        params.integer("reap"), params.integer("queue-depth")));

@@ -22,6 +22,7 @@ struct Job {
   int read_percent = 100;  // of the requests: 100 reads only, 0 writes only
   uint64_t block_bytes = 4096;
   uint64_t file_bytes = 0;   // a multiple of block_bytes, but for the last block of a foreign file
+  uint64_t first_byte = 0;   // where in the file these bytes begin; a multiple of block_bytes
   unsigned queue_depth = 1;  // requests in flight per thread
   unsigned threads = 1;      // each has its own part of the file
   std::optional<double> seconds = {};  // without: until each block was accessed once
@@ -35,6 +36,7 @@ struct Job {
   UringPoll poll = UringPoll::none;
   std::vector<int> cpus = {};  // that the threads are bound to; empty: left alone
 
+  double steady_round = 0;  // seconds; above 0: the counted time begins in a steady state
   bool verify_only = false;
 
   // What a read may find: as laid out or as written.

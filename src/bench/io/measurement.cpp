@@ -12,24 +12,11 @@ namespace {
 
 constexpr uint64_t kReadBackBlocks = 2048;  // sampled after a write, unless --verify
 
-}  // namespace
-
-bool all_well(Context& context, const std::function<void()>& step) {
-  std::exception_ptr failure;
-  int status = 0;
-  try {
-    step();
-  } catch (const Interrupted&) {
-    status = 2;
-  } catch (...) {
-    status = 1;
-    failure = std::current_exception();
-  }
-  const double worst = context.comm.max(status);
-  if (worst > 1) throw Interrupted();
-  if (failure) std::rethrow_exception(failure);
-  return worst < 1;
+std::optional<double> cached_share_of(const Target& target) {
+  return cached_share(target.view().fd, target.job().file_bytes, target.job().first_byte);
 }
+
+}  // namespace
 
 EngineChoice choose_engine(const std::string& wanted, unsigned queue_depth, const FsRoot& fs) {
   if (wanted == "threads") return {Engine::threads};
@@ -41,38 +28,49 @@ EngineChoice choose_engine(const std::string& wanted, unsigned queue_depth, cons
   return {Engine::threads, why};
 }
 
-RunHooks hooks_of(Context& context, const std::string& text) {
+RunHooks hooks_of(Context& context, const std::string& text, Agreement* agreement) {
   context.watchdog.note(text);
-  return {.progress = [&context, text](double share) {
+  RunHooks hooks;
+  hooks.progress = [&context, text](double share) {
     context.watchdog.progress();
     context.progress.update(share, text);
-  }};
+  };
+  if (agreement != nullptr)
+    hooks.consult = [agreement](Stand mine) { return agreement->exchange(mine); };
+  return hooks;
 }
 
-void run_measured(Context& context, Target& target, const std::string& text, Measurement& m) {
-  RunHooks hooks = hooks_of(context, text);
+void run_measured(Context& context, Target& target, const std::string& text, Agreement& agreement,
+                  Measurement& m) {
+  RunHooks hooks = hooks_of(context, text, &agreement);
   hooks.before_start = [&] {
     context.comm.barrier();
     m.read_before = bytes_read_from_storage();
   };
+  if (!target.direct() && target.own() && target.job().reads())
+    m.cached_at_start = cached_share_of(target);
   FileView view = target.view();
   if (m.choice.engine == Engine::null) view.content_known = false;
   m.run = run_job(target.job(), view, m.choice.engine, context.fs, context.cancel, hooks);
   m.read_after = bytes_read_from_storage();
   if (target.direct() && target.own())
-    m.cached = cached_share(target.view().fd, target.job().file_bytes);
+    m.cached = cached_share(target.view().fd, target.job().file_bytes, target.job().first_byte);
 }
 
-void finish_writes(Context& context, Target& target, const Params& params, Measurement& m) {
+void make_durable(Context& context, Target& target, const Params& params, Measurement& m) {
   if (!target.job().writes() || m.run.wrong || m.choice.engine == Engine::null) return;
-  if (params.flag("fsync")) {
-    context.watchdog.note("fsync");
-    m.fsync_seconds = target.flush();
-    if (target.own()) m.close_seconds = target.close();
-  }
+  if (!params.flag("fsync")) return;
+  context.watchdog.note("fsync");
+  m.fsync_seconds = target.flush();
+  if (target.own()) m.close_seconds = target.close();
+}
+
+void read_back_writes(Context& context, Target& target, const Params& params, Measurement& m) {
+  if (!target.job().writes() || m.run.wrong || m.choice.engine == Engine::null) return;
   // Read back from the device: dirty pages stay in the cache, so they have to be clean first.
   if (!target.direct() && !params.flag("fsync")) target.flush();
   target.drop_cache();
+  if (!target.direct()) m.cached_at_read_back = cached_share_of(target);
   uint64_t issued = 0;
   for (const uint64_t n : m.run.issued) issued += n;
   issued = std::min(issued, target.job().blocks());

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "bench/io/agreement.h"
 #include "bench/io/target.h"
 
 // The steps of one measurement on all ranks, and what comes of them.
@@ -25,6 +26,9 @@ struct Measurement {
   double close_seconds = 0;
   std::optional<uint64_t> read_before, read_after;  // bytes the kernel fetched for this process
   std::optional<double> cached;                     // share of the file, after the run
+  // The same when cached reads began, and before reading back through the cache: both after the
+  // file was evicted.
+  std::optional<double> cached_at_start, cached_at_read_back;
   ReadBack read_back;
 
   std::optional<Mismatch> wrong() const { return run.wrong ? run.wrong : read_back.wrong; }
@@ -36,17 +40,17 @@ struct Measurement {
   }
 };
 
-// One rank's step of several: either every rank went well (true), or each that failed throws its
-// error and the others return false; an interrupt of any stops all. Collective.
-bool all_well(Context& context, const std::function<void()>& step);
+// Tells watchdog and progress what is going on, and the other ranks how this one stands.
+RunHooks hooks_of(Context& context, const std::string& text, Agreement* agreement = nullptr);
 
-// Tells watchdog and progress what is going on.
-RunHooks hooks_of(Context& context, const std::string& text);
+// Runs the target's job; the clock starts behind a barrier. Stops early where another rank failed.
+void run_measured(Context& context, Target& target, const std::string& text, Agreement& agreement,
+                  Measurement& m);
 
-// Runs the target's job; the clock starts behind a barrier.
-void run_measured(Context& context, Target& target, const std::string& text, Measurement& m);
+// fsync and close, timed.
+void make_durable(Context& context, Target& target, const Params& params, Measurement& m);
 
-// fsync and close, timed, then reading back past the cache.
-void finish_writes(Context& context, Target& target, const Params& params, Measurement& m);
+// Reads back past the cache what was written.
+void read_back_writes(Context& context, Target& target, const Params& params, Measurement& m);
 
 }  // namespace cb::io

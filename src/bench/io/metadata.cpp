@@ -25,36 +25,53 @@ using Content = std::array<std::byte, kFileBytes>;
 
 class Files {
  public:
-  Files(Context& context, const Params& params)
+  // Makes the directory, on rank 0 only if it is `shared`, and notes the names of the files that
+  // will be in it.
+  Files(Context& context, const Params& params, bool shared)
       : context_(context), directory_(params.text("dir"), context.place.host) {
-    directory_.create();
-    for (int64_t i = 0; i < params.integer("files"); ++i) {
-      names_.push_back(fmt::format("rank{}.{}.dat", context.comm.rank(), i));
-      directory_.announce(names_.back());
-    }
+    const int rank = context.comm.rank();
+    const int64_t count = params.integer("files");
+    for (int64_t i = 0; i < count; ++i) names_.push_back(name_of(rank, i));
     for (size_t i = 0; i < content_.size(); ++i) content_[i] = static_cast<std::byte>(i * 31);
+    if (shared && rank != 0) return;
+    directory_.create();
+    fd_ = directory_.fd();
+    path_ = directory_.path_of("");
+    for (int r = shared ? 0 : rank; r < (shared ? context.comm.size() : rank + 1); ++r)
+      for (int64_t i = 0; i < count; ++i) directory_.announce(name_of(r, i));
   }
 
+  // Opens the directory that rank 0 made.
+  void join(const std::string& path) {
+    path_ = path;
+    joined_ = Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    struct stat st {};
+    if (joined_.get() < 0 || ::fstat(joined_.get(), &st) != 0 || st.st_uid != ::geteuid())
+      throw Error(
+          fmt::format("cannot open {}, which rank 0 made: {}; next: a --dir that all ranks share",
+                      path, std::strerror(errno)));
+    fd_ = joined_.get();
+  }
+  const std::string& path() const { return path_; }
+
   void create(const std::string& name) {
-    const Fd fd(
-        ::openat(directory_.fd(), name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
+    const Fd fd(::openat(fd_, name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
     if (fd.get() < 0 || ::write(fd.get(), content_.data(), kFileBytes) != kFileBytes)
       fail("create", name);
   }
   void stat(const std::string& name) {
     struct stat st {};
-    if (::fstatat(directory_.fd(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-        st.st_size != kFileBytes)
+    if (::fstatat(fd_, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 || st.st_size != kFileBytes)
       fail("stat", name);
   }
   void read(const std::string& name) {
     Content got{};
-    const Fd fd(::openat(directory_.fd(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    const Fd fd(::openat(fd_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     if (fd.get() < 0 || ::read(fd.get(), got.data(), kFileBytes) != kFileBytes) fail("read", name);
     if (got != content_) ++wrong_;
   }
   void unlink(const std::string& name) {
-    if (::unlinkat(directory_.fd(), name.c_str(), 0) != 0) fail("unlink", name);
+    if (::unlinkat(fd_, name.c_str(), 0) != 0) fail("unlink", name);
   }
 
   // One phase over all files; each call's latency goes into the histogram. Seconds.
@@ -80,14 +97,19 @@ class Files {
   const OwnDirectory& directory() const { return directory_; }
 
  private:
+  static std::string name_of(int rank, int64_t i) { return fmt::format("rank{}.{}.dat", rank, i); }
+
   [[noreturn]] void fail(const char* what, const std::string& name) const {
     throw Error(
         fmt::format("{} of {} failed: {}; next: look at the kernel log (dmesg) and the mount", what,
-                    directory_.path_of(name), std::strerror(errno)));
+                    path_ + name, std::strerror(errno)));
   }
 
   Context& context_;
   OwnDirectory directory_;
+  Fd joined_;
+  int fd_ = -1;
+  std::string path_;
   std::vector<std::string> names_;
   Content content_{};
   size_t wrong_ = 0;
@@ -117,6 +139,17 @@ bool require_room(Context& context, const Params& params) {
   return true;
 }
 
+// Collective; false if some rank could not.
+bool make_files(Context& context, const Params& params, std::optional<Files>& files) {
+  const bool shared = params.flag("shared-directory");
+  if (!all_well(context, [&] { files.emplace(context, params, shared); })) return false;
+  if (!shared) return true;
+  const std::string path = context.comm.broadcast_text(files->path());
+  return all_well(context, [&] {
+    if (!context.comm.is_root()) files->join(path);
+  });
+}
+
 }  // namespace
 
 Record measure_metadata(Context& context, const Params& params) {
@@ -131,13 +164,15 @@ Record measure_metadata(Context& context, const Params& params) {
     return record;
   }
   std::optional<Files> files;
-  if (!all_well(context, [&] { files.emplace(context, params); })) return record;
+  if (!make_files(context, params, files)) return record;
   const Storage storage =
       storage_of(files->directory().parent_fd(), files->directory().parent_path());
   std::string id = storage.mount_point;
   if (context.place.local_size > 1) id += fmt::format(" rank {}", context.comm.rank());
   const size_t self = record.entity({context.place.host, "filesystem", id});
   record.facts["filesystem"] = storage.filesystem;
+  record.facts["directory"] =
+      params.flag("shared-directory") ? "one for all ranks" : "one for each rank";
   record.facts["path"] = "metadata: as the client's caches serve it";
   for (const Phase& p : kPhases) {
     Histogram latency;

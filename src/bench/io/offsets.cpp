@@ -79,7 +79,7 @@ std::optional<Op> OpSource::next() {
     if (job_.order == Order::random) order_ = Permutation(blocks_, thread_seed_ + ++pass_);
   }
   const uint64_t offset = block_of(index_) * job_.block_bytes;
-  const Op op{choose(), offset,
+  const Op op{choose(), job_.first_byte + offset,
               static_cast<uint32_t>(std::min(job_.block_bytes, job_.file_bytes - offset))};
   ++index_;
   ++issued_;

@@ -1,12 +1,11 @@
 #include "bench/io/records.h"
 
 #include <algorithm>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/stats.h"
+#include "bench/io/figures.h"
 #include "core/units.h"
 #include "sys/numa.h"
 
@@ -50,6 +49,16 @@ void add_notes_on_memory(Record& record, Context& context, const Target& target,
     return;
   }
   if (target.direct()) return;
+  if (m.cached_at_start)
+    record.facts["page_cache_at_start"] =
+        fmt::format("{:.1f} % of the file, after it was evicted", *m.cached_at_start * 100);
+  if (m.cached_at_start && *m.cached_at_start > kMostCached)
+    record.notes.push_back(
+        "the page cache kept the file when it was to be evicted: reads come from memory");
+  if (m.cached_at_read_back && *m.cached_at_read_back > kMostCached)
+    record.notes.push_back(
+        "the page cache kept the file when it was to be evicted: what was read back came from "
+        "memory and proves nothing of the device");
   const auto memory = memory_total(context.fs);
   const uint64_t all = job.file_bytes * static_cast<uint64_t>(context.place.local_size);
   if (job.reads() && memory && all < *memory)
@@ -118,6 +127,28 @@ bool add_direct_check(Record& record, const Target& target, const Measurement& m
   return passed;
 }
 
+// --steady asks for figures of a steady state: without one there are none, but what was seen.
+bool add_steady_check(Record& record, Context& context, const Measurement& m, size_t self) {
+  if (!m.run.conditioning || m.run.partial()) return true;
+  const Conditioning& rounds = *m.run.conditioning;
+  record.facts["steady_state"] = context.who() + ": " + rounds.text();
+  record.facts["steady_rounds"] =
+      fmt::format("{}: {:.4g} bytes per second", context.who(), fmt::join(rounds.rates(), ", "));
+  Check check{.name = "steady", .passed = rounds.reached(), .entity = self};
+  if (const auto state = steadiness(rounds.rates())) {
+    check.value = state->range;
+    check.limit = kMostSteadyRange;
+  }
+  if (!check.passed)
+    check.detail = fmt::format(
+        "{}: steady state {}; next: a longer --round, write the drive full "
+        "twice before, or look at what else uses it",
+        context.who(), rounds.text());
+  const bool passed = check.passed;
+  record.checks.push_back(std::move(check));
+  return passed;
+}
+
 bool add_data_check(Record& record, Context& context, const Target& target, const Measurement& m,
                     size_t self) {
   const auto wrong = m.wrong();
@@ -132,27 +163,8 @@ bool add_data_check(Record& record, Context& context, const Target& target, cons
   return !wrong;
 }
 
-// The rate over time, from the run's start (warm-up included) so that it stands beside the other
-// time lines of the record; intervals are joined where there would be too many points.
-void add_time_line(Record& record, Direction direction, const Job& job,
-                   const RateSeries::Intervals& intervals, size_t self) {
-  constexpr size_t kMostPoints = 1000;
-  const auto& rates = intervals.bytes_per_second;
-  const size_t group = rates.size() / kMostPoints + 1;
-  Series line{fmt::format("{}_bytes_per_second", direction_name(direction)), "bytes_per_second",
-              self};
-  for (size_t i = 0; i + group <= rates.size(); i += group) {
-    double sum = 0;
-    for (size_t k = i; k < i + group; ++k) sum += rates[k];
-    line.at.push_back(job.warm_up_seconds + static_cast<double>(i + group) * intervals.seconds);
-    line.values.push_back(sum / static_cast<double>(group));
-  }
-  if (!line.at.empty()) record.telemetry.series.push_back(std::move(line));
-}
-
-double durable_seconds(const Target& target, const Measurement& m) {
-  return m.run.elapsed + target.job().warm_up_seconds + m.fsync_seconds.value_or(0) +
-         m.close_seconds;
+double durable_seconds(const Measurement& m) {
+  return m.run.elapsed + m.run.lead + m.fsync_seconds.value_or(0) + m.close_seconds;
 }
 
 void add_metrics(Record& record, Direction direction, const Target& target, const Measurement& m,
@@ -180,7 +192,8 @@ void add_metrics(Record& record, Direction direction, const Target& target, cons
     for (const double rate : intervals.bytes_per_second) samples.add(rate);
     add("interval_bytes_per_second", "bytes_per_second", Better::higher, std::move(samples));
   }
-  add_time_line(record, direction, target.job(), intervals, self);
+  add_time_lines(record, direction, m.run.lead, intervals, self);
+  add_threads(record, target.job(), m.run, self);
   add("latency_seconds", "seconds", Better::lower, Samples::from_histogram(tally.latency));
   if (direction == Direction::read && m.read_before && m.read_after)
     record.telemetry.deltas.push_back({"process_read_from_storage", "bytes", self,
@@ -190,82 +203,13 @@ void add_metrics(Record& record, Direction direction, const Target& target, cons
   add("fsync_seconds", "seconds", Better::lower, Samples{*m.fsync_seconds});
   // Of the whole run with its warm-up: fsync cannot tell when a page was written.
   add("durable_bytes_per_second", "bytes_per_second", Better::higher,
-      Samples{static_cast<double>(m.run.bytes[1]) / durable_seconds(target, m)});
+      Samples{static_cast<double>(m.run.bytes[1]) / durable_seconds(m)});
 }
 
 Entity entity_of(const Context& context, const Target& target) {
   std::string id = target.id();
   if (context.place.local_size > 1) id += fmt::format(" rank {}", context.comm.rank());
   return {context.place.host, target.is_device() ? "disk" : "filesystem", std::move(id)};
-}
-
-// One rank's share of a direction: bytes, and the seconds they took, with fsync and close where it
-// made them durable.
-struct Share {
-  std::string host;
-  double bytes = 0;
-  double seconds = 0;
-  double rate() const { return seconds > 0 ? bytes / seconds : 0; }
-};
-
-std::vector<Share> gather_shares(Comm& comm, const Share& mine) {
-  std::vector<Share> out;
-  for (const std::string& blob :
-       comm.gather(fmt::format("{} {:.17g} {:.17g}", mine.host, mine.bytes, mine.seconds))) {
-    std::istringstream in(blob);
-    Share share;
-    if (!(in >> share.host >> share.bytes >> share.seconds))
-      throw Error("a rank sent no figures of its share");
-    out.push_back(std::move(share));
-  }
-  return out;
-}
-
-// Aggregate by the slowest rank's time, since a checkpoint is there when its last part is; and who
-// that was.
-void add_figures_of_all(Record& record, const std::vector<Share>& shares, const char* name) {
-  const Entity all{"", "cluster", "cluster"};
-  double bytes = 0, seconds = 0;
-  std::vector<double> rates;
-  size_t slowest = 0;
-  for (size_t r = 0; r < shares.size(); ++r) {
-    bytes += shares[r].bytes;
-    seconds = std::max(seconds, shares[r].seconds);
-    rates.push_back(shares[r].rate());
-    if (shares[r].rate() < shares[slowest].rate()) slowest = r;
-  }
-  if (!(seconds > 0) || !(bytes > 0)) return;
-  record.metrics.push_back(
-      {name, "bytes_per_second", Better::higher, record.entity(all), Samples{bytes / seconds}});
-  const Share& s = shares[slowest];
-  record.metrics.push_back({"slowest_rank_bytes_per_second", "bytes_per_second", Better::higher,
-                            record.entity({s.host, "rank", std::to_string(slowest)}),
-                            Samples{s.rate()}});
-  std::sort(rates.begin(), rates.end());
-  record.facts["slowest_rank"] =
-      fmt::format("{} rank {}: {:.3f} s, {:.3g} of the median rank's rate", s.host, slowest,
-                  s.seconds, s.rate() / quantile_of_sorted(rates, 0.5));
-}
-
-// Collective, for one direction.
-void add_aggregate(Record& record, Context& context, Direction direction, const Target& target,
-                   const Measurement& m, bool good) {
-  if (context.comm.size() == 1) return;
-  const bool durable = direction == Direction::write && m.fsync_seconds.has_value();
-  const Tally& tally = m.run.of(direction);
-  const Share mine{context.place.host, static_cast<double>(durable ? m.run.bytes[1] : tally.bytes),
-                   durable ? durable_seconds(target, m) : m.run.elapsed};
-  const bool all_good = !context.comm.any(!good);
-  const std::vector<Share> shares = gather_shares(context.comm, mine);
-  const double written = context.comm.sum(static_cast<double>(tally.bytes));
-  const double elapsed = context.comm.max(m.run.elapsed);
-  if (!context.comm.is_root() || !all_good) return;
-  if (durable && written > 0)
-    record.metrics.push_back({"aggregate_bytes_per_second", "bytes_per_second", Better::higher,
-                              record.entity({"", "cluster", "cluster"}),
-                              Samples{written / elapsed}});
-  add_figures_of_all(record, shares,
-                     durable ? "aggregate_durable_bytes_per_second" : "aggregate_bytes_per_second");
 }
 
 }  // namespace
@@ -278,8 +222,23 @@ Record record_of(Context& context, const Params& params, Direction direction, co
   add_notes(record, context, target, m);
   const bool right = add_data_check(record, context, target, m, self);
   const bool direct = add_direct_check(record, target, m, self);
-  if (right && direct) add_metrics(record, direction, target, m, self);
-  add_aggregate(record, context, direction, target, m, right && direct);
+  const bool steady = add_steady_check(record, context, m, self);
+  const bool good = right && direct && steady && !m.run.partial();
+  if (good) add_metrics(record, direction, target, m, self);
+  if (m.run.stopped)
+    record.notes.push_back(
+        fmt::format("{}: stopped after {:.3f} s, since another rank's run failed", context.who(),
+                    m.run.lead + m.run.elapsed));
+  add_figures_of_all(
+      record, context,
+      {.tally = m.run.of(direction),
+       .durable = direction == Direction::write && m.fsync_seconds.has_value(),
+       .bytes_in_all = static_cast<double>(m.run.bytes[static_cast<size_t>(direction)]),
+       .durable_seconds = durable_seconds(m),
+       .run = m.run,
+       .by_time = target.job().seconds.has_value(),
+       .self = self},
+      good);
   return record;
 }
 
@@ -288,13 +247,12 @@ Record failed_record(Context& context, const Params& params, const Target& targe
   Record record{.case_name = "io", .params = params.with("direction", direction_name(direction))};
   record.entity(entity_of(context, target));
   add_facts(record, target, m);
-  if (!m.run.failure) return record;
-  record.outcome = Errored{context.who(), *m.run.failure};
+  if (m.run.failure) record.outcome = Errored{context.who(), *m.run.failure};
   const uint64_t bytes = m.run.bytes[0] + m.run.bytes[1];
   record.facts["until_the_error"] =
-      fmt::format("{}: {} requests, {} bytes in {:.3f} s, {} blocks compared and right",
-                  context.who(), m.run.finished_ios, bytes,
-                  std::max(0.0, m.run.elapsed) + target.job().warm_up_seconds, m.checked());
+      fmt::format("{}: {} requests, {} bytes in {:.3f} s, {} blocks compared and right{}",
+                  context.who(), m.run.finished_ios, bytes, m.run.lead + m.run.elapsed, m.checked(),
+                  m.run.stopped ? ", then stopped with the others" : "");
   return record;
 }
 

@@ -1,6 +1,7 @@
 #include "bench/io/run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <condition_variable>
 #include <ctime>
 #include <deque>
@@ -128,23 +129,78 @@ void line_up_then(Crew& crew, const std::function<void()>& before_start) {
 }
 
 double share_done(const Shared& shared, uint64_t finished, double start) {
-  if (shared.job.seconds) return (monotonic_seconds() - start) / (shared.count_until - start);
+  if (shared.job.seconds)
+    return (monotonic_seconds() - start) / (shared.count_until.load() - start);
   return static_cast<double>(finished) / static_cast<double>(shared.job.file_bytes);
 }
 
-void supervise(Crew& crew, Shared& shared, double start, const CancelToken& cancel,
-               const RunHooks& hooks) {
-  uint64_t seen = 0;
-  while (!crew.wait_a_tick()) {
-    if (cancel.cancelled()) shared.stop = true;
-    uint64_t finished = 0;
-    for (const Worker& w : crew.workers()) finished += w.told();
-    if (finished == seen) continue;
-    seen = finished;
-    hooks.progress(std::min(1.0, share_done(shared, finished, start)));
+// The main thread of a run: watches the workers, and what the other runs want.
+class Supervisor {
+ public:
+  Supervisor(Crew& crew, Shared& shared, const CancelToken& cancel, const RunHooks& hooks)
+      : crew_(crew), shared_(shared), cancel_(cancel), hooks_(hooks) {
+    if (shared.job.steady_round > 0)
+      conditioning_.emplace(shared.job.steady_round, shared.start + shared.job.warm_up_seconds);
   }
-  if (cancel.cancelled()) throw Interrupted();
-}
+
+  void watch() {
+    while (!crew_.wait_a_tick()) {
+      if (cancel_.cancelled()) shared_.stop = true;
+      const uint64_t finished = count();
+      if (waiting()) conditioning_->look(monotonic_seconds(), finished);
+      const Stand all = hooks_.consult(stand());
+      if (all >= Stand::stop) {
+        told_to_stop_ = told_to_stop_ || !shared_.stop;
+        shared_.stop = true;
+      } else if (all <= Stand::working && waiting()) {
+        begin_counting();
+      }
+      tell(finished);
+    }
+    if (cancel_.cancelled()) throw Interrupted();
+  }
+
+  bool told_to_stop() const { return told_to_stop_; }
+  const std::optional<Conditioning>& conditioning() const { return conditioning_; }
+
+ private:
+  bool waiting() const { return conditioning_ && std::isinf(shared_.count_from.load()); }
+
+  Stand stand() const {
+    if (shared_.stop) return Stand::stop;
+    return waiting() && !conditioning_->over() ? Stand::unsteady : Stand::working;
+  }
+
+  // The end first: a worker that sees the beginning has to see it too.
+  void begin_counting() {
+    const double now = monotonic_seconds();
+    shared_.count_until = now + *shared_.job.seconds;
+    shared_.count_from = now;
+  }
+
+  uint64_t count() {
+    uint64_t finished = 0;
+    for (const Worker& w : crew_.workers()) finished += w.told();
+    return finished;
+  }
+
+  void tell(uint64_t finished) {
+    if (finished == seen_) return;
+    seen_ = finished;
+    const double share = waiting() ? static_cast<double>(conditioning_->rounds()) /
+                                         static_cast<double>(kMostSteadyRounds + 1)
+                                   : share_done(shared_, finished, shared_.start);
+    hooks_.progress(std::min(1.0, share));
+  }
+
+  Crew& crew_;
+  Shared& shared_;
+  const CancelToken& cancel_;
+  const RunHooks& hooks_;
+  std::optional<Conditioning> conditioning_;
+  bool told_to_stop_ = false;
+  uint64_t seen_ = 0;
+};
 
 // A failed request is a result; anything else goes on.
 void note_failure(RunResult& out, const std::exception_ptr& failure) {
@@ -155,9 +211,21 @@ void note_failure(RunResult& out, const std::exception_ptr& failure) {
   }
 }
 
-RunResult collect(Crew& crew, const Shared& shared) {
+// What each thread of the job did, whose workers are several with blocking calls.
+std::vector<ThreadShare> shares_of(Crew& crew, double count_from) {
+  std::vector<ThreadShare> out(crew.feeds().size());
+  const size_t each = crew.workers().size() / out.size();
+  for (size_t i = 0; i < crew.workers().size(); ++i) {
+    const Worker& w = crew.workers()[i];
+    ThreadShare& share = out[i / each];
+    share.bytes += w.tally[0].bytes + w.tally[1].bytes;
+    share.done = std::max(share.done, w.last - count_from);
+  }
+  return out;
+}
+
+RunResult collect(Crew& crew, const Shared& shared, const Supervisor& supervisor) {
   RunResult out;
-  double last = 0, first = std::numeric_limits<double>::infinity();
   for (Worker& w : crew.workers()) {
     if (w.failure) note_failure(out, w.failure);
     for (size_t d = 0; d < 2; ++d) {
@@ -166,17 +234,18 @@ RunResult collect(Crew& crew, const Shared& shared) {
     }
     out.finished_ios += w.finished_ios;
     out.cpu_seconds += w.cpu_seconds;
-    last = std::max(last, w.last);
-    first = std::min(first, w.last);
     out.blocks_checked += w.blocks_checked;
     if (w.wrong && !out.wrong) out.wrong = w.wrong;
   }
   for (const Feed& feed : crew.feeds()) out.issued.push_back(feed.source.issued());
   out.engine = crew.workers().front().how;
-  out.elapsed = shared.job.seconds && !out.failure ? *shared.job.seconds : last - shared.count_from;
-  out.first_done = first - shared.count_from;
-  out.last_done = last - shared.count_from;
-  if (!out.wrong && !out.failure && out.tally[0].ios + out.tally[1].ios == 0)
+  out.stopped = supervisor.told_to_stop();
+  out.conditioning = supervisor.conditioning();
+  const double from = std::min(shared.count_from.load(), monotonic_seconds());
+  out.lead = from - shared.start;
+  out.threads = shares_of(crew, from);
+  out.elapsed = shared.job.seconds && !out.partial() ? *shared.job.seconds : out.last_done();
+  if (!out.wrong && !out.partial() && out.tally[0].ios + out.tally[1].ios == 0)
     throw Error(
         fmt::format("no request on {} was finished in the measured time; next: a longer "
                     "--duration, or look at the device",
@@ -184,7 +253,29 @@ RunResult collect(Crew& crew, const Shared& shared) {
   return out;
 }
 
+void schedule(Shared& shared) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  const Job& job = shared.job;
+  shared.start = monotonic_seconds();
+  const double from = job.steady_round > 0 ? kNever : shared.start + job.warm_up_seconds;
+  shared.count_from = from;
+  shared.count_until = job.seconds ? from + *job.seconds : kNever;
+}
+
 }  // namespace
+
+double RunResult::first_done() const {
+  const auto least =
+      std::min_element(threads.begin(), threads.end(),
+                       [](const ThreadShare& a, const ThreadShare& b) { return a.done < b.done; });
+  return least == threads.end() ? 0 : least->done;
+}
+
+double RunResult::last_done() const {
+  double out = 0;
+  for (const ThreadShare& t : threads) out = std::max(out, t.done);
+  return out;
+}
 
 const char* engine_name(Engine engine) {
   if (engine == Engine::null) return "null";
@@ -196,14 +287,11 @@ RunResult run_job(const Job& job, const FileView& file, Engine engine, const FsR
   Shared shared{job, file, fs};
   Crew crew(shared, engine);
   line_up_then(crew, hooks.before_start);
-  const double start = monotonic_seconds();
-  shared.start = start;
-  shared.count_from = start + job.warm_up_seconds;
-  shared.count_until =
-      job.seconds ? shared.count_from + *job.seconds : std::numeric_limits<double>::infinity();
+  schedule(shared);
   crew.release();
-  supervise(crew, shared, start, cancel, hooks);
-  return collect(crew, shared);
+  Supervisor supervisor(crew, shared, cancel, hooks);
+  supervisor.watch();
+  return collect(crew, shared, supervisor);
 }
 
 ReadBack read_back(const Job& job, const FileView& file, const std::vector<uint64_t>& issued,

@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "bench/cancel.h"
+#include "bench/io/agreement.h"
 #include "bench/io/job.h"
 #include "bench/io/offsets.h"
 #include "bench/io/pattern.h"
+#include "bench/io/steady.h"
 #include "bench/io/tally.h"
 #include "core/error.h"
 #include "sys/fs_root.h"
@@ -40,23 +42,40 @@ struct FileView {
 struct RunHooks {
   std::function<void()> before_start = [] {};            // called once when all workers are ready
   std::function<void(double)> progress = [](double) {};  // share done, in [0, 1]; only if it moved
+  // Several times a second: how this run stands, for what all runs that belong together make of it.
+  // Stand::stop or above ends the run.
+  std::function<Stand(Stand)> consult = [](Stand mine) { return mine; };
+};
+
+// What one thread of a job did in the counted time.
+struct ThreadShare {
+  uint64_t bytes = 0;
+  double done = 0;  // when it had finished its last request, seconds of counted time
 };
 
 struct RunResult {
   std::array<Tally, 2> tally = {};     // by Direction, counted time only
   std::array<uint64_t, 2> bytes = {};  // by Direction, warm-up included
+  double lead = 0;                     // seconds before the counted time
   double elapsed = 0;                  // seconds of counted time
   std::vector<uint64_t> issued = {};   // requests per thread: what OpSource gave out
   uint64_t blocks_checked = 0;
-  std::optional<Mismatch> wrong = {};    // the first wrong block; then nothing else means anything
-  std::string engine;                    // how exactly, for the record's facts
-  uint64_t finished_ios = 0;             // warm-up included
-  double cpu_seconds = 0;                // user and system of the threads, over all of these
-  double first_done = 0, last_done = 0;  // threads, seconds of counted time
+  std::optional<Mismatch> wrong = {};  // the first wrong block; then nothing else means anything
+  std::string engine;                  // how exactly, for the record's facts
+  uint64_t finished_ios = 0;           // warm-up included
+  double cpu_seconds = 0;              // user and system of the threads, over all of these
+  std::vector<ThreadShare> threads = {};
+  std::optional<Conditioning> conditioning = {};  // of a job that waits for a steady state
+  bool stopped = false;                           // before its end, since another run wanted it
   // The first request that failed: everything above is what was done until then.
   std::optional<std::string> failure = {};
 
   const Tally& of(Direction d) const { return tally[static_cast<size_t>(d)]; }
+  // Not all of it was done, here or elsewhere: no rates.
+  bool partial() const { return failure || stopped; }
+  // Of the threads; with no thread 0.
+  double first_done() const;
+  double last_done() const;
 };
 
 // Runs the job on the calling host: job.threads workers with their own ring each, or, with

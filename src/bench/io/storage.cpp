@@ -138,10 +138,11 @@ std::optional<uint64_t> bytes_read_from_storage() {
   return std::nullopt;
 }
 
-std::optional<double> cached_share(int fd, uint64_t file_bytes) {
+std::optional<double> cached_share(int fd, uint64_t file_bytes, uint64_t first) {
   if (file_bytes == 0) return std::nullopt;
   const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-  void* map = ::mmap(nullptr, file_bytes, PROT_READ, MAP_SHARED, fd, 0);
+  void* map = ::mmap(nullptr, file_bytes, PROT_READ, MAP_SHARED, fd,
+                     static_cast<off_t>(first / page * page));
   if (map == MAP_FAILED) return std::nullopt;
   const uint64_t windows = std::min(kWindows, (file_bytes + kWindow - 1) / kWindow);
   uint64_t pages = 0, there = 0;

@@ -41,9 +41,9 @@ Alignment direct_alignment(int fd, const FsRoot& fs);
 // cache do not.
 std::optional<uint64_t> bytes_read_from_storage();
 
-// The share of the file that is in the page cache now (mincore on up to 64 evenly spread windows);
-// nothing for an empty file or where the kernel does not say.
-std::optional<double> cached_share(int fd, uint64_t file_bytes);
+// The share of the file's bytes from `first` on that is in the page cache now (mincore on up to 64
+// evenly spread windows); nothing for none or where the kernel does not say.
+std::optional<double> cached_share(int fd, uint64_t file_bytes, uint64_t first = 0);
 
 // Bytes of /proc/meminfo; nothing if absent.
 std::optional<uint64_t> memory_total(const FsRoot& fs);

@@ -7,26 +7,35 @@
 
 namespace cb::io {
 
-// Bytes and requests finished per slice of time. Slices begin at 1 ms and double in width when
-// there are too many, so that a run of any length takes the same memory.
+// Bytes, requests and their latency per slice of time, by when they were finished. Slices begin at
+// 1 ms and double in width when there are too many, so that a run of any length takes the same
+// memory.
 class RateSeries {
  public:
-  void add(double seconds_since_start, uint64_t bytes);
+  void add(double seconds_since_start, uint64_t bytes, double latency_seconds);
   void merge(const RateSeries& other);
 
   struct Intervals {
     double seconds = 0;  // of each
     std::vector<double> bytes_per_second = {};
+    std::vector<uint64_t> ios = {};
+    std::vector<double> latency_sum = {};  // seconds, over these requests
+    std::vector<double> latency_max = {};  // seconds
   };
   // Rates over equal intervals that lie wholly inside `elapsed` seconds: about 100 ms, longer where
   // fewer than 32 requests would fall into one, shorter where there would be fewer than six. None
   // for a run too short for that.
   Intervals intervals(double elapsed) const;
+  // Finished in the first so many seconds; of the slice that they end in, its share.
+  double bytes_until(double seconds) const;
 
  private:
   struct Slice {
     uint64_t bytes = 0;
     uint64_t ios = 0;
+    double latency_sum = 0;
+    double latency_max = 0;
+    void join(const Slice& other);
   };
   void widen();
   double width_ = 1e-3;

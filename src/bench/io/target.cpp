@@ -49,7 +49,7 @@ WritePermission permission_of(const Params& params) {
   return out;
 }
 
-std::string human(uint64_t bytes) {
+std::string size_text(uint64_t bytes) {
   return bytes < (1 << 20) ? fmt::format("{} bytes", bytes)
                            : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
 }
@@ -59,11 +59,15 @@ std::string human(uint64_t bytes) {
 Target::Target(const Params& params, Context& context)
     : job_(job_of(params)),
       direct_(params.flag("direct")),
+      shared_(params.flag("shared-file")),
+      rank_(context.comm.rank()),
+      ranks_(context.comm.size()),
       host_(context.place.host),
-      file_name_(fmt::format("rank{}.dat", context.comm.rank())),
+      file_name_(shared_ ? "shared.dat" : fmt::format("rank{}.dat", rank_)),
       fs_(context.fs) {
   // Ranks take different ways through their files.
-  job_.seed = mix64(job_.seed + static_cast<uint64_t>(context.comm.rank()));
+  job_.seed = mix64(job_.seed + static_cast<uint64_t>(rank_));
+  if (shared_) take_part_of(rank_);
   require_memory(job_, fs_);
   if (params.has("file")) {
     if (job_.writes() && context.comm.size() > 1)
@@ -78,7 +82,7 @@ Target::Target(const Params& params, Context& context)
   }
   if (job_.verify_only) adopt_pattern();
   if (job_.writes() || own_)
-    pattern_.emplace(Origin{fresh_key(), static_cast<uint16_t>(context.comm.rank()), 0},
+    pattern_.emplace(Origin{fresh_key(), static_cast<uint16_t>(shared_ ? 0 : rank_), 0},
                      Pattern::period_for(job_.block_bytes));
 }
 
@@ -146,8 +150,8 @@ void Target::open_existing(const std::string& path) {
 }
 
 SpaceNeed Target::space_need() const {
-  constexpr uint64_t kFiles = 3;  // the directory, the marker, the file
-  return io::space_need(own_->parent_fd(), storage_, host_, fs_, job_.file_bytes, kFiles);
+  const uint64_t files = is_maker() ? 3 : 0;  // the directory, the marker, the file
+  return io::space_need(own_->parent_fd(), storage_, host_, fs_, job_.file_bytes, files);
 }
 
 void Target::require_alignment() const {
@@ -158,33 +162,72 @@ void Target::require_alignment() const {
                   storage_.mount_point, alignment_.offset, alignment_.how, job_.block_bytes));
 }
 
-void Target::make(Engine engine, const RunHooks& hooks, const CancelToken& cancel) {
-  if (!own_) return;
+void Target::create(int parts) {
   own_->create();
   path_ = own_->path_of(file_name_);
   own_->create_file(file_name_, O_RDWR);
   fd_ = own_->reopen(file_name_, O_RDWR | (direct_ ? O_DIRECT : 0));
   alignment_ = direct_alignment(fd_.get(), fs_);
   require_alignment();
-  reserve();
-  if (engine == Engine::null) return;
-  if (job_.reads() || job_.order != Order::sequential) lay_out(engine, hooks, cancel);
+  reserve(job_.file_bytes * static_cast<uint64_t>(parts));
+}
+
+std::string Target::invitation() const {
+  return fmt::format("{} {}", pattern_->origin().run, path_);
+}
+
+void Target::join(const std::string& invitation) {
+  const size_t space = invitation.find(' ');
+  const uint64_t run = std::stoull(invitation.substr(0, space));
+  path_ = invitation.substr(space + 1);
+  pattern_.emplace(Origin{run, 0, 0}, Pattern::period_for(job_.block_bytes));
+  open_shared();
+  struct stat st {};
+  const uint64_t whole = job_.file_bytes * static_cast<uint64_t>(ranks_);
+  if (::fstat(fd_.get(), &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != ::geteuid() ||
+      st.st_nlink != 1 || static_cast<uint64_t>(st.st_size) > whole)
+    throw Error(
+        fmt::format("{} is not the file that rank 0 has just made; next: a --dir that is "
+                    "the same filesystem on all hosts",
+                    path_));
+  alignment_ = direct_alignment(fd_.get(), fs_);
+  require_alignment();
+  allocation_ = "by rank 0, for all ranks";
+}
+
+void Target::open_shared() {
+  fd_ = Fd(::open(path_.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | (direct_ ? O_DIRECT : 0)));
+  if (fd_.get() < 0)
+    throw Error(
+        fmt::format("cannot open {}, which rank 0 made: {}; next: a --dir that all ranks share",
+                    path_, std::strerror(errno)));
+}
+
+void Target::take_part_of(int rank) {
+  part_ = rank;
+  job_.first_byte = job_.file_bytes * static_cast<uint64_t>(rank);
+}
+
+std::string Target::part_name() const {
+  const std::string name = path_.substr(path_.rfind('/') + 1);
+  return shared_ ? fmt::format("part {} of {}", part_, name) : name;
 }
 
 // Space is taken before the clock runs: a full disk is found now, and the figures are not those of
 // the filesystem's block allocation (fio does the same by default).
-void Target::reserve() {
-  if (::fallocate(fd_.get(), 0, 0, static_cast<off_t>(job_.file_bytes)) == 0) {
+void Target::reserve(uint64_t bytes) {
+  if (::fallocate(fd_.get(), 0, 0, static_cast<off_t>(bytes)) == 0) {
     allocation_ = "reserved before the measurement (fallocate)";
     return;
   }
   if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
     throw Error(fmt::format("cannot reserve {} for {}: {}; next: lower --size or free space",
-                            human(job_.file_bytes), path_, std::strerror(errno)));
+                            size_text(bytes), path_, std::strerror(errno)));
   allocation_ = "while writing (the filesystem has no fallocate)";
 }
 
 void Target::lay_out(Engine engine, const RunHooks& hooks, const CancelToken& cancel) {
+  if (engine == Engine::null || (!job_.reads() && job_.order == Order::sequential)) return;
   Job layout = job_;
   layout.order = Order::sequential;
   layout.read_percent = 0;
@@ -194,6 +237,7 @@ void Target::lay_out(Engine engine, const RunHooks& hooks, const CancelToken& ca
   layout.threads = 1;
   layout.seconds.reset();
   layout.warm_up_seconds = 0;
+  layout.steady_round = 0;
   layout.generation = Pattern::kPrepared;
   layout.rate = 0;
   layout.reap = 1;
@@ -201,6 +245,7 @@ void Target::lay_out(Engine engine, const RunHooks& hooks, const CancelToken& ca
   const RunResult done =
       run_job(layout, {fd_.get(), path_, &*pattern_}, engine, fs_, cancel, hooks);
   if (done.failure) throw Error(*done.failure);
+  if (done.stopped) return;
   allocation_ = "laid out before the measurement";
   flush();
   drop_cache();
@@ -235,7 +280,10 @@ double Target::close() {
   const double start = monotonic_seconds();
   fd_ = Fd();
   const double seconds = monotonic_seconds() - start;
-  fd_ = own_->reopen(file_name_, O_RDWR | (direct_ ? O_DIRECT : 0));
+  if (is_maker())
+    fd_ = own_->reopen(file_name_, O_RDWR | (direct_ ? O_DIRECT : 0));
+  else
+    open_shared();
   return seconds;
 }
 

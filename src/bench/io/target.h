@@ -14,18 +14,28 @@
 
 namespace cb::io {
 
-// The file of one rank, from opening or making it to its removal. The constructor looks and
-// refuses; make() writes, and only after require_space(). Nothing of a file given with --file is
-// changed unless the job writes.
+// The file of one rank, or its part of a file of all ranks, from opening or making it to its
+// removal. The constructor looks and refuses; create() and lay_out() write, and only after
+// require_space(). Nothing of a file given with --file is changed unless the job writes.
 class Target {
  public:
   // Throws Error where the directory or file cannot be used or there is too little memory,
   // UsageError with every reason where data would be hurt.
   Target(const Params& params, Context& context);
 
-  // Opens or creates the file; lays out what the job reads or overwrites, with the content of
-  // pattern(), and brings it to the device. Not part of any figure.
-  void make(Engine engine, const RunHooks& hooks, const CancelToken& cancel);
+  // Creates the own file with room for `parts` ranks.
+  void create(int parts = 1);
+  // --shared-file: rank 0 creates; the others open what its invitation says, which is a file of the
+  // same user in rank 0's own directory, with one name and of the whole size.
+  bool shared() const { return shared_; }
+  bool is_maker() const { return !shared_ || rank_ == 0; }
+  std::string invitation() const;
+  void join(const std::string& invitation);
+  // From now on works on that rank's part of a shared file.
+  void take_part_of(int rank);
+  // Lays out what the job reads or overwrites of an own file, with the content of pattern(), and
+  // brings it to the device. Not part of any figure. Returns early if the hooks want a stop.
+  void lay_out(Engine engine, const RunHooks& hooks, const CancelToken& cancel);
 
   // The job with what is now known of the file (its size).
   const Job& job() const { return job_; }
@@ -54,6 +64,8 @@ class Target {
   // From now on reads that file, made by another rank; its pattern is in it.
   void read_from(const std::string& path);
   const std::string& path() const { return path_; }
+  // "rank3.dat", or "part 3 of shared.dat".
+  std::string part_name() const;
   void set_queue_depth(unsigned depth) { job_.queue_depth = depth; }
   void bind_threads(std::vector<int> cpus) { job_.cpus = std::move(cpus); }
   // Leaves the file where it is; its path.
@@ -64,13 +76,16 @@ class Target {
   void require_alignment() const;
   void open_nvme_characters();
   void adopt_pattern();
-  void reserve();
-  void lay_out(Engine engine, const RunHooks& hooks, const CancelToken& cancel);
+  void reserve(uint64_t bytes);
+  void open_shared();
 
   Job job_;
   bool direct_;
   bool is_device_ = false;
   uint32_t nvme_namespace_ = 0, nvme_block_ = 0;
+  bool shared_;
+  int rank_, ranks_;
+  int part_ = 0;  // of a shared file
   std::string host_;
   std::string file_name_;
   std::string path_;

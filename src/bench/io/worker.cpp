@@ -70,7 +70,7 @@ void Worker::wait_until_due() const {
 }
 
 Next Worker::next(Slot& slot, double now) {
-  if (now >= shared_.count_until || stopped()) return Next::none;
+  if (now >= shared_.count_until.load(std::memory_order_relaxed) || stopped()) return Next::none;
   const auto op = take(now);
   if (!op) return due_ > now ? Next::later : Next::none;
   slot.op = *op;
@@ -101,8 +101,9 @@ bool Worker::complete(Slot& slot, int64_t result, double now) {
   if (slot.done < slot.op.length) return false;
   const auto direction = static_cast<size_t>(slot.op.direction);
   bytes[direction] += slot.op.length;
-  if (now >= shared_.count_from && now <= shared_.count_until) {
-    tally[direction].add(now - slot.intended, now - shared_.count_from, slot.op.length);
+  const double from = shared_.count_from.load(std::memory_order_relaxed);
+  if (now >= from && now <= shared_.count_until.load(std::memory_order_relaxed)) {
+    tally[direction].add(now - slot.intended, now - from, slot.op.length);
     last = now;
   }
   ++finished_ios;

@@ -19,8 +19,9 @@ struct Shared {
   const FsRoot& fs;
   std::atomic<bool> stop{false};  // cancelled, or another worker failed
   double start = 0;               // of the schedule of a job with a rate
-  double count_from = 0;          // end of the warm-up
-  double count_until = 0;         // no request is begun after it
+  // End of the warm-up; infinite until a job that waits for a steady state has found it.
+  std::atomic<double> count_from{0};
+  std::atomic<double> count_until{0};  // no request is begun after it
 };
 
 // The requests of one thread of the job, behind a lock where several workers share them.

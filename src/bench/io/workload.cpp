@@ -23,6 +23,7 @@ const std::map<std::string, Setting>& settings() {
       {"checkpoint-read", {"read", 4 * kMiB, 4, 0}},
       {"dataset-read", {"randread", kMiB, 8, 30}},
       {"qd-sweep", {"randread", 4 * kKiB, 128, 5}},
+      {"memory-cache", {"randread", kMiB, 8, 10}},
       {"kv-cache", {"randrw", kMiB, 32, 30}},
       {"soak", {"randrw", 64 * kKiB, 16, 600}},
   };

@@ -202,6 +202,7 @@ double fairness_index(const std::vector<double>& rates) {
 Record measure_rounds(Context& context, const Nodes& nodes, const Measurement& m) {
   Record record{.case_name = m.case_name, .params = m.params};
   record.started = utc_now();
+  for (const auto& [key, value] : m.facts) record.facts[key] = value;
   Collector collector(context, nodes, m, record);
   // How long a rank may come after the others: its round's deadline, and some.
   const double patience = 2 * m.deadline_seconds + 30;

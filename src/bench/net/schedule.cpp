@@ -53,6 +53,7 @@ std::vector<Round> node_rounds(const Params& params, const Nodes& nodes) {
   if (name == "incast") return {incast(n, target_of(params, nodes))};
   if (name == "one-to-many") return {one_to_many(n, target_of(params, nodes))};
   if (name == "all-to-all") return {all_to_all(n)};
+  if (name == "bisection" && !nodes.leaf.empty()) return {bisection(nodes.leaf)};
   // pair, rail, cross-rail and bisection: the first half of the hosts with the second.
   return {bisection(one_group_each(n))};
 }
@@ -76,6 +77,8 @@ std::vector<ParamDef> schedule_params() {
            1,
            100000},
           {"seed", ParamType::integer, "1", "of --schedule random", {}, false, 0},
+          {"leaf-map", ParamType::text, "",
+           "file of lines HOST LEAF, or ibnetdiscover's output: bisection then splits by leaf"},
           {"target", ParamType::text, "", "host of incast and one-to-many, the first unless given"},
           {"round-deadline",
            ParamType::duration,
@@ -85,6 +88,11 @@ std::vector<ParamDef> schedule_params() {
            {},
            false,
            0.1}};
+}
+
+void check_schedule(const Params& params, Problems& problems) {
+  if (params.has("leaf-map") && params.text("schedule") != "bisection")
+    problems.add("--leaf-map", "only --schedule bisection asks for leaves");
 }
 
 int Nodes::rank_of(int node, int rail) const {

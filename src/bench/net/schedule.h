@@ -10,9 +10,12 @@
 
 namespace cb::net {
 
-// The parameters that all network cases share: --schedule, --rounds, --seed, --target,
+// The parameters that all network cases share: --schedule, --rounds, --seed, --target, --leaf-map,
 // --round-deadline.
 std::vector<ParamDef> schedule_params();
+
+// A leaf map that no schedule would look at is a mistake.
+void check_schedule(const Params& params, Problems& problems);
 
 // What is paired: the hosts; if there is but one host, its ranks. Rail r of a host is served by its
 // rank r modulo their number.
@@ -20,6 +23,7 @@ struct Nodes {
   std::vector<std::vector<int>> ranks;  // of each node
   std::vector<std::string> names;
   std::vector<int> node_of_rank;
+  std::vector<int> leaf = {};  // of each node, by number; empty: not known
 
   int count() const { return static_cast<int>(ranks.size()); }
   int rank_of(int node, int rail) const;
@@ -35,7 +39,7 @@ using RailRound = std::vector<RailPair>;
 
 // The rounds of the schedule named by the params over `rails` NICs of each node; with
 // `one_rail_at_a_time` a round's rails become rounds of their own. Throws UsageError for a schedule
-// that these nodes cannot have. A leaf of each node, if known, is what bisection splits by.
+// that these nodes cannot have. The nodes' leaves, if known, are what bisection splits by.
 std::vector<RailRound> plan_rounds(const Params& params, const Nodes& nodes, int rails,
                                    bool one_rail_at_a_time);
 

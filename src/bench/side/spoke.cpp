@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kPollSeconds = 0.05;
+constexpr double kWaitSeconds = 0.05;
 constexpr double kStateSeconds = 0.5;
 constexpr double kConnectSeconds = 2;      // per address
 constexpr double kConnectForSeconds = 20;  // in all
@@ -110,7 +110,7 @@ bool SideSpoke::try_address(const std::string& address) {
   const double end = monotonic_seconds() + kConnectSeconds;
   for (bool ready = false; !ready;) {
     std::vector<Watched> one{{.fd = socket.fd(), .want_write = true}};
-    wait_for_any(one, kPollSeconds);
+    wait_for_any(one, kWaitSeconds);
     ready = one[0].writable;
     if (closing() || (!ready && monotonic_seconds() > end)) return false;
   }
@@ -128,7 +128,7 @@ bool SideSpoke::await_welcome(FrameLink& link, double end) {
     if (!link.flush() || !link.fill()) return false;
     if (const auto f = link.next()) return f->kind == frame::kWelcome && f->body == root_.token;
     std::vector<Watched> one{{.fd = link.socket().fd()}};
-    wait_for_any(one, kPollSeconds);
+    wait_for_any(one, kWaitSeconds);
   }
   return false;
 }
@@ -149,7 +149,7 @@ bool SideSpoke::exchange() {
   for (const Frame& f : out) link_.queue(f.kind, f.body);
   if (!link_.flush()) return false;
   std::vector<Watched> one{{.fd = link_.socket().fd(), .want_write = link_.has_output()}};
-  wait_for_any(one, kPollSeconds);
+  wait_for_any(one, kWaitSeconds);
   if (!one[0].readable) return true;
   const bool alive = link_.fill();
   while (const auto f = link_.next()) {

@@ -146,6 +146,7 @@ std::vector<ParamDef> params() {
 }
 
 void check_params(const Params& params, Problems& problems) {
+  net::check_schedule(params, problems);
   if (params.flag("verify") && params.text("zero-copy") == "on")
     problems.add("--verify", "needs messages of its own each: leave --zero-copy on out");
   if (params.has("inject-fault") && !params.flag("verify"))

@@ -10,6 +10,10 @@ namespace {
 
 // 4.096 µs × 2^14 = 67 ms without an answer, seven times, then the transfer fails: half a second.
 constexpr uint8_t kTimeout = 14;
+// Soft-RoCE: 0.54 s. The kernel's side of it waits for a processor, so 67 ms pass without a loss,
+// and what is then sent again needlessly ends two-way transfers (Linux 6.1: "remote invalid request
+// error", perftest -b likewise).
+constexpr uint8_t kSoftTimeout = 17;
 constexpr uint8_t kRetries = 7;
 constexpr uint8_t kReceiverNotReadyRetries = 7;  // for ever: our deadline ends it
 constexpr uint8_t kReceiverNotReadyTimer = 12;   // 0.64 ms
@@ -117,7 +121,8 @@ void make_ready(ibv_qp* qp, const Device& device, const Spec& spec, Service serv
   s.sq_psn = mine.sequence;
   mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
   if (service == Service::rc) {
-    s.timeout = kTimeout;
+    s.timeout =
+        static_cast<uint8_t>(spec.ack_timeout.value_or(device.soft() ? kSoftTimeout : kTimeout));
     s.retry_cnt = kRetries;
     s.rnr_retry = kReceiverNotReadyRetries;
     s.max_rd_atomic = static_cast<uint8_t>(path.reads_out);

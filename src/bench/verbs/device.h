@@ -20,7 +20,8 @@ struct Device {
   ibv_port_attr port = {};
 
   const std::string& name() const { return name_; }
-  std::string name_;  // "node03 mlx5_0", for messages
+  bool soft() const { return info.driver == "rxe"; }  // the kernel does the transport's work
+  std::string name_;                                  // "node03 mlx5_0", for messages
 };
 
 // Opens the port. Throws Error for a port that is not active, saying what to look at.

@@ -35,6 +35,7 @@ VerbsEnd::VerbsEnd(std::shared_ptr<const Device> device, const Spec& spec, const
 void VerbsEnd::connect(const std::string& peer_address, double) {
   link_.connect(Address::parse(peer_address));
   fill_payload(link_, direction(job_.task.sends), direction(!job_.task.sends));
+  link_.memory().push();
 }
 
 // CPU seconds per gigabit that this end spent, where it took part in what was timed.
@@ -48,7 +49,7 @@ void VerbsEnd::add_cost(double cpu_seconds, double bytes, net::PairOutcome& out)
 
 net::PairOutcome VerbsEnd::run(double deadline_seconds) {
   net::PairOutcome out;
-  Idle idle(deadline_seconds, link_.device().info.driver == "rxe", cancel_);
+  Idle idle(deadline_seconds, link_.device().soft(), cancel_);
   try {
     link_.control().barrier(idle);
     spec_.latency ? ping_pong(idle, out) : stream(idle, out);
@@ -112,6 +113,7 @@ bool VerbsEnd::is_target() const {
 
 void VerbsEnd::verify(uint64_t from_peer, net::PairOutcome& out) {
   if (!spec_.verify || !is_target()) return;
+  link_.memory().pull();
   if (spec_.corrupt) corrupt_payload(link_);
   const bool reads = spec_.verb == Verb::read;
   // What an end reads lies in the peer's `out`, which is filled as if for sending.
@@ -122,7 +124,7 @@ void VerbsEnd::verify(uint64_t from_peer, net::PairOutcome& out) {
 
 void VerbsEnd::add_facts(net::PairOutcome& out) const {
   out.facts["mtu_bytes"] = std::to_string(link_.mtu());
-  out.facts["memory"] = link_.memory();
+  out.facts["memory"] = link_.memory().how();
   out.facts["inline_bytes"] = std::to_string(link_.inline_bytes());
   if (const RdmaGid* gid = link_.gid(); gid != nullptr && link_.device().info.ethernet())
     out.facts["gid"] = fmt::format("index {}, {}{}", gid->index,

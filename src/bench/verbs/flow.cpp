@@ -28,8 +28,6 @@ unsigned inline_flag(const Link& link) {
   return fits ? static_cast<unsigned>(IBV_SEND_INLINE) : 0U;
 }
 
-uintptr_t number_of(const std::byte* p) { return reinterpret_cast<uintptr_t>(p); }
-
 }  // namespace
 
 Requests::Requests(const Link& link, size_t q)
@@ -69,7 +67,7 @@ void Requests::aim(size_t k, uint64_t number) {
   const uint64_t slot = number % link_.slots();
   ibv_send_wr& wr = list_[k];
   const Verb verb = link_.spec().verb;
-  pieces_[k].addr = number_of(verb == Verb::read ? link_.in(q_, slot) : link_.out(q_, slot));
+  pieces_[k].addr = verb == Verb::read ? link_.in_address(q_, slot) : link_.out_address(q_, slot);
   if (verb == Verb::write) wr.wr.rdma.remote_addr = link_.peer_in(q_, slot);
   if (verb == Verb::read) wr.wr.rdma.remote_addr = link_.peer_out(q_, slot);
   if (verb == Verb::compare_swap) {
@@ -115,7 +113,7 @@ Receives::Receives(const Link& link, size_t q)
 void Receives::post(uint64_t first, uint64_t count) {
   const uint64_t header = link_.spec().service == Service::ud ? kGrhBytes : 0;
   for (size_t k = 0; k < count; ++k) {
-    pieces_[k].addr = number_of(link_.in(q_, (first + k) % link_.slots())) - header;
+    pieces_[k].addr = link_.in_address(q_, (first + k) % link_.slots()) - header;
     list_[k].next = k + 1 < count ? &list_[k + 1] : nullptr;
   }
   ibv_recv_wr* bad = nullptr;
@@ -134,10 +132,14 @@ void Receives::consumed() {
 void check_completion(const Link& link, const ibv_wc& wc, size_t q) {
   if (wc.status == IBV_WC_SUCCESS) return;
   const bool gone = wc.status == IBV_WC_RETRY_EXC_ERR || wc.status == IBV_WC_RNR_RETRY_EXC_ERR;
-  throw Error(
-      fmt::format("{} → {}: {} (queue pair {}, vendor error 0x{:x}){}", link.device().name(),
-                  link.peer().name, ibv_wc_status_str(wc.status), q, wc.vendor_err,
-                  gone ? "; next: is the peer alive, are both ports and the switch up?" : ""));
+  const bool confused = wc.status == IBV_WC_REM_INV_REQ_ERR && link.device().soft();
+  throw Error(fmt::format(
+      "{} → {}: {} (queue pair {}, vendor error 0x{:x}){}", link.device().name(), link.peer().name,
+      ibv_wc_status_str(wc.status), q, wc.vendor_err,
+      gone       ? "; next: is the peer alive, are both ports and the switch up?"
+      : confused ? "; soft-RoCE ends so when it had to send again: see rcvd_seq_err and "
+                   "completer_retry_err in hw_counters; next: fewer --qps, less --tx-depth"
+                 : ""));
 }
 
 }  // namespace cb::verbs

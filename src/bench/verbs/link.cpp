@@ -28,6 +28,13 @@ uint64_t slots_of(const Spec& spec) {
   return std::clamp<uint64_t>(kRegion / stride_of(spec), 1, static_cast<uint64_t>(spec.depth));
 }
 
+std::unique_ptr<TransferMemory> make_memory(const Device& device, const Spec& spec,
+                                            uint64_t bytes) {
+  const Registration with{device.pd.get(), spec.relaxed_ordering, device.name()};
+  return spec.gpu ? gpu_memory(*spec.gpu, bytes, with)
+                  : host_memory(bytes, device.info.numa_node, with);
+}
+
 uint32_t random_sequence() { return std::random_device{}() & 0xffffffU; }
 
 }  // namespace
@@ -39,9 +46,7 @@ Link::Link(std::shared_ptr<const Device> device, const Spec& spec, bool sends, b
       stride_(stride_of(spec)),
       slots_(slots_of(spec)),
       region_(rounded(stride_ * slots_, kRegion)),
-      buffer_(2 * region_ * static_cast<uint64_t>(spec.qps), device_->info.numa_node),
-      memory_(register_memory(device_->pd.get(), buffer_.data(), buffer_.size(),
-                              spec.relaxed_ordering, device_->name())),
+      memory_(make_memory(*device_, spec, 2 * region_ * static_cast<uint64_t>(spec.qps))),
       control_(*device_, spec),
       sequence_(random_sequence()) {
   if (spec_.events) {
@@ -54,7 +59,8 @@ Link::Link(std::shared_ptr<const Device> device, const Spec& spec, bool sends, b
 // A latency's payload goes inline as far as the device takes it, as perftest does; a bandwidth's
 // only when asked. Soft-RoCE takes it too, and gains nothing.
 uint32_t Link::choose_inline(bool sends) const {
-  if (!sends || is_round_trip(spec_.verb)) return 0;
+  // The processor, which copies what goes inline, does not read a GPU's memory.
+  if (!sends || is_round_trip(spec_.verb) || spec_.gpu) return 0;
   if (spec_.inline_bytes) return static_cast<uint32_t>(*spec_.inline_bytes);
   return spec_.latency && spec_.bytes <= kLatencyInline ? static_cast<uint32_t>(spec_.bytes) : 0;
 }
@@ -96,8 +102,8 @@ Address Link::address() const {
   if (gid_ != nullptr) a.gid = gid_->bytes;
   a.mtu = spec_.mtu > 0 ? static_cast<uint32_t>(spec_.mtu) : mtu_bytes(device_->port.active_mtu);
   a.sequence = sequence_;
-  a.key = memory_->rkey;
-  a.out = reinterpret_cast<uintptr_t>(buffer_.data());
+  a.key = memory_->region().rkey;
+  a.out = memory_->address();
   a.in = a.out + region_ * pairs_.size();
   a.reads = device_->limits.max_qp_rd_atom;
   a.control = control_.number();
@@ -130,11 +136,20 @@ void Link::connect(const Address& peer) {
   }
 }
 
-std::byte* Link::out(size_t q, uint64_t slot) const { return buffer_.data() + offset(q, slot); }
+uint64_t Link::in_offset(size_t q, uint64_t slot) const {
+  return region_ * pairs_.size() + offset(q, slot) + (spec_.service == Service::ud ? kGrhBytes : 0);
+}
 
-std::byte* Link::in(size_t q, uint64_t slot) const {
-  return buffer_.data() + region_ * pairs_.size() + offset(q, slot) +
-         (spec_.service == Service::ud ? kGrhBytes : 0);
+std::byte* Link::out(size_t q, uint64_t slot) const { return memory_->host() + offset(q, slot); }
+
+std::byte* Link::in(size_t q, uint64_t slot) const { return memory_->host() + in_offset(q, slot); }
+
+uintptr_t Link::out_address(size_t q, uint64_t slot) const {
+  return memory_->address() + offset(q, slot);
+}
+
+uintptr_t Link::in_address(size_t q, uint64_t slot) const {
+  return memory_->address() + in_offset(q, slot);
 }
 
 uint64_t Link::peer_out(size_t q, uint64_t slot) const { return peer_.out + offset(q, slot); }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bench/verbs/control.h"
+#include "bench/verbs/memory.h"
 
 namespace cb::verbs {
 
@@ -35,16 +36,20 @@ class Link {
   ibv_ah* handle() const { return handle_.get(); }
 
   uint64_t slots() const { return slots_; }
+  // As the host sees them; `in` is the message, behind a datagram's header.
   std::byte* out(size_t q, uint64_t slot) const;
-  std::byte* in(size_t q, uint64_t slot) const;  // of the message, behind a datagram's header
+  std::byte* in(size_t q, uint64_t slot) const;
+  // As the NIC knows them.
+  uintptr_t out_address(size_t q, uint64_t slot) const;
+  uintptr_t in_address(size_t q, uint64_t slot) const;
   uint64_t peer_out(size_t q, uint64_t slot) const;
   uint64_t peer_in(size_t q, uint64_t slot) const;
-  uint32_t key() const { return memory_->lkey; }
+  uint32_t key() const { return memory_->region().lkey; }
   uint32_t inline_bytes() const { return inline_bytes_; }
   uint32_t mtu() const { return mtu_bytes(path_.mtu); }
   int gid_index() const { return path_.gid_index; }
   const RdmaGid* gid() const { return gid_; }
-  std::string memory() const { return buffer_.how(); }
+  TransferMemory& memory() const { return *memory_; }
   uint32_t receive_depth() const { return receive_depth_; }
   // Of an end that sleeps for completions: the first call asks to be woken, so that the caller
   // polls once more; the second sleeps until a completion comes or some time has passed; and so on.
@@ -54,13 +59,13 @@ class Link {
   void make_pairs(bool sends, bool receives);
   uint32_t choose_inline(bool sends) const;
   uint64_t offset(size_t q, uint64_t slot) const { return q * region_ + slot * stride_; }
+  uint64_t in_offset(size_t q, uint64_t slot) const;
 
   std::shared_ptr<const Device> device_;
   Spec spec_;
   const RdmaGid* gid_;
   uint64_t stride_, slots_, region_;
-  DeviceBuffer buffer_;
-  MrPtr memory_;
+  std::unique_ptr<TransferMemory> memory_;
   ChannelPtr channel_;
   CqPtr send_cq_, receive_cq_;
   uint32_t inline_bytes_ = 0;

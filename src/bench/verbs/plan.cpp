@@ -55,6 +55,9 @@ Spec base_spec(const Params& params, int rank) {
   spec.service_level = number("sl");
   spec.traffic_class = number("tc");
   if (params.has("outstanding-reads")) spec.outstanding_reads = number("outstanding-reads");
+  spec.gpu_memory = params.text("memory") == "gpu";
+  if (params.has("gpu")) spec.gpu = number("gpu");
+  if (params.has("qp-timeout")) spec.ack_timeout = number("qp-timeout");
   spec.relaxed_ordering = params.flag("relaxed-ordering");
   spec.events = params.flag("events");
   if (params.has("gid-index")) spec.gid_index = number("gid-index");
@@ -184,6 +187,24 @@ std::vector<ParamDef> params() {
        false,
        1,
        255},
+      {"memory", ParamType::choice, "host", "where the payload lies", {"host", "gpu"}},
+      {"gpu",
+       ParamType::integer,
+       "",
+       "of --memory gpu: CUDA's number of it; the one nearest the NIC unless given",
+       {},
+       false,
+       0,
+       1023},
+      {"qp-timeout",
+       ParamType::integer,
+       "",
+       "x of 4.096 µs × 2^x without an acknowledgement before a message is sent again; 14 (67 ms) "
+       "unless given, 17 (0.5 s) for soft-RoCE",
+       {},
+       false,
+       1,
+       31},
       {"relaxed-ordering", ParamType::flag, "false", "the device may write out of order"},
       {"events", ParamType::flag, "false", "sleep for completions instead of polling"},
       {"gid-index",
@@ -232,7 +253,32 @@ std::vector<ParamDef> params() {
   return out;
 }
 
+namespace {
+
+void check_gpu_memory(const Params& params, Problems& problems) {
+  if (params.text("memory") != "gpu") {
+    if (params.has("gpu")) problems.add("--gpu", "is for --memory gpu");
+    return;
+  }
+  if (params.has("inline") && params.integer("inline") > 0)
+    problems.add("--inline", "the processor copies what goes inline, and cannot from a GPU");
+  const auto has = [&](const char* list, const char* name) {
+    const auto values = params.texts(list);
+    return std::find(values.begin(), values.end(), name) != values.end();
+  };
+  if (has("op", "write") && has("test", "latency"))
+    problems.add("--memory",
+                 "a written latency is seen by watching memory, which the processor cannot do in a "
+                 "GPU: --test bandwidth, or --op send or read");
+  if (has("op", "fetch_add") || has("op", "compare_swap"))
+    problems.add("--memory", "atomics are measured in host memory only");
+}
+
+}  // namespace
+
 void check_params(const Params& params, Problems& problems) {
+  net::check_schedule(params, problems);
+  check_gpu_memory(params, problems);
   if (params.has("mtu")) {
     const int64_t mtu = params.integer("mtu");
     if ((mtu & (mtu - 1)) != 0) problems.add("--mtu", "one of 256 512 1024 2048 4096");

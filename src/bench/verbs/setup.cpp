@@ -11,6 +11,7 @@
 #include "analysis/network_ceiling.h"
 #include "analysis/pcie.h"
 #include "bench/verbs/connect.h"
+#include "bench/verbs/memory.h"
 #include "bench/verbs/rails.h"
 
 namespace cb::verbs {
@@ -170,6 +171,20 @@ void Setup::describe(Record& record) const {
   if (std::any_of(rails.begin(), rails.end(), [](const RdmaPort& p) { return p.driver == "rxe"; }))
     record.notes.push_back(
         "soft-RoCE: the kernel does the transport's work; its speed says nothing of a NIC");
+}
+
+std::string need_gpus(Context& context, Setup& setup, const Params& params) {
+  Gpus found = visible_gpus();
+  const auto count = static_cast<int64_t>(found.pci_addresses.size());
+  std::string reason;
+  if (!found.absent.empty())
+    reason = fmt::format("{}: {}", context.place.host, found.absent);
+  else if (params.has("gpu") && params.integer("gpu") >= count)
+    reason =
+        fmt::format("{} has no GPU {}, only {}", context.place.host, params.integer("gpu"), count);
+  setup.gpus = std::move(found.pci_addresses);
+  const bool missing = context.comm.max(reason.empty() ? 0.0 : 1.0) > 0;
+  return missing && reason.empty() ? "another host of the job has no such GPU" : reason;
 }
 
 namespace {

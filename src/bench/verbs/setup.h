@@ -35,6 +35,7 @@ struct Setup {
   std::vector<std::vector<std::string>> rail_names;  // of each node
   std::vector<std::vector<RailLimits>> limits;       // of each node
   std::shared_ptr<DevicePool> pool;
+  std::vector<std::string> gpus = {};  // PCI addresses in CUDA's order, where they are asked for
 
   int rail_count() const { return static_cast<int>(rail_names.at(0).size()); }
   // Of the slower end; nothing where no link rate is known (soft-RoCE).
@@ -45,6 +46,10 @@ struct Setup {
 // Collective. Throws the same UsageError on all ranks for wrong names and for hosts with different
 // numbers of rails.
 Setup set_up(Context& context, const std::vector<std::string>& asked);
+
+// Collective. Finds this host's GPUs for --memory gpu. Why they cannot be used, on all ranks when
+// on one of them they cannot; empty if they can.
+std::string need_gpus(Context& context, Setup& setup, const Params& params);
 
 // Collective. Opens this rank's ports and compares every point with what they can do. Throws the
 // same UsageError on all ranks. A port that cannot be opened costs its own pairs only.

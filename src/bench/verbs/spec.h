@@ -13,7 +13,7 @@ bool is_atomic(Verb verb);
 // Read and atomics: the initiator sees the whole round trip; write and send are halved.
 bool is_round_trip(Verb verb);
 
-// How transfers are to be made, the same on both ends. docs/methods/network.md says what each
+// How transfers are to be made, the same on both ends. docs/methods/verbs.md says what each
 // means.
 struct Spec {
   Verb verb = Verb::write;
@@ -29,7 +29,11 @@ struct Spec {
   int mtu = 0;                           // 0: the smaller of both ports' active ones
   int service_level = 0;
   int traffic_class = 0;
-  int outstanding_reads = 0;  // 0: as many as both devices allow
+  int outstanding_reads = 0;            // 0: as many as both devices allow
+  std::optional<int> ack_timeout = {};  // exponent, 4.096 µs × 2^x; absent: by the device
+  bool gpu_memory = false;
+  std::optional<int> gpu =
+      {};  // CUDA's number; of gpu_memory: the one nearest the NIC unless given
   bool relaxed_ordering = false;
   bool events = false;
   std::optional<int> gid_index = {};

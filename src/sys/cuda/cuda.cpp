@@ -228,6 +228,10 @@ void zero(void* to, size_t bytes, const Stream& stream) {
   check(cudaMemsetAsync(to, 0, bytes, native(stream)), "cudaMemsetAsync");
 }
 
+void fill(void* to, uint8_t value, size_t bytes, const Stream& stream) {
+  check(cudaMemsetAsync(to, value, bytes, native(stream)), "cudaMemsetAsync");
+}
+
 void poison(void* to, size_t bytes, const Stream& stream) {
   check(cudaMemsetAsync(to, 0xff, bytes, native(stream)), "cudaMemsetAsync");
 }

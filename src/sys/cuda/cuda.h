@@ -135,6 +135,7 @@ void copy(void* to, const void* from, size_t bytes, const Stream& stream);
 void fetch(void* to, const void* from, size_t bytes, const Stream& stream, double deadline_seconds,
            const std::string& what);
 void zero(void* to, size_t bytes, const Stream& stream);
+void fill(void* to, uint8_t value, size_t bytes, const Stream& stream);
 void poison(void* to, size_t bytes, const Stream& stream);  // all bits set: NaN in every type
 
 // Direct access of `ordinal` to the memory of `peer`; false where the hardware or a setting (ACS,

@@ -1,10 +1,13 @@
 #!/usr/bin/python3
 """clusterbench verbs against perftest in one boot of the emulated machine, over soft-RoCE.
 
-    tests/labs/vm/compare_perftest.py BINARY [--pairs 5] [--iterations 500] [--quick] [--work DIR]
+    tests/labs/vm/compare_perftest.py BINARY [--pairs 5] [--iterations 500] [--operations write,read,send]
+                                      [--tests latency,bandwidth] [--quick] [--work DIR]
 
 Both tools run the same operation, size, queue pairs, depth and number of messages, one after the other, with either end
-pinned to its own processor, `--pairs` times in turn. perftest's t_typical stands beside our median, its message rate (its
+pinned to its own processor, `--pairs` times in turn, every other time the other tool first. The kernel threads that do
+soft-RoCE's work get real-time priority, as a NIC would not wait for a processor either. Run it on a machine that does
+nothing else. perftest's t_typical stands beside our median, its message rate (its
 bandwidth has two digits) beside ours. The ratio is clusterbench over perftest, of the medians; the spread is that of the
 pairs' own ratios. A latency below 1 and a rate above 1 are better.
 """
@@ -27,6 +30,7 @@ QUEUE_PAIRS = (1, 4)
 # perftest waits on a TCP port for its client: no fixed sleep, the port is looked for. Its estimate of the processor's
 # frequency fails now and then under emulation ("Correlation coefficient"), and then it prints inf: once more.
 FUNCTIONS = """
+for thread in $(pgrep ksoftirqd); do chrt --fifo --pid 1 "$thread"; done
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader
 export OMPI_MCA_hwloc_base_binding_policy=none
 listening() { grep -q ":4853 .* 0A " /proc/net/tcp /proc/net/tcp6; }
@@ -49,21 +53,37 @@ ours() { # ours FILE OPTIONS…
 """
 
 
-def script(binary, pairs, iterations, sizes):
+def count_of(size, iterations):
+    """Messages per queue pair: as many bytes as time allows, but never so few that the start decides."""
+    return iterations if size <= 4096 else max(30, iterations * 8192 // size)
+
+
+def blocks(operation, tests, iterations, sizes, pair):
+    """Per record of ours: its command, and the commands of perftest for the same points."""
     latency, bandwidth, qps = sizes
+    if "latency" in tests:
+        yield (f"ours lat-{operation}-0-{pair}.json --op {operation} --test latency --size {','.join(map(str, latency))} "
+               f"--inline 0 --iterations {iterations}",
+               [f"theirs 'lat {operation} {size} 1 {pair}' ib_{operation}_lat -s {size} -n {iterations}" for size in latency])
+    if "bandwidth" not in tests:
+        return
+    # Ours always warms up; perftest's send cannot.
+    warm = "" if operation == "send" else " --perform_warm_up"
+    for count in sorted({count_of(size, iterations) for size in bandwidth}):
+        alike = [size for size in bandwidth if count_of(size, iterations) == count]
+        yield (f"ours bw-{operation}-{alike[0]}-{pair}.json --op {operation} --test bandwidth --repetitions 1 --tx-depth 128 "
+               f"--size {','.join(map(str, alike))} --qps {','.join(map(str, qps))} --iterations {count}",
+               [f"theirs 'bw {operation} {size} {q} {pair}' ib_{operation}_bw -s {size} -q {q} -t 128 -n {count}{warm}"
+                for size in alike for q in qps])
+
+
+def script(binary, options, sizes):
     lines = [SOFT_ROCE, f"BINARY={binary}", FUNCTIONS]
-    for i in range(pairs):
-        for op in OPERATIONS:
-            joined = ",".join(map(str, latency))
-            lines.append(f"ours lat-{op}-{i}.json --op {op} --test latency --size {joined} --inline 0 --iterations {iterations}")
-            lines += [f"theirs 'lat {op} {size} 1 {i}' ib_{op}_lat -s {size} -n {iterations}" for size in latency]
-            for size in bandwidth:
-                count = max(100, iterations // (1 + size // 8192))
-                numbers = ",".join(map(str, qps))
-                lines.append(f"ours bw-{op}-{size}-{i}.json --op {op} --test bandwidth --size {size} --qps {numbers} "
-                             f"--tx-depth 128 --iterations {count} --repetitions 1")
-                lines += [f"theirs 'bw {op} {size} {q} {i}' ib_{op}_bw -s {size} -q {q} -t 128 -n {count}" for q in qps]
-        lines.append(f"echo pair {i + 1} of {pairs} done >/dev/ttyS0")
+    for pair in range(options.pairs):
+        for operation in options.operations:
+            for mine, others in blocks(operation, options.tests, options.iterations, sizes, pair):
+                lines += [mine, *others] if pair % 2 == 0 else [*others, mine]
+        lines.append(f"echo pair {pair + 1} of {options.pairs} done >/dev/ttyS0")
     return "\n".join(lines) + "\n"
 
 
@@ -121,16 +141,19 @@ def main():
     parser.add_argument("binary")
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--iterations", type=int, default=500)
+    parser.add_argument("--operations", default=",".join(OPERATIONS))
+    parser.add_argument("--tests", default="latency,bandwidth")
     parser.add_argument("--quick", action="store_true", help="fewer sizes")
     parser.add_argument("--work", help="directory for kernel and results; a temporary one unless given")
     arguments = parser.parse_args()
+    arguments.operations, arguments.tests = arguments.operations.split(","), arguments.tests.split(",")
     sizes = ((2, 65536), (64, 65536), (1, 4)) if arguments.quick else (LATENCY_SIZES, BANDWIDTH_SIZES, QUEUE_PAIRS)
     with tempfile.TemporaryDirectory() as temporary:
         lab = VmLab(Path(arguments.work or temporary).resolve(), modules=RDMA_MODULES)
         reason = lab.missing()
         if reason:
             raise SystemExit(reason)
-        result = lab.run(script(Path(arguments.binary).resolve(), arguments.pairs, arguments.iterations, sizes),
+        result = lab.run(script(Path(arguments.binary).resolve(), arguments, sizes),
                          timeout=3000, name="compare").check()
         text, bad = table(ours(result.directory), theirs((result.directory / "theirs.txt").read_text()))
         print(text)

@@ -124,28 +124,6 @@ TEST_CASE("a dip is a size that reaches less than 95 % of the one before") {
   CHECK(find_size_dips({}).empty());
 }
 
-TEST_CASE("ceilings: the published factors for 8 GPUs a host with 8 ports of 400 Gb/s") {
-  using enum CollectiveAlgorithm;
-  const double port = 50e9, host = 8 * port;
-  CHECK(bus_ceiling(Collective::all_reduce, ring, 16, 2, host) == host);
-  // 1.88 times with 2 hosts, 1.29 with 4, 1.13 with 8.
-  CHECK(*bus_ceiling(Collective::all_reduce, hierarchical, 16, 2, host) / host ==
-        doctest::Approx(1.875));
-  CHECK(*bus_ceiling(Collective::all_reduce, hierarchical, 32, 4, host) / host ==
-        doctest::Approx(1.2917).epsilon(1e-4));
-  CHECK(*bus_ceiling(Collective::all_reduce, hierarchical, 64, 8, host) / host ==
-        doctest::Approx(1.125));
-  // alltoall: 93.75 GB/s with 2 hosts, 64.6 with 4, one port's 50 with many.
-  CHECK(*bus_ceiling(Collective::alltoall, ring, 16, 2, host) == doctest::Approx(93.75e9));
-  CHECK(*bus_ceiling(Collective::alltoall, ring, 32, 4, host) ==
-        doctest::Approx(64.58e9).epsilon(1e-3));
-  CHECK(*bus_ceiling(Collective::alltoall, ring, 8192, 1024, host) ==
-        doctest::Approx(50e9).epsilon(2e-3));
-  CHECK_FALSE(bus_ceiling(Collective::all_reduce, ring, 8, 1, host).has_value());
-  CHECK_FALSE(bus_ceiling(Collective::all_reduce, ring, 9, 2, host).has_value());
-  CHECK_FALSE(bus_ceiling(Collective::broadcast, ring, 16, 2, host).has_value());
-}
-
 TEST_CASE("nothing fits in less than an element") {
   CHECK(collective_size(Collective::broadcast, 8, 8, 2)->block == 1);
   CHECK_FALSE(collective_size(Collective::broadcast, 7, 8, 2).has_value());

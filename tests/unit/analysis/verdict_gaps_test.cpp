@@ -162,3 +162,27 @@ TEST_CASE("nothing judged is incomplete") {
   CHECK(j.overall() == State::incomplete);
   CHECK(exit_code(j) == ExitCode::incomplete);
 }
+
+TEST_CASE("a part that could not tell what its neighbours told is a gap, whatever its kind") {
+  for (const std::string kind : {"gpu", "nic", "disk", "numa", "cpu"}) {
+    CAPTURE(kind);
+    const Profile p = profile({metric_criterion({.metric = "bytes_per_second", .min = 1})});
+    Campaign c = campaign({{"n1", 100}});
+    Record& r = c.jobs[0].document->records[0];
+    r = record({{{"n1", kind, "0"}, 100}, {{"n1", kind, "1"}, 100}});
+    CHECK(verdict(c, p).state == State::pass);
+    r.metrics[1].name = "temperature_celsius";
+    const CriterionVerdict v = verdict(c, p);
+    CHECK(v.state == State::incomplete);
+    CHECK(v.reason.find("n1:1 has no bytes_per_second") != std::string::npos);
+  }
+}
+
+TEST_CASE("parts of another kind need not have the number") {
+  const Profile p = profile({metric_criterion({.metric = "bytes_per_second", .min = 1})});
+  Campaign c = campaign({{"n1", 100}});
+  Record& r = c.jobs[0].document->records[0];
+  r = record({{{"n1", "nic", "mlx5_0"}, 100}});
+  r.checks.push_back({.name = "alive", .passed = true, .entity = r.entity({"n1", "gpu", "0"})});
+  CHECK(verdict(c, p).state == State::pass);
+}

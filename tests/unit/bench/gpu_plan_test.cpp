@@ -123,5 +123,5 @@ TEST_CASE("a random cycle visits every line once") {
     CHECK(follow(next, 0, lines) == 0);
     if (lines > 1) CHECK(follow(next, 0, 1) == next[0]);
   }
-  CHECK(random_cycle(1000, 1) != random_cycle(1000, 2));
+  CHECK(random_cycle(uint64_t{1000}, 1) != random_cycle(uint64_t{1000}, 2));
 }

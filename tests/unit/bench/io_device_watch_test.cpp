@@ -20,8 +20,8 @@ using cb::test::BlockTree;
 namespace {
 
 // One NVMe disk, its counters and what its controller answers.
-struct Machine : BlockTree {
-  Machine() {
+struct WatchedMachine : BlockTree {
+  WatchedMachine() {
     disk("nvme0n1", "259:0");
     std::filesystem::create_directory_symlink("../../nvme/nvme0",
                                               fs().resolve(dir("nvme0n1") + "/device"));
@@ -77,7 +77,7 @@ const Delta* delta(const Record& record, const std::string& name) {
 }  // namespace
 
 TEST_CASE("counters of the disk, before and after") {
-  const Machine m;
+  const WatchedMachine m;
   m.stat(10, 80, 5, 16, 100, 200);
   Controller controller;
   DeviceWatch watch(m.fs(), m.disks(), controller.sender(), 3600);
@@ -96,7 +96,7 @@ TEST_CASE("counters of the disk, before and after") {
 }
 
 TEST_CASE("utilisation and queue over time") {
-  const Machine m;
+  const WatchedMachine m;
   Controller controller;
   DeviceWatch watch(m.fs(), m.disks(), controller.sender(), 0.02);
   Record record;
@@ -115,7 +115,7 @@ TEST_CASE("utilisation and queue over time") {
 }
 
 TEST_CASE("new media errors and warnings are metrics of the disk") {
-  const Machine m;
+  const WatchedMachine m;
   Controller controller;
   DeviceWatch watch(m.fs(), m.disks(), controller.sender(), 3600);
   controller.media_errors = 5;
@@ -132,7 +132,7 @@ TEST_CASE("new media errors and warnings are metrics of the disk") {
 }
 
 TEST_CASE("without the right to read the log there is no number, and it is said") {
-  const Machine m;
+  const WatchedMachine m;
   Controller controller;
   controller.result = -EACCES;
   DeviceWatch watch(m.fs(), m.disks(), controller.sender(), 3600);
@@ -146,7 +146,7 @@ TEST_CASE("without the right to read the log there is no number, and it is said"
 }
 
 TEST_CASE("a link that is narrow or became so is told") {
-  const Machine m;
+  const WatchedMachine m;
   Controller controller;
   const auto notes = [&](const char* before, const char* after) {
     m.link(before);
@@ -165,7 +165,7 @@ TEST_CASE("a link that is narrow or became so is told") {
 }
 
 TEST_CASE("a disk that is gone") {
-  const Machine m;
+  const WatchedMachine m;
   Controller controller;
   DeviceWatch watch(m.fs(), m.disks(), controller.sender(), 3600);
   m.remove("/sys/class/block");

@@ -18,8 +18,8 @@ using cb::test::BlockTree;
 namespace {
 
 // A machine whose disk nvme1n1 (serial SN1) is free, beside the mounted nvme0n1.
-struct Machine : BlockTree {
-  Machine() {
+struct GuardedMachine : BlockTree {
+  GuardedMachine() {
     disk("nvme0n1", "259:0", "SN0");
     partition("nvme0n1", "nvme0n1p1", "259:1");
     disk("nvme1n1", "259:8", "SN1");
@@ -50,11 +50,11 @@ bool has(const std::vector<std::string>& reasons, const std::string& text) {
 }  // namespace
 
 TEST_CASE("a free disk that is meant for certain may be written") {
-  CHECK(Machine().refusals().empty());
+  CHECK(GuardedMachine().refusals().empty());
 }
 
 TEST_CASE("no serial number, or another one") {
-  const Machine m;
+  const GuardedMachine m;
   CHECK(one_with(m.refusals({259, 8}, std::nullopt), "--allow-raw-write SERIAL"));
   CHECK(one_with(m.refusals({259, 8}, ""), "--allow-raw-write SERIAL"));
   CHECK(one_with(m.refusals({259, 8}, "SN0"), "has the serial number SN1, not SN0"));
@@ -62,13 +62,13 @@ TEST_CASE("no serial number, or another one") {
 }
 
 TEST_CASE("a device without a serial number of its own is never written") {
-  Machine m;
+  GuardedMachine m;
   m.disk("nullb0", "252:0");
   CHECK(one_with(m.refusals({252, 0}, "anything"), "no serial number"));
 }
 
 TEST_CASE("the parent disk of a mounted partition, and the partition") {
-  const Machine m;
+  const GuardedMachine m;
   const auto disk = m.refusals({259, 0}, "SN0");
   CHECK(has(disk, "nvme0n1p1, a partition of nvme0n1, is mounted on /"));
   CHECK(has(disk, "has the partitions nvme0n1p1"));
@@ -76,7 +76,7 @@ TEST_CASE("the parent disk of a mounted partition, and the partition") {
 }
 
 TEST_CASE("a partition of a disk that is in use as a whole") {
-  Machine m;
+  GuardedMachine m;
   m.disk("sda", "8:0", "A");
   m.partition("sda", "sda1", "8:1");
   m.mount("8:0", "/iso", "/dev/sda");
@@ -85,12 +85,12 @@ TEST_CASE("a partition of a disk that is in use as a whole") {
 
 TEST_CASE("a member of LVM, RAID, encryption or a cache, also through a partition") {
   for (const char* upper : {"dm-0", "md127", "bcache0"}) {
-    Machine m;
+    GuardedMachine m;
     m.disk(upper, "250:0");
     m.hold("nvme1n1", upper);
     CHECK(one_with(m.refusals(), std::string("nvme1n1 is held by ") + upper));
   }
-  Machine m;
+  GuardedMachine m;
   m.partition("nvme1n1", "nvme1n1p3", "259:11");
   m.disk("dm-1", "250:1");
   m.hold("nvme1n1p3", "dm-1");
@@ -101,21 +101,21 @@ TEST_CASE("a member of LVM, RAID, encryption or a cache, also through a partitio
 }
 
 TEST_CASE("what stands on other devices is not raw") {
-  Machine m;
+  GuardedMachine m;
   m.disk("dm-0", "250:0", "X");
   m.hold("nvme1n1", "dm-0");
   CHECK(has(m.refusals({250, 0}, "X"), "is built on nvme1n1"));
 }
 
 TEST_CASE("swap") {
-  Machine m;
+  GuardedMachine m;
   m.partition("nvme1n1", "nvme1n1p1", "259:9");
   m.swap("/dev/nvme1n1p1", "partition");
   CHECK(has(m.refusals(), "nvme1n1p1, a partition of nvme1n1, is swap space in use"));
 }
 
 TEST_CASE("signatures of partition tables, filesystems and members") {
-  const Machine m;
+  const GuardedMachine m;
   for (const char* type : {"gpt", "dos", "ext4", "xfs", "LVM2_member", "linux_raid_member",
                            "zfs_member", "bcache", "crypto_LUKS", "swap"})
     CHECK(one_with(m.refusals({{type, "kind"}}), std::string("holds a ") + type + " signature"));
@@ -123,7 +123,7 @@ TEST_CASE("signatures of partition tables, filesystems and members") {
 }
 
 TEST_CASE("a read-only device, a loop device") {
-  Machine m;
+  GuardedMachine m;
   m.add(m.dir("nvme1n1") + "/ro", "1\n");
   CHECK(one_with(m.refusals(), "read-only"));
   m.disk("loop0", "7:0");
@@ -132,7 +132,7 @@ TEST_CASE("a read-only device, a loop device") {
 }
 
 TEST_CASE("the same unit by another path that is in use") {
-  Machine m;
+  GuardedMachine m;
   m.add(m.dir("nvme1n1") + "/wwid", "naa.5000\n");
   m.disk("sdx", "65:0", "SN1");
   m.add(m.dir("sdx") + "/wwid", "naa.5000\n");
@@ -142,11 +142,11 @@ TEST_CASE("the same unit by another path that is in use") {
 }
 
 TEST_CASE("what the kernel does not know is not written") {
-  CHECK(one_with(Machine().refusals({1, 1}, "SN1"), "says nothing of the block device 1:1"));
+  CHECK(one_with(GuardedMachine().refusals({1, 1}, "SN1"), "says nothing of the block device 1:1"));
 }
 
 TEST_CASE("files: links, hard links, swap files, backing files, other kinds") {
-  Machine m;
+  GuardedMachine m;
   const auto path = [&](const char* name) { return m.fs().resolve(name).string(); };
   m.add("/data/file", "precious");
   CHECK(why_not_overwrite_file(m.fs(), path("/data/file")).empty());
@@ -182,7 +182,7 @@ TEST_CASE("directories that are no storage") {
 }
 
 TEST_CASE("a permission for a device is none for a file") {
-  Machine m;
+  GuardedMachine m;
   m.add("/data/file", "precious");
   const std::string file = m.fs().resolve("/data/file").string();
   CHECK_THROWS_AS(require_writable_target(m.fs(), file, {.serial = "SN1"}), UsageError);

@@ -219,3 +219,68 @@ TEST_CASE("every slot of the buffers begins on a page") {
   }
   CHECK(buffers.slot(1) - buffers.slot(0) >= 5000);
 }
+
+TEST_CASE("a run that others want to stop stops, says so, and gives what was done") {
+  const Pattern pattern({1, 5});
+  for (const Engine engine : engines()) {
+    const Fd fd = scratch_file();
+    const FileView view{fd.get(), "scratch", &pattern, true};
+    go(job_for(Order::sequential, 0, Pattern::kPrepared), view, engine);
+    Job endless = job_for(Order::random, 100, 1);
+    endless.seconds = 3600;
+    const CancelToken cancel;
+    RunHooks hooks;
+    hooks.consult = [](Stand) { return Stand::stop; };
+    const RunResult run = run_job(endless, view, engine, FsRoot(), cancel, hooks);
+    CHECK(run.stopped);
+    CHECK(run.partial());
+    CHECK_FALSE(run.failure);
+    CHECK(run.finished_ios > 0);
+    CHECK(run.elapsed < 60);  // what it was, not what was planned
+  }
+}
+
+TEST_CASE("a run waits for a steady state of all before it counts") {
+  const Pattern pattern({1, 5});
+  const Fd fd = scratch_file();
+  const FileView view{fd.get(), "scratch", &pattern, false};
+  go(job_for(Order::sequential, 0, Pattern::kPrepared), view, Engine::threads);
+  Job job = job_for(Order::random, 100, 1);
+  job.seconds = 0.05;
+  job.steady_round = 1000;  // never over in this test
+  const CancelToken cancel;
+  RunHooks hooks;
+  int asked = 0;
+  // The others' word counts: only when nobody is unsteady the counted time begins.
+  hooks.consult = [&](Stand mine) {
+    CHECK(mine == (asked < 3 ? Stand::unsteady : Stand::working));
+    return ++asked < 3 ? Stand::unsteady : Stand::working;
+  };
+  const RunResult run = run_job(job, view, Engine::null, FsRoot(), cancel, hooks);
+  CHECK(asked >= 3);
+  REQUIRE(run.conditioning);
+  CHECK_FALSE(run.conditioning->reached());
+  CHECK(run.lead > 0.2);  // three looks
+  CHECK(run.elapsed == 0.05);
+}
+
+TEST_CASE("each thread's part and time are known") {
+  const Pattern pattern({1, 5});
+  for (const Engine engine : engines()) {
+    const Fd fd = scratch_file();
+    const RunResult run = go(job_for(Order::sequential, 0, Pattern::kPrepared),
+                             {fd.get(), "scratch", &pattern}, engine);
+    REQUIRE(run.threads.size() == 3);
+    for (const ThreadShare& t : run.threads) {
+      CHECK(t.bytes == 111 * 4096);
+      CHECK(t.done >= run.first_done());
+      CHECK(t.done <= run.last_done());
+    }
+    CHECK(run.first_done() > 0);
+    CHECK(run.elapsed == run.last_done());
+    // While all worked: no more than all, and all at the end.
+    const RateSeries& series = run.of(Direction::write).series;
+    CHECK(series.bytes_until(run.first_done()) <= 333 * 4096);
+    CHECK(series.bytes_until(run.last_done() + 1) == doctest::Approx(333 * 4096));
+  }
+}

@@ -5,6 +5,9 @@
 #include <barrier>
 #include <cstring>
 #include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -48,6 +51,9 @@ class ThreadGroup {
         return s;
       });
     }
+    std::unique_ptr<PendingMax> start_max(double value) override {
+      return std::make_unique<Round>(group_, round_++, value);
+    }
     void broadcast(std::span<std::byte> bytes, int root) override {
       if (rank_ == root) group_.bytes_.assign(bytes.begin(), bytes.end());
       barrier();
@@ -82,6 +88,31 @@ class ThreadGroup {
     }
     ThreadGroup& group_;
     int rank_;
+    size_t round_ = 0;
+  };
+
+  class Round final : public PendingMax {
+   public:
+    Round(ThreadGroup& group, size_t number, double value) : group_(group), number_(number) {
+      const std::lock_guard lock(group_.rounds_mutex_);
+      if (group_.rounds_.size() <= number) group_.rounds_.resize(number + 1);
+      auto& round = group_.rounds_[number];
+      round.largest = round.came == 0 ? value : std::max(round.largest, value);
+      ++round.came;
+    }
+    std::optional<double> result() override {
+      const std::lock_guard lock(group_.rounds_mutex_);
+      const auto& round = group_.rounds_[number_];
+      return round.came == group_.size_ ? std::optional(round.largest) : std::nullopt;
+    }
+
+   private:
+    ThreadGroup& group_;
+    size_t number_;
+  };
+  struct RoundState {
+    int came = 0;
+    double largest = 0;
   };
 
   size_t n() const { return static_cast<size_t>(size_); }
@@ -90,6 +121,8 @@ class ThreadGroup {
   std::vector<double> doubles_;
   std::vector<std::string> texts_;
   std::vector<std::byte> bytes_;
+  std::mutex rounds_mutex_;
+  std::vector<RoundState> rounds_;
 };
 
 }  // namespace cb

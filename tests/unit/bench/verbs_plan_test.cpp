@@ -2,9 +2,11 @@
 #include "bench/verbs/plan.h"
 
 #include <cstdlib>
+#include <set>
 
 #include <doctest/doctest.h>
 
+#include "bench/net/leaves.h"
 #include "bench/net/measure.h"
 #include "bench/verbs/address.h"
 #include "bench/verbs/payload.h"
@@ -193,6 +195,35 @@ TEST_CASE("schedules over nodes and rails") {
   }
   CHECK_THROWS_AS(rounds("cross-rail", 2, 1, false), UsageError);
   CHECK_THROWS_AS(rounds("pair", 1, 1, false), UsageError);
+}
+
+TEST_CASE("bisection splits by leaf where leaves are known") {
+  net::Nodes nodes;
+  for (int i = 0; i < 4; ++i) {
+    nodes.ranks.push_back({i});
+    nodes.names.push_back("n" + std::to_string(i));
+  }
+  const auto params = resolved({{"schedule", {"bisection"}}});
+  const auto pairs = [&] {
+    std::set<std::pair<int, int>> out;
+    for (const net::RailPair& p : net::plan_rounds(params, nodes, 1, false).at(0))
+      out.insert({p.from, p.to});
+    return out;
+  };
+  CHECK(pairs() == std::set<std::pair<int, int>>{{0, 2}, {1, 3}});
+  CHECK(net::bisection_fact(nodes, {}) == "hosts in their order, no --leaf-map");
+  nodes.leaf = {0, 1, 0, 1};
+  CHECK(pairs() == std::set<std::pair<int, int>>{{0, 1}, {2, 3}});
+  CHECK(net::bisection_fact(nodes, net::plan_rounds(params, nodes, 1, false)) ==
+        "2 leaves of --leaf-map, 2 of 2 pairs cross");
+  nodes.leaf = {0, 0, 0, 1};
+  CHECK(net::bisection_fact(nodes, net::plan_rounds(params, nodes, 1, false)) ==
+        "2 leaves of --leaf-map, 1 of 2 pairs cross");
+}
+
+TEST_CASE("a leaf map that nothing asks for") {
+  CHECK(refused({{"leaf-map", {"f"}}}).find("only --schedule bisection") != std::string::npos);
+  CHECK(refused({{"leaf-map", {"f"}}, {"schedule", {"bisection"}}}).empty());
 }
 
 TEST_CASE("Jain's index") {

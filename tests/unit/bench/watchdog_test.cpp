@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 namespace {
 
 // A watchdog whose expiry can be waited for.
-struct Watched {
+struct WatchedRun {
   std::promise<WatchState> promise;
   std::future<WatchState> expired = promise.get_future();
   Watchdog watchdog{[this](const WatchState& s) { promise.set_value(s); }};
@@ -24,7 +24,7 @@ struct Watched {
 }  // namespace
 
 TEST_CASE("without progress it expires once and tells what was going on") {
-  Watched w;
+  WatchedRun w;
   w.watchdog.arm("mpi all_reduce", 60, 0.1);
   w.watchdog.progress();
   w.watchdog.progress();
@@ -39,7 +39,7 @@ TEST_CASE("without progress it expires once and tells what was going on") {
 }
 
 TEST_CASE("progress keeps it quiet, until the whole deadline") {
-  Watched w;
+  WatchedRun w;
   w.watchdog.arm("x", 60, 0.4);
   for (int i = 0; i < 16; ++i) {
     std::this_thread::sleep_for(50ms);
@@ -55,13 +55,13 @@ TEST_CASE("progress keeps it quiet, until the whole deadline") {
 TEST_CASE("disarmed it never expires, and it ends at once") {
   const auto start = std::chrono::steady_clock::now();
   {
-    Watched w;
+    WatchedRun w;
     w.watchdog.arm("x", 0.2, 0.2);
     w.watchdog.disarm();
     CHECK_FALSE(w.expires_within(400ms));
   }
   {
-    Watched w;
+    WatchedRun w;
     w.watchdog.arm("x", 3600, 3600);
   }
   CHECK(std::chrono::steady_clock::now() - start < 3s);

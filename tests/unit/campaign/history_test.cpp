@@ -15,16 +15,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kNow = "2026-11-21T10:00:00Z";
+const std::string kChangedAt = "2026-11-21T10:00:00Z";
 
-struct Directory {
-  Directory() {
+struct HistoryDirectory {
+  HistoryDirectory() {
     std::string name = (fs::temp_directory_path() / "cb-history-XXXXXX").string();
     REQUIRE(::mkdtemp(name.data()) != nullptr);
     root = name;
     std::ofstream(root / "campaign.json") << "{}";
   }
-  ~Directory() {
+  ~HistoryDirectory() {
     std::error_code ignored;
     fs::remove_all(root, ignored);
   }
@@ -34,15 +34,15 @@ struct Directory {
 }  // namespace
 
 TEST_CASE("issues are read back, and a change appends to the history") {
-  const Directory d;
+  const HistoryDirectory d;
   CHECK(read_paperwork(d.root).issues.empty());
   std::vector<Issue> issues{{.id = "I-001", .symptom = "hot"}, {.id = "I-002", .symptom = "loud"}};
-  write_issues(d.root, issues, kNow);
+  write_issues(d.root, issues, kChangedAt);
   const std::string first = read_file(d.root / "issues.history.jsonl");
-  write_issues(d.root, issues, kNow);  // nothing changed, nothing written
+  write_issues(d.root, issues, kChangedAt);  // nothing changed, nothing written
   CHECK(read_file(d.root / "issues.history.jsonl") == first);
   issues[1].owner = "A. Wang";
-  write_issues(d.root, issues, kNow);
+  write_issues(d.root, issues, kChangedAt);
   CHECK(read_paperwork(d.root).issues.at(1).owner == "A. Wang");
   const std::string second = read_file(d.root / "issues.history.jsonl").substr(first.size());
   CHECK(second.find("A. Wang") != std::string::npos);
@@ -50,16 +50,16 @@ TEST_CASE("issues are read back, and a change appends to the history") {
 }
 
 TEST_CASE("a file or history that was changed by hand is refused and left alone") {
-  const Directory d;
+  const HistoryDirectory d;
   for (const char* owner : {"a", "b", "c"})
-    write_issues(d.root, {{.id = "I-001", .symptom = "hot", .owner = owner}}, kNow);
+    write_issues(d.root, {{.id = "I-001", .symptom = "hot", .owner = owner}}, kChangedAt);
   const std::string history = read_file(d.root / "issues.history.jsonl");
   const std::string issues = read_file(d.root / "issues.json");
   const auto refuse = [&](const std::string& file, const std::string& text, const char* where) {
     const std::string good = read_file(d.root / file);
     write_file_atomically(d.root / file, text);
     CHECK_THROWS_WITH_AS(read_paperwork(d.root), doctest::Contains(where), UsageError);
-    CHECK_THROWS_AS(write_issues(d.root, {}, kNow), UsageError);
+    CHECK_THROWS_AS(write_issues(d.root, {}, kChangedAt), UsageError);
     CHECK(read_file(d.root / file) == text);
     write_file_atomically(d.root / file, good);
   };

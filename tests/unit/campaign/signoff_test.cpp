@@ -29,9 +29,9 @@ constexpr const char* kTestKey =
 constexpr const char* kTestPublic =
     "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";
 
-class Directory {
+class CampaignDirectory {
  public:
-  Directory() {
+  CampaignDirectory() {
     std::string name = (fs::temp_directory_path() / "cb-signoff-XXXXXX").string();
     REQUIRE(::mkdtemp(name.data()) != nullptr);
     root = name;
@@ -41,7 +41,7 @@ class Directory {
       write(file, std::string("content of ") + file + "\n");
     write("../" + root.filename().string() + ".pem", kTestKey);
   }
-  ~Directory() {
+  ~CampaignDirectory() {
     std::error_code ignored;
     fs::remove_all(root, ignored);
     fs::remove(key(), ignored);
@@ -74,12 +74,12 @@ struct Signed {
     r.at = kNow;
     return r;
   }
-  Signoff sign(const Directory& d, SignoffRequest r) {
+  Signoff sign(const CampaignDirectory& d, SignoffRequest r) {
     Signoff s = sign_campaign(d.root, campaign, judgement, papers, r);
     papers.signoffs.push_back(s);
     return s;
   }
-  std::string refused(const Directory& d, const SignoffRequest& r) const {
+  std::string refused(const CampaignDirectory& d, const SignoffRequest& r) const {
     try {
       sign_campaign(d.root, campaign, judgement, papers, r);
     } catch (const UsageError& e) {
@@ -101,7 +101,7 @@ bool names(const SignoffCheck& check, const std::string& file) {
 }
 
 // Signed by two parties, one of them with a key; issues and checklist were written before.
-void sign_twice(const Directory& d, Signed& s) {
+void sign_twice(const CampaignDirectory& d, Signed& s) {
   write_issues(d.root, {{.id = "I-001", .symptom = "hot"}}, kNow);
   SignoffRequest first = s.request();
   first.key = d.key();
@@ -114,7 +114,7 @@ void sign_twice(const Directory& d, Signed& s) {
 }  // namespace
 
 TEST_CASE("Ed25519 agrees with RFC 8032") {
-  const Directory d;
+  const CampaignDirectory d;
   const Ed25519Signature s = ed25519_sign(d.key(), "");
   CHECK(s.public_key == kTestPublic);
   CHECK(s.value ==
@@ -128,7 +128,7 @@ TEST_CASE("Ed25519 agrees with RFC 8032") {
 }
 
 TEST_CASE("an untouched campaign verifies") {
-  const Directory d;
+  const CampaignDirectory d;
   Signed s;
   sign_twice(d, s);
   const SignoffCheck check = verify_campaign(d.root, {kTestPublic});
@@ -142,7 +142,7 @@ TEST_CASE("an untouched campaign verifies") {
 }
 
 TEST_CASE("a flipped bit anywhere is found and its file named") {
-  const Directory d;
+  const CampaignDirectory d;
   Signed s;
   sign_twice(d, s);
   std::vector<std::pair<std::string, std::string>> files;
@@ -151,7 +151,8 @@ TEST_CASE("a flipped bit anywhere is found and its file named") {
   REQUIRE(files.size() == 13);
   std::mt19937 random(20261121);
   for (int i = 0; i < 600; ++i) {
-    const auto& [file, content] = files[static_cast<size_t>(i) % files.size()];
+    const std::string& file = files[static_cast<size_t>(i) % files.size()].first;
+    const std::string& content = files[static_cast<size_t>(i) % files.size()].second;
     std::string changed = content;
     char& byte = changed[random() % changed.size()];
     byte = static_cast<char>(byte ^ (1 << random() % 8));
@@ -164,7 +165,7 @@ TEST_CASE("a flipped bit anywhere is found and its file named") {
 }
 
 TEST_CASE("missing, added, truncated, renamed and linked files are found") {
-  const Directory d;
+  const CampaignDirectory d;
   Signed s;
   sign_twice(d, s);
   const auto found = [&](const std::string& file) {
@@ -199,7 +200,7 @@ TEST_CASE("missing, added, truncated, renamed and linked files are found") {
 }
 
 TEST_CASE("issues may go on after the signature, but not change") {
-  const Directory d;
+  const CampaignDirectory d;
   Signed s;
   sign_twice(d, s);
   write_issues(d.root, {{.id = "I-001", .symptom = "hot", .owner = "A. Wang"}}, kNow);
@@ -209,8 +210,10 @@ TEST_CASE("issues may go on after the signature, but not change") {
   CHECK(check.later[0].starts_with("issues.history.jsonl"));
   const std::string issues = read_file(d.root / "issues.json");
   const std::string history = read_file(d.root / "issues.history.jsonl");
-  for (const auto& [file, text] :
+  for (const auto& entry :
        {std::pair("issues.json", issues), std::pair("issues.history.jsonl", history)}) {
+    const std::string file = entry.first;
+    const std::string& text = entry.second;
     for (size_t at = 0; at < text.size(); at += 7) {
       std::string changed = text;
       changed[at] = static_cast<char>(changed[at] ^ 1);
@@ -228,7 +231,7 @@ TEST_CASE("issues may go on after the signature, but not change") {
 }
 
 TEST_CASE("what fails or was not measured is not plainly accepted") {
-  const Directory d;
+  const CampaignDirectory d;
   for (const State state : {State::fail, State::incomplete}) {
     Signed s(state);
     CHECK(s.refused(d, s.request()).find("gemm") != std::string::npos);
@@ -258,7 +261,7 @@ TEST_CASE("what fails or was not measured is not plainly accepted") {
 }
 
 TEST_CASE("open issues and unchecked items stand in the way of a plain acceptance") {
-  const Directory d;
+  const CampaignDirectory d;
   Signed s;
   s.campaign.profile.checklist.push_back({.id = "labels", .domain = "host", .text = {"l", "l"}});
   CHECK(s.refused(d, s.request()).find("checklist labels") != std::string::npos);
@@ -272,7 +275,7 @@ TEST_CASE("open issues and unchecked items stand in the way of a plain acceptanc
 }
 
 TEST_CASE("bad requests and campaigns are refused with every problem") {
-  const Directory d;
+  const CampaignDirectory d;
   Signed s;
   SignoffRequest r = s.request("maybe");
   r.role = "friend";
@@ -303,7 +306,7 @@ TEST_CASE("bad requests and campaigns are refused with every problem") {
 }
 
 TEST_CASE("nobody signs over what was changed after the first signature") {
-  const Directory d;
+  const CampaignDirectory d;
   Signed s;
   s.sign(d, s.request());
   d.write("records/001-a.json", "better figures\n");

@@ -52,7 +52,8 @@ Profile load_derived(const json& changes) {
   return load({{"base", base_profile()}, {"mine", derived(changes)}});
 }
 
-std::string refusal(const std::map<std::string, json>& files, const std::string& name = "mine") {
+std::string profile_refusal(const std::map<std::string, json>& files,
+                            const std::string& name = "mine") {
   try {
     (void)load(files, name);
   } catch (const UsageError& e) {
@@ -182,23 +183,26 @@ TEST_CASE("remove takes out, null takes away, lists of values are replaced") {
 }
 
 TEST_CASE("inheritance that goes wrong is refused") {
-  CHECK(refusal({}) == "mine: 1 problem\n  there is no profile mine");
-  CHECK(refusal({{"mine", derived(json::object())}}) ==
+  CHECK(profile_refusal({}) == "mine: 1 problem\n  there is no profile mine");
+  CHECK(profile_refusal({{"mine", derived(json::object())}}) ==
         "base: 1 problem\n  base  there is no profile base, named as base of mine");
-  CHECK(refusal({{"mine", derived(json::object())}, {"base", derived({{"base", "mine"}})}})
+  CHECK(profile_refusal({{"mine", derived(json::object())}, {"base", derived({{"base", "mine"}})}})
             .find("leads back to itself: mine → base → mine") != std::string::npos);
-  CHECK(refusal({{"mine", derived({{"base", "mine"}})}}).find("mine → mine") != std::string::npos);
-  CHECK(refusal({{"mine", derived({{"base", 7}})}}).find("is not the name") != std::string::npos);
-  CHECK(refusal({{"base", base_profile()},
-                 {"mine", derived({{"steps", {{{"id", "z"}, {"remove", true}}}}})}})
+  CHECK(profile_refusal({{"mine", derived({{"base", "mine"}})}}).find("mine → mine") !=
+        std::string::npos);
+  CHECK(profile_refusal({{"mine", derived({{"base", 7}})}}).find("is not the name") !=
+        std::string::npos);
+  CHECK(profile_refusal({{"base", base_profile()},
+                         {"mine", derived({{"steps", {{{"id", "z"}, {"remove", true}}}}})}})
             .find("removes \"z\", which its base does not have") != std::string::npos);
-  CHECK(refusal({{"base", base_profile()}, {"mine", derived({{"steps", {step("n"), step("n")}}})}})
+  CHECK(profile_refusal(
+            {{"base", base_profile()}, {"mine", derived({{"steps", {step("n"), step("n")}}})}})
             .find("\"n\" stands twice") != std::string::npos);
-  CHECK(refusal({{"mine", {{"schema", "clusterbench.profile/2"}}}}).find("newer") !=
+  CHECK(profile_refusal({{"mine", {{"schema", "clusterbench.profile/2"}}}}).find("newer") !=
         std::string::npos);
-  CHECK(refusal({{"mine", {{"schema", "clusterbench.result/1"}}}}).find("expected") !=
+  CHECK(profile_refusal({{"mine", {{"schema", "clusterbench.result/1"}}}}).find("expected") !=
         std::string::npos);
-  CHECK(refusal({{"mine", json::array()}}).find("is absent") != std::string::npos);
+  CHECK(profile_refusal({{"mine", json::array()}}).find("is absent") != std::string::npos);
 }
 
 TEST_CASE("unknown keys and values name the nearest valid one") {
@@ -238,8 +242,9 @@ TEST_CASE("what is missing or of a wrong kind is named") {
   CHECK(problems([](json& j) { j["criteria"][0].erase("source"); }) ==
         "criteria[c].source is missing: every threshold says where it comes from\n");
   CHECK(problems([](json& j) { j["criteria"][0].erase("why"); }) == "criteria[c].why is missing\n");
-  CHECK(problems([](json& j) { j["criteria"][0].erase("min"); }) ==
-        "criteria[c].metric has no limit: min, max or min_of_ceiling\n");
+  CHECK(
+      problems([](json& j) { j["criteria"][0].erase("min"); }) ==
+      "criteria[c].metric has no limit: min, max, min_of_ceiling, min_of_fleet or max_of_fleet\n");
   CHECK(problems([](json& j) { j["criteria"][0]["min"] = "1"; }).find("criteria[c].min is not a") !=
         std::string::npos);
   CHECK(problems([](json& j) { j["criteria"][0]["check"] = "product"; }) ==

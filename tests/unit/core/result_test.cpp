@@ -261,7 +261,9 @@ TEST_CASE("values that no measurement gives are refused one by one") {
       {"/records", json::object()},
       {"/schema", "clusterbench.result/2"},
       {"/schema", "clusterbench.profile/1"}};
-  for (const auto& [pointer, value] : hostile) {
+  for (const auto& entry : hostile) {
+    const std::string& pointer = entry.first;
+    const json& value = entry.second;
     const std::string what = change(pointer, value);
     CHECK_MESSAGE(what.starts_with("r.json: 1 problem\n"), pointer << " " << value << ": " << what);
   }

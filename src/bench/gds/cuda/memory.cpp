@@ -14,6 +14,7 @@ class GpuIoMemory : public IoMemory {
  public:
   explicit GpuIoMemory(size_t bytes) : memory_(bytes) {}
   void* data() override { return memory_.data(); }
+  void* stream() override { return stream_.handle(); }
   void put(size_t at, std::span<const std::byte> bytes) override {
     cuda::copy(memory_.at(at), bytes.data(), bytes.size(), stream_);
     // cuFile does not wait for the GPU's streams.

@@ -14,7 +14,6 @@
 namespace cb {
 namespace {
 
-constexpr double kSampleSeconds = 0.02;
 constexpr int64_t kMostRepetitions = 1000;
 
 // CPUs near the GPU, or of another node; empty where the node is unknown or there is no other.
@@ -249,7 +248,7 @@ class Bandwidth {
       });
       most = std::min(most, job.mover->most());
     }
-    const int64_t count = jobs.empty() ? 1 : repetitions(longest, kSampleSeconds, most);
+    const int64_t count = jobs.empty() ? 1 : repetitions(longest, kGpuSampleSeconds, most);
     if (telemetry_) telemetry_->open_window();
     const SampleRun run = context_.sampler.measure_self_timed(
         plan_of(point_.params, "copy " + point_.op.name, together),

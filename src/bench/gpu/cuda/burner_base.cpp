@@ -6,15 +6,6 @@
 #include "kernels/sm_chain.h"
 
 namespace cb {
-namespace {
-
-int selected(const GpuUnit& unit) {
-  cuda::select(unit.device.ordinal);
-  return unit.device.ordinal;
-}
-
-}  // namespace
-
 BurnerBase::BurnerBase(const BurnMaker& maker)
     : ordinal_(selected(*maker.unit)),
       where_(fmt::format("{} ({})", entity_name(maker.unit->entity), maker.unit->device.uuid)),

@@ -36,6 +36,9 @@ class BurnerBase : public Burner {
   Fault fault_ = Fault::none;
 };
 
+// Products or launches of a step; a product is three launches.
+inline constexpr int64_t kMostQueued = 500;
+
 // The share of the free memory that the phase may use.
 size_t usable_bytes(const BurnMaker& maker);
 

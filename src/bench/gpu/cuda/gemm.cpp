@@ -12,8 +12,6 @@
 namespace cb {
 namespace {
 
-// A sample: long against the clock of the events and against starting the products.
-constexpr double kSampleSeconds = 0.02;
 constexpr int64_t kMostProducts = 1000;
 
 double operations(const GemmPoint& p) {
@@ -236,9 +234,9 @@ class Gemm {
   // Samples of the GPUs `which`, all at once; the sampler sees the slowest. A GPU that fails is
   // left out from then on, and no rank waits for it.
   void sample(const std::vector<size_t>& which, std::vector<Samples>& seconds, bool agree) {
-    // As many products as fill kSampleSeconds on this rank's slowest GPU.
+    // As many products as fill kGpuSampleSeconds on this rank's slowest GPU.
     const int64_t count =
-        repetitions(sample_once(which, 1, false, nullptr), kSampleSeconds, kMostProducts);
+        repetitions(sample_once(which, 1, false, nullptr), kGpuSampleSeconds, kMostProducts);
     SamplePlan warm = plan_of(point_.params, "warm-up of " + point_.dtype);
     warm.together = agree;
     warm.stop = {

@@ -60,12 +60,6 @@ uint64_t rows_checked(const kernels::ProductCheck& check) {
   return std::clamp<uint64_t>(std::min(wanted, kMost / row), 1, check.m);
 }
 
-// The GPU must be selected before the members that belong to it are made.
-int selected(const GpuUnit& unit) {
-  cuda::select(unit.device.ordinal);
-  return unit.device.ordinal;
-}
-
 }  // namespace
 
 GemmNumbers gemm_numbers(const std::string& dtype) {

@@ -12,7 +12,7 @@ namespace {
 using kernels::pattern_byte;
 using kernels::pattern_word;
 
-constexpr int64_t kMostTargets = 4;  // 1 GiB at the usual 256 MiB
+constexpr int64_t kHostTargets = 4;  // 1 GiB at the usual 256 MiB
 
 void fill_host(void* to, size_t bytes, uint64_t seed) {
   auto* words = static_cast<uint64_t*>(to);
@@ -35,7 +35,7 @@ DataErrors verify_host(const void* from, size_t bytes, uint64_t seed) {
 
 // From one host buffer to targets on the device.
 struct Up {
-  Up(size_t bytes, bool pinned, uint64_t seed) : from(bytes, pinned), to(bytes, kMostTargets) {
+  Up(size_t bytes, bool pinned, uint64_t seed) : from(bytes, pinned), to(bytes, kHostTargets) {
     fill_host(from.data(), bytes, seed);
   }
   cuda::HostMemory from;
@@ -45,7 +45,7 @@ struct Up {
 // From one buffer on the device to targets on the host.
 struct Down {
   Down(size_t bytes, bool pinned) : from(bytes) {
-    for (int64_t i = 0; i < (pinned ? kMostTargets : 1); ++i) {
+    for (int64_t i = 0; i < (pinned ? kHostTargets : 1); ++i) {
       to.emplace_back(bytes, pinned);
       std::memset(to.back().data(), 0, bytes);  // its pages exist, on this node
     }
@@ -68,7 +68,7 @@ class HostMover final : public Timed {
   }
 
   int64_t most() const override {
-    int64_t out = kMostTargets;
+    int64_t out = kHostTargets;
     if (up_) out = std::min(out, up_->to.count());
     if (down_) out = std::min(out, static_cast<int64_t>(down_->to.size()));
     return out;

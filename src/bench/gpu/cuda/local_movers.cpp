@@ -9,14 +9,14 @@
 namespace cb {
 namespace {
 
-constexpr int64_t kMostTargets = 8;
+constexpr int64_t kLocalTargets = 8;
 
 size_t size_of(const CopyPoint& point) { return static_cast<size_t>(point.bytes) / 16 * 16; }
 
 class CopyMover final : public Timed {
  public:
   CopyMover(const GpuUnit& unit, const CopyPoint& point, uint64_t seed)
-      : Timed(unit), from_(size_of(point)), to_(size_of(point), kMostTargets), seed_(seed) {
+      : Timed(unit), from_(size_of(point)), to_(size_of(point), kLocalTargets), seed_(seed) {
     fill_device(from_.data(), from_.bytes(), seed_, stream_);
     cuda::wait(stream_, kGpuHangSeconds, "filling");
   }
@@ -47,7 +47,7 @@ class TriadMover final : public Timed {
         elements_(size_of(point) / 8),
         b_(elements_ * 8),
         c_(elements_ * 8),
-        a_(elements_ * 8, kMostTargets),
+        a_(elements_ * 8, kLocalTargets),
         seed_(seed) {
     cuda::check_launch(
         kernels::launch_triad_fill(at(b_), at(c_), elements_, seed_, stream_.handle()),

@@ -9,11 +9,6 @@
 namespace cb {
 namespace {
 
-int selected(const GpuUnit& unit) {
-  cuda::select(unit.device.ordinal);
-  return unit.device.ordinal;
-}
-
 constexpr size_t kAlignment = 256;
 
 size_t rounded(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }

@@ -8,7 +8,7 @@
 namespace cb {
 namespace {
 
-constexpr int64_t kMostTargets = 4;
+constexpr int64_t kPeerTargets = 4;
 
 // One way: source and targets, each on its own GPU.
 struct Way {
@@ -19,7 +19,7 @@ struct Way {
     fill_device(from->data(), bytes, seed, stream);
     cuda::wait(stream, kGpuHangSeconds, "filling");
     cuda::select(to_ordinal);
-    to.emplace(bytes, kMostTargets);
+    to.emplace(bytes, kPeerTargets);
   }
   std::optional<cuda::DeviceMemory> from;
   std::optional<Targets> to;
@@ -41,7 +41,7 @@ class PeerMover final : public Timed {
   }
 
   int64_t most() const override {
-    int64_t out = kMostTargets;
+    int64_t out = kPeerTargets;
     if (write_) out = std::min(out, write_->to->count());
     if (read_) out = std::min(out, read_->to->count());
     return out;

@@ -15,8 +15,6 @@
 namespace cb {
 namespace {
 
-constexpr int64_t kMostQueued = 500;  // products of a step: each is three launches
-
 class ProductBurner final : public BurnerBase {
  public:
   explicit ProductBurner(const BurnMaker& maker)

@@ -183,6 +183,11 @@ void GpuSession::settle(Record& record) const {
   withhold_numbers(record);
 }
 
+int selected(const GpuUnit& unit) {
+  cuda::select(unit.device.ordinal);
+  return unit.device.ordinal;
+}
+
 bool guarded(GpuUnit& unit, const std::function<void()>& work) {
   if (!unit.lost.empty()) return false;
   try {

@@ -74,6 +74,13 @@ std::string agreed(Context& context, std::string problem);
 // The bare record of a case that cannot measure here.
 std::vector<Record> skipped_record(const char* name, const Params& params, std::string reason);
 
+// Selects the unit's device and returns its ordinal: of a class whose members lie on the device,
+// the first one is made with it.
+int selected(const GpuUnit& unit);
+
+// A sample of GPU work: long against the clock of the events and against starting the work.
+inline constexpr double kGpuSampleSeconds = 0.02;
+
 // A wait for queued work that takes longer is a hang.
 inline constexpr double kGpuHangSeconds = 120;
 

@@ -10,8 +10,6 @@
 namespace cb {
 namespace {
 
-constexpr int64_t kMostQueued = 500;
-
 class SmBurner final : public BurnerBase {
  public:
   explicit SmBurner(const BurnMaker& maker)

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/collective_data.h"
+
+// What the ranks send and what they must receive: data that depend on rank, index and iteration, so
+// that lost, stale, shifted and swapped data are all seen, and whose reduction over any number of
+// ranks has a closed form that is exact in the type. docs/methods/collectives.md.
+namespace cb {
+
+using ElementType = kernels::Element;
+using Reduction = kernels::Reduce;
+using kernels::Terms;
+
+// int8 … float double, half bfloat16 f8e4m3 f8e5m2, as nccl-tests; the first eight are MPI's too.
+const std::vector<std::string>& element_type_names();
+const std::vector<std::string>& reduction_names();  // sum prod min max avg; the last is NCCL's only
+ElementType element_type_of(std::string_view name);
+Reduction reduction_of(std::string_view name);
+uint64_t element_bytes(ElementType type);
+
+// Elements that are not what they should be.
+struct Mismatch {
+  uint64_t count = 0;
+  uint64_t first = 0;  // index of the first one in the span that was verified
+  std::string text;    // "got 3, expected 4"
+};
+
+// Bytes that are only moved: rank `rank`'s pattern of this iteration, from byte `first_byte` (a
+// multiple of 8) of it on.
+uint64_t pattern_seed(uint64_t rank, uint64_t iteration);
+void fill_pattern(std::span<std::byte> out, uint64_t rank, uint64_t iteration, uint64_t first_byte);
+std::optional<Mismatch> verify_pattern(std::span<const std::byte> in, uint64_t rank,
+                                       uint64_t iteration, uint64_t first_byte,
+                                       uint64_t bytes_per_element);
+
+// One rank's terms of a reduction: elements from index 0 on.
+void fill_terms(const Terms& terms, uint64_t rank, std::span<std::byte> out);
+// The reduced elements from index `first_index` on.
+std::optional<Mismatch> verify_reduced(const Terms& terms, uint64_t first_index,
+                                       std::span<const std::byte> in);
+
+}  // namespace cb

@@ -1,0 +1,50 @@
+#include "bench/io/cache_compare.h"
+
+#include <fmt/format.h>
+
+#include "bench/io/session.h"
+
+namespace cb::io {
+namespace {
+
+double rate_of(const std::vector<Record>& records) {
+  for (const Record& record : records) {
+    for (const Metric& m : record.metrics) {
+      if (m.name == "bytes_per_second") return m.samples.summary().mean;
+    }
+  }
+  return 0;
+}
+
+void require_memory(const Params& params, const Context& context) {
+  const std::string dir = params.text("cache-dir");
+  const OwnDirectory place(dir, context.place.host);
+  const Storage storage = storage_of(place.parent_fd(), place.parent_path());
+  if (!storage.in_memory)
+    throw Error(
+        fmt::format("--cache-dir {} is on {}, which is no memory; next: name a tmpfs, such "
+                    "as /dev/shm",
+                    dir, storage.filesystem));
+}
+
+}  // namespace
+
+std::vector<Record> measure_memory_cache(Context& context, const Params& params) {
+  if (!all_well(context, [&] { require_memory(params, context); })) return {};
+  // Memory has no direct IO before Linux 6.6, and nothing to bypass.
+  const Params cached = params.with("dir", params.text("cache-dir")).with("direct", false);
+  std::vector<Record> records = measure_target(context, cached);
+  if (records.empty()) return {};
+  if (context.comm.any(!records.front().measured())) return records;
+  const std::vector<Record> stored = measure_target(context, params);
+  if (stored.empty()) return {};
+  const double memory = rate_of(records), disk = rate_of(stored);
+  if (memory > 0 && disk > 0)
+    records.front().metrics.push_back({"speedup_over_storage", "ratio", Better::higher,
+                                       records.front().metrics.front().entity,
+                                       Samples{memory / disk}});
+  records.insert(records.end(), stored.begin(), stored.end());
+  return records;
+}
+
+}  // namespace cb::io

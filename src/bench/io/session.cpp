@@ -1,0 +1,208 @@
+#include "bench/io/session.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "bench/io/device_watch.h"
+#include "bench/io/dry_run.h"
+#include "bench/io/near_cpus.h"
+#include "bench/io/records.h"
+#include "bench/io/workload.h"
+#include "core/clock.h"
+
+namespace cb::io {
+namespace {
+
+std::vector<Direction> directions(const Job& job, const Params& params) {
+  std::vector<Direction> out;
+  const auto wanted = params.texts("direction");
+  for (const Direction d : {Direction::read, Direction::write}) {
+    const bool done = d == Direction::read ? job.reads() : job.writes();
+    const bool asked = !(job.reads() && job.writes()) ||
+                       std::find(wanted.begin(), wanted.end(), direction_name(d)) != wanted.end();
+    if (done && asked) out.push_back(d);
+  }
+  return out;
+}
+
+std::string workload_of(const Params& params) {
+  return params.has("workload") ? params.text("workload") : "";
+}
+
+// By one of the ranks of a host, since they share its disks.
+std::vector<block::Device> watched_disks(Context& context, Target& target) {
+  if (!context.place.first_on_host()) return {};
+  return disks_of(context.fs, target.view().fd, target.storage().source);
+}
+
+std::vector<int> cpus_near(Context& context, Target& target) {
+  return near_cpus(disks_of(context.fs, target.view().fd, target.storage().source), read_machine());
+}
+
+// The rank whose part this one reads in a checkpoint-read: so that no client serves itself from its
+// own cache.
+int other_rank(const Context& context, const Params& params) {
+  const int64_t shift =
+      params.has("rank-shift") ? params.integer("rank-shift") : context.place.local_size;
+  return static_cast<int>((context.comm.rank() + shift) % context.comm.size());
+}
+
+// Collective.
+bool shift_ranks(Context& context, const Params& params, Target& target) {
+  const int other = other_rank(context, params);
+  if (target.shared()) {
+    target.take_part_of(other);
+    return true;
+  }
+  std::string all;
+  for (const std::string& path : context.comm.gather(target.path())) all += path + "\n";
+  std::istringstream paths(context.comm.broadcast_text(std::move(all)));
+  std::string path;
+  for (int i = 0; i <= other; ++i) std::getline(paths, path);
+  return all_well(context, [&] {
+    if (path != target.path()) target.read_from(path);
+  });
+}
+
+// One file for all ranks: rank 0 makes it, the others open it. Collective.
+bool make_shared(Context& context, Target& target) {
+  std::string made;
+  if (!all_well(context, [&] {
+        if (context.comm.is_root()) {
+          target.create(context.comm.size());
+          made = target.invitation();
+        }
+      }))
+    return false;
+  made = context.comm.broadcast_text(std::move(made));
+  return all_well(context, [&] {
+    if (!context.comm.is_root()) target.join(made);
+  });
+}
+
+bool make_file(Context& context, Target& target, Engine engine) {
+  if (target.shared() ? !make_shared(context, target)
+                      : !all_well(context, [&] { target.create(); }))
+    return false;
+  return all_well_together(context, [&](Agreement& agreement) {
+    target.lay_out(engine, hooks_of(context, "laying out the file", &agreement), context.cancel);
+    return true;
+  });
+}
+
+std::vector<Record> records_of(Context& context, const Params& params, const Target& target,
+                               const Measurement& m) {
+  const bool failed = context.comm.any(m.run.failure.has_value());
+  std::vector<Record> records;
+  for (const Direction d : directions(target.job(), params))
+    records.push_back(failed ? failed_record(context, params, target, m, d)
+                             : record_of(context, params, d, target, m));
+  return records;
+}
+
+}  // namespace
+
+bool prepare(Context& context, const std::vector<Params>& params,
+             std::vector<std::unique_ptr<Target>>& targets, Preparation& out) {
+  std::optional<SpaceNeed> need;
+  if (!all_well(context, [&] {
+        for (const Params& p : params) {
+          out.choice = choose_engine(p.text("engine"),
+                                     static_cast<unsigned>(p.integer("queue-depth")), context.fs);
+          targets.push_back(std::make_unique<Target>(p, context));
+          if (!targets.back()->own()) continue;
+          const SpaceNeed more = targets.back()->space_need();
+          if (!need) {
+            need = more;
+          } else {
+            need->bytes += more.bytes;
+            need->files += more.files;
+          }
+        }
+      }))
+    return false;
+  const Params& first = params.front();
+  if (need)
+    require_space(context.comm, *need, static_cast<double>(first.integer("max-fill")) / 100);
+  if (first.flag("dry-run")) {
+    for (size_t i = 0; i < params.size(); ++i)
+      out.dry_run.push_back(dry_run_record(context, params[i], *targets[i]));
+    return true;
+  }
+  for (size_t i = 0; i < params.size(); ++i) {
+    if (targets[i]->own() && !make_file(context, *targets[i], out.choice.engine)) return false;
+    if (!all_well(context, [&] {
+          if (params[i].flag("pin")) targets[i]->bind_threads(cpus_near(context, *targets[i]));
+        }))
+      return false;
+  }
+  return true;
+}
+
+std::vector<Record> measure(Context& context, const Params& params, Target& target,
+                            Measurement& m) {
+  const std::string started = utc_now();
+  std::optional<DeviceWatch> watch;
+  if (!all_well(context, [&] { watch.emplace(context.fs, watched_disks(context, target)); }) ||
+      !all_well_together(context,
+                         [&](Agreement& agreement) {
+                           run_measured(context, target, job_text(params), agreement, m);
+                           return !m.run.failure && !m.run.wrong;
+                         }) ||
+      !all_well(context, [&] {
+        if (!m.run.partial()) {
+          make_durable(context, target, params, m);
+          read_back_writes(context, target, params, m);
+        }
+        watch->stop();
+      }))
+    return {};
+  std::vector<Record> records = records_of(context, params, target, m);
+  for (Record& record : records) {
+    watch->add_to(record, context.place.host);
+    record.started = started;
+    record.ended = utc_now();
+  }
+  return records;
+}
+
+std::vector<Record> measure_target(Context& context, const Params& params) {
+  std::vector<std::unique_ptr<Target>> targets;
+  Preparation ready;
+  if (!prepare(context, {params}, targets, ready)) return {};
+  if (!ready.dry_run.empty()) return ready.dry_run;
+  Target& target = *targets.front();
+  const bool shifts = workload_of(params) == "checkpoint-read";
+  if (shifts && !shift_ranks(context, params, target)) return {};
+
+  std::vector<Record> records;
+  bool failed = false;
+  for (const unsigned depth : queue_depths(params)) {
+    target.set_queue_depth(depth);
+    Measurement m{.choice = ready.choice};
+    const Params point = params.with("queue-depth", int64_t{depth});
+    const std::vector<Record> more = measure(context, point, target, m);
+    if (more.empty()) return {};
+    for (Record record : more) {
+      if (shifts)
+        record.facts["reads_from"] =
+            fmt::format("rank {} reads {}", context.comm.rank(), target.part_name());
+      records.push_back(std::move(record));
+    }
+    failed = context.comm.any(m.run.failure.has_value());
+    if (failed) break;
+  }
+  // Behind all_well() nobody reads another's file any more.
+  all_well(context, [&] {
+    if (params.flag("keep") && !failed) {
+      if (target.is_maker()) records.back().notes.push_back("kept " + target.keep());
+    } else {
+      target.remove();
+    }
+  });
+  return records;
+}
+
+}  // namespace cb::io

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+// When a drive's rate is one that lasts: SNIA Solid State Storage Performance Test Specification
+// 2.0.1, steady state. In a window of five rounds the largest and the smallest rate are at most 20
+// % of the average apart, and the straight line through them (least squares) moves by at most 10 %
+// of it; given up after 25 rounds.
+namespace cb::io {
+
+constexpr size_t kSteadyWindow = 5;
+constexpr size_t kMostSteadyRounds = 25;
+constexpr double kMostSteadyRange = 0.20;
+constexpr double kMostSteadySlope = 0.10;
+
+struct Steadiness {
+  double range = 0;  // of the last five rounds: (largest - smallest) / average
+  double slope = 0;  // how far their line moves from the first to the fifth, over the average
+  bool reached() const { return range <= kMostSteadyRange && slope <= kMostSteadySlope; }
+};
+
+// Of the last five; nothing for fewer, or where nothing was done in them.
+std::optional<Steadiness> steadiness(std::span<const double> rates);
+
+// Cuts a run's progress into rounds until they are steady.
+class Conditioning {
+ public:
+  // Rounds of `round_seconds` from `begin` on (monotonic seconds).
+  Conditioning(double round_seconds, double begin) : length_(round_seconds), begin_(begin) {}
+
+  // `finished`: bytes of the run so far. Looked at often compared with a round; a round that was
+  // looked at late is as long as it was.
+  void look(double now, uint64_t finished);
+  bool over() const { return reached() || rates_.size() >= kMostSteadyRounds; }
+  bool reached() const;
+  size_t rounds() const { return rates_.size(); }
+  const std::vector<double>& rates() const { return rates_; }  // bytes per second
+  // "reached after 7 rounds of 60 s: range 0.050 (at most 0.2), slope 0.020 (at most 0.1)".
+  std::string text() const;
+
+ private:
+  double length_;
+  double begin_;  // of this round
+  std::optional<uint64_t> at_begin_ = {};
+  std::vector<double> rates_;
+};
+
+}  // namespace cb::io

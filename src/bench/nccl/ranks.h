@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/case.h"
+#include "bench/nccl/device.h"
+
+namespace cb::nccl {
+
+// One process and what it drives, for the map of ranks.
+struct RankDevices {
+  std::string host;
+  std::vector<std::string> identities;  // of its devices; empty where they may be shared
+  std::vector<std::string> names;
+};
+
+// What is wrong with the map: a process without a device, processes with different numbers of them,
+// a device that two ranks would use. Every problem names host and rank.
+void check_rank_map(const std::vector<RankDevices>& ranks, Problems& problems);
+
+// "rank 0: node01 GPU 0, NVIDIA H200, 0000:0f:00.0", one line a rank of the library; beyond
+// `most` lines only how many more there are.
+std::string rank_map_text(const std::vector<RankDevices>& ranks, size_t most);
+
+// Collective. Every process's part of the map on all of them.
+std::vector<RankDevices> gather_rank_map(Context& context, const Devices& mine);
+
+}  // namespace cb::nccl

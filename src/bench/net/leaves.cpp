@@ -1,0 +1,58 @@
+#include "bench/net/leaves.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "analysis/leaf_map.h"
+
+namespace cb::net {
+namespace {
+
+std::string read_file(const std::string& path, Problems& problems) {
+  std::ifstream in(path);
+  std::ostringstream out;
+  if (!in || !(out << in.rdbuf()))
+    problems.add("--leaf-map", fmt::format("{}: {}", path, in ? "empty" : std::strerror(errno)));
+  return out.str();
+}
+
+}  // namespace
+
+void assign_leaves(Context& context, const Params& params, Nodes& nodes) {
+  if (!params.has("leaf-map")) return;
+  Problems problems;
+  std::string text;
+  if (context.comm.rank() == 0) text = read_file(params.text("leaf-map"), problems);
+  throw_agreed(context.comm, "clusterbench", problems);
+  text = context.comm.broadcast_text(std::move(text));
+  const LeafMap map = parse_leaf_map(text, problems);
+  // Of each node's first rank.
+  std::vector<std::string> hosts;
+  for (const auto& ranks : nodes.ranks) {
+    const int host = context.place.host_of_rank[static_cast<size_t>(ranks.front())];
+    hosts.push_back(context.place.hosts[static_cast<size_t>(host)]);
+  }
+  if (problems.empty()) nodes.leaf = leaf_groups(map, hosts, problems);
+  if (!problems.empty()) throw UsageError("clusterbench", problems);
+}
+
+std::string bisection_fact(const Nodes& nodes, const std::vector<RailRound>& rounds) {
+  if (nodes.leaf.empty()) return "hosts in their order, no --leaf-map";
+  const auto leaf = [&nodes](int node) { return nodes.leaf[static_cast<size_t>(node)]; };
+  size_t pairs = 0, crossing = 0;
+  for (const RailRound& round : rounds) {
+    for (const RailPair& p : round) {
+      ++pairs;
+      crossing += leaf(p.from) != leaf(p.to) ? 1 : 0;
+    }
+  }
+  return fmt::format("{} leaves of --leaf-map, {} of {} pairs cross",
+                     std::set(nodes.leaf.begin(), nodes.leaf.end()).size(), crossing, pairs);
+}
+
+}  // namespace cb::net

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include "analysis/campaign_data.h"
+#include "analysis/verdict.h"
+
+namespace cb {
+
+// A job is measured at most so often before its figures count as they are.
+inline constexpr size_t kMostAttempts = 4;
+
+// Steps and hosts (empty: across all) that should be measured once more before anything is said:
+// those that are inconclusive, and those of at most two minutes whose figures fail a criterion of
+// severity `fail`, until they were measured kMostAttempts times. Wrong data, differences between
+// hosts and limits beyond physics are final. `judgement` is of this campaign and its own profile.
+std::set<std::pair<std::string, std::string>> jobs_to_repeat(const Campaign& campaign,
+                                                             const Judgement& judgement);
+
+}  // namespace cb

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/env_sweep.h"
+
+namespace cb {
+
+// One combination of a sweep as the chart names it.
+struct SweepRow {
+  std::string name;    // "Ring LL128"
+  std::string reason;  // why it gave nothing; empty if it gave figures
+};
+
+// A page of its own: per combination and point how much of the best it reaches, as a heat map, and
+// the figures as a table. `points` are those of rank_sweep(), named by `point_names`.
+std::string sweep_page(const std::string& title, const std::vector<SweepRow>& rows,
+                       const std::vector<SweepPoint>& points,
+                       const std::vector<std::string>& point_names, const MetricDef& metric);
+
+}  // namespace cb

@@ -1,0 +1,243 @@
+// The interface of the stand-in: see fake_nccl.h. Every collective becomes sends and receives
+// between all ranks, and a reduction after them.
+#include "fake_nccl.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#define API extern "C" __attribute__((visibility("default")))
+
+namespace fake {
+namespace {
+
+struct UniqueId {
+  char internal[128];
+};
+struct Config {
+  size_t size;
+  unsigned magic, version;
+  int blocking;
+};
+
+thread_local int depth = 0;
+thread_local std::vector<Comm*> touched;
+
+Work& work_of(Comm* c) {
+  if (!c->open) {
+    c->open = std::make_unique<Work>();
+    touched.push_back(c);
+  }
+  return *c->open;
+}
+
+int submit() {
+  int result = kSuccess;
+  for (Comm* c : touched) {
+    if (c->open) {
+      ++c->pending;
+      const std::lock_guard lock(c->mutex);
+      c->queue.push_back(std::move(c->open));
+    }
+    while (c->blocking && c->pending > 0 && c->error == 0 && !c->stop) ::usleep(50);
+    if (!c->blocking) result = kInProgress;
+  }
+  touched.clear();
+  return result;
+}
+
+int done() { return depth == 0 ? submit() : kSuccess; }
+
+void send(Comm* c, const void* from, size_t bytes, int peer) {
+  // The bytes are only read.
+  if (bytes > 0)
+    work_of(c).sends[peer].push_back({const_cast<char*>(static_cast<const char*>(from)), bytes});
+}
+void receive(Comm* c, void* to, size_t bytes, int peer) {
+  Work& w = work_of(c);
+  if (bytes > 0) w.receives[peer].push_back({static_cast<char*>(to), bytes});
+  w.received = static_cast<char*>(to);
+}
+
+// Writes what NCCL does with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=TUNING.
+void log_choice(Comm* c, const char* function, size_t bytes) {
+  const char* level = std::getenv("NCCL_DEBUG");
+  const char* name = std::getenv("NCCL_DEBUG_FILE");
+  if (c->rank != 0 || level == nullptr || name == nullptr) return;
+  if (FILE* file = std::fopen(name, "a")) {
+    std::fprintf(file,
+                 "host:1:1 [0] NCCL INFO %s: %zu Bytes -> Algo %s proto %s "
+                 "channel{Lo..Hi}={0..%d}\n",
+                 function, bytes, bytes > 4096 ? "RING" : "TREE", bytes > 4096 ? "SIMPLE" : "LL",
+                 bytes > 4096 ? 7 : 0);
+    std::fclose(file);
+  }
+}
+
+// Every rank's `bytes` at `from`, one behind the other in the vector once the work is done.
+std::shared_ptr<std::vector<char>> gather_all(Comm* c, const void* from, size_t bytes,
+                                              const std::function<const char*(int)>& to_peer) {
+  auto all = std::make_shared<std::vector<char>>(bytes * static_cast<size_t>(c->ranks));
+  for (int peer = 0; peer < c->ranks; ++peer) {
+    send(c, to_peer ? to_peer(peer) : static_cast<const char*>(from), bytes, peer);
+    receive(c, all->data() + static_cast<size_t>(peer) * bytes, bytes, peer);
+  }
+  return all;
+}
+
+void reduce_into(Comm* c, void* to, size_t count, int type, int op,
+                 const std::shared_ptr<std::vector<char>>& all) {
+  const size_t bytes = count * width(type);
+  work_of(c).received = static_cast<char*>(to);
+  work_of(c).after.emplace_back([=, ranks = c->ranks] {
+    std::vector<char> sum(all->begin(), all->begin() + static_cast<std::ptrdiff_t>(bytes));
+    for (int r = 1; r < ranks; ++r)
+      combine(type, op, sum.data(), all->data() + static_cast<size_t>(r) * bytes, count);
+    if (op == 4) divide(type, sum.data(), count, ranks);
+    std::memcpy(to, sum.data(), bytes);
+  });
+}
+
+}  // namespace
+}  // namespace fake
+
+using fake::Comm;
+
+API int ncclGetVersion(int* version) {
+  const long given = fake::setting("version", -1);
+  *version = given > 0 ? static_cast<int>(given) : 22809;
+  return fake::kSuccess;
+}
+
+API int ncclGetUniqueId(fake::UniqueId* id) {
+  static int count = 0;
+  std::snprintf(id->internal, sizeof id->internal, "/dev/shm/clusterbench-fake-nccl-%d-%d",
+                ::getpid(), count++);
+  return fake::attach(id->internal, true) == nullptr ? 2 : fake::kSuccess;
+}
+
+static int make(Comm** out, int ranks, const fake::UniqueId& id, int rank, bool blocking) {
+  if (ranks > fake::kMostRanks) return fake::kInvalidArgument;
+  if (fake::has_word("duplicate")) return fake::kInvalidUsage;
+  auto* c = new Comm;
+  c->name = id.internal;
+  c->rank = rank;
+  c->ranks = ranks;
+  c->blocking = blocking;
+  c->pending = 1;
+  c->worker = std::thread(fake::run_comm, c);
+  if (rank == 0 && fake::has_word("ras")) fake::start_ras();
+  *out = c;
+  fake::touched.push_back(c);
+  return fake::done();
+}
+
+API int ncclCommInitRank(Comm** out, int ranks, fake::UniqueId id, int rank) {
+  return make(out, ranks, id, rank, true);
+}
+API int ncclCommDestroy(Comm* c) {
+  c->stop = true;
+  c->worker.join();
+  delete c;
+  return fake::kSuccess;
+}
+API int ncclCommAbort(Comm* c) {
+  fake::log_line("abort rank " + std::to_string(c->rank));
+  return ncclCommDestroy(c);
+}
+API int ncclCommGetAsyncError(Comm* c, int* error) {
+  *error = c->error != 0 ? c->error.load() : c->pending > 0 ? fake::kInProgress : fake::kSuccess;
+  return fake::kSuccess;
+}
+API const char* ncclGetErrorString(int result) {
+  return result == fake::kRemote         ? "remote process exited or there was a network error"
+         : result == fake::kInvalidUsage ? "invalid usage"
+                                         : "some error";
+}
+API int ncclGroupStart() {
+  ++fake::depth;
+  return fake::kSuccess;
+}
+API int ncclGroupEnd() { return --fake::depth == 0 ? fake::submit() : fake::kSuccess; }
+
+API int ncclSend(const void* from, size_t count, int type, int peer, Comm* c, void*) {
+  fake::send(c, from, count * fake::width(type), peer);
+  return fake::done();
+}
+API int ncclRecv(void* to, size_t count, int type, int peer, Comm* c, void*) {
+  fake::receive(c, to, count * fake::width(type), peer);
+  return fake::done();
+}
+API int ncclAllReduce(const void* from, void* to, size_t count, int type, int op, Comm* c, void*) {
+  fake::log_choice(c, "AllReduce", count * fake::width(type));
+  fake::reduce_into(c, to, count, type, op,
+                    fake::gather_all(c, from, count * fake::width(type), {}));
+  return fake::done();
+}
+API int ncclReduceScatter(const void* from, void* to, size_t count, int type, int op, Comm* c,
+                          void*) {
+  const size_t bytes = count * fake::width(type);
+  const auto* begin = static_cast<const char*>(from);
+  fake::log_choice(c, "ReduceScatter", bytes * static_cast<size_t>(c->ranks));
+  fake::reduce_into(c, to, count, type, op, fake::gather_all(c, from, bytes, [=](int peer) {
+                      return begin + static_cast<size_t>(peer) * bytes;
+                    }));
+  return fake::done();
+}
+API int ncclReduce(const void* from, void* to, size_t count, int type, int op, int root, Comm* c,
+                   void*) {
+  const size_t bytes = count * fake::width(type);
+  fake::log_choice(c, "Reduce", bytes);
+  fake::send(c, from, bytes, root);
+  if (c->rank == root) {
+    auto all = std::make_shared<std::vector<char>>(bytes * static_cast<size_t>(c->ranks));
+    for (int r = 0; r < c->ranks; ++r)
+      fake::receive(c, all->data() + static_cast<size_t>(r) * bytes, bytes, r);
+    fake::reduce_into(c, to, count, type, op, all);
+  }
+  return fake::done();
+}
+API int ncclAllGather(const void* from, void* to, size_t count, int type, Comm* c, void*) {
+  const size_t bytes = count * fake::width(type);
+  fake::log_choice(c, "AllGather", bytes * static_cast<size_t>(c->ranks));
+  for (int r = 0; r < c->ranks; ++r) {
+    fake::send(c, from, bytes, r);
+    fake::receive(c, static_cast<char*>(to) + static_cast<size_t>(r) * bytes, bytes, r);
+  }
+  return fake::done();
+}
+API int ncclBroadcast(const void* from, void* to, size_t count, int type, int root, Comm* c,
+                      void*) {
+  const size_t bytes = count * fake::width(type);
+  fake::log_choice(c, "Broadcast", bytes);
+  for (int r = 0; r < c->ranks && c->rank == root; ++r) fake::send(c, from, bytes, r);
+  fake::receive(c, to, bytes, root);
+  return fake::done();
+}
+
+#ifndef CB_FAKE_OLD
+API int ncclCommInitRankConfig(Comm** out, int ranks, fake::UniqueId id, int rank,
+                               fake::Config* config) {
+  if (config->magic != 0xcafebeef) return fake::kInvalidArgument;
+  return make(out, ranks, id, rank, config->blocking != 0);
+}
+API const char* ncclGetLastError(Comm*) { return "the stand-in was told to fail"; }
+API int ncclMemAlloc(void** out, size_t bytes) {
+  return ::posix_memalign(out, 4096, bytes) == 0 ? fake::kSuccess : 2;
+}
+API int ncclMemFree(void* at) {
+  std::free(at);
+  return fake::kSuccess;
+}
+API int ncclCommRegister(Comm* c, void*, size_t, void** handle) {
+  fake::log_line("register rank " + std::to_string(c->rank));
+  *handle = c;
+  return fake::kSuccess;
+}
+API int ncclCommDeregister(Comm* c, void*) {
+  fake::log_line("deregister rank " + std::to_string(c->rank));
+  return fake::kSuccess;
+}
+#endif

@@ -1,0 +1,92 @@
+// A stand-in for libnccl that moves host memory between processes of one machine: what its parts
+// share. FAKE_NCCL says how it behaves, words separated by commas:
+//   version=N                 ncclGetVersion's answer (22809)
+//   init_hang=RANK            this rank never joins its communicator
+//   hang=RANK:N wrong=RANK:N error=RANK:N
+//                             from its Nth call on this rank computes nothing more; flips a bit of
+//                             what it received; tells a remote error
+//   duplicate                 refuses to make communicators, as for two ranks on one GPU
+//   ras                       rank 0 answers at NCCL_RAS_ADDR as the RAS service does
+// FAKE_NCCL_LOG names a file to which every ncclCommAbort and every registration adds a line.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace fake {
+
+constexpr int kMostRanks = 8;
+constexpr size_t kChunk = 1 << 16;
+
+enum Result : int {
+  kSuccess = 0,
+  kInvalidArgument = 4,
+  kInvalidUsage = 5,
+  kRemote = 6,
+  kInProgress = 7
+};
+
+// One direction between two ranks, in memory that the processes share.
+struct Mailbox {
+  std::atomic<uint32_t> full;
+  uint32_t bytes;
+  char data[kChunk];
+};
+struct Shared {
+  std::atomic<int> attached;
+  Mailbox boxes[kMostRanks][kMostRanks];  // from, to
+};
+
+struct Transfer {
+  char* at;
+  size_t left;
+};
+
+// What a group of calls moves, per peer in order, and what is computed when all has arrived.
+struct Work {
+  std::map<int, std::deque<Transfer>> sends, receives;
+  std::vector<std::function<void()>> after;
+  bool flips = false;
+  char* received = nullptr;  // where a wrong bit is put
+};
+
+struct Comm {
+  Shared* shared = nullptr;
+  std::string name;
+  int rank = 0, ranks = 1;
+  bool blocking = true;
+  int calls = 0;
+  std::atomic<int> pending{0};
+  std::atomic<int> error{0};
+  std::atomic<bool> stop{false};
+  std::mutex mutex;
+  std::deque<std::unique_ptr<Work>> queue;
+  std::unique_ptr<Work> open;  // of the group that is being made
+  std::thread worker;
+};
+
+// The number behind `key=` if this rank (or any, where none is named) is meant, else -1.
+long setting(const std::string& key, int rank);
+bool has_word(const std::string& word);
+void log_line(const std::string& line);
+
+void* attach(const std::string& name, bool create);
+void run_comm(Comm* comm);  // the worker's thread
+
+size_t width(int type);
+// into[i] = into[i] op from[i]; avg adds.
+void combine(int type, int op, char* into, const char* from, size_t count);
+void divide(int type, char* at, size_t count, int by);
+
+void start_ras();
+
+}  // namespace fake

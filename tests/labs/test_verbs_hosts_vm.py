@@ -1,0 +1,208 @@
+"""verbs over several hosts in the emulated machine: four hosts with a soft-RoCE device each (the hosts differ by name
+only: soft-RoCE of Linux 6.1 lives in one network namespace). Schedules, a dead peer, a port that fails in the middle, a
+lossy link, and every option that changes how messages are posted. One boot for all; the tests read what it left."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "vm"))
+from vm_lab import RDMA_MODULES, SOFT_ROCE_FLEET, VmLab  # noqa: E402
+
+BINARY = os.environ["CLUSTERBENCH_BIN"]
+HOSTS = ("h1", "h2", "h3", "h4")
+RAILS = "h1:rxe0,h2:rxe1,h3:rxe2,h4:rxe3"
+
+# Open MPI talks over an interface of its own, which no test cuts. `hosts` runs one rank on each of four hosts, `two` one
+# on each of two, of which each has two NICs or one.
+SCRIPT = SOFT_ROCE_FLEET + f"""
+ip link add mpi0 type dummy
+ip addr add 10.77.0.1/24 dev mpi0
+ip link set mpi0 up
+cat >/root/agent <<'S'
+#!/bin/sh
+export LAB_HOST=$1
+shift
+exec unshare --uts sh -c 'hostname "$LAB_HOST" && eval "$*"' sh "$@"
+S
+chmod +x /root/agent
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp
+export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_plm_rsh_agent=/root/agent OMPI_MCA_oob_tcp_if_include=mpi0 OMPI_MCA_btl_tcp_if_include=mpi0
+run() {{ # run NAME HOSTS OPTIONS…
+  local name=$1 hosts=$2; shift 2
+  timeout 100 mpirun --host "$hosts" {BINARY} "$@" --quiet --json "$name.json" >"$name.out" 2>"$name.err"
+  echo $? >"$name.rc"
+}}
+hosts() {{ local name=$1; shift; run "$name" h1:1,h2:1,h3:1,h4:1 verbs --rails {RAILS} "$@"; }}
+two() {{ local name=$1; shift; run "$name" h1:1,h2:1 verbs --rails h1:rxe0,h2:rxe1 "$@"; }}
+SMALL="--test bandwidth --size 4K --iterations 40 --repetitions 1 --round-deadline 20s"
+for schedule in tournament shift incast one-to-many all-to-all; do
+  hosts $schedule --schedule $schedule $SMALL
+done
+printf 'h1 left\\nh3 left\\nh2 right\\nh4 right\\n' >/root/leaves
+hosts bisection --schedule bisection --leaf-map /root/leaves $SMALL
+run cross h1:1,h2:1 verbs --rails h1:rxe0,h1:rxe1,h2:rxe2,h2:rxe3 --schedule cross-rail $SMALL
+two posted --op write,send --size 1000 --test bandwidth,latency --iterations 130 --repetitions 2 --post-list 8 \\
+  --cq-moderation 16 --tx-depth 32 --inline 64 --sl 3 --tc 104 --relaxed-ordering --mtu 512 --qps 3 --direction two-way
+two inlined --op write,send --size 64 --inline 64 --iterations 60 --repetitions 1
+two sleeping --op send --service rc,ud --size 500 --iterations 40 --repetitions 1 --events --direction one-way,two-way
+two reads --op read --test bandwidth --size 16K --outstanding-reads 2 --iterations 40 --repetitions 1
+two many --op write,read,send --test bandwidth --direction two-way --size 64K --qps 4 --iterations 16 --repetitions 1 \\
+  --tx-depth 8
+for v in v0 v1; do tc qdisc add dev $v root netem loss 3%; done
+two lossy --op write --test bandwidth --size 4K --iterations 400 --repetitions 1 --lossless --qp-timeout 14
+for v in v0 v1; do tc qdisc del dev $v root; done
+two gpu --memory gpu --test bandwidth
+ip link set v3 down
+hosts dead --schedule tournament $SMALL
+ip link set v3 up
+(sleep 9; ip link set v3 down) &
+hosts cut --schedule pair --test bandwidth --size 4K --duration 14s --repetitions 1 --round-deadline 25s
+wait
+"""
+
+
+class Left:
+    def __init__(self, directory, name):
+        def text(ending):
+            file = directory / f"{name}.{ending}"
+            return file.read_text() if file.exists() else ""
+
+        self.rc, self.out, self.err = int(text("rc")), text("out"), text("err")
+        self.records = json.loads(text("json"))["records"] if text("json") else []
+
+    def told(self):
+        return f"exit code {self.rc}\n{self.out}\n{self.err}"
+
+    def record(self):
+        record, = self.records
+        return record
+
+
+@pytest.fixture(scope="module")
+def boot():
+    lab = VmLab(Path(os.environ["CLUSTERBENCH_BUILD_DIR"]) / "vm-lab", modules=RDMA_MODULES)
+    reason = lab.missing()
+    if reason:
+        pytest.skip(reason)
+    directory = lab.run(SCRIPT, timeout=560, name="verbs-hosts").check().directory
+    return lambda name: Left(directory, name)
+
+
+def figures(record, name="bytes_per_second"):
+    """{(host, peer host): median} of a metric of pairs."""
+    out = {}
+    for m in record["metrics"]:
+        entity = record["entities"][m["entity"]]
+        if m["name"] == name and entity["kind"] == "pair":
+            out[entity["host"], entity["peer"].split(":")[0]] = m["summary"]["median"]
+    return out
+
+
+def of_hosts(record, name):
+    return {record["entities"][m["entity"]]["host"]: m["summary"]["median"] for m in record["metrics"] if m["name"] == name}
+
+
+def right(record):
+    checks = [c for c in record["checks"] if c["name"] == "data"]
+    return record["outcome"] == "measured" and checks and all(c["passed"] for c in checks)
+
+
+def test_tournament_meets_every_pair_once(boot):
+    left = boot("tournament")
+    assert left.rc == 0, left.told()
+    assert right(left.record())
+    met = {frozenset(pair) for pair in figures(left.record())}
+    assert met == {frozenset((a, b)) for a in HOSTS for b in HOSTS if a < b}
+    assert len(figures(left.record())) == 6
+
+
+def test_shift_holds_every_directed_pair(boot):
+    left = boot("shift")
+    assert left.rc == 0, left.told()
+    assert right(left.record())
+    assert set(figures(left.record())) == {(a, b) for a in HOSTS for b in HOSTS if a != b}
+
+
+@pytest.mark.parametrize("name, side", [("incast", "received"), ("one-to-many", "sent")])
+def test_one_host_and_all_others_with_fairness(boot, name, side):
+    left = boot(name)
+    assert left.rc == 0, left.told()
+    record = left.record()
+    assert right(record)
+    assert len(figures(record)) == 3
+    total, share = of_hosts(record, f"{side}_bytes_per_second"), of_hosts(record, f"{side}_fairness")
+    assert set(total) == set(share) == {"h1"}
+    assert total["h1"] == pytest.approx(sum(figures(record).values()), rel=1e-3)
+    assert 1 / 3 <= share["h1"] <= 1
+
+
+def test_all_to_all_at_once(boot):
+    left = boot("all-to-all")
+    assert left.rc == 0, left.told()
+    record = left.record()
+    assert right(record)
+    assert len(figures(record)) == 12
+    assert set(of_hosts(record, "received_fairness")) == set(HOSTS)
+
+
+def test_bisection_by_leaf(boot):
+    left = boot("bisection")
+    assert left.rc == 0, left.told()
+    assert set(figures(left.record())) == {("h1", "h2"), ("h3", "h4")}
+    assert left.record()["facts"]["bisection"] == "2 leaves of --leaf-map, 2 of 2 pairs cross"
+
+
+def test_cross_rail(boot):
+    left = boot("cross")
+    assert left.rc == 0, left.told()
+    record = left.record()
+    pairs = {(record["entities"][m["entity"]]["id"], record["entities"][m["entity"]]["peer"])
+             for m in record["metrics"] if m["name"] == "bytes_per_second"}
+    assert pairs == {("rxe0", "h2:rxe3"), ("rxe1", "h2:rxe2")}
+
+
+@pytest.mark.parametrize("name, records", [("posted", 4), ("inlined", 4), ("sleeping", 6), ("reads", 1), ("many", 3)])
+def test_ways_of_posting_leave_the_data_right(boot, name, records):
+    left = boot(name)
+    assert left.rc == 0, left.told()
+    assert len(left.records) == records
+    for record in left.records:
+        assert right(record), record["params"]
+    if name == "posted":
+        assert {r["facts"]["mtu_bytes"] for r in left.records} == {"512"}
+    if name == "inlined":
+        assert {r["facts"]["inline_bytes"] for r in left.records} == {"64"}
+
+
+def test_a_lossy_link_is_not_lossless(boot):
+    left = boot("lossy")
+    assert left.rc == 1, left.told()
+    failed = [c for c in left.record()["checks"] if c["name"] == "lossless" and not c["passed"]]
+    assert failed and all(c["value"] > 0 for c in failed)
+    assert any("resent" in c["detail"] for c in failed)
+
+
+def test_no_gpu_is_incomplete(boot):
+    left = boot("gpu")
+    assert left.rc == 3, left.told()
+    assert left.record()["outcome"] == "skipped"
+    assert "--memory host" in left.record()["reason"]
+
+
+@pytest.mark.parametrize("name, dead, alive", [("dead", 3, 3), ("cut", 1, 1)])
+def test_a_dead_port_costs_its_own_pairs_only(boot, name, dead, alive):
+    left = boot(name)
+    assert left.rc not in (0, 2), left.told()
+    record = left.record()
+    assert record["outcome"] == "measured"
+    lost = [c for c in record["checks"] if c["name"] == "transfer" and not c["passed"]]
+    assert all("h4" in c["detail"] for c in lost)
+    assert len({c["entity"] for c in lost}) == dead
+    assert len(figures(record)) == alive
+    assert not any("h4" in pair for pair in figures(record))
+    assert any(note.startswith("partial:") for note in record["notes"])

@@ -1,0 +1,198 @@
+"""clusterbench nccl with a stand-in for NCCL that moves host memory between the ranks: every collective and
+type, wrong data, errors, hangs, missing symbols, the choice of algorithm. No GPU is used."""
+
+import json
+import os
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+BUILD = Path(os.environ["CLUSTERBENCH_BUILD_DIR"]) / "fake"
+BINARY = os.environ["CLUSTERBENCH_BIN"]
+OPS = ["all_reduce", "all_gather", "reduce_scatter", "alltoall", "broadcast", "reduce", "sendrecv",
+       "gather", "scatter", "alltoallv", "pingpong", "pair_one_way", "pair_two_way"]
+TYPES = ["int8", "uint8", "int32", "uint32", "int64", "uint64", "float", "double", "half", "bfloat16",
+         "f8e4m3", "f8e5m2"]
+
+
+def factor(op, n):
+    if op == "all_reduce":
+        return 2 * (n - 1) / n
+    partial = ("all_gather", "reduce_scatter", "alltoall", "alltoallv", "gather", "scatter")
+    return (n - 1) / n if op in partial else 1
+
+
+@pytest.fixture
+def nccl(job, monkeypatch):
+    """Runs with the stand-in behaving as told: (exit code, records, stderr)."""
+    def run(ranks, *args, behaviour="", library="fake_nccl.so", expect=0, timeout=120):
+        monkeypatch.setenv("CLUSTERBENCH_NCCL_LIBRARY", str(BUILD / library))
+        monkeypatch.setenv("FAKE_NCCL", behaviour)
+        monkeypatch.setenv("FAKE_NCCL_LOG", str(job.folder / "fake.log"))
+        code, out, err = job.run(ranks, "nccl", "--memory", "host", *args, "--json", job.json,
+                                 timeout=timeout)
+        assert code == expect, err + out
+        document = json.loads(job.json.read_text()) if job.json.exists() else {"records": []}
+        return document["records"], err
+    return run
+
+
+def fake_log(job):
+    path = job.folder / "fake.log"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def metrics(record, name):
+    return [m for m in record["metrics"] if m["name"] == name]
+
+
+@pytest.mark.parametrize("library, ranks", [("fake_nccl.so", 2), ("fake_nccl_old.so", 3)])
+def test_every_collective(nccl, library, ranks):
+    records, err = nccl(ranks, "--op", ",".join(OPS), "--size", "1K,200K", "--iterations", 4, "--calls", 3,
+                        "--checks", 4, library=library)
+    assert [(r["params"]["op"], r["params"]["size"]) for r in records] == [
+        (op, size) for op in OPS for size in (1024, 204800)]
+    assert "rank 1:" in err  # the map of ranks
+    for record in records:
+        op = record["params"]["op"]
+        assert record["facts"]["calls_per_iteration"] == "3"
+        assert record["facts"]["library"] == "NCCL 2.28.9"
+        assert record["facts"]["communicator"] == ("blocking" if "old" in library else "non-blocking")
+        assert len(record["checks"]) == ranks and all(c["passed"] for c in record["checks"])
+        if op == "pingpong":
+            assert len(metrics(record, "latency_seconds")) == ranks // 2
+            continue
+        bus, = metrics(record, "bus_bytes_per_second")
+        algorithm, = metrics(record, "algorithm_bytes_per_second")
+        slowest = [max(s) for s in zip(*(m["samples"] for m in metrics(record, "time_seconds")))]
+        size = int(record["facts"]["actual_bytes"])
+        assert algorithm["samples"] == pytest.approx([size / t for t in slowest], rel=1e-12)
+        assert bus["samples"] == pytest.approx([a * factor(op, ranks) for a in algorithm["samples"]], rel=1e-12)
+
+
+@pytest.mark.parametrize("reduction", ["sum", "prod", "min", "max", "avg"])
+def test_every_type_reduces_exactly_and_a_flipped_bit_is_found(nccl, reduction):
+    for dtype in TYPES:
+        if reduction == "avg" and dtype.startswith("f8"):
+            continue
+        args = ["--op", "all_reduce,reduce_scatter,reduce", "--size", "4K", "--dtype", dtype, "--reduction",
+                reduction, "--iterations", 2, "--checks", 2]
+        assert len(nccl(2, *args)[0]) == 3
+        records, _ = nccl(2, *args[:2], *args[2:], behaviour="wrong=0:1", expect=1)
+        for record in records:
+            failed = [c for c in record["checks"] if not c["passed"]]
+            assert len(failed) == 1 and "expected" in failed[0]["detail"], dtype
+            assert record["metrics"] == []
+
+
+def test_several_devices_a_process_and_none_a_launcher(nccl):
+    records, _ = nccl(0, "--gpus", 4, "--op", "all_reduce,alltoall", "--size", "64K", "--iterations", 3)
+    for record in records:
+        assert record["facts"]["library_ranks"] == "4"
+        a, = metrics(record, "algorithm_bytes_per_second")
+        b, = metrics(record, "bus_bytes_per_second")
+        assert b["samples"] == pytest.approx([x * factor(record["params"]["op"], 4) for x in a["samples"]])
+    records, _ = nccl(2, "--gpus", 2, "--split", "half", "--size", "64K", "--iterations", 3)
+    assert len(metrics(records[0], "bus_bytes_per_second")) == 2
+
+
+def test_in_place_and_registered(nccl, job):
+    ops = "all_reduce,all_gather,reduce_scatter"
+    records, _ = nccl(3, "--op", ops, "--in-place", "--register", "user", "--size", "1K,20008",
+                      "--iterations", 2, "--checks", 2)
+    assert len(records) == 6
+    log = fake_log(job)
+    assert log.count("register rank 2") == log.count("deregister rank 2") == 12
+    _, err = nccl(2, "--op", "alltoall", "--in-place", expect=2)
+    assert "alltoall has no in-place form" in err
+
+
+def test_one_rank_runs_is_checked_and_skipped(nccl):
+    records, err = nccl(0, "--size", "4K", "--checks", 5, expect=3)
+    assert records[0]["outcome"] == "skipped" and records[0]["metrics"] == []
+    assert "needs 2 ranks, has 1" in err and "5 calls were verified" in err
+    records, _ = nccl(0, "--size", "4K", "--checks", 5, behaviour="wrong=0:3", expect=1)
+    assert not records[0]["checks"][0]["passed"]
+
+
+def test_the_algorithm_is_in_the_record(nccl):
+    records, _ = nccl(2, "--size", "1K,64K", "--iterations", 2, "--algorithms")
+    assert records[0]["facts"]["algorithm"] == "tree ll, 1 channel"
+    assert records[1]["facts"]["algorithm"] == "ring simple, 8 channels"
+    assert any("log" in n for n in records[0]["notes"])
+
+
+def test_a_transport_is_set_before_the_library_and_recorded(nccl, monkeypatch):
+    records, _ = nccl(2, "--size", "1K", "--iterations", 2, "--transport", "net")
+    assert records[0]["facts"]["environment"] == "NCCL_NVLS_ENABLE=0 NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1"
+    monkeypatch.setenv("NCCL_SHM_DISABLE", "0")
+    _, err = nccl(2, "--size", "1K", "--transport", "net", expect=2)
+    assert "NCCL_SHM_DISABLE: is set to '0', and this run needs '1'" in err
+
+
+@pytest.mark.parametrize("behaviour, doing", [("hang=1:9", "all_reduce 4K"), ("init_hang=1", "making a communicator")])
+def test_a_hang_is_aborted_explained_and_ends_with_124(nccl, job, monkeypatch, behaviour, doing):
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    monkeypatch.setenv("NCCL_RAS_ADDR", f"localhost:{port}")
+    _, err = nccl(2, "--size", "1K,4K" if "init" in behaviour else "4K", "--iterations", 1000000, "--duration", "30s",
+                  "--init-deadline", "3s", "--wait-deadline", "3s", behaviour=behaviour + ",ras", expect=124,
+                  timeout=60)
+    assert "deadline: nothing has moved for" in err and doing in err and "inside step" in err
+    assert "Rank 1 has launched up to operation 5" in err  # what RAS says
+    assert "abort rank 0" in fake_log(job)
+    assert not list(Path("/dev/shm").glob("clusterbench-fake-nccl-*-hang"))
+
+
+def test_an_error_of_the_library_is_told_with_its_words(nccl):
+    _, err = nccl(2, "--size", "4K", "--iterations", 1000, behaviour="error=1:4", expect=4)
+    assert "rank 1: NCCL 2.28.9: all_reduce: remote process exited" in err
+    assert "(the stand-in was told to fail)" in err and "next: look at the other ranks" in err
+    _, err = nccl(2, "--size", "4K", behaviour="duplicate", expect=4)
+    assert "two ranks on one GPU?" in err
+
+
+@pytest.mark.parametrize("args, library, behaviour, words", [
+    (["--register", "user"], "fake_nccl_old.so", "version=2705", "--register user: NCCL 2.7.5 at"),
+    (["--register", "window"], "fake_nccl.so", "", "needs 2.27 or newer"),
+    (["--dtype", "bfloat16"], "fake_nccl.so", "version=2900", "needs 2.10 or newer"),
+    (["--dtype", "f8e4m3"], "fake_nccl.so", "version=22304", "needs 2.24 or newer"),
+    (["--cta-policy", "zero"], "fake_nccl.so", "version=22602", "needs 2.27 or newer"),
+    (["--graph"], "fake_nccl.so", "", "no graphs in host memory"),
+    (["--op", "pingpong", "--gpus", "2"], "fake_nccl.so", "", "give each rank one GPU"),
+    (["--reduction", "avg", "--gpus", "3"], "fake_nccl.so", "", "a power of two, not 6"),
+    (["--min-ctas", "8", "--max-ctas", "4"], "fake_nccl.so", "", "is larger than --max-ctas")])
+def test_what_cannot_be_done_is_refused(nccl, args, library, behaviour, words):
+    _, err = nccl(2, "--size", "4K", *args, library=library, behaviour=behaviour, expect=2)
+    assert words in err
+
+
+def test_no_library_or_another_one_is_skipped(nccl):
+    _, err = nccl(2, "--size", "4K", library="nonexistent.so", expect=3)
+    assert "NCCL cannot be opened" in err and "CLUSTERBENCH_NCCL_LIBRARY" in err
+    _, err = nccl(2, "--size", "4K", library="fake_cufile.so", expect=3)
+    assert "has no ncclGetVersion" in err
+
+
+def test_without_a_gpu_it_is_skipped(tmp_path):
+    if list(Path("/dev").glob("nvidia[0-9]*")):
+        pytest.skip("there is a GPU")
+    done = subprocess.run([BINARY, "nccl", "--size", "4K"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3
+    assert "skipped:" in done.stderr
+
+
+def test_processes_that_think_they_are_alone_are_an_error(tmp_path):
+    """What a launcher of another MPI, or srun without PMIx, leads to: N times one rank."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI_", "PMIX_", "PMI_", "SLURM_"))}
+    for claim, advice in [({"PMI_SIZE": "4", "PMI_RANK": "0"}, "another MPI"),
+                          ({"SLURM_STEP_NUM_TASKS": "8", "SLURM_PROCID": "0"}, "--mpi=pmix")]:
+        done = subprocess.run([BINARY, "fake"], env={**env, **claim}, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 2, done.stderr
+        name, count = next(iter(claim.items()))
+        assert f"{name} says {count} processes" in done.stderr and advice in done.stderr
+    env["SLURM_STEP_NUM_TASKS"] = "1"
+    assert subprocess.run([BINARY, "fake"], env=env, capture_output=True, timeout=60).returncode == 0
