@@ -206,8 +206,8 @@ TEST_CASE("bisection splits by leaf where leaves are known") {
   const auto params = resolved({{"schedule", {"bisection"}}});
   const auto pairs = [&] {
     std::set<std::pair<int, int>> out;
-    for (const net::RailPair& p : net::plan_rounds(params, nodes, 1, false).at(0))
-      out.insert({p.from, p.to});
+    const auto rounds = net::plan_rounds(params, nodes, 1, false);
+    for (const net::RailPair& p : rounds.at(0)) out.insert({p.from, p.to});
     return out;
   };
   CHECK(pairs() == std::set<std::pair<int, int>>{{0, 2}, {1, 3}});
