@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "../sys/tree.h"
 #include "bench/net/leaves.h"
 #include "bench/net/measure.h"
 #include "bench/verbs/address.h"
@@ -136,6 +137,28 @@ TEST_CASE("ceilings from link, headers and slot") {
   rxe.signal_bits_per_second = 10e9;
   setup.limits = {{verbs::rail_limits(rxe)}, {limits}};
   CHECK_FALSE(setup.ceiling({0, 1, 0, 0}, spec).has_value());
+}
+
+TEST_CASE("each driver's machine yields its ceiling: rate, headers of its GID's family, slot") {
+  const auto ceiling_of = [](const char* machine) {
+    const test::Tree tree(machine);
+    verbs::RailLimits limits = verbs::rail_limits(rdma_ports(tree.fs()).at(0));
+    limits.mtu = 4096;
+    verbs::Setup setup;
+    setup.limits = {{limits}, {limits}};
+    verbs::Spec spec;
+    spec.bytes = 1 << 20;
+    return setup.ceiling({0, 1, 0, 0}, spec);
+  };
+  // 256 packets a message with so many bytes around each, and a RETH of 16 once.
+  const auto expected = [](double bits, double around) {
+    return bits / 8 * (1 << 20) / ((1 << 20) + 256 * around + 16);
+  };
+  CHECK(ceiling_of("rdma_ib")->value == doctest::Approx(expected(400e9, 26)));
+  CHECK(ceiling_of("rdma_roce")->value == doctest::Approx(expected(400e9, 82)));
+  CHECK(ceiling_of("rdma_irdma")->value == doctest::Approx(expected(100e9, 82)));
+  CHECK(ceiling_of("rdma_bnxt")->value == doctest::Approx(expected(200e9, 102)));  // IPv6 alone
+  CHECK_FALSE(ceiling_of("rdma_rxe").has_value());
 }
 
 TEST_CASE("an address reads back, and nonsense is refused") {
