@@ -1,5 +1,7 @@
 """clusterbench tcp on real ranks of one host: figures, verification, schedules, bad input."""
 
+import socket
+
 import pytest
 
 
@@ -83,3 +85,26 @@ def test_one_rank_is_skipped_with_the_reason(job):
     code, out, err = job.run(0, "tcp")
     assert code == 3
     assert "needs 2 ranks" in err
+
+
+def test_a_bisection_by_leaf_says_how_many_pairs_cross(job, tmp_path):
+    leaves = tmp_path / "leaves"
+    leaves.write_text(f"{socket.gethostname()} a\n")
+    code, document, out, err = job.measure(
+        4, "tcp", "--schedule", "bisection", "--leaf-map", leaves, "--test", "bandwidth",
+        "--duration", "200ms")
+    assert code == 0, err
+    assert document["records"][0]["facts"]["bisection"] == (
+        "1 leaf of --leaf-map, 0 of 2 pairs cross")  # one host is on one leaf
+
+
+@pytest.mark.parametrize("text, said", [
+    ("n1\n", "line 1: write HOST LEAF"), ("elsewhere a\n", "has no line for the host"),
+    ("", "empty"), ("# none\n", "names no host"), (None, "No such file")])
+def test_a_wrong_leaf_map_is_told_before_anything_is_measured(job, tmp_path, text, said):
+    leaves = tmp_path / "leaves"
+    if text is not None:
+        leaves.write_text(text)
+    code, _, err = job.run(2, "tcp", "--schedule", "bisection", "--leaf-map", leaves)
+    assert code == 2, err
+    assert said in err

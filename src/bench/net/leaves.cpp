@@ -51,8 +51,9 @@ std::string bisection_fact(const Nodes& nodes, const std::vector<RailRound>& rou
       crossing += leaf(p.from) != leaf(p.to) ? 1 : 0;
     }
   }
-  return fmt::format("{} leaves of --leaf-map, {} of {} pairs cross",
-                     std::set(nodes.leaf.begin(), nodes.leaf.end()).size(), crossing, pairs);
+  const size_t leaves = std::set(nodes.leaf.begin(), nodes.leaf.end()).size();
+  return fmt::format("{} {} of --leaf-map, {} of {} pairs cross", leaves,
+                     leaves == 1 ? "leaf" : "leaves", crossing, pairs);
 }
 
 }  // namespace cb::net

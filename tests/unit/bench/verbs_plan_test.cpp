@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "../sys/tree.h"
 #include "bench/net/leaves.h"
 #include "bench/net/measure.h"
 #include "bench/verbs/address.h"
@@ -138,6 +139,28 @@ TEST_CASE("ceilings from link, headers and slot") {
   CHECK_FALSE(setup.ceiling({0, 1, 0, 0}, spec).has_value());
 }
 
+TEST_CASE("each driver's machine yields its ceiling: rate, headers of its GID's family, slot") {
+  const auto ceiling_of = [](const char* machine) {
+    const test::Tree tree(machine);
+    verbs::RailLimits limits = verbs::rail_limits(rdma_ports(tree.fs()).at(0));
+    limits.mtu = 4096;
+    verbs::Setup setup;
+    setup.limits = {{limits}, {limits}};
+    verbs::Spec spec;
+    spec.bytes = 1 << 20;
+    return setup.ceiling({0, 1, 0, 0}, spec);
+  };
+  // 256 packets a message with so many bytes around each, and a RETH of 16 once.
+  const auto expected = [](double bits, double around) {
+    return bits / 8 * (1 << 20) / ((1 << 20) + 256 * around + 16);
+  };
+  CHECK(ceiling_of("rdma_ib")->value == doctest::Approx(expected(400e9, 26)));
+  CHECK(ceiling_of("rdma_roce")->value == doctest::Approx(expected(400e9, 82)));
+  CHECK(ceiling_of("rdma_irdma")->value == doctest::Approx(expected(100e9, 82)));
+  CHECK(ceiling_of("rdma_bnxt")->value == doctest::Approx(expected(200e9, 102)));  // IPv6 alone
+  CHECK_FALSE(ceiling_of("rdma_rxe").has_value());
+}
+
 TEST_CASE("an address reads back, and nonsense is refused") {
   verbs::Address a{.lid = 7, .global = true, .mtu = 4096, .sequence = 0xabcdef, .key = 42};
   a.gid = {0xfe, 0x80, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 255};
@@ -206,8 +229,8 @@ TEST_CASE("bisection splits by leaf where leaves are known") {
   const auto params = resolved({{"schedule", {"bisection"}}});
   const auto pairs = [&] {
     std::set<std::pair<int, int>> out;
-    for (const net::RailPair& p : net::plan_rounds(params, nodes, 1, false).at(0))
-      out.insert({p.from, p.to});
+    const auto rounds = net::plan_rounds(params, nodes, 1, false);
+    for (const net::RailPair& p : rounds.at(0)) out.insert({p.from, p.to});
     return out;
   };
   CHECK(pairs() == std::set<std::pair<int, int>>{{0, 2}, {1, 3}});
