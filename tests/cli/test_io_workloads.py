@@ -122,6 +122,17 @@ def test_one_file_of_all_ranks(work, workload):
 
 
 @pytest.mark.usefixtures("under_mpirun")
+@pytest.mark.parametrize("how", [[], ["--shared-file"]])
+def test_what_was_written_is_read_back_by_another_rank(work, how):
+    (r,) = run(work, "--dir", work, "--rw", "randrw", "--threads", "2", "--size", "4M", "--rank-shift", "1", "--verify", "--direction",
+               "write", *how, ranks=3)
+    wanted = "part {} of shared.dat by rank {}" if how else "rank{}.dat by rank {}"
+    assert sorted(r["facts"]["read_back"].split("; ")) == sorted(wanted.format((n + 1) % 3, n) for n in range(3))
+    checks = [c for c in r["checks"] if c["name"] == "data"]
+    assert len(checks) == 3 and all(c["passed"] for c in checks)
+
+
+@pytest.mark.usefixtures("under_mpirun")
 def test_metadata_in_one_directory(work):
     (r,) = run(work, "--dir", work, "--workload", "metadata", "--files", "20", "--shared-directory", ranks=3)
     assert r["facts"]["directory"] == "one for all ranks"

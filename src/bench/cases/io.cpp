@@ -48,7 +48,9 @@ CaseInfo describe() {
            {"rank-shift",
             ParamType::integer,
             "",
-            "checkpoint-read: read the file of the rank so many further on [ranks of a host]",
+            "checkpoint-read: read the file of the rank so many further on [ranks of a host]; "
+            "given with "
+            "writes, they are read back by another rank likewise",
             {},
             false,
             0,

@@ -30,6 +30,7 @@ struct Measurement {
   // file was evicted.
   std::optional<double> cached_at_start, cached_at_read_back;
   ReadBack read_back;
+  std::string read_back_of;  // what another rank wrote and this one reads back; else empty
 
   std::optional<Mismatch> wrong() const { return run.wrong ? run.wrong : read_back.wrong; }
   uint64_t checked() const { return run.blocks_checked + read_back.blocks_checked; }

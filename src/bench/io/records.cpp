@@ -34,6 +34,8 @@ void add_facts(Record& record, const Target& target, const Measurement& m) {
   if (!target.allocation().empty()) record.facts["allocation"] = target.allocation();
   if (!target.job().cpus.empty())
     record.facts["cpus"] = cpu_list(target.job().cpus) + ", of the device's NUMA node";
+  if (!m.read_back_of.empty())
+    record.facts["read_back"] = fmt::format("{} by rank {}", m.read_back_of, target.rank());
   record.facts["bounded_by"] = target.job().seconds ? "time" : "size";
   record.facts["data_check"] = m.checked() == 0                ? "none"
                                : target.job().check_every == 1 ? "every block"

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "bench/io/device_watch.h"
 #include "bench/io/dry_run.h"
@@ -41,12 +42,43 @@ std::vector<int> cpus_near(Context& context, Target& target) {
   return near_cpus(disks_of(context.fs, target.view().fd, target.storage().source), read_machine());
 }
 
-// The rank whose part this one reads in a checkpoint-read: so that no client serves itself from its
-// own cache.
+// The rank whose part this one reads: so that no client serves itself from its own cache.
 int other_rank(const Context& context, const Params& params) {
   const int64_t shift =
       params.has("rank-shift") ? params.integer("rank-shift") : context.place.local_size;
   return static_cast<int>((context.comm.rank() + shift) % context.comm.size());
+}
+
+// Collective: every rank's line reaches the one that asks for it.
+std::string line_of_rank(Context& context, const std::string& mine, int rank) {
+  std::string all;
+  for (const std::string& line : context.comm.gather(mine)) all += line + "\n";
+  std::istringstream lines(context.comm.broadcast_text(std::move(all)));
+  std::string line;
+  for (int i = 0; i <= rank; ++i) std::getline(lines, line);
+  return line;
+}
+
+// --rank-shift of what is written: it is read back by another rank than wrote it. Collective, once
+// all have written.
+bool swap_read_back(Context& context, const Params& params, Target& target, Measurement& m) {
+  if (!params.has("rank-shift") || !target.job().writes() || context.comm.size() == 1) return true;
+  const int other = other_rank(context, params);
+  const std::string line = line_of_rank(
+      context,
+      fmt::format("{} {} {}", target.job().seed, fmt::join(m.run.issued, " "), target.path()),
+      other);
+  return all_well(context, [&] {
+    std::istringstream in(line);
+    uint64_t seed = 0;
+    in >> seed;
+    for (uint64_t& issued : m.run.issued) in >> issued;
+    std::string path;
+    std::getline(in >> std::ws, path);
+    if (path.empty()) throw Error(fmt::format("rank {} sent no account of what it wrote", other));
+    target.stand_for(other, path, seed);
+    m.read_back_of = target.part_name();
+  });
 }
 
 // Collective.
@@ -56,11 +88,7 @@ bool shift_ranks(Context& context, const Params& params, Target& target) {
     target.take_part_of(other);
     return true;
   }
-  std::string all;
-  for (const std::string& path : context.comm.gather(target.path())) all += path + "\n";
-  std::istringstream paths(context.comm.broadcast_text(std::move(all)));
-  std::string path;
-  for (int i = 0; i <= other; ++i) std::getline(paths, path);
+  const std::string path = line_of_rank(context, target.path(), other);
   return all_well(context, [&] {
     if (path != target.path()) target.read_from(path);
   });
@@ -152,10 +180,13 @@ std::vector<Record> measure(Context& context, const Params& params, Target& targ
                            return !m.run.failure && !m.run.wrong;
                          }) ||
       !all_well(context, [&] {
-        if (!m.run.partial()) {
-          make_durable(context, target, params, m);
-          read_back_writes(context, target, params, m);
-        }
+        if (!m.run.partial()) make_durable(context, target, params, m);
+      }))
+    return {};
+  const bool partial = context.comm.any(m.run.partial() || m.run.wrong.has_value());
+  if (!partial && !swap_read_back(context, params, target, m)) return {};
+  if (!all_well(context, [&] {
+        if (!partial) read_back_writes(context, target, params, m);
         watch->stop();
       }))
     return {};

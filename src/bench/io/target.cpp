@@ -298,6 +298,12 @@ void Target::read_from(const std::string& path) {
   adopt_pattern();
 }
 
+void Target::stand_for(int rank, const std::string& path, uint64_t seed) {
+  job_.seed = seed;
+  if (shared_) return take_part_of(rank);
+  if (path != path_) read_from(path);
+}
+
 void Target::drop_cache() { ::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_DONTNEED); }
 
 }  // namespace cb::io

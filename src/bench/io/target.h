@@ -28,6 +28,7 @@ class Target {
   // --shared-file: rank 0 creates; the others open what its invitation says, which is a file of the
   // same user in rank 0's own directory, with one name and of the whole size.
   bool shared() const { return shared_; }
+  int rank() const { return rank_; }
   bool is_maker() const { return !shared_ || rank_ == 0; }
   std::string invitation() const;
   void join(const std::string& invitation);
@@ -63,6 +64,9 @@ class Target {
   double close();
   // From now on reads that file, made by another rank; its pattern is in it.
   void read_from(const std::string& path);
+  // From now on stands for what that rank wrote: its file or its part of a shared one, in its
+  // order.
+  void stand_for(int rank, const std::string& path, uint64_t seed);
   const std::string& path() const { return path_; }
   // "rank3.dat", or "part 3 of shared.dat".
   std::string part_name() const;
