@@ -60,6 +60,7 @@ constexpr Phrase kPhrases[] = {
     {"SM {0}: {1} blocks with a wrong result ({2} SMs in all)", "SM {0}：{1} 个线程块结果错误（共 {2} 个 SM）"},
     {"memory test {0} step {1}: {2} words wrong, the first at {3} + {4}, bits {5}", "内存测试 {0} 第 {1} 步：{2} 个字错误，首个位于 {3} + {4}，位 {5}"},
     {"GPU {0} ({1}): {2} of {3} elements wrong ({4} not finite), first row {5} column {6}", "GPU {0}（{1}）：{3} 个元素中 {2} 个错误（{4} 个非有限），首个在第 {5} 行第 {6} 列"},
+    {"{0} of {1} elements wrong ({2} not finite), first row {3} column {4}", "{1} 个元素中 {0} 个错误（{2} 个非有限），首个在第 {3} 行第 {4} 列"},
     {"{0} GPUs of one kind have {1} different results, none of them more than half", "同型号 {0} 块 GPU 有 {1} 种结果，均未过半"},
     {"GPU {0}: cuBLASLt {1} has no algorithm for {2} {3}", "GPU {0}：cuBLASLt {1} 没有 {2} {3} 的算法"},
     {"GPU {0}: {1} needs {2}, {3} are free: give a smaller --size", "GPU {0}：{1} 需要 {2}，空闲 {3}：请减小 --size"},

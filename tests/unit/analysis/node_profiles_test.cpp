@@ -73,10 +73,15 @@ std::map<Point, Wanted> points_of(const Profile& profile) {
       out[{c.step, check->at}].checks.insert(check->check);
     }
   }
+  // A job across all hosts has its checks in every record.
+  std::map<std::string, std::set<std::string>> checks;
+  for (const auto& [point, wanted] : out)
+    checks[point.first].insert(wanted.checks.begin(), wanted.checks.end());
+  for (auto& [point, wanted] : out) wanted.checks = checks[point.first];
   return out;
 }
 
-// Three parts of a host: enough for a fleet's median.
+// One part of each host: three are enough for a median of the fleet.
 Record record_of(const Point& point, const Wanted& wanted, const Step& step,
                  const std::vector<std::string>& hosts) {
   Record r{.case_name = step.case_name};
