@@ -26,7 +26,6 @@ constexpr Phrase kPhrases[] = {
     {"this driver's NVML has no {0}", "该驱动的 NVML 没有 {0}"},
     {"the GPU is not part of an NVSwitch fabric", "该 GPU 不属于 NVSwitch 互联"},
     {"{0} could not be read: {1}", "未能读取 {0}：{1}"},
-    {"{0}: fatal_xids could not be read: {1}", "{0}：未能读取 fatal_xids：{1}"},
     {"{0} is not in the table of products: no ceiling and no share of a peak is given", "{0} 不在产品表中：不给出上限和峰值占比"},
     {"GPU {0} is in MIG mode: nvidia-smi -i {1} -mig 0, then reset it", "GPU {0} 处于 MIG 模式：执行 nvidia-smi -i {1} -mig 0 后复位"},
     {"no power, clocks and errors of the GPUs: {0}", "没有 GPU 的功耗、时钟与错误数据：{0}"},
