@@ -6,11 +6,12 @@
 #include <fmt/format.h>
 
 #include "analysis/disturbance.h"
+#include "core/clock.h"
 
 namespace cb {
 namespace {
 
-constexpr double kShortestSeconds = 1;  // times the number of processors that there are at least
+constexpr double kShortestSeconds = 1;
 constexpr double kLeastShare = 0.02;
 
 struct Use {
@@ -33,10 +34,12 @@ HostLoad::HostLoad(const FsRoot& fs) : fs_(fs) {
   if (!fs_.is_machine()) return;  // a captured tree says nothing of now
   first_ = read_cpu_times(fs_);
   own_first_ = own_user_seconds();
+  began_ = monotonic_seconds();
 }
 
 void HostLoad::add_to(std::vector<Record>& records, Comm& comm, const Place& place) const {
-  const auto last = first_ && place.first_on_host() ? read_cpu_times(fs_) : std::nullopt;
+  const bool long_enough = first_ && monotonic_seconds() - began_ >= kShortestSeconds;
+  const auto last = long_enough && place.first_on_host() ? read_cpu_times(fs_) : std::nullopt;
   const double all = last ? last->user - first_->user : 0;
   const double capacity = last ? last->capacity - first_->capacity : 0;
   const std::string mine =
@@ -52,7 +55,7 @@ void HostLoad::add_to(std::vector<Record>& records, Comm& comm, const Place& pla
     use.own += part.own;
   }
   for (const auto& [host, use] : hosts) {
-    if (use.capacity < kShortestSeconds || use.all - use.own < kLeastShare * use.capacity) continue;
+    if (use.capacity <= 0 || use.all - use.own < kLeastShare * use.capacity) continue;
     for (Record& record : records) {
       if (record.measured() && !record.metrics.empty()) add_deltas(record, host, use);
     }

@@ -25,6 +25,7 @@ class HostLoad {
   FsRoot fs_;
   std::optional<CpuTimes> first_;
   double own_first_ = 0;
+  double began_ = 0;
 };
 
 }  // namespace cb

@@ -47,7 +47,7 @@ constexpr Phrase kCampaignPhrases[] = {
     {"{0} names the machine {1}, and {2} of the same host {3}: one of them belongs to another host or campaign", "{0} 记录的机器是 {1}，同一主机的 {2} 是 {3}：其中之一属于其他主机或批次"},
     {"{0} was taken at {1}, {2} s outside of the time in which its job ran{3}: set the clocks of the hosts (NTP), or it belongs to another campaign", "{0} 记录时间为 {1}，超出其作业运行时间 {2} s{3}：请校准各主机时钟（NTP），或该文件属于其他批次"},
     {"{0} was taken at {1}, {2} s outside of the time in which its job ran: set the clocks of the hosts (NTP), or it belongs to another campaign", "{0} 记录时间为 {1}，超出其作业运行时间 {2} s：请校准各主机时钟（NTP），或该文件属于其他批次"},
-    {"its record file cannot be used: restore it or repeat the job", "记录文件无法使用：请恢复或重测"},
+    {"restore it or repeat the job", "请恢复或重测"},
     {"its record file was changed after the run", "记录文件在运行后被改动"},
     {"exit code {0}", "退出码 {0}"},
     {"srun needs the same number of slots on every host: give ranks_per_host as a number", "srun 要求各主机槽位数相同：请以数字给出 ranks_per_host"},

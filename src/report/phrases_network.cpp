@@ -36,7 +36,6 @@ constexpr Phrase kNetworkPhrases[] = {
     {"no active RDMA port on {0}", "{0} 上没有激活的 RDMA 端口"},
     {"{0} has no counter of drops", "{0} 没有丢包计数器"},
     {"{0} stands at its largest value; clear it", "{0} 已达最大值；请清零"},
-    {"{0} {1}: {2} stands at its largest value; clear it", "{0} {1}：{2} 已达最大值；请清零"},
     {"{0} received a wrong byte from {1}: queue pair {2}, slot {3}, offset {4} of {5}: got {6}, expected {7}", "{0} 收到来自 {1} 的错误字节：队列对 {2}，槽 {3}，偏移 {4} / {5}：得到 {6}，应为 {7}"},
     {"{0}: its words stand at {1} after {2} atomics from {3}", "{0}：来自 {3} 的 {2} 次原子操作后其计数为 {1}"},
     {"is the peer alive, are both ports and the switch up?", "对端是否存活，两端端口与交换机是否正常？"},

@@ -174,7 +174,7 @@ std::map<std::string, CheckCount> count_checks(const Campaign& campaign, const S
         if (!check.passed)
           count.failures.push_back(
               entity_name(record.entities.at(check.entity)) +
-              (check.detail.empty() ? "" : ": " + translated(t.lang(), check.detail)));
+              (check.detail.empty() ? "" : ": " + translated(lang, check.detail)));
       }
     }
   }

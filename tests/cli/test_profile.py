@@ -15,8 +15,10 @@ PROFILES = pathlib.Path(os.environ["CLUSTERBENCH_SOURCE_DIR"]) / "profiles"
 
 
 def uses_nccl(name):
-    steps = json.loads(cb("profile", "show", name).stdout)["steps"]
-    return any(step["case"] == "nccl" for step in steps)
+    profile = json.loads((PROFILES / f"{name}.json").read_text())
+    bases = profile.get("base", [])
+    return any(s.get("case") == "nccl" for s in profile.get("steps", [])) or any(
+        uses_nccl(base) for base in ([bases] if isinstance(bases, str) else bases))
 
 
 @pytest.mark.parametrize("name", sorted(p.stem for p in PROFILES.glob("*.json")))

@@ -360,3 +360,29 @@ def test_bad_input_is_refused(tmp_path, tmp_path_factory, arguments, said):
     assert done.returncode == 2, done.stderr
     assert said in done.stderr
     assert not list(pathlib.Path(tmp_path).iterdir())
+
+
+def test_a_failing_figure_is_measured_four_times_before_it_rejects(tmp_path):
+    path = write_profile(tmp_path, [step("good"), step("slow")],
+                         [at_least("good.rate", "good", 1), at_least("slow.rate", "slow", 2.4)])
+    done = run_local(path, tmp_path / "out")
+    assert done.returncode == 1
+    assert done.stderr.count("measured once more") == 3
+    assert len(ends(tmp_path / "out", "001-good")) == 1
+    assert len(ends(tmp_path / "out", "002-slow")) == 4
+    record = json.loads((tmp_path / "out/records/002-slow.json").read_text())["records"][0]
+    metric = record["metrics"][0]
+    assert [a["n"] for a in metric["attempts"]] == [metric["summary"]["n"] // 4] * 4
+    # What was measured four times counts as it is: nothing is repeated by asking again.
+    again = cb("run", "--resume", tmp_path / "out")
+    assert again.returncode == 1
+    assert len(ends(tmp_path / "out", "002-slow")) == 4
+
+
+def test_wrong_data_rejects_at_once(tmp_path):
+    path = write_profile(tmp_path, [step("wrong", params={"value": 2, "wrong-rank": 0})],
+                         [at_least("wrong.rate", "wrong", 1)])
+    done = run_local(path, tmp_path / "out")
+    assert done.returncode == 1
+    assert "measured once more" not in done.stderr
+    assert len(ends(tmp_path / "out", "001-wrong")) == 1
