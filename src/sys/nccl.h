@@ -95,11 +95,11 @@ struct Functions {
   const char* (*get_error_string)(R) = nullptr;
   R (*group_start)() = nullptr;
   R (*group_end)() = nullptr;
-  R (*all_reduce)
+  R(*all_reduce)
   (const void*, void*, size_t, abi::DataType, abi::RedOp, abi::Comm, abi::Stream) = nullptr;
-  R (*reduce)
+  R(*reduce)
   (const void*, void*, size_t, abi::DataType, abi::RedOp, int, abi::Comm, abi::Stream) = nullptr;
-  R (*reduce_scatter)
+  R(*reduce_scatter)
   (const void*, void*, size_t, abi::DataType, abi::RedOp, abi::Comm, abi::Stream) = nullptr;
   R (*all_gather)(const void*, void*, size_t, abi::DataType, abi::Comm, abi::Stream) = nullptr;
   R (*broadcast)(const void*, void*, size_t, abi::DataType, int, abi::Comm, abi::Stream) = nullptr;
@@ -115,7 +115,7 @@ struct Functions {
   R (*window_register)(abi::Comm, void*, size_t, abi::Window*, int) = nullptr;  // 2.27
   R (*window_deregister)(abi::Comm, abi::Window) = nullptr;
   R (*group_simulate_end)(abi::SimInfo*) = nullptr;  // 2.22
-  R (*all_to_all)
+  R(*all_to_all)
   (const void*, void*, size_t, abi::DataType, abi::Comm,
    abi::Stream) = nullptr;  // 2.28
   R (*gather)(const void*, void*, size_t, abi::DataType, int, abi::Comm, abi::Stream) = nullptr;

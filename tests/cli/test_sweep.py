@@ -35,7 +35,7 @@ def test_every_combination_is_a_job_and_every_size_has_a_best(tmp_path):
     assert page.count("<svg") == 1 and "the best at that point" in page
     for name in ("1 x", "1 inherit", "2 x", "2 inherit"):
         assert page.count(f">{name}<") == 2  # in the chart and in the table
-    assert page.count("3 B/s") == 8
+    assert page.count("3.00 B/s") == 8
 
 
 def test_mistakes_are_told_at_once(tmp_path):

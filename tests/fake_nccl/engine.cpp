@@ -68,6 +68,10 @@ void run_work(Comm& c, Work& w) {
       done &= queue.empty();
     }
     if (done || c.stop) break;
+    if (c.shared->failed != 0) {
+      c.error = kRemote;
+      return;
+    }
     if (!moved) pause_briefly();
   }
   for (const auto& f : w.after) f();

@@ -36,11 +36,13 @@ Work& work_of(Comm* c) {
 int submit() {
   int result = kSuccess;
   for (Comm* c : touched) {
-    if (c->open) {
-      ++c->pending;
-      const std::lock_guard lock(c->mutex);
-      c->queue.push_back(std::move(c->open));
-    }
+    if (!c->open) continue;
+    ++c->pending;
+    const std::lock_guard lock(c->mutex);
+    c->queue.push_back(std::move(c->open));
+  }
+  // What blocks waits when all have been handed over.
+  for (Comm* c : touched) {
     while (c->blocking && c->pending > 0 && c->error == 0 && !c->stop) ::usleep(50);
     if (!c->blocking) result = kInProgress;
   }
@@ -144,6 +146,7 @@ API int ncclCommDestroy(Comm* c) {
   return fake::kSuccess;
 }
 API int ncclCommAbort(Comm* c) {
+  if (c->shared != nullptr) c->shared->failed = 1;
   fake::log_line("abort rank " + std::to_string(c->rank));
   return ncclCommDestroy(c);
 }

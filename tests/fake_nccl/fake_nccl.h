@@ -43,6 +43,7 @@ struct Mailbox {
 };
 struct Shared {
   std::atomic<int> attached;
+  std::atomic<int> failed;                // a rank has aborted: the others are told a remote error
   Mailbox boxes[kMostRanks][kMostRanks];  // from, to
 };
 

@@ -77,10 +77,10 @@ def test_every_type_reduces_exactly_and_a_flipped_bit_is_found(nccl, reduction):
     for dtype in TYPES:
         if reduction == "avg" and dtype.startswith("f8"):
             continue
-        args = ["--op", "all_reduce,reduce_scatter,reduce", "--size", "4K", "--dtype", dtype, "--reduction",
+        args = ["--gpus", 2, "--op", "all_reduce,reduce_scatter,reduce", "--size", "4K", "--dtype", dtype, "--reduction",
                 reduction, "--iterations", 2, "--checks", 2]
-        assert len(nccl(2, *args)[0]) == 3
-        records, _ = nccl(2, *args[:2], *args[2:], behaviour="wrong=0:1", expect=1)
+        assert len(nccl(0, *args)[0]) == 3
+        records, _ = nccl(0, *args, behaviour="wrong=0:1", expect=1)
         for record in records:
             failed = [c for c in record["checks"] if not c["passed"]]
             assert len(failed) == 1 and "expected" in failed[0]["detail"], dtype
@@ -129,7 +129,7 @@ def test_a_transport_is_set_before_the_library_and_recorded(nccl, monkeypatch):
     assert records[0]["facts"]["environment"] == "NCCL_NVLS_ENABLE=0 NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1"
     monkeypatch.setenv("NCCL_SHM_DISABLE", "0")
     _, err = nccl(2, "--size", "1K", "--transport", "net", expect=2)
-    assert "NCCL_SHM_DISABLE: is set to '0', and this run needs '1'" in err
+    assert "NCCL_SHM_DISABLE is set to '0', and this run needs '1'" in " ".join(err.split())
 
 
 @pytest.mark.parametrize("behaviour, doing", [("hang=1:9", "all_reduce 4K"), ("init_hang=1", "making a communicator")])
@@ -156,7 +156,7 @@ def test_an_error_of_the_library_is_told_with_its_words(nccl):
 
 
 @pytest.mark.parametrize("args, library, behaviour, words", [
-    (["--register", "user"], "fake_nccl_old.so", "version=2705", "--register user: NCCL 2.7.5 at"),
+    (["--register", "user"], "fake_nccl_old.so", "version=2705", "--register user NCCL 2.7.5 at"),
     (["--register", "window"], "fake_nccl.so", "", "needs 2.27 or newer"),
     (["--dtype", "bfloat16"], "fake_nccl.so", "version=2900", "needs 2.10 or newer"),
     (["--dtype", "f8e4m3"], "fake_nccl.so", "version=22304", "needs 2.24 or newer"),
@@ -167,7 +167,7 @@ def test_an_error_of_the_library_is_told_with_its_words(nccl):
     (["--min-ctas", "8", "--max-ctas", "4"], "fake_nccl.so", "", "is larger than --max-ctas")])
 def test_what_cannot_be_done_is_refused(nccl, args, library, behaviour, words):
     _, err = nccl(2, "--size", "4K", *args, library=library, behaviour=behaviour, expect=2)
-    assert words in err
+    assert words in " ".join(err.split())
 
 
 def test_no_library_or_another_one_is_skipped(nccl):
@@ -193,6 +193,7 @@ def test_processes_that_think_they_are_alone_are_an_error(tmp_path):
         done = subprocess.run([BINARY, "fake"], env={**env, **claim}, capture_output=True, text=True, timeout=60)
         assert done.returncode == 2, done.stderr
         name, count = next(iter(claim.items()))
-        assert f"{name} says {count} processes" in done.stderr and advice in done.stderr
+        said = " ".join(done.stderr.split())
+        assert f"{name} says {count} processes" in said and advice in said
     env["SLURM_STEP_NUM_TASKS"] = "1"
     assert subprocess.run([BINARY, "fake"], env=env, capture_output=True, timeout=60).returncode == 0

@@ -76,7 +76,10 @@ class Comparison {
         collective_size(collective, static_cast<uint64_t>(bytes), sizeof(float), ranks).value();
     const auto send = page_aligned(size.send * sizeof(float));
     const auto receive = page_aligned(size.receive * sizeof(float));
-    const double once = plain(collective, size, send.get(), receive.get(), 5);
+    // The least of some: who lost the processor meanwhile is no measure.
+    double once = std::numeric_limits<double>::infinity();
+    for (int i = 0; i < 5; ++i)
+      once = std::min(once, plain(collective, size, send.get(), receive.get(), 5));
     const int iterations = static_cast<int>(std::clamp(kSecondsPerRound / once, 5.0, 5000.0));
     CollectivePoint point{.collective = collective, .asked_bytes = bytes, .size = size};
     point.plan.stop = {.max_seconds = std::numeric_limits<double>::infinity(),

@@ -228,6 +228,8 @@ class Measurement {
             ? params_.integer("calls")
             : std::clamp<int64_t>(kBytesPerIteration / std::max<int64_t>(1, point.asked_bytes), 1,
                                   kMostCalls));
+    // Reduced once more in place, the data would no longer be what is expected.
+    if (point.in_place != InPlace::no && reduces(point.collective)) out.calls = 1;
     const std::string how = params_.text("register");
     if (how == "user") out.registering = nccl::Register::user;
     if (how == "window") out.registering = nccl::Register::window;
