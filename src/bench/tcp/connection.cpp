@@ -63,12 +63,10 @@ Socket greeted(Socket socket, const Address& peer, uint32_t index, const std::st
   return socket;
 }
 
-bool is_six(const std::string& address) { return address.find(':') != std::string::npos; }
-
 std::string source_for(const Source& source, const std::string& address) {
   if (!source.fixed) return "";
   for (const std::string& mine : source.addresses) {
-    if (is_six(mine) == is_six(address)) return mine;
+    if (is_ipv6(mine) == is_ipv6(address)) return mine;
   }
   throw Error(fmt::format("{} has no address of its family", source.interface));
 }

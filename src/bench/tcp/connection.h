@@ -52,6 +52,8 @@ struct Link {
   std::string peer;  // "n2 (10.77.0.2)", for messages
 };
 
+inline bool is_ipv6(const std::string& address) { return address.find(':') != std::string::npos; }
+
 // Of the sending end. Tries the peer's addresses in turn. Throws Error naming each that failed.
 Link connect_link(const Address& peer, const Source& source, int streams, uint64_t buffer_bytes,
                   const Until& until);

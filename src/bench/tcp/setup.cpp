@@ -8,14 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/tcp_ceiling.h"
+#include "bench/tcp/connection.h"
 #include "core/suggest.h"
 
 namespace cb::tcp {
 namespace {
 
 using nlohmann::json;
-
-bool is_six(const std::string& address) { return address.find(':') != std::string::npos; }
 
 std::vector<Candidate> own_candidates(const FsRoot& fs) {
   std::vector<Candidate> out;
@@ -95,7 +94,7 @@ Rail named_rail(const Context& context, const std::string& name, Problems& probl
                                             context.place.host, unknown_name(name, known)));
   }
   std::stable_partition(rail.addresses.begin(), rail.addresses.end(),
-                        [](const std::string& a) { return !is_six(a); });
+                        [](const std::string& a) { return !is_ipv6(a); });
   return with_link(context.fs, rail);
 }
 
@@ -151,7 +150,7 @@ std::vector<Candidate> usable_candidates(const std::vector<std::vector<Candidate
   }
   std::stable_sort(out.begin(), out.end(), [](const Candidate& a, const Candidate& b) {
     if (a.bits_per_second != b.bits_per_second) return a.bits_per_second > b.bits_per_second;
-    return !is_six(a.address) && is_six(b.address);
+    return !is_ipv6(a.address) && is_ipv6(b.address);
   });
   return out;
 }
@@ -176,7 +175,7 @@ std::optional<Ceiling> Setup::ceiling(const net::RailPair& pair, const Spec& spe
   };
   const Rail& to = rail(pair.to, pair.to_rail);
   if (pair.from == pair.to || nodes.names.size() < 2) return std::nullopt;
-  const bool six = !to.addresses.empty() && is_six(to.addresses.front());
+  const bool six = !to.addresses.empty() && is_ipv6(to.addresses.front());
   return tcp_ceiling(link_of(rail(pair.from, pair.from_rail)), link_of(to), six, spec.two_way);
 }
 
