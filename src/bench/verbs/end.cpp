@@ -125,7 +125,7 @@ void VerbsEnd::verify(uint64_t from_peer, net::PairOutcome& out) {
 void VerbsEnd::add_facts(net::PairOutcome& out) const {
   out.facts["mtu_bytes"] = std::to_string(link_.mtu());
   out.facts["memory"] = link_.memory().how();
-  out.facts["inline_bytes"] = std::to_string(link_.inline_bytes());
+  if (sends(spec_, job_)) out.facts["inline_bytes"] = std::to_string(link_.inline_bytes());
   if (const RdmaGid* gid = link_.gid(); gid != nullptr && link_.device().info.ethernet())
     out.facts["gid"] = fmt::format("index {}, {}{}", gid->index,
                                    gid->roce == RoceVersion::v2 ? "RoCE v2" : "RoCE v1",
