@@ -50,6 +50,7 @@ SMALL = {
     "gemm": ["--size", "64", "--duration", "100ms"],
     "bandwidth": ["--op", "triad", "--size", "1M", "--duration", "100ms"],
     "mpi": ["--op", "all_reduce", "--min-size", "1K", "--max-size", "1K", "--duration", "100ms"],
+    "nccl": ["--size", "1K"],
     "io": ["--dir", "{dir}", "--rw", "randread", "--size", "4M", "--duration", "200ms"],
     "burn": ["--duration", "300ms"],
 }

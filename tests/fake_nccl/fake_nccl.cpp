@@ -122,7 +122,10 @@ API int ncclGetUniqueId(fake::UniqueId* id) {
 
 static int make(Comm** out, int ranks, const fake::UniqueId& id, int rank, bool blocking) {
   if (ranks > fake::kMostRanks) return fake::kInvalidArgument;
-  if (fake::has_word("duplicate")) return fake::kInvalidUsage;
+  if (fake::has_word("duplicate")) {
+    if (rank == 0) ::unlink(id.internal);
+    return fake::kInvalidUsage;
+  }
   auto* c = new Comm;
   c->name = id.internal;
   c->rank = rank;
