@@ -168,7 +168,7 @@ TEST_CASE("Fast interfaces come first and addresses that several hosts have are 
 }
 
 TEST_CASE("Sending without a copy is chosen where it is faster or cheaper") {
-  const Tally copy{.bytes = 1000, .seconds = 1, .cpu_seconds = 1};
+  const tcp::Tally copy{.bytes = 1000, .seconds = 1, .cpu_seconds = 1};
   const auto chosen = [&](double bytes, double cpu, bool really = true) {
     return choose_zero_copy(copy, {static_cast<uint64_t>(bytes), 1, cpu}, really).use;
   };
