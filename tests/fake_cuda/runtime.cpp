@@ -384,4 +384,25 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
   return cudaSuccess;
 }
 
+// Graphs and addresses for NICs: this device has neither.
+cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) {
+  return result(cudaErrorNotSupported);
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t*) {
+  return result(cudaErrorNotSupported);
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t*, cudaGraph_t, unsigned long long) {
+  return result(cudaErrorNotSupported);
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t) { return result(cudaErrorNotSupported); }
+cudaError_t cudaGraphDestroy(cudaGraph_t) { return cudaSuccess; }
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t) { return cudaSuccess; }
+cudaError_t cudaGetDriverEntryPointByVersion(const char*, void** entry, unsigned,
+                                             unsigned long long,
+                                             cudaDriverEntryPointQueryResult* found) {
+  *entry = nullptr;
+  *found = cudaDriverEntryPointSymbolNotFound;
+  return cudaSuccess;
+}
+
 }  // extern "C"
