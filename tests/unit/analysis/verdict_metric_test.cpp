@@ -91,9 +91,8 @@ TEST_CASE("the statistic asked for is compared") {
   Samples samples;
   for (int i = 1; i <= 5; ++i) samples.add(i);  // median 3, min 1, max 5, mean 3
   c.jobs[0].document->records[0].metrics[0].samples = samples;
-  for (const auto& entry :
-       {std::pair("min", 1.0), std::pair("median", 3.0), std::pair("mean", 3.0),
-        std::pair("max", 5.0), std::pair("p05", 1.2), std::pair("p95", 4.8)}) {
+  for (const auto& entry : {std::pair("min", 1.0), std::pair("median", 3.0), std::pair("mean", 3.0),
+                            std::pair("max", 5.0), std::pair("p05", 1.2), std::pair("p95", 4.8)}) {
     const std::string name = entry.first;
     const Profile p =
         profile({metric_criterion({.metric = "bytes_per_second", .statistic = name, .min = 0})});
