@@ -120,7 +120,12 @@ TEST_CASE("ranks that measured different things are an error") {
 }
 
 TEST_CASE("joining 1,000 ranks takes about ten times as long as 100, not a hundred times") {
-  CHECK(seconds_to_join(1000) < 15 * seconds_to_join(100) + 0.001);
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr double kMost = 30;  // their allocator slows down with what is allocated
+#else
+  constexpr double kMost = 15;
+#endif
+  CHECK(seconds_to_join(1000) < kMost * seconds_to_join(100) + 0.001);
 }
 
 TEST_CASE("records travel to rank 0 unchanged") {
