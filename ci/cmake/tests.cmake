@@ -157,4 +157,4 @@ endif()
 
 # ---- lint: formatting, clang-tidy, include arrows, shell scripts ----
 add_test(NAME lint COMMAND ${PROJECT_SOURCE_DIR}/ci/lint.sh)
-set_tests_properties(lint PROPERTIES LABELS lint TIMEOUT 600 RUN_SERIAL TRUE)
+set_tests_properties(lint PROPERTIES LABELS lint TIMEOUT 1800 RUN_SERIAL TRUE)
