@@ -9,12 +9,6 @@ namespace {
 
 using Word = std::uint64_t;
 
-template <typename Work>
-int collective_kernel(void* stream, std::size_t bytes, Work work) {
-  return fake::enqueue(stream, static_cast<double>(bytes) / fake::bytes_per_second, true,
-                       std::move(work));
-}
-
 // Counts the items for which right(item) is false.
 template <typename Right>
 void count_wrong(VerifyResult* result, Word items, Right right) {
@@ -28,7 +22,7 @@ void count_wrong(VerifyResult* result, Word items, Right right) {
 }  // namespace
 
 int launch_fill_terms(const Terms& terms, Word rank, void* out, Word count, void* stream) {
-  return collective_kernel(stream, count, [=] {
+  return fake::kernel(stream, count, [=] {
     dispatch(terms.type, [&](auto zero) {
       const TermModel<decltype(zero)> model(terms);
       for (Word i = 0; i < count; ++i) static_cast<decltype(zero)*>(out)[i] = model.term(rank, i);
@@ -38,7 +32,7 @@ int launch_fill_terms(const Terms& terms, Word rank, void* out, Word count, void
 
 int launch_verify_terms(const Terms& terms, Word first_index, const void* in, Word count,
                         VerifyResult* result, void* stream) {
-  return collective_kernel(stream, count, [=] {
+  return fake::kernel(stream, count, [=] {
     dispatch(terms.type, [&](auto zero) {
       using T = decltype(zero);
       const TermModel<T> model(terms);
@@ -51,7 +45,7 @@ int launch_verify_terms(const Terms& terms, Word first_index, const void* in, Wo
 }
 
 int launch_fill_words(void* out, std::size_t bytes, Word seed, Word first_word, void* stream) {
-  return collective_kernel(stream, bytes, [=] {
+  return fake::kernel(stream, bytes, [=] {
     for (Word i = 0; i < bytes; ++i)
       static_cast<unsigned char*>(out)[i] = pattern_byte(first_word * 8 + i, seed);
   });
@@ -59,7 +53,7 @@ int launch_fill_words(void* out, std::size_t bytes, Word seed, Word first_word, 
 
 int launch_verify_words(const void* in, std::size_t bytes, Word seed, Word first_word,
                         int element_bytes, VerifyResult* result, void* stream) {
-  return collective_kernel(stream, bytes, [=] {
+  return fake::kernel(stream, bytes, [=] {
     const auto width = static_cast<Word>(element_bytes);
     count_wrong(result, bytes / width, [&](Word element) {
       for (Word i = element * width; i < (element + 1) * width; ++i) {
@@ -73,7 +67,7 @@ int launch_verify_words(const void* in, std::size_t bytes, Word seed, Word first
 
 int launch_verify_byte(const void* in, std::size_t bytes, std::uint8_t value, VerifyResult* result,
                        void* stream) {
-  return collective_kernel(stream, bytes, [=] {
+  return fake::kernel(stream, bytes, [=] {
     count_wrong(result, bytes,
                 [&](Word i) { return static_cast<const unsigned char*>(in)[i] == value; });
   });

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <utility>
 
 namespace fake {
 
@@ -36,5 +37,11 @@ int enqueue_spin(void* stream, double seconds);
 
 constexpr double bytes_per_second = 1e9;
 constexpr double flops_per_second = 1e9;
+
+// Queues a kernel that takes the time of so many bytes.
+template <typename Work>
+int kernel(void* stream, std::size_t bytes, Work work) {
+  return enqueue(stream, static_cast<double>(bytes) / bytes_per_second, true, std::move(work));
+}
 
 }  // namespace fake

@@ -15,12 +15,6 @@ namespace {
 
 using Word = std::uint64_t;
 
-template <typename Work>
-int kernel(void* stream, std::size_t bytes, Work work) {
-  return fake::enqueue(stream, static_cast<double>(bytes) / fake::bytes_per_second, true,
-                       std::move(work));
-}
-
 void compare_word(MarchResult& result, Word found, Word wanted, Word index) {
   if (found == wanted) return;
   ++result.wrong;
@@ -31,7 +25,7 @@ void compare_word(MarchResult& result, Word found, Word wanted, Word index) {
 }  // namespace
 
 int launch_fill(void* memory, std::size_t bytes, Word seed, void* stream) {
-  return kernel(stream, bytes, [=] {
+  return fake::kernel(stream, bytes, [=] {
     for (std::size_t i = 0; i < bytes; ++i)
       static_cast<unsigned char*>(memory)[i] = pattern_byte(i, seed);
   });
@@ -39,7 +33,7 @@ int launch_fill(void* memory, std::size_t bytes, Word seed, void* stream) {
 
 int launch_verify(const void* memory, std::size_t bytes, Word seed, VerifyResult* result,
                   void* stream) {
-  return kernel(stream, bytes, [=] {
+  return fake::kernel(stream, bytes, [=] {
     *result = {0, no_mismatch};
     for (std::size_t i = 0; i < bytes; ++i) {
       if (static_cast<const unsigned char*>(memory)[i] == pattern_byte(i, seed)) continue;
@@ -49,13 +43,13 @@ int launch_verify(const void* memory, std::size_t bytes, Word seed, VerifyResult
 }
 
 int launch_gemm_fill(void* data, Number type, Word elements, Word seed, void* stream) {
-  return kernel(stream, elements, [=] {
+  return fake::kernel(stream, elements, [=] {
     for (Word i = 0; i < elements; ++i) fake::store(data, type, i, gemm_element(type, i, seed));
   });
 }
 
 int launch_gemm_check(const void* d, const ProductCheck& c, ProductResult* result, void* stream) {
-  return kernel(stream, c.m * c.n, [=] {
+  return fake::kernel(stream, c.m * c.n, [=] {
     *result = {0, 0, 0, no_element};
     for (Word row = c.row_offset; row < c.m; row += c.row_step) {
       for (Word column = 0; column < c.n; ++column) {
@@ -82,7 +76,7 @@ int launch_gemm_check(const void* d, const ProductCheck& c, ProductResult* resul
 
 int launch_hash(const void* data, std::size_t bytes, int element_bits, int exponent_bits,
                 HashResult* result, void* stream) {
-  return kernel(stream, bytes, [=] {
+  return fake::kernel(stream, bytes, [=] {
     const auto* words = static_cast<const Word*>(data);
     const Word ones = (Word{1} << exponent_bits) - 1;
     *result = {0, 0};
@@ -96,7 +90,7 @@ int launch_hash(const void* data, std::size_t bytes, int element_bits, int expon
 
 int launch_compare(const void* a, const void* b, std::size_t bytes, CompareResult* result,
                    void* stream) {
-  return kernel(stream, bytes, [=] {
+  return fake::kernel(stream, bytes, [=] {
     *result = {0, ~Word{0}};
     for (std::size_t i = 0; i < bytes / 8; ++i) {
       if (static_cast<const Word*>(a)[i] == static_cast<const Word*>(b)[i]) continue;
@@ -106,7 +100,7 @@ int launch_compare(const void* a, const void* b, std::size_t bytes, CompareResul
 }
 
 int launch_damage(void* data, Word index, int bit, bool all_ones, void* stream) {
-  return kernel(stream, 8, [=] {
+  return fake::kernel(stream, 8, [=] {
     Word& word = static_cast<Word*>(data)[index];
     word = all_ones ? ~Word{0} : word ^ Word { 1 } << bit;
   });
@@ -117,7 +111,7 @@ int launch_chain(ChainResult* results, unsigned blocks, std::uint32_t iterations
   const bool flip = fake::flips(stream, "chain");
   // Computing it takes a while on the host: once is enough.
   static const Word value = chain_block_result(iterations);
-  return kernel(stream, std::size_t{4} << 20, [=] {
+  return fake::kernel(stream, std::size_t{4} << 20, [=] {
     for (unsigned b = 0; b < blocks; ++b) {
       const bool wrong = b == damaged_block || (flip && b == 3);
       const Word sum = wrong ? value ^ 1U << 17 : value;
@@ -134,7 +128,7 @@ int launch_spin(double seconds, void* stream) { return fake::enqueue_spin(stream
 
 int launch_copy(void* to, const void* from, std::size_t bytes, void* stream) {
   const bool flip = fake::flips(stream, "copy");
-  return kernel(stream, 2 * bytes, [=] {
+  return fake::kernel(stream, 2 * bytes, [=] {
     std::memmove(to, from, bytes);
     if (flip) static_cast<unsigned char*>(to)[bytes / 2] ^= 4;
   });
@@ -143,14 +137,14 @@ int launch_copy(void* to, const void* from, std::size_t bytes, void* stream) {
 int launch_triad(double* a, const double* b, const double* c, std::size_t elements, Sweep,
                  void* stream) {
   const bool flip = fake::flips(stream, "triad");
-  return kernel(stream, 24 * elements, [=] {
+  return fake::kernel(stream, 24 * elements, [=] {
     for (std::size_t i = 0; i < elements; ++i) a[i] = std::fma(triad_scalar, c[i], b[i]);
     if (flip) a[elements / 2] += 1;
   });
 }
 
 int launch_triad_fill(double* b, double* c, std::size_t elements, Word seed, void* stream) {
-  return kernel(stream, 16 * elements, [=] {
+  return fake::kernel(stream, 16 * elements, [=] {
     for (std::size_t i = 0; i < elements; ++i) {
       b[i] = triad_element(i, seed);
       c[i] = triad_element(i, seed + 1);
@@ -160,7 +154,7 @@ int launch_triad_fill(double* b, double* c, std::size_t elements, Word seed, voi
 
 int launch_triad_check(const double* a, std::size_t elements, Word seed, TriadResult* result,
                        void* stream) {
-  return kernel(stream, 8 * elements, [=] {
+  return fake::kernel(stream, 8 * elements, [=] {
     *result = {0, ~Word{0}};
     for (std::size_t i = 0; i < elements; ++i) {
       if (a[i] == triad_result(i, seed)) continue;
@@ -171,21 +165,21 @@ int launch_triad_check(const double* a, std::size_t elements, Word seed, TriadRe
 
 int launch_read(const void* from, std::size_t bytes, Word* sum, void* stream) {
   const bool flip = fake::flips(stream, "read");
-  return kernel(stream, bytes, [=] {
+  return fake::kernel(stream, bytes, [=] {
     for (std::size_t i = 0; i < bytes / 8; ++i) *sum += static_cast<const Word*>(from)[i];
     if (flip) *sum += 4;
   });
 }
 
 int launch_chase(const void* lines, Word steps, Word* at, void* stream) {
-  return kernel(stream, steps * 100, [=] {
+  return fake::kernel(stream, steps * 100, [=] {
     for (Word i = 0; i < steps; ++i)
       *at = static_cast<const Word*>(lines)[*at * (chase_line_bytes / sizeof(Word))];
   });
 }
 
 int launch_march_write(void* data, std::size_t words, March test, Word step, void* stream) {
-  return kernel(stream, 8 * words, [=] {
+  return fake::kernel(stream, 8 * words, [=] {
     for (Word i = 0; i < words; ++i) static_cast<Word*>(data)[i] = march_word(test, step, i, false);
   });
 }
@@ -193,7 +187,7 @@ int launch_march_write(void* data, std::size_t words, March test, Word step, voi
 int launch_march_turn(void* data, std::size_t words, March test, Word step, bool inverted,
                       MarchResult* result, void* stream) {
   const bool flip = fake::flips(stream, "march");
-  return kernel(stream, 16 * words, [=] {
+  return fake::kernel(stream, 16 * words, [=] {
     auto* memory = static_cast<Word*>(data);
     if (flip) memory[words / 3] ^= 0x400;
     for (Word i = 0; i < words; ++i) {
@@ -206,7 +200,7 @@ int launch_march_turn(void* data, std::size_t words, March test, Word step, bool
 
 int launch_march_compare(const void* data, std::size_t words, March test, Word step, Word shift,
                          MarchResult* result, void* stream) {
-  return kernel(stream, 8 * words, [=] {
+  return fake::kernel(stream, 8 * words, [=] {
     for (Word i = 0; i < words; ++i) {
       const Word origin = i < shift ? i + words - shift : i - shift;
       compare_word(*result, static_cast<const Word*>(data)[i],
