@@ -79,11 +79,15 @@ else
   programs=$build/bin
 fi
 clusterbench=$programs/clusterbench
-# Where there is no toolkit, PyTorch's packages usually bring cuBLASLt.
-if ! ldconfig -p 2>/dev/null | grep -q 'libcublasLt\.so' && [ ! -e /usr/local/cuda/lib64/libcublasLt.so ]; then
-  cublaslt=$(timeout 30 find /usr /opt /root /home -name 'libcublasLt.so.1[23]' 2>/dev/null | sort | tail -1 || true)
-  [ -z "$cublaslt" ] || export CLUSTERBENCH_CUBLASLT_LIBRARY=$cublaslt
-fi
+# find_library VARIABLE FILE: where the loader does not know it, PyTorch's packages usually bring it.
+find_library() {
+  local found
+  if ldconfig -p 2>/dev/null | grep -q "$2" || [ -e "/usr/local/cuda/lib64/$2" ]; then return; fi
+  found=$(timeout 30 find /usr /opt /root /home -name "$2.[0-9]*" 2>/dev/null | sort | tail -1 || true)
+  [ -z "$found" ] || export "$1=$found"
+}
+find_library CLUSTERBENCH_CUBLASLT_LIBRARY libcublasLt.so
+find_library CLUSTERBENCH_NCCL_LIBRARY libnccl.so
 
 : >"$out/steps.tsv"
 begun_all=$SECONDS child=''
@@ -156,8 +160,11 @@ measure fault-hang 1 40 burn --device gpu --phase bf16 --duration 3s --hang-afte
 for dtype in fp64 fp64_vector fp32 tf32 fp16 fp8_e4m3 fp8_e5m2 int8 fp4; do
   measure "gemm-$dtype" 0,3 30 gemm --device gpu --dtype "$dtype" --size 8192 --warm-up 1s --duration 2s
 done
+# One GPU is a communicator of one rank, which runs and is checked but is no measurement: exit 3.
+gpus=$({ nvidia-smi -L 2>/dev/null || true; } | wc -l)
+measure nccl "$([ "$gpus" -gt 1 ] && echo 0 || echo 3)" 60 nccl --op all_reduce,all_gather --min-size 8K --max-size 64M --duration 500ms
 measure pageable 0 30 bandwidth --device gpu --op host_to_device,device_to_host --memory pageable --duration 1s
 measure pulse 0 30 burn --device gpu --phase bf16 --pulse 2:0.5 --duration 6s
-if [ "$(nvidia-smi -L 2>/dev/null | wc -l)" -gt 1 ]; then
+if [ "$gpus" -gt 1 ]; then
   measure peer 0 120 bandwidth --device gpu --op peer_write,peer_read,peer_latency --engine ce,sm --duration 500ms
 fi

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""Runs clang-tidy (.clang-tidy) on the sources below src/, in parallel, from compile_commands.json.
+"""Runs clang-tidy (.clang-tidy) on the sources below src/, in parallel, from compile_commands.json, which
+holds one entry for several files where CMake joined them (BUILD_DIRECTORY/…/Unity/*.cxx).
 
-A file that was clean is not checked again while it, the project headers it includes, its compile
+What was clean is not checked again while it, all project files that it includes, its compile
 command, .clang-tidy and clang-tidy stay the same: BUILD_DIRECTORY/tidy/<sha256> marks it.
 Usage: lint_tidy.py BUILD_DIRECTORY
 """
@@ -20,12 +21,12 @@ SECONDS_PER_FILE = 240
 
 
 def own_files(path, seen):
-    """The file and all project headers that it includes, directly or not."""
+    """The file and all project files that it includes, directly or not."""
     if path in seen or not path.is_file():
         return
     seen.add(path)
     for header in INCLUDE.findall(path.read_text(encoding="utf-8")):
-        own_files(ROOT / "src" / header, seen)
+        own_files(ROOT / "src" / header, seen)  # joined files are named by their whole path
         own_files(ROOT / header, seen)
 
 
@@ -61,11 +62,12 @@ def check(entry, build, settings):
 def main(build):
     database = build / "compile_commands.json"
     if not database.exists():
-        print(f"{database} is missing: run cmake --preset dev")
+        print(f"{database} is missing: run ci/lint.sh")
         return 1
-    entries = [e for e in json.loads(database.read_text()) if Path(e["file"]).is_relative_to(ROOT / "src")]
-    if not entries:
-        print(f"{database}: no file below {ROOT / 'src'}")
+    entries = [e for e in json.loads(database.read_text())
+               if Path(e["file"]).is_relative_to(ROOT / "src") or Path(e["file"]).is_relative_to(build)]
+    if not any(Path(e["file"]).parent.name == "Unity" for e in entries):
+        print(f"{database}: no joined files: is it configured with CMAKE_UNITY_BUILD?")
         return 1
     (build / "tidy").mkdir(exist_ok=True)
     version = subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout
@@ -76,7 +78,7 @@ def main(build):
             if said:
                 failed += 1
                 print(said)
-    print(f"clang-tidy: {len(entries)} files, {failed} with findings")
+    print(f"clang-tidy: {len(entries)} compiler runs, {failed} with findings")
     return 1 if failed else 0
 
 

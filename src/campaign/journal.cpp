@@ -1,5 +1,6 @@
 #include "campaign/journal.h"
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 

@@ -1,5 +1,6 @@
 #include "core/file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>

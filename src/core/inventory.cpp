@@ -1,6 +1,7 @@
 #include "core/inventory.h"
 
 #include <cmath>
+#include <type_traits>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,6 @@
 #include "core/record_json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

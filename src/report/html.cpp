@@ -67,7 +67,8 @@ data table_data(const Table& table) {
   out.set("caption", table.caption);
   out.set("columns", head);
   out.set("rows", rows);
-  constexpr size_t kKeptTogether = 8;  // rows that fit on a page with their heading
+  constexpr size_t kKeptTogether = 10;  // rows that fit on a page with their heading
+  out.set("pairs", data(table.pairs));
   out.set("kept", data(table.rows.size() <= kKeptTogether));
   return out;
 }

@@ -1,5 +1,7 @@
 #include "report/summary.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "core/units.h"

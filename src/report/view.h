@@ -43,6 +43,7 @@ struct Table {
   std::string caption;
   std::vector<Column> columns;
   std::vector<Row> rows;
+  bool pairs = false;  // names and their values: all such tables have names of one width
 };
 
 struct Figure {

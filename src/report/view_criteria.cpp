@@ -38,16 +38,6 @@ std::string title_text(const CriterionVerdict& verdict, const Texts& t) {
   return out;
 }
 
-std::string value_text(const CriterionVerdict& verdict, const Texts& t) {
-  const bool measured = verdict.value.has_value();
-  if (measured && std::holds_alternative<CheckRule>(verdict.criterion->rule))
-    return t("criteria.failed", *verdict.value);
-  if (measured && std::holds_alternative<UniformRule>(verdict.criterion->rule))
-    return t(*verdict.value > 0 ? "criteria.unequal" : "criteria.no_difference");
-  if (verdict.value) return format_value(*verdict.value, verdict.unit);
-  return verdict.state == State::incomplete ? t("criteria.not_measured") : "–";
-}
-
 // The judge's sentences in the reader's language, with the next step.
 std::string finding(const CriterionVerdict& verdict, const Texts& t) {
   if (!verdict.why.empty()) return explained(t.lang(), verdict.why);
@@ -68,22 +58,6 @@ std::string unit_of(const ReportInput& in, const Criterion& criterion, const std
   if (info == nullptr) return "";
   const auto found = std::ranges::find(info->metrics, metric, &MetricDef::name);
   return found == info->metrics.end() ? "" : found->unit;
-}
-
-// What is required, also where nothing was measured that it could be compared with.
-std::string required_text(const CriterionVerdict& v, const ReportInput& in) {
-  const Texts& t = in.t;
-  if (std::holds_alternative<CheckRule>(v.criterion->rule)) return t("criteria.no_limit");
-  const auto* rule = std::get_if<MetricRule>(&v.criterion->rule);
-  if (rule == nullptr) return t("criteria.equal");
-  std::string out = limit_text(v);
-  if (const std::string share = share_text(*rule, t); !share.empty())
-    return out.empty() ? share : out + " (" + share + ")";
-  if (!out.empty()) return out;
-  const std::string unit = unit_of(in, *v.criterion, rule->metric);
-  if (rule->min) out = "≥ " + format_value(*rule->min, unit);
-  if (rule->max) out += (out.empty() ? "≤ " : ", ≤ ") + format_value(*rule->max, unit);
-  return out;
 }
 
 // Far from the requirement the exact share says nothing: "29 ×" and "< 1 %" are read at a glance.
@@ -143,6 +117,32 @@ Items ceiling_items(const Judgement& judgement, const Texts& t) {
 }
 
 }  // namespace
+
+std::string value_text(const CriterionVerdict& verdict, const Texts& t) {
+  const bool measured = verdict.value.has_value();
+  if (measured && std::holds_alternative<CheckRule>(verdict.criterion->rule))
+    return t("criteria.failed", *verdict.value);
+  if (measured && std::holds_alternative<UniformRule>(verdict.criterion->rule))
+    return t(*verdict.value > 0 ? "criteria.unequal" : "criteria.no_difference");
+  if (verdict.value) return format_value(*verdict.value, verdict.unit);
+  return verdict.state == State::incomplete ? t("criteria.not_measured") : "–";
+}
+
+// What is required, also where nothing was measured that it could be compared with.
+std::string required_text(const CriterionVerdict& v, const ReportInput& in) {
+  const Texts& t = in.t;
+  if (std::holds_alternative<CheckRule>(v.criterion->rule)) return t("criteria.no_limit");
+  const auto* rule = std::get_if<MetricRule>(&v.criterion->rule);
+  if (rule == nullptr) return t("criteria.equal");
+  std::string out = limit_text(v);
+  if (const std::string share = share_text(*rule, t); !share.empty())
+    return out.empty() ? share : out + " (" + share + ")";
+  if (!out.empty()) return out;
+  const std::string unit = unit_of(in, *v.criterion, rule->metric);
+  if (rule->min) out = "≥ " + format_value(*rule->min, unit);
+  if (rule->max) out += (out.empty() ? "≤ " : ", ≤ ") + format_value(*rule->max, unit);
+  return out;
+}
 
 Section open_items_section(const ReportInput& in) {
   const Texts& t = in.t;

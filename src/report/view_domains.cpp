@@ -2,6 +2,7 @@
 // has no figure.
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <set>
 

@@ -32,33 +32,27 @@ std::string clause_of(const ReportInput& in, const Criterion& c) {
 
 Table pairs_table(std::string caption, const Texts& t,
                   const std::vector<std::pair<std::string, std::string>>& rows) {
-  Table out{.caption = std::move(caption), .columns = {{t("col.item")}, {t("col.content")}}};
+  Table out{.caption = std::move(caption),
+            .columns = {{t("col.item")}, {t("col.content")}},
+            .pairs = true};
   for (const auto& [name, value] : rows) {
     if (!value.empty()) out.rows.push_back({{}, {name, value}});
   }
   return out;
 }
 
-std::string expected_text(const CriterionVerdict& v, const Texts& t) {
+std::string expected_text(const CriterionVerdict& v, const ReportInput& in) {
   const auto* rule = std::get_if<MetricRule>(&v.criterion->rule);
-  if (rule == nullptr)
-    return std::holds_alternative<CheckRule>(v.criterion->rule) ? t("criteria.no_limit")
-                                                                : t("criteria.equal");
-  std::string out = metric_name(rule->metric, t) + " (" + rule->statistic + ") ";
-  if (v.limit)
-    out += limit_text(v);
-  else if (const std::string share = share_text(*rule, t); !share.empty())
-    out += share;
-  else if (rule->min)
-    out += fmt::format("≥ {:g}", *rule->min);
-  else if (rule->max)
-    out += fmt::format("≤ {:g}", *rule->max);
-  return out;
+  const std::string required = required_text(v, in);
+  if (rule == nullptr) return required;
+  const std::string id = "statistic." + rule->statistic;  // percentiles go by their own name
+  const std::string statistic = has_text(id) ? in.t(id) : rule->statistic;
+  return metric_name(rule->metric, in.t) + " (" + statistic + ") " + required;
 }
 
 std::string measured_text(const CriterionVerdict& v, const Texts& t) {
   if (!v.value || !v.worst) return t("criteria.not_measured");
-  return t("sheet.measured", format_value(*v.value, v.unit), entity_name(*v.worst), v.entities);
+  return t("sheet.measured", value_text(v, t), entity_name(*v.worst), v.entities);
 }
 
 // The command of the step's first job.
@@ -181,7 +175,7 @@ Section sheets_section(const ReportInput& in) {
          {t("sheet.basis"), standard_item(c.domain, t) + "; " + clause_of(in, c) + "; " + ref},
          {t("sheet.needs"), needs_text(c, t)},
          {t("sheet.command"), command_of(in, c.step)},
-         {t("sheet.expected"), expected_text(v, t)},
+         {t("sheet.expected"), expected_text(v, in)},
          {t("sheet.result"), measured_text(v, t)},
          {t("sheet.verdict"), state_cell(v.state, t)},
          {t("sheet.waiver"), waivers_text(v)},

@@ -33,6 +33,9 @@ std::string limit_text(const CriterionVerdict& verdict);
 std::string share_text(const MetricRule& rule, const Texts& t);
 // "node01, node02, node04 and 12 more"
 std::string name_list(const std::vector<std::string>& names, size_t at_most, const Texts& t);
+// What was measured and what is required; in words where nothing was, or no figure is meant.
+std::string value_text(const CriterionVerdict& verdict, const Texts& t);
+std::string required_text(const CriterionVerdict& verdict, const ReportInput& in);
 // The verdicts, those that need attention first: fail, incomplete, warn, waived, pass, not
 // applicable; within a state the smallest margin first.
 std::vector<const CriterionVerdict*> worst_first(const Judgement& judgement);

@@ -1,5 +1,6 @@
 #include "sys/host_blas.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <optional>

@@ -1,5 +1,6 @@
 #include "sys/host_telemetry.h"
 
+#include <algorithm>
 #include <cctype>
 #include <map>
 

@@ -1,6 +1,7 @@
 // Matrix product C = A·B on the host's cores with the fastest library that works here. Counted:
 // 2·M·N·K operations over the time of the product alone; filling, checking and choosing the library
 // are not. Ranks of a host measure at the same time, each on its own cores.
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 #include "bench/net/round.h"
 
+#include <algorithm>
 #include <map>
 #include <thread>
 

@@ -4,6 +4,7 @@
 // last word are compared with what this message of this sender must hold.
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <vector>
 
