@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the example reports anew: of the made-up 32-node H20 cluster with its planted defects.
+# Makes the example reports anew: of the made-up 32-node H20 cluster with its planted defects, and of the
+# real host whose campaign lies in docs/examples/host/campaign.
 #   usage: docs/examples/regenerate.sh [BUILD_DIR=build/dev] [OUT=docs/examples]
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -27,3 +28,5 @@ mkdir -p "$cluster"
 cp "$root/docs/examples/site.json" "$work/campaign/site.json"
 render "$work/campaign" "$cluster"
 cp "$work/campaign/MANIFEST.sha256" "$cluster/MANIFEST.sha256"
+
+render "$root/docs/examples/host/campaign" "$examples/host"

@@ -250,6 +250,7 @@ constexpr TextRow kTexts[] = {
     {"sheet.expected", "Expected", "预期结果"},
     {"sheet.result", "Measured", "实测结果"},
     {"sheet.measured", "{0}; worst {1}, of {2} judged", "{0}；最差对象 {1}，共判定 {2} 个"},
+    {"sheet.none_failed", "{0}, of {1} judged", "{0}，共判定 {1} 个"},
     {"sheet.verdict", "Verdict", "结论"},
     {"statistic.median", "median", "中位数"},
     {"statistic.mean", "mean", "均值"},

@@ -52,6 +52,8 @@ std::string expected_text(const CriterionVerdict& v, const ReportInput& in) {
 
 std::string measured_text(const CriterionVerdict& v, const Texts& t) {
   if (!v.value || !v.worst) return t("criteria.not_measured");
+  const bool counts = !std::holds_alternative<MetricRule>(v.criterion->rule);
+  if (counts && *v.value == 0) return t("sheet.none_failed", value_text(v, t), v.entities);
   return t("sheet.measured", value_text(v, t), entity_name(*v.worst), v.entities);
 }
 

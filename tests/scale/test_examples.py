@@ -14,6 +14,7 @@ def test_the_examples_are_what_the_script_makes(tmp_path):
     assert done.returncode == 0, done.stderr
     made = sorted(p.relative_to(tmp_path) for p in tmp_path.rglob("*") if p.is_file())
     assert len([p for p in made if p.parts[0] == "h20-32-nodes"]) == 10
+    assert len([p for p in made if p.parts[0] == "host"]) == 8
     for name in made:
         assert (EXAMPLES / name).read_bytes() == (tmp_path / name).read_bytes(), \
             f"{name} differs: look at it, then run docs/examples/regenerate.sh"
@@ -25,3 +26,17 @@ def test_every_planted_defect_is_in_the_example(tmp_path):
         for line in (EXAMPLES / "h20-32-nodes" / "planted.txt").read_text().splitlines():
             host = line.split(" ", 1)[1].split(":")[0]
             assert host in page[:page.index("</table>")], line
+
+
+def test_the_example_of_a_host_is_a_whole_campaign_without_the_machine_s_identity():
+    campaign = EXAMPLES / "host" / "campaign"
+    done = subprocess.run(["sha256sum", "--check", "--strict", "--quiet", "MANIFEST.sha256"], cwd=campaign,
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    gate = subprocess.run([os.environ["CLUSTERBENCH_BIN"], "gate", campaign], capture_output=True, text=True)
+    assert gate.returncode == 0, gate.stdout + gate.stderr
+    for path in campaign.rglob("*"):
+        if path.is_file():
+            text = path.read_text()
+            for identity in ("/root", "/work", "/tmp"):
+                assert identity not in text, f"{path}: {identity}"

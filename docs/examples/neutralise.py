@@ -1,0 +1,80 @@
+#!/usr/bin/python3
+"""Copies a campaign's directory without what identifies the machine, and mends the digests.
+
+usage: neutralise.py CAMPAIGN COPY [HOST=node01]
+The host's name becomes HOST, the directory /srv/acceptance, the program's path clusterbench, serial numbers, UUIDs, MAC addresses and
+GUIDs become zeros, the kernel keeps its version only; figures, times and everything else stay. Lists what was replaced, so that it can be looked at before it is committed.
+"""
+
+import hashlib
+import json
+import pathlib
+import re
+import sys
+
+IDENTITIES = re.compile(r"serial|uuid|guid|mac_address|^wwn|asset|^address$|^boot_id|machine_id")
+
+
+def cleared(name, text, seen):
+    if name == "kernel":
+        return re.sub(r"^([0-9.]+)-.*", r"\1", text)
+    if IDENTITIES.search(name):
+        seen.add(name)
+        return re.sub(r"[0-9a-zA-Z]", "0", text)
+    return text
+
+
+def clear(value, seen):
+    """Zeros for letters and digits of every attribute that names one piece."""
+    if isinstance(value, dict):
+        return {k: cleared(k, v, seen) if isinstance(v, str) else clear(v, seen) for k, v in value.items()}
+    return [clear(v, seen) for v in value] if isinstance(value, list) else value
+
+
+def sha256(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def main():
+    source, copy = map(pathlib.Path, sys.argv[1:3])
+    name = sys.argv[3] if len(sys.argv) > 3 else "node01"
+    campaign = json.loads((source / "campaign.json").read_text())
+    events = [json.loads(line) for line in (source / "journal.jsonl").read_text().splitlines()]
+    binary = next(e["command"] for e in events if e.get("event") == "session")[0]
+    hosts = [h["name"] if isinstance(h, dict) else h for h in campaign["hosts"]]
+    records = [json.loads(p.read_text()) for p in sorted(source.glob("records/*.json"))]
+    names = {h for r in records for h in r["run"]["hosts"]} | set(hosts)
+    programs = {r["run"]["argv"][0] for r in records} | {binary}
+    swaps = [(str(source.resolve()), "/srv/acceptance"), (str(source), "/srv/acceptance")]
+    swaps += [(p, "clusterbench") for p in sorted(programs, key=len, reverse=True) if "/" in p]
+    digests, seen = {}, set()
+
+    def text_of(text):
+        for old, new in swaps:
+            text = text.replace(old, new)
+        for host in sorted(names, key=len, reverse=True):
+            text = re.sub(rf"(?<![\w./-]){re.escape(host)}(?![\w-])", name, text)
+        return text
+
+    for path in sorted(p for p in source.rglob("*") if p.is_file() and "scratch" not in p.parts):
+        if path.name in ("MANIFEST.sha256", "lock") or path.suffix == ".html":
+            continue
+        target = copy / text_of(str(path.relative_to(source)))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = text_of(path.read_text())
+        if path.parent.name == "records":
+            text = json.dumps(clear(json.loads(text), seen), indent=1, ensure_ascii=False) + "\n"
+        target.write_text(text)
+        digests[sha256(path)] = sha256(target)
+    for made in [copy / "journal.jsonl", copy / "campaign.json"]:
+        text = made.read_text()
+        for old, new in digests.items():
+            text = text.replace(old, new)
+        made.write_text(text)
+    files = sorted(p for p in copy.rglob("*") if p.is_file() and p.name != "MANIFEST.sha256")
+    (copy / "MANIFEST.sha256").write_text("".join(f"{sha256(p)}  {p.relative_to(copy)}\n" for p in files))
+    print(f"{name} for {', '.join(sorted(names))}; zeros for {', '.join(sorted(seen)) or 'nothing'}")
+
+
+if __name__ == "__main__":
+    main()
