@@ -15,19 +15,11 @@ import sys
 IDENTITIES = re.compile(r"serial|uuid|guid|mac_address|^wwn|asset|^address$|^boot_id|machine_id")
 
 
-def cleared(name, text, seen):
-    if name == "kernel":
-        return re.sub(r"^([0-9.]+)-.*", r"\1", text)
-    if IDENTITIES.search(name):
-        seen.add(name)
-        return re.sub(r"[0-9a-zA-Z]", "0", text)
-    return text
-
-
 def clear(value, seen):
     """Zeros for letters and digits of every attribute that names one piece."""
     if isinstance(value, dict):
-        return {k: cleared(k, v, seen) if isinstance(v, str) else clear(v, seen) for k, v in value.items()}
+        return {k: re.sub(r"[0-9a-zA-Z]", "0", v) if isinstance(v, str) and IDENTITIES.search(k) and not seen.add(k)
+                else clear(v, seen) for k, v in value.items()}
     return [clear(v, seen) for v in value] if isinstance(value, list) else value
 
 
@@ -47,6 +39,8 @@ def main():
     programs = {r["run"]["argv"][0] for r in records} | {binary}
     swaps = [(str(source.resolve()), "/srv/acceptance"), (str(source), "/srv/acceptance")]
     swaps += [(p, "clusterbench") for p in sorted(programs, key=len, reverse=True) if "/" in p]
+    kernels = {k for r in records for k in re.findall(r'"kernel": "([0-9.]+-[^"]*)"', json.dumps(r))}
+    swaps += [(k, k.split("-")[0]) for k in kernels]
     digests, seen = {}, set()
 
     def text_of(text):

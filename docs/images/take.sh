@@ -10,4 +10,3 @@ picture() { # page, file, height
 picture h20-32-nodes/report.en.html report-h20.png 900
 picture h20-32-nodes/report.zh.html report-h20.zh.png 1100
 picture host/report.en.html report-host.png 1000
-picture host/report.zh.html report-host.zh.png 1000
