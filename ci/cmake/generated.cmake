@@ -30,5 +30,8 @@ add_custom_command(OUTPUT ${generated}/embedded.cpp
           ${CMAKE_CURRENT_LIST_FILE}
   COMMENT "Embedding profiles and templates" VERBATIM)
 
+# Alone: each commit changes the one, each template the other.
+set_source_files_properties(${generated}/build_info.cpp ${generated}/embedded.cpp PROPERTIES
+                            SKIP_UNITY_BUILD_INCLUSION ON)
 target_sources(cb_core PRIVATE ${generated}/build_info.cpp ${generated}/embedded.cpp)
 add_dependencies(cb_core cb_build_info)

@@ -15,8 +15,8 @@ namespace {
 
 constexpr int kReceiveBytes = 131072;
 
-// Lets the receiver sleep until half its buffer can be filled: woken for every segment, a thread per
-// stream spends its time on being woken. What is left at the end comes with the sender's FIN.
+// Lets the receiver sleep until half its buffer can be filled: woken for every segment, a thread
+// per stream spends its time on being woken. What is left at the end comes with the sender's FIN.
 void wake_for_much(int fd) {
   const int least = kReceiveBytes / 2;
   setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least);  // an aid only
