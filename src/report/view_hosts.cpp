@@ -100,6 +100,7 @@ Section hosts_section(const ReportInput& in) {
   if (!missing.empty())
     out.blocks.emplace_back(Paragraph{t("hosts.missing", name_list(missing, 32, t))});
   if (c.inventories.empty()) return out;
+  out.blocks.emplace_back(assets_table(in));
   add_uniformity(out, in);
   const HostInventory& usual = usual_host(c.inventories);
   out.blocks.emplace_back(inventory_table(usual, t));

@@ -58,6 +58,8 @@ std::vector<Section> domain_sections(const ReportInput& in);
 std::vector<Figure> step_figures(const ReportInput& in, const Step& step);
 // What differs between the hosts.
 void add_uniformity(Section& section, const ReportInput& in);
+// One line per host whose inventory is known.
+Table assets_table(const ReportInput& in);
 Section hosts_section(const ReportInput& in);
 Section jobs_section(const ReportInput& in);
 Section waivers_section(const ReportInput& in);
