@@ -1,41 +1,60 @@
 #!/usr/bin/env python3
 """clusterbench io beside fio on one file that is already written, on one core, in alternating order.
 
-    ci/compare_io.py BINARY FILE [PAIRS] [SECONDS] [ROWS]     ROWS: null,direct,cached or some of them
+    ci/compare_io.py BINARY FILE [PAIRS] [SECONDS] [ROWS] [ARGUMENTS]
+        ROWS: null,direct,cached or some of them, or points such as randread-32 and write-8
+        ARGUMENTS: more of them for clusterbench io, as one word: "--reap 4"
 
 A round runs clusterbench, fio as it is (io_uring, its default batches of one) and fio matched (registered file and
 buffers, batches as large as the queue). Each line is a point: medians of the rounds, and the ratio of each round with
-its smallest and largest. FILE is overwritten by the write points. No line asserts anything.
+its smallest and largest. Switches are context switches of the whole process, per request. FILE is overwritten by the write
+points. No line asserts anything.
 """
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 
 CORE = str(min(os.sched_getaffinity(0)))
+WARM_UP = 0.5  # seconds
+EXTRA = sys.argv[6].split() if len(sys.argv) > 6 else []
 FIO = ["fio", "--name=x", "--ioengine=io_uring", "--norandommap", "--randrepeat=1", "--thread", "--invalidate=0",
        "--time_based", "--lat_percentiles=1", "--percentile_list=50:99", "--output-format=json", "--refill_buffers=0"]
 
 
+def switches():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_nvcsw + usage.ru_nivcsw
+
+
 def run(command):
+    """What it prints, and how often it was taken off its core."""
+    before = switches()
     done = subprocess.run(["taskset", "-c", CORE, *command], capture_output=True, text=True, timeout=600)
     if done.returncode:
         sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
-    return done.stdout
+    return done.stdout, switches() - before
+
+
+def share_counted(seconds):
+    """Of the run: the warm-up is as long for both tools."""
+    return seconds / (seconds + WARM_UP)
 
 
 def fio(path, seconds, point, extra):
     rw, block, depth, direct = point
-    out = json.loads(run([*FIO, f"--filename={path}", f"--size={os.path.getsize(path)}", f"--rw={rw}", f"--bs={block}",
-                          f"--iodepth={depth}", f"--direct={direct}", "--ramp_time=0.5", f"--runtime={seconds}", *extra]))
-    job = out["jobs"][0]
+    out, switched = run([*FIO, f"--filename={path}", f"--size={os.path.getsize(path)}", f"--rw={rw}", f"--bs={block}",
+                         f"--iodepth={depth}", f"--direct={direct}", f"--ramp_time={WARM_UP * 1e3:.0f}ms", f"--runtime={seconds * 1e3:.0f}ms", *extra])
+    job = json.loads(out)["jobs"][0]
     side = job["write" if "write" in rw else "read"]
     latency = side["lat_ns"]["percentile"]
     cpu = (job["usr_cpu"] + job["sys_cpu"]) / 100 * job["job_runtime"] / 1e3
     return {"iops": side["iops"], "p50": latency["50.000000"] / 1e9, "p99": latency["99.000000"] / 1e9,
-            "cpu": cpu / side["total_ios"]}
+            "cpu": cpu / side["total_ios"],
+            "switches": switched / side["total_ios"] * share_counted(seconds)}
 
 
 def fio_matched(path, seconds, point):
@@ -47,13 +66,16 @@ def fio_matched(path, seconds, point):
 def ours(binary, path, seconds, point, engine="io_uring"):
     rw, block, depth, direct = point
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
-        run([binary, "io", "--file", path, "--rw", rw, "--block-size", block, "--queue-depth", str(depth),
-             "--direct" if direct else "--no-direct", "--warm-up", "500ms", "--duration", f"{seconds}s",
-             "--engine", engine, "--quiet", "--json", out.name, *(["--allow-overwrite"] if "write" in rw else [])])
+        _, switched = run([binary, "io", "--file", path, "--rw", rw, "--block-size", block, "--queue-depth", str(depth),
+                           "--direct" if direct else "--no-direct", "--warm-up", f"{WARM_UP}s", "--duration", f"{seconds}s",
+                           "--engine", engine, "--quiet", "--json", out.name,
+                           *(["--allow-overwrite"] if "write" in rw else []), *EXTRA])
         record = json.load(open(out.name))["records"][0]
     metrics = {m["name"]: m["summary"] for m in record["metrics"]}
     return {"iops": metrics["io_per_second"]["mean"], "p50": metrics["latency_seconds"]["median"],
-            "p99": metrics["latency_seconds"]["p99"], "cpu": metrics["cpu_seconds_per_io"]["mean"]}
+            "p99": metrics["latency_seconds"]["p99"], "cpu": metrics["cpu_seconds_per_io"]["mean"],
+            "batch": metrics.get("requests_per_system_call", {"mean": 0})["mean"],
+            "switches": switched / (metrics["io_per_second"]["mean"] * seconds) * share_counted(seconds)}
 
 
 def ratio(a, b, key):
@@ -76,10 +98,11 @@ def compare(name, tools, pairs):
             runs[label].append(function())
     mine = runs["ours"]
     print(f"{name}: clusterbench {median(mine, 'iops'):.0f} IOPS, p50 {median(mine, 'p50') * 1e6:.1f} us, "
-          f"p99 {median(mine, 'p99') * 1e6:.1f} us, CPU {median(mine, 'cpu') * 1e6:.2f} us/IO")
+          f"p99 {median(mine, 'p99') * 1e6:.1f} us, CPU {median(mine, 'cpu') * 1e6:.2f} us/IO, "
+          f"{median(mine, 'batch'):.2f} requests per call, {median(mine, 'switches'):.2f} switches per request")
     for label in labels[1:]:
         theirs = runs[label]
-        print(f"    {label:12} {median(theirs, 'iops'):10.0f} IOPS, {median(theirs, 'cpu') * 1e6:6.2f} us/IO   ratio IOPS "
+        print(f"    {label:12} {median(theirs, 'iops'):10.0f} IOPS, {median(theirs, 'cpu') * 1e6:6.2f} us/IO, {median(theirs, 'switches'):.2f} switches   ratio IOPS "
               f"{ratio(mine, theirs, 'iops')}  p50 {ratio(mine, theirs, 'p50')}  p99 {ratio(mine, theirs, 'p99')}  "
               f"CPU/IO {ratio(mine, theirs, 'cpu')}", flush=True)
 
@@ -105,8 +128,10 @@ def main():
     if "null" in rows:
         for depth in (1, 32, 128):
             compare_null(binary, path, pairs, min(seconds, 1), depth)
-    points = [("randread", "4K", d, 1) for d in (1, 32, 128)] + [("read", "128K", 8, 1), ("write", "128K", 8, 1)]
-    points = (points if "direct" in rows else []) + ([("randread", "4K", d, 0) for d in (1, 32, 128)] if "cached" in rows else [])
+    random = [("randread", "4K", depth) for depth in (1, 32, 128)]
+    direct = [(*point, 1) for point in [*random, ("read", "128K", 8), ("write", "128K", 8)]]
+    cached = [(*point, 0) for point in random]
+    points = [p for p in direct if "direct" in rows or f"{p[0]}-{p[2]}" in rows] + (cached if "cached" in rows else [])
     for point in points:
         if not point[3]:
             open(path, "rb").read()  # the cached points read memory

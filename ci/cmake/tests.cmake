@@ -91,6 +91,7 @@ endif()
 add_library(fake_cufile MODULE ${PROJECT_SOURCE_DIR}/tests/fake_cufile/fake_cufile.cpp)
 set_target_properties(fake_cufile PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY
                                              ${PROJECT_BINARY_DIR}/fake)
+add_dependencies(unit_bench fake_cufile)
 
 # ---- and one for NCCL, which moves host memory between processes; _old lacks what came after 2.7 ----
 foreach(name fake_nccl fake_nccl_old)

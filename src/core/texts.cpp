@@ -90,6 +90,7 @@ constexpr TextRow kTexts[] = {
     {"metric.first_done_seconds", "first done after", "首个完成耗时"},
     {"metric.last_done_seconds", "last done after", "最后完成耗时"},
     {"metric.cpu_seconds_per_io", "CPU time per request", "每请求 CPU 时间"},
+    {"metric.requests_per_system_call", "requests per system call", "每次系统调用的请求数"},
     {"metric.share_of_undisturbed", "share of the undisturbed rate", "无干扰速率占比"},
     {"metric.speedup_over_storage", "speed of memory over storage", "内存与存储速率之比"},
     {"metric.passes_per_second", "pass rate", "每秒轮次"},

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <exception>
 #include <limits>
+#include <mutex>
 #include <thread>
 
 #include <fmt/format.h>
@@ -250,7 +251,7 @@ void StreamQueue::run(const File& file, Direction direction, void* base, size_t 
   try {
     for (size_t i = 0; i < put_in; ++i) wait(file, slots_->at(i), until);
   } catch (...) {
-    static_cast<void>(slots_.release());
+    abandon(std::move(slots_));
     throw;
   }
   if (failure) std::rethrow_exception(failure);
@@ -262,6 +263,14 @@ void StreamQueue::run(const File& file, Direction direction, void* base, size_t 
         slot.moved < 0 ? error_text(static_cast<int>(-slot.moved))
                        : fmt::format("{} of {} bytes were transferred", slot.moved, slot.bytes)));
   }
+}
+
+// The library may yet write into slots that never came back: they stay until the process ends.
+void StreamQueue::abandon(std::unique_ptr<std::vector<Slot>> slots) {
+  static std::mutex mutex;
+  static auto* const kept = new std::vector<std::unique_ptr<std::vector<Slot>>>;
+  const std::lock_guard lock(mutex);
+  kept->push_back(std::move(slots));
 }
 
 void StreamQueue::put(const File& file, Direction direction, void* base, Slot& slot) const {

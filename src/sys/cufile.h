@@ -158,10 +158,11 @@ class StreamQueue {
   };
   void put(const File& file, Direction direction, void* base, Slot& slot) const;
   static void wait(const File& file, Slot& slot, double until);
+  static void abandon(std::unique_ptr<std::vector<Slot>> slots);
 
   const Driver& driver_;
   void* stream_;
-  // Shared with nobody, but left alone (leaked) if a request never came back.
+  // Kept beyond this object if a request never came back.
   std::unique_ptr<std::vector<Slot>> slots_ = {};
 };
 

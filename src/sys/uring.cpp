@@ -138,10 +138,12 @@ void check_enter(int rc) {
 }  // namespace
 
 void Uring::submit_and_wait(unsigned least) {
+  ++calls_;
   check_enter(io_uring_submit_and_wait(&ring_, least));
 }
 
 void Uring::submit_and_wait_at_most(double seconds, unsigned least) {
+  ++calls_;
   const double whole = std::floor(seconds);
   __kernel_timespec limit{.tv_sec = static_cast<long long>(whole),
                           .tv_nsec = static_cast<long long>((seconds - whole) * 1e9)};

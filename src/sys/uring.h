@@ -74,12 +74,16 @@ class Uring {
     return count;
   }
 
+  // System calls by the two functions above.
+  uint64_t calls() const { return calls_; }
+
   // "SINGLE_ISSUER DEFER_TASKRUN, registered ring, registered buffers, registered file".
   std::string how() const;
 
  private:
   io_uring ring_{};
   std::string flags_;
+  uint64_t calls_ = 0;
   bool fixed_ring_ = false;
   bool fixed_buffer_ = false;
   bool fixed_file_ = false;

@@ -1,7 +1,9 @@
 """clusterbench io: figures of the path asked for, right data, and nothing left or changed that is not its own."""
+import contextlib
 import ctypes
 import hashlib
 import json
+import mmap
 import os
 import re
 import signal
@@ -9,6 +11,7 @@ import socket
 import struct
 import subprocess
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -80,6 +83,7 @@ def test_each_access_with_each_engine(disk, work, engine, rw):
     assert rate > 0
     assert "interval_bytes_per_second" not in [m["name"] for m in r["metrics"]]
     assert ("fsync_seconds" in [m["name"] for m in r["metrics"]]) == ("write" in rw)
+    assert ("requests_per_system_call" in [m["name"] for m in r["metrics"]]) == (engine == "io_uring")
     assert left(work) == []
 
 
@@ -136,6 +140,24 @@ def test_a_kept_file_is_checked_again_later(disk, work):
     assert "does not begin with a whole sector of ours" in io(*again, expect=4).stderr
 
 
+def test_reading_a_file_changes_nothing_of_it(disk):
+    path = disk / "data"
+    path.write_bytes(os.urandom(1 << 20))
+    os.utime(path, (1e9, 1.5e9))  # read long before it was written: the kernel would note the reading
+    before = path.stat()
+    io("--file", path, "--rw", "randread", "--size", "1M")
+    after = path.stat()
+    assert (after.st_atime_ns, after.st_mtime_ns, after.st_ctime_ns) == (before.st_atime_ns, before.st_mtime_ns, before.st_ctime_ns)
+
+
+def test_batches_never_hold_more_than_the_queue_depth(disk, work):
+    if not uring_allowed(disk):
+        pytest.skip("io_uring is not allowed here")
+    for depth in (1, 4, 32):
+        (r,) = records("--dir", work, "--size", "4M", "--queue-depth", depth, tmp=disk)
+        assert 0 < metric(r, "requests_per_system_call")["summary"]["mean"] <= depth
+
+
 def test_zipf_a_rate_and_the_null_engine(disk, work):
     (r,) = records("--dir", work, "--size", "4M", "--distribution", "zipf", "--verify", tmp=disk)
     assert {c["name"]: c["passed"] for c in r["checks"]}["data"]
@@ -145,6 +167,47 @@ def test_zipf_a_rate_and_the_null_engine(disk, work):
     assert r["facts"]["path"] == "none: no request was made"
     assert metric(r, "cpu_seconds_per_io")["summary"]["mean"] > 0
     assert "--reap" in io("--dir", work, "--queue-depth", 4, "--reap", 8, expect=2).stderr
+
+
+class Mapped:
+    """Keeps the first file that a run makes below the directory in the page cache: what is mapped is not evicted."""
+
+    def __init__(self, directory):
+        self.directory, self.stop, self.maps = directory, threading.Event(), []
+        self.thread = threading.Thread(target=self.work)
+
+    def work(self):
+        while not self.stop.is_set():
+            for path in self.directory.glob("clusterbench-io-*/rank0.dat"):
+                with contextlib.suppress(OSError, ValueError), open(path, "rb") as f:
+                    self.maps.append(mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ))  # ValueError: still empty
+                    bytes(memoryview(self.maps[0])[::4096])
+                    return
+            time.sleep(0.001)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop.set()
+        self.thread.join()
+        for m in self.maps:
+            m.close()
+
+
+@pytest.mark.parametrize("rw, words", [("read", "evicted: reads come from memory"),
+                                       ("write", "evicted: what was read back came from memory and proves nothing")])
+def test_a_page_cache_that_keeps_the_file_is_noted(disk, work, rw, words):
+    args = ["--dir", work, "--rw", rw, "--size", "32M", "--block-size", "64K", "--no-direct"]
+    (r,) = records(*args, tmp=disk)
+    assert not any("evicted:" in n for n in r["notes"])
+    with Mapped(work) as mapped:
+        (r,) = records(*args, tmp=disk)
+        assert mapped.maps
+    assert any(words in n for n in r["notes"]), r["notes"]
+    if rw == "read":
+        assert float(r["facts"]["page_cache_at_start"].split()[0]) > 10
 
 
 def test_cached_is_called_cached(disk, work):

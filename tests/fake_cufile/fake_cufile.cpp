@@ -2,8 +2,8 @@
 // without a read or write call of the process and counts them in the file FAKE_NVFS_STATS as
 // nvidia-fs would; "compat" uses pread and pwrite; "silent" is direct and counts nothing; "short"
 // moves at most 4,096 bytes a call; "wrong" flips a byte; "error" fails with EIO, "refuse" with
-// 5008, "nodriver" does not open, "lost" never ends
-// a stream's request. A stream is one thread that takes requests in their order.
+// 5008, "nodriver" does not open, "lost" never ends a request of a stream or batch. A stream is one
+// thread that takes requests in their order.
 #include <sys/mman.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -164,6 +164,7 @@ Status cuFileBatchIOSetUp(void** id, unsigned) {
   return {0, 0};
 }
 Status cuFileBatchIOSubmit(void*, unsigned n, Request* list, unsigned) {
+  if (is("lost")) return {0, 0};
   for (unsigned i = 0; i < n; ++i) {
     const Request& r = list[i];
     const ssize_t got = transfer(r.file, static_cast<char*>(r.base) + r.buffer_offset, r.bytes,

@@ -76,3 +76,37 @@ def test_the_slow_host_of_a_checkpoint_is_named(netns, slow_group):
     rate = slowest["summary"]["mean"]
     assert metrics["aggregate_durable_bytes_per_second"]["summary"]["mean"] == pytest.approx(3 * rate, rel=1e-6)
     assert rate < 2 * LIMIT
+
+
+def io_on_all(netns, slots, *args):
+    """The record of a run with `slots` ranks on each host, in a directory of the disk that all hosts share."""
+    with tempfile.TemporaryDirectory(dir=os.environ["CLUSTERBENCH_BUILD_DIR"]) as work:
+        out = Path(work) / "result.json"
+        done = netns.run(["mpirun", "--host", netns.host_list(slots), "-np", slots * len(netns.hosts), BIN, "io", "--dir", work,
+                          *args, "--quiet", "--json", out])
+        assert done.returncode == 0, done.stderr
+        assert not list(Path(work).glob("clusterbench-io-*"))
+        (record,) = json.loads(out.read_text())["records"]
+    assert all(c["passed"] for c in record["checks"])
+    return record
+
+
+def hosts_of(record, metric):
+    return [record["entities"][m["entity"]]["host"] for m in record["metrics"] if m["name"] == metric]
+
+
+def test_each_host_reads_the_part_of_one_file_that_another_host_wrote(netns):
+    record = io_on_all(netns, 2, "--workload", "checkpoint-read", "--shared-file", "--size", "4M", "--verify")
+    # Without --rank-shift by the ranks of a host, so that none serves itself from its own cache.
+    for reader in range(6):
+        assert f"rank {reader} reads part {(reader + 2) % 6} of shared.dat" in record["facts"]["reads_from"]
+    assert [c["name"] for c in record["checks"]].count("data") == 6
+    assert sorted(hosts_of(record, "latency_seconds")) == sorted(2 * netns.hosts)
+
+
+def test_the_hosts_make_their_files_in_one_directory(netns):
+    record = io_on_all(netns, 1, "--workload", "metadata", "--files", "20", "--shared-directory")
+    assert record["facts"]["directory"] == "one for all ranks"
+    for phase in ("create", "stat", "read", "unlink"):
+        assert sorted(hosts_of(record, f"{phase}_latency_seconds")) == netns.hosts
+    assert len(record["checks"]) == 3

@@ -166,6 +166,8 @@ CaseInfo describe() {
                    "from intended submission to completion seen, every request"},
                   {"cpu_seconds_per_io", "seconds", Better::lower,
                    "CPU time of the IO threads, user and system, per request"},
+                  {"requests_per_system_call", "ratio", Better::higher,
+                   "io_uring: how many one call submits and takes back"},
                   {"fsync_seconds", "seconds", Better::lower, "the fsync after the last write"},
                   {"durable_bytes_per_second", "bytes_per_second", Better::higher,
                    "bytes written over the time of writing and fsync"},

@@ -1,5 +1,6 @@
-// One ring per thread: all free slots are queued and submitted with the same call that waits for
-// completions, and one clock reading serves a batch of completions.
+// One ring per thread: free slots are queued and submitted with the same call that waits for
+// completions, and one clock reading serves a batch of completions. A device that has little left
+// to do gets the first of many requests before the last are made ready.
 #include <algorithm>
 #include <cerrno>
 #include <vector>
@@ -16,6 +17,10 @@ namespace {
 constexpr double kLongestWait = 0.5;
 // Below it a wait would last longer than asked (the kernel's timer slack), so none is made.
 constexpr double kShortestWait = 60e-6;
+
+// Requests that are made ready before the device gets them, however little it has to do: fewer
+// would be a system call for nearly each at a small queue depth.
+constexpr size_t kLeastSubmit = 4;
 
 class UringLoop {
  public:
@@ -47,6 +52,7 @@ class UringLoop {
         now = monotonic_seconds();
         if (in_flight_ > 0) take(now);
       }
+      worker_.system_calls = ring_.calls();
     } catch (...) {
       drain();
       throw;
@@ -62,6 +68,7 @@ class UringLoop {
       if (next != Next::ready) return next;
       free_.pop_back();
       queue(i);
+      if (!free_.empty()) submit_early();
     }
     return worker_.wrong ? Next::none : Next::ready;
   }
@@ -78,6 +85,15 @@ class UringLoop {
                   i);
     }
     ++in_flight_;
+    ++held_;
+  }
+
+  // No more requests are held back for a larger batch than half of what the device has to do: one
+  // that answers many at once would otherwise stand idle while all of them are made anew.
+  void submit_early() {
+    if (held_ < std::max(kLeastSubmit, (in_flight_ - held_) / 2)) return;
+    ring_.submit_and_wait(0);
+    held_ = 0;
   }
 
   // Waits for completions; where the next request has its time, no longer than that. Requests in
@@ -85,6 +101,7 @@ class UringLoop {
   // the watchdog of the process watches over a device that never answers.
   void turn(Next next, double now) {
     const auto least = static_cast<unsigned>(std::min<size_t>(worker_.job().reap, in_flight_));
+    held_ = 0;
     if (next != Next::later) return ring_.submit_and_wait(least);
     const double longest = std::clamp(worker_.due() - now, 0.0, kLongestWait);
     ring_.submit_and_wait_at_most(longest, longest < kShortestWait ? 0 : least);
@@ -129,6 +146,7 @@ class UringLoop {
   std::vector<Slot> slots_;
   std::vector<size_t> free_;
   size_t in_flight_ = 0;
+  size_t held_ = 0;  // of these, queued and not submitted
   std::exception_ptr failed_;
 };
 

@@ -15,6 +15,7 @@
 #include "bench/io/measurement.h"
 #include "bench/io/space.h"
 #include "bench/io/storage.h"
+#include "bench/io/worker.h"
 #include "core/clock.h"
 
 namespace cb::io {
@@ -54,17 +55,21 @@ class Files {
   }
   const std::string& path() const { return path_; }
 
+  // The errno of a call that succeeded for a part only is that of an earlier one.
   void create(const std::string& name) {
+    errno = 0;
     const Fd fd(::openat(fd_, name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
     if (fd.get() < 0 || ::write(fd.get(), content_.data(), kFileBytes) != kFileBytes)
       fail("create", name);
   }
   void stat(const std::string& name) {
+    errno = 0;
     struct stat st {};
     if (::fstatat(fd_, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 || st.st_size != kFileBytes)
       fail("stat", name);
   }
   void read(const std::string& name) {
+    errno = 0;
     Content got{};
     const Fd fd(::openat(fd_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     if (fd.get() < 0 || ::read(fd.get(), got.data(), kFileBytes) != kFileBytes) fail("read", name);
@@ -100,9 +105,11 @@ class Files {
   static std::string name_of(int rank, int64_t i) { return fmt::format("rank{}.{}.dat", rank, i); }
 
   [[noreturn]] void fail(const char* what, const std::string& name) const {
-    throw Error(
-        fmt::format("{} of {} failed: {}; next: look at the kernel log (dmesg) and the mount", what,
-                    path_ + name, std::strerror(errno)));
+    throw Error(fmt::format("{} of the file {} failed: {}", what, path_ + name,
+                            errno == 0 ? fmt::format("it has fewer than {} bytes; next: free space "
+                                                     "on the filesystem, or find who changes it",
+                                                     kFileBytes)
+                                       : failure_text(errno)));
   }
 
   Context& context_;

@@ -71,6 +71,7 @@ class Pattern {
  private:
   uint64_t ids(unsigned generation) const;
   uint64_t word(uint64_t position, unsigned generation) const;
+  void stamp_whole_sectors(std::span<std::byte> block, uint64_t offset, unsigned generation) const;
   bool sector_is(std::span<const std::byte> bytes, uint64_t offset, unsigned generation) const;
   Mismatch explain(std::span<const std::byte> block, uint64_t offset, uint64_t at,
                    unsigned generation) const;

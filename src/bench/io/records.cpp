@@ -188,6 +188,9 @@ void add_metrics(Record& record, Direction direction, const Target& target, cons
   if (m.run.finished_ios > 0)
     add("cpu_seconds_per_io", "seconds", Better::lower,
         Samples{m.run.cpu_seconds / static_cast<double>(m.run.finished_ios)});
+  if (m.run.system_calls > 0)
+    add("requests_per_system_call", "ratio", Better::higher,
+        Samples{static_cast<double>(m.run.finished_ios) / static_cast<double>(m.run.system_calls)});
   const auto intervals = tally.series.intervals(m.run.elapsed);
   if (target.job().seconds && !intervals.bytes_per_second.empty()) {
     Samples samples;

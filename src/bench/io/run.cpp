@@ -233,6 +233,7 @@ RunResult collect(Crew& crew, const Shared& shared, const Supervisor& supervisor
       out.bytes[d] += w.bytes[d];
     }
     out.finished_ios += w.finished_ios;
+    out.system_calls += w.system_calls;
     out.cpu_seconds += w.cpu_seconds;
     out.blocks_checked += w.blocks_checked;
     if (w.wrong && !out.wrong) out.wrong = w.wrong;

@@ -63,6 +63,7 @@ struct RunResult {
   std::optional<Mismatch> wrong = {};  // the first wrong block; then nothing else means anything
   std::string engine;                  // how exactly, for the record's facts
   uint64_t finished_ios = 0;           // warm-up included
+  uint64_t system_calls = 0;           // of io_uring for these; other engines: 0
   double cpu_seconds = 0;              // user and system of the threads, over all of these
   std::vector<ThreadShare> threads = {};
   std::optional<Conditioning> conditioning = {};  // of a job that waits for a steady state

@@ -38,16 +38,19 @@ std::string advice(int error) {
 
 }  // namespace
 
-IoError request_error(Direction direction, const Op& op, const std::string& path, int error) {
+std::string failure_text(int error) {
   const char* symbol = ::strerrorname_np(error);
-  const std::string what = error == 0 ? "end of file"
-                                      : fmt::format("{} ({})", std::strerror(error),
-                                                    symbol == nullptr ? "unknown" : symbol);
-  return IoError(fmt::format("{} of {} bytes at offset {} of {} failed: {}; next: {}",
-                             direction_name(direction), op.length, op.offset, path, what,
-                             error == 0 ? "the file is shorter than when it was opened; find who "
-                                          "changes it"
-                                        : advice(error)));
+  return fmt::format("{} ({}); next: {}", std::strerror(error),
+                     symbol == nullptr ? "unknown" : symbol, advice(error));
+}
+
+IoError request_error(Direction direction, const Op& op, const std::string& path, int error) {
+  return IoError(
+      fmt::format("{} of {} bytes at offset {} of {} failed: {}", direction_name(direction),
+                  op.length, op.offset, path,
+                  error == 0 ? "end of file; next: the file is shorter than when it was opened; "
+                               "find who changes it"
+                             : failure_text(error)));
 }
 
 // Sets due_: now, or when the plan wants the request; one whose time has not come is not taken.

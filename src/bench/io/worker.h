@@ -81,6 +81,7 @@ class Worker {
   std::array<uint64_t, 2> bytes = {};
   double last = 0;            // completion seen
   uint64_t finished_ios = 0;  // warm-up included
+  uint64_t system_calls = 0;  // for these, where one can serve several; else 0
   double cpu_seconds = 0;     // of this thread, user and system, over all of these
   uint64_t blocks_checked = 0;
   std::optional<Mismatch> wrong = {};
@@ -107,6 +108,8 @@ void work_with_blocking_calls(Worker& worker, const std::function<void()>& start
 // All but the request itself: what the tool costs per request. Nothing is read or written.
 void work_with_nothing(Worker& worker, const std::function<void()>& start);
 
+// "No space left on device (ENOSPC); next: free space, or lower --size".
+std::string failure_text(int error);
 // A request that failed: what it was, the error with its symbol, and what to do next.
 IoError request_error(Direction direction, const Op& op, const std::string& path, int error);
 

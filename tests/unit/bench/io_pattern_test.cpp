@@ -33,6 +33,18 @@ TEST_CASE("what was filled is right, in any cut, also across sectors and the per
   }
 }
 
+TEST_CASE("whole sectors are stamped as word by word, over the end of the period too") {
+  for (const uint64_t period : {Pattern::kPeriod, uint64_t{384} << 10}) {
+    const Pattern pattern({7, 3, 2}, period);
+    const uint64_t offset = period * 5 - 2048;
+    const auto whole = filled(pattern, offset, 8192, Pattern::kWritten);
+    std::vector<std::byte> pieces(8192);  // 8 bytes at a time: never a whole sector
+    for (uint64_t at = 0; at < 8192; at += 8)
+      pattern.fill(std::span(pieces).subspan(at, 8), offset + at, Pattern::kWritten);
+    CHECK(whole == pieces);
+  }
+}
+
 TEST_CASE("every single flipped bit of a block is found, with its offset") {
   const Pattern pattern({1, 99});
   auto block = filled(pattern, 4096, 1024);

@@ -220,6 +220,16 @@ TEST_CASE("every slot of the buffers begins on a page") {
   CHECK(buffers.slot(1) - buffers.slot(0) >= 5000);
 }
 
+TEST_CASE("large buffers begin on a huge page, and all of their memory can be written") {
+  constexpr size_t kHuge = size_t{2} << 20;
+  for (const size_t slots : {4, 5, 16, 17}) {  // of 256 KiB: 1 MiB, a bit more, 4 MiB, a bit more
+    const SlotBuffers buffers(slots, 256 << 10);
+    CHECK(reinterpret_cast<uintptr_t>(buffers.slot(0)) % kHuge == 0);
+    CHECK(buffers.whole().size() == slots * (256 << 10));
+    for (std::byte& b : buffers.whole()) b = std::byte{1};
+  }
+}
+
 TEST_CASE("a run that others want to stop stops, says so, and gives what was done") {
   const Pattern pattern({1, 5});
   for (const Engine engine : engines()) {
