@@ -1,6 +1,7 @@
 #include "bench/io/agreement.h"
 
 #include <chrono>
+#include <exception>
 #include <thread>
 
 namespace cb::io {

@@ -1,5 +1,6 @@
 #include "bench/io/device_watch.h"
 
+#include <algorithm>
 #include <chrono>
 #include <sstream>
 

@@ -3,6 +3,7 @@
 #include "bench/io/mixed.h"
 
 #include <atomic>
+#include <exception>
 #include <future>
 #include <thread>
 

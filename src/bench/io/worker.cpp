@@ -1,5 +1,6 @@
 #include "bench/io/worker.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
