@@ -4,7 +4,11 @@
 // sending less.
 // Counted is the time from the start until the receiving GPU is done with the last message.
 #include <algorithm>
+#include <functional>
 #include <iostream>
+#include <memory>
+#include <span>
+#include <variant>
 
 #include <fmt/format.h>
 
