@@ -5,7 +5,9 @@
 // the offsets are every residue in turn, so their sum and the number of odd ones are known without
 // a loop over the ranks. A sum adds the offset to a base of the index; a product takes the offset
 // as sign (signed types) or as power of 3 (unsigned ones, modulo 2^bits), and one rank a small
-// factor; minimum and maximum are those of the offsets; an average is the sum over a power of two.
+// factor; minimum and maximum are those of the offsets; an average is the sum over a power of two;
+// of a sum whose terms each rank multiplies first, odd ranks bring the negative term and the factor
+// −1.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +32,7 @@ enum class Element : int {
   fp8_e4m3,
   fp8_e5m2
 };
-enum class Reduce : int { sum, prod, min, max, avg };
+enum class Reduce : int { sum, prod, min, max, avg, mulsum };
 
 // One rank's terms of a reduction over `ranks` ranks.
 struct Terms {
@@ -124,7 +126,8 @@ class TermModel {
  public:
   CB_HOST_DEVICE explicit TermModel(const Terms& t)
       : t_(t),
-        adds_(t.reduction == Reduce::sum || t.reduction == Reduce::avg),
+        adds_(t.reduction == Reduce::sum || t.reduction == Reduce::avg ||
+              t.reduction == Reduce::mulsum),
         offsets_(offsets_for()),
         base_bound_(largest_base() + 1),
         seed_(pattern_word(t.iteration, 0x7265647563655f)) {
@@ -136,8 +139,8 @@ class TermModel {
     const std::uint64_t h = pattern_word(index, seed_);
     std::uint64_t offset = rank % offsets_ + shift(h);
     if (offset >= offsets_) offset -= offsets_;
-    if (alone()) return whole(rank == leader(h) ? base(h) : 0);
-    if (t_.reduction != Reduce::prod) return whole(base(h) + offset);
+    if (alone()) return summand(rank, rank == leader(h) ? base(h) : 0);
+    if (t_.reduction != Reduce::prod) return summand(rank, base(h) + offset);
     const std::uint64_t factor = rank == leader(h) ? leader_factor(h) : 1;
     if constexpr (kNarrowUnsigned)
       return whole(rank == (leader(h) + 1) % t_.ranks ? 3 * factor : factor);
@@ -147,11 +150,17 @@ class TermModel {
       return with_sign(factor, offset);
   }
 
+  // What a rank multiplies its terms by before they are added (mulsum).
+  CB_HOST_DEVICE static T multiplier(std::uint64_t rank) {
+    return Holds<T>::signed_value(rank % 2 == 0 ? 1 : -1);
+  }
+
   CB_HOST_DEVICE T reduced(std::uint64_t index) const {
     const std::uint64_t h = pattern_word(index, seed_);
     switch (t_.reduction) {
       case Reduce::sum:
       case Reduce::avg:
+      case Reduce::mulsum:
         if (alone()) return whole(base(h), halvings_);
         return whole(t_.ranks * base(h) + sum_of_offsets(shift(h)), halvings_);
       case Reduce::min:
@@ -175,6 +184,11 @@ class TermModel {
 
   CB_HOST_DEVICE static T whole(std::uint64_t value, int halvings = 0) {
     return Holds<T>::make(static_cast<std::int64_t>(value), halvings);
+  }
+  CB_HOST_DEVICE T summand(std::uint64_t rank, std::uint64_t value) const {
+    if (t_.reduction == Reduce::mulsum && rank % 2 != 0)
+      return Holds<T>::signed_value(-static_cast<std::int64_t>(value));
+    return whole(value);
   }
   CB_HOST_DEVICE static T with_sign(std::uint64_t factor, std::uint64_t odd) {
     const auto magnitude = static_cast<std::int64_t>(factor);

@@ -24,6 +24,11 @@ std::string quoted(const std::string& line, size_t from) {
 
 std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
 
+std::string first_two_words(const std::string& text) {
+  const size_t first = text.find(' ');
+  return first == std::string::npos ? text : text.substr(0, text.find(' ', first + 1));
+}
+
 void put(LeafMap& map, const std::string& host, const std::string& leaf) {
   const auto [at, is_new] = map.emplace(host, leaf);
   if (!is_new && leaf < at->second) at->second = leaf;
@@ -31,7 +36,8 @@ void put(LeafMap& map, const std::string& host, const std::string& leaf) {
 
 // Sections `Switch 36 "S-…" # "leaf1" …`, each followed by its ports:
 // `[1] "H-…"[1](guid) # "n1 mlx5_0" lid 5 4xNDR`. A switch's aggregation node (SHARP) is no host.
-LeafMap parse_fabric(const std::string& text) {
+// `key` makes of a channel adapter's description what it stands under.
+LeafMap parse_fabric(const std::string& text, std::string (*key)(const std::string&)) {
   LeafMap out;
   std::istringstream in(text);
   std::string leaf;
@@ -44,7 +50,7 @@ LeafMap parse_fabric(const std::string& text) {
       leaf.clear();
     } else if (!leaf.empty() && quoted(line, 0).starts_with("H-") && !described.empty() &&
                described.find("Aggregation Node") == std::string::npos) {
-      put(out, first_word(described), leaf);
+      put(out, key(described), leaf);
     }
   }
   return out;
@@ -67,11 +73,35 @@ LeafMap parse_lines(const std::string& text, Problems& problems) {
   return out;
 }
 
+bool is_fabric(const std::string& text) {
+  return text.starts_with("Switch") || text.find("\nSwitch") != std::string::npos;
+}
+
+LeafMap::const_iterator find_host(const LeafMap& map, const std::string& host) {
+  const auto at = map.find(host);
+  return at != map.end() ? at : map.find(host.substr(0, host.find('.')));
+}
+
+// The leaf of the NIC where it is known, else the host's.
+LeafMap::const_iterator find_nic(const LeafMap& of_host, const LeafMap& of_nic,
+                                 const std::string& host, const std::string& nic) {
+  if (!nic.empty()) {
+    for (const std::string& name : {host, host.substr(0, host.find('.'))}) {
+      const auto at = of_nic.find(name + " " + nic);
+      if (at != of_nic.end()) return at;
+    }
+  }
+  return find_host(of_host, host);
+}
+
+std::string no_line(const std::string& host) {
+  return fmt::format("has no line for the host {}", host);
+}
+
 }  // namespace
 
 LeafMap parse_leaf_map(const std::string& text, Problems& problems) {
-  const bool fabric = text.starts_with("Switch") || text.find("\nSwitch") != std::string::npos;
-  LeafMap out = fabric ? parse_fabric(text) : parse_lines(text, problems);
+  LeafMap out = is_fabric(text) ? parse_fabric(text, first_word) : parse_lines(text, problems);
   if (out.empty() && problems.empty()) problems.add("--leaf-map", "names no host");
   return out;
 }
@@ -82,13 +112,33 @@ std::vector<int> leaf_groups(const LeafMap& map, const std::vector<std::string>&
   for (const auto& [host, leaf] : map) leaves.insert(leaf);
   std::vector<int> out;
   for (const std::string& host : hosts) {
-    auto at = map.find(host);
-    if (at == map.end()) at = map.find(host.substr(0, host.find('.')));
+    const auto at = find_host(map, host);
     if (at == map.end()) {
-      problems.add("--leaf-map", fmt::format("has no line for the host {}", host));
+      problems.add("--leaf-map", no_line(host));
       continue;
     }
     out.push_back(static_cast<int>(std::distance(leaves.begin(), leaves.find(at->second))));
+  }
+  return out;
+}
+
+NicLeaves nic_leaves(const std::string& text, const std::vector<std::string>& hosts,
+                     const std::vector<std::string>& nics, Problems& problems) {
+  const LeafMap of_host = parse_leaf_map(text, problems);
+  const LeafMap of_nic = is_fabric(text) ? parse_fabric(text, first_two_words) : LeafMap{};
+  NicLeaves out;
+  std::map<std::string, int> number;
+  for (const std::string& host : hosts) {
+    if (find_host(of_host, host) == of_host.end()) {
+      problems.add("--leaf-map", no_line(host));
+      continue;
+    }
+    for (const std::string& nic : nics) {
+      const std::string& leaf = find_nic(of_host, of_nic, host, nic)->second;
+      const auto [at, fresh] = number.try_emplace(leaf, static_cast<int>(out.names.size()));
+      if (fresh) out.names.push_back(leaf);
+      out.leaf.push_back(at->second);
+    }
   }
   return out;
 }

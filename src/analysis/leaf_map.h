@@ -22,4 +22,16 @@ LeafMap parse_leaf_map(const std::string& text, Problems& problems);
 std::vector<int> leaf_groups(const LeafMap& map, const std::vector<std::string>& hosts,
                              Problems& problems);
 
+// The leaf of every NIC of every host.
+struct NicLeaves {
+  std::vector<int> leaf;           // of hosts[h]'s nics[n] at h * nics.size() + n
+  std::vector<std::string> names;  // of the leaves, by their number
+};
+
+// From the same text: the NIC's own leaf where it is ibnetdiscover's and describes the adapter as
+// "host nic …", else the host's. An empty name of a NIC stands for the host. What leaf_groups()
+// would say is added to `problems`.
+NicLeaves nic_leaves(const std::string& text, const std::vector<std::string>& hosts,
+                     const std::vector<std::string>& nics, Problems& problems);
+
 }  // namespace cb

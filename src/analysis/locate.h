@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,6 +22,10 @@ struct FleetShape {
   std::vector<int> leaf = {};
 
   int leaf_of(int host, int rail) const;  // −1: not known
+  size_t nics() const { return static_cast<size_t>(hosts) * static_cast<size_t>(rails); }
+  size_t nic(int host, int rail) const {
+    return static_cast<size_t>(host) * static_cast<size_t>(rails) + static_cast<size_t>(rail);
+  }
 };
 
 // One measured transfer from a host to another over one rail, in any unit where more is better.
@@ -32,13 +37,20 @@ struct PairSample {
   bool alone = false;  // nothing else ran at the same time
 };
 
-enum class SuspectKind { host, nic, link, uplink };
+enum class SuspectKind {
+  host,
+  nic,
+  link,
+  uplink,
+  inside,  // the ranks of a host among themselves
+  rail     // ranks of the same place on their hosts
+};
 enum class Side { both, transmit, receive };
 
 struct Suspect {
   SuspectKind kind = SuspectKind::host;
-  int host = -1;       // host, nic; the sender of a link
-  int rail = -1;       // nic, link
+  int host = -1;       // host, nic, inside; the sender of a link
+  int rail = -1;       // nic, link, rail
   int peer = -1;       // the receiver of a link
   int leaf = -1;       // uplink
   int peer_leaf = -1;  // uplink: the only other leaf, when both ends look the same from outside

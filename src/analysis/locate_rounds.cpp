@@ -51,17 +51,24 @@ class Confirmation {
       pairs_.push_back({s.host, s.peer});
     } else if (s.kind == SuspectKind::uplink) {
       cross(s.leaf);
-    } else if (!sound_.empty()) {
+    } else if ((s.kind == SuspectKind::host || s.kind == SuspectKind::nic) && !sound_.empty()) {
       // Different partners for different suspects.
       for (const size_t k : {size_t{0}, size_t{1}})
         both_ways(s.host, sound_[(static_cast<size_t>(s.host) + k) % sound_.size()]);
     }
   }
 
+  bool hangs_on(int host, int leaf) const {
+    for (int rail = 0; rail < fleet_.rails; ++rail) {
+      if (fleet_.leaf_of(host, rail) == leaf) return true;
+    }
+    return false;
+  }
+
   void cross(int leaf) {
     std::vector<int> inside, outside;
     for (const int h : sound_) {
-      std::vector<int>& side = fleet_.leaf_of(h, 0) == leaf ? inside : outside;
+      std::vector<int>& side = hangs_on(h, leaf) ? inside : outside;
       if (side.size() < 2) side.push_back(h);
     }
     for (size_t i = 0; i < std::min(inside.size(), outside.size()); ++i)

@@ -16,6 +16,10 @@ std::string subject(const Suspect& s) {
     case SuspectKind::uplink:
       return s.peer_leaf < 0 ? fmt::format("uplink of leaf {}", s.leaf)
                              : fmt::format("path between leaf {} and leaf {}", s.leaf, s.peer_leaf);
+    case SuspectKind::inside:
+      return fmt::format("inside of host {}", s.host);
+    case SuspectKind::rail:
+      return fmt::format("rail {}", s.rail);
   }
   return "";
 }

@@ -73,13 +73,23 @@ Worst worst_of(const Record& record, const std::string& name) {
   return worst;
 }
 
+// Those of the case's facts that some record has.
+std::vector<std::string> fact_columns(const std::vector<Record>& records, const CaseInfo& info) {
+  std::vector<std::string> out = info.fact_columns;
+  std::erase_if(out, [&](const std::string& name) {
+    return std::none_of(records.begin(), records.end(),
+                        [&](const Record& r) { return r.facts.contains(name); });
+  });
+  return out;
+}
+
 std::vector<std::string> row(const Record& record, const std::string& label,
-                             const std::string& name) {
+                             const std::string& name, const std::vector<std::string>& facts) {
   const Worst w = worst_of(record, name);
   const Summary s = w.metric->samples.summary();
   const auto half_width = relative_half_width(s);
   const bool latency = w.metric->better == Better::lower;
-  return {
+  std::vector<std::string> out{
       label,
       name,
       format_value(s.median, w.metric->unit),
@@ -88,6 +98,11 @@ std::vector<std::string> row(const Record& record, const std::string& label,
       w.metric->ceiling ? fmt::format("{:.0f} %", s.median / w.metric->ceiling->value * 100) : "",
       fmt::format("{}{}", terminal_safe(entity_name(record.entities[w.metric->entity])),
                   w.entities > 1 ? fmt::format(" (of {})", w.entities) : "")};
+  for (const std::string& fact : facts) {
+    const auto found = record.facts.find(fact);
+    out.push_back(found == record.facts.end() ? "" : terminal_safe(found->second));
+  }
+  return out;
 }
 
 // Findings stand in lines of their own where a case prints suspects.
@@ -113,12 +128,16 @@ std::string measure_table(const Document& document, const CaseInfo& info) {
   const std::set<std::string> names = varying_params(document.records);
   std::vector<std::vector<std::string>> rows{
       {"", "metric", "median", "95 % of median", "p05/p99", "of ceiling", "worst"}};
+  const std::vector<std::string> facts = fact_columns(document.records, info);
+  rows[0].insert(rows[0].end(), facts.begin(), facts.end());
+  std::vector<bool> to_the_right{false, false, true, true, true, true, false};
+  to_the_right.resize(rows[0].size(), false);
   std::string failures, matrices;
   size_t checks = 0;
   std::set<std::string> notes;
   for (const Record& r : document.records) {
     const std::string label = terminal_safe(point(info, r, names));
-    for (const std::string& name : metric_names(r)) rows.push_back(row(r, label, name));
+    for (const std::string& name : metric_names(r)) rows.push_back(row(r, label, name, facts));
     failures += failed_checks(info, r, label);
     if (const std::string matrix = info.device == "gpu" ? pair_matrix(r) : ""; !matrix.empty())
       matrices += (label.empty() ? "" : label + "\n") + matrix;
@@ -130,7 +149,7 @@ std::string measure_table(const Document& document, const CaseInfo& info) {
       fmt::format("{} on {} host{}, {} rank{}\n", info.name, document.run.hosts.size(),
                   document.run.hosts.size() == 1 ? "" : "s", document.run.ranks,
                   document.run.ranks == 1 ? "" : "s");
-  if (rows.size() > 1) out += text_table(rows, {false, false, true, true, true, true, false});
+  if (rows.size() > 1) out += text_table(rows, to_the_right);
   out += matrices + failures;
   if (failures.empty() && checks > 0)
     out += fmt::format("✓ {} check{}, none failed\n", checks, checks == 1 ? "" : "s");

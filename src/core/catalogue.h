@@ -37,6 +37,8 @@ struct CaseInfo {
   std::vector<ParamDef> params = {};
   std::vector<MetricDef> metrics = {};
   std::vector<std::string> checks = {};
+  std::vector<std::string> fact_columns =
+      {};                         // facts that its table shows where some record has them
   bool prints_suspects = false;   // one line "suspect: …" per failed finding, or "suspects: none"
   bool prints_inventory = false;  // its table is what the hosts consist of and where they differ
 };

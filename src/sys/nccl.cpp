@@ -70,6 +70,8 @@ std::string Library::bind() {
   bind_one(f.broadcast, "ncclBroadcast", true);
   bind_one(f.send, "ncclSend", true);
   bind_one(f.recv, "ncclRecv", true);
+  bind_one(f.red_op_create_pre_mul_sum, "ncclRedOpCreatePreMulSum", false);
+  bind_one(f.red_op_destroy, "ncclRedOpDestroy", false);
   bind_one(f.comm_init_rank_config, "ncclCommInitRankConfig", false);
   bind_one(f.get_last_error, "ncclGetLastError", false);
   bind_one(f.mem_alloc, "ncclMemAlloc", false);

@@ -78,6 +78,7 @@ struct SimInfo {
 };
 
 constexpr int kWindowSymmetric = 1;
+constexpr int kScalarHostImmediate = 1;  // read when the operation is created
 }  // namespace abi
 
 // "2.28.9" from NCCL's number: 2809 before 2.9, 22809 since.
@@ -106,6 +107,9 @@ struct Functions {
   R (*send)(const void*, size_t, abi::DataType, int, abi::Comm, abi::Stream) = nullptr;
   R (*recv)(void*, size_t, abi::DataType, int, abi::Comm, abi::Stream) = nullptr;
 
+  R(*red_op_create_pre_mul_sum)
+  (abi::RedOp*, void*, abi::DataType, int residence, abi::Comm) = nullptr;  // 2.11
+  R (*red_op_destroy)(abi::RedOp, abi::Comm) = nullptr;
   R (*comm_init_rank_config)(abi::Comm*, int, abi::UniqueId, int, abi::Config*) = nullptr;  // 2.14
   const char* (*get_last_error)(abi::Comm) = nullptr;                                       // 2.13
   R (*mem_alloc)(void**, size_t) = nullptr;                                                 // 2.19

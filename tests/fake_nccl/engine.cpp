@@ -29,9 +29,29 @@ std::vector<std::string> words() {
 
 void pause_briefly() { std::this_thread::sleep_for(std::chrono::microseconds(20)); }
 
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Whether it is time for the next chunk. One that comes late is made up for, up to ten.
+bool may_send(Comm& c, size_t bytes) {
+  if (c.bytes_per_second <= 0) return true;
+  const double now = steady_seconds();
+  if (now < c.next_send) return false;
+  const double takes = static_cast<double>(bytes) / c.bytes_per_second;
+  c.next_send = std::max(c.next_send, now - 10 * takes) + takes;
+  return true;
+}
+
+double rate_of(int rank) {
+  const long slow = setting("slow", rank);
+  return 1e6 * static_cast<double>(std::max(0L, slow > 0 ? slow : setting("rate", -1)));
+}
+
 bool push(Comm& c, int to, std::deque<Transfer>& queue) {
   Mailbox& box = c.shared->boxes[c.rank][to];
   if (queue.empty() || box.full.load(std::memory_order_acquire) != 0) return false;
+  if (!may_send(c, std::min(queue.front().left, kChunk))) return false;
   Transfer& t = queue.front();
   const size_t bytes = std::min(t.left, kChunk);
   std::memcpy(box.data, t.at, bytes);
@@ -94,7 +114,7 @@ long setting(const std::string& key, int rank) {
     if (word.rfind(key + "=", 0) != 0) continue;
     const std::string value = word.substr(key.size() + 1);
     const size_t colon = value.find(':');
-    if (rank >= 0 && std::atoi(value.c_str()) != rank) return -1;
+    if (rank >= 0 && std::atoi(value.c_str()) != rank) continue;  // another word may mean it
     return std::atol(value.substr(colon == std::string::npos ? 0 : colon + 1).c_str());
   }
   return -1;
@@ -124,6 +144,7 @@ void* attach(const std::string& name, bool create) {
 }
 
 void run_comm(Comm* c) {
+  c->bytes_per_second = rate_of(c->rank);
   if (!join_others(*c)) c->error = kRemote;
   --c->pending;
   while (!c->stop) {

@@ -63,6 +63,22 @@ void receive(Comm* c, void* to, size_t bytes, int peer) {
   w.received = static_cast<char*>(to);
 }
 
+// The operation of ncclRedOpCreatePreMulSum; it adds what has been multiplied.
+constexpr int kPreMulSum = 100;
+
+// What is sent of `from`: the same, or a copy times the rank's factor that lives as long as the
+// work.
+const void* multiplied(Comm* c, const void* from, size_t count, int type, int op) {
+  if (op != kPreMulSum) return from;
+  const size_t bytes = count * width(type);
+  const auto* begin = static_cast<const char*>(from);
+  auto copy = std::make_shared<std::vector<char>>(begin, begin + bytes);
+  for (size_t i = 0; i < count; ++i)
+    combine(type, 1, copy->data() + i * width(type), c->factor.data(), 1);
+  work_of(c).after.emplace_back([copy] {});
+  return copy->data();
+}
+
 // Writes what NCCL does with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=TUNING.
 void log_choice(Comm* c, const char* function, size_t bytes) {
   const char* level = std::getenv("NCCL_DEBUG");
@@ -178,6 +194,7 @@ API int ncclRecv(void* to, size_t count, int type, int peer, Comm* c, void*) {
 }
 API int ncclAllReduce(const void* from, void* to, size_t count, int type, int op, Comm* c, void*) {
   fake::log_choice(c, "AllReduce", count * fake::width(type));
+  from = fake::multiplied(c, from, count, type, op);
   fake::reduce_into(c, to, count, type, op,
                     fake::gather_all(c, from, count * fake::width(type), {}));
   return fake::done();
@@ -185,6 +202,7 @@ API int ncclAllReduce(const void* from, void* to, size_t count, int type, int op
 API int ncclReduceScatter(const void* from, void* to, size_t count, int type, int op, Comm* c,
                           void*) {
   const size_t bytes = count * fake::width(type);
+  from = fake::multiplied(c, from, count * static_cast<size_t>(c->ranks), type, op);
   const auto* begin = static_cast<const char*>(from);
   fake::log_choice(c, "ReduceScatter", bytes * static_cast<size_t>(c->ranks));
   fake::reduce_into(c, to, count, type, op, fake::gather_all(c, from, bytes, [=](int peer) {
@@ -196,6 +214,7 @@ API int ncclReduce(const void* from, void* to, size_t count, int type, int op, i
                    void*) {
   const size_t bytes = count * fake::width(type);
   fake::log_choice(c, "Reduce", bytes);
+  from = fake::multiplied(c, from, count, type, op);
   fake::send(c, from, bytes, root);
   if (c->rank == root) {
     auto all = std::make_shared<std::vector<char>>(bytes * static_cast<size_t>(c->ranks));
@@ -228,6 +247,16 @@ API int ncclCommInitRankConfig(Comm** out, int ranks, fake::UniqueId id, int ran
                                fake::Config* config) {
   if (config->magic != 0xcafebeef) return fake::kInvalidArgument;
   return make(out, ranks, id, rank, config->blocking != 0);
+}
+API int ncclRedOpCreatePreMulSum(int* op, void* scalar, int type, int residence, Comm* c) {
+  if (residence != 1) return fake::kInvalidArgument;
+  const auto* at = static_cast<const char*>(scalar);
+  c->factor.assign(at, at + fake::width(type));
+  *op = fake::kPreMulSum;
+  return fake::kSuccess;
+}
+API int ncclRedOpDestroy(int op, Comm*) {
+  return op == fake::kPreMulSum ? fake::kSuccess : fake::kInvalidArgument;
 }
 API const char* ncclGetLastError(Comm*) { return "the stand-in was told to fail"; }
 API int ncclMemAlloc(void** out, size_t bytes) {

@@ -5,6 +5,7 @@
 //   hang=RANK:N wrong=RANK:N error=RANK:N
 //                             from its Nth call on this rank computes nothing more; flips a bit of
 //                             what it received; tells a remote error
+//   rate=MB slow=RANK:MB      every rank's sends take at least this, in MB/s; this rank's too
 //   duplicate                 refuses to make communicators, as for two ranks on one GPU
 //   ras                       rank 0 answers at NCCL_RAS_ADDR as the RAS service does
 // FAKE_NCCL_LOG names a file to which every ncclCommAbort and every registration adds a line.
@@ -66,6 +67,9 @@ struct Comm {
   int rank = 0, ranks = 1;
   bool blocking = true;
   int calls = 0;
+  std::vector<char> factor;     // of ncclRedOpCreatePreMulSum's operation
+  double bytes_per_second = 0;  // of its sends; 0: as fast as it can
+  double next_send = 0;         // seconds of the steady clock
   std::atomic<int> pending{0};
   std::atomic<int> error{0};
   std::atomic<bool> stop{false};

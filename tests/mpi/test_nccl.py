@@ -34,6 +34,7 @@ def nccl(job, monkeypatch):
         code, out, err = job.run(ranks, "nccl", "--memory", "host", *args, "--json", job.json,
                                  timeout=timeout)
         assert code == expect, err + out
+        job.table = out
         document = json.loads(job.json.read_text()) if job.json.exists() else {"records": []}
         return document["records"], err
     return run
@@ -72,7 +73,7 @@ def test_every_collective(nccl, library, ranks):
         assert bus["samples"] == pytest.approx([a * factor(op, ranks) for a in algorithm["samples"]], rel=1e-12)
 
 
-@pytest.mark.parametrize("reduction", ["sum", "prod", "min", "max", "avg"])
+@pytest.mark.parametrize("reduction", ["sum", "prod", "min", "max", "avg", "mulsum"])
 def test_every_type_reduces_exactly_and_a_flipped_bit_is_found(nccl, reduction):
     for dtype in TYPES:
         if reduction == "avg" and dtype.startswith("f8"):
@@ -117,11 +118,16 @@ def test_one_rank_runs_is_checked_and_skipped(nccl):
     assert not records[0]["checks"][0]["passed"]
 
 
-def test_the_algorithm_is_in_the_record(nccl):
+def test_the_algorithm_is_in_the_record_and_a_column_of_the_table(nccl, job):
     records, _ = nccl(2, "--size", "1K,64K", "--iterations", 2, "--algorithms")
     assert records[0]["facts"]["algorithm"] == "tree ll, 1 channel"
     assert records[1]["facts"]["algorithm"] == "ring simple, 8 channels"
     assert any("log" in n for n in records[0]["notes"])
+    table = job.table.splitlines()
+    assert any(line.split()[-1:] == ["algorithm"] for line in table)
+    assert any(line.rstrip().endswith("ring simple, 8 channels") for line in table)
+    nccl(2, "--size", "1K", "--iterations", 2)
+    assert "algorithm\n" not in job.table  # nothing was logged: no empty column
 
 
 def test_a_transport_is_set_before_the_library_and_recorded(nccl, monkeypatch):
@@ -162,6 +168,7 @@ def test_an_error_of_the_library_is_told_with_its_words(nccl):
     (["--cta-policy", "zero"], "fake_nccl.so", "version=22602", "needs 2.27 or newer"),
     (["--graph"], "fake_nccl.so", "", "no graphs in host memory"),
     (["--op", "pingpong", "--gpus", "2"], "fake_nccl.so", "", "give each rank one GPU"),
+    (["--reduction", "mulsum"], "fake_nccl_old.so", "", "--reduction mulsum NCCL 2.28.9 at"),
     (["--reduction", "avg", "--gpus", "3"], "fake_nccl.so", "", "a power of two, not 6"),
     (["--min-ctas", "8", "--max-ctas", "4"], "fake_nccl.so", "", "is larger than --max-ctas")])
 def test_what_cannot_be_done_is_refused(nccl, args, library, behaviour, words):
@@ -196,3 +203,45 @@ def test_processes_that_think_they_are_alone_are_an_error(tmp_path):
         assert f"{name} says {count} processes" in said and advice in said
     env["SLURM_STEP_NUM_TASKS"] = "1"
     assert subprocess.run([BINARY, "fake"], env=env, capture_output=True, timeout=60).returncode == 0
+
+
+@pytest.fixture
+def locate(job, monkeypatch):
+    """locate --backend nccl over the stand-in: (exit code, the record, stdout, stderr)."""
+    def run(ranks, *args, behaviour="rate=100", library="fake_nccl.so", size="256K", tolerance="0.2"):
+        monkeypatch.setenv("CLUSTERBENCH_NCCL_LIBRARY", str(BUILD / library))
+        monkeypatch.setenv("FAKE_NCCL", behaviour)
+        code, document, out, err = job.measure(
+            ranks, "locate", "--backend", "nccl", "--memory", "host", "--between", "rank", "--mode", "full",
+            "--size", size, "--duration", "100ms", "--tolerance", tolerance, *args)
+        record, = document["records"]
+        return code, record, out, err
+    return run
+
+
+@pytest.mark.parametrize("behaviour, line", [
+    ("rate=100", "suspects: none"), ("rate=100,slow=2:30", "rank 2: sends ")])
+def test_locate_names_the_slow_gpu_and_nobody_else(locate, behaviour, line):
+    code, record, out, err = locate(4, behaviour=behaviour)
+    found = [text for text in out.splitlines() if text.startswith("suspect")]
+    assert len(found) == 1 and line in found[0], out + err
+    assert code == (0 if "none" in line else 1)
+    assert record["facts"]["transport"] == "NCCL 2.28.9"
+    assert record["facts"]["hosts_inside"] == "not compared: needs 3 hosts to tell which one is slow, has 1"
+    pairs = [m for m in record["metrics"] if m["name"] == "bytes_per_second"]
+    assert len(pairs) == 12  # every directed pair
+    assert all(30e6 < s < 150e6 for m in pairs for s in m["samples"]) or "slow" in behaviour
+
+
+def test_locate_over_nccl_measures_latency_and_both_directions(locate):
+    _, record, _, _ = locate(3, "--measure", "latency", size="8", tolerance="0.9", behaviour="")
+    assert {m["name"] for m in record["metrics"]} == {"latency_seconds"}
+    _, record, _, _ = locate(3, "--two-way", tolerance="0.9")
+    assert len(record["metrics"]) == 6
+
+
+def test_locate_over_nccl_finds_wrong_data_and_a_missing_library(locate):
+    code, record, out, _ = locate(3, behaviour="rate=100,wrong=1:3")
+    assert code == 1 and "wrong data from rank" in out
+    code, record, _, _ = locate(3, library="nonexistent.so")
+    assert code == 3 and "NCCL cannot be opened" in record["reason"]

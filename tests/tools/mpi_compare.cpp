@@ -1,13 +1,18 @@
 // `mpi` beside a plain loop (barrier, clock, call, clock) in the same job, in rounds that
-// alternate: the same ranks, processes and machine a moment later. Prints per operation and size
-// the median time of both (of an iteration, the largest over the ranks), the ratio of the rounds'
-// medians, and its spread. By ci/compare-mpi.sh, or: mpirun -np 2 build/release/bin/mpi_compare
-// [ROUNDS] [SIZE…]
+// alternate: the same ranks, processes and machine a moment later. In every round each of the two
+// allocates its buffers, measures and frees them, as two programs would, so that neither keeps
+// memory that lies better than the other's; a second plain loop shows what two equal loops differ
+// by. Who comes first changes from round to round. Prints per operation and size the median time of
+// the plain loop and of `mpi` (of an iteration, the largest over the ranks), the ratios of the
+// rounds' medians and their spread. By ci/compare-mpi.sh, or:
+//   mpirun -np 2 build/release/bin/mpi_compare [ROUNDS=9] [SIZE…=1K 16K 256K 4M 64M]
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -15,12 +20,15 @@
 #include "bench/mpi/mpi_call.h"
 #include "core/clock.h"
 #include "core/stats.h"
+#include "core/units.h"
+#include "sys/affinity.h"
 
 namespace {
 
 using namespace cb;
 
 constexpr double kSecondsPerRound = 0.15;
+constexpr double kFewestIterations = 25, kMostIterations = 5000;
 
 class NoProgress final : public Progress {
  public:
@@ -29,13 +37,15 @@ class NoProgress final : public Progress {
 };
 
 struct Free {
-  void operator()(float* p) const { std::free(p); }
+  void operator()(void* p) const { std::free(p); }
 };
+// As OSU's benchmarks get theirs: posix_memalign to a page, then every byte written.
 std::unique_ptr<float, Free> page_aligned(uint64_t bytes) {
-  const uint64_t whole = (bytes + 4095) / 4096 * 4096;
-  auto* p = static_cast<float*>(std::aligned_alloc(4096, whole));
-  std::fill_n(p, whole / sizeof(float), 1.0F);
-  return std::unique_ptr<float, Free>(p);
+  void* p = nullptr;
+  if (posix_memalign(&p, 4096, bytes) != 0) throw std::bad_alloc();
+  std::unique_ptr<float, Free> out(static_cast<float*>(p));
+  std::fill_n(out.get(), bytes / sizeof(float), 1.0F);
+  return out;
 }
 
 double median_of_slowest(const std::vector<double>& seconds) {
@@ -46,24 +56,37 @@ double median_of_slowest(const std::vector<double>& seconds) {
 }
 
 // The plain loop. Nothing of ours in it but the clock, which is clock_gettime(CLOCK_MONOTONIC).
-double plain(Collective collective, const CollectiveSize& size, float* send, float* receive,
-             int iterations) {
+double plain(Collective collective, const CollectiveSize& size, int iterations) {
+  const auto send = page_aligned(size.send * sizeof(float));
+  const auto receive = page_aligned(size.receive * sizeof(float));
   const int count = static_cast<int>(size.block);
   std::vector<double> seconds;
   for (int i = -5; i < iterations; ++i) {
     MPI_Barrier(MPI_COMM_WORLD);
     const double start = monotonic_seconds();
     if (collective == Collective::all_reduce)
-      MPI_Allreduce(send, receive, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+      MPI_Allreduce(send.get(), receive.get(), count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     else if (collective == Collective::all_gather)
-      MPI_Allgather(send, count, MPI_FLOAT, receive, count, MPI_FLOAT, MPI_COMM_WORLD);
+      MPI_Allgather(send.get(), count, MPI_FLOAT, receive.get(), count, MPI_FLOAT, MPI_COMM_WORLD);
     else
-      MPI_Alltoall(send, count, MPI_FLOAT, receive, count, MPI_FLOAT, MPI_COMM_WORLD);
+      MPI_Alltoall(send.get(), count, MPI_FLOAT, receive.get(), count, MPI_FLOAT, MPI_COMM_WORLD);
     const double took = monotonic_seconds() - start;
     if (i >= 0) seconds.push_back(took);
   }
   return median_of_slowest(seconds);
 }
+
+// Ratios of the rounds, ascending.
+struct Ratios {
+  std::vector<double> sorted;
+  Ratios(const std::vector<double>& above, const std::vector<double>& below) {
+    for (size_t i = 0; i < above.size(); ++i) sorted.push_back(above[i] / below[i]);
+    std::sort(sorted.begin(), sorted.end());
+  }
+  double middle() const { return median(sorted); }
+  double lower() const { return sorted[sorted.size() / 4]; }
+  double upper() const { return sorted[sorted.size() - 1 - sorted.size() / 4]; }
+};
 
 class Comparison {
  public:
@@ -72,15 +95,34 @@ class Comparison {
   // The ratio of ours to the plain loop.
   double run(Collective collective, int64_t bytes, int rounds) {
     const auto ranks = static_cast<uint64_t>(group_.size());
-    const CollectiveSize size =
-        collective_size(collective, static_cast<uint64_t>(bytes), sizeof(float), ranks).value();
-    const auto send = page_aligned(size.send * sizeof(float));
-    const auto receive = page_aligned(size.receive * sizeof(float));
+    const auto size =
+        collective_size(collective, static_cast<uint64_t>(bytes), sizeof(float), ranks);
+    if (!size) throw Error(format_size(bytes) + " is too small for so many ranks");
     // The least of some: who lost the processor meanwhile is no measure.
     double once = std::numeric_limits<double>::infinity();
-    for (int i = 0; i < 5; ++i)
-      once = std::min(once, plain(collective, size, send.get(), receive.get(), 5));
-    const int iterations = static_cast<int>(std::clamp(kSecondsPerRound / once, 5.0, 5000.0));
+    for (int i = 0; i < 5; ++i) once = std::min(once, plain(collective, *size, 5));
+    const int iterations =
+        static_cast<int>(std::clamp(kSecondsPerRound / once, kFewestIterations, kMostIterations));
+    std::array<std::vector<double>, 3> took;  // plain, mpi, plain again
+    for (int i = 0; i < rounds; ++i) {
+      for (int turn = 0; turn < 3; ++turn) {
+        const auto who = static_cast<size_t>((i + turn) % 3);
+        took[who].push_back(who == 1 ? ours(collective, bytes, *size, iterations)
+                                     : plain(collective, *size, iterations));
+      }
+    }
+    const Ratios ratios(took[1], took[0]), control(took[2], took[0]);
+    if (context_.comm.is_root())
+      std::printf("%-11s %6s %10.1f us %10.1f us %7.3f  %5.3f..%5.3f %9.3f  %5.3f..%5.3f %6d\n",
+                  collective_name(collective), format_size(bytes).c_str(), median(took[0]) * 1e6,
+                  median(took[1]) * 1e6, ratios.middle(), ratios.lower(), ratios.upper(),
+                  control.middle(), control.lower(), control.upper(), iterations);
+    std::fflush(stdout);
+    return ratios.middle();
+  }
+
+ private:
+  double ours(Collective collective, int64_t bytes, const CollectiveSize& size, int iterations) {
     CollectivePoint point{.collective = collective, .asked_bytes = bytes, .size = size};
     point.plan.stop = {.max_seconds = std::numeric_limits<double>::infinity(),
                        .max_samples = static_cast<uint64_t>(iterations),
@@ -90,39 +132,49 @@ class Comparison {
     MpiCall call(
         {.collective = collective, .size = size, .rank = group_.rank(), .ranks = group_.size()},
         group_.mpi());
-    std::vector<double> theirs, ours, ratios;
-    for (int i = 0; i < rounds; ++i) {
-      theirs.push_back(plain(collective, size, send.get(), receive.get(), iterations));
-      ours.push_back(median(measure_point(context_, point, group_, call).slowest_seconds));
-      ratios.push_back(ours.back() / theirs.back());
-    }
-    const double ratio = median(ratios);
-    std::sort(ratios.begin(), ratios.end());
-    const size_t quarter = ratios.size() / 4;
-    if (context_.comm.is_root())
-      std::printf("%-11s %9lld %11.1f us %11.1f us %8.3f   %5.3f..%5.3f  %5.3f..%5.3f %6d\n",
-                  collective_name(collective), static_cast<long long>(bytes), median(theirs) * 1e6,
-                  median(ours) * 1e6, ratio, ratios[quarter], ratios[ratios.size() - 1 - quarter],
-                  ratios.front(), ratios.back(), iterations);
-    std::fflush(stdout);
-    return ratio;
+    return median(measure_point(context_, point, group_, call).slowest_seconds);
   }
 
- private:
   Context& context_;
   const GroupComm& group_;
 };
+
+// A processor for each rank, where there are enough: two polling ranks that the scheduler has put
+// on one take a thousand times as long until it moves one of them.
+void pin_if_possible(const Place& place) {
+  const std::vector<int> cpus = allowed_cpus();
+  if (place.local_size <= static_cast<int>(cpus.size()))
+    pin_this_thread(cpus[static_cast<size_t>(place.local_rank)]);
+}
+
+// Sizes as the program itself takes them.
+std::vector<int64_t> sizes_of(int argc, char** argv) {
+  std::vector<int64_t> out;
+  for (int i = 2; i < argc; ++i) {
+    const auto size = parse_size(argv[i]);
+    if (!size || *size < 1) {
+      std::fprintf(stderr, "mpi_compare: '%s' is no size such as 64K or 16M\n", argv[i]);
+      return {};
+    }
+    out.push_back(*size);
+  }
+  if (argc <= 2) out = {1 << 10, 16 << 10, 256 << 10, 4 << 20, 64 << 20};
+  return out;
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 9;
-  std::vector<int64_t> sizes;
-  for (int i = 2; i < argc; ++i) sizes.push_back(std::atoll(argv[i]));
-  if (sizes.empty()) sizes = {1 << 10, 16 << 10, 256 << 10, 4 << 20, 64 << 20};
+  const std::vector<int64_t> sizes = sizes_of(argc, argv);
+  if (rounds < 1 || sizes.empty()) {
+    std::fprintf(stderr, "usage: mpi_compare [ROUNDS] [SIZE…]\n");
+    return 2;
+  }
   const mpi::Session session;
   const auto comm = world_comm();
   const Place place = locate_ranks(*comm, "host");
+  pin_if_possible(place);
   const CancelToken cancel;
   Watchdog watchdog([](const WatchState&) { std::abort(); });
   watchdog.arm("mpi_compare", 3600, 120);
@@ -134,8 +186,8 @@ int main(int argc, char** argv) {
   const Group group = make_group(place, comm->rank(), "");
   Comparison comparison(context, group.comm);
   if (comm->is_root())
-    std::printf("%-11s %9s %14s %14s %8s   %-14s %-14s %s\n", "", "bytes", "plain loop", "mpi",
-                "ratio", "middle half", "all rounds", "iterations");
+    std::printf("%-11s %6s %13s %13s %7s  %-12s %9s  %-12s %s\n", "", "size", "plain loop", "mpi",
+                "ratio", "middle half", "two plain", "middle half", "iterations");
   int outside = 0, all = 0;
   for (const Collective c :
        {Collective::all_reduce, Collective::all_gather, Collective::alltoall}) {

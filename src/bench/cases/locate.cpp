@@ -6,8 +6,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "analysis/leaf_map.h"
 #include "bench/cases.h"
+#include "bench/net/leaves.h"
 #include "bench/pairs/findings.h"
+#include "bench/pairs/groups.h"
 #include "bench/pairs/transports.h"
 #include "core/build_info.h"
 #include "core/units.h"
@@ -31,7 +34,7 @@ CaseInfo describe() {
   return {
       .name = "locate",
       .device = "",
-      .summary = "find the slow host, NIC or link by pairs of hosts",
+      .summary = "find the slow host, GPU, NIC, link or uplink by pairs of hosts",
       .example = "mpirun -np 64 --map-by ppr:1:node clusterbench locate --backend mpi --mode quick",
       .domain = "network",
       .needs = {.ranks = 2},
@@ -49,7 +52,21 @@ CaseInfo describe() {
             "what is paired: hosts (their first ranks) or all ranks",
             {"host", "rank"}},
            {"two-way", ParamType::flag, "false", "both of a pair send at once"},
-           {"size", ParamType::size, "", "of a message: 1M, for latency 8", {}, false, 1, 1 << 30},
+           {"size",
+            ParamType::size,
+            "",
+            "of a message: 1M, with nccl 16M, for latency 8",
+            {},
+            false,
+            1,
+            1 << 30},
+           {"leaf-map", ParamType::text, "",
+            "file of lines HOST LEAF, or ibnetdiscover's output: slow uplinks of leaves are named"},
+           {"memory",
+            ParamType::choice,
+            "gpu",
+            "of nccl; host is for a library that stands in for NCCL",
+            {"gpu", "host"}},
            {"duration", ParamType::duration, "200ms", "of a round", {}, false, 0.001, 3600},
            {"repeats",
             ParamType::integer,
@@ -76,6 +93,8 @@ CaseInfo describe() {
             0.1},
            {"seed", ParamType::integer, "1", "of the quick rounds' order", {}, false, 0}},
       .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher, "that arrive, per pair"},
+                  {"group_bytes_per_second", "bytes_per_second", Better::higher,
+                   "of pairs inside a host or a rail, all of them at the same time"},
                   {"latency_seconds", "seconds", Better::lower, "half a round trip, per pair"}},
       .checks = {"no_suspect"},
       .prints_suspects = true,
@@ -137,13 +156,19 @@ class Search {
                                                      : PairMeasure::bandwidth),
         rails_(static_cast<int>(context.comm.min(transport.rails()))),
         fleet_{.hosts = static_cast<int>(units.size()), .rails = rails_},
-        survey_(context, transport, units, plan()) {
+        transport_(transport),
+        plan_(plan()),
+        survey_(context, transport, units, plan_) {
     names_.units = std::move(units);
+    names_.rail_kind = transport.rail_kind();
     for (int r = 0; r < rails_; ++r) names_.rails.push_back(transport.rail_name(r));
+    read_leaves();
     if (rails_ == 1 && names_.rails[0].empty()) names_.rails.clear();
   }
 
   void run(Record& record) {
+    compare_groups(record, ranks_of_hosts(context_.place));
+    compare_groups(record, ranks_of_rails(context_.place));
     const std::vector<Round> rounds = schedule();
     readings_ = survey_.run(rounds, false);
     Located located = decide();
@@ -185,12 +210,45 @@ class Search {
     SurveyPlan plan{.measure = measure_,
                     .two_way = params_.flag("two-way"),
                     .rails = rails_,
-                    .bytes = latency ? 8U : 1U << 20,
+                    .bytes = latency ? 8 : transport_.usual_bytes(),
                     .seconds = params_.number("duration")};
     if (params_.has("size")) plan.bytes = static_cast<uint64_t>(params_.integer("size"));
     plan.deadline_seconds = plan.seconds + params_.number("round-deadline");
     return plan;
   }
+
+  // Of every rail of every unit. Throws the same UsageError on all ranks.
+  void read_leaves() {
+    if (!params_.has("leaf-map")) return;
+    const std::string text = net::read_leaf_map(context_, params_.text("leaf-map"));
+    std::vector<std::string> hosts;
+    for (const Unit& unit : names_.units) hosts.push_back(unit.host);
+    Problems problems;
+    NicLeaves leaves = nic_leaves(text, hosts, names_.rails, problems);
+    if (!problems.empty()) throw UsageError("clusterbench locate", problems);
+    fleet_.leaf = std::move(leaves.leaf);
+    names_.leaves = std::move(leaves.names);
+  }
+
+  // Before the pairs of hosts: what is slow inside a host needs no other host to be seen.
+  void compare_groups(Record& record, const RankGroups& ranks) {
+    std::string why = ranks.not_compared;
+    if (!transport_.ranks_have_own_ways()) why = "the ranks of a host share its NICs";
+    if (measure_ == PairMeasure::latency) why = "only bandwidth is";
+    if (!why.empty()) {
+      record.facts[ranks.fact] = "not compared: " + why;
+      return;
+    }
+    SurveyPlan plan = plan_;
+    plan.rails = 1;
+    const GroupFindings found =
+        survey_groups(context_, transport_, plan, ranks,
+                      static_cast<uint64_t>(params_.integer("seed")), options());
+    if (context_.comm.is_root())
+      add_group_findings(record, context_.place, ranks, found, worst_acceptable());
+  }
+
+  LocateOptions options() const { return {.tolerance = params_.number("tolerance")}; }
 
   // Both directions of every pair, repeated where there are few rounds.
   std::vector<Round> schedule() const {
@@ -212,9 +270,7 @@ class Search {
 
   Located decide() const {
     if (!context_.comm.is_root()) return {};
-    LocateOptions options;
-    options.tolerance = params_.number("tolerance");
-    return locate(fleet_, to_samples(readings_, measure_), options);
+    return locate(fleet_, to_samples(readings_, measure_), options());
   }
 
   // How far below the fleet a unit must be to be told from the noise: as the locator decides it.
@@ -260,6 +316,8 @@ class Search {
   PairMeasure measure_;
   int rails_;
   FleetShape fleet_;
+  PairTransport& transport_;
+  SurveyPlan plan_;
   PairSurvey survey_;
   FleetNames names_ = {};
   std::vector<PairReading> readings_;
@@ -279,7 +337,10 @@ std::vector<Record> run(Context& context, const Params& params) {
                                              : "")};
     return {record};
   }
-  const OpenedTransport opened = make_transport(params.text("backend"), context);
+  const OpenedTransport opened =
+      make_transport(params.text("backend"), context,
+                     {.host_memory = params.text("memory") == "host",
+                      .wait_seconds = params.number("duration") + params.number("round-deadline")});
   if (const std::string absent = first_absence(context, opened); !absent.empty()) {
     record.outcome = Skipped{absent};
     return {record};

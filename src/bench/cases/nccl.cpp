@@ -13,8 +13,10 @@
 #include "bench/coll/figures.h"
 #include "bench/coll/plan.h"
 #include "bench/coll/wires.h"
+#include "bench/nccl/affinity.h"
 #include "bench/nccl/call.h"
 #include "bench/nccl/environment.h"
+#include "bench/nccl/options.h"
 #include "bench/nccl/ranks.h"
 #include "core/clock.h"
 #include "core/text.h"
@@ -102,6 +104,7 @@ CaseInfo describe() {
       .params = collective_params(element_type_names(), reduction_names(), "1G"),
       .metrics = collective_metrics(),
       .checks = {"data"},
+      .fact_columns = {"algorithm"},
   };
   for (ParamDef& def : own_params()) out.params.push_back(std::move(def));
   out.metrics.push_back({"estimated_seconds", "seconds", Better::lower,
@@ -120,39 +123,6 @@ std::string agreed_reason(Context& context, const std::string& mine) {
 
 std::vector<Record> skipped(const Params& params, std::string reason) {
   return {{.case_name = "nccl", .params = params, .outcome = Skipped{std::move(reason)}}};
-}
-
-// What the library must have for what was asked.
-void check_library(const Library& library, const Params& params, Problems& problems) {
-  const auto& call = library.call();
-  const auto need = [&](bool there, const char* option, const char* since) {
-    if (!there)
-      problems.add(option, fmt::format("{} at {} is too old: needs {} or newer", library.name(),
-                                       library.path(), since));
-  };
-  const std::string how = params.text("register");
-  if (how == "user") need(call.comm_register && call.mem_alloc, "--register user", "2.19");
-  if (how == "window") need(call.window_register && call.mem_alloc, "--register window", "2.27");
-  const bool config = call.comm_init_rank_config != nullptr;
-  if (params.has("min-ctas")) need(config && library.at_least(2, 17), "--min-ctas", "2.17");
-  if (params.has("max-ctas")) need(config && library.at_least(2, 17), "--max-ctas", "2.17");
-  if (params.has("cta-policy")) need(config && library.at_least(2, 27), "--cta-policy", "2.27");
-  const std::string type = params.text("dtype");
-  if (type == "bfloat16") need(library.at_least(2, 10), "--dtype bfloat16", "2.10");
-  if (type.starts_with("f8")) need(library.at_least(2, 24), "--dtype", "2.24");
-  if (params.text("reduction") == "avg") need(library.at_least(2, 10), "--reduction avg", "2.10");
-}
-
-nccl::CommOptions comm_options(const Params& params) {
-  nccl::CommOptions out{.init_seconds = params.number("init-deadline"),
-                        .wait_seconds = params.number("wait-deadline")};
-  if (params.has("min-ctas")) out.min_ctas = static_cast<int>(params.integer("min-ctas"));
-  if (params.has("max-ctas")) out.max_ctas = static_cast<int>(params.integer("max-ctas"));
-  if (params.has("cta-policy")) {
-    const std::string policy = params.text("cta-policy");
-    out.cta_policy = policy == "default" ? 0 : policy == "efficiency" ? 1 : 2;
-  }
-  return out;
 }
 
 std::string no_gpu_room(Devices& devices, const CollectivePoint& p) {
@@ -191,7 +161,7 @@ class Measurement {
         group_(group),
         environment_(std::move(environment)),
         log_(log),
-        comms_(library, context, group.comm, devices, comm_options(params)) {
+        comms_(library, context, group.comm, devices, nccl::comm_options(params)) {
     bool nvls = false;
     const double link = gpu_link(devices, nvls);
     wires_ = collective_wires(context, group, comms_.ranks(), link, nvls);
@@ -338,6 +308,7 @@ std::vector<Record> run(Context& context, const Params& params) {
   auto opened_devices = open_devices(context, params);
   if (auto* reason = std::get_if<std::string>(&opened_devices)) return skipped(params, *reason);
   Devices& devices = std::get<Devices>(opened_devices);
+  const nccl::NearDevices near(context, devices);
   const auto opened = Library::open();
   const auto* absent = std::get_if<std::string>(&opened);
   const std::string reason =
@@ -345,9 +316,10 @@ std::vector<Record> run(Context& context, const Params& params) {
   if (!reason.empty()) return skipped(params, reason);
   const Library& library = std::get<Library>(opened);
 
-  const std::vector<nccl::RankDevices> map = nccl::gather_rank_map(context, devices);
+  const std::vector<nccl::RankDevices> map =
+      nccl::gather_rank_map(context, devices, near.fit().text);
   nccl::check_rank_map(map, problems);
-  check_library(library, params, problems);
+  nccl::check_library(library, params, problems);
   const int members = static_cast<int>(devices.size());
   const std::string split = params.has("split") ? params.text("split") : "";
   check_split(context.place, split, members, problems);
@@ -373,7 +345,10 @@ std::vector<Record> run(Context& context, const Params& params) {
   Measurement measurement(context, params, library, devices, group, environment,
                           log ? &*log : nullptr);
   std::vector<Record> records = measure_points(context, points, measurement);
-  for (Record& record : records) record.facts["rank_map"] = nccl::rank_map_text(map, kMostMapLines);
+  for (Record& record : records) {
+    record.facts["rank_map"] = nccl::rank_map_text(map, kMostMapLines);
+    if (!near.fit().note.empty()) record.notes.push_back(near.fit().note);
+  }
   return records;
 }
 

@@ -50,7 +50,7 @@ const std::vector<std::string>& element_type_names() {
 }
 
 const std::vector<std::string>& reduction_names() {
-  static const std::vector<std::string> names{"sum", "prod", "min", "max", "avg"};
+  static const std::vector<std::string> names{"sum", "prod", "min", "max", "avg", "mulsum"};
   return names;
 }
 
@@ -113,6 +113,16 @@ void fill_terms(const Terms& terms, uint64_t rank, std::span<std::byte> out) {
       const T value = model.term(rank, i);
       std::memcpy(out.data() + i * sizeof(T), &value, sizeof(T));
     }
+  });
+}
+
+std::vector<std::byte> mulsum_factor(ElementType type, uint64_t rank) {
+  return dispatch(type, [&](auto zero) {
+    using T = decltype(zero);
+    const T factor = TermModel<T>::multiplier(rank);
+    std::vector<std::byte> out(sizeof(T));
+    std::memcpy(out.data(), &factor, sizeof(T));
+    return out;
   });
 }
 

@@ -21,7 +21,8 @@ using kernels::Terms;
 
 // int8 … float double, half bfloat16 f8e4m3 f8e5m2, as nccl-tests; the first eight are MPI's too.
 const std::vector<std::string>& element_type_names();
-const std::vector<std::string>& reduction_names();  // sum prod min max avg; the last is NCCL's only
+// sum prod min max avg mulsum; the last two are NCCL's only
+const std::vector<std::string>& reduction_names();
 ElementType element_type_of(std::string_view name);
 Reduction reduction_of(std::string_view name);
 uint64_t element_bytes(ElementType type);
@@ -43,6 +44,8 @@ std::optional<Mismatch> verify_pattern(std::span<const std::byte> in, uint64_t r
 
 // One rank's terms of a reduction: elements from index 0 on.
 void fill_terms(const Terms& terms, uint64_t rank, std::span<std::byte> out);
+// The number by which this rank multiplies its terms in a mulsum, as it lies in memory.
+std::vector<std::byte> mulsum_factor(ElementType type, uint64_t rank);
 // The reduced elements from index `first_index` on.
 std::optional<Mismatch> verify_reduced(const Terms& terms, uint64_t first_index,
                                        std::span<const std::byte> in);

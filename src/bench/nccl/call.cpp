@@ -52,17 +52,14 @@ abi::RedOp reduction_op(Reduction reduction) {
       return abi::kMin;
     case Reduction::max:
       return abi::kMax;
-    case Reduction::avg:
+    default:
       break;
   }
   return abi::kAvg;
 }
 
 NcclCall::NcclCall(ShareSpec spec, Communicators& comms, const CallOptions& options)
-    : comms_(comms),
-      options_(options),
-      type_(data_type(spec.type)),
-      op_(reduction_op(spec.reduction)) {
+    : comms_(comms), options_(options), type_(data_type(spec.type)) {
   const Library* allocator = options.registering == Register::none ? nullptr : &comms.library();
   spec.ranks = comms.ranks();
   for (size_t i = 0; i < comms.count(); ++i) {
@@ -73,13 +70,34 @@ NcclCall::NcclCall(ShareSpec spec, Communicators& comms, const CallOptions& opti
       return std::unique_ptr<CollectiveBuffer>(std::move(buffer));
     }));
   }
+  make_reductions(spec.reduction);
   register_buffers();
   if (options_.graph) record_graph();
 }
 
+// A sum of premultiplied terms is an operation of its own on every communicator, with this rank's
+// factor.
+void NcclCall::make_reductions(Reduction reduction) {
+  own_ops_ = reduction == Reduction::mulsum;
+  if (!own_ops_) {
+    ops_.assign(comms_.count(), reduction_op(reduction));
+    return;
+  }
+  const Functions& call = comms_.library().call();
+  for (size_t i = 0; i < comms_.count(); ++i) {
+    std::vector<std::byte> factor =
+        mulsum_factor(shares_[i]->spec().type, static_cast<uint64_t>(comms_.rank(i)));
+    comms_.devices()[i]->select();
+    comms_.library().check(
+        call.red_op_create_pre_mul_sum(&ops_.emplace_back(), factor.data(), type_,
+                                       abi::kScalarHostImmediate, comms_.comm(i)),
+        "ncclRedOpCreatePreMulSum", comms_.comm(i));
+  }
+}
+
 NcclCall::~NcclCall() {
   try {
-    deregister_buffers();
+    give_back();
   } catch (const std::exception&) {
     // What went wrong was told where it happened; the communicator is aborted next.
   }
@@ -101,8 +119,11 @@ void NcclCall::register_buffers() {
   }
 }
 
-void NcclCall::deregister_buffers() {
+void NcclCall::give_back() {
   const Functions& call = comms_.library().call();
+  for (size_t i = 0; own_ops_ && i < ops_.size(); ++i) {
+    if (comms_.comm(i) != nullptr) call.red_op_destroy(ops_[i], comms_.comm(i));
+  }
   for (const Registered& r : registered_) {
     const abi::Comm comm = comms_.comm(r.comm);
     if (comm == nullptr) continue;
@@ -204,15 +225,15 @@ abi::Result NcclCall::one(size_t i) {
   const int next = (spec.rank + 1) % spec.ranks, before = (spec.rank + spec.ranks - 1) % spec.ranks;
   switch (spec.collective) {
     case Collective::all_reduce:
-      return call.all_reduce(s.send(), s.receive(), block, type_, op_, comm, stream);
+      return call.all_reduce(s.send(), s.receive(), block, type_, ops_[i], comm, stream);
     case Collective::all_gather:
       return call.all_gather(s.send(), s.receive(), block, type_, comm, stream);
     case Collective::reduce_scatter:
-      return call.reduce_scatter(s.send(), s.result(), block, type_, op_, comm, stream);
+      return call.reduce_scatter(s.send(), s.result(), block, type_, ops_[i], comm, stream);
     case Collective::broadcast:
       return call.broadcast(s.send(), s.receive(), block, type_, 0, comm, stream);
     case Collective::reduce:
-      return call.reduce(s.send(), s.receive(), block, type_, op_, 0, comm, stream);
+      return call.reduce(s.send(), s.receive(), block, type_, ops_[i], 0, comm, stream);
     case Collective::alltoall:
       return all_to_all(i);
     case Collective::alltoallv:

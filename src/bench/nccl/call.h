@@ -47,8 +47,9 @@ class NcclCall final : public CollectiveCall {
   abi::Result all_to_all_uneven(size_t i);
   abi::Result to_root(size_t i);
   abi::Result from_root(size_t i);
+  void make_reductions(Reduction reduction);
   void register_buffers();
-  void deregister_buffers();
+  void give_back();  // buffers and operations that the library was told of
   void record_graph();
 
   // A buffer as it was registered: on which communicator, and the handle.
@@ -63,12 +64,13 @@ class NcclCall final : public CollectiveCall {
   Communicators& comms_;
   CallOptions options_;
   abi::DataType type_;
-  abi::RedOp op_;
+  std::vector<abi::RedOp> ops_;  // by device
+  bool own_ops_ = false;         // made for these communicators
   std::vector<Registered> registered_;
   std::vector<std::unique_ptr<CollectiveShare>> shares_;
 };
 
 abi::DataType data_type(ElementType type);
-abi::RedOp reduction_op(Reduction reduction);
+abi::RedOp reduction_op(Reduction reduction);  // of those that need no communicator
 
 }  // namespace cb::nccl

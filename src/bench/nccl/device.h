@@ -25,7 +25,8 @@ class Device {
   virtual ~Device() = default;
   virtual std::string name() const = 0;      // "GPU 3, NVIDIA H200, 0000:9b:00.0"
   virtual std::string identity() const = 0;  // equal on two ranks: they share it; empty: they may
-  virtual std::string product() const = 0;   // as find_gpu_sku() takes it; empty for the host
+  virtual std::string pci_address() const { return {}; }  // empty: it is no PCI device
+  virtual std::string product() const = 0;  // as find_gpu_sku() takes it; empty for the host
   virtual uint64_t memory_bytes() const = 0;
   virtual uint64_t free_bytes() = 0;
   virtual void select() = 0;  // makes it the calling thread's

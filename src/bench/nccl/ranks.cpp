@@ -49,11 +49,12 @@ std::string rank_map_text(const std::vector<RankDevices>& ranks, size_t most) {
   return out;
 }
 
-std::vector<RankDevices> gather_rank_map(Context& context, const Devices& mine) {
+std::vector<RankDevices> gather_rank_map(Context& context, const Devices& mine,
+                                         const std::string& placed) {
   json part{{"host", context.place.host}, {"identities", json::array()}, {"names", json::array()}};
   for (const auto& device : mine) {
     part["identities"].push_back(device->identity());
-    part["names"].push_back(device->name());
+    part["names"].push_back(device->name() + (placed.empty() ? "" : ", " + placed));
   }
   json all = json::array();
   for (const std::string& blob : context.comm.gather(part.dump()))

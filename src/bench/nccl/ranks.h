@@ -23,7 +23,9 @@ void check_rank_map(const std::vector<RankDevices>& ranks, Problems& problems);
 // `most` lines only how many more there are.
 std::string rank_map_text(const std::vector<RankDevices>& ranks, size_t most);
 
-// Collective. Every process's part of the map on all of them.
-std::vector<RankDevices> gather_rank_map(Context& context, const Devices& mine);
+// Collective. Every process's part of the map on all of them; `placed` says where this one runs and
+// stands behind its devices' names, if it is not empty.
+std::vector<RankDevices> gather_rank_map(Context& context, const Devices& mine,
+                                         const std::string& placed);
 
 }  // namespace cb::nccl

@@ -23,13 +23,18 @@ std::string read_file(const std::string& path, Problems& problems) {
 
 }  // namespace
 
+std::string read_leaf_map(Context& context, const std::string& path) {
+  Problems problems;
+  std::string text;
+  if (context.comm.rank() == 0) text = read_file(path, problems);
+  throw_agreed(context.comm, "clusterbench", problems);
+  return context.comm.broadcast_text(std::move(text));
+}
+
 void assign_leaves(Context& context, const Params& params, Nodes& nodes) {
   if (!params.has("leaf-map")) return;
   Problems problems;
-  std::string text;
-  if (context.comm.rank() == 0) text = read_file(params.text("leaf-map"), problems);
-  throw_agreed(context.comm, "clusterbench", problems);
-  text = context.comm.broadcast_text(std::move(text));
+  const std::string text = read_leaf_map(context, params.text("leaf-map"));
   const LeafMap map = parse_leaf_map(text, problems);
   // Of each node's first rank.
   std::vector<std::string> hosts;

@@ -5,6 +5,10 @@
 
 namespace cb::net {
 
+// Collective. The text of a leaf map on all ranks; rank 0 reads it. Throws the same UsageError on
+// all ranks for a file that cannot be read.
+std::string read_leaf_map(Context& context, const std::string& path);
+
 // Collective. Where --leaf-map names a file, rank 0 reads it and every rank learns each node's leaf
 // (nodes.leaf). Throws the same UsageError on all ranks for a file that cannot be read, a wrong
 // line and a host of the job that it lacks.

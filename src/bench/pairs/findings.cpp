@@ -27,6 +27,11 @@ std::string end_name(const FleetNames& names, int index, int rail) {
   return unit(names, index).name() + (nic.empty() ? "" : ":" + nic);
 }
 
+std::string leaf_name(const FleetNames& names, int leaf) {
+  const auto at = static_cast<size_t>(leaf);
+  return at < names.leaves.size() ? names.leaves[at] : std::to_string(leaf);
+}
+
 Entity pair_entity(const FleetNames& names, const Cell& cell) {
   const auto& [from, to, rail] = cell;
   const Unit& sender = unit(names, from);
@@ -44,13 +49,13 @@ Entity entity_of(const FleetNames& names, const Suspect& s) {
     case SuspectKind::host:
       return unit_entity(unit(names, s.host));
     case SuspectKind::nic:
-      return {unit(names, s.host).host, "nic", rail_name(names, s.rail)};
+      return {unit(names, s.host).host, names.rail_kind, rail_name(names, s.rail)};
     case SuspectKind::link:
       return pair_entity(names, {s.host, s.peer, s.rail});
-    case SuspectKind::uplink:
-      break;
+    default:
+      break;  // uplink
   }
-  return {"", "group", fmt::format("leaf {}", s.leaf)};
+  return {"", "group", "leaf " + leaf_name(names, s.leaf)};
 }
 
 std::string subject(const FleetNames& names, const Suspect& s) {
@@ -58,15 +63,16 @@ std::string subject(const FleetNames& names, const Suspect& s) {
     case SuspectKind::host:
       return (unit(names, s.host).id.empty() ? "host " : "") + unit(names, s.host).name();
     case SuspectKind::nic:
-      return "nic " + end_name(names, s.host, s.rail);
+      return names.rail_kind + " " + end_name(names, s.host, s.rail);
     case SuspectKind::link:
       return fmt::format("link {} → {}", end_name(names, s.host, s.rail),
                          end_name(names, s.peer, s.rail));
-    case SuspectKind::uplink:
-      break;
+    default:
+      break;  // uplink
   }
-  return s.peer_leaf < 0 ? fmt::format("uplink leaf {}", s.leaf)
-                         : fmt::format("path leaf {} ↔ leaf {}", s.leaf, s.peer_leaf);
+  if (s.peer_leaf < 0) return "uplink leaf " + leaf_name(names, s.leaf);
+  return fmt::format("path leaf {} ↔ leaf {}", leaf_name(names, s.leaf),
+                     leaf_name(names, s.peer_leaf));
 }
 
 const char* verb(const Suspect& s) {

@@ -270,6 +270,8 @@ class MpiTransport final : public PairTransport {
 
   std::string name() const override { return "MPI (" + mpi::library_name() + ")"; }
 
+  bool ranks_have_own_ways() const override { return true; }
+
   // MPI connects by itself with the first message, which is not counted.
   void connect(std::span<const PairTask>, double) override { ++epoch_; }
 

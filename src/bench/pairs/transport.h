@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-// What a schedule of pairs is measured with: one implementation each for mpi, nccl, tcp, verbs.
+// What a schedule of pairs is measured with: one implementation each for mpi, nccl, tcp, verbs. A
+// round gives a rank's rail at most one peer to send to and one to receive from.
 namespace cb {
 
 enum class PairMeasure {
@@ -39,6 +40,13 @@ class PairTransport {
   virtual int rails() const { return 1; }
   // The NIC of that rail, "mlx5_3"; empty where there is only the host.
   virtual std::string rail_name(int /*rail*/) const { return {}; }
+  // What a rail is, as the kind of an entity.
+  virtual const char* rail_kind() const { return "nic"; }
+  // Whether every rank of a host has a way of its own (its memory, its GPU), so that what they
+  // reach among themselves tells of it. Ranks that share the host's NICs have not.
+  virtual bool ranks_have_own_ways() const { return false; }
+  // A message that keeps it busy, where the user names no size.
+  virtual uint64_t usual_bytes() const { return 1U << 20; }
   // Collective over all ranks, also those without a task: exchanges what a connection needs and
   // connects. A peer that does not answer makes its tasks fail in run(), nothing else.
   virtual void connect(std::span<const PairTask> mine, double deadline_seconds) = 0;

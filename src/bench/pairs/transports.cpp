@@ -9,11 +9,18 @@ namespace {
 
 struct Maker {
   const char* name;
-  OpenedTransport (*make)(Context&);
+  OpenedTransport (*make)(Context&, const TransportOptions&);
 };
 
-constexpr std::array kMakers{Maker{"mpi", make_mpi_transport}, Maker{"tcp", make_tcp_transport},
-                             Maker{"verbs", make_verbs_transport}};
+template <OpenedTransport (*make)(Context&)>
+OpenedTransport without_options(Context& context, const TransportOptions&) {
+  return make(context);
+}
+
+constexpr std::array kMakers{Maker{"mpi", without_options<make_mpi_transport>},
+                             Maker{"nccl", make_nccl_transport},
+                             Maker{"tcp", without_options<make_tcp_transport>},
+                             Maker{"verbs", without_options<make_verbs_transport>}};
 
 }  // namespace
 
@@ -26,9 +33,10 @@ const std::vector<std::string>& transport_names() {
   return names;
 }
 
-OpenedTransport make_transport(std::string_view name, Context& context) {
+OpenedTransport make_transport(std::string_view name, Context& context,
+                               const TransportOptions& options) {
   for (const Maker& m : kMakers) {
-    if (m.name == name) return m.make(context);
+    if (m.name == name) return m.make(context, options);
   }
   throw UsageError("pairs", "--backend", unknown_name(name, transport_names()));
 }

@@ -157,8 +157,10 @@ class NetnsLab:
                         "root", "tbf", "rate", rate, "burst", "32k", "latency", latency],
                        check=True, timeout=10)
 
-    def slow_path(self, host, peer, rate, others):
-        """What host sends to peer is limited to rate, what it sends to the others to `others`."""
+    def slow_path(self, host, peers, rate, others):
+        """What host sends to a peer, or to some together, is limited to rate, what it sends to the
+        others to `others`."""
+        peers = [peers] if isinstance(peers, str) else peers
         self._own(host)
         for rule in (["qdisc", "replace", "dev", "eth0", "root", "handle", "1:", "htb",
                       "default", "10"],
@@ -166,8 +168,9 @@ class NetnsLab:
                       "rate", others, "quantum", "60000"],
                      ["class", "add", "dev", "eth0", "parent", "1:", "classid", "1:20", "htb",
                       "rate", rate, "quantum", "60000"],
-                     ["filter", "add", "dev", "eth0", "parent", "1:", "protocol", "ip", "u32",
-                      "match", "ip", "dst", f"{self.address(peer)}/32", "flowid", "1:20"]):
+                     *(["filter", "add", "dev", "eth0", "parent", "1:", "protocol", "ip", "u32",
+                        "match", "ip", "dst", f"{self.address(peer)}/32", "flowid", "1:20"]
+                       for peer in peers)):
             subprocess.run(["ip", "netns", "exec", host, "tc", *rule], check=True, timeout=10)
 
     def cut_link(self, host):

@@ -68,3 +68,21 @@ TEST_CASE("hosts are grouped by leaf, a missing one is told") {
   leaf_groups(map, {"n1", "n4"}, problems);
   CHECK(problems.text().find("no line for the host n4") != std::string::npos);
 }
+
+TEST_CASE("the leaf of each NIC: the adapter's own where the fabric tells it, else the host's") {
+  Problems problems;
+  const NicLeaves own = nic_leaves(kFabric, {"n1", "n3.example"}, {"mlx5_0", "mlx5_1"}, problems);
+  CHECK(problems.empty());
+  // n3 has one adapter only: its other NIC counts to the host's leaf.
+  REQUIRE(own.leaf.size() == 4);
+  CHECK(own.names[static_cast<size_t>(own.leaf[0])] == "leaf2");
+  CHECK(own.names[static_cast<size_t>(own.leaf[1])] == "leaf1");
+  CHECK(own.names[static_cast<size_t>(own.leaf[2])] == "leaf1");
+  CHECK(own.leaf[3] == own.leaf[2]);
+  const NicLeaves hosts = nic_leaves("n1 a\nn2 b\n", {"n1", "n2"}, {""}, problems);
+  CHECK(problems.empty());
+  CHECK(hosts.leaf == std::vector<int>{0, 1});
+  CHECK(hosts.names == std::vector<std::string>{"a", "b"});
+  nic_leaves("n1 a\n", {"n9"}, {""}, problems);
+  CHECK(problems.text().find("has no line for the host n9") != std::string::npos);
+}

@@ -206,3 +206,33 @@ TEST_CASE("a host that only sends badly and does so alone is no congestion") {
   CHECK(found.suspects[0].side == Side::transmit);
   CHECK_FALSE(found.suspects[0].congestion);
 }
+
+TEST_CASE("of two leaves the path between them is named although most pairs cross it") {
+  FleetShape fleet{.hosts = 4, .rails = 1, .leaf = {0, 0, 1, 1}};
+  const auto crossing = [&](int a, int b) { return fleet.leaf_of(a, 0) != fleet.leaf_of(b, 0); };
+  std::vector<PairSample> samples;
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    const auto more =
+        survey(fleet, tournament(4), [&](int a, int b, int) { return crossing(a, b) ? 0.2 : 1; });
+    samples.insert(samples.end(), more.begin(), more.end());
+  }
+  const Located found = locate(fleet, samples);
+  REQUIRE(found.suspects.size() == 1);
+  CHECK(found.suspects[0].kind == SuspectKind::uplink);
+  CHECK(found.suspects[0].peer_leaf == 1 - found.suspects[0].leaf);
+  CHECK(found.suspects[0].share == doctest::Approx(0.2).epsilon(0.02));
+}
+
+TEST_CASE("a slow host of a small leaf is no uplink") {
+  FleetShape fleet{.hosts = 6, .rails = 1, .leaf = {0, 0, 1, 1, 2, 2}};
+  std::vector<PairSample> samples;
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    const auto more =
+        survey(fleet, tournament(6), [](int a, int b, int) { return a == 3 || b == 3 ? 0.5 : 1; });
+    samples.insert(samples.end(), more.begin(), more.end());
+  }
+  const Located found = locate(fleet, samples);
+  REQUIRE(found.suspects.size() == 1);
+  CHECK(found.suspects[0].kind == SuspectKind::host);
+  CHECK(found.suspects[0].host == 3);
+}

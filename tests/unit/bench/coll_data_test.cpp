@@ -61,7 +61,8 @@ std::vector<std::byte> reduce_small(const Terms& terms, size_t elements) {
       T x;
       std::memcpy(&x, one.data() + i * sizeof(T), sizeof(T));
       double& w = whole[i];
-      const double v = value_of(x);
+      const bool negated = terms.reduction == Reduction::mulsum && rank % 2 != 0;
+      const double v = negated ? -value_of(x) : value_of(x);
       if (rank == 0)
         w = v;
       else if (terms.reduction == Reduction::prod)
@@ -91,13 +92,18 @@ std::vector<std::byte> reduce_by_hand(const Terms& terms, size_t elements) {
   std::vector<std::byte> one(elements * sizeof(T));
   for (uint64_t rank = 0; rank < terms.ranks; ++rank) {
     fill_terms(terms, rank, one);
+    T factor{1};
+    if (terms.reduction == Reduction::mulsum)
+      std::memcpy(&factor, mulsum_factor(terms.type, rank).data(), sizeof(T));
     for (size_t i = 0; i < elements; ++i) {
       T x;
       std::memcpy(&x, one.data() + i * sizeof(T), sizeof(T));
+      x = static_cast<T>(x * factor);
       T& w = whole[i];
       if (rank == 0)
         w = x;
-      else if (terms.reduction == Reduction::sum || terms.reduction == Reduction::avg)
+      else if (terms.reduction == Reduction::sum || terms.reduction == Reduction::avg ||
+               terms.reduction == Reduction::mulsum)
         w = static_cast<T>(w + x);
       else if (terms.reduction == Reduction::prod)
         w = static_cast<T>(w * x);

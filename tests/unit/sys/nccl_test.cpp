@@ -49,6 +49,7 @@ TEST_CASE("layouts and values are those of nccl.h") {
   CHECK(int{abi::kBfloat16} == int{ncclBfloat16});
   CHECK(int{abi::kFloat8e5m2} == int{ncclFloat8e5m2});
   CHECK(abi::kWindowSymmetric == NCCL_WIN_COLL_SYMMETRIC);
+  CHECK(abi::kScalarHostImmediate == int{ncclScalarHostImmediate});
 }
 #endif
 

@@ -163,6 +163,7 @@ class Gpu final : public Device {
     return fmt::format("GPU {}, {}, {}", device_.ordinal, device_.name, device_.pci_address);
   }
   std::string identity() const override { return device_.uuid; }
+  std::string pci_address() const override { return device_.pci_address; }
   std::string product() const override { return device_.name; }
   uint64_t memory_bytes() const override { return static_cast<uint64_t>(device_.memory_bytes); }
   uint64_t free_bytes() override {
