@@ -2,6 +2,7 @@
 // of nccl-tests. An iteration is some calls back to back, timed on the host from the rank's leaving
 // a barrier until its devices are done, over the number of calls; making and checking the data is
 // not counted. docs/methods/collectives.md.
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 

@@ -1,5 +1,6 @@
 #include "bench/coll/point.h"
 
+#include <algorithm>
 #include <bit>
 
 #include <fmt/format.h>

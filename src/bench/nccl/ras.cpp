@@ -1,5 +1,6 @@
 #include "bench/nccl/ras.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "core/clock.h"

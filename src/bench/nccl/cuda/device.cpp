@@ -2,6 +2,7 @@
 // (kernels/collective_data.cu); only a wrong element comes to the host.
 #include "bench/nccl/device.h"
 
+#include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
