@@ -4,7 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include "bench/registry.h"
 #include "core/error.h"
+#include "core/texts.h"
 #include "tests/unit/bench/thread_comm.h"
 
 using namespace cb;
@@ -132,4 +134,11 @@ TEST_CASE("an unmet need is skipped with the reason, and the case does not run")
   const Run no_gpu = run_on(2, case_of(body, {.gpu = true}));
   CHECK(std::get<Skipped>(no_gpu.records[0].outcome).reason.starts_with("no GPU on n"));
   CHECK_FALSE(ran);
+}
+
+TEST_CASE("every metric of every case has a name in both languages") {
+  for (const CaseInfo& info : catalogue()) {
+    for (const MetricDef& metric : info.metrics)
+      CHECK_MESSAGE(has_text("metric." + metric.name), metric.name);
+  }
 }
