@@ -170,7 +170,10 @@ API int ncclCommAbort(Comm* c) {
   return ncclCommDestroy(c);
 }
 API int ncclCommGetAsyncError(Comm* c, int* error) {
-  *error = c->error != 0 ? c->error.load() : c->pending > 0 ? fake::kInProgress : fake::kSuccess;
+  // In this order: an error comes before the work that it spoils is taken off.
+  const bool pending = c->pending > 0;
+  const int failed = c->error;
+  *error = failed != 0 ? failed : pending ? fake::kInProgress : fake::kSuccess;
   return fake::kSuccess;
 }
 API const char* ncclGetErrorString(int result) {
