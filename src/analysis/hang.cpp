@@ -29,6 +29,7 @@ std::string name(const RankState& r) { return fmt::format("{} rank {}", r.host, 
 
 // Why it is absent, in words.
 std::string blame(const RankState& r) {
+  if (has_failed(r)) return fmt::format("has failed: {}", r.failure);
   if (r.link == RankLink::lost)
     return fmt::format("its connection broke: the process or its host is gone; last in {}",
                        where(r));
@@ -56,11 +57,13 @@ std::vector<const RankState*> find_absent(const std::vector<RankState>& ranks) {
   };
   // The surest sign first.
   const std::vector<std::function<bool(const RankState&)>> signs{
+      has_failed,
       [](const RankState& r) { return r.link == RankLink::lost; },
       [](const RankState& r) {
         return r.link == RankLink::connected && r.silent_seconds >= kSilentSeconds;
       },
-      [&](const RankState& r) { return behind(r) && !inside(r); }, behind,
+      [&](const RankState& r) { return behind(r) && !inside(r); },
+      behind,
       [](const RankState& r) { return r.link == RankLink::never; }};
   for (const auto& sign : signs) {
     std::vector<const RankState*> out;

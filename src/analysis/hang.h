@@ -25,7 +25,10 @@ struct RankState {
   double idle_seconds = 0;    // since its last progress
   double silent_seconds = 0;  // since its last sign of life
   RankLink link = RankLink::connected;
+  std::string failure = {};  // why it has given up; empty unless it has
 };
+
+inline bool has_failed(const RankState& r) { return !r.failure.empty(); }
 
 struct AbsentRank {
   int rank = 0;
@@ -42,9 +45,9 @@ struct HangDiagnosis {
 // A rank that has given no sign of life for so long is silent.
 inline constexpr double kSilentSeconds = 2;
 
-// Absent are: lost ranks; else silent ones; else ranks that are behind the others and not inside a
-// collective step; else those that are behind. If all are equally far, nobody is absent and the
-// network between them is to blame.
+// Absent are: ranks that failed; else lost ranks; else silent ones; else ranks that are behind the
+// others and not inside a collective step; else those that are behind. If all are equally far,
+// nobody is absent and the network between them is to blame.
 HangDiagnosis diagnose_hang(const std::vector<RankState>& ranks);
 
 // "0-3,7": for messages.

@@ -72,13 +72,17 @@ Interrupted gather_finished(Context& context, const Attempt& mine) {
   return Interrupted(gather_records(context.comm, finished));
 }
 
+const Errored& why_failed(const Attempt& mine) {
+  return std::get<Errored>(mine.records.at(0).outcome);
+}
+
 // A rank that failed says why even if the others, stuck where it left them, never come to hear it.
 int agree(Context& context, const Attempt& mine) {
   try {
     return context.comm.agree(mine.status, kAgreeSeconds);
   } catch (const Error& e) {
     if (mine.status != failed) throw;
-    const auto& why = std::get<Errored>(mine.records.at(0).outcome);
+    const Errored& why = why_failed(mine);
     throw Error(fmt::format("{}: {} ({})", why.where, why.what, e.what()));
   }
 }
@@ -99,7 +103,9 @@ std::vector<Record> run_case(const Case& c, Context& context, const Params& para
   const HostLoad load(context.fs);
   Attempt mine = attempt(c, context, params);
   context.watchdog.note("waiting for the other ranks");
+  if (mine.status == failed) context.watchdog.fail(why_failed(mine).what);
   const int worst = agree(context, mine);
+  context.watchdog.note("gathering the results");
   if (worst == interrupted) throw gather_finished(context, mine);
   if (worst == refused) throw_agreed(context.comm, "clusterbench " + c.info.name, mine.refusal);
   if (worst == failed) return gather_failures(c, context, params, std::move(mine.records));

@@ -24,6 +24,7 @@ void Watchdog::arm(std::string doing, double total_seconds, double idle_seconds)
   const std::lock_guard lock(mutex_);
   doing_ = std::move(doing);
   note_.clear();
+  failure_.clear();
   const double now = monotonic_seconds();
   deadline_ = now + total_seconds;
   idle_limit_ = idle_seconds;
@@ -47,7 +48,13 @@ void Watchdog::expire() {
 void Watchdog::note(std::string text) {
   const std::lock_guard lock(mutex_);
   note_ = std::move(text);
+  failure_.clear();
   last_progress_ = monotonic_seconds();
+}
+
+void Watchdog::fail(std::string why) {
+  const std::lock_guard lock(mutex_);
+  failure_ = std::move(why);
 }
 
 void Watchdog::progress() noexcept {
@@ -61,8 +68,12 @@ WatchState Watchdog::state() const {
 }
 
 WatchState Watchdog::state_locked(double now) const {
-  return {doing_, note_, std::max(entered_.load(), iterations_.load()), iterations_.load(),
-          now - last_progress_.load()};
+  return {doing_,
+          note_,
+          std::max(entered_.load(), iterations_.load()),
+          iterations_.load(),
+          now - last_progress_.load(),
+          failure_};
 }
 
 void Watchdog::loop() {

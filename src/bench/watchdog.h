@@ -11,11 +11,12 @@ namespace cb {
 
 // What this rank is doing, as the watchdog tells it when time is up.
 struct WatchState {
-  std::string doing;        // case and parameters
-  std::string note;         // "warm-up", "sampling", "waiting for rank 3"
-  uint64_t entered = 0;     // collective steps begun since armed
-  uint64_t iterations = 0;  // finished since armed
-  double idle_seconds = 0;  // since the last progress
+  std::string doing;         // case and parameters
+  std::string note;          // "warm-up", "sampling", "waiting for rank 3"
+  uint64_t entered = 0;      // collective steps begun since armed
+  uint64_t iterations = 0;   // finished since armed
+  double idle_seconds = 0;   // since the last progress
+  std::string failure = {};  // why it measures no more, while it waits for the others to hear it
 };
 
 // A thread that calls `on_expiry` once when an armed deadline passes without progress() for
@@ -35,6 +36,8 @@ class Watchdog {
   // Time is up now: what the caller has waited for will not come.
   void expire();
   void note(std::string text);
+  // This rank has failed and is about to tell the others; the next note() ends that.
+  void fail(std::string why);
   // About to wait for other ranks in a step that progress() will end. One relaxed store.
   void enter() noexcept {
     entered_.store(iterations_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -52,6 +55,7 @@ class Watchdog {
   std::condition_variable wake_;
   std::string doing_;
   std::string note_;
+  std::string failure_;
   double deadline_ = 0;  // monotonic seconds; 0: not armed
   double idle_limit_ = 0;
   bool stopping_ = false;

@@ -31,13 +31,18 @@ std::string headline(const Trouble& trouble) {
                          format_seconds(trouble.idle_seconds));
     case Trouble::Kind::lost:
       return "a rank was lost";
+    case Trouble::Kind::failed:
+      return "a rank has failed, and the others wait for it";
     case Trouble::Kind::cancelled:
       break;
   }
   return "interrupted";
 }
 
-std::string next_step(const HangDiagnosis& diagnosis) {
+std::string next_step(const Trouble& trouble) {
+  const HangDiagnosis& diagnosis = trouble.diagnosis;
+  if (trouble.kind == Trouble::Kind::failed)
+    return "mend what that rank says; the others only waited";
   if (diagnosis.absent.empty())
     return "look at the links between the hosts, or give it more time with --deadline and --stall";
   const std::string& host = diagnosis.absent.front().host;
@@ -98,7 +103,7 @@ void LastWords::on_trouble(const Trouble& trouble) {
   std::string text = fmt::format("\nclusterbench {}: {}\n", case_name_, title);
   for (const std::string& line : trouble.diagnosis.lines) text += "  " + terminal_safe(line) + "\n";
   if (trouble.diagnosis.absent.empty()) text += "  " + trouble.diagnosis.reason + "\n";
-  text += "  next      : " + terminal_safe(next_step(trouble.diagnosis)) + "\n";
+  text += "  next      : " + terminal_safe(next_step(trouble)) + "\n";
   std::cerr << text << std::flush;
   write_partial(trouble, title + ": " + trouble.diagnosis.reason);
   const bool expired = trouble.kind == Trouble::Kind::expired;

@@ -73,6 +73,7 @@ constexpr Phrase kNetworkPhrases[] = {
     {"has been silent for {0}: stopped, or its host or link is; last in {1}", "已 {0} 无消息：进程、主机或链路已停；最后处于 {1}"},
     {"is behind the others for {0}, in {1}", "落后其他进程 {0}，处于 {1}"},
     {"its connection broke: the process or its host is gone; last in {0}", "连接中断：进程或主机已失联；最后处于 {0}"},
+    {"has failed: {0}", "已失败：{0}"},
     {"never reached rank 0 over TCP", "从未经 TCP 连到 0 号进程"},
     {"state not known: never reached rank 0", "状态未知：从未连到 0 号进程"},
     {"stuck in {0}", "卡在 {0}"},

@@ -71,6 +71,18 @@ def test_a_hanging_rank_ends_the_job_at_the_stall(job, nothing_left):
     nothing_left(pids.values())
 
 
+def test_a_failed_rank_is_heard_though_another_never_comes(job, nothing_left):
+    process = job.start(4, "fake", "--failing-rank", 1, "--hanging-rank", 2, "--json", job.json)
+    pids = job.wait_for_ranks(process, 4)
+    code, _, err, seconds = job.finish(process, timeout=60)
+    assert code == 4, err
+    assert seconds < 40
+    assert "a rank has failed, and the others wait for it" in err
+    assert f"not there : {os.uname().nodename} rank 1: has failed: fails as it was told" in err
+    assert "has failed: fails as it was told" in json.loads(job.json.read_text())["run"]["partial"]
+    nothing_left(pids.values())
+
+
 def test_a_hanging_process_alone_ends_at_the_deadline(job):
     code, _, err = job.run(0, "fake", "--hanging-rank", 0, "--deadline", "1s", timeout=20)
     assert code == 124

@@ -20,6 +20,7 @@ struct Trouble {
   enum class Kind {
     expired,   // a rank's deadline or stall limit has passed
     lost,      // a rank's connection broke
+    failed,    // a rank has failed and the others wait for it
     cancelled  // the job was asked to stop half a second ago and has not yet
   };
   Kind kind = Kind::expired;
@@ -42,8 +43,8 @@ class SideChannel {
 
 struct SideChannelOptions {
   std::string interface = {};  // whose addresses rank 0 offers; all if empty
-  // Rank 0, on the channel's thread, once for `expired` or `lost` (which end the job) and once for
-  // `cancelled`.
+  // Rank 0, on the channel's thread, once for `expired`, `lost` or `failed` (which end the job) and
+  // once for `cancelled`.
   std::function<void(Trouble)> on_trouble = {};
   // The other ranks, on the channel's thread: rank 0 has gone.
   std::function<void(const std::string& host)> on_root_lost = {};

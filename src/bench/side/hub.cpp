@@ -25,21 +25,21 @@ constexpr double kGoodbyeSeconds = 1;
 constexpr size_t kMostGuests = 4096;
 // Asked to end, a rank's connection may break without anything being wrong.
 constexpr double kQuietAfterCancel = 0.7;
+// The others may be within a long step after which they hear of a failure by themselves.
+constexpr double kFailedGrace = 15;
 
 }  // namespace
 
 std::string state_to_text(const WatchState& state) {
-  return json{{"doing", state.doing},
-              {"note", state.note},
-              {"entered", state.entered},
-              {"left", state.iterations},
-              {"idle", state.idle_seconds}}
+  return json{{"doing", state.doing},     {"note", state.note},         {"entered", state.entered},
+              {"left", state.iterations}, {"idle", state.idle_seconds}, {"failure", state.failure}}
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 WatchState state_from_text(const std::string& text) {
   const json j = json::parse(text);
-  return {j.at("doing"), j.at("note"), j.at("entered"), j.at("left"), j.at("idle")};
+  return {j.at("doing"), j.at("note"), j.at("entered"),
+          j.at("left"),  j.at("idle"), j.at("failure")};
 }
 
 SideHub::SideHub(Socket listener, std::string token, const Place& place, const Watchdog& watchdog,
@@ -239,6 +239,10 @@ bool SideHub::look_for_trouble(double now) {
       expired_idle_ = own_idle_;
     }
   }
+  if (trouble_since_ == 0 && others_wait_for_a_failed_rank(now)) {
+    trouble_since_ = now;
+    trouble_ = Trouble::Kind::failed;
+  }
   if (cancel_.cancelled() && cancelled_since_ == 0) cancelled_since_ = now;
   if (trouble_since_ > 0) {
     const bool lost = trouble_ == Trouble::Kind::lost;
@@ -271,15 +275,35 @@ std::vector<RankState> SideHub::states(double now) {
                    .left = p.last.iterations,
                    .idle_seconds = p.last.idle_seconds + silent,
                    .silent_seconds = silent,
-                   .link = p.state});
+                   .link = p.state,
+                   .failure = p.last.failure});
   }
   peers_[0].state = RankLink::never;
   return out;
 }
 
+// A rank that fails leaves the others in a collective that it will never enter.
+bool SideHub::others_wait_for_a_failed_rank(double now) {
+  peers_[0].last = watchdog_.state();
+  bool failed = false;
+  for (size_t r = 0; r < peers_.size(); ++r) {
+    const Peer& p = peers_[r];
+    if (!p.last.failure.empty())
+      failed = true;
+    else if (r == 0 || p.state == RankLink::connected) {
+      const double silent = r == 0 ? 0 : now - p.last_heard;
+      if (p.last.idle_seconds + silent < kFailedGrace) return false;
+    }
+  }
+  return failed;
+}
+
 void SideHub::report(Trouble::Kind kind) {
+  const std::vector<RankState> all = states(monotonic_seconds());
+  const bool failed = std::any_of(all.begin(), all.end(), has_failed);
+  if (failed && kind == Trouble::Kind::expired) kind = Trouble::Kind::failed;
   Trouble trouble{.kind = kind, .idle_seconds = expired_idle_};
-  trouble.diagnosis = diagnose_hang(states(monotonic_seconds()));
+  trouble.diagnosis = diagnose_hang(all);
   std::vector<std::vector<Record>> published;
   {
     const std::lock_guard lock(mutex_);

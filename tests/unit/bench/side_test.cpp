@@ -88,6 +88,26 @@ TEST_CASE("on expiry rank 0 names who is behind and has what was finished") {
   CHECK(t.finished[1].notes[0].starts_with("without the shares of ranks 1,"));
 }
 
+TEST_CASE("a rank that has failed is at fault, whatever the others wait in") {
+  Job job;
+  job.run([&](int rank, SideChannel& channel, Watchdog& watchdog) {
+    for (int i = 0; i < rank + 1; ++i) {
+      watchdog.enter();
+      watchdog.progress();
+    }
+    watchdog.note("all_reduce 4K");
+    if (rank == 2) watchdog.fail("out of memory");
+    let_states_arrive();
+    if (rank == 1) CHECK(channel.expired(watchdog.state()));
+    if (rank == 0) CHECK(job.trouble.wait_for(30s) == std::future_status::ready);
+  });
+  const Trouble t = job.trouble.get();
+  CHECK(t.kind == Trouble::Kind::failed);
+  REQUIRE(t.diagnosis.absent.size() == 1);
+  CHECK(t.diagnosis.absent[0].rank == 2);
+  CHECK(t.diagnosis.absent[0].why == "has failed: out of memory");
+}
+
 TEST_CASE("a job that ends in order has no trouble, whoever closes first") {
   for (const int last : {0, 2}) {
     Job job;
@@ -102,7 +122,9 @@ TEST_CASE("a job that ends in order has no trouble, whoever closes first") {
 
 TEST_CASE("a state goes over the channel and back; foreign bytes do not come through") {
   const WatchState state{"mpi", "sampling \xff", 7, 6, 1.5};
-  const WatchState back = state_from_text(state_to_text({"mpi", "sampling", 7, 6, 1.5}));
+  const WatchState back =
+      state_from_text(state_to_text({"mpi", "sampling", 7, 6, 1.5, "no memory"}));
+  CHECK(back.failure == "no memory");
   CHECK(back.note == "sampling");
   CHECK(back.entered == 7);
   CHECK(back.iterations == 6);
