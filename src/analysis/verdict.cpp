@@ -7,6 +7,7 @@
 #include "analysis/applies.h"
 #include "analysis/verdict_evidence.h"
 #include "analysis/waivers_match.h"
+#include "core/parallel.h"
 #include "core/units.h"
 
 namespace cb {
@@ -69,27 +70,45 @@ class Judge {
         names_(campaign),
         used_(waivers.size(), false) {}
 
+  // A few criteria at a time: the evidence of one is small, that of all is not.
   Judgement judge() {
+    constexpr size_t kTogether = 8;
+    const std::vector<Criterion>& criteria = profile_.criteria;
     Judgement out;
-    for (const Criterion& c : profile_.criteria) {
-      out.criteria.push_back(judge_one(c));
-      out.criteria.back().reason = say_all(Lang::en, out.criteria.back().why);
+    for (size_t first = 0; first < criteria.size(); first += kTogether) {
+      std::vector<Gathered> gathered(std::min(kTogether, criteria.size() - first));
+      on_all_processors(gathered.size(),
+                        [&](size_t i) { gathered[i] = gather(criteria[first + i]); });
+      for (size_t i = 0; i < gathered.size(); ++i) {
+        out.criteria.push_back(judge_one(criteria[first + i], std::move(gathered[i])));
+        out.criteria.back().reason = say_all(Lang::en, out.criteria.back().why);
+      }
     }
     refuse_unmatched(out);
     return out;
   }
 
  private:
-  CriterionVerdict judge_one(const Criterion& criterion) {
+  struct Gathered {
+    NeedsFit fit;
+    Evidence evidence;  // none where the criterion does not apply
+  };
+
+  Gathered gather(const Criterion& criterion) const {
+    Gathered out{.fit = needs_fit(criterion), .evidence = {}};
+    if (out.fit.fit != Fit::unmet) out.evidence = gather_evidence(campaign_, names_, criterion);
+    return out;
+  }
+
+  CriterionVerdict judge_one(const Criterion& criterion, Gathered gathered) {
+    auto& [fit, evidence] = gathered;
     CriterionVerdict v;
     v.criterion = &criterion;
-    const NeedsFit fit = needs_fit(criterion);
     if (fit.fit == Fit::unmet) {
       v.state = State::not_applicable;
       v.why.push_back(*fit.why);
       return v;
     }
-    Evidence evidence = gather_evidence(campaign_, names_, criterion);
     if (fit.fit != Fit::met)
       evidence.gaps.insert(evidence.gaps.begin(), {"", {"gap.needs", {fit.reason()}}});
     decide(v, evidence);

@@ -1,11 +1,8 @@
 #include "campaign/load.h"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <map>
 #include <set>
-#include <thread>
 
 #include <fmt/format.h>
 
@@ -15,6 +12,7 @@
 #include "campaign/plan.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/parallel.h"
 #include "core/sha256.h"
 #include "core/text.h"
 
@@ -85,27 +83,10 @@ void fill_from_journal(Job& job, const JobKey& key, const Journal& journal,
 
 // Reads the files on all processors: nothing in one depends on another.
 void read_all(std::vector<Reading>& readings, const fs::path& root) {
-  constexpr size_t kMostThreads = 8;  // beyond that the disk is the limit
-  std::atomic<size_t> next{0};
-  std::atomic<bool> stop{false};
-  std::exception_ptr failure;
-  const auto work = [&] {
-    for (size_t i = next++; i < readings.size() && !stop; i = next++) {
-      try {
-        Reading& r = readings[i];
-        r.loaded = load_document(root / r.job->file, r.sha256, r.inventory);
-      } catch (...) {
-        if (!stop.exchange(true)) failure = std::current_exception();
-      }
-    }
-  };
-  const size_t threads = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, kMostThreads);
-  {
-    std::vector<std::jthread> others;
-    for (size_t i = 1; i < std::min(threads, readings.size()); ++i) others.emplace_back(work);
-    work();
-  }
-  if (failure) std::rethrow_exception(failure);
+  on_all_processors(readings.size(), [&](size_t i) {
+    Reading& r = readings[i];
+    r.loaded = load_document(root / r.job->file, r.sha256, r.inventory);
+  });
 }
 
 void take(Reading& reading) {

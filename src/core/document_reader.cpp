@@ -348,7 +348,8 @@ constexpr Field<Reading> kDocument[] = {
 
 std::optional<Document> read_document_quickly(std::string_view text, bool hosts) {
   try {
-    simdjson::dom::parser parser;
+    // Its memory is as large as the largest document and is used for the next one too.
+    thread_local simdjson::dom::parser parser;
     Reading reading{.document = {}, .with_hosts = hosts};
     read_object(parser.parse(text.data(), text.size()).value(), kDocument, reading);
     return std::move(reading.document);

@@ -88,18 +88,23 @@ std::string read_file(const std::filesystem::path& path, size_t at_most) {
   struct stat status {};
   if (::fstat(fd.get(), &status) == 0 && S_ISDIR(status.st_mode))
     refuse("is a directory, a file was expected");
-  std::string content;
-  if (S_ISREG(status.st_mode) && status.st_size > 0)
-    content.reserve(std::min(static_cast<size_t>(status.st_size), at_most));
-  std::string buffer(size_t{1} << 16, '\0');
-  for (;;) {
-    const ssize_t n = ::read(fd.get(), buffer.data(), buffer.size());
+  constexpr size_t kPiece = size_t{1} << 16;
+  // One byte more than it says that it has: the read after the last one finds the end.
+  const bool sized = S_ISREG(status.st_mode) && status.st_size > 0;
+  std::string content(sized ? std::min(static_cast<size_t>(status.st_size), at_most) + 1 : kPiece,
+                      '\0');
+  for (size_t used = 0;;) {
+    const ssize_t n = ::read(fd.get(), content.data() + used, content.size() - used);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) refuse(fmt::format("cannot be read: {}", std::strerror(errno)));
-    if (n == 0) return content;
-    content.append(buffer, 0, static_cast<size_t>(n));
-    if (content.size() > at_most)
+    used += static_cast<size_t>(n);
+    if (used > at_most)
       refuse(fmt::format("is larger than {} bytes, which no file of ours is", at_most));
+    if (n == 0) {
+      content.resize(used);
+      return content;
+    }
+    if (used == content.size()) content.resize(used + kPiece);
   }
 }
 

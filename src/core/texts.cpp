@@ -1,12 +1,13 @@
 #include "core/texts.h"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <unordered_map>
 
 #include <fmt/args.h>
 
 #include "core/error.h"
+#include "core/text_names.h"
 
 namespace cb {
 namespace {
@@ -69,121 +70,6 @@ constexpr TextRow kTexts[] = {
     {"domain_text.no_figures", "There is no figure for this domain: nothing was measured.", "本项没有数据：未进行有效测试。"},
     {"domain_text.step_absent", "Step {0}: no figure. See the jobs that did not finish for the reason and the log.", "步骤 {0}：没有数据。原因与日志见未完成的作业。"},
     {"domain_text.step_na", "Step {0}: not applicable to these hosts.", "步骤 {0}：不适用于这些主机。"},
-
-    {"metric.bytes_per_second", "bandwidth", "带宽"},
-    {"metric.bits_per_second", "bandwidth", "带宽"},
-    {"metric.bus_bytes_per_second", "bus bandwidth", "总线带宽"},
-    {"metric.algorithm_bytes_per_second", "algorithm bandwidth", "算法带宽"},
-    {"metric.flops_per_second", "floating-point rate", "浮点运算速率"},
-    {"metric.operations_per_second", "integer rate", "整数运算速率"},
-    {"metric.io_per_second", "IO rate", "每秒 IO 数"},
-    {"metric.interval_bytes_per_second", "throughput per interval", "分段吞吐率"},
-    {"metric.latency_seconds", "latency", "时延"},
-    {"metric.time_seconds", "time", "耗时"},
-    {"metric.fsync_seconds", "fsync time", "fsync 耗时"},
-    {"metric.aggregate_bytes_per_second", "aggregate bandwidth", "聚合带宽"},
-    {"metric.durable_bytes_per_second", "bandwidth with fsync", "含 fsync 的带宽"},
-    {"metric.slowest_rank_bytes_per_second", "bandwidth of the slowest rank", "最慢进程的带宽"},
-    {"metric.aggregate_durable_bytes_per_second", "aggregate bandwidth with fsync", "含 fsync 的聚合带宽"},
-    {"metric.stonewall_bytes_per_second", "bandwidth until the first was done", "首个完成前的带宽"},
-    {"metric.thread_bytes_per_second", "bandwidth per thread", "每线程带宽"},
-    {"metric.first_done_seconds", "first done after", "首个完成耗时"},
-    {"metric.last_done_seconds", "last done after", "最后完成耗时"},
-    {"metric.cpu_seconds_per_io", "CPU time per request", "每请求 CPU 时间"},
-    {"metric.requests_per_system_call", "requests per system call", "每次系统调用的请求数"},
-    {"metric.share_of_undisturbed", "share of the undisturbed rate", "无干扰速率占比"},
-    {"metric.speedup_over_storage", "speed of memory over storage", "内存与存储速率之比"},
-    {"metric.passes_per_second", "pass rate", "每秒轮次"},
-    {"metric.share_of_spec", "share of the maker's figure", "标称值占比"},
-    {"metric.share_of_power_limit", "share of the power limit", "功率上限占比"},
-    {"metric.pulse_hertz", "pulses per second", "每秒脉冲数"},
-    {"metric.pulse_duty", "share of time under load", "负载时间占比"},
-    {"metric.watts", "power", "功率"},
-    {"metric.flops_per_joule", "work per energy", "能效"},
-    {"metric.clock_hertz", "clock", "时钟频率"},
-    {"metric.share_of_peak", "share of theoretical peak", "理论峰值占比"},
-    {"metric.aggregate_create_per_second", "aggregate create per second", "每秒创建总数"},
-    {"metric.aggregate_read_per_second", "aggregate read per second", "每秒读取总数"},
-    {"metric.aggregate_stat_per_second", "aggregate stat per second", "每秒 stat 总数"},
-    {"metric.aggregate_unlink_per_second", "aggregate unlink per second", "每秒删除总数"},
-    {"metric.compute_mode", "compute mode", "计算模式"},
-    {"metric.create_latency_seconds", "create latency seconds", "创建时延"},
-    {"metric.create_per_second", "create per second", "每秒创建数"},
-    {"metric.critical_warnings", "critical warnings", "严重警告数"},
-    {"metric.ecc_corrected_volatile", "ecc corrected volatile", "已纠正 ECC 错误（本次加载）"},
-    {"metric.ecc_enabled", "ecc enabled", "ECC 已启用"},
-    {"metric.ecc_uncorrected_aggregate", "ecc uncorrected aggregate", "不可纠正 ECC 错误（累计）"},
-    {"metric.ecc_uncorrected_volatile", "ecc uncorrected volatile", "不可纠正 ECC 错误（本次加载）"},
-    {"metric.estimated_seconds", "estimated seconds", "库的估计耗时"},
-    {"metric.fabric_faults", "fabric faults", "互联故障数"},
-    {"metric.fabric_ready", "fabric ready", "互联就绪"},
-    {"metric.fatal_xids", "fatal xids", "致命 Xid 数"},
-    {"metric.gpus", "gpus", "GPU 数"},
-    {"metric.gpus_on_pci", "gpus on pci", "PCI 上的 GPU 数"},
-    {"metric.group_bytes_per_second", "group bytes per second", "组带宽"},
-    {"metric.half_round_trip_seconds", "half round trip seconds", "半程往返时延"},
-    {"metric.hw_slowdown", "hw slowdown", "硬件降频"},
-    {"metric.hw_thermal_slowdown", "hw thermal slowdown", "硬件过热降频"},
-    {"metric.inforom_valid", "inforom valid", "infoROM 有效"},
-    {"metric.late_seconds", "late seconds", "迟到时间"},
-    {"metric.latency_p999_seconds", "latency p999 seconds", "p99.9 时延"},
-    {"metric.lost_messages", "lost messages", "丢失消息数"},
-    {"metric.media_errors", "media errors", "介质错误数"},
-    {"metric.memory_temperature_celsius", "memory temperature celsius", "显存温度"},
-    {"metric.memory_used_bytes", "memory used bytes", "已用显存"},
-    {"metric.messages_per_second", "messages per second", "消息速率"},
-    {"metric.mig_mode", "mig mode", "MIG 模式"},
-    {"metric.nvlink_errors", "nvlink errors", "NVLink 错误数"},
-    {"metric.nvlinks_active", "nvlinks active", "活动 NVLink 数"},
-    {"metric.pair_bytes_per_second", "pair bytes per second", "对间带宽"},
-    {"metric.pcie_generation", "pcie generation", "PCIe 代数"},
-    {"metric.pcie_generation_share", "pcie generation share", "PCIe 代数占最大值之比"},
-    {"metric.pcie_lanes", "pcie lanes", "PCIe 通道数"},
-    {"metric.pcie_lanes_share", "pcie lanes share", "PCIe 通道数占最大值之比"},
-    {"metric.pcie_replays", "pcie replays", "PCIe 重传数"},
-    {"metric.persistence_mode", "persistence mode", "持久模式"},
-    {"metric.power_brake", "power brake", "功率制动"},
-    {"metric.power_limit_share", "power limit share", "功率上限占默认值之比"},
-    {"metric.processes", "processes", "GPU 上的计算程序数"},
-    {"metric.reachable", "reachable", "可访问"},
-    {"metric.read_latency_seconds", "read latency seconds", "读取时延"},
-    {"metric.read_per_second", "read per second", "每秒读取数"},
-    {"metric.receive_cpu_per_gigabit_seconds", "receive cpu per gigabit seconds", "每吉比特接收 CPU 时间"},
-    {"metric.received_bytes_per_second", "received bytes per second", "接收带宽"},
-    {"metric.received_fairness", "received fairness", "接收公平度"},
-    {"metric.recovery_action", "recovery action", "需要的恢复操作"},
-    {"metric.retransmits", "retransmits", "重传数"},
-    {"metric.reverse_receive_cpu_per_gigabit_seconds", "reverse receive cpu per gigabit seconds", "反向每吉比特接收 CPU 时间"},
-    {"metric.reverse_retransmits", "reverse retransmits", "反向重传数"},
-    {"metric.reverse_send_cpu_per_gigabit_seconds", "reverse send cpu per gigabit seconds", "反向每吉比特发送 CPU 时间"},
-    {"metric.reverse_smoothed_rtt_seconds", "reverse smoothed rtt seconds", "反向平滑往返时延"},
-    {"metric.round_seconds", "round seconds", "一轮耗时"},
-    {"metric.round_trip_seconds", "round trip seconds", "往返时延"},
-    {"metric.row_remap_failed", "row remap failed", "行重映射失败"},
-    {"metric.row_remap_pending", "row remap pending", "行重映射待生效"},
-    {"metric.rows_remapped_correctable", "rows remapped correctable", "因可纠正错误重映射的行数"},
-    {"metric.rows_remapped_uncorrectable", "rows remapped uncorrectable", "因不可纠正错误重映射的行数"},
-    {"metric.send_cpu_per_gigabit_seconds", "send cpu per gigabit seconds", "每吉比特发送 CPU 时间"},
-    {"metric.sent_bytes_per_second", "sent bytes per second", "发送带宽"},
-    {"metric.sent_fairness", "sent fairness", "发送公平度"},
-    {"metric.smoothed_rtt_seconds", "smoothed rtt seconds", "平滑往返时延"},
-    {"metric.sram_threshold_exceeded", "sram threshold exceeded", "SRAM 错误超过阈值"},
-    {"metric.sram_uncorrected_aggregate", "sram uncorrected aggregate", "SRAM 不可纠正错误（累计）"},
-    {"metric.stat_latency_seconds", "stat latency seconds", "stat 时延"},
-    {"metric.stat_per_second", "stat per second", "每秒 stat 数"},
-    {"metric.sw_thermal_slowdown", "sw thermal slowdown", "软件过热降频"},
-    {"metric.unlink_latency_seconds", "unlink latency seconds", "删除时延"},
-    {"metric.unlink_per_second", "unlink per second", "每秒删除数"},
-    {"metric.read_bytes_per_second", "read bytes per second", "读取带宽"},
-    {"metric.write_bytes_per_second", "write bytes per second", "写入带宽"},
-    {"metric.read_latency_mean_seconds", "read latency mean seconds", "读取平均时延"},
-    {"metric.write_latency_mean_seconds", "write latency mean seconds", "写入平均时延"},
-    {"metric.read_latency_max_seconds", "read latency max seconds", "读取最大时延"},
-    {"metric.write_latency_max_seconds", "write latency max seconds", "写入最大时延"},
-    {"metric.device_utilisation", "device utilisation", "设备利用率"},
-    {"metric.device_queue", "device queue", "设备队列长度"},
-    {"metric.load_1min", "load 1min", "一分钟平均负载"},
-    {"metric.temperature_celsius", "temperature", "温度"},
 
     {"source.standard", "standard", "标准"},
     {"source.vendor", "vendor", "厂商规格"},
@@ -501,7 +387,7 @@ constexpr TextRow kTexts[] = {
 const TextRow* find_row(std::string_view id) {
   static const auto index = [] {
     std::unordered_map<std::string_view, const TextRow*> out;
-    for (const TextRow& row : kTexts) out.emplace(row.id, &row);
+    for (const TextRow& row : all_texts()) out.emplace(row.id, &row);
     return out;
   }();
   const auto found = index.find(id);
@@ -510,7 +396,14 @@ const TextRow* find_row(std::string_view id) {
 
 }  // namespace
 
-std::span<const TextRow> all_texts() { return kTexts; }
+std::span<const TextRow> all_texts() {
+  static const std::vector<TextRow> all = [] {
+    std::vector<TextRow> out(std::begin(kTexts), std::end(kTexts));
+    out.insert(out.end(), name_texts().begin(), name_texts().end());
+    return out;
+  }();
+  return all;
+}
 
 bool has_text(std::string_view id) { return find_row(id) != nullptr; }
 

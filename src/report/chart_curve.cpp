@@ -45,7 +45,10 @@ void draw_limits(Svg& svg, const CurveChart& chart, const Plot& plot, const Scal
     const double to = std::min(x(limit.to) + 14, plot.right);
     svg.line({from, y(limit.value)}, {to, y(limit.value)}, "req");
     const bool right = (from + to) / 2 > (plot.left + plot.right) / 2;
-    svg.text({right ? to : from, y(limit.value) + 13}, limit.label, "note",
+    // Below its line, but not over the axis' own labels.
+    const double line = y(limit.value);
+    const double text = line + 15 > plot.bottom ? line - 5 : line + 13;
+    svg.text({right ? to : from, text}, limit.label, "note",
              right ? "end" : "start");
   }
 }

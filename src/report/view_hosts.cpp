@@ -13,9 +13,9 @@ namespace {
 constexpr std::array<std::string_view, 7> kUnits{
     "_bytes_per_second", "_bits_per_second", "_bytes", "_seconds", "_hertz", "_watts", "_celsius"};
 
-// "rate 400 Gb/s": the unit stands behind the number instead of at the end of the name.
-std::string attribute_line(const std::string& name, const Attribute& value) {
-  const std::string shown = attribute_display(name, value);
+// What a table without its own name for the attribute says: the name in words. The unit stands
+// behind the number instead of at the end of the name.
+std::string words_of(const std::string& name, const Attribute& value, const std::string& shown) {
   std::string_view label = name;
   if (shown != attribute_text(value)) {
     for (const std::string_view unit : kUnits) {
@@ -26,22 +26,35 @@ std::string attribute_line(const std::string& name, const Attribute& value) {
   }
   std::string out(label);
   std::ranges::replace(out, '_', ' ');
-  return out + (out.empty() ? "" : " ") + shown;
+  return out;
 }
 
-std::string part_text(const Part& part) {
+std::string attribute_label(const std::string& name, const Texts& t) {
+  const std::string id = "attribute." + name;
+  return has_text(id) ? t(id) : name;
+}
+
+// "rate 400 Gb/s".
+std::string attribute_line(const std::string& name, const Attribute& value, const Texts& t) {
+  const std::string shown = attribute_display(name, value);
+  const std::string id = "attribute." + name;
+  const std::string label = has_text(id) ? t(id) : words_of(name, value, shown);
+  return label + (label.empty() ? "" : " ") + shown;
+}
+
+std::string part_text(const Part& part, const Texts& t) {
   std::string out;
   for (const auto& [name, value] : part.attributes)
-    out += (out.empty() ? "" : " · ") + attribute_line(name, value);
+    out += (out.empty() ? "" : " · ") + attribute_line(name, value, t);
   return out.empty() ? "–" : out;
 }
 
 // The host that has the most usual parts stands for the others.
-const HostInventory& usual_host(const std::vector<HostInventory>& hosts) {
+const HostInventory& usual_host(const std::vector<HostInventory>& hosts, const Texts& t) {
   std::map<std::string, size_t> votes;
-  const auto text = [](const HostInventory& host) {
+  const auto text = [&](const HostInventory& host) {
     std::string out;
-    for (const Part& part : host.parts) out += part.kind + part.id + part_text(part) + "\n";
+    for (const Part& part : host.parts) out += part.kind + part.id + part_text(part, t) + "\n";
     return out;
   };
   std::vector<std::string> texts;
@@ -54,7 +67,7 @@ Table inventory_table(const HostInventory& host, const Texts& t) {
   Table table{.caption = t("hosts.inventory", host.host),
               .columns = {{t("col.part")}, {t("col.id")}, {t("col.attributes")}}};
   for (const Part& part : host.parts)
-    table.rows.push_back({{}, {part.kind, part.id, part_text(part)}});
+    table.rows.push_back({{}, {part.kind, part.id, part_text(part, t)}});
   return table;
 }
 
@@ -62,8 +75,8 @@ Items unavailable_items(const HostInventory& host, const Texts& t) {
   Items out;
   for (const Part& part : host.parts) {
     for (const auto& [name, why] : part.unavailable)
-      out.lines.push_back(
-          t("hosts.unavailable", part.kind, part.id, name, translated(t.lang(), why)));
+      out.lines.push_back(t("hosts.unavailable", part.kind, part.id, attribute_label(name, t),
+                            translated(t.lang(), why)));
   }
   return out;
 }
@@ -102,7 +115,7 @@ Section hosts_section(const ReportInput& in) {
   if (c.inventories.empty()) return out;
   out.blocks.emplace_back(assets_table(in));
   add_uniformity(out, in);
-  const HostInventory& usual = usual_host(c.inventories);
+  const HostInventory& usual = usual_host(c.inventories, t);
   out.blocks.emplace_back(inventory_table(usual, t));
   Items unavailable = unavailable_items(usual, t);
   if (!unavailable.lines.empty()) {

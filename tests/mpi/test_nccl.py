@@ -233,6 +233,20 @@ def test_locate_names_the_slow_gpu_and_nobody_else(locate, behaviour, line):
     assert all(30e6 < s < 150e6 for m in pairs for s in m["samples"]) or "slow" in behaviour
 
 
+def test_a_pair_that_hangs_over_nccl_ends_the_job_with_its_ranks(job, monkeypatch):
+    """All pairs share a communicator, which a hang spoils: the job ends, and says which pair it was."""
+    monkeypatch.setenv("CLUSTERBENCH_NCCL_LIBRARY", str(BUILD / "fake_nccl.so"))
+    monkeypatch.setenv("FAKE_NCCL", "rate=100,hang=2:9")
+    monkeypatch.setenv("FAKE_NCCL_LOG", str(job.folder / "fake.log"))
+    code, _, err = job.run(4, "locate", "--backend", "nccl", "--memory", "host", "--between", "rank",
+                           "--mode", "full", "--size", "64K", "--duration", "100ms", "--round-deadline", "3s",
+                           "--json", job.json, timeout=60)
+    assert code == 124, err
+    assert "deadline: nothing has moved for" in err and "rank 2" in err
+    assert "abort rank" in fake_log(job)
+    assert json.loads(job.json.read_text())["run"]["partial"].startswith("deadline: ")
+
+
 def test_locate_over_nccl_measures_latency_and_both_directions(locate):
     _, record, _, _ = locate(3, "--measure", "latency", size="8", tolerance="0.9", behaviour="")
     assert {m["name"] for m in record["metrics"]} == {"latency_seconds"}

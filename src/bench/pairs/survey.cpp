@@ -48,6 +48,18 @@ std::vector<Round> both_directions(const std::vector<Round>& rounds) {
   return out;
 }
 
+// ", with n2": for the words of a rank that is stuck in the round.
+std::string PairSurvey::partners(const Round& round) const {
+  std::string out;
+  for (const HostPair& pair : round) {
+    const Unit& from = units_.at(static_cast<size_t>(pair.from));
+    const Unit& to = units_.at(static_cast<size_t>(pair.to));
+    if (from.rank == context_.comm.rank()) out += ", with " + to.name();
+    if (to.rank == context_.comm.rank()) out += ", with " + from.name();
+  }
+  return out;
+}
+
 void PairSurvey::run_round(const Round& round, std::vector<Part>& parts) {
   std::vector<PairTask> tasks;
   std::vector<Part> mine;
@@ -81,7 +93,8 @@ std::vector<PairReading> PairSurvey::run(std::span<const Round> rounds, bool alo
   std::vector<Part> parts;
   for (size_t i = 0; i < rounds.size(); ++i) {
     context_.watchdog.note(
-        fmt::format("round {} of {}{}", i + 1, rounds.size(), alone ? ", suspects alone" : ""));
+        fmt::format("round {} of {}{}{}", i + 1, rounds.size(), alone ? ", suspects alone" : "",
+                    partners(rounds[i])));
     context_.progress.update(static_cast<double>(i) / static_cast<double>(rounds.size()),
                              fmt::format("round {} of {}", i + 1, rounds.size()));
     if (context_.comm.any(context_.cancel.cancelled())) throw Interrupted();

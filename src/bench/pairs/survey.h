@@ -67,6 +67,7 @@ class PairSurvey {
     bool sends;
     PairFigure figure;
   };
+  std::string partners(const Round& round) const;
   void run_round(const Round& round, std::vector<Part>& parts);
   std::vector<PairReading> join(const std::vector<Part>& mine, bool alone);
   void add_reading(const Part& sender, const Part& receiver, bool alone,

@@ -37,7 +37,7 @@ json part(const std::string& name, const std::string& step, double min) {
              {"source", kSource}}}}};
 }
 
-Profile load(const json& mine) {
+Profile load_mine(const json& mine) {
   const std::map<std::string, json> all{{"product", part("product", "gemm", 1)},
                                         {"network", part("network", "write", 2)},
                                         {"mine", mine}};
@@ -57,7 +57,7 @@ json combined(json bases) {
 }  // namespace
 
 TEST_CASE("several bases are merged one after the other, the later one over the earlier one") {
-  const Profile p = load(combined({"product", "network"}));
+  const Profile p = load_mine(combined({"product", "network"}));
   CHECK(p.title.zh == "两者");
   REQUIRE(p.steps.size() == 3);
   CHECK(p.steps[0].id == "gemm");
@@ -67,14 +67,15 @@ TEST_CASE("several bases are merged one after the other, the later one over the 
   CHECK(std::get<MetricRule>(p.criteria[0].rule).min == 1);
   CHECK(p.criteria[1].id == "shared");
   CHECK(std::get<MetricRule>(p.criteria[1].rule).min == 2);
-  CHECK(std::get<MetricRule>(load(combined({"network", "product"})).criteria[1].rule).min == 1);
+  CHECK(std::get<MetricRule>(load_mine(combined({"network", "product"})).criteria[1].rule).min ==
+        1);
 }
 
 TEST_CASE("a list of bases without a name, or with something else, is refused") {
-  CHECK_THROWS_AS(load(combined(json::array())), UsageError);
-  CHECK_THROWS_AS(load(combined({"product", 7})), UsageError);
-  CHECK_THROWS_AS(load(combined({"product", "absent"})), UsageError);
-  CHECK_THROWS_AS(load(combined({"product", "mine"})), UsageError);
+  CHECK_THROWS_AS(load_mine(combined(json::array())), UsageError);
+  CHECK_THROWS_AS(load_mine(combined({"product", 7})), UsageError);
+  CHECK_THROWS_AS(load_mine(combined({"product", "absent"})), UsageError);
+  CHECK_THROWS_AS(load_mine(combined({"product", "mine"})), UsageError);
 }
 
 TEST_CASE("shares of a fleet are below and above one") {
@@ -83,10 +84,12 @@ TEST_CASE("shares of a fleet are below and above one") {
     mine["criteria"] = {{{"id", "shared"}, {"min", nullptr}, {key, share}}};
     return mine;
   };
-  CHECK(std::get<MetricRule>(load(with("min_of_fleet", 0.9)).criteria[1].rule).min_of_fleet == 0.9);
-  CHECK(std::get<MetricRule>(load(with("max_of_fleet", 1.2)).criteria[1].rule).max_of_fleet == 1.2);
+  CHECK(std::get<MetricRule>(load_mine(with("min_of_fleet", 0.9)).criteria[1].rule).min_of_fleet ==
+        0.9);
+  CHECK(std::get<MetricRule>(load_mine(with("max_of_fleet", 1.2)).criteria[1].rule).max_of_fleet ==
+        1.2);
   for (const double share : {0.0, 1.0, -1.0})
-    CHECK_THROWS_AS(load(with("min_of_fleet", share)), UsageError);
+    CHECK_THROWS_AS(load_mine(with("min_of_fleet", share)), UsageError);
   for (const double share : {1.0, 0.5})
-    CHECK_THROWS_AS(load(with("max_of_fleet", share)), UsageError);
+    CHECK_THROWS_AS(load_mine(with("max_of_fleet", share)), UsageError);
 }

@@ -71,12 +71,32 @@ TEST_CASE("every text asked for is in the table, and none is left over") {
     const bool composed = std::ranges::any_of(
         std::initializer_list<std::string>{"state.", "domain.", "metric.", "source.", "standard.",
                                            "statistic.", "severity.", "sign.", "gap.failed",
-                                           "gap.deadline", "gap.not-applicable", "gap.missing"},
+                                           "gap.deadline", "gap.not-applicable", "gap.missing",
+                                           "attribute."},
         [&](const std::string& prefix) { return id.starts_with(prefix); });
     const std::string stem = std::regex_replace(id, std::regex("\\.(one|many)$"), "");
     const bool found = composed || sources.find('"' + stem + '"') != std::string::npos;
     CHECK_MESSAGE(found, id);
   }
+}
+
+TEST_CASE("every attribute that an inventory is given has a name") {
+  const std::filesystem::path sys =
+      std::filesystem::path(std::getenv("CLUSTERBENCH_SOURCE_DIR")) / "src/sys";
+  const std::regex given(
+      "(?:put\\w*|a\\.\\w+)\\(\\s*part, \"([a-z_0-9]+)\"|"
+      "attributes\\[\"([a-z_0-9]+)\"\\]");
+  size_t count = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(sys)) {
+    if (entry.path().extension() != ".cpp") continue;
+    const std::string source = read_file(entry.path());
+    for (std::sregex_iterator it(source.begin(), source.end(), given), end; it != end; ++it) {
+      const std::string name = (*it)[1].matched ? (*it)[1] : (*it)[2];
+      CHECK_MESSAGE(has_text("attribute." + name), name);
+      ++count;
+    }
+  }
+  CHECK(count > 80);
 }
 
 TEST_CASE("an unknown text is an error, arguments are filled in, counts choose their form") {

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "core/texts.h"
 #include "sys/inventory.h"
 #include "tree.h"
 
@@ -185,6 +186,19 @@ TEST_CASE("aarch64: the core's name from its numbers, a GPU without driver") {
   CHECK_FALSE(has(host, "numa", "cpus", "1"));  // the GPU's memory has no processors
   CHECK(text(host, "gpu", "pci_id") == "10de:2348");
   CHECK(host.find("gpu")->unavailable.at("driver_version") == "the NVIDIA driver is not loaded");
+}
+
+TEST_CASE("every attribute has a name in both languages") {
+  const auto check = [](const FsRoot& root) {
+    for (const Part& part : collect_inventory(root, "n1").parts) {
+      for (const auto& [name, value] : part.attributes)
+        CHECK_MESSAGE(has_text("attribute." + name), part.kind << " has an attribute " << name);
+    }
+  };
+  for (const char* tree : {"hgx", "roce", "vm", "grace", "rdma_bnxt", "rdma_ib", "rdma_irdma",
+                           "rdma_roce", "rdma_rxe"})
+    check(Tree(tree).fs());
+  check(FsRoot());
 }
 
 TEST_CASE("an unknown Arm core keeps its numbers") {
