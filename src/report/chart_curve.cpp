@@ -48,8 +48,7 @@ void draw_limits(Svg& svg, const CurveChart& chart, const Plot& plot, const Scal
     // Below its line, but not over the axis' own labels.
     const double line = y(limit.value);
     const double text = line + 15 > plot.bottom ? line - 5 : line + 13;
-    svg.text({right ? to : from, text}, limit.label, "note",
-             right ? "end" : "start");
+    svg.text({right ? to : from, text}, limit.label, "note", right ? "end" : "start");
   }
 }
 
