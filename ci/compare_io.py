@@ -1,16 +1,22 @@
 #!/usr/bin/env python3
-"""clusterbench io beside fio on one file that is already written, on one core, in alternating order.
+"""clusterbench io beside fio on one file that is already written, on one core, in short alternating runs.
 
-    ci/compare_io.py BINARY FILE [PAIRS] [SECONDS] [ROWS] [ARGUMENTS]
-        ROWS: null,direct,cached or some of them, or points such as randread-32 and write-8
-        ARGUMENTS: more of them for clusterbench io, as one word: "--reap 4"
+    ci/compare_io.py BINARY FILE [--rounds N] [--seconds S] [--warm-up S] [--core N] [--points …] [--arguments "--reap 4"]
+        --points: null, direct, cached, or some of them such as randread-32,write-8,null-1,cached-32
 
-A round runs clusterbench, fio as it is (io_uring, its default batches of one) and fio matched (registered file and
-buffers, batches as large as the queue). Each line is a point: medians of the rounds, and the ratio of each round with
-its smallest and largest. Switches are context switches of the whole process, per request. FILE is overwritten by the write
-points. No line asserts anything.
+A round runs each tool once, in an order that turns by one from round to round: clusterbench, fio as it is (io_uring, its
+default batches of one), the same fio once more as control, fio matched (registered file and buffers, batches as large
+as the queue), and where clusterbench has its buffers in huge pages also fio at its defaults with such buffers; matched
+has them there too. They need root, for vm.nr_hugepages, which is set back.
+
+A ratio is the median over the rounds of one tool's figure over another's in the same round, with the 95 % interval of
+this median. The ratio of the control says what the same tool differs from itself by. Switches are context switches of
+the whole process, per request. FILE is overwritten by the write points. No line asserts anything.
 """
+import argparse
+import contextlib
 import json
+import math
 import os
 import resource
 import statistics
@@ -18,11 +24,29 @@ import subprocess
 import sys
 import tempfile
 
-CORE = str(min(os.sched_getaffinity(0)))
-WARM_UP = 0.5  # seconds
-EXTRA = sys.argv[6].split() if len(sys.argv) > 6 else []
 FIO = ["fio", "--name=x", "--ioengine=io_uring", "--norandommap", "--randrepeat=1", "--thread", "--invalidate=0",
        "--time_based", "--lat_percentiles=1", "--percentile_list=50:99", "--output-format=json", "--refill_buffers=0"]
+HUGE = ["--iomem=mmaphuge", "--hugepage-size=2m"]
+RANDOM = {f"randread-{depth}": ("randread", "4K", depth, 1) for depth in (1, 32, 128)}
+DIRECT = {**RANDOM, "read-8": ("read", "128K", 8, 1), "write-8": ("write", "128K", 8, 1)}
+CACHED = {f"cached-{depth}": ("randread", "4K", depth, 0) for depth in (1, 32, 128)}
+NULL = {f"null-{depth}": depth for depth in (1, 32, 128)}
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary")
+    parser.add_argument("file")
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=0.5)
+    parser.add_argument("--warm-up", type=float, default=0.2, help="seconds, of every tool")
+    parser.add_argument("--core", type=int, default=min(os.sched_getaffinity(0)))
+    parser.add_argument("--points", type=lambda text: text.split(","), default=["null", "direct", "cached"])
+    parser.add_argument("--arguments", type=str.split, default=[], help="more of them for clusterbench io")
+    return parser.parse_args()
+
+
+ASKED = arguments()
 
 
 def switches():
@@ -33,111 +57,158 @@ def switches():
 def run(command):
     """What it prints, and how often it was taken off its core."""
     before = switches()
-    done = subprocess.run(["taskset", "-c", CORE, *command], capture_output=True, text=True, timeout=600)
+    done = subprocess.run(["taskset", "-c", str(ASKED.core), *command], capture_output=True, text=True, timeout=600)
     if done.returncode:
         sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
     return done.stdout, switches() - before
 
 
-def share_counted(seconds):
-    """Of the run: the warm-up is as long for both tools."""
-    return seconds / (seconds + WARM_UP)
+def per_counted(switched, ios):
+    """Per request of the counted time: the warm-up is as long for all tools."""
+    return switched / ios * ASKED.seconds / (ASKED.seconds + ASKED.warm_up)
 
 
-def fio(path, seconds, point, extra):
+def fio(point, *extra):
     rw, block, depth, direct = point
-    out, switched = run([*FIO, f"--filename={path}", f"--size={os.path.getsize(path)}", f"--rw={rw}", f"--bs={block}",
-                         f"--iodepth={depth}", f"--direct={direct}", f"--ramp_time={WARM_UP * 1e3:.0f}ms", f"--runtime={seconds * 1e3:.0f}ms", *extra])
+    out, switched = run([*FIO, f"--filename={ASKED.file}", f"--size={os.path.getsize(ASKED.file)}", f"--rw={rw}",
+                         f"--bs={block}", f"--iodepth={depth}", f"--direct={direct}",
+                         f"--ramp_time={ASKED.warm_up * 1e3:.0f}ms", f"--runtime={ASKED.seconds * 1e3:.0f}ms", *extra])
     job = json.loads(out)["jobs"][0]
     side = job["write" if "write" in rw else "read"]
     latency = side["lat_ns"]["percentile"]
     cpu = (job["usr_cpu"] + job["sys_cpu"]) / 100 * job["job_runtime"] / 1e3
-    return {"iops": side["iops"], "p50": latency["50.000000"] / 1e9, "p99": latency["99.000000"] / 1e9,
-            "cpu": cpu / side["total_ios"],
-            "switches": switched / side["total_ios"] * share_counted(seconds)}
+    return {"iops": side["iops"], "mean": side["lat_ns"]["mean"] / 1e9, "p50": latency["50.000000"] / 1e9,
+            "p99": latency["99.000000"] / 1e9, "cpu": cpu / side["total_ios"], "switches": per_counted(switched, side["total_ios"])}
 
 
-def fio_matched(path, seconds, point):
+def fio_matched(point, *extra):
     depth = point[2]
-    return fio(path, seconds, point, ["--registerfiles", "--fixedbufs", f"--iodepth_batch_submit={depth}",
-                                      "--iodepth_batch_complete_min=1", f"--iodepth_batch_complete_max={depth}"])
+    return fio(point, "--registerfiles", "--fixedbufs", f"--iodepth_batch_submit={depth}",
+               "--iodepth_batch_complete_min=1", f"--iodepth_batch_complete_max={depth}", *extra)
 
 
-def ours(binary, path, seconds, point, engine="io_uring"):
+def ours(point, engine="io_uring"):
     rw, block, depth, direct = point
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
-        _, switched = run([binary, "io", "--file", path, "--rw", rw, "--block-size", block, "--queue-depth", str(depth),
-                           "--direct" if direct else "--no-direct", "--warm-up", f"{WARM_UP}s", "--duration", f"{seconds}s",
-                           "--engine", engine, "--quiet", "--json", out.name,
-                           *(["--allow-overwrite"] if "write" in rw else []), *EXTRA])
+        _, switched = run([ASKED.binary, "io", "--file", ASKED.file, "--rw", rw, "--block-size", block, "--queue-depth",
+                           str(depth), "--direct" if direct else "--no-direct", "--warm-up", f"{ASKED.warm_up}s",
+                           "--duration", f"{ASKED.seconds}s", "--engine", engine, "--quiet", "--json", out.name,
+                           *(["--allow-overwrite"] if "write" in rw else []), *ASKED.arguments])
         record = json.load(open(out.name))["records"][0]
     metrics = {m["name"]: m["summary"] for m in record["metrics"]}
-    return {"iops": metrics["io_per_second"]["mean"], "p50": metrics["latency_seconds"]["median"],
-            "p99": metrics["latency_seconds"]["p99"], "cpu": metrics["cpu_seconds_per_io"]["mean"],
-            "batch": metrics.get("requests_per_system_call", {"mean": 0})["mean"],
-            "switches": switched / (metrics["io_per_second"]["mean"] * seconds) * share_counted(seconds)}
+    ios = metrics["io_per_second"]["mean"] * ASKED.seconds
+    latency = metrics["latency_seconds"]
+    return {"iops": metrics["io_per_second"]["mean"], "mean": latency["mean"], "p50": latency["median"],
+            "p99": latency["p99"], "cpu": metrics["cpu_seconds_per_io"]["mean"],
+            "batch": metrics.get("requests_per_system_call", {"mean": 0})["mean"], "switches": per_counted(switched, ios)}
+
+
+def interval(values):
+    """Of the median, 95 %: ranks by the binomial distribution; of fewer than six values the smallest and largest."""
+    n, outside, beyond = len(values), 0, 0.5**len(values)
+    while beyond + math.comb(n, outside + 1) * 0.5**n <= 0.025:
+        outside += 1
+        beyond += math.comb(n, outside) * 0.5**n
+    return sorted(values)[outside], sorted(values)[n - 1 - outside]
 
 
 def ratio(a, b, key):
-    pairs = sorted(x[key] / y[key] for x, y in zip(a, b))
-    return f"{statistics.median(pairs):6.3f} [{pairs[0]:.3f} … {pairs[-1]:.3f}]"
+    values = [x[key] / y[key] for x, y in zip(a, b)]
+    low, high = interval(values)
+    return f"{statistics.median(values):.3f} [{low:.3f} … {high:.3f}]"
 
 
-def median(rows, key):
-    return statistics.median(row[key] for row in rows)
+def ratios(a, b):
+    return "   ".join(f"{title} {ratio(a, b, key)}" for title, key in
+                      (("IOPS", "iops"), ("mean", "mean"), ("p50", "p50"), ("p99", "p99"), ("CPU", "cpu")))
 
 
-def compare(name, tools, pairs):
-    """tools: our function first, then (label, function) of the references."""
-    labels = ["ours"] + [label for label, _ in tools[1:]]
-    runs = {label: [] for label in labels}
-    functions = [tools[0]] + [function for _, function in tools[1:]]
-    for i in range(pairs):
-        order = list(zip(labels, functions))
-        for label, function in order if i % 2 == 0 else reversed(order):
-            runs[label].append(function())
-    mine = runs["ours"]
-    print(f"{name}: clusterbench {median(mine, 'iops'):.0f} IOPS, p50 {median(mine, 'p50') * 1e6:.1f} us, "
-          f"p99 {median(mine, 'p99') * 1e6:.1f} us, CPU {median(mine, 'cpu') * 1e6:.2f} us/IO, "
-          f"{median(mine, 'batch'):.2f} requests per call, {median(mine, 'switches'):.2f} switches per request")
-    for label in labels[1:]:
-        theirs = runs[label]
-        print(f"    {label:12} {median(theirs, 'iops'):10.0f} IOPS, {median(theirs, 'cpu') * 1e6:6.2f} us/IO, {median(theirs, 'switches'):.2f} switches   ratio IOPS "
-              f"{ratio(mine, theirs, 'iops')}  p50 {ratio(mine, theirs, 'p50')}  p99 {ratio(mine, theirs, 'p99')}  "
-              f"CPU/IO {ratio(mine, theirs, 'cpu')}", flush=True)
+def figures(rows):
+    def middle(key):
+        return statistics.median(row[key] for row in rows)
+    return (f"{middle('iops'):.0f} IOPS, latency {middle('mean') * 1e6:.1f} us, p50 {middle('p50') * 1e6:.1f} us, p99 {middle('p99') * 1e6:.1f} us, "
+            f"CPU {middle('cpu') * 1e6:.2f} us/IO, {middle('switches'):.2f} switches per request")
 
 
-def compare_null(binary, path, pairs, seconds, depth):
-    rows = []
-    for i in range(pairs):
-        point = ("randread", "4K", depth, 0)
-        a = ours(binary, path, seconds, point, "null")
-        b = fio(path, seconds, point, ["--ioengine=null"])
-        rows.append((a["cpu"] * 1e9, 1e9 / a["iops"], 1e9 / b["iops"], b["cpu"] * 1e9))
-    cpu, wall, theirs, theirs_cpu = (statistics.median(column) for column in zip(*rows))
-    ratios = sorted(row[0] / row[3] for row in rows)
-    print(f"null QD {depth}: clusterbench {cpu:.0f} ns CPU per IO ({wall:.0f} ns wall), fio {theirs_cpu:.0f} ns ({theirs:.0f} ns "
-          f"wall), ratio CPU {statistics.median(ratios):.3f} [{ratios[0]:.3f} … {ratios[-1]:.3f}]", flush=True)
+def in_huge_pages(point):
+    """Buffers of ours, from 1 MiB on."""
+    return int(point[1].rstrip("K")) * 1024 * point[2] >= 1 << 20
+
+
+@contextlib.contextmanager
+def huge_pages(wanted):
+    """Four more of them; yields whether they can be had."""
+    setting = "/proc/sys/vm/nr_hugepages"
+    before = open(setting).read().strip()
+    if not wanted or not os.access(setting, os.W_OK):
+        yield False
+        return
+    with open(setting, "w") as out:
+        out.write(str(int(before) + 4))
+    try:
+        yield True
+    finally:
+        with open(setting, "w") as out:
+            out.write(before)
+
+
+def tools_of(point, huge):
+    same = HUGE if huge else []
+    tools = {"clusterbench": lambda: ours(point), "fio": lambda: fio(point), "control": lambda: fio(point),
+             "matched": lambda: fio_matched(point, *same)}
+    if huge:
+        tools["fio huge"] = lambda: fio(point, *same)
+    return tools
+
+
+def alternate(tools):
+    """The figures of each tool, one per round."""
+    names = list(tools)
+    runs = {name: [] for name in names}
+    for i in range(ASKED.rounds):
+        turn = i % len(names)
+        for name in names[turn:] + names[:turn]:
+            runs[name].append(tools[name]())
+    return runs
+
+
+def compare(name, point):
+    with huge_pages(in_huge_pages(point)) as huge:
+        runs = alternate(tools_of(point, huge))
+    if not huge and in_huge_pages(point):
+        print("    fio without huge pages, which clusterbench has: they need root")
+    mine = runs.pop("clusterbench")
+    print(f"{name}: clusterbench {figures(mine)}, {statistics.median(r['batch'] for r in mine):.2f} requests per call")
+    for label, rows in runs.items():
+        print(f"    {label:9} {figures(rows)}")
+    for label, rows in runs.items():
+        if label != "control":
+            print(f"    clusterbench / {label:8} {ratios(mine, rows)}")
+    print(f"    control / fio           {ratios(runs['control'], runs['fio'])}", flush=True)
+
+
+def compare_null(depth):
+    point = ("randread", "4K", depth, 0)
+    runs = alternate({"clusterbench": lambda: ours(point, "null"), "fio": lambda: fio(point, "--ioengine=null")})
+    cpu = {name: statistics.median(row["cpu"] for row in rows) * 1e9 for name, rows in runs.items()}
+    print(f"null QD {depth}: clusterbench {cpu['clusterbench']:.0f} ns CPU per IO, fio {cpu['fio']:.0f} ns, ratio "
+          f"{ratio(runs['clusterbench'], runs['fio'], 'cpu')}", flush=True)
+
+
+def asked_for(points, group):
+    return {name: point for name, point in points.items() if name in ASKED.points or group in ASKED.points}
 
 
 def main():
-    binary, path = sys.argv[1:3]
-    pairs = int(sys.argv[3]) if len(sys.argv) > 3 else 5
-    seconds = float(sys.argv[4]) if len(sys.argv) > 4 else 3
-    rows = sys.argv[5].split(",") if len(sys.argv) > 5 else ["null", "direct", "cached"]
-    if "null" in rows:
-        for depth in (1, 32, 128):
-            compare_null(binary, path, pairs, min(seconds, 1), depth)
-    random = [("randread", "4K", depth) for depth in (1, 32, 128)]
-    direct = [(*point, 1) for point in [*random, ("read", "128K", 8), ("write", "128K", 8)]]
-    cached = [(*point, 0) for point in random]
-    points = [p for p in direct if "direct" in rows or f"{p[0]}-{p[2]}" in rows] + (cached if "cached" in rows else [])
-    for point in points:
-        if not point[3]:
-            open(path, "rb").read()  # the cached points read memory
-        compare(f"{point[0]} {point[1]} QD {point[2]} {'direct' if point[3] else 'cached'}",
-                [lambda: ours(binary, path, seconds, point), ("fio default", lambda: fio(path, seconds, point, [])),
-                 ("fio matched", lambda: fio_matched(path, seconds, point))], pairs)
+    print(f"core {ASKED.core}, {ASKED.rounds} rounds of {ASKED.seconds} s after {ASKED.warm_up} s", flush=True)
+    for depth in asked_for(NULL, "null").values():
+        compare_null(depth)
+    for point in asked_for(DIRECT, "direct").values():
+        compare(f"{point[0]} {point[1]} QD {point[2]} direct", point)
+    for point in asked_for(CACHED, "cached").values():
+        open(ASKED.file, "rb").read()
+        compare(f"{point[0]} {point[1]} QD {point[2]} cached", point)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -36,8 +36,15 @@ uint64_t hash(std::span<const std::byte> bytes) {
   return out;
 }
 
+// Of a sector, but for its offset.
+uint64_t checksum_of_content(uint64_t run, uint64_t ids, uint64_t rest) {
+  return mix64(run ^ mix64(ids ^ rest));
+}
+
+uint64_t checksum(uint64_t offset, uint64_t content) { return mix64(offset ^ content); }
+
 uint64_t checksum(uint64_t offset, uint64_t run, uint64_t ids, uint64_t rest) {
-  return mix64(offset ^ mix64(run ^ mix64(ids ^ rest)));
+  return checksum(offset, checksum_of_content(run, ids, rest));
 }
 
 // The stamp of a whole sector, if its checksum fits.
@@ -76,8 +83,10 @@ Pattern::Pattern(Origin origin, uint64_t period) : origin_(origin), random_(peri
     const uint64_t value = mix64(seed + at);
     std::memcpy(random_.data() + at, &value, kWord);
   }
-  for (uint64_t at = 0; at < period; at += kSector)
+  for (uint64_t at = 0; at < period; at += kSector) {
     hashes_.push_back(hash(std::span(random_).subspan(at + kStampBytes, kSector - kStampBytes)));
+    written_.push_back(checksum_of_content(origin_.run, ids(kWritten), hashes_.back()));
+  }
 }
 
 std::optional<Pattern> Pattern::of_file(std::span<const std::byte> first_sector) {
@@ -134,16 +143,18 @@ void Pattern::stamp(std::span<std::byte> block, uint64_t offset, unsigned genera
   }
 }
 
-// As word() four times for each, without its divisions: a block of 128 KiB has 256 of them, which
-// are made between two writes.
+// As word() four times for each, without its divisions and with what is known of the checksum: a
+// block of 128 KiB has 256 of them, which are made between two writes.
 void Pattern::stamp_whole_sectors(std::span<std::byte> block, uint64_t offset,
                                   unsigned generation) const {
   const uint64_t id = ids(generation);
   size_t in_period = offset % period() / kSector;
   for (uint64_t at = 0; at < block.size(); at += kSector) {
     const uint64_t position = offset + at;
-    const std::array words{position, origin_.run, id,
-                           checksum(position, origin_.run, id, hashes_[in_period])};
+    const uint64_t content = generation == kWritten
+                                 ? written_[in_period]
+                                 : checksum_of_content(origin_.run, id, hashes_[in_period]);
+    const std::array words{position, origin_.run, id, checksum(position, content)};
     std::memcpy(block.data() + at, words.data(), kStampBytes);
     if (++in_period == hashes_.size()) in_period = 0;
   }

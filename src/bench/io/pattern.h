@@ -83,6 +83,7 @@ class Pattern {
   Origin origin_;
   std::vector<std::byte> random_;  // one period
   std::vector<uint64_t> hashes_;   // of what follows the stamp, per sector of the period
+  std::vector<uint64_t> written_;  // the checksum of each but for its offset, of kWritten
 };
 
 }  // namespace cb::io
