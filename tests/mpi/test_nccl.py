@@ -244,6 +244,7 @@ def test_a_pair_that_hangs_over_nccl_ends_the_job_with_its_ranks(job, monkeypatc
     assert code == 124, err
     assert "deadline: nothing has moved for" in err and "rank 2" in err
     assert "abort rank 2" in fake_log(job)
+    assert job.json.exists(), err
     assert json.loads(job.json.read_text())["run"]["partial"].startswith("deadline: ")
 
 

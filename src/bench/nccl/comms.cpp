@@ -156,8 +156,9 @@ void Communicators::give_up(const char* what, double seconds) {
   // Before the abort, which ends what RAS could tell.
   if (const std::string ras = ask_ras(kRasSeconds); !ras.empty() && context_.comm.is_root())
     std::cerr << fmt::format("clusterbench nccl: what NCCL's RAS says:\n{}", terminal_safe(ras));
-  abort_all();
+  // Also before it: the abort makes the peers fail, which would hide who did not come.
   context_.watchdog.expire();
+  abort_all();
   std::this_thread::sleep_for(kEndSeconds);
   throw Error(fmt::format("{} did not end within {:.0f} s; next: look at the ranks that are behind",
                           what, seconds),

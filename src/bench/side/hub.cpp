@@ -201,11 +201,7 @@ void SideHub::take(Peer& peer, const Frame& f) {
     case frame::kState:
       peer.last = state_from_text(f.body);
       peer.told = true;
-      if (f.kind == frame::kExpired && trouble_since_ == 0) {
-        trouble_since_ = peer.last_heard;
-        trouble_ = Trouble::Kind::expired;
-        expired_idle_ = peer.last.idle_seconds;
-      }
+      if (f.kind == frame::kExpired) begin_expiry(peer.last_heard, peer.last.idle_seconds);
       break;
     case frame::kRecord:
       peer.records.push_back(unpack_record(f.body));
@@ -233,11 +229,7 @@ void SideHub::ping(double now) {
 bool SideHub::look_for_trouble(double now) {
   {
     const std::lock_guard lock(mutex_);
-    if (own_expired_ && trouble_since_ == 0) {
-      trouble_since_ = now;
-      trouble_ = Trouble::Kind::expired;
-      expired_idle_ = own_idle_;
-    }
+    if (own_expired_) begin_expiry(now, own_idle_);
   }
   if (trouble_since_ == 0 && others_wait_for_a_failed_rank(now)) {
     trouble_since_ = now;
@@ -282,6 +274,17 @@ std::vector<RankState> SideHub::states(double now) {
   return out;
 }
 
+// Where a rank has failed before, the others waited for it.
+void SideHub::begin_expiry(double now, double idle_seconds) {
+  if (trouble_since_ != 0) return;
+  trouble_since_ = now;
+  expired_idle_ = idle_seconds;
+  peers_[0].last = watchdog_.state();
+  const bool failed = std::any_of(peers_.begin(), peers_.end(),
+                                  [](const Peer& p) { return !p.last.failure.empty(); });
+  trouble_ = failed ? Trouble::Kind::failed : Trouble::Kind::expired;
+}
+
 // A rank that fails leaves the others in a collective that it will never enter.
 bool SideHub::others_wait_for_a_failed_rank(double now) {
   peers_[0].last = watchdog_.state();
@@ -299,9 +302,11 @@ bool SideHub::others_wait_for_a_failed_rank(double now) {
 }
 
 void SideHub::report(Trouble::Kind kind) {
-  const std::vector<RankState> all = states(monotonic_seconds());
-  const bool failed = std::any_of(all.begin(), all.end(), has_failed);
-  if (failed && kind == Trouble::Kind::expired) kind = Trouble::Kind::failed;
+  std::vector<RankState> all = states(monotonic_seconds());
+  // What failed after the trouble had begun did so because of it.
+  if (kind != Trouble::Kind::failed) {
+    for (RankState& r : all) r.failure.clear();
+  }
   Trouble trouble{.kind = kind, .idle_seconds = expired_idle_};
   trouble.diagnosis = diagnose_hang(all);
   std::vector<std::vector<Record>> published;

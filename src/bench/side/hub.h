@@ -48,6 +48,7 @@ class SideHub final : public SideChannel {
   void take(Peer& peer, const Frame& f);
   void ping(double now);
   bool look_for_trouble(double now);
+  void begin_expiry(double now, double idle_seconds);
   bool others_wait_for_a_failed_rank(double now);
   void report(Trouble::Kind kind);
   std::vector<RankState> states(double now);

@@ -22,6 +22,8 @@ constexpr double kConnectSeconds = 2;      // per address
 constexpr double kConnectForSeconds = 20;  // in all
 // Rank 0 pings twice a second.
 constexpr double kRootSilentSeconds = 2.5;
+// Told of an expiry, rank 0 begins to end the job within a second.
+constexpr double kRootBeginsWithin = 6;
 // The farewell has this long to get out.
 constexpr double kFarewellSeconds = 0.5;
 
@@ -46,10 +48,13 @@ void SideSpoke::publish(const Record& record) {
 
 bool SideSpoke::expired(const WatchState& state) {
   const std::lock_guard lock(mutex_);
-  if (!expired_) waiting_.push_back({frame::kExpired, state_to_text(state)});
-  expired_ = true;
-  return ending_ ||
-         (connected_ && !closing_ && monotonic_seconds() - last_heard_ < kRootSilentSeconds);
+  const double now = monotonic_seconds();
+  if (expired_at_ == 0) {
+    waiting_.push_back({frame::kExpired, state_to_text(state)});
+    expired_at_ = now;
+  }
+  return ending_ || (connected_ && !closing_ && now - last_heard_ < kRootSilentSeconds &&
+                     now - expired_at_ < kRootBeginsWithin);
 }
 
 void SideSpoke::close(const std::string& why) {

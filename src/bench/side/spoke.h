@@ -42,7 +42,7 @@ class SideSpoke final : public SideChannel {
   std::mutex mutex_;  // what other threads hand over
   std::vector<Frame> waiting_;
   bool connected_ = false;
-  bool expired_ = false;
+  double expired_at_ = 0;  // monotonic seconds; 0: not
   bool ending_ = false;
   double last_heard_ = 0;
   bool closing_ = false;
