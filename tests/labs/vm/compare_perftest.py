@@ -45,7 +45,8 @@ theirs() { # theirs NAME PROGRAM OPTIONS…
   for _ in 1 2 3 4 5; do
     timeout 30 taskset -c 1 "$1" -d rxe1 -F "${@:2}" >server.log 2>&1 &
     for _ in $(seq 100); do listening && break; sleep 0.05; done
-    line=$(timeout 30 taskset -c 0 "$1" -d rxe0 -F "${@:2}" 10.78.0.2 2>client.log | grep -A1 '#bytes' | tail -1)
+    timeout 30 taskset -c 0 "$1" -d rxe0 -F "${@:2}" 10.78.0.2 >client.out 2>client.log
+    line=$(grep -A1 '#bytes' client.out | grep -v '#' | grep '[0-9]')
     wait
     case $line in *inf*|*nan*|*\ 0.000000*|'') ;; *) echo "$name $line" >>theirs.txt; break ;; esac
   done
@@ -80,7 +81,8 @@ def blocks(operation, tests, iterations, sizes, pair):
     # Without perftest's --perform_warm_up, which waits for ever when not every message asks for a completion.
     for count, group in alike(bandwidth, iterations) if "bandwidth" in tests else []:
         yield (f"ours bw-{operation}-{group[0]}-{pair}.json --op {operation} --test bandwidth --repetitions 1 --tx-depth 128 "
-               f"--cq-moderation 64 --size {','.join(map(str, group))} --qps {','.join(map(str, qps))} --iterations {count}",
+               f"--cq-moderation 64 --qp-timeout 14 --size {','.join(map(str, group))} --qps {','.join(map(str, qps))} "
+               f"--iterations {count}",
                [(f"bw {operation} {size} {q} {pair}", f"ib_{operation}_bw -s {size} -q {q} -t 128 -Q 64 -n {count}")
                 for size in group for q in qps])
 
