@@ -45,6 +45,18 @@ echo $SECONDS >cut.seconds
 wait
 one down verbs --rails rxe1 --schedule loopback --test latency --iterations 10
 ip link set v1 up
+# The second rank is stopped as soon as pings are under way; `left` says who outlives the job.
+sent() {{ cat /sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts; }}
+before=$(sent)
+run stopped 2 verbs --rails rxe0,rxe1 --op send --test latency --size 64 --duration 2s --round-deadline 3s --stall 5s &
+for _ in $(seq 300); do [ $(($(sent) - before)) -gt 200 ] && break; sleep 0.1; done
+SECONDS=0
+for process in $(pgrep -x clusterbench); do
+  grep -qz OMPI_COMM_WORLD_RANK=1 /proc/$process/environ && kill -STOP $process
+done
+wait
+echo $SECONDS >stopped.seconds
+pgrep -x clusterbench >stopped.left
 tc qdisc add dev v2 root netem delay 200ms
 # Far above what a busy machine does to a ping (up to 30 ms were seen).
 run slow 4 locate --backend verbs --between rank --measure latency --mode full --duration 100ms --tolerance 0.6 --repeats 2
@@ -73,6 +85,7 @@ class Left:
         self.rc = int(text("rc"))
         self.out, self.err = text("out"), text("err")
         self.seconds = int(text("seconds") or 0)
+        self.survivors = text("left")
         self.records = json.loads(text("json"))["records"] if text("json") else []
 
     def told(self):
@@ -168,6 +181,15 @@ def test_a_port_that_is_down(boot):
     assert left.rc == 4, left.told()
     assert "vmlab rxe1: the port is DOWN" in left.err
     assert "ip link show v1" in left.err
+
+
+def test_a_stopped_rank_is_named_and_leaves_nothing_behind(boot):
+    left = boot("stopped")
+    assert left.rc == 124, left.told()
+    assert left.seconds < 5 + 20  # --stall, and ending mpirun in the emulation
+    assert "not there : vmlab rank 1" in left.err, left.told()
+    assert not left.records
+    assert left.survivors == ""
 
 
 def test_locate_finds_the_slow_device(boot):

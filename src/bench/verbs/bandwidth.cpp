@@ -120,6 +120,7 @@ void Stream::drain(Idle& idle) {
   double last = raw_seconds();
   while (received() < expected_) {
     if (reap_receives()) {
+      idle.found();
       last = raw_seconds();
     } else if (lossy && raw_seconds() - last > kStragglerSeconds) {
       return;
@@ -144,8 +145,12 @@ Stream::Result Stream::run(uint64_t iterations, double seconds, Idle& idle) {
       finish_at_time(begin + seconds);
     }
     if (receives_) moved |= reap_receives();
-    if (!moved && idle.again()) hear(idle);
-    if (!moved && link_.channel() != nullptr) link_.wait_event(idle.left());
+    if (moved) {
+      idle.found();
+      continue;
+    }
+    if (idle.again()) hear(idle);
+    if (link_.channel() != nullptr && link_.wait_event(idle.left())) hear(idle);
   }
   Result result{.seconds = sends_ ? raw_seconds() - begin : 0};
   for (size_t q = 0; q < flows_.size(); ++q) result.sent += flows_[q].posted - before[q];
@@ -157,7 +162,7 @@ Stream::Result Stream::run(uint64_t iterations, double seconds, Idle& idle) {
   while (receives_ && !heard_) {
     if (reap_receives()) continue;
     if (idle.again()) hear(idle);
-    if (link_.channel() != nullptr) link_.wait_event(0.001);
+    if (link_.channel() != nullptr && link_.wait_event(0.001)) hear(idle);
   }
   if (!heard_) heard_ = link_.control().wait(idle);
   if (heard_->kind != Message::done)

@@ -155,17 +155,19 @@ uintptr_t Link::in_address(size_t q, uint64_t slot) const {
 uint64_t Link::peer_out(size_t q, uint64_t slot) const { return peer_.out + offset(q, slot); }
 uint64_t Link::peer_in(size_t q, uint64_t slot) const { return peer_.in + offset(q, slot); }
 
-void Link::wait_event(double seconds) {
+bool Link::wait_event(double seconds) {
   armed_ = !armed_;
   if (armed_) {
     for (ibv_cq* cq : {send_cq_.get(), receive_cq_.get()}) ibv_req_notify_cq(cq, 0);
-    return;
+    return false;
   }
   pollfd ready{channel_->fd, POLLIN, 0};
-  if (::poll(&ready, 1, static_cast<int>(std::clamp(seconds, 0.0, 0.1) * 1000) + 1) <= 0) return;
+  if (::poll(&ready, 1, static_cast<int>(std::clamp(seconds, 0.0, 0.1) * 1000) + 1) <= 0)
+    return true;
   ibv_cq* cq = nullptr;
   void* context = nullptr;
   if (ibv_get_cq_event(channel_.get(), &cq, &context) == 0) ibv_ack_cq_events(cq, 1);
+  return false;
 }
 
 }  // namespace cb::verbs

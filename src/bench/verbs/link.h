@@ -53,7 +53,8 @@ class Link {
   uint32_t receive_depth() const { return receive_depth_; }
   // Of an end that sleeps for completions: the first call asks to be woken, so that the caller
   // polls once more; the second sleeps until a completion comes or some time has passed; and so on.
-  void wait_event(double seconds);
+  // True if the time has passed: a moment to look around.
+  bool wait_event(double seconds);
 
  private:
   void make_pairs(bool sends, bool receives);

@@ -63,6 +63,7 @@ class VmLab:
     memory_mib: int = 3072
     cpus: int = 2
     modules: list = field(default_factory=lambda: RDMA_MODULES + STORAGE_MODULES)
+    kernel_options: str = ""
 
     def missing(self):
         """Why the lab cannot exist here, or None."""
@@ -112,7 +113,7 @@ class VmLab:
         return ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", str(self.cpus), "-m",
                 str(self.memory_mib), "-nographic", "-no-reboot", "-nodefaults", "-serial", "stdio",
                 "-kernel", str(self._kernel()), "-initrd", str(self.directory / "initramfs"),
-                "-append", "console=ttyS0 quiet panic=-1 mitigations=off no_timer_check",
+                "-append", f"console=ttyS0 quiet panic=-1 mitigations=off no_timer_check {self.kernel_options}",
                 "-fsdev", f"{share},path=/,readonly=on,id=host", "-device", "virtio-9p-pci,fsdev=host,mount_tag=host",
                 "-fsdev", f"{share},path={lab},id=lab", "-device", "virtio-9p-pci,fsdev=lab,mount_tag=lab"]
 
