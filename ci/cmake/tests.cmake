@@ -131,8 +131,7 @@ foreach(source ${tools})
 endforeach()
 
 # ---- pytest: each tests/<kind>/test_*.py is one test with label <kind> ----
-# Seconds; a kind that is not named here has 300. Kinds in cb_serial want the machine for themselves,
-# but for the labs in the emulated machine, which keeps one processor busy: what they compare differs by far.
+# Seconds; a kind that is not named here has 300. Kinds in cb_serial want the machine for themselves.
 set(cb_timeout_labs 900)
 set(cb_serial labs mpi)
 if(TARGET clusterbench)
@@ -154,9 +153,7 @@ if(TARGET clusterbench)
     set_tests_properties(${name} PROPERTIES LABELS ${kind} TIMEOUT ${timeout}
       SKIP_REGULAR_EXPRESSION "\n[0-9]+ skipped in "
       ENVIRONMENT "${test_environment};CLUSTERBENCH_BIN=$<TARGET_FILE:clusterbench>")
-    if(name MATCHES "_vm$|\\.vm_")
-      set_tests_properties(${name} PROPERTIES RESOURCE_LOCK emulated_machine)
-    elseif(kind IN_LIST cb_serial)
+    if(kind IN_LIST cb_serial)
       set_tests_properties(${name} PROPERTIES RUN_SERIAL TRUE)
     endif()
   endforeach()
@@ -164,4 +161,4 @@ endif()
 
 # ---- lint: formatting, clang-tidy, include arrows, shell scripts ----
 add_test(NAME lint COMMAND ${PROJECT_SOURCE_DIR}/ci/lint.sh)
-set_tests_properties(lint PROPERTIES LABELS lint TIMEOUT 1800)
+set_tests_properties(lint PROPERTIES LABELS lint TIMEOUT 1800 RUN_SERIAL TRUE)
