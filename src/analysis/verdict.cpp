@@ -100,8 +100,9 @@ class Judge {
     return out;
   }
 
-  CriterionVerdict judge_one(const Criterion& criterion, Gathered gathered) {
-    auto& [fit, evidence] = gathered;
+  CriterionVerdict judge_one(const Criterion& criterion, Gathered&& gathered) {
+    const NeedsFit& fit = gathered.fit;
+    Evidence evidence = std::move(gathered.evidence);
     CriterionVerdict v;
     v.criterion = &criterion;
     if (fit.fit == Fit::unmet) {

@@ -117,8 +117,9 @@ void LastWords::write_partial(const Trouble& trouble, const std::string& reason)
   document.records = trouble.finished;
   document.run.partial = reason;
   document.run.ended = utc_now();
+  // Not durably: the ranks that wait can keep all processors busy, and a disk then takes long.
   try {
-    write_file_atomically(json_, to_json_text(document));
+    write_file_atomically(json_, to_json_text(document), Durable::no);
     std::cerr << fmt::format("  results   : {} finished record{} in {} (partial)\n",
                              document.records.size(), document.records.size() == 1 ? "" : "s",
                              json_);

@@ -108,7 +108,8 @@ std::string read_file(const std::filesystem::path& path, size_t at_most) {
   }
 }
 
-void write_file_atomically(const std::filesystem::path& path, std::string_view content) {
+void write_file_atomically(const std::filesystem::path& path, std::string_view content,
+                           Durable durable) {
   const std::filesystem::path target = followed(path);
   if (is_special(target)) return write_in_place(target, content);
   const std::filesystem::path partial = partial_of(target);
@@ -116,13 +117,14 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
   if (fd.get() < 0) fail(path, "write");
   try {
     write_all(fd.get(), content, path);
-    if (::fsync(fd.get()) != 0 || fd.close() != 0) fail(path, "write");
+    if (durable == Durable::yes && ::fsync(fd.get()) != 0) fail(path, "write");
+    if (fd.close() != 0) fail(path, "write");
     if (::rename(partial.c_str(), target.c_str()) != 0) fail(path, "write");
   } catch (...) {
     ::unlink(partial.c_str());
     throw;
   }
-  sync_directory(target.parent_path());
+  if (durable == Durable::yes) sync_directory(target.parent_path());
 }
 
 std::optional<std::string> why_not_writable(const std::filesystem::path& path) {

@@ -11,10 +11,14 @@ namespace cb {
 // bytes.
 std::string read_file(const std::filesystem::path& path, size_t at_most = size_t{1} << 30);
 
+// Whether a file also survives that the machine stops, for which the disk is waited for.
+enum class Durable { no, yes };
+
 // Writes beside the target, flushes to disk and renames, so that a reader or a crash never sees
 // half a file and a full disk leaves the old one. Follows symbolic links; what is no regular file
 // (a pipe, /dev/stdout) is written in place. Throws Error (runtime) naming the file and the reason.
-void write_file_atomically(const std::filesystem::path& path, std::string_view content);
+void write_file_atomically(const std::filesystem::path& path, std::string_view content,
+                           Durable durable = Durable::yes);
 
 // Why write_file_atomically() would fail now, found by creating and removing a file of our own
 // beside the target; nothing if it would not. Known before an hour of measuring, not after it.
