@@ -2,7 +2,8 @@
 """clusterbench verbs against perftest in one boot of the emulated machine, over soft-RoCE.
 
     tests/labs/vm/compare_perftest.py BINARY [--pairs 5] [--iterations 2000] [--operations write,read,send]
-                                      [--tests latency,bandwidth] [--quick] [--work DIR]
+                                      [--tests latency,bandwidth] [--quick | --sizes 4096,1048576 --qps 1,4]
+                                      [--outstanding-reads N] [--work DIR]
 
 Both tools run the same operation, size, queue pairs, depth, completions and number of messages, with either end pinned
 to its own processor. A pair is perftest, clusterbench, perftest: ours stands beside the mean of the two runs around it,
@@ -71,9 +72,11 @@ def alike(sizes, iterations):
     return [(count, [size for size in sizes if count_of(size, iterations) == count]) for count in counts]
 
 
-def blocks(operation, tests, iterations, sizes, pair):
+def blocks(operation, options, pair):
     """Per start of ours: its command, and perftest's (name, command) for the same points."""
-    latency, bandwidth, qps = sizes
+    (latency, bandwidth, qps), tests, iterations = options.points, options.tests, options.iterations
+    reads = options.outstanding_reads if operation == "read" else 0
+    ours_reads, their_reads = (f" --outstanding-reads {reads}", f" -o {reads}") if reads else ("", "")
     for count, group in alike(latency, iterations) if "latency" in tests else []:
         yield (f"ours lat-{operation}-{group[0]}-{pair}.json --op {operation} --test latency "
                f"--size {','.join(map(str, group))} --inline 0 --iterations {count}",
@@ -82,16 +85,17 @@ def blocks(operation, tests, iterations, sizes, pair):
     for count, group in alike(bandwidth, iterations) if "bandwidth" in tests else []:
         yield (f"ours bw-{operation}-{group[0]}-{pair}.json --op {operation} --test bandwidth --repetitions 1 --tx-depth 128 "
                f"--cq-moderation 64 --qp-timeout 14 --size {','.join(map(str, group))} --qps {','.join(map(str, qps))} "
-               f"--iterations {count}",
-               [(f"bw {operation} {size} {q} {pair}", f"ib_{operation}_bw -s {size} -q {q} -t 128 -Q 64 -n {count}")
+               f"--iterations {count}{ours_reads}",
+               [(f"bw {operation} {size} {q} {pair}",
+                 f"ib_{operation}_bw -s {size} -q {q} -t 128 -Q 64 -n {count}{their_reads}")
                 for size in group for q in qps])
 
 
-def script(binary, options, sizes):
+def script(binary, options):
     lines = [SOFT_ROCE, f"BINARY={binary}", FUNCTIONS]
     for pair in range(options.pairs):
         for operation in options.operations:
-            for mine, others in blocks(operation, options.tests, options.iterations, sizes, pair):
+            for mine, others in blocks(operation, options, pair):
                 lines += [f"theirs '{name} before' {command}" for name, command in others]
                 lines.append(mine)
                 lines += [f"theirs '{name} after' {command}" for name, command in others]
@@ -155,6 +159,14 @@ def table(mine, other):
     return "\n".join(rows + [text for text, _ in points]), sum(not good for _, good in points)
 
 
+def points_of(arguments):
+    """(sizes of latency, sizes of bandwidth, queue pairs) that the command line asks for."""
+    latency, bandwidth, qps = ((2, 65536), (64, 65536), (1, 4)) if arguments.quick else (LATENCY_SIZES, BANDWIDTH_SIZES, QUEUE_PAIRS)
+    chosen = tuple(int(size) for size in (arguments.sizes or "").split(",") if size)
+    only = tuple(int(count) for count in (arguments.qps or "").split(",") if count)
+    return chosen or latency, chosen or bandwidth, only or qps
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary")
@@ -163,17 +175,20 @@ def main():
     parser.add_argument("--operations", default=",".join(OPERATIONS))
     parser.add_argument("--tests", default="latency,bandwidth")
     parser.add_argument("--quick", action="store_true", help="fewer sizes")
+    parser.add_argument("--sizes", help="these sizes alone, latency and bandwidth")
+    parser.add_argument("--qps", help="these numbers of queue pairs alone")
+    parser.add_argument("--outstanding-reads", type=int, default=0, help="reads in flight per queue pair, of either tool")
     parser.add_argument("--work", help="directory for kernel and results; a temporary one unless given")
     parser.add_argument("--deadline", type=int, default=3000, help="seconds; what was measured by then is shown")
     arguments = parser.parse_args()
     arguments.operations, arguments.tests = arguments.operations.split(","), arguments.tests.split(",")
-    sizes = ((2, 65536), (64, 65536), (1, 4)) if arguments.quick else (LATENCY_SIZES, BANDWIDTH_SIZES, QUEUE_PAIRS)
+    arguments.points = points_of(arguments)
     with tempfile.TemporaryDirectory() as temporary:
         lab = VmLab(Path(arguments.work or temporary).resolve(), modules=RDMA_MODULES, kernel_options=KERNEL_OPTIONS)
         reason = lab.missing()
         if reason:
             raise SystemExit(reason)
-        result = lab.run(script(Path(arguments.binary).resolve(), arguments, sizes), timeout=arguments.deadline,
+        result = lab.run(script(Path(arguments.binary).resolve(), arguments), timeout=arguments.deadline,
                          name="compare")
         if not (result.directory / "theirs.txt").exists():
             result.check()
