@@ -14,7 +14,7 @@ add_library(cb_test_main OBJECT ${PROJECT_SOURCE_DIR}/tests/unit/main.cpp)
 target_include_directories(cb_test_main SYSTEM PUBLIC ${DOCTEST_INCLUDE_DIR})
 target_link_libraries(cb_test_main PUBLIC cb_flags)
 # Assertions are half of all compile time when optimised, and are run once.
-target_compile_options(cb_test_main PUBLIC -O1)
+target_compile_options(cb_test_main PUBLIC ${cb_optimise_little})
 foreach(room core sys kernels analysis campaign report bench cli)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${room}/*.cpp)
   if(sources)

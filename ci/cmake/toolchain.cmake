@@ -13,6 +13,9 @@ endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CLUSTERBENCH_SANITIZE)
   list(APPEND warnings -Wno-maybe-uninitialized) # instrumented code confuses it (GCC bug 105562)
 endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  list(APPEND warnings -Wno-sign-conversion) # not in gcc's -Wconversion
+endif()
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   list(TRANSFORM warnings REPLACE "^-Wshadow$" -Wshadow=local) # a neighbouring file's helper may have that name
 endif()
@@ -38,6 +41,12 @@ CCACHE_BASEDIR='@PROJECT_SOURCE_DIR@' CCACHE_NOHASHDIR=1 exec '@CCACHE_PROGRAM@'
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
 endif()
 
+# For code that is half of the compile time and runs once: CLI11's templates, the tests' assertions.
+set(cb_optimise_little -O1)
+if(CLUSTERBENCH_SANITIZE)
+  set(cb_optimise_little -O0)
+endif()
+
 # mold only where warnings are errors (dev, ci, asan): a release uses the distribution's linker.
 find_program(MOLD_PROGRAM mold)
 if(MOLD_PROGRAM AND CLUSTERBENCH_WERROR)
@@ -49,6 +58,10 @@ if(CLUSTERBENCH_SANITIZE)
                       $<$<COMPILE_LANGUAGE:C,CXX>:-fno-omit-frame-pointer>
                       $<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=all>)
   add_link_options(-fsanitize=${CLUSTERBENCH_SANITIZE})
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    # A library opened at run time is called by types of our own, which it cannot share.
+    add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize=function>)
+  endif()
 endif()
 if(CLUSTERBENCH_FUZZ)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES Clang)

@@ -1,7 +1,7 @@
-// The burn's matrix product with AVX2 and FMA. Nothing but intrinsics is compiled here: an inline
-// function of the standard library compiled for AVX2 could be the copy that the linker keeps.
+// The burn's matrix product with AVX2 and FMA, by this file's compiler flags. Nothing but
+// intrinsics is compiled here: an inline function of the standard library compiled for AVX2 could
+// be the copy that the linker keeps.
 #if defined(__x86_64__)
-#pragma GCC target("avx2,fma")
 #include <immintrin.h>
 
 #include "bench/burn/gemm_tile.h"

@@ -1,7 +1,6 @@
-// The burn's matrix product with AVX-512. Nothing but intrinsics is compiled here, see
-// gemm_avx2.cpp.
+// The burn's matrix product with AVX-512, by this file's compiler flags. Nothing but intrinsics is
+// compiled here, see gemm_avx2.cpp.
 #if defined(__x86_64__)
-#pragma GCC target("avx512f")
 #include <immintrin.h>
 
 #include "bench/burn/gemm_tile.h"

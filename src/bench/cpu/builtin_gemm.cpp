@@ -65,9 +65,15 @@ template <typename Sum>
                                            Sum* out) {
   tile(a, panel, depth, out);
 }
+// gcc takes half the width unless told.
+#if defined(__clang__)
+#define CB_AVX512_TARGET "avx512f,avx512dq,avx512bw,avx512vl"
+#else
+#define CB_AVX512_TARGET "avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512"
+#endif
 template <typename Sum>
-[[gnu::target("avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512")]] void tile_avx512(
-    const Sum* a, const Sum* panel, int64_t depth, Sum* out) {
+[[gnu::target(CB_AVX512_TARGET)]] void tile_avx512(const Sum* a, const Sum* panel, int64_t depth,
+                                                   Sum* out) {
   tile(a, panel, depth, out);
 }
 bool has_avx512() {

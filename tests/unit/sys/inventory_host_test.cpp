@@ -191,8 +191,9 @@ TEST_CASE("aarch64: the core's name from its numbers, a GPU without driver") {
 TEST_CASE("every attribute has a name in both languages") {
   const auto check = [](const FsRoot& root) {
     for (const Part& part : collect_inventory(root, "n1").parts) {
-      for (const auto& [name, value] : part.attributes)
-        CHECK_MESSAGE(has_text("attribute." + name), part.kind << " has an attribute " << name);
+      for (const auto& attribute : part.attributes)
+        CHECK_MESSAGE(has_text("attribute." + attribute.first),
+                      part.kind << " has an attribute " << attribute.first);
     }
   };
   for (const char* tree : {"hgx", "roce", "vm", "grace", "rdma_bnxt", "rdma_ib", "rdma_irdma",
