@@ -2,10 +2,8 @@
 
 #include <sys/types.h>
 
-#include <array>
 #include <atomic>
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
