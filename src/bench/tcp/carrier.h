@@ -22,7 +22,7 @@ struct RankCpus {
 std::vector<size_t> cpu_shares(const std::vector<RankCpus>& ranks);
 
 // How many threads move the streams of one direction: one a stream, but no more than there are CPUs
-// for them. More would take turns with each other instead of moving data.
+// for them: more are slower (docs/evidence/tcp.md).
 size_t carriers_for(size_t streams, size_t cpus);
 
 // What one thread did in one phase.
