@@ -28,6 +28,7 @@ void Watchdog::arm(std::string doing, double total_seconds, double idle_seconds)
   const double now = monotonic_seconds();
   deadline_ = now + total_seconds;
   idle_limit_ = idle_seconds;
+  bounded_until_ = 0;
   entered_ = 0;
   iterations_ = 0;
   last_progress_ = now;
@@ -62,6 +63,17 @@ void Watchdog::progress() noexcept {
   last_progress_.store(monotonic_seconds(), std::memory_order_relaxed);
 }
 
+void Watchdog::bound(double seconds) {
+  const std::lock_guard lock(mutex_);
+  const double now = monotonic_seconds();
+  bounded_until_ = seconds > 0 ? now + seconds : 0;
+  last_progress_ = now;
+}
+
+double Watchdog::expiry_locked() const {
+  return std::min(deadline_, std::max(last_progress_.load(), bounded_until_) + idle_limit_);
+}
+
 WatchState Watchdog::state() const {
   const std::lock_guard lock(mutex_);
   return state_locked(monotonic_seconds());
@@ -84,7 +96,7 @@ void Watchdog::loop() {
       continue;
     }
     const double now = monotonic_seconds();
-    const double expiry = std::min(deadline_, last_progress_.load() + idle_limit_);
+    const double expiry = expiry_locked();
     if (now >= expiry) {
       deadline_ = 0;
       const WatchState state = state_locked(now);

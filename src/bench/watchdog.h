@@ -44,10 +44,25 @@ class Watchdog {
   }
   void progress() noexcept;  // cheap: one relaxed store and a clock read
 
+  // Around a step that ends within `seconds` by a deadline of its own, such as a round of
+  // transfers: the rank is not idle before that, though no progress() comes. Its end is progress.
+  class Bounded {
+   public:
+    Bounded(Watchdog& watchdog, double seconds) : watchdog_(watchdog) { watchdog.bound(seconds); }
+    ~Bounded() { watchdog_.bound(0); }
+    Bounded(const Bounded&) = delete;
+    Bounded& operator=(const Bounded&) = delete;
+
+   private:
+    Watchdog& watchdog_;
+  };
+
   WatchState state() const;
 
  private:
   void loop();
+  void bound(double seconds);
+  double expiry_locked() const;
   WatchState state_locked(double now) const;
 
   OnExpiry on_expiry_;
@@ -58,6 +73,7 @@ class Watchdog {
   std::string failure_;
   double deadline_ = 0;  // monotonic seconds; 0: not armed
   double idle_limit_ = 0;
+  double bounded_until_ = 0;  // monotonic seconds; 0: not in such a step
   bool stopping_ = false;
   std::atomic<uint64_t> entered_{0};
   std::atomic<uint64_t> iterations_{0};

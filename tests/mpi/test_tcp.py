@@ -1,6 +1,9 @@
-"""clusterbench tcp on real ranks of one host: figures, verification, schedules, bad input."""
+"""clusterbench tcp on real ranks of one host: figures, verification, schedules, bad input; rounds beside --stall."""
 
+import os
+import signal
 import socket
+import time
 
 import pytest
 
@@ -68,6 +71,30 @@ def test_every_directed_pair_once(job):
     host = document["run"]["hosts"][0]
     assert sorted(pairs) == sorted(
         (f"lo rank {a}", f"{host}:lo rank {b}") for a in range(3) for b in range(3) if a != b)
+
+
+LOCATE = ("locate", "--backend", "mpi", "--between", "rank", "--mode", "full", "--tolerance", 0.9)
+
+
+def test_a_round_that_takes_longer_than_the_stall_is_no_hang(job):
+    code, document, _, err = job.measure(2, "tcp", "--duration", "2s", "--stall", "1s", "--test", "bandwidth")
+    assert code == 0, err
+    # Of three ranks one waits for the two others in every round.
+    code, document, _, err = job.measure(3, *LOCATE, "--duration", "2s", "--repeats", 1, "--stall", "1s")
+    assert code == 0, err
+    assert document["records"][0]["outcome"] == "measured"
+
+
+def test_a_rank_that_stops_in_a_round_is_named_after_the_rounds_deadline(job, nothing_left):
+    process = job.start(3, *LOCATE, "--duration", "2s", "--repeats", 50, "--round-deadline", "1s", "--stall", "1s")
+    pids = job.wait_for_ranks(process, 3)
+    time.sleep(3)
+    os.kill(pids[1], signal.SIGSTOP)
+    code, _, err, seconds = job.finish(process, timeout=60)
+    assert code == 124, err
+    assert f"not there : {os.uname().nodename} rank 1: has been silent for" in err
+    assert seconds < 3 + 2 + 1 + 1 + 15  # until it stops, the round, its deadline, the stall; ending the job
+    nothing_left(pids.values())
 
 
 @pytest.mark.parametrize("args, message", [

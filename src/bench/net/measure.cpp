@@ -208,6 +208,8 @@ Record measure_rounds(Context& context, const Nodes& nodes, const Measurement& m
   const double patience = 2 * m.deadline_seconds + 30;
   for (size_t r = 0; r < m.rounds.size(); ++r) {
     context.watchdog.note(fmt::format("round {} of {}", r + 1, m.rounds.size()));
+    // Also of the ranks that have no part in the round and wait for the others.
+    const Watchdog::Bounded round(context.watchdog, m.deadline_seconds);
     run_round(context, nodes, m, m.rounds[r], collector);
     if (context.comm.agree(context.cancel.cancelled() ? 1 : 0, patience) != 0) throw Interrupted();
   }

@@ -91,14 +91,17 @@ void PairSurvey::run_round(const Round& round, std::vector<Part>& parts) {
 
 std::vector<PairReading> PairSurvey::run(std::span<const Round> rounds, bool alone) {
   std::vector<Part> parts;
+  if (context_.comm.any(context_.cancel.cancelled())) throw Interrupted();
   for (size_t i = 0; i < rounds.size(); ++i) {
     context_.watchdog.note(fmt::format("round {} of {}{}{}", i + 1, rounds.size(),
                                        alone ? ", suspects alone" : "", partners(rounds[i])));
     context_.progress.update(static_cast<double>(i) / static_cast<double>(rounds.size()),
                              fmt::format("round {} of {}", i + 1, rounds.size()));
-    if (context_.comm.any(context_.cancel.cancelled())) throw Interrupted();
+    // Also of the ranks that have no part in the round and wait for the others.
+    const Watchdog::Bounded round(context_.watchdog, plan_.deadline_seconds);
     run_round(rounds[i], parts);
     ++rounds_done_;
+    if (context_.comm.any(context_.cancel.cancelled())) throw Interrupted();
     context_.watchdog.progress();
   }
   return join(parts, alone);

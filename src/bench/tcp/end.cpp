@@ -126,7 +126,7 @@ void TcpEnd::stream(const Link& link, const Until& until, net::PairOutcome& out)
   Transfer transfer(
       link, spec_, sends(), receives(),
       [this](size_t stream, bool of_this_end) { return seed(stream, of_this_end); },
-      spec_.two_way && !job_.task.sends ? "reverse_" : "", until);
+      spec_.two_way && !job_.task.sends ? "reverse_" : "", place_.cpus, until);
   transfer.run(out);
 }
 

@@ -13,6 +13,7 @@ namespace cb::tcp {
 struct EndPlace {
   Source source;
   Address address;  // of this host on that rail; token and port are the end's own
+  size_t cpus = 1;  // that this rank can count on: threads for its streams
 };
 
 // One end of a measured transfer over TCP. The sending end connects; all waiting is in run().

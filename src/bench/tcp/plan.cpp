@@ -66,7 +66,7 @@ std::vector<ParamDef> params() {
       {"streams",
        ParamType::integer,
        "4",
-       "connections per pair, each with threads of its own",
+       "connections per pair; threads for them as far as there are CPUs",
        {},
        true,
        1,

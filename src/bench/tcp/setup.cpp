@@ -8,8 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/tcp_ceiling.h"
+#include "bench/tcp/carrier.h"
 #include "bench/tcp/connection.h"
 #include "core/suggest.h"
+#include "sys/affinity.h"
 
 namespace cb::tcp {
 namespace {
@@ -130,6 +132,29 @@ void share_rails(Context& context, Setup& setup) {
   }
 }
 
+// The ranks that serve a rail share, the others sleep meanwhile (but for locate between ranks,
+// where each has what it may use). Ranks of one kernel have its CPUs in common, whatever their
+// hosts are called (containers, network namespaces).
+size_t share_cpus(Context& context, const Setup& setup) {
+  bool serves = false;
+  for (int node = 0; node < setup.nodes.count(); ++node) {
+    for (int rail = 0; rail < setup.rail_count(); ++rail)
+      serves |= setup.nodes.rank_of(node, rail) == context.comm.rank();
+  }
+  const std::string machine =
+      context.fs.text("/proc/sys/kernel/random/boot_id").value_or(context.place.host);
+  const std::vector<int> allowed = allowed_cpus();
+  const json mine{machine, serves ? allowed : std::vector<int>{}};
+  std::vector<RankCpus> ranks;
+  for (const std::string& blob : context.comm.gather(mine.dump())) {
+    const json of_rank = json::parse(blob);
+    ranks.push_back({of_rank[0], of_rank[1]});
+  }
+  const json shares = json::parse(context.comm.broadcast_text(json(cpu_shares(ranks)).dump()));
+  return serves ? shares.at(static_cast<size_t>(context.comm.rank())).get<size_t>()
+                : allowed.size();
+}
+
 TcpInterface link_of(const Rail& rail) {
   return {rail.bits_per_second, rail.mtu_bytes, rail.ethernet};
 }
@@ -165,6 +190,7 @@ Setup set_up(Context& context, const std::vector<std::string>& asked) {
   }
   throw_agreed(context.comm, "clusterbench", problems);
   share_rails(context, setup);
+  setup.cpus = share_cpus(context, setup);
   return setup;
 }
 

@@ -27,6 +27,7 @@ struct Setup {
   std::vector<std::vector<std::string>> rail_names;  // of each node
   std::vector<Rail> mine;                            // of this rank
   std::string network;                               // network_identity()
+  size_t cpus = 1;                                   // that this rank can count on
 
   int rail_count() const { return static_cast<int>(rail_names.at(0).size()); }
   std::optional<Ceiling> ceiling(const net::RailPair& pair, const Spec& spec) const;

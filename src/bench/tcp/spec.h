@@ -12,7 +12,7 @@ struct Spec {
   bool latency = false;
   bool two_way = false;
   uint64_t bytes = 131072;  // a message: one call of send()
-  int streams = 1;          // connections per transfer, a thread each and direction
+  int streams = 1;          // connections per transfer
   double seconds = 5;       // of all repetitions together, warm-up not counted
   int repetitions = 10;     // equal parts of that time, one sample of bandwidth each
   bool own_rate = false;    // two-way: an end's figure is of what arrives at it, not of both

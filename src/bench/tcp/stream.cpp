@@ -1,145 +1,108 @@
 #include "bench/tcp/stream.h"
 
+#include <poll.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-
-#include <sys/resource.h>
-#include <sys/socket.h>
+#include <utility>
 
 #include "bench/tcp/payload.h"
-#include "core/clock.h"
 
 namespace cb::tcp {
 namespace {
 
 constexpr int kReceiveBytes = 131072;
 
-// Lets the receiver sleep until half its buffer can be filled: woken for every segment, a thread
-// per stream spends its time on being woken. What is left at the end comes with the sender's FIN.
+// Lets a receiving thread sleep until half its buffer can be filled (recv() and poll() heed it):
+// woken for every segment, it would spend its time, or that of the sending thread beside it, on
+// being woken. What is left at the end comes with the sender's FIN.
 void wake_for_much(int fd) {
   const int least = kReceiveBytes / 2;
   setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least);  // an aid only
 }
 
-double thread_cpu_seconds() {
-  rusage usage = {};
-  getrusage(RUSAGE_THREAD, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
+int flags(bool sleeps) { return sleeps ? 0 : MSG_DONTWAIT; }
 
 }  // namespace
 
-void Tally::add(const Tally& other) {
-  bytes += other.bytes;
-  seconds += other.seconds;
-  cpu_seconds += other.cpu_seconds;
-}
+size_t scratch_bytes(const Spec& spec) { return std::max<size_t>(kReceiveBytes, spec.bytes); }
 
-void Accountant::begin() {
-  since_ = monotonic_seconds();
-  cpu_since_ = thread_cpu_seconds();
-}
-
-Phase Accountant::look() {
-  const Phase now = baton_.phase.load(std::memory_order_relaxed);
-  if (now != seen_.load(std::memory_order_relaxed)) {
-    close();
-    seen_.store(now, std::memory_order_release);
-  }
-  return now;
-}
-
-void Accountant::close() {
-  const double now = monotonic_seconds(), cpu = thread_cpu_seconds();
-  open_.seconds = now - since_;
-  open_.cpu_seconds = cpu - cpu_since_;
-  tallies_[static_cast<size_t>(seen_.load(std::memory_order_relaxed))].add(open_);
-  open_ = {};
-  since_ = now;
-  cpu_since_ = cpu;
-}
-
-Mover::~Mover() { join(); }
-
-void Mover::start() {
-  thread_ = std::thread([this] {
-    try {
-      books_.begin();
-      move();
-      books_.close();
-    } catch (const std::exception& e) {
-      failure_ = e.what();
+size_t Mover::step(Phase phase, bool sleeps, std::span<std::byte> memory) noexcept {
+  try {
+    const ssize_t n = move(phase, sleeps, memory);
+    if (n > 0) {
+      const auto moved = static_cast<size_t>(n);
+      bytes_.store(bytes() + moved, std::memory_order_relaxed);
+      return moved;
     }
-    finished_.store(true, std::memory_order_release);
-  });
+    if (n == 0 || errno == EAGAIN || errno == EINTR) return 0;
+    failure_ = std::strerror(errno);
+  } catch (const std::exception& e) {
+    failure_ = e.what();
+  }
+  end();
+  return 0;
 }
 
-void Mover::join() {
-  if (thread_.joinable()) thread_.join();
-}
-
-bool Mover::transient(int error) {
-  if (error == EAGAIN || error == EINTR) return true;
-  failure_ = std::strerror(error);
-  return false;
-}
+short Sender::readiness() const { return POLLOUT; }
 
 bool Sender::zero_copy_in(Phase phase) const {
   return phase == Phase::try_zero_copy ||
          (phase == Phase::measured && baton_.zero_copy.load(std::memory_order_relaxed));
 }
 
-void Sender::move() {
-  std::vector<std::byte> message(spec_.bytes);
-  fill_stream(message, 0, seed_);
-  std::optional<ZeroCopySender> zero;
-  size_t at = 0;  // sent of the current message
-  // However late this thread comes, it sends something.
-  const auto goes_on = [&](Phase phase) { return phase != Phase::over || bytes() == 0; };
-  for (Phase phase = books_.look(); goes_on(phase) && !aborted(); phase = books_.look()) {
-    const std::span rest(message.data() + at, message.size() - at);
-    ssize_t n = 0;
-    if (zero_copy_in(phase)) {
-      if (!zero) zero.emplace(fd_);
-      n = zero->send(rest);
-      zero_copied_ = zero->possible() && zero->finished() > 0 && zero->copied() == 0;
-    } else {
-      n = send(fd_, rest.data(), rest.size(), MSG_NOSIGNAL);
+ssize_t Sender::send_some(std::span<const std::byte> rest, Phase phase, bool sleeps) {
+  if (!zero_copy_in(phase)) {
+    const ssize_t n = send(fd_, rest.data(), rest.size(), MSG_NOSIGNAL | flags(sleeps));
+    // Notices that nobody takes would keep poll() from sleeping.
+    if (n < 0 && errno == EAGAIN && zero_) {
+      zero_->reap();
+      errno = EAGAIN;
     }
-    if (n < 0) {
-      if (!transient(errno)) return;
-      continue;
-    }
-    count(n);
-    at += static_cast<size_t>(n);
-    if (at < message.size()) continue;
-    at = 0;
-    if (spec_.verify) fill_stream(message, bytes(), seed_);
+    return n;
   }
-  if (!aborted()) shutdown(fd_, SHUT_WR);
+  if (!zero_) zero_.emplace(fd_);
+  const ssize_t n = zero_->send(rest, flags(sleeps));
+  zero_copied_ = zero_->possible() && zero_->finished() > 0 && zero_->copied() == 0;
+  return n;
 }
 
-void Receiver::move() {
-  std::vector<std::byte> buffer(kReceiveBytes);
-  wake_for_much(fd_);
-  bool corrupt = spec_.corrupt;
-  while (!aborted()) {
-    books_.look();
-    const ssize_t n = recv(fd_, buffer.data(), buffer.size(), 0);
-    if (n == 0) return;  // the sender's orderly end
-    if (n < 0) {
-      if (!transient(errno)) return;
-      continue;
-    }
-    const std::span got(buffer.data(), static_cast<size_t>(n));
-    if (std::exchange(corrupt, false)) got[got.size() / 2] ^= std::byte{1};
-    if (spec_.verify && !wrong_at_) wrong_at_ = first_wrong(got, bytes(), seed_);
-    count(n);
+ssize_t Sender::move(Phase phase, bool sleeps, std::span<std::byte> memory) {
+  // However late its thread comes, a stream carries something.
+  if (phase == Phase::over && bytes() > 0) {
+    shutdown(fd_, SHUT_WR);
+    end();
+    return 0;
   }
+  if (spec_.verify && message_.empty()) {
+    message_.resize(spec_.bytes);
+    fill_stream(message_, 0, seed_);
+  }
+  const std::span<const std::byte> message = spec_.verify ? message_ : memory.first(spec_.bytes);
+  const ssize_t n = send_some(message.subspan(at_), phase, sleeps);
+  if (n <= 0) return n;
+  at_ += static_cast<size_t>(n);
+  if (at_ < message.size()) return n;
+  at_ = 0;
+  if (spec_.verify) fill_stream(message_, bytes() + static_cast<uint64_t>(n), seed_);
+  return n;
+}
+
+short Receiver::readiness() const { return POLLIN; }
+
+ssize_t Receiver::move(Phase, bool sleeps, std::span<std::byte> memory) {
+  // Not for several one-way streams: the thread has its CPU to itself and would sleep while there
+  // is data.
+  if (!std::exchange(started_, true) && (sleeps || spec_.two_way)) wake_for_much(fd_);
+  const ssize_t n = recv(fd_, memory.data(), kReceiveBytes, flags(sleeps));
+  if (n == 0) end();  // the sender's orderly end
+  if (n <= 0) return n;
+  const std::span got(memory.data(), static_cast<size_t>(n));
+  if (std::exchange(corrupt_, false)) got[got.size() / 2] ^= std::byte{1};
+  if (spec_.verify && !wrong_at_) wrong_at_ = first_wrong(got, bytes(), seed_);
+  return n;
 }
 
 }  // namespace cb::tcp

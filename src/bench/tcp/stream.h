@@ -1,30 +1,24 @@
 #pragma once
 
-#include <array>
+#include <sys/types.h>
+
 #include <atomic>
-#include <memory>
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "bench/tcp/connection.h"
 #include "bench/tcp/spec.h"
 #include "bench/tcp/zero_copy.h"
 
-// The threads that move the data of a bandwidth measurement: one per connection and direction.
+// The streams of a bandwidth measurement, one call of send() or recv() at a time. Threads that make
+// the calls: carrier.h.
 namespace cb::tcp {
 
 enum class Phase : int { warm_up, try_copy, try_zero_copy, settle, measured, over };
 constexpr size_t kPhases = 6;
-
-// What one thread did in one phase.
-struct Tally {
-  uint64_t bytes = 0;
-  double seconds = 0;      // wall clock
-  double cpu_seconds = 0;  // of this thread, user and system
-  void add(const Tally& other);
-};
 
 // What the conductor of a transfer tells its threads.
 struct Baton {
@@ -33,88 +27,82 @@ struct Baton {
   std::atomic<bool> abort{false};      // end at once, whatever is missing
 };
 
-// Counts a thread's bytes, time and CPU by phase.
-class Accountant {
- public:
-  explicit Accountant(const Baton& baton) : baton_(baton) {}
-  void begin();  // on the thread itself
-  Phase look();  // the phase now; closes the books of the one before when it has changed
-  void close();  // at the end of the thread
-  void add(uint64_t bytes) { open_.bytes += bytes; }
-  const Tally& of(Phase phase) const { return tallies_[static_cast<size_t>(phase)]; }
-  Phase seen() const { return seen_.load(std::memory_order_acquire); }
+// Of the memory that a thread lends its streams.
+size_t scratch_bytes(const Spec& spec);
 
- private:
-  const Baton& baton_;
-  std::array<Tally, kPhases> tallies_ = {};
-  Tally open_ = {};
-  double since_ = 0, cpu_since_ = 0;
-  std::atomic<Phase> seen_{Phase::warm_up};
-};
-
-// One direction of one connection.
+// One direction of one connection. One thread moves it; the conductor looks on.
 class Mover {
  public:
   Mover(int fd, const Spec& spec, uint64_t seed, const Baton& baton)
-      : fd_(fd), spec_(spec), seed_(seed), baton_(baton), books_(baton) {}
-  virtual ~Mover();
+      : fd_(fd), spec_(spec), seed_(seed), baton_(baton) {}
+  virtual ~Mover() = default;
   Mover(const Mover&) = delete;
   Mover& operator=(const Mover&) = delete;
 
-  void start();
+  // One call's worth: the bytes moved, 0 if the socket was not ready or the stream has ended.
+  // `sleeps`: waits for a socket that is not ready, kSocketSliceMs at most. `memory`: of the
+  // thread, for what nobody looks at, at least scratch_bytes(); its streams share it, so that it
+  // stays in the caches. Never throws.
+  size_t step(Phase phase, bool sleeps, std::span<std::byte> memory) noexcept;
+  // What poll() is to wait for.
+  virtual short readiness() const = 0;
+  int fd() const { return fd_; }
+
+  // No further step will be made.
+  void finish() { finished_.store(true, std::memory_order_release); }
+  bool ended() const { return ended_; }  // for the moving thread: nothing is left to do
   bool finished() const { return finished_.load(std::memory_order_acquire); }
-  void join();
   // Once finished: why it ended early; empty if it did not.
   const std::string& failure() const { return failure_; }
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }  // so far
-  const Accountant& books() const { return books_; }
 
  protected:
-  virtual void move() = 0;
-  void count(ssize_t n) {
-    bytes_.store(bytes_.load(std::memory_order_relaxed) + static_cast<uint64_t>(n),
-                 std::memory_order_relaxed);
-    books_.add(static_cast<uint64_t>(n));
-  }
-  bool aborted() const { return baton_.abort.load(std::memory_order_relaxed); }
-  // True for what only means "again"; otherwise the reason is kept.
-  bool transient(int error);
+  // As step(), but -1 with errno when nothing was moved.
+  virtual ssize_t move(Phase phase, bool sleeps, std::span<std::byte> memory) = 0;
+  void end() { ended_ = true; }
 
   int fd_;
   const Spec& spec_;
   uint64_t seed_;
   const Baton& baton_;
-  Accountant books_;
-  std::string failure_;
 
  private:
+  std::string failure_;
+  bool ended_ = false;
   std::atomic<uint64_t> bytes_{0};
   std::atomic<bool> finished_{false};
-  std::thread thread_;
 };
 
 class Sender final : public Mover {
  public:
   using Mover::Mover;
-  ~Sender() override { join(); }
+  short readiness() const override;
   // Whether in the phase try_zero_copy the kernel really left the copying out.
   bool zero_copied() const { return zero_copied_; }
 
  private:
-  void move() override;
+  ssize_t move(Phase phase, bool sleeps, std::span<std::byte> memory) override;
+  ssize_t send_some(std::span<const std::byte> rest, Phase phase, bool sleeps);
   bool zero_copy_in(Phase phase) const;
+
+  std::vector<std::byte> message_;  // of a stream that is verified
+  size_t at_ = 0;                   // sent of the current message
+  std::optional<ZeroCopySender> zero_;
   std::atomic<bool> zero_copied_{false};
 };
 
 class Receiver final : public Mover {
  public:
   using Mover::Mover;
-  ~Receiver() override { join(); }
+  short readiness() const override;
   // Once finished: the position of the first wrong byte, if the payload is verified.
   std::optional<uint64_t> wrong_at() const { return wrong_at_; }
 
  private:
-  void move() override;
+  ssize_t move(Phase phase, bool sleeps, std::span<std::byte> memory) override;
+
+  bool started_ = false;
+  bool corrupt_ = spec_.corrupt;
   std::optional<uint64_t> wrong_at_;
 };
 

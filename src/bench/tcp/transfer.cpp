@@ -18,10 +18,11 @@ constexpr double kLookSeconds = 0.05;        // how often a waiting conductor lo
 constexpr double kAcknowledgeSeconds = 0.3;  // three time slices of a blocked thread
 constexpr double kWorthwhile = 0.05;         // less of a gain is noise
 
-template <typename Movers>
-Tally sum_of(const Movers& movers, Phase phase) {
+using Carriers = std::vector<std::unique_ptr<Carrier>>;
+
+Tally sum_of(const Carriers& carriers, Phase phase) {
   Tally out;
-  for (const auto& m : movers) out.add(m->books().of(phase));
+  for (const auto& c : carriers) out.add(c->books().of(phase));
   return out;
 }
 
@@ -45,7 +46,7 @@ ZeroCopyChoice choose_zero_copy(const Tally& copy, const Tally& zero_copy, bool 
 
 Transfer::Transfer(const Link& link, const Spec& spec, bool sends, bool receives,
                    const std::function<uint64_t(size_t, bool)>& seed, std::string prefix,
-                   const Until& until)
+                   size_t cpus, const Until& until)
     : link_(link), spec_(spec), prefix_(std::move(prefix)), until_(until) {
   baton_.zero_copy = spec.zero_copy == ZeroCopy::on;
   for (size_t i = 0; i < link.streams.size(); ++i) {
@@ -54,6 +55,17 @@ Transfer::Transfer(const Link& link, const Spec& spec, bool sends, bool receives
     if (receives)
       receivers_.push_back(std::make_unique<Receiver>(fd, spec_, seed(i, false), baton_));
   }
+  share_out(senders_, cpus, sending_);
+  share_out(receivers_, cpus, receiving_);
+}
+
+template <typename Movers>
+void Transfer::share_out(const Movers& movers, size_t cpus, Carriers& carriers) {
+  if (movers.empty()) return;
+  std::vector<std::vector<Mover*>> shares(carriers_for(movers.size(), cpus));
+  for (size_t i = 0; i < movers.size(); ++i) shares[i % shares.size()].push_back(movers[i].get());
+  for (auto& share : shares)
+    carriers.push_back(std::make_unique<Carrier>(std::move(share), spec_, baton_));
 }
 
 Transfer::~Transfer() { baton_.abort = true; }
@@ -92,18 +104,18 @@ void Transfer::try_both_ways(double begin) {
   baton_.phase = Phase::try_zero_copy;
   pause_until(begin + spec_.seconds * 2 * kTrialShare);
   baton_.phase = Phase::settle;
-  const auto behind = [](const auto& s) { return s->books().seen() != Phase::settle; };
+  const auto behind = [](const auto& c) { return c->books().seen() != Phase::settle; };
   const double end = monotonic_seconds() + kAcknowledgeSeconds;
-  while (std::any_of(senders_.begin(), senders_.end(), behind) && monotonic_seconds() < end)
+  while (std::any_of(sending_.begin(), sending_.end(), behind) && monotonic_seconds() < end)
     nap(0.001);
-  if (std::any_of(senders_.begin(), senders_.end(), behind)) {
+  if (std::any_of(sending_.begin(), sending_.end(), behind)) {
     zero_copy_fact_ = "off: a stream stood still in the trial";
     return;
   }
   const bool really =
       std::all_of(senders_.begin(), senders_.end(), [](const auto& s) { return s->zero_copied(); });
-  const ZeroCopyChoice choice = choose_zero_copy(sum_of(senders_, Phase::try_copy),
-                                                 sum_of(senders_, Phase::try_zero_copy), really);
+  const ZeroCopyChoice choice = choose_zero_copy(sum_of(sending_, Phase::try_copy),
+                                                 sum_of(sending_, Phase::try_zero_copy), really);
   baton_.zero_copy = choice.use;
   zero_copy_fact_ = fmt::format("{}: {}", choice.use ? "on" : "off", choice.why);
 }
@@ -141,14 +153,14 @@ void Transfer::end_streams() {
       setsockopt(s.fd(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
     baton_.abort = true;
   }
-  for (const auto& s : senders_) s->join();
+  for (const auto& c : sending_) c->join();
   for (const auto& r : receivers_) {
     while (!r->finished()) {
       until_.require("nothing more comes from " + link_.peer);
       nap(0.001);
     }
-    r->join();
   }
+  for (const auto& c : receiving_) c->join();
   require_healthy();
   // One of several streams may starve in a short time; all of them do not.
   if (!receivers_.empty() && received() == 0)
@@ -193,25 +205,26 @@ void Transfer::add_states(net::PairOutcome& out, const std::vector<TcpState>& be
       fmt::format("send {}, receive {}", format_size(send), format_size(receive));
   out.facts["congestion_control"] = congestion_control(link_.streams[0].fd());
   out.facts["zero_copy"] = zero_copy_fact_;
+  out.facts["threads"] = fmt::format("{} for {} streams", sending_.size(), senders_.size());
 }
 
 void Transfer::add_cpu(net::PairOutcome& out) const {
-  const auto add = [&](const auto& movers, const char* name) {
-    const Tally t = sum_of(movers, Phase::measured);
+  const auto add = [&](const Carriers& carriers, const char* name) {
+    const Tally t = sum_of(carriers, Phase::measured);
     if (t.bytes > 0)
       out.extra[prefix_ + name] = t.cpu_seconds / (static_cast<double>(t.bytes) * 8e-9);
   };
-  add(senders_, "send_cpu_per_gigabit_seconds");
-  add(receivers_, "receive_cpu_per_gigabit_seconds");
+  add(sending_, "send_cpu_per_gigabit_seconds");
+  add(receiving_, "receive_cpu_per_gigabit_seconds");
 }
 
 void Transfer::run(net::PairOutcome& out) {
-  for (const auto& r : receivers_) r->start();
+  for (const auto& c : receiving_) c->start();
   send_word(link_, {Word::ready}, until_);
   wait_word(link_, Word::ready, until_);
   const std::vector<TcpState> before = states();
   const double begin = monotonic_seconds();
-  for (const auto& s : senders_) s->start();
+  for (const auto& c : sending_) c->start();
   pause_until(begin + spec_.seconds * kWarmShare);
   zero_copy_fact_ = spec_.zero_copy == ZeroCopy::on ? "on: asked for" : "off";
   if (tries_zero_copy(spec_) && !senders_.empty())

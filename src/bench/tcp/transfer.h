@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bench/net/pair_end.h"
-#include "bench/tcp/stream.h"
+#include "bench/tcp/carrier.h"
 
 namespace cb::tcp {
 
@@ -14,9 +14,9 @@ namespace cb::tcp {
 class Transfer {
  public:
   // seed(stream, of_this_end): of the payload that this end sends or receives. `prefix`: of the
-  // names of this end's further figures.
+  // names of this end's further figures. `cpus`: that it can count on.
   Transfer(const Link& link, const Spec& spec, bool sends, bool receives,
-           const std::function<uint64_t(size_t, bool)>& seed, std::string prefix,
+           const std::function<uint64_t(size_t, bool)>& seed, std::string prefix, size_t cpus,
            const Until& until);
   ~Transfer();
   Transfer(const Transfer&) = delete;
@@ -26,6 +26,9 @@ class Transfer {
   void run(net::PairOutcome& out);
 
  private:
+  template <typename Movers>
+  void share_out(const Movers& movers, size_t cpus,
+                 std::vector<std::unique_ptr<Carrier>>& carriers);
   void pause_until(double time);
   void try_both_ways(double begin);
   void end_streams();
@@ -44,6 +47,7 @@ class Transfer {
   Baton baton_;
   std::vector<std::unique_ptr<Sender>> senders_;
   std::vector<std::unique_ptr<Receiver>> receivers_;
+  std::vector<std::unique_ptr<Carrier>> sending_, receiving_;
   bool peer_done_ = false;
   std::string zero_copy_fact_;
 };

@@ -50,7 +50,8 @@ net::MakeEnd end_maker(const Setup& setup, const Spec& spec, const std::string& 
     return std::make_unique<TcpEnd>(
         spec, job,
         EndPlace{{rail.interface, rail.addresses, rail.fixed},
-                 {.host = host, .network = setup.network, .addresses = rail.addresses}},
+                 {.host = host, .network = setup.network, .addresses = rail.addresses},
+                 setup.cpus},
         cancel);
   };
 }

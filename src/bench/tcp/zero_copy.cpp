@@ -23,16 +23,18 @@ ZeroCopySender::ZeroCopySender(int fd) : fd_(fd) {
   possible_ = setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &on, sizeof on) == 0;
 }
 
-ssize_t ZeroCopySender::send(std::span<const std::byte> bytes) {
-  const ssize_t n = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_ZEROCOPY);
+ssize_t ZeroCopySender::send(std::span<const std::byte> bytes, int flags) {
+  const ssize_t n = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_ZEROCOPY | flags);
   if (n >= 0) {
     if (++sent_ % kReapEvery == 0) reap();
     return n;
   }
-  if (errno != ENOBUFS) return n;
+  if (errno != ENOBUFS && errno != EAGAIN) return n;
   // The notices take memory of the socket (net.core.optmem_max): make room.
-  pollfd waiting{fd_, 0, 0};  // POLLERR needs no asking
-  poll(&waiting, 1, kSocketSliceMs);
+  if (errno == ENOBUFS && flags == 0) {
+    pollfd waiting{fd_, 0, 0};  // POLLERR needs no asking
+    poll(&waiting, 1, kSocketSliceMs);
+  }
   reap();
   errno = EAGAIN;
   return -1;

@@ -1,11 +1,14 @@
 #include "bench/verbs/control.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
 #include <fmt/format.h>
 #include <poll.h>
+
+#include "bench/verbs/completion.h"
 
 namespace cb::verbs {
 
@@ -60,8 +63,11 @@ void Control::send(const Message& message) {
 std::optional<Message> Control::try_receive() {
   ibv_wc wc{};
   while (ibv_poll_cq(cq_.get(), 1, &wc) > 0) {
-    if (wc.status != IBV_WC_SUCCESS)
-      throw Error(fmt::format("{} does not answer: {}", peer_, ibv_wc_status_str(wc.status)));
+    if (wc.status != IBV_WC_SUCCESS) {
+      const std::array queues{cq_.get()};
+      throw Error(fmt::format("{} does not answer: {}", peer_,
+                              describe(find_cause(wc, queues), qp_.get())));
+    }
     if (wc.opcode != IBV_WC_RECV) continue;
     Message message;
     const auto slot = static_cast<uint32_t>(wc.wr_id);

@@ -1,10 +1,13 @@
 #include "bench/verbs/end.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include <fmt/format.h>
 
+#include "bench/verbs/completion.h"
 #include "bench/verbs/latency.h"
 #include "bench/verbs/payload.h"
 #include "sys/ticks.h"
@@ -54,19 +57,44 @@ net::PairOutcome VerbsEnd::run(double deadline_seconds) {
     link_.control().barrier(idle);
     spec_.latency ? ping_pong(idle, out) : stream(idle, out);
     add_facts(out);
+  } catch (const Flushed& e) {
+    out = fail_with(e.what() + word_of_peer());
   } catch (const std::exception& e) {
-    out = {};
-    out.failure = e.what();
-    Message last;
-    last.kind = Message::failed;
-    std::strncpy(last.text, e.what(), sizeof(last.text) - 1);
-    try {
-      link_.control().send(last);
-    } catch (const Error&) {
-      // The connection is what failed: the other end notices by itself.
-    }
+    out = fail_with(e.what());
   }
   return out;
+}
+
+// Tells the other end as well.
+net::PairOutcome VerbsEnd::fail_with(const std::string& why) {
+  net::PairOutcome out;
+  out.failure = why;
+  Message last;
+  last.kind = Message::failed;
+  std::strncpy(last.text, why.c_str(), sizeof(last.text) - 1);
+  try {
+    link_.control().send(last);
+  } catch (const Error&) {
+    // The connection is what failed: the other end notices by itself.
+  }
+  return out;
+}
+
+// Why this end's requests were only flushed: the other end may have seen it, and says so at once.
+std::string VerbsEnd::word_of_peer() {
+  constexpr double kPatienceSeconds = 0.2;
+  const double end = monotonic_seconds() + kPatienceSeconds;
+  try {
+    while (monotonic_seconds() < end) {
+      const auto message = link_.control().try_receive();
+      if (message && message->kind == Message::failed)
+        return std::string("; the other end says: ") + message->text;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  } catch (const Error&) {
+    // Its words would come over a connection that is broken too.
+  }
+  return "";
 }
 
 void VerbsEnd::stream(Idle& idle, net::PairOutcome& out) {

@@ -16,6 +16,8 @@ class VerbsEnd : public net::PairEnd {
   net::PairOutcome run(double deadline_seconds) override;
 
  private:
+  net::PairOutcome fail_with(const std::string& why);
+  std::string word_of_peer();
   void stream(Idle& idle, net::PairOutcome& out);
   void ping_pong(Idle& idle, net::PairOutcome& out);
   void verify(uint64_t from_peer, net::PairOutcome& out);

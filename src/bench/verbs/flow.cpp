@@ -1,8 +1,11 @@
 #include "bench/verbs/flow.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
+
+#include "bench/verbs/completion.h"
 
 namespace cb::verbs {
 namespace {
@@ -131,15 +134,21 @@ void Receives::consumed() {
 
 void check_completion(const Link& link, const ibv_wc& wc, size_t q) {
   if (wc.status == IBV_WC_SUCCESS) return;
-  const bool gone = wc.status == IBV_WC_RETRY_EXC_ERR || wc.status == IBV_WC_RNR_RETRY_EXC_ERR;
-  const bool confused = wc.status == IBV_WC_REM_INV_REQ_ERR && link.device().soft();
-  throw Error(fmt::format(
+  const std::array queues{link.send_cq(), link.receive_cq()};
+  const Cause cause = find_cause(wc, queues);
+  const ibv_wc_status status = cause.completion.status;
+  const bool gone = status == IBV_WC_RETRY_EXC_ERR || status == IBV_WC_RNR_RETRY_EXC_ERR;
+  const bool confused = status == IBV_WC_REM_INV_REQ_ERR && link.device().soft();
+  const std::string text = fmt::format(
       "{} → {}: {} (queue pair {}, vendor error 0x{:x}){}", link.device().name(), link.peer().name,
-      ibv_wc_status_str(wc.status), q, wc.vendor_err,
-      gone       ? "; next: is the peer alive, are both ports and the switch up?"
-      : confused ? "; soft-RoCE ends so when it had to send again: see rcvd_seq_err and "
-                   "completer_retry_err in hw_counters; next: fewer --qps, less --tx-depth"
-                 : ""));
+      describe(cause, link.pair(q)), q, cause.completion.vendor_err,
+      gone               ? "; next: is the peer alive, are both ports and the switch up?"
+      : confused         ? "; soft-RoCE ends so when it had to send again: see rcvd_seq_err and "
+                           "completer_retry_err in hw_counters; next: fewer --qps, less --tx-depth"
+      : !cause.delivered ? "; next: see hw_counters and the kernel's log of both hosts"
+                         : "");
+  if (!cause.delivered) throw Flushed(text);
+  throw Error(text);
 }
 
 }  // namespace cb::verbs

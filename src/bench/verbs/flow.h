@@ -48,7 +48,8 @@ class Receives {
   std::vector<ibv_recv_wr> list_;
 };
 
-// Throws Error naming both ends and the queue pair unless the completion is a success.
+// Unless the completion is a success: throws Error naming both ends, the queue pair and what ended
+// it, which may stand in a later completion (completion.h); Flushed if that did not come.
 void check_completion(const Link& link, const ibv_wc& wc, size_t q);
 
 }  // namespace cb::verbs

@@ -1,7 +1,12 @@
 #include <doctest/doctest.h>
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <future>
 #include <numeric>
+#include <thread>
+#include <utility>
 
 #include "bench/tcp/end.h"
 #include "bench/tcp/payload.h"
@@ -16,12 +21,13 @@ namespace {
 
 // What both ends of a transfer over this machine's loopback say: the pair's sender, its receiver.
 std::pair<net::PairOutcome, net::PairOutcome> transfer(const Spec& sender, const Spec& receiver,
-                                                       double deadline = 60) {
+                                                       double deadline = 60, size_t cpus = 2) {
   const CancelToken cancel;
   const auto end = [&](const Spec& spec, bool sends) {
     const net::PairJob job{{.peer = sends ? 1 : 0, .sends = sends}, 0, "a → b"};
     return std::make_unique<TcpEnd>(
-        spec, job, EndPlace{{.interface = "lo"}, {.host = sends ? "a" : "b", .network = "same"}},
+        spec, job,
+        EndPlace{{.interface = "lo"}, {.host = sends ? "a" : "b", .network = "same"}, cpus},
         cancel);
   };
   const auto from = end(sender, true), to = end(receiver, false);
@@ -31,6 +37,27 @@ std::pair<net::PairOutcome, net::PairOutcome> transfer(const Spec& sender, const
   auto mine = from->run(deadline);
   return {std::move(mine), other.get()};
 }
+
+// Both ends of a connection inside this process.
+struct Pipe {
+  int here = -1, there = -1;
+  Pipe() {
+    int both[2];
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, both) == 0);
+    here = both[0];
+    there = both[1];
+    prepare(here);
+    prepare(there);
+  }
+  ~Pipe() {
+    close(here);
+    if (there >= 0) close(there);
+  }
+  static void prepare(int fd) {
+    const timeval slice{0, 20000};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &slice, sizeof slice);
+  }
+};
 
 Spec short_spec() {
   return {.streams = 2, .seconds = 0.5, .repetitions = 4, .zero_copy = ZeroCopy::off};
@@ -74,6 +101,84 @@ TEST_CASE("Both ends of a transfer know the same bandwidth, one sample a repetit
     CHECK(to.extra.contains("reverse_retransmits") == two_way);
     CHECK(from.facts.at("zero_copy") == "off");
   }
+}
+
+TEST_CASE("Streams that share threads arrive whole, each with bytes of its own") {
+  for (const size_t cpus : {1, 2, 8}) {
+    CAPTURE(cpus);
+    Spec spec = short_spec();
+    spec.streams = 5;
+    spec.two_way = spec.verify = true;
+    const auto [from, to] = transfer(spec, spec, 60, cpus);
+    REQUIRE(from.failure == "");
+    REQUIRE(to.failure == "");
+    CHECK(from.wrong_data == "");
+    CHECK(to.wrong_data == "");
+    CHECK(!to.bytes_per_second.empty());
+    CHECK(from.facts.at("threads") == std::to_string(std::min<size_t>(cpus, 5)) + " for 5 streams");
+    for (const char* name : {"send_cpu_per_gigabit_seconds", "receive_cpu_per_gigabit_seconds"})
+      CHECK(from.extra.at(name) > 0);
+
+    Spec bad = spec;
+    bad.corrupt = true;
+    const auto [sender, receiver] = transfer(spec, bad, 60, cpus);
+    CHECK(receiver.wrong_data.value_or("").find("stream 1 is wrong from byte") !=
+          std::string::npos);
+    CHECK(sender.wrong_data == "");
+  }
+}
+
+TEST_CASE("Streams that share a thread: one that stands still or breaks holds up no other") {
+  const Spec spec = short_spec();
+  Baton baton;
+  Pipe still, broken, good;
+  close(std::exchange(broken.there, -1));
+  Sender a(still.here, spec, 1, baton), b(broken.here, spec, 2, baton),
+      c(good.here, spec, 3, baton);
+  Receiver d(good.there, spec, 3, baton);
+  Carrier sending({&a, &b, &c}, spec, baton), receiving({&d}, spec, baton);
+  receiving.start();
+  sending.start();
+  constexpr uint64_t kMuch = 32U << 20U;
+  for (int i = 0; i < 1000 && d.bytes() < kMuch; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  CHECK(d.bytes() >= kMuch);
+  CHECK(a.bytes() > 0);
+  CHECK(a.bytes() < kMuch);  // what the sockets hold
+  CHECK(b.finished());
+  CHECK(b.failure() == "Broken pipe");
+  CHECK(!a.finished());
+  baton.phase = Phase::over;
+  sending.join();
+  receiving.join();
+  CHECK(a.finished());
+  CHECK(a.failure() == "");
+  CHECK(c.bytes() == d.bytes());
+  uint64_t counted = 0;
+  for (const Phase p : {Phase::warm_up, Phase::over}) counted += sending.books().of(p).bytes;
+  CHECK(counted == a.bytes() + c.bytes());
+}
+
+TEST_CASE("A CPU that several ranks may use is no rank's alone") {
+  const std::vector<int> two{0, 1}, eight{0, 1, 2, 3, 4, 5, 6, 7};
+  CHECK(cpu_shares({{"m", two}}) == std::vector<size_t>{2});
+  CHECK(cpu_shares({{"m", two}, {"m", two}}) == std::vector<size_t>{1, 1});
+  CHECK(cpu_shares({{"m", two}, {"n", two}}) == std::vector<size_t>{2, 2});
+  CHECK(cpu_shares({{"m", {0}}, {"m", {1}}}) == std::vector<size_t>{1, 1});
+  // 8 / 3 each; three thirds are one.
+  CHECK(cpu_shares({{"m", eight}, {"m", eight}, {"m", eight}}) == std::vector<size_t>{2, 2, 2});
+  CHECK(cpu_shares({{"m", {0, 1, 2}}, {"m", {0, 1, 2}}, {"m", {0, 1, 2}}}) ==
+        std::vector<size_t>{1, 1, 1});
+  // More ranks than CPUs, and one that takes no part.
+  CHECK(cpu_shares({{"m", {0}}, {"m", {0}}, {"m", {}}}) == std::vector<size_t>{1, 1, 1});
+  // A rank bound to two of four CPUs that another may use all of: 1/2 + 1/2, and 1 + 1 + 1/2 + 1/2.
+  CHECK(cpu_shares({{"m", two}, {"m", {0, 1, 2, 3}}}) == std::vector<size_t>{1, 3});
+
+  CHECK(carriers_for(4, 1) == 1);
+  CHECK(carriers_for(4, 3) == 3);
+  CHECK(carriers_for(4, 4) == 4);
+  CHECK(carriers_for(4, 64) == 4);
+  CHECK(carriers_for(4, 0) == 1);
 }
 
 TEST_CASE("With own_rate each end tells what arrives at it") {

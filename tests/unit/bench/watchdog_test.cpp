@@ -52,6 +52,31 @@ TEST_CASE("progress keeps it quiet, until the whole deadline") {
   CHECK(w.expires_within(0ms));
 }
 
+TEST_CASE(
+    "in a step that ends by itself nobody is idle, and after its time the limit holds again") {
+  WatchedRun w;
+  w.watchdog.arm("x", 60, 0.2);
+  {
+    const Watchdog::Bounded step(w.watchdog, 1);
+    CHECK_FALSE(w.expires_within(800ms));
+  }
+  // Ended in time: what follows is idle as ever, counted from there.
+  CHECK(w.expires_within(5s));
+  CHECK(w.expired.get().idle_seconds >= 0.2);
+
+  WatchedRun stuck;
+  stuck.watchdog.arm("x", 60, 0.2);
+  const auto begin = std::chrono::steady_clock::now();
+  const Watchdog::Bounded step(stuck.watchdog, 0.5);
+  CHECK(stuck.expires_within(5s));
+  CHECK(std::chrono::steady_clock::now() - begin >= 600ms);
+
+  WatchedRun late;  // the whole deadline holds in any step
+  late.watchdog.arm("x", 0.2, 0.1);
+  const Watchdog::Bounded whole(late.watchdog, 60);
+  CHECK(late.expires_within(5s));
+}
+
 TEST_CASE("disarmed it never expires, and it ends at once") {
   const auto start = std::chrono::steady_clock::now();
   {
