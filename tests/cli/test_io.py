@@ -44,6 +44,17 @@ def test_each_access_with_each_engine(disk, work, engine, rw):
     assert left(work) == []
 
 
+@pytest.mark.parametrize("engine", ["threads", "null"])
+def test_the_processors_counter_is_the_clock_where_it_is_the_kernels(disk, work, engine):
+    (r,) = records("--dir", work, "--size", "4M", "--engine", engine, tmp=disk)
+    source = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+    if source.exists() and source.read_text().strip() in ("tsc", "arch_sys_counter"):
+        told = re.fullmatch(r"processor's counter, its scale within ([\d.]+) ppm of CLOCK_MONOTONIC", r["facts"]["clock"])
+        assert float(told[1]) <= 10
+    else:
+        assert r["facts"]["clock"] == "CLOCK_MONOTONIC"
+
+
 def test_a_mixed_run_gives_a_record_for_each_direction(disk, work):
     args = ["--dir", work, "--rw", "randrw", "--size", "4M", "--rwmix", "75", "--verify"]
     read, write = records(*args, tmp=disk)
