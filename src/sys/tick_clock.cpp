@@ -16,8 +16,7 @@ constexpr int kReadings = 16;
 constexpr double kWantedUncertainty = 10e-6;
 constexpr double kLongestCalibration = 0.1;  // seconds
 constexpr auto kCalibrationStep = std::chrono::milliseconds(10);
-// Time servers slew the clock by at most 500 ppm (adjtimex(2)), and the histogram's buckets are
-// 0.4 % wide: a scale that is off by more than this is broken, and one by less does no harm.
+// The histogram's buckets are 0.4 % wide: a scale that is off by less than this does no harm.
 constexpr double kWorstScale = 1e-3;
 
 bool kernel_trusts_ticks(const FsRoot& fs) {
@@ -41,9 +40,9 @@ TickLength calibrate(const ClockReading& start) {
 ClockReading read_clocks() {
   ClockReading best;
   for (int i = 0; i < kReadings; ++i) {
-    const double before = monotonic_seconds();
+    const double before = raw_seconds();
     const uint64_t ticks = ticks_now();
-    const double after = monotonic_seconds();
+    const double after = raw_seconds();
     const double uncertainty = (after - before) / 2;
     if (i == 0 || uncertainty < best.uncertainty) best = {ticks, before + uncertainty, uncertainty};
   }
@@ -64,8 +63,9 @@ std::optional<std::string> why_wrong_scale(double assumed, const ClockReading& f
       static_cast<double>(static_cast<int64_t>(to.ticks - from.ticks)) * assumed;
   const double room = kWorstScale * by_clock + from.uncertainty + to.uncertainty;
   if (std::abs(by_ticks - by_clock) <= room) return std::nullopt;
-  return fmt::format("the processor's counter says {:.6f} s where CLOCK_MONOTONIC says {:.6f} s",
-                     by_ticks, by_clock);
+  return fmt::format(
+      "the processor's counter says {:.6f} s where CLOCK_MONOTONIC_RAW says {:.6f} s", by_ticks,
+      by_clock);
 }
 
 TickClock::TickClock(const FsRoot& fs) : start_(read_clocks()) {
@@ -74,7 +74,7 @@ TickClock::TickClock(const FsRoot& fs) : start_(read_clocks()) {
 
 std::string TickClock::how() const {
   if (tick_.seconds == 0) return "CLOCK_MONOTONIC";
-  return fmt::format("processor's counter, its scale within {:.1f} ppm of CLOCK_MONOTONIC",
+  return fmt::format("processor's counter, its scale within {:.1f} ppm of CLOCK_MONOTONIC_RAW",
                      std::max(0.1, tick_.uncertainty * 1e6));
 }
 
@@ -83,8 +83,8 @@ void TickClock::check() const {
   if (const auto why = why_wrong_scale(tick_.seconds, start_, read_clocks()))
     throw Error(*why +
                 " over this run, so its times mean nothing; next: measure again (a machine that "
-                "was suspended or moved to another host does that once), then look for clocksource "
-                "in the kernel log (dmesg)");
+                "was suspended does that once), then look for clocksource in the kernel log "
+                "(dmesg)");
 }
 
 }  // namespace cb

@@ -11,7 +11,7 @@
 
 namespace cb {
 
-// The processor's counter and CLOCK_MONOTONIC at one moment.
+// The processor's counter and CLOCK_MONOTONIC_RAW at one moment.
 struct ClockReading {
   uint64_t ticks = 0;
   double seconds = 0;
@@ -36,11 +36,11 @@ std::optional<std::string> why_wrong_scale(double assumed, const ClockReading& f
 
 // Seconds since construction, the same for all threads. The processor's counter where the kernel
 // keeps its own time by it, which it does only as long as it ticks evenly and alike on all cores;
-// else CLOCK_MONOTONIC. A tick's length is measured at construction, which takes 10 ms to 100 ms,
-// until it is known within 10 ppm; if that cannot be had, CLOCK_MONOTONIC serves too. The counter
-// is read without a fence, so that a reading may be some nanoseconds early, or before one of
-// another core that it came after: what is to be timed to the nanosecond has to be ordered by other
-// means, as a system call does.
+// else CLOCK_MONOTONIC. A tick's length is measured at construction against CLOCK_MONOTONIC_RAW,
+// which time servers do not slew; that takes 10 ms to 100 ms, until it is known within 10 ppm; if
+// that cannot be had, CLOCK_MONOTONIC serves too. The counter is read without a fence, so that a
+// reading may be some nanoseconds early, or before one of another core that it came after: what is
+// to be timed to the nanosecond has to be ordered by other means, as a system call does.
 class TickClock {
  public:
   explicit TickClock(const FsRoot& fs);
@@ -48,19 +48,21 @@ class TickClock {
   TickClock(const ClockReading& start, const TickLength& tick) : start_(start), tick_(tick) {}
 
   double now() const {
-    if (tick_.seconds == 0) return monotonic_seconds() - start_.seconds;
+    if (tick_.seconds == 0) return monotonic_seconds() - start_seconds_;
     return static_cast<double>(static_cast<int64_t>(ticks_now() - start_.ticks)) * tick_.seconds;
   }
 
-  // "time-stamp counter, its scale within 4 ppm", "CLOCK_MONOTONIC": for a record's facts.
+  // "processor's counter, its scale within 4.0 ppm of CLOCK_MONOTONIC_RAW", or "CLOCK_MONOTONIC":
+  // for a record's facts.
   std::string how() const;
-  // Compares the whole time since construction with CLOCK_MONOTONIC. Throws Error where the counter
-  // went another way meanwhile: nothing that was timed by it means anything then.
+  // Compares the whole time since construction with CLOCK_MONOTONIC_RAW. Throws Error where the
+  // counter went another way meanwhile: nothing that was timed by it means anything then.
   void check() const;
 
  private:
   ClockReading start_;
-  TickLength tick_;  // 0: CLOCK_MONOTONIC is asked
+  double start_seconds_ = monotonic_seconds();  // for the clock that is asked where tick_ is 0
+  TickLength tick_;
 };
 
 }  // namespace cb
