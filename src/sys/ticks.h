@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <ctime>
+#include <string_view>
 
 namespace cb {
 
@@ -32,6 +33,15 @@ inline uint64_t ticks_now() {
 }
 #else
 inline uint64_t ticks_now() { return static_cast<uint64_t>(raw_seconds() * 1e9); }
+#endif
+
+// The kernel's clock source that is this counter; empty where ticks are no counter's.
+#if defined(__x86_64__)
+inline constexpr std::string_view kTickClockSource = "tsc";
+#elif defined(__aarch64__)
+inline constexpr std::string_view kTickClockSource = "arch_sys_counter";
+#else
+inline constexpr std::string_view kTickClockSource = "";
 #endif
 
 // Seconds per tick between two moments, from the raw clock at both.

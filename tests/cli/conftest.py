@@ -1,5 +1,10 @@
 """Fixtures shared by the command line tests."""
 
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
 import pytest
 
 
@@ -10,3 +15,19 @@ def under_mpirun(monkeypatch):
     Whatever else a sanitizer finds still fails the test, and every command runs with the leak check without mpirun too.
     """
     monkeypatch.setenv("ASAN_OPTIONS", "detect_leaks=0")
+
+
+@pytest.fixture
+def disk():
+    """A directory on the disk that the build lies on, not on a tmpfs."""
+    with tempfile.TemporaryDirectory(dir=os.environ["CLUSTERBENCH_BUILD_DIR"]) as name:
+        kind = subprocess.run(["stat", "-f", "-c", "%T", name], capture_output=True, text=True)
+        if kind.stdout.strip() in ("tmpfs", "ramfs"):
+            pytest.skip("the build directory is in memory")
+        yield Path(name)
+
+
+@pytest.fixture
+def work(disk):
+    (disk / "work").mkdir()
+    return disk / "work"

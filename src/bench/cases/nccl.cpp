@@ -348,6 +348,8 @@ std::vector<Record> run(Context& context, const Params& params) {
   std::vector<Record> records = measure_points(context, points, measurement);
   for (Record& record : records) {
     record.facts["rank_map"] = nccl::rank_map_text(map, kMostMapLines);
+    if (const auto nics = nccl::nearest_nics_text(map, kMostMapLines))
+      record.facts["nearest_nics"] = *nics;
     if (!near.fit().note.empty()) record.notes.push_back(near.fit().note);
   }
   return records;

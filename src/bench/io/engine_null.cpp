@@ -4,7 +4,6 @@
 
 #include "bench/io/buffer.h"
 #include "bench/io/worker.h"
-#include "core/clock.h"
 
 namespace cb::io {
 
@@ -14,13 +13,13 @@ void work_with_nothing(Worker& worker, const std::function<void()>& start) {
   for (size_t i = 0; i < slots.size(); ++i) slots[i].data = buffers.slot(i);
   worker.how = "no request is made";
   start();
-  double now = monotonic_seconds();
+  double now = worker.now();
   for (Next next = Next::ready; next != Next::none && !worker.wrong;) {
     size_t filled = 0;
     while (filled < slots.size() && (next = worker.next(slots[filled], now)) == Next::ready)
       ++filled;
     if (filled == 0 && next == Next::later) worker.wait_until_due();
-    now = monotonic_seconds();
+    now = worker.now();
     for (size_t i = 0; i < filled; ++i) worker.complete(slots[i], slots[i].op.length, now);
     worker.tell_progress();
   }

@@ -6,7 +6,6 @@
 
 #include "bench/io/buffer.h"
 #include "bench/io/worker.h"
-#include "core/clock.h"
 
 namespace cb::io {
 namespace {
@@ -27,19 +26,19 @@ void work_with_blocking_calls(Worker& worker, const std::function<void()>& start
   Slot slot{.data = buffers.slot(0)};
   worker.how = "pread and pwrite";
   start();
-  double now = monotonic_seconds();
+  double now = worker.now();
   while (!worker.wrong) {
     const Next next = worker.next(slot, now);
     if (next == Next::none) break;
     if (next == Next::later) {
       worker.wait_until_due();
-      now = monotonic_seconds();
+      now = worker.now();
       continue;
     }
     bool whole = false;
     while (!whole) {
       const int64_t result = transfer(worker.fd(), slot);
-      now = monotonic_seconds();
+      now = worker.now();
       whole = worker.complete(slot, result, now);
     }
     worker.tell_progress();

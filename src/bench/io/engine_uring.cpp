@@ -7,7 +7,6 @@
 
 #include "bench/io/buffer.h"
 #include "bench/io/worker.h"
-#include "core/clock.h"
 #include "sys/uring.h"
 
 namespace cb::io {
@@ -42,14 +41,14 @@ class UringLoop {
 
   void run() {
     try {
-      double now = monotonic_seconds();
+      double now = worker_.now();
       for (Next next = refill(now); in_flight_ > 0 || next == Next::later; next = refill(now)) {
         if (in_flight_ > 0) {
           turn(next, now);
         } else {
           worker_.wait_until_due();
         }
-        now = monotonic_seconds();
+        now = worker_.now();
         if (in_flight_ > 0) take(now);
       }
       worker_.system_calls = ring_.calls();

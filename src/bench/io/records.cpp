@@ -24,6 +24,7 @@ std::string path_label(const Target& target, Engine engine) {
 void add_facts(Record& record, const Target& target, const Measurement& m) {
   record.facts["path"] = path_label(target, m.choice.engine);
   record.facts["engine"] = fmt::format("{}: {}", engine_name(m.choice.engine), m.run.engine);
+  if (!m.run.clock.empty()) record.facts["clock"] = m.run.clock;
   record.facts["filesystem"] = target.storage().filesystem;
   record.facts["mount"] = target.storage().mount_point;
   record.facts["source"] = target.storage().source;

@@ -13,7 +13,6 @@
 
 #include "bench/io/buffer.h"
 #include "bench/io/worker.h"
-#include "core/clock.h"
 #include "sys/affinity.h"
 
 namespace cb::io {
@@ -129,8 +128,7 @@ void line_up_then(Crew& crew, const std::function<void()>& before_start) {
 }
 
 double share_done(const Shared& shared, uint64_t finished, double start) {
-  if (shared.job.seconds)
-    return (monotonic_seconds() - start) / (shared.count_until.load() - start);
+  if (shared.job.seconds) return (shared.clock.now() - start) / (shared.count_until.load() - start);
   return static_cast<double>(finished) / static_cast<double>(shared.job.file_bytes);
 }
 
@@ -147,7 +145,7 @@ class Supervisor {
     while (!crew_.wait_a_tick()) {
       if (cancel_.cancelled()) shared_.stop = true;
       const uint64_t finished = count();
-      if (waiting()) conditioning_->look(monotonic_seconds(), finished);
+      if (waiting()) conditioning_->look(shared_.clock.now(), finished);
       const Stand all = hooks_.consult(stand());
       if (all >= Stand::stop) {
         told_to_stop_ = told_to_stop_ || !shared_.stop;
@@ -173,7 +171,7 @@ class Supervisor {
 
   // The end first: a worker that sees the beginning has to see it too.
   void begin_counting() {
-    const double now = monotonic_seconds();
+    const double now = shared_.clock.now();
     shared_.count_until = now + *shared_.job.seconds;
     shared_.count_from = now;
   }
@@ -240,12 +238,14 @@ RunResult collect(Crew& crew, const Shared& shared, const Supervisor& supervisor
   }
   for (const Feed& feed : crew.feeds()) out.issued.push_back(feed.source.issued());
   out.engine = crew.workers().front().how;
+  out.clock = shared.clock.how();
   out.stopped = supervisor.told_to_stop();
   out.conditioning = supervisor.conditioning();
-  const double from = std::min(shared.count_from.load(), monotonic_seconds());
+  const double from = std::min(shared.count_from.load(), shared.clock.now());
   out.lead = from - shared.start;
   out.threads = shares_of(crew, from);
   out.elapsed = shared.job.seconds && !out.partial() ? *shared.job.seconds : out.last_done();
+  if (!out.wrong && !out.partial()) shared.clock.check();
   if (!out.wrong && !out.partial() && out.tally[0].ios + out.tally[1].ios == 0)
     throw Error(
         fmt::format("no request on {} was finished in the measured time; next: a longer "
@@ -257,7 +257,7 @@ RunResult collect(Crew& crew, const Shared& shared, const Supervisor& supervisor
 void schedule(Shared& shared) {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   const Job& job = shared.job;
-  shared.start = monotonic_seconds();
+  shared.start = shared.clock.now();
   const double from = job.steady_round > 0 ? kNever : shared.start + job.warm_up_seconds;
   shared.count_from = from;
   shared.count_until = job.seconds ? from + *job.seconds : kNever;
@@ -285,7 +285,7 @@ const char* engine_name(Engine engine) {
 
 RunResult run_job(const Job& job, const FileView& file, Engine engine, const FsRoot& fs,
                   const CancelToken& cancel, const RunHooks& hooks) {
-  Shared shared{job, file, fs};
+  Shared shared{job, file, fs, TickClock(fs)};
   Crew crew(shared, engine);
   line_up_then(crew, hooks.before_start);
   schedule(shared);

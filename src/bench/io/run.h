@@ -62,6 +62,7 @@ struct RunResult {
   uint64_t blocks_checked = 0;
   std::optional<Mismatch> wrong = {};  // the first wrong block; then nothing else means anything
   std::string engine;                  // how exactly, for the record's facts
+  std::string clock;                   // that timed it, likewise
   uint64_t finished_ios = 0;           // warm-up included
   uint64_t system_calls = 0;           // of io_uring for these; other engines: 0
   double cpu_seconds = 0;              // user and system of the threads, over all of these

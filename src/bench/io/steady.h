@@ -29,7 +29,7 @@ std::optional<Steadiness> steadiness(std::span<const double> rates);
 // Cuts a run's progress into rounds until they are steady.
 class Conditioning {
  public:
-  // Rounds of `round_seconds` from `begin` on (monotonic seconds).
+  // Rounds of `round_seconds` from `begin` on, by the same clock as look().
   Conditioning(double round_seconds, double begin) : length_(round_seconds), begin_(begin) {}
 
   // `finished`: bytes of the run so far. Looked at often compared with a round; a round that was

@@ -8,8 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "core/clock.h"
-
 namespace cb::io {
 namespace {
 
@@ -69,7 +67,7 @@ std::optional<Op> Worker::take(double now) {
 
 void Worker::wait_until_due() const {
   constexpr double kLongest = 0.1, kSpin = 100e-6;  // a sleep ends late by about 60 µs
-  const double wait = std::min(due_ - monotonic_seconds(), kLongest) - kSpin;
+  const double wait = std::min(due_ - now(), kLongest) - kSpin;
   if (wait > 0) std::this_thread::sleep_for(std::chrono::duration<double>(wait));
 }
 
@@ -107,7 +105,8 @@ bool Worker::complete(Slot& slot, int64_t result, double now) {
   bytes[direction] += slot.op.length;
   const double from = shared_.count_from.load(std::memory_order_relaxed);
   if (now >= from && now <= shared_.count_until.load(std::memory_order_relaxed)) {
-    tally[direction].add(now - slot.intended, now - from, slot.op.length);
+    // A thread that moved to another core may find its counter some nanoseconds behind.
+    tally[direction].add(std::max(0.0, now - slot.intended), now - from, slot.op.length);
     last = now;
   }
   ++finished_ios;

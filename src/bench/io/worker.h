@@ -9,14 +9,16 @@
 #include <string>
 
 #include "bench/io/run.h"
+#include "sys/tick_clock.h"
 
 namespace cb::io {
 
-// What all workers of one run look at. Times are monotonic_seconds().
+// What all workers of one run look at. Times are clock.now().
 struct Shared {
   const Job& job;
   const FileView& file;
   const FsRoot& fs;
+  const TickClock clock;
   std::atomic<bool> stop{false};  // cancelled, or another worker failed
   double start = 0;               // of the schedule of a job with a rate
   // End of the warm-up; infinite until a job that waits for a steady state has found it.
@@ -58,6 +60,7 @@ class Worker {
   int fd() const { return shared_.file.fd; }
   const FileView& file() const { return shared_.file; }
   const FsRoot& fs() const { return shared_.fs; }
+  double now() const { return shared_.clock.now(); }
 
   // Puts the next request into the slot, its data ready to be written. `none`: the time is over,
   // the file was covered, or the run is being stopped. `later`: a job with a rate has none before

@@ -2,13 +2,13 @@
 // What NVML tells is added to it.
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
 
 #include <fmt/format.h>
 
 #include "sys/inventory/collect.h"
 #include "sys/inventory/fields.h"
 #include "sys/inventory/pci.h"
+#include "sys/pci_reach.h"
 
 namespace cb::inventory {
 namespace {
@@ -49,41 +49,11 @@ void add_driver_facts(const FsRoot& fs, Part& part) {
   take("uuid", "GPU UUID");
 }
 
-// The PCI devices above one, from the host bridge down to itself.
-std::vector<std::string> pci_ancestry(const FsRoot& fs, const std::string& link) {
-  std::error_code error;
-  std::vector<std::string> out;
-  for (const auto& component : std::filesystem::canonical(fs.resolve(link), error)) {
-    const std::string name = component.string();
-    if (is_pci_address(name) || name.starts_with("pci")) out.push_back(name);
-  }
-  return out;
-}
-
-// How a GPU reaches a NIC, as `nvidia-smi topo -m` names it: PIX behind one PCIe switch, PXB behind
-// several, PHB the same host bridge, NODE the same NUMA node, SYS across nodes.
-std::string reach(const std::vector<std::string>& gpu, const std::vector<std::string>& nic,
-                  bool same_node) {
-  const auto [g, n] = std::mismatch(gpu.begin(), gpu.end(), nic.begin(), nic.end());
-  const auto shared = g - gpu.begin();
-  if (shared == 0) return same_node ? "NODE" : "SYS";
-  if (shared == 1) return "PHB";
-  // Below the last bridge in common: the device, and a port of the switch above it.
-  return gpu.end() - g <= 2 && nic.end() - n <= 2 ? "PIX" : "PXB";
-}
-
 // "mlx5_0 PIX, mlx5_1 NODE, …": every RDMA device and how this GPU reaches it.
 std::optional<std::string> nics_of(const FsRoot& fs, const std::string& gpu) {
-  const auto own = pci_ancestry(fs, "/sys/bus/pci/devices/" + gpu);
-  const auto node = fs.integer(pci_path(gpu, "numa_node"));
   std::string out;
-  for (const std::string& device : fs.entries("/sys/class/infiniband")) {
-    const std::string link = "/sys/class/infiniband/" + device + "/device";
-    const auto nic = pci_ancestry(fs, link);
-    if (own.empty() || nic.empty()) continue;
-    const bool same_node = node && *node >= 0 && fs.integer(link + "/numa_node") == node;
-    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", device, reach(own, nic, same_node));
-  }
+  for (const ReachedNic& nic : reached_nics(fs, gpu))
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", nic.device, pci_reach_name(nic.reach));
   return out.empty() ? std::nullopt : std::optional(out);
 }
 

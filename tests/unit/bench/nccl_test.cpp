@@ -46,6 +46,19 @@ TEST_CASE("the map of ranks: shared GPUs, none left, unequal numbers") {
         "rank 0: a GPU 0; rank 1: a GPU 1; and 1 more");
 }
 
+TEST_CASE("the map of ranks says which NICs are nearest, and nothing where none is known") {
+  const std::vector<RankDevices> ranks{
+      {"a", {"u0", "u1"}, {"GPU 0", "GPU 1"}, {"mlx5_0 (PIX), mlx5_1 (PIX)", std::nullopt}},
+      {"b", {"u2"}, {"GPU 0"}, {"mlx5_0 (NODE)"}}};
+  CHECK(rank_map_text(ranks, 9) ==
+        "rank 0: a GPU 0, nearest NICs mlx5_0 (PIX), mlx5_1 (PIX); rank 1: a GPU 1; "
+        "rank 2: b GPU 0, nearest NICs mlx5_0 (NODE)");
+  CHECK(nearest_nics_text(ranks, 9) == "rank 0: mlx5_0 (PIX), mlx5_1 (PIX); rank 2: mlx5_0 (NODE)");
+  CHECK(nearest_nics_text(ranks, 1) == "rank 0: mlx5_0 (PIX), mlx5_1 (PIX); and 2 more");
+  CHECK_FALSE(nearest_nics_text({{"a", {"u0"}, {"GPU 0"}, {std::nullopt}}}, 9));
+  CHECK_FALSE(nearest_nics_text({{"a", {""}, {"host memory"}}}, 9));
+}
+
 TEST_CASE("of RAS's answer the trouble is told") {
   CHECK(ras_trouble("NCCL version 2.28.9\nGroup summary\n\nErrors\n======\nRank 3 is missing\n") ==
         "Errors\n======\nRank 3 is missing\n");

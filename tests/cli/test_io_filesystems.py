@@ -1,0 +1,112 @@
+"""clusterbench io on small and failing filesystems, where io_uring is forbidden, and with several ranks."""
+import ctypes
+import json
+import os
+import re
+import struct
+import subprocess
+
+import pytest
+from io_runs import BIN, io, left, metric, records
+
+
+# ---- what needs root: small filesystems ----
+
+def run(*command):
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True)
+
+
+@pytest.fixture
+def small_tmpfs(disk):
+    where = disk / "small"
+    where.mkdir()
+    if run("mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", where).returncode:
+        pytest.skip("mount is not permitted here")
+    yield where
+    run("umount", "-l", where)
+
+
+def test_a_full_disk_is_found_before_anything_is_written(small_tmpfs):
+    done = io("--dir", small_tmpfs, "--size", "64M", "--no-direct", expect=4)
+    assert "free" in done.stderr and "next: lower --size" in done.stderr
+    assert list(small_tmpfs.iterdir()) == []
+    done = io("--dir", small_tmpfs, "--size", "16M", "--no-direct")
+    assert list(small_tmpfs.iterdir()) == []
+
+
+@pytest.mark.parametrize("rw", ["write", "randread"])
+def test_a_device_that_fails_in_the_middle(small_tmpfs, disk, rw):
+    """An ext4 of 192 MiB whose backing file has only 48 MiB of room: writes fail with EIO."""
+    image, where = small_tmpfs / "image", disk / "mnt"
+    where.mkdir()
+    with open(image, "wb") as f:
+        f.truncate(192 << 20)
+    made = run("/usr/sbin/mkfs.ext4", "-q", "-m", "0", "-E", "lazy_itable_init=1,nodiscard", image)
+    assert made.returncode == 0, made.stderr
+    if run("mount", "-o", "loop", image, where).returncode:
+        pytest.skip("loop mounts are not permitted here")
+    try:
+        done = io("--dir", where, "--rw", rw, "--size", "96M", "--block-size", "64K", expect=4)
+        assert re.search(r"write of \d+ bytes at offset \d+ of \S+/rank0.dat failed: "
+                         r"(Input/output error \(EIO\)|No space left on device \(ENOSPC\)); next:", done.stderr), done.stderr
+        assert left(where) == []
+    finally:
+        run("umount", "-l", where)
+
+
+# ---- io_uring forbidden ----
+
+def forbid_io_uring():
+    """A seccomp filter as container runtimes have it: io_uring_setup (425) answers EPERM."""
+    code = [(0x20, 0, 0, 0), (0x15, 0, 1, 425), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)]
+    program = b"".join(struct.pack("HBBI", *c) for c in code)
+    buffer = ctypes.create_string_buffer(program)
+
+    class Fprog(ctypes.Structure):
+        _fields_ = [("len", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
+
+    prog = Fprog(len(code), ctypes.cast(buffer, ctypes.c_void_p))
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.prctl(38, 1, 0, 0, 0) == 0
+    assert libc.prctl(22, 2, ctypes.byref(prog), 0, 0) == 0
+
+
+def test_without_io_uring_threads_are_used_and_it_is_said(disk, work):
+    (r,) = records("--dir", work, "--size", "4M", "--verify", tmp=disk, preexec_fn=forbid_io_uring)
+    assert r["facts"]["engine"].startswith("threads")
+    assert any("instead of io_uring: a seccomp filter" in n for n in r["notes"])
+    done = io("--dir", work, "--size", "4M", "--engine", "io_uring", expect=4, preexec_fn=forbid_io_uring)
+    assert "seccomp" in done.stderr and "--engine auto" in done.stderr
+
+
+# ---- several ranks ----
+
+@pytest.mark.usefixtures("under_mpirun")
+def test_every_rank_has_its_own_file(disk, work):
+    out = disk / "r.json"
+    env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    done = subprocess.run(["mpirun", "-np", "3", "--oversubscribe", BIN, "io", "--dir", work, "--size", "4M",
+                           "--json", out], capture_output=True, text=True, timeout=120, env=env)
+    assert done.returncode == 0, done.stderr
+    (r,) = json.loads(out.read_text())["records"]
+    latencies = [m for m in r["metrics"] if m["name"] == "latency_seconds"]
+    assert [m["summary"]["n"] for m in latencies] == [1024] * 3
+    assert [r["entities"][m["entity"]]["id"].rsplit(" ", 2)[1:] for m in latencies] == [
+        ["rank", "0"], ["rank", "1"], ["rank", "2"]]
+    total = metric(r, "aggregate_bytes_per_second")
+    assert r["entities"][total["entity"]]["kind"] == "cluster"
+    assert left(work) == []
+
+
+@pytest.mark.usefixtures("under_mpirun")
+def test_one_rank_that_cannot_work_is_named_and_none_waits(disk, work):
+    """The same --dir on both ranks, but only rank 0's host (here: working directory) has it."""
+    (disk / "elsewhere").mkdir()
+    env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    one = [BIN, "io", "--dir", "work", "--size", "4M"]
+    done = subprocess.run(["mpirun", "--oversubscribe", "-np", "1", "-wdir", disk, *one,
+                           ":", "-np", "1", "-wdir", disk / "elsewhere", *one],
+                          capture_output=True, text=True, timeout=50, env=env)
+    assert done.returncode == 4
+    assert "rank 1" in done.stderr and "No such file" in done.stderr
+    assert left(work) == []
