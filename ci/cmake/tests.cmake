@@ -22,11 +22,13 @@ foreach(room core sys kernels analysis campaign report bench cli)
     string(REGEX REPLACE "^cb_kernels$" kernels library cb_${room})
     target_link_libraries(unit_${room} PRIVATE cb_test_main ${library})
     set(shards unit.${room})
-    if(room STREQUAL bench) # deadlines and rates make it wait: three parts, side by side
-      set(shards unit.bench_1 unit.bench_2 unit.bench_3)
-      add_test(NAME unit.bench_1 COMMAND unit_bench --last=70)
-      add_test(NAME unit.bench_2 COMMAND unit_bench --first=71 --last=140)
-      add_test(NAME unit.bench_3 COMMAND unit_bench --first=141)
+    if(room STREQUAL bench) # transfers and deadlines take their time: beside the others
+      set(shards unit.bench unit.bench_tcp unit.bench_deadlines)
+      set(deadlines "*/side_test.cpp,*/watchdog_test.cpp,*/io_*_test.cpp")
+      add_test(NAME unit.bench_tcp COMMAND unit_bench --source-file=*/tcp_test.cpp)
+      add_test(NAME unit.bench_deadlines COMMAND unit_bench --source-file=${deadlines})
+      add_test(NAME unit.bench
+               COMMAND unit_bench --source-file-exclude=${deadlines},*/tcp_test.cpp)
     else()
       add_test(NAME unit.${room} COMMAND unit_${room})
     endif()
