@@ -107,6 +107,7 @@ TEST_CASE("Streams that share threads arrive whole, each with bytes of its own")
   for (const size_t cpus : {1, 2, 8}) {
     CAPTURE(cpus);
     Spec spec = short_spec();
+    spec.seconds = 0.2;
     spec.streams = 5;
     spec.two_way = spec.verify = true;
     const auto [from, to] = transfer(spec, spec, 60, cpus);
