@@ -12,6 +12,16 @@ if [ "$(id -u)" -eq 0 ]; then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
 
+# help_if_asked "$@": with -h or --help prints the comment at the script's head and ends.
+help_if_asked() {
+  case ${1:-} in
+    -h | --help)
+      sed -n '2,/^[^#]/p' "${BASH_SOURCE[1]}" | sed -n '/^# shellcheck/d; s/^# \{0,1\}//p'
+      exit 0
+      ;;
+  esac
+}
+
 # stage TEXT: a heading on stderr, so that stdout stays for results.
 stage() { printf '── %s\n' "$*" >&2; }
 

@@ -3,6 +3,12 @@
 # one run, and prints each one's rate with ratio and spread. Passes if auto reaches 0.95 of the best.
 # Usage: ci/compare-gemm.sh [BINARY] [SIZE] [PAIRS] [THREADS]
 set -euo pipefail
+case ${1:-} in
+  -h | --help)
+    sed -n '2,4s/^# //p' "$0"
+    exit 0
+    ;;
+esac
 root=$(cd "$(dirname "$0")/.." && pwd)
 binary=${1:-$root/build/release/bin/clusterbench}
 size=${2:-2048}

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # clusterbench io beside fio on the same written file and core: alternating rounds, ratios and spread.
-#   ci/compare-io.sh [DIRECTORY|zram] [OPTIONS of compare_io.py]     default: . with all points
+#   ci/compare-io.sh [DIRECTORY|zram] [OPTIONS of ci/compare_io.py, see its --help]   default: . with all points
 # The file is written by fio first and removed at the end. "zram" makes ext4 on a RAM disk for it (root), of pages
 # that are all alike: nothing drifts there, no interrupt comes, and next to no time is the device's.
 # shellcheck source=ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+help_if_asked "$@"
 
 command -v fio >/dev/null || die "needs fio: apt-get install fio"
 where=${1:-.}

@@ -4,6 +4,7 @@
 # Sizes as 1K, 64M; exit code 1 where a median is further than 3 % from the plain loop's.
 # Usage: ci/compare-mpi.sh [BUILD_DIRECTORY] [ROUNDS] [RANKS] [SIZE…]
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+help_if_asked "$@"
 build=${1:-$root/build/release}
 rounds=${2:-9}
 ranks=${3:-2}

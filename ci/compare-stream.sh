@@ -3,6 +3,12 @@
 # stream_triad.c) on the same arrays and threads, alternating, and prints ratio and spread.
 # Usage: ci/compare-stream.sh [BINARY] [BYTES-PER-ARRAY] [PAIRS] [THREADS] [PASSES]
 set -euo pipefail
+case ${1:-} in
+  -h | --help)
+    sed -n '2,4s/^# //p' "$0"
+    exit 0
+    ;;
+esac
 root=$(cd "$(dirname "$0")/.." && pwd)
 binary=${1:-$root/build/release/bin/clusterbench}
 bytes=${2:-$((128 << 20))}

@@ -4,6 +4,7 @@
 #                                  (build/lint is configured for it, never built)
 #   ci/lint.sh --fix               formats C++ and shell files in place
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+help_if_asked "$@"
 
 files() { find . \( -name .git -o -name .cache -o -name build -o -name 'build-*' -o -name out \) -prune -o -type f "$@" -print0; }
 mapfile -d '' -t sources < <(files \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' \) | sort -z)

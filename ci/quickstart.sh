@@ -3,6 +3,7 @@
 # host-quick under mpirun, report. Prints the verdict and the report's path, and exits as the
 # acceptance does: 0 accepted, 1 not accepted, 3 incomplete.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+help_if_asked "$@"
 
 ranks=$(($(nproc) < 2 ? 1 : 2))
 out="out/$(date +%Y%m%d-%H%M%S)-$(hostname -s)"

@@ -4,6 +4,7 @@
 # Exit 1 if the same machine was both accepted and rejected; about 70 s a run on a quiet machine.
 # shellcheck source=ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+help_if_asked "$@"
 
 times=${1:-20}
 directory=${2:-$(mktemp -d)}

@@ -3,6 +3,7 @@
 # every test, and the unit, command line and fuzz tests once more under ASan and UBSan.
 # Exit 0 only if nothing failed. The last line is the count.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+help_if_asked "$@"
 
 started=$SECONDS
 failed=0
