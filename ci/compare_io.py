@@ -10,21 +10,23 @@ as the queue), and where clusterbench has its buffers in huge pages also fio at 
 has them there too. They need root, for vm.nr_hugepages, which is set back.
 
 A ratio is the median over the rounds of one tool's figure over another's in the same round, with the 95 % interval of
-this median. The ratio of the control says what the same tool differs from itself by. Switches are context switches of
-the whole process, per request. FILE is overwritten by the write points. No line asserts anything.
+this median. The ratio of the control says what the same tool differs from itself by. Random reads go elsewhere in every
+run: a disk may still hold in its memory what another run read. Switches are context switches of the whole process, per
+request. FILE is overwritten by the write points. No line asserts anything.
 """
 import argparse
 import contextlib
 import json
 import math
 import os
+import random
 import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 
-FIO = ["fio", "--name=x", "--ioengine=io_uring", "--norandommap", "--randrepeat=1", "--thread", "--invalidate=0",
+FIO = ["fio", "--name=x", "--ioengine=io_uring", "--norandommap", "--randrepeat=0", "--thread", "--invalidate=0",
        "--time_based", "--lat_percentiles=1", "--percentile_list=50:99", "--output-format=json", "--refill_buffers=0"]
 HUGE = ["--iomem=mmaphuge", "--hugepage-size=2m"]
 RANDOM = {f"randread-{depth}": ("randread", "4K", depth, 1) for depth in (1, 32, 128)}
@@ -92,7 +94,8 @@ def ours(point, engine="io_uring"):
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         _, switched = run([ASKED.binary, "io", "--file", ASKED.file, "--rw", rw, "--block-size", block, "--queue-depth",
                            str(depth), "--direct" if direct else "--no-direct", "--warm-up", f"{ASKED.warm_up}s",
-                           "--duration", f"{ASKED.seconds}s", "--engine", engine, "--quiet", "--json", out.name,
+                           "--duration", f"{ASKED.seconds}s", "--engine", engine, "--seed", str(random.getrandbits(31)),
+                           "--quiet", "--json", out.name,
                            *(["--allow-overwrite"] if "write" in rw else []), *ASKED.arguments])
         record = json.load(open(out.name))["records"][0]
     metrics = {m["name"]: m["summary"] for m in record["metrics"]}

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <condition_variable>
-#include <ctime>
 #include <deque>
 #include <limits>
 #include <thread>
@@ -14,17 +13,12 @@
 #include "bench/io/buffer.h"
 #include "bench/io/worker.h"
 #include "sys/affinity.h"
+#include "sys/ticks.h"
 
 namespace cb::io {
 namespace {
 
 constexpr auto kTick = std::chrono::milliseconds(100);
-
-double thread_cpu_seconds() {
-  timespec t{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-}
 
 // The operating-system threads of one run: made, lined up at the start, watched and joined.
 class Crew {
@@ -82,7 +76,7 @@ class Crew {
       ++ready_;
       changed_.notify_all();
       changed_.wait(lock, [&] { return released_; });
-      cpu_before = thread_cpu_seconds();
+      cpu_before = thread_busy_seconds();
     };
     try {
       if (engine_ == Engine::io_uring) {
@@ -96,7 +90,7 @@ class Crew {
       worker.failure = std::current_exception();
       shared_.stop = true;
     }
-    worker.cpu_seconds = thread_cpu_seconds() - cpu_before;
+    worker.cpu_seconds = thread_busy_seconds() - cpu_before;
     const std::lock_guard lock(mutex_);
     if (lined_up) --ready_;
     ++ended_;
