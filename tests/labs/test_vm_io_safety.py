@@ -94,12 +94,7 @@ def result():
     reason = lab.missing()
     if reason:
         pytest.skip(reason)
-    lab.directory.mkdir(parents=True, exist_ok=True)
-    before = set(lab.directory.iterdir())
-    done = lab.run(SCRIPT, nvme_mib=[24], name="io-safety", timeout=300)
-    done.check()
-    done.directory = next(p for p in lab.directory.iterdir() if p not in before and p.name.startswith("io-safety"))
-    return done
+    return lab.run(SCRIPT, nvme_mib=[24], name="io-safety", timeout=300).check()
 
 
 @pytest.mark.parametrize("name", CASES)
