@@ -56,8 +56,8 @@ two gpu --memory gpu --test bandwidth
 ip link set v3 down
 hosts dead --schedule tournament $SMALL
 ip link set v3 up
-(moving rxe1; sleep 1; ip link set v3 down) &
-hosts cut --schedule pair --test bandwidth --size 4K --duration 4s --repetitions 1 --round-deadline 12s
+(moving rxe1; sleep 0.3; ip link set v3 down) &
+hosts cut --schedule pair --test bandwidth --size 4K --duration 4s --repetitions 1 --round-deadline 10s
 wait
 """
 
