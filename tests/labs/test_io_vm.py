@@ -58,9 +58,7 @@ def boot():
     reason = lab.missing()
     if reason:
         pytest.skip(reason)
-    result = lab.run(SCRIPT, timeout=600, nvme_mib=[64, 64, 64], name="io")
-    result.check()
-    return sorted(lab.directory.glob("io-*"))[-1]
+    return lab.run(SCRIPT, timeout=600, nvme_mib=[64, 64, 64], name="io").check().directory
 
 
 class Step:

@@ -24,7 +24,8 @@ def lab():
 def test_devices_binary_and_exit_code(lab):
     result = lab.run(SOFT_ROCE + f"""
 ibv_devinfo | grep -E 'hca_id|state'
-ib_write_lat -d rxe0 -F -n 100 >server.log 2>&1 & sleep 3
+ib_write_lat -d rxe0 -F -n 100 >server.log 2>&1 &
+for _ in $(seq 200); do grep -q ":4853 .* 0A " /proc/net/tcp /proc/net/tcp6 && break; sleep 0.1; done
 ib_write_lat -d rxe0 -F -n 100 10.78.0.1 >/dev/null && echo perftest ran
 nvme smart-log /dev/nvme0n1 | grep -q critical_warning && echo smart log read
 {BINARY} --version

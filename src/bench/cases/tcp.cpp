@@ -54,9 +54,9 @@ double round_deadline(const Params& params, const tcp::Spec& spec) {
   return 20 + 3 * spec.seconds;
 }
 
-net::Measurement measurement(Context& context, const tcp::Setup& setup, const Params& params,
-                             const tcp::Point& point) {
-  net::Measurement m{.case_name = "tcp", .params = point.params, .task = {}};
+net::Measurement measurement(Context& context, const tcp::Setup& setup, const tcp::Point& point) {
+  const Params& params = point.params;
+  net::Measurement m{.case_name = "tcp", .params = params, .task = {}};
   m.task.two_way = point.spec.two_way;
   m.task.measure = point.spec.latency ? PairMeasure::latency : PairMeasure::bandwidth;
   m.task.bytes = point.spec.bytes;
@@ -74,11 +74,9 @@ net::Measurement measurement(Context& context, const tcp::Setup& setup, const Pa
   return m;
 }
 
-Record measure(Context& context, const tcp::Setup& setup, const Params& params,
-               const tcp::Point& point) {
+Record measure(Context& context, const tcp::Setup& setup, const tcp::Point& point) {
   const tcp::CounterWatch counters(context.fs, setup);
-  Record record =
-      net::measure_rounds(context, setup.nodes, measurement(context, setup, params, point));
+  Record record = net::measure_rounds(context, setup.nodes, measurement(context, setup, point));
   if (record.measured() && context.place.first_on_host()) counters.stop(record, context.place.host);
   return record;
 }
@@ -86,6 +84,7 @@ Record measure(Context& context, const tcp::Setup& setup, const Params& params,
 std::vector<Record> run(Context& context, const Params& params) {
   tcp::Setup setup = tcp::set_up(context, params.texts("interface"));
   net::assign_leaves(context, params, setup.nodes);
+  net::require_schedules(params, setup.nodes, setup.rail_count());
   const std::vector<tcp::Point> points = tcp::plan(params, context.comm.rank());
   std::vector<Record> records;
   try {
@@ -94,7 +93,7 @@ std::vector<Record> run(Context& context, const Params& params) {
       context.progress.update(static_cast<double>(i) / static_cast<double>(points.size()),
                               fmt::format("{} {} bytes, {} streams", point.params.text("test"),
                                           point.spec.bytes, point.spec.streams));
-      records.push_back(measure(context, setup, params, point));
+      records.push_back(measure(context, setup, point));
     }
   } catch (const Interrupted&) {
     throw Interrupted(std::move(records));

@@ -55,10 +55,11 @@ double round_deadline(const Params& params, const verbs::Spec& spec) {
   return 20 + 3 * spec.seconds;
 }
 
-net::Measurement measurement(Context& context, const verbs::Setup& setup, const Params& params,
+net::Measurement measurement(Context& context, const verbs::Setup& setup,
                              const verbs::Point& point) {
   const verbs::Spec& spec = point.spec;
-  net::Measurement m{.case_name = "verbs", .params = point.params, .task = {}};
+  const Params& params = point.params;
+  net::Measurement m{.case_name = "verbs", .params = params, .task = {}};
   m.task.two_way = spec.two_way;
   m.task.measure = spec.latency ? PairMeasure::latency : PairMeasure::bandwidth;
   m.task.bytes = spec.bytes;
@@ -94,6 +95,7 @@ std::vector<Record> run(Context& context, const Params& params) {
     const std::string reason = verbs::need_gpus(context, setup, params);
     if (!reason.empty()) return {skipped(params, reason)};
   }
+  net::require_schedules(params, setup.nodes, setup.rail_count());
   verbs::require_supported(context, setup, points);
   std::vector<Record> records;
   try {
@@ -102,7 +104,7 @@ std::vector<Record> run(Context& context, const Params& params) {
       context.progress.update(static_cast<double>(i) / static_cast<double>(points.size()),
                               fmt::format("{} {} {}", point.params.text("op"),
                                           point.params.text("test"), point.spec.bytes));
-      const net::Measurement m = measurement(context, setup, params, point);
+      const net::Measurement m = measurement(context, setup, point);
       verbs::CounterWatch counters(context.fs, setup);
       Record record = net::measure_rounds(context, setup.nodes, m);
       counters.stop(record, context, params.flag("lossless"));

@@ -10,6 +10,8 @@
 namespace cb::net {
 namespace {
 
+constexpr const char* kBisection = "bisection";
+
 // All directed pairs at once.
 Round all_to_all(int n) {
   Round out;
@@ -53,7 +55,7 @@ std::vector<Round> node_rounds(const Params& params, const Nodes& nodes) {
   if (name == "incast") return {incast(n, target_of(params, nodes))};
   if (name == "one-to-many") return {one_to_many(n, target_of(params, nodes))};
   if (name == "all-to-all") return {all_to_all(n)};
-  if (name == "bisection" && !nodes.leaf.empty()) return {bisection(nodes.leaf)};
+  if (name == kBisection && !nodes.leaf.empty()) return {bisection(nodes.leaf)};
   // pair, rail, cross-rail and bisection: the first half of the hosts with the second.
   return {bisection(one_group_each(n))};
 }
@@ -65,9 +67,10 @@ std::vector<ParamDef> schedule_params() {
            ParamType::choice,
            "pair",
            "who with whom: pair (first half of the hosts with the second), tournament (each pair "
-           "once), shift (each directed pair once)",
+           "once), shift (each directed pair once); each a record of its own",
            {"pair", "loopback", "tournament", "shift", "random", "rail", "cross-rail", "bisection",
-            "incast", "one-to-many", "all-to-all"}},
+            "incast", "one-to-many", "all-to-all"},
+           true},
           {"rounds",
            ParamType::integer,
            "",
@@ -91,8 +94,22 @@ std::vector<ParamDef> schedule_params() {
 }
 
 void check_schedule(const Params& params, Problems& problems) {
-  if (params.has("leaf-map") && params.text("schedule") != "bisection")
+  const auto names = params.texts("schedule");
+  if (params.has("leaf-map") && std::ranges::find(names, kBisection) == names.end())
     problems.add("--leaf-map", "only --schedule bisection asks for leaves");
+}
+
+std::vector<Params> by_schedule(const Params& params) {
+  std::vector<Params> out;
+  for (const std::string& name : params.texts("schedule")) {
+    out.push_back(params.with("schedule", name));
+    if (name != kBisection) out.back().erase("leaf-map");
+  }
+  return out;
+}
+
+void require_schedules(const Params& params, const Nodes& nodes, int rails) {
+  for (const Params& one : by_schedule(params)) plan_rounds(one, nodes, rails, false);
 }
 
 int Nodes::rank_of(int node, int rail) const {

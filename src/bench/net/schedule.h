@@ -17,6 +17,10 @@ std::vector<ParamDef> schedule_params();
 // A leaf map that no schedule would look at is a mistake.
 void check_schedule(const Params& params, Problems& problems);
 
+// The params once for each value of --schedule, in the order given: what the records of that
+// schedule hold. --leaf-map stays with bisection, which alone looks at it.
+std::vector<Params> by_schedule(const Params& params);
+
 // What is paired: the hosts; if there is but one host, its ranks. Rail r of a host is served by its
 // rank r modulo their number.
 struct Nodes {
@@ -39,8 +43,13 @@ using RailRound = std::vector<RailPair>;
 
 // The rounds of the schedule named by the params over `rails` NICs of each node; with
 // `one_rail_at_a_time` a round's rails become rounds of their own. Throws UsageError for a schedule
-// that these nodes cannot have. The nodes' leaves, if known, are what bisection splits by.
+// that these nodes cannot have. The nodes' leaves, if known, are what bisection splits by. Of
+// several values of --schedule only the first is looked at: see by_schedule().
 std::vector<RailRound> plan_rounds(const Params& params, const Nodes& nodes, int rails,
                                    bool one_rail_at_a_time);
+
+// Throws the UsageError of any value of --schedule that these nodes cannot have, so that a wrong
+// one is told before the others have been measured.
+void require_schedules(const Params& params, const Nodes& nodes, int rails);
 
 }  // namespace cb::net

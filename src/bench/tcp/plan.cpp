@@ -47,6 +47,22 @@ Point point(const Params& params, int rank, bool latency, bool two_way, int64_t 
   return {spec, of_record};
 }
 
+void add_points(const Params& params, int rank, std::vector<Point>& out) {
+  for (const std::string& test : params.texts("test")) {
+    if (test == "latency") {
+      for (const int64_t size : sizes_of(params, true))
+        out.push_back(point(params, rank, true, false, 1, size));
+      continue;
+    }
+    for (const std::string& direction : params.texts("direction")) {
+      for (const int64_t streams : params.integers("streams")) {
+        for (const int64_t size : sizes_of(params, false))
+          out.push_back(point(params, rank, false, direction == "two-way", streams, size));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<ParamDef> params() {
@@ -162,19 +178,7 @@ void check_params(const Params& params, Problems& problems) {
 
 std::vector<Point> plan(const Params& params, int rank) {
   std::vector<Point> out;
-  for (const std::string& test : params.texts("test")) {
-    if (test == "latency") {
-      for (const int64_t size : sizes_of(params, true))
-        out.push_back(point(params, rank, true, false, 1, size));
-      continue;
-    }
-    for (const std::string& direction : params.texts("direction")) {
-      for (const int64_t streams : params.integers("streams")) {
-        for (const int64_t size : sizes_of(params, false))
-          out.push_back(point(params, rank, false, direction == "two-way", streams, size));
-      }
-    }
-  }
+  for (const Params& one : net::by_schedule(params)) add_points(one, rank, out);
   return out;
 }
 

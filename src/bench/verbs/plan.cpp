@@ -296,8 +296,9 @@ void check_params(const Params& params, Problems& problems) {
     problems.add("--service", "uc has write and send, ud has send, the other operations need rc");
 }
 
-std::vector<Point> plan(const Params& params, int rank) {
-  std::vector<Point> out;
+namespace {
+
+void add_points(const Params& params, int rank, std::vector<Point>& out) {
   const auto add = [&](const std::string& op, const std::string& test, const std::string& service,
                        const std::string& direction, int64_t qps) {
     Spec spec = base_spec(params, rank);
@@ -325,6 +326,13 @@ std::vector<Point> plan(const Params& params, int rank) {
       }
     }
   }
+}
+
+}  // namespace
+
+std::vector<Point> plan(const Params& params, int rank) {
+  std::vector<Point> out;
+  for (const Params& one : net::by_schedule(params)) add_points(one, rank, out);
   return out;
 }
 

@@ -18,8 +18,9 @@ struct Point {
   Params params;
 };
 
-// Every combination of --op, --test, --service, --direction, --qps and size that has a meaning, in
-// that order of nesting. Atomics are always 8 bytes; latency is one-way over one queue pair.
+// Every combination of --schedule, --op, --test, --service, --direction, --qps and size that has a
+// meaning, in that order of nesting. Atomics are always 8 bytes; latency is one-way over one queue
+// pair.
 std::vector<Point> plan(const Params& params, int rank);
 
 }  // namespace cb::verbs

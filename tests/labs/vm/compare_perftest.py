@@ -30,10 +30,6 @@ LATENCY_SIZES = (2, 64, 1024, 65536)
 BANDWIDTH_SIZES = (64, 4096, 65536, 1048576)
 QUEUE_PAIRS = (1, 4)
 
-# Without it the kernel reads the time from an emulated HPET, whose access stops the other processor too; perftest then
-# often cannot tell the processor's frequency.
-KERNEL_OPTIONS = "tsc=reliable"
-
 # perftest waits on a TCP port for its client: no fixed sleep, the port is looked for. Its estimate of the processor's
 # frequency fails now and then under emulation ("Correlation coefficient"), and then it prints inf or 0: once more.
 FUNCTIONS = r"""
@@ -184,7 +180,7 @@ def main():
     arguments.operations, arguments.tests = arguments.operations.split(","), arguments.tests.split(",")
     arguments.points = points_of(arguments)
     with tempfile.TemporaryDirectory() as temporary:
-        lab = VmLab(Path(arguments.work or temporary).resolve(), modules=RDMA_MODULES, kernel_options=KERNEL_OPTIONS)
+        lab = VmLab(Path(arguments.work or temporary).resolve(), modules=RDMA_MODULES)
         reason = lab.missing()
         if reason:
             raise SystemExit(reason)

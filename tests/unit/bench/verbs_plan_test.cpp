@@ -244,8 +244,46 @@ TEST_CASE("bisection splits by leaf where leaves are known") {
         "2 leaves of --leaf-map, 1 of 2 pairs cross");
 }
 
+TEST_CASE("several schedules: the points of each, in the order given") {
+  const GivenParams one{{"test", {"bandwidth"}}, {"size", {"64,4K"}}, {"schedule", {"shift"}}};
+  GivenParams two = one;
+  two["schedule"] = {"incast,shift"};
+  const auto alone = verbs::plan(resolved(one), 0);
+  const auto both = verbs::plan(resolved(two), 0);
+  REQUIRE(alone.size() == 2);
+  REQUIRE(both.size() == 4);
+  CHECK(both[0].params.text("schedule") == "incast");
+  CHECK(both[1].params.integer("size") == 4096);
+  // As if each had been asked for by itself.
+  CHECK(both[2].params == alone[0].params);
+  CHECK(both[3].params == alone[1].params);
+  CHECK(refused({{"schedule", {"pair,incats"}}}).find("did you mean incast?") != std::string::npos);
+}
+
+TEST_CASE("of several schedules each can be had, or none is measured") {
+  net::Nodes nodes;
+  for (int i = 0; i < 2; ++i) {
+    nodes.ranks.push_back({i});
+    nodes.names.push_back("n" + std::to_string(i));
+  }
+  const Params params = resolved({{"schedule", {"pair,cross-rail"}}});
+  CHECK_THROWS_AS(net::require_schedules(params, nodes, 1), UsageError);
+  CHECK_NOTHROW(net::require_schedules(params, nodes, 2));
+}
+
+TEST_CASE("a leaf map belongs to bisection") {
+  const Params params =
+      resolved({{"leaf-map", {"f"}}, {"schedule", {"tournament,bisection"}}, {"size", {"8"}}});
+  const auto by = net::by_schedule(params);
+  REQUIRE(by.size() == 2);
+  CHECK_FALSE(by[0].has("leaf-map"));
+  CHECK(by[1].text("leaf-map") == "f");
+}
+
 TEST_CASE("a leaf map that nothing asks for") {
   CHECK(refused({{"leaf-map", {"f"}}}).find("only --schedule bisection") != std::string::npos);
+  CHECK(refused({{"leaf-map", {"f"}}, {"schedule", {"pair,shift"}}}).find("only --schedule") !=
+        std::string::npos);
   CHECK(refused({{"leaf-map", {"f"}}, {"schedule", {"bisection"}}}).empty());
 }
 
