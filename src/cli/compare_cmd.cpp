@@ -28,7 +28,7 @@ struct CompareOptions {
 
 std::string point_of(const MetricGroup& g) {
   std::string out = g.step->id;
-  for (const char* name : {"size", "dtype", "op", "block-size"}) {
+  for (const char* name : {"size", "dtype", "op", "reduction", "block-size"}) {
     const auto found = g.params.all().find(name);
     if (found != g.params.all().end()) out += " " + param_text(g.info, name, found->second);
   }

@@ -189,11 +189,11 @@ def test_burn(tmp_path):
 
 
 def test_all_memory_tests(tmp_path):
-    small = "devices=1 memory=16777216"
-    record = run(tmp_path, "burn", "--phase", "march", "--duration", "4s", cuda=small)[0]
+    small = "devices=1 memory=4194304"
+    record = run(tmp_path, "burn", "--phase", "march", "--duration", "2s", cuda=small)[0]
     assert not failed(record) and not any("did not suffice" in n for n in record["notes"])
     # The last of them, in which nothing is inverted, finds what went wrong while memory was moved.
-    moved = run(tmp_path, "burn", "--phase", "march", "--duration", "4s", cuda=small + " flip=copy", code=1)[0]
+    moved = run(tmp_path, "burn", "--phase", "march", "--duration", "2s", cuda=small + " flip=copy", code=1)[0]
     assert failed(moved) == {("memory", "0")} and "memory test 7 step 0" in detail(moved, "memory", "0")
 
 

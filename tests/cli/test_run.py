@@ -230,13 +230,13 @@ def test_a_torn_journal_line_costs_one_job(tmp_path):
 
 
 def test_two_runs_never_share_a_directory(tmp_path):
-    path = write_profile(tmp_path, [step("hang", params={"hanging-rank": 0})],
-                         [at_least("c", "hang", 1)])
+    path = write_profile(tmp_path, [step("long", params={"samples": 1000, "pause": "1s"})],
+                         [at_least("c", "long", 1)])
     out = tmp_path / "out"
     first = subprocess.Popen([BINARY, "run", path, "--out", out, "--launcher", "none"],
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        assert wait_for(lambda: (out / "logs/001-hang.err").exists())
+        assert wait_for(lambda: (out / "logs/001-long.err").exists())
         second = cb("run", "--resume", out)
         assert second.returncode == 2
         assert "is being used by another run" in second.stderr

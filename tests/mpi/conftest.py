@@ -16,10 +16,16 @@ class Job:
         self.folder = folder
         self.json = folder / "result.json"
 
-    def start(self, ranks, *args):
+    def start(self, ranks, *args, grace=True):
+        """`grace`: once a rank has ended with an error, mpirun leaves the others a second after SIGTERM and waits another
+        after SIGKILL. Users have it; without, whoever is still needed then is missed at once."""
         env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
                "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-               "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none"}
+               "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
+               # A rank that waits leaves its processor to what else runs here, also if there is one for each.
+               "OMPI_MCA_mpi_yield_when_idle": "1"}
+        if not grace:
+            env["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
         launcher = ["mpirun", "-np", str(ranks)] if ranks else []
         # A session of its own, so that everything left of it can be found and ended.
         return subprocess.Popen([*launcher, BINARY, *map(str, args)], env=env, cwd=self.folder,
@@ -37,8 +43,9 @@ class Job:
             pytest.fail(f"did not end within {timeout} s\n{out}\n{err}")
         return process.returncode, out, err, time.monotonic() - begin
 
-    def run(self, ranks, *args, timeout=120):
-        return self.finish(self.start(ranks, *args), timeout)[:3]
+    def run(self, ranks, *args, timeout=120, grace=False):
+        """A job whose ranks all end by themselves, so that none needs grace."""
+        return self.finish(self.start(ranks, *args, grace=grace), timeout)[:3]
 
     def measure(self, ranks, *args, timeout=120):
         """Like run() with --json, which must be there: (exit code, document, stdout, stderr)."""
@@ -76,6 +83,19 @@ class Job:
 @pytest.fixture
 def job(tmp_path):
     return Job(tmp_path)
+
+
+def wait_until_busy(pid, seconds):
+    """Ranks poll while they measure: until this one has used so much CPU time, however busy the machine is."""
+    deadline = time.monotonic() + 60
+    ticks = seconds * os.sysconf("SC_CLK_TCK")
+    while True:
+        with open(f"/proc/{pid}/stat") as stat:
+            fields = stat.read().rpartition(")")[2].split()
+        if int(fields[11]) + int(fields[12]) >= ticks:
+            return
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def gone(pid):

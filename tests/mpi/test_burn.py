@@ -2,9 +2,9 @@
 
 import os
 import signal
-import time
 
 import pytest
+from conftest import wait_until_busy
 
 
 def cpus():
@@ -13,7 +13,7 @@ def cpus():
 
 @pytest.mark.parametrize("ranks", [0, 1, 4])
 def test_every_cpu_burns_once(job, ranks):
-    code, document, out, err = job.measure(ranks, "burn", "--device", "cpu", "--duration", "3s")
+    code, document, out, err = job.measure(ranks, "burn", "--device", "cpu", "--duration", "2s")
     assert code == 0, err
     record, = document["records"]
     host = document["run"]["hosts"][0]
@@ -33,7 +33,7 @@ def test_every_cpu_burns_once(job, ranks):
         assert flops["samples"][w] == pytest.approx(
             flops_per_pass * sum(m["samples"][w] for m in rates))
     load, = [s for s in record["telemetry"]["series"] if s["name"] == "load_1min"]
-    assert len(load["at"]) >= 6  # at least two a second
+    assert len(load["at"]) >= 4  # at least two a second
     assert load["at"] == sorted(load["at"])
 
 
@@ -41,7 +41,7 @@ def test_every_cpu_burns_once(job, ranks):
 def test_one_flipped_bit_is_found(job, ranks, bad):
     if ranks > len(cpus()):
         pytest.skip("needs as many CPUs as ranks")
-    code, document, out, err = job.measure(ranks, "burn", "--duration", "3s", "--inject-fault", bad)
+    code, document, out, err = job.measure(ranks, "burn", "--duration", "1s", "--inject-fault", bad)
     assert code == 1, err
     record, = document["records"]
     assert record["metrics"] == []
@@ -67,7 +67,7 @@ def test_no_pass_is_no_success(job):
 
 def test_it_stops_at_once(job):
     process = job.start(0, "burn", "--duration", "1h")
-    time.sleep(1)
+    wait_until_busy(process.pid, 0.3)
     process.send_signal(signal.SIGINT)
     code, _, _, seconds = job.finish(process, timeout=10)
     assert code == 130

@@ -14,7 +14,7 @@ def metrics(record, name):
 
 def test_bandwidth_and_latency_of_a_pair(job):
     code, document, out, err = job.measure(
-        2, "tcp", "--duration", "1s", "--streams", "1,3", "--direction", "one-way,two-way")
+        2, "tcp", "--duration", "500ms", "--streams", "1,3", "--direction", "one-way,two-way")
     assert code == 0, err
     records = document["records"]
     assert [(r["params"]["test"], r["params"].get("direction"), r["params"]["streams"])
@@ -77,23 +77,23 @@ LOCATE = ("locate", "--backend", "mpi", "--between", "rank", "--mode", "full", "
 
 
 def test_a_round_that_takes_longer_than_the_stall_is_no_hang(job):
-    code, document, _, err = job.measure(2, "tcp", "--duration", "2s", "--stall", "1s", "--test", "bandwidth")
+    code, document, _, err = job.measure(2, "tcp", "--duration", "1200ms", "--stall", "1s", "--test", "bandwidth")
     assert code == 0, err
     # Of three ranks one waits for the two others in every round.
-    code, document, _, err = job.measure(3, *LOCATE, "--duration", "2s", "--repeats", 1, "--stall", "1s")
+    code, document, _, err = job.measure(3, *LOCATE, "--duration", "1200ms", "--repeats", 1, "--stall", "1s")
     assert code == 0, err
     assert document["records"][0]["outcome"] == "measured"
 
 
 def test_a_rank_that_stops_in_a_round_is_named_after_the_rounds_deadline(job, nothing_left):
-    process = job.start(3, *LOCATE, "--duration", "2s", "--repeats", 50, "--round-deadline", "1s", "--stall", "1s")
+    process = job.start(3, *LOCATE, "--duration", "1s", "--repeats", 50, "--round-deadline", "1s", "--stall", "1s")
     pids = job.wait_for_ranks(process, 3)
-    time.sleep(3)
+    time.sleep(2)
     os.kill(pids[1], signal.SIGSTOP)
     code, _, err, seconds = job.finish(process, timeout=60)
     assert code == 124, err
     assert f"not there : {os.uname().nodename} rank 1: has been silent for" in err
-    assert seconds < 3 + 2 + 1 + 1 + 15  # until it stops, the round, its deadline, the stall; ending the job
+    assert seconds < 2 + 1 + 1 + 1 + 15  # until it stops, the round, its deadline, the stall; ending the job
     nothing_left(pids.values())
 
 

@@ -66,6 +66,14 @@ Reduction reduction_of(std::string_view name) {
   return static_cast<Reduction>(index_in(reduction_names(), name));
 }
 
+const std::string& element_type_name(ElementType type) {
+  return element_type_names().at(static_cast<size_t>(type));
+}
+
+const std::string& reduction_name(Reduction reduction) {
+  return reduction_names().at(static_cast<size_t>(reduction));
+}
+
 uint64_t element_bytes(ElementType type) {
   return dispatch(type, [](auto zero) -> uint64_t { return sizeof(zero); });
 }

@@ -25,6 +25,8 @@ const std::vector<std::string>& element_type_names();
 const std::vector<std::string>& reduction_names();
 ElementType element_type_of(std::string_view name);
 Reduction reduction_of(std::string_view name);
+const std::string& element_type_name(ElementType type);
+const std::string& reduction_name(Reduction reduction);
 uint64_t element_bytes(ElementType type);
 
 // Elements that are not what they should be.

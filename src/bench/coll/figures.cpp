@@ -99,6 +99,8 @@ void add_bandwidths(Record& record, const FigureScope& scope, const CollectivePo
 Params params_of(const Params& params, const CollectivePoint& point) {
   Params out = params.with("size", point.asked_bytes);
   out.set("op", std::string(collective_name(point.collective)));
+  out.set("dtype", element_type_name(point.type));
+  out.set("reduction", reduction_name(point.reduction));
   for (const char* sweep : {"min-size", "max-size", "step-factor"}) out.erase(sweep);
   if (!reduces(point.collective)) out.erase("reduction");
   return out;
@@ -132,6 +134,13 @@ void add_collective_figures(Record& record, const Context& context, const Figure
   if (is_pairwise(point.collective)) add_pair_bandwidth(record, context, point, result);
 }
 
+// All but the size: what a curve over sizes is of.
+Params curve_of(const Record& record) {
+  Params out = record.params;
+  out.erase("size");
+  return out;
+}
+
 // A larger size that is slower than the one before it, on the rank that holds the bandwidth.
 void note_dip(std::vector<Record>& records) {
   if (records.size() < 2) return;
@@ -144,7 +153,7 @@ void note_dip(std::vector<Record>& records) {
   Record& last = records.back();
   const Record& before = records[records.size() - 2];
   const int64_t size = last.params.integer("size"), smaller = before.params.integer("size");
-  if (last.params.text("op") != before.params.text("op") || size <= smaller) return;
+  if (size <= smaller || curve_of(last) != curve_of(before)) return;
   const double now = median_of(last), then = median_of(before);
   if (now <= 0 || then <= 0) return;
   for (const SizeDip& dip : find_size_dips({then, now}))

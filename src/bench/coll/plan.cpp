@@ -53,8 +53,32 @@ SamplePlan sample_plan(const Params& params) {
   return plan;
 }
 
-void add_point(CollectivePoint point, const PlanLimits& limits,
+// What the elements are and how they are reduced; in the label what differs between the points.
+struct ElementKind {
+  ElementType type;
+  Reduction reduction;
+  std::string label;  // " double", " double max", or empty where one kind is asked for
+};
+
+// Every type with every reduction; with the first one where nothing is reduced.
+std::vector<ElementKind> element_kinds(const Params& params, bool reduced) {
+  const std::vector<std::string> types = params.texts("dtype");
+  std::vector<std::string> reductions = params.texts("reduction");
+  if (!reduced) reductions.resize(1);
+  std::vector<ElementKind> out;
+  for (const std::string& type : types) {
+    for (const std::string& reduction : reductions)
+      out.push_back(
+          {element_type_of(type), reduction_of(reduction),
+           (types.size() > 1 ? " " + type : "") + (reductions.size() > 1 ? " " + reduction : "")});
+  }
+  return out;
+}
+
+void add_point(CollectivePoint point, const ElementKind& element, const PlanLimits& limits,
                std::vector<CollectivePoint>& points, Problems& problems) {
+  point.type = element.type;
+  point.reduction = element.reduction;
   const auto ranks = static_cast<uint64_t>(limits.ranks);
   const uint64_t width = element_bytes(point.type);
   const char* name = collective_name(point.collective);
@@ -75,7 +99,7 @@ void add_point(CollectivePoint point, const PlanLimits& limits,
     return;
   }
   point.size = *size;
-  point.plan.what = fmt::format("{} {}", name, format_size(point.asked_bytes));
+  point.plan.what = fmt::format("{} {}{}", name, format_size(point.asked_bytes), element.label);
   const std::string no_room = limits.no_room ? limits.no_room(point) : "";
   if (no_room.empty())
     points.push_back(std::move(point));
@@ -90,13 +114,13 @@ bool has_in_place(Collective collective, InPlace form) {
 }
 
 // An average is verified exactly, which needs a division without a remainder.
-void check_average(const CollectivePoint& point, int ranks, Problems& problems) {
-  if (point.reduction != Reduction::avg) return;
+void check_average(const ElementKind& element, int ranks, Problems& problems) {
+  if (element.reduction != Reduction::avg) return;
   if (!std::has_single_bit(static_cast<unsigned>(ranks)))
     problems.add("--reduction", fmt::format("avg is verified exactly, and so only over a number of "
                                             "ranks that is a power of two, not {}",
                                             ranks));
-  if (element_bytes(point.type) == 1 && point.type >= ElementType::fp8_e4m3)
+  if (element.type >= ElementType::fp8_e4m3)
     problems.add("--reduction", "avg of 8-bit floats is not exact: use sum");
 }
 
@@ -141,9 +165,9 @@ std::vector<ParamDef> collective_params(const std::vector<std::string>& types,
        "groups that measure at the same time: host, rail (ranks of the same place on "
        "their hosts), pair, half, or N groups by rank modulo N"},
       {"in-place", ParamType::flag, "false", "send from the receive buffer"},
-      {"dtype", ParamType::choice, "float", "type of the elements", types},
+      {"dtype", ParamType::choice, "float", "types of the elements", types, true},
       {"reduction", ParamType::choice, "sum", "of all_reduce, reduce_scatter and reduce",
-       reductions},
+       reductions, true},
       {"iterations", ParamType::integer, "", "exactly this many per size", {}, false, 1, 10000000},
       {"duration",
        ParamType::duration,
@@ -185,12 +209,11 @@ std::vector<MetricDef> collective_metrics() {
 
 std::vector<CollectivePoint> plan_collectives(const Context& context, const Params& params,
                                               const PlanLimits& limits, Problems& problems) {
-  CollectivePoint point{.type = element_type_of(params.text("dtype")),
-                        .reduction = reduction_of(params.text("reduction")),
-                        .plan = sample_plan(params),
+  CollectivePoint point{.plan = sample_plan(params),
                         .checks = static_cast<int>(params.integer("checks")),
                         .in_place = params.flag("in-place") ? limits.in_place : InPlace::no};
-  check_average(point, limits.ranks, problems);
+  for (const ElementKind& element : element_kinds(params, true))
+    check_average(element, limits.ranks, problems);
   if (params.has("inject-fault")) {
     point.faulty_rank = params.integer("inject-fault");
     if (*point.faulty_rank >= context.comm.size())
@@ -211,9 +234,11 @@ std::vector<CollectivePoint> plan_collectives(const Context& context, const Para
                       limits.in_place == InPlace::mpi ? " and alltoall have one" : " have one"));
       continue;
     }
-    for (const int64_t size : sizes) {
-      point.asked_bytes = size;
-      add_point(point, limits, points, problems);
+    for (const ElementKind& element : element_kinds(params, reduces(point.collective))) {
+      for (const int64_t size : sizes) {
+        point.asked_bytes = size;
+        add_point(point, element, limits, points, problems);
+      }
     }
   }
   return points;

@@ -24,7 +24,8 @@ std::vector<ParamDef> collective_params(const std::vector<std::string>& types,
 // And the metrics.
 std::vector<MetricDef> collective_metrics();
 
-// Every point asked for, ops outside and sizes inside. What cannot be done is added to `problems`:
+// Every point asked for: ops outside, then types, reductions (once for an op that reduces nothing)
+// and sizes inside. What cannot be done is added to `problems`:
 // a size that leaves a rank without a block, a count beyond what one call counts, buffers without
 // room, a fault for a rank that is not there. Sizes are those of groups of `limits.ranks` ranks.
 std::vector<CollectivePoint> plan_collectives(const Context& context, const Params& params,

@@ -18,12 +18,15 @@ void check_library(const Library& library, const Params& params, Problems& probl
   if (params.has("min-ctas")) need(config && library.at_least(2, 17), "--min-ctas", "2.17");
   if (params.has("max-ctas")) need(config && library.at_least(2, 17), "--max-ctas", "2.17");
   if (params.has("cta-policy")) need(config && library.at_least(2, 27), "--cta-policy", "2.27");
-  const std::string type = params.text("dtype");
-  if (type == "bfloat16") need(library.at_least(2, 10), "--dtype bfloat16", "2.10");
-  if (type.starts_with("f8")) need(library.at_least(2, 24), "--dtype", "2.24");
-  if (params.text("reduction") == "mulsum")
-    need(call.red_op_create_pre_mul_sum && call.red_op_destroy, "--reduction mulsum", "2.11");
-  if (params.text("reduction") == "avg") need(library.at_least(2, 10), "--reduction avg", "2.10");
+  for (const std::string& type : params.texts("dtype")) {
+    if (type == "bfloat16") need(library.at_least(2, 10), "--dtype bfloat16", "2.10");
+    if (type.starts_with("f8")) need(library.at_least(2, 24), "--dtype", "2.24");
+  }
+  for (const std::string& reduction : params.texts("reduction")) {
+    if (reduction == "mulsum")
+      need(call.red_op_create_pre_mul_sum && call.red_op_destroy, "--reduction mulsum", "2.11");
+    if (reduction == "avg") need(library.at_least(2, 10), "--reduction avg", "2.10");
+  }
 }
 
 CommOptions comm_options(const Params& params) {

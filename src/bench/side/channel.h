@@ -48,6 +48,9 @@ struct SideChannelOptions {
   std::function<void(Trouble)> on_trouble = {};
   // The other ranks, on the channel's thread: rank 0 has gone.
   std::function<void(const std::string& host)> on_root_lost = {};
+  // Once a rank has failed, the others may be within a long step after which they hear of it by
+  // themselves: `failed` is told when none of them has moved for this long.
+  double failed_grace_seconds = 15;
 };
 
 // Collective. Rank 0 listens, the others connect in the background; a rank that cannot is told

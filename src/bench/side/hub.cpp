@@ -25,8 +25,6 @@ constexpr double kGoodbyeSeconds = 1;
 constexpr size_t kMostGuests = 4096;
 // Asked to end, a rank's connection may break without anything being wrong.
 constexpr double kQuietAfterCancel = 0.7;
-// The others may be within a long step after which they hear of a failure by themselves.
-constexpr double kFailedGrace = 15;
 
 }  // namespace
 
@@ -295,7 +293,7 @@ bool SideHub::others_wait_for_a_failed_rank(double now) {
       failed = true;
     else if (r == 0 || p.state == RankLink::connected) {
       const double silent = r == 0 ? 0 : now - p.last_heard;
-      if (p.last.idle_seconds + silent < kFailedGrace) return false;
+      if (p.last.idle_seconds + silent < options_.failed_grace_seconds) return false;
     }
   }
   return failed;
