@@ -13,7 +13,7 @@ run_tests() {
   local preset=$1
   shift
   rm -rf "build/$preset/junit" "build/$preset/ctest.xml"
-  ctest --preset "$preset" --parallel 2 --output-junit "$root/build/$preset/ctest.xml" "$@" \
+  ctest --preset "$preset" --parallel 8 --output-junit "$root/build/$preset/ctest.xml" "$@" \
     </dev/null || failed=1
 }
 

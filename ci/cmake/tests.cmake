@@ -137,7 +137,9 @@ endforeach()
 
 # ---- pytest: each tests/<kind>/test_*.py is one test with label <kind> ----
 # Seconds; a kind that is not named here has 300. Kinds in cb_serial want the machine for themselves.
+# With ctest --parallel 8 two of them run beside each other, and eight of the unit tests, which mostly wait.
 set(cb_timeout_labs 900)
+set(cb_slots 4)
 set(cb_serial labs mpi)
 if(TARGET clusterbench)
   file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*/test_*.py)
@@ -155,7 +157,7 @@ if(TARGET clusterbench)
              COMMAND ${python} -m pytest -q -rs -p no:cacheprovider
                      --junitxml=${PROJECT_BINARY_DIR}/junit/${name}.xml ${script}
              WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-    set_tests_properties(${name} PROPERTIES LABELS ${kind} TIMEOUT ${timeout}
+    set_tests_properties(${name} PROPERTIES LABELS ${kind} TIMEOUT ${timeout} PROCESSORS ${cb_slots}
       SKIP_REGULAR_EXPRESSION "\n[0-9]+ skipped in "
       ENVIRONMENT "${test_environment};CLUSTERBENCH_BIN=$<TARGET_FILE:clusterbench>")
     if(kind IN_LIST cb_serial)
