@@ -15,6 +15,9 @@ target_include_directories(cb_test_main SYSTEM PUBLIC ${DOCTEST_INCLUDE_DIR})
 target_link_libraries(cb_test_main PUBLIC cb_flags)
 # Assertions are half of all compile time when optimised, and are run once.
 target_compile_options(cb_test_main PUBLIC ${cb_optimise_little})
+if(CLUSTERBENCH_SANITIZE)
+  target_compile_definitions(cb_test_main PUBLIC CB_SANITIZED) # compilers tell it in ways of their own
+endif()
 foreach(room core sys kernels analysis campaign report bench cli)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${room}/*.cpp)
   if(sources)

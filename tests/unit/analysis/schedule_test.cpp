@@ -13,7 +13,7 @@ using namespace cb;
 namespace {
 
 // Sanitizers cost a factor; the promise is about the shipped binary.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef CB_SANITIZED
 constexpr double kSchedulingLimitSeconds = 0.2;
 #else
 constexpr double kSchedulingLimitSeconds = 0.010;

@@ -17,7 +17,7 @@ constexpr size_t kElements = kBurnSide * kBurnSide;
 
 // A whole pass without vector instructions takes minutes there; its accesses are those of one
 // product.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef CB_SANITIZED
 constexpr bool kInstrumented = true;
 #else
 constexpr bool kInstrumented = false;
