@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parent.parent))  # processes.py
 sys.path.insert(0, str(Path(__file__).parent / "netns"))
 import netns_lab  # noqa: E402
 

@@ -8,6 +8,7 @@ import time
 
 import netns_lab
 import pytest
+from processes import wait_until_busy
 
 
 @pytest.fixture(scope="module")
@@ -36,17 +37,8 @@ def wait_for_rank(lab, host):
 
 
 def wait_until_measuring(pid):
-    """The ranks poll, so CPU time grows while they measure, on a busy machine more slowly: the
-    first size has passed long before 1.8 s of it."""
-    deadline = time.monotonic() + 120
-    ticks = 1.8 * os.sysconf("SC_CLK_TCK")
-    while True:
-        with open(f"/proc/{pid}/stat") as stat:
-            fields = stat.read().rpartition(")")[2].split()
-        if int(fields[11]) + int(fields[12]) >= ticks:
-            return
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    """The first size has passed long before so much CPU time."""
+    wait_until_busy(pid, 1.8)
 
 
 def nothing_left(lab):

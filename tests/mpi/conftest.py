@@ -2,9 +2,13 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # processes.py
 
 BINARY = os.environ["CLUSTERBENCH_BIN"]
 
@@ -83,19 +87,6 @@ class Job:
 @pytest.fixture
 def job(tmp_path):
     return Job(tmp_path)
-
-
-def wait_until_busy(pid, seconds):
-    """Ranks poll while they measure: until this one has used so much CPU time, however busy the machine is."""
-    deadline = time.monotonic() + 60
-    ticks = seconds * os.sysconf("SC_CLK_TCK")
-    while True:
-        with open(f"/proc/{pid}/stat") as stat:
-            fields = stat.read().rpartition(")")[2].split()
-        if int(fields[11]) + int(fields[12]) >= ticks:
-            return
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def gone(pid):

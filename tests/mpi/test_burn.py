@@ -4,7 +4,7 @@ import os
 import signal
 
 import pytest
-from conftest import wait_until_busy
+from processes import wait_until_busy
 
 
 def cpus():

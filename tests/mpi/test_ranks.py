@@ -6,7 +6,7 @@ import signal
 import time
 
 import pytest
-from conftest import wait_until_busy
+from processes import wait_until_busy
 
 
 @pytest.mark.parametrize("ranks", [1, 4])
