@@ -1,13 +1,12 @@
 #include "bench/gather.h"
 
-#include <chrono>
 #include <mutex>
 
 #include <doctest/doctest.h>
 
 #include "core/error.h"
-#include "sys/ticks.h"
 #include "tests/unit/bench/thread_comm.h"
+#include "tests/unit/timing.h"
 
 using namespace cb;
 
@@ -38,17 +37,11 @@ std::vector<std::vector<Record>> ranks_of(int count, const char* host = "h") {
   return out;
 }
 
-// Processor time: other tests run beside this one.
 double seconds_to_join(int ranks) {
-  double best = 1e9;
-  for (int i = 0; i < 3; ++i) {
-    const auto input = ranks_of(ranks);
-    const double start = thread_busy_seconds();
-    const auto joined = join_records(input);
-    best = std::min(best, thread_busy_seconds() - start);
-    REQUIRE(joined[0].entities.size() == static_cast<size_t>(ranks) + 1);
-  }
-  return best;
+  const auto input = ranks_of(ranks);
+  return test::least_busy_seconds(3, [&] {
+    REQUIRE(join_records(input)[0].entities.size() == static_cast<size_t>(ranks) + 1);
+  });
 }
 
 }  // namespace

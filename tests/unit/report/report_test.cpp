@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <chrono>
 #include <regex>
 #include <set>
 #include <string>
@@ -14,6 +13,7 @@
 #include "report/json.h"
 #include "report/markdown.h"
 #include "report/svg.h"
+#include "tests/unit/timing.h"
 
 using namespace cb;
 
@@ -323,10 +323,8 @@ TEST_CASE("jobs that are not done name their host, next step and log") {
 TEST_CASE("the report of 128 hosts is small and quick") {
   const example::Case c = example::fleet(128);
   const Judgement j = example::judgement_of(c);
-  const auto start = std::chrono::steady_clock::now();
-  const std::string html = html_of(c, j);
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  std::string html;
+  const double seconds = test::least_busy_seconds(1, [&] { html = html_of(c, j); });
   MESSAGE("128 hosts: ", seconds, " s, ", html.size(), " bytes");
   CHECK(html.size() < 2'000'000);
   CHECK(seconds < 1.0);
