@@ -4,7 +4,7 @@
     ci/compare_io.py BINARY FILE [--rounds N] [--seconds S] [--warm-up S] [--core N] [--points …] [--arguments "--reap 4"]
         --points: null, direct, cached, or some of them such as randread-32,write-8,null-1,cached-32
 
-A round runs each tool once, in an order that turns by one from round to round: clusterbench, fio as it is (io_uring, its
+A round runs each tool once, in an order drawn by lot, so that none always follows the same other: clusterbench, fio as it is (io_uring, its
 default batches of one), the same fio once more as control, fio matched (registered file and buffers, batches as large
 as the queue), and where clusterbench has its buffers in huge pages also fio at its defaults with such buffers; matched
 has them there too. They need root, for vm.nr_hugepages, which is set back.
@@ -166,11 +166,9 @@ def tools_of(point, huge):
 
 def alternate(tools):
     """The figures of each tool, one per round."""
-    names = list(tools)
-    runs = {name: [] for name in names}
-    for i in range(ASKED.rounds):
-        turn = i % len(names)
-        for name in names[turn:] + names[:turn]:
+    runs = {name: [] for name in tools}
+    for _ in range(ASKED.rounds):
+        for name in random.sample(list(tools), len(tools)):
             runs[name].append(tools[name]())
     return runs
 

@@ -35,6 +35,12 @@ std::span<const SetupMode> modes(UringPoll poll) {
   return kModes;
 }
 
+__kernel_timespec timespec_of(double seconds) {
+  const double whole = std::floor(seconds);
+  return {.tv_sec = static_cast<long long>(whole),
+          .tv_nsec = static_cast<long long>((seconds - whole) * 1e9)};
+}
+
 bool under_seccomp(const FsRoot& fs) {
   const std::string status = fs.text("/proc/self/status").value_or("");
   return status.find("\nSeccomp:\t2") != std::string::npos;
@@ -127,6 +133,14 @@ void Uring::queue_nvme_read(int fd, uint32_t nsid, std::span<std::byte> data, ui
   std::memcpy(sqe->cmd, &command, sizeof(command));
 }
 
+void Uring::queue_timer(double seconds, uint64_t tag) {
+  io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
+  if (sqe == nullptr) throw Error("io_uring: the submission queue is full");
+  timer_ = timespec_of(seconds);
+  io_uring_prep_timeout(sqe, &timer_, 0, 0);
+  sqe->user_data = tag;
+}
+
 namespace {
 
 // EAGAIN and EBUSY: the kernel is short of requests for now, the queue stays as it is.
@@ -144,9 +158,7 @@ void Uring::submit_and_wait(unsigned least) {
 
 void Uring::submit_and_wait_at_most(double seconds, unsigned least) {
   ++calls_;
-  const double whole = std::floor(seconds);
-  __kernel_timespec limit{.tv_sec = static_cast<long long>(whole),
-                          .tv_nsec = static_cast<long long>((seconds - whole) * 1e9)};
+  __kernel_timespec limit = timespec_of(seconds);
   io_uring_cqe* unused = nullptr;
   check_enter(io_uring_submit_and_wait_timeout(&ring_, &unused, least, &limit, nullptr));
 }

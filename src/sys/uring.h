@@ -53,6 +53,10 @@ class Uring {
   void queue_nvme_read(int fd, uint32_t nsid, std::span<std::byte> data, uint64_t first_block,
                        uint32_t blocks, uint64_t tag);
 
+  // Queues a timer that completes with `tag` after that time, counted from its submission; one at a
+  // time.
+  void queue_timer(double seconds, uint64_t tag);
+
   // Submits what is queued and waits for `least` completions; coming back with fewer (signal) is
   // no error. Throws Error when the kernel refuses. A device that never answers holds it for ever.
   void submit_and_wait(unsigned least = 1);
@@ -82,6 +86,7 @@ class Uring {
 
  private:
   io_uring ring_{};
+  __kernel_timespec timer_{};
   std::string flags_;
   uint64_t calls_ = 0;
   bool fixed_ring_ = false;

@@ -3,10 +3,14 @@
 // to do gets the first of many requests before the last are made ready.
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "bench/io/buffer.h"
 #include "bench/io/worker.h"
+#include "sys/idle_tick.h"
 #include "sys/uring.h"
 
 namespace cb::io {
@@ -21,11 +25,16 @@ constexpr double kShortestWait = 60e-6;
 // would be a system call for nearly each at a small queue depth.
 constexpr size_t kLeastSubmit = 4;
 
+// The timer that keeps the processor's tick going ends this share of a tick after it began.
+constexpr double kTimerShare = 0.75;
+// Its tag; the others are slots.
+constexpr uint64_t kTimer = std::numeric_limits<uint64_t>::max();
+
 class UringLoop {
  public:
   explicit UringLoop(Worker& worker)
       : worker_(worker),
-        ring_(worker.job().queue_depth, worker.fs(),
+        ring_(worker.job().queue_depth + 1, worker.fs(),
               {worker.job().poll, worker.file().nvme_namespace != 0}),
         buffers_(worker.job().queue_depth, worker.job().block_bytes),
         slots_(worker.job().queue_depth) {
@@ -37,6 +46,7 @@ class UringLoop {
       slots_[i].data = buffers_.slot(i);
       free_.push_back(i);
     }
+    if (worker.job().poll == UringPoll::none) keep_tick();
   }
 
   void run() {
@@ -59,6 +69,15 @@ class UringLoop {
   }
 
  private:
+  // Where each wait for the device would stop the tick and start it again.
+  void keep_tick() {
+    const auto tick = tick_that_idle_stops(worker_.fs());
+    if (!tick) return;
+    timer_seconds_ = kTimerShare * *tick;
+    ring_.queue_timer(timer_seconds_, kTimer);
+    worker_.how += fmt::format(", a timer of {:g} ms keeps the tick", timer_seconds_ * 1e3);
+  }
+
   // Queues what may be begun now; says why there is no more.
   Next refill(double now) {
     while (!free_.empty() && !worker_.wrong) {
@@ -108,6 +127,7 @@ class UringLoop {
 
   void take(double now) {
     ring_.reap([&](uint64_t i, int result) {
+      if (i == kTimer) return timer_ended(result);
       --in_flight_;
       if (failed_) return;
       try {
@@ -124,6 +144,10 @@ class UringLoop {
     if (failed_) std::rethrow_exception(failed_);
   }
 
+  void timer_ended(int result) {
+    if (result == -ETIME) ring_.queue_timer(timer_seconds_, kTimer);
+  }
+
   // Passthrough answers 0, or a status of the NVMe specification, or -errno.
   int64_t bytes_of(const Slot& slot, int result) const {
     if (worker_.file().nvme_namespace == 0) return result;
@@ -135,7 +159,7 @@ class UringLoop {
   void drain() {
     while (in_flight_ > 0) {
       ring_.submit_and_wait();
-      ring_.reap([&](uint64_t, int) { --in_flight_; });
+      ring_.reap([&](uint64_t tag, int) { in_flight_ -= tag == kTimer ? 0 : 1; });
     }
   }
 
@@ -146,6 +170,7 @@ class UringLoop {
   std::vector<size_t> free_;
   size_t in_flight_ = 0;
   size_t held_ = 0;  // of these, queued and not submitted
+  double timer_seconds_ = 0;
   std::exception_ptr failed_;
 };
 

@@ -2,7 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include <fcntl.h>
@@ -12,6 +15,7 @@
 #include "bench/io/buffer.h"
 #include "bench/io/directory.h"
 #include "sys/uring.h"
+#include "tests/unit/sys/tree.h"
 
 using namespace cb;
 using namespace cb::io;
@@ -34,9 +38,9 @@ std::vector<Engine> engines() {
   return out;
 }
 
-RunResult go(const Job& job, const FileView& view, Engine engine) {
+RunResult go(const Job& job, const FileView& view, Engine engine, const FsRoot& fs = FsRoot()) {
   const CancelToken cancel;
-  return run_job(job, view, engine, FsRoot(), cancel, {});
+  return run_job(job, view, engine, fs, cancel, {});
 }
 
 Job job_for(Order order, int read_percent, unsigned generation) {
@@ -48,6 +52,26 @@ Job job_for(Order order, int read_percent, unsigned generation) {
           .threads = 3,
           .check_every = 1,
           .generation = generation};
+}
+
+// One request of a device that answers after 60 ms, on a machine with that idle driver.
+RunResult late_answer(const std::string& idle_driver) {
+  const test::Tree tree;
+  tree.add("/sys/devices/system/cpu/cpuidle/current_driver", idle_driver);
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const Fd out(ends[0]), in(ends[1]);
+  std::thread device([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    const std::vector<char> block(4096);
+    CHECK(::write(in.get(), block.data(), block.size()) == 4096);
+  });
+  Job job = job_for(Order::sequential, 100, 1);
+  job.file_bytes = 4096;
+  job.threads = job.queue_depth = 1;
+  const RunResult run = go(job, {out.get(), "pipe"}, Engine::io_uring, tree.fs());
+  device.join();
+  return run;
 }
 
 }  // namespace
@@ -231,6 +255,21 @@ TEST_CASE("large buffers begin on a huge page, and all of their memory can be wr
     CHECK(buffers.whole().size() == slots * (256 << 10));
     for (std::byte& b : buffers.whole()) b = std::byte{1};
   }
+}
+
+TEST_CASE("where idle stops the tick a timer keeps it, beside the requests and not among them") {
+  if (engines().size() == 1) return;
+  const RunResult kept = late_answer("none");
+  CHECK(kept.engine.find("ms keeps the tick") != std::string::npos);
+  CHECK(kept.system_calls >= 5);  // a tick is at most 10 ms long
+  CHECK(kept.finished_ios == 1);
+  CHECK(kept.of(Direction::read).latency.count() == 1);
+  CHECK(kept.of(Direction::read).latency.max() > 0.05);
+
+  const RunResult left_alone = late_answer("intel_idle");
+  CHECK(left_alone.engine.find("tick") == std::string::npos);
+  CHECK(left_alone.system_calls == 1);
+  CHECK(left_alone.finished_ios == 1);
 }
 
 TEST_CASE("a run that others want to stop stops, says so, and gives what was done") {
