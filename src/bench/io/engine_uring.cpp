@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "bench/io/buffer.h"
+#include "bench/io/timer_pace.h"
 #include "bench/io/worker.h"
 #include "sys/idle_tick.h"
 #include "sys/uring.h"
@@ -74,8 +76,18 @@ class UringLoop {
     const auto tick = tick_that_idle_stops(worker_.fs());
     if (!tick) return;
     timer_seconds_ = kTimerShare * *tick;
-    ring_.queue_timer(timer_seconds_, kTimer);
+    pace_.emplace(timer_seconds_);
     worker_.how += fmt::format(", a timer of {:g} ms keeps the tick", timer_seconds_ * 1e3);
+  }
+
+  void begin_timer() {
+    ring_.queue_timer(timer_seconds_, kTimer);
+    timer_runs_ = true;
+  }
+
+  void timer_ended(int result, double now) {
+    timer_runs_ = false;
+    if (result == -ETIME && pace_->go_on(worker_.finished_ios, now)) begin_timer();
   }
 
   // Queues what may be begun now; says why there is no more.
@@ -127,7 +139,7 @@ class UringLoop {
 
   void take(double now) {
     ring_.reap([&](uint64_t i, int result) {
-      if (i == kTimer) return timer_ended(result);
+      if (i == kTimer) return timer_ended(result, now);
       --in_flight_;
       if (failed_) return;
       try {
@@ -140,12 +152,9 @@ class UringLoop {
         failed_ = std::current_exception();
       }
     });
+    if (pace_ && !timer_runs_ && pace_->begin(worker_.finished_ios, now)) begin_timer();
     worker_.tell_progress();
     if (failed_) std::rethrow_exception(failed_);
-  }
-
-  void timer_ended(int result) {
-    if (result == -ETIME) ring_.queue_timer(timer_seconds_, kTimer);
   }
 
   // Passthrough answers 0, or a status of the NVMe specification, or -errno.
@@ -170,7 +179,9 @@ class UringLoop {
   std::vector<size_t> free_;
   size_t in_flight_ = 0;
   size_t held_ = 0;  // of these, queued and not submitted
+  std::optional<TimerPace> pace_;
   double timer_seconds_ = 0;
+  bool timer_runs_ = false;
   std::exception_ptr failed_;
 };
 

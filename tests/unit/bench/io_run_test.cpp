@@ -9,16 +9,19 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "bench/io/buffer.h"
 #include "bench/io/directory.h"
+#include "bench/io/timer_pace.h"
 #include "sys/uring.h"
 #include "tests/unit/sys/tree.h"
 
 using namespace cb;
 using namespace cb::io;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -54,20 +57,26 @@ Job job_for(Order order, int read_percent, unsigned generation) {
           .generation = generation};
 }
 
-// One request of a device that answers after 60 ms, on a machine with that idle driver.
-RunResult late_answer(const std::string& idle_driver) {
+// `blocks` requests, one at a time, of a pipe that has each only when the one before is taken, and
+// the last `pause` later; on a machine with that idle driver.
+RunResult read_pipe(const std::string& idle_driver, uint64_t blocks,
+                    std::chrono::milliseconds pause) {
   const test::Tree tree;
   tree.add("/sys/devices/system/cpu/cpuidle/current_driver", idle_driver);
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
   const Fd out(ends[0]), in(ends[1]);
   std::thread device([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(60));
     const std::vector<char> block(4096);
-    CHECK(::write(in.get(), block.data(), block.size()) == 4096);
+    for (uint64_t i = 0; i < blocks; ++i) {
+      for (int held = 1; held > 0; std::this_thread::yield())
+        REQUIRE(::ioctl(out.get(), FIONREAD, &held) == 0);
+      if (i + 1 == blocks) std::this_thread::sleep_for(pause);
+      CHECK(::write(in.get(), block.data(), block.size()) == 4096);
+    }
   });
   Job job = job_for(Order::sequential, 100, 1);
-  job.file_bytes = 4096;
+  job.file_bytes = blocks * 4096;
   job.threads = job.queue_depth = 1;
   const RunResult run = go(job, {out.get(), "pipe"}, Engine::io_uring, tree.fs());
   device.join();
@@ -259,17 +268,36 @@ TEST_CASE("large buffers begin on a huge page, and all of their memory can be wr
 
 TEST_CASE("where idle stops the tick a timer keeps it, beside the requests and not among them") {
   if (engines().size() == 1) return;
-  const RunResult kept = late_answer("none");
+  const RunResult kept = read_pipe("none", 5000, 0ms);
   CHECK(kept.engine.find("ms keeps the tick") != std::string::npos);
-  CHECK(kept.system_calls >= 5);  // a tick is at most 10 ms long
-  CHECK(kept.finished_ios == 1);
-  CHECK(kept.of(Direction::read).latency.count() == 1);
-  CHECK(kept.of(Direction::read).latency.max() > 0.05);
+  CHECK(kept.finished_ios == 5000);
+  CHECK(kept.of(Direction::read).latency.count() == 5000);
+  CHECK(kept.system_calls > 5001);  // one after the other has woken it
 
-  const RunResult left_alone = late_answer("intel_idle");
+  const RunResult left_alone = read_pipe("intel_idle", 5000, 0ms);
   CHECK(left_alone.engine.find("tick") == std::string::npos);
-  CHECK(left_alone.system_calls == 1);
-  CHECK(left_alone.finished_ios == 1);
+  CHECK(left_alone.finished_ios == 5000);
+  CHECK(left_alone.system_calls == 5000);
+}
+
+TEST_CASE("no timer runs beside a device that answers late") {
+  if (engines().size() == 1) return;
+  CHECK(read_pipe("none", 1, 100ms).system_calls == 1);
+  // The one that began when requests were many ends once, and is the last.
+  const RunResult slower = read_pipe("none", 13, 100ms);
+  CHECK(slower.system_calls <= 14);
+  CHECK(slower.of(Direction::read).latency.max() > 0.08);
+}
+
+TEST_CASE("a timer begins and goes on while eight requests come back in its time") {
+  TimerPace pace(0.003);
+  CHECK_FALSE(pace.begin(7, 0.001));
+  CHECK(pace.begin(8, 0.003));
+  CHECK(pace.go_on(16, 0.006));
+  CHECK_FALSE(pace.go_on(23, 0.009));
+  CHECK_FALSE(pace.begin(30, 0.010));
+  CHECK_FALSE(pace.begin(31, 0.0121));  // eight, but in more than its time
+  CHECK(pace.begin(39, 0.015));
 }
 
 TEST_CASE("a run that others want to stop stops, says so, and gives what was done") {
