@@ -33,8 +33,12 @@ class Watchdog {
   // From now on: at most `total_seconds` in all and `idle_seconds` without progress().
   void arm(std::string doing, double total_seconds, double idle_seconds);
   void disarm();
-  // Time is up now: what the caller has waited for will not come.
+  // Time is up now: what the caller has waited for will not come. Comes back after heard(), in
+  // three seconds at the latest: what the caller then breaks, such as a communicator that it
+  // shares, makes others fail, and only who was heard before is not taken for their victim.
   void expire();
+  // Those to whom on_expiry speaks know what every rank was doing. From any thread.
+  void heard();
   void note(std::string text);
   // This rank has failed and is about to tell the others; the next note() ends that.
   void fail(std::string why);
@@ -74,6 +78,7 @@ class Watchdog {
   double deadline_ = 0;  // monotonic seconds; 0: not armed
   double idle_limit_ = 0;
   double bounded_until_ = 0;  // monotonic seconds; 0: not in such a step
+  bool heard_ = false;
   bool stopping_ = false;
   std::atomic<uint64_t> entered_{0};
   std::atomic<uint64_t> iterations_{0};

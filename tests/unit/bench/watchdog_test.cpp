@@ -1,7 +1,9 @@
 #include "bench/watchdog.h"
 
+#include <atomic>
 #include <chrono>
 #include <future>
+#include <thread>
 
 #include <doctest/doctest.h>
 
@@ -75,6 +77,29 @@ TEST_CASE(
   late.watchdog.arm("x", 0.2, 0.1);
   const Watchdog::Bounded whole(late.watchdog, 60);
   CHECK(late.expires_within(5s));
+}
+
+TEST_CASE("who says that time is up goes on when that was heard, or cannot be") {
+  std::atomic<bool> was_heard{false};
+  std::thread listener;
+  Watchdog* self = nullptr;
+  Watchdog watchdog([&](const WatchState&) {
+    listener = std::thread([&] {
+      std::this_thread::sleep_for(200ms);
+      was_heard = true;
+      self->heard();
+    });
+  });
+  self = &watchdog;
+  watchdog.arm("x", 60, 60);
+  watchdog.expire();
+  CHECK(was_heard);
+  listener.join();
+
+  WatchedRun deaf;
+  deaf.watchdog.arm("x", 60, 60);
+  deaf.watchdog.expire();
+  CHECK(deaf.expires_within(0ms));
 }
 
 TEST_CASE("disarmed it never expires, and it ends at once") {
