@@ -60,6 +60,13 @@ void Watchdog::heard() {
   wake_.notify_all();
 }
 
+double Watchdog::limit_idle(double seconds) {
+  const std::lock_guard lock(mutex_);
+  last_progress_ = monotonic_seconds();
+  wake_.notify_all();
+  return std::exchange(idle_limit_, seconds);
+}
+
 void Watchdog::note(std::string text) {
   const std::lock_guard lock(mutex_);
   note_ = std::move(text);

@@ -48,6 +48,20 @@ class Watchdog {
   }
   void progress() noexcept;  // cheap: one relaxed store and a clock read
 
+  // For its life another limit of idleness than arm()'s. Its begin and its end are progress.
+  class IdleLimit {
+   public:
+    IdleLimit(Watchdog& watchdog, double seconds)
+        : watchdog_(watchdog), before_(watchdog.limit_idle(seconds)) {}
+    ~IdleLimit() { watchdog_.limit_idle(before_); }
+    IdleLimit(const IdleLimit&) = delete;
+    IdleLimit& operator=(const IdleLimit&) = delete;
+
+   private:
+    Watchdog& watchdog_;
+    double before_;
+  };
+
   // Around a step that ends within `seconds` by a deadline of its own, such as a round of
   // transfers: the rank is not idle before that, though no progress() comes. Its end is progress.
   class Bounded {
@@ -65,6 +79,7 @@ class Watchdog {
 
  private:
   void loop();
+  double limit_idle(double seconds);  // gives the limit until now
   void bound(double seconds);
   double expiry_locked() const;
   WatchState state_locked(double now) const;

@@ -79,6 +79,22 @@ TEST_CASE(
   CHECK(late.expires_within(5s));
 }
 
+TEST_CASE("a part of the work has an idle limit of its own, counted from its begin") {
+  WatchedRun w;
+  w.watchdog.arm("x", 60, 60);
+  {
+    const Watchdog::IdleLimit measuring(w.watchdog, 0.3);
+    CHECK(w.expires_within(5s));
+  }
+  CHECK(w.expired.get().idle_seconds >= 0.3);
+
+  WatchedRun after;
+  after.watchdog.arm("x", 60, 1.5);
+  { const Watchdog::IdleLimit measuring(after.watchdog, 0.3); }
+  CHECK_FALSE(after.expires_within(800ms));  // the first limit again
+  CHECK(after.expires_within(5s));
+}
+
 TEST_CASE("who says that time is up goes on when that was heard, or cannot be") {
   std::atomic<bool> was_heard{false};
   std::thread listener;
