@@ -111,7 +111,7 @@ def gone(pid):
 
 @pytest.fixture
 def nothing_left():
-    """Asserts that these processes end, soon after mpirun where the machine is busy."""
+    """Asserts that these processes end: at once, on a busy machine within 20 s."""
     def check(pids):
         deadline = time.monotonic() + 20
         while not all(gone(p) for p in pids):
