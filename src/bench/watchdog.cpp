@@ -7,6 +7,12 @@
 #include "core/clock.h"
 
 namespace cb {
+namespace {
+
+// Who cannot be reached is not waited for longer.
+constexpr auto kHeardWithin = std::chrono::seconds(3);
+
+}  // namespace
 
 Watchdog::Watchdog(OnExpiry on_expiry)
     : on_expiry_(std::move(on_expiry)), thread_([this] { loop(); }) {}
@@ -28,6 +34,7 @@ void Watchdog::arm(std::string doing, double total_seconds, double idle_seconds)
   const double now = monotonic_seconds();
   deadline_ = now + total_seconds;
   idle_limit_ = idle_seconds;
+  heard_ = false;
   bounded_until_ = 0;
   entered_ = 0;
   iterations_ = 0;
@@ -41,9 +48,23 @@ void Watchdog::disarm() {
 }
 
 void Watchdog::expire() {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (deadline_ != 0) deadline_ = monotonic_seconds();
   wake_.notify_all();
+  wake_.wait_for(lock, kHeardWithin, [this] { return heard_; });
+}
+
+void Watchdog::heard() {
+  const std::lock_guard lock(mutex_);
+  heard_ = true;
+  wake_.notify_all();
+}
+
+double Watchdog::limit_idle(double seconds) {
+  const std::lock_guard lock(mutex_);
+  last_progress_ = monotonic_seconds();
+  wake_.notify_all();
+  return std::exchange(idle_limit_, seconds);
 }
 
 void Watchdog::note(std::string text) {

@@ -33,8 +33,12 @@ class Watchdog {
   // From now on: at most `total_seconds` in all and `idle_seconds` without progress().
   void arm(std::string doing, double total_seconds, double idle_seconds);
   void disarm();
-  // Time is up now: what the caller has waited for will not come.
+  // Time is up now: what the caller has waited for will not come. Comes back after heard(), in
+  // three seconds at the latest: what the caller then breaks, such as a communicator that it
+  // shares, makes others fail, and only who was heard before is not taken for their victim.
   void expire();
+  // Those to whom on_expiry speaks know what every rank was doing. From any thread.
+  void heard();
   void note(std::string text);
   // This rank has failed and is about to tell the others; the next note() ends that.
   void fail(std::string why);
@@ -43,6 +47,20 @@ class Watchdog {
     entered_.store(iterations_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   void progress() noexcept;  // cheap: one relaxed store and a clock read
+
+  // For its life another limit of idleness than arm()'s. Its begin and its end are progress.
+  class IdleLimit {
+   public:
+    IdleLimit(Watchdog& watchdog, double seconds)
+        : watchdog_(watchdog), before_(watchdog.limit_idle(seconds)) {}
+    ~IdleLimit() { watchdog_.limit_idle(before_); }
+    IdleLimit(const IdleLimit&) = delete;
+    IdleLimit& operator=(const IdleLimit&) = delete;
+
+   private:
+    Watchdog& watchdog_;
+    double before_;
+  };
 
   // Around a step that ends within `seconds` by a deadline of its own, such as a round of
   // transfers: the rank is not idle before that, though no progress() comes. Its end is progress.
@@ -61,6 +79,7 @@ class Watchdog {
 
  private:
   void loop();
+  double limit_idle(double seconds);  // gives the limit until now
   void bound(double seconds);
   double expiry_locked() const;
   WatchState state_locked(double now) const;
@@ -74,6 +93,7 @@ class Watchdog {
   double deadline_ = 0;  // monotonic seconds; 0: not armed
   double idle_limit_ = 0;
   double bounded_until_ = 0;  // monotonic seconds; 0: not in such a step
+  bool heard_ = false;
   bool stopping_ = false;
   std::atomic<uint64_t> entered_{0};
   std::atomic<uint64_t> iterations_{0};

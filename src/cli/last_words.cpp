@@ -54,8 +54,7 @@ std::string next_step(const Trouble& trouble) {
 }  // namespace
 
 std::shared_ptr<SideChannel> LastWords::open_channel(Comm& comm, const Place& place,
-                                                     const Watchdog& watchdog,
-                                                     const CancelToken& cancel,
+                                                     Watchdog& watchdog, const CancelToken& cancel,
                                                      const Document& document) {
   document_ = document;
   root_host_ = place.hosts.at(0);

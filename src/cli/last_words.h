@@ -18,9 +18,8 @@ class LastWords {
       : case_name_(std::move(case_name)), who_(std::move(who)), json_(std::move(json)) {}
 
   // Collective. `document` has everything but records.
-  std::shared_ptr<SideChannel> open_channel(Comm& comm, const Place& place,
-                                            const Watchdog& watchdog, const CancelToken& cancel,
-                                            const Document& document);
+  std::shared_ptr<SideChannel> open_channel(Comm& comm, const Place& place, Watchdog& watchdog,
+                                            const CancelToken& cancel, const Document& document);
 
   // On the watchdog's thread: leaves the end to rank 0 if that still answers, else says where this
   // rank stands and ends the job with ExitCode::deadline.

@@ -1,5 +1,6 @@
 #include "cli/measure.h"
 
+#include <algorithm>
 #include <csignal>
 #include <iostream>
 #include <optional>
@@ -47,6 +48,10 @@ class SignalGuard {
   SignalGuard(const SignalGuard&) = delete;
   SignalGuard& operator=(const SignalGuard&) = delete;
 };
+
+// Starting MPI, gathering the inventories, writing the results and ending MPI count no steps, and
+// take long on many hosts or busy ones: --stall holds there only where it is longer than this.
+constexpr double kAroundSeconds = 120;
 
 struct Limits {
   double deadline = 0;
@@ -137,7 +142,7 @@ ExitCode finish_or_say_why(Document document, const Case& c, const MeasureOption
 
 // From the first collective call to the last. Every wait in here is under the watchdog.
 ExitCode measure_together(const Case& c, const Params& params, const MeasureOptions& options,
-                          Comm& comm, Watchdog& watchdog, LastWords& last_words,
+                          double stall, Comm& comm, Watchdog& watchdog, LastWords& last_words,
                           const CancelToken& cancel) {
   const FsRoot fs(options.sysroot);
   const Place place = locate_ranks(comm, host_name());
@@ -154,6 +159,7 @@ ExitCode measure_together(const Case& c, const Params& params, const MeasureOpti
                   watchdog, cancel,    progress,
                   fs,       inventory, [&](const Record& record) { side->publish(record); }};
   try {
+    const Watchdog::IdleLimit measuring(watchdog, stall);
     document.records = run_case(c, context, params);
   } catch (const Interrupted& e) {
     document.records = e.finished();
@@ -188,14 +194,14 @@ ExitCode measure(const Case& c, const Params& params, const MeasureOptions& opti
   const std::string who = own_name();
   LastWords last_words(c.info.name, who, options.json);
   Watchdog watchdog([&](const WatchState& state) { last_words.on_expiry(state); });
-  watchdog.arm(describe(c, params), limits.deadline, limits.stall);
+  watchdog.arm(describe(c, params), limits.deadline, std::max(limits.stall, kAroundSeconds));
   watchdog.note("starting MPI");
   std::optional<mpi::Session> session;
   if (mpi::launched()) session.emplace();
   const std::unique_ptr<Comm> comm = session ? world_comm() : single_comm();
   mpi::require_company(comm->size());
   try {
-    return measure_together(c, params, options, *comm, watchdog, last_words, cancel);
+    return measure_together(c, params, options, limits.stall, *comm, watchdog, last_words, cancel);
   } catch (const UsageError& e) {
     // Agreed on by all ranks. Said before MPI_Finalize: once another rank has ended with this code,
     // the launcher kills the rest.

@@ -29,7 +29,7 @@ def start(lab, clusterbench, out, stall):
 
 def wait_for_rank(lab, host):
     """The process of the rank on that host."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while not (found := lab.pids(host, "clusterbench")):
         assert time.monotonic() < deadline
         time.sleep(0.05)

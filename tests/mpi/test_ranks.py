@@ -3,10 +3,12 @@
 import json
 import os
 import signal
-import time
+import subprocess
 
 import pytest
 from processes import wait_until_busy
+
+BINARY = os.environ["CLUSTERBENCH_BIN"]
 
 
 @pytest.mark.parametrize("ranks", [1, 4])
@@ -31,10 +33,9 @@ def test_a_slow_rank_keeps_its_own_number(job):
 @pytest.mark.parametrize("ranks", [1, 4])
 def test_a_failing_rank_is_named_and_nobody_waits(job, ranks):
     bad = ranks - 1
-    begin = time.monotonic()
     code, document, _, err = job.measure(ranks, "fake", "--failing-rank", bad)
     assert code == 4
-    assert time.monotonic() - begin < 20
+    assert "partial" not in document["run"]  # written when all had heard of it, not when their time was up
     record, = document["records"]
     host = document["run"]["hosts"][0]
     assert record["outcome"] == "errored"
@@ -56,9 +57,9 @@ def test_a_wrong_rank_takes_the_records_numbers(job, ranks):
 def test_a_hanging_rank_ends_the_job_at_the_stall(job, nothing_left):
     process = job.start(4, "fake", "--hanging-rank", 2, "--stall", "2s", "--json", job.json)
     pids = job.wait_for_ranks(process, 4)
-    code, _, err, seconds = job.finish(process, timeout=30)
+    code, _, err, _ = job.finish(process, timeout=60)
     assert code == 124
-    assert seconds < 15
+    assert 2 <= job.seconds_after("deadline: nothing has moved for", err) < 8
     host = os.uname().nodename
     assert f"not there : {host} rank 2: " in err
     assert "in running" in err  # rank 2 itself
@@ -72,12 +73,21 @@ def test_a_hanging_rank_ends_the_job_at_the_stall(job, nothing_left):
     nothing_left(pids.values())
 
 
+def test_a_rank_that_starts_late_is_no_stall(job):
+    """As from a slow file system: the others wait for it in MPI_Init, which is no measurement that has stalled."""
+    late = job.folder / "late.sh"
+    late.write_text('[ "$OMPI_COMM_WORLD_RANK" != 1 ] || sleep 2\nexec "$@"\n')
+    code, document, _, err = job.measure(2, "fake", "--stall", "1s", before=("sh", late))
+    assert code == 0, err
+    assert "partial" not in document["run"]
+
+
 def test_a_failed_rank_is_heard_though_another_never_comes(job, nothing_left):
     process = job.start(4, "fake", "--failing-rank", 1, "--hanging-rank", 2, "--stall", "3s", "--json", job.json)
     pids = job.wait_for_ranks(process, 4)
     code, _, err, seconds = job.finish(process, timeout=60)
     assert code == 4, err
-    assert seconds < 15
+    assert seconds < 3 + 11  # the stall; without it 15
     assert "a rank has failed, and the others wait for it" in err
     assert f"not there : {os.uname().nodename} rank 1: has failed: fails as it was told" in err
     assert "has failed: fails as it was told" in json.loads(job.json.read_text())["run"]["partial"]
@@ -96,10 +106,10 @@ def test_a_stopped_rank_inside_a_collective_ends_the_job(job, nothing_left):
     pids = job.wait_for_ranks(process, 4)
     wait_until_busy(pids[1], 0.5)
     os.kill(pids[1], signal.SIGSTOP)
-    code, _, err, seconds = job.finish(process, timeout=40)
+    code, _, err, _ = job.finish(process, timeout=60)
     assert code == 124, err
     assert f"not there : {os.uname().nodename} rank 1: has been silent for" in err
-    assert seconds < 20
+    assert 2 <= job.seconds_after("has been silent for", err) < 10
     assert "all_reduce 64K, " in err
     nothing_left(pids.values())
 
@@ -168,10 +178,22 @@ def test_bad_options_are_said_once(job, args):
 
 
 def test_an_unwritable_file_is_found_before_measuring(job):
-    begin = time.monotonic()
-    code, _, err = job.run(4, "mpi", "--size", "1K", "--duration", "60s", "--json",
-                           job.folder / "missing" / "r.json")
+    code, _, err = job.run(4, "mpi", "--size", "64K", "--iterations", 10000000, "--json",
+                           job.folder / "missing" / "r.json")  # minutes
     assert code == 2
     assert err.count("cannot be written") == 1
-    assert time.monotonic() - begin < 30
     assert job.run(4, "fake", "--json", job.folder)[0] == 2
+
+
+def test_processes_that_think_they_are_alone_are_an_error():
+    """What a launcher of another MPI, or srun without PMIx, leads to: N times one rank."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI_", "PMIX_", "PMI_", "SLURM_"))}
+    for claim, advice in [({"PMI_SIZE": "4", "PMI_RANK": "0"}, "another MPI"),
+                          ({"SLURM_STEP_NUM_TASKS": "8", "SLURM_PROCID": "0"}, "--mpi=pmix")]:
+        done = subprocess.run([BINARY, "fake"], env={**env, **claim}, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 2, done.stderr
+        name, count = next(iter(claim.items()))
+        said = " ".join(done.stderr.split())
+        assert f"{name} says {count} processes" in said and advice in said
+    env["SLURM_STEP_NUM_TASKS"] = "1"
+    assert subprocess.run([BINARY, "fake"], env=env, capture_output=True, timeout=60).returncode == 0

@@ -3,13 +3,10 @@
 import os
 import signal
 import socket
-import time
 
 import pytest
-
-
-def metrics(record, name):
-    return [m for m in record["metrics"] if m["name"] == name]
+from collectives import metrics
+from processes import wait_until_busy
 
 
 def test_bandwidth_and_latency_of_a_pair(job):
@@ -24,7 +21,7 @@ def test_bandwidth_and_latency_of_a_pair(job):
     for record in records[:4]:
         bandwidth, = metrics(record, "bytes_per_second")
         assert bandwidth["summary"]["n"] <= 10
-        assert bandwidth["summary"]["median"] > 0
+        assert bandwidth["summary"]["mean"] > 0  # half of the windows may pass without a sender on a busy machine
         assert "ceiling" not in bandwidth  # loopback has no rate
         pair = record["entities"][bandwidth["entity"]]
         assert (pair["kind"], pair["id"]) == ("pair", "lo rank 0")
@@ -33,7 +30,7 @@ def test_bandwidth_and_latency_of_a_pair(job):
         assert len(metrics(record, "reverse_retransmits")) == two_way
         for name in ("send_cpu_per_gigabit_seconds", "receive_cpu_per_gigabit_seconds"):
             cost, = metrics(record, name)
-            assert cost["summary"]["median"] >= 0
+            assert cost["summary"]["max"] > 0
         assert record["facts"]["zero_copy"].startswith("off")  # loopback copies
         assert record["facts"]["congestion_control"]
     latency, = metrics(records[4], "half_round_trip_seconds")
@@ -80,7 +77,7 @@ def test_a_round_that_takes_longer_than_the_stall_is_no_hang(job):
     code, document, _, err = job.measure(2, "tcp", "--duration", "1200ms", "--stall", "1s", "--test", "bandwidth")
     assert code == 0, err
     # Of three ranks one waits for the two others in every round.
-    code, document, _, err = job.measure(3, *LOCATE, "--duration", "1200ms", "--repeats", 1, "--stall", "1s")
+    code, document, _, err = job.measure(3, *LOCATE, "--two-way", "--duration", "1200ms", "--repeats", 1, "--stall", "1s")
     assert code == 0, err
     assert document["records"][0]["outcome"] == "measured"
 
@@ -88,12 +85,12 @@ def test_a_round_that_takes_longer_than_the_stall_is_no_hang(job):
 def test_a_rank_that_stops_in_a_round_is_named_after_the_rounds_deadline(job, nothing_left):
     process = job.start(3, *LOCATE, "--duration", "1s", "--repeats", 50, "--round-deadline", "1s", "--stall", "1s")
     pids = job.wait_for_ranks(process, 3)
-    time.sleep(2)
+    wait_until_busy(pids[1], 0.5)
     os.kill(pids[1], signal.SIGSTOP)
-    code, _, err, seconds = job.finish(process, timeout=60)
+    code, _, err, _ = job.finish(process, timeout=60)
     assert code == 124, err
     assert f"not there : {os.uname().nodename} rank 1: has been silent for" in err
-    assert seconds < 2 + 1 + 1 + 1 + 15  # until it stops, the round, its deadline, the stall; ending the job
+    assert 1 < job.seconds_after("has been silent for", err) < 1 + 1 + 1 + 6  # the round, its deadline, the stall
     nothing_left(pids.values())
 
 

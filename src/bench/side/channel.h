@@ -53,11 +53,12 @@ struct SideChannelOptions {
   double failed_grace_seconds = 15;
 };
 
-// Collective. Rank 0 listens, the others connect in the background; a rank that cannot is told
-// apart in the diagnosis. Throws UsageError on every rank if the interface does not exist on rank
-// 0's host. One rank alone speaks for itself: its on_trouble is called by expired().
-std::unique_ptr<SideChannel> open_side_channel(Comm& comm, const Place& place,
-                                               const Watchdog& watchdog, const CancelToken& cancel,
+// Collective. Tells `watchdog` when rank 0 has heard of an expiry. Rank 0 listens, the others
+// connect in the background; a rank that cannot is told apart in the diagnosis. Throws UsageError
+// on every rank if the interface does not exist on rank 0's host. One rank alone speaks for itself:
+// its on_trouble is called by expired().
+std::unique_ptr<SideChannel> open_side_channel(Comm& comm, const Place& place, Watchdog& watchdog,
+                                               const CancelToken& cancel,
                                                SideChannelOptions options);
 
 // The joined records from what each rank published: published[rank][i] is rank's share of record i.

@@ -21,6 +21,7 @@ inline constexpr char kPing = 'P';     // rank 0 is alive
 inline constexpr char kState = 'S';    // a rank's state as JSON
 inline constexpr char kExpired = 'E';  // the same, and its watchdog has expired
 inline constexpr char kRecord = 'R';   // a rank's share of its next record
+inline constexpr char kHeard = 'A';    // rank 0 knows of a trouble and has the last states
 inline constexpr char kEnding = 'X';   // rank 0 ends the job now: its going is no surprise
 inline constexpr char kBye = 'B';  // ends the channel in order; body: why, if something is wrong
 }  // namespace frame

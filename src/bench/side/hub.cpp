@@ -15,7 +15,9 @@ using nlohmann::json;
 constexpr double kPollSeconds = 0.05;
 constexpr double kPingSeconds = 0.5;
 // The other ranks' watchdogs expire in the same moment and their last states are on the way.
-constexpr double kExpiredGrace = 0.8;
+constexpr double kHeardAfter = 0.5;
+// Until then the ranks may give back what would outlast them, such as a communicator on a GPU.
+constexpr double kExpiredGrace = 0.9;
 // A host that goes takes several connections with it.
 constexpr double kLostGrace = 0.3;
 // A job that was asked to stop and has not by then may be killed: what is known is written.
@@ -40,7 +42,7 @@ WatchState state_from_text(const std::string& text) {
           j.at("left"),  j.at("idle"), j.at("failure")};
 }
 
-SideHub::SideHub(Socket listener, std::string token, const Place& place, const Watchdog& watchdog,
+SideHub::SideHub(Socket listener, std::string token, const Place& place, Watchdog& watchdog,
                  const CancelToken& cancel, SideChannelOptions options)
     : listener_(std::move(listener)),
       token_(std::move(token)),
@@ -90,10 +92,10 @@ void SideHub::loop() {
   say_goodbye();
 }
 
-void SideHub::announce_end() {
+void SideHub::tell_all(char kind) {
   for (Peer& p : peers_) {
     if (p.state != RankLink::connected) continue;
-    p.link.queue(frame::kEnding, "");
+    p.link.queue(kind, "");
     p.link.flush();
   }
 }
@@ -101,11 +103,7 @@ void SideHub::announce_end() {
 // Who says goodbye waits until the other one closes: a socket closed with bytes unread would tear
 // the connection down, and the goodbye with it.
 void SideHub::say_goodbye() {
-  for (Peer& p : peers_) {
-    if (p.state != RankLink::connected) continue;
-    p.link.queue(frame::kBye, "");
-    p.link.flush();
-  }
+  tell_all(frame::kBye);
   const double end = monotonic_seconds() + kGoodbyeSeconds;
   const auto open = [](const Peer& p) { return p.state == RankLink::connected; };
   while (std::any_of(peers_.begin(), peers_.end(), open) && monotonic_seconds() < end)
@@ -235,11 +233,16 @@ bool SideHub::look_for_trouble(double now) {
   }
   if (cancel_.cancelled() && cancelled_since_ == 0) cancelled_since_ = now;
   if (trouble_since_ > 0) {
+    if (!heard_told_ && now - trouble_since_ >= kHeardAfter) {
+      heard_told_ = true;
+      watchdog_.heard();
+      tell_all(frame::kHeard);
+    }
     const bool lost = trouble_ == Trouble::Kind::lost;
     // Under a signal there may be no time left.
     const double grace = cancelled_since_ > 0 ? 0 : lost ? kLostGrace : kExpiredGrace;
     if (now - trouble_since_ < grace) return false;
-    announce_end();
+    tell_all(frame::kEnding);
     report(trouble_);
     return true;
   }

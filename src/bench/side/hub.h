@@ -16,7 +16,7 @@ WatchState state_from_text(const std::string& text);
 // Rank 0's end.
 class SideHub final : public SideChannel {
  public:
-  SideHub(Socket listener, std::string token, const Place& place, const Watchdog& watchdog,
+  SideHub(Socket listener, std::string token, const Place& place, Watchdog& watchdog,
           const CancelToken& cancel, SideChannelOptions options);
   ~SideHub() override;
   void publish(const Record& record) override;
@@ -39,7 +39,7 @@ class SideHub final : public SideChannel {
   };
 
   void loop();
-  void announce_end();
+  void tell_all(char kind);
   void say_goodbye();
   void serve(double seconds);
   void accept_guests();
@@ -56,7 +56,7 @@ class SideHub final : public SideChannel {
   Socket listener_;
   std::string token_;
   std::vector<std::string> host_of_;  // by rank
-  const Watchdog& watchdog_;
+  Watchdog& watchdog_;
   const CancelToken& cancel_;
   SideChannelOptions options_;
   std::vector<Peer> peers_;  // by rank; [0] is this one
@@ -64,6 +64,7 @@ class SideHub final : public SideChannel {
   double last_ping_ = 0;
   double trouble_since_ = 0;  // monotonic seconds; 0: none
   Trouble::Kind trouble_ = Trouble::Kind::expired;
+  bool heard_told_ = false;
   double expired_idle_ = 0;
   double cancelled_since_ = 0;
   bool cancel_told_ = false;

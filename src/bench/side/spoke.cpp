@@ -34,7 +34,7 @@ std::string new_token() {
 
 }  // namespace
 
-SideSpoke::SideSpoke(Root root, int rank, const Watchdog& watchdog, SideChannelOptions options)
+SideSpoke::SideSpoke(Root root, int rank, Watchdog& watchdog, SideChannelOptions options)
     : root_(std::move(root)), rank_(rank), watchdog_(watchdog), options_(std::move(options)) {
   thread_ = std::thread([this] { loop(); });
 }
@@ -161,6 +161,7 @@ bool SideSpoke::exchange() {
     const std::lock_guard lock(mutex_);
     last_heard_ = monotonic_seconds();
     if (f->kind == frame::kBye) closing_ = goodbye_heard_ = true;
+    if (f->kind == frame::kHeard) watchdog_.heard();
     if (f->kind == frame::kEnding) ending_ = true;
   }
   return alive;
@@ -171,8 +172,8 @@ namespace {
 // One rank alone: it keeps its records itself and speaks for itself.
 class NoChannel final : public SideChannel {
  public:
-  NoChannel(std::string host, SideChannelOptions options)
-      : host_(std::move(host)), options_(std::move(options)) {}
+  NoChannel(std::string host, Watchdog& watchdog, SideChannelOptions options)
+      : host_(std::move(host)), watchdog_(watchdog), options_(std::move(options)) {}
 
   void publish(const Record& record) override {
     const std::lock_guard lock(mutex_);
@@ -180,6 +181,7 @@ class NoChannel final : public SideChannel {
   }
 
   bool expired(const WatchState& state) override {
+    watchdog_.heard();
     Trouble trouble{.idle_seconds = state.idle_seconds};
     trouble.diagnosis = diagnose_hang({{.host = host_,
                                         .note = state.note,
@@ -198,6 +200,7 @@ class NoChannel final : public SideChannel {
 
  private:
   std::string host_;
+  Watchdog& watchdog_;
   SideChannelOptions options_;
   std::mutex mutex_;
   std::vector<Record> records_;
@@ -205,10 +208,11 @@ class NoChannel final : public SideChannel {
 
 }  // namespace
 
-std::unique_ptr<SideChannel> open_side_channel(Comm& comm, const Place& place,
-                                               const Watchdog& watchdog, const CancelToken& cancel,
+std::unique_ptr<SideChannel> open_side_channel(Comm& comm, const Place& place, Watchdog& watchdog,
+                                               const CancelToken& cancel,
                                                SideChannelOptions options) {
-  if (comm.size() == 1) return std::make_unique<NoChannel>(place.host, std::move(options));
+  if (comm.size() == 1)
+    return std::make_unique<NoChannel>(place.host, watchdog, std::move(options));
   Socket listener;
   json offer;
   Problems problems;

@@ -17,7 +17,7 @@ class SideSpoke final : public SideChannel {
     std::string token;
     std::string host;
   };
-  SideSpoke(Root root, int rank, const Watchdog& watchdog, SideChannelOptions options);
+  SideSpoke(Root root, int rank, Watchdog& watchdog, SideChannelOptions options);
   ~SideSpoke() override;
   void publish(const Record& record) override;
   bool expired(const WatchState& state) override;
@@ -33,7 +33,7 @@ class SideSpoke final : public SideChannel {
 
   Root root_;
   int rank_;
-  const Watchdog& watchdog_;
+  Watchdog& watchdog_;
   SideChannelOptions options_;
   FrameLink link_;
   double last_state_ = 0;

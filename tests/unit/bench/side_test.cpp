@@ -121,6 +121,29 @@ TEST_CASE("a rank that has failed is at fault once no other moves, whatever the 
   CHECK(t.diagnosis.absent[0].why == "has failed: out of memory");
 }
 
+TEST_CASE("what breaks once rank 0 has heard of an expiry did not cause it") {
+  Job job;
+  std::atomic<bool> broken{false};
+  job.run([&](int rank, SideChannel& channel, Watchdog& watchdog) {
+    watchdog.note("all_reduce 4K");
+    watchdog.enter();
+    if (rank == 2) {
+      CHECK(heard(channel, watchdog));
+      watchdog.expire();
+      broken = true;
+    }
+    if (rank == 0) {
+      const double end = monotonic_seconds() + 20;
+      while (!broken && monotonic_seconds() < end) std::this_thread::sleep_for(1ms);
+      watchdog.fail("remote process exited");
+      CHECK(job.trouble.wait_for(30s) == std::future_status::ready);
+    }
+  });
+  const Trouble t = job.trouble.get();
+  CHECK(t.kind == Trouble::Kind::expired);
+  for (const auto& absent : t.diagnosis.absent) CHECK_FALSE(absent.why.starts_with("has failed"));
+}
+
 TEST_CASE("a job that ends in order has no trouble, whoever closes first") {
   for (const int last : {0, 2}) {
     Job job;

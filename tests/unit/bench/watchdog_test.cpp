@@ -1,7 +1,9 @@
 #include "bench/watchdog.h"
 
+#include <atomic>
 #include <chrono>
 #include <future>
+#include <thread>
 
 #include <doctest/doctest.h>
 
@@ -75,6 +77,45 @@ TEST_CASE(
   late.watchdog.arm("x", 0.2, 0.1);
   const Watchdog::Bounded whole(late.watchdog, 60);
   CHECK(late.expires_within(5s));
+}
+
+TEST_CASE("a part of the work has an idle limit of its own, counted from its begin") {
+  WatchedRun w;
+  w.watchdog.arm("x", 60, 60);
+  {
+    const Watchdog::IdleLimit measuring(w.watchdog, 0.3);
+    CHECK(w.expires_within(5s));
+  }
+  CHECK(w.expired.get().idle_seconds >= 0.3);
+
+  WatchedRun after;
+  after.watchdog.arm("x", 60, 1.5);
+  { const Watchdog::IdleLimit measuring(after.watchdog, 0.3); }
+  CHECK_FALSE(after.expires_within(800ms));  // the first limit again
+  CHECK(after.expires_within(5s));
+}
+
+TEST_CASE("who says that time is up goes on when that was heard, or cannot be") {
+  std::atomic<bool> was_heard{false};
+  std::thread listener;
+  Watchdog* self = nullptr;
+  Watchdog watchdog([&](const WatchState&) {
+    listener = std::thread([&] {
+      std::this_thread::sleep_for(200ms);
+      was_heard = true;
+      self->heard();
+    });
+  });
+  self = &watchdog;
+  watchdog.arm("x", 60, 60);
+  watchdog.expire();
+  CHECK(was_heard);
+  listener.join();
+
+  WatchedRun deaf;
+  deaf.watchdog.arm("x", 60, 60);
+  deaf.watchdog.expire();
+  CHECK(deaf.expires_within(0ms));
 }
 
 TEST_CASE("disarmed it never expires, and it ends at once") {
