@@ -2,12 +2,13 @@
 """clusterbench tcp beside iperf3 between two hosts of the namespace lab: alternating pairs, the
 ratio of each pair and its spread. Needs root and iperf3.
 
-Usage: ci/compare_tcp.py [--pairs 5] [--seconds 4] [--streams 1,4] [--rate 500mbit] [--one-way]
-                         [--bin build/release/bin/clusterbench]
---rate shapes both hosts' links (tbf): then the link decides, and both tools must agree.
+--points chooses what is compared: one-way or two-way with every number of --streams, or a single
+point such as two-way-4 (its four streams). --rate shapes both hosts' links (tbf, e.g. 500mbit): then
+the link decides, and both tools must agree.
 """
 import argparse
 import json
+import re
 import statistics
 import sys
 import tempfile
@@ -53,24 +54,40 @@ def run_ours(lab, binary, streams, seconds, two_way):
     return next(m for m in metrics if m["name"] == "bytes_per_second")["summary"]["mean"]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+def points_of(text):
+    """"one-way,two-way-4" as (way, its number of streams or None for those of --streams)."""
+    found = []
+    for point in text.split(","):
+        named = re.fullmatch(r"(one-way|two-way)(?:-([1-9]\d*))?", point)
+        if not named:
+            raise argparse.ArgumentTypeError(f"'{point}' is none of one-way, two-way, one-way-N, two-way-N")
+        found.append((named[1], named[2] and int(named[2])))
+    return found
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--points", type=points_of, default="one-way,two-way")
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=4)
-    parser.add_argument("--streams", default="1,4")
+    parser.add_argument("--streams", type=lambda text: [int(n) for n in text.split(",")], default="1,4",
+                        help="of points that name no number")
     parser.add_argument("--rate")
-    parser.add_argument("--one-way", action="store_true")
     parser.add_argument("--bin", default=str(ROOT / "build/release/bin/clusterbench"))
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main():
+    options = arguments()
     if reason := netns_lab.why_not():
         sys.exit(reason)
     print("                    clusterbench      iperf3   ratio: median, all pairs")
     with netns_lab.NetnsLab(2) as lab:
         for host in lab.hosts if options.rate else ():
             lab.slow_link(host, rate=options.rate)
-        for two_way in (False,) if options.one_way else (False, True):
-            for streams in map(int, options.streams.split(",")):
-                compare(lab, options, streams, two_way)
+        for way, streams in options.points:
+            for n in [streams] if streams else options.streams:
+                compare(lab, options, n, way == "two-way")
 
 
 def compare(lab, options, streams, two_way):

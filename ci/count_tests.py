@@ -3,8 +3,8 @@
 
 CTest counts a pytest file as one test, which hides a skip inside it; here its cases are counted, and
 every skip is printed with its reason. Exit 1 when anything failed or nothing ran.
-Usage: count_tests.py BUILD_DIRECTORY... (each with ctest.xml and junit/*.xml)
 """
+import argparse
 import sys
 import xml.etree.ElementTree as ET
 from collections import Counter
@@ -55,4 +55,6 @@ def main(builds):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("builds", nargs="+", metavar="BUILD_DIRECTORY", help="with ctest.xml and junit/*.xml")
+    sys.exit(main(parser.parse_args().builds))

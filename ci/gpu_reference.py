@@ -1,12 +1,24 @@
 #!/usr/bin/env python3
 """What PyTorch reaches on the first GPU: bf16 matmul at the given shapes, and a device copy.
 
-gpu_reference.py OUT.json NAME:M,N,K…; exit 3 where there is no PyTorch with CUDA.
+Exit 3 where there is no PyTorch with CUDA.
 """
 
+import argparse
 import json
 import statistics
 import sys
+
+
+def arguments():
+    """What was given on the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", metavar="OUT.json")
+    parser.add_argument("shapes", nargs="*", metavar="NAME:M,N,K", help="of a matmul")
+    return parser.parse_args()
+
+
+ASKED = arguments()  # before PyTorch: --help needs none
 
 try:
     import torch
@@ -50,13 +62,13 @@ def matmul(m, n, k):
 def main():
     """Measures and writes."""
     found = {"by": f"PyTorch {torch.__version__}", "gpu": torch.cuda.get_device_name(), "matmul": {}}
-    for text in sys.argv[2:]:
+    for text in ASKED.shapes:
         name, shape = text.split(":")
         found["matmul"][name] = matmul(*(int(edge) for edge in shape.split(",")))
     source = torch.empty(2 << 30, dtype=torch.uint8, device="cuda").random_()
     target = torch.empty_like(source)
     found["copy"] = rates(2 * source.numel(), lambda: target.copy_(source), 20)
-    with open(sys.argv[1], "w", encoding="utf-8") as file:
+    with open(ASKED.out, "w", encoding="utf-8") as file:
         json.dump(found, file, indent=2)
     print(json.dumps(found, indent=2))
 

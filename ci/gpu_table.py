@@ -1,14 +1,23 @@
 #!/usr/bin/env python3
 """A table of what ci/gpu-check.sh measured: what was asked for and whether it was reached, every step, every number.
 
-gpu_table.py OUT; exit 1 if a step ended otherwise than it should or something asked for was not reached or not measured.
+Exit 1 if a step ended otherwise than it should or something asked for was not reached or not measured.
 """
 
+import argparse
 import json
 import sys
 from pathlib import Path
 
-OUT = Path(sys.argv[1])
+
+def arguments():
+    """What was given on the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path, metavar="OUT", help="the folder of ci/gpu-check.sh")
+    return parser.parse_args()
+
+
+OUT = arguments().out
 
 
 def load(name):

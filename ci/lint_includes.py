@@ -3,6 +3,7 @@
 
 The CMake targets enforce most arrows through the linker; this also sees headers, and says which line.
 """
+import argparse
 import re
 import sys
 from pathlib import Path
@@ -96,4 +97,5 @@ def main():
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     sys.exit(main())

@@ -4,8 +4,8 @@ holds one entry for several files where CMake joined them (BUILD_DIRECTORY/…/U
 
 What was clean is not checked again while it, all project files that it includes, its compile
 command, .clang-tidy and clang-tidy stay the same: BUILD_DIRECTORY/tidy/<sha256> marks it.
-Usage: lint_tidy.py BUILD_DIRECTORY
 """
+import argparse
 import hashlib
 import json
 import os
@@ -83,6 +83,6 @@ def main(build):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    sys.exit(main(Path(sys.argv[1]).resolve()))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=Path, metavar="BUILD_DIRECTORY")
+    sys.exit(main(parser.parse_args().build.resolve()))

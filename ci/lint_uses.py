@@ -5,6 +5,7 @@ in one run, and a library's header may happen to include another.
 Looked at are the names below of the standard library, and types that one project header alone defines. An
 include may come through project headers; what library headers include among themselves does not count.
 """
+import argparse
 import re
 import sys
 from functools import cache
@@ -101,4 +102,5 @@ def main():
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     sys.exit(main())

@@ -4,7 +4,9 @@
 #   ci/nvml-header.sh          does nothing if the header is there; else asks pip
 #   ci/nvml-header.sh FILE     from this wheel (.whl) or header, without any network
 # Without the header everything builds but what NVML tells of GPUs.
+# shellcheck source=ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+help_if_asked "$@"
 
 target=.cache/nvml
 for directory in "$target" /usr/include /usr/include/nvidia "${CUDA_HOME:-/usr/local/cuda}/include"; do

@@ -5,9 +5,9 @@
 // the offsets are every residue in turn, so their sum and the number of odd ones are known without
 // a loop over the ranks. A sum adds the offset to a base of the index; a product takes the offset
 // as sign (signed types) or as power of 3 (unsigned ones, modulo 2^bits), and one rank a small
-// factor; minimum and maximum are those of the offsets; an average is the sum over a power of two;
-// of a sum whose terms each rank multiplies first, odd ranks bring the negative term and the factor
-// −1.
+// factor; minimum and maximum are those of the offsets; an average is the sum divided by the ranks,
+// without what remains (integers) or over a power of two (floats); of a sum whose terms each rank
+// multiplies first, odd ranks bring the negative term and the factor −1.
 #pragma once
 
 #include <cstddef>
@@ -55,7 +55,8 @@ using Fp8E4M3 = SmallFloat<std::uint8_t, 3, 7>;
 using Fp8E5M2 = SmallFloat<std::uint8_t, 2, 15>;
 
 // How a type holds whole numbers: `largest` up to which all are exact, also as partial sums, and
-// make(value, halvings), value / 2^halvings, which the caller knows to be a number of the type.
+// make(value, halvings), value / 2^halvings, which the caller knows to be a number of the type; an
+// integer is not halved.
 template <typename T>
 struct Holds;
 
@@ -63,11 +64,12 @@ template <typename T, std::uint64_t Largest, bool Float = false>
 struct HoldsPlain {
   static constexpr std::uint64_t largest = Largest;
   static constexpr bool is_unsigned = static_cast<T>(-1) > T{0};
+  static constexpr bool is_float = Float;
   CB_HOST_DEVICE static T make(std::int64_t value, int halvings) {
     if constexpr (Float)
       return static_cast<T>(value) / static_cast<T>(std::uint64_t{1} << halvings);
     else
-      return static_cast<T>(static_cast<std::uint64_t>(value) >> halvings);
+      return static_cast<T>(value);
   }
   // A value beyond the range of int64_t wraps, as products of unsigned numbers do.
   CB_HOST_DEVICE static T signed_value(std::int64_t value) { return static_cast<T>(value); }
@@ -95,6 +97,7 @@ struct Holds<SmallFloat<Bits, Mantissa, ExponentBias>> {
   using T = SmallFloat<Bits, Mantissa, ExponentBias>;
   static constexpr std::uint64_t largest = std::uint64_t{1} << (Mantissa + 1);
   static constexpr bool is_unsigned = false;
+  static constexpr bool is_float = true;
   CB_HOST_DEVICE static T make(std::int64_t value, int halvings) {
     if (value == 0) return T{};
     const std::uint64_t magnitude = static_cast<std::uint64_t>(value < 0 ? -value : value);
@@ -161,8 +164,8 @@ class TermModel {
       case Reduce::sum:
       case Reduce::avg:
       case Reduce::mulsum:
-        if (alone()) return whole(base(h), halvings_);
-        return whole(t_.ranks * base(h) + sum_of_offsets(shift(h)), halvings_);
+        if (alone()) return of_sum(base(h));
+        return of_sum(t_.ranks * base(h) + sum_of_offsets(shift(h)));
       case Reduce::min:
         return whole(base(h));
       case Reduce::max:
@@ -184,6 +187,14 @@ class TermModel {
 
   CB_HOST_DEVICE static T whole(std::uint64_t value, int halvings = 0) {
     return Holds<T>::make(static_cast<std::int64_t>(value), halvings);
+  }
+  // What becomes of the sum over all ranks: itself, or the average. NCCL adds integers and then
+  // divides, towards zero; floats it multiplies by 1/n first, which is exact for powers of two.
+  CB_HOST_DEVICE T of_sum(std::uint64_t sum) const {
+    if constexpr (Holds<T>::is_float)
+      return whole(sum, halvings_);
+    else
+      return whole(t_.reduction == Reduce::avg ? sum / t_.ranks : sum);
   }
   CB_HOST_DEVICE T summand(std::uint64_t rank, std::uint64_t value) const {
     if (t_.reduction == Reduce::mulsum && rank % 2 != 0)

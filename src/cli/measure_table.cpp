@@ -121,6 +121,61 @@ std::string failed_checks(const CaseInfo& info, const Record& record, const std:
   return out;
 }
 
+// How far each rank had come, a line each: of a long list, the head.
+std::string lines_until_the_error(const Record& record) {
+  constexpr size_t kShown = 8;
+  const auto fact = record.facts.find("until_the_error");
+  if (fact == record.facts.end()) return "";
+  std::string out;
+  std::string_view rest = fact->second;
+  for (size_t shown = 0; !rest.empty(); ++shown) {
+    if (shown == kShown)
+      return out + "  until then: the other ranks are in the JSON record (until_the_error)\n";
+    const std::string_view one = rest.substr(0, rest.find("; "));
+    rest.remove_prefix(std::min(rest.size(), one.size() + 2));
+    out += fmt::format("  until then: {}\n", terminal_safe(one));
+  }
+  return out;
+}
+
+// Why a record has no figures; nothing of one that was measured.
+std::string without_figures(const Record& record) {
+  if (const auto* e = std::get_if<Errored>(&record.outcome))
+    return fmt::format("{}: {}\n", terminal_safe(e->where), terminal_safe(e->what)) +
+           lines_until_the_error(record);
+  if (const auto* s = std::get_if<Skipped>(&record.outcome))
+    return fmt::format("skipped: {}\n", terminal_safe(s->reason));
+  return "";
+}
+
+// Records that have no figures for one and the same reason, as both directions of a run have, with
+// the labels of all of them.
+class Missing {
+ public:
+  void add(const Record& record, const std::string& label) {
+    const std::string why = without_figures(record);
+    if (why.empty()) return;
+    const auto found = std::find_if(rows_.begin(), rows_.end(),
+                                    [&](const MissingRow& row) { return row.why == why; });
+    if (found == rows_.end())
+      rows_.push_back({std::holds_alternative<Skipped>(record.outcome) ? "–" : "✗", label, why});
+    else if (!label.empty())
+      found->labels += (found->labels.empty() ? "" : ", ") + label;
+  }
+  std::string text() const {
+    std::string out;
+    for (const MissingRow& row : rows_)
+      out += fmt::format("{} {}{}{}", row.mark, row.labels, row.labels.empty() ? "" : " ", row.why);
+    return out;
+  }
+
+ private:
+  struct MissingRow {
+    std::string mark, labels, why;
+  };
+  std::vector<MissingRow> rows_;
+};
+
 }  // namespace
 
 std::string measure_table(const Document& document, const CaseInfo& info) {
@@ -133,11 +188,13 @@ std::string measure_table(const Document& document, const CaseInfo& info) {
   std::vector<bool> to_the_right{false, false, true, true, true, true, false};
   to_the_right.resize(rows[0].size(), false);
   std::string failures, matrices;
+  Missing missing;
   size_t checks = 0;
   std::set<std::string> notes;
   for (const Record& r : document.records) {
     const std::string label = terminal_safe(point(info, r, names));
     for (const std::string& name : metric_names(r)) rows.push_back(row(r, label, name, facts));
+    missing.add(r, label);
     failures += failed_checks(info, r, label);
     if (const std::string matrix = info.device == "gpu" ? pair_matrix(r) : ""; !matrix.empty())
       matrices += (label.empty() ? "" : label + "\n") + matrix;
@@ -150,7 +207,7 @@ std::string measure_table(const Document& document, const CaseInfo& info) {
                   document.run.hosts.size() == 1 ? "" : "s", document.run.ranks,
                   document.run.ranks == 1 ? "" : "s");
   if (rows.size() > 1) out += text_table(rows, to_the_right);
-  out += matrices + failures;
+  out += matrices + missing.text() + failures;
   if (failures.empty() && checks > 0)
     out += fmt::format("✓ {} check{}, none failed\n", checks, checks == 1 ? "" : "s");
   for (const std::string& note : notes) out += "  " + terminal_safe(note) + "\n";

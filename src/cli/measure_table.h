@@ -8,7 +8,8 @@
 namespace cb {
 
 // The human table at the end of a measurement: one row per record and metric, with the worst
-// entity, its spread, its share of the ceiling and the failed checks. Safe for a terminal whatever
+// entity, its spread, its share of the ceiling and the failed checks. A record without figures has
+// its reason instead, and how far it came (the fact until_the_error). Safe for a terminal whatever
 // the document holds.
 std::string measure_table(const Document& document, const CaseInfo& info);
 

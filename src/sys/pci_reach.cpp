@@ -21,6 +21,11 @@ std::vector<std::string> pci_ancestry(const FsRoot& fs, const std::string& link)
   return out;
 }
 
+std::vector<std::string> ancestry_of(const FsRoot& fs, const std::string& pci_address) {
+  if (pci_address.empty()) return {};
+  return pci_ancestry(fs, "/sys/bus/pci/devices/" + pci_address);
+}
+
 PciReach reach_between(const std::vector<std::string>& a, const std::vector<std::string>& b,
                        bool same_node) {
   const auto [rest_a, rest_b] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
@@ -51,8 +56,7 @@ const char* pci_reach_name(PciReach reach) {
 
 std::vector<ReachedNic> reached_nics(const FsRoot& fs, const std::string& pci_address) {
   std::vector<ReachedNic> out;
-  if (pci_address.empty()) return out;
-  const auto own = pci_ancestry(fs, "/sys/bus/pci/devices/" + pci_address);
+  const auto own = ancestry_of(fs, pci_address);
   if (own.empty()) return out;
   const auto node = fs.integer(inventory::pci_path(pci_address, "numa_node"));
   for (const std::string& device : fs.entries("/sys/class/infiniband")) {
@@ -73,6 +77,23 @@ std::vector<ReachedNic> nearest_nics(const FsRoot& fs, const std::string& pci_ad
   if (nearest == nics.end()) return nics;
   std::erase_if(nics, [reach = nearest->reach](const ReachedNic& n) { return n.reach != reach; });
   return nics;
+}
+
+size_t nearest_function(const FsRoot& fs, const std::string& pci_address,
+                        const std::vector<std::string>& others) {
+  const auto own = ancestry_of(fs, pci_address);
+  size_t best = 0;
+  std::ptrdiff_t most = -1;
+  for (size_t i = 0; i < others.size() && !own.empty(); ++i) {
+    const auto other = ancestry_of(fs, others[i]);
+    if (other.empty()) continue;
+    const auto shared =
+        std::mismatch(own.begin(), own.end(), other.begin(), other.end()).first - own.begin();
+    if (shared <= most) continue;
+    most = shared;
+    best = i;
+  }
+  return best;
 }
 
 }  // namespace cb

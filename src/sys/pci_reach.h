@@ -1,4 +1,4 @@
-// How near RDMA devices are to a PCI function, by the bridges that /sys shows above both.
+// How near PCI functions are to each other, by the bridges that /sys shows above both.
 #pragma once
 
 #include <string>
@@ -29,5 +29,10 @@ std::vector<ReachedNic> reached_nics(const FsRoot& fs, const std::string& pci_ad
 
 // Those of them that are nearest: all that are equally near.
 std::vector<ReachedNic> nearest_nics(const FsRoot& fs, const std::string& pci_address);
+
+// Which of these PCI functions (addresses) has most bridges in common with one: its index. The
+// first of equals, and 0 where the function itself is unknown (an empty address too).
+size_t nearest_function(const FsRoot& fs, const std::string& pci_address,
+                        const std::vector<std::string>& others);
 
 }  // namespace cb

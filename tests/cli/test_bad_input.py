@@ -94,6 +94,16 @@ def test_a_full_disk_is_a_failure_that_keeps_the_table():
     assert pathlib.Path("/dev/full").is_char_device()
 
 
+def test_a_record_without_figures_has_its_reason_in_the_table():
+    failed, skipped = run("fake", "--failing-rank", "0"), run("fake", "--skipping-rank", "0")
+    assert failed.returncode == 4 and skipped.returncode == 3
+    heading, reason = failed.stdout.splitlines()
+    assert heading == "fake on 1 host, 1 rank"
+    assert reason.startswith("✗ ") and reason.endswith(": fails as it was told")
+    assert skipped.stdout.splitlines() == [heading, "– skipped: skipped as it was told"]
+    assert run("fake", "--failing-rank", "0", "--quiet").stdout == ""
+
+
 def test_a_full_standard_output_is_a_failure():
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = subprocess.run([BINARY, "list"], stdout=full, stderr=subprocess.PIPE, text=True,

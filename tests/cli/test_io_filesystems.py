@@ -34,6 +34,13 @@ def test_a_full_disk_is_found_before_anything_is_written(small_tmpfs):
     assert list(small_tmpfs.iterdir()) == []
 
 
+def body(stdout):
+    """What a person sees below the heading."""
+    heading, *rest = stdout.splitlines()
+    assert heading == "io on 1 host, 1 rank"
+    return rest
+
+
 @pytest.mark.parametrize("rw", ["write", "randread"])
 def test_a_device_that_fails_in_the_middle(small_tmpfs, disk, rw):
     """An ext4 of 192 MiB whose backing file has only 48 MiB of room: writes fail with EIO."""
@@ -49,6 +56,15 @@ def test_a_device_that_fails_in_the_middle(small_tmpfs, disk, rw):
         done = io("--dir", where, "--rw", rw, "--size", "96M", "--block-size", "64K", expect=4)
         assert re.search(r"write of \d+ bytes at offset \d+ of \S+/rank0.dat failed: "
                          r"(Input/output error \(EIO\)|No space left on device \(ENOSPC\)); next:", done.stderr), done.stderr
+        seen = body(done.stdout)
+        assert re.match(r"✗ \S+: .*write of \d+ bytes at offset \d+ of .*; next: ", seen[0]), done.stdout
+        if rw == "write":
+            until = re.fullmatch(r"  until then: \S+: (\d+) requests, (\d+) bytes in (\d+\.\d+) s, .*", seen[1])
+            assert int(until[1]) > 0 and int(until[2]) == int(until[1]) * 65536 and float(until[3]) > 0
+        else:  # before any request was measured
+            until = re.search(r": laying out the file, after (\d+) of 100663296 bytes and \d+\.\d+ s: write", seen[0])
+            assert 0 < int(until[1]) < 100663296 and not any("until then" in line for line in seen)
+        assert not re.search(r"bytes_per_second|[MG]B/s|IOPS", done.stdout)  # a part of a run has no rate
         assert left(where) == []
     finally:
         run("umount", "-l", where)

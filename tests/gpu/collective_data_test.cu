@@ -67,11 +67,13 @@ void check_terms(const Terms& terms, int name) {
 void check_every_type() {
   for (int type = 0; type <= static_cast<int>(Element::fp8_e5m2); ++type) {
     for (int reduction = 0; reduction <= static_cast<int>(Reduce::avg); ++reduction) {
-      const Terms terms{static_cast<Element>(type), static_cast<Reduce>(reduction), 8, 5};
-      dispatch(terms.type, [&](auto zero) {
-        check_terms<decltype(zero)>(terms, type * 10 + reduction);
-        return 0;
-      });
+      for (const std::uint64_t ranks : {8, 6}) {
+        const Terms terms{static_cast<Element>(type), static_cast<Reduce>(reduction), ranks, 5};
+        dispatch(terms.type, [&](auto zero) {
+          check_terms<decltype(zero)>(terms, type * 10 + reduction);
+          return 0;
+        });
+      }
     }
   }
 }

@@ -10,6 +10,7 @@
 #include "bench/verbs/end.h"
 #include "bench/verbs/plan.h"
 #include "bench/verbs/setup.h"
+#include "sys/pci_reach.h"
 
 namespace cb {
 namespace {
@@ -75,7 +76,8 @@ net::Measurement measurement(Context& context, const verbs::Setup& setup,
     const RdmaPort& port = setup.rails[static_cast<size_t>(job.task.rail) % setup.rails.size()];
     verbs::Spec mine = spec;
     if (spec.gpu_memory && !spec.gpu)
-      mine.gpu = verbs::nearest_gpu(context.fs, port.pci_address, setup.gpus);
+      mine.gpu =
+          static_cast<int>(nearest_function(context.fs, port.pci_address.value_or(""), setup.gpus));
     return std::make_unique<verbs::VerbsEnd>(setup.pool->get(port), mine, job, context.cancel);
   };
   m.ceiling = [&setup, spec](const net::RailPair& pair) { return setup.ceiling(pair, spec); };

@@ -251,7 +251,9 @@ void Target::lay_out(Engine engine, const RunHooks& hooks, const CancelToken& ca
   layout.poll = UringPoll::none;
   const RunResult done =
       run_job(layout, {fd_.get(), path_, &*pattern_}, engine, fs_, cancel, hooks);
-  if (done.failure) throw Error(*done.failure);
+  if (done.failure)
+    throw Error(fmt::format("laying out the file, after {} of {} bytes and {:.3f} s: {}",
+                            done.bytes[1], job_.file_bytes, done.elapsed, *done.failure));
   if (done.stopped) return;
   allocation_ = "laid out before the measurement";
   flush();

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "sys/fs_root.h"
 #include "sys/verbs.h"
 
 namespace cb::verbs {
@@ -47,10 +46,5 @@ struct Gpus {
   std::string absent;  // empty if there are some
 };
 Gpus visible_gpus();
-
-// The GPU nearest to a device: the one whose path through /sys' tree of PCI bridges has most in
-// common with the device's; the first of equals, and where nothing is known.
-int nearest_gpu(const FsRoot& fs, const std::optional<std::string>& pci_address,
-                const std::vector<std::string>& gpus);
 
 }  // namespace cb::verbs

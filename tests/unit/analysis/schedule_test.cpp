@@ -126,8 +126,7 @@ TEST_CASE("disjoint rounds keep every pair") {
 }
 
 TEST_CASE("1,024 hosts are scheduled in under 10 ms") {
-  const double best =
-      test::least_busy_seconds(20, [] { CHECK(tournament(1024).size() == 1023); });
+  const double best = test::least_busy_seconds(20, [] { CHECK(tournament(1024).size() == 1023); });
   MESSAGE("tournament of 1,024 hosts: " << best * 1e3 << " ms");
   CHECK(best < kSchedulingLimitSeconds);
 }

@@ -129,3 +129,12 @@ TEST_CASE("a sentence put together of name, clauses and next step is translated 
         "主机 n3：发送速率为全体中位数的 41.0 %；7 个样本中 7 个偏低，置信度 99.20 %");
   CHECK(translated(Lang::zh, "a: b; c") == "a: b; c");
 }
+
+TEST_CASE("how far each rank came until an error is told in Chinese, of several ranks too") {
+  const std::string one = "n1: 5 requests, 20480 bytes in 0.125 s, 2 blocks compared and right";
+  CHECK(translated(Lang::zh, one) == "n1: 5 个请求，0.125 秒内 20480 字节，2 个块校验无误");
+  CHECK(translated(Lang::zh, one + ", then stopped with the others; " + one + "; " + one) ==
+        "n1: 5 个请求，0.125 秒内 20480 字节，2 个块校验无误，随后与其他进程一起停止；"
+        "n1: 5 个请求，0.125 秒内 20480 字节，2 个块校验无误；"
+        "n1: 5 个请求，0.125 秒内 20480 字节，2 个块校验无误");
+}

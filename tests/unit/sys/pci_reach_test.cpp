@@ -1,4 +1,4 @@
-// Which RDMA devices are nearest to a GPU, on composed trees of PCI bridges.
+// Which RDMA devices are nearest to a GPU and which GPU to a NIC, on composed trees of PCI bridges.
 #include "sys/pci_reach.h"
 
 #include <doctest/doctest.h>
@@ -77,4 +77,36 @@ TEST_CASE("GPUs and NICs of the composed HGX node") {
   // It has no bridges: /sys/bus/pci/devices holds the functions themselves, so nothing is near.
   const Tree tree("hgx");
   CHECK(nearest_nics(tree.fs(), "0000:1b:00.0").empty());
+}
+
+TEST_CASE("the GPU that shares most bridges with a NIC is the nearest") {
+  const Tree tree;
+  const std::string port = "pci0000:80/0000:80:01.0/0000:81:00.0";
+  add_gpu(tree, "pci0000:00/0000:00:01.0", "0000:01:00.0", "0");
+  add_gpu(tree, port + "/0000:82:00.0", "0000:83:00.0", "1");
+  add_gpu(tree, port + "/0000:82:04.0", "0000:84:00.0", "1");
+  add_nic(tree, "mlx5_0", port + "/0000:82:00.0", "0000:85:00.0", "1");
+  add_nic(tree, "mlx5_1", "pci0000:00/0000:00:01.0", "0000:02:00.0", "0");
+  add_nic(tree, "mlx5_2", "pci0000:40/0000:40:01.0", "0000:41:00.0", "0");
+  const std::vector<std::string> gpus{"0000:01:00.0", "0000:84:00.0", "0000:83:00.0"};
+  const auto nearest = [&](const std::string& nic, const std::vector<std::string>& to) {
+    return nearest_function(tree.fs(), nic, to);
+  };
+  CHECK(nearest("0000:85:00.0", gpus) == 2);
+  CHECK(nearest("0000:02:00.0", gpus) == 0);
+  // Of equals the first: behind other switches of the port, or other host bridges.
+  CHECK(nearest("0000:85:00.0", {"0000:01:00.0", "0000:84:00.0"}) == 1);
+  CHECK(nearest("0000:41:00.0", gpus) == 0);
+  // One that /sys does not know is behind one that it does.
+  CHECK(nearest("0000:41:00.0", {"0000:99:00.0", "0000:83:00.0"}) == 1);
+  // Nothing known: the first.
+  CHECK(nearest("", gpus) == 0);
+  CHECK(nearest("0000:98:00.0", gpus) == 0);
+  CHECK(nearest("0000:85:00.0", {"0000:99:00.0", "0000:97:00.0"}) == 0);
+  CHECK(nearest("0000:85:00.0", {}) == 0);
+}
+
+TEST_CASE("a captured node without bridges: its first GPU is taken") {
+  const Tree tree("hgx");
+  CHECK(nearest_function(tree.fs(), "0000:1b:00.0", {"0000:3b:00.0", "0000:1b:00.0"}) == 0);
 }

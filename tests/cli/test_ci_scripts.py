@@ -1,0 +1,38 @@
+"""Every script of ci/ says what it is for when asked, and does nothing else."""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(os.environ["CLUSTERBENCH_SOURCE_DIR"])
+LIBRARIES = {"common.sh"}  # sourced by the others
+SCRIPTS = sorted(p for p in (ROOT / "ci").iterdir() if p.suffix in (".sh", ".py") and p.name not in LIBRARIES)
+
+
+def ask(script, *arguments, **options):
+    program = sys.executable if script.suffix == ".py" else "bash"
+    return subprocess.run([program, script, *arguments], capture_output=True, text=True, timeout=30, check=False, **options)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda p: p.name)
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_help_is_an_answer_and_nothing_else(script, option, tmp_path):
+    # Without any program beside the shell's own and those that print: nothing can be built or fetched.
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in ("bash", "dirname", "basename", "sed", "cat", "nproc", "id", "python3"):
+        (tools / name).symlink_to(f"/usr/bin/{name}")
+    done = ask(script, option, cwd=tmp_path, env={**os.environ, "PATH": str(tools)})
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    assert done.stderr == "" and len(done.stdout.splitlines()) >= 2
+    assert not done.stdout.startswith("#") and "shellcheck" not in done.stdout
+    assert [p.name for p in tmp_path.iterdir()] == ["bin"]
+
+
+def test_points_of_the_comparison_with_iperf3():
+    script = ROOT / "ci" / "compare_tcp.py"
+    done = ask(script, "--points", "two-way-4,sideways")
+    assert done.returncode == 2 and "'sideways' is none of one-way, two-way" in done.stderr
+    assert "--points" in ask(script, "--help").stdout
