@@ -42,8 +42,8 @@ TEST_CASE("without progress it expires once and tells what was going on") {
 
 TEST_CASE("progress keeps it quiet, until the whole deadline") {
   WatchedRun w;
-  w.watchdog.arm("x", 60, 0.4);
-  for (int i = 0; i < 16; ++i) {
+  w.watchdog.arm("x", 60, 0.8);
+  for (int i = 0; i < 20; ++i) {
     std::this_thread::sleep_for(50ms);
     w.watchdog.progress();
   }
