@@ -15,8 +15,10 @@ target_include_directories(cb_test_main SYSTEM PUBLIC ${DOCTEST_INCLUDE_DIR})
 target_link_libraries(cb_test_main PUBLIC cb_flags)
 # Assertions are half of all compile time when optimised, and are run once.
 target_compile_options(cb_test_main PUBLIC ${cb_optimise_little})
+set(cb_unit_timeout 60)
 if(CLUSTERBENCH_SANITIZE)
   target_compile_definitions(cb_test_main PUBLIC CB_SANITIZED) # compilers tell it in ways of their own
+  set(cb_unit_timeout 300) # a minute with eight at a time on two cores
 endif()
 foreach(room core sys kernels analysis campaign report bench cli)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${room}/*.cpp)
@@ -41,7 +43,7 @@ foreach(room core sys kernels analysis campaign report bench cli)
     else()
       add_test(NAME unit.${room} COMMAND unit_${room})
     endif()
-    set_tests_properties(${shards} PROPERTIES LABELS unit TIMEOUT 60
+    set_tests_properties(${shards} PROPERTIES LABELS unit TIMEOUT ${cb_unit_timeout}
                          ENVIRONMENT "${test_environment}")
   endif()
 endforeach()
