@@ -2,7 +2,8 @@
 # Installs the packages of ci/packages.txt that are missing, with apt, as root or through sudo.
 #   --print   only list what is missing
 #   --build   only what building and running needs, not the test tools
-# Does nothing, and needs no network and no root, when everything is there.
+# Does nothing, and needs no network and no root, when everything is there. Exits 2, and names the packages,
+# where they cannot be installed: no root, no sudo, no way to the package sources.
 set -euo pipefail
 list=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/packages.txt
 
@@ -13,7 +14,7 @@ for argument in "$@"; do
     --print) print_only=true ;;
     --build) sections='build' ;;
     --help | -h)
-      sed -n '2,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+      sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
       exit 0
       ;;
     *)
@@ -25,11 +26,11 @@ done
 
 die() {
   printf 'bootstrap.sh: %s\n' "$@" >&2
-  exit 1
+  exit 2
 }
 
 command -v dpkg-query >/dev/null ||
-  die "this system has no dpkg; install the equivalents of $list by hand (written for Debian 12)"
+  die "this system has no dpkg; install the equivalents of $list by hand (written for Debian 12 and 13)"
 
 # Names of the wanted sections: the first word of each line that is neither comment nor heading.
 mapfile -t wanted < <(awk -v sections=" $sections " '
@@ -40,25 +41,19 @@ installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${wanted[@]}" 2
   awk '$2 == "installed" { print $1 }' || true)
 mapfile -t missing < <(comm -23 <(printf '%s\n' "${wanted[@]}" | sort) <(sort -u <<<"$installed"))
 
-# nvml.h is no Debian package. Without it GPUs are known by PCI only, so it is no reason to stop.
-nvml_header() {
-  "$(dirname "$list")/nvml-header.sh" || echo "packages: going on without nvml.h"
-}
-
 if [ ${#missing[@]} -eq 0 ]; then
   echo "packages: all ${#wanted[@]} already there"
-  $print_only || nvml_header
   exit 0
 fi
 echo "packages: ${#missing[@]} of ${#wanted[@]} missing: ${missing[*]}"
 if $print_only; then exit 0; fi
 
+by_hand="apt-get install --no-install-recommends ${missing[*]}"
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
-  sudo -n true 2>/dev/null || [ -t 0 ] ||
-    die "need root to install; run as root: apt-get install --no-install-recommends ${missing[*]}"
-  command -v sudo >/dev/null ||
-    die "need root to install and there is no sudo; run as root: apt-get install ${missing[*]}"
+  command -v sudo >/dev/null || die "needs root, and there is no sudo" "next: run as root: $by_hand"
+  # sudo may ask for a password only where somebody can answer.
+  sudo -n true 2>/dev/null || [ -t 0 ] || die "needs root" "next: run as root: $by_hand"
   as_root=(sudo)
 fi
 # A lock held by another apt is waited for, for a bounded time.
@@ -70,8 +65,9 @@ apt() {
 echo "packages: installing ${missing[*]}"
 # The lists may be absent (fresh container) or old (a version that is gone): refresh and try once more.
 if ! apt install -y --no-install-recommends "${missing[@]}"; then
-  apt update || apt update || die "apt-get update failed twice; check the network and the apt sources"
+  # A source that does not answer fails no update, so the installation tells.
+  apt update || apt update || true
   apt install -y --no-install-recommends "${missing[@]}" ||
-    die "could not install: ${missing[*]}" "apt's own message is above"
+    die "could not install: ${missing[*]}" "apt's own message is above: no network, or a source that lacks them" \
+      "next: mend /etc/apt, or run where the network is: $by_hand"
 fi
-nvml_header

@@ -20,7 +20,6 @@ usage() {
 build=build/gpu
 build_here() {
   stage "build"
-  ci/nvml-header.sh || echo "without nvml.h: no power, clocks and errors of GPUs"
   cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_UNITY_BUILD=ON \
     -DCLUSTERBENCH_CUDA=ON
   local tests=()

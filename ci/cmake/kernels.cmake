@@ -18,7 +18,11 @@ if(NOT CLUSTERBENCH_CUDA STREQUAL OFF)
     # A toolkit that cannot compile (host compiler too new) must not break an AUTO build.
     execute_process(COMMAND ${CMAKE_CUDA_COMPILER} -c ${PROJECT_SOURCE_DIR}/kernels/fill_verify.cu
                             -I${PROJECT_SOURCE_DIR} -std=c++17 -o ${PROJECT_BINARY_DIR}/nvcc_probe.o
-                    RESULT_VARIABLE nvcc_failed OUTPUT_QUIET ERROR_QUIET)
+                    RESULT_VARIABLE nvcc_failed OUTPUT_VARIABLE nvcc_words ERROR_VARIABLE nvcc_words)
+    if(nvcc_failed)
+      message(WARNING "${CMAKE_CUDA_COMPILER} cannot compile kernels/fill_verify.cu; going on without CUDA. "
+                      "It said (${nvcc_failed}):\n${nvcc_words}")
+    endif()
   endif()
   if(CMAKE_CUDA_COMPILER AND NOT nvcc_failed)
     # Ampere, Ada, Hopper and Blackwell as far as this nvcc knows them, and PTX for what comes later.
@@ -43,7 +47,8 @@ endif()
 if(CLUSTERBENCH_CUDA_VERSION)
   file(GLOB kernel_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/*.cu)
   add_library(kernels STATIC ${kernel_sources})
-  set_target_properties(kernels PROPERTIES CUDA_STANDARD 17 CUDA_RUNTIME_LIBRARY Static)
+  set_target_properties(kernels PROPERTIES CUDA_STANDARD 17 CUDA_RUNTIME_LIBRARY Static
+                                           UNITY_BUILD OFF) # from CMake 3.31 on unity would join .cu files too
   target_include_directories(kernels PUBLIC ${PROJECT_SOURCE_DIR})
   target_compile_options(kernels PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
   message(STATUS "CUDA kernels: yes, nvcc ${CLUSTERBENCH_CUDA_VERSION} for ${CMAKE_CUDA_ARCHITECTURES}")

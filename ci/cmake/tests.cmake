@@ -4,7 +4,7 @@ find_path(DOCTEST_INCLUDE_DIR doctest/doctest.h REQUIRED)
 set(python /usr/bin/python3) # the distribution's, which has pytest and jsonschema from its packages
 set(test_environment
     CLUSTERBENCH_SOURCE_DIR=${PROJECT_SOURCE_DIR} CLUSTERBENCH_BUILD_DIR=${PROJECT_BINARY_DIR}
-    PYTHONDONTWRITEBYTECODE=1
+    PYTHONDONTWRITEBYTECODE=1 CLUSTERBENCH_TEST_CASES=1 # scripted cases: docs/profile.md
     # Open MPI and its libraries keep memory until exit: their leaks are listed, ours are not.
     LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0
     UBSAN_OPTIONS=print_stacktrace=1)
@@ -48,6 +48,15 @@ foreach(room core sys kernels analysis campaign report bench cli)
   endif()
 endforeach()
 
+# The declarations of NVML are compared with NVIDIA's own header where a toolkit or a package has it.
+find_path(CLUSTERBENCH_NVML_HEADER_DIR nvml.h
+          HINTS ENV CUDA_HOME ENV CUDA_PATH /usr/local/cuda ${PROJECT_SOURCE_DIR}/.cache/nvml
+                /usr/include/nvidia
+          PATH_SUFFIXES include targets/x86_64-linux/include targets/sbsa-linux/include)
+if(CLUSTERBENCH_NVML_HEADER_DIR)
+  target_include_directories(unit_sys SYSTEM PRIVATE ${CLUSTERBENCH_NVML_HEADER_DIR})
+endif()
+
 # ---- gpu: built wherever nvcc is; without a device they exit 77, which is a skip ----
 if(CLUSTERBENCH_CUDA_VERSION)
   file(GLOB gpu_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/gpu/*_test.cu)
@@ -70,18 +79,14 @@ if(CLUSTERBENCH_CUDA_VERSION)
 endif()
 
 # ---- a stand-in for the NVIDIA driver's management library, which the tests open by its path ----
-if(CLUSTERBENCH_NVML_INCLUDE_DIR)
-  file(GLOB fake_nvml_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fake_nvml/*.cpp)
-  foreach(name fake_nvml fake_nvml_old)
-    add_library(${name} MODULE ${fake_nvml_sources})
-    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
-    target_include_directories(${name} SYSTEM PRIVATE ${CLUSTERBENCH_NVML_INCLUDE_DIR})
-    target_compile_options(${name} PRIVATE -Wno-deprecated-declarations)
-    set_target_properties(${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY
-                                             ${PROJECT_BINARY_DIR}/fake)
-  endforeach()
-  target_compile_definitions(fake_nvml_old PRIVATE CB_FAKE_OLD)
-endif()
+file(GLOB fake_nvml_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fake_nvml/*.cpp)
+foreach(name fake_nvml fake_nvml_old)
+  add_library(${name} MODULE ${fake_nvml_sources})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
+  set_target_properties(${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY
+                                           ${PROJECT_BINARY_DIR}/fake)
+endforeach()
+target_compile_definitions(fake_nvml_old PRIVATE CB_FAKE_OLD)
 
 # ---- the program with a CUDA runtime, kernels and cuBLASLt that work on host memory ----
 if(CLUSTERBENCH_CUDA_VERSION AND TARGET clusterbench)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Copies a campaign's directory without what identifies the machine, and mends the digests.
+"""Copies a campaign's directory without what identifies the machine, and mends digests and links.
 
 usage: neutralise.py CAMPAIGN COPY [HOST=node01]
 The host's name becomes HOST, the directory /srv/acceptance, the program's path clusterbench, serial numbers, UUIDs, MAC addresses and
@@ -25,6 +25,45 @@ def clear(value, seen):
 
 def sha256(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def one_line(event):
+    return json.dumps(event, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def fingerprint(start, tool, campaign):
+    """As src/campaign/plan.cpp has it, of a command without the program's place and the directory's."""
+    argv, record = list(start["command"]), start["command"][-1]
+    argv[-1] = f"records/{start['job']}.json"
+    argv = ["DIR/scratch" if a == str(pathlib.Path(record).parent.parent / "scratch") else a for a in argv]
+    step = campaign["profile"]["steps"][int(start["job"][:3]) - 1]
+    environment = {} if campaign["launcher"] == "mpirun" else {k: str(v) for k, v in step.get("env", {}).items()}
+    whole = {"argv": argv, "environment": environment, "profile": campaign["profile_sha256"],
+             **{key: tool[key] for key in ("version", "commit", "dirty")}}
+    text = json.dumps(whole, sort_keys=True, indent=1, ensure_ascii=False) + "\n"
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def link(copy):
+    """Fingerprints and links of the journal, computed anew; what was signed is signed no more."""
+    campaign = json.loads((copy / "campaign.json").read_text())
+    if not campaign.get("chained"):
+        return
+    campaign.pop("public_key", None)
+    (copy / "campaign.json").write_text(json.dumps(campaign, sort_keys=True, indent=1, ensure_ascii=False) + "\n")
+    previous, lines, tool, prints = sha256(copy / "campaign.json"), [], None, {}
+    for line in (copy / "journal.jsonl").read_text().splitlines():
+        event = json.loads(line)
+        tool = event.get("tool", tool)
+        if event["event"] == "start":
+            prints[event["job"], event["attempt"]] = fingerprint(event, tool, campaign)
+        if "fingerprint" in event:
+            event["fingerprint"] = prints.get((event["job"], event["attempt"]), event["fingerprint"])
+        event.pop("signature", None)
+        event["previous"] = previous
+        lines.append(one_line(event))
+        previous = hashlib.sha256(lines[-1].encode()).hexdigest()
+    (copy / "journal.jsonl").write_text("".join(line + "\n" for line in lines))
 
 
 def main():
@@ -65,6 +104,7 @@ def main():
         for old, new in digests.items():
             text = text.replace(old, new)
         made.write_text(text)
+    link(copy)
     files = sorted(p for p in copy.rglob("*") if p.is_file() and p.name != "MANIFEST.sha256")
     (copy / "MANIFEST.sha256").write_text("".join(f"{sha256(p)}  {p.relative_to(copy)}\n" for p in files))
     print(f"{name} for {', '.join(sorted(names))}; zeros for {', '.join(sorted(seen)) or 'nothing'}")

@@ -19,6 +19,13 @@ enum class JobState {
 
 const char* job_state_name(JobState state);  // "done", "not-applicable", …
 
+// One attempt of a job that left a document.
+struct JobAttempt {
+  int number = 1;
+  std::string file;  // relative to the campaign directory
+  std::string started, ended;
+};
+
 // One job of a step: the step on one host, or on all hosts together.
 struct Job {
   std::string step;
@@ -29,7 +36,10 @@ struct Job {
   std::string log;                   // of its output, likewise
   std::vector<std::string> command;  // as run
   std::string started, ended;
+  // Of all attempts: the figures of those that measure the same are pooled, and every failed check,
+  // errored and skipped record of any attempt is in it.
   std::optional<Document> document;
+  std::vector<JobAttempt> attempts;  // in their order
 };
 
 // A campaign as read from its directory: all that judging and reporting need, and nothing else.
@@ -39,13 +49,16 @@ struct Campaign {
   std::string started, ended;  // ended is empty while unfinished
   ToolInfo tool;
   std::string launcher;
+  std::string public_key;                  // that signed every event; empty: none did
   std::vector<std::string> hosts;          // asked for, in the hostfile's order
   std::vector<std::string> command;        // the `run` command line
   std::vector<HostInventory> inventories;  // of the hosts that could be read
   std::vector<Job> jobs;                   // in the profile's order of steps, then hosts
   std::vector<std::pair<std::string, std::string>> manifest;  // file, sha256
-  std::vector<std::string>
-      warnings;  // about the directory itself: foreign files, torn journal lines
+  // What makes the evidence doubtful: changed or absent files, foreign records, a broken journal.
+  // With one of them no campaign is accepted.
+  std::vector<std::string> warnings;
+  std::vector<std::string> notes;  // what a reader should know and what takes nothing from it
 };
 
 }  // namespace cb

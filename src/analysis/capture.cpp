@@ -23,6 +23,7 @@ using nlohmann::json;
 constexpr double kSpreads = 3;
 constexpr double kNormal = 1.4826;  // MAD to standard deviation of a normal distribution
 constexpr double kLeastRoom = 0.03;
+constexpr size_t kLeastFigures = 3;  // fewer show no spread
 
 // Medians of all entities of all campaigns for one metric of one step at the selected points.
 struct Pool {
@@ -61,6 +62,7 @@ void set_limit(json& criterion, const Pool& pool, size_t campaigns, const std::s
   const double spread = kNormal * median_absolute_deviation(pool.medians);
   const double room = std::max(kSpreads * spread, kLeastRoom * std::abs(middle));
   for (const char* key : {"min", "max", "min_of_ceiling"}) criterion.erase(key);
+  const bool thin = pool.medians.size() < kLeastFigures;
   if (pool.better == Better::higher)
     criterion["min"] = rounded(std::max(0.0, middle - room), true);
   else
@@ -69,12 +71,14 @@ void set_limit(json& criterion, const Pool& pool, size_t campaigns, const std::s
       {"kind", "measured"},
       {"date", day},
       {"ref",
-       {{"en", fmt::format("median {}, spread {}, {} entities of {} campaigns",
-                           format_value(middle, pool.unit), format_value(spread, pool.unit),
-                           pool.medians.size(), campaigns)},
+       {{"en",
+         fmt::format("median {}, spread {}, {} entities of {} campaigns{}",
+                     format_value(middle, pool.unit), format_value(spread, pool.unit),
+                     pool.medians.size(), campaigns, thin ? ": too few to know the spread" : "")},
         {"zh",
-         fmt::format("中位数 {}，离散 {}，{} 个批次共 {} 个对象", format_value(middle, pool.unit),
-                     format_value(spread, pool.unit), campaigns, pool.medians.size())}}}};
+         fmt::format("中位数 {}，离散 {}，{} 个批次共 {} 个对象{}", format_value(middle, pool.unit),
+                     format_value(spread, pool.unit), campaigns, pool.medians.size(),
+                     thin ? "：数量不足以得知离散程度" : "")}}}};
 }
 
 void refuse_unlike(const std::vector<KnownGood>& campaigns) {
@@ -110,6 +114,14 @@ void add_unjudged(json& criteria, const KnownGood& first) {
   }
 }
 
+// As the profile has it, or the plain median of the metric.
+MetricRule rule_of(const Profile& profile, const json& criterion) {
+  for (const Criterion& c : profile.criteria) {
+    if (c.id == criterion["id"].get<std::string>()) return std::get<MetricRule>(c.rule);
+  }
+  return {.metric = criterion["metric"].get<std::string>()};
+}
+
 using Entries = std::map<std::string, json>;
 
 Entries by_id(const json& profile, const char* list) {
@@ -133,7 +145,8 @@ void add_changes(std::vector<std::string>& out, const std::string& where, const 
 
 }  // namespace
 
-std::string captured_profile(const std::vector<KnownGood>& campaigns, const std::string& name) {
+std::string captured_profile(const std::vector<KnownGood>& campaigns, const std::string& name,
+                             std::vector<std::string>* thin) {
   if (campaigns.empty()) throw UsageError("profile capture", "DIR", "is missing");
   refuse_unlike(campaigns);
   const Campaign& first = *campaigns.front().campaign;
@@ -146,14 +159,13 @@ std::string captured_profile(const std::vector<KnownGood>& campaigns, const std:
   std::string day;
   for (const KnownGood& known : campaigns) day = std::max(day, known.campaign->ended.substr(0, 10));
   for (json& criterion : given) {
-    if (criterion.contains("metric")) {
-      MetricRule rule{.metric = criterion["metric"].get<std::string>()};
-      rule.statistic = criterion.value("statistic", "median");
-      for (const Criterion& c : first.profile.criteria) {
-        if (c.id == criterion["id"]) rule.at = std::get<MetricRule>(c.rule).at;
-      }
+    if (criterion.contains("metric") && !criterion.contains("max_spread_of_host") &&
+        !criterion.contains("max_ratio_of_host")) {
+      const MetricRule rule = rule_of(first.profile, criterion);
       const Pool pool = pool_of(campaigns, criterion["step"].get<std::string>(), rule);
       if (pool.medians.empty()) continue;  // what was not measured gives no limit
+      if (pool.medians.size() < kLeastFigures && thin != nullptr)
+        thin->push_back(criterion["id"].get<std::string>());
       set_limit(criterion, pool, campaigns.size(), day);
     }
     criteria.push_back(std::move(criterion));

@@ -18,8 +18,10 @@ struct KnownGood {
 // of all entities of all campaigns, away from it by max(3 × 1.4826 × MAD, 3 %). Check and
 // uniformity criteria are taken over. Every limit says in its source: measured, the median, the
 // spread, how many entities and campaigns. Throws UsageError if the campaigns do not share their
-// steps, or one is unfinished.
-std::string captured_profile(const std::vector<KnownGood>& campaigns, const std::string& name);
+// steps, or one is unfinished. Criteria whose limit rests on fewer than three figures are added to
+// `thin`: a healthy machine misses such a limit by chance.
+std::string captured_profile(const std::vector<KnownGood>& campaigns, const std::string& name,
+                             std::vector<std::string>* thin = nullptr);
 
 // What differs between two resolved profiles, one line each: "+ steps[x]", "- criteria[y]",
 // "~ criteria[z].min: 3 → 4".

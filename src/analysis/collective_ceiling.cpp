@@ -9,8 +9,34 @@
 namespace cb {
 namespace {
 
-bool allows(CollectiveAlgorithm asked, CollectiveAlgorithm one) {
-  return asked == one || asked == CollectiveAlgorithm::any;
+bool uses_nvlink_switch(CollectiveAlgorithm a) {
+  return a == CollectiveAlgorithm::nvls || a == CollectiveAlgorithm::nvls_tree ||
+         a == CollectiveAlgorithm::any;
+}
+
+bool uses_network_switches(CollectiveAlgorithm a) {
+  return a == CollectiveAlgorithm::nvls || a == CollectiveAlgorithm::in_network ||
+         a == CollectiveAlgorithm::any;
+}
+
+// How data go between hosts, where all that the algorithm allows is asked for.
+CollectiveAlgorithm between_hosts(CollectiveAlgorithm a) {
+  if (a == CollectiveAlgorithm::ring) return a;
+  return uses_network_switches(a) ? CollectiveAlgorithm::in_network
+                                  : CollectiveAlgorithm::hierarchical;
+}
+
+const char* network_words(CollectiveAlgorithm a) {
+  if (a == CollectiveAlgorithm::in_network) return ", reduced in the network's switches";
+  return a == CollectiveAlgorithm::hierarchical ? ", reduced inside the hosts first" : "";
+}
+
+// How data go inside a host.
+CollectiveAlgorithm inside_host(Collective collective, CollectiveAlgorithm a,
+                                const CollectiveWires& w) {
+  if (collective != Collective::all_reduce) return CollectiveAlgorithm::ring;
+  if (w.nvls_possible && uses_nvlink_switch(a)) return CollectiveAlgorithm::nvls;
+  return uses_network_switches(a) ? CollectiveAlgorithm::in_network : CollectiveAlgorithm::ring;
 }
 
 std::string rate(double bytes_per_second) {
@@ -42,6 +68,7 @@ std::optional<double> network_bus_ceiling(Collective collective, CollectiveAlgor
       return host_bytes_per_second * (n - 1) / (n - g);
     case Collective::all_reduce:
       if (algorithm == CollectiveAlgorithm::ring) return host_bytes_per_second;
+      if (uses_network_switches(algorithm)) return host_bytes_per_second * 2 * (n - 1) / n;
       return host_bytes_per_second * ((n - 1) / n) / ((k - 1) / k);
     case Collective::pingpong:
     case Collective::pair_one_way:
@@ -54,11 +81,14 @@ std::optional<double> network_bus_ceiling(Collective collective, CollectiveAlgor
 }
 
 std::optional<double> link_bus_ceiling(Collective collective, CollectiveAlgorithm algorithm,
-                                       uint64_t ranks, double link_bytes_per_second) {
-  if (ranks < 2) return std::nullopt;
-  const auto n = static_cast<double>(ranks);
+                                       uint64_t ranks, uint64_t hosts,
+                                       double link_bytes_per_second) {
+  if (ranks < 2 || hosts == 0 || ranks <= hosts) return std::nullopt;
+  const auto n = static_cast<double>(ranks), g = n / static_cast<double>(hosts);
   if (collective == Collective::all_reduce && algorithm == CollectiveAlgorithm::nvls)
     return link_bytes_per_second * 2 * (n - 1) / (n + 1);
+  if (collective == Collective::all_reduce && algorithm == CollectiveAlgorithm::in_network)
+    return link_bytes_per_second * ((n - 1) / n) * g / (g - 1);
   return link_bytes_per_second;
 }
 
@@ -66,26 +96,21 @@ std::optional<CollectiveCeiling> collective_ceiling(Collective collective,
                                                     CollectiveAlgorithm algorithm,
                                                     const CollectiveWires& w) {
   std::optional<CollectiveCeiling> out;
-  const bool nvls = w.nvls_possible && allows(algorithm, CollectiveAlgorithm::nvls);
   const auto lower = [&](const std::optional<double>& value, const std::string& how) {
     if (value && (!out || *value < out->bytes_per_second)) out = CollectiveCeiling{*value, how};
   };
   if (w.gpu_link && w.ranks > w.hosts) {
-    const bool counts = nvls && collective == Collective::all_reduce;
-    lower(
-        link_bus_ceiling(collective, counts ? CollectiveAlgorithm::nvls : CollectiveAlgorithm::ring,
-                         w.ranks, *w.gpu_link),
-        fmt::format("{} per GPU in a direction{}", rate(*w.gpu_link),
-                    counts ? ", reduced in the NVLink switch" : ""));
+    const CollectiveAlgorithm inside = inside_host(collective, algorithm, w);
+    lower(link_bus_ceiling(collective, inside, w.ranks, w.hosts, *w.gpu_link),
+          fmt::format("{} per GPU in a direction{}", rate(*w.gpu_link),
+                      inside == CollectiveAlgorithm::nvls ? ", reduced in the NVLink switch" : ""));
   }
   if (w.host_network && w.hosts > 1) {
-    const bool between = collective == Collective::all_reduce &&
-                         algorithm != CollectiveAlgorithm::ring && w.ranks > w.hosts;
-    lower(network_bus_ceiling(
-              collective, between ? CollectiveAlgorithm::hierarchical : CollectiveAlgorithm::ring,
-              w.ranks, w.hosts, *w.host_network),
+    const CollectiveAlgorithm between =
+        collective == Collective::all_reduce ? between_hosts(algorithm) : CollectiveAlgorithm::ring;
+    lower(network_bus_ceiling(collective, between, w.ranks, w.hosts, *w.host_network),
           fmt::format("{} per host in a direction over {} hosts{}", rate(*w.host_network), w.hosts,
-                      between ? ", reduced inside the hosts first" : ""));
+                      network_words(between)));
   }
   return out;
 }
@@ -101,9 +126,10 @@ std::string explain_above_wire(Collective collective, double bus, const Collecti
 
 CollectiveAlgorithm algorithm_of(const std::string& name) {
   if (name == "ring") return CollectiveAlgorithm::ring;
-  if (name == "nvls" || name == "nvls_tree") return CollectiveAlgorithm::nvls;
-  if (name == "tree" || name == "collnet_direct" || name == "collnet_chain" || name == "pat")
-    return CollectiveAlgorithm::hierarchical;
+  if (name == "nvls") return CollectiveAlgorithm::nvls;
+  if (name == "nvls_tree") return CollectiveAlgorithm::nvls_tree;
+  if (name == "collnet_direct" || name == "collnet_chain") return CollectiveAlgorithm::in_network;
+  if (name == "tree" || name == "pat") return CollectiveAlgorithm::hierarchical;
   return CollectiveAlgorithm::any;
 }
 

@@ -15,7 +15,9 @@ namespace cb {
 enum class CollectiveAlgorithm {
   ring,
   hierarchical,  // trees, or one step inside the hosts and one between them
-  nvls,          // the NVLink switch reduces and multiplies
+  in_network,    // the network's switches reduce and multiply: InfiniBand SHARP
+  nvls,          // the NVLink switch does, and between hosts the network's
+  nvls_tree,     // the NVLink switch does, and between hosts a tree
   any            // not known: the most that one of them allows
 };
 
@@ -39,6 +41,8 @@ struct CollectiveCeiling {
 //     busbw <= host rate
 //   hierarchical all_reduce: only the share of the hosts crosses,
 //     busbw <= host rate * ((n-1)/n) / ((k-1)/k)
+//   in_network all_reduce: a host sends its data once and receives the result once, so the
+//     algorithm bandwidth <= host rate and busbw <= host rate * 2(n-1)/n
 //   alltoall(v): a rank sends (n-g)/n of its data to other hosts over its share of the ports,
 //     busbw <= host rate / g * (n-1)/(n-g), g ranks per host
 //   sendrecv: one rank of a host sends to the next host; it has its share of the ports at least
@@ -50,10 +54,12 @@ std::optional<double> network_bus_ceiling(Collective collective, CollectiveAlgor
                                           double host_bytes_per_second);
 
 // Inside a host, of ranks with `link_bytes_per_second` each. The link itself, but for all_reduce
-// with NVLS: a rank sends (1 + 1/n) times the data, so busbw <= link * 2(n-1)/(n+1). Nothing for
-// one rank.
+// with NVLS: a rank sends (1 + 1/n) times the data, so busbw <= link * 2(n-1)/(n+1). In_network
+// over several hosts reduces inside the host first, where g ranks move (g-1)/g of the data twice:
+// busbw <= link * ((n-1)/n) * g/(g-1). Nothing for one rank.
 std::optional<double> link_bus_ceiling(Collective collective, CollectiveAlgorithm algorithm,
-                                       uint64_t ranks, double link_bytes_per_second);
+                                       uint64_t ranks, uint64_t hosts,
+                                       double link_bytes_per_second);
 
 // The lower of both, with the reason; nothing where no rate is known. With `any` the most that an
 // algorithm allows, which a measurement cannot exceed.
@@ -66,7 +72,7 @@ std::optional<CollectiveCeiling> collective_ceiling(Collective collective,
 std::string explain_above_wire(Collective collective, double bus_bytes_per_second,
                                const CollectiveWires& wires);
 
-// ring, hierarchical (tree, collnet…), nvls (also nvls_tree) from what NCCL calls it.
+// ring, hierarchical (tree, pat), in_network (collnet…), nvls, nvls_tree from what NCCL calls it.
 CollectiveAlgorithm algorithm_of(const std::string& nccl_name);
 
 }  // namespace cb

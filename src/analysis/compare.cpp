@@ -1,14 +1,11 @@
 #include "analysis/compare.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <limits>
 #include <map>
-#include <set>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
+#include "analysis/compare_parts.h"
 #include "analysis/outliers.h"
 #include "core/mann_whitney.h"
 #include "core/stats.h"
@@ -20,119 +17,15 @@ constexpr double kSignificance = 0.01;
 constexpr double kLeastEffect = 0.02;
 constexpr double kLeastSpreads = 3;
 
-// What must be the same for figures to be comparable (attributes of the first part of a kind).
-constexpr std::array<std::pair<const char*, const char*>, 14> kKeys{{
-    {"system", "kernel"},
-    {"cpu", "model"},
-    {"cpu", "governor"},
-    {"memory", "total_bytes"},
-    {"gpu", "model"},
-    {"gpu", "power_limit_watts"},
-    {"gpu", "vbios"},
-    {"rdma", "firmware"},
-    {"rdma", "rate_bits_per_second"},
-    {"driver", "version"},
-    {"nvme", "model"},
-    {"nvme", "firmware"},
-    {"library", "version"},
-    {"system", "bios_version"},
-}};
-
-std::string values_of(const Campaign& c, const char* kind, const char* attribute) {
-  std::set<std::string> values;
-  for (const HostInventory& host : c.inventories) {
-    for (const Part* part : host.all(kind)) {
-      if (const auto text = text_of(part, attribute))
-        values.insert(part->kind == "library" ? part->id + " " + *text : *text);
-    }
-  }
-  std::string out;
-  for (const std::string& v : values) out += (out.empty() ? "" : ", ") + v;
-  return out;
-}
-
-// "32: n01 … n32", so that one exchanged host is seen.
-std::string names_of(std::vector<std::string> hosts) {
-  std::ranges::sort(hosts);
-  return fmt::format("{}: {}", hosts.size(), fmt::join(hosts, " "));
-}
-
-std::string part_counts(const Campaign& c, const char* kind) {
-  std::set<size_t> counts;
-  for (const HostInventory& host : c.inventories) counts.insert(host.all(kind).size());
-  std::string out;
-  for (const size_t n : counts) out += (out.empty() ? "" : ", ") + std::to_string(n);
-  return out;
-}
-
-// Environment variables of all jobs as one text.
-std::string environment_of(const Campaign& c) {
-  std::set<std::string> lines;
-  for (const Job& job : c.jobs) {
-    if (!job.document) continue;
-    for (const auto& [name, value] : job.document->run.environment)
-      lines.insert(name + "=" + value);
-  }
-  std::string out;
-  for (const std::string& line : lines) out += (out.empty() ? "" : " ") + line;
-  return out;
-}
-
-std::string step_text(const Step& step) {
-  std::string out = step.case_name;
-  for (const auto& [name, values] : step.params) {
-    out += " " + name;
-    for (const std::string& value : values) out += " " + value;
-  }
-  for (const auto& [name, value] : step.env) out += " " + name + "=" + value;
-  return out;
-}
-
-std::map<std::string, std::string> steps_of(const Profile& profile) {
-  std::map<std::string, std::string> out;
-  for (const Step& step : profile.steps) out[step.id] = step_text(step);
-  return out;
-}
-
-std::vector<FingerprintDifference> fingerprint_differences(const Campaign& a, const Campaign& b) {
-  std::vector<FingerprintDifference> out;
-  const auto add = [&](std::string what, std::string before, std::string after) {
-    if (before != after) out.push_back({std::move(what), std::move(before), std::move(after)});
-  };
-  add("profile", a.profile.name, b.profile.name);
-  add("profile.sha256", a.profile.sha256, b.profile.sha256);
-  add("tool.version", a.tool.version, b.tool.version);
-  add("tool.commit", a.tool.commit, b.tool.commit);
-  add("hosts", names_of(a.hosts), names_of(b.hosts));
-  add("launcher", a.launcher, b.launcher);
-  auto steps_before = steps_of(a.profile), steps_after = steps_of(b.profile);
-  for (const auto& [id, text] : steps_before) steps_after.try_emplace(id);
-  for (const auto& [id, text] : steps_after) add("step " + id, steps_before[id], text);
-  for (const auto& [kind, attribute] : kKeys)
-    add(fmt::format("{}.{}", kind, attribute), values_of(a, kind, attribute),
-        values_of(b, kind, attribute));
-  for (const char* kind : {"gpu", "rdma", "nvme"})
-    add(fmt::format("{}.count", kind), part_counts(a, kind), part_counts(b, kind));
-  add("environment", environment_of(a), environment_of(b));
-  return out;
-}
-
 std::string key_of(const MetricGroup& g) {
-  std::string out = g.step->id + "|" + g.case_name + "|" + g.metric + "|" + g.entity_kind + "|";
-  for (const auto& [name, values] : g.params.all()) {
-    out += name + "=";
-    for (const ParamValue& v : values) out += to_text(v) + ",";
-    out += ";";
-  }
-  return out;
+  return g.step->id + "|" + g.case_name + "|" + g.metric + "|" + g.entity_kind + "|" +
+         params_key(g.params);
 }
-
-std::string label_of(const MetricGroup& g) { return g.step->id + " " + g.metric; }
 
 // The samples, or of a histogram its buckets' middles, weighted by being repeated up to a bound.
 std::vector<double> samples_of(const Samples& samples) {
   const Histogram* histogram = samples.histogram();
-  if (histogram == nullptr) return {samples.raw().begin(), samples.raw().end()};
+  if (histogram == nullptr) return {samples.list().begin(), samples.list().end()};
   constexpr double kMost = 2000;
   const double share = std::min(1.0, kMost / static_cast<double>(histogram->count()));
   std::vector<double> out;
@@ -157,15 +50,21 @@ void decide(Change& change) {
     change.kind = ChangeKind::undecided;
 }
 
+// From nothing to something is no share of anything, and beyond every least effect.
+double share_of_change(double before, double after) {
+  if (before != 0) return (after - before) / std::abs(before);
+  return after == 0 ? 0 : std::copysign(std::numeric_limits<double>::infinity(), after);
+}
+
 void add_changes(Comparison& out, const MetricGroup& before, const MetricGroup& after) {
   std::map<Entity, const MeasuredValue*> known;
-  for (const MeasuredValue& v : before.values) known.emplace(*v.entity, &v);
+  for (const MeasuredValue& v : before.values) known.emplace(out.hosts.after(*v.entity), &v);
   for (const MeasuredValue& v : after.values) {
     const auto found = known.find(*v.entity);
     if (found == known.end()) continue;
     const double a = found->second->summary.median;
     Change change{.before = &before, .after = &after, .a = found->second, .b = &v};
-    change.share = a == 0 ? 0 : (v.summary.median - a) / std::abs(a);
+    change.share = share_of_change(a, v.summary.median);
     const std::vector<double> sa = samples_of(change.a->metric->samples);
     const std::vector<double> sb = samples_of(v.metric->samples);
     const auto exact = exact_mann_whitney(sa, sb);
@@ -184,6 +83,17 @@ bool comes_first(const Change& a, const Change& b) {
   };
   if (rank(a) != rank(b)) return rank(a) < rank(b);
   return std::abs(a.share) > std::abs(b.share);
+}
+
+void decide_all(std::vector<Change>& changes) {
+  std::vector<double> p;
+  for (const Change& c : changes) p.push_back(c.p_alone);
+  const std::vector<double> q = adjusted_for_discovery(p);
+  for (size_t i = 0; i < changes.size(); ++i) {
+    changes[i].p = q[i];
+    decide(changes[i]);
+  }
+  std::ranges::stable_sort(changes, comes_first);
 }
 
 }  // namespace
@@ -231,32 +141,45 @@ double mann_whitney(const std::vector<double>& a, const std::vector<double>& b) 
   return std::erfc(distance / std::sqrt(2 * variance));
 }
 
-Comparison compare_campaigns(const Campaign& before, const std::vector<MetricGroup>& groups_before,
-                             const Campaign& after, const std::vector<MetricGroup>& groups_after) {
-  Comparison out{.fingerprint = fingerprint_differences(before, after)};
+size_t Comparison::lost() const {
+  return static_cast<size_t>(std::ranges::count(missing, true, &Unmatched::lost));
+}
+
+bool Comparison::worse() const {
+  const auto is_worse_kind = [](const auto& c) { return c.kind == ChangeKind::worse; };
+  return count(ChangeKind::worse) > 0 || lost() > 0 || !hosts.gone.empty() ||
+         std::ranges::any_of(checks, is_worse_kind) ||
+         std::ranges::any_of(verdicts, is_worse_kind) || is_worse(overall_after, overall_before);
+}
+
+bool Comparison::open() const {
+  return changes.empty() || count(ChangeKind::undecided) > 0 || !missing.empty() ||
+         std::ranges::any_of(
+             verdicts, [](const VerdictChange& v) { return v.kind == ChangeKind::undecided; });
+}
+
+ExitCode exit_code(const Comparison& comparison) {
+  if (comparison.worse()) return ExitCode::not_accepted;
+  return comparison.open() ? ExitCode::incomplete : ExitCode::ok;
+}
+
+Comparison compare_campaigns(const Compared& before, const Compared& after,
+                             const std::vector<MappedHost>& map) {
+  Comparison out{.fingerprint = fingerprint_differences(before.campaign, after.campaign),
+                 .hosts = match_hosts(before.campaign, after.campaign, map)};
   std::map<std::string, const MetricGroup*> earlier;
-  for (const MetricGroup& g : groups_before) earlier.emplace(key_of(g), &g);
-  std::set<std::string> matched;
-  for (const MetricGroup& g : groups_after) {
+  for (const MetricGroup& g : before.groups) earlier.emplace(key_of(g), &g);
+  for (const MetricGroup& g : after.groups) {
     const auto found = earlier.find(key_of(g));
-    if (found == earlier.end()) {
-      out.only_after.push_back(label_of(g));
-      continue;
-    }
-    matched.insert(found->first);
-    add_changes(out, *found->second, g);
+    if (found != earlier.end()) add_changes(out, *found->second, g);
   }
-  for (const auto& [key, group] : earlier) {
-    if (!matched.contains(key)) out.only_before.push_back(label_of(*group));
-  }
-  std::vector<double> p;
-  for (const Change& c : out.changes) p.push_back(c.p_alone);
-  const std::vector<double> q = adjusted_for_discovery(p);
-  for (size_t i = 0; i < out.changes.size(); ++i) {
-    out.changes[i].p = q[i];
-    decide(out.changes[i]);
-  }
-  std::ranges::stable_sort(out.changes, comes_first);
+  decide_all(out.changes);
+  out.missing = missing_figures(before, after, out.hosts);
+  out.added = added_figures(before, after, out.hosts);
+  out.checks = compare_checks(before, after, out.hosts, out.missing);
+  out.verdicts = compare_verdicts(before.judgement, after.judgement);
+  out.overall_before = before.judgement.overall();
+  out.overall_after = after.judgement.overall();
   return out;
 }
 

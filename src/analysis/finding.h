@@ -21,7 +21,8 @@ struct Finding {
   std::vector<Message> detail = {};  // what a check or a comparison says
   std::string file = {};             // of the record
   bool failing = false;
-  double badness = 0;  // above 0 beyond the limit, as a share of it; the greatest is the worst
+  bool wrong_data = false;  // a check failed: no severity makes it a warning
+  double badness = 0;       // above 0 beyond the limit, as a share of it; the greatest is the worst
 };
 
 // Something that should have been measured and was not.

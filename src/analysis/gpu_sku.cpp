@@ -7,6 +7,8 @@
 #include <array>
 #include <cctype>
 
+#include <fmt/format.h>
+
 namespace cb {
 namespace {
 
@@ -49,10 +51,19 @@ struct Row {
 constexpr const char* kAmpere =
     "NVIDIA A100 data sheet (2021-06) and Ampere architecture white paper";
 constexpr const char* kHopper = "NVIDIA H100 data sheet (2023) and Hopper architecture white paper";
-constexpr const char* kExport =
-    "no public data sheet: stas00/ml-engineering accelerator table (2026-11) and published reviews";
+constexpr const char* kA800 =
+    "no public data sheet: the A100's chip and memory with 8 of its 12 NVLinks";
+constexpr const char* kH800 =
+    "no public data sheet: the H100's chip and memory, fp64 cut, 8 NVLinks (DeepSeek-V3 issue 479)";
+constexpr const char* kH20 =
+    "no public data sheet: pages that quote it; 148 TFLOP/s and 4 TB/s in flash-attention issue "
+    "1310";
+constexpr const char* kL20 = "no public data sheet: pages that quote it";
 constexpr const char* kBlackwell =
-    "NVIDIA HGX B200/B300 and GB200/GB300 data sheets (2025), by stas00/ml-engineering (2026-11)";
+    "NVIDIA HGX B200/B300 and GB200/GB300 data sheets (2025), by stas00/ml-engineering (2026-08)";
+// The sheet says 7.7 or 8.0 TB/s, which is no upper bound: 3996 MHz × 8192 bit × 2 are more.
+constexpr const char* kB200 =
+    "NVIDIA HGX B200 data sheet (2025); memory: 3996 MHz × 8192 bit × 2 (stas00/ml-engineering)";
 
 //   name           fp64  vector fp32   tf32   half   fp8   int8  fp4    SMs  MHz   GB   TB/s NVLink
 //   PCIe
@@ -107,7 +118,7 @@ constexpr std::array kRows{
         200,
         4,
         400,
-        kExport},
+        kA800},
     Row{"H100 SXM",
         {67, 34, 67, 494.5, 989, 1979, 1979, 0},
         132,
@@ -138,16 +149,7 @@ constexpr std::array kRows{
         5,
         400,
         kHopper},
-    Row{"H800 SXM",
-        {1, 1, 67, 494.5, 989, 1979, 1979, 0},
-        132,
-        1830,
-        80,
-        3.35,
-        200,
-        5,
-        700,
-        kExport},
+    Row{"H800 SXM", {1, 1, 67, 494.5, 989, 1979, 1979, 0}, 132, 1830, 80, 3.35, 200, 5, 700, kH800},
     Row{"H200 SXM",
         {67, 34, 67, 494.5, 989, 1979, 1979, 0},
         132,
@@ -158,9 +160,9 @@ constexpr std::array kRows{
         5,
         700,
         "NVIDIA H200 data sheet (2024)"},
-    Row{"H20", {1, 1, 44, 74, 148, 296, 296, 0}, 78, 0, 96, 4.0, 450, 5, 400, kExport},
-    Row{"H20-3e", {1, 1, 44, 74, 148, 296, 296, 0}, 78, 0, 141, 4.8, 450, 5, 500, kExport},
-    Row{"L20", {0, 0, 59.8, 59.8, 119.5, 239, 239, 0}, 92, 0, 48, 0.864, 0, 4, 275, kExport},
+    Row{"H20", {1, 1, 44, 74, 148, 296, 296, 0}, 78, 0, 96, 4.0, 450, 5, 500, kH20},
+    Row{"H20-3e", {1, 1, 44, 74, 148, 296, 296, 0}, 78, 0, 141, 4.8, 450, 5, 500, kH20},
+    Row{"L20", {0, 0, 59.8, 59.8, 119.5, 239, 239, 0}, 92, 0, 48, 0.864, 0, 4, 275, kL20},
     Row{"L40S",
         {0, 0, 91.6, 183, 362, 733, 733, 0},
         142,
@@ -176,13 +178,13 @@ constexpr std::array kRows{
         148,
         0,
         180,
-        7.7,
+        8.184,
         900,
         5,
         1000,
-        kBlackwell},
+        kB200},
     Row{"B300",
-        {1.25, 1.25, 75, 1125, 2250, 4500, 0, 12600},
+        {1.25, 1.25, 75, 1125, 2250, 4500, 0, 15000},
         148,
         0,
         288,
@@ -233,9 +235,21 @@ constexpr std::array kRows{
         "NVIDIA RTX Blackwell GPU architecture white paper (2025), sums in fp32"},
 };
 
+// The clock of the stated fp32 and fp64 peaks where it is another than that of the other types: 132
+// SMs × 256 × 1.98 GHz are the 67 TFLOP/s of the H100, 114 × 256 × 1.755 the 51 of its PCIe card,
+// 142 × 256 × 2.52 the 91.6 of the L40S.
+double exact_clock_mhz(std::string_view name) {
+  if (name == "H100 SXM" || name == "H200 SXM" || name == "H800 SXM") return 1980;
+  if (name == "H100 PCIe") return 1755;
+  return name == "L40S" ? 2520 : 0;
+}
+
+bool is_exact(const std::string& dtype) { return dtype.starts_with("fp64") || dtype == "fp32"; }
+
 GpuSku sku_of(const Row& row) {
   GpuSku out{.name = row.name, .peaks = by_dtype(row.peaks), .sms = row.sms};
   if (row.clock_mhz > 0) out.peak_clock_hertz = row.clock_mhz * kMega;
+  if (exact_clock_mhz(row.name) > 0) out.exact_clock_hertz = exact_clock_mhz(row.name) * kMega;
   out.memory_bytes = row.memory_gb * 1e9;
   out.memory_bytes_per_second = row.memory_tb_per_second * 1e12;
   if (row.nvlink_gb_per_second > 0) out.nvlink_bytes_per_second = row.nvlink_gb_per_second * 1e9;
@@ -265,12 +279,13 @@ struct DriverName {
   bool has(std::string_view word) const {
     return std::find(words.begin(), words.end(), word) != words.end();
   }
-  bool small() const { return memory_bytes < 60e9; }
 };
 
+// There are parts with 64 GB that were made for one customer: neither of the two.
 std::string ampere(const DriverName& n, const char* model) {
-  const std::string memory = n.small() ? " 40G" : " 80G";
-  return model + std::string(n.has("PCIE") ? " PCIe" : " SXM") + memory;
+  const bool large = n.memory_bytes >= 75e9;
+  if (!large && n.memory_bytes >= 50e9) return "";
+  return fmt::format("{} {} {}", model, n.has("PCIE") ? "PCIe" : "SXM", large ? "80G" : "40G");
 }
 
 std::string hopper(const DriverName& n, const char* model) {
@@ -326,7 +341,8 @@ std::optional<double> peak_at_clock(const GpuSku* sku, const std::string& dtype,
                                     double clock_hertz) {
   const auto peak = peak_of(sku, dtype);
   if (!peak || !sku->peak_clock_hertz) return std::nullopt;
-  return *peak * clock_hertz / *sku->peak_clock_hertz;
+  const bool other = is_exact(dtype) && sku->exact_clock_hertz;
+  return *peak * clock_hertz / (other ? *sku->exact_clock_hertz : *sku->peak_clock_hertz);
 }
 
 }  // namespace cb

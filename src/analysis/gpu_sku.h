@@ -18,6 +18,8 @@ struct GpuSku {
   int sms = 0;                          // streaming multiprocessors; 0: not stated
   // Clock at which peaks = operations per clock × units; nothing where it is not published.
   std::optional<double> peak_clock_hertz = {};
+  // The same for fp32 and fp64 where the maker counted them at another clock.
+  std::optional<double> exact_clock_hertz = {};
   double memory_bytes = 0;                             // as sold, decimal
   double memory_bytes_per_second = 0;                  // device memory
   std::optional<double> nvlink_bytes_per_second = {};  // one direction, all links together

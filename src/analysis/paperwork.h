@@ -26,20 +26,22 @@ struct Issue {
   std::string severity;  // critical, major, minor, note
   std::string owner, action;
   std::string old_part, new_part;  // serial numbers of a replacement
-  std::string criterion;           // that failed; empty for one found by hand
+  std::string criterion;           // that failed, several with a space; empty if found by hand
   std::string retest;              // campaign in which it passed, its manifest's sha256
   std::string closed;              // when; empty while open
 };
 
 // Who delivers what to whom, and which clause asks for what ("clusterbench.site/1").
 struct Site {
-  std::string project, contract, supplier, customer, location, scope, version;
+  std::string document;  // its number; the campaign's id where nobody gave one
+  std::string project, contract, supplier, customer, supervisor, location, scope, version;
   std::map<std::string, std::string> clauses;  // id of a criterion, or a domain → clause
+  std::string standard;  // whose items the report names beside the tests; empty: none is claimed
 };
 
 // What people add to a campaign; files of their own beside it.
 struct Paperwork {
-  std::vector<Signoff> signoffs;
+  SignoffCheck signatures;  // as verified; empty where nobody asked
   std::vector<ChecklistEntry> checklist;
   std::vector<Issue> issues;
   std::optional<Site> site;

@@ -1,8 +1,13 @@
 #include "analysis/transports.h"
 
+#include <cmath>
+#include <map>
+
 #include <fmt/format.h>
 
+#include "analysis/measured.h"
 #include "core/stats.h"
+#include "core/student_t.h"
 #include "core/units.h"
 
 namespace cb {
@@ -30,35 +35,74 @@ std::string point(const Record& record) {
   return fmt::format("{} stream{}", streams, streams == 1 ? "" : "s");
 }
 
-// The record in which the metric is best.
-const Record* best(const std::vector<Record>& records, const std::string& case_name,
-                   const std::string& metric, Better better) {
-  const Record* found = nullptr;
-  double value = 0;
-  for (const Record& r : records) {
-    if (r.case_name != case_name || !r.measured() || !one_way(r)) continue;
-    const auto mine = over_pairs(r, metric);
-    if (!mine) continue;
-    if (found == nullptr || (better == Better::higher ? *mine > value : *mine < value)) {
-      found = &r;
-      value = *mine;
+using TransportJobs = std::vector<std::vector<Record>>;
+
+// One point of a case: its record in every job that has one.
+using PointRecords = std::vector<const Record*>;
+
+std::vector<double> transport_figures(const PointRecords& records, const std::string& metric) {
+  std::vector<double> out;
+  for (const Record* r : records) {
+    if (const auto value = over_pairs(*r, metric)) out.push_back(*value);
+  }
+  return out;
+}
+
+// The point at which the median over the jobs is best; none if no job has the metric.
+PointRecords best_point(const TransportJobs& jobs, const std::string& case_name,
+                        const std::string& metric, Better better) {
+  std::map<std::string, PointRecords> points;
+  for (const std::vector<Record>& records : jobs) {
+    for (const Record& r : records) {
+      if (r.case_name == case_name && r.measured() && one_way(r) && over_pairs(r, metric))
+        points[params_key(r.params)].push_back(&r);
     }
   }
-  return found;
+  const PointRecords* best = nullptr;
+  double value = 0;
+  for (const auto& [key, records] : points) {
+    const double mine = median(transport_figures(records, metric));
+    if (best == nullptr || (better == Better::higher ? mine > value : mine < value)) {
+      best = &records;
+      value = mine;
+    }
+  }
+  return best == nullptr ? PointRecords() : *best;
+}
+
+void put_figures(const PointRecords& records, const std::string& metric, std::vector<double>& jobs,
+                 std::optional<double>& value, std::string& where) {
+  jobs = transport_figures(records, metric);
+  if (!jobs.empty()) value = median(jobs);
+  if (!records.empty()) where = point(*records.front());
 }
 
 TransportRow row(const std::string& name, const std::string& unit, Better better,
-                 const std::string& metric, const Record* rdma, const Record* tcp) {
+                 const std::string& metric, const PointRecords& rdma, const PointRecords& tcp) {
   TransportRow out{.name = name, .unit = unit, .better = better};
-  if (rdma != nullptr) {
-    out.rdma = over_pairs(*rdma, metric);
-    out.rdma_point = point(*rdma);
-  }
-  if (tcp != nullptr) {
-    out.tcp = over_pairs(*tcp, metric);
-    out.tcp_point = point(*tcp);
-  }
+  put_figures(rdma, metric, out.rdma_jobs, out.rdma, out.rdma_point);
+  put_figures(tcp, metric, out.tcp_jobs, out.tcp, out.tcp_point);
   return out;
+}
+
+std::vector<double> logarithms(const std::vector<double>& values) {
+  std::vector<double> out;
+  for (const double v : values) out.push_back(std::log(v));
+  return out;
+}
+
+// Welch (1947): two means whose spreads need not be the same.
+double welch_p(const std::vector<double>& a, const std::vector<double>& b) {
+  const auto square = [](const std::vector<double>& v) {
+    const double s = standard_deviation(v).value_or(0);
+    return s * s / static_cast<double>(v.size());
+  };
+  const double of_a = square(a), of_b = square(b), difference = mean(a) - mean(b);
+  if (of_a + of_b == 0) return difference == 0 ? 1 : 0;
+  const double df = (of_a + of_b) * (of_a + of_b) /
+                    (of_a * of_a / static_cast<double>(a.size() - 1) +
+                     of_b * of_b / static_cast<double>(b.size() - 1));
+  return student_t_p(difference / std::sqrt(of_a + of_b), df);
 }
 
 }  // namespace
@@ -68,13 +112,21 @@ std::optional<double> TransportRow::factor() const {
   return better == Better::higher ? *rdma / *tcp : *tcp / *rdma;
 }
 
-std::vector<TransportRow> compare_transports(const std::vector<Record>& records) {
+TransportVerdict TransportRow::verdict() const {
+  constexpr double kSure = 0.05;
+  if (rdma_jobs.size() < 2 || tcp_jobs.size() < 2 || !factor()) return TransportVerdict::one_job;
+  return welch_p(logarithms(rdma_jobs), logarithms(tcp_jobs)) < kSure
+             ? TransportVerdict::differ
+             : TransportVerdict::no_difference;
+}
+
+std::vector<TransportRow> compare_transports(const std::vector<std::vector<Record>>& jobs) {
   const std::string latency = "half_round_trip_seconds", rate = "bytes_per_second";
   std::vector<TransportRow> rows{row("half round trip", "seconds", Better::lower, latency,
-                                     best(records, "verbs", latency, Better::lower),
-                                     best(records, "tcp", latency, Better::lower))};
-  const Record* rdma = best(records, "verbs", rate, Better::higher);
-  const Record* tcp = best(records, "tcp", rate, Better::higher);
+                                     best_point(jobs, "verbs", latency, Better::lower),
+                                     best_point(jobs, "tcp", latency, Better::lower))};
+  const PointRecords rdma = best_point(jobs, "verbs", rate, Better::higher);
+  const PointRecords tcp = best_point(jobs, "tcp", rate, Better::higher);
   rows.push_back(row("bandwidth, one way", "bytes_per_second", Better::higher, rate, rdma, tcp));
   rows.push_back(row("CPU seconds per gigabit, sender", "seconds", Better::lower,
                      "send_cpu_per_gigabit_seconds", rdma, tcp));

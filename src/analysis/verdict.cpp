@@ -1,13 +1,17 @@
 #include "analysis/verdict.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 
 #include <fmt/format.h>
 
 #include "analysis/applies.h"
 #include "analysis/verdict_evidence.h"
+#include "analysis/verdict_steps.h"
 #include "analysis/waivers_match.h"
 #include "core/parallel.h"
+#include "core/profile_limits.h"
 #include "core/units.h"
 
 namespace cb {
@@ -85,6 +89,7 @@ class Judge {
       }
     }
     refuse_unmatched(out);
+    judge_steps(out);
     return out;
   }
 
@@ -117,6 +122,34 @@ class Judge {
     return v;
   }
 
+  // What no criterion says against a step. Also of steps that were run and that this profile does
+  // not have: there only wrong data counts.
+  void judge_steps(Judgement& out) {
+    std::vector<CriterionVerdict> found;
+    for (const Step& step : profile_.steps) judge_step(step, false, out, found);
+    for (const Step& step : campaign_.profile.steps) {
+      if (std::ranges::find(profile_.steps, step.id, &Step::id) == profile_.steps.end())
+        judge_step(step, true, out, found);
+    }
+    std::ranges::move(found, std::back_inserter(out.criteria));
+  }
+
+  void judge_step(const Step& step, bool only_wrong_data, Judgement& out,
+                  std::vector<CriterionVerdict>& found) {
+    auto criterion = std::make_shared<const Criterion>(step_criterion(profile_, step));
+    Gathered gathered{.fit = needs_fit(*criterion), .evidence = {}};
+    if (gathered.fit.fit == Fit::unmet) return;
+    gathered.evidence = step_evidence(campaign_, names_, step, out.criteria, only_wrong_data);
+    if (gathered.evidence.findings.empty() && gathered.evidence.gaps.empty()) return;
+    CriterionVerdict v;
+    v.criterion = criterion.get();
+    decide(v, gathered.evidence);
+    keep(v, std::move(gathered.evidence));
+    v.reason = say_all(Lang::en, v.why);
+    found.push_back(std::move(v));
+    out.of_steps.push_back(std::move(criterion));
+  }
+
   NeedsFit needs_fit(const Criterion& criterion) const {
     Requirements needs = criterion.needs;
     for (const Step& step : profile_.steps) {
@@ -127,11 +160,15 @@ class Judge {
 
   void decide(CriterionVerdict& v, const Evidence& evidence) {
     const bool warns = v.criterion->severity == Severity::warn;
-    std::vector<const Finding*> all, failing, waived;
+    std::vector<const Finding*> all, failing, waived, advisory;
     std::optional<Message> beyond;
     for (const Finding& f : evidence.findings) {
       all.push_back(&f);
       if (!f.failing) continue;
+      if (warns && !f.wrong_data) {
+        advisory.push_back(&f);
+        continue;
+      }
       const Waiver* waiver = warns ? nullptr : waiver_for(*v.criterion, f, beyond);
       (waiver != nullptr ? waived : failing).push_back(&f);
       if (waiver != nullptr &&
@@ -141,9 +178,11 @@ class Judge {
     v.entities = count_entities(evidence.findings);
     v.impossible = !all.empty() && std::all_of(all.begin(), all.end(),
                                                [](const Finding* f) { return above_ceiling(*f); });
-    if (!failing.empty() && (!warns || evidence.gaps.empty())) {
+    const bool fails = !failing.empty();
+    if (!fails && !advisory.empty() && evidence.gaps.empty()) failing = advisory;
+    if (!failing.empty()) {
       const Finding& worst = *worst_of(failing);
-      v.state = warns ? State::warn : State::fail;
+      v.state = fails ? State::fail : State::warn;
       fill(v, worst);
       v.why = failure_messages(worst);
       if (beyond) v.why.push_back(*beyond);
@@ -217,6 +256,8 @@ class Judge {
       const Waiver& w = waivers_[i];
       if (w.criterion != criterion.id || !glob_match(w.scope, entity_name(f.entity))) continue;
       used_[i] = true;
+      if (const auto why = cannot_be_missed(w.limit, f.limit_is_minimum, f.unit))
+        boundless_[w.id] = *why;
       if (within(w, f)) return &w;
       beyond = Message{"why.beyond", {w.id}};
     }
@@ -227,6 +268,7 @@ class Judge {
   // Where the criterion could not be judged, that is what must be mended first.
   void refuse_unmatched(const Judgement& judgement) const {
     Problems problems;
+    for (const auto& [id, why] : boundless_) problems.add(id, "its limit " + why);
     for (size_t i = 0; i < waivers_.size(); ++i) {
       if (used_[i]) continue;
       const auto found = std::find_if(
@@ -248,6 +290,7 @@ class Judge {
   const std::vector<Waiver>& waivers_;
   const HostNames names_;
   std::vector<bool> used_;
+  std::map<std::string, std::string> boundless_;  // waivers by id whose limit waives everything
 };
 
 void refuse_malformed(const std::vector<Waiver>& waivers, const std::string& today) {
@@ -287,14 +330,29 @@ size_t Judgement::count(State state) const {
 
 State Judgement::overall() const {
   if (count(State::fail) > 0) return State::fail;
+  if (!doubts.empty()) return State::incomplete;
   const size_t judged = count(State::pass) + count(State::warn) + count(State::waived);
-  return count(State::incomplete) > 0 || judged == 0 ? State::incomplete : State::pass;
+  const bool whole = count(State::incomplete) == 0 && judged > 0 && !too_few_apply();
+  return whole ? State::pass : State::incomplete;
+}
+
+std::optional<Message> Judgement::too_few_apply() const {
+  size_t all = 0, applying = 0;
+  for (const CriterionVerdict& v : criteria) {
+    if (v.criterion->severity == Severity::warn) continue;
+    ++all;
+    applying += v.state == State::not_applicable ? 0 : 1;
+  }
+  if (2 * applying >= all) return std::nullopt;
+  return Message{"verdict.few", {std::to_string(applying), std::to_string(all)}};
 }
 
 Judgement judge(const Campaign& campaign, const Profile& profile,
                 const std::vector<Waiver>& waivers, const std::string& today) {
   refuse_malformed(waivers, today);
-  return Judge(campaign, profile, waivers).judge();
+  Judgement out = Judge(campaign, profile, waivers).judge();
+  out.doubts = campaign.warnings;
+  return out;
 }
 
 Problems profile_problems(const Judgement& judgement) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,10 +38,21 @@ struct CriterionVerdict {
 };
 
 struct Judgement {
-  std::vector<CriterionVerdict> criteria;  // in the profile's order
+  // In the profile's order; then, for each step with something that no criterion says, what speaks
+  // against it (a StepRule).
+  std::vector<CriterionVerdict> criteria;
+  std::vector<std::shared_ptr<const Criterion>> of_steps;  // of the latter
+  bool test_profile = false;  // it runs scripted cases: whatever it says is of no machine
+  // What is wrong with the evidence as a whole (Campaign::warnings): with one of them nothing is
+  // accepted.
+  std::vector<std::string> doubts = {};
   size_t count(State state) const;
-  // fail if a criterion fails; else incomplete if one is incomplete, or nothing was judged; else
-  // pass. A warning or a waived criterion does not stop acceptance.
+  // Said where fewer than half of the criteria that can fail apply to these hosts: a profile most
+  // of which is not applicable is for other hosts, and accepts nothing here.
+  std::optional<Message> too_few_apply() const;
+  // fail if a criterion fails; else incomplete if one is incomplete, nothing was judged, too few
+  // apply or the evidence is in doubt; else pass. A warning or a waived criterion does not stop
+  // acceptance.
   State overall() const;
 };
 

@@ -11,8 +11,11 @@
 
 #include "analysis/disturbance.h"
 #include "analysis/verdict_fleet.h"
+#include "analysis/verdict_gaps.h"
 #include "analysis/verdict_hosts.h"
 #include "analysis/verdict_select.h"
+#include "analysis/verdict_since.h"
+#include "analysis/verdict_spread.h"
 #include "analysis/verdict_uniform.h"
 #include "core/units.h"
 
@@ -20,19 +23,6 @@ namespace cb {
 namespace {
 
 constexpr double kWorst = std::numeric_limits<double>::infinity();
-
-std::string where(const Job& job) { return job.host.empty() ? "cluster" : job.host; }
-
-Message job_gap(const Job& job) {
-  Message out{std::string("gap.") + job_state_name(job.state),
-              {job.step, where(job), job.reason.empty() ? "" : ": " + job.reason}};
-  if (job.log.empty()) return out;
-  out.id += "_log";
-  out.args.push_back(job.log);
-  return out;
-}
-
-std::string log_of(const Job& job) { return job.log.empty() ? "logs/" : job.log; }
 
 // How far beyond the limit, as a share of it; the plain difference where the limit is 0.
 double badness(double value, double limit, bool minimum) {
@@ -60,6 +50,7 @@ class Collector {
     const auto* rule = std::get_if<MetricRule>(&criterion.rule);
     if (rule != nullptr && (rule->min_of_fleet || rule->max_of_fleet))
       fleet_.emplace(campaign, criterion);
+    if (rule != nullptr && !rule->since.empty()) earlier_.emplace(campaign, *rule);
   }
 
   Evidence collect() {
@@ -95,7 +86,7 @@ class Collector {
     }
     if (!job.document) return;
     if (job.document->run.partial) {
-      gap(job.host, {"gap.partial", {job.step, where(job), *job.document->run.partial}});
+      gap(job.host, {"gap.partial", {job.step, job_place(job), *job.document->run.partial}});
       excuse(job);
     }
     job_ = &job;
@@ -103,8 +94,26 @@ class Collector {
     size_t selected = 0;
     for (const Record& record : job.document->records) selected += collect_record(record) ? 1 : 0;
     if (selected == 0 && !excused_.contains(job.host)) {
-      gap(job.host, {"gap.no_record", {job.step, where(job), at_text()}});
+      gap(job.host, {"gap.no_record", {job.step, job_place(job), at_text(selector())}});
       excuse(job);
+    } else if (selected > 0) {
+      require_points(job);
+    }
+  }
+
+  // Of several values of one parameter each must have been measured: one that is missing would let
+  // the others speak for it.
+  void require_points(const Job& job) {
+    for (const auto& [name, values] : selector()) {
+      for (const std::string& value : values) {
+        GivenParams point = selector();
+        point[name] = {value};
+        const bool there = std::ranges::any_of(job.document->records, [&](const Record& r) {
+          return r.measured() ? matches(r.params, point) : may_match(r.params, point);
+        });
+        if (!there)
+          gap(job.host, {"gap.no_record", {job.step, job_place(job), at_text({{name, {value}}})}});
+      }
     }
   }
 
@@ -117,9 +126,9 @@ class Collector {
     }
   }
 
-  std::string at_text() const {
+  static std::string at_text(const GivenParams& at) {
     std::string out;
-    for (const auto& [name, values] : selector())
+    for (const auto& [name, values] : at)
       out += fmt::format("{}{} {}", out.empty() ? " @ " : ", ", name, fmt::join(values, ","));
     return out;
   }
@@ -150,10 +159,7 @@ class Collector {
   }
 
   void collect_unmeasured(const Record& record) {
-    if (const auto* s = std::get_if<Skipped>(&record.outcome))
-      gap(job_->host, {"gap.skipped", {job_->step, where(*job_), s->reason}});
-    else if (const auto* e = std::get_if<Errored>(&record.outcome))
-      gap(job_->host, {"gap.errored", {job_->step, e->where, e->what, log_of(*job_)}});
+    gap(job_->host, record_gap(*job_, record));
     if (!job_->host.empty()) {
       excused_.insert(job_->host);
     } else {
@@ -168,11 +174,12 @@ class Collector {
       if (metric.name != rule.metric) continue;
       ++found;
       cover(record.entities[metric.entity]);
-      judge_metric(record, metric, rule);
+      if (!rule.compares_parts_of_host()) judge_metric(record, metric, rule);
     }
     if (found == 0 && covered_.empty())
-      gap(job_->host, {"gap.no_metric", {job_->step, where(*job_), rule.metric, job_->file}});
+      gap(job_->host, {"gap.no_metric", {job_->step, job_place(*job_), rule.metric, job_->file}});
     if (found > 0) require_every_part(record, rule.metric);
+    if (rule.compares_parts_of_host()) compare_parts(record, rule);
   }
 
   // Where one part of a kind (GPU, NIC, drive, …) has the number, a part of that kind in the same
@@ -203,11 +210,9 @@ class Collector {
     for (const Check& check : record.checks) {
       if (check.passed) continue;
       Finding f = finding(record.entities[check.entity]);
-      const std::string name = entity_name(f.entity);
-      f.detail.push_back(check.detail.empty()
-                             ? Message{"why.wrong", {name, check.name}}
-                             : Message{"why.wrong_detail", {name, check.name, check.detail}});
+      f.detail.push_back(failed_check_message(f.entity, check));
       f.failing = true;
+      f.wrong_data = true;
       f.badness = kWorst;
       cover(f.entity);
       evidence_.findings.push_back(std::move(f));
@@ -226,6 +231,7 @@ class Collector {
     Finding f = finding(record.entities[metric.entity]);
     f.unit = metric.unit;
     f.value = statistic_of(metric.samples.summary(), rule.statistic);
+    if (earlier_ && !subtract_earlier(f, metric.name, rule)) return;
     f.ceiling = metric.ceiling;
     if (rule.min) bind_limit(f, *rule.min, true);
     if (rule.max) bind_limit(f, *rule.max, false);
@@ -244,6 +250,29 @@ class Collector {
       refuse_disturbed(f, record);
     }
     evidence_.findings.push_back(std::move(f));
+  }
+
+  // A running total becomes its growth since the earlier step. False, with a gap, where that step
+  // does not tell, or the total is smaller now: somebody has reset it.
+  bool subtract_earlier(Finding& f, const std::string& metric, const MetricRule& rule) {
+    const auto before = earlier_->of(f.entity);
+    if (before && *f.value >= *before) {
+      f.value = *f.value - *before;
+      return true;
+    }
+    gap(f.entity.host, {before ? "gap.reset" : "gap.no_earlier",
+                        {metric, entity_name(f.entity), rule.since, job_->file}});
+    return false;
+  }
+
+  void compare_parts(const Record& record, const MetricRule& rule) {
+    SpreadEvidence spread = spread_of_hosts(record, rule);
+    for (Finding& f : spread.findings) {
+      f.at = at_;
+      f.file = job_->file;
+      evidence_.findings.push_back(std::move(f));
+    }
+    for (Gap& g : spread.gaps) gap(g.host, std::move(g.what));
   }
 
   void bind_fleet(Finding& f, const Params& params, const MetricRule& rule) {
@@ -293,7 +322,7 @@ class Collector {
     gap(job_->host,
         {"why.disturbed",
          {entity_name(f.entity), format_value(*f.value, f.unit), required(f),
-          fmt::format("{:.0f} %", 100 * *share_of_others(record, host)), where(*job_)}});
+          fmt::format("{:.0f} %", 100 * *share_of_others(record, host)), job_place(*job_)}});
   }
 
   // A median is known only as well as its interval: where that holds the limit the next
@@ -325,6 +354,7 @@ class Collector {
       f.badness = *f.value;
       if (check.passed) continue;
       f.failing = true;
+      f.wrong_data = true;
       if (f.detail.empty() && !check.detail.empty())
         f.detail.push_back({"why.says", {entity_name(entity), check.detail}});
     }
@@ -358,7 +388,8 @@ class Collector {
     if (!job_->host.empty()) return;
     for (const std::string& host : names_.expected()) {
       if (covered_.contains(host) || excused_.contains(host)) continue;
-      gap(host, {"gap.nothing", {host, job_->step, at_.empty() ? "" : " @ " + at_, log_of(*job_)}});
+      gap(host,
+          {"gap.nothing", {host, job_->step, at_.empty() ? "" : " @ " + at_, job_log(*job_)}});
       excused_.insert(host);
     }
   }
@@ -368,6 +399,7 @@ class Collector {
   const HostNames& names_;
   Evidence evidence_;
   std::optional<FleetMedians> fleet_;
+  std::optional<EarlierValues> earlier_;
   std::set<Message> said_;
   const Job* job_ = nullptr;
   std::set<std::string> varying_;

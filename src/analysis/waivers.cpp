@@ -40,9 +40,17 @@ double limit(const json& j, const std::string& where, Problems& problems) {
   } else if (!j["limit"].is_number() || !std::isfinite(j["limit"].get<double>())) {
     problems.add(where + ".limit", "is not a number in the metric's unit");
   } else {
-    return j["limit"].get<double>();
+    const double value = j["limit"].get<double>();
+    if (value <= 0)
+      problems.add(where + ".limit", "is not above 0: a waiver says how bad it may become");
+    return value;
   }
   return 0;
+}
+
+// A glob of nothing but wildcards is no scope.
+bool names_something(const std::string& scope) {
+  return scope.find_first_not_of("*?: ") != std::string::npos;
 }
 
 Waiver read_waiver(const json& j, const std::string& where, Problems& problems) {
@@ -57,6 +65,8 @@ Waiver read_waiver(const json& j, const std::string& where, Problems& problems) 
   w.reason = text(j, "reason", where, problems);
   w.approver = text(j, "approver", where, problems);
   w.ticket = text(j, "ticket", where, problems);
+  if (!w.scope.empty() && !names_something(w.scope))
+    problems.add(where + ".scope", "is everything: name the hosts or parts that may fail");
   w.limit = limit(j, where, problems);
   w.expires = text(j, "expires", where, problems);
   if (!w.expires.empty() && !is_date(w.expires))

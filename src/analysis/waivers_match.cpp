@@ -8,6 +8,11 @@
 #include "core/units.h"
 
 namespace cb {
+namespace {
+
+int64_t year_of(std::string_view date) { return parse_integer(date.substr(0, 4)).value_or(0); }
+
+}  // namespace
 
 bool is_date(std::string_view text) {
   if (text.size() != 10 || text[4] != '-' || text[7] != '-') return false;
@@ -50,6 +55,9 @@ void refuse_expired(const std::vector<Waiver>& waivers, const std::string& today
     if (w.expires < today)  // both YYYY-MM-DD
       problems.add(
           w.id, fmt::format("expired on {}: renew it with its approver, or remove it", w.expires));
+    else if (year_of(w.expires) > year_of(today) + kLongestYears)
+      problems.add(w.id, fmt::format("expires on {}: a waiver is for a while, {} years at most",
+                                     w.expires, kLongestYears));
   }
   if (!problems.empty()) throw UsageError("waivers", problems);
 }

@@ -19,8 +19,8 @@ class CancelToken {
   std::atomic<bool> cancelled_{false};
 };
 
-// Thrown where a cancelled measurement stops; with the records that were finished before, if the
-// case has such.
+// Thrown where a cancelled measurement stops. A case throws it without records: what it has
+// finished is kept. run_case() passes it on with what all ranks had finished.
 class Interrupted : public Error {
  public:
   explicit Interrupted(std::vector<Record> finished = {})

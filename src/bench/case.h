@@ -26,14 +26,27 @@ struct Context {
   Progress& progress;
   const FsRoot& fs;
   const HostInventory& inventory;  // of this host
-  // Takes this rank's share of a record that is finished, so that it is not lost with the job.
+  const CaseInfo* info = nullptr;  // of the case that runs: set by the runner
+  // Takes this rank's share of a record, so that it is not lost with the job.
   std::function<void(const Record&)> publisher = {};
+  // Takes the shares that all ranks agree on, so that an error that follows does not lose them.
+  std::vector<Record>* finished = nullptr;
+  // Takes what a user must know at once, while the case still runs; from any rank, not from the
+  // results. Nothing in bench writes to stderr itself.
+  Log logger = {};
 
   // "node03" or "node03 rank 5": for messages.
   std::string who() const;
-  // Every rank publishes the same records in the same order, or none.
+  void log(const std::string& text) const {
+    if (logger) logger(text);
+  }
+  // run_points() calls both. Not collective: a rank that is lost later has said what it measured.
   void publish(const Record& record) const {
     if (publisher) publisher(record);
+  }
+  // Every rank finishes the same records in the same order.
+  void finish(const Record& record) const {
+    if (finished != nullptr) finished->push_back(record);
   }
 };
 
@@ -49,6 +62,9 @@ struct Case {
   RunCase run;
   // What is wrong with params that are each right by themselves; told before anything is run.
   std::function<void(const Params&, Problems&)> check = {};
+  // What this host lacks for it that `needs` does not say, with the reason; empty if nothing. For
+  // `list`: changes nothing, and is what run() would give as its reason.
+  std::function<std::string(const FsRoot&)> lacks = {};
 };
 
 }  // namespace cb

@@ -11,6 +11,7 @@ Case nccl_case();
 Case locate_case();
 Case burn_cpu_case();
 Case fake_case();
+Case skeleton_case();
 Case gemm_cpu_case();
 Case bandwidth_cpu_case();
 Case io_case();
@@ -20,6 +21,7 @@ Case bandwidth_gpu_case();
 Case burn_gpu_case();
 Case health_case();
 Case verbs_case();
+Case nics_case();
 Case tcp_case();
 
 }  // namespace cb

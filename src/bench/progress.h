@@ -1,8 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <string>
 
 namespace cb {
+
+// Takes a line that a user must see at once.
+using Log = std::function<void(const std::string&)>;
 
 // Tells the user how far a long measurement is, on stderr of rank 0: a bar on a terminal, else a
 // line every ten seconds.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/declared.h"
 #include "bench/gather.h"
 #include "bench/host_load.h"
 #include "core/clock.h"
@@ -19,6 +20,7 @@ struct Attempt {
   std::vector<Record> records;
   Status status = fine;
   Problems refusal = {};
+  std::string failure = {};
 };
 
 Record bare(const Case& c, const Params& params, Outcome outcome) {
@@ -42,38 +44,34 @@ Attempt attempt(const Case& c, Context& context, const Params& params) {
   try {
     Attempt out{c.run(context, params)};
     for (Record& r : out.records) {
+      complete_metrics(r, c.info);
       if (r.started.empty()) r.started = started;
       if (r.ended.empty()) r.ended = utc_now();
     }
     return out;
-  } catch (const Interrupted& e) {
-    return {e.finished(), interrupted};
+  } catch (const Interrupted&) {
+    return {.records = {}, .status = interrupted};
   } catch (const UsageError& e) {
-    return {{}, refused, e.problems()};
+    return {.records = {}, .status = refused, .refusal = e.problems()};
   } catch (const std::exception& e) {
-    return {{bare(c, params, Errored{context.who(), e.what()})}, failed};
+    return {.records = {}, .status = failed, .failure = e.what()};
   }
 }
 
-// Where a rank failed, ranks hold different numbers of records: the failures alone are reported.
-std::vector<Record> gather_failures(const Case& c, Context& context, const Params& params,
-                                    std::vector<Record> mine) {
-  if (mine.size() != 1 || mine[0].measured()) mine = {bare(c, params, Measured{})};
-  std::vector<Record> joined = gather_records(context.comm, mine);
-  return joined;
-}
-
-// What every rank had finished, in the Interrupted that goes on from rank 0.
-Interrupted gather_finished(Context& context, const Attempt& mine) {
-  std::vector<Record> finished;
-  if (mine.status == interrupted) finished = mine.records;
+// Collective. What every rank had finished when one of them was interrupted or failed.
+std::vector<Record> finished_everywhere(Context& context, std::vector<Record> finished) {
   const double count = context.comm.min(static_cast<double>(finished.size()));
   finished.resize(static_cast<size_t>(count));
-  return Interrupted(gather_records(context.comm, finished));
+  return finished;
 }
 
-const Errored& why_failed(const Attempt& mine) {
-  return std::get<Errored>(mine.records.at(0).outcome);
+// What was finished stays, and one record behind it says which ranks failed and why.
+std::vector<Record> with_failure(const Case& c, const Context& context, const Params& params,
+                                 const Attempt& mine, std::vector<Record> finished) {
+  finished.push_back(bare(
+      c, params,
+      mine.status == failed ? Outcome(Errored{context.who(), mine.failure}) : Outcome(Measured{})));
+  return finished;
 }
 
 // A rank that failed says why even if the others, stuck where it left them, never come to hear it.
@@ -82,8 +80,7 @@ int agree(Context& context, const Attempt& mine) {
     return context.comm.agree(mine.status, kAgreeSeconds);
   } catch (const Error& e) {
     if (mine.status != failed) throw;
-    const Errored& why = why_failed(mine);
-    throw Error(fmt::format("{}: {} ({})", why.where, why.what, e.what()));
+    throw Error(fmt::format("{}: {} ({})", context.who(), mine.failure, e.what()));
   }
 }
 
@@ -101,16 +98,21 @@ std::vector<Record> run_case(const Case& c, Context& context, const Params& para
   }
   context.watchdog.note("running");
   const HostLoad load(context.fs);
-  Attempt mine = attempt(c, context, params);
+  std::vector<Record> finished;
+  Context own = context;
+  own.finished = &finished;
+  own.info = &c.info;
+  const Attempt mine = attempt(c, own, params);
   context.watchdog.note("waiting for the other ranks");
-  if (mine.status == failed) context.watchdog.fail(why_failed(mine).what);
+  if (mine.status == failed) context.watchdog.fail(mine.failure);
   const int worst = agree(context, mine);
   context.watchdog.note("gathering the results");
-  if (worst == interrupted) throw gather_finished(context, mine);
   if (worst == refused) throw_agreed(context.comm, "clusterbench " + c.info.name, mine.refusal);
-  if (worst == failed) return gather_failures(c, context, params, std::move(mine.records));
-  std::vector<Record> joined = gather_records(context.comm, mine.records);
+  std::vector<Record> share = worst == fine ? mine.records : finished_everywhere(context, finished);
+  if (worst == failed) share = with_failure(c, context, params, mine, std::move(share));
+  std::vector<Record> joined = gather_records(context.comm, share);
   load.add_to(joined, context.comm, context.place);
+  if (worst == interrupted) throw Interrupted(std::move(joined));
   return joined;
 }
 

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "core/clock.h"
+#include "core/error.h"
 
 namespace cb {
 namespace {
@@ -22,6 +25,21 @@ uint64_t next_batch(uint64_t batch, double batch_seconds) {
 constexpr double kCarryOn = 0, kEnough = 1, kCancelled = 2;
 
 }  // namespace
+
+Spans::Spans(const std::vector<std::string>& names) {
+  for (const std::string& name : names) series_.emplace_back(name, std::vector<double>());
+}
+
+size_t Spans::index(std::string_view name) const {
+  for (size_t i = 0; i < series_.size(); ++i) {
+    if (series_[i].first == name) return i;
+  }
+  throw Error(fmt::format("no span is named {}", name));
+}
+
+void Spans::clear() {
+  for (auto& series : series_) series.second.clear();
+}
 
 bool Sampler::agree_done(bool mine, bool together) {
   const bool decides = !together || comm_.rank() == 0;
@@ -44,7 +62,8 @@ SampleRun Sampler::measure(const SamplePlan& plan, const std::function<void()>& 
 uint64_t Sampler::warm_up(const SamplePlan& plan, const std::function<double()>& once) {
   WarmUp rule(plan.warm_up_seconds, plan.warm_up_samples);
   watchdog_.note(plan.what.empty() ? "warm-up" : plan.what + ", warm-up");
-  while (!agree_done(rule.done(), plan.together)) {
+  const double end = monotonic_seconds() + plan.warm_up_at_least;
+  while (!agree_done(rule.done() && monotonic_seconds() >= end, plan.together)) {
     rule.add(once());
     watchdog_.progress();
   }
@@ -65,8 +84,17 @@ void Sampler::batch(const SamplePlan& plan, const std::function<double()>& once,
 }
 
 SampleRun Sampler::measure_self_timed(const SamplePlan& plan, const std::function<double()>& once) {
+  return measure_spans(plan, [&](Spans&) { return once(); });
+}
+
+SampleRun Sampler::measure_spans(const SamplePlan& plan,
+                                 const std::function<double(Spans&)>& iterate) {
   SampleRun run;
+  run.spans = Spans(plan.spans);
+  const auto once = [&] { return iterate(run.spans); };
   run.warm_up = warm_up(plan, once);
+  run.spans.clear();
+  if (plan.begin) plan.begin();
   watchdog_.note(plan.what.empty() ? "sampling" : plan.what + ", sampling");
   const bool many = plan.together && comm_.size() > 1;
   const double start = monotonic_seconds();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "campaign/attempts.h"
 #include "core/clock.h"
 
 namespace cb {
@@ -55,6 +56,10 @@ JobNames jobs_to_repeat(const Campaign& campaign, const Judgement& judgement) {
       if (is_inconclusive(gap)) out.emplace(v.criterion->step, gap.host);
     }
     if (v.criterion->severity == Severity::fail && !v.impossible) add_failing(v, campaign, out);
+  }
+  // Nothing that is measured again takes these back, so the job stays what it is.
+  for (const Job& job : campaign.jobs) {
+    if (job.document && bad_news(*job.document).any()) out.erase({job.step, job.host});
   }
   return out;
 }

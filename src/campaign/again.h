@@ -14,8 +14,9 @@ inline constexpr size_t kMostAttempts = 4;
 
 // Steps and hosts (empty: across all) that should be measured once more before anything is said:
 // those that are inconclusive, and those of at most two minutes whose figures fail a criterion of
-// severity `fail`, until they were measured kMostAttempts times. Wrong data, differences between
-// hosts and limits beyond physics are final. `judgement` is of this campaign and its own profile.
+// severity `fail`, until they were measured kMostAttempts times. Differences between hosts, limits
+// beyond physics and every job with a failed check, an errored or a skipped record are final.
+// `judgement` is of this campaign and its own profile.
 std::set<std::pair<std::string, std::string>> jobs_to_repeat(const Campaign& campaign,
                                                              const Judgement& judgement);
 

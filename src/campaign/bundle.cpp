@@ -1,8 +1,7 @@
-// The archive of a campaign: POSIX ustar (IEEE Std 1003.1-2017, pax, "ustar Interchange Format").
+// The archive of a campaign.
 #include "campaign/bundle.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <fstream>
 
@@ -12,6 +11,8 @@
 
 #include "campaign/directory.h"
 #include "campaign/files.h"
+#include "campaign/tar_format.h"
+#include "campaign/unbundle.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -21,50 +22,42 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kBlock = 512;
-constexpr size_t kNameBytes = 100;
-constexpr size_t kPrefixBytes = 155;
-constexpr size_t kPrefixAt = 345;
 constexpr uint64_t kLargestFile = 077777777777;  // eleven octal digits
 
-using Header = std::array<char, kBlock>;
-
-void put(Header& header, size_t at, std::string_view text) {
+void put(TarHeader& header, size_t at, std::string_view text) {
   std::copy(text.begin(), text.end(), header.begin() + static_cast<std::ptrdiff_t>(at));
 }
 
 // A long path is split at a '/' into prefix and name.
-void put_name(Header& header, const std::string& name) {
-  if (name.size() <= kNameBytes) return put(header, 0, name);
+void put_name(TarHeader& header, const std::string& name) {
+  if (name.size() <= kTarName.size) return put(header, 0, name);
   for (size_t slash = name.find('/'); slash != std::string::npos;
        slash = name.find('/', slash + 1)) {
-    if (slash > kPrefixBytes || name.size() - slash - 1 > kNameBytes) continue;
+    if (slash > kTarPrefix.size || name.size() - slash - 1 > kTarName.size) continue;
     put(header, 0, std::string_view(name).substr(slash + 1));
-    return put(header, kPrefixAt, std::string_view(name).substr(0, slash));
+    return put(header, kTarPrefix.at, std::string_view(name).substr(0, slash));
   }
   throw Error(fmt::format("{} has a name too long for an archive: shorten it", name));
 }
 
-Header header_of(const std::string& name, uint64_t size, int64_t time) {
+TarHeader header_of(const std::string& name, uint64_t size, int64_t time) {
   if (size > kLargestFile)
     throw Error(fmt::format("{} is too large for an archive (8 GiB): archive it by itself", name));
-  Header out{};
+  TarHeader out{};
   put_name(out, name);
   put(out, 100, "0000644");
   put(out, 108, "0000000");
   put(out, 116, "0000000");
-  put(out, 124, fmt::format("{:011o}", size));
+  put(out, kTarSize.at, fmt::format("{:011o}", size));
   put(out, 136, fmt::format("{:011o}", time));
-  put(out, 148, "        ");
-  out[156] = '0';
-  put(out, 257,
+  out[kTarType] = '0';
+  put(out, kTarMagic.at,
       std::string_view("ustar\0"
                        "00",
                        8));
-  unsigned sum = 0;
-  for (const char c : out) sum += static_cast<unsigned char>(c);
-  put(out, 148, fmt::format("{:06o}", sum));
-  out[154] = '\0';
+  put(out, kTarSum.at, fmt::format("{:06o}", tar_sum(out)));
+  out[kTarSum.at + 6] = '\0';
+  out[kTarSum.at + 7] = ' ';
   return out;
 }
 
@@ -74,7 +67,7 @@ class Archive {
   explicit Archive(const fs::path& path)
       : path_(path), partial_(path.string() + fmt::format(".{}.partial", ::getpid())) {
     // 'T': as it is, without compression and without gzip's header.
-    const bool compressed = path.extension() == ".gz" || path.extension() == ".tgz";
+    const bool compressed = path.extension() != ".tar";
     file_ = ::gzopen(partial_.c_str(), compressed ? "wbx9" : "wbxT");
     if (file_ == nullptr) fail();
   }
@@ -108,7 +101,7 @@ class Archive {
 // A file that grows or shrinks meanwhile would shift all that follows.
 void add_file(Archive& archive, const fs::path& path, const std::string& name, int64_t time) {
   const uint64_t size = fs::file_size(path);
-  const Header header = header_of(name, size, time);
+  const TarHeader header = header_of(name, size, time);
   archive.write({header.data(), header.size()});
   std::ifstream in(path, std::ios::binary);
   std::string buffer(size_t{1} << 20, '\0');
@@ -121,7 +114,20 @@ void add_file(Archive& archive, const fs::path& path, const std::string& name, i
   if (copied != size)
     throw Error(
         fmt::format("{} changed while it was read: wait for the run to end", path.string()));
-  archive.write(std::string((kBlock - size % kBlock) % kBlock, '\0'));
+  archive.write(std::string((kTarBlock - size % kTarBlock) % kTarBlock, '\0'));
+}
+
+// Another program would take the file for what its name says.
+void require_archive_name(const fs::path& archive) {
+  if (!is_archive_name(archive))
+    throw UsageError(archive.string(), "--out", "does not end in .tar, .tar.gz or .tgz");
+}
+
+// The id becomes a folder's name in the archive.
+void require_id(const CampaignPaths& paths, const std::string& id) {
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  if (id.size() != 16 || !std::all_of(id.begin(), id.end(), is_digit))
+    throw UsageError(paths.campaign().string(), "id", "is not 16 hex digits: the file was changed");
 }
 
 void refuse_others(const fs::path& directory, const CampaignFiles& files) {
@@ -134,9 +140,11 @@ void refuse_others(const fs::path& directory, const CampaignFiles& files) {
 }  // namespace
 
 void bundle_campaign(const fs::path& directory, const fs::path& archive) {
+  require_archive_name(archive);
   const CampaignPaths paths{directory};
   const CampaignFile campaign =
       parse_campaign_file(read_file(paths.campaign()), paths.campaign().string());
+  require_id(paths, campaign.id);
   const CampaignFiles files = campaign_files(directory);
   refuse_others(directory, files);
   if (is_inside(fs::weakly_canonical(archive)
@@ -147,7 +155,7 @@ void bundle_campaign(const fs::path& directory, const fs::path& archive) {
   Archive out(archive);
   for (const std::string& file : files.regular)
     add_file(out, directory / file, "campaign-" + campaign.id + "/" + file, time);
-  out.write(std::string(2 * kBlock, '\0'));
+  out.write(std::string(2 * kTarBlock, '\0'));
   out.finish();
 }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <set>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,6 +16,7 @@
 #include "core/file.h"
 #include "core/json_text.h"
 #include "core/sha256.h"
+#include "core/text.h"
 
 namespace cb {
 namespace {
@@ -32,32 +35,29 @@ bool holds_nothing(const fs::path& directory) {
                      });
 }
 
-// A link, other than a rename, never replaces a file, so of two runs one loses.
+// Under its name only if there is nothing of that name; the errno, or 0. Not every file system has
+// hard links (exFAT, some of FUSE), and not every one of those such a rename.
+int name_once(const fs::path& fresh, const fs::path& path) {
+  if (::link(fresh.c_str(), path.c_str()) == 0) return 0;
+  if (errno == EEXIST) return EEXIST;
+  const int linking = errno;
+  if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  return errno == EEXIST ? EEXIST : linking;
+}
+
+// Of two runs one loses: other than a plain rename, this never replaces a file.
 void write_once(const fs::path& path, std::string_view content) {
   const fs::path fresh = path.string() + fmt::format(".{}.new.partial", ::getpid());
   write_file_atomically(fresh, content);
-  const int failed = ::link(fresh.c_str(), path.c_str()) == 0 ? 0 : errno;
+  const int failed = name_once(fresh, path);
   ::unlink(fresh.c_str());
   if (failed == EEXIST)
     throw UsageError(path.parent_path().string(), "--out", "is being used by another run");
   if (failed != 0)
-    throw Error(fmt::format("cannot write {}: {}", path.string(), std::strerror(failed)));
-}
-
-std::vector<std::string> files_below(const fs::path& root) {
-  std::vector<std::string> out;
-  for (const char* name : {"campaign.json", "journal.jsonl"}) {
-    if (fs::is_regular_file(root / name)) out.emplace_back(name);
-  }
-  for (const char* name : {"records", "logs"}) {
-    if (!fs::is_directory(root / name)) continue;
-    for (const auto& entry : fs::directory_iterator(root / name)) {
-      if (entry.is_regular_file() && !entry.is_symlink() && !is_leftover(entry.path()))
-        out.push_back(std::string(name) + "/" + entry.path().filename().string());
-    }
-  }
-  std::sort(out.begin(), out.end());
-  return out;
+    throw Error(
+        fmt::format("cannot write {}: {}: this file system has neither hard links nor renames that "
+                    "replace nothing; next: --out on another file system, and copy it afterwards",
+                    path.string(), std::strerror(failed)));
 }
 
 Launcher launcher_from(const std::string& name) {
@@ -67,9 +67,29 @@ Launcher launcher_from(const std::string& name) {
   throw Error(fmt::format("launcher {} is not known", name));
 }
 
+bool is_hex(const std::string& text, size_t digits) {
+  return text.size() == digits && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+// Names of hosts become part of command lines and of file names, arguments are executed: the file
+// may come from somebody else.
+void refuse_malformed(const CampaignFile& file) {
+  std::set<std::string> seen;
+  for (const HostSlots& h : file.hosts) {
+    const std::string name = terminal_safe(h.name);
+    if (!is_host_name(h.name)) throw Error(fmt::format("'{}' is not a host name", name));
+    if (!is_slot_count(h.slots)) throw Error(fmt::format("{} has {} slots", name, h.slots));
+    if (!seen.insert(h.name).second) throw Error(fmt::format("host {} stands twice", name));
+  }
+  if (const auto why = bad_launcher_arguments(file.launch.arguments)) throw Error(*why);
+  if (!file.public_key.empty() && !is_hex(file.public_key, 64))
+    throw Error("its public key is not 64 hex digits");
+}
+
 CampaignFile from_json(const json& j, const std::string& source) {
   CampaignFile file;
   file.id = j.at("id").get<std::string>();
+  if (!is_hex(file.id, 16)) throw Error("its id is not 16 hex digits");
   file.started = j.at("started").get<std::string>();
   file.profile = parse_resolved_profile(dump_json(j.at("profile")), source + ": profile");
   if (file.profile.sha256 != j.at("profile_sha256").get<std::string>())
@@ -82,6 +102,9 @@ CampaignFile from_json(const json& j, const std::string& source) {
   file.launch.arguments = j.at("launcher_arguments").get<std::vector<std::string>>();
   file.launch.as_root = j.at("as_root").get<bool>();
   file.command = j.at("command").get<std::vector<std::string>>();
+  file.public_key = j.value("public_key", "");
+  file.chained = j.value("chained", false);
+  refuse_malformed(file);
   return file;
 }
 
@@ -99,9 +122,15 @@ std::string campaign_file_text(const CampaignFile& file) {
               {"launcher_arguments", file.launch.arguments},
               {"as_root", file.launch.as_root},
               {"command", file.command}};
+  if (file.chained) out["chained"] = true;
+  if (!file.public_key.empty()) out["public_key"] = file.public_key;
   for (const HostSlots& h : file.hosts)
     out["hosts"].push_back({{"name", h.name}, {"slots", h.slots}});
   return dump_json(out);
+}
+
+ChainRoot chain_root(const CampaignFile& file, std::string_view text) {
+  return {sha256_hex(text), file.public_key, file.chained};
 }
 
 CampaignFile parse_campaign_file(std::string_view text, const std::string& source) {
@@ -125,22 +154,31 @@ CampaignLock::CampaignLock(const CampaignPaths& paths)
   ::close(fd_);
   if (failed == EWOULDBLOCK)
     throw UsageError(paths.root.string(), "", "is being used by another run: wait for it to end");
-  throw Error(fmt::format("cannot lock {}: {}", paths.campaign().string(), std::strerror(failed)));
+  throw Error(fmt::format(
+      "cannot lock {}: {}: this file system has no locks; next: mount it with them (Lustre: -o "
+      "flock, NFS: with lockd), or use another one and copy the directory afterwards",
+      paths.campaign().string(), std::strerror(failed)));
 }
 
 CampaignLock::~CampaignLock() { ::close(fd_); }
 
-void create_campaign(const CampaignPaths& paths, const CampaignFile& file) {
+void refuse_used_directory(const CampaignPaths& paths) {
   std::error_code failed;
-  if (fs::exists(paths.root, failed) && !fs::is_directory(paths.root, failed))
+  if (!fs::exists(paths.root, failed)) return;
+  if (!fs::is_directory(paths.root, failed))
     throw UsageError(paths.root.string(), "--out", "is not a directory");
-  fs::create_directories(paths.root, failed);
-  if (failed)
-    throw Error(fmt::format("cannot create {}: {}", paths.root.string(), failed.message()));
   if (!holds_nothing(paths.root)) {
     throw UsageError(paths.root.string(), "--out",
                      "is not empty: name another directory, or continue a campaign with --resume");
   }
+}
+
+void create_campaign(const CampaignPaths& paths, const CampaignFile& file) {
+  refuse_used_directory(paths);
+  std::error_code failed;
+  fs::create_directories(paths.root, failed);
+  if (failed)
+    throw Error(fmt::format("cannot create {}: {}", paths.root.string(), failed.message()));
   write_once(paths.campaign(), campaign_file_text(file));
 }
 
@@ -157,9 +195,26 @@ void remove_leftovers(const CampaignPaths& paths) {
   ::rmdir(paths.scratch().c_str());  // fails, as it should, while anything is in it
 }
 
+std::vector<std::string> manifest_files(const CampaignPaths& paths) {
+  const fs::path& root = paths.root;
+  std::vector<std::string> out;
+  for (const char* name : {"campaign.json", "journal.jsonl"}) {
+    if (fs::is_regular_file(root / name)) out.emplace_back(name);
+  }
+  for (const char* name : {"records", "logs"}) {
+    if (!fs::is_directory(root / name)) continue;
+    for (const auto& entry : fs::directory_iterator(root / name)) {
+      if (entry.is_regular_file() && !entry.is_symlink() && !is_leftover(entry.path()))
+        out.push_back(std::string(name) + "/" + entry.path().filename().string());
+    }
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
 void write_manifest(const CampaignPaths& paths) {
   std::string text;
-  for (const std::string& file : files_below(paths.root))
+  for (const std::string& file : manifest_files(paths))
     text += fmt::format("{}  {}\n", sha256_hex_of_file(paths.root / file), file);
   write_file_atomically(paths.manifest(), text);
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "campaign/hosts.h"
+#include "campaign/journal_chain.h"
 #include "campaign/launcher.h"
 #include "core/profile.h"
 #include "core/result.h"
@@ -21,7 +22,12 @@ struct CampaignFile {
   std::vector<HostSlots> hosts;
   LaunchSetup launch;
   std::vector<std::string> command;
+  std::string public_key = {};  // of the key that signs the journal; empty: nothing is signed
+  bool chained = false;         // whether the journal's lines are linked
 };
+
+// What the journal of this campaign.json begins with.
+ChainRoot chain_root(const CampaignFile& file, std::string_view text);
 
 std::string campaign_file_text(const CampaignFile& file);
 // Throws UsageError: foreign, newer, truncated, or a profile that is not the one the sum is of.
@@ -43,6 +49,11 @@ struct CampaignPaths {
   std::filesystem::path signoffs() const { return root / kSignoffs; }
   // Relative to the root, with '/'.
   static std::string record(const std::string& job) { return "records/" + job + ".json"; }
+  // Of an attempt whose document is not the one that has the plain name. No id of a step and no
+  // name of a host contains '+'.
+  static std::string record(const std::string& job, int attempt) {
+    return "records/" + job + "+" + std::to_string(attempt) + ".json";
+  }
   static std::string log(const std::string& job, const char* stream) {
     return "logs/" + job + "." + stream;
   }
@@ -61,12 +72,18 @@ class CampaignLock {
   int fd_ = -1;
 };
 
+// Throws UsageError if a new campaign cannot be begun there: it is no directory, or not empty.
+void refuse_used_directory(const CampaignPaths& paths);
+
 // Makes the directory and its campaign.json. Throws UsageError if there is anything in it already,
 // Error if it cannot be written; overwrites nothing.
 void create_campaign(const CampaignPaths& paths, const CampaignFile& file);
 
 // Removes record files that a killed job left half-written, and an empty scratch directory.
 void remove_leftovers(const CampaignPaths& paths);
+
+// The files that the manifest is over, relative to the directory, in order.
+std::vector<std::string> manifest_files(const CampaignPaths& paths);
 
 // Writes MANIFEST.sha256 over campaign.json, journal.jsonl, records/ and logs/.
 void write_manifest(const CampaignPaths& paths);

@@ -1,6 +1,7 @@
 #include "campaign/env_sweep.h"
 
 #include <algorithm>
+#include <random>
 #include <set>
 
 #include <fmt/format.h>
@@ -61,8 +62,11 @@ nlohmann::json to_json(const SweepSetup& setup, const std::vector<SweepOutcome>&
   nlohmann::json runs = nlohmann::json::array();
   for (size_t i = 0; i < outcomes.size(); ++i) {
     const SweepOutcome& o = outcomes[i];
-    nlohmann::json run{
-        {"values", o.values}, {"state", job_state_name(o.state)}, {"seconds", o.seconds}};
+    nlohmann::json run{{"values", o.values},
+                       {"block", o.job.block + 1},
+                       {"state", job_state_name(o.state)},
+                       {"seconds", o.seconds}};
+    if (o.job.control) run["control"] = true;
     if (!o.reason.empty()) run["reason"] = o.reason;
     if (o.document) run["document"] = file_of(setup, i, "json").filename().string();
     runs.push_back(std::move(run));
@@ -70,10 +74,9 @@ nlohmann::json to_json(const SweepSetup& setup, const std::vector<SweepOutcome>&
   nlohmann::json variables = nlohmann::json::array();
   for (const SweepVariable& v : setup.variables)
     variables.push_back({{"name", v.name}, {"values", v.values}});
-  return {{"schema", "clusterbench.sweep/1"},
-          {"arguments", setup.arguments},
-          {"variables", variables},
-          {"runs", runs}};
+  return {{"schema", "clusterbench.sweep/2"}, {"arguments", setup.arguments},
+          {"repeats", setup.repeats},         {"seed", setup.seed},
+          {"variables", variables},           {"runs", runs}};
 }
 
 }  // namespace
@@ -118,6 +121,20 @@ std::vector<std::vector<std::string>> combinations(const std::vector<SweepVariab
   return out;
 }
 
+std::vector<SweepJob> sweep_jobs(size_t combinations, size_t repeats, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<SweepJob> out;
+  for (size_t block = 0; block < repeats; ++block) {
+    const size_t begin = out.size();
+    for (size_t c = 0; c < combinations; ++c) out.push_back({c, block});
+    if (combinations > 1 && repeats > 1) out.push_back({0, block, true});
+    // Fisher & Yates, by the remainder: the standard's shuffle is another one in every library.
+    for (size_t left = out.size() - begin; left > 1; --left)
+      std::swap(out[begin + left - 1], out[begin + random() % left]);
+  }
+  return out;
+}
+
 Command sweep_command(const SweepSetup& setup, const std::vector<std::string>& values,
                       const fs::path& json) {
   std::map<std::string, std::string> environment;
@@ -134,12 +151,14 @@ std::vector<SweepOutcome> run_sweep(const SweepSetup& setup,
                                     const std::function<void(size_t, const SweepOutcome&)>& ended) {
   std::vector<SweepOutcome> outcomes;
   std::vector<Task> tasks;
-  for (const auto& values : combinations(setup.variables)) {
+  const auto all = combinations(setup.variables);
+  for (const SweepJob& job : sweep_jobs(all.size(), setup.repeats, setup.seed)) {
     const size_t index = tasks.size();
+    const std::vector<std::string>& values = all[job.combination];
     tasks.push_back({sweep_command(setup, values, file_of(setup, index, "json")),
                      file_of(setup, index, "out"), file_of(setup, index, "err"),
                      setup.deadline_seconds});
-    outcomes.push_back({.values = values, .reason = "it was not run"});
+    outcomes.push_back({.job = job, .values = values, .reason = "it was not run"});
   }
   bool refused = false;
   ExecutorOptions executor = setup.executor;
@@ -150,6 +169,7 @@ std::vector<SweepOutcome> run_sweep(const SweepSetup& setup,
              .ended =
                  [&](size_t index, const TaskEnd& end) {
                    SweepOutcome outcome = outcome_of(setup, index, end);
+                   outcome.job = outcomes[index].job;
                    outcome.values = outcomes[index].values;
                    outcomes[index] = std::move(outcome);
                    refused |= outcomes[index].refused;

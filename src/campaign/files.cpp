@@ -10,6 +10,15 @@ namespace cb {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// A campaign without a finished job, or a signature that could not be written, leaves them empty.
+bool is_own_folder(const std::string& name) {
+  return name == "records" || name == "logs" || name == CampaignPaths::kSignoffs;
+}
+
+}  // namespace
+
 CampaignFiles campaign_files(const fs::path& directory) {
   CampaignFiles out;
   try {
@@ -19,12 +28,15 @@ CampaignFiles campaign_files(const fs::path& directory) {
         out.other.push_back(name);
       else if (entry.is_regular_file())
         out.regular.push_back(name);
+      else if (fs::is_empty(entry.path()) && !is_own_folder(name))
+        out.empty.push_back(name);
     }
   } catch (const fs::filesystem_error& e) {
     throw UsageError(directory.string(), "", "cannot be read: " + e.code().message());
   }
   std::sort(out.regular.begin(), out.regular.end());
   std::sort(out.other.begin(), out.other.end());
+  std::sort(out.empty.begin(), out.empty.end());
   return out;
 }
 

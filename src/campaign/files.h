@@ -10,6 +10,7 @@ namespace cb {
 struct CampaignFiles {
   std::vector<std::string> regular;
   std::vector<std::string> other;  // links, devices, pipes: nothing of ours; never followed
+  std::vector<std::string> empty;  // directories that hold nothing, but for our own
 };
 
 // Throws UsageError if the directory cannot be read.

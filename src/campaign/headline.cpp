@@ -1,5 +1,6 @@
 #include "campaign/headline.h"
 
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
@@ -18,21 +19,31 @@ struct Worst {
   Summary summary;
 };
 
-const Record* last_with_metric(const Document& document) {
+// Whether a record has a figure of the rule; without one, any figure.
+bool has_figure(const Record& record, const MetricRule* rule) {
+  if (!record.measured() || record.metrics.empty()) return false;
+  if (rule == nullptr) return true;
+  return matches(record.params, rule->at) &&
+         std::ranges::find(record.metrics, rule->metric, &Metric::name) != record.metrics.end();
+}
+
+const Record* last_with_figure(const Document& document, const MetricRule* rule) {
   for (auto r = document.records.rbegin(); r != document.records.rend(); ++r) {
-    if (r->measured() && !r->metrics.empty()) return &*r;
+    if (has_figure(*r, rule)) return &*r;
   }
   return nullptr;
 }
 
-Worst worst_of(const std::vector<const Document*>& documents) {
+Worst worst_of(const std::vector<const Document*>& documents, const MetricRule* rule) {
   Worst worst;
   for (const Document* document : documents) {
-    const Record* record = last_with_metric(*document);
+    const Record* record = last_with_figure(*document, rule);
     if (record == nullptr) continue;
+    const std::string wanted = rule != nullptr           ? rule->metric
+                               : worst.metric != nullptr ? worst.metric->name
+                                                         : record->metrics.front().name;
     for (const Metric& m : record->metrics) {
-      const Metric& wanted = worst.metric == nullptr ? record->metrics.front() : *worst.metric;
-      if (m.name != wanted.name) continue;
+      if (m.name != wanted || m.samples.empty()) continue;
       const Summary s = m.samples.summary();
       const bool worse =
           worst.metric == nullptr || (m.better == Better::higher ? s.median < worst.summary.median
@@ -41,6 +52,16 @@ Worst worst_of(const std::vector<const Document*>& documents) {
     }
   }
   return worst;
+}
+
+// By the first rule that has a figure; else by what was measured.
+Worst worst_of(const std::vector<const Document*>& documents,
+               const std::vector<MetricRule>& judged) {
+  for (const MetricRule& rule : judged) {
+    const Worst worst = worst_of(documents, &rule);
+    if (worst.metric != nullptr) return worst;
+  }
+  return worst_of(documents, nullptr);
 }
 
 std::string figure(const Worst& worst) {
@@ -72,14 +93,24 @@ size_t failed_checks(const std::vector<const Document*>& documents) {
   return failed;
 }
 
-std::string headline(const std::vector<const Document*>& documents) {
+std::vector<MetricRule> metric_rules(const Profile& profile, const std::string& step) {
+  std::vector<MetricRule> out;
+  for (const Criterion& c : profile.criteria) {
+    const auto* rule = std::get_if<MetricRule>(&c.rule);
+    if (c.step == step && rule != nullptr) out.push_back(*rule);
+  }
+  return out;
+}
+
+std::string headline(const std::vector<const Document*>& documents,
+                     const std::vector<MetricRule>& judged) {
   size_t checks = 0;
   std::set<std::string> hosts;
   for (const Document* document : documents) {
     hosts.insert(document->run.hosts.begin(), document->run.hosts.end());
     for (const Record& record : document->records) checks += record.checks.size();
   }
-  const Worst worst = worst_of(documents);
+  const Worst worst = worst_of(documents, judged);
   std::string out = worst.metric == nullptr ? count_text(hosts.size(), "host") : figure(worst);
   if (worst.metric != nullptr && hosts.size() > 1)
     out += fmt::format(", worst of {} hosts: {}", hosts.size(),

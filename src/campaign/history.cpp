@@ -1,8 +1,11 @@
 #include "campaign/history.h"
 
+#include <functional>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "campaign/signature_json.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json_text.h"
@@ -35,7 +38,9 @@ bool is_sealed(const json& event, const std::string& line) {
   return text_of(sealed(std::move(bare))) == line;
 }
 
-Last last_line(const fs::path& history) {
+// Hands every line and its offset to `each`, in order.
+Last read_lines(const fs::path& history,
+                const std::function<void(const json& event, uint64_t begin)>& each) {
   Last out;
   if (!fs::exists(history)) return out;
   const std::string content = read_file(history);
@@ -55,9 +60,21 @@ Last last_line(const fs::path& history) {
                        "does not follow from the line before it: the history was changed; restore "
                        "it from the archive");
     out = {sha256_hex(line), event["sha256"].get<std::string>()};
+    each(event, begin);
     begin = end + 1;
   }
   return out;
+}
+
+Last last_line(const fs::path& history) {
+  return read_lines(history, [](const json&, uint64_t) {});
+}
+
+// What a key signs of a line.
+std::string message_of(json event, const std::string& campaign, const std::string& file) {
+  event.erase("line");
+  event.erase("signature");
+  return fmt::format("clusterbench.history/1 {} {}\n{}", campaign, file, text_of(event));
 }
 
 }  // namespace
@@ -80,14 +97,33 @@ void require_history(const fs::path& root, const std::string& file) {
 }
 
 void write_with_history(const fs::path& root, const std::string& file, const std::string& content,
-                        const json& change, const std::string& at) {
+                        const json& change, const std::string& at, const HistorySigner* signer) {
   require_history(root, file);
-  const json event = sealed({{"at", at},
-                             {"change", change},
-                             {"sha256", sha256_hex(content)},
-                             {"prev", last_line(root / history_of(file)).line_sha256}});
+  json event = {{"at", at},
+                {"change", change},
+                {"sha256", sha256_hex(content)},
+                {"prev", last_line(root / history_of(file)).line_sha256}};
+  if (signer != nullptr)
+    event["signature"] =
+        signature_json(signer->key.sign(message_of(event, signer->campaign, file)));
+  const std::string line = text_of(sealed(std::move(event)));
   write_file_atomically(root / file, content);
-  append_line_durably(root / history_of(file), text_of(event));
+  append_line_durably(root / history_of(file), line);
+}
+
+std::vector<HistoryLine> history_lines(const fs::path& root, const std::string& file,
+                                       const std::string& campaign) {
+  std::vector<HistoryLine> out;
+  read_lines(root / history_of(file), [&](const json& event, uint64_t begin) {
+    HistoryLine line{.number = out.size() + 1, .begin = begin};
+    if (event.contains("signature")) {
+      const auto signature = signature_in(event);
+      line.valid = signature && ed25519_verify(*signature, message_of(event, campaign, file));
+      if (signature) line.public_key = signature->public_key;
+    }
+    out.push_back(line);
+  });
+  return out;
 }
 
 }  // namespace cb

@@ -1,9 +1,14 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
+
+#include "core/ed25519.h"
 
 // The history of a file that people change (issues, checklist): an append-only file of JSON lines
 // beside it. Each line holds the sha256 of the line before it ("prev") and of the file after the
@@ -20,10 +25,29 @@ std::string last_state(const std::filesystem::path& history);
 // Throws UsageError if root/file is not what its history ends with.
 void require_history(const std::filesystem::path& root, const std::string& file);
 
-// Replaces root/file by `content` as a whole and appends the change to its history. Throws as
-// require_history().
+// With which key a change is signed. The campaign's id and the file's name are signed with it, so
+// that the line counts nowhere else.
+struct HistorySigner {
+  Ed25519Key key;
+  std::string campaign;
+};
+
+// Replaces root/file by `content` as a whole and appends the change to its history, signed where
+// there is a signer. Throws as require_history().
 void write_with_history(const std::filesystem::path& root, const std::string& file,
                         const std::string& content, const nlohmann::json& change,
-                        const std::string& at);
+                        const std::string& at, const HistorySigner* signer = nullptr);
+
+// One line of a history.
+struct HistoryLine {
+  size_t number = 0;
+  uint64_t begin = 0;                     // offset of its first byte
+  std::optional<std::string> public_key;  // that has signed it, hex
+  bool valid = true;                      // no signature, or one that holds
+};
+
+// The lines of the history of `file` in campaign `campaign`. Throws as last_state().
+std::vector<HistoryLine> history_lines(const std::filesystem::path& root, const std::string& file,
+                                       const std::string& campaign);
 
 }  // namespace cb

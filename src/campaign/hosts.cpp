@@ -39,14 +39,6 @@ std::vector<std::string> words(std::string_view text) {
   return out;
 }
 
-// A host's name becomes part of file names and command lines, so it is refused rather than quoted.
-bool is_host_name(const std::string& name) {
-  if (name.empty() || name.size() > 253 || name[0] == '-' || name[0] == '.') return false;
-  return name.find_first_not_of(
-             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-             "._-") == std::string::npos;
-}
-
 std::optional<int64_t> digits(const std::string& text) {
   if (text.empty() || text.size() > 9 || text.find_first_not_of("0123456789") != std::string::npos)
     return std::nullopt;
@@ -95,7 +87,7 @@ void add_host(std::vector<HostSlots>& hosts, const std::string& name, int slots)
 
 int parse_slots(const std::string& text, const std::string& where, Problems& problems) {
   const auto slots = digits(text);
-  if (slots && *slots >= 1 && *slots <= kMostSlots) return static_cast<int>(*slots);
+  if (slots && is_slot_count(*slots)) return static_cast<int>(*slots);
   problems.add(where, fmt::format("'{}' is not a number of slots from 1 to {}", terminal_safe(text),
                                   kMostSlots));
   return 1;
@@ -146,6 +138,16 @@ std::vector<int> expand_counts(const std::string& text, const std::string& where
 }
 
 }  // namespace
+
+// A host's name becomes part of file names and command lines, so it is refused rather than quoted.
+bool is_host_name(const std::string& name) {
+  if (name.empty() || name.size() > 253 || name[0] == '-' || name[0] == '.') return false;
+  return name.find_first_not_of(
+             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+             "._-") == std::string::npos;
+}
+
+bool is_slot_count(int64_t slots) { return slots >= 1 && slots <= kMostSlots; }
 
 std::vector<std::string> expand_node_list(std::string_view text, const std::string& where,
                                           Problems& problems) {

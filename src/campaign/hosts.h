@@ -18,6 +18,10 @@ struct HostSlots {
   bool operator==(const HostSlots&) const = default;
 };
 
+// Whether it can be the name of a host: letters, digits, '.', '_' and '-', not first '-' or '.'.
+bool is_host_name(const std::string& name);
+bool is_slot_count(int64_t slots);
+
 // Names of an environment variable's value; nothing if unset.
 using Environment = std::function<std::optional<std::string>(const std::string&)>;
 

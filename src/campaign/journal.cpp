@@ -7,10 +7,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "campaign/directory.h"
 #include "campaign/tool_json.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json_text.h"
+#include "core/sha256.h"
 
 namespace cb {
 namespace {
@@ -27,8 +29,16 @@ JobState state_from(const std::string& name) {
   throw Error(fmt::format("{} is no state", name));
 }
 
-std::string line_text(const json& j) {
-  return j.dump(-1, ' ', false, json::error_handler_t::replace);
+json document_json(const JobEvent& e) {
+  json out = {{"file", e.file}, {"sha256", e.sha256}};
+  if (e.adds) out["adds"] = true;
+  const std::pair<const char*, int> counts[] = {{"failed_checks", e.bad.failed_checks},
+                                                {"errored", e.bad.errored},
+                                                {"skipped", e.bad.skipped}};
+  for (const auto& [name, n] : counts) {
+    if (n > 0) out[name] = n;
+  }
+  return out;
 }
 
 json to_json(const JobEvent& e) {
@@ -44,8 +54,19 @@ json to_json(const JobEvent& e) {
   out["state"] = job_state_name(e.state);
   out["code"] = e.code;
   if (!e.reason.empty()) out["reason"] = e.reason;
-  if (!e.sha256.empty()) out["sha256"] = e.sha256;
+  if (!e.sha256.empty()) out.update(document_json(e));
   return out;
+}
+
+void read_document(const json& j, JobEvent& e) {
+  e.sha256 = j.value("sha256", "");
+  e.file = j.value("file", "");
+  e.adds = j.value("adds", false);
+  e.bad = {j.value("failed_checks", 0), j.value("errored", 0), j.value("skipped", 0)};
+  if (e.file.empty() || e.file == CampaignPaths::record(e.job) ||
+      e.file == CampaignPaths::record(e.job, e.attempt))
+    return;
+  throw Error(fmt::format("{} is no record of the job", e.file));
 }
 
 JobEvent job_event(const json& j, bool ended) {
@@ -60,7 +81,16 @@ JobEvent job_event(const json& j, bool ended) {
   e.state = state_from(j.at("state").get<std::string>());
   e.code = j.at("code").get<int>();
   e.reason = j.value("reason", "");
-  e.sha256 = j.value("sha256", "");
+  read_document(j, e);
+  return e;
+}
+
+// A document whose end nobody journaled.
+JobEvent kept_event(const json& j) {
+  JobEvent e{.job = j.at("job").get<std::string>(), .ended = true};
+  e.attempt = j.at("attempt").get<int>();
+  e.at = j.at("at").get<std::string>();
+  read_document(j, e);
   return e;
 }
 
@@ -72,7 +102,11 @@ void read_event(const json& j, Journal& journal) {
     journal.finished.clear();
   } else if (event == "start" || event == "end") {
     JobEvent e = job_event(j, event == "end");
+    e.session = journal.sessions.empty() ? 0 : journal.sessions.size() - 1;
     journal.jobs[e.job].push_back(std::move(e));
+  } else if (event == "kept") {
+    JobEvent e = kept_event(j);
+    journal.kept[e.job].push_back(std::move(e));
   } else if (event == "finished") {
     journal.finished = j.at("at").get<std::string>();
   } else {
@@ -96,8 +130,36 @@ const JobEvent* Journal::last_start(const std::string& job) const {
   return nullptr;
 }
 
-Journal read_journal(const std::filesystem::path& path) {
+const JobEvent* Journal::start_of(const std::string& job, int attempt) const {
+  const auto found = jobs.find(job);
+  if (found == jobs.end()) return nullptr;
+  const auto start = std::ranges::find_if(
+      found->second, [&](const JobEvent& e) { return !e.ended && e.attempt == attempt; });
+  return start == found->second.end() ? nullptr : &*start;
+}
+
+std::vector<JobEvent> Journal::documents(const std::string& job) const {
+  std::vector<JobEvent> out;
+  if (const auto found = jobs.find(job); found != jobs.end()) {
+    for (const JobEvent& e : found->second) {
+      if (!e.ended || e.sha256.empty()) continue;
+      // One name for all attempts: the later file has replaced the earlier one.
+      if (e.file.empty()) std::erase_if(out, [](const JobEvent& o) { return o.file.empty(); });
+      out.push_back(e);
+    }
+  }
+  if (const auto found = kept.find(job); found != kept.end())
+    out.insert(out.end(), found->second.begin(), found->second.end());
+  for (JobEvent& e : out) {
+    if (e.file.empty()) e.file = CampaignPaths::record(job);
+  }
+  std::ranges::stable_sort(out, {}, &JobEvent::attempt);
+  return out;
+}
+
+Journal read_journal(const std::filesystem::path& path, const ChainRoot& root) {
   Journal journal;
+  ChainReader chain(root);
   if (!std::filesystem::exists(path)) return journal;
   const std::string content = read_file(path);
   size_t number = 0;
@@ -108,34 +170,48 @@ Journal read_journal(const std::filesystem::path& path) {
     begin = end + 1;
     if (line.empty()) continue;
     try {
-      read_event(parse_json(line, "journal"), journal);
+      const json event = parse_json(line, "journal");
+      read_event(event, journal);
+      chain.readable(number, line, event);
     } catch (const std::exception&) {
-      journal.warnings.push_back(
-          fmt::format("line {} of the journal is torn or foreign and was left out", number));
+      chain.unreadable(number, line);
     }
   }
+  chain.end(journal.warnings, journal.notes);
   return journal;
 }
 
-JournalWriter::JournalWriter(std::filesystem::path path) : path_(std::move(path)) {
+JournalWriter::JournalWriter(std::filesystem::path path, const std::string& campaign_sha256,
+                             std::filesystem::path key)
+    : path_(std::move(path)), key_(std::move(key)), previous_(campaign_sha256) {
   if (!std::filesystem::exists(path_)) return;
   const std::string content = read_file(path_);
+  previous_ = last_link(content, campaign_sha256);
   if (!content.empty() && content.back() != '\n') append_line_durably(path_, "");
 }
 
+void JournalWriter::append(const json& event) {
+  const std::string line = linked_line(event, previous_, key_);
+  append_line_durably(path_, line);
+  previous_ = sha256_hex(line);
+}
+
 void JournalWriter::session(const Session& session) {
-  append_line_durably(path_, line_text({{"event", "session"},
-                                        {"at", session.at},
-                                        {"tool", tool_to_json(session.tool)},
-                                        {"command", session.command}}));
+  append({{"event", "session"},
+          {"at", session.at},
+          {"tool", tool_to_json(session.tool)},
+          {"command", session.command}});
 }
 
-void JournalWriter::job(const JobEvent& event) {
-  append_line_durably(path_, line_text(to_json(event)));
+void JournalWriter::job(const JobEvent& event) { append(to_json(event)); }
+
+void JournalWriter::kept(const JobEvent& event) {
+  json line = document_json(event);
+  line.update(
+      {{"event", "kept"}, {"job", event.job}, {"attempt", event.attempt}, {"at", event.at}});
+  append(line);
 }
 
-void JournalWriter::finished(const std::string& at) {
-  append_line_durably(path_, line_text({{"event", "finished"}, {"at", at}}));
-}
+void JournalWriter::finished(const std::string& at) { append({{"event", "finished"}, {"at", at}}); }
 
 }  // namespace cb

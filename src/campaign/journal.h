@@ -7,10 +7,17 @@
 #include <vector>
 
 #include "analysis/campaign_data.h"
+#include "campaign/journal_chain.h"
 
 // journal.jsonl: one line per event, appended and flushed to disk before anything that depends on
 // it.
 namespace cb {
+
+// What a document holds that no later attempt can take back.
+struct BadNews {
+  int failed_checks = 0, errored = 0, skipped = 0;
+  bool any() const { return failed_checks + errored + skipped > 0; }
+};
 
 // A line of the journal about one job.
 struct JobEvent {
@@ -23,7 +30,12 @@ struct JobEvent {
   JobState state = JobState::missing;
   int code = 0;
   std::string reason;
-  std::string sha256;  // of the record file, where there is one
+  // Of the attempt's document, where there is one.
+  std::string sha256;
+  std::string file;    // relative to the directory; empty in journals that know one name only
+  bool adds = false;   // measured once more: its samples are pooled with the earlier attempts'
+  size_t session = 0;  // index into Journal::sessions of the run that wrote this line
+  BadNews bad = {};
 };
 
 // One run or resumption of the campaign.
@@ -37,26 +49,41 @@ struct Journal {
   std::vector<Session> sessions;
   std::map<std::string, std::vector<JobEvent>> jobs;  // by name, in order
   std::string finished;                               // when all steps had ended; empty while not
-  std::vector<std::string> warnings;                  // lines that could not be read
+  std::vector<std::string> warnings;                  // lines that do not belong there
+  std::vector<std::string> notes;                     // lines that a kill tore
+
+  // Documents that a resumed run found of jobs whose end nobody had journaled, by job.
+  std::map<std::string, std::vector<JobEvent>> kept;
 
   const JobEvent* last(const std::string& job) const;
+  // Every end of the job that left a document, in the order of attempts. Of a journal from before
+  // attempts had names of their own only the last one: the others' files are gone.
+  std::vector<JobEvent> documents(const std::string& job) const;
   const JobEvent* last_start(const std::string& job) const;
+  const JobEvent* start_of(const std::string& job, int attempt) const;
 };
 
 // Reads what is readable: a torn line (power cut, kill) costs that event only, which leads to a
-// repeated job, never to a wrong one. An absent file is an empty journal.
-Journal read_journal(const std::filesystem::path& path);
+// repeated job, never to a wrong one. An absent file is an empty journal. Broken links and
+// signatures are warnings.
+Journal read_journal(const std::filesystem::path& path, const ChainRoot& root);
 
-// Appends events; starts on a fresh line if the last one is torn.
+// Appends events, each linked to the line before it and signed if a private key is named; starts on
+// a fresh line if the last one is torn.
 class JournalWriter {
  public:
-  explicit JournalWriter(std::filesystem::path path);
+  JournalWriter(std::filesystem::path path, const std::string& campaign_sha256,
+                std::filesystem::path key = {});
   void session(const Session& session);
   void job(const JobEvent& event);
+  void kept(const JobEvent& event);
   void finished(const std::string& at);
 
  private:
-  std::filesystem::path path_;
+  void append(const nlohmann::json& event);
+
+  std::filesystem::path path_, key_;
+  std::string previous_;  // digest of the last line
 };
 
 }  // namespace cb

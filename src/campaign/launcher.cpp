@@ -6,7 +6,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "core/env_names.h"
+#include "core/secrets.h"
 #include "core/suggest.h"
+#include "core/text.h"
 
 namespace cb {
 namespace {
@@ -137,7 +140,25 @@ std::vector<std::string> launcher_arguments(Launcher launcher, const Environment
   std::istringstream text(environment(name).value_or(""));
   std::vector<std::string> out;
   for (std::string word; text >> word;) out.push_back(word);
+  if (arguments_without_secrets(out) != out)
+    throw UsageError("clusterbench run", name,
+                     "holds what looks like a secret, and the campaign would record it; next: "
+                     "export the variable and give its name alone (-x NAME)");
   return out;
+}
+
+// "-x NAME" hands on what the user's own environment has: only a value given here is looked at.
+std::optional<std::string> bad_launcher_arguments(const Arguments& arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument.empty() || terminal_safe(argument) != argument)
+      return fmt::format("'{}' is no argument of a launcher", terminal_safe(argument));
+    const size_t equals = argument.find('=');
+    if (i == 0 || arguments[i - 1] != "-x" || equals == std::string::npos) continue;
+    if (const auto why = refused_variable(argument.substr(0, equals)))
+      return fmt::format("launcher argument -x {}: {}", argument, *why);
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> cannot_launch(const LaunchSetup& setup,

@@ -32,6 +32,10 @@ Launcher choose_launcher(const std::string& name, const Environment& environment
 // split at blanks.
 std::vector<std::string> launcher_arguments(Launcher launcher, const Environment& environment);
 
+// Why these arguments are refused: one of them is no text of a line, or sets a variable that
+// decides which programs run (core/env_names.h).
+std::optional<std::string> bad_launcher_arguments(const std::vector<std::string>& arguments);
+
 // Why the launcher cannot start that many ranks there (0: as many as each host has slots), with the
 // next step; nothing if it can.
 std::optional<std::string> cannot_launch(const LaunchSetup& setup,

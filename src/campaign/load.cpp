@@ -6,8 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "campaign/attempts.h"
+#include "campaign/bind.h"
 #include "campaign/check_records.h"
 #include "campaign/directory.h"
+#include "campaign/files.h"
 #include "campaign/journal.h"
 #include "campaign/plan.h"
 #include "core/error.h"
@@ -51,17 +54,31 @@ Loaded load_document(const fs::path& path, const std::string& sha256, bool inven
   }
 }
 
-// A job whose record file is to be read.
+// A record file that is to be read.
 struct Reading {
   Job* job = nullptr;
-  std::string sha256;  // by the journal
+  const JobKey* key = nullptr;
+  JobEvent event;      // that the journal has of it
+  bool counts = true;  // its figures are those of the job; else only what no attempt takes back
   bool inventory =
       true;  // whether its hosts are of interest: only those of a host's first file are
   Loaded loaded = {};
+  std::optional<std::string> misfit = {};  // why the document is not one of this job
 };
+
+void list_attempts(Job& job, const JobKey& key, const Journal& journal,
+                   std::vector<Reading>& readings) {
+  const std::vector<JobEvent> documents = journal.documents(key.name);
+  const size_t first = first_that_counts(documents);
+  for (size_t i = 0; i < documents.size(); ++i) {
+    job.file = documents[i].file;
+    readings.push_back({.job = &job, .key = &key, .event = documents[i], .counts = i >= first});
+  }
+}
 
 void fill_from_journal(Job& job, const JobKey& key, const Journal& journal,
                        std::vector<Reading>& readings) {
+  list_attempts(job, key, journal, readings);
   const JobEvent* last = journal.last(key.name);
   if (const JobEvent* start = journal.last_start(key.name)) {
     job.command = start->command;
@@ -76,25 +93,79 @@ void fill_from_journal(Job& job, const JobKey& key, const Journal& journal,
   job.state = last->state;
   job.reason = last->reason;
   job.ended = last->at;
-  if (last->sha256.empty()) return;
-  job.file = CampaignPaths::record(key.name);
-  readings.push_back({.job = &job, .sha256 = last->sha256});
 }
 
 // Reads the files on all processors: nothing in one depends on another.
 void read_all(std::vector<Reading>& readings, const fs::path& root) {
   on_all_processors(readings.size(), [&](size_t i) {
     Reading& r = readings[i];
-    r.loaded = load_document(root / r.job->file, r.sha256, r.inventory);
+    r.loaded = load_document(root / r.event.file, r.event.sha256, r.inventory);
   });
 }
 
-void take(Reading& reading) {
-  Job& job = *reading.job;
-  job.document = std::move(reading.loaded.document);
-  if (job.document || job.state != JobState::done) return;
+std::string bad_news_text(const BadNews& bad) {
+  return fmt::format("{} failed checks, {} errored and {} skipped records", bad.failed_checks,
+                     bad.errored, bad.skipped);
+}
+
+// A file that is gone or changed. Where later attempts stand for the figures it costs nothing but
+// what the journal says it held.
+void miss(const Reading& r, Campaign& campaign) {
+  Job& job = *r.job;
+  if (r.counts && job.state == JobState::done) {
+    job.state = JobState::failed;
+    job.reason = r.loaded.problem;
+  }
+  if (r.counts) return;
+  if (r.event.bad.any())
+    campaign.warnings.push_back(
+        fmt::format("{} of an earlier attempt cannot be used, and by the journal it held {}",
+                    terminal_safe(r.event.file), bad_news_text(r.event.bad)));
+  else
+    campaign.notes.push_back(
+        fmt::format("{} of an earlier attempt cannot be used; a later attempt stands for it",
+                    terminal_safe(r.event.file)));
+}
+
+// A job with a record that belongs to something else is not measured.
+void refuse_misfit(Job& job, const std::string& file, const std::string& why) {
   job.state = JobState::failed;
-  job.reason = std::move(reading.loaded.problem);
+  job.reason = fmt::format("its record file {} is not of this job: {}", terminal_safe(file), why);
+  job.document.reset();
+}
+
+void refuse_misfits(const std::vector<Reading>& readings) {
+  for (const Reading& r : readings) {
+    if (r.misfit) refuse_misfit(*r.job, r.event.file, *r.misfit);
+  }
+}
+
+// `journal` and `file` say what each record must be of.
+void find_misfits(std::vector<Reading>& readings, const Journal& journal,
+                  const CampaignFile& file) {
+  for (Reading& r : readings) {
+    if (!r.loaded.document) continue;
+    const JobEvent* start = journal.start_of(r.key->name, r.event.attempt);
+    const bool known = start != nullptr && start->session < journal.sessions.size();
+    const ToolInfo& tool = known ? journal.sessions[start->session].tool : file.tool;
+    r.misfit = misfit({file, *r.key, start, tool}, *r.loaded.document);
+  }
+}
+
+// Gives every job what its attempts say together.
+void take(std::vector<Reading>& readings, Campaign& campaign) {
+  std::map<Job*, std::vector<AttemptDocument>> attempts;
+  for (Reading& r : readings) {
+    if (!r.loaded.document) {
+      miss(r, campaign);
+      continue;
+    }
+    Document& document = *r.loaded.document;
+    r.job->attempts.push_back(
+        {r.event.attempt, r.event.file, document.run.started, document.run.ended});
+    attempts[r.job].push_back({r.event.attempt, r.event.adds, std::move(document)});
+  }
+  for (auto& [job, documents] : attempts) job->document = join_attempts(std::move(documents));
 }
 
 // Reads all record files. Every file of a host repeats its inventory: of the files that one host
@@ -109,9 +180,8 @@ void read_records(std::vector<Reading>& readings, const fs::path& root) {
   }
   for (Reading& r : readings) {
     if (!r.inventory && r.loaded.document && known.insert(r.job->host).second)
-      r.loaded = load_document(root / r.job->file, r.sha256, true);
+      r.loaded = load_document(root / r.event.file, r.event.sha256, true);
   }
-  for (Reading& r : readings) take(r);
 }
 
 // The first inventory of every host, which is that of the first step that reached it. They are
@@ -129,12 +199,32 @@ std::vector<HostInventory> collect_inventories(std::vector<Job>& jobs) {
   return out;
 }
 
+// A campaign that has ended has a manifest, and every file of it stands there.
+void check_manifest_is_whole(const CampaignPaths& paths, Campaign& campaign) {
+  if (campaign.ended.empty()) {
+    campaign.warnings.emplace_back(
+        "the campaign has not ended: continue it with clusterbench run --resume");
+    return;
+  }
+  if (campaign.manifest.empty()) {
+    campaign.warnings.emplace_back("MANIFEST.sha256 is missing or empty");
+    return;
+  }
+  std::set<std::string> listed;
+  for (const auto& [file, sha256] : campaign.manifest) listed.insert(file);
+  for (const std::string& file : manifest_files(paths)) {
+    if (!listed.contains(file))
+      campaign.warnings.push_back(fmt::format("{} is not in the manifest", terminal_safe(file)));
+  }
+}
+
 // `read`: the digests of the files that were read already.
 void check_manifest(const CampaignPaths& paths, const std::map<std::string, std::string>& read,
                     Campaign& campaign) {
   campaign.manifest = read_manifest(paths);
+  check_manifest_is_whole(paths, campaign);
   for (const auto& [file, sha256] : campaign.manifest) {
-    const bool inside = file.find("..") == std::string::npos && !file.starts_with('/');
+    const bool inside = is_inside(file);
     const auto known = read.find(file);
     std::error_code ignored;
     if (known != read.end() && known->second == sha256) continue;
@@ -147,20 +237,21 @@ void check_manifest(const CampaignPaths& paths, const std::map<std::string, std:
   }
 }
 
-void check_foreign(const CampaignPaths& paths, const std::vector<JobKey>& keys,
+void check_foreign(const CampaignPaths& paths, const std::map<std::string, std::string>& read,
                    Campaign& campaign) {
-  std::set<std::string> known;
-  for (const JobKey& key : keys) known.insert(key.name + ".json");
   std::error_code ignored;
   std::vector<std::string> foreign;
   for (const auto& entry : fs::directory_iterator(paths.records(), ignored)) {
     const std::string name = entry.path().filename().string();
-    if (!known.contains(name)) foreign.push_back(name);
+    if (!read.contains("records/" + name)) foreign.push_back(name);
   }
   std::sort(foreign.begin(), foreign.end());
   for (const std::string& name : foreign)
     campaign.warnings.push_back(
-        fmt::format("records/{} belongs to no job and was left out", terminal_safe(name)));
+        fmt::format("records/{} {}", terminal_safe(name),
+                    name.ends_with(".partial")
+                        ? "was written by a job that outlived its run: take it in with run --resume"
+                        : "belongs to no job and was left out"));
 }
 
 }  // namespace
@@ -172,9 +263,11 @@ Campaign load_campaign(const fs::path& directory) {
   if (!fs::exists(paths.campaign()))
     throw UsageError(directory.string(), "",
                      "is not a campaign directory: it has no campaign.json");
-  CampaignFile file = parse_campaign_file(read_file(paths.campaign()), paths.campaign().string());
-  const Journal journal = read_journal(paths.journal());
+  const std::string text = read_file(paths.campaign());
+  CampaignFile file = parse_campaign_file(text, paths.campaign().string());
+  const Journal journal = read_journal(paths.journal(), chain_root(file, text));
   Campaign campaign;
+  campaign.public_key = file.public_key;
   campaign.id = file.id;
   campaign.started = file.started;
   campaign.ended = journal.finished;
@@ -183,6 +276,7 @@ Campaign load_campaign(const fs::path& directory) {
   for (const HostSlots& h : file.hosts) campaign.hosts.push_back(h.name);
   campaign.command = file.command;
   campaign.warnings = journal.warnings;
+  campaign.notes = journal.notes;
   const std::vector<JobKey> keys = plan_jobs(file.profile, campaign.hosts);
   std::vector<Reading> readings;
   campaign.jobs.resize(keys.size());
@@ -193,13 +287,16 @@ Campaign load_campaign(const fs::path& directory) {
     fill_from_journal(job, keys[i], journal, readings);
   }
   read_records(readings, directory);
+  find_misfits(readings, journal, file);
+  take(readings, campaign);
   std::map<std::string, std::string> digests;
-  for (const Reading& r : readings) digests.emplace(r.job->file, r.loaded.sha256);
+  for (const Reading& r : readings) digests.emplace(r.event.file, r.loaded.sha256);
   campaign.profile = std::move(file.profile);
   campaign.inventories = collect_inventories(campaign.jobs);
   check_manifest(paths, digests, campaign);
-  check_foreign(paths, keys, campaign);
+  check_foreign(paths, digests, campaign);
   check_records(campaign);
+  refuse_misfits(readings);
   return campaign;
 }
 

@@ -1,7 +1,9 @@
 #include "campaign/paperwork.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
+#include <sstream>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -9,7 +11,6 @@
 
 #include "campaign/directory.h"
 #include "campaign/history.h"
-#include "campaign/signoff_file.h"
 #include "core/file.h"
 #include "core/json_read.h"
 #include "core/json_text.h"
@@ -95,7 +96,10 @@ json entry_json(const ChecklistEntry& e) {
 std::string serial_of(const Campaign& campaign, const Entity& entity) {
   for (const HostInventory& host : campaign.inventories) {
     if (host.host != entity.host) continue;
-    if (const auto own = text_of(host.find(entity.kind, entity.id), "serial")) return *own;
+    for (const Part* part : host.all(entity.kind)) {  // the id of a GPU is its address
+      if (part->id != entity.id && text_of(part, "index") != entity.id) continue;
+      if (const auto own = text_of(part, "serial")) return *own;
+    }
     return text_of(host.find("system"), "serial").value_or("");
   }
   return "";
@@ -108,6 +112,46 @@ std::string symptom_of(const Finding& f) {
                      f.limit_is_minimum ? "at least" : "at most", format_value(*f.limit, f.unit));
 }
 
+// "gpu 3", or how many parts where a host has too many to name.
+std::string part_text(const Finding& f, size_t of_host) {
+  if (of_host > kPartsOfOneIssue) return fmt::format("{} parts", of_host);
+  if (f.entity.kind == "pair" || f.entity.host.empty()) return entity_name(f.entity);
+  return f.entity.id.empty() ? f.entity.kind : f.entity.kind + " " + f.entity.id;
+}
+
+// Wrong data is critical, whether the check itself is judged or the figure that it took away.
+std::string severity_of(const Criterion& criterion, const Finding& f) {
+  const bool wrong = !f.value || std::holds_alternative<CheckRule>(criterion.rule);
+  return wrong ? "critical" : "major";
+}
+
+// The criteria of an issue: one that several fail for one part names them all.
+std::vector<std::string> criteria_of(const Issue& issue) {
+  std::istringstream words(issue.criterion);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+// One issue a part, whatever it fails: it is mended once. The gravest comes first.
+void add_failure(std::vector<Issue>& issues, Issue issue) {
+  const auto same = std::ranges::find_if(
+      issues, [&](const Issue& i) { return i.host == issue.host && i.part == issue.part; });
+  if (same == issues.end()) {
+    issues.push_back(std::move(issue));
+    return;
+  }
+  if (issue.severity == "critical" && same->severity != "critical") std::swap(*same, issue);
+  same->criterion += " " + issue.criterion;
+  if (!issue.symptom.empty() && same->symptom.find(issue.symptom) == std::string::npos)
+    same->symptom += (same->symptom.empty() ? "" : "; ") + issue.symptom;
+}
+
+}  // namespace
+
+namespace {
+
+// By the table of contents of its section 7; the text was not at hand.
+constexpr std::string_view kKnownStandard = "GB/T 46346-2025";
+
 }  // namespace
 
 Site parse_site(std::string_view text, const std::string& source) {
@@ -116,9 +160,10 @@ Site parse_site(std::string_view text, const std::string& source) {
   Site out;
   Problems problems;
   const std::map<std::string, std::string*> fields{
-      {"project", &out.project},   {"contract", &out.contract}, {"supplier", &out.supplier},
-      {"customer", &out.customer}, {"location", &out.location}, {"scope", &out.scope},
-      {"version", &out.version}};
+      {"document", &out.document}, {"project", &out.project},   {"contract", &out.contract},
+      {"supplier", &out.supplier}, {"customer", &out.customer}, {"supervisor", &out.supervisor},
+      {"location", &out.location}, {"scope", &out.scope},       {"version", &out.version},
+      {"standard", &out.standard}};
   std::vector<std::string> known{"schema", "clauses"};
   for (const auto& [name, place] : fields) known.push_back(name);
   for (const auto& [key, value] : j.items()) {
@@ -130,6 +175,9 @@ Site parse_site(std::string_view text, const std::string& source) {
     else if (std::find(known.begin(), known.end(), key) == known.end())
       problems.add(key, unknown_name(key, known));
   }
+  if (!out.standard.empty() && out.standard != kKnownStandard)
+    problems.add("standard", fmt::format("is {}: only the items of {} are known here", out.standard,
+                                         kKnownStandard));
   const json clauses = j.value("clauses", json::object());
   if (clauses.is_object()) {
     for (const auto& [name, clause] : clauses.items()) {
@@ -147,7 +195,6 @@ Site parse_site(std::string_view text, const std::string& source) {
 
 Paperwork read_paperwork(const fs::path& directory) {
   Paperwork out;
-  out.signoffs = read_signoffs({directory});
   out.checklist =
       read_list<ChecklistEntry>(directory, kChecklist, "clusterbench.checklist", "items", entry_of);
   out.issues = read_list<Issue>(directory, kIssues, "clusterbench.issues", "issues", issue_of);
@@ -157,7 +204,7 @@ Paperwork read_paperwork(const fs::path& directory) {
 }
 
 void set_checklist_entry(const fs::path& directory, const Campaign& campaign,
-                         const ChecklistEntry& entry) {
+                         const ChecklistEntry& entry, const HistorySigner* signer) {
   std::vector<std::string> items;
   for (const ChecklistItem& item : campaign.profile.checklist) items.push_back(item.id);
   Problems problems;
@@ -177,14 +224,15 @@ void set_checklist_entry(const fs::path& directory, const Campaign& campaign,
                    [](const auto& a, const auto& b) { return a.item < b.item; });
   json out = {{"schema", "clusterbench.checklist/1"}, {"items", json::array()}};
   for (const ChecklistEntry& e : list) out["items"].push_back(entry_json(e));
-  write_with_history(directory, kChecklist, dump_json(out), entry_json(entry), entry.at);
+  write_with_history(directory, kChecklist, dump_json(out), entry_json(entry), entry.at, signer);
 }
 
 std::vector<Issue> issues_of_failures(const Campaign& campaign, const Judgement& judgement,
                                       const std::vector<Issue>& known, const std::string& at) {
   std::set<std::tuple<std::string, std::string, std::string>> seen;
   for (const Issue& i : known) {
-    if (i.closed.empty()) seen.emplace(i.criterion, i.host, i.part);
+    if (!i.closed.empty()) continue;
+    for (const std::string& id : criteria_of(i)) seen.emplace(id, i.host, i.part);
   }
   std::vector<Issue> out;
   for (const CriterionVerdict& v : judgement.criteria) {
@@ -192,21 +240,16 @@ std::vector<Issue> issues_of_failures(const Campaign& campaign, const Judgement&
     std::map<std::string, size_t> parts;
     for (const Finding& f : v.failing) ++parts[f.entity.host];
     for (const Finding& f : v.failing) {
-      const size_t n = parts[f.entity.host];
-      const std::string part = n > kPartsOfOneIssue ? fmt::format("{} parts", n)
-                               : f.entity.kind == "pair" || f.entity.host.empty()
-                                   ? entity_name(f.entity)
-                               : f.entity.id.empty() ? f.entity.kind
-                                                     : f.entity.kind + " " + f.entity.id;
+      const std::string part = part_text(f, parts[f.entity.host]);
       if (!seen.emplace(v.criterion->id, f.entity.host, part).second) continue;
-      out.push_back({.found = at,
-                     .host = f.entity.host,
-                     .part = part,
-                     .serial = serial_of(campaign, f.entity),
-                     .symptom = symptom_of(f),
-                     .evidence = f.file,
-                     .severity = f.value ? "major" : "critical",
-                     .criterion = v.criterion->id});
+      add_failure(out, {.found = at,
+                        .host = f.entity.host,
+                        .part = part,
+                        .serial = serial_of(campaign, f.entity),
+                        .symptom = symptom_of(f),
+                        .evidence = f.file,
+                        .severity = severity_of(*v.criterion, f),
+                        .criterion = v.criterion->id});
     }
   }
   std::vector<Issue> all = known;
@@ -218,7 +261,7 @@ std::vector<Issue> issues_of_failures(const Campaign& campaign, const Judgement&
 }
 
 void write_issues(const fs::path& directory, const std::vector<Issue>& issues,
-                  const std::string& at) {
+                  const std::string& at, const HistorySigner* signer) {
   const CampaignLock lock({directory});
   std::set<json> known;
   for (const Issue& i :
@@ -230,7 +273,7 @@ void write_issues(const fs::path& directory, const std::vector<Issue>& issues,
     out["issues"].push_back(issue_json(i));
     if (!known.contains(out["issues"].back())) changed.push_back(out["issues"].back());
   }
-  if (!changed.empty()) write_with_history(directory, kIssues, dump_json(out), changed, at);
+  if (!changed.empty()) write_with_history(directory, kIssues, dump_json(out), changed, at, signer);
 }
 
 std::string next_issue_id(const std::vector<Issue>& issues) {
@@ -250,10 +293,14 @@ std::optional<std::string> why_not_mended(const Issue& issue, const Campaign& re
   if (!issue.host.empty() && std::ranges::find(retest.hosts, issue.host) == retest.hosts.end() &&
       std::ranges::none_of(retest.inventories, is_it))
     return fmt::format("{} is not in it", issue.host);
+  const std::vector<std::string> wanted = criteria_of(issue);
+  std::set<std::string> unjudged(wanted.begin(), wanted.end());
   bool judged = false;
   for (const CriterionVerdict& v : judgement.criteria) {
-    if (!issue.criterion.empty() && v.criterion->id != issue.criterion) continue;
-    judged = judged || (v.state != State::not_applicable && v.entities > 0);
+    if (!wanted.empty() && std::ranges::find(wanted, v.criterion->id) == wanted.end()) continue;
+    const bool judges = v.state != State::not_applicable && v.entities > 0;
+    if (judges) unjudged.erase(v.criterion->id);
+    judged = judged || judges;
     for (const Finding& f : v.failing) {
       if (f.entity.host == issue.host && v.criterion->severity == Severity::fail)
         return fmt::format("{} still fails: {}", v.criterion->id, entity_name(f.entity));
@@ -263,9 +310,8 @@ std::optional<std::string> why_not_mended(const Issue& issue, const Campaign& re
         return fmt::format("{} was not measured there", v.criterion->id);
     }
   }
-  if (!judged)
-    return fmt::format("it does not judge {}",
-                       issue.criterion.empty() ? "anything" : issue.criterion);
+  if (!judged || !unjudged.empty())
+    return fmt::format("it does not judge {}", unjudged.empty() ? "anything" : *unjudged.begin());
   if (retest.started < issue.found)
     return fmt::format("it began at {}, before the issue was found ({})", retest.started,
                        issue.found);

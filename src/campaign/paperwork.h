@@ -6,11 +6,12 @@
 
 #include "analysis/paperwork.h"
 #include "analysis/verdict.h"
+#include "campaign/history.h"
 
 namespace cb {
 
-// signoffs/, checklist.json, issues.json and site.json of a campaign's directory, as far as they
-// are there. Throws UsageError for one that cannot be used.
+// checklist.json, issues.json and site.json of a campaign's directory, as far as they are there.
+// Throws UsageError for one that cannot be used. Signatures are verify_campaign()'s.
 Paperwork read_paperwork(const std::filesystem::path& directory);
 
 // "clusterbench.site/1". Throws UsageError with every problem.
@@ -19,7 +20,7 @@ Site parse_site(std::string_view text, const std::string& source);
 // Sets the entry of one item (replacing an earlier one) and writes checklist.json. Throws
 // UsageError: an item that the profile does not have, a result that is none.
 void set_checklist_entry(const std::filesystem::path& directory, const Campaign& campaign,
-                         const ChecklistEntry& entry);
+                         const ChecklistEntry& entry, const HistorySigner* signer = nullptr);
 
 // Issues for every failing part that none stands for yet: one per criterion and part, or one per
 // host where more than four of its parts fail alike. `at`: now.
@@ -28,7 +29,7 @@ std::vector<Issue> issues_of_failures(const Campaign& campaign, const Judgement&
 
 // Writes issues.json as a whole, and what changed into its history.
 void write_issues(const std::filesystem::path& directory, const std::vector<Issue>& issues,
-                  const std::string& at);
+                  const std::string& at, const HistorySigner* signer = nullptr);
 
 // "I-007": the first number that is free.
 std::string next_issue_id(const std::vector<Issue>& issues);

@@ -15,7 +15,7 @@ constexpr const char* kDropped =
 
 void add_to(Histogram& to, const Samples& samples) {
   if (const Histogram* h = samples.histogram()) return to.merge(*h);
-  for (const double v : samples.raw()) to.add(v);
+  for (const double v : samples.list()) to.add(v);
 }
 
 Samples pooled(const Samples& first, const Samples& second) {
@@ -23,7 +23,7 @@ Samples pooled(const Samples& first, const Samples& second) {
   if (raw && first.count() + second.count() <= Samples::kDefaultBound) {
     Samples out;
     for (const Samples* s : {&first, &second}) {
-      for (const double v : s->raw()) out.add(v);
+      for (const double v : s->list()) out.add(v);
     }
     return out;
   }

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 #include <fcntl.h>
@@ -51,7 +52,13 @@ int open_log(const std::filesystem::path& path) {
   ::_exit(127);
 }
 
-std::vector<std::string> merged_environment(const std::map<std::string, std::string>& added) {
+// hwloc's plugin for displays asks ten of them, by the name localhost. Where /etc/hosts lacks it
+// and the name server does not answer, each question costs mpirun ten seconds; no job here needs a
+// display.
+constexpr const char* kNoDisplays = "HWLOC_COMPONENTS";
+
+std::vector<std::string> merged_environment(std::map<std::string, std::string> added) {
+  if (::getenv(kNoDisplays) == nullptr) added.emplace(kNoDisplays, "-gl");
   std::vector<std::string> out;
   for (char** e = environ; *e != nullptr; ++e) {
     const std::string entry = *e;
@@ -96,6 +103,11 @@ Process::Process(const std::vector<std::string>& argv,
   prepared.out = descriptors.keep(open_log(out));
   prepared.err = descriptors.keep(open_log(err));
   prepared.null = descriptors.keep(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (prepared.null < 0)
+    throw Error(
+        fmt::format("cannot start {}: /dev/null cannot be opened: {}; next: mount /dev in this "
+                    "container",
+                    argv[0], std::strerror(errno)));
   int report[2] = {-1, -1};
   if (::pipe2(report, O_CLOEXEC) != 0)
     throw Error(fmt::format("cannot start {}: {}", argv[0], std::strerror(errno)));

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <csignal>
 #include <set>
-#include <utility>
 
 #include <fmt/format.h>
 
 #include "analysis/applies.h"
+#include "campaign/attempts.h"
 #include "campaign/job_reason.h"
 #include "campaign/journal.h"
-#include "campaign/load.h"
+#include "campaign/leftovers.h"
 #include "campaign/pool.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -39,8 +39,9 @@ class CampaignRun {
         observer_(observer),
         profile_(setup.campaign.profile),
         jobs_(plan_jobs(profile_, names_of(setup.campaign.hosts))),
-        journal_(read_journal(setup.paths.journal())),
-        writer_(setup.paths.journal()) {}
+        root_(chain_root(setup.campaign, read_file(setup.paths.campaign()))),
+        journal_(read_journal(setup.paths.journal(), root_)),
+        writer_(setup.paths.journal(), root_.campaign_sha256, setup.key) {}
 
   RunEnd run() {
     prepare();
@@ -57,7 +58,7 @@ class CampaignRun {
       observer_.step_ends(profile_.steps[step], outcomes, monotonic_seconds() - start);
       ++end.steps_ended;
     }
-    remove_leftovers(setup_.paths);
+    keep_leftovers();
     if (!end.interrupted) {
       writer_.finished(utc_now());
       write_manifest(setup_.paths);
@@ -68,8 +69,19 @@ class CampaignRun {
  private:
   bool stopped() const { return setup_.executor.stop_signals() > 0; }
 
-  void prepare() {
+  // A job that outlived the run that began it may have written its document since: it is evidence
+  // like any other.
+  void keep_leftovers() {
+    const Journal now = read_journal(setup_.paths.journal(), root_);
+    for (const JobEvent& found : adopt_leftovers(setup_.paths, now)) writer_.kept(found);
     remove_leftovers(setup_.paths);
+  }
+
+  // The session first: a line that a kill tore is harmless only where one follows.
+  void prepare() {
+    writer_.session({utc_now(), setup_.tool, setup_.command});
+    keep_leftovers();
+    journal_ = read_journal(setup_.paths.journal(), root_);
     std::error_code ignored;
     fs::remove(setup_.paths.manifest(), ignored);  // it would not be true any more
     for (const fs::path& directory :
@@ -79,7 +91,6 @@ class CampaignRun {
       if (failed)
         throw Error(fmt::format("cannot create {}: {}", directory.string(), failed.message()));
     }
-    writer_.session({utc_now(), setup_.tool, setup_.command});
   }
 
   std::vector<JobOutcome> run_step(size_t step) {
@@ -175,18 +186,29 @@ class CampaignRun {
     if (last->code != static_cast<int>(ExitCode::ok) &&
         last->code != static_cast<int>(ExitCode::not_accepted))
       return false;
-    if (last->fingerprint != wanted) return false;
+    if (last->fingerprint != wanted || last->sha256.empty()) return false;
     try {
-      const fs::path file = setup_.paths.root / CampaignPaths::record(outcome.key.name);
-      const std::string text = read_file(file);
-      if (sha256_hex(text) != last->sha256) return false;
-      outcome.document = parse_document(text, file.string());
+      outcome.document = figures_of(outcome.key.name);
     } catch (const UsageError&) {
       return false;
     }
+    if (!outcome.document) return false;
     outcome.state = JobState::done;
     outcome.kept = true;
     return true;
+  }
+
+  // What the attempts say that count; nothing if one of their files is not what was journaled.
+  std::optional<Document> figures_of(const std::string& job) const {
+    const std::vector<JobEvent> documents = journal_.documents(job);
+    std::vector<AttemptDocument> attempts;
+    for (size_t i = first_that_counts(documents); i < documents.size(); ++i) {
+      const JobEvent& e = documents[i];
+      const std::string text = read_file(setup_.paths.root / e.file);
+      if (sha256_hex(text) != e.sha256) return std::nullopt;
+      attempts.push_back({e.attempt, e.adds, parse_document(text, e.file)});
+    }
+    return attempts.empty() ? std::nullopt : std::optional(join_attempts(std::move(attempts)));
   }
 
   // Journals an end that no process led to; a resumed run that finds the same again writes nothing.
@@ -242,6 +264,7 @@ class CampaignRun {
     a.event.job = outcome.key.name;
     a.event.attempt = attempts(outcome.key.name) + 1;
     a.event.fingerprint = key_fingerprint(outcome.key);
+    a.event.adds = outcome.document && once_more(outcome.key);
     a.partial = setup_.paths.root /
                 (CampaignPaths::record(a.event.job) + fmt::format(".{}.partial", a.event.attempt));
     std::error_code absent;
@@ -257,41 +280,52 @@ class CampaignRun {
     event.at = utc_now();
     event.code = end.code;
     std::string problem;
-    if (end.kind != TaskEnd::Kind::stopped && end.kind != TaskEnd::Kind::not_started)
-      problem = promote(a, event);
-    JobEnd concluded =
-        conclude_job(end, a.outcome->document ? &*a.outcome->document : nullptr, problem,
-                     {setup_.paths.root / CampaignPaths::log(event.job, "err"), a.log_begin},
-                     profile_.steps[a.outcome->key.step].deadline_seconds);
-    event.state = a.outcome->state = concluded.state;
-    event.reason = a.outcome->reason = concluded.reason;
+    std::optional<Document> fresh = read_fresh(a, event, problem);
+    const auto concluded = [&] {
+      return conclude_job(end, fresh ? &*fresh : nullptr, problem,
+                          {setup_.paths.root / CampaignPaths::log(event.job, "err"), a.log_begin},
+                          profile_.steps[a.outcome->key.step].deadline_seconds);
+    };
+    event.state = concluded().state;
+    if (fresh && !promote(a, event, problem)) fresh.reset();
+    const JobEnd conclusion = concluded();
+    event.state = a.outcome->state = conclusion.state;
+    event.reason = a.outcome->reason = conclusion.reason;
     writer_.job(event);
+    if (fresh && event.adds) pool_samples(*fresh, *a.outcome->document);
+    a.outcome->document = std::move(fresh);
   }
 
-  // Gives a whole record its name; returns why there is none otherwise. A record of an earlier
-  // attempt is replaced, never one of another job.
-  std::string promote(Attempt& a, JobEvent& event) const {
+  // The document that the attempt wrote, also that of a job that did not end well; nothing, and the
+  // problem, if there is none.
+  static std::optional<Document> read_fresh(const Attempt& a, JobEvent& event,
+                                            std::string& problem) {
     std::error_code failed;
-    if (!fs::exists(a.partial, failed)) return "it wrote no record file";
+    if (!fs::exists(a.partial, failed)) {
+      problem = "it wrote no record file";
+      return std::nullopt;
+    }
     try {
       const std::string text = read_file(a.partial);
-      const std::optional<Document> earlier = std::exchange(a.outcome->document, std::nullopt);
-      a.outcome->document = parse_document(text, a.partial.filename().string());
+      Document document = parse_document(text, a.partial.filename().string());
       event.sha256 = sha256_hex(text);
-      if (earlier && once_more(a.outcome->key)) {
-        pool_samples(*a.outcome->document, *earlier);
-        const std::string pooled = to_json_text(*a.outcome->document);
-        write_file_atomically(a.partial, pooled);
-        event.sha256 = sha256_hex(pooled);
-      }
+      event.bad = bad_news(document);
+      return document;
     } catch (const UsageError& e) {
-      return fmt::format("its record file cannot be used: {}", e.problems().list.front().what);
+      problem = fmt::format("its record file cannot be used: {}", e.problems().list.front().what);
+      return std::nullopt;
     }
-    fs::rename(a.partial, setup_.paths.root / CampaignPaths::record(event.job), failed);
-    if (!failed) return "";
-    a.outcome->document.reset();
+  }
+
+  // Gives a whole record its name, and no file of an earlier attempt is ever replaced.
+  bool promote(const Attempt& a, JobEvent& event, std::string& problem) const {
+    event.file = record_name(setup_.paths, event);
+    std::error_code failed;
+    fs::rename(a.partial, setup_.paths.root / event.file, failed);
+    if (!failed) return true;
     event.sha256.clear();
-    return fmt::format("its record file could not be renamed: {}", failed.message());
+    problem = fmt::format("its record file could not be renamed: {}", failed.message());
+    return false;
   }
 
   // From the first step of case `info`: what the hosts have, and which of them cannot be reached.
@@ -312,6 +346,7 @@ class CampaignRun {
   const RunObserver& observer_;
   const Profile& profile_;
   std::vector<JobKey> jobs_;
+  ChainRoot root_;
   Journal journal_;  // of earlier runs
   JournalWriter writer_;
   bool learnt_ = false;

@@ -36,6 +36,7 @@ struct RunSetup {
   std::string binary;                // this program
   Catalogue catalogue;
   ExecutorOptions executor;
+  std::filesystem::path key = {};  // signs the journal; empty: nothing is signed
   // Steps that are measured once more although they are done, with the hosts (empty: across all);
   // the samples are pooled with the earlier ones.
   std::set<std::pair<std::string, std::string>> again = {};

@@ -1,12 +1,13 @@
 #include "campaign/signoff_file.h"
 
 #include <algorithm>
+#include <span>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/ed25519.h"
-#include "core/file.h"
+#include "campaign/signature_json.h"
+#include "core/error.h"
 #include "core/json_read.h"
 #include "core/json_text.h"
 #include "core/sha256.h"
@@ -16,7 +17,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kSchema = "clusterbench.signoff/1";
+constexpr const char* kSchemaName = "clusterbench.signoff";
+constexpr int kNewest = 2;
 
 json to_json(const Waiver& w) {
   return {{"id", w.id},         {"criterion", w.criterion}, {"scope", w.scope},
@@ -40,10 +42,12 @@ OpenItem open_item_of(const json& j) {
 }
 
 json body_of(const Signoff& s) {
-  json out = {{"schema", kSchema},
+  json out = {{"schema", fmt::format("{}/{}", kSchemaName, kNewest)},
               {"number", s.number},
               {"role", s.role},
               {"name", s.name},
+              {"title", s.title},
+              {"company", s.company},
               {"verdict", s.verdict},
               {"remark", s.remark},
               {"at", s.at},
@@ -54,6 +58,8 @@ json body_of(const Signoff& s) {
               {"open", json::array()},
               {"waivers", json::array()},
               {"files", json::object()}};
+  // Signed too, so that taking the signature away does not make an unsigned file of it.
+  if (s.public_key) out["public_key"] = *s.public_key;
   for (const OpenItem& i : s.open)
     out["open"].push_back({{"kind", i.kind}, {"text", i.text}, {"state", i.state}, {"due", i.due}});
   for (const Waiver& w : s.waivers) out["waivers"].push_back(to_json(w));
@@ -68,13 +74,22 @@ std::string signed_bytes(json document) {
   return dump_json(document);
 }
 
+std::string one_of(std::span<const std::string_view> known, const json& j, const char* key) {
+  const std::string word = text_at(j, key);
+  if (std::find(known.begin(), known.end(), word) == known.end())
+    throw Error(fmt::format("{} {} is not known", key, word));
+  return word;
+}
+
 Signoff from_json(const json& j, const std::string& file) {
   Signoff s;
   s.file = file;
+  s.schema = j.at("schema") == std::string(kSchemaName) + "/1" ? 1 : kNewest;
   s.number = static_cast<int>(whole_count(j.at("number"), "number"));
-  s.role = text_at(j, "role");
+  s.role = one_of(kSignoffRoles, j, "role");
   s.name = text_at(j, "name");
-  s.verdict = text_at(j, "verdict");
+  if (s.schema > 1) s.title = text_at(j, "title"), s.company = text_at(j, "company");
+  s.verdict = one_of(kSignoffVerdicts, j, "verdict");
   s.remark = text_at(j, "remark");
   s.at = text_at(j, "at");
   s.campaign = text_at(j, "campaign");
@@ -86,26 +101,35 @@ Signoff from_json(const json& j, const std::string& file) {
   for (const auto& [name, f] : object_at(j, "files").items())
     s.files[name] = {text_at(f, "sha256"), whole_count(f.at("bytes"), "bytes")};
   s.digest = text_at(j, "digest");
-  if (j.contains("signature")) s.public_key = text_at(object_at(j, "signature"), "public_key");
+  if (s.schema > 1 && j.contains("public_key")) s.public_key = text_at(j, "public_key");
+  if (s.schema == 1 && j.contains("signature")) {
+    const auto signature = signature_in(j);
+    s.public_key = signature ? signature->public_key : "";
+  }
   return s;
+}
+
+bool signature_holds(const json& j, const Signoff& s, const std::string& body) {
+  if (!s.public_key) return !j.contains("signature");
+  if (!j.contains("signature")) return false;
+  const auto signature = signature_in(j);
+  return signature && signature->public_key == *s.public_key && ed25519_verify(*signature, body);
 }
 
 }  // namespace
 
-std::string signoff_text(const Signoff& signoff, const std::optional<std::filesystem::path>& key) {
+std::string signoff_text(Signoff signoff, const Ed25519Key* key) {
+  if (key != nullptr) signoff.public_key = key->public_key();
   json out = body_of(signoff);
   const std::string body = dump_json(out);
   out["digest"] = sha256_hex(body);
-  if (key) {
-    const Ed25519Signature s = ed25519_sign(*key, body);
-    out["signature"] = {{"algorithm", "ed25519"}, {"public_key", s.public_key}, {"value", s.value}};
-  }
+  if (key != nullptr) out["signature"] = signature_json(key->sign(body));
   return dump_json(out);
 }
 
 Signoff parse_signoff(std::string_view text, const std::string& file) {
   const json j = parse_json(text, file);
-  require_schema(j, "clusterbench.signoff", 1, file);
+  require_schema(j, kSchemaName, kNewest, file);
   try {
     return from_json(j, file);
   } catch (const UsageError&) {
@@ -122,16 +146,16 @@ std::optional<std::string> signoff_problem(std::string_view text, const std::str
   if (file != signoff_name(s.number, s.role)) return "has another name than it was written under";
   const std::string body = signed_bytes(j);
   if (s.digest != sha256_hex(body)) return "was changed: its digest differs";
-  if (!s.public_key) return std::nullopt;
-  const json& signature = j.at("signature");
-  if (signature.value("algorithm", "") != "ed25519" ||
-      !ed25519_verify({*s.public_key, text_at(signature, "value")}, body))
-    return "does not carry a valid Ed25519 signature";
+  if (!signature_holds(j, s, body)) return "does not carry a valid Ed25519 signature";
   return std::nullopt;
 }
 
 std::string signoff_name(int number, const std::string& role) {
   return fmt::format("{}/{:03}-{}.json", CampaignPaths::kSignoffs, number, role);
+}
+
+std::string stamp_name(const std::string& signoff_file) {
+  return std::filesystem::path(signoff_file).replace_extension(".tsr").generic_string();
 }
 
 std::vector<std::string> signoff_files(const CampaignPaths& paths) {
@@ -142,13 +166,6 @@ std::vector<std::string> signoff_files(const CampaignPaths& paths) {
       out.push_back(std::string(CampaignPaths::kSignoffs) + "/" + entry.path().filename().string());
   }
   std::sort(out.begin(), out.end());
-  return out;
-}
-
-std::vector<Signoff> read_signoffs(const CampaignPaths& paths) {
-  std::vector<Signoff> out;
-  for (const std::string& file : signoff_files(paths))
-    out.push_back(parse_signoff(read_file(paths.root / file), file));
   return out;
 }
 

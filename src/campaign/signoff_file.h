@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,16 +7,17 @@
 
 #include "analysis/signoff_data.h"
 #include "campaign/directory.h"
+#include "core/ed25519.h"
 
 // The file of one signature. It is written in one way only (sorted keys, fixed blanks), so that
 // even a changed blank is seen; "digest" is the sha256 of the document without digest and
 // signature, which is also what an Ed25519 key signs.
 namespace cb {
 
-// The whole file. Signs with the private key where one is given; throws UsageError if it is none.
-std::string signoff_text(const Signoff& signoff, const std::optional<std::filesystem::path>& key);
+// The whole file; with a key it is signed by it, and names it in what is signed.
+std::string signoff_text(Signoff signoff, const Ed25519Key* key);
 
-// Throws UsageError for anything but a whole document of a known schema.
+// Throws UsageError for anything but a whole document of a known schema, role and verdict.
 Signoff parse_signoff(std::string_view text, const std::string& file);
 
 // What is wrong with the file itself: not as written, another digest, an invalid signature.
@@ -26,9 +26,10 @@ std::optional<std::string> signoff_problem(std::string_view text, const std::str
 // "signoffs/002-customer.json"
 std::string signoff_name(int number, const std::string& role);
 
-// The signatures' files in their order, and the signatures read from them (throws UsageError for
-// one that cannot be read).
+// "signoffs/002-customer.json" → "signoffs/002-customer.tsr", its time stamp.
+std::string stamp_name(const std::string& signoff_file);
+
+// The signatures' files in their order.
 std::vector<std::string> signoff_files(const CampaignPaths& paths);
-std::vector<Signoff> read_signoffs(const CampaignPaths& paths);
 
 }  // namespace cb

@@ -9,7 +9,10 @@
 
 #include <fmt/format.h>
 
+#include <sys/stat.h>
+
 #include "cli/commands.h"
+#include "cli/standard_descriptors.h"
 #include "core/build_info.h"
 #include "core/error.h"
 #include "core/suggest.h"
@@ -48,7 +51,7 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& e) {
   if (!extra.starts_with('-')) return {subject(app), "", e.what()};
   std::vector<std::string> known;
   for (const CLI::Option* option : app.get_options()) known.push_back(option->get_name());
-  const auto guess = nearest(extra, known);
+  const auto guess = nearest_option(extra, known);
   return {subject(app), extra,
           guess ? fmt::format("unknown option, did you mean {}?", *guess)
                 : "unknown option; a subcommand's options stand behind its name"};
@@ -65,19 +68,31 @@ void report_usage(const std::string& message) {
 }
 
 // An unknown first word is answered with the nearest subcommand.
-void check_subcommand(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return;
-  std::vector<std::string> names;
+void check_subcommand(const CLI::App& app, const std::vector<std::string>& words) {
+  if (words.empty() || words[0].starts_with('-')) return;
+  std::vector<std::string> names{"help", "version"};
   for (const CLI::App* sub : app.get_subcommands({})) {
     if (!sub->get_group().empty()) names.push_back(sub->get_name());
-    if (sub->get_name() == argv[1]) return;
+    if (sub->get_name() == words[0]) return;
   }
-  throw UsageError("clusterbench", "", unknown_name(argv[1], names));
+  throw UsageError("clusterbench", "",
+                   unknown_name(words[0], names) + "; clusterbench --help explains them");
+}
+
+// "help", "help CMD …" and "version" as the options that they stand for.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (words.empty()) return words;
+  if (words[0] == "version" && words.size() == 1) return {"--version"};
+  if (words[0] != "help") return words;
+  words.erase(words.begin());
+  words.emplace_back("--help");
+  return words;
 }
 
 ExitCode parse_and_run(int argc, char** argv) {
   CLI::App app{"Measures a GPU cluster and lets its buyer accept it.", "clusterbench"};
-  app.set_version_flag("--version", version_text());
+  app.set_version_flag("-V,--version", version_text());
   app.require_subcommand(1);
   app.footer(
       "Examples:\n  clusterbench list\n"
@@ -98,9 +113,11 @@ ExitCode parse_and_run(int argc, char** argv) {
   add_checklist_command(app, action);
   add_issue_command(app, action);
   add_compare_transports_command(app, action);
-  check_subcommand(app, argc, argv);
+  std::vector<std::string> words = words_of(argc, argv);
+  check_subcommand(app, words);
+  std::ranges::reverse(words);  // as CLI11 takes them
   try {
-    app.parse(argc, argv);
+    app.parse(std::move(words));
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) {
       app.exit(e);  // --help and --version
@@ -116,8 +133,18 @@ ExitCode parse_and_run(int argc, char** argv) {
 
 }  // namespace
 
+namespace {
+
+// Whatever the caller's mask: what is made here, and by the jobs that are started, nobody else may
+// write.
+void keep_others_out() { ::umask(::umask(0) | S_IWOTH); }
+
+}  // namespace
+
 int run_app(int argc, char** argv) {
+  keep_others_out();
   try {
+    open_standard_descriptors();
     return static_cast<int>(parse_and_run(argc, argv));
   } catch (const UsageError& e) {
     report_usage(e.what());

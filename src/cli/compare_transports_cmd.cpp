@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <iterator>
 #include <memory>
 
 #include <fmt/format.h>
@@ -29,29 +28,45 @@ std::string factor_bar(double factor) {
   return out;
 }
 
+// Only what jobs of one kind do not differ by is said to be better.
+std::string factor_text(const TransportRow& row, double factor) {
+  const std::string text = factor >= 1 ? fmt::format("{:.3g}× better", factor)
+                                       : fmt::format("{:.3g}× worse", 1 / factor);
+  switch (row.verdict()) {
+    case TransportVerdict::differ:
+      return text;
+    case TransportVerdict::no_difference:
+      return "no different beyond noise";
+    case TransportVerdict::one_job:
+      return text + " (one job)";
+  }
+  return text;
+}
+
 std::string table(const std::vector<TransportRow>& rows) {
   std::vector<std::vector<std::string>> cells{{"", "RDMA", "", "TCP", "", "RDMA is", ""}};
   for (const TransportRow& r : rows) {
     const auto factor = r.factor();
     cells.push_back({r.name, shown(r.rdma, r.unit), terminal_safe(r.rdma_point),
                      shown(r.tcp, r.unit), terminal_safe(r.tcp_point),
-                     factor ? fmt::format("{:.3g}× better", *factor) : "",
-                     factor ? factor_bar(*factor) : ""});
+                     factor ? factor_text(r, *factor) : "", factor ? factor_bar(*factor) : ""});
   }
   return text_table(cells, {false, true, false, true, false, true, false});
 }
 
 ExitCode run(const std::vector<std::string>& files) {
-  std::vector<Record> records;
-  for (const std::string& file : files) {
-    Document document = parse_document(read_file(file), file);
-    std::move(document.records.begin(), document.records.end(), std::back_inserter(records));
-  }
-  const std::vector<TransportRow> rows = compare_transports(records);
+  std::vector<std::vector<Record>> jobs;
+  for (const std::string& file : files)
+    jobs.push_back(parse_document(read_file(file), file).records);
+  const std::vector<TransportRow> rows = compare_transports(jobs);
   if (rows.empty())
     throw UsageError("clusterbench compare-transports", "FILE",
                      "no measured record of verbs or tcp in these documents");
   std::cout << table(rows);
+  const bool told = std::ranges::none_of(
+      rows, [](const TransportRow& r) { return r.verdict() == TransportVerdict::one_job; });
+  if (!told)
+    std::cout << "(one job): how much two jobs differ is not known; give documents of several\n";
   const bool whole =
       std::all_of(rows.begin(), rows.end(), [](const TransportRow& r) { return r.rdma && r.tcp; });
   return whole ? ExitCode::ok : ExitCode::incomplete;
@@ -63,7 +78,10 @@ void add_compare_transports_command(CLI::App& app, Action& action) {
   CLI::App* sub = app.add_subcommand("compare-transports",
                                      "RDMA beside TCP: latency, bandwidth, CPU cost in one table");
   auto files = std::make_shared<std::vector<std::string>>();
-  sub->add_option("FILE", *files, "documents of verbs and tcp")->required()->type_name("FILE…");
+  sub->add_option("FILE", *files,
+                  "documents of verbs and tcp, of several jobs each to know what jobs differ by")
+      ->required()
+      ->type_name("FILE…");
   sub->group("Measurements");
   sub->footer("Example:\n  clusterbench compare-transports verbs.json tcp.json");
   sub->callback([&action, files] { action = [files] { return run(*files); }; });

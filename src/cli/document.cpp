@@ -12,6 +12,7 @@
 
 #include "core/build_info.h"
 #include "core/clock.h"
+#include "core/secrets.h"
 #include "sys/mpi.h"
 
 namespace cb {
@@ -29,24 +30,26 @@ bool starts_with_any(std::string_view text, std::span<const std::string_view> pr
   return std::ranges::any_of(prefixes, [&](std::string_view p) { return text.starts_with(p); });
 }
 
-std::map<std::string, std::string> allowed_environment() {
+std::map<std::string, std::string> allowed_environment(bool redact) {
   std::map<std::string, std::string> out;
   for (char** e = environ; e != nullptr && *e != nullptr; ++e) {
     const std::string_view entry = *e;
     const size_t equals = entry.find('=');
     if (equals == std::string_view::npos) continue;
     if (starts_with_any(entry, kAllowedPrefixes) && !starts_with_any(entry, kLauncherInternals))
-      out.emplace(entry.substr(0, equals), entry.substr(equals + 1));
+      out.emplace(entry.substr(0, equals),
+                  redact ? std::string(kRedacted)
+                         : setting_or_redacted(entry.substr(0, equals), entry.substr(equals + 1)));
   }
   return out;
 }
 
 // The command line as it was typed, from the kernel, so that a report can print it.
-std::vector<std::string> command_line() {
+std::vector<std::string> command_line(bool redact) {
   std::ifstream in("/proc/self/cmdline", std::ios::binary);
   std::vector<std::string> out;
   for (std::string argument; std::getline(in, argument, '\0');) out.push_back(argument);
-  return out;
+  return redact ? arguments_without_values(out) : arguments_without_secrets(out);
 }
 
 std::string new_id() {
@@ -56,7 +59,7 @@ std::string new_id() {
 
 }  // namespace
 
-Document begin_document(const Place& place, int ranks) {
+Document begin_document(const Place& place, int ranks, bool redact) {
   const BuildInfo& build = build_info();
   Document document;
   document.tool.version = build.version;
@@ -69,11 +72,11 @@ Document begin_document(const Place& place, int ranks) {
                          {"sanitizers", std::string(build.sanitizers)}};
   document.run.id = new_id();
   document.run.started = utc_now();
-  document.run.argv = command_line();
+  document.run.argv = command_line(redact);
   document.run.launcher = mpi::launcher_name();
   document.run.ranks = ranks;
   document.run.hosts = place.hosts;
-  document.run.environment = allowed_environment();
+  document.run.environment = allowed_environment(redact);
   return document;
 }
 

@@ -9,7 +9,7 @@ namespace cb {
 
 // A document with tool, run and environment filled in: NCCL_, UCX_, OMPI_MCA_, CUDA_ and OMP_ names
 // only.
-Document begin_document(const Place& place, int ranks);
+Document begin_document(const Place& place, int ranks, bool redact);
 
 std::string pack_inventory(const HostInventory& inventory);
 HostInventory unpack_inventory(const std::string& blob);

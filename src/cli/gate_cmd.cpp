@@ -4,12 +4,17 @@
 
 #include <fmt/format.h>
 
+#include "analysis/steps_fit.h"
+#include "bench/registry.h"
 #include "campaign/load.h"
 #include "campaign/signoff.h"
 #include "cli/commands.h"
+#include "cli/documents_on_standard_output.h"
 #include "cli/gate_cmd_lines.h"
+#include "cli/judging.h"
 #include "cli/outputs.h"
 #include "cli/profile_source.h"
+#include "core/ed25519.h"
 #include "core/file.h"
 #include "core/text.h"
 #include "report/summary.h"
@@ -21,6 +26,7 @@ struct GateOptions {
   std::string directory;
   std::string profile;
   std::string profile_directory;
+  std::string public_key;
   std::string waivers;
   std::string summary;
   std::string language = "en";
@@ -28,21 +34,36 @@ struct GateOptions {
   bool no_color = false;
 };
 
+// The journal's own signatures were verified while it was read.
+void require_key(Campaign& campaign, const std::string& key) {
+  if (campaign.public_key == key) return;
+  campaign.warnings.push_back(
+      campaign.public_key.empty()
+          ? "the campaign was measured without a key"
+          : fmt::format("the campaign was measured with another key, {}", campaign.public_key));
+}
+
 ExitCode gate(const GateOptions& options) {
+  const DocumentsOnStandardOutput guard("clusterbench gate",
+                                        options.outputs.and_files({options.summary}));
   refuse_writing_into_signed(options.directory, {options.summary});
   refuse_writing_into_signed(options.directory, options.outputs.files());
   // Never given back: of a large campaign that alone would take a tenth of the time.
-  static const Campaign& campaign = *new Campaign(load_campaign(options.directory));
+  static Campaign& campaign = *new Campaign(load_campaign(options.directory));
   const Profile profile =
       options.profile.empty()
           ? campaign.profile
           : load_valid_profile(options.profile, default_places(options.profile_directory));
+  if (profile.sha256 != campaign.profile.sha256) require_same_steps(campaign, profile, catalogue());
+  if (!options.public_key.empty()) require_key(campaign, ed25519_public_key(options.public_key));
   const std::vector<Waiver> waivers =
       options.waivers.empty() ? std::vector<Waiver>()
                               : parse_waivers(read_file(options.waivers), options.waivers);
-  const Judgement judgement = judge(campaign, profile, waivers, today_utc());
+  const Judgement judgement = judge_campaign(campaign, profile, waivers, today_utc());
   for (const std::string& warning : campaign.warnings)
     std::cerr << "clusterbench gate: " << terminal_safe(warning) << '\n';
+  for (const std::string& note : campaign.notes)
+    std::cerr << "clusterbench gate: note: " << terminal_safe(note) << '\n';
   const bool color = stdout_color(options.no_color);
   std::cout << gate_lines(judgement, color) << verdict_line(judgement, color) << '\n' << std::flush;
   write_outputs(options.outputs, campaign, judgement);
@@ -71,6 +92,9 @@ void add_gate_command(CLI::App& app, Action& action) {
       ->type_name("NAME|FILE");
   sub->add_option("--profile-dir", options->profile_directory, "look for profiles here first")
       ->type_name("DIR");
+  sub->add_option("--public-key", options->public_key,
+                  "what was measured must be signed by this key (run --key)")
+      ->type_name("FILE");
   sub->add_option("--waivers", options->waivers, "failures that the customer accepts for a while")
       ->type_name("FILE");
   sub->add_option("--md", options->summary, "write a summary in Markdown, for a job's page")

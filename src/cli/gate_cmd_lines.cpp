@@ -14,6 +14,7 @@ namespace cb {
 namespace {
 
 constexpr size_t kWidestId = 40;
+constexpr size_t kMostDoubts = 10;
 
 struct Mark {
   const char* sign;
@@ -61,8 +62,14 @@ bool is_metric(const CriterionVerdict& v) {
   return std::holds_alternative<MetricRule>(v.criterion->rule);
 }
 
+// "p05 ", where it is not the median that is compared.
+std::string statistic_text(const CriterionVerdict& v) {
+  const std::string& statistic = std::get<MetricRule>(v.criterion->rule).statistic;
+  return statistic == "median" ? "" : statistic + " ";
+}
+
 std::string figures(const CriterionVerdict& v) {
-  std::string out = pad_right(comparison(v), 28);
+  std::string out = pad_right(statistic_text(v) + comparison(v), 28);
   if (v.worst) out += "  " + pad_right("worst " + terminal_safe(entity_name(*v.worst)), 24);
   if (!v.at.empty()) out += "  at " + terminal_safe(v.at);
   if (v.ceiling && v.ceiling->value > 0)
@@ -93,6 +100,19 @@ std::string body(const CriterionVerdict& v) {
   return out;
 }
 
+// What is wrong with the evidence as a whole stands above everything that is said of it.
+std::string doubt_lines(const Judgement& judgement, bool color) {
+  const Mark mark = mark_of(State::incomplete);
+  std::string out;
+  for (size_t i = 0; i < std::min(judgement.doubts.size(), kMostDoubts); ++i)
+    out += fmt::format("{} evidence  not as it was left by the run: {}\n",
+                       paint(mark.sign, mark.color, color), terminal_safe(judgement.doubts[i]));
+  if (judgement.doubts.size() > kMostDoubts)
+    out += fmt::format("{} evidence  {} more\n", paint(mark.sign, mark.color, color),
+                       judgement.doubts.size() - kMostDoubts);
+  return out;
+}
+
 }  // namespace
 
 std::string gate_lines(const Judgement& judgement, bool color) {
@@ -100,11 +120,16 @@ std::string gate_lines(const Judgement& judgement, bool color) {
   for (const CriterionVerdict& v : judgement.criteria)
     width = std::max(width, display_width(terminal_safe(v.criterion->id)));
   width = std::min(width, kWidestId);
-  std::string out;
+  std::string out = doubt_lines(judgement, color);
   for (const CriterionVerdict& v : judgement.criteria) {
     const Mark mark = mark_of(v.state);
     out += fmt::format("{} {}  {}\n", paint(mark.sign, mark.color, color),
                        pad_right(terminal_safe(v.criterion->id), width), body(v));
+  }
+  if (const auto few = judgement.too_few_apply()) {
+    const Mark mark = mark_of(State::incomplete);
+    out += fmt::format("{} {}  {}\n", paint(mark.sign, mark.color, color),
+                       pad_right("profile", width), say(Lang::en, *few));
   }
   return out;
 }
@@ -124,6 +149,8 @@ std::string verdict_line(const Judgement& judgement, bool color) {
                                                               : state_name(state);
     counts += fmt::format("{}{} {}", counts.empty() ? "" : " · ", n, name);
   }
+  if (!judgement.doubts.empty()) counts += " · evidence in doubt";
+  if (judgement.test_profile) counts += " · test profile, no machine was measured";
   return fmt::format("{}  {}", paint(word, mark_of(overall).color, color), counts);
 }
 

@@ -19,19 +19,29 @@ std::string needs_text(const Needs& needs) {
   return out.empty() ? "–" : out;
 }
 
-std::string can_run(const Needs& needs, const HostInventory& inventory) {
+// Without the details and what to do next, which the case itself says.
+std::string in_short(const std::string& reason) {
+  return terminal_safe(reason.substr(0, reason.find_first_of(":;")));
+}
+
+std::string can_run(const Case& c, const FsRoot& fs, const HostInventory& inventory) {
+  const Needs& needs = c.info.needs;
   if (needs.gpu && inventory.find("gpu") == nullptr) return "no: no GPU on this host";
-  return needs.ranks > 1 ? "yes, under mpirun or srun" : "yes";
+  const std::string lacks = c.lacks ? c.lacks(fs) : "";
+  if (!lacks.empty()) return "no: " + in_short(lacks);
+  if (needs.ranks > 1) return "yes, under mpirun or srun";
+  return needs.directory ? "yes, in a directory that you may write to" : "yes";
 }
 
 ExitCode list_cases() {
-  const HostInventory inventory = collect_inventory(FsRoot(), host_name());
+  const FsRoot fs;
+  const HostInventory inventory = collect_inventory(fs, host_name());
   std::vector<std::vector<std::string>> rows{
       {"case", "device", "needs", "here", "what it measures"}};
-  for (const CaseInfo& info : catalogue()) {
-    if (info.name == "fake") continue;
-    rows.push_back({info.name, info.device.empty() ? "–" : info.device, needs_text(info.needs),
-                    can_run(info.needs, inventory), info.summary});
+  for (const Case& c : all_cases()) {
+    if (c.info.hidden) continue;
+    rows.push_back({c.info.name, c.info.device.empty() ? "–" : c.info.device,
+                    needs_text(c.info.needs), can_run(c, fs, inventory), c.info.summary});
   }
   std::cout << text_table(rows, {});
   return ExitCode::ok;

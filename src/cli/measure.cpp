@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <iostream>
 #include <optional>
 
@@ -12,6 +13,7 @@
 #include "bench/runner.h"
 #include "cli/console_progress.h"
 #include "cli/document.h"
+#include "cli/documents_on_standard_output.h"
 #include "cli/info_table.h"
 #include "cli/last_words.h"
 #include "cli/measure_table.h"
@@ -75,7 +77,7 @@ Limits parse_limits(const MeasureOptions& options, const std::string& name) {
 // only rank 0's host writes, and all ranks stop if it cannot.
 void require_writable(Comm& comm, const std::string& name, const std::string& path) {
   Problems problems;
-  if (comm.is_root() && !path.empty()) {
+  if (comm.is_root() && !path.empty() && path != kStandardOutput) {
     const auto directory = std::filesystem::absolute(path).parent_path();
     if (::access(directory.c_str(), W_OK | X_OK) != 0)
       problems.add("--json", path + " cannot be written: no such directory, or not permitted");
@@ -83,6 +85,12 @@ void require_writable(Comm& comm, const std::string& name, const std::string& pa
       problems.add("--json", path + " is a directory");
   }
   throw_agreed(comm, "clusterbench " + name, problems);
+}
+
+// The variable reaches the jobs of a campaign where an option would change what they are.
+bool redacts(const MeasureOptions& options) {
+  const char* asked = std::getenv("CLUSTERBENCH_REDACT");
+  return options.redact || (asked != nullptr && std::string_view(asked) == "1");
 }
 
 std::string describe(const Case& c, const Params& params) {
@@ -108,6 +116,18 @@ std::vector<HostInventory> gather_inventories(Comm& comm, const Place& place,
   return out;
 }
 
+// What there is after an interruption, and where.
+std::string interruption(const Document& document, const Case& c, const std::string& json) {
+  const size_t count = document.records.size();
+  const std::string finished =
+      count == 0 ? "nothing was finished"
+                 : fmt::format("{} record{} finished", count, count == 1 ? " was" : "s were");
+  const std::string where = json.empty()
+                                ? "no document was asked for (--json)"
+                                : fmt::format("the partial document is in {}", terminal_safe(json));
+  return fmt::format("clusterbench {}: interrupted: {}; {}\n", c.info.name, finished, where);
+}
+
 ExitCode finish(Document document, const Case& c, const MeasureOptions& options) {
   document.run.ended = utc_now();
   // The table first: it is all that is left of the run if the file cannot be written.
@@ -126,6 +146,7 @@ ExitCode finish(Document document, const Case& c, const MeasureOptions& options)
       std::cerr << fmt::format("clusterbench {}: skipped: {}\n", r.case_name,
                                terminal_safe(s->reason));
   }
+  if (document.run.partial) std::cerr << interruption(document, c, options.json);
   return document.run.partial ? ExitCode::interrupted : outcome_code(document.records);
 }
 
@@ -151,13 +172,16 @@ ExitCode measure_together(const Case& c, const Params& params, const MeasureOpti
   Sampler sampler(comm, watchdog, cancel);
   ConsoleProgress progress(comm.is_root() && !options.quiet, options.no_color);
 
-  Document document = begin_document(place, comm.size());
+  Document document = begin_document(place, comm.size(), redacts(options));
   watchdog.note("gathering the hosts' inventories");
   document.hosts = gather_inventories(comm, place, inventory);
   const auto side = last_words.open_channel(comm, place, watchdog, cancel, document);
-  Context context{comm,     place,     sampler,
-                  watchdog, cancel,    progress,
-                  fs,       inventory, [&](const Record& record) { side->publish(record); }};
+  Context context{comm, place, sampler, watchdog, cancel, progress, fs, inventory};
+  context.publisher = [&](const Record& record) { side->publish(record); };
+  context.logger = [&](const std::string& text) {
+    progress.done();  // else the line would stand behind the bar
+    std::cerr << fmt::format("clusterbench {}: {}\n", c.info.name, terminal_safe(text));
+  };
   try {
     const Watchdog::IdleLimit measuring(watchdog, stall);
     document.records = run_case(c, context, params);
@@ -188,6 +212,7 @@ ExitCode outcome_code(const std::vector<Record>& records) {
 }
 
 ExitCode measure(const Case& c, const Params& params, const MeasureOptions& options) {
+  const DocumentsOnStandardOutput guard("clusterbench " + c.info.name, {options.json});
   const Limits limits = parse_limits(options, c.info.name);
   CancelToken cancel;
   const SignalGuard signals(cancel);

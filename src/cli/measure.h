@@ -15,6 +15,7 @@ struct MeasureOptions {
   std::string sysroot = "/";
   bool quiet = false;
   bool no_color = false;
+  bool redact = false;  // of environment and command line names only
 };
 
 // Runs one case, alone or as one rank of a launched job, writes the document and prints the table

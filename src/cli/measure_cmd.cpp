@@ -24,6 +24,11 @@ struct Given {
   MeasureOptions common;
 };
 
+// Once, below the options.
+const std::string kSizeHelp =
+    "SIZE: K, M, G and T are binary, with or without iB or B: 1G = 1GiB = 1GB = 2^30 bytes.\n"
+    "Rates in tables are decimal: 1 GB/s = 10^9 bytes per second.\n";
+
 std::string option_help(const ParamDef& def) {
   std::string out = def.help;
   if (!def.choices.empty()) {
@@ -71,11 +76,10 @@ void report_extras(const std::vector<std::string>& extras, const CLI::App& sub,
   for (const std::string& extra : extras) {
     if (extra.starts_with('-')) {
       const std::string name = extra.substr(0, extra.find('='));
-      const auto guess = nearest(name, known);
-      problems.add(
-          name, guess ? fmt::format("unknown option, did you mean {}?", *guess) : "unknown option");
+      problems.add(name, unknown_option(name, known));
     } else if (!after_option) {
-      problems.add(extra, "is not expected here");
+      problems.add(extra, extra == "help" ? "is not expected here, did you mean --help?"
+                                          : "is not expected here");
     }
     after_option = extra.starts_with('-') && extra.find('=') == std::string::npos;
   }
@@ -122,7 +126,8 @@ ExitCode run_subcommand(const CLI::App& sub, const std::string& name, const Give
 }
 
 void add_common(CLI::App& sub, MeasureOptions& common) {
-  sub.add_option("--json", common.json, "write the result document to this file")
+  sub.add_option("--json", common.json,
+                 "write the result document to this file, or - for standard output")
       ->type_name("FILE");
   sub.add_option("--deadline", common.deadline, "end the whole measurement after this time [1h]")
       ->type_name("TIME");
@@ -130,6 +135,8 @@ void add_common(CLI::App& sub, MeasureOptions& common) {
       ->type_name("TIME");
   sub.add_option("--sysroot", common.sysroot, "read /sys, /proc and /etc below this directory")
       ->type_name("DIR");
+  sub.add_flag("--redact", common.redact,
+               "record no value of the command line and of the environment");
   sub.add_flag("--quiet", common.quiet, "no progress and no table, only errors");
   sub.add_flag("--no-color", common.no_color, "no colour, also on a terminal");
 }
@@ -145,8 +152,8 @@ void add_measure_commands(CLI::App& app, Action& action) {
       CLI::App* sub = app.add_subcommand(name, c.info.summary);
       auto given = std::make_shared<Given>();
       sub->allow_extras();
-      sub->group(name == "fake" ? "" : "Measurements");
-      sub->footer("Example:\n  " + c.info.example);
+      sub->group(c.info.hidden ? "" : "Measurements");
+      sub->footer(kSizeHelp + ("Example:\n  " + c.info.example));
       add_common(*sub, given->common);
       sub->callback([&action, sub, name, given] {
         action = [sub, name, given] { return run_subcommand(*sub, name, *given); };

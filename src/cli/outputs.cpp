@@ -21,19 +21,20 @@ void add_output_options(CLI::App& sub, Outputs& outputs) {
 }
 
 std::vector<std::string> write_outputs(const Outputs& outputs, const Campaign& campaign,
-                                       const Judgement& judgement) {
+                                       const Judgement& judgement, const SignoffCheck& signatures) {
   std::vector<std::pair<std::string, std::string>> files;
   const Catalogue known = outputs.csv.empty() && outputs.json.empty() ? Catalogue() : catalogue();
   if (!outputs.json.empty())
-    files.emplace_back(outputs.json, render_json(campaign, judgement, known));
+    files.emplace_back(outputs.json, render_json(campaign, judgement, known, signatures));
   if (!outputs.csv.empty()) files.emplace_back(outputs.csv, render_csv(campaign, known));
-  if (!outputs.junit.empty()) files.emplace_back(outputs.junit, render_junit(campaign, judgement));
+  if (!outputs.junit.empty())
+    files.emplace_back(outputs.junit, render_junit(campaign, judgement, signatures));
   if (!outputs.prometheus.empty())
-    files.emplace_back(outputs.prometheus, render_prometheus(campaign, judgement));
+    files.emplace_back(outputs.prometheus, render_prometheus(campaign, judgement, signatures));
   std::vector<std::string> names;
   for (const auto& [file, text] : files) {
     write_file_atomically(file, text);
-    names.push_back(file);
+    if (file != kStandardOutput) names.push_back(file);
   }
   return names;
 }

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/signoff_data.h"
 #include "analysis/verdict.h"
 #include "cli/commands.h"
 
@@ -13,6 +14,11 @@ struct Outputs {
   std::string csv, junit, prometheus, json;
 
   std::vector<std::string> files() const { return {csv, junit, prometheus, json}; }
+  // With the names of further files.
+  std::vector<std::string> and_files(std::vector<std::string> more) const {
+    for (const std::string& file : files()) more.push_back(file);
+    return more;
+  }
   bool none() const { return csv.empty() && junit.empty() && prometheus.empty() && json.empty(); }
 };
 
@@ -21,6 +27,7 @@ void add_output_options(CLI::App& sub, Outputs& outputs);
 // Makes all texts before the first file is written; every file as a whole or not at all (beside the
 // target and renamed). Returns the names of the files.
 std::vector<std::string> write_outputs(const Outputs& outputs, const Campaign& campaign,
-                                       const Judgement& judgement);
+                                       const Judgement& judgement,
+                                       const SignoffCheck& signatures = {});
 
 }  // namespace cb

@@ -8,7 +8,10 @@
 
 #include "campaign/load.h"
 #include "campaign/paperwork.h"
+#include "campaign/signoff.h"
 #include "cli/commands.h"
+#include "cli/judging.h"
+#include "cli/key_options.h"
 #include "core/clock.h"
 #include "core/sha256.h"
 #include "core/suggest.h"
@@ -17,17 +20,31 @@
 namespace cb {
 namespace {
 
+constexpr const char* kKeyHelp =
+    "private Ed25519 key that signs this entry: needed after a signature";
+
 struct ChecklistOptions {
   std::string directory;
   ChecklistEntry entry;
+  KeyOptions key;
 };
+
+// Whose change it is, where a key says so.
+std::optional<HistorySigner> signer_of(const std::string& directory, const KeyOptions& options,
+                                       const std::string& campaign) {
+  const auto key = read_key(options);
+  if (!key) return std::nullopt;
+  refuse_key_inside(directory, options.key);
+  return HistorySigner{*key, campaign};
+}
 
 ExitCode checklist(const ChecklistOptions& options) {
   const Campaign campaign = load_campaign(options.directory);
   if (!options.entry.item.empty()) {
     ChecklistEntry entry = options.entry;
     entry.at = utc_now();
-    set_checklist_entry(options.directory, campaign, entry);
+    const auto signer = signer_of(options.directory, options.key, campaign.id);
+    set_checklist_entry(options.directory, campaign, entry, signer ? &*signer : nullptr);
   }
   const Paperwork papers = read_paperwork(options.directory);
   size_t open = 0;
@@ -52,12 +69,13 @@ struct IssueOptions {
   std::string retest;
   bool failures = false;
   Issue given;
+  KeyOptions key;
 };
 
 const std::vector<std::string> kSeverities{"critical", "major", "minor", "note"};
 
 Judgement judged(const Campaign& campaign) {
-  return judge(campaign, campaign.profile, {}, utc_now().substr(0, 10));
+  return judge_campaign(campaign, campaign.profile, {}, utc_now().substr(0, 10));
 }
 
 void print(const Issue& i) {
@@ -88,7 +106,8 @@ ExitCode add_issues(const IssueOptions& options) {
     fresh.push_back(issue);
   }
   all.insert(all.end(), fresh.begin(), fresh.end());
-  write_issues(options.directory, all, utc_now());
+  const auto signer = signer_of(options.directory, options.key, campaign.id);
+  write_issues(options.directory, all, utc_now(), signer ? &*signer : nullptr);
   for (const Issue& i : fresh) print(i);
   std::cout << fmt::format("{} added, {} in all\n", fresh.size(), all.size());
   return ExitCode::ok;
@@ -98,7 +117,7 @@ ExitCode add_issues(const IssueOptions& options) {
 void close_issue(Issue& issue, const Campaign& found_by, const std::string& directory) {
   const Campaign retest = load_campaign(directory);
   // By the profile that it failed: another one could ask for less.
-  const Judgement judgement = judge(retest, found_by.profile, {}, utc_now().substr(0, 10));
+  const Judgement judgement = judge_campaign(retest, found_by.profile, {}, utc_now().substr(0, 10));
   const auto why = retest.id == found_by.id
                        ? std::optional<std::string>("it is the campaign that found it")
                        : why_not_mended(issue, retest, judgement);
@@ -129,9 +148,10 @@ ExitCode update_issue(const IssueOptions& options) {
   set(found->action, given.action), set(found->symptom, given.symptom);
   set(found->old_part, given.old_part), set(found->new_part, given.new_part);
   set(found->serial, given.serial), set(found->evidence, given.evidence);
-  if (!options.retest.empty())
-    close_issue(*found, load_campaign(options.directory), options.retest);
-  write_issues(options.directory, all, utc_now());
+  const Campaign campaign = load_campaign(options.directory);
+  if (!options.retest.empty()) close_issue(*found, campaign, options.retest);
+  const auto signer = signer_of(options.directory, options.key, campaign.id);
+  write_issues(options.directory, all, utc_now(), signer ? &*signer : nullptr);
   print(*found);
   return ExitCode::ok;
 }
@@ -173,6 +193,7 @@ void add_checklist_command(CLI::App& app, Action& action) {
       ->type_name("WORD");
   sub->add_option("--by", options->entry.by, "who checked it")->type_name("NAME");
   sub->add_option("--remark", options->entry.remark, "a remark")->type_name("TEXT");
+  add_key_options(*sub, options->key, kKeyHelp);
   sub->callback([&action, options] { action = [options] { return checklist(*options); }; });
 }
 
@@ -199,12 +220,14 @@ void add_issue_command(CLI::App& app, Action& action) {
   add->add_option("--criterion", options->given.criterion, "that a re-test must pass")
       ->type_name("ID");
   add_fields(*add, options->given);
+  add_key_options(*add, options->key, kKeyHelp);
   CLI::App* update = sub->add_subcommand("update", "owner, action, parts; close by a re-test");
   directory(update);
   update->add_option("--id", options->id, "which")->required()->type_name("ID");
   update->add_option("--retest", options->retest, "a campaign in which it passes: closes the issue")
       ->type_name("DIR");
   add_fields(*update, options->given);
+  add_key_options(*update, options->key, kKeyHelp);
   CLI::App* list = sub->add_subcommand("list", "all of them");
   directory(list);
   add->callback([&action, options] { action = [options] { return add_issues(*options); }; });

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "analysis/capture.h"
 #include "bench/registry.h"
@@ -62,7 +63,14 @@ ExitCode capture(const ProfileOptions& options) {
   const Catalogue known = catalogue();
   std::vector<KnownGood> good;
   for (const Campaign& c : campaigns) good.push_back({&c, gather_metrics(c, known)});
-  const std::string text = captured_profile(good, options.name);
+  std::vector<std::string> thin;
+  const std::string text = captured_profile(good, options.name, &thin);
+  if (!thin.empty())
+    std::cerr << fmt::format(
+        "warning: fewer than three figures for {}: their spread is not known, and a healthy "
+        "machine "
+        "misses such a limit by chance. Capture more hosts or runs.\n",
+        terminal_safe(fmt::format("{}", fmt::join(thin, ", "))));
   if (options.out.empty()) {
     std::cout << text;
   } else {

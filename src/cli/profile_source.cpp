@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "bench/registry.h"
+#include "cli/judging.h"
 #include "core/embedded.h"
 #include "core/file.h"
 #include "core/suggest.h"
@@ -79,6 +80,15 @@ fs::path own_binary() {
   return failed ? fs::path("clusterbench") : path;
 }
 
+std::string startable_binary() {
+  const fs::path path = own_binary();
+  if (path.is_absolute()) return path.string();
+  throw Error(
+      "clusterbench: /proc/self/exe cannot be read, so a job cannot start this program again; "
+      "next: "
+      "mount /proc in this container");
+}
+
 ProfilePlaces default_places(const std::string& given_directory) {
   return {given_directory, own_binary().parent_path()};
 }
@@ -106,16 +116,14 @@ std::vector<ProfileEntry> list_profiles(const ProfilePlaces& places) {
   return out;
 }
 
-// "criteria[gemm.fp64]" of "criteria[gemm.fp64].metric".
-std::string element_of(const std::string& where) { return where.substr(0, where.find(']') + 1); }
-
-// What the catalogue says of an element that could not be read whole would only repeat its
-// problems.
-void add_of_whole_elements(const Problems& found, Problems& problems) {
-  std::set<std::string> broken;
-  for (const Problem& p : problems.list) broken.insert(element_of(p.where));
+// What could not be read stands as empty, and what the catalogue says of that would only repeat the
+// problem. An element without an id cannot be told from another one.
+void add_of_what_was_read(const Problems& found, Problems& problems) {
+  std::set<std::string> unread;
+  for (const Problem& p : problems.list) unread.insert(p.where);
   for (const Problem& p : found.list) {
-    if (!broken.contains(element_of(p.where))) problems.list.push_back(p);
+    if (!unread.contains(p.where) && p.where.find("[]") == std::string::npos)
+      problems.list.push_back(p);
   }
 }
 
@@ -124,11 +132,12 @@ Profile load_valid_profile(const std::string& name, const ProfilePlaces& places)
   Problems problems;
   Profile profile = read_profile(name, source_for(name, places), problems);
   Problems found = validate_profile(profile, catalogue());
+  refuse_test_cases(profile, found);
   for (const Step& step : profile.steps)
     check_needs_keys(step.needs, fmt::format("steps[{}]", step.id), found);
   for (const Criterion& c : profile.criteria)
     check_needs_keys(c.needs, fmt::format("criteria[{}]", c.id), found);
-  add_of_whole_elements(found, problems);
+  add_of_what_was_read(found, problems);
   if (!problems.empty()) throw UsageError("profile " + name, problems);
   return profile;
 }

@@ -30,5 +30,7 @@ Profile load_valid_profile(const std::string& name, const ProfilePlaces& places)
 
 // Full path of the running program.
 std::filesystem::path own_binary();
+// The same for jobs that start it. Throws Error where the kernel does not tell.
+std::string startable_binary();
 
 }  // namespace cb

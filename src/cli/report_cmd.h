@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/outputs.h"
 #include "core/exit_code.h"
@@ -13,6 +14,7 @@ struct ReportOptions {
   Outputs outputs = {};
   std::string site;
   std::string waivers;
+  std::vector<std::string> public_keys;  // files
   std::string language = "en";
 };
 

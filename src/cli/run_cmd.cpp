@@ -12,6 +12,7 @@
 #include "campaign/load.h"
 #include "cli/commands.h"
 #include "cli/gate_cmd_lines.h"
+#include "cli/judging.h"
 #include "cli/run_cmd_setup.h"
 #include "cli/stop_signals.h"
 #include "core/text.h"
@@ -26,7 +27,8 @@ constexpr size_t kMoreRounds = kMostAttempts - 1;
 std::string step_label(const Step& step) { return pad_right(terminal_safe(step.id), 24); }
 
 // The line of a step that has ended, and one more for each job that did not go well.
-std::string step_lines(const Step& step, const std::vector<JobOutcome>& outcomes, double seconds) {
+std::string step_lines(const Profile& profile, const Step& step,
+                       const std::vector<JobOutcome>& outcomes, double seconds) {
   std::vector<const Document*> documents;
   const JobOutcome* not_applicable = nullptr;
   std::string failures;
@@ -58,7 +60,7 @@ std::string step_lines(const Step& step, const std::vector<JobOutcome>& outcomes
     }
   }
   return fmt::format("   {} {} {}  {}\n", step_label(step), mark,
-                     pad_right(headline(documents), 56), time);
+                     pad_right(headline(documents, metric_rules(profile, step.id)), 56), time);
 }
 
 std::string heading(const RunSetup& setup) {
@@ -90,7 +92,7 @@ ExitCode dry_run(const RunSetup& setup) {
 
 ExitCode conclude(const RunSetup& setup, bool no_color) {
   const Campaign campaign = load_campaign(setup.paths.root);
-  const Judgement judgement = judge(campaign, campaign.profile, {}, today_utc());
+  const Judgement judgement = judge_campaign(campaign, campaign.profile, {}, today_utc());
   const bool color = stdout_color(no_color);
   std::cout << gate_lines(judgement, color)
             << fmt::format("{} · {}\n", verdict_line(judgement, color),
@@ -129,7 +131,10 @@ RunObserver again_only(const RunObserver& observer, const RunSetup& setup) {
 
 ExitCode run(const RunOptions& options) {
   RunSetup setup = run_setup(options);
-  if (options.dry_run) return dry_run(setup);
+  if (options.dry_run) {
+    if (!options.resume) refuse_used_directory(setup.paths);
+    return dry_run(setup);
+  }
   catch_stop_signals();
   setup.executor.stop_signals = stop_signals;
   if (!std::filesystem::exists(setup.paths.campaign()) || !options.resume)
@@ -143,7 +148,8 @@ ExitCode run(const RunOptions& options) {
         if (terminal) std::cerr << "   " << step_label(step) << " …" << std::flush;
       },
       [&](const Step& step, const std::vector<JobOutcome>& outcomes, double seconds) {
-        std::cerr << clear << step_lines(step, outcomes, seconds) << std::flush;
+        std::cerr << clear << step_lines(setup.campaign.profile, step, outcomes, seconds)
+                  << std::flush;
       },
       [&] {
         std::cerr << clear << "stopping: waiting for the running jobs to end\n" << std::flush;
@@ -168,6 +174,11 @@ ExitCode run(const RunOptions& options) {
   return end.interrupted ? interrupted(setup, end) : conclude(setup, options.no_color);
 }
 
+// An unset variable of a script would silently mean this host alone.
+std::string not_empty(const std::string& text) {
+  return text.empty() ? "is empty: name the hosts, or leave the option out" : "";
+}
+
 void add_options(CLI::App& sub, RunOptions& options) {
   sub.add_option("profile", options.profile,
                  "name or file of a profile; with --resume the campaign's directory")
@@ -175,9 +186,11 @@ void add_options(CLI::App& sub, RunOptions& options) {
   sub.add_option("--out", options.out, "the campaign's directory [out/<time>-<host>]")
       ->type_name("DIR");
   sub.add_option("--hosts", options.hosts, "hosts and their slots: a:2,b:2 or node[01-16]:8")
+      ->check(not_empty)
       ->type_name("LIST");
   sub.add_option("--hostfile", options.hostfile,
                  "hosts as in an Open MPI hostfile, a plain list or Slurm node lists")
+      ->check(not_empty)
       ->type_name("FILE");
   sub.add_option("--launcher", options.launcher, "auto, mpirun, srun or none [auto]")
       ->type_name("NAME");
@@ -187,6 +200,11 @@ void add_options(CLI::App& sub, RunOptions& options) {
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
   sub.add_flag("--resume", options.resume, "continue a campaign; what is done is not repeated");
+  sub.add_option("--key", options.key,
+                 "sign every event as it is measured, with this private Ed25519 key (PEM)")
+      ->type_name("FILE");
+  sub.add_flag("--trust", options.trust,
+               "with --resume: execute a campaign that was begun elsewhere or by somebody else");
   sub.add_flag("--dry-run", options.dry_run, "print the commands and run nothing");
   sub.add_flag("--no-color", options.no_color, "no colour, also on a terminal");
 }

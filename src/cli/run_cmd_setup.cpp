@@ -16,9 +16,12 @@
 #include "bench/registry.h"
 #include "campaign/signoff.h"
 #include "cli/profile_source.h"
+#include "cli/run_trust.h"
 #include "core/build_info.h"
 #include "core/clock.h"
+#include "core/ed25519.h"
 #include "core/file.h"
+#include "core/secrets.h"
 #include "sys/inventory.h"
 
 namespace cb {
@@ -35,7 +38,7 @@ std::vector<std::string> own_command_line() {
   std::ifstream in("/proc/self/cmdline", std::ios::binary);
   std::vector<std::string> out;
   for (std::string argument; std::getline(in, argument, '\0');) out.push_back(argument);
-  return out;
+  return arguments_without_secrets(out);
 }
 
 // Cores that this process may use, hardware threads of one core counted once.
@@ -54,16 +57,36 @@ int own_cores() {
   return std::max(1, static_cast<int>(cores.size()));
 }
 
+// Every problem names the file, for it stands among those of other options.
+std::vector<HostSlots> hosts_of_file(const std::string& file) {
+  try {
+    return parse_hostfile(read_file(file), file);
+  } catch (const UsageError& e) {
+    Problems problems;
+    for (const Problem& p : e.problems().list)
+      problems.add(fmt::format("--hostfile {}{}{}", file, p.where.empty() ? "" : " ", p.where),
+                   p.what);
+    throw UsageError("clusterbench run", problems);
+  }
+}
+
 std::vector<HostSlots> chosen_hosts(const RunOptions& options, Launcher launcher) {
   if (!options.hosts.empty() && !options.hostfile.empty())
     throw UsageError("clusterbench run", "--hosts", "and --hostfile exclude each other");
   if (!options.hosts.empty()) return parse_hosts(options.hosts);
-  if (!options.hostfile.empty())
-    return parse_hostfile(read_file(options.hostfile), options.hostfile);
+  if (!options.hostfile.empty()) return hosts_of_file(options.hostfile);
   if (launcher == Launcher::srun) {
     if (auto hosts = slurm_hosts(environment)) return *hosts;
   }
   return {{host_name(), own_cores()}};
+}
+
+std::vector<std::string> own_launcher_arguments(Launcher launcher) {
+  std::vector<std::string> out = launcher_arguments(launcher, environment);
+  if (const auto why = bad_launcher_arguments(out))
+    throw UsageError("clusterbench run", "CLUSTERBENCH_MPIRUN_ARGS or CLUSTERBENCH_SRUN_ARGS",
+                     *why);
+  return out;
 }
 
 ToolInfo own_tool() {
@@ -94,6 +117,11 @@ void collect(Problems& problems, const std::function<void()>& attempt) {
   }
 }
 
+// Of a private key that can sign; empty where none is given. Throws UsageError.
+std::string public_key_of(const std::string& key) {
+  return key.empty() ? "" : ed25519_sign(key, "").public_key;
+}
+
 CampaignFile fresh_campaign(const RunOptions& options, const ToolInfo& tool) {
   CampaignFile file;
   Problems problems;
@@ -105,9 +133,11 @@ CampaignFile fresh_campaign(const RunOptions& options, const ToolInfo& tool) {
   collect(problems, [&] { file.hosts = chosen_hosts(options, file.launch.launcher); });
   if (!problems.empty()) throw UsageError("clusterbench run", problems);
   file.id = new_id();
+  file.chained = true;
+  file.public_key = public_key_of(options.key);
   file.started = utc_now();
   file.tool = tool;
-  file.launch.arguments = launcher_arguments(file.launch.launcher, environment);
+  file.launch.arguments = own_launcher_arguments(file.launch.launcher);
   file.launch.as_root = ::geteuid() == 0;
   file.command = own_command_line();
   const bool foreign = file.hosts.size() > 1 || file.hosts[0].name != host_name();
@@ -116,6 +146,18 @@ CampaignFile fresh_campaign(const RunOptions& options, const ToolInfo& tool) {
                      "needs mpirun or srun to reach other hosts: install Open MPI, or run on this "
                      "host alone");
   return file;
+}
+
+// What a keyed campaign measures is signed to its end, by the one key.
+void require_campaign_key(const CampaignFile& file, const std::string& key) {
+  const std::string own = public_key_of(key);
+  if (own == file.public_key) return;
+  throw UsageError("clusterbench run", "--key",
+                   file.public_key.empty()
+                       ? "was not given when the campaign began: leave it out with --resume"
+                       : fmt::format("must be the key that the campaign began with (its public key "
+                                     "is {})",
+                                     file.public_key));
 }
 
 // What stands in the directory counts; options that would contradict it are refused, not ignored.
@@ -133,6 +175,9 @@ CampaignFile resumed_campaign(const RunOptions& options, const CampaignPaths& pa
                      "is not a campaign: start one with clusterbench run PROFILE --out DIR");
   refuse_signed(paths.root, "--resume");
   CampaignFile file = parse_campaign_file(read_file(paths.campaign()), paths.campaign().string());
+  require_campaign_key(file, options.key);
+  require_trust(file, paths, own_launcher_arguments(file.launch.launcher),
+                options.trust || options.dry_run);
   if (!options.out.empty() && !options.profile.empty()) {
     const Profile asked =
         load_valid_profile(options.profile, default_places(options.profile_directory));
@@ -153,7 +198,7 @@ Launching choose_launching(const RunOptions& options) {
   collect(problems, [&] { out.setup.launcher = choose_launcher(options.launcher, environment); });
   collect(problems, [&] { out.hosts = chosen_hosts(options, out.setup.launcher); });
   if (!problems.empty()) throw UsageError("clusterbench", problems);
-  out.setup.arguments = launcher_arguments(out.setup.launcher, environment);
+  out.setup.arguments = own_launcher_arguments(out.setup.launcher);
   out.setup.as_root = ::geteuid() == 0;
   return out;
 }
@@ -181,8 +226,9 @@ RunSetup run_setup(const RunOptions& options) {
   setup.campaign =
       resumes ? resumed_campaign(options, setup.paths) : fresh_campaign(options, setup.tool);
   setup.command = own_command_line();
-  setup.binary = own_binary().string();
+  setup.binary = startable_binary();
   setup.catalogue = catalogue();
+  setup.key = options.key;
   setup.executor.fan_out = static_cast<size_t>(options.fan_out);
   return setup;
 }

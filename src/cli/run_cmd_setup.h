@@ -13,7 +13,9 @@ struct RunOptions {
   std::string hostfile;
   std::string launcher = "auto";
   std::string profile_directory;
+  std::string key;  // a private key's file, that signs what is measured
   int fan_out = 32;
+  bool trust = false;  // with --resume: the campaign of somebody else may be executed
   bool resume = false;
   bool dry_run = false;
   bool no_color = false;

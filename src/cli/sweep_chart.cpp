@@ -20,7 +20,7 @@ constexpr const char* kStyle =
     ".tick{font-size:11px;fill:#5b6675}.q0{fill:#f3d9b1}.q1{fill:#dfe3c4}.q2{fill:#b9d3cf}"
     ".q3{fill:#7fb2c4}.q4{fill:#2f7fa8}";
 
-// A share of the best at a point, 1 for the best itself.
+// A share of the first at a point, 1 for the first itself.
 double share(const SweepPoint& point, const SweepFigure& figure, Better better) {
   const double best = point.ranked.front().median;
   return better == Better::higher ? figure.median / best : best / figure.median;
@@ -34,11 +34,11 @@ MatrixChart heat_map(const std::vector<SweepRow>& rows, const std::vector<SweepP
     for (const SweepFigure& figure : points[p].ranked) {
       const double value = share(points[p], figure, better);
       out.worst = std::min(out.worst, value);
-      out.cells.push_back({.row = figure.run, .column = p, .value = value});
+      out.cells.push_back({.row = figure.combination, .column = p, .value = value});
     }
   }
-  out.low_label = fmt::format("{:.0f} % of the best", out.worst * 100);
-  out.high_label = "the best at that point";
+  out.low_label = fmt::format("{:.0f} % of the first", out.worst * 100);
+  out.high_label = "the first at that point";
   return out;
 }
 
@@ -51,12 +51,13 @@ std::string table(const std::vector<SweepRow>& rows, const std::vector<SweepPoin
     out += "<tr><td>" + markup_escape(rows[r].name) + "</td>";
     for (const SweepPoint& point : points) {
       const auto found = std::find_if(point.ranked.begin(), point.ranked.end(),
-                                      [&](const SweepFigure& f) { return f.run == r; });
+                                      [&](const SweepFigure& f) { return f.combination == r; });
       if (found == point.ranked.end()) {
         out += "<td></td>";
         continue;
       }
-      out += fmt::format("<td{}>{}</td>", found == point.ranked.begin() ? " class=\"best\"" : "",
+      const bool best = found == point.ranked.begin() && point.verdict == SweepVerdict::best;
+      out += fmt::format("<td{}>{}</td>", best ? " class=\"best\"" : "",
                          markup_escape(format_value(found->median, metric.unit)));
     }
     if (!rows[r].reason.empty()) out += "<td>✗ " + markup_escape(rows[r].reason) + "</td>";
@@ -72,7 +73,7 @@ std::string sweep_page(const std::string& title, const std::vector<SweepRow>& ro
                        const std::vector<std::string>& point_names, const MetricDef& metric) {
   const std::string heading = markup_escape(title);
   const std::string chart = draw(heat_map(rows, points, point_names, metric.better), "sweep", title,
-                                 "share of the best per combination (rows) and point (columns)");
+                                 "share of the first per combination (rows) and point (columns)");
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>{0}</title>"
       "<style>{1}</style>\n<h1>{0}</h1>\n{2}\n{3}</html>\n",

@@ -1,4 +1,6 @@
 // `clusterbench sweep CASE --env NAME=a,b …`: which setting of the environment is best, per size.
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -32,6 +34,8 @@ struct SweepOptions {
   std::string out, metric;
   std::string deadline = "10m";
   int ranks_per_host = 0;
+  size_t repeats = 5;
+  uint64_t seed = 1;
   RunOptions launching;
 };
 
@@ -43,7 +47,9 @@ const CaseInfo* known_case(const Catalogue& cases, const SweepOptions& options,
   }
   const CaseInfo* info = find_case(cases, options.arguments[0]);
   std::vector<std::string> names;
-  for (const CaseInfo& c : cases) names.push_back(c.name);
+  for (const CaseInfo& c : cases) {
+    if (!c.hidden) names.push_back(c.name);
+  }
   if (info == nullptr) problems.add("CASE", unknown_name(options.arguments[0], names));
   for (const std::string& argument : options.arguments) {
     if (argument == "--json" || argument.starts_with("--json="))
@@ -84,11 +90,13 @@ SweepSetup sweep_setup(const SweepOptions& options, const Catalogue& cases) {
   if (!problems.empty()) throw UsageError("clusterbench sweep", problems);
   setup.deadline_seconds = *deadline;
   setup.arguments = options.arguments;
-  setup.binary = own_binary().string();
+  setup.binary = startable_binary();
   Launching launching = choose_launching(options.launching);
   setup.launch = std::move(launching.setup);
   setup.hosts = std::move(launching.hosts);
   setup.ranks_per_host = options.ranks_per_host;
+  setup.repeats = options.repeats;
+  setup.seed = options.seed;
   // One rank alone needs no launcher to be started.
   if (setup.launch.launcher == Launcher::none && setup.ranks_per_host == 0)
     setup.ranks_per_host = 1;
@@ -122,50 +130,70 @@ std::string point_text(const std::vector<SweepPoint>& points, const SweepPoint& 
   return out;
 }
 
-std::string percent_behind(const SweepFigure& best, const SweepFigure& other) {
-  return fmt::format("{:+.1f} %", (other.median / best.median - 1) * 100);
+std::string percent_behind(const SweepFigure& first, const SweepFigure& other) {
+  return fmt::format("{:+.1f} %", (other.median / first.median - 1) * 100);
 }
 
+std::string share_cell(const std::optional<double>& value) {
+  return value ? fmt::format("{:.1f} %", std::abs(*value) * 100) : "";
+}
+
+const char* verdict_text(SweepVerdict verdict) {
+  switch (verdict) {
+    case SweepVerdict::best:
+      return "best";
+    case SweepVerdict::no_difference:
+      return "no difference beyond noise";
+    case SweepVerdict::too_few:
+      return "cannot be told: too few jobs";
+  }
+  return "";
+}
+
+using Combinations = std::vector<std::vector<std::string>>;
+
 std::string best_table(const SweepSetup& setup, const std::vector<SweepPoint>& points,
-                       const std::vector<SweepOutcome>& outcomes, const MetricDef& metric) {
+                       const Combinations& all, const MetricDef& metric) {
   std::vector<std::vector<std::string>> rows{
-      {"", metric.name, "95 % of median", "best", "", "second", "", "worst"}};
+      {"", metric.name, "first", "verdict", "second", "", "last", "A/A", "shown from"}};
   for (const SweepPoint& point : points) {
-    const SweepFigure& best = point.ranked.front();
-    std::vector<std::string> row{
-        point_text(points, point), format_value(best.median, metric.unit),
-        best.half_width ? fmt::format("±{:.1f} %", *best.half_width * 100) : "",
-        values_text(setup, outcomes[best.run].values)};
+    const SweepFigure& first = point.ranked.front();
+    std::vector<std::string> row{point_text(points, point), format_value(first.median, metric.unit),
+                                 values_text(setup, all[first.combination]),
+                                 verdict_text(point.verdict)};
     if (point.ranked.size() > 1) {
-      row.emplace_back(clearly_best(point) ? "" : "(within noise)");
-      row.push_back(values_text(setup, outcomes[point.ranked[1].run].values));
-      row.push_back(percent_behind(best, point.ranked[1]));
-      row.push_back(percent_behind(best, point.ranked.back()));
+      row.push_back(values_text(setup, all[point.ranked[1].combination]));
+      row.push_back(percent_behind(first, point.ranked[1]));
+      row.push_back(percent_behind(first, point.ranked.back()));
+      row.push_back(share_cell(point.control));
+      row.push_back(share_cell(point.smallest));
     }
     row.resize(rows[0].size());
     for (std::string& cell : row) cell = terminal_safe(cell);
     rows.push_back(std::move(row));
   }
-  return text_table(rows, {false, true, true, false, false, false, true, true});
+  return text_table(rows, {false, true, false, false, false, true, true, true, true});
 }
 
 // Every combination at every point, for a spreadsheet.
 std::string csv(const SweepSetup& setup, const std::vector<SweepPoint>& points,
-                const std::vector<SweepOutcome>& outcomes, const MetricDef& metric) {
+                const Combinations& all, const MetricDef& metric) {
   const auto quoted = [](const std::string& text) {
     std::string out = "\"";
     for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
     return out + "\"";
   };
-  std::string out = "point,rank";
+  std::string out = "point,rank,verdict";
   for (const SweepVariable& v : setup.variables) out += "," + v.name;
-  out += "," + metric.name + "\n";
+  out += "," + metric.name + ",jobs,p\n";
   for (const SweepPoint& point : points) {
     for (size_t i = 0; i < point.ranked.size(); ++i) {
-      out += fmt::format("{},{}", quoted(point_text(points, point)), i + 1);
-      for (const std::string& value : outcomes[point.ranked[i].run].values)
-        out += "," + quoted(value);
-      out += fmt::format(",{}\n", point.ranked[i].median);
+      const SweepFigure& figure = point.ranked[i];
+      out += fmt::format("{},{},{}", quoted(point_text(points, point)), i + 1,
+                         quoted(i == 0 ? verdict_text(point.verdict) : ""));
+      for (const std::string& value : all[figure.combination]) out += "," + quoted(value);
+      out += fmt::format(",{},{},{}\n", figure.median, figure.jobs,
+                         i == 0 ? "" : fmt::format("{:.3g}", figure.p));
     }
   }
   return out;
@@ -173,12 +201,16 @@ std::string csv(const SweepSetup& setup, const std::vector<SweepPoint>& points,
 
 // The page with chart and table, beside the figures.
 std::string page(const SweepSetup& setup, const std::vector<SweepPoint>& points,
-                 const std::vector<SweepOutcome>& outcomes, const MetricDef& metric) {
+                 const std::vector<SweepOutcome>& outcomes, const Combinations& all,
+                 const MetricDef& metric) {
   std::vector<SweepRow> rows;
-  for (const SweepOutcome& o : outcomes) {
-    SweepRow row{.name = "", .reason = o.state == JobState::done ? "" : o.reason};
-    for (const std::string& value : o.values) row.name += (row.name.empty() ? "" : " ") + value;
+  for (const std::vector<std::string>& values : all) {
+    SweepRow row;
+    for (const std::string& value : values) row.name += (row.name.empty() ? "" : " ") + value;
     rows.push_back(std::move(row));
+  }
+  for (const SweepOutcome& o : outcomes) {
+    if (o.state != JobState::done) rows[o.job.combination].reason = o.reason;
   }
   std::vector<std::string> names;
   for (const SweepPoint& point : points) names.push_back(point_text(points, point));
@@ -208,31 +240,47 @@ ExitCode sweep_code(const std::vector<SweepOutcome>& outcomes, bool figures) {
   return all_done && figures ? ExitCode::ok : ExitCode::incomplete;
 }
 
+// "12 of 12 jobs done: 3 combinations and the first once more, 3 times, in an order drawn with 1".
+std::string jobs_text(const SweepSetup& setup, const std::vector<SweepOutcome>& outcomes,
+                      size_t combinations) {
+  const auto done = std::ranges::count(outcomes, JobState::done, &SweepOutcome::state);
+  const bool control = std::ranges::any_of(outcomes, [](const auto& o) { return o.job.control; });
+  return fmt::format(
+      "{} of {} jobs done: {} combination{}{}, {}, order drawn with seed {}", done, outcomes.size(),
+      combinations, combinations == 1 ? "" : "s", control ? " and the first once more (A/A)" : "",
+      setup.repeats == 1 ? std::string("once") : fmt::format("{} times", setup.repeats),
+      setup.seed);
+}
+
 ExitCode conclude(const SweepSetup& setup, const std::vector<SweepOutcome>& outcomes,
                   const CaseInfo& info, const std::string& asked_metric) {
+  const Combinations all = combinations(setup.variables);
   std::vector<SweepRun> runs;
   for (const SweepOutcome& o : outcomes)
-    runs.push_back({o.values, o.document ? &*o.document : nullptr});
+    runs.push_back(
+        {o.job.combination, o.job.block, o.job.control, o.document ? &*o.document : nullptr});
   std::optional<MetricDef> metric = sweep_metric(info, runs);
   for (const MetricDef& m : info.metrics) {
     if (m.name == asked_metric) metric = m;
   }
   std::vector<SweepPoint> points;
   if (metric) points = rank_sweep(runs, *metric);
-  size_t done = 0;
-  for (const SweepOutcome& o : outcomes) done += o.state == JobState::done ? 1 : 0;
-  std::cout << fmt::format("sweep of {}: {} of {} combinations done → {}\n", info.name, done,
-                           outcomes.size(), terminal_safe(setup.directory.string()));
+  std::cout << terminal_safe(fmt::format("sweep of {}: {} → {}", info.name,
+                                         jobs_text(setup, outcomes, all.size()),
+                                         setup.directory.string()))
+            << '\n';
   if (!points.empty()) {
-    std::cout << best_table(setup, points, outcomes, *metric);
-    write_file_atomically(setup.directory / "sweep.csv", csv(setup, points, outcomes, *metric));
-    write_file_atomically(setup.directory / "sweep.html", page(setup, points, outcomes, *metric));
+    std::cout << best_table(setup, points, all, *metric);
+    write_file_atomically(setup.directory / "sweep.csv", csv(setup, points, all, *metric));
+    write_file_atomically(setup.directory / "sweep.html",
+                          page(setup, points, outcomes, all, *metric));
   } else {
     std::cout << "no combination gave a figure\n";
   }
   for (const SweepOutcome& o : outcomes) {
     if (o.state != JobState::done)
-      std::cout << terminal_safe(fmt::format("✗ {}: {}", values_text(setup, o.values), o.reason))
+      std::cout << terminal_safe(fmt::format("✗ {} in block {}: {}", values_text(setup, o.values),
+                                             o.job.block + 1, o.reason))
                 << '\n';
   }
   return sweep_code(outcomes, !points.empty());
@@ -244,12 +292,14 @@ ExitCode sweep(const SweepOptions& options) {
   fs::create_directories(setup.directory);
   catch_stop_signals();
   setup.executor.stop_signals = stop_signals;
-  const size_t count = combinations(setup.variables).size();
+  const size_t count =
+      sweep_jobs(combinations(setup.variables).size(), setup.repeats, setup.seed).size();
   const auto outcomes = run_sweep(setup, [&](size_t index, const SweepOutcome& o) {
     const bool done = o.state == JobState::done;
-    std::cerr << terminal_safe(fmt::format("   {}/{} {} {} {}{}", index + 1, count,
-                                           done ? "✓" : "✗", values_text(setup, o.values),
-                                           format_seconds(o.seconds), done ? "" : "  " + o.reason))
+    std::cerr << terminal_safe(
+                     fmt::format("   {}/{} {} {} {}{}", index + 1, count, done ? "✓" : "✗",
+                                 values_text(setup, o.values) + (o.job.control ? " (A/A)" : ""),
+                                 format_seconds(o.seconds), done ? "" : "  " + o.reason))
               << '\n';
   });
   return conclude(setup, outcomes, *find_case(cases, options.arguments[0]), options.metric);
@@ -258,9 +308,9 @@ ExitCode sweep(const SweepOptions& options) {
 }  // namespace
 
 void add_sweep_command(CLI::App& app, Action& action) {
-  CLI::App* sub = app.add_subcommand(
-      "sweep",
-      "the same measurement with each combination of environment variables, best per size");
+  CLI::App* sub = app.add_subcommand("sweep",
+                                     "the same measurement with each combination of environment "
+                                     "variables, best per size if any is");
   const auto options = std::make_shared<SweepOptions>();
   sub->group("Measurements");
   sub->footer(
@@ -274,7 +324,13 @@ void add_sweep_command(CLI::App& app, Action& action) {
   sub->add_option("--metric", options->metric,
                   "what to compare [the first of the case that was measured]")
       ->type_name("NAME");
-  sub->add_option("--deadline", options->deadline, "of each combination [10m]")->type_name("TIME");
+  sub->add_option("--repeats", options->repeats,
+                  "how often each combination runs: more show smaller differences [5]")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("N");
+  sub->add_option("--seed", options->seed, "draws the order within each repeat [1]")
+      ->type_name("N");
+  sub->add_option("--deadline", options->deadline, "of each job [10m]")->type_name("TIME");
   sub->add_option("--out", options->out, "a fresh directory [out/<time>-sweep-<case>]")
       ->type_name("DIR");
   sub->add_option("--launcher", options->launching.launcher, "auto, mpirun, srun or none [auto]")

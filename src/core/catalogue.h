@@ -37,9 +37,11 @@ struct CaseInfo {
   std::vector<ParamDef> params = {};
   std::vector<MetricDef> metrics = {};
   std::vector<std::string> checks = {};
-  std::vector<std::string> fact_columns =
-      {};                         // facts that its table shows where some record has them
-  bool prints_suspects = false;   // one line "suspect: …" per failed finding, or "suspects: none"
+  // Facts that its table shows where some record has them.
+  std::vector<std::string> fact_columns = {};
+  bool prints_suspects = false;  // one line "suspect: …" per failed finding, or "suspects: none"
+  // No case for users: not in lists, help and suggestions, and refused in profiles.
+  bool hidden = false;
   bool prints_inventory = false;  // its table is what the hosts consist of and where they differ
 };
 

@@ -2,8 +2,11 @@
 #include "core/document_reader.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+
+#include <fmt/format.h>
 
 #include "core/quick_json.h"
 
@@ -90,43 +93,38 @@ Entity entity(Value v) {
   return out;
 }
 
-// What the file says of its samples; ours is computed again.
-struct Stated {
-  Summary summary;
-  bool has_stdev = false;
-  bool has_ci95 = false;
-};
-
-void stated_interval(Stated& s, Value v) {
+std::array<double, 2> interval(Value v) {
   const auto ends = list<double>(v, number);
   expect(ends.size() == 2 && ends[0] <= ends[1]);
-  s.has_ci95 = true;
+  return {ends[0], ends[1]};
 }
 
-void stated_stdev(Stated& s, Value v) {
-  number(v);
-  s.has_stdev = true;
+constexpr Field<Summary> kSummary[] = {
+    {"n", [](Summary& s, Value v) { s.n = count(v); }},
+    {"min", [](Summary& s, Value v) { s.min = number(v); }},
+    {"p05", [](Summary& s, Value v) { s.p05 = number(v); }},
+    {"median", [](Summary& s, Value v) { s.median = number(v); }},
+    {"p95", [](Summary& s, Value v) { s.p95 = number(v); }},
+    {"p99", [](Summary& s, Value v) { s.p99 = number(v); }},
+    {"max", [](Summary& s, Value v) { s.max = number(v); }},
+    {"mean", [](Summary& s, Value v) { s.mean = number(v); }},
+    {"ci95", [](Summary& s, Value v) { s.ci95 = interval(v); }, Need::optional},
+    {"stdev", [](Summary& s, Value v) { s.stdev = number(v); }, Need::optional}};
+
+Summary summary(Value v) {
+  Summary out;
+  read_object(v, kSummary, out);
+  return out;
 }
 
-constexpr Field<Stated> kSummary[] = {
-    {"n", [](Stated& s, Value v) { s.summary.n = count(v); }},
-    {"min", [](Stated& s, Value v) { s.summary.min = number(v); }},
-    {"p05", [](Stated& s, Value v) { s.summary.p05 = number(v); }},
-    {"median", [](Stated& s, Value v) { s.summary.median = number(v); }},
-    {"p95", [](Stated& s, Value v) { s.summary.p95 = number(v); }},
-    {"p99", [](Stated& s, Value v) { s.summary.p99 = number(v); }},
-    {"max", [](Stated& s, Value v) { s.summary.max = number(v); }},
-    {"mean", [](Stated& s, Value v) { s.summary.mean = number(v); }},
-    {"ci95", stated_interval, Need::optional},
-    {"stdev", stated_stdev, Need::optional}};
-
-void expect_same(const Stated& stated, const Summary& ours) {
+// What the file says of its samples must follow from them; as in the strict reader, of the
+// deviation and the interval it counts only that they are there.
+void expect_same(const Summary& s, const Summary& ours) {
   const auto same = [](double theirs, double own) {
     expect(std::abs(theirs - own) <= 1e-9 * std::max(std::abs(theirs), std::abs(own)));
   };
-  const Summary& s = stated.summary;
-  expect(s.n == ours.n && stated.has_stdev == ours.stdev.has_value() &&
-         stated.has_ci95 == ours.ci95.has_value());
+  expect(s.n == ours.n && s.stdev.has_value() == ours.stdev.has_value() &&
+         s.ci95.has_value() == ours.ci95.has_value());
   same(s.min, ours.min);
   same(s.p05, ours.p05);
   same(s.median, ours.median);
@@ -186,7 +184,7 @@ Better better(Value v) {
 
 struct StatedMetric {
   Metric metric;
-  Stated stated;
+  Summary stated = {};
 };
 
 void metric_samples(StatedMetric& m, Samples samples) {
@@ -194,12 +192,26 @@ void metric_samples(StatedMetric& m, Samples samples) {
   m.metric.samples = std::move(samples);
 }
 
+std::vector<Summary> attempts(Value v) {
+  auto out = list<Summary>(v, summary);
+  expect(!out.empty());
+  return out;
+}
+
+// Each sample belongs to one of the attempts.
+bool adds_up(const Metric& m) {
+  uint64_t n = 0;
+  for (const Summary& s : m.attempts) n += s.n;
+  return m.attempts.empty() || n == m.samples.count();
+}
+
 constexpr Field<StatedMetric> kMetric[] = {
     {"name", [](StatedMetric& m, Value v) { m.metric.name = text(v); }},
     {"unit", [](StatedMetric& m, Value v) { m.metric.unit = text(v); }},
     {"better", [](StatedMetric& m, Value v) { m.metric.better = better(v); }},
     {"entity", [](StatedMetric& m, Value v) { m.metric.entity = count(v); }},
-    {"summary", [](StatedMetric& m, Value v) { read_object(v, kSummary, m.stated); }},
+    {"summary", [](StatedMetric& m, Value v) { m.stated = summary(v); }},
+    {"attempts", [](StatedMetric& m, Value v) { m.metric.attempts = attempts(v); }, Need::optional},
     {"ceiling", [](StatedMetric& m, Value v) { m.metric.ceiling = ceiling(v); }, Need::optional},
     {"samples", [](StatedMetric& m, Value v) { metric_samples(m, samples_of(v)); }, Need::optional},
     {"histogram", [](StatedMetric& m, Value v) { metric_samples(m, histogram_of(v)); },
@@ -208,7 +220,7 @@ constexpr Field<StatedMetric> kMetric[] = {
 Metric metric(Value v) {
   StatedMetric out;
   read_object(v, kMetric, out);
-  expect(!out.metric.samples.empty());
+  expect(!out.metric.samples.empty() && adds_up(out.metric));
   expect_same(out.stated, out.metric.samples.summary());
   return std::move(out.metric);
 }
@@ -218,6 +230,7 @@ constexpr Field<Check> kCheck[] = {
     {"passed", [](Check& c, Value v) { c.passed = truth(v); }},
     {"entity", [](Check& c, Value v) { c.entity = count(v); }},
     {"detail", [](Check& c, Value v) { c.detail = text(v); }, Need::optional},
+    {"finding", [](Check& c, Value v) { c.finding = truth(v); }, Need::optional},
     {"limit", [](Check& c, Value v) { c.limit = number(v); }, Need::optional},
     {"value", [](Check& c, Value v) { c.value = number(v); }, Need::optional}};
 
@@ -337,7 +350,7 @@ void read_hosts(Reading& r, Value v) {
 constexpr Field<Reading> kDocument[] = {
     {"schema",
      [](Reading&, Value v) {
-       expect(std::string_view(v.get_string()) == "clusterbench.result/1");
+       expect(text(v) == fmt::format("{}/{}", kResultSchema, kResultVersion));
      }},
     {"tool", [](Reading& r, Value v) { read_object(v, kTool, r.document.tool); }},
     {"run", [](Reading& r, Value v) { read_object(v, kRun, r.document.run); }},

@@ -1,8 +1,7 @@
 #include "core/ed25519.h"
 
-#include <array>
-#include <memory>
-#include <optional>
+#include <algorithm>
+#include <exception>
 #include <vector>
 
 #include <openssl/err.h>
@@ -11,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/openssh_key.h"
 
 namespace cb {
 namespace {
@@ -55,21 +55,56 @@ std::optional<std::vector<unsigned char>> unhex(std::string_view text, size_t si
   return out;
 }
 
-// No passphrase is asked for: nothing is ever read from the terminal.
-int no_passphrase(char*, int, int, void*) { return 0; }
+// What libcrypto's callback is handed. No exception may cross libcrypto.
+struct Asking {
+  const AskPassphrase* ask;
+  const std::string& file;
+  bool encrypted = false;
+  bool answered = false;
+  std::exception_ptr failed = nullptr;
+};
 
-Key read_key(const std::filesystem::path& file, bool private_only) {
-  const std::string pem = read_file(file, kLargestPem);
-  const auto open = [&] { return Bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()))); };
-  Key key(PEM_read_bio_PrivateKey(open().get(), nullptr, no_passphrase, nullptr));
-  if (!key && !private_only)
-    key.reset(PEM_read_bio_PUBKEY(open().get(), nullptr, no_passphrase, nullptr));
+int give_passphrase(char* buffer, int size, int, void* data) {
+  auto& asking = *static_cast<Asking*>(data);
+  asking.encrypted = true;
+  try {
+    const auto word = asking.ask && *asking.ask ? (*asking.ask)(asking.file) : std::nullopt;
+    asking.answered = word.has_value();
+    if (!word || word->size() > static_cast<size_t>(size)) return -1;
+    std::copy(word->begin(), word->end(), buffer);
+    return static_cast<int>(word->size());
+  } catch (...) {
+    asking.failed = std::current_exception();
+    return -1;
+  }
+}
+
+Bio memory(std::string_view text) {
+  return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+}
+
+Key raw_private(const std::vector<unsigned char>& seed) {
+  return Key(EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, seed.data(), seed.size()));
+}
+
+Key raw_public(const std::vector<unsigned char>& key) {
+  return Key(EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, key.data(), key.size()));
+}
+
+bool is_ed25519(const Key& key) { return key && EVP_PKEY_id(key.get()) == EVP_PKEY_ED25519; }
+
+// Nothing for what is no private key at all.
+Key private_key(std::string_view text, const std::string& file, const AskPassphrase& ask) {
+  if (is_openssh_private_key(text)) return raw_private(openssh_private_key(text, file));
+  Asking asking{&ask, file};
+  Key key(PEM_read_bio_PrivateKey(memory(text).get(), nullptr, give_passphrase, &asking));
   ERR_clear_error();
-  if (!key || EVP_PKEY_id(key.get()) != EVP_PKEY_ED25519)
-    throw UsageError(file.string(), "",
-                     private_only ? "is no private Ed25519 key without a passphrase: make one with "
-                                    "openssl genpkey -algorithm ed25519"
-                                  : "is no Ed25519 key");
+  if (asking.failed) std::rethrow_exception(asking.failed);
+  if (asking.encrypted && !asking.answered)
+    throw UsageError(file, "",
+                     "has a passphrase: name a file that holds it with --passphrase-file, or sign "
+                     "at a terminal");
+  if (asking.encrypted && !key) throw UsageError(file, "", "does not open with this passphrase");
   return key;
 }
 
@@ -83,23 +118,35 @@ std::string public_part(const Key& key) {
 
 }  // namespace
 
-Ed25519Signature ed25519_sign(const std::filesystem::path& private_key, std::string_view message) {
-  const Key key = read_key(private_key, true);
+Ed25519Key::Ed25519Key(const std::filesystem::path& file, const AskPassphrase& ask) {
+  Key key = private_key(read_file(file, kLargestPem), file.string(), ask);
+  if (!is_ed25519(key))
+    throw UsageError(file.string(), "",
+                     "is no private Ed25519 key: make one with openssl genpkey -algorithm ed25519 "
+                     "-out FILE, or ssh-keygen -t ed25519 -f FILE");
+  public_key_ = public_part(key);
+  key_ = std::move(key);
+}
+
+Ed25519Signature Ed25519Key::sign(std::string_view message) const {
   const Context context(EVP_MD_CTX_new());
   std::vector<unsigned char> signature(kSignatureBytes);
   size_t size = signature.size();
-  if (!context || EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, key.get()) != 1 ||
+  if (!context || EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, key_.get()) != 1 ||
       EVP_DigestSign(context.get(), signature.data(), &size, bytes(message), message.size()) != 1)
     throw Error("libcrypto could not sign");
-  return {public_part(key), hex(signature)};
+  return {public_key_, hex(signature)};
+}
+
+Ed25519Signature ed25519_sign(const std::filesystem::path& private_key, std::string_view message) {
+  return Ed25519Key(private_key).sign(message);
 }
 
 bool ed25519_verify(const Ed25519Signature& signature, std::string_view message) {
   const auto raw_key = unhex(signature.public_key, kKeyBytes);
   const auto raw = unhex(signature.value, kSignatureBytes);
   if (!raw_key || !raw) return false;
-  const Key key(
-      EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, raw_key->data(), raw_key->size()));
+  const Key key = raw_public(*raw_key);
   const Context context(EVP_MD_CTX_new());
   const bool valid =
       key && context &&
@@ -111,7 +158,14 @@ bool ed25519_verify(const Ed25519Signature& signature, std::string_view message)
 }
 
 std::string ed25519_public_key(const std::filesystem::path& file) {
-  return public_part(read_key(file, false));
+  const std::string text = read_file(file, kLargestPem);
+  if (const auto raw = openssh_public_key(text)) return public_part(raw_public(*raw));
+  Key key(PEM_read_bio_PUBKEY(memory(text).get(), nullptr, nullptr, nullptr));
+  ERR_clear_error();
+  if (!key && text.find("PRIVATE KEY") != std::string::npos)
+    key = private_key(text, file.string(), {});
+  if (!is_ed25519(key)) throw UsageError(file.string(), "", "is no Ed25519 key");
+  return public_part(key);
 }
 
 }  // namespace cb

@@ -1,25 +1,50 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
+struct evp_pkey_st;
+
 namespace cb {
 
-// Ed25519 (RFC 8032) by libcrypto. Keys are PEM files, as `openssl genpkey -algorithm ed25519` and
-// `openssl pkey -pubout` write them; keys and signatures in documents are lower-case hex digits.
+// Ed25519 (RFC 8032) by libcrypto. Key files are PEM, as `openssl genpkey -algorithm ed25519` and
+// `openssl pkey -pubout` write them, or OpenSSH's; keys and signatures in documents are lower-case
+// hex digits.
 struct Ed25519Signature {
   std::string public_key;  // 64 digits
   std::string value;       // 128 digits
 };
 
-// Throws UsageError if the file is no private Ed25519 key.
+// The passphrase of a key file; nothing where nobody can be asked.
+using AskPassphrase = std::function<std::optional<std::string>(const std::string& file)>;
+
+// A private key, read once and only held in memory.
+class Ed25519Key {
+ public:
+  // Asks for the passphrase only of a PEM file that has one. Throws UsageError if the file is no
+  // private Ed25519 key, or does not open.
+  explicit Ed25519Key(const std::filesystem::path& file, const AskPassphrase& ask = {});
+
+  const std::string& public_key() const { return public_key_; }
+  Ed25519Signature sign(std::string_view message) const;
+
+ private:
+  std::shared_ptr<evp_pkey_st> key_;
+  std::string public_key_;
+};
+
+// Signs with a key file that has no passphrase. Throws UsageError.
 Ed25519Signature ed25519_sign(const std::filesystem::path& private_key, std::string_view message);
 
 // Whether the signature is the key's over these bytes; false for anything malformed.
 bool ed25519_verify(const Ed25519Signature& signature, std::string_view message);
 
-// The public key of a PEM file that holds it (or the private one). Throws UsageError.
+// The public key of a file that holds it (or the private one, without a passphrase). Throws
+// UsageError.
 std::string ed25519_public_key(const std::filesystem::path& file);
 
 }  // namespace cb

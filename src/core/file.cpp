@@ -3,37 +3,18 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <memory>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/descriptor.h"
 #include "core/error.h"
+#include "core/located.h"
 
 namespace cb {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  // Closing can report a delayed write error (NFS, quota), so writers close by hand.
-  int close() {
-    const int result = ::close(fd_);
-    fd_ = -1;
-    return result;
-  }
-
- private:
-  int fd_;
-};
 
 [[noreturn]] void fail(const std::filesystem::path& path, const char* doing) {
   throw Error(fmt::format("cannot {} {}: {}", doing, path.string(), std::strerror(errno)));
@@ -48,34 +29,59 @@ void write_all(int fd, std::string_view content, const std::filesystem::path& pa
   }
 }
 
-// The file that a chain of links ends at, which need not exist.
-std::filesystem::path followed(const std::filesystem::path& path) {
-  std::error_code error;
-  if (!std::filesystem::is_symlink(path, error)) return path;
-  const auto target = std::filesystem::weakly_canonical(path, error);
-  return error ? path : target;
+// Located, with the path in the message.
+Located place_of(const std::filesystem::path& path) {
+  try {
+    return locate(path);
+  } catch (const Error& e) {
+    throw Error(fmt::format("cannot write {}: {}", path.string(), e.what()));
+  }
 }
 
-// Renaming a file over a device or a pipe would replace it, for root even /dev/null.
-bool is_special(const std::filesystem::path& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+struct stat status_at(const Located& at) {
+  struct stat out {};
+  const int flags = at.kernels_link ? 0 : AT_SYMLINK_NOFOLLOW;
+  if (::fstatat(at.directory.get(), at.name.c_str(), &out, flags) != 0) out.st_mode = 0;
+  return out;
 }
 
-void write_in_place(const std::filesystem::path& path, std::string_view content) {
-  Descriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+// Renaming a file over a device or a pipe would replace it, for root even /dev/null; and what the
+// kernel links to is open somewhere.
+bool is_written_in_place(const Located& at) {
+  const mode_t mode = status_at(at).st_mode;
+  return at.kernels_link || (mode != 0 && !S_ISREG(mode) && !S_ISDIR(mode));
+}
+
+std::optional<std::string> why_not_in_place(const Located& at) {
+  if (S_ISBLK(status_at(at).st_mode)) return "is a block device, which holds no file of ours";
+  if (::faccessat(at.directory.get(), at.name.c_str(), W_OK, AT_EACCESS) != 0)
+    return std::strerror(errno);
+  return std::nullopt;
+}
+
+void write_in_place(const Located& at, std::string_view content,
+                    const std::filesystem::path& path) {
+  if (const auto why = why_not_in_place(at))
+    throw Error(fmt::format("cannot write {}: {}", path.string(), *why));
+  const int follow = at.kernels_link ? 0 : O_NOFOLLOW;
+  Descriptor fd(::openat(at.directory.get(), at.name.c_str(),
+                         O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC | follow));
   if (fd.get() < 0) fail(path, "write");
   write_all(fd.get(), content, path);
   if (fd.close() != 0) fail(path, "write");
 }
 
-std::filesystem::path partial_of(const std::filesystem::path& path) {
-  return path.string() + fmt::format(".{}.partial", ::getpid());
+std::string partial_of(const Located& at) {
+  return at.name + fmt::format(".{}.partial", ::getpid());
 }
 
-void sync_directory(const std::filesystem::path& directory) {
-  const Descriptor fd(
-      ::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+Descriptor create_partial(const Located& at) {
+  return Descriptor(::openat(at.directory.get(), partial_of(at).c_str(),
+                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+}
+
+void sync_directory(const Located& at) {
+  const Descriptor fd(::openat(at.directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (fd.get() >= 0) ::fsync(fd.get());
 }
 
@@ -110,40 +116,41 @@ std::string read_file(const std::filesystem::path& path, size_t at_most) {
 
 void write_file_atomically(const std::filesystem::path& path, std::string_view content,
                            Durable durable) {
-  const std::filesystem::path target = followed(path);
-  if (is_special(target)) return write_in_place(target, content);
-  const std::filesystem::path partial = partial_of(target);
-  Descriptor fd(::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (path == kStandardOutput) return write_all(STDOUT_FILENO, content, "standard output");
+  const Located at = place_of(path);
+  if (is_written_in_place(at)) return write_in_place(at, content, path);
+  Descriptor fd = create_partial(at);
   if (fd.get() < 0) fail(path, "write");
+  const int directory = at.directory.get();
+  const std::string partial = partial_of(at);
   try {
     write_all(fd.get(), content, path);
     if (durable == Durable::yes && ::fsync(fd.get()) != 0) fail(path, "write");
     if (fd.close() != 0) fail(path, "write");
-    if (::rename(partial.c_str(), target.c_str()) != 0) fail(path, "write");
+    if (::renameat(directory, partial.c_str(), directory, at.name.c_str()) != 0)
+      fail(path, "write");
   } catch (...) {
-    ::unlink(partial.c_str());
+    ::unlinkat(directory, partial.c_str(), 0);
     throw;
   }
-  if (durable == Durable::yes) sync_directory(target.parent_path());
+  if (durable == Durable::yes) sync_directory(at);
 }
 
-std::optional<std::string> why_not_writable(const std::filesystem::path& path) {
-  const std::filesystem::path target = followed(path);
-  std::error_code error;
-  if (std::filesystem::is_directory(target, error)) return "is a directory";
-  if (is_special(target)) {
-    if (::access(target.c_str(), W_OK) == 0) return std::nullopt;
-    return std::strerror(errno);
-  }
-  const std::filesystem::path partial = partial_of(target);
-  const Descriptor fd(::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+std::optional<std::string> why_not_writable(const std::filesystem::path& path) try {
+  if (path == kStandardOutput) return std::nullopt;
+  const Located at = locate(path);
+  if (S_ISDIR(status_at(at).st_mode)) return "is a directory";
+  if (is_written_in_place(at)) return why_not_in_place(at);
+  const Descriptor fd = create_partial(at);
   if (fd.get() < 0) return std::strerror(errno);
-  ::unlink(partial.c_str());
+  ::unlinkat(at.directory.get(), partial_of(at).c_str(), 0);
   return std::nullopt;
+} catch (const Error& e) {
+  return e.what();
 }
 
 void append_line_durably(const std::filesystem::path& path, std::string_view line) {
-  Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (fd.get() < 0) fail(path, "append to");
   const off_t before = ::lseek(fd.get(), 0, SEEK_END);
   try {

@@ -50,14 +50,17 @@ uint64_t& Histogram::bucket(size_t index) {
 
 double Histogram::bucket_middle(uint32_t bucket) { return middle(bucket); }
 
-void Histogram::add(double value) {
+void Histogram::add(double value) { add(value, 1); }
+
+void Histogram::add(double value, uint64_t times) {
   require(value >= 0 && value <= kLargestSample, "a sample is negative or not finite");
-  ++bucket(bucket_of(value));
+  if (times == 0) return;
+  bucket(bucket_of(value)) += times;
   min_ = count_ == 0 ? value : std::min(min_, value);
   max_ = count_ == 0 ? value : std::max(max_, value);
-  ++count_;
-  sum_ += value;
-  squares_ += value * value;
+  count_ += times;
+  sum_ += static_cast<double>(times) * value;
+  squares_ += static_cast<double>(times) * value * value;
 }
 
 void Histogram::merge(const Histogram& other) {
@@ -70,17 +73,42 @@ void Histogram::merge(const Histogram& other) {
   squares_ += other.squares_;
 }
 
+// What a sample of that bucket is read back as.
+double Histogram::representative(size_t index) const {
+  if (index == 0) return min_;
+  if (index == kBuckets - 1) return max_;
+  return std::clamp(middle(index), min_, max_);
+}
+
 double Histogram::at_rank(uint64_t rank) const {
   uint64_t seen = 0;
   for (size_t i = 0; i < counts_.size(); ++i) {
     seen += counts_[i];
-    if (seen < rank) continue;
-    const size_t index = first_ + i;
-    if (index == 0) return min_;
-    if (index == kBuckets - 1) return max_;
-    return std::clamp(middle(index), min_, max_);
+    if (seen >= rank) return representative(first_ + i);
   }
   return max_;
+}
+
+// The smallest and the largest sample are known exactly and are mapped by themselves. The rest is
+// moved by what lies between the buckets' middles and the exact sum: without that a share of a
+// limit would have another mean than the power that it is computed from.
+Histogram Histogram::mapped(const std::function<double(double)>& f) const {
+  Histogram out;
+  if (count_ == 0) return out;
+  out.add(f(min_), 1);
+  if (count_ == 1) return out;
+  out.add(f(max_), 1);
+  double rough = 0;
+  const size_t last = counts_.size() - 1;
+  const auto inner = [&](size_t i) {
+    return counts_[i] - (i == 0 ? 1U : 0U) - (i == last ? 1U : 0U);
+  };
+  for (size_t i = 0; i <= last; ++i)
+    rough += static_cast<double>(inner(i)) * representative(first_ + i);
+  const double moved = rough > 0 ? (sum_ - min_ - max_) / rough : 1;
+  for (size_t i = 0; i <= last; ++i)
+    out.add(f(std::clamp(moved * representative(first_ + i), min_, max_)), inner(i));
+  return out;
 }
 
 double Histogram::quantile(double q) const {

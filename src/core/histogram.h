@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,10 @@ class Histogram {
   // Throws Error for what is negative or not finite.
   void add(double value);
   void merge(const Histogram& other);
+  // The histogram of f(sample) for a monotone f that gives no negative number. Count, minimum and
+  // maximum stay exact; each other sample is mapped from its bucket's middle, so that a quantile is
+  // within about 1 % of the sample. The sum stays exact where f is a factor.
+  Histogram mapped(const std::function<double(double)>& f) const;
 
   uint64_t count() const { return count_; }
   double min() const { return min_; }
@@ -43,6 +48,8 @@ class Histogram {
   static Histogram restore(const Buckets& buckets, const Exact& exact);
 
  private:
+  void add(double value, uint64_t times);
+  double representative(size_t index) const;
   double at_rank(uint64_t rank) const;
   uint64_t& bucket(size_t index);
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "core/json_read.h"
@@ -189,6 +190,30 @@ Params Params::with(std::string name, ParamValue value) const {
   return out;
 }
 
+namespace {
+
+bool applies(const Exclusion& exclusion, const std::vector<std::string>& given) {
+  return exclusion.values.empty() || std::ranges::any_of(given, [&](const std::string& value) {
+           return std::ranges::find(exclusion.values, value) != exclusion.values.end();
+         });
+}
+
+// What one parameter sets cannot be asked for by another: one of the two would be ignored.
+void refuse_excluded(const ParamDef& def, const GivenParams& given, Problems& problems) {
+  const auto own = given.find(def.name);
+  if (own == given.end()) return;
+  for (const Exclusion& exclusion : def.excludes) {
+    if (!applies(exclusion, own->second)) continue;
+    for (const std::string& other : exclusion.others) {
+      if (given.contains(other))
+        problems.add("--" + other, fmt::format("is set by --{} {}: give one of the two", def.name,
+                                               fmt::join(own->second, ",")));
+    }
+  }
+}
+
+}  // namespace
+
 Params resolve_params(std::span<const ParamDef> defs, const GivenParams& given,
                       Problems& problems) {
   Params params;
@@ -201,13 +226,12 @@ Params resolve_params(std::span<const ParamDef> defs, const GivenParams& given,
     } else if (!def.default_text.empty()) {
       resolve_one(def, {def.default_text}, params, problems);
     }
+    refuse_excluded(def, given, problems);
   }
   for (const auto& [name, texts] : given) {
     const std::string option = "--" + name;
     if (std::find(names.begin(), names.end(), option) != names.end()) continue;
-    const auto guess = nearest(option, names);
-    problems.add(
-        option, guess ? fmt::format("unknown option, did you mean {}?", *guess) : "unknown option");
+    problems.add(option, unknown_option(option, names));
   }
   return params;
 }

@@ -24,6 +24,13 @@ enum class ParamType {
   choice     // one of ParamDef::choices
 };
 
+// Parameters that may not be given beside this one, because it sets them itself; of a parameter
+// with `values` only where it has one of them.
+struct Exclusion {
+  std::vector<std::string> others;
+  std::vector<std::string> values = {};
+};
+
 // One parameter of a case. The name is the option's name (without dashes in front) and the key in
 // profiles and results.
 struct ParamDef {
@@ -35,6 +42,7 @@ struct ParamDef {
   bool list = false;   // several values, separated by commas
   double min = -9e18;  // of integer, number, size (bytes), duration (seconds)
   double max = 9e18;
+  std::vector<Exclusion> excludes = {};
 };
 
 // A size or integer is int64_t, a duration (seconds) or number is double, a choice or text is

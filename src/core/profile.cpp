@@ -8,10 +8,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/env_names.h"
 #include "core/json_text.h"
 #include "core/profile_merge.h"
 #include "core/profile_reader.h"
 #include "core/sha256.h"
+#include "core/text.h"
 
 namespace cb {
 namespace {
@@ -23,6 +25,13 @@ const std::vector<std::string> kDomains{"host",    "compute", "memory",    "inte
 const std::vector<std::string> kSourceKinds{"standard", "vendor", "measured", "contract",
                                             "practice"};
 const std::vector<std::string> kStatistics{"min", "p05", "median", "mean", "p95", "p99", "max"};
+
+void read_informative(ProfileReader& r, Step& step) {
+  step.informative = r.flag("informative");
+  if (step.informative || r.find("why") != nullptr) step.why = r.prose("why");
+  if (!step.informative && r.find("why") != nullptr)
+    r.problem("why", "says why a step is informative: add \"informative\": true, or remove it");
+}
 
 Step read_step(ProfileReader& r) {
   Step step{.id = r.text("id"), .case_name = r.text("case"), .params = r.given("params")};
@@ -38,8 +47,13 @@ Step read_step(ProfileReader& r) {
       r.problem("ranks_per_host", "is neither \"slots\" nor a whole number from 1 to 4096");
   }
   step.env = r.texts("env");
+  for (const auto& [name, value] : step.env) {
+    if (const auto why = refused_variable(name)) r.problem("env." + name, *why);
+    if (terminal_safe(value) != value) r.problem("env." + name, "has a control character");
+  }
   step.deadline_seconds = r.duration("deadline", step.deadline_seconds);
   step.needs = r.requirements("needs");
+  read_informative(r, step);
   return step;
 }
 
@@ -51,18 +65,34 @@ MetricRule read_metric_rule(ProfileReader& r) {
   rule.min_of_ceiling = r.number("min_of_ceiling");
   rule.min_of_fleet = r.number("min_of_fleet");
   rule.max_of_fleet = r.number("max_of_fleet");
-  if (!rule.min && !rule.max && !rule.min_of_ceiling && !rule.min_of_fleet && !rule.max_of_fleet)
-    r.problem("metric", "has no limit: min, max, min_of_ceiling, min_of_fleet or max_of_fleet");
+  rule.max_spread_of_host = r.number("max_spread_of_host");
+  rule.max_ratio_of_host = r.number("max_ratio_of_host");
+  rule.since = r.text("since", "");
+  if (!rule.since.empty() && (rule.min_of_ceiling || rule.min_of_fleet || rule.max_of_fleet ||
+                              rule.compares_parts_of_host()))
+    r.problem("since", "goes with min and max only: a growth has no ceiling and no fleet");
+  const bool of_parts =
+      rule.min || rule.max || rule.min_of_ceiling || rule.min_of_fleet || rule.max_of_fleet;
+  if (!of_parts && !rule.compares_parts_of_host())
+    r.problem("metric",
+              "has no limit: min, max, min_of_ceiling, min_of_fleet, max_of_fleet, "
+              "max_spread_of_host or max_ratio_of_host");
+  if (of_parts && rule.compares_parts_of_host())
+    r.problem("metric", "has limits for each part and for the spread of a host: make two criteria");
+  if (rule.max_spread_of_host && *rule.max_spread_of_host < 0)
+    r.problem("max_spread_of_host", "is negative: nothing can pass");
+  if (rule.max_ratio_of_host && (*rule.max_ratio_of_host < 1 || *rule.max_ratio_of_host > 100))
+    r.problem("max_ratio_of_host", "is the greatest value over the smallest: from 1 to 100");
   if (rule.min && rule.min_of_ceiling) r.problem("min", "and min_of_ceiling exclude each other");
   if (rule.min && rule.max && *rule.min > *rule.max)
     r.problem("min", "is above max: nothing can pass");
-  if (rule.min_of_ceiling && (*rule.min_of_ceiling <= 0 || *rule.min_of_ceiling > 1)) {
-    r.problem("min_of_ceiling", "is a share of a physical ceiling: above 0, at most 1");
-  }
-  if (rule.min_of_fleet && (*rule.min_of_fleet <= 0 || *rule.min_of_fleet >= 1))
-    r.problem("min_of_fleet", "is a share of the fleet's median: above 0, below 1");
-  if (rule.max_of_fleet && *rule.max_of_fleet <= 1)
-    r.problem("max_of_fleet", "is a multiple of the fleet's median: above 1");
+  // Below a hundredth, or beyond a hundredfold, a limit is missed by nothing that runs at all.
+  if (rule.min_of_ceiling && (*rule.min_of_ceiling < 0.01 || *rule.min_of_ceiling > 1))
+    r.problem("min_of_ceiling", "is a share of a physical ceiling: from 0.01 to 1");
+  if (rule.min_of_fleet && (*rule.min_of_fleet < 0.01 || *rule.min_of_fleet >= 1))
+    r.problem("min_of_fleet", "is a share of the fleet's median: from 0.01, below 1");
+  if (rule.max_of_fleet && (*rule.max_of_fleet <= 1 || *rule.max_of_fleet > 100))
+    r.problem("max_of_fleet", "is a multiple of the fleet's median: above 1, at most 100");
   return rule;
 }
 
@@ -113,8 +143,8 @@ Criterion read_criterion(ProfileReader& r, Problems& problems) {
              uniform = r.find("uniform") != nullptr;
   if (metric + check + uniform != 1) {
     r.problem("metric", "exactly one of metric, check and uniform is needed");
-    for (const char* key :
-         {"at", "statistic", "min", "max", "min_of_ceiling", "min_of_fleet", "max_of_fleet"})
+    for (const char* key : {"at", "statistic", "min", "max", "min_of_ceiling", "min_of_fleet",
+                            "max_of_fleet", "max_spread_of_host", "max_ratio_of_host", "since"})
       r.find(key);
   } else if (metric) {
     c.rule = read_metric_rule(r);
@@ -125,6 +155,8 @@ Criterion read_criterion(ProfileReader& r, Problems& problems) {
   }
   c.severity =
       r.one_of("severity", {"fail", "warn"}, "fail") == "warn" ? Severity::warn : Severity::fail;
+  if (check && c.severity == Severity::warn)
+    r.problem("severity", "is warn: a failed check is never a warning");
   c.why = r.prose("why");
   c.source = read_source(r, problems);
   c.needs = r.requirements("needs");
@@ -184,11 +216,15 @@ Profile parse(const json& j, const std::string& source) {
 }  // namespace
 
 Profile load_profile(const std::string& name, const ProfileSource& source) {
-  return parse(resolve_profile_json(name, source), name);
+  Problems problems;
+  Profile profile = read_profile(name, source, problems);
+  if (!problems.empty()) throw UsageError("profile " + name, problems);
+  return profile;
 }
 
 Profile read_profile(const std::string& name, const ProfileSource& source, Problems& problems) {
-  return read(resolve_profile_json(name, source), name, problems);
+  const json resolved = resolve_profile_json(name, source, problems);
+  return read(resolved, name, problems);
 }
 
 Profile parse_resolved_profile(std::string_view text, const std::string& source) {

@@ -39,6 +39,10 @@ struct Step {
   std::map<std::string, std::string> env = {};
   double deadline_seconds = 600;
   Requirements needs = {};
+  // No criterion judges its figures, and `why` says what it is for. Wrong data in it fails all the
+  // same.
+  bool informative = false;
+  LocalText why = {};
 };
 
 enum class Severity { fail, warn };
@@ -62,6 +66,15 @@ struct MetricRule {
   // Shares of the median over all entities of the kind at the same point, three at least.
   std::optional<double> min_of_fleet = {};
   std::optional<double> max_of_fleet = {};
+  // An earlier step of the same case: the limits are of how much the metric of the entity has grown
+  // since. Empty: of the metric itself.
+  std::string since = {};
+  // Among the parts of one kind of each host at the same point, two at least: the greatest value
+  // less the smallest in the metric's unit, and the greatest over the smallest.
+  std::optional<double> max_spread_of_host = {};
+  std::optional<double> max_ratio_of_host = {};
+
+  bool compares_parts_of_host() const { return max_spread_of_host || max_ratio_of_host; }
 };
 
 // Every check of that name in the step's records has passed, and there is at least one.
@@ -75,12 +88,16 @@ struct UniformRule {
   std::vector<std::string> attributes;
 };
 
+// Every job of the step is done, every record measured, and no check failed that another criterion
+// does not judge. No profile states it: it holds for every step.
+struct StepRule {};
+
 struct Criterion {
   std::string id;
   std::string step;
   std::string domain;  // host, compute, memory, interconnect, network, storage, stability
   LocalText title = {};
-  std::variant<MetricRule, CheckRule, UniformRule> rule = {};
+  std::variant<MetricRule, CheckRule, UniformRule, StepRule> rule = {};
   Severity severity = Severity::fail;
   LocalText why = {};
   Source source = {};
@@ -121,7 +138,8 @@ Profile read_profile(const std::string& name, const ProfileSource& source, Probl
 Profile parse_resolved_profile(std::string_view text, const std::string& source);
 
 // Cases, params, metrics, checks, steps and units against the catalogue; physically impossible
-// thresholds (a share of a ceiling above 1, an empty range) are problems as well.
+// thresholds (a share of a ceiling above 1, an empty range) and steps that nothing judges are
+// problems as well.
 Problems validate_profile(const Profile& profile, const Catalogue& catalogue);
 
 // The entry of the catalogue that a step runs (its "device" parameter selects among those of one

@@ -1,6 +1,6 @@
 // Inheritance of profiles, on JSON: the derived profile's objects are merged over the base's, lists
 // of things with an id are merged by id, so that a profile for one more kind of cluster states only
-// what differs. Several bases (a product, a network) are merged one after the other.
+// what differs. Several bases (a product, a network) are put together by profile_bases.cpp.
 #include "core/profile_merge.h"
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json_text.h"
+#include "core/profile_bases.h"
 
 namespace cb {
 namespace {
@@ -62,13 +63,31 @@ void merge_into(json& base, const json& derived) {
   }
 }
 
-// One name, or a list of them: what later ones say is merged over what earlier ones say.
-std::vector<std::string> base_names(const json& base, const std::string& name) {
-  std::vector<std::string> out;
-  for (const json& b : base.is_array() ? base : json::array({base})) {
-    if (!b.is_string()) throw UsageError(name, "base", "is not the name of a profile");
-    out.push_back(b.get<std::string>());
-  }
+struct Base {
+  std::string name;
+  std::string as;  // put before its ids; empty: they stay
+  std::string label() const { return as.empty() ? name : name + " as " + as; }
+};
+
+Base read_base(const json& b, const std::string& name) {
+  const auto text = [&](const char* key) { return b.contains(key) && b[key].is_string(); };
+  if (b.is_string()) return {b.get<std::string>(), ""};
+  if (!b.is_object() || b.size() != 2 || !text("profile") || !text("as"))
+    throw UsageError(name, "base",
+                     "is neither the name of a profile nor {\"profile\": NAME, \"as\": PREFIX}");
+  Base out{b["profile"].get<std::string>(), b["as"].get<std::string>()};
+  constexpr std::string_view letters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+  if (out.as.empty() || out.as.find_first_not_of(letters) != std::string::npos)
+    throw UsageError(name, "base.as", "is not made of letters, digits, _ and -");
+  return out;
+}
+
+// One, or a list of them.
+std::vector<Base> read_bases(const json& base, const std::string& name) {
+  std::vector<Base> out;
+  for (const json& b : base.is_array() ? base : json::array({base}))
+    out.push_back(read_base(b, name));
   if (out.empty()) throw UsageError(name, "base", "is an empty list");
   return out;
 }
@@ -83,8 +102,26 @@ void merge_profile(json& base, const json& derived, const std::string& name) {
   }
 }
 
-json load_chain(const std::string& name, const ProfileSource& source,
-                std::vector<std::string> chain) {
+ResolvedProfile load_chain(const std::string& name, const ProfileSource& source,
+                           std::vector<std::string> chain, Problems& problems);
+
+ResolvedProfile load_bases(const std::vector<Base>& bases, const ProfileSource& source,
+                           const std::vector<std::string>& chain, Problems& problems) {
+  ResolvedProfile out;
+  for (const Base& base : bases) {
+    ResolvedProfile next = load_chain(base.name, source, chain, problems);
+    if (!base.as.empty()) rename_entries(next, base.as);
+    next.note_origin(base.label());
+    if (!out.json)
+      out = std::move(next);
+    else
+      add_base(out, next, problems);
+  }
+  return out;
+}
+
+ResolvedProfile load_chain(const std::string& name, const ProfileSource& source,
+                           std::vector<std::string> chain, Problems& problems) {
   if (std::find(chain.begin(), chain.end(), name) != chain.end()) {
     throw UsageError(name, "base",
                      fmt::format("leads back to itself: {} → {}", fmt::join(chain, " → "), name));
@@ -97,21 +134,26 @@ json load_chain(const std::string& name, const ProfileSource& source,
   }
   json derived = parse_json(*text, name);
   require_schema(derived, "clusterbench.profile", 1, name);
-  if (!derived.contains("base")) return derived;
-  const std::vector<std::string> bases = base_names(derived["base"], name);
-  derived.erase("base");
-  chain.push_back(name);
-  json out = load_chain(bases.front(), source, chain);
-  for (size_t i = 1; i < bases.size(); ++i)
-    merge_profile(out, load_chain(bases[i], source, chain), name);
-  merge_profile(out, derived, name);
+  ResolvedProfile out;
+  if (!derived.contains("base")) {
+    out.json = std::make_unique<json>(std::move(derived));
+  } else {
+    const std::vector<Base> bases = read_bases(derived["base"], name);
+    derived.erase("base");
+    chain.push_back(name);
+    out = load_bases(bases, source, chain, problems);
+    require_own_sources(out, derived, problems);
+    merge_profile(*out.json, derived, name);
+  }
+  out.note_versions();
   return out;
 }
 
 }  // namespace
 
-json resolve_profile_json(const std::string& name, const ProfileSource& source) {
-  return load_chain(name, source, {});
+json resolve_profile_json(const std::string& name, const ProfileSource& source,
+                          Problems& problems) {
+  return std::move(*load_chain(name, source, {}, problems).json);
 }
 
 }  // namespace cb

@@ -61,6 +61,14 @@ std::optional<double> ProfileReader::number(const std::string& key) {
   return std::nullopt;
 }
 
+bool ProfileReader::flag(const std::string& key) {
+  const json* value = find(key);
+  if (value == nullptr) return false;
+  if (value->is_boolean()) return value->get<bool>();
+  problem(key, "is neither true nor false");
+  return false;
+}
+
 double ProfileReader::duration(const std::string& key, double fallback) {
   const json* value = find(key);
   if (value == nullptr) return fallback;

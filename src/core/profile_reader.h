@@ -30,6 +30,7 @@ class ProfileReader {
   std::string one_of(const std::string& key, const std::vector<std::string>& valid,
                      const std::optional<std::string>& fallback = std::nullopt);
   std::optional<double> number(const std::string& key);
+  bool flag(const std::string& key);  // false where it is absent
   // Seconds, from "90s" or a number.
   double duration(const std::string& key, double fallback);
   LocalText local_text(const std::string& key, const std::string& fallback);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/profile.h"
+#include "core/profile_limits.h"
 #include "core/suggest.h"
 
 namespace cb {
@@ -63,14 +64,23 @@ void validate_at(const GivenParams& at, const CaseInfo& info, const std::string&
   }
 }
 
-// What no measurement can meet.
-void validate_limits(const MetricRule& rule, const MetricDef& def, const std::string& where,
-                     Problems& problems) {
-  if (rule.min_of_ceiling && def.better == Better::lower)
-    problems.add(where + ".min_of_ceiling",
-                 fmt::format("{} is better when lower: it has no ceiling to reach", def.name));
-  if (rule.min && def.unit == "share" && *rule.min > 1)
-    problems.add(where + ".min", "is a share above 1 (write 95 % as 0.95)");
+// The earlier step must have run before, and have measured the same.
+void validate_since(const Criterion& criterion, const Profile& profile, Problems& problems) {
+  const auto* rule = std::get_if<MetricRule>(&criterion.rule);
+  if (rule == nullptr || rule->since.empty()) return;
+  const auto step = [&](const std::string& id) {
+    return std::find_if(profile.steps.begin(), profile.steps.end(),
+                        [&](const Step& s) { return s.id == id; });
+  };
+  const auto before = step(rule->since), now = step(criterion.step);
+  const std::string where = fmt::format("criteria[{}].since", criterion.id);
+  if (before == profile.steps.end())
+    problems.add(where, fmt::format("{} is no step of the profile", rule->since));
+  else if (now == profile.steps.end() || before >= now)
+    problems.add(where, fmt::format("{} does not run before {}", rule->since, criterion.step));
+  else if (before->case_name != now->case_name)
+    problems.add(where, fmt::format("{} runs {}, and {} runs {}", rule->since, before->case_name,
+                                    criterion.step, now->case_name));
 }
 
 void validate_rule(const Criterion& criterion, const CaseInfo& info, Problems& problems) {
@@ -92,6 +102,26 @@ void validate_rule(const Criterion& criterion, const CaseInfo& info, Problems& p
   }
 }
 
+// A measurement that nothing judges would be taken and forgotten.
+void require_judges(const Profile& profile, Problems& problems) {
+  for (const Step& step : profile.steps) {
+    if (step.informative) continue;
+    if (std::ranges::find(profile.criteria, step.id, &Criterion::step) == profile.criteria.end())
+      problems.add(fmt::format("steps[{}]", step.id),
+                   "is judged by no criterion: add one, or say \"informative\": true with the "
+                   "reason in \"why\"");
+  }
+}
+
+// A profile that cannot reject anything is no profile.
+void require_rejection(const Profile& profile, Problems& problems) {
+  if (profile.criteria.empty())
+    return problems.add("criteria", "are missing: this profile judges nothing");
+  if (std::ranges::find(profile.criteria, Severity::fail, &Criterion::severity) ==
+      profile.criteria.end())
+    problems.add("criteria", "have severity warn, all of them: nothing in this profile can fail");
+}
+
 }  // namespace
 
 const CaseInfo* case_of(const Step& step, const Catalogue& catalogue) {
@@ -105,17 +135,22 @@ Problems validate_profile(const Profile& profile, const Catalogue& catalogue) {
   std::vector<std::string> ids;
   for (const Step& step : profile.steps) {
     ids.push_back(step.id);
+    validate_needs(step.needs, fmt::format("steps[{}]", step.id), problems);
     validate_step(step, catalogue, problems);
   }
   for (const Criterion& c : profile.criteria) {
+    validate_needs(c.needs, fmt::format("criteria[{}]", c.id), problems);
     const auto step = std::find_if(profile.steps.begin(), profile.steps.end(),
                                    [&](const Step& s) { return s.id == c.step; });
     if (step == profile.steps.end()) {
       problems.add(fmt::format("criteria[{}].step", c.id), unknown_name(c.step, ids));
     } else if (const CaseInfo* info = case_of(*step, catalogue)) {
       validate_rule(c, *info, problems);
+      validate_since(c, profile, problems);
     }
   }
+  require_judges(profile, problems);
+  require_rejection(profile, problems);
   return problems;
 }
 

@@ -135,7 +135,7 @@ json metric_to_json(const Metric& m) {
   if (m.samples.histogram() != nullptr) {
     out["histogram"] = histogram_to_json(*m.samples.histogram());
   } else {
-    out["samples"] = std::vector<double>(m.samples.raw().begin(), m.samples.raw().end());
+    out["samples"] = std::vector<double>(m.samples.list().begin(), m.samples.list().end());
   }
   // A bound of nothing bounds nothing, and JSON has no infinity: absent.
   if (m.ceiling && std::isfinite(m.ceiling->value) && m.ceiling->value > 0)

@@ -16,9 +16,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kSchemaName = "clusterbench.result";
-constexpr int kSchemaVersion = 1;
-
 json tool_to_json(const ToolInfo& t) {
   return {{"version", t.version}, {"commit", t.commit}, {"dirty", t.dirty}, {"build", t.build}};
 }
@@ -98,8 +95,31 @@ size_t Record::entity(const Entity& wanted) {
   return entities.size() - 1;
 }
 
+Metric& Record::add(std::string metric, size_t of, Samples samples,
+                    std::optional<Ceiling> ceiling) {
+  metrics.push_back({.name = std::move(metric),
+                     .unit = {},
+                     .entity = of,
+                     .samples = std::move(samples),
+                     .ceiling = std::move(ceiling)});
+  return metrics.back();
+}
+
+const Metric* Record::find(std::string_view metric) const {
+  const auto found = std::find_if(metrics.begin(), metrics.end(),
+                                  [&](const Metric& m) { return m.name == metric; });
+  return found == metrics.end() ? nullptr : &*found;
+}
+
+const Metric* Record::find(std::string_view metric, size_t of) const {
+  const auto found = std::find_if(metrics.begin(), metrics.end(), [&](const Metric& m) {
+    return m.entity == of && m.name == metric;
+  });
+  return found == metrics.end() ? nullptr : &*found;
+}
+
 std::string to_json_text(const Document& d) {
-  json out = {{"schema", fmt::format("{}/{}", kSchemaName, kSchemaVersion)},
+  json out = {{"schema", fmt::format("{}/{}", kResultSchema, kResultVersion)},
               {"tool", tool_to_json(d.tool)},
               {"run", run_to_json(d.run)},
               {"hosts", json::array()},
@@ -112,7 +132,7 @@ std::string to_json_text(const Document& d) {
 Document parse_document(std::string_view text, const std::string& source, bool inventories) {
   if (auto document = read_document_quickly(text, inventories)) return std::move(*document);
   const json j = parse_json(text, source);
-  require_schema(j, kSchemaName, kSchemaVersion, source);
+  require_schema(j, kResultSchema, kResultVersion, source);
   try {
     return document_from_json(j);
   } catch (const UsageError&) {

@@ -110,6 +110,12 @@ struct Record {
 
   // Index of the entity, added if new.
   size_t entity(const Entity& wanted);
+  // Adds a metric by its name. Unit and direction stand in the case's CaseInfo alone, from where
+  // the runner takes them: bench/declared.h.
+  Metric& add(std::string metric, size_t of, Samples samples, std::optional<Ceiling> ceiling = {});
+  // The first metric of that name, or that of this entity; null if there is none.
+  const Metric* find(std::string_view metric) const;
+  const Metric* find(std::string_view metric, size_t entity) const;
   bool measured() const { return std::holds_alternative<Measured>(outcome); }
 };
 
@@ -129,6 +135,9 @@ struct RunInfo {
   std::map<std::string, std::string> environment = {};  // allow-listed names only
   std::optional<std::string> partial = {};              // why the run ended early, if it did
 };
+
+constexpr std::string_view kResultSchema = "clusterbench.result";
+constexpr int kResultVersion = 1;
 
 struct Document {
   ToolInfo tool;

@@ -15,17 +15,25 @@ Samples Samples::from_histogram(Histogram histogram) {
 
 void Samples::add(double value) {
   if (!(std::abs(value) <= kLargestSample)) throw Error("a sample is not a finite number");
-  if (!histogram_ && raw_.size() == bound_) {
+  if (!histogram_ && list_.size() == bound_) {
     histogram_.emplace();
-    for (const double v : raw_) histogram_->add(v);
+    for (const double v : list_) histogram_->add(v);
+    list_ = {};
   }
   if (histogram_) {
     histogram_->add(value);
   } else {
-    raw_.push_back(value);
+    list_.push_back(value);
   }
 }
 
-Summary Samples::summary() const { return histogram_ ? histogram_->summary() : summarise(raw_); }
+Summary Samples::summary() const { return histogram_ ? histogram_->summary() : summarise(list_); }
+
+Samples Samples::mapped(const std::function<double(double)>& f) const {
+  if (histogram_) return from_histogram(histogram_->mapped(f));
+  Samples out(bound_);
+  for (const double v : list_) out.add(f(v));
+  return out;
+}
 
 }  // namespace cb

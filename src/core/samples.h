@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -11,7 +12,7 @@
 namespace cb {
 
 // The samples of one metric of one entity. Every sample is kept up to a bound; beyond it a
-// histogram holds all of them and the raw list keeps the first `bound` (a time line's start).
+// histogram holds all of them and there is no list any more.
 class Samples {
  public:
   static constexpr size_t kDefaultBound = 2048;
@@ -26,15 +27,21 @@ class Samples {
   // statistic. Beyond the bound also for negative numbers, which a histogram does not hold.
   void add(double value);
 
-  uint64_t count() const { return histogram_ ? histogram_->count() : raw_.size(); }
+  uint64_t count() const { return histogram_ ? histogram_->count() : list_.size(); }
   bool empty() const { return count() == 0; }
-  std::span<const double> raw() const { return raw_; }
+  // Every sample in the order of arrival, or nothing once a histogram holds them. A figure that is
+  // computed from samples uses mapped(), which has all of them in both forms.
+  std::span<const double> list() const { return list_; }
   const Histogram* histogram() const { return histogram_ ? &*histogram_ : nullptr; }
   Summary summary() const;  // needs one sample
 
+  // f of every sample, such as a rate of a time: for a monotone f. Throws Error where f gives no
+  // finite number.
+  Samples mapped(const std::function<double(double)>& f) const;
+
  private:
   size_t bound_ = kDefaultBound;
-  std::vector<double> raw_;
+  std::vector<double> list_;
   std::optional<Histogram> histogram_;
 };
 

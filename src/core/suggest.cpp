@@ -28,6 +28,49 @@ std::string lower(std::string_view text) {
   return out;
 }
 
+// A word of two letters or more may hold one mistake, a longer one a mistake in three letters.
+constexpr size_t kLettersAnEdit = 3;
+constexpr size_t kMostEdits = 4;
+constexpr size_t kFewestLetters = 2;  // a single one says nothing
+
+// Without the dashes in front of an option, which say nothing of what is meant.
+size_t letters_of(std::string_view word) {
+  const size_t dashes = word.find_first_not_of('-');
+  return dashes == std::string_view::npos ? 0 : word.size() - dashes;
+}
+
+std::optional<std::string> begins_with(const std::string& wanted,
+                                       const std::vector<std::string>& candidates) {
+  if (letters_of(wanted) < kFewestLetters) return std::nullopt;
+  const std::string* best = nullptr;
+  for (const std::string& candidate : candidates) {
+    if (!lower(candidate).starts_with(wanted)) continue;
+    if (best == nullptr || candidate.size() < best->size()) best = &candidate;
+  }
+  return best == nullptr ? std::nullopt : std::optional(*best);
+}
+
+// "warning" for "warn": the longest candidate that is the first half of the word or more.
+std::optional<std::string> beginning_of(const std::string& wanted,
+                                        const std::vector<std::string>& candidates) {
+  const std::string* best = nullptr;
+  for (const std::string& candidate : candidates) {
+    const size_t letters = letters_of(candidate);
+    if (letters <= kFewestLetters || 2 * letters < letters_of(wanted)) continue;
+    if (!wanted.starts_with(lower(candidate))) continue;
+    if (best == nullptr || candidate.size() > best->size()) best = &candidate;
+  }
+  return best == nullptr ? std::nullopt : std::optional(*best);
+}
+
+std::vector<std::string> each_once(const std::vector<std::string>& names) {
+  std::vector<std::string> out;
+  for (const std::string& name : names) {
+    if (std::ranges::find(out, name) == out.end()) out.push_back(name);
+  }
+  return out;
+}
+
 }  // namespace
 
 size_t edit_distance(std::string_view a, std::string_view b) {
@@ -52,7 +95,10 @@ std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates) {
   if (word.size() > kLongestWord) return std::nullopt;
   const std::string wanted = lower(word);
-  const size_t near_enough = std::max<size_t>(1, std::min<size_t>(4, word.size() / 2));
+  if (const auto longer = begins_with(wanted, candidates)) return longer;
+  const size_t letters = letters_of(word);
+  if (letters < kFewestLetters) return std::nullopt;
+  const size_t near_enough = std::clamp(letters / kLettersAnEdit, size_t{1}, kMostEdits);
   std::optional<std::string> best;
   size_t best_distance = near_enough + 1;
   for (const std::string& candidate : candidates) {
@@ -63,16 +109,22 @@ std::optional<std::string> nearest(std::string_view word,
       best = candidate;
     }
   }
-  return best;
+  return best ? best : beginning_of(wanted, candidates);
 }
 
 std::string unknown_name(std::string_view word, const std::vector<std::string>& candidates) {
   std::string out = fmt::format("{} is not known", shortened(word));
   if (const auto guess = nearest(word, candidates))
     out += fmt::format(", did you mean {}?", *guess);
-  if (candidates.size() <= kListAtMost && !candidates.empty())
-    out += fmt::format(" ({})", fmt::join(candidates, " "));
+  const std::vector<std::string> names = each_once(candidates);
+  if (names.size() <= kListAtMost && !names.empty())
+    out += fmt::format(" ({})", fmt::join(names, " "));
   return out;
+}
+
+std::string unknown_option(std::string_view option, const std::vector<std::string>& known) {
+  const auto guess = nearest_option(option, known);
+  return guess ? fmt::format("unknown option, did you mean {}?", *guess) : "unknown option";
 }
 
 }  // namespace cb

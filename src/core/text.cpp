@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
+
+#include <fmt/format.h>
 
 namespace cb {
 namespace {
@@ -36,10 +39,28 @@ std::optional<Decoded> decode(std::string_view text) {
   return Decoded{code, length};
 }
 
+struct Range {
+  uint32_t first, last;
+};
+
+// Each of the Unicode standard's chapters 2.4, 23.2 to 23.9.
+constexpr Range kHarmful[] = {
+    {0x00, 0x1F},                         // C0
+    {0x7F, 0x9F},                         // DEL, C1
+    {0xAD, 0xAD},                         // soft hyphen: seen only at the end of a line
+    {0x061C, 0x061C},                     // bidirectional marks, overrides and isolates
+    {0x180E, 0x180E},                     // a separator that nothing shows
+    {0x200B, 0x200B},  {0x200E, 0x200F},  // blank without a width
+    {0x2028, 0x202E},                     // separators of lines, bidirectional overrides
+    {0x2060, 0x206F},                     // invisible operators, isolates, deprecated controls
+    {0xFDD0, 0xFDEF},                     // no characters, which XML 1.0 discourages
+    {0xFEFF, 0xFEFF},  {0xFFF9, 0xFFFB},  // BOM, interlinear notes
+    {0xFFFE, 0xFFFF},                     // no characters: a document of XML with one is none
+    {0xE0000, 0xE007F}};                  // tags: a text within the text
+
 bool harmful(uint32_t code) {
-  return code < 0x20 || (code >= 0x7F && code < 0xA0) || (code >= 0x202A && code <= 0x202E) ||
-         (code >= 0x2066 && code <= 0x2069) || code == 0x200E || code == 0x200F || code == 0x061C ||
-         code == 0x2028 || code == 0x2029 || code == 0xFEFF;
+  const auto holds = [&](const Range& r) { return code >= r.first && code <= r.last; };
+  return std::any_of(std::begin(kHarmful), std::end(kHarmful), holds) || (code & 0xFFFE) == 0xFFFE;
 }
 
 // Takes no column of its own: combining accents, joiners, variation selectors.
@@ -73,6 +94,33 @@ std::string terminal_safe(std::string_view text) {
     text.remove_prefix(length);
   }
   return out;
+}
+
+std::string json_safe(std::string_view json) {
+  std::string out;
+  while (!json.empty()) {
+    const auto character = decode(json);
+    const size_t length = character ? character->length : 1;
+    if (character && character->code >= 0x7F && harmful(character->code)) {
+      const uint32_t code = character->code, above = code - 0x10000;
+      out += code < 0x10000 ? fmt::format("\\u{:04x}", code)
+                            : fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + (above >> 10),
+                                          0xDC00 + (above & 0x3FF));
+    } else {
+      out += json.substr(0, length);
+    }
+    json.remove_prefix(length);
+  }
+  return out;
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const auto character = decode(text);
+    if (!character) return false;
+    text.remove_prefix(character->length);
+  }
+  return true;
 }
 
 size_t display_width(std::string_view text) {

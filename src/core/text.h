@@ -6,9 +6,17 @@
 
 namespace cb {
 
-// Text from outside made harmless for a terminal: control characters (also C1 and bidirectional
-// overrides) and invalid UTF-8 become '?'. Newlines and tabs become spaces.
+// Text from outside made harmless for a terminal and for XML: control characters (also C1 and
+// bidirectional overrides), characters that nothing shows, numbers that are no characters and
+// invalid UTF-8 become '?'. Newlines and tabs become spaces.
 std::string terminal_safe(std::string_view text);
+
+// A JSON text with the same value, in which such characters stand as \u escapes: whoever looks at
+// the file sees that they are there.
+std::string json_safe(std::string_view json);
+
+// Whether all of the text is UTF-8.
+bool is_utf8(std::string_view text);
 
 // Columns that the text takes in a terminal (UTF-8; East Asian wide characters count two).
 size_t display_width(std::string_view text);

@@ -42,6 +42,8 @@ std::string csv_cell(std::string_view text) {
 
 std::string render_csv(const Campaign& campaign, const Catalogue& catalogue) {
   std::string out = kHeading;
+  for (const std::string& doubt : campaign.warnings)
+    out += fmt::format("evidence,doubt,,{},,,,,,,,,,,,,,,\r\n", csv_cell(doubt));
   for (const MetricGroup& g : gather_metrics(campaign, catalogue)) {
     const std::string head =
         fmt::format("{},{},{},{},{},{},{}", csv_cell(g.step->id), csv_cell(g.case_name),

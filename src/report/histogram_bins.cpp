@@ -23,7 +23,7 @@ std::vector<Weighted> weighted(const Samples& samples, double min, double max) {
           {std::clamp(Histogram::bucket_middle(bucket), min, max), static_cast<double>(count)});
     return out;
   }
-  for (const double value : samples.raw()) out.push_back({value, 1});
+  for (const double value : samples.list()) out.push_back({value, 1});
   return out;
 }
 

@@ -1,11 +1,14 @@
 #include "report/html.h"
 
+#include <cctype>
+
 #include <kainjow/mustache.hpp>
 
 #include <fmt/format.h>
 
 #include "core/embedded.h"
 #include "core/error.h"
+#include "core/text.h"
 #include "report/svg.h"
 
 namespace cb {
@@ -134,9 +137,36 @@ data head_data(const View& view) {
   return out;
 }
 
+// A text as a string of CSS: every character that could mean something there is escaped.
+std::string css_string(const std::string& text) {
+  std::string out;
+  for (const char c : terminal_safe(text)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x80 || std::isalnum(byte) != 0 || c == ' ')
+      out += c;
+    else
+      out += fmt::format("\\{:06x}", byte);
+  }
+  return out;
+}
+
+data identity_data(const View& view) {
+  data out(data::type::list);
+  for (const auto& [name, value] : view.identity) {
+    data one;
+    one.set("identity_name", name);
+    one.set("identity_value", value);
+    out.push_back(one);
+  }
+  return out;
+}
+
 void set_signatures(data& out, const View& view) {
+  out.set("running_head", css_string(view.running_head));
   out.set("conclusion_heading", view.conclusion_heading);
-  out.set("conclusion_note", view.conclusion_note);
+  out.set("identity_caption", view.identity_caption);
+  out.set("identity", identity_data(view));
+  out.set("given", view.signatures ? table_data(*view.signatures) : data(false));
   out.set("has_conclusion_items", data(!view.conclusion_items.empty()));
   out.set("conclusion_items", strings(view.conclusion_items));
   data choices(data::type::list);

@@ -6,7 +6,8 @@
 #include "analysis/outliers.h"
 #include "analysis/uniformity.h"
 #include "core/json_text.h"
-#include "core/sha256.h"
+#include "core/text.h"
+#include "report/digests.h"
 
 namespace cb {
 namespace {
@@ -129,6 +130,9 @@ json job_json(const Job& job) {
   if (!job.reason.empty()) out["reason"] = job.reason;
   if (!job.file.empty()) out["file"] = job.file;
   if (!job.log.empty()) out["log"] = job.log;
+  for (const JobAttempt& a : job.attempts)
+    out["attempts"].push_back(
+        {{"attempt", a.number}, {"file", a.file}, {"started", a.started}, {"ended", a.ended}});
   return out;
 }
 
@@ -163,16 +167,26 @@ json uniformity_json(const Campaign& campaign) {
   return out;
 }
 
-std::string manifest_digest(const Campaign& campaign) {
-  std::string lines;
-  for (const auto& [file, digest] : campaign.manifest) lines += digest + "  " + file + "\n";
-  return sha256_hex(lines);
+// Nothing of it where nobody has signed.
+void add_signatures(json& out, const SignoffCheck& check) {
+  for (const Signoff& s : check.signoffs) {
+    json one = {{"file", s.file}, {"role", s.role},       {"name", s.name},
+                {"at", s.at},     {"verdict", s.verdict}, {"state", signature_state_name(s.state)}};
+    if (!s.title.empty()) one["title"] = s.title;
+    if (!s.company.empty()) one["company"] = s.company;
+    if (s.public_key) one["public_key"] = *s.public_key;
+    if (!s.key_name.empty()) one["key"] = s.key_name;
+    if (!s.stamped_at.empty()) one["stamped_at"] = s.stamped_at;
+    out["signatures"].push_back(std::move(one));
+  }
+  if (!check.problems.empty()) out["signature_problems"] = check.problems;
+  if (!check.unauthenticated.empty()) out["not_authenticated"] = check.unauthenticated;
 }
 
 }  // namespace
 
 std::string render_json(const Campaign& campaign, const Judgement& judgement,
-                        const Catalogue& catalogue) {
+                        const Catalogue& catalogue, const SignoffCheck& signatures) {
   json out = {{"schema", "clusterbench.report/1"},
               {"campaign", campaign_json(campaign)},
               {"tool",
@@ -181,12 +195,15 @@ std::string render_json(const Campaign& campaign, const Judgement& judgement,
                 {"dirty", campaign.tool.dirty}}},
               {"profile", {{"name", campaign.profile.name}, {"sha256", campaign.profile.sha256}}},
               {"verdict", verdict_name(judgement.overall())},
+              {"verdict_sha256", verdict_digest(campaign, judgement)},
               {"counts", counts_json(judgement)},
               {"criteria", json::array()},
               {"figures", json::array()},
               {"jobs", json::array()},
               {"uniformity", uniformity_json(campaign)},
-              {"warnings", campaign.warnings}};
+              {"warnings", campaign.warnings},
+              {"notes", campaign.notes}};
+  if (judgement.test_profile) out["test_profile"] = true;
   for (const CriterionVerdict& v : judgement.criteria) out["criteria"].push_back(criterion_json(v));
   const std::vector<MetricGroup> groups = gather_metrics(campaign, catalogue);
   for (const MetricGroup& group : groups) out["figures"].push_back(figure_json(group));
@@ -194,7 +211,8 @@ std::string render_json(const Campaign& campaign, const Judgement& judgement,
   for (const Job& job : campaign.jobs) out["jobs"].push_back(job_json(job));
   if (!campaign.manifest.empty())
     out["manifest"] = {{"files", campaign.manifest.size()}, {"sha256", manifest_digest(campaign)}};
-  return dump_json(out);
+  add_signatures(out, signatures);
+  return json_safe(dump_json(out));
 }
 
 }  // namespace cb

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "analysis/signoff_data.h"
 #include "analysis/verdict.h"
 
 namespace cb {
@@ -9,6 +10,6 @@ namespace cb {
 // Verdicts and figures for machines, "clusterbench.report/1" (docs/report.md): SI units, no
 // language, absent is absent.
 std::string render_json(const Campaign& campaign, const Judgement& judgement,
-                        const Catalogue& catalogue);
+                        const Catalogue& catalogue, const SignoffCheck& signatures = {});
 
 }  // namespace cb

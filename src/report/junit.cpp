@@ -23,10 +23,10 @@ void set(pugi::xml_node node, const char* name, const std::string& value) {
   node.append_attribute(name).set_value(terminal_safe(value).c_str());
 }
 
-pugi::xml_node add_case(Suite& suite, const Criterion& c, const std::string& name) {
+pugi::xml_node add_case(Suite& suite, const std::string& domain, const std::string& name) {
   ++suite.tests;
   pugi::xml_node node = suite.node.append_child("testcase");
-  set(node, "classname", "clusterbench." + c.domain);
+  set(node, "classname", "clusterbench." + domain);
   set(node, "name", name);
   set(node, "time", "0");
   return node;
@@ -55,14 +55,14 @@ void add_entities(Suite& suite, const CriterionVerdict& v) {
     if (seen.size() == kMostEntities) return;
     const std::string name = entity_name(f.entity);
     if (seen[name]++ > 0) continue;
-    pugi::xml_node node = add_case(suite, *v.criterion, v.criterion->id + " " + name);
+    pugi::xml_node node = add_case(suite, v.criterion->domain, v.criterion->id + " " + name);
     ++suite.failures;
     add_outcome(node, "failure", finding_text(f));
   }
 }
 
 void add_criterion(Suite& suite, const CriterionVerdict& v) {
-  pugi::xml_node node = add_case(suite, *v.criterion, v.criterion->id);
+  pugi::xml_node node = add_case(suite, v.criterion->domain, v.criterion->id);
   switch (v.state) {
     case State::fail:
       ++suite.failures;
@@ -92,25 +92,72 @@ void add_criterion(Suite& suite, const CriterionVerdict& v) {
   if (v.state == State::fail) add_entities(suite, v);
 }
 
+// Signatures and what they cover; no suite where nobody has signed.
+void add_signatures(Suite& suite, const SignoffCheck& check) {
+  const auto add = [&](const std::string& name) {
+    ++suite.tests;
+    pugi::xml_node node = suite.node.append_child("testcase");
+    set(node, "classname", "clusterbench.signatures");
+    set(node, "name", name);
+    set(node, "time", "0");
+    return node;
+  };
+  for (const Signoff& s : check.signoffs) {
+    const pugi::xml_node node = add(s.file);
+    const std::string what =
+        fmt::format("{}: {} by {} ({})", signature_state_name(s.state), s.verdict, s.name, s.role);
+    if (s.state == SignatureState::invalid) {
+      ++suite.failures;
+      add_outcome(node, "failure", what);
+    } else {
+      add_text(node, what);
+    }
+  }
+  for (const std::string& problem : check.problems) {
+    ++suite.failures;
+    add_outcome(add(problem), "failure", problem);
+  }
+}
+
+// What is wrong with the evidence as a whole, where something is.
+void add_doubts(Suite& suite, const Judgement& judgement) {
+  for (const std::string& doubt : judgement.doubts) {
+    ++suite.errors;
+    add_outcome(add_case(suite, "evidence", "evidence: " + doubt), "error", doubt);
+  }
+}
+
+// A pipeline that reads this file alone must not see a pass.
+void add_profile(Suite& suite, const Message& why) {
+  ++suite.errors;
+  add_outcome(add_case(suite, "host", "profile"), "error", say(Lang::en, why));
+}
+
 }  // namespace
 
-std::string render_junit(const Campaign& campaign, const Judgement& judgement) {
+std::string render_junit(const Campaign& campaign, const Judgement& judgement,
+                         const SignoffCheck& signatures) {
   pugi::xml_document document;
   pugi::xml_node root = document.append_child("testsuites");
   set(root, "name", "clusterbench");
   std::map<std::string, Suite> suites;
-  for (const CriterionVerdict& v : judgement.criteria) {
-    Suite& suite = suites[v.criterion->domain];
-    if (!suite.node) {
-      suite.node = root.append_child("testsuite");
-      set(suite.node, "name", "clusterbench." + v.criterion->domain);
-      set(suite.node, "hostname", campaign.hosts.empty() ? "" : campaign.hosts.front());
-      // Without a zone, as the format's schema has it.
-      set(suite.node, "timestamp", campaign.started.substr(0, 19));
-      set(suite.node, "time", "0");
-    }
-    add_criterion(suite, v);
-  }
+  const auto suite_of = [&](const std::string& name) -> Suite& {
+    Suite& suite = suites[name];
+    if (suite.node) return suite;
+    suite.node = root.append_child("testsuite");
+    set(suite.node, "name", "clusterbench." + name);
+    set(suite.node, "hostname", campaign.hosts.empty() ? "" : campaign.hosts.front());
+    // Without a zone, as the format's schema has it.
+    set(suite.node, "timestamp", campaign.started.substr(0, 19));
+    set(suite.node, "time", "0");
+    return suite;
+  };
+  if (!judgement.doubts.empty()) add_doubts(suite_of("evidence"), judgement);
+  for (const CriterionVerdict& v : judgement.criteria)
+    add_criterion(suite_of(v.criterion->domain), v);
+  if (!signatures.signoffs.empty() || !signatures.problems.empty())
+    add_signatures(suite_of("signatures"), signatures);
+  if (const auto few = judgement.too_few_apply()) add_profile(suite_of("host"), *few);
   for (auto& [name, suite] : suites) {
     set(suite.node, "tests", std::to_string(suite.tests));
     set(suite.node, "failures", std::to_string(suite.failures));

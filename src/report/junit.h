@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "analysis/signoff_data.h"
 #include "analysis/verdict.h"
 
 namespace cb {
@@ -10,6 +11,7 @@ namespace cb {
 // failing entity, the worst 50 of a criterion. What was not measured is an <error>, waived and not
 // applicable are <skipped>, a warning passes and says so in its output. Names are unique, as
 // GitLab keeps only the first of a name.
-std::string render_junit(const Campaign& campaign, const Judgement& judgement);
+std::string render_junit(const Campaign& campaign, const Judgement& judgement,
+                         const SignoffCheck& signatures = {});
 
 }  // namespace cb

@@ -98,8 +98,12 @@ void write_head(std::string& out, const View& view) {
 }
 
 void write_signatures(std::string& out, const View& view) {
-  out += fmt::format("\n## {}\n\n{}\n\n", markdown_escape(view.conclusion_heading),
-                     markdown_escape(view.conclusion_note));
+  out += fmt::format("\n## {}\n\n", markdown_escape(view.conclusion_heading));
+  out += markdown_escape(view.identity_caption) + "\n\n" + cells_line({"", ""}) + "| --- | --- |\n";
+  for (const auto& [name, value] : view.identity)
+    out += cells_line({markdown_escape(name), markdown_escape(value)});
+  out += "\n";
+  if (view.signatures) out += MarkdownBlock{}(*view.signatures) + "\n";
   for (const std::string& line : view.conclusion_items) out += "- " + markdown_escape(line) + "\n";
   if (!view.conclusion_items.empty()) out += "\n";
   for (size_t i = 0; i < view.choices.size(); ++i)
@@ -119,7 +123,6 @@ void write_signatures(std::string& out, const View& view) {
   for (size_t i = 0; i < head.size(); ++i) out += " --- |";
   out += "\n";
   for (const auto& row : rows) out += cells_line(row);
-  out += "\n" + markdown_escape(view.footer) + "\n";
 }
 
 }  // namespace
@@ -144,11 +147,12 @@ std::string markdown_escape(std::string_view text) {
 std::string render_markdown(const View& view) {
   std::string out;
   write_head(out, view);
+  write_signatures(out, view);
   for (const Section& section : view.sections) {
     out += fmt::format("\n## {}\n", markdown_escape(section.heading));
     for (const Block& block : section.blocks) out += "\n" + std::visit(MarkdownBlock{}, block);
   }
-  write_signatures(out, view);
+  out += "\n" + markdown_escape(view.footer) + "\n";
   return out;
 }
 

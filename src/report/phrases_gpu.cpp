@@ -9,7 +9,6 @@ constexpr Phrase kGpuPhrases[] = {
     // why there is no figure
     {"this clusterbench was built without CUDA: configure it with -DCLUSTERBENCH_CUDA=ON where nvcc is found", "本程序构建时未启用 CUDA：请在有 nvcc 的环境以 -DCLUSTERBENCH_CUDA=ON 配置"},
     {"this clusterbench was built without CUDA; next: configure it with -DCLUSTERBENCH_CUDA=ON where nvcc is found, or use --memory host", "本程序构建时未启用 CUDA；下一步：在有 nvcc 的环境以 -DCLUSTERBENCH_CUDA=ON 配置，或使用 --memory host"},
-    {"this clusterbench was built without nvml.h: run ci/nvml-header.sh and build again", "本程序构建时缺少 nvml.h：请运行 ci/nvml-header.sh 后重新构建"},
     {"no NVML", "没有 NVML"},
     {"NVML does not open: {0}", "NVML 无法打开：{0}"},
     {"nvmlInit_v2: {0}; is the NVIDIA driver loaded (nvidia-smi)?", "nvmlInit_v2：{0}；NVIDIA 驱动是否已加载（nvidia-smi）？"},

@@ -50,9 +50,13 @@ std::string prometheus_label(std::string_view text) {
   return out;
 }
 
-std::string render_prometheus(const Campaign& campaign, const Judgement& judgement) {
+std::string render_prometheus(const Campaign& campaign, const Judgement& judgement,
+                              const SignoffCheck& signatures) {
   Family accepted("clusterbench_accepted", "Whether the campaign is accepted by its profile.");
   accepted.add(label("profile", campaign.profile.name), judgement.overall() == State::pass ? 1 : 0);
+  Family doubts("clusterbench_evidence_doubts",
+                "What is wrong with the evidence as a whole; above 0 nothing is accepted.");
+  doubts.add("", static_cast<double>(judgement.doubts.size()));
   Family counts("clusterbench_criteria", "Criteria by state.");
   for (const State s : kStates)
     counts.add(label("state", state_name(s)), static_cast<double>(judgement.count(s)));
@@ -82,8 +86,12 @@ std::string render_prometheus(const Campaign& campaign, const Judgement& judgeme
   Family completed("clusterbench_last_completion_timestamp_seconds", "When the campaign ended.");
   if (const auto at = seconds_since_epoch(campaign.ended))
     completed.add("", static_cast<double>(*at));
-  return accepted.str() + counts.str() + states.str() + ratios.str() + values.str() +
-         failing.str() + jobs.str() + hosts.str() + info.str() + completed.str();
+  Family signed_by("clusterbench_signatures", "Signatures by what verification says of them.");
+  std::map<std::string, double> by_signature;
+  for (const Signoff& s : signatures.signoffs) ++by_signature[signature_state_name(s.state)];
+  for (const auto& [state, n] : by_signature) signed_by.add(label("state", state), n);
+  return accepted.str() + doubts.str() + counts.str() + states.str() + ratios.str() + values.str() +
+         failing.str() + jobs.str() + hosts.str() + info.str() + completed.str() + signed_by.str();
 }
 
 }  // namespace cb

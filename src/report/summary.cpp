@@ -7,6 +7,7 @@
 #include "core/units.h"
 #include "report/chart.h"
 #include "report/markdown.h"
+#include "report/phrases.h"
 
 namespace cb {
 namespace {
@@ -59,6 +60,10 @@ std::string render_summary(const Campaign& campaign, const Judgement& judgement,
   const Texts t(lang);
   std::string out =
       fmt::format("## {} {}\n\n", state_mark(judgement.overall()), t(verdict_id(judgement)));
+  for (const std::string& doubt : judgement.doubts)
+    out += "**" + markdown_escape(t("verdict.doubt", translated(lang, doubt))) + "**\n\n";
+  if (judgement.test_profile) out += t("verdict.test_profile") + "\n\n";
+  if (const auto few = judgement.too_few_apply()) out += say(lang, *few) + "\n\n";
   for (const State s : {State::pass, State::fail, State::incomplete, State::warn, State::waived,
                         State::not_applicable}) {
     if (judgement.count(s) == 0) continue;

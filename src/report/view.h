@@ -92,8 +92,11 @@ struct View {
   std::vector<StateCount> counts;
   std::vector<Section> sections;
   std::string conclusion_heading;
-  std::string conclusion_note;
-  std::vector<std::string> conclusion_items;  // signatures given, waivers in force
+  std::string running_head;  // on every printed page: project and document number
+  std::string identity_caption;
+  std::vector<std::pair<std::string, std::string>> identity;  // what is signed: name, value
+  std::optional<Table> signatures;                            // those given
+  std::vector<std::string> conclusion_items;  // what is wrong with them, open items, waivers
   std::vector<std::string> choices;
   std::vector<Party> parties;
   std::string footer;

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "core/sha256.h"
 #include "core/units.h"
+#include "report/digests.h"
 #include "report/phrases.h"
 #include "report/view_parts.h"
 
@@ -88,6 +88,24 @@ Items records_without_number(const Campaign& campaign, const Texts& t) {
   return out;
 }
 
+// Jobs that left more than one document, with the file of each attempt.
+Items repeated_jobs(const Campaign& campaign, const Texts& t) {
+  Items out;
+  for (const Job& job : campaign.jobs) {
+    if (job.attempts.size() < 2) continue;
+    std::vector<std::string> files;
+    for (const JobAttempt& a : job.attempts)
+      files.push_back(fmt::format("{} {}", a.number, a.file));
+    out.lines.push_back(t("jobs.attempts", job.step, host_text(job, t), name_list(files, 8, t)));
+  }
+  if (out.lines.size() > kMostJobs) {
+    const size_t more = out.lines.size() - kMostJobs;
+    out.lines.resize(kMostJobs);
+    out.lines.push_back(t("list.more", more));
+  }
+  return out;
+}
+
 // The command of each step's first job; the others differ in the host only.
 Listing commands_listing(const Campaign& campaign, const Texts& t) {
   Listing out{.caption = t("repeat.steps")};
@@ -154,12 +172,18 @@ Section jobs_section(const ReportInput& in) {
     out.blocks.emplace_back(Paragraph{t("jobs.no_number")});
     out.blocks.emplace_back(std::move(records));
   }
-  if (!in.campaign.warnings.empty()) {
+  Items repeated = repeated_jobs(in.campaign, t);
+  if (!repeated.lines.empty()) {
+    out.blocks.emplace_back(Paragraph{t("jobs.repeated")});
+    out.blocks.emplace_back(std::move(repeated));
+  }
+  Items about;
+  for (const auto* list : {&in.campaign.warnings, &in.campaign.notes}) {
+    for (const std::string& w : *list) about.lines.push_back(translated(t.lang(), w));
+  }
+  if (!about.lines.empty()) {
     out.blocks.emplace_back(Paragraph{t("jobs.warnings")});
-    Items warnings;
-    for (const std::string& w : in.campaign.warnings)
-      warnings.lines.push_back(translated(t.lang(), w));
-    out.blocks.emplace_back(std::move(warnings));
+    out.blocks.emplace_back(std::move(about));
   }
   return out;
 }
@@ -195,9 +219,8 @@ Section manifest_section(const ReportInput& in) {
     out.blocks.emplace_back(Paragraph{t("manifest.none")});
     return out;
   }
-  std::string lines;
-  for (const auto& [file, digest] : manifest) lines += digest + "  " + file + "\n";
-  out.blocks.emplace_back(Paragraph{t("manifest.text", manifest.size(), sha256_hex(lines))});
+  out.blocks.emplace_back(
+      Paragraph{t("manifest.text", manifest.size(), manifest_digest(in.campaign))});
   Table table{.caption = t("manifest.caption"),
               .columns = {{t("col.file"), false, true}, {"SHA-256", false, true}}};
   for (size_t i = 0; i < std::min(manifest.size(), kMostFiles); ++i)

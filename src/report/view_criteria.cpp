@@ -125,23 +125,48 @@ std::string value_text(const CriterionVerdict& verdict, const Texts& t) {
   if (measured && std::holds_alternative<UniformRule>(verdict.criterion->rule))
     return t(*verdict.value > 0 ? "criteria.unequal" : "criteria.no_difference");
   if (verdict.value) return format_value(*verdict.value, verdict.unit);
+  if (verdict.state == State::fail) return t("criteria.wrong_data");
+  if (verdict.state == State::not_applicable) return t("state.not-applicable");
   return verdict.state == State::incomplete ? t("criteria.not_measured") : "–";
 }
 
-// What is required, also where nothing was measured that it could be compared with.
+namespace {
+
+// "≥ 120 TFLOP/s", also where nothing was measured that it could be compared with.
+std::string required_limit(const CriterionVerdict& v, const MetricRule& rule,
+                           const ReportInput& in) {
+  const Texts& t = in.t;
+  std::string out = limit_text(v);
+  if (const std::string share = share_text(rule, t); !share.empty())
+    return out.empty() ? share : out + " (" + share + ")";
+  if (!out.empty()) return out;
+  const std::string unit = unit_of(in, *v.criterion, rule.metric);
+  const auto add = [&](const char* sign, const std::optional<double>& limit, const char* of) {
+    if (limit) out += (out.empty() ? "" : ", ") + std::string(sign) + format_value(*limit, of);
+  };
+  add("≥ ", rule.min, unit.c_str());
+  add("≤ ", rule.max, unit.c_str());
+  add("≤ ", rule.max_spread_of_host, unit.c_str());
+  add("≤ ", rule.max_ratio_of_host, "×");
+  return out;
+}
+
+// Which figure of the samples is compared.
+std::string statistic_name(const MetricRule& rule, const Texts& t) {
+  const std::string id = "statistic." + rule.statistic;  // percentiles go by their own name
+  return has_text(id) ? t(id) : rule.statistic;
+}
+
+}  // namespace
+
 std::string required_text(const CriterionVerdict& v, const ReportInput& in) {
   const Texts& t = in.t;
   if (std::holds_alternative<CheckRule>(v.criterion->rule)) return t("criteria.no_limit");
+  if (std::holds_alternative<StepRule>(v.criterion->rule)) return t("step.required");
   const auto* rule = std::get_if<MetricRule>(&v.criterion->rule);
   if (rule == nullptr) return t("criteria.equal");
-  std::string out = limit_text(v);
-  if (const std::string share = share_text(*rule, t); !share.empty())
-    return out.empty() ? share : out + " (" + share + ")";
-  if (!out.empty()) return out;
-  const std::string unit = unit_of(in, *v.criterion, rule->metric);
-  if (rule->min) out = "≥ " + format_value(*rule->min, unit);
-  if (rule->max) out += (out.empty() ? "≤ " : ", ≤ ") + format_value(*rule->max, unit);
-  return out;
+  const std::string limit = statistic_name(*rule, t) + " " + required_limit(v, *rule, in);
+  return rule->compares_parts_of_host() ? t("criteria.spread", limit) : limit;
 }
 
 Section open_items_section(const ReportInput& in) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "core/units.h"
+#include "report/phrases.h"
 #include "report/view_parts.h"
 
 namespace cb {
@@ -28,6 +29,8 @@ std::vector<std::string> verdict_reasons(const Judgement& j, const Texts& t) {
   const auto add = [&](const char* id, size_t n) {
     if (n > 0) out.push_back(t.count(id, n));
   };
+  if (j.test_profile) out.push_back(t("verdict.test_profile"));
+  if (const auto few = j.too_few_apply()) out.push_back(say(t.lang(), *few));
   const size_t failed = j.count(State::fail);
   const size_t missing = j.count(State::incomplete);
   if (j.overall() == State::pass) {
@@ -36,7 +39,10 @@ std::vector<std::string> verdict_reasons(const Judgement& j, const Texts& t) {
     add("verdict.waivers", j.count(State::waived));
     return out;
   }
-  if (failed + missing == 0) out.push_back(t("verdict.nothing"));
+  for (const std::string& doubt : j.doubts)
+    out.push_back(t("verdict.doubt", translated(t.lang(), doubt)));
+  if (failed + missing == 0 && j.doubts.empty() && !j.too_few_apply())
+    out.push_back(t("verdict.nothing"));
   add("verdict.failed", failed);
   add("verdict.missing", missing);
   if (failed + missing > 0) add("verdict.others", j.criteria.size() - failed - missing);
@@ -70,6 +76,7 @@ std::string what_it_lacks(const CriterionVerdict& verdict, const Texts& t) {
 }
 
 void fill_counterfactual(View& view, const ReportInput& in) {
+  if (!in.judgement.doubts.empty()) view.counterfactual.push_back(in.t("lacks.evidence"));
   for (const CriterionVerdict* verdict : worst_first(in.judgement)) {
     if (verdict->state != State::fail && verdict->state != State::incomplete) continue;
     view.counterfactual.push_back(what_it_lacks(*verdict, in.t));
@@ -94,17 +101,6 @@ void fill_head(View& view, const ReportInput& in) {
     view.counts.push_back({state, state_mark(state), t(std::string("state.") + state_name(state)),
                            in.judgement.count(state)});
   view.footer = t("footer", in.campaign.id, in.campaign.tool.version);
-}
-
-void fill_signatures(View& view, const ReportInput& in) {
-  const Texts& t = in.t;
-  view.conclusion_heading = t("sign.heading");
-  view.conclusion_note = t("sign.note", view.verdict_mark + " " + view.verdict);
-  view.conclusion_items = signature_lines(in);
-  view.choices = {t("sign.accepted"), t("sign.conditional"), t("sign.rejected")};
-  const std::vector<std::string> blanks{t("sign.name"), t("sign.date"), t("sign.signature")};
-  view.parties = {
-      {t("sign.supplier"), blanks}, {t("sign.customer"), blanks}, {t("sign.witness"), blanks}};
 }
 
 }  // namespace cb

@@ -1,7 +1,6 @@
 // What people add to the figures: scope and basis, what was checked by hand, issues, signatures,
 // and a sheet per test.
 #include <algorithm>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -14,10 +13,15 @@ namespace {
 
 constexpr size_t kMostIssues = 300;
 
-// The items of §7 (methods of evaluation) of GB/T 46346-2025, by its table of contents.
-std::string standard_item(const std::string& domain, const Texts& t) {
+// Whether the parties have named a standard: nothing else claims one.
+bool names_standard(const ReportInput& in) {
+  return in.papers.site && !in.papers.site->standard.empty();
+}
+
+// The item of its section 7 (methods of evaluation), by the table of contents of GB/T 46346-2025.
+std::string standard_item(const ReportInput& in, const std::string& domain) {
   const std::string id = "standard." + domain;
-  return has_text(id) ? "GB/T 46346-2025 §7 " + t(id) : "–";
+  return has_text(id) ? in.papers.site->standard + " §7 " + in.t(id) : "–";
 }
 
 std::string clause_of(const ReportInput& in, const Criterion& c) {
@@ -28,6 +32,16 @@ std::string clause_of(const ReportInput& in, const Criterion& c) {
     }
   }
   return c.source.kind == "contract" ? local(c.source.ref, in.t.lang()) : "–";
+}
+
+std::string basis_text(const ReportInput& in, const Criterion& c) {
+  const std::string clause = clause_of(in, c), ref = local(c.source.ref, in.t.lang());
+  std::string out = names_standard(in) ? standard_item(in, c.domain) : "";
+  for (const std::string& part : {clause, ref}) {
+    if (part.empty() || part == "–" || out.ends_with(part)) continue;
+    out += (out.empty() ? "" : "; ") + part;
+  }
+  return out;
 }
 
 Table pairs_table(std::string caption, const Texts& t,
@@ -44,14 +58,13 @@ Table pairs_table(std::string caption, const Texts& t,
 std::string expected_text(const CriterionVerdict& v, const ReportInput& in) {
   const auto* rule = std::get_if<MetricRule>(&v.criterion->rule);
   const std::string required = required_text(v, in);
-  if (rule == nullptr) return required;
-  const std::string id = "statistic." + rule->statistic;  // percentiles go by their own name
-  const std::string statistic = has_text(id) ? in.t(id) : rule->statistic;
-  return metric_name(rule->metric, in.t) + " (" + statistic + ") " + required;
+  return rule == nullptr ? required : metric_name(rule->metric, in.t) + " " + required;
 }
 
 std::string measured_text(const CriterionVerdict& v, const Texts& t) {
-  if (!v.value || !v.worst) return t("criteria.not_measured");
+  if (!v.value && v.worst && v.state == State::fail)
+    return t("sheet.wrong", entity_name(*v.worst), v.entities);
+  if (!v.value || !v.worst) return value_text(v, t);
   const bool counts = !std::holds_alternative<MetricRule>(v.criterion->rule);
   if (counts && *v.value == 0) return t("sheet.none_failed", value_text(v, t), v.entities);
   return t("sheet.measured", value_text(v, t), entity_name(*v.worst), v.entities);
@@ -79,6 +92,24 @@ std::string waivers_text(const CriterionVerdict& v) {
   return out.empty() ? "–" : out;
 }
 
+// What each test rests on.
+void add_basis(Section& out, const ReportInput& in) {
+  const Texts& t = in.t;
+  const bool standard = names_standard(in);
+  Table basis{.caption = t("scope.basis"), .columns = {{t("col.test")}, {t("col.domain")}}};
+  if (standard) basis.columns.push_back({t("col.standard")});
+  basis.columns.push_back({t("col.clause")});
+  for (const Criterion& c : in.campaign.profile.criteria) {
+    Row row{{}, {criterion_title(c, t), domain_name(c.domain, t)}};
+    if (standard) row.cells.push_back(standard_item(in, c.domain));
+    row.cells.push_back(clause_of(in, c));
+    basis.rows.push_back(std::move(row));
+  }
+  if (basis.rows.empty()) return;
+  out.blocks.emplace_back(std::move(basis));
+  if (standard) out.blocks.emplace_back(Paragraph{t("scope.standard", in.papers.site->standard)});
+}
+
 }  // namespace
 
 Section scope_section(const ReportInput& in) {
@@ -91,18 +122,12 @@ Section scope_section(const ReportInput& in) {
                                          {t("scope.contract"), s.contract},
                                          {t("sign.supplier"), s.supplier},
                                          {t("sign.customer"), s.customer},
+                                         {t("sign.supervisor"), s.supervisor},
                                          {t("scope.location"), s.location},
                                          {t("scope.version"), s.version},
                                          {t("scope.scope"), s.scope}}));
   }
-  Table basis{
-      .caption = t("scope.basis"),
-      .columns = {{t("col.test")}, {t("col.domain")}, {t("col.standard")}, {t("col.clause")}}};
-  for (const Criterion& c : in.campaign.profile.criteria)
-    basis.rows.push_back({{},
-                          {criterion_title(c, t), domain_name(c.domain, t),
-                           standard_item(c.domain, t), clause_of(in, c)}});
-  if (!basis.rows.empty()) out.blocks.emplace_back(std::move(basis));
+  add_basis(out, in);
   return out;
 }
 
@@ -170,42 +195,17 @@ Section sheets_section(const ReportInput& in) {
   out.blocks.emplace_back(Paragraph{t("sheet.note")});
   for (const CriterionVerdict& v : in.judgement.criteria) {
     const Criterion& c = *v.criterion;
-    const std::string ref = local(c.source.ref, t.lang());
-    out.blocks.emplace_back(pairs_table(
-        c.id + " · " + criterion_title(c, t), t,
-        {{t("sheet.purpose"), local(c.why, t.lang())},
-         {t("sheet.basis"), standard_item(c.domain, t) + "; " + clause_of(in, c) + "; " + ref},
-         {t("sheet.needs"), needs_text(c, t)},
-         {t("sheet.command"), command_of(in, c.step)},
-         {t("sheet.expected"), expected_text(v, in)},
-         {t("sheet.result"), measured_text(v, t)},
-         {t("sheet.verdict"), state_cell(v.state, t)},
-         {t("sheet.waiver"), waivers_text(v)},
-         {t("sheet.remark"), explained(t.lang(), v.why)},
-         {t("sheet.people"), t("sheet.blanks")}}));
-  }
-  return out;
-}
-
-std::vector<std::string> signature_lines(const ReportInput& in) {
-  const Texts& t = in.t;
-  std::vector<std::string> out;
-  for (const Signoff& s : in.papers.signoffs) {
-    std::string line = t("sign.given", t("sign." + s.role), s.name, t("sign." + s.verdict), s.at,
-                         s.manifest_sha256.substr(0, 16));
-    if (s.public_key) line += t.gap() + t("sign.key", *s.public_key);
-    if (!s.remark.empty()) line += " " + s.remark;
-    out.push_back(std::move(line));
-    for (const OpenItem& item : s.open)
-      out.push_back(t("sign.open_item", item.text, item.due.empty() ? "–" : item.due));
-  }
-  std::set<std::string> seen;
-  for (const CriterionVerdict& v : in.judgement.criteria) {
-    for (const Waiver* w : v.waivers) {
-      if (seen.insert(w->id).second)
-        out.push_back(t("sign.waiver", w->id, criterion_title(*v.criterion, t), w->scope, w->reason,
-                        w->approver, w->ticket, w->expires));
-    }
+    out.blocks.emplace_back(pairs_table(c.id + " · " + criterion_title(c, t), t,
+                                        {{t("sheet.purpose"), local(c.why, t.lang())},
+                                         {t("sheet.basis"), basis_text(in, c)},
+                                         {t("sheet.needs"), needs_text(c, t)},
+                                         {t("sheet.command"), command_of(in, c.step)},
+                                         {t("sheet.expected"), expected_text(v, in)},
+                                         {t("sheet.result"), measured_text(v, t)},
+                                         {t("sheet.verdict"), state_cell(v.state, t)},
+                                         {t("sheet.waiver"), waivers_text(v)},
+                                         {t("sheet.remark"), explained(t.lang(), v.why)},
+                                         {t("sheet.people"), t("sheet.blanks")}}));
   }
   return out;
 }

@@ -68,10 +68,9 @@ Section checklist_section(const ReportInput& in);
 Section issues_section(const ReportInput& in);
 // One sheet per criterion, as a test engineer signs it.
 Section sheets_section(const ReportInput& in);
-// The signatures given and the waivers in force, to stand beside the blanks.
-std::vector<std::string> signature_lines(const ReportInput& in);
 Section repeat_section(const ReportInput& in);
 Section manifest_section(const ReportInput& in);
+// The page that is signed; fill_head() comes before it.
 void fill_signatures(View& view, const ReportInput& in);
 
 }  // namespace cb

@@ -48,8 +48,10 @@ ByHost by_host(const Judgement& judgement) {
   ByHost out;
   for (const CriterionVerdict& v : judgement.criteria) {
     if (!stands_open(v.state)) continue;
-    const State state = v.criterion->severity == Severity::warn ? State::warn : State::fail;
+    // What only warns stays a warning where the criterion lacks another host and is incomplete.
+    const bool warns = v.criterion->severity == Severity::warn;
     for (const Finding& f : v.failing) {
+      const State state = warns && !f.wrong_data ? State::warn : State::fail;
       const std::string host = f.entity.host.empty() ? entity_name(f.entity) : f.entity.host;
       Suspicion& s = suspicion(out, host, v, state);
       s.parts.push_back(part_name(f.entity));
@@ -95,6 +97,21 @@ size_t badness_rank(const std::vector<Suspicion>& list) {
   return out;
 }
 
+// A warning alone gives nobody anything to mend.
+std::string suspects_caption(
+    const std::vector<std::pair<std::string, std::vector<Suspicion>>>& hosts,
+    const ReportInput& in) {
+  const auto warned = static_cast<size_t>(std::ranges::count_if(hosts, [](const auto& host) {
+    return std::ranges::all_of(host.second,
+                               [](const Suspicion& s) { return s.state == State::warn; });
+  }));
+  const size_t blocking = hosts.size() - warned, all = in.campaign.hosts.size();
+  std::string out = blocking > 0 ? in.t.count("suspects.caption", blocking, all) : "";
+  if (warned > 0)
+    out += (out.empty() ? "" : in.t.gap()) + in.t.count("suspects.warned", warned, all);
+  return out;
+}
+
 }  // namespace
 
 void add_suspects(Section& section, const ReportInput& in) {
@@ -103,7 +120,7 @@ void add_suspects(Section& section, const ReportInput& in) {
   std::vector<std::pair<std::string, std::vector<Suspicion>>> order(hosts.begin(), hosts.end());
   std::ranges::stable_sort(order, std::greater<>(),
                            [](const auto& h) { return badness_rank(h.second); });
-  Table table{.caption = t.count("suspects.caption", order.size(), in.campaign.hosts.size()),
+  Table table{.caption = suspects_caption(order, in),
               .columns = {{t("col.result")},
                           {t("col.host")},
                           {t("col.parts")},

@@ -28,8 +28,17 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return out;
 }
 
+// Said here: from the failing spawn it would look as if the program were missing.
+void require_null_device(const std::string& program) {
+  if (::access("/dev/null", R_OK | W_OK) == 0) return;
+  throw Error(fmt::format(
+      "cannot start {}: /dev/null cannot be opened: {}; next: mount /dev in this container",
+      program, std::strerror(errno)));
+}
+
 pid_t spawn(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
             int out) {
+  require_null_device(argv[0]);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);

@@ -55,6 +55,17 @@ std::string result_text(ssize_t result, int error) {
   return result == -1 ? std::strerror(error) : error_text(static_cast<int>(-result));
 }
 
+DynamicLibrary open_library() {
+  return DynamicLibrary::open("CLUSTERBENCH_CUFILE_LIBRARY", {"libcufile.so.0", "libcufile.so"});
+}
+
+std::string why_not_opened(const DynamicLibrary& library) {
+  return fmt::format(
+      "cuFile cannot be opened: {}; next: install GPUDirect Storage, or name the "
+      "library in CLUSTERBENCH_CUFILE_LIBRARY",
+      library.reason());
+}
+
 }  // namespace
 
 std::string error_text(int error) {
@@ -99,6 +110,11 @@ std::string error_text(int error) {
   return fmt::format("{} ({})", error, text);
 }
 
+std::string why_absent(const FsRoot&) {
+  const DynamicLibrary library = open_library();
+  return library.present() ? "" : why_not_opened(library);
+}
+
 template <typename F>
 F* Driver::need(const char* name) const {
   F* function = library_.symbol<F>(name);
@@ -108,14 +124,8 @@ F* Driver::need(const char* name) const {
   return function;
 }
 
-Driver::Driver()
-    : library_(
-          DynamicLibrary::open("CLUSTERBENCH_CUFILE_LIBRARY", {"libcufile.so.0", "libcufile.so"})) {
-  if (!library_.present())
-    throw Error(
-        fmt::format("cuFile cannot be opened: {}; next: install GPUDirect Storage, or name "
-                    "the library in CLUSTERBENCH_CUFILE_LIBRARY",
-                    library_.reason()));
+Driver::Driver() : library_(open_library()) {
+  if (!library_.present()) throw Error(why_not_opened(library_));
   check(need<Plain>("cuFileDriverOpen")(), "opening the driver");
 }
 

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "sys/dl.h"
+#include "sys/fs_root.h"
 
 namespace cb::cufile {
 
@@ -52,6 +53,9 @@ static_assert(sizeof(Descriptor) == 24 && sizeof(BatchRequest) == 64 && sizeof(B
 }  // namespace abi
 
 enum class Direction { read, write };
+
+// Why the library cannot be opened; empty if it can. Its driver is not started.
+std::string why_absent(const FsRoot& fs);
 
 // The library, its driver open as long as the object lives. Throws Error with what was tried and
 // what to do next if it cannot be opened.

@@ -11,6 +11,16 @@ namespace {
 
 constexpr unsigned kAbortSeconds = 10;
 
+// What MPI_Init reads; what the user has set stays.
+void settle_environment() {
+  // No rank needs displays, for which hwloc's plugin would ask a name server that may not answer.
+  ::setenv("HWLOC_COMPONENTS", "-gl", 0);
+  // mpirun believes the slots that it is given. More ranks than processors that spin while they
+  // wait take ten times as long as ranks that yield.
+  if (share_processors(std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE"), ::sysconf(_SC_NPROCESSORS_ONLN)))
+    ::setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+}
+
 }  // namespace
 
 void check(int rc, const char* call) {
@@ -19,6 +29,10 @@ void check(int rc, const char* call) {
   int length = 0;
   MPI_Error_string(rc, text, &length);
   throw Error(fmt::format("{} failed: {}", call, text));
+}
+
+bool share_processors(const char* ranks_on_host, long processors) {
+  return ranks_on_host != nullptr && std::atol(ranks_on_host) > processors;
 }
 
 bool launched() { return launcher_name() != "none"; }
@@ -71,6 +85,7 @@ std::string library_name() {
 }
 
 Session::Session() {
+  settle_environment();
   int provided = 0;
   // Only the main thread calls MPI; watchdog, progress and telemetry threads do not.
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");

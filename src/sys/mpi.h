@@ -37,6 +37,9 @@ void require_company(int ranks);
 // Name and version of the MPI library, "Open MPI v4.1.4"; needs no MPI_Init.
 std::string library_name();
 
+// Whether more ranks than processors are on a host, as the launcher tells it (null if it does not).
+bool share_processors(const char* ranks_on_host, long processors);
+
 // MPI_Init and MPI_Finalize. MPI's error handler is set to return codes.
 class Session {
  public:

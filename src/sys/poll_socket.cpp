@@ -23,8 +23,6 @@
 namespace cb {
 namespace {
 
-constexpr int kBacklog = 1024;
-
 // An address with its length, for either family.
 struct Address {
   sockaddr_storage storage{};
@@ -55,20 +53,6 @@ Socket new_socket(int family) {
   return out;
 }
 
-// Both families on one socket where IPv6 is there, else IPv4.
-Socket bind_any(int family) {
-  Socket out = new_socket(family);
-  if (!out.open()) return out;
-  Address any;
-  any.storage.ss_family = static_cast<sa_family_t>(family);
-  any.length = family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
-  const int off = 0;
-  if (family == AF_INET6) setsockopt(out.fd(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-  if (::bind(out.fd(), any.get(), any.length) != 0 || ::listen(out.fd(), kBacklog) != 0)
-    out.close();
-  return out;
-}
-
 // Numeric text of an interface's address; empty for loopback, link-local and other families.
 std::string address_text(const sockaddr* address) {
   char text[INET6_ADDRSTRLEN] = {};
@@ -92,19 +76,6 @@ long moved(ssize_t result) {
 }
 
 }  // namespace
-
-Socket listen_anywhere(uint16_t& port) {
-  Socket out = bind_any(AF_INET6);
-  if (!out.open()) out = bind_any(AF_INET);
-  Address bound;
-  bound.length = sizeof bound.storage;
-  if (!out.open() ||
-      getsockname(out.fd(), reinterpret_cast<sockaddr*>(&bound.storage), &bound.length) != 0)
-    throw Error(fmt::format("cannot listen on a TCP port: {}", std::strerror(errno)));
-  // The port stands at the same place in both families' addresses.
-  port = ntohs(reinterpret_cast<const sockaddr_in*>(&bound.storage)->sin_port);
-  return out;
-}
 
 Socket accept_waiting(const Socket& listener) {
   return Socket(::accept4(listener.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));

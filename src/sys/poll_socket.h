@@ -10,9 +10,7 @@
 // TCP sockets that never block, as the side channel of the ranks needs them. IPv4 and IPv6.
 namespace cb {
 
-// Listens on a free port of every address of this host. Throws Error.
-Socket listen_anywhere(uint16_t& port);
-// The next connection that waits; not open if there is none.
+// The next connection that waits; not open, with errno set, if there is none.
 Socket accept_waiting(const Socket& listener);
 
 // Starts to connect to a numeric address; not open if that fails at once. Writable once connected

@@ -62,7 +62,8 @@ void add_rate(const FsRoot& fs, const std::string& dir, RdmaPort& port) {
   if (rate.size() == 4) port.link = rate[2].substr(1) + " " + rate[3].substr(0, rate[3].size() - 1);
 }
 
-std::optional<int> to_int(const std::optional<long long>& value) {
+template <typename Integer>
+std::optional<int> to_int(const std::optional<Integer>& value) {
   return value && *value >= 0 ? std::optional(static_cast<int>(*value)) : std::nullopt;
 }
 
@@ -78,10 +79,13 @@ void add_pci(const FsRoot& fs, const std::string& device, RdmaPort& port) {
   if (!port.pci_address) return;
   const auto file = [&](const char* name) { return inventory::pci_path(*port.pci_address, name); };
   port.numa_node = to_int(fs.integer(file("numa_node")));
+  const auto generation = [&](const char* name) {
+    return to_int(inventory::pcie_generation(fs.text(file(name)).value_or("")));
+  };
   port.pcie_lanes = to_int(fs.integer(file("current_link_width")));
-  if (const auto generation =
-          inventory::pcie_generation(fs.text(file("current_link_speed")).value_or("")))
-    port.pcie_generation = static_cast<int>(*generation);
+  port.pcie_generation = generation("current_link_speed");
+  port.pcie_max_lanes = to_int(fs.integer(file("max_link_width")));
+  port.pcie_max_generation = generation("max_link_speed");
 }
 
 std::string netdev_of(const FsRoot& fs, const std::string& device, const RdmaPort& port) {

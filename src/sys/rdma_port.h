@@ -36,8 +36,10 @@ struct RdmaPort {
   std::string netdev = {};
   std::optional<std::string> pci_address = {};
   std::optional<int> numa_node = {};
-  std::optional<int> pcie_generation = {};
+  std::optional<int> pcie_generation = {};  // as negotiated
   std::optional<int> pcie_lanes = {};
+  std::optional<int> pcie_max_generation = {};  // what the NIC was built for
+  std::optional<int> pcie_max_lanes = {};
   std::vector<RdmaGid> gids = {};
 
   bool ethernet() const { return link_layer == "Ethernet"; }

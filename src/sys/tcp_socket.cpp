@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "sys/inventory.h"
 
 namespace cb {
 namespace {
@@ -72,25 +73,6 @@ void set_buffers(int fd, uint64_t bytes) {
   const int value = static_cast<int>(std::min<uint64_t>(bytes, INT32_MAX / 2));
   set_option(fd, SOL_SOCKET, SO_SNDBUF, value, "SO_SNDBUF");
   set_option(fd, SOL_SOCKET, SO_RCVBUF, value, "SO_RCVBUF");
-}
-
-bool bind_dual_stack(int fd) {
-  const int off = 0;
-  setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-  sockaddr_in6 any = {};
-  any.sin6_family = AF_INET6;
-  return bind(fd, reinterpret_cast<const sockaddr*>(&any), sizeof any) == 0;
-}
-
-Socket bound_socket() {
-  Socket six(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (six.open() && bind_dual_stack(six.fd())) return six;
-  Socket four(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!four.open()) fail("socket");
-  sockaddr_in any = {};
-  any.sin_family = AF_INET;
-  if (bind(four.fd(), reinterpret_cast<const sockaddr*>(&any), sizeof any) != 0) fail("bind");
-  return four;
 }
 
 int port_of(int fd) {
@@ -154,11 +136,17 @@ InterfaceLink interface_link(const FsRoot& fs, const std::string& interface) {
   return out;
 }
 
-Listener listen_anywhere(int backlog, uint64_t buffer_bytes) {
-  Listener out{bound_socket()};
-  set_buffers(out.socket.fd(), buffer_bytes);  // accepted sockets inherit them
-  if (listen(out.socket.fd(), backlog) != 0) fail("listen");
-  out.port = port_of(out.socket.fd());
+Listener listen_at(const std::string& address, int backlog, uint64_t buffer_bytes) {
+  const auto here = endpoint(address, 0);
+  if (!here) throw Error("is no address");
+  Listener out{
+      Socket(socket(here->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0))};
+  if (!out.socket.open()) fail("socket");
+  const int fd = out.socket.fd();
+  set_buffers(fd, buffer_bytes);  // accepted sockets inherit them
+  if (bind(fd, here->get(), here->length) != 0) fail("bind");
+  if (listen(fd, backlog) != 0) fail("listen");
+  out.port = port_of(fd);
   return out;
 }
 
@@ -182,6 +170,7 @@ Socket connect_to(const std::string& address, int port, const std::string& sourc
 }
 
 void prepare_stream(int fd) {
+  if (fcntl(fd, F_SETFL, 0) != 0) fail("fcntl");
   set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY");
   const timeval slice{0, kSocketSliceMs * 1000};
   if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &slice, sizeof slice) != 0) fail("SO_RCVTIMEO");
@@ -217,7 +206,7 @@ std::pair<int, int> buffer_sizes(int fd) {
 std::string network_identity() {
   std::error_code ignored;
   const auto space = std::filesystem::read_symlink("/proc/self/ns/net", ignored).string();
-  return FsRoot().text("/proc/sys/kernel/random/boot_id").value_or("") + space;
+  return FsRoot().text("/proc/sys/kernel/random/boot_id").value_or(host_name()) + space;
 }
 
 }  // namespace cb

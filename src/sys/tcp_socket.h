@@ -33,12 +33,13 @@ struct InterfaceLink {
 };
 InterfaceLink interface_link(const FsRoot& fs, const std::string& interface);
 
-// Listens on every address at a port that the kernel chooses. Throws Error.
+// Listens at one address of this host, on a port that the kernel chooses, without ever blocking.
+// Throws Error that says why not, without the address.
 struct Listener {
   Socket socket;
   int port = 0;
 };
-Listener listen_anywhere(int backlog, uint64_t buffer_bytes);
+Listener listen_at(const std::string& address, int backlog, uint64_t buffer_bytes);
 
 // Connects within `seconds`, from the address `source` unless that is empty. Throws Error that says
 // why not, without the peer's name.
@@ -47,7 +48,8 @@ Socket connect_to(const std::string& address, int port, const std::string& sourc
 
 // Calls that move data return after this time at the latest, so that deadlines can be looked at.
 constexpr int kSocketSliceMs = 100;
-// Prepares an accepted or connected socket: no delay for small messages, the slice above.
+// Prepares an accepted or connected socket: it waits, but no longer than the slice above, and does
+// not delay small messages.
 void prepare_stream(int fd);
 
 // TCP_INFO of one connection at this moment.
@@ -63,7 +65,7 @@ std::string congestion_control(int fd);
 // What the kernel gives, in bytes, at this moment.
 std::pair<int, int> buffer_sizes(int fd);  // send, receive
 
-// Where this process's network is: equal for processes that share a loopback interface.
+// Where this process's network is, a word: equal for processes that share a loopback interface.
 std::string network_identity();
 
 }  // namespace cb

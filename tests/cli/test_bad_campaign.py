@@ -9,6 +9,7 @@ import pytest
 from campaigns import at_least, cb, profile, run_local, step
 
 CRITERIA = [at_least("first.rate", "first", 1), at_least("second.rate", "second", 1)]
+SIGN = ("--verdict", "accepted", "--yes")
 
 
 @pytest.fixture(scope="module")
@@ -26,13 +27,26 @@ def campaign(campaigns, tmp_path):
 
 
 def replace(campaign, text, name="records/001-first.json"):
-    """Puts another record in and makes journal and manifest agree, as somebody with an editor could."""
+    """Puts another record in and makes journal and manifest agree, as somebody with a program could."""
     change(campaign, name, text, "journal.jsonl")
-    journal = (campaign / "journal.jsonl").read_text()
-    old = hashlib.sha256(journal.encode()).hexdigest()
-    manifest = (campaign / "MANIFEST.sha256").read_text().splitlines(keepends=True)
-    (campaign / "MANIFEST.sha256").write_text("".join(
-        f"{old}  journal.jsonl\n" if line.endswith("  journal.jsonl\n") else line for line in manifest))
+    relink(campaign)
+
+
+def relink(campaign):
+    """Links the journal's lines anew, from campaign.json on, and puts both digests into the manifest."""
+    previous, lines = digest(campaign / "campaign.json"), []
+    for line in (campaign / "journal.jsonl").read_text().splitlines():
+        event = {**json.loads(line), "previous": previous}
+        lines.append(json.dumps(event, sort_keys=True, separators=(",", ":"), ensure_ascii=False))
+        previous = hashlib.sha256(lines[-1].encode()).hexdigest()
+    (campaign / "journal.jsonl").write_text("".join(line + "\n" for line in lines))
+    manifest = [line.split("  ", 1)[1] for line in (campaign / "MANIFEST.sha256").read_text().splitlines()]
+    (campaign / "MANIFEST.sha256").write_text(
+        "".join(f"{digest(campaign / name)}  {name}\n" for name in manifest if (campaign / name).exists()))
+
+
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def change(campaign, name, text, *indices):
@@ -71,7 +85,7 @@ def test_a_record_of_another_time_is_named(campaign, day, seen):
     done = cb("gate", campaign)
     assert ("records/001-first.json was taken at 2020-01-01T00:00:00Z" in done.stderr) == seen
     assert ("another campaign" in done.stderr) == seen
-    assert cb("signoff", campaign, "--role", "customer", "--name", "x").returncode == (2 if seen else 0)
+    assert cb("signoff", campaign, "--role", "customer", "--name", "x", *SIGN).returncode == (2 if seen else 0)
 
 
 def test_a_record_of_another_host_is_named_and_blocks_the_signature(campaign):
@@ -80,14 +94,14 @@ def test_a_record_of_another_host_is_named_and_blocks_the_signature(campaign):
     replace(campaign, text.replace(f'"{host}"', '"elsewhere"'))
     done = cb("gate", campaign)
     assert "records/002-second.json names the machine" in done.stderr and "elsewhere" in done.stderr
-    assert cb("signoff", campaign, "--role", "customer", "--name", "x").returncode == 2
+    assert cb("signoff", campaign, "--role", "customer", "--name", "x", *SIGN).returncode == 2
 
 
 def test_a_copied_record_belongs_to_no_job(campaign):
     shutil.copy(campaign / "records/001-first.json", campaign / "records/001-first (copy).json")
     shutil.copy(campaign / "records/001-first.json", campaign / "records/003-third.json")
     done = cb("gate", campaign)
-    assert done.returncode == 0
+    assert done.returncode == 3
     assert "001-first (copy).json belongs to no job" in done.stderr
     assert "003-third.json belongs to no job" in done.stderr
 
@@ -118,10 +132,11 @@ def test_a_duplicated_step_is_refused(campaign, tmp_path):
     assert done.returncode == 2 and "first" in done.stderr
 
 
-def test_a_line_of_the_journal_that_stands_twice_changes_nothing(campaign):
+def test_a_line_of_the_journal_that_stands_twice_breaks_its_chain(campaign):
     lines = (campaign / "journal.jsonl").read_text().splitlines(keepends=True)
     (campaign / "journal.jsonl").write_text("".join(line + line for line in lines if "finished" not in line) + lines[-1])
-    assert cb("gate", campaign).returncode == 0
+    done = cb("gate", campaign)
+    assert done.returncode == 3 and "does not follow from the one before" in done.stdout.splitlines()[0]
 
 
 def sample(document, value):

@@ -224,3 +224,26 @@ def test_every_help_has_an_example():
         done = run(name, "--help")
         assert done.returncode == 0, name
         assert f"clusterbench {name}" in done.stdout.partition("Example")[2], name
+
+
+def test_what_other_tools_call_an_option_leads_to_ours():
+    assert "--bs       unknown option, did you mean --block-size?" in refused("io", "--bs", "4k", "--iodepth", 8)
+    assert "--iodepth  unknown option, did you mean --queue-depth?" in refused("io", "--bs", "4k", "--iodepth", 8)
+    assert "did you mean --min-size?" in refused("nccl", "--minbytes", 8)
+    assert "did you mean --streams?" in refused("tcp", "-P", 8)
+    assert "help  is not expected here, did you mean --help?" in refused("gemm", "help")
+
+
+def test_help_and_version_in_every_spelling():
+    whole = subprocess.run([BINARY, "--help"], capture_output=True, text=True)
+    assert subprocess.run([BINARY, "help"], capture_output=True, text=True).stdout == whole.stdout
+    for words in (["help", "gemm"], ["help", "signoff", "verify"]):
+        asked = subprocess.run([BINARY, *words], capture_output=True, text=True)
+        wanted = subprocess.run([BINARY, *words[1:], "--help"], capture_output=True, text=True)
+        assert asked.returncode == 0 and asked.stdout == wanted.stdout and "Usage" in asked.stdout
+    version = subprocess.run([BINARY, "--version"], capture_output=True, text=True).stdout
+    assert version.startswith("clusterbench ")
+    for word in ("-V", "version"):
+        done = subprocess.run([BINARY, word], capture_output=True, text=True)
+        assert done.returncode == 0 and done.stdout == version
+    assert "did you mean gemm?" in refused("help", "gem")

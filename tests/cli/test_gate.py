@@ -1,33 +1,45 @@
 """`clusterbench gate`: one line per criterion and the exit code, from a campaign that exists."""
 
+import datetime
 import json
+import os
 import xml.etree.ElementTree
 
 import pytest
 
 from campaigns import at_least, cb, criterion, run_local, step, write_profile
 
+NEXT_YEAR = f"{datetime.datetime.now(datetime.timezone.utc).year + 1}-12-31"
+WRONG = step("wrong", params={"wrong-rank": 0})
 
-@pytest.fixture(scope="module")
-def campaign(tmp_path_factory):
-    """value 2 everywhere; the step `wrong` has a failed check."""
+
+def measured(tmp_path_factory, steps, code):
     directory = tmp_path_factory.mktemp("gate")
-    path = write_profile(
-        directory, [step("good"), step("wrong", params={"wrong-rank": 0})],
-        [at_least("good.rate", "good", 1)])
     out = directory / "out"
-    assert run_local(path, out).returncode == 0
+    done = run_local(write_profile(directory, steps, [at_least("good.rate", "good", 1)]), out)
+    assert done.returncode == code, done.stdout + done.stderr
     return out
 
 
-def gate(campaign, tmp_path, criteria, *more):
-    steps = [step("good"), step("wrong", params={"wrong-rank": 0})]
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory):
+    """value 2 everywhere"""
+    return measured(tmp_path_factory, [step("good")], 0)
+
+
+@pytest.fixture(scope="module")
+def with_wrong_data(tmp_path_factory):
+    """A step `wrong` with a failed check besides, which no criterion names."""
+    return measured(tmp_path_factory, [step("good"), WRONG], 1)
+
+
+def gate(campaign, tmp_path, criteria, *more, steps=(step("good"),)):
     return cb("gate", campaign, "--profile", write_profile(tmp_path, steps, criteria), *more)
 
 
 def waivers(tmp_path, **change):
-    waiver = {"id": "w1", "criterion": "c", "scope": "*", "reason": "slow fan",
-              "approver": "A. Buyer", "ticket": "OPS-77", "limit": 1.5, "expires": "2999-12-31"}
+    waiver = {"id": "w1", "criterion": "c", "scope": "*:0", "reason": "slow fan",
+              "approver": "A. Buyer", "ticket": "OPS-77", "limit": 1.5, "expires": NEXT_YEAR}
     waiver.update(change)
     waiver = {k: v for k, v in waiver.items() if v is not None}
     path = tmp_path / "waivers.json"
@@ -38,7 +50,8 @@ def waivers(tmp_path, **change):
 def test_the_own_profile_is_the_default(campaign):
     done = cb("gate", campaign)
     assert done.returncode == 0
-    assert done.stdout.splitlines()[-1] == "ACCEPTED  1 pass · 0 warnings"
+    assert done.stdout.splitlines()[-1] == (
+        "ACCEPTED  1 pass · 0 warnings · test profile, no machine was measured")
 
 
 def test_a_line_names_value_limit_worst_and_source(campaign, tmp_path):
@@ -52,23 +65,104 @@ def test_a_line_names_value_limit_worst_and_source(campaign, tmp_path):
     assert "see records/001-good.json" in done.stdout
 
 
-@pytest.mark.parametrize("criteria, code, first, last", [
+WITH_WARNING = [at_least("good", "good", 1), at_least("c", "good", 2.1, severity="warn")]
+
+
+@pytest.mark.parametrize("criteria, code, mark, last", [
     ([at_least("c", "good", 1.99)], 0, "✓", "ACCEPTED  1 pass"),
     ([at_least("c", "good", 2)], 3, "?", "INCOMPLETE  0 pass · 1 incomplete"),  # within its interval
     ([at_least("c", "good", 2.1)], 1, "✗", "NOT ACCEPTED  0 pass · 1 fail"),
-    ([at_least("c", "good", 2.1, severity="warn")], 0, "!", "ACCEPTED  0 pass · 1 warning"),
+    (WITH_WARNING, 0, "!", "ACCEPTED  1 pass · 1 warning"),
     ([criterion("c", "good", metric="bytes_per_second", at={"size": "7K"}, min=1)], 3, "?",
      "INCOMPLETE  0 pass · 1 incomplete"),
     ([at_least("c", "good", 1, needs={"hosts": 2})], 3, "–",
      "INCOMPLETE  0 pass · 0 warnings · 1 not applicable"),
-    ([criterion("c", "wrong", check="data")], 1, "✗", "NOT ACCEPTED"),
-    ([at_least("c", "wrong", 1)], 1, "✗", "NOT ACCEPTED"),
 ])
-def test_every_state_and_its_exit_code(campaign, tmp_path, criteria, code, first, last):
+def test_every_state_and_its_exit_code(campaign, tmp_path, criteria, code, mark, last):
     done = gate(campaign, tmp_path, criteria)
     assert done.returncode == code, done.stdout + done.stderr
-    assert done.stdout.startswith(first)
+    assert any(line.split()[:2] == [mark, "c"] for line in done.stdout.splitlines())
     assert done.stdout.splitlines()[-1].startswith(last)
+
+
+@pytest.mark.parametrize("criteria", [
+    [criterion("c", "wrong", check="data")],
+    [at_least("c", "wrong", 1)],
+    [at_least("good", "good", 1), at_least("c", "wrong", 1, severity="warn")],
+])
+def test_wrong_data_fails_its_criterion_whatever_the_severity(with_wrong_data, tmp_path, criteria):
+    done = gate(with_wrong_data, tmp_path, criteria, steps=[step("good"), WRONG])
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert any(line.split()[:2] == ["✗", "c"] for line in done.stdout.splitlines())
+    assert done.stdout.splitlines()[-1].startswith("NOT ACCEPTED")
+    assert "step:wrong" not in done.stdout  # said once
+
+
+def test_wrong_data_that_no_criterion_names_is_in_every_format(with_wrong_data, tmp_path):
+    files = {n: tmp_path / f"gate.{n}" for n in ("json", "junit", "prom", "md")}
+    done = cb("gate", with_wrong_data, *[w for n, f in files.items() for w in (f"--{n}", f)])
+    assert done.returncode == 1, done.stderr
+    line = next(x for x in done.stdout.splitlines() if x.startswith("✗ step:wrong"))
+    assert "check data failed: wrong as it was told; see records/002-wrong.json" in line
+    assert done.stdout.splitlines()[-1].startswith("NOT ACCEPTED  1 pass · 1 fail")
+    root = xml.etree.ElementTree.parse(files["junit"]).getroot()
+    assert root.find("testsuite/testcase[@name='step:wrong']/failure") is not None
+    assert ('clusterbench_criterion_state{criterion="step:wrong",step="wrong",state="fail"} 1'
+            in files["prom"].read_text())
+    assert "Step wrong: data right and complete" in files["md"].read_text()
+    report = json.loads(files["json"].read_text())
+    assert report["verdict"] == "not-accepted"
+    assert {c["id"]: c["state"] for c in report["criteria"]}["step:wrong"] == "fail"
+    for language, title in (("en", "Step wrong: data right and complete"),
+                            ("zh", "步骤 wrong：数据正确且完整")):
+        page = tmp_path / f"{language}.html"
+        assert cb("report", with_wrong_data, "--html", page, "--lang", language).returncode == 0
+        assert title in page.read_text()
+
+
+def test_a_profile_without_the_step_does_not_undo_its_wrong_data(with_wrong_data, tmp_path):
+    done = gate(with_wrong_data, tmp_path, [at_least("c", "good", 1)])
+    assert done.returncode == 1
+    assert "✗ step:wrong" in done.stdout
+
+
+def test_a_lost_job_of_an_informative_step_is_incomplete(tmp_path):
+    path = write_profile(tmp_path, [step("good"), step("lost", params={"failing-rank": 0}),
+                                    step("left-out", params={"skipping-rank": 0})],
+                         [at_least("c", "good", 1)])
+    done = run_local(path, tmp_path / "out")
+    assert done.returncode == 3, done.stdout
+    for identity in ("lost", "left-out"):
+        assert f"? step:{identity} " in done.stdout
+    assert "skipped as it was told" in done.stdout
+
+
+def test_a_profile_for_other_hosts_accepts_nothing(campaign, tmp_path):
+    criteria = [at_least("c", "good", 1)] + [
+        at_least(f"n{i}", "good", 1, needs={"gpu": 200}) for i in range(2)]
+    junit = tmp_path / "junit.xml"
+    done = gate(campaign, tmp_path, criteria, "--junit", junit)
+    assert done.returncode == 3
+    root = xml.etree.ElementTree.parse(junit).getroot()
+    assert root.find("testsuite/testcase[@name='profile']/error") is not None
+    assert "? profile" in done.stdout and "1 of 3 criteria that can fail apply" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("INCOMPLETE  1 pass")
+
+
+def test_scripted_figures_are_refused_to_everybody_but_a_tester(campaign, tmp_path):
+    path = write_profile(tmp_path, [step("good")], [at_least("c", "good", 1)])
+    stranger = {k: v for k, v in os.environ.items() if k != "CLUSTERBENCH_TEST_CASES"}
+    for environment in (stranger, {**stranger, "CLUSTERBENCH_TEST_CASES": "0"}):
+        for command in (("profile", "validate", path), ("run", path, "--out", tmp_path / "out"),
+                        ("gate", campaign), ("gate", campaign, "--profile", "host-quick"),
+                        ("report", campaign, "--html", tmp_path / "r.html")):
+            done = cb(*command, env=environment)
+            assert done.returncode == 2, command
+            assert "steps[good].case" in done.stderr and "makes its figures up" in done.stderr
+    assert not (tmp_path / "out").exists() and not (tmp_path / "r.html").exists()
+    page = tmp_path / "tested.html"
+    assert cb("report", campaign, "--html", page).returncode == 0
+    assert "Test profile: scripted figures" in page.read_text()
 
 
 def test_a_scattered_median_is_inconclusive_on_both_sides_of_the_limit(campaign, tmp_path):
@@ -137,7 +231,7 @@ def test_a_waiver_lets_its_failure_pass_and_is_named(campaign, tmp_path):
     done = gate(campaign, tmp_path, [at_least("c", "good", 2.1)], "--waivers", waivers(tmp_path))
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("~ c")
-    assert "waived until 2999-12-31 by A. Buyer, OPS-77" in done.stdout
+    assert f"waived until {NEXT_YEAR} by A. Buyer, OPS-77" in done.stdout
     assert done.stdout.splitlines()[-1].startswith("ACCEPTED  0 pass · 0 warnings · 1 waived")
 
 
@@ -155,6 +249,10 @@ def test_beyond_the_waivers_limit_it_fails(campaign, tmp_path):
     ({"criterion": "d"}, "no criterion d"),
     ({"scope": "elsewhere:*"}, "nothing of c that matches elsewhere:* fails"),
     ({"aprover": "x"}, "did you mean approver?"),
+    ({"scope": "*"}, "is everything"),
+    ({"limit": -1e308}, "is not above 0"),
+    ({"limit": 1e-9}, "which nothing falls below"),
+    ({"expires": "9999-12-31"}, "3 years at most"),
 ])
 def test_a_bad_waiver_is_an_error(campaign, tmp_path, change, said):
     done = gate(campaign, tmp_path, [at_least("c", "good", 2.1)], "--waivers",

@@ -22,13 +22,16 @@ def disk():
         yield root
 
 
+SMALL = {"--size": "1M", "--block-size": "64K", "--queue-depth": "4", "--duration": "100ms"}
+
+
 def gds(disk, behaviour, *args, expect=0, library=FAKE):
     out = disk / "r.json"
     out.unlink(missing_ok=True)
     env = dict(os.environ, CLUSTERBENCH_CUFILE_LIBRARY=str(library), FAKE_CUFILE=behaviour,
                FAKE_NVFS_STATS=str(disk / "sysroot/proc/driver/nvidia-fs/stats"))
-    done = subprocess.run([BIN, "gds", "--dir", disk / "work", "--memory", "host", "--size", "1M", "--block-size", "64K",
-                           "--queue-depth", "4", "--duration", "100ms", "--sysroot", disk / "sysroot", "--json", out, *args],
+    small = [word for name, value in SMALL.items() if name not in args for word in (name, value)]
+    done = subprocess.run([BIN, "gds", "--dir", disk / "work", "--memory", "host", *small, "--sysroot", disk / "sysroot", "--json", out, *args],
                           capture_output=True, text=True, timeout=120, env=env)
     assert done.returncode == expect, done.stderr + done.stdout
     assert list((disk / "work").iterdir()) == []
@@ -105,3 +108,10 @@ def test_errors_say_what_and_where(disk, behaviour, mode, words):
 def test_no_library(disk):
     done, _ = gds(disk, "direct", expect=4, library="/nonexistent/libcufile.so")
     assert "cuFile cannot be opened" in done.stderr and "CLUSTERBENCH_CUFILE_LIBRARY" in done.stderr
+
+
+def test_every_round_is_in_the_rate(disk):
+    _, (r,) = gds(disk, "direct", "--mode", "bounce", "--block-size", "4K", "--queue-depth", "1", "--duration", "2s")
+    n = {m["name"]: m["summary"]["n"] for m in r["metrics"]}
+    assert n["bytes_per_second"] == n["round_seconds"]
+    assert n["round_seconds"] > 2048  # beyond what is kept as a list

@@ -82,3 +82,10 @@ def test_a_library_that_is_missing_is_named(tmp_path):
 ])
 def test_bad_input(tmp_path, args, text):
     assert text in gemm(tmp_path, *args, code=2)
+
+
+def test_every_sample_of_a_long_measurement_is_in_its_rates(tmp_path):
+    (record,) = gemm(tmp_path, "--size", "16", "--threads", "1", "--library", "builtin", "--iterations", "3000")
+    assert metric(record, "flops_per_second")["summary"]["n"] == 3000
+    if "theoretical_peak" in record["facts"]:
+        assert metric(record, "share_of_peak")["summary"]["n"] == 3000

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import tempfile
+import threading
 import time
 from pathlib import Path
 from random import Random
@@ -66,6 +67,30 @@ def test_what_is_no_regular_file(path):
     assert "neither a regular file nor a block device" in done.stderr or "kernel's own" in done.stderr
 
 
+def test_a_file_that_is_exchanged_for_a_link_meanwhile(file, disk):
+    """What is under the name changes as fast as it can; the customer's file must not change (fixture)."""
+    name, link, mine = disk / "name", disk / "link", disk / "mine"
+    over = threading.Event()
+
+    def exchange():
+        while not over.is_set():
+            mine.write_bytes(b"x" * (1 << 20))
+            os.replace(mine, name)
+            link.symlink_to(file.name)
+            os.replace(link, name)
+
+    exchanger = threading.Thread(target=exchange)
+    exchanger.start()
+    try:
+        for _ in range(12):
+            done = run(BIN, "io", "--file", name, *WRITE, "--allow-overwrite", "--duration", "20ms", "--quiet")
+            # 4: exchanged between looking and opening; 2: it was the link when looked at.
+            assert done.returncode in (0, 2, 4), done.stderr
+    finally:
+        over.set()
+        exchanger.join()
+
+
 def test_a_fifo_is_refused_and_nobody_waits_at_it(disk):
     os.mkfifo(disk / "fifo")
     for rw in ("read", "write"):
@@ -74,6 +99,8 @@ def test_a_fifo_is_refused_and_nobody_waits_at_it(disk):
 
 
 @pytest.mark.parametrize("path, why", [("/", "root of the system"), ("/proc", "kernel's own"), ("/sys/kernel", "kernel's own"),
+                                       ("/dev", "belongs to the system (/dev)"), ("/etc", "belongs to the system (/etc)"),
+                                       ("/usr/share/doc", "belongs to the system (/usr)"),
                                        ("/proc/self/cwd/../../../../../../../../../..", "root of the system")])
 def test_places_that_are_no_storage(path, why):
     done = io("--dir", path, "--size", "1M", expect=2)

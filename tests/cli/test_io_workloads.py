@@ -251,3 +251,15 @@ def test_when_one_rank_fails_all_stop(work, failing):
     assert all(int(re.search(r"(\d+) requests", part)[1]) > 0 for part in parts)
     for where in (healthy, failing):
         assert list((where / "here").iterdir()) == []
+
+
+@pytest.mark.parametrize("given, refused", [
+    (("--workload", "checkpoint-write", "--rw", "write"), "--rw"),
+    (("--workload", "dataset-read", "--block-size", "4K"), "--block-size"),
+    (("--workload", "soak", "--queue-depth", "4"), "--queue-depth"),
+    (("--workload", "checkpoint-read", "--duration", "60s"), "--duration"),
+    (("--workload", "checkpoint-write", "--model", "8B", "--size", "1G"), "--size"),
+])
+def test_what_a_workload_sets_cannot_be_given_as_well(work, given, refused):
+    said = run(work, "--dir", work, *given, "--dry-run", expect=2)
+    assert refused in said and "give one of the two" in said

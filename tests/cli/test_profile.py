@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from campaigns import BINARY, at_least, cb, profile, step, write_profile
+from campaigns import BINARY, SOURCE, at_least, cb, profile, step, write_profile
 
 KNOWN_CASES = cb("list").stdout.split()
 PROFILES = pathlib.Path(os.environ["CLUSTERBENCH_SOURCE_DIR"]) / "profiles"
@@ -18,7 +18,8 @@ def uses_nccl(name):
     profile = json.loads((PROFILES / f"{name}.json").read_text())
     bases = profile.get("base", [])
     return any(s.get("case") == "nccl" for s in profile.get("steps", [])) or any(
-        uses_nccl(base) for base in ([bases] if isinstance(bases, str) else bases))
+        uses_nccl(base if isinstance(base, str) else base["profile"])
+        for base in (bases if isinstance(bases, list) else [bases]))
 
 
 @pytest.mark.parametrize("name", sorted(p.stem for p in PROFILES.glob("*.json")))
@@ -68,7 +69,7 @@ def test_a_bare_binary_knows_its_profiles_and_an_installed_one_prefers_its_files
 def test_the_directory_given_comes_first_and_a_base_is_found_beside_a_file(tmp_path):
     write_profile(tmp_path, [step("s")], [at_least("c", "s", 1)], "ground.json")
     derived = {"schema": "clusterbench.profile/1", "base": "ground", "name": "derived",
-               "criteria": [{"id": "c", "min": 5}]}
+               "criteria": [{"id": "c", "min": 5, "source": SOURCE}]}
     (tmp_path / "derived.json").write_text(json.dumps(derived))
     shown = cb("profile", "show", tmp_path / "derived.json")
     assert shown.returncode == 0, shown.stderr
@@ -96,7 +97,8 @@ def test_structure_and_catalogue_are_told_together(tmp_path):
                           {**at_least("y", "b", 1), "severety": "warn", "metric": "nonsense"}])
     done = cb("profile", "validate", path)
     assert done.returncode == 2
-    assert "2 problems" in done.stderr  # of y its structure alone: the rest would repeat it
+    assert "3 problems" in done.stderr  # of y both, though its structure is wrong
+    assert "criteria[y].metric" in done.stderr
     assert "did you mean severity?" in done.stderr
     assert "did you mean fake?" in done.stderr
 
@@ -122,3 +124,85 @@ def test_an_unknown_name(tmp_path):
     done = cb("profile", "show", tmp_path / "none.json")
     assert done.returncode == 2
     assert str(tmp_path / "none.json") in done.stderr
+
+
+def test_a_step_that_nothing_judges_is_named(tmp_path):
+    text = profile([step("judged")], [at_least("c", "judged", 1)])
+    text["steps"].append(step("forgotten"))
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps(text))
+    for command in (("profile", "validate", path), ("run", path, "--out", tmp_path / "out")):
+        done = cb(*command)
+        assert done.returncode == 2
+        assert "steps[forgotten]" in done.stderr
+        assert '"informative": true with the reason' in done.stderr
+    assert not (tmp_path / "out").exists()
+    text["steps"][1].update(informative=True, why={"en": "a map", "zh": "一览"})
+    path.write_text(json.dumps(text))
+    assert cb("profile", "validate", path).returncode == 0
+
+
+def derived(tmp_path, base, **more):
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps({"schema": "clusterbench.profile/1", "name": "mine", "base": base, **more}))
+    return path
+
+
+def test_bases_that_contradict_each_other_are_refused_by_name(tmp_path):
+    """Both define the steps read and write: one of the two tests would be lost."""
+    done = cb("profile", "validate", derived(tmp_path, ["checkpoint", "parallel-fs"]))
+    assert done.returncode == 2
+    for entry in ("steps[read]", "steps[write]"):
+        line = next(x for x in done.stderr.splitlines() if entry in x)
+        assert "stands in checkpoint and in parallel-fs and differs in" in line
+        assert '"as": PREFIX' in line
+    assert "params.workload" in done.stderr and "params.rw" in done.stderr
+
+
+def test_a_prefix_keeps_both(tmp_path):
+    path = derived(tmp_path, ["checkpoint", {"profile": "parallel-fs", "as": "pfs"}])
+    shown = cb("profile", "show", path)
+    assert shown.returncode == 0, shown.stderr
+    both = json.loads(shown.stdout)
+    steps = {s["id"]: s for s in both["steps"]}
+    assert {"read", "write", "pfs.read", "pfs.write"} <= set(steps)
+    assert steps["write"]["params"]["workload"] == "checkpoint-write"
+    assert steps["pfs.write"]["params"]["rw"] == "write"
+    alone = [json.loads(cb("profile", "show", n).stdout) for n in ("checkpoint", "parallel-fs")]
+    for part in ("steps", "criteria"):
+        assert len(both[part]) == sum(len(p[part]) for p in alone)
+    assert {c["step"] for c in both["criteria"] if c["id"].startswith("pfs.")} == {"pfs.info", "pfs.read", "pfs.write"}
+
+
+def test_a_changed_limit_needs_its_own_source(tmp_path):
+    done = cb("profile", "validate",
+              derived(tmp_path, "host-quick", criteria=[{"id": "triad", "min": 20e9}]))
+    assert done.returncode == 2
+    assert "criteria[triad].min" in done.stderr and 'without a "source" of its own' in done.stderr
+    done = cb("profile", "validate", derived(tmp_path, "host-quick", criteria=[
+        {"id": "triad", "min": 20e9, "source": {"kind": "contract", "ref": "annex 2", "date": "2026"}}]))
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_profile_that_cannot_reject_anything_is_refused(tmp_path):
+    for criteria, said in (
+            ([], "judges nothing"),
+            ([at_least("c", "s", 1, severity="warn")], "nothing in this profile can fail"),
+            ([at_least("c", "s", -1e300)], "which nothing falls below"),
+            ([at_least("c", "s", 1, max=1e300)], "which nothing exceeds"),
+            ([at_least("c", "s", 1, needs={"gpu": 1000000})], "which nothing meets")):
+        done = cb("profile", "validate", write_profile(tmp_path, [step("s")], criteria))
+        assert done.returncode == 2
+        assert said in done.stderr
+
+
+def test_a_limit_of_one_host_one_run_is_said_to_be_by_chance(tmp_path):
+    path = write_profile(tmp_path, [step("s")], [at_least("c", "s", 1)])
+    assert cb("run", path, "--out", tmp_path / "out", "--launcher", "none").returncode == 0
+    done = cb("profile", "capture", tmp_path / "out", "--name", "ours")
+    assert done.returncode == 0, done.stderr
+    assert "warning: fewer than three figures for c" in done.stderr
+    ref = json.loads(done.stdout)["criteria"][0]["source"]["ref"]
+    assert ref["en"].endswith("too few to know the spread")
+    done = cb("profile", "capture", *[tmp_path / "out"] * 3, "--name", "ours")
+    assert done.stderr == "" and "too few" not in done.stdout

@@ -82,7 +82,7 @@ def test_under_mpirun_every_rank_counts(tmp_path):
 ])
 def test_the_verdict_and_the_exit_code(tmp_path, params, limit, severity, code, word):
     path = write_profile(tmp_path, [step("s", params=params)],
-                         [at_least("c", "s", limit, severity=severity)])
+                         [at_least("c", "s", limit, severity=severity), at_least("floor", "s", 1)])
     done = run_local(path, tmp_path / "out")
     assert done.returncode == code, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1].startswith(word)
@@ -91,7 +91,7 @@ def test_the_verdict_and_the_exit_code(tmp_path, params, limit, severity, code, 
 def test_a_failing_rank_is_named_and_the_next_steps_run(tmp_path):
     path = write_profile(
         tmp_path, [step("bad", params={"failing-rank": 0}), step("good")],
-        [at_least("bad.rate", "bad", 0.1), at_least("good.rate", "good", 0.1)])
+        [at_least("bad.rate", "bad", 1), at_least("good.rate", "good", 1)])
     out = tmp_path / "out"
     done = run_local(path, out)
     assert done.returncode == 3
@@ -105,9 +105,9 @@ def test_a_failing_rank_is_named_and_the_next_steps_run(tmp_path):
 def test_a_hanging_rank_costs_its_step_and_is_named(tmp_path):
     path = write_profile(
         tmp_path,
-        [step("hang", scope="cluster", ranks_per_host=2, deadline="2s", params={"hanging-rank": 1}),
+        [step("hang", scope="cluster", ranks_per_host=2, deadline="2s", params={"hanging-rank": 1, "value": 2}),
          step("good")],
-        [at_least("hang.rate", "hang", 0.1), at_least("good.rate", "good", 0.1)])
+        [at_least("hang.rate", "hang", 1), at_least("good.rate", "good", 1)])
     out = tmp_path / "out"
     begin = time.monotonic()
     done = cb("run", path, "--out", out, "--launcher", "mpirun")
@@ -146,8 +146,8 @@ def test_ctrl_c_stops_and_says_how_to_go_on(tmp_path):
 
 
 def test_killed_at_any_moment_it_is_finished_by_resume(tmp_path):
-    steps = [step(f"s{i}", params={"value": 1 + i}) for i in range(6)]
-    path = write_profile(tmp_path, steps, [at_least(f"c{i}", f"s{i}", 0.5) for i in range(6)])
+    steps = [step(f"s{i}", params={"value": 2 + i}) for i in range(6)]
+    path = write_profile(tmp_path, steps, [at_least(f"c{i}", f"s{i}", 1) for i in range(6)])
     begin = time.monotonic()
     assert run_local(path, tmp_path / "whole").returncode == 0
     whole = time.monotonic() - begin
@@ -282,7 +282,7 @@ def test_a_full_disk_loses_nothing(tmp_path):
     try:
         path = write_profile(
             tmp_path, [step("small"), step("large", params={"size": [f"{k}K" for k in range(1, 40)], "samples": 1000})],
-            [at_least("small.rate", "small", 0.1), at_least("large.rate", "large", 0.1)])
+            [at_least("small.rate", "small", 1), at_least("large.rate", "large", 1)])
         done = run_local(path, disk / "out")
         assert done.returncode in (3, 4), done.stderr
         assert "No space left on device" in done.stdout + done.stderr
@@ -350,6 +350,7 @@ def test_dry_run_prints_the_commands_and_writes_nothing(tmp_path):
     (["run", "host-quik", "--launcher", "mpirum", "--hosts", "-"], "3 problems"),
     (["run", "VALID", "--hosts", "a:x,-b"], "2 problems"),
     (["run", "VALID", "--hosts", "a", "--hostfile", "f"], "exclude each other"),
+    (["run", "VALID", "--hostfile", "nofile"], "--hostfile nofile  cannot be read: No such file"),
     (["run", "VALID", "--hosts", "a,b", "--launcher", "none"], "install Open MPI"),
     (["run", "--resume", "nowhere"], "is not a campaign"),
     (["run", "--resume", "nowhere", "--hosts", "a"], "is fixed in the campaign"),
@@ -362,6 +363,24 @@ def test_bad_input_is_refused(tmp_path, tmp_path_factory, arguments, said):
     assert not list(pathlib.Path(tmp_path).iterdir())
 
 
+def test_what_is_wrong_in_a_hostfile_names_it(tmp_path):
+    valid = write_profile(tmp_path, [step("s")], [at_least("c", "s", 1)])
+    (tmp_path / "hosts").write_text("one\ntwo slots=x\n")
+    done = cb("run", valid, "--hostfile", "hosts", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--hostfile hosts line 2  'x' is not a number of slots" in done.stderr
+
+
+def test_a_dry_run_refuses_the_directory_that_a_run_refuses(tmp_path):
+    valid = write_profile(tmp_path, [step("s")], [at_least("c", "s", 1)])
+    (tmp_path / "used").mkdir()
+    (tmp_path / "used" / "file").touch()
+    for more in ([], ["--dry-run"]):
+        done = cb("run", valid, "--out", tmp_path / "used", *more)
+        assert done.returncode == 2 and "is not empty" in done.stderr
+    assert cb("run", valid, "--out", tmp_path / "fresh", "--dry-run").returncode == 0
+
+
 def test_a_failing_figure_is_measured_four_times_before_it_rejects(tmp_path):
     path = write_profile(tmp_path, [step("good"), step("slow")],
                          [at_least("good.rate", "good", 1), at_least("slow.rate", "slow", 2.4)])
@@ -370,9 +389,13 @@ def test_a_failing_figure_is_measured_four_times_before_it_rejects(tmp_path):
     assert done.stderr.count("measured once more") == 3
     assert len(ends(tmp_path / "out", "001-good")) == 1
     assert len(ends(tmp_path / "out", "002-slow")) == 4
-    record = json.loads((tmp_path / "out/records/002-slow.json").read_text())["records"][0]
-    metric = record["metrics"][0]
-    assert [a["n"] for a in metric["attempts"]] == [metric["summary"]["n"] // 4] * 4
+    # Each attempt has a document of its own; the figure is that of all their samples.
+    documents = [json.loads((tmp_path / f"out/records/002-slow{more}.json").read_text())
+                 for more in ("", "+2", "+3", "+4")]
+    assert [d["records"][0]["metrics"][0]["summary"]["n"] for d in documents] == [20] * 4
+    assert cb("report", tmp_path / "out", "--csv", tmp_path / "r.csv").returncode == 0
+    heading, *rows = [line.split(",") for line in (tmp_path / "r.csv").read_text().splitlines()]
+    assert [row[heading.index("samples")] for row in rows if row[0] == "slow"] == ["80"]
     # What was measured four times counts as it is: nothing is repeated by asking again.
     again = cb("run", "--resume", tmp_path / "out")
     assert again.returncode == 1

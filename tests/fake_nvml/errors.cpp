@@ -5,111 +5,110 @@ using namespace fake_nvml;
 
 extern "C" {
 
-nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t device, nvmlMemoryErrorType_t type,
-                                         nvmlEccCounterType_t counter, unsigned long long* to) {
+abi::Return nvmlDeviceGetTotalEccErrors(abi::Device device, abi::MemoryErrorType type,
+                                        abi::EccCounterType counter, unsigned long long* to) {
   ENTER();
-  const bool corrected = type == NVML_MEMORY_ERROR_TYPE_CORRECTED;
-  const bool now = counter == NVML_VOLATILE_ECC;
+  const bool corrected = type == abi::kCorrected;
+  const bool now = counter == abi::kVolatile;
   const char* key = corrected ? "ecc_corrected_volatile"
                     : now     ? "ecc_uncorrected_volatile"
                               : "ecc_uncorrected_aggregate";
   *to = grown(key, gpu, 0);
-  return NVML_SUCCESS;
+  return abi::kSuccess;
 }
 
-nvmlReturn_t nvmlDeviceGetMemoryErrorCounter(nvmlDevice_t device, nvmlMemoryErrorType_t,
-                                             nvmlEccCounterType_t, nvmlMemoryLocation_t,
-                                             unsigned long long* to) {
+abi::Return nvmlDeviceGetMemoryErrorCounter(abi::Device device, abi::MemoryErrorType,
+                                            abi::EccCounterType, abi::MemoryLocation,
+                                            unsigned long long* to) {
   ENTER();
   *to = static_cast<unsigned long long>(number("sram_uncorrected_aggregate", gpu, 0));
-  return NVML_SUCCESS;
+  return abi::kSuccess;
 }
 
-nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned* correctable,
-                                       unsigned* uncorrectable, unsigned* pending,
-                                       unsigned* failed) {
+abi::Return nvmlDeviceGetRemappedRows(abi::Device device, unsigned* correctable,
+                                      unsigned* uncorrectable, unsigned* pending,
+                                      unsigned* failed) {
   ENTER();
   *correctable = static_cast<unsigned>(number("rows_remapped_correctable", gpu, 0));
   *uncorrectable = static_cast<unsigned>(number("rows_remapped_uncorrectable", gpu, 0));
   *pending = static_cast<unsigned>(number("row_remap_pending", gpu, 0));
   *failed = static_cast<unsigned>(number("row_remap_failed", gpu, 0));
-  return NVML_SUCCESS;
+  return abi::kSuccess;
 }
 
 // The name that drivers before 535 have.
-nvmlReturn_t nvmlDeviceGetCurrentClocksThrottleReasons(nvmlDevice_t device,
-                                                       unsigned long long* to) {
+abi::Return nvmlDeviceGetCurrentClocksThrottleReasons(abi::Device device, unsigned long long* to) {
   ENTER();
   *to = static_cast<unsigned long long>(number("event_reasons", gpu, 1));
-  return NVML_SUCCESS;
+  return abi::kSuccess;
 }
 
-nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned* n,
-                                                     nvmlProcessInfo_t*) {
+abi::Return nvmlDeviceGetComputeRunningProcesses_v3(abi::Device device, unsigned* n,
+                                                    abi::ProcessInfo*) {
   ENTER();
   *n = static_cast<unsigned>(number("processes", gpu, 0));
-  return *n == 0 ? NVML_SUCCESS : NVML_ERROR_INSUFFICIENT_SIZE;
+  return *n == 0 ? abi::kSuccess : abi::kInsufficientSize;
 }
 
-nvmlReturn_t nvmlDeviceValidateInforom(nvmlDevice_t device) {
+abi::Return nvmlDeviceValidateInforom(abi::Device device) {
   ENTER();
-  return number("inforom_valid", gpu, 1) != 0 ? NVML_SUCCESS : NVML_ERROR_CORRUPTED_INFOROM;
+  return number("inforom_valid", gpu, 1) != 0 ? abi::kSuccess : abi::kCorruptedInforom;
 }
 
-nvmlReturn_t nvmlDeviceGetSupportedEventTypes(nvmlDevice_t device, unsigned long long* to) {
+abi::Return nvmlDeviceGetSupportedEventTypes(abi::Device device, unsigned long long* to) {
   ENTER();
-  *to = nvmlEventTypeXidCriticalError | nvmlEventTypeDoubleBitEccError;
-  return NVML_SUCCESS;
+  *to = abi::kXidCriticalError | abi::kDoubleBitEccError;
+  return abi::kSuccess;
 }
 
-nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t device, unsigned long long, nvmlEventSet_t) {
+abi::Return nvmlDeviceRegisterEvents(abi::Device device, unsigned long long, abi::EventSet) {
   ENTER();
-  return NVML_SUCCESS;
+  return abi::kSuccess;
 }
 
-nvmlReturn_t nvmlEventSetCreate(nvmlEventSet_t* set) {
-  *set = reinterpret_cast<nvmlEventSet_t>(std::uintptr_t{1});
-  return NVML_SUCCESS;
+abi::Return nvmlEventSetCreate(abi::EventSet* set) {
+  *set = reinterpret_cast<abi::EventSet>(std::uintptr_t{1});
+  return abi::kSuccess;
 }
 
-nvmlReturn_t nvmlEventSetFree(nvmlEventSet_t) { return NVML_SUCCESS; }
+abi::Return nvmlEventSetFree(abi::EventSet) { return abi::kSuccess; }
 
 // xid@GPU=N: that GPU reports it once.
-nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t, nvmlEventData_t* data, unsigned) {
+abi::Return nvmlEventSetWait_v2(abi::EventSet, abi::EventData* data, unsigned) {
   static std::map<int, bool> told;
   for (int gpu = 0; gpu < count(); ++gpu) {
     const auto xid = static_cast<unsigned long long>(number("xid", gpu, 0));
     if (xid == 0 || told[gpu]) continue;
     told[gpu] = true;
     *data = {};
-    data->device = reinterpret_cast<nvmlDevice_t>(static_cast<std::uintptr_t>(gpu) + 1);
-    data->eventType = nvmlEventTypeXidCriticalError;
-    data->eventData = xid;
-    return NVML_SUCCESS;
+    data->device = reinterpret_cast<abi::Device>(static_cast<std::uintptr_t>(gpu) + 1);
+    data->type = abi::kXidCriticalError;
+    data->data = xid;
+    return abi::kSuccess;
   }
-  return NVML_ERROR_TIMEOUT;
+  return abi::kTimeout;
 }
 
 #ifndef CB_FAKE_OLD
-nvmlReturn_t nvmlDeviceGetCurrentClocksEventReasons(nvmlDevice_t device, unsigned long long* to) {
+abi::Return nvmlDeviceGetCurrentClocksEventReasons(abi::Device device, unsigned long long* to) {
   return nvmlDeviceGetCurrentClocksThrottleReasons(device, to);
 }
 
-nvmlReturn_t nvmlDeviceGetSramEccErrorStatus(nvmlDevice_t device, nvmlEccSramErrorStatus_t* to) {
+abi::Return nvmlDeviceGetSramEccErrorStatus(abi::Device device, abi::SramEccErrors* to) {
   ENTER();
-  if (to->version != nvmlEccSramErrorStatus_v1) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-  to->bThresholdExceeded = static_cast<unsigned>(number("sram_threshold_exceeded", gpu, 0));
-  return NVML_SUCCESS;
+  if (to->version != abi::kSramEccErrorsVersion) return abi::kVersionMismatch;
+  to->threshold_exceeded = static_cast<unsigned>(number("sram_threshold_exceeded", gpu, 0));
+  return abi::kSuccess;
 }
 
-// fabric_state as NVML_GPU_FABRIC_STATE_…, fabric_mask as its health mask.
-nvmlReturn_t nvmlDeviceGetGpuFabricInfoV(nvmlDevice_t device, nvmlGpuFabricInfoV_t* to) {
+// fabric_state as abi.h numbers it, fabric_mask as its health mask.
+abi::Return nvmlDeviceGetGpuFabricInfoV(abi::Device device, abi::FabricInfo* to) {
   ENTER();
-  if (to->version != nvmlGpuFabricInfo_v2) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-  to->state = static_cast<nvmlGpuFabricState_t>(number("fabric_state", gpu, 3));
-  to->status = NVML_SUCCESS;
-  to->healthMask = static_cast<unsigned>(number("fabric_mask", gpu, 0));
-  return NVML_SUCCESS;
+  if (to->version != abi::kFabricInfoVersion) return abi::kVersionMismatch;
+  to->state = static_cast<unsigned char>(number("fabric_state", gpu, 3));
+  to->status = abi::kSuccess;
+  to->health_mask = static_cast<unsigned>(number("fabric_mask", gpu, 0));
+  return abi::kSuccess;
 }
 #endif
 

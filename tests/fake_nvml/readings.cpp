@@ -6,158 +6,158 @@ using namespace fake_nvml;
 extern "C" {
 
 // In watts.
-nvmlReturn_t nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t device, unsigned* to) {
+abi::Return nvmlDeviceGetEnforcedPowerLimit(abi::Device device, unsigned* to) {
   ENTER();
   *to = static_cast<unsigned>(1000 * number("power_limit", gpu, 500));
-  return NVML_SUCCESS;
+  return abi::kSuccess;
 }
 
-nvmlReturn_t nvmlDeviceGetPowerManagementDefaultLimit(nvmlDevice_t device, unsigned* to) {
+abi::Return nvmlDeviceGetPowerManagementDefaultLimit(abi::Device device, unsigned* to) {
   ENTER();
   *to = 500000;
-  return NVML_SUCCESS;
+  return abi::kSuccess;
 }
 
-nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int* major, int* minor) {
+abi::Return nvmlDeviceGetCudaComputeCapability(abi::Device device, int* major, int* minor) {
   ENTER();
   *major = 9;
   *minor = 0;
-  return NVML_SUCCESS;
+  return abi::kSuccess;
 }
 
-nvmlReturn_t nvmlDeviceGetNumGpuCores(nvmlDevice_t device, unsigned* to) {
+abi::Return nvmlDeviceGetNumGpuCores(abi::Device device, unsigned* to) {
   ENTER();
   *to = 78 * 128;
-  return NVML_SUCCESS;
+  return abi::kSuccess;
 }
 
-nvmlReturn_t nvmlDeviceGetMemoryBusWidth(nvmlDevice_t device, unsigned* to) {
+abi::Return nvmlDeviceGetMemoryBusWidth(abi::Device device, unsigned* to) {
   ENTER();
   *to = 6144;
-  return NVML_SUCCESS;
+  return abi::kSuccess;
 }
 
-nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, nvmlClockType_t type, unsigned* to) {
+abi::Return nvmlDeviceGetMaxClockInfo(abi::Device device, abi::ClockType type, unsigned* to) {
   ENTER();
-  *to = type == NVML_CLOCK_MEM ? 2619 : 1980;
-  return NVML_SUCCESS;
+  *to = type == abi::kClockMemory ? 2619 : 1980;
+  return abi::kSuccess;
 }
 
 // In hertz.
-nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t device, nvmlClockType_t type, unsigned* to) {
+abi::Return nvmlDeviceGetClockInfo(abi::Device device, abi::ClockType type, unsigned* to) {
   ENTER();
-  const char* key = type == NVML_CLOCK_MEM ? "memory_clock_hertz" : "clock_hertz";
-  *to = static_cast<unsigned>(number(key, gpu, type == NVML_CLOCK_MEM ? 2619e6 : 1830e6) / 1e6);
-  return NVML_SUCCESS;
+  const char* key = type == abi::kClockMemory ? "memory_clock_hertz" : "clock_hertz";
+  *to = static_cast<unsigned>(number(key, gpu, type == abi::kClockMemory ? 2619e6 : 1830e6) / 1e6);
+  return abi::kSuccess;
 }
 
-nvmlReturn_t nvmlDeviceGetCurrPcieLinkGeneration(nvmlDevice_t device, unsigned* to) {
+abi::Return nvmlDeviceGetCurrPcieLinkGeneration(abi::Device device, unsigned* to) {
   ENTER();
   *to = static_cast<unsigned>(number("pcie_generation", gpu, 5));
-  return NVML_SUCCESS;
+  return abi::kSuccess;
 }
 
-nvmlReturn_t nvmlDeviceGetMaxPcieLinkGeneration(nvmlDevice_t device, unsigned* to) {
+abi::Return nvmlDeviceGetMaxPcieLinkGeneration(abi::Device device, unsigned* to) {
   ENTER();
   *to = static_cast<unsigned>(number("pcie_slot_generation", gpu, 5));
-  return NVML_SUCCESS;
+  return abi::kSuccess;
 }
 
-nvmlReturn_t nvmlDeviceGetGpuMaxPcieLinkGeneration(nvmlDevice_t device, unsigned* to) {
+abi::Return nvmlDeviceGetGpuMaxPcieLinkGeneration(abi::Device device, unsigned* to) {
   ENTER();
   *to = 5;
-  return NVML_SUCCESS;
+  return abi::kSuccess;
 }
 
-nvmlReturn_t nvmlDeviceGetCurrPcieLinkWidth(nvmlDevice_t device, unsigned* to) {
+abi::Return nvmlDeviceGetCurrPcieLinkWidth(abi::Device device, unsigned* to) {
   ENTER();
   *to = static_cast<unsigned>(number("pcie_lanes", gpu, 16));
-  return NVML_SUCCESS;
+  return abi::kSuccess;
 }
 
-nvmlReturn_t nvmlDeviceGetMaxPcieLinkWidth(nvmlDevice_t device, unsigned* to) {
+abi::Return nvmlDeviceGetMaxPcieLinkWidth(abi::Device device, unsigned* to) {
   ENTER();
   *to = 16;
-  return NVML_SUCCESS;
+  return abi::kSuccess;
 }
 
-nvmlReturn_t nvmlDeviceGetPcieReplayCounter(nvmlDevice_t device, unsigned* to) {
+abi::Return nvmlDeviceGetPcieReplayCounter(abi::Device device, unsigned* to) {
   ENTER();
   *to = static_cast<unsigned>(grown("pcie_replays", gpu, 0));
-  return NVML_SUCCESS;
+  return abi::kSuccess;
 }
 
-nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned link, nvmlEnableState_t* to) {
+abi::Return nvmlDeviceGetNvLinkState(abi::Device device, unsigned link, abi::EnableState* to) {
   ENTER();
-  if (link >= 18) return NVML_ERROR_INVALID_ARGUMENT;
-  *to = link < number("nvlinks_active", gpu, 18) ? NVML_FEATURE_ENABLED : NVML_FEATURE_DISABLED;
-  return NVML_SUCCESS;
+  if (link >= 18) return abi::kInvalidArgument;
+  *to = link < number("nvlinks_active", gpu, 18) ? abi::kEnabled : abi::kDisabled;
+  return abi::kSuccess;
 }
 
-nvmlReturn_t nvmlDeviceGetNvLinkErrorCounter(nvmlDevice_t device, unsigned link,
-                                             nvmlNvLinkErrorCounter_t counter,
-                                             unsigned long long* to) {
+abi::Return nvmlDeviceGetNvLinkErrorCounter(abi::Device device, unsigned link,
+                                            abi::NvLinkErrorCounter counter,
+                                            unsigned long long* to) {
   ENTER();
-  const bool first = link == 0 && counter == NVML_NVLINK_ERROR_DL_REPLAY;
+  const bool first = link == 0 && counter == abi::kReplay;
   *to = first ? static_cast<unsigned long long>(number("nvlink_errors", gpu, 0)) : 0;
-  return NVML_SUCCESS;
+  return abi::kSuccess;
 }
 
-nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t device, unsigned link,
-                                                 nvmlPciInfo_t* pci) {
+abi::Return nvmlDeviceGetNvLinkRemotePciInfo_v2(abi::Device device, unsigned link,
+                                                abi::PciInfo* pci) {
   ENTER();
   *pci = {};
   pci->bus = 0xc0 + link % 4;  // four NVSwitches
-  return NVML_SUCCESS;
+  return abi::kSuccess;
 }
 
-nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t device, nvmlDevice_t other,
-                                                 nvmlGpuTopologyLevel_t* to) {
+abi::Return nvmlDeviceGetTopologyCommonAncestor(abi::Device device, abi::Device other,
+                                                abi::TopologyLevel* to) {
   ENTER();
-  *to = gpu / 4 == index_of(other) / 4 ? NVML_TOPOLOGY_NODE : NVML_TOPOLOGY_SYSTEM;
-  return NVML_SUCCESS;
+  *to = gpu / 4 == index_of(other) / 4 ? abi::kNode : abi::kSystem;
+  return abi::kSuccess;
 }
 
-nvmlReturn_t nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned* to) {
+abi::Return nvmlDeviceGetPowerUsage(abi::Device device, unsigned* to) {
   ENTER();
   *to = static_cast<unsigned>(1000 * number("watts", gpu, 75));
-  return NVML_SUCCESS;
+  return abi::kSuccess;
 }
 
-nvmlReturn_t nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t device, unsigned long long* to) {
+abi::Return nvmlDeviceGetTotalEnergyConsumption(abi::Device device, unsigned long long* to) {
   ENTER();
   *to = grown("energy_millijoules", gpu, 1e9);
-  return NVML_SUCCESS;
+  return abi::kSuccess;
 }
 
-nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, nvmlTemperatureSensors_t, unsigned* to) {
+abi::Return nvmlDeviceGetTemperature(abi::Device device, abi::TemperatureSensor, unsigned* to) {
   ENTER();
   *to = static_cast<unsigned>(number("temperature_celsius", gpu, 41));
-  return NVML_SUCCESS;
+  return abi::kSuccess;
 }
 
-nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int n, nvmlFieldValue_t* values) {
+abi::Return nvmlDeviceGetFieldValues(abi::Device device, int n, abi::FieldValue* values) {
   ENTER();
   for (int i = 0; i < n; ++i) {
-    nvmlFieldValue_t& v = values[i];
-    v.nvmlReturn = NVML_SUCCESS;
-    v.valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
-    if (v.fieldId == NVML_FI_DEV_MEMORY_TEMP) {
-      v.value.uiVal = static_cast<unsigned>(number("memory_temperature_celsius", gpu, 52));
-    } else if (v.fieldId == NVML_FI_DEV_POWER_INSTANT) {
-      v.value.uiVal = static_cast<unsigned>(1000 * number("watts", gpu, 75));
-    } else if (v.fieldId == NVML_FI_DEV_GET_GPU_RECOVERY_ACTION) {
-      v.value.uiVal = static_cast<unsigned>(number("recovery_action", gpu, 0));
-    } else if (v.fieldId == NVML_FI_DEV_PERF_POLICY_POWER ||
-               v.fieldId == NVML_FI_DEV_PERF_POLICY_THERMAL) {
-      v.valueType = NVML_VALUE_TYPE_UNSIGNED_LONG_LONG;
-      const bool power = v.fieldId == NVML_FI_DEV_PERF_POLICY_POWER;
-      v.value.ullVal = grown(power ? "power_cap_nanoseconds" : "thermal_nanoseconds", gpu, 0);
+    abi::FieldValue& v = values[i];
+    v.result = abi::kSuccess;
+    v.type = abi::kUnsigned;
+    if (v.field == abi::kFieldMemoryTemperature) {
+      v.value.as_unsigned = static_cast<unsigned>(number("memory_temperature_celsius", gpu, 52));
+    } else if (v.field == abi::kFieldPowerInstant) {
+      v.value.as_unsigned = static_cast<unsigned>(1000 * number("watts", gpu, 75));
+    } else if (v.field == abi::kFieldRecoveryAction) {
+      v.value.as_unsigned = static_cast<unsigned>(number("recovery_action", gpu, 0));
+    } else if (v.field == abi::kFieldPowerPolicy || v.field == abi::kFieldThermalPolicy) {
+      v.type = abi::kUnsignedLongLong;
+      const bool power = v.field == abi::kFieldPowerPolicy;
+      v.value.as_unsigned_long_long =
+          grown(power ? "power_cap_nanoseconds" : "thermal_nanoseconds", gpu, 0);
     } else {
-      v.nvmlReturn = NVML_ERROR_NOT_SUPPORTED;
+      v.result = abi::kNotSupported;
     }
   }
-  return NVML_SUCCESS;
+  return abi::kSuccess;
 }
 
 }  // extern "C"

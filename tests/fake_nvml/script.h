@@ -9,10 +9,13 @@
 #include <sstream>
 #include <string>
 
-#include <nvml.h>
 #include <unistd.h>
 
+#include "sys/nvml/abi.h"
+
 namespace fake_nvml {
+
+namespace abi = cb::nvml::abi;
 
 using Script = std::map<std::string, std::string>;
 
@@ -44,7 +47,7 @@ inline double number(const char* key, int gpu, double healthy) {
 inline int count() { return static_cast<int>(number("gpus", -1, 8)); }
 
 // Handles are 1-based indices.
-inline int index_of(nvmlDevice_t device) {
+inline int index_of(abi::Device device) {
   return static_cast<int>(reinterpret_cast<std::uintptr_t>(device)) - 1;
 }
 
@@ -53,25 +56,25 @@ inline bool named(const char* kind, int gpu, const char* function) {
   return text != nullptr && std::strcmp(text, function) == 0;
 }
 
-inline nvmlReturn_t enter(const char* function, int gpu) {
+inline abi::Return enter(const char* function, int gpu) {
   if (named("hang", gpu, function)) {
     for (;;) ::sleep(1000);
   }
-  if (named("fail", gpu, function)) return NVML_ERROR_UNKNOWN;
-  if (named("refuse", gpu, function)) return NVML_ERROR_NOT_SUPPORTED;
-  if (number("lost", gpu, 0) != 0) return NVML_ERROR_GPU_IS_LOST;
-  return NVML_SUCCESS;
+  if (named("fail", gpu, function)) return abi::kUnknown;
+  if (named("refuse", gpu, function)) return abi::kNotSupported;
+  if (number("lost", gpu, 0) != 0) return abi::kGpuIsLost;
+  return abi::kSuccess;
 }
 
 #define ENTER()                                                               \
   const int gpu = index_of(device);                                           \
-  if (const nvmlReturn_t code = enter(__func__, gpu); code != NVML_SUCCESS) { \
+  if (const abi::Return code = enter(__func__, gpu); code != abi::kSuccess) { \
     return code;                                                              \
   }
 
-inline nvmlReturn_t put(char* to, unsigned length, const std::string& text) {
+inline abi::Return put(char* to, unsigned length, const std::string& text) {
   std::snprintf(to, length, "%s", text.c_str());
-  return NVML_SUCCESS;
+  return abi::kSuccess;
 }
 
 // Reads grow with every look, as the real ones do.

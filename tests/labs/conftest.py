@@ -8,6 +8,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # processes.py
 sys.path.insert(0, str(Path(__file__).parent / "netns"))
 import netns_lab  # noqa: E402
 
+# Profiles of the scripted case are refused to everybody else (docs/profile.md).
+os.environ["CLUSTERBENCH_TEST_CASES"] = "1"
+
 
 @pytest.fixture(scope="session")
 def clusterbench():

@@ -153,7 +153,7 @@ def test_a_hang_is_aborted_explained_and_ends_with_124(nccl, job, monkeypatch, b
 
 def test_an_error_of_the_library_is_told_with_its_words(nccl):
     _, err = nccl(2, "--size", "4K", "--iterations", 1000, behaviour="error=1:4", expect=4, grace=True)
-    assert "rank 1: NCCL 2.28.9: all_reduce: remote process exited" in err
+    assert "rank 1: has failed: NCCL 2.28.9: all_reduce: remote process exited" in err
     assert "(the stand-in was told to fail)" in err and "next: look at the other ranks" in err
     _, err = nccl(2, "--size", "4K", behaviour="duplicate", expect=4)
     assert "two ranks on one GPU?" in err

@@ -167,6 +167,22 @@ def test_sizes_that_were_finished_are_kept(job):
     assert {m["summary"]["n"] for m in record["metrics"]} == {1000}
 
 
+def test_a_killed_rank_leaves_the_products_before_it(job, nothing_left):
+    process = job.start(2, "gemm", "--device", "cpu", "--library", "builtin", "--threads", 1, "--size", "128,1400", "--iterations", 200,
+                        "--stall", "5s", "--json", job.json)
+    pids = job.wait_for_ranks(process, 2)
+    wait_until_busy(pids[1], 5)  # the small product takes less than one second
+    os.kill(pids[1], signal.SIGKILL)
+    code, _, err, _ = job.finish(process, timeout=60)
+    assert code != 0
+    document = json.loads(job.json.read_text())
+    assert "rank 1" in document["run"]["partial"], err
+    record, = document["records"]
+    assert record["params"]["size"] == 128 and record["outcome"] == "measured"
+    assert len(record["metrics"]) >= 4 and len(record["entities"]) == 2
+    nothing_left(pids.values())
+
+
 @pytest.mark.parametrize("args", [["fake", "--valeu", "2"], ["fake", "--samples", "many"],
                                   ["faek"], ["fake", "--stall", "soon"]])
 def test_bad_options_are_said_once(job, args):

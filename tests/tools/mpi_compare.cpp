@@ -7,7 +7,7 @@
 // size the median time of the plain loops and of `mpi` (of an iteration, the largest over the
 // ranks), the ratios of `mpi` to the mean of the round's two plain loops (their median and spread),
 // and those of the second plain loop to the first. By ci/compare-mpi.sh, or:
-//   mpirun -np 2 build/release/bin/mpi_compare [ROUNDS=9] [SIZE…=1K 16K 256K 4M 64M]
+//   mpirun -np 2 build/ci/bin/mpi_compare [ROUNDS=9] [SIZE…=1K 16K 256K 4M 64M]
 #include <algorithm>
 #include <array>
 #include <cstdio>

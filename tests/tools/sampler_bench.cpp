@@ -1,5 +1,5 @@
 // What the harness costs per iteration: the sampler around an empty call, against the same call
-// twenty million times without it. By hand: build/release/bin/sampler_bench
+// twenty million times without it. By hand: build/ci/bin/sampler_bench
 // On a busy machine the wall time holds what others took; this thread's CPU time does not.
 #include <algorithm>
 #include <cstdio>

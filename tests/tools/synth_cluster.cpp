@@ -4,6 +4,7 @@
 // the same bytes.
 //   usage: synth_cluster DIR [--hosts 32] [--seed 1] [--healthy] [--profile FILE]
 // Prints one line per planted defect: the words that the conclusion must name.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -12,6 +13,8 @@
 #include <nlohmann/json.hpp>
 
 #include "campaign/directory.h"
+#include "campaign/journal_chain.h"
+#include "campaign/launcher.h"
 #include "campaign/plan.h"
 #include "core/file.h"
 #include "core/sha256.h"
@@ -58,8 +61,6 @@ ToolInfo tool() {
           .build = {{"compiler", "made up"}, {"cuda", "12.8"}, {"mpi", "Open MPI 4.1.4"}}};
 }
 
-std::string line(const nlohmann::json& j) { return j.dump() + "\n"; }
-
 class Campaigner {
  public:
   Campaigner(const Options& options, const Profile& profile)
@@ -78,19 +79,21 @@ class Campaigner {
                                   "--hostfile", "hosts"}};
     file.launch.launcher = Launcher::mpirun;
     for (const std::string& host : cluster_.hosts()) file.hosts.push_back({host, 8});
+    file.chained = true;
     create_campaign(paths_, file);
+    previous_ = sha256_hex_of_file(paths_.campaign());
     fs::create_directories(paths_.records());
     fs::create_directories(paths_.logs());
-    journal_ = line({{"event", "session"},
-                     {"at", synth::time_at(0)},
-                     {"tool",
-                      {{"version", tool().version},
-                       {"commit", tool().commit},
-                       {"dirty", false},
-                       {"build", tool().build}}},
-                     {"command", file.command}});
-    for (const JobKey& key : plan_jobs(profile_, cluster_.hosts())) write_job(key);
-    journal_ += line({{"event", "finished"}, {"at", synth::time_at(90000)}});
+    note({{"event", "session"},
+          {"at", synth::time_at(0)},
+          {"tool",
+           {{"version", tool().version},
+            {"commit", tool().commit},
+            {"dirty", false},
+            {"build", tool().build}}},
+          {"command", file.command}});
+    for (const JobKey& key : plan_jobs(profile_, cluster_.hosts())) write_job(file, key);
+    note({{"event", "finished"}, {"at", synth::time_at(90000)}});
     put(paths_.journal(), journal_);
     write_manifest(paths_);
     for (const std::string& said : cluster_.planted()) std::cout << said << '\n';
@@ -102,20 +105,42 @@ class Campaigner {
     if (!(out << text).flush()) throw Error("cannot write " + path.string());
   }
 
-  void write_job(const JobKey& key) {
+  void note(const nlohmann::json& event) {
+    const std::string line = linked_line(event, previous_, {});
+    journal_ += line + "\n";
+    previous_ = sha256_hex(line);
+  }
+
+  // As run_campaign() would start it; no step of these profiles has a flag.
+  static Command command_of(const CampaignFile& file, const JobKey& key,
+                            const JobProgram& program) {
+    const Step& step = file.profile.steps[key.step];
+    std::vector<HostSlots> hosts;
+    for (const HostSlots& h : file.hosts) {
+      if (key.host.empty() || key.host == h.name) hosts.push_back(h);
+    }
+    return launch_command(file.launch, hosts, step.ranks_per_host, step.env,
+                          step_arguments(step, CaseInfo{.name = step.case_name}, program));
+  }
+
+  void write_job(const CampaignFile& file, const JobKey& key) {
     const Step& step = profile_.steps[key.step];
+    const fs::path record = CampaignPaths::record(key.name);
+    const Command placed = command_of(
+        file, key,
+        {"clusterbench", "/srv/DIR/scratch", "/srv/DIR/" + record.string() + ".1.partial"});
+    const Command placeless = command_of(file, key, {"clusterbench", "DIR/scratch", record});
+    const auto program = std::ranges::find(placed.argv, "clusterbench");
     const int begin = 600 * static_cast<int>(key.step);
     nlohmann::json event = {{"event", "start"},
                             {"job", key.name},
                             {"attempt", 1},
                             {"at", synth::time_at(begin)},
-                            {"fingerprint", std::string(64, 'f')},
-                            {"command",
-                             {"mpirun", "--host", key.host.empty() ? "all" : key.host,
-                              "clusterbench", step.case_name}}};
+                            {"fingerprint", fingerprint(placeless, tool(), profile_.sha256)},
+                            {"command", placed.argv}};
     const synth::Result result = cluster_.run(step, key.host, begin);
     if (result.lost) return;  // the host left before this job: it never started
-    journal_ += line(event);
+    note(event);
     event.erase("command");
     event["event"] = "end";
     event["at"] = synth::time_at(begin + 300);
@@ -129,23 +154,25 @@ class Campaigner {
                         .run = {.id = sha256_hex(key.name).substr(0, 16),
                                 .started = synth::time_at(begin),
                                 .ended = synth::time_at(begin + 300),
-                                .argv = {"clusterbench", step.case_name},
+                                .argv = {program, placed.argv.end()},
                                 .launcher = "mpirun",
-                                .ranks = key.host.empty() ? 8 * cluster_.size() : 8,
+                                .ranks = (step.ranks_per_host == 0 ? 8 : step.ranks_per_host) *
+                                         (key.host.empty() ? cluster_.size() : 1),
                                 .hosts = result.hosts},
                         .hosts = result.inventories,
                         .records = result.records};
       const std::string text = to_json_text(document);
       put(paths_.root / CampaignPaths::record(key.name), text);
       event["sha256"] = sha256_hex(text);
+      event["file"] = CampaignPaths::record(key.name);
     }
-    journal_ += line(event);
+    note(event);
   }
 
   CampaignPaths paths_;
   const Profile& profile_;
   synth::Cluster cluster_;
-  std::string journal_;
+  std::string journal_, previous_;
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "bench/cpu/rank_cores.h"
 #include "bench/cpu/stream_phase.h"
 #include "bench/cpu/sweep.h"
+#include "bench/points.h"
 #include "core/units.h"
 
 namespace cb {
@@ -77,6 +78,14 @@ CaseInfo describe() {
 Params point(const Params& params, const std::string& op) {
   Params out = params.with("op", op);
   for (const char* key : {"min-size", "max-size", "step-factor"}) out.erase(key);
+  return out;
+}
+
+Params streams_together(const Params& params, const StreamPlan& plan) {
+  Params out = point(params, "");
+  std::vector<ParamValue> ops;
+  for (const StreamOp op : plan.ops) ops.push_back(std::string(stream_op_name(op)));
+  out.set_list("op", std::move(ops));
   return out;
 }
 
@@ -188,13 +197,12 @@ void add_metrics(Record& record, const std::vector<StreamShare>& shares,
     const bool wrong = std::any_of(members.begin(), members.end(),
                                    [](const StreamShare* s) { return s->errors.wrong > 0; });
     if (wrong) continue;
-    Metric metric{.name = "bytes_per_second", .unit = "bytes_per_second"};
-    metric.entity = record.entity(entity);
-    for (const double v : combined_bandwidth(members, op)) metric.samples.add(v);
-    metric.ceiling = Ceiling{fastest_bandwidth(members, ops),
-                             "measured in this run: the fastest pass over the same arrays with the "
-                             "same threads, reading alone included"};
-    record.metrics.push_back(std::move(metric));
+    Samples rates;
+    for (const double v : combined_bandwidth(members, op)) rates.add(v);
+    record.add("bytes_per_second", record.entity(entity), std::move(rates),
+               Ceiling{fastest_bandwidth(members, ops),
+                       "measured in this run: the fastest pass over the same arrays with the "
+                       "same threads, reading alone included"});
   }
 }
 
@@ -207,12 +215,12 @@ void add_facts(Record& record, const StreamShare& share, StreamOp op, int ranks)
   if (ranks > 1) record.facts[prefix + "ranks_per_host"] = std::to_string(ranks);
 }
 
-std::vector<Record> measure_stream(Context& context, const Params& params, const RankCores& cores) {
-  const StreamPlan plan = plan_of(params);
+// All kernels take turns in one measurement, as STREAM has it: they are one point.
+std::vector<Record> measure_stream(Context& context, const Params& params, const StreamPlan& plan,
+                                   const RankCores& cores) {
   std::vector<Record> records;
   for (const StreamOp op : plan.ops)
     records.push_back({.case_name = "bandwidth", .params = point(params, stream_op_name(op))});
-  if (plan.ops.empty()) return records;
   const std::vector<StreamPhase> phases = phases_of(context, params, cores);
   for (const StreamPhase& phase : phases) {
     context.progress.update(0, fmt::format("STREAM {} {}", phase.kind, phase.id));
@@ -269,11 +277,7 @@ void chase(Context& context, Record& record, const StreamPhase& place, int64_t b
   plan.stop.max_seconds = 0.5;
   const SampleRun run = context.sampler.measure_self_timed(
       plan, [&] { return set.run(kChaseSteps) / static_cast<double>(kChaseSteps); });
-  record.metrics.push_back({.name = "latency_seconds",
-                            .unit = "seconds",
-                            .better = Better::lower,
-                            .entity = entity,
-                            .samples = run.seconds});
+  record.add("latency_seconds", entity, run.seconds);
 }
 
 // The first rank of each host measures while its other ranks wait: a loaded memory answers later.
@@ -303,13 +307,16 @@ std::vector<int64_t> chase_sizes(const Params& params) {
 std::vector<Record> run(Context& context, const Params& params) {
   const std::vector<int64_t> sizes = chase_sizes(params);  // bad ones before anything is measured
   const RankCores cores = cores_of_rank(context.comm, context.place);
-  std::vector<Record> records = measure_stream(context, params, cores);
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    context.progress.update(static_cast<double>(i) / static_cast<double>(sizes.size()),
-                            "latency " + format_size(sizes[i]));
-    records.push_back(measure_latency(context, params, cores, sizes[i]));
-  }
-  return records;
+  const StreamPlan plan = plan_of(params);
+  std::vector<PointName> names;
+  if (!plan.ops.empty()) names.push_back({streams_together(params, plan), "STREAM"});
+  const size_t streams = names.size();
+  for (const int64_t size : sizes)
+    names.push_back({point(params, "latency").with("size", size), "latency " + format_size(size)});
+  return run_points(context, "bandwidth", names, [&](size_t i) -> std::vector<Record> {
+    if (i < streams) return measure_stream(context, params, plan, cores);
+    return {measure_latency(context, params, cores, sizes[i - streams])};
+  });
 }
 
 }  // namespace

@@ -65,6 +65,6 @@ CaseInfo describe() {
 
 }  // namespace
 
-Case bandwidth_gpu_case() { return {describe(), measure_gpu_bandwidth}; }
+Case bandwidth_gpu_case() { return {describe(), measure_gpu_bandwidth, {}, why_no_gpu}; }
 
 }  // namespace cb

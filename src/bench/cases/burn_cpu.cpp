@@ -163,10 +163,10 @@ class Burn {
                        ? ""
                        : fmt::format("{} cpu {}: {} of {} passes wrong, first {}", context_.who(),
                                      w.cpu(), w.wrong(), w.passes(), w.first_wrong())});
-    Metric metric{.name = "passes_per_second", .unit = "count per second", .entity = cpu};
+    Samples passes;
     for (const double rounds : windows_.rates(i))
-      metric.samples.add(rounds / static_cast<double>(BurnWork::kRounds));
-    if (!metric.samples.empty()) record.metrics.push_back(std::move(metric));
+      passes.add(rounds / static_cast<double>(BurnWork::kRounds));
+    if (!passes.empty()) record.add("passes_per_second", cpu, std::move(passes));
   }
 
   // Only windows that every rank of the host has seen.
@@ -193,11 +193,10 @@ class Burn {
     }
     for (size_t h = 0; context_.comm.is_root() && h < hosts.size(); ++h) {
       if (hosts[h].empty()) continue;
-      Metric metric{.name = "flops_per_second",
-                    .unit = "flops_per_second",
-                    .entity = record.entity({context_.place.hosts[h], "host", ""})};
-      for (const double rounds : hosts[h]) metric.samples.add(rounds * BurnWork::kFlopsPerRound);
-      record.metrics.push_back(std::move(metric));
+      Samples rates;
+      for (const double rounds : hosts[h]) rates.add(rounds * BurnWork::kFlopsPerRound);
+      record.add("flops_per_second", record.entity({context_.place.hosts[h], "host", ""}),
+                 std::move(rates));
     }
   }
 

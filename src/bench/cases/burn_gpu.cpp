@@ -56,6 +56,10 @@ CaseInfo describe() {
                   {"passes_per_second", "count per second", Better::higher, "checked passes"},
                   {"pulse_hertz", "hertz", Better::higher, "pulses that were reached"},
                   {"pulse_duty", "share", Better::higher, "of the time under load, with --pulse"},
+                  {"sustained_share", "share", Better::higher,
+                   "rate of the last tenth over the best tenth"},
+                  {"throttled_share", "share", Better::lower,
+                   "of the time: slowed for heat, by the hardware or by the power brake"},
                   {"watts", "watts", Better::higher,
                    "of the GPU; its ceiling is the enforced limit"},
                   {"share_of_power_limit", "share", Better::higher, "of the enforced limit"},
@@ -67,6 +71,6 @@ CaseInfo describe() {
 
 }  // namespace
 
-Case burn_gpu_case() { return {describe(), measure_gpu_burn, check_burn_plan}; }
+Case burn_gpu_case() { return {describe(), measure_gpu_burn, check_burn_plan, why_no_gpu}; }
 
 }  // namespace cb

@@ -1,11 +1,12 @@
 // Scripted samples instead of a measurement: proves runner, gather, verdicts and reports without
-// any hardware, with a slow, failing or hanging rank on demand. Hidden from lists; also the
-// commented pattern for a new case.
+// any hardware, with a slow, failing or hanging rank on demand. Hidden from lists. The pattern for
+// a new case is skeleton.cpp.
 #include <algorithm>
 #include <chrono>
 #include <thread>
 
 #include "bench/cases.h"
+#include "bench/points.h"
 #include "core/clock.h"
 #include "core/units.h"
 
@@ -28,10 +29,12 @@ CaseInfo describe() {
            {"skipping-rank", ParamType::integer, "", "this rank is skipped", {}, false, 0},
            {"slow-rank", ParamType::integer, "", "this rank measures half", {}, false, 0},
            {"failing-rank", ParamType::integer, "", "this rank throws an error", {}, false, 0},
+           {"failing-size", ParamType::size, "", "only at this point of the sweep"},
            {"wrong-rank", ParamType::integer, "", "this rank's data check fails", {}, false, 0},
            {"hanging-rank", ParamType::integer, "", "this rank never comes back", {}, false, 0}},
       .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher, "scripted"}},
       .checks = {"data"},
+      .hidden = true,
   };
 }
 
@@ -39,8 +42,9 @@ bool is_me(const Params& params, const char* name, const Context& context) {
   return params.has(name) && params.integer(name) == context.comm.rank();
 }
 
-void misbehave(const Context& context, const Params& params) {
-  if (is_me(params, "failing-rank", context)) throw Error("fails as it was told");
+void misbehave(const Context& context, const Params& params, int64_t size) {
+  const bool here = !params.has("failing-size") || params.integer("failing-size") == size;
+  if (here && is_me(params, "failing-rank", context)) throw Error("fails as it was told");
   while (is_me(params, "hanging-rank", context))
     std::this_thread::sleep_for(std::chrono::seconds(1));
 }
@@ -55,6 +59,7 @@ void rest(const Context& context, double seconds) {
 }
 
 Record measure(Context& context, const Params& params, int64_t size) {
+  misbehave(context, params, size);
   Record record{.case_name = "fake", .params = params.with("size", size)};
   const size_t self =
       record.entity({context.place.host, "rank", std::to_string(context.comm.rank())});
@@ -70,27 +75,26 @@ Record measure(Context& context, const Params& params, int64_t size) {
   if (wrong) return record;  // wrong data yields no number
 
   const double value = params.number("value") * (is_me(params, "slow-rank", context) ? 0.5 : 1);
-  Metric metric{.name = "bytes_per_second", .unit = "bytes_per_second", .entity = self};
+  Samples rates;
   const auto samples = static_cast<double>(params.integer("samples"));
   for (int64_t i = 0; i < params.integer("samples"); ++i) {
     rest(context, params.number("pause"));
-    metric.samples.add(value * (1 + 0.001 * static_cast<double>(i % 5 - 2)));
+    rates.add(value * (1 + 0.001 * static_cast<double>(i % 5 - 2)));
     context.watchdog.progress();
     context.progress.update(static_cast<double>(i + 1) / samples, format_size(size));
   }
-  metric.ceiling = Ceiling{params.number("value") * 1.25, "1.25 × the scripted value"};
-  record.metrics.push_back(std::move(metric));
+  record.add("bytes_per_second", self, std::move(rates),
+             Ceiling{params.number("value") * 1.25, "1.25 × the scripted value"});
   return record;
 }
 
 std::vector<Record> run(Context& context, const Params& params) {
-  misbehave(context, params);
-  std::vector<Record> records;
-  for (const int64_t size : params.integers("size")) {
-    records.push_back(measure(context, params, size));
-    context.publish(records.back());
-  }
-  return records;
+  return run_points(
+      context, "fake", params.integers("size"),
+      [&](int64_t size) {
+        return PointName{params.with("size", size), format_size(size)};
+      },
+      [&](int64_t size) { return measure(context, params, size); });
 }
 
 }  // namespace

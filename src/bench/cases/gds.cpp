@@ -14,6 +14,7 @@
 #include "bench/io/measurement.h"
 #include "bench/io/target.h"
 #include "bench/io/worker.h"
+#include "bench/points.h"
 #include "core/clock.h"
 #include "sys/cufile.h"
 #include "sys/uring.h"
@@ -280,12 +281,29 @@ Record record_of(Context& context, const Params& params, const io::Target& targe
     record.notes.push_back(fmt::format("{}: these figures are not of GPUDirect Storage: {}",
                                        context.who(), outcome.evidence.text));
   if (wrong || (mode != "bounce" && !direct && !params.flag("allow-compat"))) return record;
-  Samples rates;
-  for (const double seconds : outcome.run.seconds.raw())
-    rates.add(static_cast<double>(mover.round_bytes()) / seconds);
-  record.metrics.push_back(
-      {"bytes_per_second", "bytes_per_second", Better::higher, self, std::move(rates)});
-  record.metrics.push_back({"round_seconds", "seconds", Better::lower, self, outcome.run.seconds});
+  const auto bytes = static_cast<double>(mover.round_bytes());
+  record.add("bytes_per_second", self,
+             outcome.run.seconds.mapped([&](double seconds) { return bytes / seconds; }));
+  record.add("round_seconds", self, outcome.run.seconds);
+  return record;
+}
+
+// Collective. A rank that goes well while another fails returns what nobody reads.
+Record measure_point(Context& context, const Params& params, io::Target& target,
+                     const cufile::Driver& driver, const std::string& mode) {
+  Record record{.case_name = "gds", .params = params.with("mode", mode)};
+  std::optional<Mover> mover;
+  if (!io::all_well(context, [&] { mover.emplace(params, target, driver); })) return record;
+  context.comm.barrier();
+  io::all_well(context, [&] {
+    const Outcome outcome = measure_mode(context, params, *mover, mode);
+    if (params.text("rw") == "write") {
+      target.flush();
+      target.drop_cache();
+      mover->read_back();
+    }
+    record = record_of(context, params, target, driver, *mover, mode, outcome);
+  });
   return record;
 }
 
@@ -307,22 +325,14 @@ std::vector<Record> run(Context& context, const Params& params) {
                         io::hooks_of(context, "laying out the file"), context.cancel);
       }))
     return {};
-  std::vector<Record> records;
-  for (const std::string& mode : params.texts("mode")) {
-    std::optional<Mover> mover;
-    if (!io::all_well(context, [&] { mover.emplace(params, *target, *driver); })) return {};
-    context.comm.barrier();
-    if (!io::all_well(context, [&] {
-          const Outcome outcome = measure_mode(context, params, *mover, mode);
-          if (params.text("rw") == "write") {
-            target->flush();
-            target->drop_cache();
-            mover->read_back();
-          }
-          records.push_back(record_of(context, params, *target, *driver, *mover, mode, outcome));
-        }))
-      return {};
-  }
+  std::vector<Record> records = run_points(
+      context, "gds", params.texts("mode"),
+      [&](const std::string& mode) {
+        return PointName{params.with("mode", mode), fmt::format("gds {}", mode)};
+      },
+      [&](const std::string& mode) {
+        return measure_point(context, params, *target, *driver, mode);
+      });
   target->remove();
   return records;
 }
@@ -338,6 +348,6 @@ void check(const Params& params, Problems& problems) {
 
 }  // namespace
 
-Case gds_case() { return {describe(), run, check}; }
+Case gds_case() { return {describe(), run, check, cufile::why_absent}; }
 
 }  // namespace cb

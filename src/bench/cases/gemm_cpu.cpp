@@ -13,6 +13,7 @@
 #include "bench/cpu/peak.h"
 #include "bench/cpu/rank_cores.h"
 #include "bench/cpu/sweep.h"
+#include "bench/points.h"
 #include "core/clock.h"
 
 namespace cb {
@@ -68,6 +69,11 @@ struct Point {
   GemmShape shape;
   Params params;
 };
+
+PointName name_of(const Point& point) {
+  return {point.params, fmt::format("{} {}×{}×{}", gemm_type_name(point.type), point.shape.m,
+                                    point.shape.n, point.shape.k)};
+}
 
 std::vector<Point> points_of(const Params& params) {
   std::vector<Point> out;
@@ -153,20 +159,9 @@ std::optional<Ceiling> ceiling_of(const std::optional<MeasuredPeak>& before,
                   best.isa, team.size(), team.size() == 1 ? "" : "s")};
 }
 
-void add_metric(Record& record, const char* name, const char* unit, size_t entity, Samples samples,
-                std::optional<Ceiling> ceiling = {}) {
-  record.metrics.push_back({.name = name,
-                            .unit = unit,
-                            .entity = entity,
-                            .samples = std::move(samples),
-                            .ceiling = std::move(ceiling)});
-}
-
 // All samples as rates of `work` a sample.
 Samples rates(const Samples& seconds, double work) {
-  Samples out;
-  for (const double s : seconds.raw()) out.add(work / s);
-  return out;
+  return seconds.mapped([&](double s) { return work / s; });
 }
 
 // Share of cores × FLOP per cycle × the clock measured in this record.
@@ -183,7 +178,7 @@ void add_share_of_peak(Context& context, Record& record, const Point& point, con
     return;
   }
   record.facts["theoretical_peak"] = per_cycle->how;
-  add_metric(record, "share_of_peak", "share", 0,
+  record.add("share_of_peak", 0,
              rates(sampled.seconds, gemm_operations(point.shape) / (per_cycle->value * cycles)));
 }
 
@@ -240,8 +235,8 @@ Record measure(Context& context, const Point& point, const HostGemm& gemm, const
   const auto ceiling = ceiling_of(before, after, team);
   const bool integers = point.type == GemmType::int8;
   const char* rate = integers ? "operations_per_second" : "flops_per_second";
-  add_metric(record, rate, rate, 0, rates(sampled.seconds, gemm_operations(point.shape)), ceiling);
-  add_metric(record, "clock_hertz", "hertz", 0, sampled.clock);
+  record.add(rate, 0, rates(sampled.seconds, gemm_operations(point.shape)), ceiling);
+  record.add("clock_hertz", 0, sampled.clock);
   add_share_of_peak(context, record, point, sampled, ceiling, distinct_cores(cores, team));
   return record;
 }
@@ -276,19 +271,14 @@ std::vector<Record> run(Context& context, const Params& params) {
       request.types.push_back(p.type);
   }
   const auto choices = choose_on_hosts(context, request, params.text("library"), probe_in_child);
-  std::vector<Record> records;
   std::map<GemmType, HostGemm> opened;
-  for (const Point& point : points) {
+  const auto measure_one = [&](const Point& point) {
     const Choice& choice = choices.at(point.type);
     if (!opened.contains(point.type))
       opened[point.type] = open_chosen(context, choice.candidate, point.type, team);
-    context.progress.update(
-        static_cast<double>(records.size()) / static_cast<double>(points.size()),
-        fmt::format("{} {}×{}×{}", gemm_type_name(point.type), point.shape.m, point.shape.n,
-                    point.shape.k));
-    records.push_back(measure(context, point, opened.at(point.type), choice, cores, team));
-  }
-  return records;
+    return measure(context, point, opened.at(point.type), choice, cores, team);
+  };
+  return run_points(context, "gemm", points, name_of, measure_one);
 }
 
 }  // namespace

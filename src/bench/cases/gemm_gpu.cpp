@@ -61,6 +61,6 @@ CaseInfo describe() {
 
 }  // namespace
 
-Case gemm_gpu_case() { return {describe(), measure_gpu_gemm, check_gemm_points}; }
+Case gemm_gpu_case() { return {describe(), measure_gpu_gemm, check_gemm_points, why_no_gpu}; }
 
 }  // namespace cb

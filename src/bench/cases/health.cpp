@@ -79,8 +79,18 @@ std::vector<Record> run(Context& context, const Params& params) {
   return {std::move(record)};
 }
 
+std::string why_no_nvml(const FsRoot&) {
+  constexpr double kLibrarySeconds = 10;
+  const auto found = call_with_deadline<std::string>(kLibrarySeconds, [] {
+    const auto opened = nvml::open();
+    const auto* absent = std::get_if<nvml::Absent>(&opened);
+    return absent == nullptr ? std::string() : absent->reason;
+  });
+  return found.value_or("NVML does not answer within 10 s; next: look at nvidia-smi");
+}
+
 }  // namespace
 
-Case health_case() { return {describe(), run}; }
+Case health_case() { return {describe(), run, {}, why_no_nvml}; }
 
 }  // namespace cb

@@ -70,19 +70,9 @@ std::vector<Record> run(Context& context, const Params& params) {
   const std::vector<CollectivePoint> points = plan_collectives(context, params, limits, problems);
   throw_agreed(context.comm, "clusterbench mpi", problems);
   const CollectiveWires wires = collective_wires(context, group, group.comm.size(), 0, false);
-  std::vector<Record> records;
-  try {
-    for (size_t i = 0; i < points.size(); ++i) {
-      context.progress.update(static_cast<double>(i) / static_cast<double>(points.size()),
-                              points[i].plan.what);
-      records.push_back(measure(context, params, points[i], group, wires));
-      note_dip(records);
-      context.publish(records.back());
-    }
-  } catch (const Interrupted&) {
-    throw Interrupted(std::move(records));
-  }
-  return records;
+  return run_collectives(context, "mpi", params, points, [&](const CollectivePoint& point) {
+    return measure(context, params, point, group, wires);
+  });
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 // not counted. docs/methods/collectives.md.
 #include <algorithm>
 #include <filesystem>
-#include <iostream>
 
 #include <fmt/format.h>
 
@@ -14,13 +13,13 @@
 #include "bench/coll/figures.h"
 #include "bench/coll/plan.h"
 #include "bench/coll/wires.h"
+#include "bench/gpu/measure.h"
 #include "bench/nccl/affinity.h"
 #include "bench/nccl/call.h"
 #include "bench/nccl/environment.h"
 #include "bench/nccl/options.h"
 #include "bench/nccl/ranks.h"
 #include "core/clock.h"
-#include "core/text.h"
 #include "core/units.h"
 #include "sys/temporary_file.h"
 
@@ -245,10 +244,7 @@ class Measurement {
                            result);
     note_above_wire(record, point, wires_);
     if (!result.measured || !estimate || group_.comm.rank() != 0) return;
-    Samples samples;
-    samples.add(*estimate);
-    record.metrics.push_back({"estimated_seconds", "seconds", Better::lower,
-                              record.entity({"", "cluster", ""}), std::move(samples)});
+    record.add("estimated_seconds", record.entity({"", "cluster", ""}), {*estimate});
   }
 
   // What the library logged since the last time.
@@ -264,23 +260,6 @@ class Measurement {
   nccl::Communicators comms_;
   CollectiveWires wires_;
 };
-
-std::vector<Record> measure_points(Context& context, const std::vector<CollectivePoint>& points,
-                                   Measurement& measurement) {
-  std::vector<Record> records;
-  try {
-    for (size_t i = 0; i < points.size(); ++i) {
-      context.progress.update(static_cast<double>(i) / static_cast<double>(points.size()),
-                              points[i].plan.what);
-      records.push_back(measurement.run(points[i]));
-      note_dip(records);
-      context.publish(records.back());
-    }
-  } catch (const Interrupted&) {
-    throw Interrupted(std::move(records));
-  }
-  return records;
-}
 
 // This rank's devices, or why some rank has none.
 std::variant<Devices, std::string> open_devices(Context& context, const Params& params) {
@@ -326,8 +305,7 @@ std::vector<Record> run(Context& context, const Params& params) {
   check_split(context.place, split, members, problems);
   throw_agreed(context.comm, "clusterbench nccl", problems);
   if (context.comm.is_root())
-    std::cerr << terminal_safe(library.name() + ": " + nccl::rank_map_text(map, kMostMapLines))
-              << '\n';
+    context.log(library.name() + ": " + nccl::rank_map_text(map, kMostMapLines));
 
   const Group group = make_group(context.place, context.comm.rank(), split);
   const PlanLimits limits{.ranks = group.comm.size() * members,
@@ -345,14 +323,14 @@ std::vector<Record> run(Context& context, const Params& params) {
   throw_agreed(context.comm, "clusterbench nccl", problems);
   Measurement measurement(context, params, library, devices, group, environment,
                           log ? &*log : nullptr);
-  std::vector<Record> records = measure_points(context, points, measurement);
-  for (Record& record : records) {
+  return run_collectives(context, "nccl", params, points, [&](const CollectivePoint& point) {
+    Record record = measurement.run(point);
     record.facts["rank_map"] = nccl::rank_map_text(map, kMostMapLines);
     if (const auto nics = nccl::nearest_nics_text(map, kMostMapLines))
       record.facts["nearest_nics"] = *nics;
     if (!near.fit().note.empty()) record.notes.push_back(near.fit().note);
-  }
-  return records;
+    return record;
+  });
 }
 
 void check(const Params& params, Problems& problems) {
@@ -363,8 +341,15 @@ void check(const Params& params, Problems& problems) {
     problems.add("--min-ctas", "is larger than --max-ctas");
 }
 
+std::string why_no_nccl(const FsRoot& fs) {
+  if (std::string reason = why_no_gpu(fs); !reason.empty()) return reason;
+  const auto opened = Library::open();
+  const auto* absent = std::get_if<std::string>(&opened);
+  return absent == nullptr ? "" : *absent;
+}
+
 }  // namespace
 
-Case nccl_case() { return {describe(), run, check}; }
+Case nccl_case() { return {describe(), run, check, why_no_nccl}; }
 
 }  // namespace cb

@@ -5,6 +5,7 @@
 #include "bench/cases.h"
 #include "bench/net/leaves.h"
 #include "bench/net/measure.h"
+#include "bench/points.h"
 #include "bench/tcp/plan.h"
 #include "bench/tcp/transport.h"
 
@@ -81,24 +82,18 @@ Record measure(Context& context, const tcp::Setup& setup, const tcp::Point& poin
   return record;
 }
 
+PointName name_of_point(const tcp::Point& point) {
+  return {point.params, fmt::format("{} {} bytes, {} streams", point.params.text("test"),
+                                    point.spec.bytes, point.spec.streams)};
+}
+
 std::vector<Record> run(Context& context, const Params& params) {
   tcp::Setup setup = tcp::set_up(context, params.texts("interface"));
   net::assign_leaves(context, params, setup.nodes);
   net::require_schedules(params, setup.nodes, setup.rail_count());
   const std::vector<tcp::Point> points = tcp::plan(params, context.comm.rank());
-  std::vector<Record> records;
-  try {
-    for (size_t i = 0; i < points.size(); ++i) {
-      const tcp::Point& point = points[i];
-      context.progress.update(static_cast<double>(i) / static_cast<double>(points.size()),
-                              fmt::format("{} {} bytes, {} streams", point.params.text("test"),
-                                          point.spec.bytes, point.spec.streams));
-      records.push_back(measure(context, setup, point));
-    }
-  } catch (const Interrupted&) {
-    throw Interrupted(std::move(records));
-  }
-  return records;
+  return run_points(context, "tcp", points, name_of_point,
+                    [&](const tcp::Point& point) { return measure(context, setup, point); });
 }
 
 }  // namespace

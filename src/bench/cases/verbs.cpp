@@ -7,6 +7,7 @@
 #include "bench/cases.h"
 #include "bench/net/leaves.h"
 #include "bench/net/measure.h"
+#include "bench/points.h"
 #include "bench/verbs/end.h"
 #include "bench/verbs/plan.h"
 #include "bench/verbs/setup.h"
@@ -88,6 +89,19 @@ Record skipped(const Params& params, const std::string& reason) {
   return {.case_name = "verbs", .params = params, .outcome = Skipped{reason}};
 }
 
+PointName name_of_verb(const verbs::Point& point) {
+  return {point.params, fmt::format("{} {} {}", point.params.text("op"), point.params.text("test"),
+                                    point.spec.bytes)};
+}
+
+Record measure(Context& context, const verbs::Setup& setup, const verbs::Point& point) {
+  verbs::CounterWatch counters(context.fs, setup);
+  Record record = net::measure_rounds(context, setup.nodes, measurement(context, setup, point));
+  counters.stop(record, context, point.params.flag("lossless"));
+  setup.describe(record);
+  return record;
+}
+
 std::vector<Record> run(Context& context, const Params& params) {
   const std::vector<verbs::Point> points = verbs::plan(params, context.comm.rank());
   verbs::Setup setup = verbs::set_up(context, params.texts("rails"));
@@ -99,28 +113,12 @@ std::vector<Record> run(Context& context, const Params& params) {
   }
   net::require_schedules(params, setup.nodes, setup.rail_count());
   verbs::require_supported(context, setup, points);
-  std::vector<Record> records;
-  try {
-    for (size_t i = 0; i < points.size(); ++i) {
-      const verbs::Point& point = points[i];
-      context.progress.update(static_cast<double>(i) / static_cast<double>(points.size()),
-                              fmt::format("{} {} {}", point.params.text("op"),
-                                          point.params.text("test"), point.spec.bytes));
-      const net::Measurement m = measurement(context, setup, point);
-      verbs::CounterWatch counters(context.fs, setup);
-      Record record = net::measure_rounds(context, setup.nodes, m);
-      counters.stop(record, context, params.flag("lossless"));
-      setup.describe(record);
-      records.push_back(std::move(record));
-    }
-  } catch (const Interrupted&) {
-    throw Interrupted(std::move(records));
-  }
-  return records;
+  return run_points(context, "verbs", points, name_of_verb,
+                    [&](const verbs::Point& point) { return measure(context, setup, point); });
 }
 
 }  // namespace
 
-Case verbs_case() { return {describe(), run, verbs::check_params}; }
+Case verbs_case() { return {describe(), run, verbs::check_params, verbs::why_no_port}; }
 
 }  // namespace cb

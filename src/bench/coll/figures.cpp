@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/points.h"
 #include "core/units.h"
 
 namespace cb {
@@ -43,30 +44,20 @@ void add_pair_bandwidth(Record& record, const Context& context, const Collective
   if (!leads_pair(context)) return;
   std::vector<double> values;
   for (const double s : result.seconds) values.push_back(algorithm_bandwidth(point.size, s));
-  record.metrics.push_back({.name = "pair_bytes_per_second",
-                            .unit = "bytes_per_second",
-                            .entity = own_pair(record, context),
-                            .samples = samples_of(values, context.comm.size() / 2)});
+  record.add("pair_bytes_per_second", own_pair(record, context),
+             samples_of(values, context.comm.size() / 2));
 }
 
 void add_latency(Record& record, const Context& context, const PointResult& result) {
   if (result.seconds.empty()) return;
-  const size_t pair = own_pair(record, context);
-  record.metrics.push_back({.name = "latency_seconds",
-                            .unit = "seconds",
-                            .better = Better::lower,
-                            .entity = pair,
-                            .samples = samples_of(result.seconds, context.comm.size() / 2)});
+  record.add("latency_seconds", own_pair(record, context),
+             samples_of(result.seconds, context.comm.size() / 2));
 }
 
 void add_times(Record& record, const Context& context, const PointResult& result) {
   const size_t rank = record.entity(self(context));
   const auto add = [&](const char* name, const std::vector<double>& values) {
-    record.metrics.push_back({.name = name,
-                              .unit = "seconds",
-                              .better = Better::lower,
-                              .entity = rank,
-                              .samples = samples_of(values, context.comm.size())});
+    record.add(name, rank, samples_of(values, context.comm.size()));
   };
   add("time_seconds", result.seconds);
   add("late_seconds", result.late_seconds);
@@ -85,15 +76,8 @@ void add_bandwidths(Record& record, const FigureScope& scope, const CollectivePo
   }
   const size_t cluster = record.entity(
       group.name.empty() ? Entity{"", "cluster", ""} : Entity{group.host, "group", group.name});
-  record.metrics.push_back({.name = "algorithm_bytes_per_second",
-                            .unit = "bytes_per_second",
-                            .entity = cluster,
-                            .samples = samples_of(algorithm, 1)});
-  record.metrics.push_back({.name = "bus_bytes_per_second",
-                            .unit = "bytes_per_second",
-                            .entity = cluster,
-                            .samples = samples_of(bus, 1),
-                            .ceiling = scope.ceiling});
+  record.add("algorithm_bytes_per_second", cluster, samples_of(algorithm, 1));
+  record.add("bus_bytes_per_second", cluster, samples_of(bus, 1), scope.ceiling);
 }
 
 Params params_of(const Params& params, const CollectivePoint& point) {
@@ -134,6 +118,8 @@ void add_collective_figures(Record& record, const Context& context, const Figure
   if (is_pairwise(point.collective)) add_pair_bandwidth(record, context, point, result);
 }
 
+namespace {
+
 // All but the size: what a curve over sizes is of.
 Params curve_of(const Record& record) {
   Params out = record.params;
@@ -141,25 +127,37 @@ Params curve_of(const Record& record) {
   return out;
 }
 
-// A larger size that is slower than the one before it, on the rank that holds the bandwidth.
-void note_dip(std::vector<Record>& records) {
-  if (records.size() < 2) return;
-  const auto median_of = [](const Record& r) {
-    for (const Metric& m : r.metrics) {
-      if (m.name == "bus_bytes_per_second") return m.samples.summary().median;
-    }
-    return 0.0;
-  };
-  Record& last = records.back();
-  const Record& before = records[records.size() - 2];
+// A larger size that is slower than the one before it.
+void note_dip(Record& last, const Record& before) {
   const int64_t size = last.params.integer("size"), smaller = before.params.integer("size");
   if (size <= smaller || curve_of(last) != curve_of(before)) return;
-  const double now = median_of(last), then = median_of(before);
-  if (now <= 0 || then <= 0) return;
-  for (const SizeDip& dip : find_size_dips({then, now}))
+  const Metric *now = last.find("bus_bytes_per_second"),
+               *then = before.find("bus_bytes_per_second");
+  if (now == nullptr || then == nullptr) return;
+  for (const SizeDip& dip :
+       find_size_dips({then->samples.summary().median, now->samples.summary().median}))
     last.notes.push_back(fmt::format(
         "{} falls at {}: {:.0f} % of the bus bandwidth at {}; a change of algorithm or protocol?",
         last.params.text("op"), format_size(size), dip.share * 100, format_size(smaller)));
+}
+
+}  // namespace
+
+std::vector<Record> run_collectives(Context& context, const char* case_name, const Params& params,
+                                    const std::vector<CollectivePoint>& points,
+                                    const std::function<Record(const CollectivePoint&)>& measure) {
+  std::optional<Record> before;
+  return run_points(
+      context, case_name, points,
+      [&](const CollectivePoint& point) {
+        return PointName{params_of(params, point), point.plan.what};
+      },
+      [&](const CollectivePoint& point) {
+        Record record = measure(point);
+        if (before) note_dip(record, *before);
+        before = record;
+        return record;
+      });
 }
 
 }  // namespace cb

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,8 +27,10 @@ Record begin_collective_record(const Context& context, const char* case_name, co
 void add_collective_figures(Record& record, const Context& context, const FigureScope& scope,
                             const CollectivePoint& point, const PointResult& result);
 
-// A note in the last record if its size is slower than the one before it, on the rank that holds
-// the bandwidth.
-void note_dip(std::vector<Record>& records);
+// Collective. One record a point, with a note where a size is slower than the one before it, on the
+// rank that holds the bandwidth.
+std::vector<Record> run_collectives(Context& context, const char* case_name, const Params& params,
+                                    const std::vector<CollectivePoint>& points,
+                                    const std::function<Record(const CollectivePoint&)>& measure);
 
 }  // namespace cb

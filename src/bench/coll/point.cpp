@@ -10,6 +10,10 @@
 namespace cb {
 namespace {
 
+// Kept call by call, since the ranks of a group are compared call by call.
+constexpr const char* kSeconds = "seconds";
+constexpr const char* kArrival = "arrival";
+
 class PointMeasurement {
  public:
   PointMeasurement(Context& context, const CollectivePoint& point, const GroupComm& group,
@@ -66,19 +70,19 @@ class PointMeasurement {
   void sample() {
     const double begun = monotonic_seconds();
     const double before = group_.clock_offset();
+    SamplePlan plan = point_.plan;
+    plan.spans = {kSeconds, kArrival};
     const SampleRun run =
-        context_.sampler.measure_self_timed(point_.plan, [this] { return timed_call(); });
+        context_.sampler.measure_spans(plan, [this](Spans& spans) { return timed_call(spans); });
     const double after = group_.clock_offset();
-    // Of every rank the same iterations are warm-up.
-    const auto warm_up = static_cast<std::ptrdiff_t>(run.warm_up);
-    result_.seconds.erase(result_.seconds.begin(), result_.seconds.begin() + warm_up);
-    arrivals_.erase(arrivals_.begin(), arrivals_.begin() + warm_up);
+    result_.seconds = run.spans.of(kSeconds);
+    arrivals_ = run.spans.of(kArrival);
     // On the group's first rank's clock; clocks drift, so the offset is taken before and after.
     const double drift = (after - before) / std::max(1e-9, monotonic_seconds() - begun);
     for (double& at : arrivals_) at += before + drift * (at - begun);
   }
 
-  double timed_call() {
+  double timed_call(Spans& spans) {
     const bool verified = std::has_single_bit(++timed_);
     if (verified) call_.prepare(++iteration_);
     context_.watchdog.enter();
@@ -89,8 +93,8 @@ class PointMeasurement {
     double seconds = (monotonic_seconds() - start) / call_.calls();
     if (verified) verify(fmt::format("timed iteration {}", timed_));
     if (point_.collective == Collective::pingpong) seconds /= 2;
-    result_.seconds.push_back(seconds);
-    arrivals_.push_back(start);
+    spans.add(kSeconds, seconds);
+    spans.add(kArrival, start);
     return seconds;
   }
 

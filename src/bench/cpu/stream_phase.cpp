@@ -77,18 +77,22 @@ StreamShare run_stream(Context& context, const StreamPhase& phase, const StreamP
     }
     team->reset();
   }
-  const SampleRun run = context.sampler.measure_self_timed(plan.samples, [&] {
+  SamplePlan samples = plan.samples;
+  for (const StreamOp op : plan.ops) samples.spans.push_back(stream_op_name(op));
+  const SampleRun run = context.sampler.measure_spans(samples, [&](Spans& spans) {
     double total = 0;
     for (const StreamOp op : plan.ops) {
       context.comm.barrier();
       if (!team) continue;
-      out.seconds[op].push_back(team->pass(op, *variants[op]));
-      total += out.seconds[op].back();
+      const double seconds = team->pass(op, *variants[op]);
+      spans.add(stream_op_name(op), seconds);
+      total += seconds;
     }
     return total;
   });
-  for (auto& [op, seconds] : out.seconds)  // what was warm-up goes
-    seconds.erase(seconds.begin(), seconds.begin() + static_cast<std::ptrdiff_t>(run.warm_up));
+  for (const StreamOp op : plan.ops) {
+    if (team) out.seconds[op] = run.spans.of(stream_op_name(op));
+  }
   for (int i = 0; i < kReadPasses; ++i) {
     context.comm.barrier();
     if (team) out.read_seconds.push_back(team->read_pass());

@@ -52,6 +52,12 @@ std::optional<double> GpuWindow::mean_watts() const {
   return watts.summary().mean;
 }
 
+Samples GpuWindow::share_of_power(double limit) const {
+  const auto mean = mean_watts();
+  if (watts.empty() && mean) return {*mean / limit};
+  return watts.mapped([&](double reading) { return reading / limit; });
+}
+
 struct GpuTelemetry::State {
   struct One {
     nvml::Gpu gpu;

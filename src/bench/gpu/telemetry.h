@@ -22,6 +22,8 @@ struct GpuWindow {
 
   // Mean power: the energy counter over the window, else the mean of the samples.
   std::optional<double> mean_watts() const;
+  // Each reading of the power over `limit` in watts; the mean alone where there is no reading.
+  Samples share_of_power(double limit) const;
 };
 
 // Watches GPUs on a thread of its own, from construction to stop(): time lines at 20 Hz, counters

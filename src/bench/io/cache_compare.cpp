@@ -9,9 +9,7 @@ namespace {
 
 double rate_of(const std::vector<Record>& records) {
   for (const Record& record : records) {
-    for (const Metric& m : record.metrics) {
-      if (m.name == "bytes_per_second") return m.samples.summary().mean;
-    }
+    if (const Metric* m = record.find("bytes_per_second")) return m->samples.summary().mean;
   }
   return 0;
 }
@@ -40,9 +38,8 @@ std::vector<Record> measure_memory_cache(Context& context, const Params& params)
   if (stored.empty()) return {};
   const double memory = rate_of(records), disk = rate_of(stored);
   if (memory > 0 && disk > 0)
-    records.front().metrics.push_back({"speedup_over_storage", "ratio", Better::higher,
-                                       records.front().metrics.front().entity,
-                                       Samples{memory / disk}});
+    records.front().add("speedup_over_storage", records.front().metrics.front().entity,
+                        {memory / disk});
   records.insert(records.end(), stored.begin(), stored.end());
   return records;
 }

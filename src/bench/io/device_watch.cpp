@@ -175,9 +175,8 @@ void DeviceWatch::add_health(Record& record, size_t entity, const Disk& disk) co
             : "critical warning: " + nvme::critical_warning_text(after.critical_warning);
   }
   if (read == 0 || read != disk.controllers.size()) return;
-  record.metrics.push_back({"media_errors", "count", Better::lower, entity, Samples{errors}});
-  record.metrics.push_back({"critical_warnings", "count", Better::lower, entity,
-                            Samples{static_cast<double>(__builtin_popcount(warnings))}});
+  record.add("media_errors", entity, {errors});
+  record.add("critical_warnings", entity, {static_cast<double>(__builtin_popcount(warnings))});
 }
 
 void DeviceWatch::add_link(Record& record, const Disk& disk, const Controller& c) const {

@@ -5,7 +5,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <iostream>
 #include <optional>
 #include <random>
 
@@ -62,14 +61,9 @@ bool OwnDirectory::maker_lives(const std::string& name, const std::string& host)
   return ::kill(pid, 0) == 0 || errno == EPERM;
 }
 
-Fd::~Fd() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
-OwnDirectory::OwnDirectory(const std::string& parent, std::string host)
-    : host_(name_of_host(std::move(host))) {
-  require_writable_directory(parent);
-  parent_ = Fd(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+OwnDirectory::OwnDirectory(const std::string& parent, std::string host, Log log)
+    : host_(name_of_host(std::move(host))), log_(std::move(log)) {
+  parent_ = open_writable_directory(parent);
   if (parent_.get() < 0) refuse(parent, std::strerror(errno));
   if (::faccessat(parent_.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
     refuse(parent, fmt::format("not writable: {}", std::strerror(errno)));
@@ -80,7 +74,7 @@ OwnDirectory::OwnDirectory(const std::string& parent, std::string host)
 
 OwnDirectory::~OwnDirectory() {
   const std::string trouble = remove_quietly();
-  if (!trouble.empty()) std::cerr << "clusterbench io: " << trouble << "\n";
+  if (!trouble.empty() && log_) log_(trouble);
 }
 
 std::vector<std::string> OwnDirectory::leftovers() const {

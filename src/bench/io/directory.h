@@ -3,27 +3,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "bench/io/fd.h"
+#include "bench/progress.h"
+
 namespace cb::io {
-
-// A file descriptor that closes itself.
-class Fd {
- public:
-  explicit Fd(int fd = -1) : fd_(fd) {}
-  ~Fd();
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }  // the caller closes it
-
- private:
-  int fd_;
-};
 
 // A directory of this run's own, "clusterbench-io-<host>-<pid>-<random>" below one that the user
 // named. Makes files only in it, and removes only what it made: by name relative to the open
@@ -34,8 +19,8 @@ class OwnDirectory {
   static constexpr const char* kKeptPrefix = "clusterbench-kept-";
 
   // Opens `parent`. Throws Error if it is not there, no directory, a loop of links or not writable.
-  OwnDirectory(const std::string& parent, std::string host);
-  // Removes what is left; what cannot be removed is told once on stderr.
+  OwnDirectory(const std::string& parent, std::string host, Log log = {});
+  // Removes what is left; what cannot be removed is logged once.
   ~OwnDirectory();
   OwnDirectory(const OwnDirectory&) = delete;
   OwnDirectory& operator=(const OwnDirectory&) = delete;
@@ -81,6 +66,7 @@ class OwnDirectory {
   Fd own_;
   Fd marker_;  // locked while it is open
   std::vector<std::string> files_;
+  Log log_;
 };
 
 }  // namespace cb::io

@@ -46,12 +46,10 @@ void add_shares(Record& record, const std::vector<Share>& shares, const char* na
     if (shares[r].rate() < shares[slowest].rate()) slowest = r;
   }
   if (!(seconds > 0) || !(bytes > 0)) return;
-  record.metrics.push_back(
-      {name, "bytes_per_second", Better::higher, record.entity(kAll), Samples{bytes / seconds}});
+  record.add(name, record.entity(kAll), {bytes / seconds});
   const Share& s = shares[slowest];
-  record.metrics.push_back({"slowest_rank_bytes_per_second", "bytes_per_second", Better::higher,
-                            record.entity({s.host, "rank", std::to_string(slowest)}),
-                            Samples{s.rate()}});
+  record.add("slowest_rank_bytes_per_second",
+             record.entity({s.host, "rank", std::to_string(slowest)}), {s.rate()});
   std::sort(rates.begin(), rates.end());
   record.facts["slowest_rank"] =
       fmt::format("{} rank {}: {:.3f} s, {:.3g} of the median rank's rate", s.host, slowest,
@@ -59,9 +57,8 @@ void add_shares(Record& record, const std::vector<Share>& shares, const char* na
 }
 
 void add_done(Record& record, size_t entity, double first, double last) {
-  record.metrics.push_back(
-      {"first_done_seconds", "seconds", Better::lower, entity, Samples{first}});
-  record.metrics.push_back({"last_done_seconds", "seconds", Better::lower, entity, Samples{last}});
+  record.add("first_done_seconds", entity, {first});
+  record.add("last_done_seconds", entity, {last});
 }
 
 // Collective. `show`: on this rank's record, if all figures are good.
@@ -73,9 +70,7 @@ void add_stonewall(Record& record, Comm& comm, const RankFigures& mine, bool sho
   if (!comm.is_root()) return;
   const size_t all = comm.size() > 1 ? record.entity(kAll) : mine.self;
   add_done(record, all, first, last);
-  if (until > 0)
-    record.metrics.push_back({"stonewall_bytes_per_second", "bytes_per_second", Better::higher, all,
-                              Samples{until / first}});
+  if (until > 0) record.add("stonewall_bytes_per_second", all, {until / first});
 }
 
 Series line_of(Direction direction, const char* what, const char* unit, size_t self) {
@@ -122,8 +117,7 @@ void add_threads(Record& record, const Job& job, const RunResult& run, size_t se
     const double seconds = job.seconds ? run.elapsed : t.done;
     rates.add(seconds > 0 ? static_cast<double>(t.bytes) / seconds : 0);
   }
-  record.metrics.push_back(
-      {"thread_bytes_per_second", "bytes_per_second", Better::higher, self, std::move(rates)});
+  record.add("thread_bytes_per_second", self, std::move(rates));
 }
 
 void add_figures_of_all(Record& record, Context& context, const RankFigures& mine, bool good) {
@@ -140,8 +134,7 @@ void add_figures_of_all(Record& record, Context& context, const RankFigures& min
   const double elapsed = comm.max(mine.run.elapsed);
   if (!comm.is_root() || !all_good) return;
   if (mine.durable && moved > 0)
-    record.metrics.push_back({"aggregate_bytes_per_second", "bytes_per_second", Better::higher,
-                              record.entity(kAll), Samples{moved / elapsed}});
+    record.add("aggregate_bytes_per_second", record.entity(kAll), {moved / elapsed});
   add_shares(record, shares,
              mine.durable ? "aggregate_durable_bytes_per_second" : "aggregate_bytes_per_second");
 }

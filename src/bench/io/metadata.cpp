@@ -29,7 +29,7 @@ class Files {
   // Makes the directory, on rank 0 only if it is `shared`, and notes the names of the files that
   // will be in it.
   Files(Context& context, const Params& params, bool shared)
-      : context_(context), directory_(params.text("dir"), context.place.host) {
+      : context_(context), directory_(params.text("dir"), context.place.host, context.logger) {
     const int rank = context.comm.rank();
     const int64_t count = params.integer("files");
     for (int64_t i = 0; i < count; ++i) names_.push_back(name_of(rank, i));
@@ -125,11 +125,15 @@ class Files {
 struct Phase {
   const char* name;
   void (Files::*call)(const std::string&);
+  const char *rate, *latency, *rate_of_all;  // its metrics
 };
-constexpr std::array<Phase, 4> kPhases{{{"create", &Files::create},
-                                        {"stat", &Files::stat},
-                                        {"read", &Files::read},
-                                        {"unlink", &Files::unlink}}};
+constexpr std::array<Phase, 4> kPhases{
+    {{"create", &Files::create, "create_per_second", "create_latency_seconds",
+      "aggregate_create_per_second"},
+     {"stat", &Files::stat, "stat_per_second", "stat_latency_seconds", "aggregate_stat_per_second"},
+     {"read", &Files::read, "read_per_second", "read_latency_seconds", "aggregate_read_per_second"},
+     {"unlink", &Files::unlink, "unlink_per_second", "unlink_latency_seconds",
+      "aggregate_unlink_per_second"}}};
 
 // Before anything is made: room for all ranks' files and inodes. Collective; false if a rank could
 // not ask.
@@ -185,18 +189,12 @@ Record measure_metadata(Context& context, const Params& params) {
     Histogram latency;
     double seconds = 0;
     if (!all_well(context, [&] { seconds = files->phase(p.call, p.name, latency); })) return record;
-    const auto add = [&](const char* what, const char* unit, Better better, Samples samples) {
-      record.metrics.push_back(
-          {fmt::format("{}_{}", p.name, what), unit, better, self, std::move(samples)});
-    };
     const auto count = static_cast<double>(files->count());
-    add("per_second", "io_per_second", Better::higher, Samples{count / seconds});
-    add("latency_seconds", "seconds", Better::lower, Samples::from_histogram(latency));
+    record.add(p.rate, self, {count / seconds});
+    record.add(p.latency, self, Samples::from_histogram(latency));
     const double slowest = context.comm.max(seconds), all = context.comm.sum(count);
     if (context.comm.size() > 1 && context.comm.is_root())
-      record.metrics.push_back({fmt::format("aggregate_{}_per_second", p.name), "io_per_second",
-                                Better::higher, record.entity({"", "cluster", "cluster"}),
-                                Samples{all / slowest}});
+      record.add(p.rate_of_all, record.entity({"", "cluster", "cluster"}), {all / slowest});
   }
   all_well(context, [&] { files->remove(); });
   Check check{.name = "data", .passed = files->wrong() == 0, .entity = self};

@@ -93,20 +93,13 @@ bool run_both(Context& context, const Params& params, Target& reader, Target& wr
   });
 }
 
-const Metric* rate_of(const Record& record) {
-  for (const Metric& m : record.metrics) {
-    if (m.name == "bytes_per_second") return &m;
-  }
-  return nullptr;
-}
-
 void add_share(Record& disturbed, const Record& alone) {
-  const Metric *now = rate_of(disturbed), *before = rate_of(alone);
+  const Metric* now = disturbed.find("bytes_per_second");
+  const Metric* before = alone.find("bytes_per_second");
   if (now == nullptr || before == nullptr) return;
   const double whole = before->samples.summary().mean;
   if (!(whole > 0)) return;
-  disturbed.metrics.push_back({"share_of_undisturbed", "share", Better::higher, now->entity,
-                               Samples{now->samples.summary().mean / whole}});
+  disturbed.add("share_of_undisturbed", now->entity, {now->samples.summary().mean / whole});
 }
 
 }  // namespace

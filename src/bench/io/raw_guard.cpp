@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <filesystem>
 
@@ -15,7 +16,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "bench/io/directory.h"
+#include "core/located.h"
 
 namespace cb::io {
 namespace {
@@ -89,14 +90,18 @@ void add_identity(const block::Device& device, const std::optional<std::string>&
                     device.name, *device.serial, *serial));
 }
 
-bool same_file(const std::string& a, const std::string& b) {
-  std::error_code error;
-  return fs_::equivalent(a, b, error) && !error;
+bool is_same(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+bool is_file_at(const std::string& path, const struct stat& file) {
+  struct stat there {};
+  return ::stat(path.c_str(), &there) == 0 && is_same(there, file);
 }
 
 // What the kernel makes up; writing there changes the system and not a disk. Numbers that
 // linux/magic.h lacks are from the kernel's own sources.
-bool is_kernels_own(const std::string& path) {
+bool is_kernels_own(int fd) {
   constexpr std::array<long, 17> kMagic{
       PROC_SUPER_MAGIC, SYSFS_MAGIC,        DEBUGFS_MAGIC,           TRACEFS_MAGIC,
       SECURITYFS_MAGIC, CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,     DEVPTS_SUPER_MAGIC,
@@ -104,8 +109,25 @@ bool is_kernels_own(const std::string& path) {
       HUGETLBFS_MAGIC,  BINFMTFS_MAGIC,     0x19800202 /* mqueue */, 0x62656570 /* configfs */,
       0x65735543 /* fusectl */};
   struct statfs st {};
-  return ::statfs(path.c_str(), &st) == 0 &&
+  return ::fstatfs(fd, &st) == 0 &&
          std::find(kMagic.begin(), kMagic.end(), static_cast<long>(st.f_type)) != kMagic.end();
+}
+
+// The directory of the system that this one is or lies in, without a mount between: what is mounted
+// there (/dev/shm, a disk at /usr/local) is storage of its own.
+std::optional<std::string> system_directory_around(int directory) {
+  struct stat first {
+  }, here{};
+  if (::fstat(directory, &first) != 0) return std::nullopt;
+  Fd at(::openat(directory, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  while (at.open() && ::fstat(at.get(), &here) == 0 && here.st_dev == first.st_dev) {
+    for (const char* name : {"/etc", "/boot", "/bin", "/sbin", "/lib", "/lib64", "/usr", "/dev"}) {
+      if (is_file_at(name, here)) return name;
+    }
+    if (is_file_at("/", here)) return std::nullopt;
+    at = Fd(::openat(at.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  }
+  return std::nullopt;
 }
 
 std::vector<std::string> prefixed(const std::string& path, std::vector<std::string> reasons) {
@@ -147,6 +169,35 @@ std::vector<std::string> why_not_write_device_at(const FsRoot& fs, const std::st
   return out;
 }
 
+// The file itself, by a path whose links nobody else can turn meanwhile (core/located.h).
+Fd look_at_file(const std::string& path) {
+  const fs_::path whole(path);
+  const fs_::path parent = whole.has_parent_path() ? whole.parent_path() : fs_::path(".");
+  const Located around = locate(parent);
+  const Fd directory(
+      ::openat(around.directory.get(), around.name.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  Fd out(::openat(directory.get(), whole.filename().c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (out.get() < 0) throw Error(std::strerror(errno));
+  return out;
+}
+
+int open_exclusively(const std::string& path, block::Number expected, int flags) {
+  Fd fd(::open(path.c_str(), flags | O_EXCL | O_CLOEXEC));
+  if (fd.get() < 0 && errno == EBUSY)
+    throw Error(
+        fmt::format("{} is in use by the kernel (a mount in another namespace, a claim of "
+                    "md, LVM, ZFS or bcache): it is not written; next: name another device",
+                    path));
+  if (fd.get() < 0)
+    throw Error(fmt::format("cannot open {} for writing: {}", path, std::strerror(errno)));
+  struct stat st {};
+  if (::fstat(fd.get(), &st) != 0 || !S_ISBLK(st.st_mode) ||
+      block::Number{major(st.st_rdev), minor(st.st_rdev)} != expected)
+    throw Error(
+        fmt::format("{} is not the device any more that was looked at; next: start again", path));
+  return fd.release();
+}
+
 }  // namespace
 
 std::vector<std::string> why_not_write_device(const FsRoot& fs, block::Number number,
@@ -176,15 +227,15 @@ std::vector<std::string> why_not_write_device(const FsRoot& fs, block::Number nu
   return out;
 }
 
-std::vector<std::string> why_not_overwrite_file(const FsRoot& fs, const std::string& path) {
+std::vector<std::string> why_not_overwrite_file(const FsRoot& fs, int file) {
   std::vector<std::string> out;
   struct stat st {};
-  if (::lstat(path.c_str(), &st) != 0) return {std::strerror(errno)};
+  if (::fstat(file, &st) != 0) return {std::strerror(errno)};
   if (S_ISLNK(st.st_mode)) {
-    std::error_code error;
-    out.push_back(fmt::format("is a symbolic link to {}; next: name that file itself",
-                              fs_::read_symlink(path, error).string()));
-    if (::stat(path.c_str(), &st) != 0) return {std::strerror(errno)};
+    std::string target(PATH_MAX, '\0');
+    const ssize_t length = ::readlinkat(file, "", target.data(), target.size());
+    target.resize(static_cast<size_t>(std::max<ssize_t>(length, 0)));
+    return {fmt::format("is a symbolic link to {}; next: name that file itself", target)};
   }
   if (!S_ISREG(st.st_mode)) {
     out.push_back("is neither a regular file nor a block device; next: use --dir");
@@ -195,62 +246,87 @@ std::vector<std::string> why_not_overwrite_file(const FsRoot& fs, const std::str
         fmt::format("has {} names (hard links): the others' data would be lost too; "
                     "next: use --dir",
                     st.st_nlink));
-  if (is_kernels_own(path)) out.push_back("lies on a filesystem of the kernel's own; next: --dir");
+  if (is_kernels_own(file)) out.push_back("lies on a filesystem of the kernel's own; next: --dir");
   for (const block::Swap& swap : block::swaps(fs)) {
-    if (swap.is_file && same_file(swap.path, path))
+    if (swap.is_file && is_file_at(swap.path, st))
       out.push_back("is swap space in use; next: use --dir");
   }
   for (const block::Device& d : block::all(fs)) {
-    if (d.backing_file && same_file(*d.backing_file, path))
+    if (d.backing_file && is_file_at(*d.backing_file, st))
       out.push_back(fmt::format("is what the loop device {} stands on; next: use --dir", d.name));
   }
   return out;
 }
 
-std::vector<std::string> why_not_make_directory(const std::string& path) {
+std::vector<std::string> why_not_make_directory(int directory) {
   std::vector<std::string> out;
-  if (same_file(path, "/"))
+  struct stat st {};
+  if (::fstat(directory, &st) == 0 && is_file_at("/", st))
     out.push_back("is the root of the system; next: name a directory of the storage under test");
-  if (is_kernels_own(path))
+  if (is_kernels_own(directory))
     out.push_back(
         "lies on a filesystem of the kernel's own; next: name a directory of the storage "
         "under test");
+  else if (const auto system = system_directory_around(directory))
+    out.push_back(fmt::format(
+        "belongs to the system ({}); next: name a directory of the storage under test", *system));
   return out;
 }
 
-void require_writable_target(const FsRoot& fs, const std::string& path,
-                             const WritePermission& permission) {
+WritableTarget writable_target(const FsRoot& fs, const std::string& path,
+                               const WritePermission& permission) {
   struct stat st {};
   if (::stat(path.c_str(), &st) != 0)
     refuse("--file", path, {std::string(std::strerror(errno)) + "; next: name an existing file"});
-  if (!S_ISBLK(st.st_mode)) {
-    auto reasons = why_not_overwrite_file(fs, path);
-    if (!permission.overwrite)
-      reasons.push_back("is no block device; next: --allow-overwrite, if its content may be lost");
-    return refuse("--file", path, reasons);
+  if (S_ISBLK(st.st_mode)) {
+    const block::Number number{major(st.st_rdev), minor(st.st_rdev)};
+    refuse("--file", path, why_not_write_device_at(fs, path, number, permission.serial));
+    return WritableTarget::of_device(path, number);
   }
-  const block::Number number{major(st.st_rdev), minor(st.st_rdev)};
-  refuse("--file", path, why_not_write_device_at(fs, path, number, permission.serial));
+  std::vector<std::string> reasons;
+  Fd file;
+  try {
+    file = look_at_file(path);
+    reasons = why_not_overwrite_file(fs, file.get());
+  } catch (const Error& e) {
+    reasons.emplace_back(e.what());
+  }
+  if (!permission.overwrite)
+    reasons.push_back("is no block device; next: --allow-overwrite, if its content may be lost");
+  refuse("--file", path, reasons);
+  return WritableTarget::of_file(path, std::move(file));
 }
 
-void require_writable_directory(const std::string& path) {
-  refuse("--dir", path, why_not_make_directory(path));
+Fd open_writable_directory(const std::string& path) {
+  Fd out(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (out.get() >= 0) refuse("--dir", path, why_not_make_directory(out.get()));
+  return out;
 }
 
-int open_exclusively(const std::string& path, block::Number expected, int flags) {
-  Fd fd(::open(path.c_str(), flags | O_EXCL | O_CLOEXEC));
-  if (fd.get() < 0 && errno == EBUSY)
+WritableTarget WritableTarget::of_device(std::string path, block::Number number) {
+  WritableTarget out;
+  out.path_ = std::move(path);
+  out.number_ = number;
+  return out;
+}
+
+WritableTarget WritableTarget::of_file(std::string path, Fd looked_at) {
+  WritableTarget out;
+  out.path_ = std::move(path);
+  out.looked_at_ = std::move(looked_at);
+  return out;
+}
+
+int WritableTarget::open(int flags) const {
+  if (is_device()) return open_exclusively(path_, number_, flags);
+  Fd fd(::open(path_.c_str(), flags | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC));
+  if (fd.get() < 0) return -1;
+  struct stat now {
+  }, before{};
+  if (::fstat(fd.get(), &now) != 0 || ::fstat(looked_at_.get(), &before) != 0 ||
+      !is_same(now, before))
     throw Error(
-        fmt::format("{} is in use by the kernel (a mount in another namespace, a claim of "
-                    "md, LVM, ZFS or bcache): it is not written; next: name another device",
-                    path));
-  if (fd.get() < 0)
-    throw Error(fmt::format("cannot open {} for writing: {}", path, std::strerror(errno)));
-  struct stat st {};
-  if (::fstat(fd.get(), &st) != 0 || !S_ISBLK(st.st_mode) ||
-      block::Number{major(st.st_rdev), minor(st.st_rdev)} != expected)
-    throw Error(
-        fmt::format("{} is not the device any more that was looked at; next: start again", path));
+        fmt::format("{} is not the file any more that was looked at; next: start again", path_));
   return fd.release();
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/io/fd.h"
 #include "core/error.h"
 #include "sys/block.h"
 #include "sys/fs_root.h"
@@ -20,12 +21,14 @@ std::vector<std::string> why_not_write_device(const FsRoot& fs, block::Number de
                                               const std::optional<std::string>& serial,
                                               const std::vector<Signature>& found);
 
-// Why the regular file behind `path` must not be overwritten: links, swap, a loop device's backing
+// Why the file that is open (O_PATH) must not be overwritten: links, swap, a loop device's backing
 // file, a filesystem of the kernel's own.
-std::vector<std::string> why_not_overwrite_file(const FsRoot& fs, const std::string& path);
+std::vector<std::string> why_not_overwrite_file(const FsRoot& fs, int file);
 
-// Why no directory may be made in `path`: the root of the system, a filesystem of the kernel's own.
-std::vector<std::string> why_not_make_directory(const std::string& path);
+// Why nothing may be made in the directory that is open: the root of the system, a filesystem of
+// the kernel's own, a directory that the system itself lives in and no other filesystem mounted
+// there.
+std::vector<std::string> why_not_make_directory(int directory);
 
 // What the user said about an existing file or device.
 struct WritePermission {
@@ -33,13 +36,27 @@ struct WritePermission {
   std::optional<std::string> serial;  // --allow-raw-write: a block device's may
 };
 
-// Looks at what `path` is and throws UsageError with every reason against writing it.
-void require_writable_target(const FsRoot& fs, const std::string& path,
-                             const WritePermission& permission);
-void require_writable_directory(const std::string& path);
+// What was looked at and may be written. It stays open, so that nothing else gets its number.
+class WritableTarget {
+ public:
+  static WritableTarget of_device(std::string path, block::Number number);
+  static WritableTarget of_file(std::string path, Fd looked_at);
+  bool is_device() const { return looked_at_.get() < 0; }
+  // Opens for writing what was looked at and nothing else: nobody else may claim a device as long
+  // as it is open (O_EXCL). −1 with errno where a file cannot be opened so. Throws Error if it is
+  // not there any more, or the device is in use.
+  int open(int flags) const;
 
-// Opens a block device that passed for writing, and nobody else may claim it as long as it is open
-// (O_EXCL). Throws Error if it is in use, or is not the device any more that was looked at.
-int open_exclusively(const std::string& path, block::Number expected, int flags);
+ private:
+  std::string path_;
+  block::Number number_ = {};
+  Fd looked_at_;
+};
+
+// Looks at what `path` is and throws UsageError with every reason against writing it.
+WritableTarget writable_target(const FsRoot& fs, const std::string& path,
+                               const WritePermission& permission);
+// Opens `path` and throws UsageError with every reason against making a directory there.
+Fd open_writable_directory(const std::string& path);
 
 }  // namespace cb::io

@@ -178,37 +178,34 @@ void add_metrics(Record& record, Direction direction, const Target& target, cons
                                        direction_name(direction)));
     return;
   }
-  const auto add = [&](const char* name, const char* unit, Better better, Samples samples) {
-    record.metrics.push_back({name, unit, better, self, std::move(samples)});
+  const auto add = [&](const char* name, Samples samples) {
+    record.add(name, self, std::move(samples));
   };
   // Work over time, so that a stall lowers the figure by what it cost, no more and no less.
-  add("bytes_per_second", "bytes_per_second", Better::higher,
-      Samples{static_cast<double>(tally.bytes) / m.run.elapsed});
-  add("io_per_second", "io_per_second", Better::higher,
-      Samples{static_cast<double>(tally.ios) / m.run.elapsed});
+  add("bytes_per_second", Samples{static_cast<double>(tally.bytes) / m.run.elapsed});
+  add("io_per_second", Samples{static_cast<double>(tally.ios) / m.run.elapsed});
   if (m.run.finished_ios > 0)
-    add("cpu_seconds_per_io", "seconds", Better::lower,
-        Samples{m.run.cpu_seconds / static_cast<double>(m.run.finished_ios)});
+    add("cpu_seconds_per_io", Samples{m.run.cpu_seconds / static_cast<double>(m.run.finished_ios)});
   if (m.run.system_calls > 0)
-    add("requests_per_system_call", "ratio", Better::higher,
+    add("requests_per_system_call",
         Samples{static_cast<double>(m.run.finished_ios) / static_cast<double>(m.run.system_calls)});
   const auto intervals = tally.series.intervals(m.run.elapsed);
   if (target.job().seconds && !intervals.bytes_per_second.empty()) {
     Samples samples;
     for (const double rate : intervals.bytes_per_second) samples.add(rate);
-    add("interval_bytes_per_second", "bytes_per_second", Better::higher, std::move(samples));
+    add("interval_bytes_per_second", std::move(samples));
   }
   add_time_lines(record, direction, m.run.lead, intervals, self);
   add_threads(record, target.job(), m.run, self);
-  add("latency_seconds", "seconds", Better::lower, Samples::from_histogram(tally.latency));
+  add("latency_seconds", Samples::from_histogram(tally.latency));
   if (direction == Direction::read && m.read_before && m.read_after)
     record.telemetry.deltas.push_back({"process_read_from_storage", "bytes", self,
                                        static_cast<double>(*m.read_before),
                                        static_cast<double>(*m.read_after)});
   if (direction == Direction::read || !m.fsync_seconds) return;
-  add("fsync_seconds", "seconds", Better::lower, Samples{*m.fsync_seconds});
+  add("fsync_seconds", Samples{*m.fsync_seconds});
   // Of the whole run with its warm-up: fsync cannot tell when a page was written.
-  add("durable_bytes_per_second", "bytes_per_second", Better::higher,
+  add("durable_bytes_per_second",
       Samples{static_cast<double>(m.run.bytes[1]) / durable_seconds(m)});
 }
 

@@ -11,6 +11,7 @@
 #include "bench/io/near_cpus.h"
 #include "bench/io/records.h"
 #include "bench/io/workload.h"
+#include "bench/points.h"
 #include "core/clock.h"
 
 namespace cb::io {
@@ -130,6 +131,13 @@ std::vector<Record> records_of(Context& context, const Params& params, const Tar
   return records;
 }
 
+// A drive that has just refused a request is not asked for more.
+std::vector<Record> given_up(const Params& point) {
+  return {{.case_name = "io",
+           .params = point,
+           .outcome = Skipped{"a request failed at the queue depth before"}}};
+}
+
 }  // namespace
 
 bool prepare(Context& context, const std::vector<Params>& params,
@@ -208,23 +216,26 @@ std::vector<Record> measure_target(Context& context, const Params& params) {
   const bool shifts = workload_of(params) == "checkpoint-read";
   if (shifts && !shift_ranks(context, params, target)) return {};
 
-  std::vector<Record> records;
   bool failed = false;
-  for (const unsigned depth : queue_depths(params)) {
+  const auto name = [&](unsigned depth) {
+    return PointName{params.with("queue-depth", int64_t{depth}),
+                     fmt::format("queue depth {}", depth)};
+  };
+  const auto measure_depth = [&](unsigned depth) {
+    if (failed) return given_up(name(depth).params);
     target.set_queue_depth(depth);
     Measurement m{.choice = ready.choice};
-    const Params point = params.with("queue-depth", int64_t{depth});
-    const std::vector<Record> more = measure(context, point, target, m);
-    if (more.empty()) return {};
-    for (Record record : more) {
+    std::vector<Record> more = measure(context, name(depth).params, target, m);
+    for (Record& record : more) {
       if (shifts)
         record.facts["reads_from"] =
             fmt::format("rank {} reads {}", context.comm.rank(), target.part_name());
-      records.push_back(std::move(record));
     }
     failed = context.comm.any(m.run.failure.has_value());
-    if (failed) break;
-  }
+    return more;
+  };
+  std::vector<Record> records =
+      run_points(context, "io", queue_depths(params), name, measure_depth);
   // Behind all_well() nobody reads another's file any more.
   all_well(context, [&] {
     if (params.flag("keep") && !failed) {

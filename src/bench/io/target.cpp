@@ -80,10 +80,11 @@ Target::Target(const Params& params, Context& context)
     if (job_.writes() && context.comm.size() > 1)
       throw Error(
           "--file is written by one rank only; next: use --dir, where each rank has its own");
-    if (job_.writes()) require_writable_target(fs_, params.text("file"), permission_of(params));
-    open_existing(params.text("file"));
+    std::optional<WritableTarget> writable;
+    if (job_.writes()) writable = writable_target(fs_, params.text("file"), permission_of(params));
+    open_existing(params.text("file"), writable);
   } else {
-    own_ = std::make_unique<OwnDirectory>(params.text("dir"), host_);
+    own_ = std::make_unique<OwnDirectory>(params.text("dir"), host_, context.logger);
     storage_ = storage_of(own_->parent_fd(), own_->parent_path());
     leftovers_ = own_->leftovers();
   }
@@ -122,7 +123,7 @@ void Target::adopt_pattern() {
                     path_));
 }
 
-void Target::open_existing(const std::string& path) {
+void Target::open_existing(const std::string& path, const std::optional<WritableTarget>& writable) {
   path_ = path;
   struct stat st {};
   if (::stat(path.c_str(), &st) != 0)
@@ -134,10 +135,7 @@ void Target::open_existing(const std::string& path) {
   if (!is_device_ && !S_ISREG(st.st_mode))
     throw Error(fmt::format("{} is neither a file nor a block device", path));
   const int flags = open_flags(job_, direct_);
-  if (is_device_ && job_.writes())
-    fd_ = Fd(open_exclusively(path, {major(st.st_rdev), minor(st.st_rdev)}, flags));
-  else
-    fd_ = Fd(open_without_access_time(path, flags));
+  fd_ = Fd(writable ? writable->open(flags) : open_without_access_time(path, flags));
   if (fd_.get() < 0)
     throw Error(fmt::format(
         "cannot open {}{}: {}{}", path, direct_ ? " for direct IO" : "", std::strerror(errno),

@@ -8,6 +8,7 @@
 #include "bench/case.h"
 #include "bench/io/directory.h"
 #include "bench/io/pattern.h"
+#include "bench/io/raw_guard.h"
 #include "bench/io/run.h"
 #include "bench/io/space.h"
 #include "bench/io/storage.h"
@@ -76,7 +77,7 @@ class Target {
   std::string keep() { return own_->keep() + "/" + file_name_; }
 
  private:
-  void open_existing(const std::string& path);
+  void open_existing(const std::string& path, const std::optional<WritableTarget>& writable);
   void require_alignment() const;
   void open_nvme_characters();
   void adopt_pattern();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iostream>
 #include <thread>
 
 #include <fmt/format.h>
@@ -10,7 +9,6 @@
 
 #include "bench/nccl/ras.h"
 #include "core/clock.h"
-#include "core/text.h"
 #include "sys/deadline_call.h"
 
 namespace cb::nccl {
@@ -81,9 +79,14 @@ Communicators::~Communicators() {
 void Communicators::grouped(const char* what, const std::function<abi::Result(size_t i)>& f) {
   const Functions& call = library_.call();
   library_.check(call.group_start(), "ncclGroupStart");
-  for (size_t i = 0; i < count(); ++i) {
-    if (count() > 1) devices_[i]->select();
-    library_.check(f(i), what, comms_[i]);
+  try {
+    for (size_t i = 0; i < count(); ++i) {
+      if (count() > 1) devices_[i]->select();
+      library_.check(f(i), what, comms_[i]);
+    }
+  } catch (...) {
+    call.group_end();  // what the next point calls would else only be added to this group
+    throw;
   }
   const abi::Result ended = call.group_end();
   library_.check(ended, what, comms_[0]);
@@ -146,16 +149,14 @@ void Communicators::abort_all() {
         }
         return true;
       });
-  if (!aborted)
-    std::cerr << fmt::format("clusterbench nccl: {}: ncclCommAbort has not come back\n",
-                             terminal_safe(context_.who()));
+  if (!aborted) context_.log(context_.who() + ": ncclCommAbort has not come back");
   std::fill(comms_.begin(), comms_.end(), nullptr);
 }
 
 void Communicators::give_up(const char* what, double seconds) {
   // Before the abort, which ends what RAS could tell.
   if (const std::string ras = ask_ras(kRasSeconds); !ras.empty() && context_.comm.is_root())
-    std::cerr << fmt::format("clusterbench nccl: what NCCL's RAS says:\n{}", terminal_safe(ras));
+    context_.log("what NCCL's RAS says:\n" + ras);
   // Also before it: the abort makes the peers fail, which would hide who did not come.
   context_.watchdog.expire();
   abort_all();

@@ -5,7 +5,6 @@
 // Counted is the time from the start until the receiving GPU is done with the last message.
 #include <algorithm>
 #include <functional>
-#include <iostream>
 #include <memory>
 #include <span>
 #include <variant>
@@ -20,7 +19,6 @@
 #include "bench/pairs/transports.h"
 #include "core/clock.h"
 #include "core/stats.h"
-#include "core/text.h"
 #include "core/units.h"
 
 namespace cb {
@@ -241,7 +239,7 @@ OpenedTransport make_nccl_transport(Context& context, const TransportOptions& op
   require_same_library(context, library, problems);
   throw_agreed(context.comm, "clusterbench locate", problems);
   if (context.comm.is_root())
-    std::cerr << terminal_safe(library.name() + ": " + nccl::rank_map_text(map, kMapLines)) << '\n';
+    context.log(library.name() + ": " + nccl::rank_map_text(map, kMapLines));
   return {std::make_unique<NcclTransport>(context, std::move(near), std::move(library),
                                           std::move(devices), options)};
 }

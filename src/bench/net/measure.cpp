@@ -115,55 +115,30 @@ class Collector {
 
   void add_sum(bool sends, const std::vector<double>& values) {
     const size_t host = record_.entity({context_.place.host, "host", ""});
-    const std::string side = sends ? "sent" : "received";
     double sum = 0;
     for (const double v : values) sum += v;
-    record_.metrics.push_back({.name = side + "_bytes_per_second",
-                               .unit = "bytes_per_second",
-                               .entity = host,
-                               .samples = {sum}});
-    record_.metrics.push_back({.name = side + "_fairness",
-                               .unit = "share",
-                               .entity = host,
-                               .samples = {fairness_index(values)}});
+    record_.add(sends ? "sent_bytes_per_second" : "received_bytes_per_second", host, {sum});
+    record_.add(sends ? "sent_fairness" : "received_fairness", host, {fairness_index(values)});
   }
 
   void add_figures(size_t entity, const RailPair& pair, const PairOutcome& outcome) {
-    const auto series = [&](const char* name, const char* unit, const std::vector<double>& values) {
+    const auto series = [&](const char* name, const std::vector<double>& values) {
       if (values.empty()) return;
       Samples samples;
       for (const double v : values) samples.add(v);
-      record_.metrics.push_back({.name = name, .unit = unit, .entity = entity, .samples = samples});
+      record_.add(name, entity, std::move(samples));
     };
-    series("bytes_per_second", "bytes_per_second", outcome.bytes_per_second);
+    series("bytes_per_second", outcome.bytes_per_second);
     if (!outcome.bytes_per_second.empty() && m_.ceiling)
       record_.metrics.back().ceiling = m_.ceiling(pair);
-    series("messages_per_second", "messages_per_second", outcome.messages_per_second);
+    series("messages_per_second", outcome.messages_per_second);
     if (outcome.latency_seconds.count() == 0) return;
-    record_.metrics.push_back({.name = m_.latency_name,
-                               .unit = "seconds",
-                               .better = Better::lower,
-                               .entity = entity,
-                               .samples = Samples::from_histogram(outcome.latency_seconds)});
-    record_.metrics.push_back({.name = "latency_p999_seconds",
-                               .unit = "seconds",
-                               .better = Better::lower,
-                               .entity = entity,
-                               .samples = {outcome.latency_seconds.quantile(0.999)}});
+    record_.add(m_.latency_name, entity, Samples::from_histogram(outcome.latency_seconds));
+    record_.add("latency_p999_seconds", entity, {outcome.latency_seconds.quantile(0.999)});
   }
 
   void add_extra(size_t entity, const PairOutcome& outcome) {
-    for (const auto& [name, value] : outcome.extra) {
-      const auto has = [&name = name](const char* part) {
-        return name.find(part) != std::string::npos;
-      };
-      const char* unit = has("_seconds") ? "seconds" : has("_bytes") ? "bytes" : "count";
-      record_.metrics.push_back({.name = name,
-                                 .unit = unit,
-                                 .better = Better::lower,
-                                 .entity = entity,
-                                 .samples = {value}});
-    }
+    for (const auto& [name, value] : outcome.extra) record_.add(name, entity, {value});
   }
 
   Context& context_;

@@ -187,11 +187,8 @@ void add_pair_metrics(Record& record, const FleetNames& names,
     if (r.value) cells[{r.from, r.to, r.rail}].add(*r.value);
   }
   for (auto& [cell, samples] : cells) {
-    record.metrics.push_back({.name = latency ? "latency_seconds" : "bytes_per_second",
-                              .unit = latency ? "seconds" : "bytes_per_second",
-                              .better = latency ? Better::lower : Better::higher,
-                              .entity = record.entity(pair_entity(names, cell)),
-                              .samples = std::move(samples)});
+    record.add(latency ? "latency_seconds" : "bytes_per_second",
+               record.entity(pair_entity(names, cell)), std::move(samples));
   }
 }
 

@@ -64,11 +64,7 @@ class GroupRecord {
       if (r.value) samples[group_of(r.from)].add(*r.value);
     }
     for (auto& [group, values] : samples) {
-      record_.metrics.push_back({.name = "group_bytes_per_second",
-                                 .unit = "bytes_per_second",
-                                 .better = Better::higher,
-                                 .entity = record_.entity(entity(group)),
-                                 .samples = std::move(values)});
+      record_.add("group_bytes_per_second", record_.entity(entity(group)), std::move(values));
     }
   }
 

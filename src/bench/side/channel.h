@@ -61,8 +61,8 @@ std::unique_ptr<SideChannel> open_side_channel(Comm& comm, const Place& place, W
                                                const CancelToken& cancel,
                                                SideChannelOptions options);
 
-// The joined records from what each rank published: published[rank][i] is rank's share of record i.
-// Where ranks' shares are missing a note says whose.
+// The joined records from what each rank published. Shares of one record have the same params and
+// come in the same order on every rank. Where ranks' shares are missing a note says whose.
 std::vector<Record> join_published(const std::vector<std::vector<Record>>& published);
 
 }  // namespace cb

@@ -15,7 +15,6 @@ struct Frame {
 };
 
 namespace frame {
-inline constexpr char kHello = 'H';    // token and rank: the first one from a rank
 inline constexpr char kWelcome = 'W';  // token: the first one from rank 0
 inline constexpr char kPing = 'P';     // rank 0 is alive
 inline constexpr char kState = 'S';    // a rank's state as JSON
@@ -42,6 +41,7 @@ class FrameLink {
   void trust() { longest_ = kLongest; }
 
   void queue(char kind, std::string_view body);
+  void queue_greeting(std::string_view bytes) { out_ += bytes; }  // in front of every frame
   bool has_output() const { return sent_ < out_.size(); }
   // Both return false when the connection has ended or broken.
   bool flush();

@@ -1,7 +1,11 @@
 #include "bench/side/hub.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <span>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "bench/gather.h"
@@ -22,9 +26,10 @@ constexpr double kExpiredGrace = 0.9;
 constexpr double kLostGrace = 0.3;
 // A job that was asked to stop and has not by then may be killed: what is known is written.
 constexpr double kCancelGrace = 0.4;
-constexpr double kGuestSeconds = 10;
 constexpr double kGoodbyeSeconds = 1;
-constexpr size_t kMostGuests = 4096;
+// A rank tries for 20 s from when it hears of the channel, and may be as late to that as a stalled
+// job: whoever has not come by then does not come any more.
+constexpr double kReceptionSeconds = 150;
 // Asked to end, a rank's connection may break without anything being wrong.
 constexpr double kQuietAfterCancel = 0.7;
 
@@ -42,9 +47,14 @@ WatchState state_from_text(const std::string& text) {
           j.at("left"),  j.at("idle"), j.at("failure")};
 }
 
-SideHub::SideHub(Socket listener, std::string token, const Place& place, Watchdog& watchdog,
+std::string greeting_of(const std::string& token, int rank) {
+  return fmt::format("{:<32}{:>8}", token, rank);
+}
+
+SideHub::SideHub(Reception reception, std::string token, const Place& place, Watchdog& watchdog,
                  const CancelToken& cancel, SideChannelOptions options)
-    : listener_(std::move(listener)),
+    : reception_(std::move(reception)),
+      began_(monotonic_seconds()),
       token_(std::move(token)),
       watchdog_(watchdog),
       cancel_(cancel),
@@ -90,6 +100,9 @@ void SideHub::loop() {
     if (look_for_trouble(now)) return;
   }
   say_goodbye();
+  // Before the results are written: no descriptor is missing then.
+  reception_.close();
+  for (Peer& p : peers_) p.link.close();
 }
 
 void SideHub::tell_all(char kind) {
@@ -111,57 +124,36 @@ void SideHub::say_goodbye() {
 }
 
 void SideHub::serve(double seconds) {
-  std::vector<Watched> sockets{{.fd = listener_.fd()}};
+  std::vector<Watched> sockets;
   std::vector<Peer*> peers;
   for (Peer& p : peers_) {
     if (p.state != RankLink::connected) continue;
     sockets.push_back({.fd = p.link.socket().fd(), .want_write = p.link.has_output()});
     peers.push_back(&p);
   }
-  for (const Guest& g : guests_) sockets.push_back({.fd = g.link.socket().fd()});
+  reception_.watch(sockets, monotonic_seconds());
   wait_for_any(sockets, seconds);
   for (size_t i = 0; i < peers.size(); ++i) {
-    if (sockets[1 + i].writable) peers[i]->link.flush();
-    if (sockets[1 + i].readable) listen_to(*peers[i]);
+    if (sockets[i].writable) peers[i]->link.flush();
+    if (sockets[i].readable) listen_to(*peers[i]);
   }
-  for (size_t i = 0; i < guests_.size(); ++i) {
-    if (sockets[1 + peers.size() + i].readable) greet(guests_[i]);
-  }
-  std::erase_if(guests_, [](const Guest& g) {
-    return !g.link.open() || monotonic_seconds() - g.since > kGuestSeconds;
-  });
-  if (sockets[0].readable) accept_guests();
+  const double now = monotonic_seconds();
+  for (auto& arrival : reception_.serve(std::span(sockets).subspan(peers.size()), now))
+    welcome(std::move(arrival));
+  if (reception_.open() && all_have_come(now)) reception_.close();
 }
 
-void SideHub::accept_guests() {
-  for (;;) {
-    Socket socket = accept_waiting(listener_);
-    if (!socket.open()) return;
-    if (guests_.size() < kMostGuests)
-      guests_.push_back({FrameLink(std::move(socket)), monotonic_seconds()});
-  }
+// Who has told a state knows that it is connected and does not come again.
+bool SideHub::all_have_come(double now) const {
+  const auto come = [](const Peer& p) { return p.told || p.state == RankLink::closed; };
+  return std::all_of(peers_.begin() + 1, peers_.end(), come) || now - began_ > kReceptionSeconds;
 }
 
-// Who does not begin with this job's token is none of its ranks.
-void SideHub::greet(Guest& guest) {
-  const bool alive = guest.link.fill();
-  const auto hello = guest.link.next();
-  if (!hello) {
-    if (!alive) guest.link.close();
-    return;
-  }
-  const size_t space = hello->body.find(' ');
-  size_t rank = 0;
-  if (hello->kind == frame::kHello && space != std::string::npos &&
-      hello->body.substr(0, space) == token_)
-    rank = static_cast<size_t>(std::atoll(hello->body.c_str() + space + 1));
-  if (rank == 0 || rank >= peers_.size() || peers_[rank].state != RankLink::never) {
-    guest.link.close();
-    return;
-  }
+void SideHub::welcome(Reception::Arrival arrival) {
+  const auto rank = static_cast<size_t>(std::atoll(arrival.greeting.c_str() + kTokenBytes));
+  if (rank == 0 || rank >= peers_.size() || peers_[rank].state != RankLink::never) return;
   Peer& peer = peers_[rank];
-  peer.link = std::move(guest.link);
-  guest.link = FrameLink();
+  peer.link = FrameLink(std::move(arrival.socket));
   peer.link.trust();
   peer.state = RankLink::connected;
   peer.last_heard = monotonic_seconds();
@@ -303,6 +295,7 @@ bool SideHub::others_wait_for_a_failed_rank(double now) {
 }
 
 void SideHub::report(Trouble::Kind kind) {
+  reception_.close();  // what is told now is also written, for which no descriptor may be missing
   std::vector<RankState> all = states(monotonic_seconds());
   // What failed after the trouble had begun did so because of it.
   if (kind != Trouble::Kind::failed) {
@@ -320,17 +313,31 @@ void SideHub::report(Trouble::Kind kind) {
   if (options_.on_trouble) options_.on_trouble(std::move(trouble));
 }
 
+namespace {
+
+// A rank that failed at a point, or broke off there, has published fewer records of it than others.
+std::optional<size_t> share_of(const std::vector<Record>& records, size_t from,
+                               const Params& params) {
+  for (size_t i = from; i < records.size(); ++i) {
+    if (records[i].params == params) return i;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::vector<Record> join_published(const std::vector<std::vector<Record>>& published) {
   // Rank 0 holds what belongs to all ranks together: without its share there is no record.
   std::vector<Record> out;
+  std::vector<size_t> next(published.size());  // of each rank's records
   for (size_t i = 0; !published.empty() && i < published[0].size(); ++i) {
     std::vector<std::vector<Record>> shares;
     std::vector<int> missing;
     for (size_t r = 0; r < published.size(); ++r) {
-      if (i < published[r].size() && published[r][i].params == published[0][i].params)
-        shares.push_back({published[r][i]});
-      else
-        missing.push_back(static_cast<int>(r));
+      const auto found = share_of(published[r], next[r], published[0][i].params);
+      if (found) shares.push_back({published[r][*found]});
+      if (found) next[r] = *found + 1;
+      if (!found) missing.push_back(static_cast<int>(r));
     }
     Record joined = std::move(join_records(shares).at(0));
     if (!missing.empty())

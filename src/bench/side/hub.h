@@ -6,6 +6,7 @@
 
 #include "bench/side/channel.h"
 #include "bench/side/frames.h"
+#include "sys/reception.h"
 
 namespace cb {
 
@@ -13,10 +14,15 @@ namespace cb {
 std::string state_to_text(const WatchState& state);
 WatchState state_from_text(const std::string& text);
 
+// What a rank's connection begins with: the job's token and which rank it is.
+inline constexpr size_t kTokenBytes = 32;
+inline constexpr size_t kGreetingBytes = kTokenBytes + 8;
+std::string greeting_of(const std::string& token, int rank);
+
 // Rank 0's end.
 class SideHub final : public SideChannel {
  public:
-  SideHub(Socket listener, std::string token, const Place& place, Watchdog& watchdog,
+  SideHub(Reception reception, std::string token, const Place& place, Watchdog& watchdog,
           const CancelToken& cancel, SideChannelOptions options);
   ~SideHub() override;
   void publish(const Record& record) override;
@@ -32,18 +38,12 @@ class SideHub final : public SideChannel {
     double last_heard = 0;
     std::vector<Record> records = {};
   };
-  // A connection that has not yet said which rank it is.
-  struct Guest {
-    FrameLink link;
-    double since = 0;
-  };
-
   void loop();
   void tell_all(char kind);
   void say_goodbye();
   void serve(double seconds);
-  void accept_guests();
-  void greet(Guest& guest);
+  void welcome(Reception::Arrival arrival);
+  bool all_have_come(double now) const;
   void listen_to(Peer& peer);
   void take(Peer& peer, const Frame& f);
   void ping(double now);
@@ -53,14 +53,14 @@ class SideHub final : public SideChannel {
   void report(Trouble::Kind kind);
   std::vector<RankState> states(double now);
 
-  Socket listener_;
+  Reception reception_;  // until all have come
+  double began_;
   std::string token_;
   std::vector<std::string> host_of_;  // by rank
   Watchdog& watchdog_;
   const CancelToken& cancel_;
   SideChannelOptions options_;
   std::vector<Peer> peers_;  // by rank; [0] is this one
-  std::vector<Guest> guests_;
   double last_ping_ = 0;
   double trouble_since_ = 0;  // monotonic seconds; 0: none
   Trouble::Kind trouble_ = Trouble::Kind::expired;

@@ -1,5 +1,6 @@
 #include "bench/side/spoke.h"
 
+#include <algorithm>
 #include <chrono>
 #include <random>
 
@@ -10,6 +11,7 @@
 #include "bench/side/hub.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "sys/tcp_socket.h"
 
 namespace cb {
 namespace {
@@ -100,17 +102,17 @@ void SideSpoke::loop() {
 bool SideSpoke::connect() {
   const double end = monotonic_seconds() + kConnectForSeconds;
   while (monotonic_seconds() < end) {
-    for (const std::string& address : root_.addresses) {
+    for (const Door& door : root_.doors) {
       if (closing()) return false;
-      if (try_address(address)) return true;
+      if (try_door(door)) return true;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   return false;
 }
 
-bool SideSpoke::try_address(const std::string& address) {
-  Socket socket = start_connect(address, root_.port);
+bool SideSpoke::try_door(const Door& door) {
+  Socket socket = start_connect(door.address, static_cast<uint16_t>(door.port));
   if (!socket.open()) return false;
   const double end = monotonic_seconds() + kConnectSeconds;
   for (bool ready = false; !ready;) {
@@ -121,7 +123,7 @@ bool SideSpoke::try_address(const std::string& address) {
   }
   if (!connected(socket)) return false;
   FrameLink link(std::move(socket));
-  link.queue(frame::kHello, fmt::format("{} {}", root_.token, rank_));
+  link.queue_greeting(greeting_of(root_.token, rank_));
   if (!await_welcome(link, end)) return false;
   link.trust();
   link_ = std::move(link);
@@ -208,22 +210,52 @@ class NoChannel final : public SideChannel {
 
 }  // namespace
 
+namespace {
+
+constexpr const char* kLoopbackAddress = "127.0.0.1";
+
+// Rank 0's: loopback for the ranks that share it, and the network only where there are others.
+Reception open_reception(const std::vector<std::string>& networks, const std::string& token,
+                         const std::string& interface) {
+  std::vector<std::string> addresses;
+  const auto here = [&](const std::string& network) { return network == networks[0]; };
+  if (!std::all_of(networks.begin(), networks.end(), here) || !interface.empty())
+    addresses = local_addresses(interface);
+  if (std::all_of(networks.begin(), networks.end(), here)) addresses.clear();
+  if (std::any_of(networks.begin() + 1, networks.end(), here))
+    addresses.insert(addresses.begin(), kLoopbackAddress);
+  return Reception(addresses, token, kGreetingBytes);
+}
+
+std::vector<Door> doors_from(const json& offer, bool same_network) {
+  std::vector<Door> out;
+  for (const json& d : offer.at("doors")) {
+    if (same_network || d.at(0) != kLoopbackAddress) out.push_back({d.at(0), d.at(1)});
+  }
+  return out;
+}
+
+}  // namespace
+
 std::unique_ptr<SideChannel> open_side_channel(Comm& comm, const Place& place, Watchdog& watchdog,
                                                const CancelToken& cancel,
                                                SideChannelOptions options) {
   if (comm.size() == 1)
     return std::make_unique<NoChannel>(place.host, watchdog, std::move(options));
-  Socket listener;
+  const std::string network = network_identity();
+  const std::vector<std::string> networks = comm.gather(network);
+  Reception reception;
   json offer;
   Problems problems;
   std::string token;
   if (comm.is_root()) {
     try {
-      uint16_t port = 0;
-      listener = listen_anywhere(port);
       allow_open_files(static_cast<uint64_t>(comm.size()) + 1024);
       token = new_token();
-      offer = {{"addresses", local_addresses(options.interface)}, {"port", port}, {"token", token}};
+      reception = open_reception(networks, token, options.interface);
+      json doors = json::array();
+      for (const Door& d : reception.doors()) doors.push_back({d.address, d.port});
+      offer = {{"doors", std::move(doors)}, {"network", network}, {"token", token}};
     } catch (const UsageError& e) {
       problems = e.problems();
     } catch (const Error& e) {
@@ -233,13 +265,11 @@ std::unique_ptr<SideChannel> open_side_channel(Comm& comm, const Place& place, W
   throw_agreed(comm, "clusterbench", problems);
   offer = json::parse(comm.broadcast_text(offer.dump()));
   if (comm.is_root())
-    return std::make_unique<SideHub>(std::move(listener), token, place, watchdog, cancel,
+    return std::make_unique<SideHub>(std::move(reception), token, place, watchdog, cancel,
                                      std::move(options));
-  SideSpoke::Root root{.addresses = offer.at("addresses"),
-                       .port = offer.at("port"),
+  SideSpoke::Root root{.doors = doors_from(offer, offer.at("network") == network),
                        .token = offer.at("token"),
                        .host = place.hosts.at(0)};
-  if (place.host == root.host) root.addresses.insert(root.addresses.begin(), {"127.0.0.1", "::1"});
   return std::make_unique<SideSpoke>(std::move(root), comm.rank(), watchdog, std::move(options));
 }
 

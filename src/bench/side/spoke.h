@@ -5,6 +5,7 @@
 
 #include "bench/side/channel.h"
 #include "bench/side/frames.h"
+#include "sys/reception.h"
 
 namespace cb {
 
@@ -12,8 +13,7 @@ namespace cb {
 class SideSpoke final : public SideChannel {
  public:
   struct Root {
-    std::vector<std::string> addresses;  // in the order in which they are tried
-    uint16_t port = 0;
+    std::vector<Door> doors;  // in the order in which they are tried
     std::string token;
     std::string host;
   };
@@ -26,7 +26,7 @@ class SideSpoke final : public SideChannel {
  private:
   void loop();
   bool connect();
-  bool try_address(const std::string& address);
+  bool try_door(const Door& door);
   bool await_welcome(FrameLink& link, double end);
   bool exchange();
   bool closing();

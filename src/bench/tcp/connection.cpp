@@ -12,6 +12,8 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "core/units.h"
+
 namespace cb::tcp {
 namespace {
 
@@ -19,7 +21,7 @@ constexpr uint32_t kMagic = 0x63627463;       // "cbtc"
 constexpr double kTryOneAddressSeconds = 3;   // while others are left to try
 constexpr uint32_t kMostWordBytes = 1 << 20;  // a longer one is not ours
 
-// The first bytes of every connection.
+// The first bytes of every connection: the token first, so that a stranger's are known by them.
 struct Greeting {
   uint64_t token;
   uint32_t magic;
@@ -71,14 +73,20 @@ std::string source_for(const Source& source, const std::string& address) {
   throw Error(fmt::format("{} has no address of its family", source.interface));
 }
 
-// A connection that does not greet at once is none of ours.
-std::optional<Greeting> read_greeting(int fd, const Address& self) {
-  pollfd waiting{fd, POLLIN, 0};
+// Of a connection that began with the token.
+std::optional<uint32_t> stream_index(const std::string& bytes, int streams) {
   Greeting greeting = {};
-  if (poll(&waiting, 1, 2000) != 1) return std::nullopt;
-  if (recv(fd, &greeting, sizeof greeting, MSG_WAITALL) != sizeof greeting) return std::nullopt;
-  if (greeting.magic != kMagic || greeting.token != self.token) return std::nullopt;
-  return greeting;
+  std::memcpy(&greeting, bytes.data(), std::min(bytes.size(), sizeof greeting));
+  if (greeting.magic != kMagic || greeting.index > static_cast<uint32_t>(streams))
+    return std::nullopt;
+  return greeting.index;
+}
+
+Door parse_door(const std::string& text) {
+  const size_t at = text.find('@');
+  const auto port = at == std::string::npos ? std::nullopt : parse_integer(text.substr(at + 1));
+  if (!port) throw Error(fmt::format("'{}' is no address with a port", text));
+  return {text.substr(0, at), static_cast<int>(*port)};
 }
 
 }  // namespace
@@ -89,33 +97,35 @@ void Until::require(const std::string& what) const {
 }
 
 std::string Address::text() const {
-  return fmt::format("{} {} {} {} {}", host, network, token, port, fmt::join(addresses, ","));
+  std::vector<std::string> list;
+  for (const Door& d : doors) list.push_back(fmt::format("{}@{}", d.address, d.port));
+  return fmt::format("{} {} {} {}", host, network, token, fmt::join(list, ","));
 }
 
 Address Address::parse(const std::string& text) {
   std::istringstream in(text);
   Address out;
   std::string list;
-  in >> out.host >> out.network >> out.token >> out.port;
+  in >> out.host >> out.network >> out.token;
   if (in.fail()) throw Error(fmt::format("'{}' is no address of a TCP end", text));
-  in >> list;  // empty where the host has but its loopback interface
+  in >> list;  // empty where the end sends
   std::istringstream items(list);
-  for (std::string item; std::getline(items, item, ',');) out.addresses.push_back(item);
+  for (std::string item; std::getline(items, item, ',');) out.doors.push_back(parse_door(item));
   return out;
 }
 
 Link connect_link(const Address& peer, const Source& source, int streams, uint64_t buffer_bytes,
                   const Until& until) {
   std::vector<std::string> failures;
-  for (size_t i = 0; i < peer.addresses.size(); ++i) {
-    const std::string& address = peer.addresses[i];
-    const bool last = i + 1 == peer.addresses.size();
+  for (size_t i = 0; i < peer.doors.size(); ++i) {
+    const auto& [address, port] = peer.doors[i];
+    const bool last = i + 1 == peer.doors.size();
     const double limit = last ? until.left() : std::min(until.left(), kTryOneAddressSeconds);
     Link link;
     link.peer = fmt::format("{} ({})", peer.host, address);
-    const auto open = [&](uint32_t index, double seconds) {
-      Socket raw = connect_to(address, peer.port, source_for(source, address), seconds,
-                              index == 0 ? 0 : buffer_bytes);
+    const auto open = [&, &to = address, at = port](uint32_t index, double seconds) {
+      Socket raw =
+          connect_to(to, at, source_for(source, to), seconds, index == 0 ? 0 : buffer_bytes);
       return greeted(std::move(raw), peer, index, link.peer, until);
     };
     try {
@@ -136,26 +146,35 @@ Link connect_link(const Address& peer, const Source& source, int streams, uint64
       failures.empty() ? "it has no address" : fmt::format("{}", fmt::join(failures, "; "))));
 }
 
-Link accept_link(const Listener& listener, const Address& self, const std::string& peer_host,
-                 int streams, const Until& until) {
+Reception receive_at(std::vector<std::string> addresses, uint64_t token, uint64_t buffer_bytes) {
+  if (std::find(addresses.begin(), addresses.end(), kLoopback) == addresses.end())
+    addresses.emplace_back(kLoopback);
+  std::string first(sizeof token, '\0');
+  std::memcpy(first.data(), &token, sizeof token);
+  return Reception(addresses, std::move(first), sizeof(Greeting), buffer_bytes);
+}
+
+Link accept_link(Reception& reception, const std::string& peer_host, int streams,
+                 const Until& until) {
   Link link;
   link.peer = peer_host;
   link.streams.resize(static_cast<size_t>(streams));
   for (int missing = streams + 1; missing > 0;) {
-    pollfd waiting{listener.socket.fd(), POLLIN, 0};
-    if (poll(&waiting, 1, kSocketSliceMs) != 1) {
-      until.require(fmt::format("no connection from {}", peer_host));
-      continue;
+    std::vector<Watched> watched;
+    reception.watch(watched, monotonic_seconds());
+    wait_for_any(watched, kSocketSliceMs * 1e-3);
+    for (auto& [socket, greeting] : reception.serve(watched, monotonic_seconds())) {
+      const auto index = stream_index(greeting, streams);
+      if (!index) continue;
+      prepare_stream(socket.fd());
+      Socket& place = *index == 0 ? link.control : link.streams[*index - 1];
+      // Whoever tried several addresses may come twice: the last one counts.
+      if (!place.open()) --missing;
+      place = std::move(socket);
     }
-    Socket socket(accept4(listener.socket.fd(), nullptr, nullptr, SOCK_CLOEXEC));
-    const auto greeting = socket.open() ? read_greeting(socket.fd(), self) : std::nullopt;
-    if (!greeting || greeting->index > static_cast<uint32_t>(streams)) continue;
-    prepare_stream(socket.fd());
-    Socket& place = greeting->index == 0 ? link.control : link.streams[greeting->index - 1];
-    // Whoever tried several addresses may come twice: the last one counts.
-    if (!place.open()) --missing;
-    place = std::move(socket);
+    if (missing > 0) until.require(fmt::format("no connection from {}", peer_host));
   }
+  reception.close();
   return link;
 }
 

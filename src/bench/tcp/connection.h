@@ -6,6 +6,7 @@
 
 #include "bench/cancel.h"
 #include "core/clock.h"
+#include "sys/reception.h"
 #include "sys/tcp_socket.h"
 
 namespace cb::tcp {
@@ -28,10 +29,9 @@ class Until {
 // What the receiving end of a pair tells the sending one, which connects.
 struct Address {
   std::string host;
-  std::string network;  // network_identity()
-  uint64_t token = 0;   // of this transfer: others that come to the port are turned away
-  int port = 0;
-  std::vector<std::string> addresses = {};  // in the order in which to try them
+  std::string network;           // network_identity()
+  uint64_t token = 0;            // of this transfer: others that come to a port are turned away
+  std::vector<Door> doors = {};  // in the order in which to try them
 
   std::string text() const;  // one line
   // Throws Error if malformed.
@@ -52,14 +52,19 @@ struct Link {
   std::string peer;  // "n2 (10.77.0.2)", for messages
 };
 
+inline constexpr const char* kLoopback = "127.0.0.1";
 inline bool is_ipv6(const std::string& address) { return address.find(':') != std::string::npos; }
 
 // Of the sending end. Tries the peer's addresses in turn. Throws Error naming each that failed.
 Link connect_link(const Address& peer, const Source& source, int streams, uint64_t buffer_bytes,
                   const Until& until);
-// Of the receiving end: takes what comes with the token. Throws Error past the deadline.
-Link accept_link(const Listener& listener, const Address& self, const std::string& peer_host,
-                 int streams, const Until& until);
+// Where the receiving end takes its connections: at each of `addresses`, and at this host's
+// loopback for ends that share it. Who does not begin with the token is turned away. Throws Error.
+Reception receive_at(std::vector<std::string> addresses, uint64_t token, uint64_t buffer_bytes);
+// Of the receiving end: closes the reception once every connection is there. Throws Error past the
+// deadline.
+Link accept_link(Reception& reception, const std::string& peer_host, int streams,
+                 const Until& until);
 
 // What the ends say to each other: a kind and figures by name.
 struct Word {

@@ -1,5 +1,6 @@
 #include "bench/tcp/end.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <random>
@@ -13,9 +14,6 @@
 
 namespace cb::tcp {
 namespace {
-
-// Two connections that are tried at once may both be on their way.
-int backlog(const Spec& spec) { return 2 * (spec.streams + 1); }
 
 uint64_t random_token() {
   std::random_device source;
@@ -75,25 +73,31 @@ TcpEnd::TcpEnd(const Spec& spec, const net::PairJob& job, EndPlace place, const 
     : spec_(spec), job_(job), place_(std::move(place)), cancel_(cancel) {
   if (spec_.latency) spec_.streams = 1;
   if (job_.task.sends) return;
-  listener_ = listen_anywhere(backlog(spec_), spec_.buffer_bytes);
-  place_.address.port = listener_.port;
   place_.address.token = random_token();
+  reception_ = receive_at(place_.source.addresses, place_.address.token, spec_.buffer_bytes);
+  place_.address.doors = reception_.doors();
 }
 
 void TcpEnd::connect(const std::string& peer_address, double) {
   peer_ = Address::parse(peer_address);
 }
 
-// Loopback addresses reach the peer only where both ends share the loopback interface; there they
-// are what the routes would lead to anyway.
+// The loopback door leads to the peer only where both ends share that interface; there it is what
+// the routes would lead to anyway.
+std::vector<Door> TcpEnd::ways_to_peer() const {
+  const auto loopback = [](const Door& d) { return d.address == kLoopback; };
+  const bool elsewhere = place_.source.fixed && place_.source.interface != "lo";
+  std::vector<Door> out = peer_.doors;
+  const auto others = std::stable_partition(out.begin(), out.end(), loopback);
+  if (elsewhere || peer_.network != place_.address.network) out.erase(out.begin(), others);
+  return out;
+}
+
 Link TcpEnd::make_link(const Until& until) {
-  if (!job_.task.sends)
-    return accept_link(listener_, place_.address, peer_.host, spec_.streams, until);
+  if (!job_.task.sends) return accept_link(reception_, peer_.host, spec_.streams, until);
   Address peer = peer_;
-  if (!place_.source.fixed && peer.network == place_.address.network)
-    peer.addresses.insert(peer.addresses.begin(), "127.0.0.1");
-  Link link = connect_link(peer, place_.source, spec_.streams, spec_.buffer_bytes, until);
-  return link;
+  peer.doors = ways_to_peer();
+  return connect_link(peer, place_.source, spec_.streams, spec_.buffer_bytes, until);
 }
 
 uint64_t TcpEnd::seed(size_t stream, bool of_this_end) const {

@@ -12,7 +12,7 @@ namespace cb::tcp {
 // Who this end is and how it leaves its host.
 struct EndPlace {
   Source source;
-  Address address;  // of this host on that rail; token and port are the end's own
+  Address address;  // of this host on that rail; token and doors are the end's own
   size_t cpus = 1;  // that this rank can count on: threads for its streams
 };
 
@@ -26,6 +26,7 @@ class TcpEnd : public net::PairEnd {
 
  private:
   Link make_link(const Until& until);
+  std::vector<Door> ways_to_peer() const;
   uint64_t seed(size_t stream, bool of_this_end) const;
   void stream(const Link& link, const Until& until, net::PairOutcome& out) const;
   void ping_pong(const Link& link, const Until& until, net::PairOutcome& out) const;
@@ -36,7 +37,7 @@ class TcpEnd : public net::PairEnd {
   net::PairJob job_;
   EndPlace place_;
   const CancelToken& cancel_;
-  Listener listener_;
+  Reception reception_;
   Address peer_;
 };
 

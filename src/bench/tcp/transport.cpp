@@ -47,12 +47,11 @@ net::MakeEnd end_maker(const Setup& setup, const Spec& spec, const std::string& 
                        const CancelToken& cancel) {
   return [&setup, spec, host, &cancel](const net::PairJob& job) {
     const Rail& rail = setup.mine[static_cast<size_t>(job.task.rail) % setup.mine.size()];
-    return std::make_unique<TcpEnd>(
-        spec, job,
-        EndPlace{{rail.interface, rail.addresses, rail.fixed},
-                 {.host = host, .network = setup.network, .addresses = rail.addresses},
-                 setup.cpus},
-        cancel);
+    return std::make_unique<TcpEnd>(spec, job,
+                                    EndPlace{{rail.interface, rail.addresses, rail.fixed},
+                                             {.host = host, .network = setup.network},
+                                             setup.cpus},
+                                    cancel);
   };
 }
 

@@ -1,6 +1,7 @@
 #include "bench/verbs/setup.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <sstream>
 
@@ -20,9 +21,9 @@ namespace {
 std::string pack(const std::vector<RailLimits>& limits) {
   std::string out;
   for (const RailLimits& l : limits)
-    out +=
-        fmt::format("{} {} {} {} {} {}\n", l.name, l.link_bits_per_second.value_or(0),
-                    l.ethernet ? 1 : 0, l.ipv6 ? 1 : 0, l.mtu, l.slot_bytes_per_second.value_or(0));
+    out += fmt::format("{} {} {} {} {} {} {} {}\n", l.name, l.link_bits_per_second.value_or(0),
+                       l.ethernet ? 1 : 0, l.ipv6 ? 1 : 0, l.mtu, l.active_mtu,
+                       l.slot_bytes_per_second.value_or(0), l.slot);
   return out;
 }
 
@@ -31,7 +32,8 @@ std::vector<RailLimits> unpack(const std::string& text) {
   std::istringstream in(text);
   RailLimits l;
   double link = 0, slot = 0;
-  while (in >> l.name >> link >> l.ethernet >> l.ipv6 >> l.mtu >> slot) {
+  while (in >> l.name >> link >> l.ethernet >> l.ipv6 >> l.mtu >> l.active_mtu >> slot &&
+         std::getline(in >> std::ws, l.slot)) {
     l.link_bits_per_second = link > 0 ? std::optional(link) : std::nullopt;
     l.slot_bytes_per_second = slot > 0 ? std::optional(slot) : std::nullopt;
     out.push_back(l);
@@ -84,7 +86,9 @@ void gather_limits(Context& context, Setup& setup) {
   for (const RdmaPort& port : setup.rails) {
     mine.push_back(rail_limits(port));
     try {
-      mine.back().mtu = static_cast<int>(mtu_bytes(setup.pool->get(port)->port.active_mtu));
+      const ibv_port_attr& attributes = setup.pool->get(port)->port;
+      mine.back().active_mtu = static_cast<int>(mtu_bytes(attributes.active_mtu));
+      mine.back().mtu = static_cast<int>(mtu_bytes(attributes.max_mtu));
     } catch (const std::exception&) {
       // Its own pairs will say so.
     }
@@ -97,21 +101,41 @@ void gather_limits(Context& context, Setup& setup) {
   }
 }
 
+// The slot that the NIC was built for; as negotiated where it does not tell.
+void add_slot(const RdmaPort& port, RailLimits& out) {
+  const bool built = port.pcie_max_generation && port.pcie_max_lanes;
+  const auto generation = built ? port.pcie_max_generation : port.pcie_generation;
+  const auto lanes = built ? port.pcie_max_lanes : port.pcie_lanes;
+  if (!generation || !lanes) return;
+  out.slot_bytes_per_second = pcie_bytes_per_second(*generation, *lanes);
+  out.slot = fmt::format("generation {} ×{}", *generation, *lanes);
+  const bool less = port.pcie_generation && port.pcie_lanes &&
+                    (*port.pcie_generation < *generation || *port.pcie_lanes < *lanes);
+  if (less)
+    out.slot += fmt::format(", in use generation {} ×{}", *port.pcie_generation, *port.pcie_lanes);
+}
+
 }  // namespace
 
 RailLimits rail_limits(const RdmaPort& port) {
-  RailLimits out{.name = port.name(), .ethernet = port.ethernet()};
+  RailLimits out{.name = port.name(), .ethernet = port.ethernet(), .slot = "unknown"};
   // A device without a slot is software: its link rate is a fixed number that means nothing.
   if (!port.pci_address) return out;
   if (port.signal_bits_per_second)
     out.link_bits_per_second =
         port.ethernet() ? *port.signal_bits_per_second
                         : infiniband_data_bits_per_second(*port.signal_bits_per_second, port.link);
-  if (port.pcie_generation && port.pcie_lanes)
-    out.slot_bytes_per_second = pcie_bytes_per_second(*port.pcie_generation, *port.pcie_lanes);
+  add_slot(port, out);
   const RdmaGid* gid = best_gid(port);
   out.ipv6 = gid != nullptr && !gid->is_ipv4();
   return out;
+}
+
+std::string why_no_port(const FsRoot& fs) {
+  const std::vector<RdmaPort> ports = rdma_ports(fs);
+  if (ports.empty()) return "no RDMA device: is the driver loaded (ls /sys/class/infiniband)?";
+  const bool active = std::any_of(ports.begin(), ports.end(), std::mem_fn(&RdmaPort::active));
+  return active ? "" : fmt::format("no active RDMA port{}", down_ports(ports));
 }
 
 Setup set_up(Context& context, const std::vector<std::string>& asked) {
@@ -141,6 +165,14 @@ Setup set_up(Context& context, const std::vector<std::string>& asked) {
   return setup;
 }
 
+namespace {
+
+std::string mtu_in_use(const RailLimits& l, int mtu) {
+  return l.active_mtu > 0 && l.active_mtu < mtu ? fmt::format(" ({} in use)", l.active_mtu) : "";
+}
+
+}  // namespace
+
 std::optional<Ceiling> Setup::ceiling(const net::RailPair& pair, const Spec& spec) const {
   std::optional<Ceiling> out;
   const auto lower = [&out](double value, std::string how) {
@@ -158,11 +190,12 @@ std::optional<Ceiling> Setup::ceiling(const net::RailPair& pair, const Spec& spe
                                   : Wire::roce_v2_ipv4;
     const double share = payload_share(wire, spec.bytes, mtu);
     lower(*l.link_bits_per_second / 8 * share * times,
-          fmt::format("{:.0f} Gb/s × {:.1f} % payload at MTU {}{}", *l.link_bits_per_second / 1e9,
-                      share * 100, mtu, both));
+          fmt::format("{:.0f} Gb/s × {:.1f} % payload at MTU {}{}{}", *l.link_bits_per_second / 1e9,
+                      share * 100, mtu, mtu_in_use(l, mtu), both));
     if (l.slot_bytes_per_second)
-      lower(*l.slot_bytes_per_second * times, fmt::format("PCIe slot of {}: {:.1f} GB/s{}", l.name,
-                                                          *l.slot_bytes_per_second / 1e9, both));
+      lower(*l.slot_bytes_per_second * times,
+            fmt::format("PCIe {} of {}: {:.1f} GB/s{}", l.slot, l.name,
+                        *l.slot_bytes_per_second / 1e9, both));
   }
   return out;
 }

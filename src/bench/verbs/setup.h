@@ -13,17 +13,21 @@
 
 namespace cb::verbs {
 
-// What a NIC's link and slot can do at most, as its own host sees it.
+// What a NIC can do at most, as its own host sees it: the port's largest MTU and the slot that the
+// NIC was built for, not those in use. A port does not tell what rate it was built for: the rate is
+// the negotiated one, and a profile states the nominal.
 struct RailLimits {
   std::string name;                            // "mlx5_0"
   std::optional<double> link_bits_per_second;  // data rate
   bool ethernet = false;
   bool ipv6 = false;
-  int mtu = 0;                                  // active, bytes
+  int mtu = 0;                                  // the port's largest, bytes
+  int active_mtu = 0;                           // in use
   std::optional<double> slot_bytes_per_second;  // PCIe, one direction
+  std::string slot = {};                        // "generation 5 ×16", and what it runs at if less
 };
 
-// The active MTU is not in /sys and stays 0 here.
+// The MTUs are not in /sys and stay 0 here.
 RailLimits rail_limits(const RdmaPort& port);
 
 // The ranks' NICs and how they are paired.
@@ -42,6 +46,9 @@ struct Setup {
   std::optional<Ceiling> ceiling(const net::RailPair& pair, const Spec& spec) const;
   void describe(Record& record) const;
 };
+
+// Why this host has no port to use; empty if it has one.
+std::string why_no_port(const FsRoot& fs);
 
 // Collective. Throws the same UsageError on all ranks for wrong names and for hosts with different
 // numbers of rails.

@@ -1,6 +1,4 @@
-// What the files of src/sys/nvml/ share: NVML's functions, typed by nvml.h, and asking them for one
-// GPU. Numbers of fields (NVML_FI_…) that differ between NVML 12 and 13 are not used: asked by a
-// wrong number, the driver answers with another counter.
+// What the files of src/sys/nvml/ share: NVML's functions, and asking them for one GPU.
 #pragma once
 
 #include <array>
@@ -10,80 +8,16 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <nvml.h>
 
 #include "core/error.h"
 #include "sys/nvml.h"
-
-// decltype of functions that older drivers have and NVML 13 calls deprecated
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+#include "sys/nvml/abi.h"
 
 namespace cb::nvml {
 
-#define CB_NVML_FUNCTIONS(X)                   \
-  X(nvmlDeviceGetName)                         \
-  X(nvmlDeviceGetUUID)                         \
-  X(nvmlDeviceGetPciInfo_v3)                   \
-  X(nvmlDeviceGetSerial)                       \
-  X(nvmlDeviceGetVbiosVersion)                 \
-  X(nvmlDeviceGetBoardPartNumber)              \
-  X(nvmlDeviceGetModuleId)                     \
-  X(nvmlDeviceGetInforomImageVersion)          \
-  X(nvmlDeviceGetMemoryInfo)                   \
-  X(nvmlDeviceGetMemoryBusWidth)               \
-  X(nvmlDeviceGetEccMode)                      \
-  X(nvmlDeviceGetMigMode)                      \
-  X(nvmlDeviceGetPersistenceMode)              \
-  X(nvmlDeviceGetComputeMode)                  \
-  X(nvmlDeviceGetEnforcedPowerLimit)           \
-  X(nvmlDeviceGetPowerManagementDefaultLimit)  \
-  X(nvmlDeviceGetCudaComputeCapability)        \
-  X(nvmlDeviceGetNumGpuCores)                  \
-  X(nvmlDeviceGetMaxClockInfo)                 \
-  X(nvmlDeviceGetClockInfo)                    \
-  X(nvmlDeviceGetCurrPcieLinkGeneration)       \
-  X(nvmlDeviceGetCurrPcieLinkWidth)            \
-  X(nvmlDeviceGetMaxPcieLinkGeneration)        \
-  X(nvmlDeviceGetMaxPcieLinkWidth)             \
-  X(nvmlDeviceGetGpuMaxPcieLinkGeneration)     \
-  X(nvmlDeviceGetPcieReplayCounter)            \
-  X(nvmlDeviceGetNvLinkState)                  \
-  X(nvmlDeviceGetNvLinkErrorCounter)           \
-  X(nvmlDeviceGetNvLinkRemotePciInfo_v2)       \
-  X(nvmlDeviceGetTopologyCommonAncestor)       \
-  X(nvmlDeviceGetGpuFabricInfoV)               \
-  X(nvmlDeviceGetPowerUsage)                   \
-  X(nvmlDeviceGetTotalEnergyConsumption)       \
-  X(nvmlDeviceGetTemperature)                  \
-  X(nvmlDeviceGetFieldValues)                  \
-  X(nvmlDeviceGetTotalEccErrors)               \
-  X(nvmlDeviceGetMemoryErrorCounter)           \
-  X(nvmlDeviceGetSramEccErrorStatus)           \
-  X(nvmlDeviceGetRemappedRows)                 \
-  X(nvmlDeviceGetCurrentClocksEventReasons)    \
-  X(nvmlDeviceGetCurrentClocksThrottleReasons) \
-  X(nvmlDeviceGetComputeRunningProcesses_v3)   \
-  X(nvmlDeviceValidateInforom)                 \
-  X(nvmlDeviceRegisterEvents)                  \
-  X(nvmlDeviceGetSupportedEventTypes)          \
-  X(nvmlEventSetCreate)                        \
-  X(nvmlEventSetWait_v2)                       \
-  X(nvmlEventSetFree)                          \
-  X(nvmlSystemGetDriverVersion)                \
-  X(nvmlSystemGetNVMLVersion)                  \
-  X(nvmlErrorString)
+struct Table : abi::Functions {};
 
-// Any of them may be null: a driver older than the function.
-struct Table {
-#define CB_NVML_MEMBER(name) decltype(::name)* name = nullptr;
-  CB_NVML_FUNCTIONS(CB_NVML_MEMBER)
-#undef CB_NVML_MEMBER
-  decltype(::nvmlInit_v2)* init = nullptr;
-  decltype(::nvmlDeviceGetCount_v2)* count = nullptr;
-  decltype(::nvmlDeviceGetHandleByIndex_v2)* by_index = nullptr;
-};
-
-std::string error_text(const Table& table, nvmlReturn_t code);
+std::string error_text(const Table& table, abi::Return code);
 
 // What last_call() says next.
 void note_call(const char* name, int gpu);
@@ -93,8 +27,8 @@ template <typename F, typename... Args>
 std::string call(const Table& t, int gpu, const char* name, F* function, Args... args) {
   if (function == nullptr) return fmt::format("this driver's NVML has no {}", name);
   note_call(name, gpu);
-  const nvmlReturn_t code = function(args...);
-  if (code == NVML_SUCCESS) return "";
+  const abi::Return code = function(args...);
+  if (code == abi::kSuccess) return "";
   return fmt::format("{}: {}", name, error_text(t, code));
 }
 
@@ -102,7 +36,7 @@ std::string call(const Table& t, int gpu, const char* name, F* function, Args...
 class Asker {
  public:
   Asker(const Table& table, const Gpu& gpu)
-      : t_(table), gpu_(gpu), device_(static_cast<nvmlDevice_t>(gpu.handle)) {}
+      : t_(table), gpu_(gpu), device_(static_cast<abi::Device>(gpu.handle)) {}
 
   template <typename F, typename... Args>
   std::string ask(const char* name, F* function, Args... args) const {
@@ -122,13 +56,13 @@ class Asker {
     return out.values[key] = static_cast<double>(value) * scale;
   }
 
-  // A field value; see the comment above on which may be asked.
+  // A field value; abi.h says which may be asked.
   std::optional<double> field(Readings& out, const char* key, unsigned id, double scale) const {
-    nvmlFieldValue_t field{};
-    field.fieldId = id;
+    abi::FieldValue field{};
+    field.field = id;
     std::string why = ask("nvmlDeviceGetFieldValues", t_.nvmlDeviceGetFieldValues, 1, &field);
-    if (why.empty() && field.nvmlReturn != NVML_SUCCESS)
-      why = fmt::format("field {}: {}", id, error_text(t_, field.nvmlReturn));
+    if (why.empty() && field.result != abi::kSuccess)
+      why = fmt::format("field {}: {}", id, error_text(t_, field.result));
     const auto value = why.empty() ? field_number(field) : std::nullopt;
     if (!value) {
       out.unavailable[key] = why.empty() ? fmt::format("field {} has an unknown type", id) : why;
@@ -160,10 +94,10 @@ class Asker {
 
   template <typename F>
   void flag(Part& part, const char* key, const char* name, F* function) const {
-    nvmlEnableState_t state{};
+    abi::EnableState state{};
     const std::string why = ask(name, function, &state);
     if (why.empty())
-      part.attributes[key] = state == NVML_FEATURE_ENABLED;
+      part.attributes[key] = state == abi::kEnabled;
     else
       part.unavailable[key] = why;
   }
@@ -171,20 +105,20 @@ class Asker {
   const Table& table() const { return t_; }
 
  private:
-  static std::optional<double> field_number(const nvmlFieldValue_t& field) {
-    switch (field.valueType) {
-      case NVML_VALUE_TYPE_DOUBLE:
-        return field.value.dVal;
-      case NVML_VALUE_TYPE_UNSIGNED_INT:
-        return field.value.uiVal;
-      case NVML_VALUE_TYPE_UNSIGNED_LONG:
-        return static_cast<double>(field.value.ulVal);
-      case NVML_VALUE_TYPE_UNSIGNED_LONG_LONG:
-        return static_cast<double>(field.value.ullVal);
-      case NVML_VALUE_TYPE_SIGNED_LONG_LONG:
-        return static_cast<double>(field.value.sllVal);
-      case NVML_VALUE_TYPE_SIGNED_INT:
-        return field.value.siVal;
+  static std::optional<double> field_number(const abi::FieldValue& field) {
+    switch (field.type) {
+      case abi::kDouble:
+        return field.value.as_double;
+      case abi::kUnsigned:
+        return field.value.as_unsigned;
+      case abi::kUnsignedLong:
+        return static_cast<double>(field.value.as_unsigned_long);
+      case abi::kUnsignedLongLong:
+        return static_cast<double>(field.value.as_unsigned_long_long);
+      case abi::kSignedLongLong:
+        return static_cast<double>(field.value.as_long_long);
+      case abi::kSigned:
+        return field.value.as_int;
       default:
         return std::nullopt;
     }
@@ -192,11 +126,11 @@ class Asker {
 
   const Table& t_;
   const Gpu& gpu_;
-  nvmlDevice_t device_;
+  abi::Device device_;
 };
 
 // As sysfs writes it: four digits of domain, lower case.
-std::string pci_text(const nvmlPciInfo_t& pci);
+std::string pci_text(const abi::PciInfo& pci);
 
 // Links that are up; nothing, and why, if the GPU has none at all or does not tell.
 std::optional<int64_t> active_nvlinks(const Asker& a, std::string& why);

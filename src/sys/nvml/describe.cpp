@@ -28,17 +28,17 @@ void describe_identity(const Asker& a, Part& part) {
   a.integer(part, "memory_bus_bits", "nvmlDeviceGetMemoryBusWidth", t.nvmlDeviceGetMemoryBusWidth,
             1);
   a.integer(part, "max_clock_hertz", "nvmlDeviceGetMaxClockInfo", t.nvmlDeviceGetMaxClockInfo, 1e6,
-            NVML_CLOCK_SM);
+            abi::kClockSm);
   a.integer(part, "max_memory_clock_hertz", "nvmlDeviceGetMaxClockInfo",
-            t.nvmlDeviceGetMaxClockInfo, 1e6, NVML_CLOCK_MEM);
+            t.nvmlDeviceGetMaxClockInfo, 1e6, abi::kClockMemory);
 }
 
 void describe_settings(const Asker& a, Part& part) {
   const Table& t = a.table();
-  nvmlEnableState_t ecc{}, pending{};
+  abi::EnableState ecc{}, pending{};
   const std::string no_ecc = a.ask("nvmlDeviceGetEccMode", t.nvmlDeviceGetEccMode, &ecc, &pending);
   if (no_ecc.empty())
-    part.attributes["ecc"] = ecc == NVML_FEATURE_ENABLED;
+    part.attributes["ecc"] = ecc == abi::kEnabled;
   else
     part.unavailable["ecc"] = no_ecc;
   unsigned mig = 0, mig_pending = 0;
@@ -53,7 +53,7 @@ void describe_settings(const Asker& a, Part& part) {
             t.nvmlDeviceGetEnforcedPowerLimit, 1e-3);
   a.integer(part, "power_limit_default_watts", "nvmlDeviceGetPowerManagementDefaultLimit",
             t.nvmlDeviceGetPowerManagementDefaultLimit, 1e-3);
-  nvmlComputeMode_t mode{};
+  abi::ComputeMode mode{};
   if (a.ask("nvmlDeviceGetComputeMode", t.nvmlDeviceGetComputeMode, &mode).empty()) {
     constexpr std::array kModes{"default", "exclusive thread", "prohibited", "exclusive process"};
     const auto i = static_cast<size_t>(mode);
@@ -78,16 +78,16 @@ void describe_links(const Asker& a, Part& part) {
             1);
 }
 
-std::string ancestor_text(nvmlGpuTopologyLevel_t level) {
+std::string ancestor_text(abi::TopologyLevel level) {
   switch (level) {
-    case NVML_TOPOLOGY_INTERNAL:
-    case NVML_TOPOLOGY_SINGLE:
+    case abi::kInternal:
+    case abi::kSingle:
       return "PIX";
-    case NVML_TOPOLOGY_MULTIPLE:
+    case abi::kMultiple:
       return "PXB";
-    case NVML_TOPOLOGY_HOSTBRIDGE:
+    case abi::kHostBridge:
       return "PHB";
-    case NVML_TOPOLOGY_NODE:
+    case abi::kNode:
       return "NODE";
     default:
       return "SYS";
@@ -98,11 +98,11 @@ std::string ancestor_text(nvmlGpuTopologyLevel_t level) {
 std::vector<std::string> nvlink_ends(const Asker& a) {
   std::vector<std::string> out;
   const Table& t = a.table();
-  for (unsigned link = 0; link < NVML_NVLINK_MAX_LINKS; ++link) {
-    nvmlEnableState_t state{};
-    nvmlPciInfo_t pci{};
+  for (unsigned link = 0; link < abi::kMaxNvLinks; ++link) {
+    abi::EnableState state{};
+    abi::PciInfo pci{};
     if (!a.ask("nvmlDeviceGetNvLinkState", t.nvmlDeviceGetNvLinkState, link, &state).empty()) break;
-    if (state != NVML_FEATURE_ENABLED) continue;
+    if (state != abi::kEnabled) continue;
     if (a.ask("nvmlDeviceGetNvLinkRemotePciInfo_v2", t.nvmlDeviceGetNvLinkRemotePciInfo_v2, link,
               &pci)
             .empty())
@@ -116,8 +116,8 @@ std::vector<std::string> nvlink_ends(const Asker& a) {
 std::optional<int64_t> active_nvlinks(const Asker& a, std::string& why) {
   int64_t active = 0;
   bool any = false;
-  for (unsigned link = 0; link < NVML_NVLINK_MAX_LINKS; ++link) {
-    nvmlEnableState_t state{};
+  for (unsigned link = 0; link < abi::kMaxNvLinks; ++link) {
+    abi::EnableState state{};
     const std::string problem =
         a.ask("nvmlDeviceGetNvLinkState", a.table().nvmlDeviceGetNvLinkState, link, &state);
     if (!problem.empty()) {
@@ -125,7 +125,7 @@ std::optional<int64_t> active_nvlinks(const Asker& a, std::string& why) {
       break;
     }
     any = true;
-    if (state == NVML_FEATURE_ENABLED) ++active;
+    if (state == abi::kEnabled) ++active;
   }
   return any ? std::optional(active) : std::nullopt;
 }
@@ -169,11 +169,11 @@ Topology Library::topology(const std::vector<Gpu>& gpus) const {
         out[i][j] = fmt::format("NV{}", links);
         continue;
       }
-      nvmlGpuTopologyLevel_t level{};
+      abi::TopologyLevel level{};
       if (Asker(*table_, gpus[i])
               .ask("nvmlDeviceGetTopologyCommonAncestor",
                    table_->nvmlDeviceGetTopologyCommonAncestor,
-                   static_cast<nvmlDevice_t>(gpus[j].handle), &level)
+                   static_cast<abi::Device>(gpus[j].handle), &level)
               .empty())
         out[i][j] = ancestor_text(level);
     }

@@ -6,30 +6,28 @@ namespace {
 
 void health_ecc(const Asker& a, Readings& out) {
   const Table& t = a.table();
-  nvmlEnableState_t now{}, pending{};
+  abi::EnableState now{}, pending{};
   const std::string why = a.ask("nvmlDeviceGetEccMode", t.nvmlDeviceGetEccMode, &now, &pending);
   if (why.empty())
-    out.values["ecc_enabled"] = now == NVML_FEATURE_ENABLED ? 1 : 0;
+    out.values["ecc_enabled"] = now == abi::kEnabled ? 1 : 0;
   else
     out.unavailable["ecc_enabled"] = why;
   const char* name = "nvmlDeviceGetTotalEccErrors";
-  const auto total = [&](const char* key, nvmlMemoryErrorType_t type,
-                         nvmlEccCounterType_t counter) {
+  const auto total = [&](const char* key, abi::MemoryErrorType type, abi::EccCounterType counter) {
     a.number<unsigned long long>(out, key, name, t.nvmlDeviceGetTotalEccErrors, 1, type, counter);
   };
-  total("ecc_uncorrected_volatile", NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_VOLATILE_ECC);
-  total("ecc_uncorrected_aggregate", NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_AGGREGATE_ECC);
-  total("ecc_corrected_volatile", NVML_MEMORY_ERROR_TYPE_CORRECTED, NVML_VOLATILE_ECC);
+  total("ecc_uncorrected_volatile", abi::kUncorrected, abi::kVolatile);
+  total("ecc_uncorrected_aggregate", abi::kUncorrected, abi::kAggregate);
+  total("ecc_corrected_volatile", abi::kCorrected, abi::kVolatile);
   a.number<unsigned long long>(out, "sram_uncorrected_aggregate", "nvmlDeviceGetMemoryErrorCounter",
-                               t.nvmlDeviceGetMemoryErrorCounter, 1,
-                               NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_AGGREGATE_ECC,
-                               NVML_MEMORY_LOCATION_SRAM);
-  nvmlEccSramErrorStatus_t sram{};
-  sram.version = nvmlEccSramErrorStatus_v1;
+                               t.nvmlDeviceGetMemoryErrorCounter, 1, abi::kUncorrected,
+                               abi::kAggregate, abi::kSram);
+  abi::SramEccErrors sram{};
+  sram.version = abi::kSramEccErrorsVersion;
   const std::string no_sram =
       a.ask("nvmlDeviceGetSramEccErrorStatus", t.nvmlDeviceGetSramEccErrorStatus, &sram);
   if (no_sram.empty())
-    out.values["sram_threshold_exceeded"] = sram.bThresholdExceeded != 0 ? 1 : 0;
+    out.values["sram_threshold_exceeded"] = sram.threshold_exceeded != 0 ? 1 : 0;
   else
     out.unavailable["sram_threshold_exceeded"] = no_sram;
 }
@@ -69,20 +67,20 @@ void health_settings(const Asker& a, Readings& out) {
   a.number<unsigned>(raw, "default", "nvmlDeviceGetPowerManagementDefaultLimit",
                      t.nvmlDeviceGetPowerManagementDefaultLimit, 1);
   ratio(out, "power_limit_share", raw, "limit", "default");
-  a.number<nvmlEnableState_t>(out, "persistence_mode", "nvmlDeviceGetPersistenceMode",
-                              t.nvmlDeviceGetPersistenceMode, 1);
+  a.number<abi::EnableState>(out, "persistence_mode", "nvmlDeviceGetPersistenceMode",
+                             t.nvmlDeviceGetPersistenceMode, 1);
   unsigned mig = 0, pending = 0;
   const std::string no_mig = a.ask("nvmlDeviceGetMigMode", t.nvmlDeviceGetMigMode, &mig, &pending);
   if (no_mig.empty())
     out.values["mig_mode"] = mig;
   else
     out.unavailable["mig_mode"] = no_mig;
-  a.number<nvmlComputeMode_t>(out, "compute_mode", "nvmlDeviceGetComputeMode",
-                              t.nvmlDeviceGetComputeMode, 1);
+  a.number<abi::ComputeMode>(out, "compute_mode", "nvmlDeviceGetComputeMode",
+                             t.nvmlDeviceGetComputeMode, 1);
   const std::string inforom = a.ask("nvmlDeviceValidateInforom", t.nvmlDeviceValidateInforom);
   if (inforom.empty())
     out.values["inforom_valid"] = 1;
-  else if (inforom.find(error_text(t, NVML_ERROR_CORRUPTED_INFOROM)) != std::string::npos)
+  else if (inforom.find(error_text(t, abi::kCorruptedInforom)) != std::string::npos)
     out.values["inforom_valid"] = 0;
   else
     out.unavailable["inforom_valid"] = inforom;
@@ -93,14 +91,14 @@ void health_use(const Asker& a, Readings& out) {
   unsigned count = 0;  // asks only how many there are
   const std::string why =
       a.ask("nvmlDeviceGetComputeRunningProcesses_v3", t.nvmlDeviceGetComputeRunningProcesses_v3,
-            &count, static_cast<nvmlProcessInfo_t*>(nullptr));
+            &count, static_cast<abi::ProcessInfo*>(nullptr));
   const bool answered =
-      why.empty() || why.find(error_text(t, NVML_ERROR_INSUFFICIENT_SIZE)) != std::string::npos;
+      why.empty() || why.find(error_text(t, abi::kInsufficientSize)) != std::string::npos;
   if (answered)
     out.values["processes"] = count;
   else
     out.unavailable["processes"] = why;
-  nvmlMemory_t memory{};
+  abi::Memory memory{};
   const std::string no_memory =
       a.ask("nvmlDeviceGetMemoryInfo", t.nvmlDeviceGetMemoryInfo, &memory);
   if (no_memory.empty())
@@ -134,11 +132,11 @@ void health_links(const Asker& a, Readings& out) {
 }
 
 void health_fabric(const Asker& a, Readings& out) {
-  nvmlGpuFabricInfoV_t info{};
-  info.version = nvmlGpuFabricInfo_v2;
+  abi::FabricInfo info{};
+  info.version = abi::kFabricInfoVersion;
   std::string why =
       a.ask("nvmlDeviceGetGpuFabricInfoV", a.table().nvmlDeviceGetGpuFabricInfoV, &info);
-  if (why.empty() && info.state == NVML_GPU_FABRIC_STATE_NOT_SUPPORTED)
+  if (why.empty() && info.state == abi::kFabricNotSupported)
     why = "the GPU is not part of an NVSwitch fabric";
   if (!why.empty()) {
     out.unavailable["fabric_ready"] = why;
@@ -146,13 +144,13 @@ void health_fabric(const Asker& a, Readings& out) {
     return;
   }
   out.values["fabric_ready"] =
-      info.state == NVML_GPU_FABRIC_STATE_COMPLETED && info.status == NVML_SUCCESS ? 1 : 0;
+      info.state == abi::kFabricCompleted && info.status == abi::kSuccess ? 1 : 0;
   int faults = 0;
-  const unsigned mask = info.healthMask;
-  if (NVML_GPU_FABRIC_HEALTH_TEST(mask, _DEGRADED_BW, _TRUE)) ++faults;
-  if (NVML_GPU_FABRIC_HEALTH_TEST(mask, _ROUTE_RECOVERY, _TRUE)) ++faults;
-  if (NVML_GPU_FABRIC_HEALTH_TEST(mask, _ROUTE_UNHEALTHY, _TRUE)) ++faults;
-  if (NVML_GPU_FABRIC_HEALTH_TEST(mask, _ACCESS_TIMEOUT_RECOVERY, _TRUE)) ++faults;
+  const unsigned mask = info.health_mask;
+  if (abi::fabric_trouble(mask, abi::kFabricDegradedBandwidth)) ++faults;
+  if (abi::fabric_trouble(mask, abi::kFabricRouteRecovery)) ++faults;
+  if (abi::fabric_trouble(mask, abi::kFabricRouteUnhealthy)) ++faults;
+  if (abi::fabric_trouble(mask, abi::kFabricAccessTimeout)) ++faults;
   out.values["fabric_faults"] = faults;
 }
 
@@ -165,7 +163,7 @@ Readings Library::health(const Gpu& gpu) const {
   const Asker a(*table_, gpu);
   health_ecc(a, out);
   read_remapped_rows(a, out);
-  a.field(out, "recovery_action", NVML_FI_DEV_GET_GPU_RECOVERY_ACTION, 1);
+  a.field(out, "recovery_action", abi::kFieldRecoveryAction, 1);
   health_clocks(a, out);
   read_temperatures(a, out);
   health_settings(a, out);

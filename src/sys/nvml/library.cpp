@@ -14,13 +14,10 @@ namespace {
 
 Table load(const DynamicLibrary& library) {
   Table t;
-#define CB_NVML_LOAD(name) t.name = library.symbol<decltype(::name)>(#name);
+#define CB_NVML_LOAD(name, ...) \
+  t.name = library.symbol<std::remove_pointer_t<decltype(t.name)>>(#name);
   CB_NVML_FUNCTIONS(CB_NVML_LOAD)
 #undef CB_NVML_LOAD
-  t.init = library.symbol<decltype(::nvmlInit_v2)>("nvmlInit_v2");
-  t.count = library.symbol<decltype(::nvmlDeviceGetCount_v2)>("nvmlDeviceGetCount_v2");
-  t.by_index =
-      library.symbol<decltype(::nvmlDeviceGetHandleByIndex_v2)>("nvmlDeviceGetHandleByIndex_v2");
   return t;
 }
 
@@ -32,7 +29,8 @@ std::shared_ptr<const Table> open_table(std::string& reason) {
     return nullptr;
   }
   auto table = std::make_shared<Table>(load(library));
-  if (table->init == nullptr || table->count == nullptr || table->by_index == nullptr) {
+  if (table->nvmlInit_v2 == nullptr || table->nvmlDeviceGetCount_v2 == nullptr ||
+      table->nvmlDeviceGetHandleByIndex_v2 == nullptr) {
     reason = fmt::format(
         "{} is no NVML of driver 450 or newer: nvmlInit_v2, nvmlDeviceGetCount_v2 "
         "or nvmlDeviceGetHandleByIndex_v2 is missing",
@@ -41,7 +39,7 @@ std::shared_ptr<const Table> open_table(std::string& reason) {
   }
   g_call = "nvmlInit_v2";
   g_gpu = -1;
-  if (const nvmlReturn_t code = table->init(); code != NVML_SUCCESS) {
+  if (const abi::Return code = table->nvmlInit_v2(); code != abi::kSuccess) {
     reason = fmt::format("nvmlInit_v2: {}; is the NVIDIA driver loaded (nvidia-smi)?",
                          error_text(*table, code));
     return nullptr;
@@ -51,7 +49,7 @@ std::shared_ptr<const Table> open_table(std::string& reason) {
 
 }  // namespace
 
-std::string error_text(const Table& t, nvmlReturn_t code) {
+std::string error_text(const Table& t, abi::Return code) {
   const char* text = t.nvmlErrorString == nullptr ? nullptr : t.nvmlErrorString(code);
   return text != nullptr ? text : fmt::format("NVML error {}", static_cast<int>(code));
 }
@@ -61,7 +59,7 @@ void note_call(const char* name, int gpu) {
   g_gpu.store(gpu, std::memory_order_relaxed);
 }
 
-std::string pci_text(const nvmlPciInfo_t& pci) {
+std::string pci_text(const abi::PciInfo& pci) {
   return fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device);
 }
 std::variant<Library, Absent> open() {
@@ -81,14 +79,15 @@ Library::Library(std::shared_ptr<const Table> table) : table_(std::move(table)) 
 
 std::vector<Gpu> Library::gpus() const {
   unsigned count = 0;
-  const std::string why = call(*table_, -1, "nvmlDeviceGetCount_v2", table_->count, &count);
+  const std::string why =
+      call(*table_, -1, "nvmlDeviceGetCount_v2", table_->nvmlDeviceGetCount_v2, &count);
   if (!why.empty()) throw Error(why + "; see `nvidia-smi`");
   std::vector<Gpu> out;
   for (unsigned i = 0; i < count; ++i) {
     Gpu gpu{.index = i};
-    nvmlDevice_t device = nullptr;
+    abi::Device device = nullptr;
     gpu.unreachable = call(*table_, static_cast<int>(i), "nvmlDeviceGetHandleByIndex_v2",
-                           table_->by_index, i, &device);
+                           table_->nvmlDeviceGetHandleByIndex_v2, i, &device);
     if (gpu.unreachable.empty()) {
       gpu.handle = device;
       const Asker a(*table_, gpu);
@@ -98,10 +97,10 @@ std::vector<Gpu> Library::gpus() const {
         gpu.uuid = text.data();
       if (a.ask("nvmlDeviceGetName", table_->nvmlDeviceGetName, text.data(), kLength).empty())
         gpu.name = text.data();
-      nvmlPciInfo_t pci{};
+      abi::PciInfo pci{};
       if (a.ask("nvmlDeviceGetPciInfo_v3", table_->nvmlDeviceGetPciInfo_v3, &pci).empty())
         gpu.pci_address = pci_text(pci);
-      nvmlMemory_t memory{};
+      abi::Memory memory{};
       if (a.ask("nvmlDeviceGetMemoryInfo", table_->nvmlDeviceGetMemoryInfo, &memory).empty())
         gpu.memory_bytes = static_cast<double>(memory.total);
     }

@@ -37,8 +37,8 @@ std::optional<uint64_t> read_event_reasons(const Asker& a, std::string& why) {
 void read_temperatures(const Asker& a, Readings& out) {
   const Table& t = a.table();
   a.number<unsigned>(out, "temperature_celsius", "nvmlDeviceGetTemperature",
-                     t.nvmlDeviceGetTemperature, 1, NVML_TEMPERATURE_GPU);
-  a.field(out, "memory_temperature_celsius", NVML_FI_DEV_MEMORY_TEMP, 1);
+                     t.nvmlDeviceGetTemperature, 1, abi::kTemperatureGpu);
+  a.field(out, "memory_temperature_celsius", abi::kFieldMemoryTemperature, 1);
 }
 
 void read_nvlink_errors(const Asker& a, Readings& out) {
@@ -46,10 +46,8 @@ void read_nvlink_errors(const Asker& a, Readings& out) {
   double errors = 0;
   bool any = false;
   std::string why;
-  for (unsigned link = 0; link < NVML_NVLINK_MAX_LINKS; ++link) {
-    for (const nvmlNvLinkErrorCounter_t counter :
-         {NVML_NVLINK_ERROR_DL_REPLAY, NVML_NVLINK_ERROR_DL_RECOVERY,
-          NVML_NVLINK_ERROR_DL_CRC_FLIT}) {
+  for (unsigned link = 0; link < abi::kMaxNvLinks; ++link) {
+    for (const abi::NvLinkErrorCounter counter : {abi::kReplay, abi::kRecovery, abi::kCrcFlit}) {
       unsigned long long value = 0;
       const std::string problem = a.ask("nvmlDeviceGetNvLinkErrorCounter",
                                         t.nvmlDeviceGetNvLinkErrorCounter, link, counter, &value);
@@ -72,16 +70,16 @@ Readings Library::now(const Gpu& gpu) const {
   const Asker a(*table_, gpu);
   const Table& t = *table_;
   // Instantaneous where the driver has it; nvmlDeviceGetPowerUsage averages over a second on most.
-  if (!a.field(out, "watts", NVML_FI_DEV_POWER_INSTANT, 1e-3)) {
+  if (!a.field(out, "watts", abi::kFieldPowerInstant, 1e-3)) {
     if (a.number<unsigned>(out, "watts", "nvmlDeviceGetPowerUsage", t.nvmlDeviceGetPowerUsage,
                            1e-3))
       out.unavailable.erase("watts");
   }
   read_temperatures(a, out);
   a.number<unsigned>(out, "clock_hertz", "nvmlDeviceGetClockInfo", t.nvmlDeviceGetClockInfo, 1e6,
-                     NVML_CLOCK_SM);
+                     abi::kClockSm);
   a.number<unsigned>(out, "memory_clock_hertz", "nvmlDeviceGetClockInfo", t.nvmlDeviceGetClockInfo,
-                     1e6, NVML_CLOCK_MEM);
+                     1e6, abi::kClockMemory);
   a.number<unsigned>(out, "pcie_generation", "nvmlDeviceGetCurrPcieLinkGeneration",
                      t.nvmlDeviceGetCurrPcieLinkGeneration, 1);
   a.number<unsigned>(out, "pcie_lanes", "nvmlDeviceGetCurrPcieLinkWidth",
@@ -102,16 +100,16 @@ Readings Library::counters(const Gpu& gpu) const {
                                t.nvmlDeviceGetTotalEnergyConsumption, 1e-3);
   const char* ecc = "nvmlDeviceGetTotalEccErrors";
   a.number<unsigned long long>(out, "ecc_corrected", ecc, t.nvmlDeviceGetTotalEccErrors, 1,
-                               NVML_MEMORY_ERROR_TYPE_CORRECTED, NVML_VOLATILE_ECC);
+                               abi::kCorrected, abi::kVolatile);
   a.number<unsigned long long>(out, "ecc_uncorrected", ecc, t.nvmlDeviceGetTotalEccErrors, 1,
-                               NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_VOLATILE_ECC);
+                               abi::kUncorrected, abi::kVolatile);
   read_remapped_rows(a, out);
   for (const char* state : {"row_remap_pending", "row_remap_failed"}) {
     out.values.erase(state);  // states, not counters
     out.unavailable.erase(state);
   }
-  a.field(out, "power_cap_seconds", NVML_FI_DEV_PERF_POLICY_POWER, 1e-9);
-  a.field(out, "thermal_seconds", NVML_FI_DEV_PERF_POLICY_THERMAL, 1e-9);
+  a.field(out, "power_cap_seconds", abi::kFieldPowerPolicy, 1e-9);
+  a.field(out, "thermal_seconds", abi::kFieldThermalPolicy, 1e-9);
   a.number<unsigned>(out, "pcie_replays", "nvmlDeviceGetPcieReplayCounter",
                      t.nvmlDeviceGetPcieReplayCounter, 1);
   read_nvlink_errors(a, out);
@@ -127,7 +125,7 @@ std::optional<double> Library::power_limit_watts(const Gpu& gpu) const {
 
 XidWatch::XidWatch(const Library& library, const std::vector<Gpu>& gpus)
     : table_(library.table_), gpus_(gpus) {
-  nvmlEventSet_t set = nullptr;
+  abi::EventSet set = nullptr;
   if (!call(*table_, -1, "nvmlEventSetCreate", table_->nvmlEventSetCreate, &set).empty()) return;
   bool any = false;
   for (const Gpu& gpu : gpus_) {
@@ -139,7 +137,7 @@ XidWatch::XidWatch(const Library& library, const std::vector<Gpu>& gpus)
              .empty())
       continue;
     const unsigned long long wanted =
-        supported & (nvmlEventTypeXidCriticalError | nvmlEventTypeDoubleBitEccError);
+        supported & (abi::kXidCriticalError | abi::kDoubleBitEccError);
     if (wanted != 0 &&
         a.ask("nvmlDeviceRegisterEvents", table_->nvmlDeviceRegisterEvents, wanted, set).empty())
       any = true;
@@ -152,7 +150,7 @@ XidWatch::XidWatch(const Library& library, const std::vector<Gpu>& gpus)
 
 XidWatch::~XidWatch() {
   if (set_ != nullptr && table_->nvmlEventSetFree != nullptr)
-    table_->nvmlEventSetFree(static_cast<nvmlEventSet_t>(set_));
+    table_->nvmlEventSetFree(static_cast<abi::EventSet>(set_));
 }
 
 std::vector<XidEvent> XidWatch::take() {
@@ -160,15 +158,15 @@ std::vector<XidEvent> XidWatch::take() {
   constexpr int kMost = 64;  // a storm of errors must not hold the sampler
   constexpr uint64_t kDoubleBitEcc = 48;
   for (int i = 0; set_ != nullptr && i < kMost; ++i) {
-    nvmlEventData_t data{};
+    abi::EventData data{};
     const std::string why = call(*table_, -1, "nvmlEventSetWait_v2", table_->nvmlEventSetWait_v2,
-                                 static_cast<nvmlEventSet_t>(set_), &data, 0U);
+                                 static_cast<abi::EventSet>(set_), &data, 0U);
     if (!why.empty()) break;
     const auto gpu = std::find_if(gpus_.begin(), gpus_.end(),
                                   [&](const Gpu& g) { return g.handle == data.device; });
     if (gpu == gpus_.end()) continue;
-    const bool xid = (data.eventType & nvmlEventTypeXidCriticalError) != 0;
-    out.push_back({gpu->index, xid ? data.eventData : kDoubleBitEcc});
+    const bool xid = (data.type & abi::kXidCriticalError) != 0;
+    out.push_back({gpu->index, xid ? data.data : kDoubleBitEcc});
   }
   return out;
 }

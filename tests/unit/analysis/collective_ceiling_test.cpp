@@ -54,11 +54,11 @@ TEST_CASE("alltoall's and all_reduce's bounds follow from the bytes that cross")
 
 TEST_CASE("inside a host: NVLS counts more than a wire carries, and 482 GB/s of 450 is explained") {
   const double link = 450e9;
-  CHECK(link_bus_ceiling(Collective::all_reduce, CollectiveAlgorithm::ring, 8, link) == link);
-  CHECK(link_bus_ceiling(Collective::all_reduce, CollectiveAlgorithm::nvls, 8, link).value() ==
+  CHECK(link_bus_ceiling(Collective::all_reduce, CollectiveAlgorithm::ring, 8, 1, link) == link);
+  CHECK(link_bus_ceiling(Collective::all_reduce, CollectiveAlgorithm::nvls, 8, 1, link).value() ==
         doctest::Approx(700e9));
-  CHECK(link_bus_ceiling(Collective::all_gather, CollectiveAlgorithm::nvls, 8, link) == link);
-  CHECK_FALSE(link_bus_ceiling(Collective::all_reduce, CollectiveAlgorithm::ring, 1, link));
+  CHECK(link_bus_ceiling(Collective::all_gather, CollectiveAlgorithm::nvls, 8, 1, link) == link);
+  CHECK_FALSE(link_bus_ceiling(Collective::all_reduce, CollectiveAlgorithm::ring, 1, 1, link));
   const CollectiveWires h200{.ranks = 8, .hosts = 1, .gpu_link = link, .nvls_possible = true};
   const std::string why = explain_above_wire(Collective::all_reduce, 482e9, h200);
   CHECK(why.find("482") != std::string::npos);
@@ -66,6 +66,40 @@ TEST_CASE("inside a host: NVLS counts more than a wire carries, and 482 GB/s of 
   CHECK(explain_above_wire(Collective::all_reduce, 449e9, h200).empty());
   CHECK(explain_above_wire(Collective::alltoall, 482e9, h200).empty());
   CHECK(explain_above_wire(Collective::all_reduce, 482e9, {.ranks = 8}).empty());
+}
+
+// What the switches of the network reduce leaves a host once and comes back once.
+TEST_CASE("reduced in the network: a healthy cluster with SHARP is below its ceiling") {
+  using enum CollectiveAlgorithm;
+  for (const uint64_t hosts : {2, 3, 8, 128}) {
+    const uint64_t n = hosts * 8;
+    const double host = 400e9, bytes = 8e9, seconds = bytes / host;
+    const double bus = bytes / seconds * bus_factor(Collective::all_reduce, n);
+    for (const auto algorithm : {in_network, nvls, any})
+      CHECK(network_bus_ceiling(Collective::all_reduce, algorithm, n, hosts, host).value() ==
+            doctest::Approx(bus));
+    CHECK(network_bus_ceiling(Collective::all_reduce, nvls_tree, n, hosts, host).value() <=
+          doctest::Approx(bus));
+  }
+  // 2B(n-1)/n of 128 hosts is nearly twice the ports: a hierarchy stays near them.
+  CHECK(network_bus_ceiling(Collective::all_reduce, in_network, 1024, 128, 400e9).value() ==
+        doctest::Approx(799.22e9).epsilon(1e-4));
+  CHECK(network_bus_ceiling(Collective::all_reduce, nvls_tree, 1024, 128, 400e9).value() ==
+        doctest::Approx(402.76e9).epsilon(1e-4));
+  // Inside the host the eight reduce first, each an eighth: 7/8 of the data twice.
+  const double inside = 450e9 / (2.0 * 7 / 8) * bus_factor(Collective::all_reduce, 64);
+  CHECK(link_bus_ceiling(Collective::all_reduce, in_network, 64, 8, 450e9).value() ==
+        doctest::Approx(inside));
+  CHECK_FALSE(link_bus_ceiling(Collective::all_reduce, in_network, 8, 8, 450e9).has_value());
+  CHECK(algorithm_of("collnet_direct") == in_network);
+  CHECK(algorithm_of("collnet_chain") == in_network);
+  CHECK(algorithm_of("nvls") == nvls);
+  CHECK(algorithm_of("nvls_tree") == nvls_tree);
+  CHECK(algorithm_of("tree") == hierarchical);
+  const CollectiveWires wires{.ranks = 64, .hosts = 8, .host_network = 400e9, .gpu_link = 900e9};
+  const auto ceiling = collective_ceiling(Collective::all_reduce, in_network, wires).value();
+  CHECK(ceiling.bytes_per_second == doctest::Approx(787.5e9));
+  CHECK(ceiling.how.find("in the network's switches") != std::string::npos);
 }
 
 TEST_CASE("the lower of the wires counts, with the algorithm where it is known") {

@@ -32,6 +32,10 @@ std::optional<double> minimum(const MetricRule& rule) {
   return rule.min;
 }
 
+// What is asked of a part relative to its fellows: equal parts meet it whatever their value.
+bool of_fleet(const MetricRule& rule) { return rule.min_of_fleet || rule.max_of_fleet; }
+constexpr double kAnyRate = 1e9;
+
 // Points of the profile that are one record: step, and the parameters that select it.
 using Point = std::pair<std::string, GivenParams>;
 
@@ -45,6 +49,10 @@ std::map<Point, Wanted> points_of(const Profile& profile) {
   for (const Criterion& c : profile.criteria) {
     if (const auto* rule = std::get_if<MetricRule>(&c.rule)) {
       Wanted& w = out[{c.step, rule->at}];
+      if (of_fleet(*rule)) {
+        w.metrics.try_emplace(rule->metric, 0);
+        continue;
+      }
       const bool least = minimum(*rule).has_value();
       const double limit = least ? *minimum(*rule) : rule->max.value();
       const auto [at, fresh] = w.metrics.try_emplace(rule->metric, limit);
@@ -56,6 +64,9 @@ std::map<Point, Wanted> points_of(const Profile& profile) {
   return out;
 }
 
+// Rates are limited by the fleet alone where their limit is 0.
+bool has_limit_zero(const std::string& metric) { return !metric.ends_with("_per_second"); }
+
 bool of_host(const std::string& metric) { return metric == "gpus" || metric == "gpus_on_pci"; }
 
 Record record_of(const Point& point, const Wanted& wanted, const std::string& case_name) {
@@ -63,7 +74,8 @@ Record record_of(const Point& point, const Wanted& wanted, const std::string& ca
   for (const auto& [name, values] : point.second) r.params.set(name, values.at(0));
   for (const auto& [name, limit] : wanted.metrics) {
     for (int gpu = 0; gpu < (of_host(name) ? 1 : kGpus); ++gpu) {
-      Metric m{.name = name, .unit = "count", .samples = {limit}};
+      const bool limited = limit != 0 || has_limit_zero(name);
+      Metric m{.name = name, .unit = "count", .samples = {limited ? limit : kAnyRate}};
       m.entity = r.entity(of_host(name) ? Entity{"n1", "host", ""}
                                         : Entity{"n1", "gpu", std::to_string(gpu)});
       m.ceiling = Ceiling{kCeiling, "test"};
@@ -93,6 +105,7 @@ Campaign node_on_the_limit(const Profile& profile) {
     for (const auto& [point, wanted] : points) {
       if (point.first == step.id) d.records.push_back(record_of(point, wanted, step.case_name));
     }
+    if (d.records.empty()) d.records.push_back({.case_name = step.case_name});
     Job job{.step = step.id, .host = "n1", .state = JobState::done, .file = step.id + ".json"};
     job.document = std::move(d);
     c.jobs.push_back(std::move(job));
@@ -132,9 +145,14 @@ Campaign beyond(const Profile& profile, const Criterion& criterion, const Metric
     for (Metric& m : r.metrics) {
       const bool meant = of_host(m.name) || r.entities[m.entity].id == "5";
       if (m.name != rule.metric || !meant) continue;
+      if (of_fleet(rule)) {
+        m.samples = {m.samples.summary().median * (*rule.min_of_fleet - 1e-6)};
+        continue;
+      }
       const double limit = minimum(rule) ? *minimum(rule) : *rule.max;
       const double step = limit == 0 ? 1e-6 : limit * 1e-6;
-      m.samples = {minimum(rule) ? limit - step : limit + step};
+      const double from = rule.since.empty() ? 0 : m.samples.summary().median;
+      m.samples = {minimum(rule) ? limit - step : from + limit + step};
     }
   });
   return c;

@@ -72,7 +72,7 @@ TEST_CASE("a log gives each choice once") {
 
 TEST_CASE("the ceiling's algorithm from NCCL's name") {
   CHECK(algorithm_of("ring") == CollectiveAlgorithm::ring);
-  CHECK(algorithm_of("nvls_tree") == CollectiveAlgorithm::nvls);
-  CHECK(algorithm_of("collnet_chain") == CollectiveAlgorithm::hierarchical);
+  CHECK(algorithm_of("nvls_tree") == CollectiveAlgorithm::nvls_tree);
+  CHECK(algorithm_of("collnet_chain") == CollectiveAlgorithm::in_network);
   CHECK(algorithm_of("something new") == CollectiveAlgorithm::any);
 }

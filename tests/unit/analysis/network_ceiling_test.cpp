@@ -42,7 +42,8 @@ TEST_CASE("PCI Express") {
   CHECK(*pcie_bytes_per_second(5, 16) == doctest::Approx(32e9 * 16 * 128 / 130 / 8 * packed));
   CHECK(*pcie_bytes_per_second(3, 8) == doctest::Approx(8e9 * 8 * 128 / 130 / 8 * packed));
   CHECK(*pcie_bytes_per_second(2, 8) == doctest::Approx(5e9 * 8 * 0.8 / 8 * packed));
-  CHECK(*pcie_bytes_per_second(6, 16) == doctest::Approx(64e9 * 16 * 242 / 256 / 8 * packed));
+  // Flits: 236 of 256 bytes are packets, and a packet has no frame of its own.
+  CHECK(*pcie_bytes_per_second(6, 16) == doctest::Approx(64e9 * 16 / 8 * 236 / 256 * 256 / 272));
   CHECK_FALSE(pcie_bytes_per_second(0, 16).has_value());
   CHECK_FALSE(pcie_bytes_per_second(7, 16).has_value());
   CHECK_FALSE(pcie_bytes_per_second(5, 0).has_value());

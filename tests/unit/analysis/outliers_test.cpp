@@ -37,7 +37,11 @@ Campaign with_samples(double around, int n, double step) {
 ChangeKind change(const Campaign& before, const Campaign& after) {
   const auto a = gather_metrics(before, {});
   const auto b = gather_metrics(after, {});
-  return compare_campaigns(before, a, after, b).changes.at(0).kind;
+  return compare_campaigns({before, a, {}}, {after, b, {}}).changes.at(0).kind;
+}
+
+std::vector<FingerprintDifference> differences(const Campaign& a, const Campaign& b) {
+  return compare_campaigns({a, {}, {}}, {b, {}, {}}).fingerprint;
 }
 
 }  // namespace
@@ -96,12 +100,11 @@ TEST_CASE("a change needs significance and size") {
 
 TEST_CASE("what differs between the campaigns is named") {
   Campaign a = with_samples(100, 5, 0.1), b = a;
-  CHECK(compare_campaigns(a, gather_metrics(a, {}), b, gather_metrics(b, {})).fingerprint.empty());
+  CHECK(differences(a, b).empty());
   a.inventories[0].parts = {{"driver", "nvidia", {{"version", "570.1"}}, {}}};
   b.inventories[0].parts = {{"driver", "nvidia", {{"version", "570.2"}}, {}}};
   b.tool.version = "0.2.0";
-  const auto found =
-      compare_campaigns(a, gather_metrics(a, {}), b, gather_metrics(b, {})).fingerprint;
+  const auto found = differences(a, b);
   REQUIRE(found.size() == 2);
   CHECK(found[0].what == "tool.version");
   CHECK(found[1].what == "driver.version");

@@ -125,3 +125,45 @@ TEST_CASE("wrong data has no value, so no limit can waive it") {
   c.jobs[1].document->records[0].metrics.clear();
   CHECK(verdict(c, p, {waiver()}).state == State::fail);
 }
+
+TEST_CASE("a scope of wildcards alone, and a limit that bounds nothing, are refused") {
+  const auto with = [](std::string_view old, std::string_view now) {
+    std::string text = kGood;
+    return text.replace(text.find(old), old.size(), now);
+  };
+  for (const char* scope : {"*", "?*", "*:*", " * "})
+    CHECK_THROWS_WITH_AS(parse_waivers(with("n2:*", scope), "w.json"),
+                         doctest::Contains("waivers[0].scope  is everything"), UsageError);
+  CHECK(parse_waivers(with("n2:*", "*:5"), "w.json").size() == 1);
+  for (const char* limit : {"-1e308", "0"})
+    CHECK_THROWS_WITH_AS(parse_waivers(with("80", limit), "w.json"),
+                         doctest::Contains("waivers[0].limit  is not above 0"), UsageError);
+}
+
+TEST_CASE("a waiver whose limit nothing can pass is refused, for a minimum and for a maximum") {
+  const Campaign slow = campaign({{"n1", 100}, {"n2", 80}});
+  const Profile least = slow_profile();
+  const Profile most = profile({metric_criterion({.metric = "bytes_per_second", .max = 99})});
+  Waiver w = waiver();
+  w.limit = 0.5;
+  CHECK_THROWS_WITH_AS(judge(slow, least, {w}, kToday),
+                       doctest::Contains("w1  its limit is 0.5, which nothing falls below"),
+                       UsageError);
+  w.scope = "n1:*";
+  w.limit = 1e300;
+  CHECK_THROWS_WITH_AS(judge(slow, most, {w}, kToday), doctest::Contains("which nothing exceeds"),
+                       UsageError);
+}
+
+TEST_CASE("a waiver is for a while: three years on, not longer") {
+  const Profile p = slow_profile();
+  const Campaign slow = campaign({{"n1", 100}, {"n2", 80}});
+  Waiver w = waiver();
+  w.expires = "2029-12-31";
+  CHECK(verdict(slow, p, {w}).state == State::waived);
+  for (const char* day : {"2030-01-01", "9999-12-31"}) {
+    w.expires = day;
+    CHECK_THROWS_WITH_AS(judge(slow, p, {w}, kToday), doctest::Contains("3 years at most"),
+                         UsageError);
+  }
+}

@@ -53,9 +53,9 @@ TEST_CASE("joining keeps every rank's numbers, in rank order, and one of equal e
   REQUIRE(r.entities.size() == 4);
   CHECK(r.entities[0].kind == "cluster");
   REQUIRE(r.metrics.size() == 4);
-  CHECK(r.metrics[0].samples.raw()[0] == 1);
+  CHECK(r.metrics[0].samples.list()[0] == 1);
   CHECK(r.metrics[1].name == "all");
-  CHECK(r.metrics[3].samples.raw()[1] == 4);
+  CHECK(r.metrics[3].samples.list()[1] == 4);
   for (const size_t i : {0, 2, 3}) {
     const Entity& e = r.entities[r.metrics[i].entity];
     CHECK(e.id == std::to_string(i == 0 ? 0 : i - 1));
@@ -138,5 +138,5 @@ TEST_CASE("records travel to rank 0 unchanged") {
   CHECK(elsewhere == 0);
   REQUIRE(at_root.size() == 1);
   REQUIRE(at_root[0].metrics.size() == 5);
-  CHECK(at_root[0].metrics[4].samples.raw()[1] == 5);
+  CHECK(at_root[0].metrics[4].samples.list()[1] == 5);
 }

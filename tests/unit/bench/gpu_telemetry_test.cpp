@@ -22,12 +22,10 @@ constexpr const char* kScript =
     "ecc_uncorrected_volatile_step@2=1 xid@3=13 event_reasons@4=100 "
     "fail@5=nvmlDeviceGetFieldValues refuse@5=nvmlDeviceGetPowerUsage pcie_replays_step@0=2";
 
-// Nothing where the build has no nvml.h, and so no stand-in.
-std::optional<nvml::Library> fake_library() {
+nvml::Library fake_library() {
   const char* build = std::getenv("CLUSTERBENCH_BUILD_DIR");
   const std::filesystem::path path =
       std::filesystem::path(build == nullptr ? "." : build) / "fake/fake_nvml.so";
-  if (!std::filesystem::exists(path)) return std::nullopt;
   ::setenv("CLUSTERBENCH_NVML_LIBRARY", path.c_str(), 1);
   ::setenv("CLUSTERBENCH_FAKE_NVML", kScript, 1);
   const auto opened = nvml::open();
@@ -54,11 +52,7 @@ const Delta* delta_of(const Record& record, const std::string& gpu, const std::s
 
 TEST_CASE("what GPUs do during a record, and which of them do not count") {
   const auto library = fake_library();
-  if (!library) {
-    MESSAGE("skipped: built without nvml.h");
-    return;
-  }
-  GpuTelemetry telemetry(*library, library->gpus());
+  GpuTelemetry telemetry(library, library.gpus());
   // Windows until one has seen every GPU and both kinds of trouble; on a busy machine the watching
   // thread may not come to run for a while.
   const double start = monotonic_seconds();
@@ -125,4 +119,21 @@ TEST_CASE("mean power is the energy counter's, else the samples'") {
   window.energy_joules = 1500;
   window.seconds = 3;
   CHECK(window.mean_watts() == 500);
+}
+
+TEST_CASE("power that drops late in a long burn is in its share of the limit") {
+  GpuWindow window;
+  for (int i = 0; i < 3000; ++i) window.watts.add(i < 2048 ? 690 : 350);
+  const Summary share = window.share_of_power(700).summary();
+  CHECK(share.n == 3000);
+  CHECK(share.min == 0.5);
+  CHECK(share.mean == doctest::Approx((2048 * 690 + 952 * 350) / 3000.0 / 700).epsilon(1e-9));
+}
+
+TEST_CASE("without a reading of the power its mean counts, and without that nothing") {
+  GpuWindow window;
+  CHECK(window.share_of_power(700).empty());
+  window.energy_joules = 3500;
+  window.seconds = 10;
+  CHECK(window.share_of_power(700).summary().median == 0.5);
 }

@@ -35,6 +35,16 @@ struct GuardedMachine : BlockTree {
   }
 };
 
+std::vector<std::string> why_not_overwrite(const FsRoot& fs, const std::string& path) {
+  const Fd file(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  return why_not_overwrite_file(fs, file.get());
+}
+
+std::vector<std::string> why_not_make_in(const std::string& path) {
+  const Fd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return why_not_make_directory(directory.get());
+}
+
 bool one_with(const std::vector<std::string>& reasons, const std::string& text) {
   for (const std::string& reason : reasons) INFO(reason);
   return reasons.size() == 1 && reasons[0].find(text) != std::string::npos;
@@ -149,43 +159,70 @@ TEST_CASE("files: links, hard links, swap files, backing files, other kinds") {
   GuardedMachine m;
   const auto path = [&](const char* name) { return m.fs().resolve(name).string(); };
   m.add("/data/file", "precious");
-  CHECK(why_not_overwrite_file(m.fs(), path("/data/file")).empty());
+  CHECK(why_not_overwrite(m.fs(), path("/data/file")).empty());
 
   std::filesystem::create_symlink("file", path("/data/link"));
-  CHECK(one_with(why_not_overwrite_file(m.fs(), path("/data/link")), "symbolic link to file"));
+  CHECK(one_with(why_not_overwrite(m.fs(), path("/data/link")), "symbolic link to file"));
 
   std::filesystem::create_hard_link(path("/data/file"), path("/data/second"));
-  CHECK(one_with(why_not_overwrite_file(m.fs(), path("/data/file")), "2 names"));
+  CHECK(one_with(why_not_overwrite(m.fs(), path("/data/file")), "2 names"));
   std::filesystem::remove(path("/data/second"));
 
   m.swap(path("/data/file"), "file");
-  CHECK(one_with(why_not_overwrite_file(m.fs(), path("/data/file")), "swap space in use"));
+  CHECK(one_with(why_not_overwrite(m.fs(), path("/data/file")), "swap space in use"));
   m.remove("/proc/swaps");
 
   m.disk("loop3", "7:3");
   m.add(m.dir("loop3") + "/loop/backing_file", path("/data/file") + "\n");
-  CHECK(one_with(why_not_overwrite_file(m.fs(), path("/data/file")), "loop device loop3"));
+  CHECK(one_with(why_not_overwrite(m.fs(), path("/data/file")), "loop device loop3"));
 
   REQUIRE(::mkfifo(path("/data/fifo").c_str(), 0600) == 0);
-  CHECK(one_with(why_not_overwrite_file(m.fs(), path("/data/fifo")), "neither a regular file"));
-  CHECK(one_with(why_not_overwrite_file(m.fs(), "/dev/null"), "neither a regular file"));
-  CHECK(one_with(why_not_overwrite_file(m.fs(), path("/data")), "neither a regular file"));
-  CHECK(has(why_not_overwrite_file(m.fs(), "/proc/self/oom_score_adj"), "kernel's own"));
+  CHECK(one_with(why_not_overwrite(m.fs(), path("/data/fifo")), "neither a regular file"));
+  CHECK(one_with(why_not_overwrite(m.fs(), "/dev/null"), "neither a regular file"));
+  CHECK(one_with(why_not_overwrite(m.fs(), path("/data")), "neither a regular file"));
+  CHECK(has(why_not_overwrite(m.fs(), "/proc/self/oom_score_adj"), "kernel's own"));
 }
 
 TEST_CASE("directories that are no storage") {
-  CHECK(has(why_not_make_directory("/"), "root of the system"));
-  CHECK(has(why_not_make_directory("/proc/.."), "root of the system"));
-  CHECK(has(why_not_make_directory("/proc/self"), "kernel's own"));
-  CHECK(has(why_not_make_directory("/sys/kernel"), "kernel's own"));
-  CHECK(why_not_make_directory("/tmp").empty());
+  CHECK(has(why_not_make_in("/"), "root of the system"));
+  CHECK(has(why_not_make_in("/proc/.."), "root of the system"));
+  CHECK(has(why_not_make_in("/proc/self"), "kernel's own"));
+  CHECK(has(why_not_make_in("/sys/kernel"), "kernel's own"));
+  CHECK(one_with(why_not_make_in("/dev"), "belongs to the system (/dev)"));
+  CHECK(one_with(why_not_make_in("/etc"), "belongs to the system (/etc)"));
+  CHECK(one_with(why_not_make_in("/usr/share/doc"), "belongs to the system (/usr)"));
+  CHECK(why_not_make_in("/tmp").empty());
+  struct stat dev {
+  }, shm{};
+  // What is mounted below is storage of its own.
+  if (::stat("/dev", &dev) == 0 && ::stat("/dev/shm", &shm) == 0 && dev.st_dev != shm.st_dev)
+    CHECK(why_not_make_in("/dev/shm").empty());
 }
 
 TEST_CASE("a permission for a device is none for a file") {
   GuardedMachine m;
   m.add("/data/file", "precious");
   const std::string file = m.fs().resolve("/data/file").string();
-  CHECK_THROWS_AS(require_writable_target(m.fs(), file, {.serial = "SN1"}), UsageError);
-  CHECK_NOTHROW(require_writable_target(m.fs(), file, {.overwrite = true}));
-  CHECK_THROWS_AS(require_writable_target(m.fs(), file + "x", {.overwrite = true}), UsageError);
+  CHECK_THROWS_AS(writable_target(m.fs(), file, {.serial = "SN1"}), UsageError);
+  CHECK_NOTHROW(writable_target(m.fs(), file, {.overwrite = true}));
+  CHECK_THROWS_AS(writable_target(m.fs(), file + "x", {.overwrite = true}), UsageError);
+}
+
+TEST_CASE("what is opened for writing is what was looked at, whoever takes its place meanwhile") {
+  GuardedMachine m;
+  m.add("/data/file", "precious");
+  m.add("/data/other", "victim");
+  const std::filesystem::path file = m.fs().resolve("/data/file");
+  const std::filesystem::path other = m.fs().resolve("/data/other");
+  const WritableTarget target = writable_target(m.fs(), file.string(), {.overwrite = true});
+  CHECK_FALSE(target.is_device());
+  CHECK(Fd(target.open(O_RDWR)).open());
+
+  std::filesystem::remove(file);
+  CHECK(target.open(O_RDWR) == -1);
+  std::filesystem::create_symlink(other, file);
+  CHECK(target.open(O_RDWR) == -1);
+  std::filesystem::remove(file);
+  std::filesystem::create_hard_link(other, file);
+  CHECK_THROWS_AS(target.open(O_RDWR), Error);
 }

@@ -1,74 +1,12 @@
 #include "bench/runner.h"
 
-#include <mutex>
-
 #include <doctest/doctest.h>
 
 #include "bench/registry.h"
-#include "core/error.h"
 #include "core/texts.h"
-#include "tests/unit/bench/thread_comm.h"
+#include "tests/unit/bench/case_runner.h"
 
 using namespace cb;
-
-namespace {
-
-class NoProgress final : public Progress {
- public:
-  void update(double, const std::string&) override {}
-  void done() override {}
-};
-
-struct Run {
-  std::vector<Record> records;      // of rank 0
-  std::vector<std::string> thrown;  // by rank
-};
-
-Run run_on(int ranks, const Case& c) {
-  Run out{{}, std::vector<std::string>(static_cast<size_t>(ranks))};
-  std::mutex mutex;
-  ThreadGroup group(ranks);
-  group.run([&](Comm& comm) {
-    const Place place = locate_ranks(comm, "n" + std::to_string(comm.rank()));
-    Watchdog watchdog([](const WatchState&) {});
-    const CancelToken cancel;
-    Sampler sampler(comm, watchdog, cancel);
-    NoProgress progress;
-    const FsRoot fs("/nonexistent");
-    const HostInventory inventory{place.host};
-    Context context{comm, place, sampler, watchdog, cancel, progress, fs, inventory};
-    try {
-      auto records = run_case(c, context, {});
-      const std::lock_guard lock(mutex);
-      if (comm.is_root()) out.records = std::move(records);
-    } catch (const Interrupted& e) {
-      const std::lock_guard lock(mutex);
-      if (comm.is_root()) out.records = e.finished();
-      out.thrown[static_cast<size_t>(comm.rank())] = e.what();
-    } catch (const std::exception& e) {
-      const std::lock_guard lock(mutex);
-      out.thrown[static_cast<size_t>(comm.rank())] = e.what();
-    }
-  });
-  return out;
-}
-
-Case case_of(RunCase run, Needs needs = {}) {
-  Case c{.info = {.name = "x"}, .run = std::move(run)};
-  c.info.needs = needs;
-  return c;
-}
-
-Record good(const Context& context) {
-  Record r{.case_name = "x"};
-  r.metrics.push_back({.name = "m",
-                       .unit = "seconds",
-                       .entity = r.entity({context.place.host, "host", ""}),
-                       .samples = Samples{1}});
-  return r;
-}
-
-}  // namespace
 
 TEST_CASE("records of all ranks arrive with their times") {
   const Run run = run_on(3, case_of([](Context& c, const Params&) -> std::vector<Record> {
@@ -113,13 +51,24 @@ TEST_CASE("an interrupted rank interrupts all") {
 
 TEST_CASE("what all ranks had finished before they were interrupted is kept") {
   const Run run = run_on(3, case_of([](Context& c, const Params&) -> std::vector<Record> {
-                           std::vector<Record> finished{good(c), good(c)};
-                           if (c.comm.rank() == 0) finished.push_back(good(c));
-                           throw Interrupted(std::move(finished));
+                           for (int i = 0; i < (c.comm.rank() == 0 ? 3 : 2); ++i) c.finish(good(c));
+                           throw Interrupted();
                          }));
   REQUIRE(run.records.size() == 2);
   CHECK(run.records[0].metrics.size() == 3);
   for (const std::string& t : run.thrown) CHECK(t == "interrupted");
+}
+
+TEST_CASE("what all ranks had finished before one failed is kept, with the failure behind it") {
+  const Run run = run_on(3, case_of([](Context& c, const Params&) -> std::vector<Record> {
+                           c.finish(good(c));
+                           if (c.comm.rank() == 2) throw Error("broke");
+                           return {good(c), good(c)};
+                         }));
+  REQUIRE(run.records.size() == 2);
+  CHECK(run.records[0].metrics.size() == 3);
+  CHECK(std::get<Errored>(run.records[1].outcome).where == "n2 rank 2");
+  for (const std::string& t : run.thrown) CHECK(t.empty());
 }
 
 TEST_CASE("an unmet need is skipped with the reason, and the case does not run") {

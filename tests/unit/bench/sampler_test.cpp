@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "core/clock.h"
 #include "tests/unit/bench/thread_comm.h"
 
 using namespace cb;
@@ -159,4 +160,51 @@ TEST_CASE("warm-up ends when three samples agree and no longer fall, or at its l
   CHECK_FALSE(brief.done());
   brief.add(0.001);
   CHECK(brief.done());
+}
+
+TEST_CASE("spans of an iteration stand beside its seconds, without those of the warm-up") {
+  const auto comm = single_comm();
+  Watchdog watchdog = quiet();
+  const CancelToken cancel;
+  Sampler sampler(*comm, watchdog, cancel);
+  for (const uint64_t n : {1, 7, 3000}) {
+    SamplePlan plan = exactly(n);
+    plan.spans = {"copy", "add"};
+    uint64_t calls = 0, begun = 0;
+    plan.begin = [&] { begun = calls; };
+    const SampleRun run = sampler.measure_spans(plan, [&](Spans& spans) {
+      ++calls;
+      spans.add("copy", static_cast<double>(calls));
+      if (calls % 2 == 0) spans.add("add", 0.5);  // an iteration may give none
+      return 0.125;
+    });
+    CHECK(run.warm_up == 3);
+    CHECK(begun == 3);
+    REQUIRE(run.spans.of("copy").size() == n);
+    CHECK(run.spans.of("copy").front() == 4);
+    CHECK(run.spans.of("copy").back() == static_cast<double>(n + 3));
+    CHECK(run.spans.of("add").size() == (n + 3) / 2 - 1);
+  }
+}
+
+TEST_CASE("a span that was not planned is a mistake of the case") {
+  Spans spans({"copy"});
+  CHECK_THROWS_AS(spans.add("triad", 1), Error);
+  CHECK_THROWS_AS(spans.of("triad"), Error);
+}
+
+TEST_CASE("a warm-up that has a least time lasts so long, though its samples agree at once") {
+  const auto comm = single_comm();
+  Watchdog watchdog = quiet();
+  const CancelToken cancel;
+  Sampler sampler(*comm, watchdog, cancel);
+  SamplePlan plan = exactly(2);
+  plan.warm_up_at_least = 0.05;
+  double begun = 0;
+  plan.begin = [&] { begun = monotonic_seconds(); };
+  const double start = monotonic_seconds();
+  const SampleRun run = sampler.measure_self_timed(plan, [] { return 1.0; });
+  CHECK(begun - start >= 0.05);
+  CHECK(run.warm_up >= 3);
+  CHECK(run.seconds.count() == 2);
 }

@@ -1,7 +1,12 @@
 #include "bench/side/channel.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <future>
 #include <thread>
@@ -169,25 +174,112 @@ TEST_CASE("a state goes over the channel and back; foreign bytes do not come thr
   CHECK_THROWS(state_from_text("{"));
 }
 
-TEST_CASE("who does not know the token is cut off") {
-  const CancelToken cancel;
-  Watchdog watchdog([](const WatchState&) {});
-  uint16_t hub_port = 0;
-  Socket listener = listen_anywhere(hub_port);
-  SideHub hub(std::move(listener), "right", place_of(0), watchdog, cancel, {});
-  Socket socket = start_connect("127.0.0.1", hub_port);
-  REQUIRE(socket.open());
-  FrameLink link(std::move(socket));
-  link.queue(frame::kHello, "wrong 1");
-  const double end = monotonic_seconds() + 20;
-  bool alive = true;
-  while (alive && monotonic_seconds() < end) {
-    std::vector<Watched> one{{.fd = link.socket().fd(), .want_write = link.has_output()}};
-    wait_for_any(one, 0.1);
-    alive = link.flush() && link.fill();
-    CHECK_FALSE(link.next().has_value());
+namespace {
+
+// Rank 0 of three, and what comes to its port.
+struct LoneHub {
+  static inline const std::string kToken = std::string(kTokenBytes, 'r');
+  const CancelToken cancel = {};
+  Watchdog watchdog{[](const WatchState&) {}};
+  Reception reception{{"127.0.0.1"}, kToken, kGreetingBytes};
+  int port = reception.doors().at(0).port;
+  SideHub hub{std::move(reception), kToken, place_of(0), watchdog, cancel, {}};
+
+  FrameLink connect(const std::string& token, int rank) const {
+    Socket socket = start_connect("127.0.0.1", static_cast<uint16_t>(port));
+    REQUIRE(socket.open());
+    FrameLink link(std::move(socket));
+    link.queue_greeting(greeting_of(token, rank));
+    return link;
   }
-  CHECK_FALSE(alive);
+  // The next frame; nothing at the end of the connection.
+  static std::optional<Frame> next_of(FrameLink& link) {
+    const double end = monotonic_seconds() + 20;
+    for (bool alive = true; alive && monotonic_seconds() < end;) {
+      if (auto f = link.next()) return f;
+      std::vector<Watched> one{{.fd = link.socket().fd(), .want_write = link.has_output()}};
+      wait_for_any(one, 0.1);
+      alive = link.flush() && link.fill();
+    }
+    return link.next();
+  }
+  bool listens() const {
+    Socket socket = start_connect("127.0.0.1", static_cast<uint16_t>(port));
+    std::vector<Watched> one{{.fd = socket.fd(), .want_write = true}};
+    wait_for_any(one, 20);
+    return connected(socket);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("who does not know the token is cut off") {
+  const LoneHub job;
+  FrameLink stranger = job.connect(std::string(kTokenBytes, 'w'), 1);
+  CHECK_FALSE(LoneHub::next_of(stranger).has_value());
+}
+
+namespace {
+
+// CPU time of this process's threads but the calling one.
+double other_threads_cpu_seconds() {
+  double out = 0;
+  const std::string self = std::to_string(::gettid());
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (task.path().filename() == self) continue;
+    double nanoseconds = 0;
+    std::ifstream(task.path() / "schedstat") >> nanoseconds;
+    out += nanoseconds * 1e-9;
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("rank 0 spends little on thousands of idle strangers, and hears a rank after them") {
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  allow_open_files(6000);
+  LoneHub job;
+  std::vector<Socket> strangers;
+  for (int i = 0; i < 5000; ++i)
+    strangers.push_back(start_connect("127.0.0.1", static_cast<uint16_t>(job.port)));
+  const double begun = monotonic_seconds(), before = other_threads_cpu_seconds();
+  std::this_thread::sleep_for(3s);
+  const double share = (other_threads_cpu_seconds() - before) / (monotonic_seconds() - begun);
+  MESSAGE("rank 0's thread: ", 100 * share, " % of a processor beside ", strangers.size(),
+          " idle strangers");
+  CHECK(share < 0.05);  // a loop without a rest takes all of it
+  strangers.clear();
+  FrameLink rank = job.connect(LoneHub::kToken, 1);
+  CHECK(LoneHub::next_of(rank).has_value());
+  rank.queue(frame::kBye, "");
+  rank.flush();
+  setrlimit(RLIMIT_NOFILE, &files);
+}
+
+TEST_CASE("once every rank has come nobody else is listened to") {
+  LoneHub job;
+  std::vector<FrameLink> ranks;
+  for (const int rank : {1, 2}) {
+    ranks.push_back(job.connect(LoneHub::kToken, rank));
+    const auto welcome = LoneHub::next_of(ranks.back());
+    REQUIRE(welcome.has_value());
+    CHECK(welcome->kind == frame::kWelcome);
+    CHECK(job.listens());  // a rank that does not hear the welcome in time comes again
+  }
+  for (FrameLink& link : ranks) {
+    link.queue(frame::kState, state_to_text({"job", "note", 1, 1, 0, ""}));
+    CHECK(link.flush());
+  }
+  const double end = monotonic_seconds() + 20;
+  while (job.listens() && monotonic_seconds() < end) std::this_thread::sleep_for(10ms);
+  CHECK_FALSE(job.listens());
+  // Goodbye.
+  for (FrameLink& link : ranks) {
+    link.queue(frame::kBye, "");
+    link.flush();
+  }
 }
 
 TEST_CASE("an interface that does not exist is refused") {

@@ -226,7 +226,7 @@ TEST_CASE("A peer that never comes costs its pair a deadline and is named") {
   const CancelToken cancel;
   const net::PairJob job{{.peer = 0, .sends = false}, 0, "a → b"};
   TcpEnd alone(short_spec(), job, {{}, {.host = "b", .network = "x"}}, cancel);
-  alone.connect(Address{.host = "a", .network = "x", .addresses = {"127.0.0.1"}}.text(), 1);
+  alone.connect(Address{.host = "a", .network = "x"}.text(), 1);
   const auto outcome = alone.run(0.3);
   CHECK(outcome.failure == "no connection from a: deadline passed");
   CHECK_FALSE(outcome.figure(PairMeasure::bandwidth).value.has_value());
@@ -234,29 +234,58 @@ TEST_CASE("A peer that never comes costs its pair a deadline and is named") {
   // Nobody listens at port 1 of this machine's loopback.
   const net::PairJob sending{{.peer = 1, .sends = true}, 0, "a → b"};
   TcpEnd sender(short_spec(), sending, {{}, {.host = "a", .network = "x"}}, cancel);
-  sender.connect(Address{.host = "b", .network = "y", .port = 1, .addresses = {"127.0.0.1"}}.text(),
-                 1);
-  CHECK(sender.run(5).failure.find("no connection to b (127.0.0.1: Connection refused)") == 0);
+  sender.connect(Address{.host = "b", .network = "y", .doors = {{"127.0.0.2", 1}}}.text(), 1);
+  CHECK(sender.run(5).failure.find("no connection to b (127.0.0.2: Connection refused)") == 0);
+}
+
+TEST_CASE("Strangers at the port cost the transfer nothing") {
+  const CancelToken cancel;
+  const net::PairJob receiving{{.peer = 0, .sends = false}, 0, "a → b"};
+  const net::PairJob sending{{.peer = 1, .sends = true}, 0, "a → b"};
+  const EndPlace place{{.interface = "lo"}, {.host = "b", .network = "same"}};
+  TcpEnd to(short_spec(), receiving, place, cancel), from(short_spec(), sending, place, cancel);
+  from.connect(to.address(), 1);
+  to.connect(from.address(), 1);
+  // They come first: some say nothing, some begin as one of ours would, some say something else.
+  const Address door = Address::parse(to.address());
+  const std::string token(reinterpret_cast<const char*>(&door.token), sizeof door.token);
+  std::vector<Socket> strangers;
+  for (const std::string& word : {std::string(), token.substr(0, 1), std::string("GET / HTTP")}) {
+    for (int i = 0; i < 100; ++i) {
+      strangers.push_back(connect_to(kLoopback, door.doors.at(0).port, "", 5, 0));
+      REQUIRE(send(strangers.back().fd(), word.data(), word.size(), MSG_NOSIGNAL) ==
+              static_cast<ssize_t>(word.size()));
+    }
+  }
+  auto other = std::async(std::launch::async, [&] { return to.run(60); });
+  CHECK(from.run(60).failure == "");
+  CHECK(other.get().failure == "");
+  // And nobody is listened to any more.
+  CHECK_THROWS_WITH(connect_to(kLoopback, door.doors.at(0).port, "", 5, 0), "Connection refused");
 }
 
 TEST_CASE("A transfer that a peer leaves says who left") {
   Spec spec = short_spec();
+  spec.streams = 1;
   Spec other = spec;
   other.latency = true;  // stands for a peer that does something else: it ends at once
-  other.streams = 2;
   const auto [from, to] = transfer(spec, other, 2);
   CHECK(!from.failure.empty());
   CHECK(from.failure.find("b (127.0.0.1)") != std::string::npos);
 }
 
 TEST_CASE("Addresses survive the way to the peer") {
-  const Address a{"n1", "boot-net:[1]", ~uint64_t{0}, 40123, {"10.0.0.1", "fd00::1"}};
+  const Address a{"n1", "boot-net:[1]", ~uint64_t{0}, {{"10.0.0.1", 40123}, {"fd00::1", 40124}}};
   const Address b = Address::parse(a.text());
   CHECK(b.host == a.host);
   CHECK(b.network == a.network);
   CHECK(b.token == a.token);
-  CHECK(b.port == a.port);
-  CHECK(b.addresses == a.addresses);
+  REQUIRE(b.doors.size() == 2);
+  CHECK(b.doors[0].address == "10.0.0.1");
+  CHECK(b.doors[0].port == 40123);
+  CHECK(b.doors[1].address == "fd00::1");
+  CHECK(b.doors[1].port == 40124);
+  CHECK_THROWS_AS(Address::parse("n1 x 7 10.0.0.1"), Error);
   CHECK_THROWS_AS(Address::parse("n1 x"), Error);
 }
 

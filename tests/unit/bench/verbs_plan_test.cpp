@@ -123,7 +123,23 @@ TEST_CASE("ceilings from link, headers and slot") {
   CHECK(one->how.find("400 Gb/s") != std::string::npos);
   spec.two_way = true;
   CHECK(setup.ceiling({0, 1, 0, 0}, spec)->value == doctest::Approx(2 * one->value));
-  // Trained at eight lanes: the slot is the bound, and it is the slower end that counts.
+  // Trained at eight of its sixteen lanes, with a small MTU: what it was built for stays the bound,
+  // so that it misses it.
+  RdmaPort half = ib;
+  half.pcie_max_generation = 5;
+  half.pcie_max_lanes = 16;
+  half.pcie_lanes = 8;
+  verbs::RailLimits built = verbs::rail_limits(half);
+  built.mtu = 4096;
+  built.active_mtu = 1024;
+  setup.limits = {{limits}, {built}};
+  spec.two_way = false;
+  CHECK(setup.ceiling({0, 1, 0, 0}, spec)->value == doctest::Approx(one->value));
+  CHECK(*built.slot_bytes_per_second == doctest::Approx(2 * 32e9 * 8 * 128 / 130 / 8 * 256 / 280));
+  CHECK(built.slot == "generation 5 ×16, in use generation 5 ×8");
+  setup.limits = {{built}, {built}};
+  CHECK(setup.ceiling({0, 1, 0, 0}, spec)->how.find("MTU 4096 (1024 in use)") != std::string::npos);
+  // A NIC that was built with eight lanes: the slot is the bound, and the slower end counts.
   ib.pcie_lanes = 8;
   verbs::RailLimits narrow = verbs::rail_limits(ib);
   narrow.mtu = 4096;

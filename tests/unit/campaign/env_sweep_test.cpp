@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "core/file.h"
 
@@ -35,7 +37,7 @@ fs::path write_program(const fs::path& directory) {
                             "case $PLAY in\n"
                             "good) cp \"$(dirname \"$0\")/document.json\" \"$last\";;\n"
                             "fail) echo 'clusterbench x: broke' >&2; exit 4;;\n"
-                            "refuse) exit 2;;\n"
+                            "refuse*) exit 2;;\n"
                             "hang) sleep 600;;\n"
                             "esac\n";
   fs::permissions(program, fs::perms::owner_all);
@@ -54,6 +56,7 @@ std::vector<SweepOutcome> play(const std::string& values) {
   setup.hosts = {{"h", 1}};
   setup.ranks_per_host = 1;
   setup.deadline_seconds = 3;
+  setup.repeats = 1;
   setup.executor.term_grace_seconds = 0.2;
   auto out = run_sweep(setup, [](size_t, const SweepOutcome&) {});
   CHECK(fs::exists(setup.directory / "sweep.json"));
@@ -63,8 +66,9 @@ std::vector<SweepOutcome> play(const std::string& values) {
 }  // namespace
 
 TEST_CASE("A combination that fails or hangs costs itself alone") {
-  const auto outcomes = play("good,fail,hang,none,inherit");
+  auto outcomes = play("good,fail,hang,none,inherit");
   REQUIRE(outcomes.size() == 5);
+  std::ranges::sort(outcomes, {}, [](const SweepOutcome& o) { return o.job.combination; });
   CHECK(outcomes[0].state == JobState::done);
   CHECK(outcomes[0].document.has_value());
   CHECK(outcomes[1].state == JobState::failed);
@@ -76,7 +80,7 @@ TEST_CASE("A combination that fails or hangs costs itself alone") {
 }
 
 TEST_CASE("A refused command ends the sweep") {
-  const auto outcomes = play("refuse,good");
+  const auto outcomes = play("refuse1,refuse2");
   CHECK(outcomes[0].refused);
   CHECK(outcomes[1].state == JobState::missing);
   CHECK(outcomes[1].reason == "it was not run");
@@ -117,4 +121,45 @@ TEST_CASE("A command carries its values by the launcher's way, and inherit is le
   setup.launch.launcher = Launcher::none;
   CHECK(shell_text(sweep_command(setup, {"1", "inherit"}, "/o.json")) ==
         "A=1 /b mpi --op all_reduce --quiet --json /o.json");
+}
+
+TEST_CASE("Each block holds every combination once and the first twice, in an order of its own") {
+  const auto jobs = sweep_jobs(3, 20, 7);
+  REQUIRE(jobs.size() == 80);
+  std::set<std::vector<size_t>> orders;
+  size_t control_after = 0;
+  for (size_t block = 0; block < 20; ++block) {
+    std::vector<size_t> seen(4), order;
+    size_t plain_at = 0, control_at = 0;
+    for (size_t i = 0; i < 4; ++i) {
+      const SweepJob& job = jobs[block * 4 + i];
+      CHECK(job.block == block);
+      if (job.control) CHECK(job.combination == 0);
+      ++seen[job.control ? 3 : job.combination];
+      order.push_back(job.control ? 3 : job.combination);
+      if (job.control) control_at = i;
+      if (!job.control && job.combination == 0) plain_at = i;
+    }
+    CHECK(seen == std::vector<size_t>{1, 1, 1, 1});
+    orders.insert(order);
+    control_after += control_at > plain_at ? 1 : 0;
+  }
+  CHECK(orders.size() > 10);  // of 24
+  CHECK(control_after > 4);   // the control is neither always first nor always last
+  CHECK(control_after < 16);
+}
+
+TEST_CASE("The order is that of the seed, on every machine") {
+  CHECK(sweep_jobs(3, 2, 1) == sweep_jobs(3, 2, 1));
+  CHECK_FALSE(sweep_jobs(3, 2, 1) == sweep_jobs(3, 2, 2));
+  std::string order;
+  for (const SweepJob& job : sweep_jobs(3, 2, 1))
+    order += job.control ? 'A' : static_cast<char>('a' + job.combination);
+  CHECK(order == "bcAaAbac");
+}
+
+TEST_CASE("One block, or one combination, has no control") {
+  CHECK(sweep_jobs(3, 1, 1).size() == 3);
+  CHECK(sweep_jobs(1, 5, 1).size() == 5);
+  CHECK(sweep_jobs(2, 2, 1).size() == 6);
 }

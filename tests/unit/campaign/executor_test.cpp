@@ -163,18 +163,18 @@ TEST_CASE("what the end of a job amounts to") {
 TEST_CASE("a journal is read back, torn lines are left out, and a new line begins after one") {
   const Directory d;
   const fs::path path = d.path / "journal.jsonl";
-  CHECK(read_journal(path).jobs.empty());
+  CHECK(read_journal(path, {"0"}).jobs.empty());
   JobEvent start{.job = "001-a", .at = "t", .fingerprint = "f", .command = {"x"}};
   JobEvent end{.job = "001-a", .ended = true, .at = "u", .fingerprint = "f"};
   end.state = JobState::done;
   end.sha256 = "5";
-  JournalWriter(path).session({"t", {.version = "1"}, {"run"}});
-  JournalWriter(path).job(start);
+  JournalWriter(path, "0").session({"t", {.version = "1"}, {"run"}});
+  JournalWriter(path, "0").job(start);
   std::ofstream(path, std::ios::app) << R"({"event": "end", "jo)";
-  CHECK(read_journal(path).last("001-a")->ended == false);
-  CHECK(read_journal(path).warnings.size() == 1);
-  JournalWriter(path).job(end);
-  const Journal journal = read_journal(path);
+  CHECK(read_journal(path, {"0"}).last("001-a")->ended == false);
+  CHECK(read_journal(path, {"0"}).warnings.size() == 1);
+  JournalWriter(path, "0").job(end);
+  const Journal journal = read_journal(path, {"0"});
   CHECK(journal.warnings.size() == 1);
   REQUIRE(journal.last("001-a")->ended);
   CHECK(journal.last("001-a")->state == JobState::done);
@@ -182,6 +182,6 @@ TEST_CASE("a journal is read back, torn lines are left out, and a new line begin
   CHECK(journal.last_start("001-a")->command == std::vector<std::string>{"x"});
   CHECK(journal.sessions.at(0).tool.version == "1");
   CHECK(journal.finished.empty());
-  JournalWriter(path).finished("v");
-  CHECK(read_journal(path).finished == "v");
+  JournalWriter(path, "0").finished("v");
+  CHECK(read_journal(path, {"0"}).finished == "v");
 }

@@ -25,7 +25,7 @@ TEST_CASE("the samples of two attempts stand together, and that is said") {
   Document fresh = document(1, {3, 4});
   pool_samples(fresh, document(1, {1, 2}));
   const Samples& s = fresh.records[0].metrics[0].samples;
-  CHECK(std::vector<double>(s.raw().begin(), s.raw().end()) == std::vector<double>{1, 2, 3, 4});
+  CHECK(std::vector<double>(s.list().begin(), s.list().end()) == std::vector<double>{1, 2, 3, 4});
   REQUIRE(fresh.records[0].notes.size() == 1);
   pool_samples(fresh, document(1, {0}));
   CHECK(fresh.records[0].metrics[0].samples.count() == 5);
@@ -64,7 +64,7 @@ Document busy(Document d, double others) {
 
 std::vector<double> samples_of(const Document& d) {
   const Samples& s = d.records[0].metrics[0].samples;
-  return {s.raw().begin(), s.raw().end()};
+  return {s.list().begin(), s.list().end()};
 }
 
 }  // namespace

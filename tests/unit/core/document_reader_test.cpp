@@ -1,8 +1,13 @@
 // The quick reader never takes what the strict one refuses, and reads the same.
 #include "core/document_reader.h"
 
+#include <cstdlib>
+#include <fstream>
+#include <set>
+
 #include <doctest/doctest.h>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "core/json_text.h"
@@ -18,6 +23,7 @@ std::string document_text() {
   d.run.id = "0123456789abcdef";
   d.run.hosts = {"n1"};
   d.run.environment = {{"OMP_NUM_THREADS", "2"}};
+  d.run.partial = "interrupted";
   HostInventory host{.host = "n1", .parts = {}};
   host.parts.push_back({"gpu",
                         "0",
@@ -35,9 +41,13 @@ std::string document_text() {
   Metric many{.name = "latency_seconds", .unit = "seconds", .better = Better::lower, .entity = e};
   many.samples = Samples(2);
   for (int i = 1; i < 9; ++i) many.samples.add(i);
-  r.metrics = {raw, many};
+  Metric twice{.name = "watts", .unit = "watts", .entity = e};
+  twice.samples = {1, 2, 3, 4, 5, 6, 7};
+  twice.attempts = {Samples{1, 2, 3, 4, 5, 6}.summary(), Samples{7}.summary()};
+  r.metrics = {raw, many, twice};
   r.checks = {
-      {.name = "data", .passed = false, .value = 1.0, .limit = 0.5, .entity = e, .detail = "d"}};
+      {.name = "data", .passed = false, .value = 1.0, .limit = 0.5, .entity = e, .detail = "d"},
+      {.name = "gpu", .passed = true, .entity = e, .finding = true}};
   r.telemetry.series = {{"clock", "hertz", e, {0, 1}, {2e9, 3e9}}};
   r.telemetry.deltas = {{"ecc", "count", e, 3, 5}};
   r.notes = {"note"};
@@ -45,6 +55,29 @@ std::string document_text() {
   Record errored{.case_name = "io", .outcome = Errored{"n1", "bad"}};
   d.records = {r, skipped, errored};
   return to_json_text(d);
+}
+
+// Every name of a property that the schema of result documents knows.
+void collect_names(const json& schema, std::set<std::string>& names) {
+  if (schema.is_array()) {
+    for (const json& item : schema) collect_names(item, names);
+  }
+  if (!schema.is_object()) return;
+  for (const auto& [key, value] : schema.items()) {
+    if (key == "properties") {
+      for (const auto& [name, what] : value.items()) names.insert(name);
+    }
+    collect_names(value, names);
+  }
+}
+
+std::set<std::string> names_of_schema() {
+  const char* source = std::getenv("CLUSTERBENCH_SOURCE_DIR");
+  REQUIRE_MESSAGE(source != nullptr, "set CLUSTERBENCH_SOURCE_DIR, as ctest does");
+  std::ifstream file(std::string(source) + "/docs/result.schema.json");
+  std::set<std::string> names;
+  collect_names(json::parse(file), names);
+  return names;
 }
 
 // An unknown key makes the quick reader step aside.
@@ -91,6 +124,25 @@ TEST_CASE("an ordinary document is read quickly and the same") {
   REQUIRE(quick.has_value());
   CHECK(to_json_text(*quick) == text);
   CHECK(to_json_text(parse_document(for_the_strict(json::parse(text)), "t")) == text);
+}
+
+TEST_CASE("the document of these tests has every field that there is") {
+  const std::string text = document_text();
+  const std::set<std::string> names = names_of_schema();
+  CHECK(names.contains("finding"));
+  CHECK(names.contains("attempts"));
+  for (const std::string& name : names)
+    CHECK_MESSAGE(text.find(fmt::format("\"{}\":", name)) != std::string::npos, name);
+}
+
+TEST_CASE("attempts that do not add up to the samples are refused") {
+  json root = json::parse(document_text());
+  json& attempts = root["records"][0]["metrics"][2]["attempts"];
+  attempts[1]["n"] = 2;
+  CHECK_FALSE(read_document_quickly(dump_json(root), true));
+  CHECK_THROWS_AS(parse_document(dump_json(root), "t"), UsageError);
+  attempts = json::array();
+  CHECK_FALSE(read_document_quickly(dump_json(root), true));
 }
 
 TEST_CASE("inventories can be passed over") {

@@ -8,6 +8,7 @@
 
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "core/error.h"
@@ -95,7 +96,72 @@ TEST_CASE("links are followed and devices are not replaced") {
   CHECK(fs::is_character_file("/dev/null"));
   fs::create_symlink("/dev/full", dir / "full");
   CHECK(message_of([&] { write_file_atomically(dir / "full", "x"); }) ==
-        "cannot write /dev/full: No space left on device");
+        "cannot write " + (dir / "full").string() + ": No space left on device");
+}
+
+TEST_CASE("a chain of own links is followed through directories, and a circle is refused") {
+  const TemporaryDirectory dir;
+  fs::create_directory(dir / "d");
+  fs::create_directory(dir / "d/e");
+  fs::create_symlink("d", dir / "to-d");
+  fs::create_symlink("../../to-d/real", dir / "d/e/first");
+  fs::create_symlink((dir / "to-d/e/first").string(), dir / "second");
+  write_file_atomically(dir / "second", "new");
+  CHECK(read_file(dir / "d/real") == "new");
+  CHECK(fs::is_symlink(dir / "second"));
+  CHECK(fs::is_symlink(dir / "d/e/first"));
+
+  fs::create_symlink("circle", dir / "circle");
+  CHECK(why_not_writable(dir / "circle") == "Too many levels of symbolic links");
+}
+
+TEST_CASE("another user's link is not followed") {
+  const TemporaryDirectory dir;
+  if (::geteuid() != 0) {
+    MESSAGE("not root: no link of another user");
+    return;
+  }
+  constexpr uid_t kOther = 65534;
+  write_file_atomically(dir / "victim", "old");
+  fs::create_symlink("victim", dir / "link");
+  REQUIRE(::lchown((dir / "link").c_str(), kOther, kOther) == 0);
+  const std::string why =
+      "link is a symbolic link of another user (uid 65534); next: name the file that is meant by "
+      "its own path";
+  CHECK(why_not_writable(dir / "link") == why);
+  CHECK(message_of([&] { write_file_atomically(dir / "link", "new"); }) ==
+        "cannot write " + (dir / "link").string() + ": " + why);
+  CHECK(read_file(dir / "victim") == "old");
+  CHECK(dir.entries() == 2);
+
+  // In front of the end of a path: where everybody may write, but not in a closed directory.
+  fs::create_directory(dir / "real");
+  fs::create_directory(dir / "around");
+  fs::create_symlink("../real", dir / "around/in");
+  REQUIRE(::lchown((dir / "around/in").c_str(), kOther, kOther) == 0);
+  write_file_atomically(dir / "around/in/a", "x");
+  CHECK(read_file(dir / "real/a") == "x");
+  REQUIRE(::chmod((dir / "around").c_str(), 01777) == 0);
+  CHECK_THROWS_AS(write_file_atomically(dir / "around/in/a", "y"), Error);
+  CHECK(read_file(dir / "real/a") == "x");
+}
+
+TEST_CASE("a link to a journal is not followed") {
+  const TemporaryDirectory dir;
+  write_file_atomically(dir / "victim", "old");
+  fs::create_symlink("victim", dir / "journal");
+  CHECK_THROWS_AS(append_line_durably(dir / "journal", "line"), Error);
+  CHECK(read_file(dir / "victim") == "old");
+}
+
+TEST_CASE("a block device is never written as a file") {
+  const TemporaryDirectory dir;
+  if (::mknod((dir / "disk").c_str(), S_IFBLK | 0600, makedev(7, 255)) != 0) {
+    MESSAGE("not permitted to make a block device");
+    return;
+  }
+  CHECK(why_not_writable(dir / "disk") == "is a block device, which holds no file of ours");
+  CHECK_THROWS_AS(write_file_atomically(dir / "disk", "x"), Error);
 }
 
 TEST_CASE("a full disk keeps the old file") {

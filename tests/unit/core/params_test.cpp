@@ -129,3 +129,25 @@ TEST_CASE("JSON keeps values and types") {
                               "{\"a\": []}", "{\"a\": 18446744073709551615}"})
     CHECK_THROWS_MESSAGE((void)params_from_json(json::parse(hostile)), hostile);
 }
+
+TEST_CASE("what one parameter sets is not asked for by another") {
+  const std::vector<ParamDef> defs{
+      {.name = "workload", .excludes = {{{"rw", "size"}}, {{"duration"}, {"checkpoint"}}}},
+      {.name = "rw"},
+      {.name = "size", .type = ParamType::size, .default_text = "1G"},
+      {.name = "duration", .type = ParamType::duration}};
+  const auto said = [&](const GivenParams& given) {
+    Problems problems;
+    (void)resolve_params(defs, given, problems);
+    std::string out;
+    for (const Problem& p : problems.list) out += p.where + " " + p.what + "\n";
+    return out;
+  };
+  CHECK(said({{"workload", {"soak"}}, {"rw", {"read"}}, {"size", {"4K"}}}) ==
+        "--rw is set by --workload soak: give one of the two\n"
+        "--size is set by --workload soak: give one of the two\n");
+  CHECK(said({{"workload", {"soak"}}, {"duration", {"1s"}}}) == "");  // defaults are not asked for
+  CHECK(said({{"workload", {"checkpoint"}}, {"duration", {"1s"}}}) ==
+        "--duration is set by --workload checkpoint: give one of the two\n");
+  CHECK(said({{"rw", {"read"}}, {"size", {"4K"}}, {"duration", {"1s"}}}) == "");
+}

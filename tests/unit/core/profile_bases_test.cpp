@@ -32,19 +32,33 @@ json part(const std::string& name, const std::string& step, double min) {
              {"step", "info"},
              {"domain", "host"},
              {"metric", "m"},
-             {"min", min},
+             {"min", 1.0},
              {"why", "w"},
              {"source", kSource}}}}};
 }
 
-Profile load_mine(const json& mine) {
+Profile load_with(const json& mine, const json& network, const json& faster = {}) {
   const std::map<std::string, json> all{{"product", part("product", "gemm", 1)},
-                                        {"network", part("network", "write", 2)},
+                                        {"network", network},
+                                        {"faster", faster},
                                         {"mine", mine}};
   return load_profile("mine", [&](const std::string& name) -> std::optional<std::string> {
     const auto found = all.find(name);
     return found == all.end() ? std::nullopt : std::optional(found->second.dump());
   });
+}
+
+Profile load_mine(const json& mine) { return load_with(mine, part("network", "write", 2)); }
+
+std::string refusal(const json& mine, const json& network) {
+  try {
+    (void)load_with(mine, network);
+  } catch (const UsageError& e) {
+    std::string out;
+    for (const Problem& p : e.problems().list) out += p.where + " " + p.what + "\n";
+    return out;
+  }
+  return "accepted";
 }
 
 json combined(json bases) {
@@ -56,19 +70,86 @@ json combined(json bases) {
 
 }  // namespace
 
-TEST_CASE("several bases are merged one after the other, the later one over the earlier one") {
+TEST_CASE("several bases keep all that each runs and requires") {
   const Profile p = load_mine(combined({"product", "network"}));
   CHECK(p.title.zh == "两者");
   REQUIRE(p.steps.size() == 3);
   CHECK(p.steps[0].id == "gemm");
-  CHECK(p.steps[1].id == "info");
+  CHECK(p.steps[1].id == "info");  // the same in both
   CHECK(p.steps[2].id == "write");
   REQUIRE(p.criteria.size() == 3);
   CHECK(std::get<MetricRule>(p.criteria[0].rule).min == 1);
   CHECK(p.criteria[1].id == "shared");
-  CHECK(std::get<MetricRule>(p.criteria[1].rule).min == 2);
-  CHECK(std::get<MetricRule>(load_mine(combined({"network", "product"})).criteria[1].rule).min ==
-        1);
+  CHECK(std::get<MetricRule>(p.criteria[2].rule).min == 2);
+}
+
+TEST_CASE("two bases that say different things under one id are refused, both named") {
+  const auto clash = [](const char* list, const json& change) {
+    json other = part("network", "write", 2);
+    other[list].back().update(change);
+    return refusal(combined({"product", "network"}), other);
+  };
+  CHECK(clash("steps", {{"case", "fake"}}) ==
+        "steps[info] stands in product and in network and differs in case: keep both with "
+        "{\"profile\": NAME, \"as\": PREFIX} as a base, or take one base only\n");
+  CHECK(clash("steps", {{"params", {{"rw", "write"}, {"size", "32G"}}}})
+            .find("steps[info] stands in product and in network and differs in params.rw, "
+                  "params.size:") == 0);
+  for (const json& change : {json{{"scope", "cluster"}}, json{{"needs", {{"hosts", 32}}}},
+                             json{{"env", {{"X", "1"}}}}, json{{"ranks_per_host", 8}}})
+    CHECK(clash("steps", change).find("steps[info] stands in product and in network") == 0);
+  CHECK(clash("criteria", {{"min", 9}})
+            .find("criteria[shared] stands in product and in network and differs in min:") == 0);
+  for (const json& harmless : {json{{"deadline", "9m"}}, json{{"informative", true}, {"why", "w"}}})
+    CHECK(clash("steps", harmless) == "accepted");
+}
+
+TEST_CASE("a base under a prefix keeps its own beside that of the other") {
+  json other = part("network", "gemm", 2);
+  other["steps"][0]["case"] = "io";
+  CHECK(refusal(combined({"product", "network"}), other) != "accepted");
+  const json bases = json::array({"product", {{"profile", "network"}, {"as", "net"}}});
+  const Profile p = load_with(combined(bases), other);
+  REQUIRE(p.steps.size() == 4);
+  CHECK(p.steps[2].id == "net.gemm");
+  CHECK(p.steps[2].case_name == "io");
+  REQUIRE(p.criteria.size() == 4);
+  CHECK(p.criteria[2].id == "net.gemm.rate");
+  CHECK(p.criteria[2].step == "net.gemm");
+  for (const json& bad : {json{{"profile", "network"}}, json{{"profile", "network"}, {"as", ""}},
+                          json{{"profile", "network"}, {"as", "a b"}},
+                          json{{"profile", "network"}, {"as", "n"}, {"by", 1}}})
+    CHECK(refusal(combined(json::array({"product", bad})), other).find("base") == 0);
+}
+
+TEST_CASE("of a common ancestor the base that changed something holds, in both orders") {
+  json faster = combined("product");
+  faster["name"] = "faster";
+  faster["criteria"] = {{{"id", "gemm.rate"}, {"min", 7}, {"source", kSource}},
+                        {{"id", "shared"}, {"remove", true}}};
+  for (const json& bases : {json{"product", "faster"}, json{"faster", "product"}}) {
+    const Profile p = load_with(combined(bases), part("network", "write", 2), faster);
+    REQUIRE(p.criteria.size() == 1);
+    CHECK(std::get<MetricRule>(p.criteria[0].rule).min == 7);
+  }
+}
+
+TEST_CASE("a changed limit says where it comes from; the same limit need not") {
+  const auto changed = [](json change) {
+    json mine = combined("product");
+    change["id"] = "shared";
+    mine["criteria"] = json::array({std::move(change)});
+    return refusal(mine, part("network", "write", 2));
+  };
+  CHECK(changed({{"min", 5}}) ==
+        "criteria[shared].min is 1.0 in product and 5 here, without a \"source\" of its own: that "
+        "of the old limit says nothing of the new one\n");
+  CHECK(changed({{"min", nullptr}, {"min_of_ceiling", 0.5}}).find("criteria[shared].min is") == 0);
+  CHECK(changed({{"statistic", "max"}}).find("criteria[shared].statistic is") == 0);
+  CHECK(changed({{"min", 5}, {"source", kSource}}) == "accepted");
+  CHECK(changed({{"min", 5}, {"source", {{"date", "2027"}}}}) != "accepted");
+  CHECK(changed({{"min", 1.0}}) == "accepted");
+  CHECK(changed({{"severity", "warn"}}) == "accepted");
 }
 
 TEST_CASE("a list of bases without a name, or with something else, is refused") {
@@ -81,15 +162,15 @@ TEST_CASE("a list of bases without a name, or with something else, is refused") 
 TEST_CASE("shares of a fleet are below and above one") {
   const auto with = [](const char* key, double share) {
     json mine = combined("product");
-    mine["criteria"] = {{{"id", "shared"}, {"min", nullptr}, {key, share}}};
+    mine["criteria"] = {{{"id", "shared"}, {"min", nullptr}, {key, share}, {"source", kSource}}};
     return mine;
   };
   CHECK(std::get<MetricRule>(load_mine(with("min_of_fleet", 0.9)).criteria[1].rule).min_of_fleet ==
         0.9);
   CHECK(std::get<MetricRule>(load_mine(with("max_of_fleet", 1.2)).criteria[1].rule).max_of_fleet ==
         1.2);
-  for (const double share : {0.0, 1.0, -1.0})
+  for (const double share : {0.0, 0.009, 1.0, -1.0})
     CHECK_THROWS_AS(load_mine(with("min_of_fleet", share)), UsageError);
-  for (const double share : {1.0, 0.5})
+  for (const double share : {1.0, 0.5, 101.0})
     CHECK_THROWS_AS(load_mine(with("max_of_fleet", share)), UsageError);
 }

@@ -17,9 +17,9 @@ namespace {
 
 json step(const std::string& id) { return {{"id", id}, {"case", "gemm"}}; }
 
-json criterion(const std::string& id) {
+json criterion(const std::string& id, const std::string& step = "s") {
   return {{"id", id},
-          {"step", "s"},
+          {"step", step},
           {"domain", "compute"},
           {"metric", "flops_per_second"},
           {"min", 1},
@@ -27,11 +27,13 @@ json criterion(const std::string& id) {
           {"source", {{"kind", "practice"}, {"ref", "r"}, {"date", "2026-11"}}}};
 }
 
+const json kOwnSource = {{"kind", "contract"}, {"ref", "annex 2"}, {"date", "2026-11"}};
+
 json base_profile() {
   return {{"schema", "clusterbench.profile/1"},
           {"name", "base"},
           {"steps", json::array({step("s"), step("t")})},
-          {"criteria", json::array({criterion("c"), criterion("d")})}};
+          {"criteria", json::array({criterion("c"), criterion("d", "t")})}};
 }
 
 json derived(const json& changes) {
@@ -155,8 +157,9 @@ TEST_CASE("a profile is read with every field") {
 }
 
 TEST_CASE("a derived profile states only what differs") {
-  const Profile p = load_derived({{"steps", {{{"id", "s"}, {"deadline", "1h"}}, step("new")}},
-                                  {"criteria", {{{"id", "c"}, {"min", 7}}}}});
+  const Profile p =
+      load_derived({{"steps", {{{"id", "s"}, {"deadline", "1h"}}, step("new")}},
+                    {"criteria", {{{"id", "c"}, {"min", 7}, {"source", kOwnSource}}}}});
   CHECK(p.name == "mine");
   REQUIRE(p.steps.size() == 3);
   CHECK(p.steps[0].id == "s");
@@ -170,8 +173,9 @@ TEST_CASE("a derived profile states only what differs") {
 
 TEST_CASE("remove takes out, null takes away, lists of values are replaced") {
   CHECK(load_derived({{"criteria", {{{"id", "c"}, {"remove", true}}}}}).criteria.size() == 1);
-  const Profile p =
-      load_derived({{"criteria", {{{"id", "c"}, {"min", nullptr}, {"min_of_ceiling", 0.9}}}}});
+  const Profile p = load_derived(
+      {{"criteria",
+        {{{"id", "c"}, {"min", nullptr}, {"min_of_ceiling", 0.9}, {"source", kOwnSource}}}}});
   CHECK_FALSE(std::get<MetricRule>(p.criteria[0].rule).min.has_value());
   CHECK(std::get<MetricRule>(p.criteria[0].rule).min_of_ceiling == 0.9);
   json base = base_profile();
@@ -190,8 +194,8 @@ TEST_CASE("inheritance that goes wrong is refused") {
             .find("leads back to itself: mine → base → mine") != std::string::npos);
   CHECK(profile_refusal({{"mine", derived({{"base", "mine"}})}}).find("mine → mine") !=
         std::string::npos);
-  CHECK(profile_refusal({{"mine", derived({{"base", 7}})}}).find("is not the name") !=
-        std::string::npos);
+  CHECK(profile_refusal({{"mine", derived({{"base", 7}})}})
+            .find("is neither the name of a profile nor") != std::string::npos);
   CHECK(profile_refusal({{"base", base_profile()},
                          {"mine", derived({{"steps", {{{"id", "z"}, {"remove", true}}}}})}})
             .find("removes \"z\", which its base does not have") != std::string::npos);
@@ -242,9 +246,9 @@ TEST_CASE("what is missing or of a wrong kind is named") {
   CHECK(problems([](json& j) { j["criteria"][0].erase("source"); }) ==
         "criteria[c].source is missing: every threshold says where it comes from\n");
   CHECK(problems([](json& j) { j["criteria"][0].erase("why"); }) == "criteria[c].why is missing\n");
-  CHECK(
-      problems([](json& j) { j["criteria"][0].erase("min"); }) ==
-      "criteria[c].metric has no limit: min, max, min_of_ceiling, min_of_fleet or max_of_fleet\n");
+  CHECK(problems([](json& j) { j["criteria"][0].erase("min"); }) ==
+        "criteria[c].metric has no limit: min, max, min_of_ceiling, min_of_fleet, max_of_fleet, "
+        "max_spread_of_host or max_ratio_of_host\n");
   CHECK(problems([](json& j) { j["criteria"][0]["min"] = "1"; }).find("criteria[c].min is not a") !=
         std::string::npos);
   CHECK(problems([](json& j) { j["criteria"][0]["check"] = "product"; }) ==
@@ -284,9 +288,11 @@ TEST_CASE("limits that nothing can meet are refused, on both sides of the border
     });
   };
   CHECK(with_share(1) == "accepted");
-  CHECK(with_share(0.001) == "accepted");
+  CHECK(with_share(0.01) == "accepted");
+  CHECK(with_share(0.009) ==
+        "criteria[c].min_of_ceiling is a share of a physical ceiling: from 0.01 to 1\n");
   CHECK(with_share(1.001) ==
-        "criteria[c].min_of_ceiling is a share of a physical ceiling: above 0, at most 1\n");
+        "criteria[c].min_of_ceiling is a share of a physical ceiling: from 0.01 to 1\n");
   CHECK(with_share(0).find("is a share") != std::string::npos);
   const auto with_max = [](double max) {
     return problems([&](json& j) { j["criteria"][0]["max"] = max; });
@@ -345,7 +351,9 @@ TEST_CASE("names are checked against the catalogue, with the nearest") {
         "criteria[c].metric flop_per_second is not known, did you mean flops_per_second? "
         "(flops_per_second latency_seconds share_of_peak)\n");
   CHECK(validation([](json& j) { j["criteria"][0]["step"] = "ss"; }) ==
-        "criteria[c].step ss is not known, did you mean s? (s t)\n");
+        "criteria[c].step ss is not known, did you mean s? (s t)\n"
+        "steps[s] is judged by no criterion: add one, or say \"informative\": true with the reason "
+        "in \"why\"\n");
   CHECK(validation([](json& j) {
           j["criteria"][0]["at"] = {{"siz", "4K"}};
         }).find("criteria[c].at.siz siz is not known, did you mean size?") == 0);
@@ -379,4 +387,61 @@ TEST_CASE("a step's device selects among the cases of one name") {
   CHECK(case_of(s, kCatalogue)->device == "gpu");
   s.params = {{"device", {"tpu"}}};
   CHECK(case_of(s, kCatalogue) == nullptr);
+}
+
+TEST_CASE("a step that nothing judges is refused unless it says that and why it informs only") {
+  const auto added = [](const json& more) {
+    return validation([&](json& j) {
+      j["steps"].push_back(step("extra"));
+      if (!more.empty()) j["steps"].back().update(more);
+    });
+  };
+  CHECK(added({}).find("steps[extra] is judged by no criterion") != std::string::npos);
+  CHECK(added({{"informative", true}, {"why", "a map for the fabric team"}}) == "");
+  CHECK(added({{"informative", false}}).find("is judged by no criterion") != std::string::npos);
+}
+
+TEST_CASE("informative needs its reason, and a reason needs informative") {
+  const auto problem = [](const json& more) {
+    return problems([&](json& j) { j["steps"][0].update(more); });
+  };
+  CHECK(problem({{"informative", true}}) == "steps[s].why is missing\n");
+  CHECK(problem({{"informative", "yes"}}) == "steps[s].informative is neither true nor false\n");
+  CHECK(problem({{"why", "w"}}).find("steps[s].why says why a step is informative") == 0);
+  CHECK(problem({{"informative", true}, {"why", {{"en", "a"}, {"zh", "甲"}}}}) == "accepted");
+}
+
+TEST_CASE("a profile that cannot reject anything is refused") {
+  CHECK(validation([](json& j) {
+          j.erase("criteria");
+          for (json& s : j["steps"]) s.update({{"informative", true}, {"why", "w"}});
+        }) == "criteria are missing: this profile judges nothing\n");
+  const auto with_severity = [](size_t warnings) {
+    return validation([&](json& j) {
+      for (size_t i = 0; i < warnings; ++i) j["criteria"][i]["severity"] = "warn";
+    });
+  };
+  CHECK(with_severity(1) == "");
+  CHECK(with_severity(2) ==
+        "criteria have severity warn, all of them: nothing in this profile can fail\n");
+}
+
+TEST_CASE("limits and needs that switch a criterion off are named with their place") {
+  CHECK(validation([](json& j) {
+          j["criteria"][0]["min"] = -1e300;
+        }).find("criteria[c].min is -1e+300, which nothing falls below") == 0);
+  CHECK(validation([](json& j) {
+          j["criteria"][0]["needs"] = {{"gpu", 1000000}};
+        }).find("criteria[c].needs.gpu is 1000000, which nothing meets") == 0);
+  CHECK(validation([](json& j) {
+          j["steps"][0]["needs"] = {{"hosts", 1000000}};
+        }).find("steps[s].needs.hosts is 1000000, which nothing meets") == 0);
+}
+
+TEST_CASE("a failed check is never a warning") {
+  CHECK(problems([](json& j) {
+          json& c = j["criteria"][0];
+          for (const char* key : {"metric", "min"}) c.erase(key);
+          c.update({{"check", "product"}, {"severity", "warn"}});
+        }) == "criteria[c].severity is warn: a failed check is never a warning\n");
 }

@@ -97,7 +97,7 @@ TEST_CASE("a document survives writing and reading") {
   const Record& r = back.records.at(0);
   CHECK(r.params == full_record().params);
   CHECK(r.entities == full_record().entities);
-  CHECK(r.metrics.at(0).samples.raw().size() == 6);
+  CHECK(r.metrics.at(0).samples.list().size() == 6);
   CHECK(r.metrics[0].samples.summary().median == doctest::Approx(9.125e10));
   CHECK(r.metrics[0].ceiling->value == 1e11);
   CHECK(r.metrics.at(1).better == Better::lower);

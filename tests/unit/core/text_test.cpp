@@ -20,6 +20,23 @@ TEST_CASE("nothing that steers a terminal passes") {
   CHECK(terminal_safe("µs → 验收 ✓") == "µs → 验收 ✓");
 }
 
+TEST_CASE("nothing invisible and no number that is no character passes; its neighbours do") {
+  for (const char* hidden : {"\u200B", "\u00AD", "\u2060", "\u2064", "\u180E", "\u200E", "\u206F",
+                             "\uFFF9", "\uFDD0", "\uFDEF", "\uFFFE", "\uFFFF", "\U0001FFFE",
+                             "\U0010FFFF", "\U000E0000", "\U000E0041", "\U000E007F", "\u0080"})
+    CHECK(terminal_safe(std::string("a") + hidden + "z") == "a?z");
+  for (const char* plain :
+       {"\u00AC", "\u00AE", "\u200A", "\u200C", "\u2027", "\u205F", "\u2070", "\uFDCF", "\uFDF0",
+        "\uFFFD", "\uFFF8", "\U0001FFFD", "\U000E0080", "\u00A0", "~"})
+    CHECK(terminal_safe(plain) == plain);
+}
+
+TEST_CASE("a JSON text shows what is hidden in it and keeps its value") {
+  CHECK(json_safe("{\n \"a\": \"\u202Eb\u2066 验\"}") == "{\n \"a\": \"\\u202eb\\u2066 验\"}");
+  CHECK(json_safe("\"\U000E0041\"") == "\"\\udb40\\udc41\"");
+  CHECK(json_safe("\"a\\n\xff\"") == "\"a\\n\xff\"");
+}
+
 TEST_CASE("invalid UTF-8 becomes question marks") {
   CHECK(terminal_safe("a\xffz") == "a?z");
   CHECK(terminal_safe("\xc0\xaf") == "??");            // overlong
@@ -67,7 +84,10 @@ TEST_CASE("the nearest name is suggested, and nothing where none is near") {
   CHECK(unknown_name("fp61", dtypes) == "fp61 is not known, did you mean fp64? (fp64 fp32 bf16)");
   CHECK(unknown_name("double", dtypes) == "double is not known (fp64 fp32 bf16)");
   CHECK(unknown_name("", dtypes) == "an empty value is not known (fp64 fp32 bf16)");
-  CHECK(unknown_name("q", std::vector<std::string>(25, "name")) == "q is not known");
+  std::vector<std::string> many;
+  for (int i = 0; i < 25; ++i) many.push_back("name" + std::to_string(i));
+  CHECK(unknown_name("q", many) == "q is not known");  // a list so long helps nobody
+  CHECK(unknown_name("q", std::vector<std::string>(25, "name")) == "q is not known (name)");
   CHECK(unknown_name(std::string(1000, 'a'), {}).size() < 300);
 }
 

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <map>
 #include <regex>
 #include <set>
 #include <string>
@@ -210,22 +212,28 @@ TEST_CASE("the verdict comes first and says what it would take") {
   const Judgement j = example::judgement_of(c);
   const View view = build_view(c.campaign, j, c.catalogue, Texts(Lang::en));
   CHECK(view.verdict_mark + " " + view.verdict == "✗ Not accepted");
-  CHECK(view.verdict_reason ==
-        "2 criteria fail. 1 criterion was not measured, which blocks acceptance. The other 6 "
-        "criteria do not stand in the way.");
+  CHECK(
+      view.verdict_reason ==
+      "The evidence is not as the run left it, which blocks acceptance: records/notes.txt belongs "
+      "to no job and was left out. 2 criteria fail. 1 criterion was not measured, which blocks "
+      "acceptance. The other 6 "
+      "criteria do not stand in the way.");
   CHECK(view.counterfactual ==
         std::vector<std::string>{
+            "The evidence is restored as the run left it, or the campaign is run anew",
             "Random read 4K, p99: ≤ 500 µs everywhere; the worst, node03:/data, has 837 µs",
             "Same kernel on all hosts: all hosts are equal; see node03",
             "Checkpoint write: is measured (step checkpoint)"});
   size_t all = 0;
   for (const StateCount& count : view.counts) all += count.number;
   CHECK(all == c.campaign.profile.criteria.size());
+  CHECK(all == j.criteria.size());  // no step of it speaks beside its criteria
 }
 
 TEST_CASE("the verdict follows the judgement") {
   example::Case c = example::mixed();
   Judgement j = example::judgement_of(c);
+  j.doubts.clear();
   const auto verdict = [&](std::initializer_list<State> states) {
     j.criteria.resize(states.size());
     size_t i = 0;
@@ -237,6 +245,10 @@ TEST_CASE("the verdict follows the judgement") {
   CHECK(verdict({State::pass, State::incomplete}) == "Incomplete, not accepted");
   CHECK(verdict({State::fail, State::incomplete}) == "Not accepted");
   CHECK(verdict({State::not_applicable}) == "Incomplete, not accepted");
+  j.doubts = {"MANIFEST.sha256 is missing or empty"};
+  CHECK(verdict({State::pass}) == "Incomplete, not accepted");
+  CHECK(verdict({State::fail}) == "Not accepted");
+  j.doubts.clear();
   CHECK(verdict({}) == "Incomplete, not accepted");
 }
 
@@ -254,13 +266,74 @@ TEST_CASE(
                                            "~ waived", "✓ pass", "✓ pass", "✓ pass",
                                            "– not applicable"});
   CHECK(rows[0].cells[3] == "837 µs");
-  CHECK(rows[0].cells[4] == "≤ 500 µs");
+  CHECK(rows[0].cells[4] == "p99 ≤ 500 µs");
   CHECK(rows[0].cells[5] == "167 %");
   CHECK(rows[0].cells[7] == "node03:/data (of 4)");
   CHECK(rows[0].cells[8] == "contract · §4.3.1, 2026-05-02");
   CHECK(rows[2].cells[3] == "not measured");  // never 0
+  CHECK(rows[2].cells[4] == "median ≥ 2.00 GB/s");
   CHECK(rows[3].cells[8] == "measured · fleet of 248 hosts, 2026-03 · warns only");
   CHECK(rows[5].cells[6] == "5100 GFLOP/s");
+  CHECK(rows[8].cells[3] == "not applicable");
+}
+
+TEST_CASE("a step that is wrong or missing beside its criteria has a line of its own") {
+  example::Case c = example::mixed();
+  std::erase_if(c.campaign.jobs, [](const Job& job) { return job.step == "info"; });
+  for (Job& job : c.campaign.jobs) {
+    // No criterion of the profile rests on the burn.
+    if (job.step == "burn" && job.host == "node02")
+      job.document->records[0].checks[0].passed = false;
+  }
+  const Judgement j = example::judgement_of(c);
+  const View view = build_view(c.campaign, j, c.catalogue, Texts(Lang::en));
+  const auto row_of = [&](const std::string& title) {
+    const Section* section = section_named(view, "Requirements");
+    REQUIRE(section != nullptr);
+    const auto& rows = std::get<Table>(section->blocks[0]).rows;
+    const auto found =
+        std::ranges::find_if(rows, [&](const Row& r) { return r.cells[2] == title; });
+    REQUIRE_MESSAGE(found != rows.end(), title);
+    return found->cells;
+  };
+  const std::string source =
+      "practice · every step is judged by its data and its completeness, 2026-11";
+  const auto burn = row_of("Step burn: data right and complete");
+  CHECK(burn == std::vector<std::string>{"✗ fail", "Host", "Step burn: data right and complete",
+                                         "data wrong, no figure", "done, every check passes", "–",
+                                         "–", "node02", source});
+  const auto info = row_of("Step info: data right and complete");
+  CHECK(info == std::vector<std::string>{"? not measured", "Host",
+                                         "Step info: data right and complete", "not measured",
+                                         "done, every check passes", "–", "–", "–", source});
+  const auto lacks = [&](const std::string& line) {
+    return std::ranges::count(view.counterfactual, line) == 1;
+  };
+  CHECK(lacks("Step burn: data right and complete: every check passes; see node02"));
+  CHECK(lacks("Step info: data right and complete: is measured (step info)"));
+  CHECK(view.verdict_reason.find("3 criteria fail. 2 criteria were not measured") !=
+        std::string::npos);
+}
+
+TEST_CASE("what only warns is no failure of its host where another host was not measured") {
+  example::Case c = example::mixed();
+  c.waivers.clear();
+  std::erase_if(c.campaign.jobs,
+                [](const Job& job) { return job.step == "triad" && job.host == "node04"; });
+  const Judgement j = example::judgement_of(c);
+  const View view = build_view(c.campaign, j, c.catalogue, Texts(Lang::en));
+  const Section* section = section_named(view, "Open items");
+  REQUIRE(section != nullptr);
+  std::map<std::string, std::string> of_node03;
+  for (const Block& block : section->blocks) {
+    const Table* table = std::get_if<Table>(&block);
+    if (table == nullptr) continue;
+    for (const Row& row : table->rows) {
+      if (row.cells[1] == "node03") of_node03[row.cells[3]] = row.cells[0];
+    }
+  }
+  CHECK(of_node03["STREAM triad"] == "✗ fail");
+  CHECK(of_node03["STREAM triad, target"] == "! warning");
 }
 
 TEST_CASE("each kind of chart appears where its data is, with title and description") {

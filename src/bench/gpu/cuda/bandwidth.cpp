@@ -4,10 +4,11 @@
 
 #include <fmt/format.h>
 
-#include "analysis/pcie.h"
+#include "bench/gpu/copy_ceiling.h"
 #include "bench/gpu/cuda/copies.h"
 #include "bench/gpu/measure.h"
 #include "bench/gpu/share_out.h"
+#include "bench/points.h"
 #include "sys/affinity.h"
 #include "sys/numa.h"
 
@@ -15,6 +16,7 @@ namespace cb {
 namespace {
 
 constexpr int64_t kMostRepetitions = 1000;
+constexpr unsigned kUnknownIndex = ~0U;
 
 // CPUs near the GPU, or of another node; empty where the node is unknown or there is no other.
 std::vector<int> cpus_of(const Context& context, const GpuUnit& unit, bool near) {
@@ -215,7 +217,7 @@ class Bandwidth {
   }
 
   // One sample of all jobs: the slowest one's seconds. A GPU that fails is left out from then on.
-  double sample_once(std::vector<Job>& jobs, int64_t count, bool together) {
+  double sample_once(std::vector<Job>& jobs, int64_t count, bool together, Spans& spans) {
     for (Job& job : jobs) guarded(*job.unit, [&] { job.mover->prepare(); });
     if (together) context_.comm.barrier();
     for (Job& job : jobs) guarded(*job.unit, [&] { job.mover->start(count); });
@@ -223,7 +225,7 @@ class Bandwidth {
     for (Job& job : jobs) {
       guarded(*job.unit, [&] {
         const double one = job.mover->seconds();
-        job.seconds.add(one);
+        spans.add(span_of(job), one);
         slowest = std::max(slowest, one);
       });
     }
@@ -249,20 +251,21 @@ class Bandwidth {
       most = std::min(most, job.mover->most());
     }
     const int64_t count = jobs.empty() ? 1 : repetitions(longest, kGpuSampleSeconds, most);
-    if (telemetry_) telemetry_->open_window();
-    const SampleRun run = context_.sampler.measure_self_timed(
-        plan_of(point_.params, "copy " + point_.op.name, together),
-        [&] { return sample_once(jobs, count, together); });
+    SamplePlan plan = plan_of(point_.params, "copy " + point_.op.name, together);
+    for (const Job& job : jobs) plan.spans.push_back(span_of(job));
+    plan.begin = [this] {
+      if (telemetry_) telemetry_->open_window();
+    };
+    const SampleRun run = context_.sampler.measure_spans(
+        plan, [&](Spans& spans) { return sample_once(jobs, count, together, spans); });
     if (telemetry_) windows_ = telemetry_->close_window();
-    for (Job& job : jobs) job.seconds = without_first(job.seconds, run.warm_up);
+    for (Job& job : jobs) {
+      for (const double seconds : run.spans.of(span_of(job))) job.seconds.add(seconds);
+    }
   }
 
-  static Samples without_first(const Samples& samples, uint64_t count) {
-    Samples out;
-    const auto raw = samples.raw();
-    for (size_t i = count; i < raw.size(); ++i) out.add(raw[i]);
-    return out;
-  }
+  // One series a GPU: of a pair only one is measured at a time.
+  static std::string span_of(const Job& job) { return job.unit->entity.id; }
 
   Entity entity_of(const Job& job) const {
     if (job.peer == nullptr) return job.unit->entity;
@@ -297,24 +300,18 @@ class Bandwidth {
 
   void add_metrics(const Job& job, size_t entity) {
     if (job.loads > 0) {
-      Metric latency{
-          .name = "latency_seconds", .unit = "seconds", .better = Better::lower, .entity = entity};
-      for (const double s : job.seconds.raw())
-        latency.samples.add(s / static_cast<double>(job.loads));
-      record_.metrics.push_back(std::move(latency));
+      const auto loads = static_cast<double>(job.loads);
+      record_.add("latency_seconds", entity,
+                  job.seconds.mapped([&](double s) { return s / loads; }));
       return;
     }
-    Metric rate{.name = "bytes_per_second", .unit = "bytes_per_second", .entity = entity};
     const double bytes = static_cast<double>(point_.bytes) * point_.op.counted;
-    for (const double s : job.seconds.raw()) rate.samples.add(bytes / s);
-    rate.ceiling = ceiling_of(job);
+    const Samples rates = job.seconds.mapped([&](double s) { return bytes / s; });
     if (point_.op.kind == CopyKind::local && job.unit->sku != nullptr) {
-      Metric share{.name = "share_of_spec", .unit = "share", .entity = entity};
-      for (const double r : rate.samples.raw())
-        share.samples.add(r / job.unit->sku->memory_bytes_per_second);
-      record_.metrics.push_back(std::move(share));
+      const double spec = job.unit->sku->memory_bytes_per_second;
+      record_.add("share_of_spec", entity, rates.mapped([&](double r) { return r / spec; }));
     }
-    record_.metrics.push_back(std::move(rate));
+    record_.add("bytes_per_second", entity, rates, ceiling_of(job));
     if (point_.op.kind == CopyKind::host) add_link(job, entity);
   }
 
@@ -326,9 +323,7 @@ class Bandwidth {
   void add_link(const Job& job, size_t entity) {
     const GpuWindow* w = window_of(job);
     const auto add = [&](const char* name, const std::optional<double>& value) {
-      if (value)
-        record_.metrics.push_back(
-            {.name = name, .unit = "count", .entity = entity, .samples = {*value}});
+      if (value) record_.add(name, entity, {*value});
     };
     if (w == nullptr) return;
     add("pcie_generation", w->pcie_generation);
@@ -340,17 +335,21 @@ class Bandwidth {
     const double ways = point_.op.counted;
     if (point_.op.kind == CopyKind::local && sku != nullptr)
       return Ceiling{sku->memory_bytes_per_second, sku->name + ", " + sku->source};
-    if (point_.op.kind == CopyKind::peer && sku != nullptr && sku->nvlink_bytes_per_second)
-      return Ceiling{ways * *sku->nvlink_bytes_per_second, sku->name + " NVLink, " + sku->source};
+    if (point_.op.kind == CopyKind::peer && job.peer != nullptr)
+      return peer_copy_ceiling(sku, part_of(*job.unit),
+                               job.peer->nvml ? job.peer->nvml->index : kUnknownIndex, ways);
+    if (point_.op.kind != CopyKind::host) return std::nullopt;
     const GpuWindow* w = window_of(job);
-    if (point_.op.kind != CopyKind::host || w == nullptr || !w->pcie_generation || !w->pcie_lanes)
-      return std::nullopt;
-    const auto link = pcie_bytes_per_second(static_cast<int>(*w->pcie_generation),
-                                            static_cast<int>(*w->pcie_lanes));
-    if (!link) return std::nullopt;
-    return Ceiling{ways * *link, fmt::format("PCIe generation {:.0f} ×{:.0f} as trained during the "
-                                             "copies, payload of 256-byte packets",
-                                             *w->pcie_generation, *w->pcie_lanes)};
+    return host_copy_ceiling(part_of(*job.unit), w == nullptr ? std::nullopt : w->pcie_generation,
+                             w == nullptr ? std::nullopt : w->pcie_lanes, ways);
+  }
+
+  // The GPU in the host's inventory; null where it is not listed.
+  const Part* part_of(const GpuUnit& unit) const {
+    for (const Part* part : context_.inventory.all("gpu")) {
+      if (part->id == unit.device.pci_address) return part;
+    }
+    return nullptr;
   }
 
   Context& context_;
@@ -371,18 +370,17 @@ std::vector<Record> measure_gpu_bandwidth(Context& context, const Params& params
     return skipped_record("bandwidth", params, *why);
   auto& session = std::get<GpuSession>(opened);
   const double most = context.comm.max(static_cast<double>(session.units().size()));
-  std::vector<Record> records;
-  for (const CopyPoint& point : copy_points(params)) {
+  const auto name = [](const CopyPoint& point) {
+    return PointName{point.params, "bandwidth " + point.op.name};
+  };
+  const auto measure = [&](const CopyPoint& point) {
     const bool peer = point.op.kind == CopyKind::peer || point.op.name == "peer_latency";
-    context.progress.update(0, "bandwidth " + point.op.name);
-    if (peer && most < 2) {
-      records.push_back(skipped_record("bandwidth", point.params,
-                                       "no rank drives two GPUs: start one rank a host")[0]);
-      continue;
-    }
-    records.push_back(Bandwidth(context, session, point).measure());
-  }
-  return records;
+    if (peer && most < 2)
+      return skipped_record("bandwidth", point.params,
+                            "no rank drives two GPUs: start one rank a host")[0];
+    return Bandwidth(context, session, point).measure();
+  };
+  return run_points(context, "bandwidth", copy_points(params), name, measure);
 }
 
 }  // namespace cb

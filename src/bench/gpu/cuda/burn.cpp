@@ -12,6 +12,7 @@
 #include "bench/gpu/gemm_points.h"
 #include "bench/gpu/measure.h"
 #include "bench/gpu/vote.h"
+#include "bench/points.h"
 #include "core/clock.h"
 #include "core/file.h"
 
@@ -222,6 +223,7 @@ class Phase {
         const double work = seat.burner->finish(params_.number("hang-after"));
         const double took = seat.burner->step_seconds();
         seat.rates.add(work / took);
+        seat.in_order.push_back(work / took);
         seat.seconds += took;
         ++seat.steps;
       });
@@ -309,24 +311,21 @@ std::vector<Record> measure_gpu_burn(Context& context, const Params& params) {
   if (const auto* why = std::get_if<std::string>(&opened))
     return skipped_record("burn", params, *why);
   auto& session = std::get<GpuSession>(opened);
-  std::vector<Record> records;
   const auto library = cublaslt::open();
   const auto* absent = std::get_if<cublaslt::Absent>(&library);
   const std::string no_library = agreed(context, absent == nullptr ? "" : absent->reason);
-  for (const std::string& phase : burn_plan(params).phases) {
+  const auto name = [&](const std::string& phase) {
+    return PointName{params.with("phase", phase), "burn " + phase};
+  };
+  const auto measure = [&](const std::string& phase) {
     std::string why = unsupported(context, session, phase);
     if (why.empty() && is_product_phase(phase)) why = no_library;
-    if (!why.empty()) {
-      records.push_back(skipped_record("burn", params.with("phase", phase), why)[0]);
-      continue;
-    }
+    if (!why.empty()) return skipped_record("burn", params.with("phase", phase), why)[0];
     const auto* used = is_product_phase(phase) ? &std::get<cublaslt::Library>(library) : nullptr;
-    try {
-      records.push_back(Phase(context, session, used, params, phase, stored).run());
-    } catch (const Interrupted&) {
-      throw Interrupted(std::move(records));
-    }
-  }
+    return Phase(context, session, used, params, phase, stored).run();
+  };
+  std::vector<Record> records =
+      run_points(context, "burn", burn_plan(params).phases, name, measure);
   if (params.has("write-golden") && context.comm.is_root())
     write_file_atomically(params.text("write-golden"), golden_to_text(stored));
   return records;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "bench/gpu/gemm_points.h"
+#include "bench/gpu/sustained.h"
 #include "kernels/march.h"
 
 namespace cb {
@@ -67,26 +68,21 @@ void SeatReport::add_rates(const Seat& seat, size_t entity) {
   const char* rate = memory    ? "bytes_per_second"
                      : integer ? "operations_per_second"
                                : "flops_per_second";
-  Metric metric{.name = rate, .unit = rate, .entity = entity, .samples = seat.rates};
-  const auto peak = peak_of(seat.unit->sku, name_);
-  if (peak) metric.ceiling = Ceiling{*peak, seat.unit->sku->name + ", dense"};
-  record_.metrics.push_back(std::move(metric));
-  record_.metrics.push_back(
-      {.name = "passes_per_second",
-       .unit = "count per second",
-       .entity = entity,
-       .samples = {static_cast<double>(seat.burner->findings().passes) / elapsed_}});
+  std::optional<Ceiling> ceiling;
+  if (const auto peak = peak_of(seat.unit->sku, name_))
+    ceiling = Ceiling{*peak, seat.unit->sku->name + ", dense"};
+  record_.add(rate, entity, seat.rates, std::move(ceiling));
+  if (const auto sustained = sustained_share(seat.in_order))
+    record_.add("sustained_share", entity, {*sustained});
+  record_.add("passes_per_second", entity,
+              {static_cast<double>(seat.burner->findings().passes) / elapsed_});
 }
 
 // The pulses that there were: a product that is longer than a pulse makes fewer and longer ones.
 void SeatReport::add_pulse(const Seat& seat, size_t entity) {
   const double hertz = static_cast<double>(seat.steps) / elapsed_;
-  record_.metrics.push_back(
-      {.name = "pulse_hertz", .unit = "hertz", .entity = entity, .samples = {hertz}});
-  record_.metrics.push_back({.name = "pulse_duty",
-                             .unit = "share",
-                             .entity = entity,
-                             .samples = {seat.seconds / elapsed_}});
+  record_.add("pulse_hertz", entity, {hertz});
+  record_.add("pulse_duty", entity, {seat.seconds / elapsed_});
   if (hertz < 0.9 * plan_.pulse->hertz)
     record_.notes.push_back(
         fmt::format("{}: {:.1f} pulses a second instead of {:.1f}: give a smaller --size",
@@ -97,22 +93,21 @@ void SeatReport::add_power(const GpuWindow& window, std::optional<double> limit,
   add_window(record_, entity, window, 0);
   for (Metric& m : record_.metrics) {
     if (m.entity != entity || m.name != "watts") continue;
-    m.better = Better::higher;
     if (limit) m.ceiling = Ceiling{*limit, "the enforced power limit"};
   }
   if (limit && *limit > 0) {
-    Metric share{.name = "share_of_power_limit", .unit = "share", .entity = entity};
-    for (const double watts : window.watts.raw()) share.samples.add(watts / *limit);
-    const auto mean = window.mean_watts();
-    if (share.samples.empty() && mean) share.samples.add(*mean / *limit);
-    if (!share.samples.empty()) record_.metrics.push_back(std::move(share));
+    Samples share = window.share_of_power(*limit);
+    if (!share.empty()) record_.add("share_of_power_limit", entity, std::move(share));
   }
+  if (window.samples > 0)
+    record_.metrics.push_back(
+        {.name = "throttled_share",
+         .unit = "share",
+         .better = Better::lower,
+         .entity = entity,
+         .samples = {static_cast<double>(window.throttled) / static_cast<double>(window.samples)}});
   if (!window.temperature_celsius.empty())
-    record_.metrics.push_back({.name = "temperature_celsius",
-                               .unit = "celsius",
-                               .better = Better::lower,
-                               .entity = entity,
-                               .samples = window.temperature_celsius});
+    record_.add("temperature_celsius", entity, window.temperature_celsius);
 }
 
 }  // namespace cb

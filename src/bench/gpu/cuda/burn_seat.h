@@ -13,7 +13,8 @@ struct Seat {
   GpuUnit* unit = nullptr;
   std::unique_ptr<Burner> burner;
   Samples rates = Samples();
-  double seconds = 0;  // of steps on the GPU
+  std::vector<double> in_order = {};  // the same, all of them
+  double seconds = 0;                 // of steps on the GPU
   uint64_t steps = 0;
   std::string first_wrong;   // the first result was not the golden one
   std::string hung, failed;  // why it was dropped

@@ -8,6 +8,7 @@
 #include "bench/gpu/cuda/gemm_unit.h"
 #include "bench/gpu/measure.h"
 #include "bench/gpu/share_out.h"
+#include "bench/points.h"
 
 namespace cb {
 namespace {
@@ -19,7 +20,8 @@ double operations(const GemmPoint& p) {
 }
 
 SamplePlan plan_of(const Params& params, const std::string& what) {
-  SamplePlan plan{.warm_up_seconds = 0.1, .warm_up_samples = 3, .what = what};
+  SamplePlan plan{.warm_up_samples = 3, .warm_up_at_least = params.number("warm-up"), .what = what};
+  if (plan.warm_up_at_least <= 0) plan.warm_up_samples = 0;
   plan.stop.max_seconds = params.number("duration");
   if (params.has("iterations")) {
     plan.stop.min_samples = plan.stop.max_samples =
@@ -215,8 +217,7 @@ class Gemm {
   }
 
   // One sample of the GPUs `which`: `count` products each. The slowest one's seconds.
-  double sample_once(const std::vector<size_t>& which, int64_t count, bool together,
-                     std::vector<Samples>* keep) {
+  double sample_once(const std::vector<size_t>& which, int64_t count, bool together, Spans* spans) {
     auto& gpus = session_.units();
     if (together) context_.comm.barrier();
     for (const size_t i : which) guarded(gpus[i], [&] { units_[i]->start(count); });
@@ -224,7 +225,7 @@ class Gemm {
     for (const size_t i : which) {
       guarded(gpus[i], [&] {
         const double one = units_[i]->seconds();
-        if (keep != nullptr) (*keep)[i].add(one);
+        if (spans != nullptr) spans->add(gpus[i].entity.id, one);
         slowest = std::max(slowest, one);
       });
     }
@@ -237,21 +238,19 @@ class Gemm {
     // As many products as fill kGpuSampleSeconds on this rank's slowest GPU.
     const int64_t count =
         repetitions(sample_once(which, 1, false, nullptr), kGpuSampleSeconds, kMostProducts);
-    SamplePlan warm = plan_of(point_.params, "warm-up of " + point_.dtype);
-    warm.together = agree;
-    warm.stop = {
-        .max_seconds = point_.params.number("warm-up"), .min_samples = 1, .target_half_width = 0};
-    const auto idle = [&] { return sample_once(which, count, agree, nullptr); };
-    if (warm.stop.max_seconds > 0) context_.sampler.measure_self_timed(warm, idle);
-    // The sampler's own warm-up is over; every sample is kept.
     SamplePlan plan = plan_of(point_.params, point_.dtype);
     plan.together = agree;
-    plan.warm_up_samples = 0;
-    plan.warm_up_seconds = 0;
-    if (telemetry_) telemetry_->open_window();
-    context_.sampler.measure_self_timed(plan,
-                                        [&] { return sample_once(which, count, agree, &seconds); });
+    for (const size_t i : which) plan.spans.push_back(session_.units()[i].entity.id);
+    // What was seen of the GPUs before the clock had settled tells nothing about the samples.
+    plan.begin = [this] {
+      if (telemetry_) telemetry_->open_window();
+    };
+    const SampleRun run = context_.sampler.measure_spans(
+        plan, [&](Spans& spans) { return sample_once(which, count, agree, &spans); });
     if (telemetry_) windows_ = telemetry_->close_window();
+    for (const size_t i : which) {
+      for (const double s : run.spans.of(session_.units()[i].entity.id)) seconds[i].add(s);
+    }
   }
 
   void together(Record& record) {
@@ -315,27 +314,22 @@ class Gemm {
     const char* rate =
         gpu_dtype(point_.dtype).integer ? "operations_per_second" : "flops_per_second";
     const auto spec = peak_of(unit.sku, point_.dtype);
-    Metric metric{.name = rate, .unit = rate, .entity = entity};
-    for (const double s : seconds.raw()) metric.samples.add(operations(point_) / s);
-    if (spec) metric.ceiling = Ceiling{*spec, unit.sku->name + ", dense, " + unit.sku->source};
-    const double middle = metric.samples.summary().median;
-    record.metrics.push_back(metric);
-    if (spec) add_share(record, "share_of_spec", entity, metric.samples, *spec);
+    const Samples rates = seconds.mapped([&](double s) { return operations(point_) / s; });
+    std::optional<Ceiling> ceiling;
+    if (spec) ceiling = Ceiling{*spec, unit.sku->name + ", dense, " + unit.sku->source};
+    record.add(rate, entity, rates, std::move(ceiling));
+    const auto share = [&](double peak) {
+      return rates.mapped([&](double r) { return r / peak; });
+    };
+    if (spec) record.add("share_of_spec", entity, share(*spec));
     if (windows_.size() <= i) return;
     const GpuWindow& window = windows_[i];
     if (!window.clock_hertz.empty()) {
       const double clock = window.clock_hertz.summary().median;
       if (const auto peak = peak_at_clock(unit.sku, point_.dtype, clock))
-        add_share(record, "share_of_peak", entity, metric.samples, *peak);
+        record.add("share_of_peak", entity, share(*peak));
     }
-    add_window(record, entity, window, middle * window.seconds);
-  }
-
-  static void add_share(Record& record, const char* name, size_t entity, const Samples& rates,
-                        double peak) {
-    Metric share{.name = name, .unit = "share", .entity = entity};
-    for (const double r : rates.raw()) share.samples.add(r / peak);
-    record.metrics.push_back(std::move(share));
+    add_window(record, entity, window, rates.summary().median * window.seconds);
   }
 
   Context& context_;
@@ -371,17 +365,15 @@ std::vector<Record> measure_gpu_gemm(Context& context, const Params& params) {
   if (context.comm.any(absent != nullptr))
     return skipped_record(
         "gemm", params, absent != nullptr ? absent->reason : "cuBLASLt is absent on another host");
-  std::vector<Record> records;
-  for (const GemmPoint& point : gemm_points(params)) {
-    context.progress.update(0, fmt::format("gemm {} {}", point.dtype, point.m));
-    if (const auto why = unsupported(context, session, point)) {
-      records.push_back(skipped_record("gemm", point.params, *why)[0]);
-      continue;
-    }
-    records.push_back(
-        Gemm(context, session, std::get<cublaslt::Library>(library), point).measure());
-  }
-  return records;
+  const auto name = [](const GemmPoint& point) {
+    return PointName{point.params, fmt::format("gemm {} {}", point.dtype, point.m)};
+  };
+  const auto measure = [&](const GemmPoint& point) {
+    if (const auto why = unsupported(context, session, point))
+      return skipped_record("gemm", point.params, *why)[0];
+    return Gemm(context, session, std::get<cublaslt::Library>(library), point).measure();
+  };
+  return run_points(context, "gemm", gemm_points(params), name, measure);
 }
 
 }  // namespace cb

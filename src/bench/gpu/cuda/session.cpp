@@ -216,21 +216,11 @@ std::vector<Record> skipped_record(const char* name, const Params& params, std::
 }
 
 void add_window(Record& record, size_t entity, const GpuWindow& window, double done) {
-  if (!window.clock_hertz.empty())
-    record.metrics.push_back(
-        {.name = "clock_hertz", .unit = "hertz", .entity = entity, .samples = window.clock_hertz});
-  if (!window.watts.empty())
-    record.metrics.push_back({.name = "watts",
-                              .unit = "watts",
-                              .better = Better::lower,
-                              .entity = entity,
-                              .samples = window.watts});
+  if (!window.clock_hertz.empty()) record.add("clock_hertz", entity, window.clock_hertz);
+  if (!window.watts.empty()) record.add("watts", entity, window.watts);
   const auto watts = window.mean_watts();
   if (done > 0 && watts && *watts > 0 && window.seconds > 0)
-    record.metrics.push_back({.name = "flops_per_joule",
-                              .unit = "flops_per_joule",
-                              .entity = entity,
-                              .samples = {done / (*watts * window.seconds)}});
+    record.add("flops_per_joule", entity, {done / (*watts * window.seconds)});
   const std::string name = entity_name(record.entities[entity]);
   if (window.throttled > 0)
     record.notes.push_back(

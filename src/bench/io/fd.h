@@ -1,0 +1,9 @@
+#pragma once
+
+#include "core/descriptor.h"
+
+namespace cb::io {
+
+using Fd = Descriptor;
+
+}  // namespace cb::io

@@ -1,0 +1,86 @@
+#include "campaign/attempts.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "campaign/pool.h"
+
+namespace cb {
+namespace {
+
+std::string of_attempt(int number, const std::string& what) {
+  return what.empty() ? fmt::format("in attempt {}", number)
+                      : fmt::format("in attempt {}: {}", number, what);
+}
+
+bool has_failed_check(const Record& record) {
+  return std::ranges::any_of(record.checks, [](const Check& c) { return !c.passed; });
+}
+
+void carry_unmeasured(Document& to, Record record, int number) {
+  if (auto* skipped = std::get_if<Skipped>(&record.outcome))
+    skipped->reason = of_attempt(number, skipped->reason);
+  if (auto* errored = std::get_if<Errored>(&record.outcome))
+    errored->what = of_attempt(number, errored->what);
+  to.records.push_back(std::move(record));
+}
+
+// The later record of the same point, or a fresh one without any number.
+Record& same_point(Document& to, const Record& earlier) {
+  const auto found = std::ranges::find_if(to.records, [&](const Record& r) {
+    return r.measured() && r.case_name == earlier.case_name && r.params == earlier.params;
+  });
+  if (found != to.records.end()) return *found;
+  return to.records.emplace_back(Record{.case_name = earlier.case_name,
+                                        .params = earlier.params,
+                                        .started = earlier.started,
+                                        .ended = earlier.ended});
+}
+
+void carry_failed_checks(Document& to, const Record& earlier, int number) {
+  Record& record = same_point(to, earlier);
+  for (Check check : earlier.checks) {
+    if (check.passed) continue;
+    check.entity = record.entity(earlier.entities.at(check.entity));
+    check.detail = of_attempt(number, check.detail);
+    record.checks.push_back(std::move(check));
+  }
+}
+
+void carry(Document& to, const AttemptDocument& earlier) {
+  for (const Record& record : earlier.document.records) {
+    if (!record.measured()) carry_unmeasured(to, record, earlier.number);
+    if (record.measured() && has_failed_check(record))
+      carry_failed_checks(to, record, earlier.number);
+  }
+}
+
+}  // namespace
+
+BadNews bad_news(const Document& document) {
+  BadNews out;
+  for (const Record& record : document.records) {
+    out.skipped += std::holds_alternative<Skipped>(record.outcome) ? 1 : 0;
+    out.errored += std::holds_alternative<Errored>(record.outcome) ? 1 : 0;
+    for (const Check& check : record.checks) out.failed_checks += check.passed ? 0 : 1;
+  }
+  return out;
+}
+
+Document join_attempts(std::vector<AttemptDocument> attempts) {
+  for (size_t i = 1; i < attempts.size(); ++i) {
+    if (attempts[i].adds) pool_samples(attempts[i].document, attempts[i - 1].document);
+  }
+  Document out = std::move(attempts.back().document);
+  for (size_t i = 0; i + 1 < attempts.size(); ++i) carry(out, attempts[i]);
+  return out;
+}
+
+size_t first_that_counts(const std::vector<JobEvent>& documents) {
+  size_t first = documents.empty() ? 0 : documents.size() - 1;
+  while (first > 0 && documents[first].adds) --first;
+  return first;
+}
+
+}  // namespace cb

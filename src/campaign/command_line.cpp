@@ -1,0 +1,88 @@
+#include "campaign/command_line.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "campaign/directory.h"
+
+namespace cb {
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+using Options = std::map<std::string, std::string>;
+
+// What is made of options only; nothing if a word stands between them.
+std::optional<Options> options_from(const Arguments& argv, size_t begin) {
+  Options out;
+  for (size_t i = begin; i < argv.size(); ++i) {
+    const std::string& word = argv[i];
+    if (!word.starts_with("--")) return std::nullopt;
+    const size_t equals = word.find('=');
+    if (equals != std::string::npos) {
+      out[word.substr(2, equals - 2)] = word.substr(equals + 1);
+    } else if (i + 1 < argv.size() && !argv[i + 1].starts_with("--")) {
+      out[word.substr(2)] = argv[++i];
+    } else if (word.starts_with("--no-")) {
+      out[word.substr(5)] = "false";
+    } else {
+      out[word.substr(2)] = "true";
+    }
+  }
+  return out;
+}
+
+// Where the measuring command begins: the program, the case, then options only. A launcher's
+// argument that is called like the case has the program between itself and the end.
+std::optional<size_t> program_at(const Arguments& argv, const std::string& case_name) {
+  for (size_t i = 0; i + 1 < argv.size(); ++i) {
+    if (argv[i + 1] == case_name && options_from(argv, i + 2)) return i;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> split_commas(const std::string& text) {
+  std::vector<std::string> out(1);
+  for (const char c : text) {
+    if (c == ',')
+      out.emplace_back();
+    else
+      out.back() += c;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<Options> measuring_options(const Arguments& argv, const std::string& case_name) {
+  const auto begin = program_at(argv, case_name);
+  return begin ? options_from(argv, *begin + 2) : std::nullopt;
+}
+
+std::vector<std::string> launched_hosts(const Arguments& argv, Launcher launcher) {
+  std::string list;
+  for (size_t i = 0; i < argv.size() && list.empty(); ++i) {
+    if (launcher == Launcher::mpirun && argv[i] == "--host" && i + 1 < argv.size())
+      list = argv[i + 1];
+    if (launcher == Launcher::srun && argv[i].starts_with("--nodelist=")) list = argv[i].substr(11);
+  }
+  if (list.empty()) return {};
+  std::vector<std::string> out;
+  for (const std::string& host : split_commas(list)) out.push_back(host.substr(0, host.find(':')));
+  return out;
+}
+
+std::vector<std::string> placeless(Arguments argv, const std::string& case_name,
+                                   const std::string& job) {
+  const auto begin = program_at(argv, case_name);
+  if (!begin) return argv;
+  argv[*begin] = "clusterbench";
+  if (argv.size() < 2 || argv[argv.size() - 2] != "--json") return argv;
+  // DIR/records/JOB.json.ATTEMPT.partial
+  const std::filesystem::path root = std::filesystem::path(argv.back()).parent_path().parent_path();
+  argv.back() = CampaignPaths::record(job);
+  std::ranges::replace(argv, (root / "scratch").string(), std::string("DIR/scratch"));
+  return argv;
+}
+
+}  // namespace cb

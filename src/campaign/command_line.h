@@ -1,0 +1,26 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "campaign/launcher.h"
+
+// Reads back the command lines that launch_command() and step_arguments() make.
+namespace cb {
+
+// The options of the measuring command in a whole command line, without dashes: "--size 4K" and
+// "--size=4K" as size → 4K, a flag as true, "--no-flag" as flag → false. Nothing if the command
+// does not measure that case.
+std::optional<std::map<std::string, std::string>> measuring_options(
+    const std::vector<std::string>& argv, const std::string& case_name);
+
+// The hosts that the launcher was told; none for the launcher none.
+std::vector<std::string> launched_hosts(const std::vector<std::string>& argv, Launcher launcher);
+
+// The command line as the fingerprint has it: without the program's place and the directory's.
+std::vector<std::string> placeless(std::vector<std::string> argv, const std::string& case_name,
+                                   const std::string& job);
+
+}  // namespace cb

@@ -1,0 +1,104 @@
+#include "campaign/journal_chain.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/ed25519.h"
+#include "core/sha256.h"
+
+namespace cb {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kPrevious = "previous";
+constexpr const char* kSignature = "signature";
+
+std::string one_line(const json& j) {
+  return j.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+// The prefix keeps a signature of the journal from standing for one of anything else.
+std::string signed_text(const json& unsigned_event) {
+  return "clusterbench.journal/1 " + one_line(unsigned_event);
+}
+
+void add_lines(std::vector<std::string>& to, const std::vector<size_t>& lines,
+               const std::string& what) {
+  if (lines.empty()) return;
+  const std::string more =
+      lines.size() > 1 ? fmt::format(" ({} more likewise)", lines.size() - 1) : "";
+  to.push_back(fmt::format("line {} of the journal {}{}", lines.front(), what, more));
+}
+
+}  // namespace
+
+std::string linked_line(json event, const std::string& previous, const std::filesystem::path& key) {
+  event[kPrevious] = previous;
+  if (!key.empty()) event[kSignature] = ed25519_sign(key, signed_text(event)).value;
+  return one_line(event);
+}
+
+std::string last_link(const std::string& journal, const std::string& campaign_sha256) {
+  size_t end = journal.find_last_not_of('\n');
+  if (end == std::string::npos) return campaign_sha256;
+  const size_t before = journal.rfind('\n', end);
+  const size_t begin = before == std::string::npos ? 0 : before + 1;
+  return sha256_hex(std::string_view(journal).substr(begin, end + 1 - begin));
+}
+
+ChainReader::ChainReader(ChainRoot root)
+    : root_(std::move(root)), previous_(root_.campaign_sha256) {}
+
+void ChainReader::readable(size_t number, const std::string& line, const json& event) {
+  ++lines_;
+  settle_torn(event.value("event", "") == "session");
+  const bool has_link = event.contains(kPrevious);
+  const bool follows = has_link && event.at(kPrevious) == previous_;
+  if (has_link ? !follows : linked_) broken_.push_back(number);
+  linked_ |= has_link;
+  if (!root_.public_key.empty() && !is_signed(event)) unsigned_.push_back(number);
+  previous_ = sha256_hex(line);
+}
+
+void ChainReader::unreadable(size_t number, const std::string& line) {
+  torn_.push_back(number);
+  previous_ = sha256_hex(line);
+}
+
+bool ChainReader::is_signed(const json& event) const {
+  const auto signature = event.find(kSignature);
+  if (signature == event.end() || !signature->is_string()) return false;
+  json rest = event;
+  rest.erase(kSignature);
+  return ed25519_verify({root_.public_key, signature->get<std::string>()}, signed_text(rest));
+}
+
+// A kill tears at most the line that is being written, and a resumed run begins a session.
+void ChainReader::settle_torn(bool continued) {
+  auto& to = continued && torn_.size() == 1 ? mended_ : foreign_;
+  to.insert(to.end(), torn_.begin(), torn_.end());
+  torn_.clear();
+}
+
+void ChainReader::end(std::vector<std::string>& warnings, std::vector<std::string>& notes) {
+  settle_torn(false);
+  add_lines(warnings, foreign_, "is torn or foreign and was left out");
+  add_lines(notes, mended_, "was torn by a kill, after which the run was continued");
+  if (!broken_.empty() && broken_.front() == 1)
+    warnings.emplace_back("campaign.json is not what the journal began with");
+  if (!broken_.empty() && broken_.front() != 1)
+    add_lines(warnings, broken_,
+              "does not follow from the one before: a line was changed, added or removed");
+  add_lines(warnings, unsigned_, "is not signed by the campaign's key");
+  if (linked_ || lines_ == 0) return;
+  if (root_.chained)
+    warnings.emplace_back("the journal has lost the links between its lines");
+  else
+    notes.emplace_back(
+        "an older clusterbench wrote the journal: its lines are not linked to each other");
+}
+
+}  // namespace cb

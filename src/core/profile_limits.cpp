@@ -1,0 +1,86 @@
+// Limits that look like limits and let everything pass.
+#include "core/profile_limits.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace cb {
+namespace {
+
+// What one part, host or cluster may have at all: least is passed by whatever moves, most is far
+// beyond the largest installation (an exascale machine has 2e18 FLOP/s and 1e5 hosts).
+struct UnitRange {
+  std::string_view unit;
+  double least, most;
+};
+
+constexpr std::array kRanges{
+    UnitRange{"bytes_per_second", 1, 1e18},
+    UnitRange{"bits_per_second", 1, 1e19},
+    UnitRange{"flops_per_second", 1, 1e22},
+    UnitRange{"operations_per_second", 1, 1e22},
+    UnitRange{"messages_per_second", 1e-3, 1e15},
+    UnitRange{"io_per_second", 1e-3, 1e15},
+    UnitRange{"seconds", 1e-12, 1e8},
+    UnitRange{"bytes", 1, 1e21},
+    UnitRange{"hertz", 1, 1e12},
+    UnitRange{"share", 1e-3, 1e3},
+    UnitRange{"celsius", -90, 200},
+    UnitRange{"watts", 1e-3, 1e9},
+    UnitRange{"count", 1e-9, 1e18},
+    UnitRange{"count per second", 1e-9, 1e18},
+};
+
+UnitRange range_of(const std::string& unit) {
+  const auto found = std::ranges::find(kRanges, unit, &UnitRange::unit);
+  return found == kRanges.end() ? UnitRange{unit, 1e-30, 1e30} : *found;
+}
+
+constexpr int kMostHosts = 100000;
+constexpr int kMostParts = 4096;  // of one kind in one host: NUMA nodes, mounts and libraries too
+constexpr int kMostGpus = 256;
+
+}  // namespace
+
+std::optional<std::string> cannot_be_missed(double limit, bool is_minimum,
+                                            const std::string& unit) {
+  const UnitRange range = range_of(unit);
+  if (is_minimum && limit < range.least)
+    return fmt::format("is {:g}, which nothing falls below: the least that means something is {:g}",
+                       limit, range.least);
+  if (!is_minimum && limit > range.most)
+    return fmt::format("is {:g}, which nothing exceeds: the most that means something is {:g}",
+                       limit, range.most);
+  return std::nullopt;
+}
+
+void validate_limits(const MetricRule& rule, const MetricDef& def, const std::string& where,
+                     Problems& problems) {
+  if (rule.min_of_ceiling && def.better == Better::lower)
+    problems.add(where + ".min_of_ceiling",
+                 fmt::format("{} is better when lower: it has no ceiling to reach", def.name));
+  if (rule.min && def.unit == "share" && *rule.min > 1)
+    problems.add(where + ".min", "is a share above 1 (write 95 % as 0.95)");
+  const auto require = [&](const char* key, const std::optional<double>& limit, bool minimum) {
+    if (!limit) return;
+    if (const auto why = cannot_be_missed(*limit, minimum, def.unit))
+      problems.add(where + "." + key, *why);
+  };
+  require("min", rule.min, true);
+  require("max", rule.max, false);
+  require("max_spread_of_host", rule.max_spread_of_host, false);
+}
+
+void validate_needs(const Requirements& needs, const std::string& where, Problems& problems) {
+  for (const auto& [kind, count] : needs) {
+    const int most = kind == "hosts" ? kMostHosts : kind == "gpu" ? kMostGpus : kMostParts;
+    if (count > most)
+      problems.add(where + ".needs." + kind,
+                   fmt::format("is {}, which nothing meets: at most {}", count, most));
+  }
+}
+
+}  // namespace cb

@@ -1,0 +1,111 @@
+#include "core/secrets.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace cb {
+namespace {
+
+constexpr std::array<std::string_view, 10> kSecretWords{
+    "TOKEN",      "SECRET", "PASSWORD",  "PASSWD",     "PASSPHRASE",
+    "CREDENTIAL", "APIKEY", "ACCESSKEY", "PRIVATEKEY", "BEARER"};
+constexpr std::string_view kSettingCharacters = " _.,:;=^/+@%*()[]{}~-#<>|!";
+constexpr size_t kLongestSetting = 512;
+// A key in hexadecimal or base 64 is at least so long; names of interfaces, devices (a UUID has
+// groups of 12) and algorithms are shorter.
+constexpr size_t kShortestKey = 20, kShortestHexKey = 32;
+
+bool is_alnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+
+// A run of letters and digits that nobody has thought of.
+bool looks_like_key(std::string_view run) {
+  const auto has = [&](int (*is)(int)) {
+    return std::any_of(run.begin(), run.end(), [&](unsigned char c) { return is(c) != 0; });
+  };
+  const bool digits = has(std::isdigit), lower = has(std::islower), upper = has(std::isupper);
+  if (run.size() >= kShortestKey && digits && lower && upper) return true;
+  return run.size() >= kShortestHexKey && digits && (lower || upper);
+}
+
+std::string without_keys(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const auto end = std::find_if_not(text.begin(), text.end(), is_alnum);
+    const std::string_view run(text.data(), static_cast<size_t>(end - text.begin()));
+    out += looks_like_key(run) ? kRedacted : run;
+    text.remove_prefix(run.size());
+    if (text.empty()) break;
+    out += text.front();
+    text.remove_prefix(1);
+  }
+  return out;
+}
+
+// "https://user:password@host": everything before the @.
+std::string without_user(std::string text) {
+  for (size_t at = 0; (at = text.find("://", at)) != std::string::npos;) {
+    at += 3;
+    const size_t end = text.find_first_of("/@ ,", at);
+    if (end != std::string::npos && text[end] == '@') text.replace(at, end - at, kRedacted);
+  }
+  return text;
+}
+
+std::string word_without_secrets(const std::string& word) {
+  const size_t equals = word.find('=');
+  if (equals != std::string::npos && names_secret(std::string_view(word).substr(0, equals)))
+    return word.substr(0, equals + 1) + std::string(kRedacted);
+  return without_keys(without_user(word));
+}
+
+}  // namespace
+
+bool names_secret(std::string_view name) {
+  std::string letters;
+  for (const char c : name) {
+    if (is_alnum(c)) letters += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return std::any_of(kSecretWords.begin(), kSecretWords.end(), [&](std::string_view word) {
+    return letters.find(word) != std::string::npos;
+  });
+}
+
+std::string setting_or_redacted(std::string_view name, std::string_view value) {
+  const auto is_of_setting = [](char c) {
+    return is_alnum(c) || kSettingCharacters.find(c) != std::string_view::npos;
+  };
+  const bool setting = !names_secret(name) && value.size() <= kLongestSetting &&
+                       std::all_of(value.begin(), value.end(), is_of_setting);
+  const std::string text(value);
+  return setting && word_without_secrets(text) == text ? text : std::string(kRedacted);
+}
+
+std::vector<std::string> arguments_without_secrets(const std::vector<std::string>& arguments) {
+  std::vector<std::string> out;
+  bool secret_follows = false;
+  for (const std::string& word : arguments) {
+    out.push_back(secret_follows ? std::string(kRedacted) : word_without_secrets(word));
+    secret_follows =
+        word.starts_with('-') && word.find('=') == std::string::npos && names_secret(word);
+  }
+  return out;
+}
+
+std::vector<std::string> arguments_without_values(const std::vector<std::string>& arguments) {
+  std::vector<std::string> out;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    const size_t equals = word.find('=');
+    if (i < 2 && !word.starts_with('-'))
+      out.push_back(word.substr(word.rfind('/') + 1));  // the program and its subcommand
+    else if (!word.starts_with('-'))
+      out.emplace_back(kRedacted);
+    else
+      out.push_back(
+          equals == std::string::npos ? word : word.substr(0, equals + 1) + std::string(kRedacted));
+  }
+  return out;
+}
+
+}  // namespace cb

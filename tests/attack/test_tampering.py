@@ -1,0 +1,123 @@
+"""Falsified campaigns, drawn at random: ACCEPTED only for untouched healthy ones.
+
+CLUSTERBENCH_ATTACKS is the number of campaigns (2,000), CLUSTERBENCH_ATTACK_SEED the first seed (1). A finding names
+its seed: CLUSTERBENCH_ATTACKS=1 CLUSTERBENCH_ATTACK_SEED=N repeats it alone.
+"""
+
+import collections
+import concurrent.futures
+import os
+import pathlib
+import random
+import shutil
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+import tampering  # noqa: E402
+from campaigns import at_least, cb, criterion, run_local, step, write_profile  # noqa: E402
+
+COUNT = int(os.environ.get("CLUSTERBENCH_ATTACKS", "2000"))
+FIRST = int(os.environ.get("CLUSTERBENCH_ATTACK_SEED", "1"))
+BATCH = 100
+
+
+def healthy_profile(directory):
+    return write_profile(
+        directory,
+        [step("first"), step("second", params={"value": 3, "size": ["1K", "2K"]})],
+        [at_least("first.rate", "first", 1), criterion("first.data", "first", check="data"),
+         at_least("second.rate", "second", 2.5), criterion("second.data", "second", check="data")])
+
+
+# Each is not to be accepted as it is, for another reason.
+UNHEALTHY = {
+    "wrong": [step("first"), step("second", params={"value": 3, "wrong-rank": 0})],
+    "slow": [step("first"), step("second", params={"value": 1})],
+    "failed": [step("first"), step("second", params={"value": 3, "failing-rank": 0})],
+    "skipped": [step("first"), step("second", params={"value": 3, "skipping-rank": 0})],
+}
+
+
+@pytest.fixture(scope="module")
+def bases(tmp_path_factory):
+    """Campaigns by name, and for each one whose files can be mixed in: healthy ones of the same profile."""
+    root = tmp_path_factory.mktemp("attack")
+    (root / "healthy").mkdir()
+    profile = healthy_profile(root / "healthy")
+    for name in ("one", "other"):
+        assert run_local(profile, root / name).returncode == 0
+    for name, steps in UNHEALTHY.items():
+        (root / f"p-{name}").mkdir()
+        rules = [at_least("first.rate", "first", 1), at_least("second.rate", "second", 2.5),
+                 criterion("second.data", "second", check="data")]
+        assert run_local(write_profile(root / f"p-{name}", steps, rules), root / name).returncode in (1, 3)
+    return root
+
+
+def attempt(bases, seed):
+    """One falsified campaign: what was done to it, and how gate ended."""
+    lot = random.Random(seed)
+    name = lot.choice(["one", "one", "one", *UNHEALTHY])
+    with tampering.scratch_copy(bases / name) as campaign:
+        done = []
+        for change in lot.choices(tampering.CHANGES, k=lot.choice([1, 1, 1, 2, 3])):
+            done.append(tampering.apply(change, campaign, bases / "other", lot))
+        if name == "one" and tampering.same_files(campaign, bases / name):
+            return seed, name, done, None
+        gate = cb("gate", campaign, *lot.choice([[], [], ["--md", campaign / "gate.md"], ["--lang", "zh"]]))
+        return seed, name, done, gate
+
+
+@pytest.mark.parametrize("first", range(FIRST, FIRST + COUNT, BATCH))
+def test_no_falsified_campaign_is_accepted(bases, first):
+    seeds = range(first, min(first + BATCH, FIRST + COUNT))
+    codes, accepted = collections.Counter(), []
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for seed, name, done, gate in pool.map(lambda s: attempt(bases, s), seeds):
+            if gate is None:
+                codes["unchanged"] += 1
+                continue
+            codes[gate.returncode] += 1
+            if gate.returncode == 0 or "ACCEPTED" in gate.stdout.replace("NOT ACCEPTED", ""):
+                accepted.append((seed, name, done, gate.stdout[-400:]))
+            assert gate.returncode in (0, 1, 2, 3), (seed, name, done, gate.returncode, gate.stderr)
+            assert gate.returncode == 1 or gate.stdout + gate.stderr, (seed, "says nothing")
+    print(dict(codes))
+    assert not accepted, accepted[:5]
+
+
+# ---- waivers and comparisons ----
+def waiver(lot):
+    """A waiver as generous as the reader allows, with one thing about it drawn at random."""
+    value = {"id": "W-1", "criterion": lot.choice(["second.rate", "second.data", "first.rate", "*", "nothing"]),
+             "scope": lot.choice(["*", "*:rank 0", f"{os.uname().nodename}*", "node*", "?"]), "reason": "r",
+             "approver": "A", "ticket": "T", "limit": lot.choice([0, -1e308, 1e308, 0.5]),
+             "expires": lot.choice(["2099-12-31", "9999-12-31", "2020-01-01"])}
+    if lot.random() < 0.2:
+        value.pop(lot.choice(list(value)))
+    return value
+
+
+@pytest.mark.parametrize("name", ["wrong", "failed", "skipped"])
+def test_no_waiver_stands_for_wrong_or_missing_data(bases, tmp_path, name):
+    for seed in range(FIRST, FIRST + max(COUNT // 40, 1)):
+        lot = random.Random(seed)
+        path = tmp_path / "waivers.json"
+        tampering.save(path, {"schema": "clusterbench.waivers/1", "waivers": [waiver(lot) for _ in range(lot.choice([1, 2]))]})
+        assert cb("gate", bases / name, "--waivers", path).returncode in (1, 2, 3), (seed, path.read_text())
+
+
+@pytest.mark.parametrize("name", UNHEALTHY)
+def test_a_campaign_that_is_worse_never_compares_as_equal(bases, name):
+    assert cb("compare", bases / "one", bases / name).returncode in (1, 3)
+
+
+def test_a_part_that_vanished_is_seen_by_compare(bases):
+    for seed in range(FIRST, FIRST + max(COUNT // 40, 1)):
+        lot = random.Random(seed)
+        with tampering.scratch_copy(bases / "one") as campaign:
+            done = tampering.apply(tampering.drop_entry, campaign, bases / "other", lot)
+            if done:
+                assert cb("compare", bases / "one", campaign).returncode in (1, 2, 3), (seed, done)

@@ -1,0 +1,151 @@
+"""Measuring again never takes back what an earlier attempt found: every document stays and counts."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+
+import pytest
+
+import stand_in_mpirun
+from campaigns import (BINARY, at_least, cb, criterion, ends, files, journal, manifest_holds, step,
+                       write_profile)
+
+HOST = os.uname().nodename
+UNSURE = 2  # the median of the fake case: inside of its interval, so the job is measured again
+
+
+def profile(tmp_path, limit=UNSURE):
+    return write_profile(tmp_path, [step("one"), step("two")],
+                         [at_least("one.rate", "one", 1), at_least("two.rate", "two", limit),
+                          criterion("two.data", "two", check="data")])
+
+
+def run(path, out, environment, *more):
+    return cb("run", path, "--out", out, "--launcher", "mpirun", "--hosts", f"{HOST}:1", *more, env=environment)
+
+
+def test_wrong_data_beside_an_open_figure_is_not_measured_away(tmp_path):
+    """One part gives wrong data and another an open figure, in one job: the job stays what it is."""
+    out = tmp_path / "out"
+    done = run(profile(tmp_path), out, stand_in_mpirun.install(tmp_path / "bin", {"002-two:1": "wrong"}))
+    assert done.returncode == 1, done.stdout
+    assert "✗ two.data" in done.stdout and "planted fault" in done.stdout
+    assert len(ends(out, "002-two")) == 1
+
+
+@pytest.mark.parametrize("how, code, said", [
+    ("wrong", 1, "✗ two.data"), ("errored", 3, "in attempt 2: planted fault"), ("skipped", 3, "in attempt 2: planted fault")])
+def test_what_the_second_attempt_finds_ends_the_repeating(tmp_path, how, code, said):
+    out = tmp_path / "out"
+    done = run(profile(tmp_path), out, stand_in_mpirun.install(tmp_path / "bin", {"002-two:2": how}))
+    assert done.returncode == code, done.stdout
+    assert said.replace("in attempt 2: ", "") in done.stdout
+    assert len(ends(out, "002-two")) == 2
+
+
+@pytest.mark.parametrize("how, code", [("errored", 3), ("skipped", 3)])
+def test_resume_does_not_cure_what_an_attempt_found(tmp_path, how, code):
+    out = tmp_path / "out"
+    environment = stand_in_mpirun.install(tmp_path / "bin", {"002-two:1": how})
+    assert run(profile(tmp_path, 1), out, environment).returncode == 3
+    stand_in_mpirun.install(tmp_path / "bin", {})
+    done = cb("run", "--resume", out, env=environment)
+    assert ends(out, "002-two")[-1]["state"] == "done"
+    assert done.returncode == code, done.stdout
+    assert "in attempt 1: planted fault" in done.stdout
+    report = tmp_path / "r.md"
+    assert cb("report", out, "--md", report).returncode == 0
+    assert "in attempt 1: planted fault" in report.read_text().replace("\\", "")
+
+
+def test_wrong_data_of_a_job_that_is_repeated_for_another_reason_still_fails(tmp_path):
+    """Another build of the tool has another fingerprint, so every job runs again; here the journal's is changed."""
+    out = tmp_path / "out"
+    environment = stand_in_mpirun.install(tmp_path / "bin", {"002-two:1": "killed"})
+    assert run(profile(tmp_path, 1), out, environment).returncode != 0
+    stand_in_mpirun.install(tmp_path / "bin", {})
+    done = cb("run", "--resume", out, env=environment)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "in attempt 1: planted fault" in done.stdout
+    assert manifest_holds(out) == (True, "")
+
+
+def test_every_attempt_keeps_its_file_and_is_listed(tmp_path):
+    out = tmp_path / "out"
+    done = run(profile(tmp_path), out, stand_in_mpirun.install(tmp_path / "bin", {}))
+    assert done.returncode == 3, done.stdout  # still open after four
+    names = [f"records/002-two{more}.json" for more in ("", "+2", "+3", "+4")]
+    assert [e["file"] for e in ends(out, "002-two")] == names
+    assert set(names) < set(files(out))
+    manifest = (out / "MANIFEST.sha256").read_text()
+    assert all(f"  {name}\n" in manifest for name in names)
+    assert cb("report", out, "--json", tmp_path / "r.json", "--md", tmp_path / "r.md").returncode == 0
+    job = json.loads((tmp_path / "r.json").read_text())["jobs"][1]
+    assert [a["file"] for a in job["attempts"]] == names
+    assert "records/002-two+4.json" in (tmp_path / "r.md").read_text().replace("\\", "")
+    for name in names:
+        (value,) = {m["summary"]["n"] for m in json.loads((out / name).read_text())["records"][0]["metrics"]}
+        assert value == 20
+
+
+def test_a_counted_attempt_that_is_gone_is_no_measurement(tmp_path):
+    out = tmp_path / "out"
+    run(profile(tmp_path), out, stand_in_mpirun.install(tmp_path / "bin", {}))
+    (out / "records/002-two+2.json").unlink()
+    gate = cb("gate", out)
+    assert gate.returncode == 3 and "No such file" in gate.stdout
+
+
+def test_bad_news_of_an_attempt_outlive_its_file(tmp_path):
+    """The journal says how much was wrong, so that the file can be lost, but not what it said."""
+    out = tmp_path / "out"
+    environment = stand_in_mpirun.install(tmp_path / "bin", {"002-two:1": "errored"})
+    assert run(profile(tmp_path, 1), out, environment).returncode == 3
+    stand_in_mpirun.install(tmp_path / "bin", {})
+    (out / "records/002-two+1.json").unlink()
+    done = cb("run", "--resume", out, env=environment)
+    assert done.returncode == 3, done.stdout
+    assert "by the journal it held 0 failed checks, 1 errored" in done.stdout.splitlines()[0]
+
+
+def killed_and_resumed(tmp_path, number, moment, seconds, path, environment):
+    """Runs, kills the run at a moment, and resumes until it ends; the last answer."""
+    out = tmp_path / f"out{number}"
+    command = [BINARY, "run", path, "--out", out, "--launcher", "mpirun", "--hosts", f"{HOST}:1"]
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(seconds * moment)
+    process.kill()
+    killed = process.wait() == -signal.SIGKILL
+    if (out / "campaign.json").exists():
+        return killed, out, cb("run", "--resume", out, env=environment)
+    return killed, out, cb(*command[1:], env=environment)
+
+
+def test_killed_at_any_moment_no_failed_check_is_lost(tmp_path):
+    """The stand-in notes every fault that it has planted: each must be in the verdict, whenever the run was killed.
+
+    CLUSTERBENCH_KILLS sets how often; docs/evidence tells of longer runs.
+    """
+    path = write_profile(tmp_path, [step("one"), step("two")],
+                         [at_least("one.rate", "one", 1), at_least("two.rate", "two", 1)])
+    environment = stand_in_mpirun.install(tmp_path / "bin", {"001-one:1": "wrong", "002-two:1": "wrong"})
+    begin = time.monotonic()
+    assert run(path, tmp_path / "whole", environment).returncode == 1
+    whole = time.monotonic() - begin
+    seed = int.from_bytes(os.urandom(4), "big")
+    moments = random.Random(seed)
+    killed = planted = 0
+    for i in range(int(os.environ.get("CLUSTERBENCH_KILLS", "12"))):
+        was_killed, out, done = killed_and_resumed(tmp_path, i, moments.uniform(0, 1), whole, path, environment)
+        faults = stand_in_mpirun.planted(tmp_path / "bin", out)
+        for job in faults:
+            assert done.returncode == 1, (seed, i, done.stdout, done.stderr)
+            assert sum(e.get("failed_checks", 0) for e in journal(out) if e.get("job") == job) == 1, (seed, i, job)
+        assert manifest_holds(out) == (True, ""), (seed, i)
+        killed += was_killed
+        planted += was_killed and len(faults) > 0
+    print(f"seed {seed}: {killed} killed, {planted} of them with a fault in attempt 1 of a job")
+    assert killed >= 3

@@ -1,0 +1,140 @@
+"""What was finished stays: one point that fails, or a signal, costs no other point, in every family of cases."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+BINARY = os.environ["CLUSTERBENCH_BIN"]
+BUILD = Path(os.environ["CLUSTERBENCH_BUILD_DIR"])
+FAKE_GPU = BUILD / "bin" / "clusterbench_fake_gpu"
+FAKE = BUILD / "fake"
+GPU = {"CLUSTERBENCH_CUBLASLT_LIBRARY": str(FAKE / "fake_cublaslt.so"), "CLUSTERBENCH_FAKE_CUDA": "devices=1 memory=536870912",
+       "CLUSTERBENCH_NVML_LIBRARY": str(FAKE / "fake_nvml.so"), "CLUSTERBENCH_FAKE_NVML": "gpus=1"}
+
+without_cuda = pytest.mark.skipif(not FAKE_GPU.exists() or not (FAKE / "fake_nvml.so").exists(), reason="built without CUDA or nvml.h")
+without_cufile = pytest.mark.skipif(not (FAKE / "fake_cufile.so").exists(), reason="built without the stand-in for cuFile")
+
+
+def measure(tmp_path, *args, binary=BINARY, env=None, code=0):
+    out = tmp_path / "r.json"
+    done = subprocess.run([binary, *map(str, args), "--json", out], capture_output=True, text=True, timeout=240,
+                          env={**os.environ, **(env or {})}, check=False)
+    assert done.returncode == code, done.stdout + done.stderr
+    return json.loads(out.read_text())["records"]
+
+
+def outcomes(records):
+    return [r["outcome"] for r in records]
+
+
+def test_a_product_that_does_not_fit_costs_itself(tmp_path):
+    records = measure(tmp_path, "gemm", "--device", "cpu", "--library", "builtin", "--size", "64,65536,96", "--iterations", "6", code=4)
+    assert outcomes(records) == ["measured", "errored", "measured"]
+    assert [r["params"]["size"] for r in records] == [64, 65536, 96]
+    assert "needs 96.0 GiB" in records[1]["reason"] and records[1]["where"] == os.uname().nodename
+    assert records[1]["metrics"] == []
+
+
+def test_arrays_that_do_not_fit_leave_the_latency(tmp_path):
+    stream, latency = measure(tmp_path, "bandwidth", "--device", "cpu", "--op", "copy,triad,latency", "--size", "1024T", "--max-size",
+                              "4K", code=4)
+    assert stream["outcome"] == "errored" and stream["params"]["op"] == ["copy", "triad"]
+    assert latency["outcome"] == "measured" and latency["metrics"]
+
+
+@without_cuda
+def test_a_product_that_does_not_fit_on_a_gpu_costs_itself(tmp_path):
+    records = measure(tmp_path, "gemm", "--device", "gpu", "--size", "128,32768,256", "--warm-up", "0s", "--iterations", "6",
+                      binary=FAKE_GPU, env=GPU, code=4)
+    assert outcomes(records) == ["measured", "errored", "measured"]
+
+
+def test_a_point_that_fails_costs_itself(tmp_path):
+    records = measure(tmp_path, "fake", "--size", "1K,2K,4K", "--failing-rank", "0", "--failing-size", "2K", code=4)
+    assert outcomes(records) == ["measured", "errored", "measured"]
+    assert records[1]["reason"] == "fails as it was told"
+
+
+@without_cufile
+def test_a_way_to_the_gpu_that_fails_leaves_the_others(tmp_path, work):
+    env = {"CLUSTERBENCH_CUFILE_LIBRARY": str(FAKE / "fake_cufile.so"), "FAKE_CUFILE": "error"}
+    records = measure(tmp_path, "gds", "--dir", work, "--memory", "host", "--size", "1M", "--block-size", "64K", "--queue-depth", "4",
+                      "--mode", "sync,bounce", "--duration", "100ms", env=env, code=4)
+    assert outcomes(records) == ["errored", "measured"]
+    assert [r["params"]["mode"] for r in records] == ["sync", "bounce"]
+    assert list(work.iterdir()) == []
+
+
+class Terminal:
+    """A program whose progress goes to a terminal, so that it is drawn at once."""
+
+    def __init__(self, binary, args, env):
+        leader, follower = pty.openpty()
+        self.process = subprocess.Popen([binary, *map(str, args)], stdout=subprocess.DEVNULL, stderr=follower,
+                                        env={**os.environ, **env})
+        os.close(follower)
+        self.seen, self.ended, self.leader, self.changed = "", False, leader, threading.Condition()
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        while True:
+            try:
+                more = os.read(self.leader, 65536)
+            except OSError:  # the program has ended
+                more = b""
+            with self.changed:
+                self.seen += more.decode(errors="replace")
+                self.ended = not more
+                self.changed.notify_all()
+            if not more:
+                return
+
+    def wait_for(self, text):
+        with self.changed:
+            self.changed.wait_for(lambda: text in self.seen or self.ended, timeout=120)
+            assert text in self.seen, self.seen
+
+
+INTERRUPTED = [
+    # family, arguments, the point at which the signal comes, values of the points that are then finished
+    pytest.param(BINARY, {}, ("gemm", "--device", "cpu", "--library", "builtin", "--size", "300,1400", "--iterations", "300"),
+                 "1400×1400×1400", "size", [300], id="gemm-cpu"),
+    pytest.param(BINARY, {}, ("bandwidth", "--device", "cpu", "--op", "latency", "--min-size", "64M", "--max-size", "512M", "--step-factor", "2"),
+                 "latency 128M", "size", [1 << 26], id="bandwidth-cpu"),
+    pytest.param(BINARY, {}, ("io", "--dir", "WORK", "--workload", "qd-sweep", "--size", "8M", "--duration", "500ms"),
+                 "queue depth 4", "queue-depth", [1, 2], id="io"),
+    pytest.param(BINARY, {"CLUSTERBENCH_CUFILE_LIBRARY": str(FAKE / "fake_cufile.so"), "FAKE_CUFILE": "direct"},
+                 ("gds", "--dir", "WORK", "--memory", "host", "--size", "1M", "--block-size", "64K", "--queue-depth", "4", "--allow-compat",
+                  "--mode", "sync,bounce,batch", "--duration", "1s"),
+                 "gds bounce", "mode", ["sync"], marks=without_cufile, id="gds"),
+    pytest.param(FAKE_GPU, GPU, ("gemm", "--device", "gpu", "--size", "128", "--dtype", "bf16,fp64,fp32", "--warm-up", "500ms", "--duration", "1s"),
+                 "gemm fp64", "dtype", ["bf16"], marks=without_cuda, id="gemm-gpu"),
+    pytest.param(FAKE_GPU, GPU, ("bandwidth", "--device", "gpu", "--op", "copy,read,triad", "--size", "1M", "--warm-up", "500ms", "--duration", "1s"),
+                 "bandwidth read", "op", ["copy"], marks=without_cuda, id="bandwidth-gpu"),
+    pytest.param(FAKE_GPU, GPU, ("burn", "--device", "gpu", "--phase", "bf16,hbm,march", "--size", "128", "--memory-share", "0.05",
+                                 "--duration", "6s"),
+                 "burn hbm", "phase", ["bf16"], marks=without_cuda, id="burn-gpu"),
+]
+
+
+@pytest.mark.parametrize("binary, env, args, point, key, before", INTERRUPTED)
+def test_ctrl_c_keeps_the_points_before_it(disk, work, binary, env, args, point, key, before):
+    out = disk / "r.json"
+    args = [work if a == "WORK" else a for a in args]
+    run = Terminal(binary, [*args, "--json", out], env)
+    run.wait_for(point)
+    run.process.send_signal(signal.SIGINT)
+    assert run.process.wait(timeout=120) == 130, run.seen
+    document = json.loads(out.read_text())
+    assert document["run"]["partial"] == "interrupted"
+    done = [r["params"][key] for r in document["records"]]
+    # The signal may come when the point has just ended: then that one is there as well.
+    assert done[:len(before)] == before and len(done) <= len(before) + 1, run.seen
+    assert all(r["outcome"] == "measured" and r["metrics"] for r in document["records"])
+    assert list(work.iterdir()) == []

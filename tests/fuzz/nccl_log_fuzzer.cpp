@@ -1,0 +1,18 @@
+// Any bytes as NCCL's log: choices are found or not, each once, and each line says the same alone.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "analysis/nccl_tuning.h"
+#include "tests/fuzz/memory_directory.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  const std::vector<cb::TuningChoice> choices = cb::parse_tuning_log(text);
+  const auto lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n') + 1);
+  if (choices.size() > lines) fuzz::finding("more choices than lines", text);
+  for (const cb::TuningChoice& choice : choices) {
+    if (cb::to_text(choice).empty()) fuzz::finding("a choice without a text", text);
+  }
+  return 0;
+}

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""What strangers at a job's ports cost it: the same job alone and under attack, in turns.
+
+    tests/tools/strangers.py build/ci/bin/clusterbench --pairs 10 --idle 5000
+
+The attack begins with the job: it connects to every port at which a rank listens (but for Open MPI's own) and says nothing,
+--idle connections in all, half of them with one byte; and it goes through all ports of loopback, 2,000 a second (docs/evidence/robustness.md).
+CPU time is that of rank 0's process without its main thread: of the threads that deal with the ports.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import resource
+import socket
+import statistics
+import subprocess
+import tempfile
+import threading
+import time
+
+JOBS = {
+    "rest": ["fake", "--samples", "150", "--pause", "20ms"],
+    "tcp": ["tcp", "--duration", "2s", "--streams", "2"],
+}
+
+
+def ranks_of(launcher):
+    found = []
+    for task in pathlib.Path(f"/proc/{launcher}/task").glob("*/children"):
+        try:
+            for child in task.read_text().split():
+                if os.path.basename(os.readlink(f"/proc/{child}/exe")) == "clusterbench":
+                    found.append(int(child))
+        except OSError:
+            pass
+    return found
+
+
+def listening_ports(pids):
+    inodes = set()
+    for pid in pids:
+        try:
+            for fd in os.listdir(f"/proc/{pid}/fd"):
+                target = os.readlink(f"/proc/{pid}/fd/{fd}")
+                if target.startswith("socket:["):
+                    inodes.add(target[8:-1])
+        except OSError:
+            pass
+    ports = []
+    for table in ("tcp", "tcp6"):
+        for line in pathlib.Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            address, port = fields[1].split(":")
+            # Open MPI listens at any address, and who talks to it there can hold up MPI_Init: that is not ours to mend.
+            if fields[3] == "0A" and fields[9] in inodes and address.strip("0"):
+                ports.append(int(port, 16))
+    return ports
+
+
+def side_cpu_seconds(pid):
+    """Of all threads but the first, at this moment."""
+    total = 0.0
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        if task.name != str(pid):
+            total += int((task / "schedstat").read_text().split()[0]) * 1e-9
+    return total
+
+
+class Attack(threading.Thread):
+    def __init__(self, launcher, idle):
+        super().__init__(daemon=True)
+        self.launcher, self.idle = launcher, idle
+        self.sockets, self.over, self.tried = [], threading.Event(), 0
+
+    def knock(self, port, keep):
+        s = socket.socket()
+        s.setblocking(False)
+        s.connect_ex(("127.0.0.1", port))
+        self.tried += keep
+        if keep:
+            self.sockets.append(s)
+            if len(self.sockets) % 2:
+                try:
+                    s.send(b"x")
+                except OSError:
+                    pass
+        else:
+            s.close()
+
+    def run(self):
+        scanned = 0
+        begun = time.monotonic()
+        while not self.over.is_set():
+            ports = listening_ports(ranks_of(self.launcher))
+            for port in ports:
+                for _ in range(100):
+                    if self.tried < self.idle:
+                        self.knock(port, True)
+            while scanned < (time.monotonic() - begun) * 2000 and not self.over.is_set():
+                scanned += 1
+                self.knock(1024 + scanned % 31000, False)
+            time.sleep(0.001)
+
+
+def run(binary, arguments, idle):
+    with tempfile.TemporaryDirectory() as directory:
+        out = os.path.join(directory, "r.json")
+        root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+        begun = time.monotonic()
+        job = subprocess.Popen(["mpirun", *root, "--oversubscribe", "-np", "2", binary, *arguments, "--quiet", "--json", out],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        attack = Attack(job.pid, idle)
+        if idle:
+            attack.start()
+        cpu = 0.0
+        while job.poll() is None:
+            try:
+                cpu = max(cpu, side_cpu_seconds(min(ranks_of(job.pid), default=0)))
+            except (OSError, ValueError):
+                pass
+            time.sleep(0.05)
+        wall = time.monotonic() - begun
+        attack.over.set()
+        if idle:
+            attack.join()
+        for s in attack.sockets:
+            s.close()
+        if job.returncode != 0:
+            raise SystemExit(f"exit code {job.returncode}: {job.stderr.read()}")
+        records = json.load(open(out))["records"]
+        values = [m["summary"]["median"] for r in records for m in r["metrics"] if m["name"] == "bytes_per_second"]
+        return {"value": statistics.median(values), "cpu_share": cpu / wall, "knocks": attack.tried}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary")
+    parser.add_argument("--pairs", type=int, default=10)
+    parser.add_argument("--idle", type=int, default=5000)
+    options = parser.parse_args()
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, options.idle + 200), hard))
+    for name, arguments in JOBS.items():
+        kinds = {"alone": [], "attacked": []}
+        for i in range(options.pairs):
+            for kind in ("alone", "attacked") if i % 2 == 0 else ("attacked", "alone"):
+                kinds[kind].append(run(options.binary, arguments, options.idle if kind == "attacked" else 0))
+        print(f"{name}: {' '.join(arguments)}")
+        for kind, runs in kinds.items():
+            values, shares = [r["value"] for r in runs], [r["cpu_share"] for r in runs]
+            print(f"  {kind:9} result median {statistics.median(values):.4g} ({min(values):.4g} to {max(values):.4g}), "
+                  f"CPU share median {100 * statistics.median(shares):.3f} % (to {100 * max(shares):.3f} %), "
+                  f"knocks median {statistics.median([r['knocks'] for r in runs]):.0f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+// Keys as ssh-keygen writes them; made for this test and used nowhere.
+#include "core/openssh_key.h"
+
+#include <string>
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include "core/ed25519.h"
+#include "core/error.h"
+#include "core/file.h"
+
+using namespace cb;
+
+namespace {
+
+const std::string kSshPrivate =
+    "-----BEGIN OPENSSH PRIVATE KEY-----\n"
+    "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gtZW\n"
+    "QyNTUxOQAAACCovuhCtcTNqrkxxCuwWZej8o+x7Qb7rkfPDjzlCSnUlgAAAJBd4nIqXeJy\n"
+    "KgAAAAtzc2gtZWQyNTUxOQAAACCovuhCtcTNqrkxxCuwWZej8o+x7Qb7rkfPDjzlCSnUlg\n"
+    "AAAEDHTgf5vvJpWZvK0qU6C2ejmgT09ldVo3fMQeEYd69LKai+6EK1xM2quTHEK7BZl6Py\n"
+    "j7HtBvuuR88OPOUJKdSWAAAADHRlc3RAZXhhbXBsZQE=\n"
+    "-----END OPENSSH PRIVATE KEY-----\n";
+const std::string kSshPublic =
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKi+6EK1xM2quTHEK7BZl6Pyj7HtBvuuR88OPOUJKdSW "
+    "test@example\n";
+constexpr const char* kSshPublicHex =
+    "a8bee842b5c4cdaab931c42bb05997a3f28fb1ed06fbae47cf0e3ce50929d496";
+
+}  // namespace
+
+TEST_CASE("an OpenSSH key signs, and its public part verifies") {
+  const auto directory = std::filesystem::temp_directory_path();
+  const auto file = directory / ("cb-openssh-" + std::to_string(::getpid()));
+  write_file_atomically(file, kSshPrivate);
+  const Ed25519Key key(file);
+  CHECK(ed25519_public_key(file) == kSshPublicHex);
+  write_file_atomically(file, kSshPublic);
+  CHECK(ed25519_public_key(file) == kSshPublicHex);
+  CHECK_THROWS_AS(Ed25519Key{file}, UsageError);
+  std::filesystem::remove(file);
+  CHECK(key.public_key() == kSshPublicHex);
+  const Ed25519Signature s = key.sign("message");
+  CHECK(ed25519_verify(s, "message"));
+  CHECK_FALSE(ed25519_verify(s, "massage"));
+}
+
+TEST_CASE("an OpenSSH key that is cut short or damaged is refused") {
+  REQUIRE(openssh_private_key(kSshPrivate, "k").size() == 32);
+  const size_t first = kSshPrivate.find('\n') + 1;
+  const size_t last = kSshPrivate.find("-----END");
+  for (size_t at = first; at + 1 < last; at += 4)
+    CHECK_THROWS_AS(openssh_private_key(kSshPrivate.substr(0, at) + kSshPrivate.substr(last), "k"),
+                    UsageError);
+  CHECK_THROWS_AS(openssh_private_key(kSshPrivate.substr(0, last), "k"), UsageError);
+  for (size_t n = 0; n < kSshPublic.find(" test"); ++n)
+    CHECK_FALSE(openssh_public_key(kSshPublic.substr(0, n)));
+  CHECK_FALSE(openssh_public_key("ssh-rsa AAAA x"));
+}

@@ -1,0 +1,61 @@
+#include "core/profile_limits.h"
+
+#include <doctest/doctest.h>
+
+using namespace cb;
+
+namespace {
+
+std::string limit_problems(const MetricRule& rule, const MetricDef& def) {
+  Problems problems;
+  validate_limits(rule, def, "c", problems);
+  std::string out;
+  for (const Problem& p : problems.list) out += p.where + "\n";
+  return out;
+}
+
+std::string needs_problems(const Requirements& needs) {
+  Problems problems;
+  validate_needs(needs, "c", problems);
+  return problems.empty() ? "" : problems.list[0].where + " " + problems.list[0].what;
+}
+
+}  // namespace
+
+TEST_CASE("a minimum that nothing falls below is no limit") {
+  for (const double limit : {-1e300, -1.0, 0.0, 1e-9, 0.99})
+    CHECK(cannot_be_missed(limit, true, "bytes_per_second"));
+  CHECK_FALSE(cannot_be_missed(1, true, "bytes_per_second"));
+  CHECK(cannot_be_missed(0, true, "seconds"));
+  CHECK(cannot_be_missed(0.0009, true, "share"));
+  CHECK_FALSE(cannot_be_missed(0.001, true, "share"));
+  CHECK(cannot_be_missed(0, true, "a unit that is not known"));
+  CHECK(*cannot_be_missed(0, true, "count") ==
+        "is 0, which nothing falls below: the least that means something is 1e-09");
+}
+
+TEST_CASE("a maximum that nothing exceeds is no limit, and zero is one") {
+  CHECK(cannot_be_missed(1e300, false, "seconds"));
+  CHECK(cannot_be_missed(1.1e8, false, "seconds"));
+  CHECK_FALSE(cannot_be_missed(1e8, false, "seconds"));
+  CHECK(cannot_be_missed(201, false, "celsius"));
+  CHECK_FALSE(cannot_be_missed(200, false, "celsius"));
+  CHECK_FALSE(cannot_be_missed(0, false, "count"));
+}
+
+TEST_CASE("every limit of a rule is looked at") {
+  const MetricDef rate{"rate", "bytes_per_second", Better::higher, ""};
+  const MetricDef time{"time", "seconds", Better::lower, ""};
+  CHECK(limit_problems({.metric = "rate", .min = 0, .max = 1e300}, rate) == "c.min\nc.max\n");
+  CHECK(limit_problems({.metric = "rate", .min = 1e9, .max = 2e9}, rate) == "");
+  CHECK(limit_problems({.metric = "time", .min_of_ceiling = 0.5}, time) == "c.min_of_ceiling\n");
+  CHECK(limit_problems({.metric = "time", .max_spread_of_host = 1e9}, time) ==
+        "c.max_spread_of_host\n");
+}
+
+TEST_CASE("needs that no host meets are refused, on both sides of the border") {
+  CHECK(needs_problems({{"gpu", 256}, {"hosts", 100000}, {"nvme", 4096}}) == "");
+  CHECK(needs_problems({{"gpu", 257}}) == "c.needs.gpu is 257, which nothing meets: at most 256");
+  CHECK(needs_problems({{"hosts", 100001}}).find("c.needs.hosts") == 0);
+  CHECK(needs_problems({{"nvme", 4097}}).find("c.needs.nvme") == 0);
+}

@@ -1,0 +1,70 @@
+#include "core/secrets.h"
+
+#include <doctest/doctest.h>
+
+using namespace cb;
+
+TEST_CASE("settings are recorded as they are") {
+  for (const char* value :
+       {"", "1", "^docker0,lo", "mlx5_0:1,mlx5_1:1", "=mlx5", "Ring,Tree",
+        "allreduce:tree;alltoall:ring", "/opt/hpcx/ucx-1.17.0/lib", "rc_x,sm,self",
+        "GPU-8f3c1c5e-1f2a-4b3c-9d8e-001122334455", "0-31,64-95", "tcp,self", "10.77.0.0/16",
+        "2305843009213693952", "hello world"})
+    CHECK(setting_or_redacted("NCCL_X", value) == value);
+}
+
+TEST_CASE("what is no setting, or is called a secret, is not recorded") {
+  for (const char* value :
+       {"https://me:hunter2@mirror/x", "a3f5c9d2e8b14706a3f5c9d2e8b14706", "AbcdEfgh1234IjklMnop",
+        "line\nbreak", "\xff", "-----BEGIN$KEY", "x=AbcdEfgh1234IjklMnop,y"})
+    CHECK(setting_or_redacted("NCCL_X", value) == kRedacted);
+  CHECK(setting_or_redacted("NCCL_X", std::string(512, 'a')) == std::string(512, 'a'));
+  CHECK(setting_or_redacted("NCCL_X", std::string(513, 'a')) == kRedacted);
+  for (const char* name : {"UCX_AUTH_TOKEN", "CUDA_PASSWORD", "NCCL_API_KEY", "ompi_mca_secret"})
+    CHECK(setting_or_redacted(name, "1") == kRedacted);
+  CHECK(setting_or_redacted("UCX_IB_PKEY", "0x7fff") == "0x7fff");
+}
+
+TEST_CASE("the shortest word that looks like a key") {
+  CHECK(setting_or_redacted("N", "aA1aaaaaaaaaaaaaaaa") == "aA1aaaaaaaaaaaaaaaa");  // 19
+  CHECK(setting_or_redacted("N", "aA1aaaaaaaaaaaaaaaaa") == kRedacted);             // 20
+  const std::string hex(30, 'a');
+  CHECK(setting_or_redacted("N", hex + "1") == hex + "1");   // 31
+  CHECK(setting_or_redacted("N", hex + "11") == kRedacted);  // 32
+}
+
+TEST_CASE("a command line keeps everything but its secrets") {
+  const std::vector<std::string> given{"clusterbench",
+                                       "gemm",
+                                       "--size",
+                                       "4096",
+                                       "--token",
+                                       "hunter2",
+                                       "--password=hunter2",
+                                       "-x",
+                                       "AWS_SECRET_ACCESS_KEY=hunter2",
+                                       "--json",
+                                       "/data/out/g.json",
+                                       "https://me:pw@host/a"};
+  const std::vector<std::string> kept{"clusterbench",
+                                      "gemm",
+                                      "--size",
+                                      "4096",
+                                      "--token",
+                                      "[redacted]",
+                                      "--password=[redacted]",
+                                      "-x",
+                                      "AWS_SECRET_ACCESS_KEY=[redacted]",
+                                      "--json",
+                                      "/data/out/g.json",
+                                      "https://[redacted]@host/a"};
+  CHECK(arguments_without_secrets(given) == kept);
+}
+
+TEST_CASE("without values only what is called and its options' names are left") {
+  const std::vector<std::string> given{"/opt/cb/bin/clusterbench", "io",        "--dir",
+                                       "/data/customer",           "--size=1G", "--direct"};
+  const std::vector<std::string> kept{"clusterbench",      "io",      "--dir", "[redacted]",
+                                      "--size=[redacted]", "--direct"};
+  CHECK(arguments_without_values(given) == kept);
+}

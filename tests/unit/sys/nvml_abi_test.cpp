@@ -1,0 +1,135 @@
+#include "sys/nvml/abi.h"
+
+#include <cstddef>
+#include <type_traits>
+
+#include <doctest/doctest.h>
+
+using namespace cb::nvml;
+
+TEST_CASE("a struct of NVML says its size and its number") {
+  CHECK(abi::kSramEccErrorsVersion == 0x01000068);
+  CHECK(abi::kFabricInfoVersion == 0x02000024);
+}
+
+TEST_CASE("troubles of the fabric are two bits each, and only 1 is trouble") {
+  CHECK(abi::fabric_trouble(0b01, abi::kFabricDegradedBandwidth));
+  CHECK_FALSE(abi::fabric_trouble(0b10, abi::kFabricDegradedBandwidth));
+  CHECK_FALSE(abi::fabric_trouble(0b00, abi::kFabricDegradedBandwidth));
+  CHECK(abi::fabric_trouble(0b01000000, abi::kFabricAccessTimeout));
+  CHECK_FALSE(abi::fabric_trouble(0b01000000, abi::kFabricRouteUnhealthy));
+}
+
+#if __has_include(<nvml.h>)
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+#include <nvml.h>
+
+namespace {
+
+// Pointers to what both know have pointees of one size; else the parameters themselves have.
+template <typename Ours, typename Theirs>
+constexpr bool alike() {
+  using A = std::remove_pointer_t<Ours>;
+  using B = std::remove_pointer_t<Theirs>;
+  if constexpr (std::is_pointer_v<Ours> != std::is_pointer_v<Theirs>) return false;
+  if constexpr (std::is_pointer_v<Ours> && !requires { sizeof(A); }) return true;
+  // A struct that says its version may have grown since the one that we ask for.
+  if constexpr (requires { &A::version; }) return sizeof(A) <= sizeof(B);
+  if constexpr (requires { sizeof(A) == sizeof(B); }) return sizeof(A) == sizeof(B);
+  return sizeof(Ours) == sizeof(Theirs);
+}
+
+template <typename Ours, typename Theirs>
+struct SameCall : std::false_type {};
+template <typename R, typename... A, typename S, typename... B>
+requires(sizeof...(A) == sizeof...(B)) struct SameCall<R (*)(A...), S (*)(B...)>
+    : std::bool_constant<alike<R, S>() && (... && alike<A, B>())> {
+};
+
+}  // namespace
+
+TEST_CASE("every function of NVML has the parameters of NVIDIA's header") {
+#define CB_NVML_SAME(name, ...) \
+  CHECK_MESSAGE((SameCall<decltype(abi::Functions::name), decltype(&::name)>::value), #name);
+  CB_NVML_FUNCTIONS(CB_NVML_SAME)
+#undef CB_NVML_SAME
+}
+
+TEST_CASE("layouts of NVML are those of NVIDIA's header") {
+#define CB_SAME_SIZE(ours, theirs) CHECK(sizeof(abi::ours) == sizeof(::theirs))
+#define CB_SAME_PLACE(ours, our_member, theirs, their_member) \
+  CHECK(offsetof(abi::ours, our_member) == offsetof(::theirs, their_member))
+  CB_SAME_SIZE(PciInfo, nvmlPciInfo_t);
+  CB_SAME_PLACE(PciInfo, domain, nvmlPciInfo_t, domain);
+  CB_SAME_PLACE(PciInfo, bus, nvmlPciInfo_t, bus);
+  CB_SAME_PLACE(PciInfo, device, nvmlPciInfo_t, device);
+  CB_SAME_SIZE(Memory, nvmlMemory_t);
+  CB_SAME_PLACE(Memory, total, nvmlMemory_t, total);
+  CB_SAME_PLACE(Memory, used, nvmlMemory_t, used);
+  CB_SAME_SIZE(FieldValue, nvmlFieldValue_t);
+  CB_SAME_PLACE(FieldValue, field, nvmlFieldValue_t, fieldId);
+  CB_SAME_PLACE(FieldValue, type, nvmlFieldValue_t, valueType);
+  CB_SAME_PLACE(FieldValue, result, nvmlFieldValue_t, nvmlReturn);
+  CB_SAME_PLACE(FieldValue, value, nvmlFieldValue_t, value);
+  CB_SAME_SIZE(SramEccErrors, nvmlEccSramErrorStatus_v1_t);
+  CB_SAME_PLACE(SramEccErrors, threshold_exceeded, nvmlEccSramErrorStatus_v1_t, bThresholdExceeded);
+  CB_SAME_SIZE(FabricInfo, nvmlGpuFabricInfo_v2_t);
+  CB_SAME_PLACE(FabricInfo, status, nvmlGpuFabricInfo_v2_t, status);
+  CB_SAME_PLACE(FabricInfo, state, nvmlGpuFabricInfo_v2_t, state);
+  CB_SAME_PLACE(FabricInfo, health_mask, nvmlGpuFabricInfo_v2_t, healthMask);
+  CB_SAME_SIZE(EventData, nvmlEventData_t);
+  CB_SAME_PLACE(EventData, type, nvmlEventData_t, eventType);
+  CB_SAME_PLACE(EventData, data, nvmlEventData_t, eventData);
+}
+
+TEST_CASE("values of NVML are those of NVIDIA's header") {
+  CHECK(abi::kSuccess == NVML_SUCCESS);
+  CHECK(abi::kInvalidArgument == NVML_ERROR_INVALID_ARGUMENT);
+  CHECK(abi::kNotSupported == NVML_ERROR_NOT_SUPPORTED);
+  CHECK(abi::kInsufficientSize == NVML_ERROR_INSUFFICIENT_SIZE);
+  CHECK(abi::kDriverNotLoaded == NVML_ERROR_DRIVER_NOT_LOADED);
+  CHECK(abi::kTimeout == NVML_ERROR_TIMEOUT);
+  CHECK(abi::kCorruptedInforom == NVML_ERROR_CORRUPTED_INFOROM);
+  CHECK(abi::kGpuIsLost == NVML_ERROR_GPU_IS_LOST);
+  CHECK(abi::kVersionMismatch == NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+  CHECK(abi::kUnknown == NVML_ERROR_UNKNOWN);
+  CHECK(abi::kEnabled == NVML_FEATURE_ENABLED);
+  CHECK(abi::kClockSm == NVML_CLOCK_SM);
+  CHECK(abi::kClockMemory == NVML_CLOCK_MEM);
+  CHECK(abi::kTemperatureGpu == NVML_TEMPERATURE_GPU);
+  CHECK(abi::kCorrected == NVML_MEMORY_ERROR_TYPE_CORRECTED);
+  CHECK(abi::kUncorrected == NVML_MEMORY_ERROR_TYPE_UNCORRECTED);
+  CHECK(abi::kVolatile == NVML_VOLATILE_ECC);
+  CHECK(abi::kAggregate == NVML_AGGREGATE_ECC);
+  CHECK(abi::kSram == NVML_MEMORY_LOCATION_SRAM);
+  CHECK(abi::kReplay == NVML_NVLINK_ERROR_DL_REPLAY);
+  CHECK(abi::kRecovery == NVML_NVLINK_ERROR_DL_RECOVERY);
+  CHECK(abi::kCrcFlit == NVML_NVLINK_ERROR_DL_CRC_FLIT);
+  CHECK(abi::kMaxNvLinks >= NVML_NVLINK_MAX_LINKS);
+  CHECK(abi::kInternal == NVML_TOPOLOGY_INTERNAL);
+  CHECK(abi::kSingle == NVML_TOPOLOGY_SINGLE);
+  CHECK(abi::kMultiple == NVML_TOPOLOGY_MULTIPLE);
+  CHECK(abi::kHostBridge == NVML_TOPOLOGY_HOSTBRIDGE);
+  CHECK(abi::kNode == NVML_TOPOLOGY_NODE);
+  CHECK(abi::kSystem == NVML_TOPOLOGY_SYSTEM);
+  CHECK(abi::kDoubleBitEccError == nvmlEventTypeDoubleBitEccError);
+  CHECK(abi::kXidCriticalError == nvmlEventTypeXidCriticalError);
+  CHECK(abi::kFieldPowerPolicy == NVML_FI_DEV_PERF_POLICY_POWER);
+  CHECK(abi::kFieldThermalPolicy == NVML_FI_DEV_PERF_POLICY_THERMAL);
+  CHECK(abi::kFieldMemoryTemperature == NVML_FI_DEV_MEMORY_TEMP);
+  CHECK(abi::kFieldPowerInstant == NVML_FI_DEV_POWER_INSTANT);
+  CHECK(abi::kDouble == NVML_VALUE_TYPE_DOUBLE);
+  CHECK(abi::kUnsigned == NVML_VALUE_TYPE_UNSIGNED_INT);
+  CHECK(abi::kUnsignedLong == NVML_VALUE_TYPE_UNSIGNED_LONG);
+  CHECK(abi::kUnsignedLongLong == NVML_VALUE_TYPE_UNSIGNED_LONG_LONG);
+  CHECK(abi::kSignedLongLong == NVML_VALUE_TYPE_SIGNED_LONG_LONG);
+  CHECK(abi::kSramEccErrorsVersion == nvmlEccSramErrorStatus_v1);
+  CHECK(abi::kFabricInfoVersion == nvmlGpuFabricInfo_v2);
+  CHECK(abi::kFabricNotSupported == NVML_GPU_FABRIC_STATE_NOT_SUPPORTED);
+  CHECK(abi::kFabricCompleted == NVML_GPU_FABRIC_STATE_COMPLETED);
+  CHECK(abi::kFabricDegradedBandwidth == NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_DEGRADED_BW);
+  CHECK(abi::kFabricRouteRecovery == NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_ROUTE_RECOVERY);
+  CHECK(abi::kFabricRouteUnhealthy == NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_ROUTE_UNHEALTHY);
+  CHECK(abi::kFabricAccessTimeout == NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_ACCESS_TIMEOUT_RECOVERY);
+}
+#endif
