@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Changes operators, conditions and constants in the code that judges, and asks whether a test notices.
 
-usage: ci/mutants.py [--count 200] [--seed 1] [--rooms core,analysis,campaign] [--cli] [--jobs N] [--keep DIR]
+usage: ci/mutants.py [--count 200] [--seed 1] [--rooms core,model,judge,campaign] [--cli] [--jobs N] [--keep DIR]
 
 Draws COUNT places at random in the rooms, makes one change at a time in a copy of the tree (never in this one),
 builds the unit tests that cover the room and runs them. A test that fails, or that does not end, has killed the
@@ -22,8 +22,9 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # A room and the unit tests that are built and run for a change in it, the quickest first.
 COVERED_BY = {
-    "core": ["core", "analysis", "campaign", "report"],
-    "analysis": ["analysis", "campaign", "report"],
+    "core": ["core", "judge", "campaign", "report"],
+    "model": ["model", "judge"],
+    "judge": ["judge", "campaign", "report"],
     "campaign": ["campaign", "report"],
 }
 CLI_TESTS = ["test_gate.py", "test_bad_campaign.py", "test_profile.py", "test_run.py", "test_report.py",

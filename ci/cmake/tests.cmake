@@ -9,7 +9,7 @@ set(test_environment
     LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0
     UBSAN_OPTIONS=print_stacktrace=1)
 
-# ---- unit: one executable per room that links this room and nothing beyond it ----
+# ---- unit: one executable per room that links this room and nothing beyond it; and one for profiles/ ----
 add_library(cb_test_main OBJECT ${PROJECT_SOURCE_DIR}/tests/unit/main.cpp)
 target_include_directories(cb_test_main SYSTEM PUBLIC ${DOCTEST_INCLUDE_DIR})
 target_link_libraries(cb_test_main PUBLIC cb_flags)
@@ -20,11 +20,12 @@ if(CLUSTERBENCH_SANITIZE)
   target_compile_definitions(cb_test_main PUBLIC CB_SANITIZED) # compilers tell it in ways of their own
   set(cb_unit_timeout 300) # a minute with eight at a time on two cores
 endif()
-foreach(room core sys kernels analysis campaign report bench cli)
+foreach(room core sys kernels model judge profiles campaign report bench cli)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${room}/*.cpp)
   if(sources)
     add_executable(unit_${room} ${sources})
     string(REGEX REPLACE "^cb_kernels$" kernels library cb_${room})
+    string(REGEX REPLACE "^cb_profiles$" cb_judge library ${library}) # what is shipped, and what it judges
     target_link_libraries(unit_${room} PRIVATE cb_test_main ${library})
     set(shards unit.${room})
     if(room STREQUAL bench) # transfers and deadlines take their time: beside the others
@@ -47,6 +48,8 @@ foreach(room core sys kernels analysis campaign report bench cli)
                          ENVIRONMENT "${test_environment}")
   endif()
 endforeach()
+
+set_target_properties(unit_profiles PROPERTIES UNITY_BUILD OFF) # its files have the same words for other profiles
 
 # The declarations of NVML are compared with NVIDIA's own header where a toolkit or a package has it.
 find_path(CLUSTERBENCH_NVML_HEADER_DIR nvml.h
@@ -145,7 +148,7 @@ file(GLOB tools CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/tools/*.cpp)
 foreach(source ${tools})
   get_filename_component(name ${source} NAME_WE)
   add_executable(${name} ${source})
-  target_link_libraries(${name} PRIVATE cb_bench cb_report cb_campaign cb_analysis)
+  target_link_libraries(${name} PRIVATE cb_bench cb_report cb_campaign cb_judge)
 endforeach()
 
 # ---- pytest: each tests/<kind>/test_*.py is one test with label <kind> ----

@@ -2,12 +2,12 @@
 # read once and templates instantiated once, which shortens a clean build. Files of a
 # room therefore share one anonymous namespace: a name in it is used once. Alone stay:
 file(GLOB cb_compiled_alone CONFIGURE_DEPENDS
-     ${PROJECT_SOURCE_DIR}/src/bench/cases/*.cpp # each has its own describe() and run()
-     ${PROJECT_SOURCE_DIR}/src/bench/burn/gemm_avx*.cpp # have flags of their own, below
-     ${PROJECT_SOURCE_DIR}/src/sys/tcp_socket.cpp) # <linux/tcp.h>, which <netinet/tcp.h> contradicts
+     ${PROJECT_SOURCE_DIR}/src/bench/*/*_case.cpp # each has its own describe() and run()
+     ${PROJECT_SOURCE_DIR}/src/bench/cpu/burn/gemm_avx*.cpp # have flags of their own, below
+     ${PROJECT_SOURCE_DIR}/src/sys/net/tcp_socket.cpp) # <linux/tcp.h>, which <netinet/tcp.h> contradicts
 set_source_files_properties(${cb_compiled_alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 # The burn's two products for wider vectors; which one runs is decided by the processor.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/bench/burn/gemm_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma")
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/bench/burn/gemm_avx512.cpp PROPERTIES COMPILE_OPTIONS -mavx512f)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/bench/cpu/burn/gemm_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma")
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/bench/cpu/burn/gemm_avx512.cpp PROPERTIES COMPILE_OPTIONS -mavx512f)
 endif()

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "bench/case.h"
+#include "bench/harness/case.h"
 
-// One maker per file of src/bench/cases/; registry.cpp puts them in order.
+// One maker per file of src/bench/*/ that ends in _case.cpp; registry.cpp puts them in order.
 namespace cb {
 
 Case info_case();

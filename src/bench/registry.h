@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "bench/case.h"
+#include "bench/harness/case.h"
 
 namespace cb {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "analysis/campaign_data.h"
-#include "analysis/verdict.h"
+#include "judge/campaign_data.h"
+#include "judge/verdict.h"
 
 namespace cb {
 

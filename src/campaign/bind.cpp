@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/verdict_select.h"
 #include "campaign/command_line.h"
 #include "core/secrets.h"
 #include "core/text.h"
+#include "judge/verdict_select.h"
 
 namespace cb {
 namespace {

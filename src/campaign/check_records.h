@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/campaign_data.h"
+#include "judge/campaign_data.h"
 
 namespace cb {
 

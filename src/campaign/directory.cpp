@@ -14,7 +14,7 @@
 
 #include "campaign/tool_json.h"
 #include "core/file.h"
-#include "core/json_text.h"
+#include "core/json/json_text.h"
 #include "core/sha256.h"
 #include "core/text.h"
 

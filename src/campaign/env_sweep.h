@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/campaign_data.h"
 #include "campaign/executor.h"
 #include "core/result.h"
+#include "judge/campaign_data.h"
 
 // `clusterbench sweep`: the same measurement with each combination of environment variables,
 // several times, each as a job of its own, so that one that fails or hangs costs itself alone.

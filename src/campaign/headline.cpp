@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "analysis/verdict_select.h"
 #include "core/text.h"
 #include "core/units.h"
+#include "judge/verdict_select.h"
 
 namespace cb {
 namespace {

@@ -8,7 +8,7 @@
 #include "campaign/signature_json.h"
 #include "core/error.h"
 #include "core/file.h"
-#include "core/json_text.h"
+#include "core/json/json_text.h"
 #include "core/sha256.h"
 
 namespace cb {

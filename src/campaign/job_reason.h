@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <string>
 
-#include "analysis/campaign_data.h"
 #include "campaign/executor.h"
 #include "core/result.h"
+#include "judge/campaign_data.h"
 
 namespace cb {
 

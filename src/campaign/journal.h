@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/campaign_data.h"
 #include "campaign/journal_chain.h"
+#include "judge/campaign_data.h"
 
 // journal.jsonl: one line per event, appended and flushed to disk before anything that depends on
 // it.

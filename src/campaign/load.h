@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "analysis/campaign_data.h"
+#include "judge/campaign_data.h"
 
 namespace cb {
 

@@ -12,8 +12,8 @@
 #include "campaign/directory.h"
 #include "campaign/history.h"
 #include "core/file.h"
-#include "core/json_read.h"
-#include "core/json_text.h"
+#include "core/json/json_read.h"
+#include "core/json/json_text.h"
 #include "core/suggest.h"
 #include "core/units.h"
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/paperwork.h"
-#include "analysis/verdict.h"
 #include "campaign/history.h"
+#include "judge/handover.h"
+#include "judge/verdict.h"
 
 namespace cb {
 

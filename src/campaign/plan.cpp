@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "core/json_text.h"
+#include "core/json/json_text.h"
 #include "core/sha256.h"
 
 namespace cb {

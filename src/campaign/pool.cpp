@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analysis/disturbance.h"
+#include "model/disturbance.h"
 
 namespace cb {
 namespace {

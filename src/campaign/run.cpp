@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "analysis/applies.h"
 #include "campaign/attempts.h"
 #include "campaign/job_reason.h"
 #include "campaign/journal.h"
@@ -16,6 +15,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/sha256.h"
+#include "judge/applies.h"
 
 namespace cb {
 namespace {

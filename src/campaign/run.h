@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "analysis/campaign_data.h"
 #include "campaign/directory.h"
 #include "campaign/executor.h"
 #include "campaign/plan.h"
+#include "judge/campaign_data.h"
 
 namespace cb {
 

@@ -6,13 +6,13 @@
 
 #include <fmt/format.h>
 
-#include "analysis/open_items.h"
 #include "campaign/files.h"
 #include "campaign/signoff_file.h"
 #include "campaign/signoff_request.h"
 #include "core/file.h"
 #include "core/sha256.h"
 #include "core/timestamp.h"
+#include "judge/open_items.h"
 
 namespace cb {
 namespace {

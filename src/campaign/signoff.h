@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/paperwork.h"
-#include "analysis/verdict.h"
 #include "campaign/directory.h"
 #include "campaign/signoff_verify.h"
 #include "core/ed25519.h"
+#include "judge/handover.h"
+#include "judge/verdict.h"
 
 namespace cb {
 

@@ -8,8 +8,8 @@
 
 #include "campaign/signature_json.h"
 #include "core/error.h"
-#include "core/json_read.h"
-#include "core/json_text.h"
+#include "core/json/json_read.h"
+#include "core/json/json_text.h"
 #include "core/sha256.h"
 
 namespace cb {

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/signoff_data.h"
 #include "campaign/directory.h"
 #include "core/ed25519.h"
+#include "judge/signoff_data.h"
 
 // The file of one signature. It is written in one way only (sorted keys, fixed blanks), so that
 // even a changed blank is seen; "digest" is the sha256 of the document without digest and

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/waivers_match.h"
 #include "core/suggest.h"
 #include "core/text.h"
+#include "judge/waivers_match.h"
 
 namespace cb {
 namespace {

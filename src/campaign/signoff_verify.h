@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "analysis/signoff_data.h"
+#include "judge/signoff_data.h"
 
 namespace cb {
 

@@ -17,7 +17,7 @@
 #include "core/error.h"
 #include "core/suggest.h"
 #include "core/text.h"
-#include "sys/mpi.h"
+#include "sys/mpi/mpi.h"
 
 namespace cb {
 namespace {

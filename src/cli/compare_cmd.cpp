@@ -4,7 +4,6 @@
 #include <memory>
 #include <sstream>
 
-#include "analysis/compare.h"
 #include "bench/registry.h"
 #include "campaign/load.h"
 #include "cli/commands.h"
@@ -13,6 +12,7 @@
 #include "cli/gate_cmd_lines.h"
 #include "core/file.h"
 #include "core/text.h"
+#include "judge/compare.h"
 
 namespace cb {
 namespace {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/compare_text.h"
-#include "core/json_text.h"
+#include "core/json/json_text.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "report/markdown.h"

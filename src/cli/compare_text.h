@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/compare.h"
+#include "judge/compare.h"
 
 // What `clusterbench compare` shows: lines of a terminal, and a page in Markdown.
 namespace cb {

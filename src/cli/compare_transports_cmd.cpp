@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "analysis/transports.h"
 #include "cli/commands.h"
 #include "core/file.h"
 #include "core/text.h"
 #include "core/units.h"
+#include "judge/transports.h"
 
 namespace cb {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "bench/progress.h"
+#include "bench/harness/progress.h"
 
 namespace cb {
 

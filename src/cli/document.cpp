@@ -13,7 +13,7 @@
 #include "core/build_info.h"
 #include "core/clock.h"
 #include "core/secrets.h"
-#include "sys/mpi.h"
+#include "sys/mpi/mpi.h"
 
 namespace cb {
 namespace {

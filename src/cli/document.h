@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "bench/comm.h"
+#include "bench/harness/comm.h"
 #include "core/result.h"
 
 namespace cb {

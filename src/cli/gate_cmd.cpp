@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "analysis/steps_fit.h"
 #include "bench/registry.h"
 #include "campaign/load.h"
 #include "campaign/signoff.h"
@@ -17,6 +16,7 @@
 #include "core/ed25519.h"
 #include "core/file.h"
 #include "core/text.h"
+#include "judge/steps_fit.h"
 #include "report/summary.h"
 
 namespace cb {

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/uniformity.h"
 #include "core/text.h"
+#include "judge/uniformity.h"
 
 namespace cb {
 namespace {

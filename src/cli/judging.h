@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/verdict.h"
+#include "judge/verdict.h"
 
 namespace cb {
 

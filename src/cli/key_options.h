@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/signoff_data.h"
 #include "cli/commands.h"
 #include "core/ed25519.h"
+#include "judge/signoff_data.h"
 
 namespace cb {
 

@@ -11,7 +11,7 @@
 #include "core/file.h"
 #include "core/text.h"
 #include "core/units.h"
-#include "sys/mpi.h"
+#include "sys/mpi/mpi.h"
 
 namespace cb {
 namespace {

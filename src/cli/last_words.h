@@ -4,7 +4,7 @@
 #include <mutex>
 #include <string>
 
-#include "bench/side/channel.h"
+#include "bench/harness/oob/channel.h"
 #include "core/result.h"
 
 namespace cb {

@@ -6,7 +6,7 @@
 #include "bench/registry.h"
 #include "cli/commands.h"
 #include "core/text.h"
-#include "sys/inventory.h"
+#include "sys/inventory/inventory.h"
 
 namespace cb {
 namespace {

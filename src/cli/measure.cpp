@@ -10,7 +10,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include "bench/runner.h"
+#include "bench/harness/runner.h"
 #include "cli/console_progress.h"
 #include "cli/document.h"
 #include "cli/documents_on_standard_output.h"
@@ -21,8 +21,8 @@
 #include "core/file.h"
 #include "core/text.h"
 #include "core/units.h"
-#include "sys/inventory.h"
-#include "sys/mpi.h"
+#include "sys/inventory/inventory.h"
+#include "sys/mpi/mpi.h"
 
 namespace cb {
 namespace {

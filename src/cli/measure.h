@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "bench/case.h"
+#include "bench/harness/case.h"
 #include "core/exit_code.h"
 
 namespace cb {

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/signoff_data.h"
-#include "analysis/verdict.h"
 #include "cli/commands.h"
+#include "judge/signoff_data.h"
+#include "judge/verdict.h"
 
 namespace cb {
 

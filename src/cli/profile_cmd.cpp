@@ -5,13 +5,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/capture.h"
 #include "bench/registry.h"
 #include "campaign/load.h"
 #include "cli/commands.h"
 #include "cli/profile_source.h"
 #include "core/file.h"
 #include "core/text.h"
+#include "judge/capture.h"
 
 namespace cb {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/paperwork.h"
-#include "analysis/verdict.h"
-#include "core/texts.h"
+#include "core/messages/texts.h"
+#include "judge/handover.h"
+#include "judge/verdict.h"
 
 namespace cb {
 

@@ -22,7 +22,7 @@
 #include "core/ed25519.h"
 #include "core/file.h"
 #include "core/secrets.h"
-#include "sys/inventory.h"
+#include "sys/inventory/inventory.h"
 
 namespace cb {
 namespace {

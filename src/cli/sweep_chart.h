@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/env_sweep.h"
+#include "judge/env_sweep.h"
 
 namespace cb {
 

@@ -8,7 +8,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include "analysis/env_sweep.h"
 #include "bench/registry.h"
 #include "campaign/env_sweep.h"
 #include "cli/commands.h"
@@ -20,6 +19,7 @@
 #include "core/suggest.h"
 #include "core/text.h"
 #include "core/units.h"
+#include "judge/env_sweep.h"
 
 namespace cb {
 namespace {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/json_read.h"
+#include "core/json/json_read.h"
 #include "core/units.h"
 
 namespace cb {

@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "core/json_read.h"
+#include "core/json/json_read.h"
 #include "core/suggest.h"
 #include "core/units.h"
 

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/env_names.h"
-#include "core/json_text.h"
+#include "core/json/json_text.h"
 #include "core/profile_merge.h"
 #include "core/profile_reader.h"
 #include "core/sha256.h"

@@ -10,7 +10,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "core/json_text.h"
+#include "core/json/json_text.h"
 #include "core/profile_bases.h"
 
 namespace cb {

@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/document_reader.h"
-#include "core/json_read.h"
-#include "core/json_text.h"
-#include "core/record_json.h"
+#include "core/json/document_reader.h"
+#include "core/json/json_read.h"
+#include "core/json/json_text.h"
+#include "core/json/record_json.h"
 
 namespace cb {
 namespace {

@@ -111,7 +111,7 @@ struct Record {
   // Index of the entity, added if new.
   size_t entity(const Entity& wanted);
   // Adds a metric by its name. Unit and direction stand in the case's CaseInfo alone, from where
-  // the runner takes them: bench/declared.h.
+  // the runner takes them: bench/harness/declared.h.
   Metric& add(std::string metric, size_t of, Samples samples, std::optional<Ceiling> ceiling = {});
   // The first metric of that name, or that of this entity; null if there is none.
   const Metric* find(std::string_view metric) const;

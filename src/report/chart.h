@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "analysis/verdict.h"
+#include "judge/verdict.h"
 
 namespace cb {
 

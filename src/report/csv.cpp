@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "analysis/measured.h"
 #include "core/text.h"
+#include "judge/measured.h"
 
 namespace cb {
 namespace {

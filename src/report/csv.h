@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "analysis/campaign_data.h"
+#include "judge/campaign_data.h"
 
 namespace cb {
 

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/json_text.h"
+#include "core/json/json_text.h"
 #include "core/sha256.h"
 
 namespace cb {

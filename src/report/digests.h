@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "analysis/verdict.h"
+#include "judge/verdict.h"
 
 namespace cb {
 

@@ -2,11 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/measured.h"
-#include "analysis/outliers.h"
-#include "analysis/uniformity.h"
-#include "core/json_text.h"
+#include "core/json/json_text.h"
 #include "core/text.h"
+#include "judge/measured.h"
+#include "judge/outliers.h"
+#include "judge/uniformity.h"
 #include "report/digests.h"
 
 namespace cb {

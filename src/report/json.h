@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "analysis/signoff_data.h"
-#include "analysis/verdict.h"
+#include "judge/signoff_data.h"
+#include "judge/verdict.h"
 
 namespace cb {
 

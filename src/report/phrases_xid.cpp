@@ -1,4 +1,4 @@
-// The Chinese of what an Xid means (analysis/xid.cpp).
+// The Chinese of what an Xid means (model/xid.cpp).
 #include "report/phrase_tables.h"
 
 namespace cb {

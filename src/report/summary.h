@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "analysis/verdict.h"
-#include "core/texts.h"
+#include "core/messages/texts.h"
+#include "judge/verdict.h"
 
 namespace cb {
 

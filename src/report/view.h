@@ -7,9 +7,9 @@
 #include <variant>
 #include <vector>
 
-#include "analysis/paperwork.h"
-#include "analysis/verdict.h"
-#include "core/texts.h"
+#include "core/messages/texts.h"
+#include "judge/handover.h"
+#include "judge/verdict.h"
 #include "report/chart.h"
 
 namespace cb {

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "analysis/verdict_select.h"
 #include "core/units.h"
+#include "judge/verdict_select.h"
 #include "report/histogram_bins.h"
 #include "report/matrix.h"
 #include "report/timeline.h"

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "analysis/verdict_select.h"
 #include "core/units.h"
+#include "judge/verdict_select.h"
 #include "report/phrases.h"
 #include "report/view_parts.h"
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <map>
 
-#include "analysis/verdict_hosts.h"
+#include "judge/verdict_hosts.h"
 #include "report/phrases.h"
 #include "report/view_parts.h"
 

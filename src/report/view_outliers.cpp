@@ -1,8 +1,8 @@
 // Parts that meet their requirements, or have none, and are still far behind their peers.
 #include <fmt/format.h>
 
-#include "analysis/outliers.h"
 #include "core/units.h"
+#include "judge/outliers.h"
 #include "report/view_parts.h"
 
 namespace cb {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/measured.h"
+#include "judge/measured.h"
 #include "report/view.h"
 
 namespace cb {

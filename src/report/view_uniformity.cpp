@@ -1,7 +1,7 @@
 // What differs between the hosts, attribute by attribute.
 #include <algorithm>
 
-#include "analysis/uniformity.h"
+#include "judge/uniformity.h"
 #include "report/view_parts.h"
 
 namespace cb {

@@ -11,7 +11,7 @@
 
 #include <unistd.h>
 
-#include "sys/nvml/abi.h"
+#include "sys/gpu/nvml/abi.h"
 
 namespace fake_nvml {
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "analysis/nccl_tuning.h"
+#include "model/nccl_tuning.h"
 #include "tests/fuzz/memory_directory.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "analysis/waivers.h"
 #include "campaign/paperwork.h"
 #include "core/error.h"
+#include "judge/waivers.h"
 #include "tests/fuzz/memory_directory.h"
 
 namespace {

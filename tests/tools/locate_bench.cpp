@@ -13,7 +13,7 @@
 #include <set>
 #include <string>
 
-#include "analysis/locate.h"
+#include "model/locate.h"
 
 namespace {
 

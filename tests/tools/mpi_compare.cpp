@@ -19,12 +19,12 @@
 #include <string>
 #include <vector>
 
-#include "bench/coll/point.h"
-#include "bench/mpi/mpi_call.h"
+#include "bench/collectives/mpi/mpi_call.h"
+#include "bench/collectives/point.h"
 #include "core/clock.h"
 #include "core/stats.h"
 #include "core/units.h"
-#include "sys/affinity.h"
+#include "sys/cpu/affinity.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <ctime>
 
-#include "bench/sampler.h"
+#include "bench/harness/sampler.h"
 #include "core/clock.h"
 
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sys/ticks.h"
+#include "sys/cpu/ticks.h"
 
 namespace cb::test {
 

@@ -11,7 +11,7 @@
 #include "core/clock.h"
 #include "core/stats.h"
 #include "core/units.h"
-#include "sys/child_process.h"
+#include "sys/os/child_process.h"
 
 namespace cb {
 namespace {

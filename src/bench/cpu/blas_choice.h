@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/case.h"
 #include "bench/cpu/host_gemm.h"
+#include "bench/harness/case.h"
 
 // Which library multiplies fastest here: found by measuring each in a child process of this very
 // binary (`clusterbench blas-probe …`), so that a crash, an illegal instruction or a hang of one

@@ -14,7 +14,7 @@
 namespace cb {
 namespace {
 
-constexpr const char* kNames[] = {"fp64", "fp32", "bf16", "int8"};
+constexpr const char* kTypeNames[] = {"fp64", "fp32", "bf16", "int8"};
 
 template <typename Element, typename Make>
 void fill_rows(Team& team, void* to, int64_t rows, int64_t columns, uint64_t stream, Make make) {
@@ -114,12 +114,12 @@ Opened wide_at_first(Opened opened, Team& team) {
 
 GemmType gemm_type(std::string_view name) {
   for (int i = 0; i < 4; ++i) {
-    if (name == kNames[i]) return static_cast<GemmType>(i);
+    if (name == kTypeNames[i]) return static_cast<GemmType>(i);
   }
   throw Error(fmt::format("{} is not a type of matrix product", name));
 }
 
-const char* gemm_type_name(GemmType type) { return kNames[static_cast<int>(type)]; }
+const char* gemm_type_name(GemmType type) { return kTypeNames[static_cast<int>(type)]; }
 
 size_t element_bytes(GemmType type) {
   constexpr size_t bytes[] = {8, 4, 2, 1};

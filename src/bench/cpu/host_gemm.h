@@ -10,7 +10,7 @@
 
 #include "bench/cpu/memory.h"
 #include "bench/cpu/team.h"
-#include "sys/host_blas.h"
+#include "sys/cpu/host_blas.h"
 
 // Matrix products C = A·B on the host, row-major, A m×k, B k×n, C m×n, by any of the libraries.
 namespace cb {

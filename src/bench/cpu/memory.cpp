@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "core/units.h"
-#include "sys/host_memory.h"
+#include "sys/cpu/host_memory.h"
 
 namespace cb {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "bench/case.h"
+#include "bench/harness/case.h"
 
 namespace cb {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "bench/cpu/host_gemm.h"
-#include "sys/fs_root.h"
+#include "sys/os/fs_root.h"
 
 // What the cores could reach at best: measured by loops in registers, and computed from the
 // processor's design and the clock measured in the run.

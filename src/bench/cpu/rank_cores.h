@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/comm.h"
+#include "bench/harness/comm.h"
 #include "core/params.h"
-#include "sys/numa.h"
+#include "sys/cpu/numa.h"
 
 namespace cb {
 

@@ -10,7 +10,7 @@
 namespace cb {
 namespace {
 
-constexpr const char* kNames[] = {"copy", "scale", "add", "triad"};
+constexpr const char* kOpNames[] = {"copy", "scale", "add", "triad"};
 constexpr double kTolerance = 1e-13;  // STREAM's epsilon for 8-byte elements
 
 void check_array(char name, const double* values, size_t count, double expected,
@@ -33,12 +33,12 @@ void check_array(char name, const double* values, size_t count, double expected,
 
 StreamOp stream_op(std::string_view name) {
   for (int i = 0; i < 4; ++i) {
-    if (name == kNames[i]) return static_cast<StreamOp>(i);
+    if (name == kOpNames[i]) return static_cast<StreamOp>(i);
   }
   throw Error(fmt::format("{} is not one of STREAM's kernels", name));
 }
 
-const char* stream_op_name(StreamOp op) { return kNames[static_cast<int>(op)]; }
+const char* stream_op_name(StreamOp op) { return kOpNames[static_cast<int>(op)]; }
 
 int64_t stream_bytes_per_element(StreamOp op) {
   const int64_t arrays = op == StreamOp::copy || op == StreamOp::scale ? 2 : 3;

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/case.h"
 #include "bench/cpu/stream_team.h"
+#include "bench/harness/case.h"
 
 namespace cb {
 

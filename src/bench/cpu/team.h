@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "sys/numa.h"
+#include "sys/cpu/numa.h"
 
 namespace cb {
 

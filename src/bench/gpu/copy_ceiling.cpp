@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/pcie.h"
+#include "model/pcie.h"
 
 namespace cb {
 namespace {

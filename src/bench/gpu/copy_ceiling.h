@@ -2,9 +2,9 @@
 
 #include <optional>
 
-#include "analysis/gpu_sku.h"
 #include "core/inventory.h"
 #include "core/result.h"
+#include "model/gpu_sku.h"
 
 namespace cb {
 

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/xid.h"
 #include "core/result.h"
-#include "sys/nvml.h"
+#include "model/xid.h"
+#include "sys/gpu/nvml.h"
 
 namespace cb {
 

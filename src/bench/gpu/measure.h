@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "bench/case.h"
+#include "bench/harness/case.h"
 
 // The GPU cases' work. Built with CUDA it is in gpu/cuda/, without in gpu/no_cuda.cpp, where each
 // ends as skipped with the reason.

@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "analysis/xid.h"
-#include "bench/telemetry.h"
+#include "bench/harness/telemetry.h"
 #include "core/clock.h"
-#include "sys/deadline_call.h"
+#include "model/xid.h"
+#include "sys/os/deadline_call.h"
 
 namespace cb {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "sys/nvml.h"
+#include "sys/gpu/nvml.h"
 
 namespace cb {
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "core/inventory.h"
-#include "sys/fs_root.h"
+#include "sys/os/fs_root.h"
 
 // One collector per kind of part. Each returns what it finds below `fs`, ids ascending; what cannot
 // be read is absent. Calls that are not file reads are made only if fs.is_machine().

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/inventory.h"
-#include "sys/fs_root.h"
+#include "sys/os/fs_root.h"
 
 // What the collectors of src/sys/inventory/ share: setting attributes and reading the kernel's text
 // formats.

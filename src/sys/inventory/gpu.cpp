@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "sys/gpu/pci_reach.h"
 #include "sys/inventory/collect.h"
 #include "sys/inventory/fields.h"
 #include "sys/inventory/pci.h"
-#include "sys/pci_reach.h"
 
 namespace cb::inventory {
 namespace {

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sys/deadline_call.h"
+#include "sys/gpu/nvml.h"
 #include "sys/inventory/collect.h"
-#include "sys/nvml.h"
+#include "sys/os/deadline_call.h"
 
 namespace cb::inventory {
 namespace {

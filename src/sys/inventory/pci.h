@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/inventory.h"
-#include "sys/fs_root.h"
+#include "sys/os/fs_root.h"
 
 namespace cb::inventory {
 

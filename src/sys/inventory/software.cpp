@@ -11,7 +11,7 @@
 
 #include "sys/inventory/collect.h"
 #include "sys/inventory/fields.h"
-#include "sys/mpi.h"
+#include "sys/mpi/mpi.h"
 
 namespace cb::inventory {
 namespace {

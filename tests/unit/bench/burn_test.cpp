@@ -5,9 +5,9 @@
 
 #include <doctest/doctest.h>
 
-#include "bench/burn/cpus.h"
-#include "bench/burn/worker.h"
-#include "sys/affinity.h"
+#include "bench/cpu/burn/cpus.h"
+#include "bench/cpu/burn/worker.h"
+#include "sys/cpu/affinity.h"
 
 using namespace cb;
 

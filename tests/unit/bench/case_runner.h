@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/runner.h"
+#include "bench/harness/runner.h"
 #include "core/error.h"
 #include "tests/unit/bench/thread_comm.h"
 

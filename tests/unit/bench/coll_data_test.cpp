@@ -1,5 +1,5 @@
 // The closed forms against the plain loop over ranks that they replace.
-#include "bench/coll/data.h"
+#include "bench/collectives/data.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "bench/comm.h"
+#include "bench/harness/comm.h"
 
 #include <atomic>
 

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "analysis/pcie.h"
+#include "model/pcie.h"
 
 using namespace cb;
 

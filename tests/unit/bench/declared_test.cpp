@@ -1,5 +1,5 @@
 // A metric is stated once, in its case's CaseInfo, and every case emits what it states.
-#include "bench/declared.h"
+#include "bench/harness/declared.h"
 
 #include <cstdlib>
 #include <filesystem>

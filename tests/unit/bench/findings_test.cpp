@@ -1,4 +1,4 @@
-#include "bench/pairs/findings.h"
+#include "bench/network/pairs/findings.h"
 
 #include <functional>
 

@@ -1,4 +1,4 @@
-#include "bench/gather.h"
+#include "bench/harness/gather.h"
 
 #include <mutex>
 

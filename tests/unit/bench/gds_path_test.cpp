@@ -1,4 +1,4 @@
-#include "bench/gds/path.h"
+#include "bench/storage/gds/path.h"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "sys/cufile.h"
+#include "sys/storage/cufile.h"
 
 using namespace cb::gds;
 

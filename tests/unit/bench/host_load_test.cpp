@@ -1,4 +1,4 @@
-#include "bench/host_load.h"
+#include "bench/harness/host_load.h"
 
 #include <doctest/doctest.h>
 
@@ -7,8 +7,8 @@
 
 #include <unistd.h>
 
-#include "analysis/disturbance.h"
 #include "core/file.h"
+#include "model/disturbance.h"
 #include "tests/unit/bench/thread_comm.h"
 
 using namespace cb;

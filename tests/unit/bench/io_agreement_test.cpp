@@ -1,4 +1,4 @@
-#include "bench/io/agreement.h"
+#include "bench/storage/io/agreement.h"
 
 #include <doctest/doctest.h>
 

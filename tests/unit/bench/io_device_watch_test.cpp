@@ -1,4 +1,4 @@
-#include "bench/io/device_watch.h"
+#include "bench/storage/io/device_watch.h"
 
 #include <doctest/doctest.h>
 

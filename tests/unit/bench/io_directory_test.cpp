@@ -1,4 +1,4 @@
-#include "bench/io/directory.h"
+#include "bench/storage/io/directory.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "bench/io/near_cpus.h"
+#include "bench/storage/io/near_cpus.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "bench/io/offsets.h"
+#include "bench/storage/io/offsets.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "bench/io/pattern.h"
+#include "bench/storage/io/pattern.h"
 
 #include <doctest/doctest.h>
 

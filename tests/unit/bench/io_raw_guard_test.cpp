@@ -1,4 +1,4 @@
-#include "bench/io/raw_guard.h"
+#include "bench/storage/io/raw_guard.h"
 
 #include <doctest/doctest.h>
 

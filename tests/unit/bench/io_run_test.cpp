@@ -1,4 +1,4 @@
-#include "bench/io/run.h"
+#include "bench/storage/io/run.h"
 
 #include <doctest/doctest.h>
 
@@ -13,10 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bench/io/buffer.h"
-#include "bench/io/directory.h"
-#include "bench/io/timer_pace.h"
-#include "sys/uring.h"
+#include "bench/storage/io/buffer.h"
+#include "bench/storage/io/directory.h"
+#include "bench/storage/io/timer_pace.h"
+#include "sys/storage/uring.h"
 #include "tests/unit/sys/tree.h"
 
 using namespace cb;

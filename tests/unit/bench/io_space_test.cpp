@@ -1,4 +1,4 @@
-#include "bench/io/space.h"
+#include "bench/storage/io/space.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "bench/io/steady.h"
+#include "bench/storage/io/steady.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "bench/io/storage.h"
+#include "bench/storage/io/storage.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "bench/io/tally.h"
+#include "bench/storage/io/tally.h"
 
 #include <doctest/doctest.h>
 

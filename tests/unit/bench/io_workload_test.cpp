@@ -1,4 +1,4 @@
-#include "bench/io/workload.h"
+#include "bench/storage/io/workload.h"
 
 #include <doctest/doctest.h>
 

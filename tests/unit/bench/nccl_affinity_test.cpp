@@ -1,5 +1,5 @@
 // Which CPUs are near the GPUs of a rank, on a composed /sys.
-#include "bench/nccl/affinity.h"
+#include "bench/collectives/nccl/affinity.h"
 
 #include <doctest/doctest.h>
 

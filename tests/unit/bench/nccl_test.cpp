@@ -3,9 +3,9 @@
 
 #include <doctest/doctest.h>
 
-#include "bench/nccl/environment.h"
-#include "bench/nccl/ranks.h"
-#include "bench/nccl/ras.h"
+#include "bench/collectives/nccl/environment.h"
+#include "bench/collectives/nccl/ranks.h"
+#include "bench/collectives/nccl/ras.h"
 
 using namespace cb;
 using namespace cb::nccl;

@@ -1,5 +1,5 @@
 // Rounds over scripted ends: who fails is named, the others have their figures.
-#include "bench/net/round.h"
+#include "bench/network/round.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // The loop over points: what one point costs, and what is kept.
-#include "bench/points.h"
+#include "bench/harness/points.h"
 
 #include <doctest/doctest.h>
 

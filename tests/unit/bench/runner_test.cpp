@@ -1,9 +1,9 @@
-#include "bench/runner.h"
+#include "bench/harness/runner.h"
 
 #include <doctest/doctest.h>
 
 #include "bench/registry.h"
-#include "core/texts.h"
+#include "core/messages/texts.h"
 #include "tests/unit/bench/case_runner.h"
 
 using namespace cb;

@@ -1,4 +1,4 @@
-#include "bench/sampler.h"
+#include "bench/harness/sampler.h"
 
 #include <atomic>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "bench/side/channel.h"
+#include "bench/harness/oob/channel.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 
 #include <doctest/doctest.h>
 
-#include "bench/side/hub.h"
+#include "bench/harness/oob/hub.h"
 #include "core/clock.h"
 #include "thread_comm.h"
 

@@ -8,11 +8,11 @@
 #include <thread>
 #include <utility>
 
-#include "bench/tcp/end.h"
-#include "bench/tcp/payload.h"
-#include "bench/tcp/plan.h"
-#include "bench/tcp/setup.h"
-#include "bench/tcp/transfer.h"
+#include "bench/network/tcp/end.h"
+#include "bench/network/tcp/payload.h"
+#include "bench/network/tcp/plan.h"
+#include "bench/network/tcp/setup.h"
+#include "bench/network/tcp/transfer.h"
 
 using namespace cb;
 using namespace cb::tcp;

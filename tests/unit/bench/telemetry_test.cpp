@@ -1,4 +1,4 @@
-#include "bench/telemetry.h"
+#include "bench/harness/telemetry.h"
 
 #include <filesystem>
 #include <fstream>
@@ -6,8 +6,8 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include "bench/burn/rates.h"
-#include "sys/host_memory.h"
+#include "bench/cpu/burn/rates.h"
+#include "sys/cpu/host_memory.h"
 
 using namespace cb;
 

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "bench/comm.h"
+#include "bench/harness/comm.h"
 
 namespace cb {
 

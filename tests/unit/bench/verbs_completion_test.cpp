@@ -1,5 +1,5 @@
 // Which completion tells why a queue pair ended, over scripted completion queues.
-#include "bench/verbs/completion.h"
+#include "bench/network/verbs/completion.h"
 
 #include <vector>
 

@@ -1,5 +1,5 @@
 // What is said where there is no GPU.
-#include "bench/verbs/memory.h"
+#include "bench/network/verbs/memory.h"
 
 #include <doctest/doctest.h>
 

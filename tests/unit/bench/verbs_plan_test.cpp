@@ -1,5 +1,5 @@
 // What verbs measures, from its parameters; the rails; ceilings of composed machines.
-#include "bench/verbs/plan.h"
+#include "bench/network/verbs/plan.h"
 
 #include <cstdlib>
 #include <set>
@@ -7,12 +7,12 @@
 #include <doctest/doctest.h>
 
 #include "../sys/tree.h"
-#include "bench/net/leaves.h"
-#include "bench/net/measure.h"
-#include "bench/verbs/address.h"
-#include "bench/verbs/payload.h"
-#include "bench/verbs/rails.h"
-#include "bench/verbs/setup.h"
+#include "bench/network/leaves.h"
+#include "bench/network/measure.h"
+#include "bench/network/verbs/address.h"
+#include "bench/network/verbs/payload.h"
+#include "bench/network/verbs/rails.h"
+#include "bench/network/verbs/setup.h"
 
 using namespace cb;
 

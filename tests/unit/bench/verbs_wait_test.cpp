@@ -1,5 +1,5 @@
 // What a polling end of a transfer does between polls.
-#include "bench/verbs/wait.h"
+#include "bench/network/verbs/wait.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "bench/watchdog.h"
+#include "bench/harness/watchdog.h"
 
 #include <atomic>
 #include <chrono>

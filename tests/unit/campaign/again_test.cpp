@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/unit/analysis/verdict_fixture.h"
+#include "tests/unit/judge/verdict_fixture.h"
 
 using namespace cb;
 using namespace cb::test;

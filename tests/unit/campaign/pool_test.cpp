@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "analysis/disturbance.h"
+#include "model/disturbance.h"
 
 using namespace cb;
 

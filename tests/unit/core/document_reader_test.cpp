@@ -1,5 +1,5 @@
 // The quick reader never takes what the strict one refuses, and reads the same.
-#include "core/document_reader.h"
+#include "core/json/document_reader.h"
 
 #include <cstdlib>
 #include <fstream>
@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/json_text.h"
+#include "core/json/json_text.h"
 
 using namespace cb;
 using nlohmann::json;

@@ -1,4 +1,4 @@
-#include "core/json_text.h"
+#include "core/json/json_text.h"
 
 #include <doctest/doctest.h>
 

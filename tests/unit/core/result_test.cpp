@@ -9,8 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/json_text.h"
-#include "core/record_json.h"
+#include "core/json/json_text.h"
+#include "core/json/record_json.h"
 
 using namespace cb;
 using nlohmann::json;

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/verdict.h"
 #include "example_campaign.h"
+#include "judge/verdict.h"
 #include "report/phrases.h"
 #include "report/view.h"
 

@@ -8,9 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/verdict.h"
 #include "core/text.h"
 #include "example_campaign.h"
+#include "judge/verdict.h"
 #include "report/html.h"
 #include "report/json.h"
 #include "report/markdown.h"

@@ -1,4 +1,4 @@
-#include "core/texts.h"
+#include "core/messages/texts.h"
 
 #include <doctest/doctest.h>
 

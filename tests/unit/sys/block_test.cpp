@@ -1,9 +1,9 @@
-#include "sys/block.h"
+#include "sys/storage/block.h"
 
 #include <doctest/doctest.h>
 
 #include "block_tree.h"
-#include "sys/signatures.h"
+#include "sys/storage/signatures.h"
 
 #include <cstdio>
 

@@ -1,4 +1,4 @@
-#include "sys/child_process.h"
+#include "sys/os/child_process.h"
 
 #include <doctest/doctest.h>
 
@@ -7,8 +7,8 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "sys/dl.h"
-#include "sys/numa.h"
+#include "sys/cpu/numa.h"
+#include "sys/os/dl.h"
 
 using namespace cb;
 

@@ -1,5 +1,5 @@
 // Where each idle moment stops the tick: what the kernel says of its idle driver and governor.
-#include "sys/idle_tick.h"
+#include "sys/cpu/idle_tick.h"
 
 #include <string>
 

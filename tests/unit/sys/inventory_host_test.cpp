@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include "core/texts.h"
-#include "sys/inventory.h"
+#include "core/messages/texts.h"
+#include "sys/inventory/inventory.h"
 #include "tree.h"
 
 using namespace cb;

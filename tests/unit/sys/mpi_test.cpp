@@ -1,4 +1,4 @@
-#include "sys/mpi.h"
+#include "sys/mpi/mpi.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // Our declarations of NCCL's interface against nccl.h, where that is installed.
-#include "sys/nccl.h"
+#include "sys/gpu/nccl.h"
 
 #include <cstddef>
 #include <type_traits>

@@ -1,4 +1,4 @@
-#include "sys/nvme.h"
+#include "sys/storage/nvme.h"
 
 #include <doctest/doctest.h>
 

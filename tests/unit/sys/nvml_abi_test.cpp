@@ -1,4 +1,4 @@
-#include "sys/nvml/abi.h"
+#include "sys/gpu/nvml/abi.h"
 
 #include <cstddef>
 #include <type_traits>

@@ -1,5 +1,5 @@
 // Which RDMA devices are nearest to a GPU and which GPU to a NIC, on composed trees of PCI bridges.
-#include "sys/pci_reach.h"
+#include "sys/gpu/pci_reach.h"
 
 #include <doctest/doctest.h>
 

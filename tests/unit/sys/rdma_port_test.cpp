@@ -1,9 +1,9 @@
 // RDMA ports and counters as /sys shows them, on composed machines.
-#include "sys/rdma_port.h"
+#include "sys/net/rdma_port.h"
 
 #include <doctest/doctest.h>
 
-#include "sys/rdma_counters.h"
+#include "sys/net/rdma_counters.h"
 #include "tree.h"
 
 using namespace cb;

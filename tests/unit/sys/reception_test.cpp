@@ -1,4 +1,4 @@
-#include "sys/reception.h"
+#include "sys/net/reception.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "sys/tcp_socket.h"
+#include "sys/net/tcp_socket.h"
 
 using namespace cb;
 

@@ -1,5 +1,5 @@
 // The clock of the IO engines: which one is taken, and that a wrong scale is found.
-#include "sys/tick_clock.h"
+#include "sys/cpu/tick_clock.h"
 
 #include <chrono>
 #include <thread>

@@ -9,7 +9,7 @@
 
 #include <unistd.h>
 
-#include "sys/fs_root.h"
+#include "sys/os/fs_root.h"
 
 namespace cb::test {
 

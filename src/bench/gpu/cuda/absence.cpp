@@ -1,6 +1,6 @@
 #include "bench/gpu/measure.h"
-#include "sys/cuda/cuda.h"
-#include "sys/deadline_call.h"
+#include "sys/gpu/cuda/cuda.h"
+#include "sys/os/deadline_call.h"
 
 namespace cb {
 

@@ -8,9 +8,9 @@
 #include "bench/gpu/cuda/copies.h"
 #include "bench/gpu/measure.h"
 #include "bench/gpu/share_out.h"
-#include "bench/points.h"
-#include "sys/affinity.h"
-#include "sys/numa.h"
+#include "bench/harness/points.h"
+#include "sys/cpu/affinity.h"
+#include "sys/cpu/numa.h"
 
 namespace cb {
 namespace {

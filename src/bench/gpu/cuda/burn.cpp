@@ -12,7 +12,7 @@
 #include "bench/gpu/gemm_points.h"
 #include "bench/gpu/measure.h"
 #include "bench/gpu/vote.h"
-#include "bench/points.h"
+#include "bench/harness/points.h"
 #include "core/clock.h"
 #include "core/file.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/gpu/cuda/session.h"
-#include "sys/cuda/cublaslt.h"
+#include "sys/gpu/cuda/cublaslt.h"
 
 namespace cb {
 

@@ -8,7 +8,7 @@
 #include "bench/gpu/cuda/gemm_unit.h"
 #include "bench/gpu/measure.h"
 #include "bench/gpu/share_out.h"
-#include "bench/points.h"
+#include "bench/harness/points.h"
 
 namespace cb {
 namespace {

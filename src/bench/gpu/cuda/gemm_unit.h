@@ -7,7 +7,7 @@
 #include "bench/gpu/cuda/session.h"
 #include "bench/gpu/gemm_points.h"
 #include "kernels/gemm_data.h"
-#include "sys/cuda/cublaslt.h"
+#include "sys/gpu/cuda/cublaslt.h"
 
 namespace cb {
 

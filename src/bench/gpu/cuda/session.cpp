@@ -7,8 +7,8 @@
 #include <fmt/ranges.h>
 
 #include "bench/gpu/share_out.h"
-#include "sys/cuda/cublaslt.h"
-#include "sys/deadline_call.h"
+#include "sys/gpu/cuda/cublaslt.h"
+#include "sys/os/deadline_call.h"
 
 namespace cb {
 namespace {

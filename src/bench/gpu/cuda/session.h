@@ -7,11 +7,11 @@
 #include <variant>
 #include <vector>
 
-#include "analysis/gpu_sku.h"
-#include "bench/case.h"
 #include "bench/gpu/telemetry.h"
-#include "sys/cuda/cuda.h"
-#include "sys/nvml.h"
+#include "bench/harness/case.h"
+#include "model/gpu_sku.h"
+#include "sys/gpu/cuda/cuda.h"
+#include "sys/gpu/nvml.h"
 
 namespace cb {
 

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <vector>
+
+#include "bench/collectives/call.h"
+#include "bench/collectives/share.h"
+#include "sys/mpi/mpi.h"
+
+namespace cb {
+
+// A collective of MPI in host memory.
+class MpiCall final : public CollectiveCall {
+ public:
+  // `spec`'s rank and ranks are those of `comm`.
+  MpiCall(const ShareSpec& spec, MPI_Comm comm);
+
+  void prepare(uint64_t iteration) override { share_.prepare(iteration); }
+  void run() override;
+  std::optional<Mismatch> verify(uint64_t iteration) override { return share_.verify(iteration); }
+  void corrupt() override { share_.corrupt(); }
+  bool initiates() const override { return share_.initiates(); }
+
+ private:
+  void ping_pong();
+  void send_to_partner();
+  void exchange_with_partner();
+  void all_to_all_uneven();
+
+  CollectiveShare share_;
+  MPI_Comm comm_;
+  MPI_Datatype type_;
+  std::vector<int> counts_, offsets_;  // alltoallv
+};
+
+}  // namespace cb

@@ -1,0 +1,169 @@
+#include "bench/collectives/nccl/comms.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include "bench/collectives/nccl/ras.h"
+#include "core/clock.h"
+#include "sys/os/deadline_call.h"
+
+namespace cb::nccl {
+namespace {
+
+// An abort that does not come back is left behind: the watchdog ends the process.
+constexpr double kAbortSeconds = 5;
+// The watchdog ends the job within this.
+constexpr auto kEndSeconds = std::chrono::seconds(30);
+constexpr double kRasSeconds = 3;
+
+}  // namespace
+
+Communicators::Communicators(const Library& library, Context& context, const GroupComm& group,
+                             Devices& devices, const CommOptions& options)
+    : library_(library),
+      context_(context),
+      devices_(devices),
+      wait_seconds_(options.wait_seconds),
+      comms_(devices.size(), nullptr),
+      first_rank_(group.rank() * static_cast<int>(devices.size())),
+      ranks_(group.size() * static_cast<int>(devices.size())) {
+  abi::UniqueId id;
+  if (group.rank() == 0) library.check(library.call().get_unique_id(&id), "ncclGetUniqueId");
+  group.broadcast(std::as_writable_bytes(std::span(id.internal)));
+  init(id, options);
+}
+
+void Communicators::init(const abi::UniqueId& id, const CommOptions& options) {
+  context_.watchdog.note(fmt::format("making a communicator of {} ranks", ranks_));
+  context_.watchdog.enter();
+  const Functions& call = library_.call();
+  blocking_ = call.comm_init_rank_config == nullptr;
+  abi::Config config;
+  config.version =
+      static_cast<unsigned>(std::min<int>(library_.version(), static_cast<int>(config.version)));
+  config.blocking = 0;
+  if (options.min_ctas) config.min_ctas = *options.min_ctas;
+  if (options.max_ctas) config.max_ctas = *options.max_ctas;
+  if (options.cta_policy) config.cta_policy = *options.cta_policy;
+  library_.check(call.group_start(), "ncclGroupStart");
+  for (size_t i = 0; i < count(); ++i) {
+    devices_[i]->select();
+    const abi::Result result =
+        blocking_ ? call.comm_init_rank(&comms_[i], ranks_, id, rank(i))
+                  : call.comm_init_rank_config(&comms_[i], ranks_, id, rank(i), &config);
+    library_.check(result, "ncclCommInitRank");
+  }
+  library_.check(call.group_end(), "ncclGroupEnd");
+  settle("making the communicator", options.init_seconds, [] { return true; });
+  context_.watchdog.progress();
+}
+
+Communicators::~Communicators() {
+  const Functions& call = library_.call();
+  for (const abi::Comm comm : comms_) {
+    if (comm == nullptr) continue;
+    // Destroying waits for what is queued, for ever where a peer is gone.
+    abi::Result state = abi::kSuccess;
+    call.comm_get_async_error(comm, &state);
+    if (state == abi::kSuccess)
+      call.comm_destroy(comm);
+    else
+      call.comm_abort(comm);
+  }
+}
+
+void Communicators::grouped(const char* what, const std::function<abi::Result(size_t i)>& f) {
+  const Functions& call = library_.call();
+  library_.check(call.group_start(), "ncclGroupStart");
+  try {
+    for (size_t i = 0; i < count(); ++i) {
+      if (count() > 1) devices_[i]->select();
+      library_.check(f(i), what, comms_[i]);
+    }
+  } catch (...) {
+    call.group_end();  // what the next point calls would else only be added to this group
+    throw;
+  }
+  const abi::Result ended = call.group_end();
+  library_.check(ended, what, comms_[0]);
+  // A library that has taken the calls says so by its result; only else is there something to wait
+  // for. A stand-in that computes in host memory goes on until finish().
+  if (ended == abi::kInProgress && devices_[0]->stream() != nullptr)
+    settle(what, wait_seconds_, [] { return true; });
+}
+
+void Communicators::finish(const char* what) {
+  for (auto& device : devices_) device->mark();
+  settle(what, wait_seconds_, [&] {
+    return std::all_of(devices_.begin(), devices_.end(), [](auto& d) { return d->idle(); });
+  });
+}
+
+// Polls without pause for a millisecond, since small collectives take microseconds, and gives the
+// processor away between two looks after that.
+void Communicators::settle(const char* what, double seconds, const std::function<bool()>& also) {
+  const double start = monotonic_seconds();
+  for (;;) {
+    bool settled = true;
+    for (const abi::Comm comm : comms_) {
+      if (comm == nullptr) continue;
+      abi::Result state = abi::kSuccess;
+      library_.check(library_.call().comm_get_async_error(comm, &state), "ncclCommGetAsyncError",
+                     comm);
+      library_.check(state, what, comm);
+      settled = settled && state == abi::kSuccess;
+    }
+    if (settled && also()) return;
+    const double waited = monotonic_seconds() - start;
+    if (waited > seconds) give_up(what, seconds);
+    if (waited > 1e-3) sched_yield();
+  }
+}
+
+std::optional<double> Communicators::estimate(const std::function<abi::Result(size_t i)>& f) {
+  const Functions& call = library_.call();
+  if (call.group_simulate_end == nullptr || devices_[0]->stream() == nullptr) return std::nullopt;
+  abi::SimInfo info;
+  info.version = static_cast<unsigned>(library_.version());
+  if (call.group_start() != abi::kSuccess) return std::nullopt;
+  bool good = true;
+  for (size_t i = 0; i < count(); ++i) {
+    devices_[i]->select();
+    const abi::Result result = f(i);
+    good = good && (result == abi::kSuccess || result == abi::kInProgress);
+  }
+  good = call.group_simulate_end(&info) == abi::kSuccess && good;
+  if (!good || !(info.estimated_microseconds > 0)) return std::nullopt;
+  return static_cast<double>(info.estimated_microseconds) * 1e-6;
+}
+
+void Communicators::abort_all() {
+  const auto aborted =
+      call_with_deadline<bool>(kAbortSeconds, [comms = comms_, abort = library_.call().comm_abort] {
+        for (const abi::Comm comm : comms) {
+          if (comm != nullptr) abort(comm);
+        }
+        return true;
+      });
+  if (!aborted) context_.log(context_.who() + ": ncclCommAbort has not come back");
+  std::fill(comms_.begin(), comms_.end(), nullptr);
+}
+
+void Communicators::give_up(const char* what, double seconds) {
+  // Before the abort, which ends what RAS could tell.
+  if (const std::string ras = ask_ras(kRasSeconds); !ras.empty() && context_.comm.is_root())
+    context_.log("what NCCL's RAS says:\n" + ras);
+  // Also before it: the abort makes the peers fail, which would hide who did not come.
+  context_.watchdog.expire();
+  abort_all();
+  std::this_thread::sleep_for(kEndSeconds);
+  throw Error(fmt::format("{} did not end within {:.0f} s; next: look at the ranks that are behind",
+                          what, seconds),
+              ExitCode::deadline);
+}
+
+}  // namespace cb::nccl

@@ -1,0 +1,110 @@
+#include "bench/collectives/nccl/ranks.h"
+
+#include <map>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "sys/gpu/pci_reach.h"
+
+namespace cb::nccl {
+
+using nlohmann::json;
+
+namespace {
+
+std::optional<std::string> nearest_nics_of(const Device& device, const FsRoot& fs) {
+  std::string out;
+  for (const ReachedNic& nic : nearest_nics(fs, device.pci_address()))
+    out += fmt::format("{}{} ({})", out.empty() ? "" : ", ", nic.device, pci_reach_name(nic.reach));
+  return out.empty() ? std::nullopt : std::optional(out);
+}
+
+// Of the process's device with this number.
+std::optional<std::string> nics_beside(const RankDevices& one, size_t device) {
+  return device < one.nearest_nics.size() ? one.nearest_nics[device] : std::nullopt;
+}
+
+// What `line` says of each rank of the library, that is of each device, the first `most` of them.
+template <typename Line>
+std::string rank_lines(const std::vector<RankDevices>& ranks, size_t most, Line line) {
+  std::string out;
+  size_t rank = 0;
+  for (const RankDevices& one : ranks) {
+    for (size_t d = 0; d < one.names.size(); ++d, ++rank) {
+      const std::optional<std::string> text = rank < most ? line(one, d) : std::nullopt;
+      if (text) out += fmt::format("{}rank {}: {}", out.empty() ? "" : "; ", rank, *text);
+    }
+  }
+  if (rank > most && !out.empty()) out += fmt::format("; and {} more", rank - most);
+  return out;
+}
+
+}  // namespace
+
+void check_rank_map(const std::vector<RankDevices>& ranks, Problems& problems) {
+  std::map<std::string, size_t> owner;  // by identity
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    const RankDevices& one = ranks[r];
+    if (one.names.empty()) {
+      problems.add(one.host,
+                   fmt::format("rank {} has no GPU left: start at most as many ranks on a "
+                               "host as it has GPUs",
+                               r));
+      continue;
+    }
+    if (one.names.size() != ranks[0].names.size() && !ranks[0].names.empty())
+      problems.add(one.host,
+                   fmt::format("rank {} drives {} GPUs and rank 0 on {} drives {}: give every rank "
+                               "the same number with --gpus, and every host the same number of "
+                               "ranks",
+                               r, one.names.size(), ranks[0].host, ranks[0].names.size()));
+    for (size_t d = 0; d < one.identities.size(); ++d) {
+      if (one.identities[d].empty()) continue;
+      const auto [found, fresh] = owner.try_emplace(one.identities[d], r);
+      if (!fresh)
+        problems.add(one.host, fmt::format("ranks {} and {} share {}: start one rank per GPU",
+                                           found->second, r, one.names[d]));
+    }
+  }
+}
+
+std::string rank_map_text(const std::vector<RankDevices>& ranks, size_t most) {
+  return rank_lines(ranks, most, [](const RankDevices& one, size_t d) {
+    const auto nics = nics_beside(one, d);
+    return std::optional(one.host + " " + one.names[d] + (nics ? ", nearest NICs " + *nics : ""));
+  });
+}
+
+std::optional<std::string> nearest_nics_text(const std::vector<RankDevices>& ranks, size_t most) {
+  std::string out = rank_lines(ranks, most, nics_beside);
+  return out.empty() ? std::nullopt : std::optional(std::move(out));
+}
+
+std::vector<RankDevices> gather_rank_map(Context& context, const Devices& mine,
+                                         const std::string& placed) {
+  json part{{"host", context.place.host},
+            {"identities", json::array()},
+            {"names", json::array()},
+            {"nearest_nics", json::array()}};
+  for (const auto& device : mine) {
+    part["identities"].push_back(device->identity());
+    part["names"].push_back(device->name() + (placed.empty() ? "" : ", " + placed));
+    const auto nics = nearest_nics_of(*device, context.fs);
+    part["nearest_nics"].push_back(nics ? json(*nics) : json());
+  }
+  json all = json::array();
+  for (const std::string& blob : context.comm.gather(part.dump()))
+    if (!blob.empty()) all.push_back(json::parse(blob));
+  std::vector<RankDevices> out;
+  for (const json& j : json::parse(context.comm.broadcast_text(all.dump()))) {
+    RankDevices one{j.at("host"), j.at("identities"), j.at("names")};
+    for (const json& nics : j.at("nearest_nics"))
+      one.nearest_nics.push_back(nics.is_null() ? std::nullopt
+                                                : std::optional(nics.get<std::string>()));
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+}  // namespace cb::nccl

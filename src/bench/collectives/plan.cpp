@@ -1,0 +1,247 @@
+#include "bench/collectives/plan.h"
+
+#include <bit>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "core/units.h"
+#include "sys/cpu/host_memory.h"
+
+namespace cb {
+namespace {
+
+// MPI keeps buffers of its own while it reduces, and the host needs some memory too.
+constexpr double kShareOfMemory = 0.75;
+constexpr double kDefaultSeconds = 1;
+constexpr size_t kMostSizes = 10001;
+
+std::vector<int64_t> sizes_of(const Params& params, Problems& problems) {
+  if (params.has("size")) return params.integers("size");
+  const int64_t last = params.integer("max-size");
+  const int64_t factor = params.integer("step-factor");
+  std::vector<int64_t> sizes;
+  if (params.has("step-bytes")) {
+    const int64_t step = params.integer("step-bytes");
+    for (int64_t s = params.integer("min-size"); s <= last && sizes.size() < kMostSizes; s += step)
+      sizes.push_back(s);
+    if (sizes.size() == kMostSizes)
+      problems.add("--step-bytes", fmt::format("gives more than {} sizes", kMostSizes - 1));
+    return sizes;
+  }
+  for (int64_t s = params.integer("min-size"); s <= last; s *= factor) {
+    sizes.push_back(s);
+    if (s > std::numeric_limits<int64_t>::max() / factor) break;
+  }
+  if (sizes.empty()) problems.add("--min-size", "is larger than --max-size");
+  return sizes;
+}
+
+SamplePlan sample_plan(const Params& params) {
+  SamplePlan plan;
+  const bool counted = params.has("iterations");
+  plan.stop.max_seconds = params.has("duration") ? params.number("duration")
+                          : counted              ? std::numeric_limits<double>::infinity()
+                                                 : kDefaultSeconds;
+  plan.stop.min_samples = 20;
+  if (counted) {
+    plan.stop.max_samples = static_cast<uint64_t>(params.integer("iterations"));
+    plan.stop.target_half_width = 0;  // exactly that many
+  }
+  plan.warm_up_seconds = 0.5;
+  plan.warm_up_samples = 20;
+  return plan;
+}
+
+// What the elements are and how they are reduced; in the label what differs between the points.
+struct ElementKind {
+  ElementType type;
+  Reduction reduction;
+  std::string label;  // " double", " double max", or empty where one kind is asked for
+};
+
+// Every type with every reduction; with the first one where nothing is reduced.
+std::vector<ElementKind> element_kinds(const Params& params, bool reduced) {
+  const std::vector<std::string> types = params.texts("dtype");
+  std::vector<std::string> reductions = params.texts("reduction");
+  if (!reduced) reductions.resize(1);
+  std::vector<ElementKind> out;
+  for (const std::string& type : types) {
+    for (const std::string& reduction : reductions)
+      out.push_back(
+          {element_type_of(type), reduction_of(reduction),
+           (types.size() > 1 ? " " + type : "") + (reductions.size() > 1 ? " " + reduction : "")});
+  }
+  return out;
+}
+
+void add_point(CollectivePoint point, const ElementKind& element, const PlanLimits& limits,
+               std::vector<CollectivePoint>& points, Problems& problems) {
+  point.type = element.type;
+  point.reduction = element.reduction;
+  const auto ranks = static_cast<uint64_t>(limits.ranks);
+  const uint64_t width = element_bytes(point.type);
+  const char* name = collective_name(point.collective);
+  const auto size =
+      collective_size(point.collective, static_cast<uint64_t>(point.asked_bytes), width, ranks);
+  if (!size) {
+    problems.add("--size", fmt::format("{} {} is too small for {} ranks: all_gather, "
+                                       "reduce_scatter, alltoall(v), gather and scatter need {} "
+                                       "or more, the others {}",
+                                       name, format_size(point.asked_bytes), ranks,
+                                       format_size(static_cast<int64_t>(16 * ranks)), width));
+    return;
+  }
+  if (size->block > limits.most_elements) {
+    problems.add("--size", fmt::format("{} {} has more elements than one call counts: use a "
+                                       "wider --dtype or a smaller size",
+                                       name, format_size(point.asked_bytes)));
+    return;
+  }
+  point.size = *size;
+  point.plan.what = fmt::format("{} {}{}", name, format_size(point.asked_bytes), element.label);
+  const std::string no_room = limits.no_room ? limits.no_room(point) : "";
+  if (no_room.empty())
+    points.push_back(std::move(point));
+  else
+    problems.add("--size", fmt::format("{} {} {}: ask for a smaller --size or --max-size", name,
+                                       format_size(point.asked_bytes), no_room));
+}
+
+bool has_in_place(Collective collective, InPlace form) {
+  return cb::has_in_place(collective) &&
+         (form == InPlace::mpi || collective != Collective::alltoall);
+}
+
+// An average is verified exactly: of floats that needs a division that does not round.
+void check_average(const ElementKind& element, int ranks, Problems& problems) {
+  if (element.reduction != Reduction::avg) return;
+  if (element.type >= ElementType::float32 && !std::has_single_bit(static_cast<unsigned>(ranks)))
+    problems.add("--reduction", fmt::format("avg is verified exactly, and so of floats only over a "
+                                            "number of ranks that is a power of two, not {}",
+                                            ranks));
+  if (element.type >= ElementType::fp8_e4m3)
+    problems.add("--reduction", "avg of 8-bit floats is not exact: use sum");
+}
+
+}  // namespace
+
+std::string no_host_room(const Context& context, const CollectivePoint& p) {
+  const auto available = available_memory_bytes(context.fs);
+  const uint64_t needed = CollectiveShare::buffer_bytes(p.size, element_bytes(p.type)) *
+                          static_cast<uint64_t>(context.place.local_size);
+  if (!available || static_cast<double>(needed) <= kShareOfMemory * static_cast<double>(*available))
+    return "";
+  return fmt::format("needs {} for {} ranks on {}, which has {} available",
+                     format_value(static_cast<double>(needed), "bytes"), context.place.local_size,
+                     context.place.host, format_value(static_cast<double>(*available), "bytes"));
+}
+
+std::vector<ParamDef> collective_params(const std::vector<std::string>& types,
+                                        const std::vector<std::string>& reductions,
+                                        const char* max_size) {
+  return {
+      {"op", ParamType::choice, "all_reduce", "collectives, named as in nccl-tests",
+       collective_names(), true},
+      {"size", ParamType::size, "", "these sizes instead of a sweep", {}, true, 1},
+      {"min-size", ParamType::size, "1K", "first size of the sweep", {}, false, 1},
+      {"max-size", ParamType::size, max_size, "last size of the sweep", {}, false, 1},
+      {"step-factor",
+       ParamType::integer,
+       "4",
+       "each size is this times the one before",
+       {},
+       false,
+       2,
+       1024},
+      {"step-bytes",
+       ParamType::size,
+       "",
+       "each size is this more than the one before, instead of --step-factor",
+       {},
+       false,
+       1},
+      {"split", ParamType::text, "",
+       "groups that measure at the same time: host, rail (ranks of the same place on "
+       "their hosts), pair, half, or N groups by rank modulo N"},
+      {"in-place", ParamType::flag, "false", "send from the receive buffer"},
+      {"dtype", ParamType::choice, "float", "types of the elements", types, true},
+      {"reduction", ParamType::choice, "sum", "of all_reduce, reduce_scatter and reduce",
+       reductions, true},
+      {"iterations", ParamType::integer, "", "exactly this many per size", {}, false, 1, 10000000},
+      {"duration",
+       ParamType::duration,
+       "",
+       "at most this long per size, 1s unless --iterations is given",
+       {},
+       false,
+       0.001},
+      {"checks",
+       ParamType::integer,
+       "20",
+       "calls per size, besides timed ones, of which every element is verified",
+       {},
+       false,
+       1,
+       100000},
+      {"inject-fault",
+       ParamType::integer,
+       "",
+       "this rank flips a bit of what it receives, to prove that it is seen",
+       {},
+       false,
+       0}};
+}
+
+std::vector<MetricDef> collective_metrics() {
+  return {
+      {"time_seconds", "seconds", Better::lower, "of one call, per rank"},
+      {"algorithm_bytes_per_second", "bytes_per_second", Better::higher,
+       "size over the slowest rank's time, per iteration"},
+      {"bus_bytes_per_second", "bytes_per_second", Better::higher,
+       "algorithm bandwidth times the bus factor of nccl-tests"},
+      {"pair_bytes_per_second", "bytes_per_second", Better::higher,
+       "pair_one_way and pair_two_way: in one direction, per pair"},
+      {"late_seconds", "seconds", Better::lower,
+       "how long after the first rank this one began the call, per rank"},
+      {"latency_seconds", "seconds", Better::lower, "pingpong: half of the round trip, per pair"}};
+}
+
+std::vector<CollectivePoint> plan_collectives(const Context& context, const Params& params,
+                                              const PlanLimits& limits, Problems& problems) {
+  CollectivePoint point{.plan = sample_plan(params),
+                        .checks = static_cast<int>(params.integer("checks")),
+                        .in_place = params.flag("in-place") ? limits.in_place : InPlace::no};
+  for (const ElementKind& element : element_kinds(params, true))
+    check_average(element, limits.ranks, problems);
+  if (params.has("inject-fault")) {
+    point.faulty_rank = params.integer("inject-fault");
+    if (*point.faulty_rank >= context.comm.size())
+      problems.add("--inject-fault", fmt::format("there is no rank {}", *point.faulty_rank));
+  }
+  std::vector<CollectivePoint> points;
+  const std::vector<int64_t> sizes = sizes_of(params, problems);
+  for (const std::string& op : params.texts("op")) {
+    point.collective = collective_of(op);
+    if (params.has("split") && is_pairwise(point.collective)) {
+      problems.add("--split", op + " works in pairs already: leave --split out");
+      continue;
+    }
+    if (point.in_place != InPlace::no && !has_in_place(point.collective, point.in_place)) {
+      problems.add(
+          "--in-place",
+          fmt::format("{} has no in-place form: all_reduce, all_gather, reduce_scatter{}", op,
+                      limits.in_place == InPlace::mpi ? " and alltoall have one" : " have one"));
+      continue;
+    }
+    for (const ElementKind& element : element_kinds(params, reduces(point.collective))) {
+      for (const int64_t size : sizes) {
+        point.asked_bytes = size;
+        add_point(point, element, limits, points, problems);
+      }
+    }
+  }
+  return points;
+}
+
+}  // namespace cb

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "bench/collectives/buffer.h"
+#include "model/collectives.h"
+
+namespace cb {
+
+// Where an in-place call has its data and its result, which differs between the libraries.
+enum class InPlace {
+  no,
+  mpi,  // reduce_scatter leaves its block at the beginning of the buffer
+  nccl  // and here at the rank's place in it
+};
+
+// One collective of one size as one rank sees it. Root is rank 0. Pairwise operations pair rank i
+// with rank i + n/2 (integer division), all pairs at once; with an odd number of ranks the last one
+// has no partner.
+struct ShareSpec {
+  Collective collective = Collective::all_reduce;
+  ElementType type = ElementType::float32;
+  Reduction reduction = Reduction::sum;
+  CollectiveSize size = {};
+  int rank = 0;
+  int ranks = 1;
+  InPlace in_place = InPlace::no;
+};
+
+// A rank's buffers in a collective: what it sends, and whether what it received is right. The call
+// itself is the library's.
+class CollectiveShare {
+ public:
+  using MakeBuffer = std::function<std::unique_ptr<CollectiveBuffer>(uint64_t bytes)>;
+  CollectiveShare(const ShareSpec& spec, const MakeBuffer& make);
+
+  // Of both buffers together.
+  static uint64_t buffer_bytes(const CollectiveSize& size, uint64_t bytes_per_element) {
+    return (size.send + size.receive) * bytes_per_element;
+  }
+
+  // Fresh data to send and a receive buffer that holds none of what is expected.
+  void prepare(uint64_t iteration);
+  // Every received element and the guard zones against what prepare(iteration) made. count 0 with
+  // a text: a guard zone was written to.
+  std::optional<Mismatch> verify(uint64_t iteration);
+  // Flips one bit of what was received (or of a guard zone where this rank receives nothing).
+  void corrupt();
+
+  const ShareSpec& spec() const { return spec_; }
+  std::byte* send() { return in_place() ? receive_->data() + source_at() : send_->data(); }
+  std::byte* receive() { return receive_->data(); }
+  std::byte* result() { return receive_->data() + result_at(); }
+  bool receives() const;
+  std::optional<int> partner() const;  // of pairwise operations
+  bool initiates() const { return partner() && spec_.rank < *partner(); }
+  // alltoallv, by peer: elements to and from it (the matrix is symmetric), and where they lie.
+  const std::vector<uint64_t>& counts() const { return counts_; }
+  const std::vector<uint64_t>& offsets() const { return offsets_; }
+
+ private:
+  bool in_place() const { return spec_.in_place != InPlace::no; }
+  uint64_t width() const { return element_bytes(spec_.type); }
+  uint64_t self() const { return static_cast<uint64_t>(spec_.rank); }
+  uint64_t source_at() const;  // bytes, of an in-place call's data in the receive buffer
+  uint64_t result_at() const;
+  Terms terms(uint64_t iteration) const;
+  std::optional<Mismatch> verify_data(uint64_t iteration);
+  std::optional<Mismatch> verify_blocks(uint64_t iteration, uint64_t first_byte);
+  std::optional<Mismatch> verify_uneven(uint64_t iteration);
+  uint64_t offset_of(uint64_t from, uint64_t to) const;  // alltoallv: elements before that block
+
+  ShareSpec spec_;
+  std::unique_ptr<CollectiveBuffer> send_;
+  std::unique_ptr<CollectiveBuffer> receive_;
+  std::vector<uint64_t> counts_, offsets_;
+};
+
+}  // namespace cb

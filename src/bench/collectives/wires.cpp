@@ -1,0 +1,68 @@
+#include "bench/collectives/wires.h"
+
+#include <algorithm>
+#include <map>
+
+#include "model/network_ceiling.h"
+
+namespace cb {
+namespace {
+
+// Hosts of the group, 0 where they have different numbers of its processes.
+uint64_t equal_hosts(const Context& context, const Group& group) {
+  const double mine = context.comm.rank();
+  std::vector<double> here(context.place.host_of_rank.size(), 0);
+  here[static_cast<size_t>(mine)] = 1;
+  here = group.comm.max(here);
+  std::map<int, int> count;
+  for (size_t r = 0; r < here.size(); ++r) {
+    if (here[r] > 0) ++count[context.place.host_of_rank[r]];
+  }
+  const int first = count.begin()->second;
+  const bool equal =
+      std::all_of(count.begin(), count.end(), [&](const auto& c) { return c.second == first; });
+  return equal ? count.size() : 0;
+}
+
+}  // namespace
+
+double host_network_rate(const HostInventory& inventory) {
+  double bits = 0;
+  for (const Part* port : inventory.all("rdma")) {
+    const auto rate = number_of(port, "rate_bits_per_second");
+    if (!rate) continue;
+    const auto link = text_of(port, "link");
+    bits += link ? infiniband_data_bits_per_second(*rate, *link) : *rate;
+  }
+  return bits / 8;
+}
+
+CollectiveWires collective_wires(Context& context, const Group& group, int ranks, double gpu_link,
+                                 bool nvls_possible) {
+  const double network = context.comm.min(host_network_rate(context.inventory));
+  const double link = context.comm.min(gpu_link);
+  const uint64_t hosts = equal_hosts(context, group);
+  CollectiveWires out{.ranks = static_cast<uint64_t>(ranks), .hosts = std::max<uint64_t>(1, hosts)};
+  if (hosts == 0) return out;
+  if (network > 0) out.host_network = network;
+  if (link > 0) out.gpu_link = link;
+  out.nvls_possible = nvls_possible && link > 0;
+  return out;
+}
+
+std::optional<Ceiling> point_ceiling(const CollectivePoint& point, CollectiveAlgorithm algorithm,
+                                     const CollectiveWires& wires) {
+  const auto ceiling = collective_ceiling(point.collective, algorithm, wires);
+  if (!ceiling) return std::nullopt;
+  return Ceiling{ceiling->bytes_per_second, ceiling->how};
+}
+
+void note_above_wire(Record& record, const CollectivePoint& point, const CollectiveWires& wires) {
+  for (const Metric& m : record.metrics) {
+    if (m.name != "bus_bytes_per_second") continue;
+    const std::string why = explain_above_wire(point.collective, m.samples.summary().median, wires);
+    if (!why.empty()) record.notes.push_back(why);
+  }
+}
+
+}  // namespace cb

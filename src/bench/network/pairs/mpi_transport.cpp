@@ -1,0 +1,365 @@
+// Pairs over MPI point-to-point messages in host memory. Every transfer is a small state machine
+// that is polled, so that several run at once, each has a deadline, and no call waits for a peer.
+// Counted are the bytes that arrived after the first tenth of the time; every message's first and
+// last word are compared with what this message of this sender must hold.
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <vector>
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include "bench/network/pairs/transports.h"
+#include "core/clock.h"
+#include "core/stats.h"
+#include "kernels/pattern.h"
+#include "sys/mpi/mpi.h"
+
+namespace cb {
+namespace {
+
+constexpr int kWindow = 8;          // messages in flight
+constexpr double kWarmShare = 0.1;  // of the time, not counted
+constexpr size_t kMostSamples = 100000;
+
+// One message's buffer and request.
+struct Slot {
+  std::vector<std::byte> memory;
+  MPI_Request request = MPI_REQUEST_NULL;
+  uint64_t sequence = 0;
+  bool ending = false;  // its message is the empty one that ends the transfer
+};
+
+// The words at both ends of a message.
+uint64_t stamp(uint64_t seed, uint64_t sequence) { return kernels::pattern_word(sequence, seed); }
+
+void write_stamp(std::vector<std::byte>& memory, uint64_t seed, uint64_t sequence) {
+  const uint64_t word = stamp(seed, sequence);
+  const size_t width = std::min(memory.size(), sizeof word);
+  std::memcpy(memory.data(), &word, width);
+  std::memcpy(memory.data() + memory.size() - width, &word, width);
+}
+
+bool stamp_matches(const std::vector<std::byte>& memory, uint64_t seed, uint64_t sequence) {
+  const uint64_t word = stamp(seed, sequence);
+  const size_t width = std::min(memory.size(), sizeof word);
+  return std::memcmp(memory.data(), &word, width) == 0 &&
+         std::memcmp(memory.data() + memory.size() - width, &word, width) == 0;
+}
+
+// One direction of one task, from construction to its figure.
+class Flow {
+ public:
+  virtual ~Flow() = default;
+  virtual bool poll() = 0;  // true once it has ended
+  virtual PairFigure figure() const = 0;
+};
+
+struct Line {
+  MPI_Comm comm;
+  int peer;
+  int tag;
+  uint64_t bytes;
+  double seconds;
+  uint64_t seed_out;  // of what is sent
+  uint64_t seed_in;
+};
+
+class SendFlow final : public Flow {
+ public:
+  explicit SendFlow(const Line& line) : line_(line), slots_(kWindow) {
+    for (Slot& s : slots_) s.memory.resize(line.bytes);
+  }
+
+  bool poll() override {
+    if (start_ == 0) {
+      start_ = monotonic_seconds();
+      for (Slot& s : slots_) post(s);
+    }
+    for (Slot& s : slots_) {
+      if (s.request == MPI_REQUEST_NULL) continue;
+      int done = 0;
+      mpi::check(MPI_Test(&s.request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+      if (done == 0) continue;
+      if (s.ending)
+        ++ended_;
+      else
+        post(s);
+    }
+    return ended_ == kWindow;
+  }
+
+  PairFigure figure() const override { return {.value = std::nullopt}; }
+
+ private:
+  void post(Slot& s) {
+    s.ending = monotonic_seconds() - start_ >= line_.seconds;
+    s.sequence = next_++;
+    if (!s.ending) write_stamp(s.memory, line_.seed_out, s.sequence);
+    mpi::check(MPI_Isend(s.memory.data(), s.ending ? 0 : static_cast<int>(line_.bytes), MPI_BYTE,
+                         line_.peer, line_.tag, line_.comm, &s.request),
+               "MPI_Isend");
+  }
+
+  Line line_;
+  std::vector<Slot> slots_;
+  double start_ = 0;
+  uint64_t next_ = 0;
+  int ended_ = 0;
+};
+
+class ReceiveFlow final : public Flow {
+ public:
+  explicit ReceiveFlow(const Line& line) : line_(line), slots_(kWindow) {
+    for (Slot& s : slots_) {
+      s.memory.resize(line.bytes);
+      post(s);
+    }
+  }
+
+  // Slots are completed in the order in which they were posted, which is that of the messages.
+  bool poll() override {
+    for (int i = 0; i < kWindow; ++i) {
+      Slot& s = slots_[oldest_];
+      if (s.request == MPI_REQUEST_NULL) break;
+      int done = 0;
+      MPI_Status status;
+      mpi::check(MPI_Test(&s.request, &done, &status), "MPI_Test");
+      if (done == 0) break;
+      int count = 0;
+      mpi::check(MPI_Get_count(&status, MPI_BYTE, &count), "MPI_Get_count");
+      oldest_ = (oldest_ + 1) % slots_.size();
+      if (count == 0)
+        ++ended_;
+      else
+        take(s);
+    }
+    return ended_ == kWindow;
+  }
+
+  PairFigure figure() const override {
+    if (wrong_ > 0) return {std::nullopt, fmt::format("{} messages with wrong data", wrong_)};
+    if ((counted_ < 2 || last_ <= counted_from_) && received_ >= 2 && last_ > first_)
+      return {static_cast<double>((received_ - 1) * line_.bytes) / (last_ - first_)};
+    if (counted_ < 2 || last_ <= counted_from_)
+      return {std::nullopt, fmt::format("too few messages ({}) in {:.2g} s: ask for a longer "
+                                        "--duration or a smaller --size",
+                                        received_, line_.seconds)};
+    return {static_cast<double>(counted_ * line_.bytes) / (last_ - counted_from_)};
+  }
+
+ private:
+  void post(Slot& s) {
+    s.sequence = next_++;
+    mpi::check(MPI_Irecv(s.memory.data(), static_cast<int>(line_.bytes), MPI_BYTE, line_.peer,
+                         line_.tag, line_.comm, &s.request),
+               "MPI_Irecv");
+  }
+
+  void take(Slot& s) {
+    const double now = monotonic_seconds();
+    if (!stamp_matches(s.memory, line_.seed_in, s.sequence)) ++wrong_;
+    if (first_ == 0) first_ = now;
+    last_ = now;
+    ++received_;
+    if (counted_from_ == 0) {
+      if (now - first_ >= kWarmShare * line_.seconds) counted_from_ = now;
+    } else {
+      ++counted_;
+    }
+    post(s);
+  }
+
+  Line line_;
+  std::vector<Slot> slots_;
+  size_t oldest_ = 0;
+  uint64_t next_ = 0;
+  int ended_ = 0;
+  double first_ = 0, counted_from_ = 0, last_ = 0;
+  uint64_t received_ = 0, counted_ = 0, wrong_ = 0;
+};
+
+// To and fro; the sender times round trips and ends with an empty message that comes back empty.
+class PingPongFlow final : public Flow {
+ public:
+  PingPongFlow(const Line& line, bool initiates) : line_(line), initiates_(initiates) {
+    in_.memory.resize(line.bytes);
+    out_.memory.resize(line.bytes);
+    receive();
+  }
+
+  bool poll() override {
+    if (start_ == 0) {
+      start_ = sent_at_ = monotonic_seconds();
+      if (initiates_) send(static_cast<int>(line_.bytes));
+    }
+    if (!finished(out_) || ended_) return ended_ && finished(out_);
+    int done = 0;
+    MPI_Status status;
+    mpi::check(MPI_Test(&in_.request, &done, &status), "MPI_Test");
+    if (done == 0) return false;
+    int count = 0;
+    mpi::check(MPI_Get_count(&status, MPI_BYTE, &count), "MPI_Get_count");
+    answer(count);
+    return false;
+  }
+
+  PairFigure figure() const override {
+    if (wrong_ > 0) return {std::nullopt, fmt::format("{} messages with wrong data", wrong_)};
+    if (!initiates_) return {};
+    if (half_trips_.empty()) return {std::nullopt, "no round trip in the time"};
+    return {median(half_trips_)};
+  }
+
+ private:
+  static bool finished(Slot& s) {
+    int done = 0;
+    mpi::check(MPI_Test(&s.request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    return done != 0;
+  }
+
+  void receive() {
+    mpi::check(MPI_Irecv(in_.memory.data(), static_cast<int>(line_.bytes), MPI_BYTE, line_.peer,
+                         line_.tag, line_.comm, &in_.request),
+               "MPI_Irecv");
+  }
+
+  void send(int bytes) {
+    if (bytes > 0) write_stamp(out_.memory, line_.seed_out, out_.sequence++);
+    mpi::check(MPI_Isend(out_.memory.data(), bytes, MPI_BYTE, line_.peer, line_.tag, line_.comm,
+                         &out_.request),
+               "MPI_Isend");
+  }
+
+  void answer(int count) {
+    const double now = monotonic_seconds();
+    if (count > 0 && !stamp_matches(in_.memory, line_.seed_in, in_.sequence++)) ++wrong_;
+    ended_ = count == 0;
+    if (!initiates_) {
+      if (!ended_) receive();
+      return send(count);
+    }
+    if (ended_) return;
+    if (now - start_ >= kWarmShare * line_.seconds && half_trips_.size() < kMostSamples)
+      half_trips_.push_back((now - sent_at_) / 2);
+    receive();
+    sent_at_ = monotonic_seconds();
+    send(now - start_ >= line_.seconds ? 0 : static_cast<int>(line_.bytes));
+  }
+
+  Line line_;
+  bool initiates_;
+  Slot in_, out_;
+  bool ended_ = false;
+  double start_ = 0, sent_at_ = 0;
+  std::vector<double> half_trips_;
+  uint64_t wrong_ = 0;
+};
+
+class MpiTransport final : public PairTransport {
+ public:
+  explicit MpiTransport(int rank) : rank_(rank) {}
+  // MPI may write to the buffers of transfers that never ended as long as the process lives.
+  ~MpiTransport() override {
+    for (auto& flow : abandoned_) static_cast<void>(flow.release());
+  }
+  MpiTransport(const MpiTransport&) = delete;
+  MpiTransport& operator=(const MpiTransport&) = delete;
+
+  std::string name() const override { return "MPI (" + mpi::library_name() + ")"; }
+
+  bool ranks_have_own_ways() const override { return true; }
+
+  // MPI connects by itself with the first message, which is not counted.
+  void connect(std::span<const PairTask>, double) override { ++epoch_; }
+
+  std::vector<PairFigure> run(std::span<const PairTask> mine, double deadline_seconds) override {
+    std::vector<std::vector<std::unique_ptr<Flow>>> flows;
+    for (const PairTask& task : mine) flows.push_back(flows_of(task));
+    const double end = monotonic_seconds() + deadline_seconds;
+    std::vector<bool> done(mine.size());
+    size_t left = mine.size();
+    while (left > 0 && monotonic_seconds() < end) {
+      for (size_t i = 0; i < mine.size(); ++i) {
+        if (done[i] || !poll(flows[i])) continue;
+        done[i] = true;
+        --left;
+      }
+      if (left > 0) sched_yield();
+    }
+    std::vector<PairFigure> out;
+    for (size_t i = 0; i < mine.size(); ++i) {
+      out.push_back(done[i]
+                        ? figure_of(flows[i])
+                        : PairFigure{std::nullopt, fmt::format("rank {} did not answer within "
+                                                               "{:.3g} s",
+                                                               mine[i].peer, deadline_seconds)});
+      // MPI may still write to their buffers.
+      if (!done[i]) std::move(flows[i].begin(), flows[i].end(), std::back_inserter(abandoned_));
+    }
+    return out;
+  }
+
+ private:
+  static bool poll(std::vector<std::unique_ptr<Flow>>& flows) {
+    bool all = true;
+    for (const auto& f : flows) all = f->poll() && all;
+    return all;
+  }
+
+  static PairFigure figure_of(const std::vector<std::unique_ptr<Flow>>& flows) {
+    PairFigure out;
+    for (const auto& f : flows) {
+      PairFigure one = f->figure();
+      if (one.value) out.value = one.value;
+      if (!one.failure.empty()) out.failure = one.failure;
+    }
+    if (!out.failure.empty()) out.value.reset();
+    return out;
+  }
+
+  // A tag of its own per round and rail, so that what an abandoned transfer left behind is never
+  // taken for a later one's.
+  Line line(const PairTask& task) const {
+    const auto seed = [&](int sender) {
+      return kernels::pattern_word(static_cast<uint64_t>(sender),
+                                   epoch_ * 64 + static_cast<uint64_t>(task.rail));
+    };
+    return {.comm = world_.get(),
+            .peer = task.peer,
+            .tag = static_cast<int>(epoch_ % 250 * 64 + static_cast<uint64_t>(task.rail % 64)) * 2,
+            .bytes = task.bytes,
+            .seconds = task.seconds,
+            .seed_out = seed(rank_),
+            .seed_in = seed(task.peer)};
+  }
+
+  std::vector<std::unique_ptr<Flow>> flows_of(const PairTask& task) const {
+    std::vector<std::unique_ptr<Flow>> out;
+    const Line out_line = line(task);
+    if (task.measure == PairMeasure::latency) {
+      out.push_back(std::make_unique<PingPongFlow>(out_line, task.sends));
+      return out;
+    }
+    if (task.sends || task.two_way) out.push_back(std::make_unique<SendFlow>(out_line));
+    if (!task.sends || task.two_way) out.push_back(std::make_unique<ReceiveFlow>(out_line));
+    return out;
+  }
+
+  mpi::WorldCopy world_;
+  int rank_;
+  uint64_t epoch_ = 0;
+  std::vector<std::unique_ptr<Flow>> abandoned_;
+};
+
+}  // namespace
+
+OpenedTransport make_mpi_transport(Context& context) {
+  if (!mpi::launched() || context.comm.size() < 2)
+    return {nullptr, "needs mpirun or srun: MPI has no other rank"};
+  return {std::make_unique<MpiTransport>(context.comm.rank())};
+}
+
+}  // namespace cb

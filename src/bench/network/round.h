@@ -1,0 +1,51 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "bench/harness/comm.h"
+#include "bench/network/pair_end.h"
+
+namespace cb::net {
+
+// The ends of one round on this rank: made, connected, run at the same time, destroyed.
+class RoundEnds {
+ public:
+  RoundEnds() = default;
+
+  // Collective over all ranks, also those without a job: makes the ends, exchanges their addresses
+  // over the communicator and connects. What fails is kept and told by run(). Data exchanged: one
+  // address per end, to all ranks.
+  void connect(Comm& comm, std::span<const PairJob> jobs, const MakeEnd& make,
+               double deadline_seconds);
+
+  // Local: one outcome per job, in order, each job on a thread of its own.
+  std::vector<PairOutcome> run(double deadline_seconds);
+
+ private:
+  struct Slot {
+    PairJob job;
+    std::unique_ptr<PairEnd> end;
+    std::string failure;
+  };
+  void make_ends(std::span<const PairJob> jobs, const MakeEnd& make);
+  std::vector<Slot> slots_;
+};
+
+// PairTransport over any kind of end: what schedules and locate measure with.
+class EndTransport : public PairTransport {
+ public:
+  EndTransport(std::string name, Comm& comm, MakeEnd make)
+      : name_(std::move(name)), comm_(comm), make_(std::move(make)) {}
+  std::string name() const override { return name_; }
+  void connect(std::span<const PairTask> mine, double deadline_seconds) override;
+  std::vector<PairFigure> run(std::span<const PairTask> mine, double deadline_seconds) override;
+
+ private:
+  std::string name_;
+  Comm& comm_;
+  MakeEnd make_;
+  RoundEnds ends_;
+};
+
+}  // namespace cb::net

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bench/network/tcp/stream.h"
+
+// The threads that move the streams of a bandwidth measurement, and what they cost.
+namespace cb::tcp {
+
+// The CPUs that a rank may use, of the machine (kernel) that it runs on.
+struct RankCpus {
+  std::string machine;
+  std::vector<int> cpus;
+};
+
+// How many CPUs each rank can count on beside the others: one that k ranks may use counts 1/k for
+// each of them. Rounded down, at least 1.
+std::vector<size_t> cpu_shares(const std::vector<RankCpus>& ranks);
+
+// How many threads move the streams of one direction: one a stream, but no more than there are CPUs
+// for them: more are slower (docs/evidence/tcp.md).
+size_t carriers_for(size_t streams, size_t cpus);
+
+// What one thread did in one phase.
+struct Tally {
+  uint64_t bytes = 0;
+  double seconds = 0;      // wall clock
+  double cpu_seconds = 0;  // of this thread, user and system
+  void add(const Tally& other);
+};
+
+// Counts a thread's bytes, time and CPU by phase.
+class Accountant {
+ public:
+  explicit Accountant(const Baton& baton) : baton_(baton) {}
+  void begin();  // on the thread itself
+  Phase look();  // the phase now; closes the books of the one before when it has changed
+  void close();  // at the end of the thread
+  void add(uint64_t bytes) { open_.bytes += bytes; }
+  const Tally& of(Phase phase) const { return tallies_[static_cast<size_t>(phase)]; }
+  Phase seen() const { return seen_.load(std::memory_order_acquire); }
+
+ private:
+  const Baton& baton_;
+  std::array<Tally, kPhases> tallies_ = {};
+  Tally open_ = {};
+  double since_ = 0, cpu_since_ = 0;
+  std::atomic<Phase> seen_{Phase::warm_up};
+};
+
+// A thread that moves some streams of one direction: one alone by calls that sleep, several in turn
+// as poll() finds them ready, one call each.
+class Carrier {
+ public:
+  Carrier(std::vector<Mover*> movers, const Spec& spec, const Baton& baton);
+  ~Carrier();
+  Carrier(const Carrier&) = delete;
+  Carrier& operator=(const Carrier&) = delete;
+
+  void start();
+  void join();
+  const Accountant& books() const { return books_; }
+
+ private:
+  void work();
+  void move_one(Mover& mover);
+  void move_all();
+
+  std::vector<Mover*> movers_;
+  const Baton& baton_;
+  std::vector<std::byte> memory_;
+  Accountant books_;
+  std::thread thread_;
+};
+
+}  // namespace cb::tcp

@@ -1,0 +1,185 @@
+#include "bench/network/tcp/plan.h"
+
+#include "bench/network/schedule.h"
+
+namespace cb::tcp {
+namespace {
+
+constexpr int64_t kBandwidthBytes = 131072;
+constexpr int64_t kLatencyBytes = 64;
+
+std::vector<int64_t> sizes_of(const Params& params, bool latency) {
+  if (params.has("size")) return params.integers("size");
+  if (!params.has("min-size")) return {latency ? kLatencyBytes : kBandwidthBytes};
+  std::vector<int64_t> out;
+  const int64_t last = params.has("max-size") ? params.integer("max-size") : kBandwidthBytes;
+  for (int64_t s = params.integer("min-size"); s <= last; s *= params.integer("step-factor"))
+    out.push_back(s);
+  return out;
+}
+
+ZeroCopy zero_copy_of(const std::string& text) {
+  if (text == "auto") return ZeroCopy::automatic;
+  return text == "on" ? ZeroCopy::on : ZeroCopy::off;
+}
+
+Point point(const Params& params, int rank, bool latency, bool two_way, int64_t streams,
+            int64_t size) {
+  Spec spec{.latency = latency,
+            .two_way = two_way,
+            .bytes = static_cast<uint64_t>(size),
+            .streams = static_cast<int>(streams),
+            .seconds = params.number("duration"),
+            .repetitions = static_cast<int>(params.integer("repetitions")),
+            .verify = params.flag("verify"),
+            .corrupt = params.has("inject-fault") && params.integer("inject-fault") == rank,
+            .spin = params.flag("spin"),
+            .zero_copy = zero_copy_of(params.text("zero-copy"))};
+  if (params.has("buffer")) spec.buffer_bytes = static_cast<uint64_t>(params.integer("buffer"));
+  Params of_record = params.with("size", size);
+  of_record.set("test", std::string(latency ? "latency" : "bandwidth"));
+  of_record.set("direction", std::string(two_way ? "two-way" : "one-way"));
+  of_record.set("streams", streams);
+  for (const char* name : {"min-size", "max-size", "step-factor"}) of_record.erase(name);
+  if (latency) {
+    for (const char* name : {"direction", "repetitions", "zero-copy"}) of_record.erase(name);
+  }
+  return {spec, of_record};
+}
+
+void add_points(const Params& params, int rank, std::vector<Point>& out) {
+  for (const std::string& test : params.texts("test")) {
+    if (test == "latency") {
+      for (const int64_t size : sizes_of(params, true))
+        out.push_back(point(params, rank, true, false, 1, size));
+      continue;
+    }
+    for (const std::string& direction : params.texts("direction")) {
+      for (const int64_t streams : params.integers("streams")) {
+        for (const int64_t size : sizes_of(params, false))
+          out.push_back(point(params, rank, false, direction == "two-way", streams, size));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<ParamDef> params() {
+  std::vector<ParamDef> out{
+      {"test",
+       ParamType::choice,
+       "bandwidth,latency",
+       "what to measure",
+       {"bandwidth", "latency"},
+       true},
+      {"direction",
+       ParamType::choice,
+       "one-way",
+       "of bandwidth; two-way is the sum of both",
+       {"one-way", "two-way"},
+       true},
+      {"streams",
+       ParamType::integer,
+       "4",
+       "connections per pair; threads for them as far as there are CPUs",
+       {},
+       true,
+       1,
+       256},
+      {"size",
+       ParamType::size,
+       "",
+       "message sizes; 128K for bandwidth, 64 for latency unless given",
+       {},
+       true,
+       1,
+       1 << 28},
+      {"min-size", ParamType::size, "", "first size of a sweep", {}, false, 1, 1 << 28},
+      {"max-size",
+       ParamType::size,
+       "",
+       "last size of a sweep, 128K unless given",
+       {},
+       false,
+       1,
+       1 << 28},
+      {"step-factor",
+       ParamType::integer,
+       "4",
+       "each size is this times the one before",
+       {},
+       false,
+       2,
+       1024},
+      {"duration",
+       ParamType::duration,
+       "5s",
+       "of a pair's measurement, warm-up not counted",
+       {},
+       false,
+       0.05,
+       86400},
+      {"repetitions",
+       ParamType::integer,
+       "10",
+       "equal parts of --duration, a sample each",
+       {},
+       false,
+       1,
+       10000},
+      {"interface",
+       ParamType::text,
+       "auto",
+       "names, one per rail, the same positions on every host; auto: where the routes lead",
+       {},
+       true},
+      {"rails-together", ParamType::flag, "true", "all rails of a host at the same time"},
+      {"zero-copy",
+       ParamType::choice,
+       "auto",
+       "MSG_ZEROCOPY; auto tries both in the warm-up",
+       {"auto", "on", "off"}},
+      {"buffer",
+       ParamType::size,
+       "",
+       "of the sockets; the kernel tunes them unless given",
+       {},
+       false,
+       2048,
+       1 << 30},
+      {"spin", ParamType::flag, "false", "latency: wait by asking again instead of sleeping"},
+      {"verify", ParamType::flag, "false", "compare every byte that arrives; costs bandwidth"},
+      {"inject-fault",
+       ParamType::integer,
+       "",
+       "this rank flips a bit of what it receives, to prove that --verify sees it",
+       {},
+       false,
+       0}};
+  for (ParamDef& def : net::schedule_params()) out.push_back(std::move(def));
+  return out;
+}
+
+void check_params(const Params& params, Problems& problems) {
+  net::check_schedule(params, problems);
+  if (params.flag("verify") && params.text("zero-copy") == "on")
+    problems.add("--verify", "needs messages of its own each: leave --zero-copy on out");
+  if (params.has("inject-fault") && !params.flag("verify"))
+    problems.add("--inject-fault", "nobody looks without --verify");
+  if (params.has("max-size") && !params.has("min-size"))
+    problems.add("--max-size", "needs --min-size");
+  const auto names = params.texts("interface");
+  for (const std::string& name : names) {
+    if (name == "auto" && names.size() > 1)
+      problems.add("--interface", "auto stands alone: it is one interface");
+  }
+}
+
+std::vector<Point> plan(const Params& params, int rank) {
+  std::vector<Point> out;
+  for (const Params& one : net::by_schedule(params)) add_points(one, rank, out);
+  return out;
+}
+
+}  // namespace cb::tcp

@@ -1,0 +1,256 @@
+#include "bench/network/tcp/transfer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include "core/clock.h"
+#include "core/stats.h"
+#include "core/units.h"
+
+namespace cb::tcp {
+namespace {
+
+constexpr double kLookSeconds = 0.05;        // how often a waiting conductor looks at its threads
+constexpr double kAcknowledgeSeconds = 0.3;  // three time slices of a blocked thread
+constexpr double kWorthwhile = 0.05;         // less of a gain is noise
+
+using Carriers = std::vector<std::unique_ptr<Carrier>>;
+
+Tally sum_of(const Carriers& carriers, Phase phase) {
+  Tally out;
+  for (const auto& c : carriers) out.add(c->books().of(phase));
+  return out;
+}
+
+void nap(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+
+}  // namespace
+
+ZeroCopyChoice choose_zero_copy(const Tally& copy, const Tally& zero_copy, bool really_zero) {
+  if (!really_zero) return {false, "the kernel copied after all"};
+  if (copy.bytes == 0 || zero_copy.bytes == 0) return {false, "nothing was sent in the trial"};
+  const auto rate = [](const Tally& t) { return static_cast<double>(t.bytes) / t.seconds; };
+  const auto cost = [](const Tally& t) {
+    return t.cpu_seconds / (static_cast<double>(t.bytes) * 8e-9);
+  };
+  const double faster = rate(zero_copy) / rate(copy) - 1;
+  const double cheaper = 1 - cost(zero_copy) / cost(copy);
+  const bool use = faster > kWorthwhile || (cheaper > kWorthwhile && faster > -kWorthwhile);
+  return {use, fmt::format("{:+.0f} % rate, {:.4f} instead of {:.4f} CPU s per Gb", faster * 100,
+                           cost(zero_copy), cost(copy))};
+}
+
+Transfer::Transfer(const Link& link, const Spec& spec, bool sends, bool receives,
+                   const std::function<uint64_t(size_t, bool)>& seed, std::string prefix,
+                   size_t cpus, const Until& until)
+    : link_(link), spec_(spec), prefix_(std::move(prefix)), until_(until) {
+  baton_.zero_copy = spec.zero_copy == ZeroCopy::on;
+  for (size_t i = 0; i < link.streams.size(); ++i) {
+    const int fd = link.streams[i].fd();
+    if (sends) senders_.push_back(std::make_unique<Sender>(fd, spec_, seed(i, true), baton_));
+    if (receives)
+      receivers_.push_back(std::make_unique<Receiver>(fd, spec_, seed(i, false), baton_));
+  }
+  share_out(senders_, cpus, sending_);
+  share_out(receivers_, cpus, receiving_);
+}
+
+template <typename Movers>
+void Transfer::share_out(const Movers& movers, size_t cpus, Carriers& carriers) {
+  if (movers.empty()) return;
+  std::vector<std::vector<Mover*>> shares(carriers_for(movers.size(), cpus));
+  for (size_t i = 0; i < movers.size(); ++i) shares[i % shares.size()].push_back(movers[i].get());
+  for (auto& share : shares)
+    carriers.push_back(std::make_unique<Carrier>(std::move(share), spec_, baton_));
+}
+
+Transfer::~Transfer() { baton_.abort = true; }
+
+void Transfer::require_healthy() const {
+  const auto look = [&](const auto& movers) {
+    for (size_t i = 0; i < movers.size(); ++i) {
+      if (movers[i]->finished() && !movers[i]->failure().empty())
+        throw Error(fmt::format("stream {} with {}: {}", i + 1, link_.peer, movers[i]->failure()));
+    }
+  };
+  look(senders_);
+  look(receivers_);
+}
+
+// Meanwhile the peer may say that it is done (its clock runs ahead) or that it failed.
+void Transfer::pause_until(double time) {
+  for (double left = time - monotonic_seconds(); left > 0; left = time - monotonic_seconds()) {
+    until_.require("transfer with " + link_.peer);
+    require_healthy();
+    const double slice = std::min(left, kLookSeconds);
+    if (peer_done_) {
+      nap(slice);
+    } else if (slice < 0.001) {
+      nap(slice);  // poll() counts in milliseconds
+    } else if (word_is_there(link_, slice)) {
+      wait_word(link_, Word::done, until_);
+      peer_done_ = true;
+    }
+  }
+}
+
+void Transfer::try_both_ways(double begin) {
+  baton_.phase = Phase::try_copy;
+  pause_until(begin + spec_.seconds * kTrialShare);
+  baton_.phase = Phase::try_zero_copy;
+  pause_until(begin + spec_.seconds * 2 * kTrialShare);
+  baton_.phase = Phase::settle;
+  const auto behind = [](const auto& c) { return c->books().seen() != Phase::settle; };
+  const double end = monotonic_seconds() + kAcknowledgeSeconds;
+  while (std::any_of(sending_.begin(), sending_.end(), behind) && monotonic_seconds() < end)
+    nap(0.001);
+  if (std::any_of(sending_.begin(), sending_.end(), behind)) {
+    zero_copy_fact_ = "off: a stream stood still in the trial";
+    return;
+  }
+  const bool really =
+      std::all_of(senders_.begin(), senders_.end(), [](const auto& s) { return s->zero_copied(); });
+  const ZeroCopyChoice choice = choose_zero_copy(sum_of(sending_, Phase::try_copy),
+                                                 sum_of(sending_, Phase::try_zero_copy), really);
+  baton_.zero_copy = choice.use;
+  zero_copy_fact_ = fmt::format("{}: {}", choice.use ? "on" : "off", choice.why);
+}
+
+uint64_t Transfer::received() const {
+  return std::accumulate(receivers_.begin(), receivers_.end(), uint64_t{0},
+                         [](uint64_t sum, const auto& r) { return sum + r->bytes(); });
+}
+
+// Bytes per second that arrived in each repetition.
+std::vector<double> Transfer::windows(double begin) {
+  std::vector<double> out;
+  double last = monotonic_seconds();
+  begin = std::max(begin, last);  // a conductor that comes late still measures whole windows
+  uint64_t before = received();
+  for (int i = 1; i <= spec_.repetitions; ++i) {
+    pause_until(begin + spec_.seconds * i / spec_.repetitions);
+    const double now = monotonic_seconds();
+    const uint64_t bytes = received();
+    // A conductor that was held up past a whole window has nothing to tell of it.
+    if (now - last >= 0.1 * spec_.seconds / spec_.repetitions)
+      out.push_back(static_cast<double>(bytes - before) / (now - last));
+    last = now;
+    before = bytes;
+  }
+  return out;
+}
+
+// A verified stream is read to its end. Else what is still on its way is thrown away with the
+// connection: over a slow link that could be seconds of it.
+void Transfer::end_streams() {
+  if (!spec_.verify) {
+    const linger at_once{1, 0};
+    for (const Socket& s : link_.streams)
+      setsockopt(s.fd(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    baton_.abort = true;
+  }
+  for (const auto& c : sending_) c->join();
+  for (const auto& r : receivers_) {
+    while (!r->finished()) {
+      until_.require("nothing more comes from " + link_.peer);
+      nap(0.001);
+    }
+  }
+  for (const auto& c : receiving_) c->join();
+  require_healthy();
+  // One of several streams may starve in a short time; all of them do not.
+  if (!receivers_.empty() && received() == 0)
+    throw Error("nothing came from " + link_.peer + " in the whole time");
+}
+
+// One-way: the receiving end's. Two-way: the sum of both. Once an end has the other's word its
+// threads have ended, and the connections may be closed.
+std::vector<double> Transfer::exchange_rates(const std::vector<double>& mine) {
+  send_word(link_, {Word::result, mine}, until_);
+  const std::vector<double> theirs = wait_word(link_, Word::result, until_).values;
+  if (senders_.empty()) return mine;
+  if (receivers_.empty()) return theirs;
+  if (spec_.own_rate) return mine;
+  std::vector<double> out(std::min(mine.size(), theirs.size()));
+  for (size_t i = 0; i < out.size(); ++i) out[i] = mine[i] + theirs[i];
+  return out;
+}
+
+std::vector<TcpState> Transfer::states() const {
+  std::vector<TcpState> out;
+  for (const Socket& s : link_.streams) out.push_back(tcp_state(s.fd()).value_or(TcpState{}));
+  return out;
+}
+
+void Transfer::add_states(net::PairOutcome& out, const std::vector<TcpState>& before) const {
+  if (senders_.empty()) return;
+  const std::vector<TcpState> after = states();
+  uint64_t retransmits = 0, window = 0;
+  std::vector<double> rtts;
+  for (size_t i = 0; i < after.size(); ++i) {
+    retransmits += after[i].retransmits - before[i].retransmits;
+    window += after[i].congestion_window_bytes;
+    rtts.push_back(after[i].rtt_seconds);
+  }
+  out.extra[prefix_ + "retransmits"] = static_cast<double>(retransmits);
+  out.extra[prefix_ + "smoothed_rtt_seconds"] = median(rtts);
+  out.facts["congestion_window"] = format_size(static_cast<int64_t>(window)) + " in all";
+  out.facts["segment_bytes"] = std::to_string(after[0].segment_bytes);
+  const auto [send, receive] = buffer_sizes(link_.streams[0].fd());
+  out.facts["socket_buffers"] =
+      fmt::format("send {}, receive {}", format_size(send), format_size(receive));
+  out.facts["congestion_control"] = congestion_control(link_.streams[0].fd());
+  out.facts["zero_copy"] = zero_copy_fact_;
+  out.facts["threads"] = fmt::format("{} for {} streams", sending_.size(), senders_.size());
+}
+
+void Transfer::add_cpu(net::PairOutcome& out) const {
+  const auto add = [&](const Carriers& carriers, const char* name) {
+    const Tally t = sum_of(carriers, Phase::measured);
+    if (t.bytes > 0)
+      out.extra[prefix_ + name] = t.cpu_seconds / (static_cast<double>(t.bytes) * 8e-9);
+  };
+  add(sending_, "send_cpu_per_gigabit_seconds");
+  add(receiving_, "receive_cpu_per_gigabit_seconds");
+}
+
+void Transfer::run(net::PairOutcome& out) {
+  for (const auto& c : receiving_) c->start();
+  send_word(link_, {Word::ready}, until_);
+  wait_word(link_, Word::ready, until_);
+  const std::vector<TcpState> before = states();
+  const double begin = monotonic_seconds();
+  for (const auto& c : sending_) c->start();
+  pause_until(begin + spec_.seconds * kWarmShare);
+  zero_copy_fact_ = spec_.zero_copy == ZeroCopy::on ? "on: asked for" : "off";
+  if (tries_zero_copy(spec_) && !senders_.empty())
+    try_both_ways(begin + spec_.seconds * kWarmShare);
+  const double measured_from = begin + warm_up_seconds(spec_);
+  pause_until(measured_from);
+  baton_.phase = Phase::measured;
+  std::vector<double> rates;
+  if (receivers_.empty())
+    pause_until(measured_from + spec_.seconds);
+  else
+    rates = windows(measured_from);
+  if (!receivers_.empty()) send_word(link_, {Word::done}, until_);
+  if (!senders_.empty() && !peer_done_) wait_word(link_, Word::done, until_);
+  add_states(out, before);
+  baton_.phase = Phase::over;
+  end_streams();
+  out.bytes_per_second = exchange_rates(rates);
+  add_cpu(out);
+  if (!spec_.verify || receivers_.empty()) return;
+  out.wrong_data = "";
+  for (size_t i = 0; i < receivers_.size(); ++i) {
+    if (const auto at = receivers_[i]->wrong_at(); at && out.wrong_data->empty())
+      out.wrong_data =
+          fmt::format("from {}: stream {} is wrong from byte {} on", link_.peer, i + 1, *at);
+  }
+}
+
+}  // namespace cb::tcp

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "bench/network/pair_end.h"
+#include "bench/network/tcp/carrier.h"
+
+namespace cb::tcp {
+
+// One end of a bandwidth measurement: starts the threads, leads them through warm-up, trials and
+// repetitions, and reads how much arrives.
+class Transfer {
+ public:
+  // seed(stream, of_this_end): of the payload that this end sends or receives. `prefix`: of the
+  // names of this end's further figures. `cpus`: that it can count on.
+  Transfer(const Link& link, const Spec& spec, bool sends, bool receives,
+           const std::function<uint64_t(size_t, bool)>& seed, std::string prefix, size_t cpus,
+           const Until& until);
+  ~Transfer();
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
+
+  // Both ends at once. Throws Error naming the peer for everything that ends it early.
+  void run(net::PairOutcome& out);
+
+ private:
+  template <typename Movers>
+  void share_out(const Movers& movers, size_t cpus,
+                 std::vector<std::unique_ptr<Carrier>>& carriers);
+  void pause_until(double time);
+  void try_both_ways(double begin);
+  void end_streams();
+  void require_healthy() const;
+  std::vector<double> windows(double begin);
+  std::vector<double> exchange_rates(const std::vector<double>& mine);
+  void add_states(net::PairOutcome& out, const std::vector<TcpState>& before) const;
+  void add_cpu(net::PairOutcome& out) const;
+  std::vector<TcpState> states() const;
+  uint64_t received() const;
+
+  const Link& link_;
+  const Spec& spec_;
+  std::string prefix_;
+  const Until& until_;
+  Baton baton_;
+  std::vector<std::unique_ptr<Sender>> senders_;
+  std::vector<std::unique_ptr<Receiver>> receivers_;
+  std::vector<std::unique_ptr<Carrier>> sending_, receiving_;
+  bool peer_done_ = false;
+  std::string zero_copy_fact_;
+};
+
+// Whether sending without a copy is worth it, from what both ways gave in equal times, and why.
+struct ZeroCopyChoice {
+  bool use = false;
+  std::string why;
+};
+ZeroCopyChoice choose_zero_copy(const Tally& copy, const Tally& zero_copy, bool really_zero);
+
+}  // namespace cb::tcp

@@ -1,0 +1,103 @@
+// TCP between hosts: bandwidth of several streams, latency, CPU cost. docs/methods/tcp.md says
+// what is timed.
+#include <fmt/format.h>
+
+#include "bench/cases.h"
+#include "bench/harness/points.h"
+#include "bench/network/leaves.h"
+#include "bench/network/measure.h"
+#include "bench/network/tcp/plan.h"
+#include "bench/network/tcp/transport.h"
+
+namespace cb {
+namespace {
+
+CaseInfo describe() {
+  return {
+      .name = "tcp",
+      .device = "",
+      .summary = "TCP between hosts: bandwidth of several streams, latency, retransmits, CPU cost",
+      .example =
+          "mpirun --map-by ppr:1:node clusterbench tcp --streams 8 --schedule tournament "
+          "--json t.json",
+      .domain = "network",
+      .needs = {.ranks = 2},
+      .params = tcp::params(),
+      .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher,
+                   "payload that arrives, all streams of a pair; two-way: of both directions"},
+                  {"half_round_trip_seconds", "seconds", Better::lower, "half of a ping-pong"},
+                  {"latency_p999_seconds", "seconds", Better::lower, "99.9 % of the same"},
+                  {"retransmits", "count", Better::lower, "segments sent again, per sending end"},
+                  {"smoothed_rtt_seconds", "seconds", Better::lower,
+                   "of the loaded connections, the kernel's figure at the end"},
+                  {"send_cpu_per_gigabit_seconds", "seconds", Better::lower,
+                   "CPU time of the sending threads"},
+                  {"receive_cpu_per_gigabit_seconds", "seconds", Better::lower,
+                   "CPU time of the receiving threads"},
+                  {"reverse_retransmits", "count", Better::lower, "two-way: of the direction back"},
+                  {"reverse_smoothed_rtt_seconds", "seconds", Better::lower, "likewise"},
+                  {"reverse_send_cpu_per_gigabit_seconds", "seconds", Better::lower, "likewise"},
+                  {"reverse_receive_cpu_per_gigabit_seconds", "seconds", Better::lower, "likewise"},
+                  {"received_bytes_per_second", "bytes_per_second", Better::higher,
+                   "what a host takes from several senders at once"},
+                  {"received_fairness", "share", Better::higher,
+                   "Jain's index of these senders' shares"},
+                  {"sent_bytes_per_second", "bytes_per_second", Better::higher,
+                   "what a host gives to several receivers at once"},
+                  {"sent_fairness", "share", Better::higher,
+                   "Jain's index of these receivers' shares"}},
+      .checks = {"data", "transfer"},
+  };
+}
+
+double round_deadline(const Params& params, const tcp::Spec& spec) {
+  if (params.has("round-deadline")) return params.number("round-deadline");
+  return 20 + 3 * spec.seconds;
+}
+
+net::Measurement measurement(Context& context, const tcp::Setup& setup, const tcp::Point& point) {
+  const Params& params = point.params;
+  net::Measurement m{.case_name = "tcp", .params = params, .task = {}};
+  m.task.two_way = point.spec.two_way;
+  m.task.measure = point.spec.latency ? PairMeasure::latency : PairMeasure::bandwidth;
+  m.task.bytes = point.spec.bytes;
+  m.task.seconds = point.spec.seconds;
+  m.rounds =
+      net::plan_rounds(params, setup.nodes, setup.rail_count(), !params.flag("rails-together"));
+  if (params.text("schedule") == "bisection")
+    m.facts["bisection"] = net::bisection_fact(setup.nodes, m.rounds);
+  m.deadline_seconds = round_deadline(params, point.spec);
+  m.rail_names = setup.rail_names;
+  m.make = tcp::end_maker(setup, point.spec, context.place.host, context.cancel);
+  m.ceiling = [&setup, spec = point.spec](const net::RailPair& pair) {
+    return setup.ceiling(pair, spec);
+  };
+  return m;
+}
+
+Record measure(Context& context, const tcp::Setup& setup, const tcp::Point& point) {
+  const tcp::CounterWatch counters(context.fs, setup);
+  Record record = net::measure_rounds(context, setup.nodes, measurement(context, setup, point));
+  if (record.measured() && context.place.first_on_host()) counters.stop(record, context.place.host);
+  return record;
+}
+
+PointName name_of_point(const tcp::Point& point) {
+  return {point.params, fmt::format("{} {} bytes, {} streams", point.params.text("test"),
+                                    point.spec.bytes, point.spec.streams)};
+}
+
+std::vector<Record> run(Context& context, const Params& params) {
+  tcp::Setup setup = tcp::set_up(context, params.texts("interface"));
+  net::assign_leaves(context, params, setup.nodes);
+  net::require_schedules(params, setup.nodes, setup.rail_count());
+  const std::vector<tcp::Point> points = tcp::plan(params, context.comm.rank());
+  return run_points(context, "tcp", points, name_of_point,
+                    [&](const tcp::Point& point) { return measure(context, setup, point); });
+}
+
+}  // namespace
+
+Case tcp_case() { return {describe(), run, tcp::check_params}; }
+
+}  // namespace cb

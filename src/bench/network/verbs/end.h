@@ -1,0 +1,34 @@
+#pragma once
+
+#include "bench/network/pair_end.h"
+#include "bench/network/verbs/bandwidth.h"
+#include "bench/network/verbs/device.h"
+
+namespace cb::verbs {
+
+// One end of a measured transfer over RDMA.
+class VerbsEnd : public net::PairEnd {
+ public:
+  VerbsEnd(std::shared_ptr<const Device> device, const Spec& spec, const net::PairJob& job,
+           const CancelToken& cancel);
+  std::string address() override { return link_.address().text(); }
+  void connect(const std::string& peer_address, double deadline_seconds) override;
+  net::PairOutcome run(double deadline_seconds) override;
+
+ private:
+  net::PairOutcome fail_with(const std::string& why);
+  std::string word_of_peer();
+  void stream(Idle& idle, net::PairOutcome& out);
+  void ping_pong(Idle& idle, net::PairOutcome& out);
+  void verify(uint64_t from_peer, net::PairOutcome& out);
+  bool is_target() const;
+  void add_cost(double cpu_seconds, double bytes, net::PairOutcome& out) const;
+  void add_facts(net::PairOutcome& out) const;
+
+  net::PairJob job_;
+  Spec spec_;
+  const CancelToken& cancel_;
+  Link link_;
+};
+
+}  // namespace cb::verbs

@@ -1,0 +1,187 @@
+// Latency of single messages. Every iteration is kept: ticks of the processor's counter, turned
+// into seconds by the raw clock over the same stretch.
+#include "bench/network/verbs/latency.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "sys/cpu/ticks.h"
+
+namespace cb::verbs {
+namespace {
+
+// Stamps that are kept before they go into the histogram, which takes a moment.
+constexpr size_t kStretch = 16384;
+constexpr uint64_t kWarmUp = 64;
+// Looks at a byte take less time than a poll of a completion queue: so many count as one poll.
+constexpr int kGlances = 64;
+
+// The write's last byte, as the receiver waits for it: 1…255, so that two in a row differ and none
+// is the 0 that memory begins with.
+std::byte mark(uint64_t number) { return static_cast<std::byte>(1 + number % 255); }
+
+struct Stopped {};  // the other end has finished
+
+}  // namespace
+
+PingPong::PingPong(Link& link, bool begins)
+    : link_(link),
+      begins_(begins),
+      by_byte_(link.spec().verb == Verb::write),
+      requests_(link, 0),
+      moderation_(static_cast<uint64_t>(std::max(1, link.spec().depth / 2))) {
+  if (link.spec().verb != Verb::send) return;
+  receive_.emplace_back(link, 0);
+  receive_[0].post_all();
+}
+
+void PingPong::pause(Idle& idle) {
+  if (idle.again()) look(idle);
+  if (link_.channel() != nullptr && link_.wait_event(idle.left())) look(idle);
+}
+
+void PingPong::look(Idle& idle) {
+  if (!heard_) heard_ = link_.control().try_receive();
+  if (heard_ && heard_->kind == Message::failed)
+    throw Error(link_.peer().name + ": " + heard_->text);
+  // What came before the peer's last word has been looked at once more by the next poll.
+  if (heard_ && !begins_) throw Stopped{};
+  if (!idle.go_on())
+    throw Error(idle.cancelled() ? std::string("interrupted")
+                                 : link_.device().name() + " → " + link_.peer().name +
+                                       ": no message within the deadline");
+}
+
+void PingPong::reap_sends(Idle& idle) {
+  ibv_wc wc;
+  idle.found();
+  for (;;) {
+    const int n = ibv_poll_cq(link_.send_cq(), 1, &wc);
+    if (n > 0) {
+      check_completion(link_, wc, 0);
+      completed_ += wc.wr_id & 0xffffffffU;
+      return;
+    }
+    if (n < 0) fail("ibv_poll_cq", link_.device().name(), n);
+    pause(idle);
+  }
+}
+
+// Pongs tell that pings have arrived, so only one message in many asks for a completion.
+void PingPong::post_next() {
+  if (by_byte_) link_.out(0, 0)[link_.spec().bytes - 1] = mark(posted_);
+  const uint64_t covers = ++unsignalled_ >= moderation_ ? unsignalled_ : 0;
+  requests_.post(posted_++, 1, covers);
+  if (covers > 0) unsignalled_ = 0;
+}
+
+void PingPong::await_byte(Idle& idle) {
+  const volatile std::byte* last = link_.in(0, 0) + link_.spec().bytes - 1;
+  const std::byte wanted = mark(received_);
+  for (;;) {
+    for (int i = 0; i < kGlances; ++i) {
+      if (*last == wanted) return;
+    }
+    if (!idle.again()) continue;
+    // A broken connection shows nowhere but here.
+    ibv_wc wc;
+    if (ibv_poll_cq(link_.send_cq(), 1, &wc) > 0) {
+      check_completion(link_, wc, 0);
+      completed_ += wc.wr_id & 0xffffffffU;
+    }
+    if (*last != wanted) look(idle);
+  }
+}
+
+void PingPong::await_receive(Idle& idle) {
+  ibv_wc wc;
+  for (;;) {
+    const int n = ibv_poll_cq(link_.receive_cq(), 1, &wc);
+    if (n > 0) {
+      check_completion(link_, wc, 0);
+      receive_[0].consumed();
+      return;
+    }
+    if (n < 0) fail("ibv_poll_cq", link_.device().name(), n);
+    pause(idle);
+  }
+}
+
+void PingPong::await_message(Idle& idle) {
+  idle.found();
+  by_byte_ ? await_byte(idle) : await_receive(idle);
+  ++received_;
+}
+
+void PingPong::one(Idle& idle) {
+  if (is_round_trip(link_.spec().verb)) {
+    requests_.post(posted_++, 1, 1);
+    reap_sends(idle);
+    return;
+  }
+  if (posted_ - completed_ >= static_cast<uint64_t>(link_.spec().depth)) reap_sends(idle);
+  post_next();
+  await_message(idle);
+}
+
+void PingPong::begin(uint64_t iterations, double seconds, Idle& idle, Result& result) {
+  const TickScale whole;
+  // Over a slow path so many pings would take longer than what is to be measured.
+  const double warm = raw_seconds() + std::min(0.2, seconds / 4);
+  for (uint64_t i = 0; i < kWarmUp && (i == 0 || raw_seconds() < warm); ++i) one(idle);
+  const double share = is_round_trip(link_.spec().verb) ? 1 : 0.5;
+  // Only says when to stop; what is converted below has its own scale.
+  const double estimate = whole.seconds_per_tick();
+  const uint64_t end = iterations > 0 || estimate <= 0
+                           ? UINT64_MAX
+                           : ticks_now() + static_cast<uint64_t>(seconds / estimate);
+  const uint64_t most = iterations > 0 ? iterations : UINT64_MAX;
+  std::vector<uint64_t> stamps(kStretch + 1);
+  for (uint64_t done = 0; done < most && ticks_now() < end;) {
+    const auto stretch = static_cast<size_t>(std::min<uint64_t>(kStretch, most - done));
+    const TickScale scale;
+    size_t taken = 0;
+    stamps[0] = ticks_now();
+    while (taken < stretch && stamps[taken] < end) {
+      one(idle);
+      stamps[++taken] = ticks_now();
+    }
+    const double unit = scale.seconds_per_tick() * share;
+    for (size_t i = 0; i < taken; ++i)
+      result.seconds.add(static_cast<double>(stamps[i + 1] - stamps[i]) * unit);
+    done += taken;
+  }
+}
+
+// Until the other end says that it has finished, which it does after our last answer.
+void PingPong::answer(Idle& idle) {
+  try {
+    for (;;) {
+      await_message(idle);
+      if (posted_ - completed_ >= static_cast<uint64_t>(link_.spec().depth)) reap_sends(idle);
+      post_next();
+    }
+  } catch (const Stopped&) {
+  }
+}
+
+PingPong::Result PingPong::run(uint64_t iterations, double seconds, Idle& idle) {
+  Result result;
+  link_.control().barrier(idle);
+  if (begins_) {
+    begin(iterations, seconds, idle, result);
+  } else if (!is_round_trip(link_.spec().verb)) {
+    answer(idle);
+  }
+  Message mine;
+  mine.kind = Message::done;
+  mine.messages = posted_;
+  link_.control().send(mine);
+  if (!heard_) heard_ = link_.control().wait(idle);
+  if (heard_->kind != Message::done) throw Error(link_.peer().name + ": " + heard_->text);
+  result.messages = posted_;
+  result.peer = heard_->messages;
+  return result;
+}
+
+}  // namespace cb::verbs

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/network/verbs/control.h"
+#include "bench/network/verbs/memory.h"
+
+namespace cb::verbs {
+
+constexpr uint64_t kGrhBytes = 40;  // in front of every received datagram
+
+// One end of a connection to one peer: memory, completion queues, queue pairs. Memory is one
+// registered piece: for each queue pair a region `out` to send from (or to be read) and a region
+// `in` to receive in (or to be written); a region is cut into slots, one a message, that are used
+// in turn, as far as 4 KiB go.
+class Link {
+ public:
+  // Makes the queue pairs. Throws Error if the device cannot.
+  Link(std::shared_ptr<const Device> device, const Spec& spec, bool sends, bool receives);
+
+  Address address() const;
+  // Throws Error naming the peer.
+  void connect(const Address& peer);
+
+  const Spec& spec() const { return spec_; }
+  const Device& device() const { return *device_; }
+  Control& control() { return control_; }
+  const Address& peer() const { return peer_; }
+  ibv_qp* pair(size_t q) const { return pairs_[q].get(); }
+  size_t pairs() const { return pairs_.size(); }
+  ibv_cq* send_cq() const { return send_cq_.get(); }
+  ibv_cq* receive_cq() const { return receive_cq_.get(); }
+  ibv_comp_channel* channel() const { return channel_.get(); }
+  ibv_ah* handle() const { return handle_.get(); }
+
+  uint64_t slots() const { return slots_; }
+  // As the host sees them; `in` is the message, behind a datagram's header.
+  std::byte* out(size_t q, uint64_t slot) const;
+  std::byte* in(size_t q, uint64_t slot) const;
+  // As the NIC knows them.
+  uintptr_t out_address(size_t q, uint64_t slot) const;
+  uintptr_t in_address(size_t q, uint64_t slot) const;
+  uint64_t peer_out(size_t q, uint64_t slot) const;
+  uint64_t peer_in(size_t q, uint64_t slot) const;
+  uint32_t key() const { return memory_->region().lkey; }
+  uint32_t inline_bytes() const { return inline_bytes_; }
+  uint32_t mtu() const { return mtu_bytes(path_.mtu); }
+  int gid_index() const { return path_.gid_index; }
+  const RdmaGid* gid() const { return gid_; }
+  TransferMemory& memory() const { return *memory_; }
+  uint32_t receive_depth() const { return receive_depth_; }
+  // Of an end that sleeps for completions: the first call asks to be woken, so that the caller
+  // polls once more; the second sleeps until a completion comes or some time has passed; and so on.
+  // True if the time has passed: a moment to look around.
+  bool wait_event(double seconds);
+
+ private:
+  void make_pairs(bool sends, bool receives);
+  uint32_t choose_inline(bool sends) const;
+  uint64_t offset(size_t q, uint64_t slot) const { return q * region_ + slot * stride_; }
+  uint64_t in_offset(size_t q, uint64_t slot) const;
+
+  std::shared_ptr<const Device> device_;
+  Spec spec_;
+  const RdmaGid* gid_;
+  uint64_t stride_, slots_, region_;
+  std::unique_ptr<TransferMemory> memory_;
+  ChannelPtr channel_;
+  CqPtr send_cq_, receive_cq_;
+  uint32_t inline_bytes_ = 0;
+  uint32_t receive_depth_ = 0;
+  std::vector<QpPtr> pairs_;
+  Control control_;
+  AhPtr handle_;
+  Address peer_;
+  Path path_;
+  uint32_t sequence_ = 0;
+  bool armed_ = false;
+};
+
+}  // namespace cb::verbs

@@ -1,0 +1,95 @@
+#include "bench/network/verbs/payload.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace cb::verbs {
+namespace {
+
+// SplitMix64's finaliser (Steele, Lea, Flood 2014).
+uint64_t mixed(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+// Datagrams can be lost, and so can arrive in another slot than they were sent from: there every
+// slot holds the same. In the others a message in a wrong slot is a wrong message.
+uint64_t seed_of(const Link& link, uint64_t direction, size_t q, uint64_t slot) {
+  const bool in_order = link.spec().service == Service::rc;
+  return mixed(direction * 0x9e3779b97f4a7c15ULL + q * 1024 + (in_order ? slot : 0) + 1);
+}
+
+// A written latency message ends with the byte that the receiver waits for.
+uint64_t verified_bytes(const Spec& spec) {
+  return spec.latency && spec.verb == Verb::write ? spec.bytes - 1 : spec.bytes;
+}
+
+void fill(std::byte* data, uint64_t bytes, uint64_t seed, uint8_t flip) {
+  for (uint64_t i = 0; i < bytes; ++i)
+    data[i] = static_cast<std::byte>(payload_byte(seed, i) ^ flip);
+}
+
+}  // namespace
+
+uint8_t payload_byte(uint64_t seed, uint64_t position) {
+  return static_cast<uint8_t>(mixed(seed + position / 8) >> (position % 8 * 8));
+}
+
+void fill_payload(Link& link, uint64_t to_peer, uint64_t from_peer) {
+  const Spec& spec = link.spec();
+  for (size_t q = 0; q < link.pairs(); ++q) {
+    for (uint64_t slot = 0; slot < link.slots(); ++slot) {
+      if (is_atomic(spec.verb)) {
+        std::memset(link.out(q, slot), 0, spec.bytes);
+        std::memset(link.in(q, slot), 0, spec.bytes);
+      } else {
+        fill(link.out(q, slot), spec.bytes, seed_of(link, to_peer, q, slot), 0);
+        fill(link.in(q, slot), spec.bytes, seed_of(link, from_peer, q, slot), 0xff);
+      }
+      if (spec.latency && spec.verb == Verb::write)
+        link.in(q, slot)[spec.bytes - 1] = static_cast<std::byte>(0);
+    }
+  }
+}
+
+std::string check_payload(const Link& link, uint64_t from_peer, uint64_t messages) {
+  const uint64_t bytes = verified_bytes(link.spec());
+  for (size_t q = 0; q < link.pairs(); ++q) {
+    for (uint64_t slot = 0; slot < std::min(link.slots(), messages); ++slot) {
+      const uint64_t seed = seed_of(link, from_peer, q, slot);
+      const std::byte* data = link.in(q, slot);
+      for (uint64_t i = 0; i < bytes; ++i) {
+        const auto got = static_cast<uint8_t>(data[i]);
+        if (got != payload_byte(seed, i))
+          return fmt::format(
+              "{} received a wrong byte from {}: queue pair {}, slot {}, offset {} of {}: got "
+              "0x{:02x}, expected 0x{:02x}",
+              link.device().name(), link.peer().name, q, slot, i, bytes, got,
+              payload_byte(seed, i));
+      }
+    }
+  }
+  return "";
+}
+
+std::string check_atomics(const Link& link, uint64_t messages) {
+  uint64_t sum = 0;
+  for (size_t q = 0; q < link.pairs(); ++q) {
+    uint64_t value = 0;
+    std::memcpy(&value, link.in(q, 0), sizeof(value));
+    sum += value;
+  }
+  if (sum == messages) return "";
+  return fmt::format("{}: its words stand at {} after {} atomics from {}", link.device().name(),
+                     sum, messages, link.peer().name);
+}
+
+void corrupt_payload(Link& link) {
+  const uint64_t bytes = is_atomic(link.spec().verb) ? 1 : verified_bytes(link.spec());
+  if (bytes > 0) link.in(link.pairs() - 1, 0)[bytes / 2] ^= static_cast<std::byte>(0x10);
+}
+
+}  // namespace cb::verbs

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/harness/comm.h"
+#include "sys/net/rdma_port.h"
+
+namespace cb::verbs {
+
+// This rank's ports in the order of the rails, from --rails: "auto" is every active port in the
+// order of the slots; else names ("mlx5_0", "mlx5_1:2"), one for a single host only as
+// "n3:mlx5_4". Problems are added; a host without any RDMA device gives an empty list and none.
+std::vector<RdmaPort> choose_rails(const std::vector<std::string>& asked,
+                                   const std::vector<RdmaPort>& ports, const std::string& host,
+                                   const std::vector<std::string>& hosts, Problems& problems);
+
+}  // namespace cb::verbs

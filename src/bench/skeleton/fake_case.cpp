@@ -1,0 +1,104 @@
+// Scripted samples instead of a measurement: proves runner, gather, verdicts and reports without
+// any hardware, with a slow, failing or hanging rank on demand. Hidden from lists. The pattern for
+// a new case is skeleton.cpp.
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "bench/cases.h"
+#include "bench/harness/points.h"
+#include "core/clock.h"
+#include "core/units.h"
+
+namespace cb {
+namespace {
+
+CaseInfo describe() {
+  return {
+      .name = "fake",
+      .device = "",
+      .summary = "scripted samples, for testing clusterbench itself",
+      .example = "clusterbench fake --value 2 --samples 10",
+      .domain = "host",
+      .needs = {},
+      .params =
+          {{"value", ParamType::number, "1", "median of the samples, in bytes per second"},
+           {"size", ParamType::size, "1K", "points of the sweep", {}, true, 1},
+           {"samples", ParamType::integer, "20", "samples per rank", {}, false, 1, 100000},
+           {"pause", ParamType::duration, "0s", "rest before each sample"},
+           {"skipping-rank", ParamType::integer, "", "this rank is skipped", {}, false, 0},
+           {"slow-rank", ParamType::integer, "", "this rank measures half", {}, false, 0},
+           {"failing-rank", ParamType::integer, "", "this rank throws an error", {}, false, 0},
+           {"failing-size", ParamType::size, "", "only at this point of the sweep"},
+           {"wrong-rank", ParamType::integer, "", "this rank's data check fails", {}, false, 0},
+           {"hanging-rank", ParamType::integer, "", "this rank never comes back", {}, false, 0}},
+      .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher, "scripted"}},
+      .checks = {"data"},
+      .hidden = true,
+  };
+}
+
+bool is_me(const Params& params, const char* name, const Context& context) {
+  return params.has(name) && params.integer(name) == context.comm.rank();
+}
+
+void misbehave(const Context& context, const Params& params, int64_t size) {
+  const bool here = !params.has("failing-size") || params.integer("failing-size") == size;
+  if (here && is_me(params, "failing-rank", context)) throw Error("fails as it was told");
+  while (is_me(params, "hanging-rank", context))
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+
+void rest(const Context& context, double seconds) {
+  const double end = monotonic_seconds() + seconds;
+  do {
+    if (context.cancel.cancelled()) throw Interrupted();
+    std::this_thread::sleep_for(
+        std::chrono::duration<double>(std::clamp(end - monotonic_seconds(), 0.0, 0.05)));
+  } while (monotonic_seconds() < end);
+}
+
+Record measure(Context& context, const Params& params, int64_t size) {
+  misbehave(context, params, size);
+  Record record{.case_name = "fake", .params = params.with("size", size)};
+  const size_t self =
+      record.entity({context.place.host, "rank", std::to_string(context.comm.rank())});
+  if (is_me(params, "skipping-rank", context)) {
+    record.outcome = Skipped{"skipped as it was told"};
+    return record;
+  }
+  const bool wrong = is_me(params, "wrong-rank", context);
+  record.checks.push_back({.name = "data",
+                           .passed = !wrong,
+                           .entity = self,
+                           .detail = wrong ? "wrong as it was told" : ""});
+  if (wrong) return record;  // wrong data yields no number
+
+  const double value = params.number("value") * (is_me(params, "slow-rank", context) ? 0.5 : 1);
+  Samples rates;
+  const auto samples = static_cast<double>(params.integer("samples"));
+  for (int64_t i = 0; i < params.integer("samples"); ++i) {
+    rest(context, params.number("pause"));
+    rates.add(value * (1 + 0.001 * static_cast<double>(i % 5 - 2)));
+    context.watchdog.progress();
+    context.progress.update(static_cast<double>(i + 1) / samples, format_size(size));
+  }
+  record.add("bytes_per_second", self, std::move(rates),
+             Ceiling{params.number("value") * 1.25, "1.25 × the scripted value"});
+  return record;
+}
+
+std::vector<Record> run(Context& context, const Params& params) {
+  return run_points(
+      context, "fake", params.integers("size"),
+      [&](int64_t size) {
+        return PointName{params.with("size", size), format_size(size)};
+      },
+      [&](int64_t size) { return measure(context, params, size); });
+}
+
+}  // namespace
+
+Case fake_case() { return {describe(), run}; }
+
+}  // namespace cb

@@ -1,0 +1,353 @@
+// Reads and writes a file through cuFile (GPUDirect Storage), and by way of host memory (bounce) to
+// compare. A call that succeeded proves no direct path: what the kernel counted decides, and
+// compatibility mode fails the check "path". Making the file and checking data are not timed.
+// docs/methods/gds.md.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "bench/cases.h"
+#include "bench/harness/points.h"
+#include "bench/storage/gds/memory.h"
+#include "bench/storage/gds/path.h"
+#include "bench/storage/io/buffer.h"
+#include "bench/storage/io/measurement.h"
+#include "bench/storage/io/target.h"
+#include "bench/storage/io/worker.h"
+#include "core/clock.h"
+#include "sys/storage/cufile.h"
+#include "sys/storage/uring.h"
+
+namespace cb {
+namespace {
+
+constexpr double kBatchDeadline = 60;
+constexpr double kMostFull = 0.95;  // of the filesystem
+
+CaseInfo describe() {
+  return {
+      .name = "gds",
+      .device = "",
+      .summary = "GPUDirect Storage: files to and from GPU memory, and which way they really went",
+      .example = "clusterbench gds --dir /data --mode sync,batch,stream,bounce --block-size 1M",
+      .domain = "storage",
+      .needs = {.directory = true},
+      .params =
+          {{"dir", ParamType::text, "", "directory to create an own fresh directory in"},
+           {"rw", ParamType::choice, "read", "access, in sequence", {"read", "write"}},
+           {"mode",
+            ParamType::choice,
+            "sync,batch,bounce",
+            "cuFileRead and cuFileWrite, their batches, their requests in a CUDA stream, or pread "
+            "and "
+            "pwrite with a copy",
+            {"sync", "batch", "stream", "bounce"},
+            true},
+           {"memory", ParamType::choice, "gpu", "where the data goes", {"gpu", "host"}},
+           {"gpu", ParamType::integer, "0", "CUDA's number of it", {}, false, 0, 1023},
+           {"block-size", ParamType::size, "1M", "bytes per request", {}, false, 4096, 1 << 28},
+           {"queue-depth",
+            ParamType::integer,
+            "16",
+            "requests of a batch",
+            {},
+            false,
+            1,
+            static_cast<double>(cufile::Batch::kMost)},
+           {"size", ParamType::size, "1G", "bytes per rank's file", {}, false, 4096},
+           {"register", ParamType::flag, "true", "register the memory with cuFile"},
+           {"allow-compat", ParamType::flag, "false",
+            "give figures also where compatibility mode was used or no path is proven"},
+           {"duration", ParamType::duration, "5s", "of each mode, at most", {}, false, 0.01},
+           {"seed", ParamType::integer, "1", "of the data", {}, false, 0}},
+      .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher,
+                   "bytes of a round of requests over its time"},
+                  {"round_seconds", "seconds", Better::lower,
+                   "of a round: one batch, as many requests in a stream, or one after the other"}},
+      .checks = {"data", "path"},
+  };
+}
+
+// The file is made, laid out and removed as `io` does it.
+Params io_params(const Params& params) {
+  Problems problems;
+  const auto number = [&](const char* name) { return std::to_string(params.integer(name)); };
+  Params out = resolve_params(io_case().info.params,
+                              {{"dir", {params.text("dir")}},
+                               {"rw", {params.text("rw")}},
+                               {"block-size", {number("block-size")}},
+                               {"queue-depth", {number("queue-depth")}},
+                               {"size", {number("size")}},
+                               {"seed", {number("seed")}}},
+                              problems);
+  if (!problems.empty()) throw UsageError("clusterbench gds", problems);
+  return out;
+}
+
+// One rank's file, memory and what is needed to move between them.
+class Mover {
+ public:
+  Mover(const Params& params, const io::Target& target, const cufile::Driver& driver)
+      : view_(target.view()),
+        reads_(params.text("rw") == "read"),
+        block_(static_cast<size_t>(params.integer("block-size"))),
+        depth_(static_cast<size_t>(params.integer("queue-depth"))),
+        blocks_(target.job().file_bytes / block_),
+        staging_(depth_, block_),
+        memory_(params.text("memory") == "gpu"
+                    ? gds::gpu_memory(static_cast<int>(params.integer("gpu")), depth_ * block_)
+                    : gds::host_memory(depth_ * block_)),
+        file_(driver, view_.fd, view_.path) {
+    if (params.flag("register")) buffer_.emplace(driver, memory_->data(), depth_ * block_);
+    const auto modes = params.texts("mode");
+    batch_.emplace(driver, static_cast<unsigned>(depth_));
+    // Older libraries have none, which is no matter where it is not asked for.
+    if (std::find(modes.begin(), modes.end(), "stream") != modes.end())
+      stream_.emplace(driver, memory_->stream());
+  }
+
+  uint64_t round_bytes() const { return depth_ * block_; }
+  const std::optional<io::Mismatch>& wrong() const { return wrong_; }
+  uint64_t checked() const { return checked_; }
+  uint64_t calls() const { return calls_; }
+
+  // Moves the next blocks of the file; seconds. Data is made before and checked after.
+  double round(const std::string& mode) {
+    std::vector<cufile::Batch::Request> requests(depth_);
+    for (size_t i = 0; i < depth_; ++i)
+      requests[i] = {(next_ + i) % blocks_ * block_, i * staging_stride()};
+    if (!reads_) make_data(requests);
+    const double start = monotonic_seconds();
+    move(mode, requests);
+    const double seconds = monotonic_seconds() - start;
+    if (reads_) check_data(requests);
+    next_ = (next_ + depth_) % blocks_;
+    rounds_ = std::min(rounds_ + 1, (blocks_ + depth_ - 1) / depth_);
+    return seconds;
+  }
+
+  // After writing: every block that was written is read again past the page cache.
+  void read_back() {
+    const io::SlotBuffers buffer(1, block_);
+    for (uint64_t b = 0; b < std::min<uint64_t>(rounds_ * depth_, blocks_) && !wrong_; ++b) {
+      read_fully({buffer.slot(0), block_}, b * block_);
+      note_wrong({buffer.slot(0), block_}, b * block_, io::Pattern::kWritten);
+    }
+  }
+
+ private:
+  size_t staging_stride() const { return block_; }  // of the memory: without gaps
+
+  void move(const std::string& mode, const std::vector<cufile::Batch::Request>& requests) {
+    const auto direction = reads_ ? cufile::Direction::read : cufile::Direction::write;
+    if (mode == "batch") {
+      batch_->run(file_, direction, memory_->data(), block_, requests, kBatchDeadline);
+      calls_ += requests.size();
+      return;
+    }
+    if (mode == "stream") {
+      stream_->run(file_, direction, memory_->data(), block_, requests, kBatchDeadline);
+      calls_ += requests.size();
+      return;
+    }
+    for (const auto& r : requests) {
+      if (mode == "sync")
+        calls_ += static_cast<uint64_t>(
+            file_.transfer(direction, memory_->data(), block_, r.file_offset, r.buffer_offset));
+      else
+        bounce(r);
+    }
+  }
+
+  void bounce(const cufile::Batch::Request& r) {
+    const std::span<std::byte> slot(staging_.slot(0), block_);
+    if (reads_) {
+      read_fully(slot, r.file_offset);
+      memory_->put(r.buffer_offset, slot);
+    } else {
+      memory_->get(r.buffer_offset, slot);
+      if (::pwrite(view_.fd, slot.data(), block_, static_cast<off_t>(r.file_offset)) !=
+          static_cast<ssize_t>(block_))
+        throw io::request_error(io::Direction::write, op(r.file_offset), view_.path, errno);
+    }
+    ++calls_;
+  }
+
+  void read_fully(std::span<std::byte> to, uint64_t offset) const {
+    if (::pread(view_.fd, to.data(), to.size(), static_cast<off_t>(offset)) !=
+        static_cast<ssize_t>(to.size()))
+      throw io::request_error(io::Direction::read, op(offset), view_.path, errno);
+  }
+
+  io::Op op(uint64_t offset) const {
+    return {io::Direction::read, offset, static_cast<uint32_t>(block_)};
+  }
+
+  void make_data(const std::vector<cufile::Batch::Request>& requests) {
+    for (const auto& r : requests) {
+      const std::span<std::byte> slot(staging_.slot(0), block_);
+      view_.pattern->fill(slot, r.file_offset, io::Pattern::kWritten);
+      memory_->put(r.buffer_offset, slot);
+    }
+  }
+
+  // All of it: a path that moves wrong bytes fast is worse than none.
+  void check_data(const std::vector<cufile::Batch::Request>& requests) {
+    for (const auto& r : requests) {
+      if (wrong_) return;
+      const std::span<std::byte> slot(staging_.slot(0), block_);
+      memory_->get(r.buffer_offset, slot);
+      note_wrong(slot, r.file_offset, io::Pattern::kPrepared);
+    }
+    // What was read must not stand for what is read next.
+    const std::span<std::byte> all(staging_.slot(0), block_);
+    std::fill(all.begin(), all.end(), std::byte{0xff});
+    for (const auto& r : requests) memory_->put(r.buffer_offset, all);
+  }
+
+  void note_wrong(std::span<const std::byte> block, uint64_t offset, unsigned generation) {
+    wrong_ = view_.pattern->check(block, offset, {generation});
+    ++checked_;
+  }
+
+  io::FileView view_;
+  bool reads_;
+  size_t block_, depth_;
+  uint64_t blocks_;
+  io::SlotBuffers staging_;
+  std::unique_ptr<gds::IoMemory> memory_;
+  cufile::File file_;
+  std::optional<cufile::Buffer> buffer_;  // behind memory_: deregistered before it is freed
+  std::optional<cufile::Batch> batch_;
+  std::optional<cufile::StreamQueue> stream_;
+  uint64_t next_ = 0, rounds_ = 0, checked_ = 0, calls_ = 0;
+  std::optional<io::Mismatch> wrong_;
+};
+
+struct Outcome {
+  SampleRun run;
+  gds::Evidence evidence;
+};
+
+Outcome measure_mode(Context& context, const Params& params, Mover& mover,
+                     const std::string& mode) {
+  const SamplePlan plan{.stop = {.max_seconds = params.number("duration"), .target_half_width = 0},
+                        .warm_up_samples = 3,
+                        .together = false,
+                        .what = "gds " + params.text("rw") + " " + mode};
+  const gds::Counters before = gds::read_counters(context.fs);
+  uint64_t rounds = 0;
+  Outcome out{context.sampler.measure_self_timed(plan,
+                                                 [&] {
+                                                   ++rounds;
+                                                   return mover.round(mode);
+                                                 }),
+              {}};
+  out.evidence = gds::judge(before, gds::read_counters(context.fs), rounds * mover.round_bytes());
+  return out;
+}
+
+Record record_of(Context& context, const Params& params, const io::Target& target,
+                 const cufile::Driver& driver, const Mover& mover, const std::string& mode,
+                 const Outcome& outcome) {
+  Record record{.case_name = "gds", .params = params.with("mode", mode)};
+  std::string id = target.id();
+  if (context.place.local_size > 1) id += fmt::format(" rank {}", context.comm.rank());
+  const size_t self = record.entity({context.place.host, "filesystem", std::move(id)});
+  record.facts = {{"library", driver.path()},
+                  {"filesystem", target.storage().filesystem},
+                  {"path", mode == "bounce" ? "host memory and a copy" : outcome.evidence.text},
+                  {"memory", params.text("memory")}};
+  const auto& wrong = mover.wrong();
+  record.checks.push_back(
+      {.name = "data",
+       .passed = !wrong,
+       .entity = self,
+       .detail = wrong ? fmt::format("{}: {} at offset {} {}", context.who(), target.view().path,
+                                     wrong->offset, wrong->what)
+                       : ""});
+  const bool direct = outcome.evidence.path == gds::Path::nvidia_fs;
+  if (mode != "bounce" && !params.flag("allow-compat"))
+    record.checks.push_back({.name = "path",
+                             .passed = direct,
+                             .value = outcome.evidence.posix_share,
+                             .entity = self,
+                             .detail = direct ? ""
+                                              : outcome.evidence.text +
+                                                    "; next: gdscheck -p; --allow-compat gives "
+                                                    "figures all the same"});
+  if (mode != "bounce" && params.flag("allow-compat") && !direct)
+    record.notes.push_back(fmt::format("{}: these figures are not of GPUDirect Storage: {}",
+                                       context.who(), outcome.evidence.text));
+  if (wrong || (mode != "bounce" && !direct && !params.flag("allow-compat"))) return record;
+  const auto bytes = static_cast<double>(mover.round_bytes());
+  record.add("bytes_per_second", self,
+             outcome.run.seconds.mapped([&](double seconds) { return bytes / seconds; }));
+  record.add("round_seconds", self, outcome.run.seconds);
+  return record;
+}
+
+// Collective. A rank that goes well while another fails returns what nobody reads.
+Record measure_point(Context& context, const Params& params, io::Target& target,
+                     const cufile::Driver& driver, const std::string& mode) {
+  Record record{.case_name = "gds", .params = params.with("mode", mode)};
+  std::optional<Mover> mover;
+  if (!io::all_well(context, [&] { mover.emplace(params, target, driver); })) return record;
+  context.comm.barrier();
+  io::all_well(context, [&] {
+    const Outcome outcome = measure_mode(context, params, *mover, mode);
+    if (params.text("rw") == "write") {
+      target.flush();
+      target.drop_cache();
+      mover->read_back();
+    }
+    record = record_of(context, params, target, driver, *mover, mode, outcome);
+  });
+  return record;
+}
+
+std::vector<Record> run(Context& context, const Params& params) {
+  std::optional<cufile::Driver> driver;
+  std::optional<io::Target> target;
+  std::optional<io::SpaceNeed> need;
+  if (!io::all_well(context, [&] {
+        driver.emplace();
+        target.emplace(io_params(params), context);
+        need = target->space_need();
+      }))
+    return {};
+  io::require_space(context.comm, *need, kMostFull);
+  if (!io::all_well(context, [&] {
+        const bool uring = !why_no_uring(16, context.fs);
+        target->create();
+        target->lay_out(uring ? io::Engine::io_uring : io::Engine::threads,
+                        io::hooks_of(context, "laying out the file"), context.cancel);
+      }))
+    return {};
+  std::vector<Record> records = run_points(
+      context, "gds", params.texts("mode"),
+      [&](const std::string& mode) {
+        return PointName{params.with("mode", mode), fmt::format("gds {}", mode)};
+      },
+      [&](const std::string& mode) {
+        return measure_point(context, params, *target, *driver, mode);
+      });
+  target->remove();
+  return records;
+}
+
+void check(const Params& params, Problems& problems) {
+  if (!params.has("dir"))
+    problems.add("--dir", "is needed: a directory to create a file in, on the storage to measure");
+  if (params.integer("block-size") % 4096 != 0)
+    problems.add("--block-size", "must be a multiple of 4096 bytes: cuFile bounces what is not");
+  if (params.integer("size") < params.integer("block-size") * params.integer("queue-depth"))
+    problems.add("--size", "is less than --queue-depth blocks");
+}
+
+}  // namespace
+
+Case gds_case() { return {describe(), run, check, cufile::why_absent}; }
+
+}  // namespace cb

@@ -1,0 +1,196 @@
+// One ring per thread: free slots are queued and submitted with the same call that waits for
+// completions, and one clock reading serves a batch of completions. A device that has little left
+// to do gets the first of many requests before the last are made ready.
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bench/storage/io/buffer.h"
+#include "bench/storage/io/timer_pace.h"
+#include "bench/storage/io/worker.h"
+#include "sys/cpu/idle_tick.h"
+#include "sys/storage/uring.h"
+
+namespace cb::io {
+namespace {
+
+// Of a wait for the next planned request, after which the worker looks whether it is to stop.
+constexpr double kLongestWait = 0.5;
+// Below it a wait would last longer than asked (the kernel's timer slack), so none is made.
+constexpr double kShortestWait = 60e-6;
+
+// Requests that are made ready before the device gets them, however little it has to do: fewer
+// would be a system call for nearly each at a small queue depth.
+constexpr size_t kLeastSubmit = 4;
+
+// The timer that keeps the processor's tick going ends this share of a tick after it began.
+constexpr double kTimerShare = 0.75;
+// Its tag; the others are slots.
+constexpr uint64_t kTimer = std::numeric_limits<uint64_t>::max();
+
+class UringLoop {
+ public:
+  explicit UringLoop(Worker& worker)
+      : worker_(worker),
+        ring_(worker.job().queue_depth + 1, worker.fs(),
+              {worker.job().poll, worker.file().nvme_namespace != 0}),
+        buffers_(worker.job().queue_depth, worker.job().block_bytes),
+        slots_(worker.job().queue_depth) {
+    if (worker.file().nvme_namespace == 0) ring_.register_buffer(buffers_.whole());
+    ring_.register_file(worker.fd());
+    worker_.how = ring_.how();
+    if (worker.file().nvme_namespace != 0) worker_.how += ", NVMe passthrough";
+    for (size_t i = slots_.size(); i-- > 0;) {
+      slots_[i].data = buffers_.slot(i);
+      free_.push_back(i);
+    }
+    if (worker.job().poll == UringPoll::none) keep_tick();
+  }
+
+  void run() {
+    try {
+      double now = worker_.now();
+      for (Next next = refill(now); in_flight_ > 0 || next == Next::later; next = refill(now)) {
+        if (in_flight_ > 0) {
+          turn(next, now);
+        } else {
+          worker_.wait_until_due();
+        }
+        now = worker_.now();
+        if (in_flight_ > 0) take(now);
+      }
+      worker_.system_calls = ring_.calls();
+    } catch (...) {
+      drain();
+      throw;
+    }
+  }
+
+ private:
+  // Where each wait for the device would stop the tick and start it again.
+  void keep_tick() {
+    const auto tick = tick_that_idle_stops(worker_.fs());
+    if (!tick) return;
+    timer_seconds_ = kTimerShare * *tick;
+    pace_.emplace(timer_seconds_);
+    worker_.how += fmt::format(", a timer of {:g} ms keeps the tick", timer_seconds_ * 1e3);
+  }
+
+  void begin_timer() {
+    ring_.queue_timer(timer_seconds_, kTimer);
+    timer_runs_ = true;
+  }
+
+  void timer_ended(int result, double now) {
+    timer_runs_ = false;
+    if (result == -ETIME && pace_->go_on(worker_.finished_ios, now)) begin_timer();
+  }
+
+  // Queues what may be begun now; says why there is no more.
+  Next refill(double now) {
+    while (!free_.empty() && !worker_.wrong) {
+      const size_t i = free_.back();
+      const Next next = worker_.next(slots_[i], now);
+      if (next != Next::ready) return next;
+      free_.pop_back();
+      queue(i);
+      if (!free_.empty()) submit_early();
+    }
+    return worker_.wrong ? Next::none : Next::ready;
+  }
+
+  void queue(size_t i) {
+    const Slot& slot = slots_[i];
+    const std::span data{slot.data + slot.done, slot.op.length - slot.done};
+    const FileView& file = worker_.file();
+    if (file.nvme_namespace != 0) {
+      ring_.queue_nvme_read(file.fd, file.nvme_namespace, data, slot.op.offset / file.nvme_block,
+                            slot.op.length / file.nvme_block, i);
+    } else {
+      ring_.queue(slot.op.direction == Direction::write, file.fd, data, slot.op.offset + slot.done,
+                  i);
+    }
+    ++in_flight_;
+    ++held_;
+  }
+
+  // No more requests are held back for a larger batch than half of what the device has to do: one
+  // that answers many at once would otherwise stand idle while all of them are made anew.
+  void submit_early() {
+    if (held_ < std::max(kLeastSubmit, (in_flight_ - held_) / 2)) return;
+    ring_.submit_and_wait(0);
+    held_ = 0;
+  }
+
+  // Waits for completions; where the next request has its time, no longer than that. Requests in
+  // flight have to come back in any case before their buffers may go, so there is no other limit:
+  // the watchdog of the process watches over a device that never answers.
+  void turn(Next next, double now) {
+    const auto least = static_cast<unsigned>(std::min<size_t>(worker_.job().reap, in_flight_));
+    held_ = 0;
+    if (next != Next::later) return ring_.submit_and_wait(least);
+    const double longest = std::clamp(worker_.due() - now, 0.0, kLongestWait);
+    ring_.submit_and_wait_at_most(longest, longest < kShortestWait ? 0 : least);
+  }
+
+  void take(double now) {
+    ring_.reap([&](uint64_t i, int result) {
+      if (i == kTimer) return timer_ended(result, now);
+      --in_flight_;
+      if (failed_) return;
+      try {
+        if (worker_.complete(slots_[i], bytes_of(slots_[i], result), now)) {
+          free_.push_back(i);
+        } else {
+          queue(i);
+        }
+      } catch (...) {
+        failed_ = std::current_exception();
+      }
+    });
+    if (pace_ && !timer_runs_ && pace_->begin(worker_.finished_ios, now)) begin_timer();
+    worker_.tell_progress();
+    if (failed_) std::rethrow_exception(failed_);
+  }
+
+  // Passthrough answers 0, or a status of the NVMe specification, or -errno.
+  int64_t bytes_of(const Slot& slot, int result) const {
+    if (worker_.file().nvme_namespace == 0) return result;
+    if (result == 0) return slot.op.length;
+    return result > 0 ? -EIO : result;
+  }
+
+  // The kernel may still write into the buffers: they live until every request has come back.
+  void drain() {
+    while (in_flight_ > 0) {
+      ring_.submit_and_wait();
+      ring_.reap([&](uint64_t tag, int) { in_flight_ -= tag == kTimer ? 0 : 1; });
+    }
+  }
+
+  Worker& worker_;
+  Uring ring_;
+  SlotBuffers buffers_;
+  std::vector<Slot> slots_;
+  std::vector<size_t> free_;
+  size_t in_flight_ = 0;
+  size_t held_ = 0;  // of these, queued and not submitted
+  std::optional<TimerPace> pace_;
+  double timer_seconds_ = 0;
+  bool timer_runs_ = false;
+  std::exception_ptr failed_;
+};
+
+}  // namespace
+
+void work_with_uring(Worker& worker, const std::function<void()>& start) {
+  UringLoop loop(worker);
+  start();
+  loop.run();
+}
+
+}  // namespace cb::io

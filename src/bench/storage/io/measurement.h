@@ -1,0 +1,57 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "bench/storage/io/agreement.h"
+#include "bench/storage/io/target.h"
+
+// The steps of one measurement on all ranks, and what comes of them.
+namespace cb::io {
+
+struct EngineChoice {
+  Engine engine = Engine::io_uring;
+  std::optional<std::string> fallback = {};  // why not io_uring
+};
+
+// "auto" takes io_uring where it can. Throws Error if "io_uring" was asked for and cannot be had.
+EngineChoice choose_engine(const std::string& wanted, unsigned queue_depth, const FsRoot& fs);
+
+// All that one rank measured, before it is cut into records.
+struct Measurement {
+  EngineChoice choice;
+  RunResult run;
+  std::optional<double> fsync_seconds;
+  double close_seconds = 0;
+  std::optional<uint64_t> read_before, read_after;  // bytes the kernel fetched for this process
+  std::optional<double> cached;                     // share of the file, after the run
+  // The same when cached reads began, and before reading back through the cache: both after the
+  // file was evicted.
+  std::optional<double> cached_at_start, cached_at_read_back;
+  ReadBack read_back;
+  std::string read_back_of;  // what another rank wrote and this one reads back; else empty
+
+  std::optional<Mismatch> wrong() const { return run.wrong ? run.wrong : read_back.wrong; }
+  uint64_t checked() const { return run.blocks_checked + read_back.blocks_checked; }
+  // Share of the bytes read that came from storage.
+  std::optional<double> from_storage() const {
+    if (!read_before || !read_after || run.bytes[0] == 0) return std::nullopt;
+    return static_cast<double>(*read_after - *read_before) / static_cast<double>(run.bytes[0]);
+  }
+};
+
+// Tells watchdog and progress what is going on, and the other ranks how this one stands.
+RunHooks hooks_of(Context& context, const std::string& text, Agreement* agreement = nullptr);
+
+// Runs the target's job; the clock starts behind a barrier. Stops early where another rank failed.
+void run_measured(Context& context, Target& target, const std::string& text, Agreement& agreement,
+                  Measurement& m);
+
+// fsync and close, timed.
+void make_durable(Context& context, Target& target, const Params& params, Measurement& m);
+
+// Reads back past the cache what was written.
+void read_back_writes(Context& context, Target& target, const Params& params, Measurement& m);
+
+}  // namespace cb::io

@@ -1,0 +1,210 @@
+// One system call path per phase, one file after the other, as a training job's start does it. The
+// names are written into the directory's marker before, untimed.
+#include "bench/storage/io/metadata.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bench/storage/io/directory.h"
+#include "bench/storage/io/measurement.h"
+#include "bench/storage/io/space.h"
+#include "bench/storage/io/storage.h"
+#include "bench/storage/io/worker.h"
+#include "core/clock.h"
+
+namespace cb::io {
+namespace {
+
+constexpr size_t kFileBytes = 4096;
+using Content = std::array<std::byte, kFileBytes>;
+
+class Files {
+ public:
+  // Makes the directory, on rank 0 only if it is `shared`, and notes the names of the files that
+  // will be in it.
+  Files(Context& context, const Params& params, bool shared)
+      : context_(context), directory_(params.text("dir"), context.place.host, context.logger) {
+    const int rank = context.comm.rank();
+    const int64_t count = params.integer("files");
+    for (int64_t i = 0; i < count; ++i) names_.push_back(name_of(rank, i));
+    for (size_t i = 0; i < content_.size(); ++i) content_[i] = static_cast<std::byte>(i * 31);
+    if (shared && rank != 0) return;
+    directory_.create();
+    fd_ = directory_.fd();
+    path_ = directory_.path_of("");
+    for (int r = shared ? 0 : rank; r < (shared ? context.comm.size() : rank + 1); ++r)
+      for (int64_t i = 0; i < count; ++i) directory_.announce(name_of(r, i));
+  }
+
+  // Opens the directory that rank 0 made.
+  void join(const std::string& path) {
+    path_ = path;
+    joined_ = Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    struct stat st {};
+    if (joined_.get() < 0 || ::fstat(joined_.get(), &st) != 0 || st.st_uid != ::geteuid())
+      throw Error(
+          fmt::format("cannot open {}, which rank 0 made: {}; next: a --dir that all ranks share",
+                      path, std::strerror(errno)));
+    fd_ = joined_.get();
+  }
+  const std::string& path() const { return path_; }
+
+  // The errno of a call that succeeded for a part only is that of an earlier one.
+  void create(const std::string& name) {
+    errno = 0;
+    const Fd fd(::openat(fd_, name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
+    if (fd.get() < 0 || ::write(fd.get(), content_.data(), kFileBytes) != kFileBytes)
+      fail("create", name);
+  }
+  void stat(const std::string& name) {
+    errno = 0;
+    struct stat st {};
+    if (::fstatat(fd_, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 || st.st_size != kFileBytes)
+      fail("stat", name);
+  }
+  void read(const std::string& name) {
+    errno = 0;
+    Content got{};
+    const Fd fd(::openat(fd_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (fd.get() < 0 || ::read(fd.get(), got.data(), kFileBytes) != kFileBytes) fail("read", name);
+    if (got != content_) ++wrong_;
+  }
+  void unlink(const std::string& name) {
+    if (::unlinkat(fd_, name.c_str(), 0) != 0) fail("unlink", name);
+  }
+
+  // One phase over all files; each call's latency goes into the histogram. Seconds.
+  double phase(void (Files::*call)(const std::string&), const char* text, Histogram& latency) {
+    context_.watchdog.note(text);
+    context_.comm.barrier();
+    const double start = monotonic_seconds();
+    double before = start;
+    for (const std::string& name : names_) {
+      if (context_.cancel.cancelled()) throw Interrupted();
+      (this->*call)(name);
+      const double now = monotonic_seconds();
+      latency.add(now - before);
+      before = now;
+      context_.watchdog.progress();
+    }
+    return before - start;
+  }
+
+  void remove() { directory_.remove(); }
+  size_t count() const { return names_.size(); }
+  size_t wrong() const { return wrong_; }
+  const OwnDirectory& directory() const { return directory_; }
+
+ private:
+  static std::string name_of(int rank, int64_t i) { return fmt::format("rank{}.{}.dat", rank, i); }
+
+  [[noreturn]] void fail(const char* what, const std::string& name) const {
+    throw Error(fmt::format("{} of the file {} failed: {}", what, path_ + name,
+                            errno == 0 ? fmt::format("it has fewer than {} bytes; next: free space "
+                                                     "on the filesystem, or find who changes it",
+                                                     kFileBytes)
+                                       : failure_text(errno)));
+  }
+
+  Context& context_;
+  OwnDirectory directory_;
+  Fd joined_;
+  int fd_ = -1;
+  std::string path_;
+  std::vector<std::string> names_;
+  Content content_{};
+  size_t wrong_ = 0;
+};
+
+struct Phase {
+  const char* name;
+  void (Files::*call)(const std::string&);
+  const char *rate, *latency, *rate_of_all;  // its metrics
+};
+constexpr std::array<Phase, 4> kPhases{
+    {{"create", &Files::create, "create_per_second", "create_latency_seconds",
+      "aggregate_create_per_second"},
+     {"stat", &Files::stat, "stat_per_second", "stat_latency_seconds", "aggregate_stat_per_second"},
+     {"read", &Files::read, "read_per_second", "read_latency_seconds", "aggregate_read_per_second"},
+     {"unlink", &Files::unlink, "unlink_per_second", "unlink_latency_seconds",
+      "aggregate_unlink_per_second"}}};
+
+// Before anything is made: room for all ranks' files and inodes. Collective; false if a rank could
+// not ask.
+bool require_room(Context& context, const Params& params) {
+  SpaceNeed need;
+  if (!all_well(context, [&] {
+        const OwnDirectory place(params.text("dir"), context.place.host);
+        const auto files = static_cast<uint64_t>(params.integer("files"));
+        need = space_need(place.parent_fd(), storage_of(place.parent_fd(), place.parent_path()),
+                          context.place.host, context.fs, files * kFileBytes, files + 2);
+      }))
+    return false;
+  require_space(context.comm, need, static_cast<double>(params.integer("max-fill")) / 100);
+  return true;
+}
+
+// Collective; false if some rank could not.
+bool make_files(Context& context, const Params& params, std::optional<Files>& files) {
+  const bool shared = params.flag("shared-directory");
+  if (!all_well(context, [&] { files.emplace(context, params, shared); })) return false;
+  if (!shared) return true;
+  const std::string path = context.comm.broadcast_text(files->path());
+  return all_well(context, [&] {
+    if (!context.comm.is_root()) files->join(path);
+  });
+}
+
+}  // namespace
+
+Record measure_metadata(Context& context, const Params& params) {
+  Record record{.case_name = "io", .params = params};
+  if (!require_room(context, params)) return record;
+  if (params.flag("dry-run")) {
+    record.entity({context.place.host, "filesystem", params.text("dir")});
+    record.notes.push_back(
+        fmt::format("{}: {} files of {} bytes would be made in a directory of its own below {}",
+                    context.who(), params.integer("files"), kFileBytes, params.text("dir")));
+    record.facts["dry_run"] = "nothing was made, written or measured";
+    return record;
+  }
+  std::optional<Files> files;
+  if (!make_files(context, params, files)) return record;
+  const Storage storage =
+      storage_of(files->directory().parent_fd(), files->directory().parent_path());
+  std::string id = storage.mount_point;
+  if (context.place.local_size > 1) id += fmt::format(" rank {}", context.comm.rank());
+  const size_t self = record.entity({context.place.host, "filesystem", id});
+  record.facts["filesystem"] = storage.filesystem;
+  record.facts["directory"] =
+      params.flag("shared-directory") ? "one for all ranks" : "one for each rank";
+  record.facts["path"] = "metadata: as the client's caches serve it";
+  for (const Phase& p : kPhases) {
+    Histogram latency;
+    double seconds = 0;
+    if (!all_well(context, [&] { seconds = files->phase(p.call, p.name, latency); })) return record;
+    const auto count = static_cast<double>(files->count());
+    record.add(p.rate, self, {count / seconds});
+    record.add(p.latency, self, Samples::from_histogram(latency));
+    const double slowest = context.comm.max(seconds), all = context.comm.sum(count);
+    if (context.comm.size() > 1 && context.comm.is_root())
+      record.add(p.rate_of_all, record.entity({"", "cluster", "cluster"}), {all / slowest});
+  }
+  all_well(context, [&] { files->remove(); });
+  Check check{.name = "data", .passed = files->wrong() == 0, .entity = self};
+  check.value = static_cast<double>(files->wrong());
+  check.limit = 0;
+  if (!check.passed)
+    check.detail =
+        fmt::format("{}: {} files did not hold what was written", context.who(), files->wrong());
+  record.checks.push_back(std::move(check));
+  return record;
+}
+
+}  // namespace cb::io

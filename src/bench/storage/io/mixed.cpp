@@ -1,0 +1,153 @@
+// Two jobs on one storage at once, as when a training job saves its state and goes on reading. The
+// reading counts from the barrier at which the checkpoint begins until it is durable on this rank.
+#include "bench/storage/io/mixed.h"
+
+#include <atomic>
+#include <exception>
+#include <future>
+#include <thread>
+
+#include "bench/storage/io/records.h"
+#include "bench/storage/io/session.h"
+#include "bench/storage/io/workload.h"
+#include "core/clock.h"
+
+namespace cb::io {
+namespace {
+
+constexpr double kUntilStopped = 1e9;  // seconds
+
+// Reads in a thread of its own from release() to finish().
+class Background {
+ public:
+  Background(Context& context, Target& target, Measurement& m)
+      : thread_([this, &context, &target, &m] { read(context, target, m); }) {}
+  ~Background() {
+    release();
+    end();
+  }
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+
+  void release() {
+    if (!released_.exchange(true)) gate_.set_value();
+  }
+  bool failed() const { return failed_; }
+  // Throws what the reading threw.
+  void finish() {
+    end();
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  void end() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+
+  void read(Context& context, Target& target, Measurement& m) {
+    try {
+      Job job = target.job();
+      job.seconds = kUntilStopped;
+      job.warm_up_seconds = 0;
+      job.steady_round = 0;
+      RunHooks hooks;
+      hooks.before_start = [this] { gate_.get_future().wait(); };
+      hooks.consult = [this](Stand mine) { return stop_ ? Stand::stop : mine; };
+      m.run = run_job(job, target.view(), m.choice.engine, context.fs, context.cancel, hooks);
+      // The stop is this run's planned end.
+      m.run.stopped = false;
+      m.run.elapsed = m.run.last_done();
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+    failed_ = error_ != nullptr || m.run.failure || m.run.wrong;
+  }
+
+  std::promise<void> gate_;
+  std::atomic<bool> released_{false}, stop_{false}, failed_{false};
+  std::exception_ptr error_;
+  std::thread thread_;  // the last: it uses the others
+};
+
+// The checkpoint with the reading beside it; false: some rank could not.
+bool run_both(Context& context, const Params& params, Target& reader, Target& writer,
+              Measurement& reading, Measurement& writing) {
+  return all_well_together(context, [&](Agreement& agreement) {
+    reading.read_before = bytes_read_from_storage();
+    Background background(context, reader, reading);
+    RunHooks hooks = hooks_of(context, "a checkpoint beside the reading", &agreement);
+    hooks.before_start = [&] {
+      context.comm.barrier();
+      background.release();
+    };
+    hooks.consult = [&](Stand mine) {
+      return agreement.exchange(background.failed() ? Stand::stop : mine);
+    };
+    writing.run = run_job(writer.job(), writer.view(), writing.choice.engine, context.fs,
+                          context.cancel, hooks);
+    if (!writing.run.partial()) make_durable(context, writer, params, writing);
+    background.finish();
+    reading.read_after = bytes_read_from_storage();
+    return !writing.run.failure && !reading.run.failure && !reading.run.wrong;
+  });
+}
+
+void add_share(Record& disturbed, const Record& alone) {
+  const Metric* now = disturbed.find("bytes_per_second");
+  const Metric* before = alone.find("bytes_per_second");
+  if (now == nullptr || before == nullptr) return;
+  const double whole = before->samples.summary().mean;
+  if (!(whole > 0)) return;
+  disturbed.add("share_of_undisturbed", now->entity, {now->samples.summary().mean / whole});
+}
+
+}  // namespace
+
+std::vector<Record> measure_mixed(Context& context, const Params& params) {
+  Params reads = params.with("workload", std::string("dataset-read"));
+  reads.erase("model");  // the size of the checkpoint alone
+  reads = with_workload(reads);
+  const Params writes = with_workload(params.with("workload", std::string("checkpoint-write")));
+  std::vector<std::unique_ptr<Target>> targets;
+  Preparation ready;
+  if (!prepare(context, {reads, writes}, targets, ready)) return {};
+  if (!ready.dry_run.empty()) return ready.dry_run;
+  Target &reader = *targets[0], &writer = *targets[1];
+
+  Measurement alone{.choice = ready.choice}, reading{.choice = ready.choice},
+      writing{.choice = ready.choice};
+  std::vector<Record> records = measure(context, reads, reader, alone);
+  if (records.empty()) return {};
+  if (context.comm.any(alone.run.failure.has_value() || alone.run.wrong.has_value())) {
+    all_well(context, [&] {
+      reader.remove();
+      writer.remove();
+    });
+    return records;
+  }
+  const std::string started = utc_now();
+  if (!run_both(context, params, reader, writer, reading, writing) || !all_well(context, [&] {
+        if (!writing.run.partial()) read_back_writes(context, writer, params, writing);
+      }))
+    return {};
+  const bool failed =
+      context.comm.any(writing.run.failure.has_value() || reading.run.failure.has_value());
+  const auto add = [&](const Params& p, Target& target, const Measurement& m, Direction d) {
+    const Params named = p.with("workload", std::string("mixed"));
+    records.push_back(failed ? failed_record(context, named, target, m, d)
+                             : record_of(context, named, d, target, m));
+    records.back().started = started;
+    records.back().ended = utc_now();
+  };
+  add(reads, reader, reading, Direction::read);
+  if (!failed) add_share(records[1], records[0]);
+  add(writes, writer, writing, Direction::write);
+  all_well(context, [&] {
+    reader.remove();
+    writer.remove();
+  });
+  return records;
+}
+
+}  // namespace cb::io

@@ -1,0 +1,57 @@
+#include "bench/storage/io/steady.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace cb::io {
+
+std::optional<Steadiness> steadiness(std::span<const double> rates) {
+  if (rates.size() < kSteadyWindow) return std::nullopt;
+  const auto window = rates.last(kSteadyWindow);
+  const auto n = static_cast<double>(kSteadyWindow);
+  const double average = std::accumulate(window.begin(), window.end(), 0.0) / n;
+  if (!(average > 0)) return std::nullopt;
+  const auto [least, most] = std::minmax_element(window.begin(), window.end());
+  // Least squares over x = 0 … n - 1, whose mean is (n - 1) / 2.
+  const double middle = (n - 1) / 2;
+  double xy = 0, xx = 0;
+  for (size_t i = 0; i < kSteadyWindow; ++i) {
+    const double x = static_cast<double>(i) - middle;
+    xy += x * window[i];
+    xx += x * x;
+  }
+  return Steadiness{(*most - *least) / average, std::abs(xy / xx) * (n - 1) / average};
+}
+
+void Conditioning::look(double now, uint64_t finished) {
+  if (over() || now < begin_) return;
+  if (!at_begin_) {
+    at_begin_ = finished;
+    begin_ = now;
+    return;
+  }
+  const double elapsed = now - begin_;
+  if (elapsed < length_) return;
+  rates_.push_back(static_cast<double>(finished - *at_begin_) / elapsed);
+  at_begin_ = finished;
+  begin_ = now;
+}
+
+bool Conditioning::reached() const {
+  const auto state = steadiness(rates_);
+  return state && state->reached();
+}
+
+std::string Conditioning::text() const {
+  const auto state = steadiness(rates_);
+  const std::string rounds = fmt::format("{} rounds of {:.3g} s", rates_.size(), length_);
+  if (!state) return fmt::format("not reached: {}, {} are needed", rounds, kSteadyWindow);
+  return fmt::format("{} after {}: range {:.3f} (at most {}), slope {:.3f} (at most {})",
+                     state->reached() ? "reached" : "not reached", rounds, state->range,
+                     kMostSteadyRange, state->slope, kMostSteadySlope);
+}
+
+}  // namespace cb::io

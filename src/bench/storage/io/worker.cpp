@@ -1,0 +1,133 @@
+#include "bench/storage/io/worker.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include <fmt/format.h>
+
+namespace cb::io {
+namespace {
+
+std::string advice(int error) {
+  switch (error) {
+    case ENOSPC:
+      return "free space, or lower --size";
+    case EDQUOT:
+      return "raise the quota of this user, or lower --size";
+    case EROFS:
+      return "the filesystem is read-only, perhaps since an error: look at the kernel log (dmesg)";
+    case ESTALE:
+      return "the file server forgot the file: look at the server and mount again";
+    case ENODEV:
+    case ENXIO:
+      return "the device is gone: look at the kernel log (dmesg), the slot and its power";
+    case EOPNOTSUPP:
+      return "not supported here; without --poll, or with another --engine";
+    case EIO:
+      return "look at the kernel log (dmesg) and the device's health (smartctl, nvme smart-log)";
+    case EINVAL:
+      return "the filesystem refuses this alignment: try a larger --block-size or --no-direct";
+    default:
+      return "look at the kernel log (dmesg) and the mount";
+  }
+}
+
+}  // namespace
+
+std::string failure_text(int error) {
+  const char* symbol = ::strerrorname_np(error);
+  return fmt::format("{} ({}); next: {}", std::strerror(error),
+                     symbol == nullptr ? "unknown" : symbol, advice(error));
+}
+
+IoError request_error(Direction direction, const Op& op, const std::string& path, int error) {
+  return IoError(
+      fmt::format("{} of {} bytes at offset {} of {} failed: {}", direction_name(direction),
+                  op.length, op.offset, path,
+                  error == 0 ? "end of file; next: the file is shorter than when it was opened; "
+                               "find who changes it"
+                             : failure_text(error)));
+}
+
+// Sets due_: now, or when the plan wants the request; one whose time has not come is not taken.
+std::optional<Op> Worker::take(double now) {
+  std::unique_lock lock(feed_.mutex, std::defer_lock);
+  if (locked_) lock.lock();
+  due_ = now;
+  if (feed_.due_step > 0) {
+    due_ = shared_.start + feed_.first_due + static_cast<double>(feed_.planned) * feed_.due_step;
+    if (due_ > now) return std::nullopt;
+    ++feed_.planned;
+  }
+  return feed_.source.next();
+}
+
+void Worker::wait_until_due() const {
+  constexpr double kLongest = 0.1, kSpin = 100e-6;  // a sleep ends late by about 60 µs
+  const double wait = std::min(due_ - now(), kLongest) - kSpin;
+  if (wait > 0) std::this_thread::sleep_for(std::chrono::duration<double>(wait));
+}
+
+Next Worker::next(Slot& slot, double now) {
+  if (now >= shared_.count_until.load(std::memory_order_relaxed) || stopped()) return Next::none;
+  const auto op = take(now);
+  if (!op) return due_ > now ? Next::later : Next::none;
+  slot.op = *op;
+  slot.done = 0;
+  slot.intended = due_;
+  if (op->direction == Direction::read) {
+    slot.phase = -1;
+    return Next::ready;
+  }
+  const std::span data{slot.data, op->length};
+  const auto phase = static_cast<int64_t>(op->offset % shared_.file.pattern->period());
+  if (slot.phase == phase) {
+    shared_.file.pattern->stamp(data, op->offset, job().generation);
+  } else {
+    shared_.file.pattern->fill(data, op->offset, job().generation);
+  }
+  // A shorter last block leaves the rest of the slot as it was.
+  slot.phase = op->length == job().block_bytes ? phase : -1;
+  return Next::ready;
+}
+
+bool Worker::complete(Slot& slot, int64_t result, double now) {
+  if (result == -EINTR || result == -EAGAIN) return false;
+  if (result == 0 && shared_.file.is_device) result = -ENODEV;
+  if (result <= 0)
+    throw request_error(slot.op.direction, slot.op, shared_.file.path, static_cast<int>(-result));
+  slot.done += static_cast<uint32_t>(result);
+  if (slot.done < slot.op.length) return false;
+  const auto direction = static_cast<size_t>(slot.op.direction);
+  bytes[direction] += slot.op.length;
+  const double from = shared_.count_from.load(std::memory_order_relaxed);
+  if (now >= from && now <= shared_.count_until.load(std::memory_order_relaxed)) {
+    // A thread that moved to another core may find its counter some nanoseconds behind.
+    tally[direction].add(std::max(0.0, now - slot.intended), now - from, slot.op.length);
+    last = now;
+  }
+  ++finished_ios;
+  finished_bytes_ += slot.op.length;
+  if (slot.op.direction == Direction::read && shared_.file.content_known && until_check_-- == 0) {
+    until_check_ = job().check_every - 1;
+    check(slot);
+  }
+  return true;
+}
+
+void Worker::check(const Slot& slot) {
+  if (wrong) return;  // later completions of the same batch do not hide the first
+  ++blocks_checked;
+  const std::span<const std::byte> data{slot.data, slot.op.length};
+  // In a mixed run a block is as prepared or as written, sector by sector.
+  wrong = job().either_generation()
+              ? shared_.file.pattern->check(data, slot.op.offset,
+                                            {Pattern::kPrepared, Pattern::kWritten})
+              : shared_.file.pattern->check(data, slot.op.offset, {Pattern::kPrepared});
+  if (wrong) shared_.stop = true;
+}
+
+}  // namespace cb::io

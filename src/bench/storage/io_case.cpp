@@ -1,0 +1,250 @@
+// Reads and writes files below a directory (or reads an existing file) with io_uring, or blocking
+// threads where it is not allowed. Figures are of the time between barrier and end: making the
+// file, the fsync at the end and the reading back are not in them. docs/methods/io.md.
+#include <fmt/format.h>
+
+#include "bench/cases.h"
+#include "bench/storage/io/cache_compare.h"
+#include "bench/storage/io/clean.h"
+#include "bench/storage/io/metadata.h"
+#include "bench/storage/io/mixed.h"
+#include "bench/storage/io/session.h"
+#include "bench/storage/io/workload.h"
+
+namespace cb {
+namespace {
+
+using namespace io;
+
+CaseInfo describe() {
+  return {
+      .name = "io",
+      .device = "",
+      .summary = "read and write files: throughput, IOPS, latency, direct or cached",
+      .example =
+          "clusterbench io --dir /data --rw randread --block-size 4K --queue-depth 32 "
+          "--duration 10s",
+      .domain = "storage",
+      .needs = {.directory = true},
+      .params =
+          {{"dir", ParamType::text, "", "directory to create an own fresh directory in"},
+           {"file", ParamType::text, "", "an existing file (or block device) to read"},
+           {"allow-overwrite", ParamType::flag, "false", "let --rw write into --file"},
+           {"workload",
+            ParamType::choice,
+            "",
+            "what a training cluster asks of its storage; sets access, block size, queue depth and "
+            "bounds",
+            {"checkpoint-write", "checkpoint-read", "dataset-read", "mixed", "memory-cache",
+             "qd-sweep", "metadata", "kv-cache", "soak"},
+            false,
+            -9e18,
+            9e18,
+            {{{"rw", "block-size", "queue-depth"}},
+             {{"duration"}, {"checkpoint-write", "checkpoint-read"}}}},
+           {"cache-dir", ParamType::text, "/dev/shm",
+            "memory-cache: a directory in memory to compare --dir with"},
+           {"model",
+            ParamType::choice,
+            "",
+            "checkpoint bytes per rank of a model of that size (MLPerf Storage), instead of --size",
+            {"8B", "70B", "405B", "1T"},
+            false,
+            -9e18,
+            9e18,
+            {{{"size"}}}},
+           {"scale", ParamType::number, "1", "share of that to write", {}, false, 1e-9, 1},
+           {"rank-shift",
+            ParamType::integer,
+            "",
+            "checkpoint-read: read the file of the rank so many further on [ranks of a host]; "
+            "given with "
+            "writes, they are read back by another rank likewise",
+            {},
+            false,
+            0,
+            1 << 20},
+           {"files",
+            ParamType::integer,
+            "1000",
+            "per rank, of the metadata workload",
+            {},
+            false,
+            1,
+            1000000},
+           {"shared-directory", ParamType::flag, "false",
+            "metadata: all ranks' files in one directory instead of one each"},
+           {"shared-file", ParamType::flag, "false",
+            "one file for all ranks, each its own part of it, instead of one each"},
+           {"keep", ParamType::flag, "false", "leave the files, for --verify-only later"},
+           {"verify-only", ParamType::flag, "false",
+            "read a kept --file and check every sector: after a power loss, or on another host"},
+           {"allow-raw-write", ParamType::text, "",
+            "the serial number of the block device --file: lets --rw write to it"},
+           {"clean", ParamType::text, "",
+            "remove what killed runs left in this directory, and nothing else; measure nothing"},
+           {"dry-run", ParamType::flag, "false", "say what would be made and written, and stop"},
+           {"max-fill",
+            ParamType::integer,
+            "95",
+            "per cent of the filesystem that may be full with our files",
+            {},
+            false,
+            1,
+            100},
+           {"rw",
+            ParamType::choice,
+            "randread",
+            "access",
+            {"read", "write", "randread", "randwrite", "randrw"}},
+           {"rwmix", ParamType::integer, "70", "per cent of reads in randrw", {}, false, 1, 99},
+           {"block-size", ParamType::size, "4K", "bytes per request", {}, false, 512, 1 << 30},
+           {"queue-depth",
+            ParamType::integer,
+            "32",
+            "requests in flight per thread",
+            {},
+            false,
+            1,
+            4096},
+           {"threads",
+            ParamType::integer,
+            "1",
+            "threads per rank, each with its part of the file",
+            {},
+            false,
+            1,
+            1024},
+           {"size", ParamType::size, "1G", "bytes per rank's file below --dir", {}, false, 512},
+           {"duration", ParamType::duration, "",
+            "measure for this long; without it until each block was accessed once"},
+           {"warm-up", ParamType::duration, "500ms", "before the measured time of --duration"},
+           {"steady", ParamType::flag, "false",
+            "count only from a steady state on (SNIA PTS: five rounds alike), and give no figures "
+            "without one"},
+           {"round", ParamType::duration, "60s", "of --steady", {}, false, 0.1},
+           {"direct", ParamType::flag, "true", "past the page cache (O_DIRECT)"},
+           {"fsync", ParamType::flag, "true", "after writing, timed apart"},
+           {"verify", ParamType::flag, "false", "check every block instead of a sample"},
+           {"engine",
+            ParamType::choice,
+            "auto",
+            "how requests are made; null makes none: the tool's own cost",
+            {"auto", "io_uring", "threads", "null"}},
+           {"distribution",
+            ParamType::choice,
+            "uniform",
+            "of random offsets; zipf: some blocks are hot",
+            {"uniform", "zipf"}},
+           {"zipf-theta", ParamType::number, "1.1", "skew of zipf", {}, false, 0.01, 5},
+           {"rate",
+            ParamType::number,
+            "",
+            "requests per second per rank, planned in time: latency counts from the plan",
+            {},
+            false,
+            0.01,
+            1e9},
+           {"reap",
+            ParamType::integer,
+            "1",
+            "completions that one wait of io_uring asks for",
+            {},
+            false,
+            1,
+            4096},
+           {"poll",
+            ParamType::choice,
+            "none",
+            "iopoll: poll the device; sqpoll: a kernel thread submits",
+            {"none", "iopoll", "sqpoll"}},
+           {"pin", ParamType::flag, "true", "bind threads to the CPUs of the device's NUMA node"},
+           {"seed", ParamType::integer, "1", "of order and data", {}, false, 0},
+           {"direction",
+            ParamType::choice,
+            "read,write",
+            "which of a randrw run is reported; each is a record of its own",
+            {"read", "write"},
+            true}},
+      .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher,
+                   "bytes of finished requests over the whole counted time"},
+                  {"io_per_second", "io_per_second", Better::higher, "finished requests, likewise"},
+                  {"interval_bytes_per_second", "bytes_per_second", Better::higher,
+                   "with --duration: the same per interval of about 100 ms"},
+                  {"latency_seconds", "seconds", Better::lower,
+                   "from intended submission to completion seen, every request"},
+                  {"cpu_seconds_per_io", "seconds", Better::lower,
+                   "CPU time of the IO threads, user and system, per request"},
+                  {"requests_per_system_call", "ratio", Better::higher,
+                   "io_uring: how many one call submits and takes back"},
+                  {"fsync_seconds", "seconds", Better::lower, "the fsync after the last write"},
+                  {"durable_bytes_per_second", "bytes_per_second", Better::higher,
+                   "bytes written over the time of writing and fsync"},
+                  {"aggregate_durable_bytes_per_second", "bytes_per_second", Better::higher,
+                   "written by all ranks over write, fsync and close of the slowest"},
+                  {"slowest_rank_bytes_per_second", "bytes_per_second", Better::higher,
+                   "of the rank that was slowest, writes with fsync and close"},
+                  {"thread_bytes_per_second", "bytes_per_second", Better::higher,
+                   "of each thread of a rank, in their order"},
+                  {"share_of_undisturbed", "share", Better::higher,
+                   "mixed: reading beside a checkpoint over reading alone"},
+                  {"speedup_over_storage", "ratio", Better::higher,
+                   "memory-cache: reading from memory over reading from --dir"},
+                  {"first_done_seconds", "seconds", Better::lower,
+                   "bounded by size: when the first thread had done its part"},
+                  {"last_done_seconds", "seconds", Better::lower, "when the last one had"},
+                  {"stonewall_bytes_per_second", "bytes_per_second", Better::higher,
+                   "bounded by size: until the first was done, so while all worked"},
+                  {"create_per_second", "io_per_second", Better::higher,
+                   "files created, 4 KiB each"},
+                  {"create_latency_seconds", "seconds", Better::lower, "of one creation"},
+                  {"stat_per_second", "io_per_second", Better::higher, "files looked up"},
+                  {"stat_latency_seconds", "seconds", Better::lower, "of one look-up"},
+                  {"read_per_second", "io_per_second", Better::higher, "files opened and read"},
+                  {"read_latency_seconds", "seconds", Better::lower, "of opening and reading one"},
+                  {"unlink_per_second", "io_per_second", Better::higher, "files removed"},
+                  {"unlink_latency_seconds", "seconds", Better::lower, "of one removal"},
+                  {"aggregate_create_per_second", "io_per_second", Better::higher,
+                   "of all ranks over the time of the slowest"},
+                  {"aggregate_stat_per_second", "io_per_second", Better::higher, "likewise"},
+                  {"aggregate_read_per_second", "io_per_second", Better::higher, "likewise"},
+                  {"aggregate_unlink_per_second", "io_per_second", Better::higher, "likewise"},
+                  {"aggregate_bytes_per_second", "bytes_per_second", Better::higher,
+                   "bytes of all ranks over the time of the slowest"},
+                  {"media_errors", "count", Better::lower,
+                   "errors that an NVMe drive's SMART log counted during the run (root only)"},
+                  {"critical_warnings", "count", Better::lower,
+                   "critical warnings that its SMART log shows after the run (root only)"}},
+      .checks = {"data", "direct", "steady"},
+  };
+}
+
+std::vector<Record> run(Context& context, const Params& given) {
+  if (given.has("clean")) return run_clean(context, given);
+  const Params params = with_workload(given);
+  const std::string workload = params.has("workload") ? params.text("workload") : "";
+  if (workload == "metadata") return {measure_metadata(context, params)};
+  if (workload == "mixed") return measure_mixed(context, given);
+  if (workload == "memory-cache") return measure_memory_cache(context, params);
+  return measure_target(context, params);
+}
+
+void check(const Params& params, Problems& problems) {
+  io::check_params(with_workload(params), problems);
+  if (!params.has("workload")) return;
+  const std::string& workload = params.text("workload");
+  if (params.has("file") && workload != "qd-sweep")
+    problems.add("--workload", fmt::format("{} makes its own files: give --dir", workload));
+  if (params.flag("shared-directory") && workload != "metadata")
+    problems.add("--shared-directory", "is for --workload metadata");
+  if (workload == "kv-cache" && !params.has("rate"))
+    problems.add("--rate",
+                 "is needed by kv-cache: requests per second per rank that the service "
+                 "makes, whatever the storage answers");
+}
+
+}  // namespace
+
+Case io_case() { return {describe(), run, check}; }
+
+}  // namespace cb

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/inventory.h"
+#include "core/messages/texts.h"
+#include "core/profile.h"
+
+namespace cb {
+
+// unmet: too few hosts, or no host has the parts. mixed: some hosts have the parts and others do
+// not, which is a defect or a wrong profile, never a reason to leave the measurement out. unknown:
+// the inventory of a host is missing.
+enum class Fit { met, unmet, mixed, unknown };
+
+struct NeedsFit {
+  Fit fit = Fit::met;
+  std::optional<Message> why = {};  // "needs 2 hosts, has 1"; nothing where met
+  std::string reason() const { return why ? say(Lang::en, *why) : ""; }
+};
+
+// Whether `hosts` hosts with these inventories have what is needed: "hosts" counts the hosts, any
+// other key the parts of that kind on every host.
+NeedsFit check_needs(const Requirements& needs, size_t hosts,
+                     const std::vector<HostInventory>& inventories);
+
+// Both together; the greater number where both name a kind.
+Requirements merge_needs(Requirements a, const Requirements& b);
+
+}  // namespace cb

@@ -1,0 +1,21 @@
+#include "judge/campaign_data.h"
+
+namespace cb {
+
+const char* job_state_name(JobState state) {
+  switch (state) {
+    case JobState::done:
+      return "done";
+    case JobState::failed:
+      return "failed";
+    case JobState::deadline:
+      return "deadline";
+    case JobState::not_applicable:
+      return "not-applicable";
+    case JobState::missing:
+      return "missing";
+  }
+  return "missing";
+}
+
+}  // namespace cb

@@ -1,0 +1,139 @@
+#include "judge/transports.h"
+
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "core/stats.h"
+#include "core/student_t.h"
+#include "core/units.h"
+#include "judge/measured.h"
+
+namespace cb {
+namespace {
+
+// The median over the entities of a record's metric.
+std::optional<double> over_pairs(const Record& record, const std::string& name) {
+  std::vector<double> values;
+  for (const Metric& m : record.metrics) {
+    if (m.name == name) values.push_back(m.samples.summary().median);
+  }
+  if (values.empty()) return std::nullopt;
+  return median(values);
+}
+
+bool one_way(const Record& record) {
+  return !record.params.has("direction") || record.params.text("direction") == "one-way";
+}
+
+std::string point(const Record& record) {
+  const std::string size =
+      record.params.has("size") ? format_size(record.params.integer("size")) : "";
+  if (record.case_name == "verbs") return record.params.text("op") + " " + size;
+  const int64_t streams = record.params.has("streams") ? record.params.integer("streams") : 1;
+  return fmt::format("{} stream{}", streams, streams == 1 ? "" : "s");
+}
+
+using TransportJobs = std::vector<std::vector<Record>>;
+
+// One point of a case: its record in every job that has one.
+using PointRecords = std::vector<const Record*>;
+
+std::vector<double> transport_figures(const PointRecords& records, const std::string& metric) {
+  std::vector<double> out;
+  for (const Record* r : records) {
+    if (const auto value = over_pairs(*r, metric)) out.push_back(*value);
+  }
+  return out;
+}
+
+// The point at which the median over the jobs is best; none if no job has the metric.
+PointRecords best_point(const TransportJobs& jobs, const std::string& case_name,
+                        const std::string& metric, Better better) {
+  std::map<std::string, PointRecords> points;
+  for (const std::vector<Record>& records : jobs) {
+    for (const Record& r : records) {
+      if (r.case_name == case_name && r.measured() && one_way(r) && over_pairs(r, metric))
+        points[params_key(r.params)].push_back(&r);
+    }
+  }
+  const PointRecords* best = nullptr;
+  double value = 0;
+  for (const auto& [key, records] : points) {
+    const double mine = median(transport_figures(records, metric));
+    if (best == nullptr || (better == Better::higher ? mine > value : mine < value)) {
+      best = &records;
+      value = mine;
+    }
+  }
+  return best == nullptr ? PointRecords() : *best;
+}
+
+void put_figures(const PointRecords& records, const std::string& metric, std::vector<double>& jobs,
+                 std::optional<double>& value, std::string& where) {
+  jobs = transport_figures(records, metric);
+  if (!jobs.empty()) value = median(jobs);
+  if (!records.empty()) where = point(*records.front());
+}
+
+TransportRow row(const std::string& name, const std::string& unit, Better better,
+                 const std::string& metric, const PointRecords& rdma, const PointRecords& tcp) {
+  TransportRow out{.name = name, .unit = unit, .better = better};
+  put_figures(rdma, metric, out.rdma_jobs, out.rdma, out.rdma_point);
+  put_figures(tcp, metric, out.tcp_jobs, out.tcp, out.tcp_point);
+  return out;
+}
+
+std::vector<double> logarithms(const std::vector<double>& values) {
+  std::vector<double> out;
+  for (const double v : values) out.push_back(std::log(v));
+  return out;
+}
+
+// Welch (1947): two means whose spreads need not be the same.
+double welch_p(const std::vector<double>& a, const std::vector<double>& b) {
+  const auto square = [](const std::vector<double>& v) {
+    const double s = standard_deviation(v).value_or(0);
+    return s * s / static_cast<double>(v.size());
+  };
+  const double of_a = square(a), of_b = square(b), difference = mean(a) - mean(b);
+  if (of_a + of_b == 0) return difference == 0 ? 1 : 0;
+  const double df = (of_a + of_b) * (of_a + of_b) /
+                    (of_a * of_a / static_cast<double>(a.size() - 1) +
+                     of_b * of_b / static_cast<double>(b.size() - 1));
+  return student_t_p(difference / std::sqrt(of_a + of_b), df);
+}
+
+}  // namespace
+
+std::optional<double> TransportRow::factor() const {
+  if (!rdma || !tcp || *rdma <= 0 || *tcp <= 0) return std::nullopt;
+  return better == Better::higher ? *rdma / *tcp : *tcp / *rdma;
+}
+
+TransportVerdict TransportRow::verdict() const {
+  constexpr double kSure = 0.05;
+  if (rdma_jobs.size() < 2 || tcp_jobs.size() < 2 || !factor()) return TransportVerdict::one_job;
+  return welch_p(logarithms(rdma_jobs), logarithms(tcp_jobs)) < kSure
+             ? TransportVerdict::differ
+             : TransportVerdict::no_difference;
+}
+
+std::vector<TransportRow> compare_transports(const std::vector<std::vector<Record>>& jobs) {
+  const std::string latency = "half_round_trip_seconds", rate = "bytes_per_second";
+  std::vector<TransportRow> rows{row("half round trip", "seconds", Better::lower, latency,
+                                     best_point(jobs, "verbs", latency, Better::lower),
+                                     best_point(jobs, "tcp", latency, Better::lower))};
+  const PointRecords rdma = best_point(jobs, "verbs", rate, Better::higher);
+  const PointRecords tcp = best_point(jobs, "tcp", rate, Better::higher);
+  rows.push_back(row("bandwidth, one way", "bytes_per_second", Better::higher, rate, rdma, tcp));
+  rows.push_back(row("CPU seconds per gigabit, sender", "seconds", Better::lower,
+                     "send_cpu_per_gigabit_seconds", rdma, tcp));
+  rows.push_back(row("CPU seconds per gigabit, receiver", "seconds", Better::lower,
+                     "receive_cpu_per_gigabit_seconds", rdma, tcp));
+  std::erase_if(rows, [](const TransportRow& r) { return !r.rdma && !r.tcp; });
+  return rows;
+}
+
+}  // namespace cb

@@ -1,0 +1,421 @@
+// What the campaign's records say about one criterion: every entity against its limit, and every
+// gap where a host or a record should be and is not.
+#include "judge/verdict_evidence.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/units.h"
+#include "judge/verdict_fleet.h"
+#include "judge/verdict_gaps.h"
+#include "judge/verdict_hosts.h"
+#include "judge/verdict_select.h"
+#include "judge/verdict_since.h"
+#include "judge/verdict_spread.h"
+#include "judge/verdict_uniform.h"
+#include "model/disturbance.h"
+
+namespace cb {
+namespace {
+
+constexpr double kWorst = std::numeric_limits<double>::infinity();
+
+// How far beyond the limit, as a share of it; the plain difference where the limit is 0.
+double badness(double value, double limit, bool minimum) {
+  const double beyond = minimum ? limit - value : value - limit;
+  return limit == 0 ? beyond : beyond / std::abs(limit);
+}
+
+bool is_part(const std::string& kind) {
+  return kind == "gpu" || kind == "nic" || kind == "disk" || kind == "cpu" || kind == "numa";
+}
+
+void bind_limit(Finding& finding, double limit, bool minimum) {
+  const double b = badness(*finding.value, limit, minimum);
+  if (finding.limit && b <= finding.badness) return;
+  finding.limit = limit;
+  finding.limit_is_minimum = minimum;
+  finding.badness = b;
+  finding.failing = minimum ? *finding.value < limit : *finding.value > limit;
+}
+
+class Collector {
+ public:
+  Collector(const Campaign& campaign, const HostNames& names, const Criterion& criterion)
+      : campaign_(campaign), criterion_(criterion), names_(names) {
+    const auto* rule = std::get_if<MetricRule>(&criterion.rule);
+    if (rule != nullptr && (rule->min_of_fleet || rule->max_of_fleet))
+      fleet_.emplace(campaign, criterion);
+    if (rule != nullptr && !rule->since.empty()) earlier_.emplace(campaign, *rule);
+  }
+
+  Evidence collect() {
+    bool any = false;
+    for (const Job& job : campaign_.jobs) {
+      if (job.step != criterion_.step) continue;
+      any = true;
+      collect_job(job);
+    }
+    if (!any) gap("", {"gap.no_step", {criterion_.step}});
+    for (const std::string& host : names_.expected()) require_host(host);
+    return std::move(evidence_);
+  }
+
+ private:
+  void gap(const std::string& host, Message what) {
+    if (said_.insert(what).second) evidence_.gaps.push_back({host, std::move(what)});
+  }
+
+  // Every expected host must have contributed, or stand in a gap by name.
+  void require_host(const std::string& host) {
+    if (const auto twin = names_.twin(host)) {
+      gap(host, {"gap.twin", {host, *twin}});
+    } else if (!contributed_.contains(host) && !excused_.contains(host)) {
+      gap(host, {"gap.nothing", {host, criterion_.step, "", "logs/"}});
+    }
+  }
+
+  void collect_job(const Job& job) {
+    if (job.state != JobState::done) {
+      gap(job.host, job_gap(job));
+      excuse(job);
+    }
+    if (!job.document) return;
+    if (job.document->run.partial) {
+      gap(job.host, {"gap.partial", {job.step, job_place(job), *job.document->run.partial}});
+      excuse(job);
+    }
+    job_ = &job;
+    varying_ = varying_params(job.document->records);
+    size_t selected = 0;
+    for (const Record& record : job.document->records) selected += collect_record(record) ? 1 : 0;
+    if (selected == 0 && !excused_.contains(job.host)) {
+      gap(job.host, {"gap.no_record", {job.step, job_place(job), at_text(selector())}});
+      excuse(job);
+    } else if (selected > 0) {
+      require_points(job);
+    }
+  }
+
+  // Of several values of one parameter each must have been measured: one that is missing would let
+  // the others speak for it.
+  void require_points(const Job& job) {
+    for (const auto& [name, values] : selector()) {
+      for (const std::string& value : values) {
+        GivenParams point = selector();
+        point[name] = {value};
+        const bool there = std::ranges::any_of(job.document->records, [&](const Record& r) {
+          return r.measured() ? matches(r.params, point) : may_match(r.params, point);
+        });
+        if (!there)
+          gap(job.host, {"gap.no_record", {job.step, job_place(job), at_text({{name, {value}}})}});
+      }
+    }
+  }
+
+  // Its gap is stated already: no second one for the host.
+  void excuse(const Job& job) {
+    if (!job.host.empty()) {
+      excused_.insert(job.host);
+    } else if (job.state != JobState::done) {
+      for (const std::string& host : names_.expected()) excused_.insert(host);
+    }
+  }
+
+  static std::string at_text(const GivenParams& at) {
+    std::string out;
+    for (const auto& [name, values] : at)
+      out += fmt::format("{}{} {}", out.empty() ? " @ " : ", ", name, fmt::join(values, ","));
+    return out;
+  }
+
+  const GivenParams& selector() const {
+    static const GivenParams none;
+    if (const auto* m = std::get_if<MetricRule>(&criterion_.rule)) return m->at;
+    if (const auto* c = std::get_if<CheckRule>(&criterion_.rule)) return c->at;
+    return none;
+  }
+
+  // Whether the record is one of those that the criterion is about.
+  bool collect_record(const Record& record) {
+    if (!record.measured()) {
+      if (!may_match(record.params, selector())) return false;
+      collect_unmeasured(record);
+      return true;
+    }
+    if (!matches(record.params, selector())) return false;
+    at_ = point_text(record.params, varying_, selector());
+    covered_.clear();
+    if (const auto* rule = std::get_if<MetricRule>(&criterion_.rule))
+      collect_metric(record, *rule);
+    else
+      collect_checks(record, std::get<CheckRule>(criterion_.rule));
+    require_coverage();
+    return true;
+  }
+
+  void collect_unmeasured(const Record& record) {
+    gap(job_->host, record_gap(*job_, record));
+    if (!job_->host.empty()) {
+      excused_.insert(job_->host);
+    } else {
+      for (const std::string& host : names_.expected()) excused_.insert(host);
+    }
+  }
+
+  void collect_metric(const Record& record, const MetricRule& rule) {
+    collect_wrong_data(record);
+    size_t found = 0;
+    for (const Metric& metric : record.metrics) {
+      if (metric.name != rule.metric) continue;
+      ++found;
+      cover(record.entities[metric.entity]);
+      if (!rule.compares_parts_of_host()) judge_metric(record, metric, rule);
+    }
+    if (found == 0 && covered_.empty())
+      gap(job_->host, {"gap.no_metric", {job_->step, job_place(*job_), rule.metric, job_->file}});
+    if (found > 0) require_every_part(record, rule.metric);
+    if (rule.compares_parts_of_host()) compare_parts(record, rule);
+  }
+
+  // Where one part of a kind (GPU, NIC, drive, …) has the number, a part of that kind in the same
+  // record that has other numbers or checks but not this one could not be read: it must not pass
+  // unseen.
+  void require_every_part(const Record& record, const std::string& metric) {
+    std::set<size_t> measured, has;
+    std::set<std::string> kinds;
+    for (const Metric& m : record.metrics) {
+      if (!is_part(record.entities[m.entity].kind)) continue;
+      measured.insert(m.entity);
+      if (m.name != metric) continue;
+      has.insert(m.entity);
+      kinds.insert(record.entities[m.entity].kind);
+    }
+    for (const Check& c : record.checks) {
+      if (c.passed && is_part(record.entities[c.entity].kind)) measured.insert(c.entity);
+    }
+    for (const size_t entity : measured) {
+      if (kinds.contains(record.entities[entity].kind) && !has.contains(entity))
+        gap(record.entities[entity].host,
+            {"gap.part_no_metric", {entity_name(record.entities[entity]), metric, job_->file}});
+    }
+  }
+
+  // Wrong data yields no number, so the number that is absent fails rather than being incomplete.
+  void collect_wrong_data(const Record& record) {
+    for (const Check& check : record.checks) {
+      if (check.passed) continue;
+      Finding f = finding(record.entities[check.entity]);
+      f.detail.push_back(failed_check_message(f.entity, check));
+      f.failing = true;
+      f.wrong_data = true;
+      f.badness = kWorst;
+      cover(f.entity);
+      evidence_.findings.push_back(std::move(f));
+    }
+  }
+
+  Finding finding(const Entity& entity) const {
+    Finding f;
+    f.entity = entity;
+    f.at = at_;
+    f.file = job_->file;
+    return f;
+  }
+
+  void judge_metric(const Record& record, const Metric& metric, const MetricRule& rule) {
+    Finding f = finding(record.entities[metric.entity]);
+    f.unit = metric.unit;
+    f.value = statistic_of(metric.samples.summary(), rule.statistic);
+    if (earlier_ && !subtract_earlier(f, metric.name, rule)) return;
+    f.ceiling = metric.ceiling;
+    if (rule.min) bind_limit(f, *rule.min, true);
+    if (rule.max) bind_limit(f, *rule.max, false);
+    if (rule.min_of_ceiling) {
+      if (!metric.ceiling || metric.ceiling->value <= 0) {
+        gap(f.entity.host, {"gap.no_ceiling", {metric.name, entity_name(f.entity), job_->file}});
+        if (!f.failing) return;
+      } else {
+        bind_limit(f, *rule.min_of_ceiling * metric.ceiling->value, true);
+      }
+    }
+    bind_fleet(f, record.params, rule);
+    if (criterion_.severity == Severity::fail) {
+      if (rule.statistic == "median") refuse_unsure(f, metric.samples.summary());
+      refuse_disputed(f, metric, rule.statistic);
+      refuse_disturbed(f, record);
+    }
+    evidence_.findings.push_back(std::move(f));
+  }
+
+  // A running total becomes its growth since the earlier step. False, with a gap, where that step
+  // does not tell, or the total is smaller now: somebody has reset it.
+  bool subtract_earlier(Finding& f, const std::string& metric, const MetricRule& rule) {
+    const auto before = earlier_->of(f.entity);
+    if (before && *f.value >= *before) {
+      f.value = *f.value - *before;
+      return true;
+    }
+    gap(f.entity.host, {before ? "gap.reset" : "gap.no_earlier",
+                        {metric, entity_name(f.entity), rule.since, job_->file}});
+    return false;
+  }
+
+  void compare_parts(const Record& record, const MetricRule& rule) {
+    SpreadEvidence spread = spread_of_hosts(record, rule);
+    for (Finding& f : spread.findings) {
+      f.at = at_;
+      f.file = job_->file;
+      evidence_.findings.push_back(std::move(f));
+    }
+    for (Gap& g : spread.gaps) gap(g.host, std::move(g.what));
+  }
+
+  void bind_fleet(Finding& f, const Params& params, const MetricRule& rule) {
+    if (!rule.min_of_fleet && !rule.max_of_fleet) return;
+    const auto middle = fleet_->median_of(params, f.entity.kind);
+    const size_t size = fleet_->values(params, f.entity.kind).size();
+    if (!middle) {
+      return gap("", {"gap.fleet",
+                      {rule.metric, std::to_string(size), std::to_string(FleetMedians::kLeast)}});
+    }
+    const std::optional<double> before = f.limit;
+    if (rule.min_of_fleet) bind_limit(f, *rule.min_of_fleet * *middle, true);
+    if (rule.max_of_fleet) bind_limit(f, *rule.max_of_fleet * *middle, false);
+    if (!f.failing || f.limit == before) return;
+    f.detail = {
+        {f.limit_is_minimum ? "why.below" : "why.above",
+         {entity_name(f.entity), format_value(*f.value, f.unit), format_value(*f.limit, f.unit)}},
+        {"why.of_fleet", {std::to_string(size), format_value(*middle, f.unit)}}};
+  }
+
+  static std::string required(const Finding& f) {
+    return (f.limit_is_minimum ? "≥ " : "≤ ") + format_value(*f.limit, f.unit);
+  }
+
+  // Where one measurement meets the limit and another does not, the figure is not repeatable: no
+  // defect is proven. Only what every measurement finds fails.
+  void refuse_disputed(Finding& f, const Metric& metric, const std::string& statistic) {
+    if (!f.failing) return;
+    const auto met = std::ranges::count_if(metric.attempts, [&](const Summary& s) {
+      const double value = statistic_of(s, statistic);
+      return f.limit_is_minimum ? value >= *f.limit : value <= *f.limit;
+    });
+    if (met == 0) return;
+    f.failing = false;
+    gap(job_->host, {"why.disputed",
+                     {entity_name(f.entity), std::to_string(met),
+                      std::to_string(metric.attempts.size()), required(f)}});
+  }
+
+  // A low figure of a host that was busy with other work says nothing against the host.
+  void refuse_disturbed(Finding& f, const Record& record) {
+    if (!f.failing || !can_suffer(f.unit)) return;
+    const bool one_host = !f.entity.host.empty() && !f.entity.peer;
+    const std::string host = one_host ? f.entity.host : "";
+    if (!disturbed(record, host)) return;
+    f.failing = false;
+    gap(job_->host,
+        {"why.disturbed",
+         {entity_name(f.entity), format_value(*f.value, f.unit), required(f),
+          fmt::format("{:.0f} %", 100 * *share_of_others(record, host)), job_place(*job_)}});
+  }
+
+  // A median is known only as well as its interval: where that holds the limit the next
+  // measurement might say the opposite, so neither is claimed.
+  void refuse_unsure(Finding& f, const Summary& summary) {
+    if (!summary.ci95 || !f.limit) return;
+    const auto [low, high] = *summary.ci95;
+    const bool open = f.limit_is_minimum ? low < *f.limit && *f.limit <= high
+                                         : low <= *f.limit && *f.limit < high;
+    if (!open) return;
+    f.failing = false;
+    gap(job_->host, {"why.unsure",
+                     {entity_name(f.entity), format_value(low, f.unit), format_value(high, f.unit),
+                      required(f)}});
+  }
+
+  void collect_checks(const Record& record, const CheckRule& rule) {
+    std::map<size_t, Finding> by_entity;
+    for (const Check& check : record.checks) {
+      if (check.name != rule.check) continue;
+      ++evidence_.checks;
+      const Entity& entity = record.entities[check.entity];
+      cover(entity);
+      Finding& f = by_entity.try_emplace(check.entity, finding(entity)).first->second;
+      f.unit = "count";
+      f.limit = 0;
+      f.limit_is_minimum = false;
+      f.value = f.value.value_or(0) + (check.passed ? 0 : 1);
+      f.badness = *f.value;
+      if (check.passed) continue;
+      f.failing = true;
+      f.wrong_data = true;
+      if (f.detail.empty() && !check.detail.empty())
+        f.detail.push_back({"why.says", {entity_name(entity), check.detail}});
+    }
+    // A check on what was found among all (a suspect) names only that; those who were measured for
+    // it have contributed.
+    if (!by_entity.empty()) {
+      for (const Metric& metric : record.metrics) cover(record.entities[metric.entity]);
+    }
+    for (auto& [index, f] : by_entity) evidence_.findings.push_back(std::move(f));
+  }
+
+  // The hosts that an entity speaks for.
+  void cover(const Entity& entity) {
+    if (!job_->host.empty()) {
+      covered_.insert(job_->host);
+    } else if (entity.kind == "cluster" || entity.kind == "group" || entity.host.empty()) {
+      for (const std::string& host : job_->document->run.hosts) cover_host(host);
+    } else {
+      cover_host(entity.host);
+      if (entity.peer) cover_host(entity.peer->substr(0, entity.peer->find_first_of(": ")));
+    }
+  }
+
+  void cover_host(const std::string& actual) {
+    if (const auto asked = names_.asked(actual)) covered_.insert(*asked);
+  }
+
+  // A job across all hosts must have every host in every record.
+  void require_coverage() {
+    contributed_.insert(covered_.begin(), covered_.end());
+    if (!job_->host.empty()) return;
+    for (const std::string& host : names_.expected()) {
+      if (covered_.contains(host) || excused_.contains(host)) continue;
+      gap(host,
+          {"gap.nothing", {host, job_->step, at_.empty() ? "" : " @ " + at_, job_log(*job_)}});
+      excused_.insert(host);
+    }
+  }
+
+  const Campaign& campaign_;
+  const Criterion& criterion_;
+  const HostNames& names_;
+  Evidence evidence_;
+  std::optional<FleetMedians> fleet_;
+  std::optional<EarlierValues> earlier_;
+  std::set<Message> said_;
+  const Job* job_ = nullptr;
+  std::set<std::string> varying_;
+  std::string at_;
+  std::set<std::string> covered_;      // by the record at hand
+  std::set<std::string> contributed_;  // by any record
+  std::set<std::string> excused_;      // named in a gap already
+};
+
+}  // namespace
+
+Evidence gather_evidence(const Campaign& campaign, const HostNames& names,
+                         const Criterion& criterion) {
+  if (const auto* rule = std::get_if<UniformRule>(&criterion.rule))
+    return uniform_evidence(campaign, names, *rule);
+  return Collector(campaign, names, criterion).collect();
+}
+
+}  // namespace cb

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "judge/campaign_data.h"
+#include "judge/finding.h"
+#include "judge/verdict_hosts.h"
+
+namespace cb {
+
+// All that the campaign says about one criterion.
+struct Evidence {
+  std::vector<Finding> findings;
+  std::vector<Gap> gaps;
+  size_t checks = 0;  // seen, for a check criterion
+};
+
+Evidence gather_evidence(const Campaign& campaign, const HostNames& names,
+                         const Criterion& criterion);
+
+}  // namespace cb

@@ -1,0 +1,31 @@
+#include "judge/verdict_gaps.h"
+
+namespace cb {
+
+std::string job_place(const Job& job) { return job.host.empty() ? "cluster" : job.host; }
+
+std::string job_log(const Job& job) { return job.log.empty() ? "logs/" : job.log; }
+
+Message job_gap(const Job& job) {
+  Message out{std::string("gap.") + job_state_name(job.state),
+              {job.step, job_place(job), job.reason.empty() ? "" : ": " + job.reason}};
+  if (job.log.empty()) return out;
+  out.id += "_log";
+  out.args.push_back(job.log);
+  return out;
+}
+
+Message record_gap(const Job& job, const Record& record) {
+  if (const auto* e = std::get_if<Errored>(&record.outcome))
+    return {"gap.errored", {job.step, e->where, e->what, job_log(job)}};
+  const auto* s = std::get_if<Skipped>(&record.outcome);
+  return {"gap.skipped", {job.step, job_place(job), s != nullptr ? s->reason : ""}};
+}
+
+Message failed_check_message(const Entity& entity, const Check& check) {
+  const std::string name = entity_name(entity);
+  return check.detail.empty() ? Message{"why.wrong", {name, check.name}}
+                              : Message{"why.wrong_detail", {name, check.name, check.detail}};
+}
+
+}  // namespace cb

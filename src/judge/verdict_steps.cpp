@@ -1,0 +1,139 @@
+#include "judge/verdict_steps.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "judge/verdict_gaps.h"
+#include "judge/verdict_select.h"
+
+namespace cb {
+namespace {
+
+const GivenParams& points_of(const Criterion& criterion) {
+  static const GivenParams all;
+  if (const auto* m = std::get_if<MetricRule>(&criterion.rule)) return m->at;
+  if (const auto* c = std::get_if<CheckRule>(&criterion.rule)) return c->at;
+  return all;
+}
+
+class StepCollector {
+ public:
+  StepCollector(const Campaign& campaign, const HostNames& names, const Step& step,
+                const std::vector<CriterionVerdict>& criteria, bool only_wrong_data)
+      : campaign_(campaign), names_(names), step_(step), only_wrong_data_(only_wrong_data) {
+    for (const CriterionVerdict& v : criteria) {
+      if (v.criterion->step != step.id || v.state == State::not_applicable) continue;
+      applied_.push_back(v.criterion);
+      for (const Gap& gap : v.gaps) said_.insert(gap.what);
+      for (const Gap& gap : v.gaps) excused_.insert(gap.host);
+    }
+  }
+
+  Evidence collect() {
+    bool any = false;
+    for (const Job& job : campaign_.jobs) {
+      if (job.step != step_.id) continue;
+      any = true;
+      collect_job(job);
+    }
+    if (!any) gap("", {"gap.no_step", {step_.id}});
+    for (const std::string& host : names_.expected()) require_host(host);
+    return std::move(evidence_);
+  }
+
+ private:
+  void gap(const std::string& host, Message what) {
+    excused_.insert(host);
+    if (!only_wrong_data_ && said_.insert(what).second)
+      evidence_.gaps.push_back({host, std::move(what)});
+  }
+
+  void collect_job(const Job& job) {
+    if (job.state != JobState::done) gap(job.host, job_gap(job));
+    if (!job.document) return;
+    const Document& document = *job.document;
+    if (document.run.partial)
+      gap(job.host, {"gap.partial", {job.step, job_place(job), *document.run.partial}});
+    if (document.records.empty() && job.state == JobState::done)
+      gap(job.host, {"gap.no_record", {job.step, job_place(job), ""}});
+    note_hosts(job);
+    for (const Record& record : document.records) collect_record(job, record);
+  }
+
+  // Who took part in the job.
+  void note_hosts(const Job& job) {
+    if (!job.host.empty()) took_part_.insert(job.host);
+    if (!job.host.empty()) return;
+    for (const std::string& actual : job.document->run.hosts) {
+      if (const auto asked = names_.asked(actual)) took_part_.insert(*asked);
+    }
+  }
+
+  void collect_record(const Job& job, const Record& record) {
+    if (!record.measured()) gap(job.host, record_gap(job, record));
+    for (const Check& check : record.checks) {
+      if (!check.passed && !is_said(record, check)) add_failed(job, record, check);
+    }
+  }
+
+  // A failed check fails any criterion that rests on it or names it.
+  bool is_said(const Record& record, const Check& check) const {
+    return std::ranges::any_of(applied_, [&](const Criterion* c) {
+      if (!record.measured() || !matches(record.params, points_of(*c))) return false;
+      if (const auto* rule = std::get_if<CheckRule>(&c->rule)) return rule->check == check.name;
+      return std::holds_alternative<MetricRule>(c->rule);
+    });
+  }
+
+  void add_failed(const Job& job, const Record& record, const Check& check) {
+    Finding f;
+    f.entity = record.entities.at(check.entity);
+    f.at = point_text(record.params, varying_params(job.document->records), {});
+    f.file = job.file;
+    f.detail = {failed_check_message(f.entity, check)};
+    f.failing = f.wrong_data = true;
+    f.badness = std::numeric_limits<double>::infinity();
+    evidence_.findings.push_back(std::move(f));
+  }
+
+  void require_host(const std::string& host) {
+    if (const auto twin = names_.twin(host)) return gap(host, {"gap.twin", {host, *twin}});
+    const bool lost_with_all = excused_.contains("") && step_.scope == Scope::cluster;
+    if (took_part_.contains(host) || excused_.contains(host) || lost_with_all) return;
+    gap(host, {"gap.nothing", {host, step_.id, "", "logs/"}});
+  }
+
+  const Campaign& campaign_;
+  const HostNames& names_;
+  const Step& step_;
+  const bool only_wrong_data_;
+  Evidence evidence_;
+  std::vector<const Criterion*> applied_;  // of this step, without those that do not apply
+  std::set<Message> said_;
+  std::set<std::string> excused_;  // named in a gap already; "" for the whole cluster
+  std::set<std::string> took_part_;
+};
+
+}  // namespace
+
+Criterion step_criterion(const Profile& profile, const Step& step) {
+  Criterion out{.id = "step:" + step.id, .step = step.id, .domain = "host"};
+  const auto judged = std::ranges::find(profile.criteria, step.id, &Criterion::step);
+  if (judged != profile.criteria.end()) out.domain = judged->domain;
+  const auto text = [&](const char* id) {
+    return LocalText{say(Lang::en, {id, {step.id}}), say(Lang::zh, {id, {step.id}})};
+  };
+  out.title = text("step.title");
+  out.rule = StepRule{};
+  out.why = text("step.why");
+  out.source = {"practice", text("step.source"), "2026-11"};
+  return out;
+}
+
+Evidence step_evidence(const Campaign& campaign, const HostNames& names, const Step& step,
+                       const std::vector<CriterionVerdict>& criteria, bool only_wrong_data) {
+  return StepCollector(campaign, names, step, criteria, only_wrong_data).collect();
+}
+
+}  // namespace cb

@@ -1,0 +1,71 @@
+#include "judge/verdict_uniform.h"
+
+#include <map>
+#include <set>
+
+#include "judge/uniformity.h"
+#include "judge/verdict_hosts.h"
+
+namespace cb {
+namespace {
+
+// The hosts' inventories under the names that they were asked for.
+std::vector<HostInventory> expected_inventories(const Campaign& campaign, const HostNames& names,
+                                                Evidence& evidence) {
+  std::map<std::string, const HostInventory*> known;
+  for (const HostInventory& inventory : campaign.inventories) {
+    if (const auto asked = names.asked(inventory.host)) known.emplace(*asked, &inventory);
+  }
+  std::vector<HostInventory> out;
+  for (const std::string& host : names.expected()) {
+    if (const auto twin = names.twin(host)) {
+      evidence.gaps.push_back({host, {"gap.twin", {host, *twin}}});
+    } else if (const auto found = known.find(host); found != known.end()) {
+      out.push_back({host, found->second->parts});
+    } else {
+      evidence.gaps.push_back({host, {"gap.no_inventory", {host}}});
+    }
+  }
+  return out;
+}
+
+void add_difference(Evidence& evidence, const std::string& name, const ValueGroup& odd,
+                    const ValueGroup& usual) {
+  const std::set<std::string> hosts(odd.hosts.begin(), odd.hosts.end());
+  for (Finding& f : evidence.findings) {
+    if (!hosts.contains(f.entity.host)) continue;
+    f.value = *f.value + 1;
+    f.badness = *f.value;
+    f.failing = true;
+    f.detail.push_back({"why.differs", {f.entity.host, name, odd.text, usual.text}});
+  }
+}
+
+}  // namespace
+
+Evidence uniform_evidence(const Campaign& campaign, const HostNames& names,
+                          const UniformRule& rule) {
+  Evidence evidence;
+  const auto hosts = expected_inventories(campaign, names, evidence);
+  for (const HostInventory& host : hosts) {
+    Finding f;
+    f.entity = {host.host, "host", ""};
+    f.unit = "count";
+    f.value = 0;
+    f.limit = 0;
+    f.limit_is_minimum = false;
+    evidence.findings.push_back(std::move(f));
+  }
+  for (const std::string& name : hosts.empty() ? std::vector<std::string>() : rule.attributes) {
+    const AttributeValues values = attribute_values(hosts, name);
+    if (!values.measured()) {
+      evidence.gaps.push_back({"", {"gap.unread", {name}}});
+      continue;
+    }
+    for (size_t i = 1; i < values.groups.size(); ++i)
+      add_difference(evidence, name, values.groups[i], values.groups[0]);
+  }
+  return evidence;
+}
+
+}  // namespace cb

@@ -1,0 +1,65 @@
+#include "judge/waivers_match.h"
+
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/units.h"
+
+namespace cb {
+namespace {
+
+int64_t year_of(std::string_view date) { return parse_integer(date.substr(0, 4)).value_or(0); }
+
+}  // namespace
+
+bool is_date(std::string_view text) {
+  if (text.size() != 10 || text[4] != '-' || text[7] != '-') return false;
+  for (const size_t i : {0, 1, 2, 3, 5, 6, 8, 9}) {
+    if (text[i] < '0' || text[i] > '9') return false;
+  }
+  const auto part = [&](size_t at, size_t length) {
+    return static_cast<int>(parse_integer(text.substr(at, length)).value_or(0));
+  };
+  return std::chrono::year_month_day(std::chrono::year(part(0, 4)),
+                                     std::chrono::month(static_cast<unsigned>(part(5, 2))),
+                                     std::chrono::day(static_cast<unsigned>(part(8, 2))))
+      .ok();
+}
+
+bool glob_match(std::string_view glob, std::string_view name) {
+  size_t g = 0, n = 0;
+  size_t star = std::string_view::npos, retry = 0;
+  while (n < name.size()) {
+    if (g < glob.size() && glob[g] == '*') {
+      star = g++;
+      retry = n;
+    } else if (g < glob.size() && (glob[g] == '?' || glob[g] == name[n])) {
+      ++g;
+      ++n;
+    } else if (star != std::string_view::npos) {
+      g = star + 1;  // the last star takes one character more
+      n = ++retry;
+    } else {
+      return false;
+    }
+  }
+  while (g < glob.size() && glob[g] == '*') ++g;
+  return g == glob.size();
+}
+
+void refuse_expired(const std::vector<Waiver>& waivers, const std::string& today) {
+  Problems problems;
+  for (const Waiver& w : waivers) {
+    if (w.expires < today)  // both YYYY-MM-DD
+      problems.add(
+          w.id, fmt::format("expired on {}: renew it with its approver, or remove it", w.expires));
+    else if (year_of(w.expires) > year_of(today) + kLongestYears)
+      problems.add(w.id, fmt::format("expires on {}: a waiver is for a while, {} years at most",
+                                     w.expires, kLongestYears));
+  }
+  if (!problems.empty()) throw UsageError("waivers", problems);
+}
+
+}  // namespace cb

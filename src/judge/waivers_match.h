@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "judge/waivers.h"
+
+namespace cb {
+
+// "YYYY-MM-DD", and a day that exists.
+bool is_date(std::string_view text);
+
+// Whether the whole name matches the glob: '*' any characters, '?' one, nothing else is special.
+bool glob_match(std::string_view glob, std::string_view name);
+
+// Throws UsageError with every waiver that has expired on `today` (YYYY-MM-DD), or will not for
+// longer than kLongestYears: a waiver is for a while.
+constexpr int kLongestYears = 3;
+void refuse_expired(const std::vector<Waiver>& waivers, const std::string& today);
+
+}  // namespace cb

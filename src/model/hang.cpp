@@ -1,0 +1,146 @@
+#include "model/hang.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "core/units.h"
+
+namespace cb {
+namespace {
+
+// Who has moved within this time is at work.
+constexpr double kMovingSeconds = 0.5;
+
+bool inside(const RankState& r) { return r.entered > r.left; }
+uint64_t position(const RankState& r) { return r.entered + r.left; }
+
+std::string where(const RankState& r) {
+  const std::string note = r.note.empty() ? "starting" : r.note;
+  if (inside(r)) return fmt::format("{}, inside step {}", note, r.entered);
+  return fmt::format("{}, {} steps done", note, r.left);
+}
+
+std::string name(const RankState& r) { return fmt::format("{} rank {}", r.host, r.rank); }
+
+// Why it is absent, in words.
+std::string blame(const RankState& r) {
+  if (has_failed(r)) return fmt::format("has failed: {}", r.failure);
+  if (r.link == RankLink::lost)
+    return fmt::format("its connection broke: the process or its host is gone; last in {}",
+                       where(r));
+  if (r.link == RankLink::never) return "never reached rank 0 over TCP";
+  if (r.silent_seconds >= kSilentSeconds)
+    return fmt::format("has been silent for {}: stopped, or its host or link is; last in {}",
+                       format_seconds(r.silent_seconds), where(r));
+  return fmt::format("is behind the others for {}, in {}", format_seconds(r.idle_seconds),
+                     where(r));
+}
+
+double longest_idle(const std::vector<RankState>& ranks) {
+  double idle = 0;
+  for (const RankState& r : ranks) idle = std::max(idle, r.idle_seconds);
+  return idle;
+}
+
+std::vector<const RankState*> find_absent(const std::vector<RankState>& ranks) {
+  uint64_t furthest = 0;
+  for (const RankState& r : ranks) furthest = std::max(furthest, position(r));
+  const double idle = longest_idle(ranks);
+  // Who still moves is only slower, also where ranks measure each for themselves.
+  const auto behind = [&](const RankState& r) {
+    return r.link == RankLink::connected && position(r) < furthest && r.idle_seconds >= idle / 2;
+  };
+  // The surest sign first.
+  const std::vector<std::function<bool(const RankState&)>> signs{
+      has_failed,
+      [](const RankState& r) { return r.link == RankLink::lost; },
+      [](const RankState& r) {
+        return r.link == RankLink::connected && r.silent_seconds >= kSilentSeconds;
+      },
+      [&](const RankState& r) { return behind(r) && !inside(r); },
+      behind,
+      [](const RankState& r) { return r.link == RankLink::never; }};
+  for (const auto& sign : signs) {
+    std::vector<const RankState*> out;
+    for (const RankState& r : ranks) {
+      if (sign(r)) out.push_back(&r);
+    }
+    if (!out.empty() && out.size() < ranks.size()) return out;
+  }
+  return {};
+}
+
+// Ranks in the same state share a line.
+std::vector<std::string> describe_others(const std::vector<RankState>& ranks,
+                                         const std::set<int>& absent) {
+  std::map<std::string, std::vector<int>> alike;
+  std::map<std::string, std::set<std::string>> hosts;
+  for (const RankState& r : ranks) {
+    if (absent.contains(r.rank)) continue;
+    std::string state = r.link == RankLink::closed  ? "ended"
+                        : r.link == RankLink::never ? "state not known: never reached rank 0"
+                                                    : where(r);
+    alike[state].push_back(r.rank);
+    hosts[state].insert(r.host);
+  }
+  std::vector<std::string> out;
+  for (const auto& [state, list] : alike) {
+    const std::set<std::string>& on = hosts[state];
+    out.push_back(fmt::format(
+        "waiting   : rank{} {} on {}: {}", list.size() == 1 ? "" : "s", rank_ranges(list),
+        on.size() == 1 ? *on.begin() : fmt::format("{} hosts", on.size()), state));
+  }
+  return out;
+}
+
+}  // namespace
+
+namespace {
+
+HangDiagnosis alone(const RankState& r) {
+  const std::string why = "stuck in " + where(r);
+  return {.absent = {{r.rank, r.host, why}},
+          .reason = fmt::format("{}: {}", r.host, why),
+          .lines = {fmt::format("not moving: {}: {}", r.host, why)}};
+}
+
+}  // namespace
+
+std::string rank_ranges(const std::vector<int>& ascending) {
+  std::string out;
+  for (size_t i = 0; i < ascending.size();) {
+    size_t last = i;
+    while (last + 1 < ascending.size() && ascending[last + 1] == ascending[last] + 1) ++last;
+    out += (out.empty() ? "" : ",") + std::to_string(ascending[i]);
+    if (last > i) out += "-" + std::to_string(ascending[last]);
+    i = last + 1;
+  }
+  return out;
+}
+
+HangDiagnosis diagnose_hang(const std::vector<RankState>& ranks) {
+  if (ranks.size() == 1) return alone(ranks[0]);
+  HangDiagnosis out;
+  std::set<int> absent;
+  for (const RankState* r : find_absent(ranks)) {
+    absent.insert(r->rank);
+    out.absent.push_back({r->rank, r->host, blame(*r)});
+    out.lines.push_back(fmt::format("not there : {}: {}", name(*r), out.absent.back().why));
+    out.reason +=
+        fmt::format("{}{}: {}", out.reason.empty() ? "" : "; ", name(*r), out.absent.back().why);
+  }
+  if (out.absent.empty())
+    out.reason = longest_idle(ranks) < kMovingSeconds
+                     ? "all ranks were still working"
+                     : "every rank is there and equally far: what they wait for is between them; "
+                       "look at the links";
+  for (std::string& line : describe_others(ranks, absent)) out.lines.push_back(std::move(line));
+  return out;
+}
+
+}  // namespace cb

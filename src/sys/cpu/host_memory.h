@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "sys/os/fs_root.h"
+
+namespace cb {
+
+// Bytes that this host can still give to its processes: MemAvailable, or less where the control
+// group's limit (version 1 or 2) leaves less. Nothing if it cannot be read.
+std::optional<uint64_t> available_memory_bytes(const FsRoot& fs);
+
+}  // namespace cb

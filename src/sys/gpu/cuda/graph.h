@@ -1,0 +1,25 @@
+#pragma once
+
+#include "sys/gpu/cuda/cuda.h"
+
+namespace cb::cuda {
+
+// Work that was queued on a stream once and is launched as one from then on.
+class Graph {
+ public:
+  Graph() = default;
+  ~Graph();
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  // What is queued on the stream between the two is recorded and not run. end() replaces what was
+  // recorded before.
+  static void begin(const Stream& stream);
+  void end(const Stream& stream);
+  void launch(const Stream& stream) const;
+
+ private:
+  void* handle_ = nullptr;  // a cudaGraphExec_t
+};
+
+}  // namespace cb::cuda

@@ -1,0 +1,144 @@
+// What the files of src/sys/nvml/ share: NVML's functions, and asking them for one GPU.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "sys/gpu/nvml.h"
+#include "sys/gpu/nvml/abi.h"
+
+namespace cb::nvml {
+
+struct Table : abi::Functions {};
+
+std::string error_text(const Table& table, abi::Return code);
+
+// What last_call() says next.
+void note_call(const char* name, int gpu);
+
+// Calls one function for one GPU; empty if it succeeded, else why not.
+template <typename F, typename... Args>
+std::string call(const Table& t, int gpu, const char* name, F* function, Args... args) {
+  if (function == nullptr) return fmt::format("this driver's NVML has no {}", name);
+  note_call(name, gpu);
+  const abi::Return code = function(args...);
+  if (code == abi::kSuccess) return "";
+  return fmt::format("{}: {}", name, error_text(t, code));
+}
+
+// One GPU's calls, filling readings or attributes.
+class Asker {
+ public:
+  Asker(const Table& table, const Gpu& gpu)
+      : t_(table), gpu_(gpu), device_(static_cast<abi::Device>(gpu.handle)) {}
+
+  template <typename F, typename... Args>
+  std::string ask(const char* name, F* function, Args... args) const {
+    return call(t_, static_cast<int>(gpu_.index), name, function, device_, args...);
+  }
+
+  // A number of type T behind the function's last parameter; `before` are those in front of it.
+  template <typename T, typename F, typename... Before>
+  std::optional<double> number(Readings& out, const char* key, const char* name, F* function,
+                               double scale, Before... before) const {
+    T value{};
+    const std::string why = ask(name, function, before..., &value);
+    if (!why.empty()) {
+      out.unavailable[key] = why;
+      return std::nullopt;
+    }
+    return out.values[key] = static_cast<double>(value) * scale;
+  }
+
+  // A field value; abi.h says which may be asked.
+  std::optional<double> field(Readings& out, const char* key, unsigned id, double scale) const {
+    abi::FieldValue field{};
+    field.field = id;
+    std::string why = ask("nvmlDeviceGetFieldValues", t_.nvmlDeviceGetFieldValues, 1, &field);
+    if (why.empty() && field.result != abi::kSuccess)
+      why = fmt::format("field {}: {}", id, error_text(t_, field.result));
+    const auto value = why.empty() ? field_number(field) : std::nullopt;
+    if (!value) {
+      out.unavailable[key] = why.empty() ? fmt::format("field {} has an unknown type", id) : why;
+      return std::nullopt;
+    }
+    return out.values[key] = *value * scale;
+  }
+
+  template <typename F>
+  void text(Part& part, const char* key, const char* name, F* function) const {
+    std::array<char, 96> buffer{};
+    const std::string why =
+        ask(name, function, buffer.data(), static_cast<unsigned>(buffer.size() - 1));
+    if (!why.empty())
+      part.unavailable[key] = why;
+    else if (buffer[0] != '\0')
+      part.attributes[key] = std::string(buffer.data());
+  }
+
+  template <typename F, typename... Before>
+  void integer(Part& part, const char* key, const char* name, F* function, double scale,
+               Before... before) const {
+    Readings one;
+    if (const auto value = number<unsigned>(one, key, name, function, scale, before...))
+      part.attributes[key] = static_cast<int64_t>(*value);
+    else
+      part.unavailable[key] = one.unavailable[key];
+  }
+
+  template <typename F>
+  void flag(Part& part, const char* key, const char* name, F* function) const {
+    abi::EnableState state{};
+    const std::string why = ask(name, function, &state);
+    if (why.empty())
+      part.attributes[key] = state == abi::kEnabled;
+    else
+      part.unavailable[key] = why;
+  }
+
+  const Table& table() const { return t_; }
+
+ private:
+  static std::optional<double> field_number(const abi::FieldValue& field) {
+    switch (field.type) {
+      case abi::kDouble:
+        return field.value.as_double;
+      case abi::kUnsigned:
+        return field.value.as_unsigned;
+      case abi::kUnsignedLong:
+        return static_cast<double>(field.value.as_unsigned_long);
+      case abi::kUnsignedLongLong:
+        return static_cast<double>(field.value.as_unsigned_long_long);
+      case abi::kSignedLongLong:
+        return static_cast<double>(field.value.as_long_long);
+      case abi::kSigned:
+        return field.value.as_int;
+      default:
+        return std::nullopt;
+    }
+  }
+
+  const Table& t_;
+  const Gpu& gpu_;
+  abi::Device device_;
+};
+
+// As sysfs writes it: four digits of domain, lower case.
+std::string pci_text(const abi::PciInfo& pci);
+
+// Links that are up; nothing, and why, if the GPU has none at all or does not tell.
+std::optional<int64_t> active_nvlinks(const Asker& a, std::string& why);
+
+// Readings that more than one of the calls of Library returns.
+void read_remapped_rows(const Asker& a, Readings& out);
+void read_temperatures(const Asker& a, Readings& out);
+void read_nvlink_errors(const Asker& a, Readings& out);
+std::optional<uint64_t> read_event_reasons(const Asker& a, std::string& why);
+
+}  // namespace cb::nvml

@@ -1,0 +1,174 @@
+// What changes from moment to moment, counters, and critical events.
+#include <algorithm>
+
+#include "sys/gpu/nvml/ask.h"
+
+namespace cb::nvml {
+
+void read_remapped_rows(const Asker& a, Readings& out) {
+  unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;
+  const std::string why = a.ask("nvmlDeviceGetRemappedRows", a.table().nvmlDeviceGetRemappedRows,
+                                &corrected, &uncorrected, &pending, &failed);
+  const std::array<std::pair<const char*, unsigned>, 4> all{
+      {{"rows_remapped_correctable", corrected},
+       {"rows_remapped_uncorrectable", uncorrected},
+       {"row_remap_pending", pending},
+       {"row_remap_failed", failed}}};
+  for (const auto& [key, value] : all) {
+    if (why.empty())
+      out.values[key] = value;
+    else
+      out.unavailable[key] = why;
+  }
+}
+
+std::optional<uint64_t> read_event_reasons(const Asker& a, std::string& why) {
+  unsigned long long bits = 0;
+  const Table& t = a.table();
+  // The new name since driver 535; the old one has the same bits.
+  why = t.nvmlDeviceGetCurrentClocksEventReasons != nullptr
+            ? a.ask("nvmlDeviceGetCurrentClocksEventReasons",
+                    t.nvmlDeviceGetCurrentClocksEventReasons, &bits)
+            : a.ask("nvmlDeviceGetCurrentClocksThrottleReasons",
+                    t.nvmlDeviceGetCurrentClocksThrottleReasons, &bits);
+  return why.empty() ? std::optional<uint64_t>(bits) : std::nullopt;
+}
+
+void read_temperatures(const Asker& a, Readings& out) {
+  const Table& t = a.table();
+  a.number<unsigned>(out, "temperature_celsius", "nvmlDeviceGetTemperature",
+                     t.nvmlDeviceGetTemperature, 1, abi::kTemperatureGpu);
+  a.field(out, "memory_temperature_celsius", abi::kFieldMemoryTemperature, 1);
+}
+
+void read_nvlink_errors(const Asker& a, Readings& out) {
+  const Table& t = a.table();
+  double errors = 0;
+  bool any = false;
+  std::string why;
+  for (unsigned link = 0; link < abi::kMaxNvLinks; ++link) {
+    for (const abi::NvLinkErrorCounter counter : {abi::kReplay, abi::kRecovery, abi::kCrcFlit}) {
+      unsigned long long value = 0;
+      const std::string problem = a.ask("nvmlDeviceGetNvLinkErrorCounter",
+                                        t.nvmlDeviceGetNvLinkErrorCounter, link, counter, &value);
+      if (!problem.empty()) {
+        why = problem;
+        continue;
+      }
+      any = true;
+      errors += static_cast<double>(value);
+    }
+  }
+  if (any)
+    out.values["nvlink_errors"] = errors;
+  else
+    out.unavailable["nvlink_errors"] = why;
+}
+
+Readings Library::now(const Gpu& gpu) const {
+  Readings out;
+  const Asker a(*table_, gpu);
+  const Table& t = *table_;
+  // Instantaneous where the driver has it; nvmlDeviceGetPowerUsage averages over a second on most.
+  if (!a.field(out, "watts", abi::kFieldPowerInstant, 1e-3)) {
+    if (a.number<unsigned>(out, "watts", "nvmlDeviceGetPowerUsage", t.nvmlDeviceGetPowerUsage,
+                           1e-3))
+      out.unavailable.erase("watts");
+  }
+  read_temperatures(a, out);
+  a.number<unsigned>(out, "clock_hertz", "nvmlDeviceGetClockInfo", t.nvmlDeviceGetClockInfo, 1e6,
+                     abi::kClockSm);
+  a.number<unsigned>(out, "memory_clock_hertz", "nvmlDeviceGetClockInfo", t.nvmlDeviceGetClockInfo,
+                     1e6, abi::kClockMemory);
+  a.number<unsigned>(out, "pcie_generation", "nvmlDeviceGetCurrPcieLinkGeneration",
+                     t.nvmlDeviceGetCurrPcieLinkGeneration, 1);
+  a.number<unsigned>(out, "pcie_lanes", "nvmlDeviceGetCurrPcieLinkWidth",
+                     t.nvmlDeviceGetCurrPcieLinkWidth, 1);
+  std::string why;
+  if (const auto bits = read_event_reasons(a, why))
+    out.values["event_reasons"] = static_cast<double>(*bits);
+  else
+    out.unavailable["event_reasons"] = why;
+  return out;
+}
+
+Readings Library::counters(const Gpu& gpu) const {
+  Readings out;
+  const Asker a(*table_, gpu);
+  const Table& t = *table_;
+  a.number<unsigned long long>(out, "energy_joules", "nvmlDeviceGetTotalEnergyConsumption",
+                               t.nvmlDeviceGetTotalEnergyConsumption, 1e-3);
+  const char* ecc = "nvmlDeviceGetTotalEccErrors";
+  a.number<unsigned long long>(out, "ecc_corrected", ecc, t.nvmlDeviceGetTotalEccErrors, 1,
+                               abi::kCorrected, abi::kVolatile);
+  a.number<unsigned long long>(out, "ecc_uncorrected", ecc, t.nvmlDeviceGetTotalEccErrors, 1,
+                               abi::kUncorrected, abi::kVolatile);
+  read_remapped_rows(a, out);
+  for (const char* state : {"row_remap_pending", "row_remap_failed"}) {
+    out.values.erase(state);  // states, not counters
+    out.unavailable.erase(state);
+  }
+  a.field(out, "power_cap_seconds", abi::kFieldPowerPolicy, 1e-9);
+  a.field(out, "thermal_seconds", abi::kFieldThermalPolicy, 1e-9);
+  a.number<unsigned>(out, "pcie_replays", "nvmlDeviceGetPcieReplayCounter",
+                     t.nvmlDeviceGetPcieReplayCounter, 1);
+  read_nvlink_errors(a, out);
+  return out;
+}
+
+std::optional<double> Library::power_limit_watts(const Gpu& gpu) const {
+  Readings out;
+  return Asker(*table_, gpu)
+      .number<unsigned>(out, "limit", "nvmlDeviceGetEnforcedPowerLimit",
+                        table_->nvmlDeviceGetEnforcedPowerLimit, 1e-3);
+}
+
+XidWatch::XidWatch(const Library& library, const std::vector<Gpu>& gpus)
+    : table_(library.table_), gpus_(gpus) {
+  abi::EventSet set = nullptr;
+  if (!call(*table_, -1, "nvmlEventSetCreate", table_->nvmlEventSetCreate, &set).empty()) return;
+  bool any = false;
+  for (const Gpu& gpu : gpus_) {
+    if (gpu.handle == nullptr) continue;
+    const Asker a(*table_, gpu);
+    unsigned long long supported = 0;
+    if (!a.ask("nvmlDeviceGetSupportedEventTypes", table_->nvmlDeviceGetSupportedEventTypes,
+               &supported)
+             .empty())
+      continue;
+    const unsigned long long wanted =
+        supported & (abi::kXidCriticalError | abi::kDoubleBitEccError);
+    if (wanted != 0 &&
+        a.ask("nvmlDeviceRegisterEvents", table_->nvmlDeviceRegisterEvents, wanted, set).empty())
+      any = true;
+  }
+  if (any)
+    set_ = set;
+  else if (table_->nvmlEventSetFree != nullptr)
+    table_->nvmlEventSetFree(set);
+}
+
+XidWatch::~XidWatch() {
+  if (set_ != nullptr && table_->nvmlEventSetFree != nullptr)
+    table_->nvmlEventSetFree(static_cast<abi::EventSet>(set_));
+}
+
+std::vector<XidEvent> XidWatch::take() {
+  std::vector<XidEvent> out;
+  constexpr int kMost = 64;  // a storm of errors must not hold the sampler
+  constexpr uint64_t kDoubleBitEcc = 48;
+  for (int i = 0; set_ != nullptr && i < kMost; ++i) {
+    abi::EventData data{};
+    const std::string why = call(*table_, -1, "nvmlEventSetWait_v2", table_->nvmlEventSetWait_v2,
+                                 static_cast<abi::EventSet>(set_), &data, 0U);
+    if (!why.empty()) break;
+    const auto gpu = std::find_if(gpus_.begin(), gpus_.end(),
+                                  [&](const Gpu& g) { return g.handle == data.device; });
+    if (gpu == gpus_.end()) continue;
+    const bool xid = (data.type & abi::kXidCriticalError) != 0;
+    out.push_back({gpu->index, xid ? data.data : kDoubleBitEcc});
+  }
+  return out;
+}
+
+}  // namespace cb::nvml

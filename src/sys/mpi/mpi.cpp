@@ -1,0 +1,131 @@
+#include "sys/mpi/mpi.h"
+
+#include <csignal>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace cb::mpi {
+namespace {
+
+constexpr unsigned kAbortSeconds = 10;
+
+// What MPI_Init reads; what the user has set stays.
+void settle_environment() {
+  // No rank needs displays, for which hwloc's plugin would ask a name server that may not answer.
+  ::setenv("HWLOC_COMPONENTS", "-gl", 0);
+  // mpirun believes the slots that it is given. More ranks than processors that spin while they
+  // wait take ten times as long as ranks that yield.
+  if (share_processors(std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE"), ::sysconf(_SC_NPROCESSORS_ONLN)))
+    ::setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+}
+
+}  // namespace
+
+void check(int rc, const char* call) {
+  if (rc == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = {};
+  int length = 0;
+  MPI_Error_string(rc, text, &length);
+  throw Error(fmt::format("{} failed: {}", call, text));
+}
+
+bool share_processors(const char* ranks_on_host, long processors) {
+  return ranks_on_host != nullptr && std::atol(ranks_on_host) > processors;
+}
+
+bool launched() { return launcher_name() != "none"; }
+
+std::string launcher_name() {
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr) return "mpirun";
+  if (std::getenv("PMIX_RANK") != nullptr || std::getenv("PMI_RANK") != nullptr) {
+    return std::getenv("SLURM_JOB_ID") != nullptr ? "srun" : "mpirun";
+  }
+  return "none";
+}
+
+int launched_rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    if (const char* text = std::getenv(name)) return std::atoi(text);
+  }
+  return 0;
+}
+
+LauncherClaim launcher_claim() {
+  LauncherClaim out;
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+    const char* text = std::getenv(name);
+    const int processes = text == nullptr ? 0 : std::atoi(text);
+    if (processes > out.processes) out = {name, processes};
+  }
+  return out;
+}
+
+void require_company(int ranks) {
+  const LauncherClaim claim = launcher_claim();
+  if (ranks > 1 || claim.processes < 2) return;
+  const char* next = "start it with the mpirun of that Open MPI";
+  if (claim.variable == "PMI_SIZE")
+    next = "the launcher is of another MPI: start it with the mpirun of that Open MPI";
+  if (claim.variable == "SLURM_STEP_NUM_TASKS")
+    next = "start it with srun --mpi=pmix (srun --mpi=list names what there is), or with mpirun";
+  throw UsageError("clusterbench", claim.variable,
+                   fmt::format("says {} processes, and each of them finds itself alone: the "
+                               "launcher does not speak to {}; {}",
+                               claim.processes, library_name(), next));
+}
+
+std::string library_name() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  if (MPI_Get_library_version(text, &length) != MPI_SUCCESS) return "MPI";
+  const std::string whole(text, static_cast<size_t>(length));
+  return whole.substr(0, whole.find_first_of(",\n"));
+}
+
+Session::Session() {
+  settle_environment();
+  int provided = 0;
+  // Only the main thread calls MPI; watchdog, progress and telemetry threads do not.
+  check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+}
+
+Session::~Session() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized == 0) MPI_Finalize();
+}
+
+WorldCopy::WorldCopy() {
+  check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup");
+  MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+}
+
+WorldCopy::~WorldCopy() { MPI_Comm_free(&comm_); }
+
+Communicator Communicator::split_world(int colour, int key) {
+  Communicator out;
+  check(MPI_Comm_split(MPI_COMM_WORLD, colour, key, &out.comm_), "MPI_Comm_split");
+  MPI_Comm_set_errhandler(out.comm_, MPI_ERRORS_RETURN);
+  return out;
+}
+
+Communicator::~Communicator() {
+  if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+}
+
+void abort_job(int exit_code) {
+  int initialized = 0;
+  int finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  // Should MPI not come to end the job either, the kernel ends this process.
+  std::signal(SIGALRM, SIG_DFL);
+  alarm(kAbortSeconds);
+  if (initialized != 0 && finalized == 0) MPI_Abort(MPI_COMM_WORLD, exit_code);
+  _exit(exit_code);
+}
+
+}  // namespace cb::mpi

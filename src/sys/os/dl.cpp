@@ -1,0 +1,84 @@
+#include "sys/os/dl.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cb {
+namespace {
+
+std::string path_of(void* handle, const std::string& name) {
+  link_map* map = nullptr;
+  if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr || *map->l_name == '\0')
+    return name;
+  return map->l_name;
+}
+
+std::string last_dl_error() {
+  const char* text = dlerror();
+  return text != nullptr ? text : "unknown reason";
+}
+
+// Copies the whole file `from` to the descriptor `to`; false with errno set.
+bool copy_file_to(const std::string& from, int to) {
+  const int in = ::open(from.c_str(), O_RDONLY | O_CLOEXEC);
+  if (in < 0) return false;
+  struct stat info {};
+  bool good = fstat(in, &info) == 0;
+  off_t done = 0;
+  while (good && done < info.st_size)
+    good = sendfile(to, in, &done, static_cast<size_t>(info.st_size - done)) > 0;
+  const int saved = errno;
+  ::close(in);
+  errno = saved;
+  return good;
+}
+
+}  // namespace
+
+DynamicLibrary DynamicLibrary::open(const char* override_name,
+                                    const std::vector<std::string>& names) {
+  const char* given = std::getenv(override_name);
+  const bool is_given = given != nullptr && *given != '\0';
+  DynamicLibrary out;
+  for (const std::string& name : is_given ? std::vector<std::string>{given} : names) {
+    out.handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (out.handle_ != nullptr) {
+      out.path_ = path_of(out.handle_, name);
+      out.reason_.clear();
+      return out;
+    }
+    out.reason_ += (out.reason_.empty() ? "" : "; ") + last_dl_error();
+  }
+  if (is_given) out.reason_ += fmt::format(" ({} is set)", override_name);
+  return out;
+}
+
+DynamicLibrary DynamicLibrary::private_copy() const {
+  DynamicLibrary out;
+  const int memory = memfd_create("library", MFD_CLOEXEC);
+  if (memory < 0 || !copy_file_to(path_, memory)) {
+    out.reason_ = fmt::format("{} cannot be copied into memory: {}", path_, std::strerror(errno));
+  } else {
+    out.handle_ = dlopen(fmt::format("/proc/self/fd/{}", memory).c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (out.handle_ == nullptr) out.reason_ = last_dl_error();
+  }
+  if (out.present()) out.path_ = path_;
+  if (memory >= 0) ::close(memory);
+  return out;
+}
+
+void* DynamicLibrary::find(const char* name) const {
+  return handle_ == nullptr ? nullptr : dlsym(handle_, name);
+}
+
+}  // namespace cb

@@ -1,0 +1,308 @@
+#include "sys/storage/cufile.h"
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "core/clock.h"
+#include "core/error.h"
+
+namespace cb::cufile {
+namespace {
+
+using abi::BatchEvent;
+using abi::BatchRequest;
+using abi::Descriptor;
+using abi::Status;
+
+// Functions as the library has them.
+using Plain = Status();
+using Register = Status(void**, Descriptor*);
+using Deregister = void(void*);
+using BufferRegister = Status(const void*, size_t, int);
+using BufferDeregister = Status(const void*);
+using Transfer = ssize_t(void*, void*, size_t, off_t, off_t);
+using TransferOut = ssize_t(void*, const void*, size_t, off_t, off_t);
+using BatchSetUp = Status(void**, unsigned);
+using BatchSubmit = Status(void*, unsigned, BatchRequest*, unsigned);
+using BatchStatus = Status(void*, unsigned, unsigned*, BatchEvent*, timespec*);
+using BatchDestroy = void(void*);
+using StreamRegister = Status(void*, unsigned);
+using StreamDeregister = Status(void*);
+using AsyncTransfer = Status(void*, void*, size_t*, off_t*, off_t*, ssize_t*, void*);
+
+// Buffer offset, file offset and size are fixed when a request is put in, and aligned to 4 KiB.
+constexpr unsigned kAllFixedAndAligned = 0xF;
+// No count of bytes: stands in a slot until cuFile has written what became of the request.
+constexpr ssize_t kNotYet = std::numeric_limits<ssize_t>::min();
+
+void check(const Status& status, const std::string& what) {
+  if (status.error == 0) return;
+  throw Error(fmt::format("cuFile: {} failed: {}{}; next: run gdscheck -p and look at cufile.log",
+                          what, error_text(status.error),
+                          status.cuda != 0 ? fmt::format(", CUDA error {}", status.cuda) : ""));
+}
+
+// What a negative result of cuFileRead or cuFileWrite means: -1 is errno, else -CUfileOpError.
+std::string result_text(ssize_t result, int error) {
+  return result == -1 ? std::strerror(error) : error_text(static_cast<int>(-result));
+}
+
+DynamicLibrary open_library() {
+  return DynamicLibrary::open("CLUSTERBENCH_CUFILE_LIBRARY", {"libcufile.so.0", "libcufile.so"});
+}
+
+std::string why_not_opened(const DynamicLibrary& library) {
+  return fmt::format(
+      "cuFile cannot be opened: {}; next: install GPUDirect Storage, or name the "
+      "library in CLUSTERBENCH_CUFILE_LIBRARY",
+      library.reason());
+}
+
+}  // namespace
+
+std::string error_text(int error) {
+  const char* text = "see cufile.h";
+  switch (error) {
+    case 5001:
+      text = "nvidia-fs is not loaded";
+      break;
+    case 5002:
+      text = "the driver's properties cannot be read";
+      break;
+    case 5008:
+      text = "not supported on this file";
+      break;
+    case 5009:
+      text = "GPU not supported";
+      break;
+    case 5011:
+      text = "CUDA driver error";
+      break;
+    case 5022:
+      text = "invalid value";
+      break;
+    case 5023:
+      text = "memory already registered";
+      break;
+    case 5028:
+      text = "file already registered";
+      break;
+    case 5036:
+      text = "pinning the GPU's memory failed";
+      break;
+    case 5037:
+      text = "batch full";
+      break;
+    case 5049:
+      text = "compatibility mode is switched off and no direct path is there";
+      break;
+    default:
+      break;
+  }
+  return fmt::format("{} ({})", error, text);
+}
+
+std::string why_absent(const FsRoot&) {
+  const DynamicLibrary library = open_library();
+  return library.present() ? "" : why_not_opened(library);
+}
+
+template <typename F>
+F* Driver::need(const char* name) const {
+  F* function = library_.symbol<F>(name);
+  if (function == nullptr)
+    throw Error(fmt::format("{} has no {}: too old; next: install GDS of CUDA 12.2 or newer",
+                            library_.path(), name));
+  return function;
+}
+
+Driver::Driver() : library_(open_library()) {
+  if (!library_.present()) throw Error(why_not_opened(library_));
+  check(need<Plain>("cuFileDriverOpen")(), "opening the driver");
+}
+
+Driver::~Driver() {
+  // The header maps cuFileDriverClose to this name.
+  if (auto* close = library_.symbol<Plain>("cuFileDriverClose_v2")) close();
+}
+
+File::File(const Driver& driver, int fd, std::string path)
+    : driver_(driver), path_(std::move(path)) {
+  Descriptor descriptor;
+  descriptor.file.fd = fd;
+  check(driver.need<Register>("cuFileHandleRegister")(&handle_, &descriptor),
+        "registering " + path_);
+}
+
+File::~File() {
+  if (auto* f = driver_.library_.symbol<Deregister>("cuFileHandleDeregister")) f(handle_);
+}
+
+int File::transfer(Direction direction, void* base, size_t bytes, uint64_t file_offset,
+                   uint64_t buffer_offset) const {
+  const bool reads = direction == Direction::read;
+  auto* read = driver_.need<Transfer>("cuFileRead");
+  auto* write = driver_.need<TransferOut>("cuFileWrite");
+  int calls = 0;
+  for (size_t done = 0; done < bytes; ++calls) {
+    const auto at = static_cast<off_t>(file_offset + done);
+    const auto to = static_cast<off_t>(buffer_offset + done);
+    errno = 0;
+    const ssize_t n = reads ? read(handle_, base, bytes - done, at, to)
+                            : write(handle_, base, bytes - done, at, to);
+    const int error = errno;
+    if (n < 0)
+      throw Error(
+          fmt::format("cuFile {} of {} bytes at offset {} of {} failed: {}; next: look at "
+                      "cufile.log and the kernel log",
+                      reads ? "read" : "write", bytes - done, at, path_, result_text(n, error)));
+    if (n == 0)
+      throw Error(
+          fmt::format("cuFile {} at offset {} of {}: nothing was transferred (end of the "
+                      "file?)",
+                      reads ? "read" : "write", at, path_));
+    done += static_cast<size_t>(n);
+  }
+  return calls;
+}
+
+Buffer::Buffer(const Driver& driver, void* base, size_t bytes) : driver_(driver), base_(base) {
+  check(driver.need<BufferRegister>("cuFileBufRegister")(base, bytes, 0),
+        fmt::format("registering {} bytes of memory", bytes));
+}
+
+Buffer::~Buffer() {
+  if (auto* f = driver_.library_.symbol<BufferDeregister>("cuFileBufDeregister")) f(base_);
+}
+
+Batch::Batch(const Driver& driver, unsigned requests) : driver_(driver) {
+  check(driver.need<BatchSetUp>("cuFileBatchIOSetUp")(&id_, requests),
+        fmt::format("setting up a batch of {}", requests));
+}
+
+Batch::~Batch() {
+  if (auto* f = driver_.library_.symbol<BatchDestroy>("cuFileBatchIODestroy")) f(id_);
+}
+
+void Batch::run(const File& file, Direction direction, void* base, size_t bytes,
+                const std::vector<Request>& requests, double deadline_seconds) const {
+  std::vector<BatchRequest> list(requests.size());
+  for (size_t i = 0; i < list.size(); ++i) {
+    list[i].io = {base, static_cast<off_t>(requests[i].file_offset),
+                  static_cast<off_t>(requests[i].buffer_offset), bytes};
+    list[i].file = file.handle();
+    list[i].opcode = direction == Direction::read ? 0 : 1;
+    list[i].cookie = reinterpret_cast<void*>(i + 1);
+  }
+  const auto count = static_cast<unsigned>(list.size());
+  check(driver_.need<BatchSubmit>("cuFileBatchIOSubmit")(id_, count, list.data(), 0),
+        "submitting a batch to " + file.path());
+  auto* status = driver_.need<BatchStatus>("cuFileBatchIOGetStatus");
+  std::vector<BatchEvent> events(list.size());
+  const auto until =
+      std::chrono::steady_clock::now() + std::chrono::duration<double>(deadline_seconds);
+  for (unsigned done = 0; done < count;) {
+    if (std::chrono::steady_clock::now() > until)
+      throw Error(fmt::format("cuFile batch on {}: {} of {} requests did not come back within {} s",
+                              file.path(), count - done, count, deadline_seconds),
+                  ExitCode::deadline);
+    unsigned got = count;
+    timespec wait{.tv_sec = 1, .tv_nsec = 0};
+    check(status(id_, 1, &got, events.data(), &wait), "asking for a batch on " + file.path());
+    for (unsigned i = 0; i < got; ++i) {
+      const BatchEvent& e = events[i];
+      if ((e.status & abi::kPending) != 0 && e.status != abi::kComplete) continue;
+      const uint64_t offset = requests.at(reinterpret_cast<uintptr_t>(e.cookie) - 1).file_offset;
+      if (e.status != abi::kComplete || e.bytes != bytes)
+        throw Error(
+            fmt::format("cuFile batch request at offset {} of {}: {} of {} bytes, status "
+                        "{:#x}; next: look at cufile.log",
+                        offset, file.path(), e.bytes, bytes, e.status));
+      ++done;
+    }
+  }
+}
+
+StreamQueue::StreamQueue(const Driver& driver, void* stream) : driver_(driver), stream_(stream) {
+  check(driver.need<StreamRegister>("cuFileStreamRegister")(stream, kAllFixedAndAligned),
+        "registering a stream");
+}
+
+StreamQueue::~StreamQueue() {
+  if (auto* f = driver_.library_.symbol<StreamDeregister>("cuFileStreamDeregister")) f(stream_);
+}
+
+void StreamQueue::run(const File& file, Direction direction, void* base, size_t bytes,
+                      const std::vector<Batch::Request>& requests, double deadline_seconds) {
+  slots_ = std::make_unique<std::vector<Slot>>();
+  for (const Batch::Request& r : requests)
+    slots_->push_back(
+        {bytes, static_cast<off_t>(r.file_offset), static_cast<off_t>(r.buffer_offset), kNotYet});
+  const double until = monotonic_seconds() + deadline_seconds;
+  std::exception_ptr failure;
+  size_t put_in = 0;
+  try {
+    for (Slot& slot : *slots_) {
+      put(file, direction, base, slot);
+      ++put_in;
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  // Also those before a refused one have to come back before their slots may go.
+  try {
+    for (size_t i = 0; i < put_in; ++i) wait(file, slots_->at(i), until);
+  } catch (...) {
+    abandon(std::move(slots_));
+    throw;
+  }
+  if (failure) std::rethrow_exception(failure);
+  for (const Slot& slot : *slots_) {
+    if (slot.moved == static_cast<ssize_t>(slot.bytes)) continue;
+    throw Error(fmt::format(
+        "cuFile stream request at offset {} of {}: {}; next: look at cufile.log", slot.file_offset,
+        file.path(),
+        slot.moved < 0 ? error_text(static_cast<int>(-slot.moved))
+                       : fmt::format("{} of {} bytes were transferred", slot.moved, slot.bytes)));
+  }
+}
+
+// The library may yet write into slots that never came back: they stay until the process ends.
+void StreamQueue::abandon(std::unique_ptr<std::vector<Slot>> slots) {
+  static std::mutex mutex;
+  static auto* const kept = new std::vector<std::unique_ptr<std::vector<Slot>>>;
+  const std::lock_guard lock(mutex);
+  kept->push_back(std::move(slots));
+}
+
+void StreamQueue::put(const File& file, Direction direction, void* base, Slot& slot) const {
+  const bool reads = direction == Direction::read;
+  auto* call = driver_.need<AsyncTransfer>(reads ? "cuFileReadAsync" : "cuFileWriteAsync");
+  check(call(file.handle(), base, &slot.bytes, &slot.file_offset, &slot.buffer_offset, &slot.moved,
+             stream_),
+        fmt::format("putting a {} at offset {} of {} into the stream", reads ? "read" : "write",
+                    slot.file_offset, file.path()));
+}
+
+// The library writes the count from another thread, when the stream has come to it.
+void StreamQueue::wait(const File& file, Slot& slot, double until) {
+  const std::atomic_ref<ssize_t> moved(slot.moved);
+  while (moved.load(std::memory_order_acquire) == kNotYet) {
+    if (monotonic_seconds() > until)
+      throw Error(fmt::format("cuFile stream request at offset {} of {} did not come back in time; "
+                              "next: look at cufile.log and the GPU's health",
+                              slot.file_offset, file.path()),
+                  ExitCode::deadline);
+    std::this_thread::sleep_for(std::chrono::microseconds(10));
+  }
+}
+
+}  // namespace cb::cufile

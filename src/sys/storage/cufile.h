@@ -1,0 +1,176 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "sys/os/dl.h"
+#include "sys/os/fs_root.h"
+
+namespace cb::cufile {
+
+// The part of NVIDIA's cuFile interface that is called, declared here because cufile.h does not
+// come with every CUDA toolkit. Layouts and values: cuFile API Reference Guide and the header of
+// nvidia-cufile-cu12 1.13.
+namespace abi {
+struct Status {
+  int error = 0;  // 0, or 5001 … (CUfileOpError)
+  int cuda = 0;   // CUresult, where error is 5011
+};
+struct Descriptor {
+  int type = 1;  // a file descriptor of Linux
+  union {
+    int fd;
+    void* handle;
+  } file = {};
+  const void* operations = nullptr;
+};
+struct BatchRequest {
+  int mode = 1;  // batch
+  struct {
+    void* base;
+    off_t file_offset;
+    off_t buffer_offset;
+    size_t bytes;
+  } io = {};
+  void* file = nullptr;
+  int opcode = 0;  // 0 reads, 1 writes
+  void* cookie = nullptr;
+};
+struct BatchEvent {
+  void* cookie = nullptr;
+  int status = 0;  // kComplete, or what went wrong
+  size_t bytes = 0;
+};
+constexpr int kPending = 0x03, kComplete = 0x10;
+static_assert(sizeof(Descriptor) == 24 && sizeof(BatchRequest) == 64 && sizeof(BatchEvent) == 24);
+}  // namespace abi
+
+enum class Direction { read, write };
+
+// Why the library cannot be opened; empty if it can. Its driver is not started.
+std::string why_absent(const FsRoot& fs);
+
+// The library, its driver open as long as the object lives. Throws Error with what was tried and
+// what to do next if it cannot be opened.
+class Driver {
+ public:
+  Driver();
+  ~Driver();
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+  const std::string& path() const { return library_.path(); }
+
+ private:
+  friend class File;
+  friend class Buffer;
+  friend class Batch;
+  friend class StreamQueue;
+  template <typename F>
+  F* need(const char* name) const;
+
+  DynamicLibrary library_;
+};
+
+// An open file known to cuFile; the descriptor stays the caller's.
+class File {
+ public:
+  File(const Driver& driver, int fd, std::string path);
+  ~File();
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  // All of it, in as many calls as it takes; the number of calls. Throws Error naming file, offset
+  // and cuFile's or the system's error; a read at the end of the file is one.
+  int transfer(Direction direction, void* base, size_t bytes, uint64_t file_offset,
+               uint64_t buffer_offset) const;
+  void* handle() const { return handle_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  const Driver& driver_;
+  std::string path_;
+  void* handle_ = nullptr;
+};
+
+// Memory registered for as long as the object lives.
+class Buffer {
+ public:
+  Buffer(const Driver& driver, void* base, size_t bytes);
+  ~Buffer();
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+ private:
+  const Driver& driver_;
+  void* base_;
+};
+
+// Several requests at once, each of `bytes` to or from its slot of the buffer.
+class Batch {
+ public:
+  static constexpr unsigned kMost = 128;  // io_batchsize's default
+  Batch(const Driver& driver, unsigned requests);
+  ~Batch();
+  Batch(const Batch&) = delete;
+  Batch& operator=(const Batch&) = delete;
+
+  struct Request {
+    uint64_t file_offset = 0;
+    uint64_t buffer_offset = 0;
+  };
+  // Submits all and waits for all, at most `deadline_seconds`. Throws Error naming the request that
+  // failed, was short, or did not come back.
+  void run(const File& file, Direction direction, void* base, size_t bytes,
+           const std::vector<Request>& requests, double deadline_seconds) const;
+
+ private:
+  const Driver& driver_;
+  void* id_ = nullptr;
+};
+
+// Requests that are put into a CUDA stream (cuFileReadAsync, cuFileWriteAsync) and done in its
+// order. The stream is registered for as long as the object lives, with the promise that offsets
+// and sizes are known when a request is put in and are multiples of 4 KiB.
+class StreamQueue {
+ public:
+  // `stream`: a cudaStream_t; null is the default stream.
+  StreamQueue(const Driver& driver, void* stream);
+  ~StreamQueue();
+  StreamQueue(const StreamQueue&) = delete;
+  StreamQueue& operator=(const StreamQueue&) = delete;
+
+  // Puts all in and waits for all, at most `deadline_seconds`. Throws Error naming the request that
+  // was refused, failed, was short, or did not come back.
+  void run(const File& file, Direction direction, void* base, size_t bytes,
+           const std::vector<Batch::Request>& requests, double deadline_seconds);
+
+ private:
+  // What cuFile reads when the request's turn comes and writes when it is done: it has to live
+  // until then.
+  struct Slot {
+    size_t bytes = 0;
+    off_t file_offset = 0;
+    off_t buffer_offset = 0;
+    ssize_t moved = 0;
+  };
+  void put(const File& file, Direction direction, void* base, Slot& slot) const;
+  static void wait(const File& file, Slot& slot, double until);
+  static void abandon(std::unique_ptr<std::vector<Slot>> slots);
+
+  const Driver& driver_;
+  void* stream_;
+  // Kept beyond this object if a request never came back.
+  std::unique_ptr<std::vector<Slot>> slots_ = {};
+};
+
+// "5008 (not supported on this file)".
+std::string error_text(int error);
+
+}  // namespace cb::cufile

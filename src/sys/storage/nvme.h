@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sys/os/fs_root.h"
+#include "sys/storage/block.h"
+
+struct nvme_passthru_cmd;
+
+namespace cb::nvme {
+
+// The SMART / Health Information log page (NVMe base specification 2.0, figure 207).
+struct SmartLog {
+  unsigned critical_warning = 0;  // bits: spare, temperature, reliability, read-only, backup, PMR
+  double temperature_celsius = 0;
+  unsigned available_spare_percent = 0, spare_threshold_percent = 0, percentage_used = 0;
+  double read_bytes = 0, written_bytes = 0;  // in units of 1,000 × 512 bytes, rounded up
+  double read_commands = 0, write_commands = 0;
+  double power_cycles = 0, power_on_hours = 0, unsafe_shutdowns = 0;
+  double media_errors = 0, error_log_entries = 0;
+  double warning_temperature_seconds = 0, critical_temperature_seconds = 0;  // counted in minutes
+  double light_throttle_count = 0, heavy_throttle_count = 0;
+  double light_throttle_seconds = 0, heavy_throttle_seconds = 0;
+};
+constexpr size_t kSmartBytes = 512;
+SmartLog parse_smart(std::span<const std::byte, kSmartBytes> page);
+// "spare below threshold, read-only"; empty for 0.
+std::string critical_warning_text(unsigned bits);
+
+// From Identify Controller (figure 275).
+struct Identity {
+  std::string serial, model, firmware;
+  std::optional<double> warning_celsius, critical_celsius;  // composite temperature thresholds
+};
+constexpr size_t kIdentifyBytes = 4096;
+Identity parse_identity(std::span<const std::byte, kIdentifyBytes> page);
+
+// Sends an admin command to a device file: 0, an NVMe status, or -errno.
+using AdminCommand = std::function<int(const std::string& device, nvme_passthru_cmd& command)>;
+int send_admin_command(const std::string& device, nvme_passthru_cmd& command);
+
+// What was read, or why not ("needs CAP_SYS_ADMIN (root): Permission denied").
+template <typename T>
+struct Reading {
+  std::optional<T> value = {};
+  std::string why = {};
+};
+Reading<SmartLog> read_smart(const std::string& controller, const AdminCommand& send);
+Reading<Identity> read_identity(const std::string& controller, const AdminCommand& send);
+
+// The controllers ("nvme0") that a namespace's block device is reached by: one, or with native
+// multipath all of its subsystem. Empty for what is no NVMe device.
+std::vector<std::string> controllers_of(const FsRoot& fs, const block::Device& disk);
+
+// The PCI Express link of a controller as trained now and as it could be; nothing for fabrics.
+struct Link {
+  std::string speed, width, max_speed, max_width;  // "16.0 GT/s PCIe", "4"
+  bool below_maximum() const { return speed != max_speed || width != max_width; }
+  bool operator==(const Link&) const = default;
+};
+std::optional<Link> link_of(const FsRoot& fs, const std::string& controller);
+
+}  // namespace cb::nvme

@@ -1,0 +1,238 @@
+#include "model/locate.h"
+
+#include <functional>
+
+#include <doctest/doctest.h>
+
+using namespace cb;
+
+namespace {
+
+// Every directed pair and rail once, with a noise of ±0.5 % that depends on the pair alone.
+std::vector<PairSample> survey(const FleetShape& fleet, const std::vector<Round>& rounds,
+                               const std::function<double(int, int, int)>& factor) {
+  std::vector<PairSample> out;
+  for (const Round& round : rounds) {
+    for (const HostPair& p : round) {
+      for (int rail = 0; rail < fleet.rails; ++rail) {
+        for (const auto& [from, to] : {std::pair(p.from, p.to), std::pair(p.to, p.from)}) {
+          const int wobble = (from * 31 + to * 17 + rail * 7) % 11 - 5;
+          out.push_back({from, to, rail, 40e9 * factor(from, to, rail) * (1 + 0.001 * wobble)});
+        }
+      }
+    }
+  }
+  return out;
+}
+
+FleetShape rails_on_leaves(int hosts, int rails, int per_leaf) {
+  FleetShape fleet{.hosts = hosts, .rails = rails};
+  for (int h = 0; h < hosts; ++h) {
+    for (int r = 0; r < rails; ++r) fleet.leaf.push_back(h / per_leaf * rails + r);
+  }
+  return fleet;
+}
+
+}  // namespace
+
+TEST_CASE("a healthy fleet has no suspect") {
+  const FleetShape fleet{.hosts = 8, .rails = 4};
+  const Located found =
+      locate(fleet, survey(fleet, tournament(8), [](int, int, int) { return 1; }));
+  CHECK(found.suspects.empty());
+  CHECK(found.retest.empty());
+}
+
+TEST_CASE("no samples, no suspect") {
+  CHECK(locate({.hosts = 4, .rails = 1}, {}).suspects.empty());
+}
+
+TEST_CASE("a slow host is named as host, not as its NICs") {
+  const FleetShape fleet{.hosts = 8, .rails = 4};
+  const Located found = locate(fleet, survey(fleet, tournament(8), [](int a, int b, int) {
+                                 return a == 5 || b == 5 ? 0.8 : 1;
+                               }));
+  REQUIRE(found.suspects.size() == 1);
+  CHECK(found.suspects[0].kind == SuspectKind::host);
+  CHECK(found.suspects[0].host == 5);
+  CHECK(found.suspects[0].share == doctest::Approx(0.8).epsilon(0.01));
+}
+
+TEST_CASE("a host with one rail is a host") {
+  const FleetShape fleet{.hosts = 6, .rails = 1};
+  const Located found = locate(fleet, survey(fleet, tournament(6), [](int a, int b, int) {
+                                 return a == 2 || b == 2 ? 0.7 : 1;
+                               }));
+  REQUIRE(found.suspects.size() == 1);
+  CHECK(found.suspects[0].kind == SuspectKind::host);
+  CHECK(found.suspects[0].host == 2);
+}
+
+TEST_CASE("a NIC that only receives badly is named with its side") {
+  const FleetShape fleet{.hosts = 8, .rails = 4};
+  const Located found = locate(fleet, survey(fleet, tournament(8), [](int, int b, int rail) {
+                                 return b == 3 && rail == 1 ? 0.5 : 1;
+                               }));
+  REQUIRE(found.suspects.size() == 1);
+  CHECK(found.suspects[0].kind == SuspectKind::nic);
+  CHECK(found.suspects[0].host == 3);
+  CHECK(found.suspects[0].rail == 1);
+  CHECK(found.suspects[0].side == Side::receive);
+  CHECK(to_text(found.suspects[0]) ==
+        "nic 3:1 receives 49.9 % of the fleet's median (7 of 7 samples low)");
+}
+
+TEST_CASE(
+    "a slow uplink is named, not the NICs behind it; what is within tolerance is nobody's fault") {
+  const FleetShape fleet = rails_on_leaves(12, 2, 4);
+  for (const double share : {0.94, 0.98}) {
+    const Located found =
+        locate(fleet, survey(fleet, tournament(12), [&](int a, int b, int rail) {
+                 return (fleet.leaf_of(a, rail) == 3) != (fleet.leaf_of(b, rail) == 3) ? share : 1;
+               }));
+    if (share > 0.975) {
+      CHECK(found.suspects.empty());
+    } else {
+      REQUIRE(found.suspects.size() == 1);
+      CHECK(found.suspects[0].kind == SuspectKind::uplink);
+      CHECK(found.suspects[0].leaf == 3);
+    }
+  }
+}
+
+TEST_CASE("one bad path is asked for again, and named once it has three samples") {
+  const FleetShape fleet{.hosts = 8, .rails = 2};
+  const auto bad = [](int a, int b, int rail) { return a == 1 && b == 6 && rail == 0 ? 0.9 : 1; };
+  std::vector<PairSample> samples = survey(fleet, tournament(8), bad);
+  const Located first = locate(fleet, samples);
+  CHECK(first.suspects.empty());
+  REQUIRE(first.retest == std::vector<HostPair>{{1, 6}});
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    for (const PairSample& s : survey(fleet, disjoint_rounds(first.retest), bad))
+      samples.push_back(s);
+  }
+  const Located second = locate(fleet, samples);
+  REQUIRE(second.suspects.size() == 1);
+  CHECK(second.suspects[0].kind == SuspectKind::link);
+  CHECK(second.suspects[0].host == 1);
+  CHECK(second.suspects[0].peer == 6);
+  CHECK(second.retest.empty());
+}
+
+TEST_CASE("slow together and fine alone is congestion") {
+  const FleetShape fleet{.hosts = 6, .rails = 1};
+  std::vector<PairSample> samples =
+      survey(fleet, tournament(6), [](int a, int b, int) { return a == 0 || b == 0 ? 0.8 : 1; });
+  for (int peer = 1; peer < 5; ++peer) samples.push_back({0, peer, 0, 40e9, true});
+  const Located found = locate(fleet, samples);
+  REQUIRE(found.suspects.size() == 1);
+  CHECK(found.suspects[0].congestion);
+}
+
+TEST_CASE("the quick survey of 1,024 hosts takes at most 40 rounds and grows with log n") {
+  CHECK(quick_survey(rails_on_leaves(1024, 8, 32), 1).size() == 24);
+  CHECK(quick_survey(rails_on_leaves(64, 8, 32), 1).size() == 20);
+  CHECK(quick_survey({.hosts = 64, .rails = 8}, 1).size() == 14);
+}
+
+TEST_CASE("of four hosts a slow one is named although it takes part in half of all pairs") {
+  const FleetShape fleet{.hosts = 4, .rails = 1};
+  for (const double share : {0.5, 0.9, 0.99}) {
+    std::vector<PairSample> samples;
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      for (const PairSample& s : survey(fleet, tournament(4), [&](int a, int b, int) {
+             return a == 2 || b == 2 ? share : 1;
+           })) {
+        samples.push_back(s);
+        samples.push_back({s.to, s.from, 0, s.value, false});
+      }
+    }
+    const Located found = locate(fleet, samples);
+    CAPTURE(share);
+    if (share > 0.975) {
+      CHECK(found.suspects.empty());
+    } else {
+      REQUIRE(found.suspects.size() == 1);
+      CHECK(found.suspects[0].kind == SuspectKind::host);
+      CHECK(found.suspects[0].host == 2);
+      CHECK(found.suspects[0].side == Side::both);
+    }
+  }
+}
+
+TEST_CASE("suspects measured alone are compared with sound pairs alone, not with each other") {
+  const FleetShape fleet{.hosts = 6, .rails = 1};
+  const auto slow = [](int a, int b, int) { return a == 1 || b == 1 ? 0.5 : 1; };
+  std::vector<PairSample> samples = survey(fleet, tournament(6), slow);
+  const Located first = locate(fleet, samples);
+  const std::vector<HostPair> pairs = confirming_pairs(fleet, first);
+  // The suspect with two partners and a sound pair, each both ways.
+  CHECK(pairs == std::vector<HostPair>{{1, 2}, {2, 1}, {1, 3}, {3, 1}, {0, 2}, {2, 0}});
+  for (int repeat = 0; repeat < 6; ++repeat) {
+    for (const HostPair& p : pairs) {
+      // Alone everything is half as fast again, and the suspect is as slow as before.
+      const double value = slow(p.from, p.to, 0) * 75e9;
+      samples.push_back({p.from, p.to, 0, value, true});
+    }
+  }
+  const Located second = locate(fleet, samples);
+  REQUIRE(second.suspects.size() == 1);
+  CHECK(second.suspects[0].host == 1);
+  CHECK_FALSE(second.suspects[0].congestion);
+}
+
+TEST_CASE("nothing suspected, nothing to confirm") {
+  const FleetShape fleet{.hosts = 6, .rails = 1};
+  const Located found =
+      locate(fleet, survey(fleet, tournament(6), [](int, int, int) { return 1.0; }));
+  CHECK(found.suspects.empty());
+  CHECK(confirming_pairs(fleet, found).empty());
+}
+
+TEST_CASE("a host that only sends badly and does so alone is no congestion") {
+  const FleetShape fleet{.hosts = 4, .rails = 1};
+  const auto slow = [](int a, int, int) { return a == 1 ? 0.5 : 1; };
+  std::vector<PairSample> samples;
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    for (const PairSample& s : survey(fleet, tournament(4), slow)) samples.push_back(s);
+  }
+  const std::vector<HostPair> pairs = confirming_pairs(fleet, locate(fleet, samples));
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    for (const HostPair& p : pairs)
+      samples.push_back({p.from, p.to, 0, slow(p.from, p.to, 0) * 40e9, true});
+  }
+  const Located found = locate(fleet, samples);
+  REQUIRE(found.suspects.size() == 1);
+  CHECK(found.suspects[0].side == Side::transmit);
+  CHECK_FALSE(found.suspects[0].congestion);
+}
+
+TEST_CASE("of two leaves the path between them is named although most pairs cross it") {
+  FleetShape fleet{.hosts = 4, .rails = 1, .leaf = {0, 0, 1, 1}};
+  const auto crossing = [&](int a, int b) { return fleet.leaf_of(a, 0) != fleet.leaf_of(b, 0); };
+  std::vector<PairSample> samples;
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    const auto more =
+        survey(fleet, tournament(4), [&](int a, int b, int) { return crossing(a, b) ? 0.2 : 1; });
+    samples.insert(samples.end(), more.begin(), more.end());
+  }
+  const Located found = locate(fleet, samples);
+  REQUIRE(found.suspects.size() == 1);
+  CHECK(found.suspects[0].kind == SuspectKind::uplink);
+  CHECK(found.suspects[0].peer_leaf == 1 - found.suspects[0].leaf);
+  CHECK(found.suspects[0].share == doctest::Approx(0.2).epsilon(0.02));
+}
+
+TEST_CASE("a slow host of a small leaf is no uplink") {
+  FleetShape fleet{.hosts = 6, .rails = 1, .leaf = {0, 0, 1, 1, 2, 2}};
+  std::vector<PairSample> samples;
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    const auto more =
+        survey(fleet, tournament(6), [](int a, int b, int) { return a == 3 || b == 3 ? 0.5 : 1; });
+    samples.insert(samples.end(), more.begin(), more.end());
+  }
+  const Located found = locate(fleet, samples);
+  REQUIRE(found.suspects.size() == 1);
+  CHECK(found.suspects[0].kind == SuspectKind::host);
+  CHECK(found.suspects[0].host == 3);
+}

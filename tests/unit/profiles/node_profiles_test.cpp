@@ -1,0 +1,252 @@
+// The profiles of several nodes against made-up clusters: one whose every number lies on its limit
+// is accepted; any number beyond its limit, and any failed check, changes that criterion.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include <doctest/doctest.h>
+
+#include "core/file.h"
+#include "judge/verdict.h"
+
+using namespace cb;
+
+namespace {
+
+constexpr double kCeiling = 1e12;
+
+Profile load(const std::string& name) {
+  const std::filesystem::path root = std::getenv("CLUSTERBENCH_SOURCE_DIR");
+  return load_profile(name, [&](const std::string& n) -> std::optional<std::string> {
+    const auto file = root / "profiles" / (n + ".json");
+    return std::filesystem::exists(file) ? std::optional(read_file(file)) : std::nullopt;
+  });
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> out;
+  for (const char* product :
+       {"a100-sxm-80g", "a800-sxm", "h100-sxm", "h800-sxm", "h200-sxm", "h20", "b200"}) {
+    for (const char* shape : {"pair", "cluster"}) {
+      for (const char* network : {"", "-ib", "-roce"})
+        out.push_back(std::string(product) + "-" + shape + network);
+    }
+  }
+  return out;
+}
+
+// The absolute limit; nothing where it is relative to the fleet, which a fleet of equals meets.
+struct Limit {
+  double value = 0;
+  bool minimum = true;
+};
+
+std::optional<Limit> limit_of(const MetricRule& rule) {
+  if (rule.min_of_ceiling) return Limit{*rule.min_of_ceiling * kCeiling, true};
+  if (rule.min) return Limit{*rule.min, true};
+  if (rule.max) return Limit{*rule.max, false};
+  return std::nullopt;
+}
+
+using Point = std::pair<std::string, GivenParams>;
+
+struct Wanted {
+  std::map<std::string, Limit> metrics;  // the strictest
+  std::set<std::string> checks;
+};
+
+void want(Wanted& w, const std::string& metric, const Limit& limit) {
+  const auto [at, fresh] = w.metrics.try_emplace(metric, limit);
+  if (!fresh)
+    at->second.value = limit.minimum ? std::max(at->second.value, limit.value)
+                                     : std::min(at->second.value, limit.value);
+}
+
+std::map<Point, Wanted> points_of(const Profile& profile) {
+  std::map<Point, Wanted> out;
+  for (const Criterion& c : profile.criteria) {
+    if (const auto* rule = std::get_if<MetricRule>(&c.rule)) {
+      if (const auto limit = limit_of(*rule)) want(out[{c.step, rule->at}], rule->metric, *limit);
+      if (!rule->since.empty())
+        out[{rule->since, rule->at}].metrics.try_emplace(rule->metric, Limit{0, false});
+    } else if (const auto* check = std::get_if<CheckRule>(&c.rule)) {
+      out[{c.step, check->at}].checks.insert(check->check);
+    }
+  }
+  // What only the fleet limits has any value, the same for all.
+  for (const Criterion& c : profile.criteria) {
+    const auto* rule = std::get_if<MetricRule>(&c.rule);
+    if (rule != nullptr && !limit_of(*rule))
+      out[{c.step, rule->at}].metrics.try_emplace(rule->metric, Limit{1e9, true});
+  }
+  // A job across all hosts has its checks in every record.
+  std::map<std::string, std::set<std::string>> checks;
+  for (const auto& [point, wanted] : out)
+    checks[point.first].insert(wanted.checks.begin(), wanted.checks.end());
+  for (auto& [point, wanted] : out) wanted.checks = checks[point.first];
+  return out;
+}
+
+// One part of each host: six are enough for every median of the fleet.
+Record record_of(const Point& point, const Wanted& wanted, const Step& step,
+                 const std::vector<std::string>& hosts) {
+  Record r{.case_name = step.case_name};
+  for (const auto& [name, values] : point.second) r.params.set(name, values.at(0));
+  for (const std::string& host : hosts) {
+    for (const auto& [name, limit] : wanted.metrics) {
+      Metric m{.name = name, .unit = name, .entity = r.entity({host, "gpu", "0"})};
+      m.samples = {limit.value};
+      m.ceiling = Ceiling{kCeiling, "test"};
+      r.metrics.push_back(std::move(m));
+    }
+    for (const std::string& check : wanted.checks)
+      r.checks.push_back(
+          {.name = check, .passed = true, .entity = r.entity({host, "gpu", "0"}), .finding = true});
+  }
+  return r;
+}
+
+Campaign cluster(const Profile& profile) {
+  Campaign c;
+  c.hosts = {"n1", "n2", "n3", "n4", "n5", "n6"};
+  for (const std::string& host : c.hosts) {
+    HostInventory inventory{.host = host};
+    for (int i = 0; i < 8; ++i) {
+      inventory.parts.push_back({.kind = "gpu", .id = std::to_string(i)});
+      inventory.parts.push_back({.kind = "rdma", .id = std::to_string(i)});
+    }
+    c.inventories.push_back(inventory);
+  }
+  const auto points = points_of(profile);
+  for (const Step& step : profile.steps) {
+    const bool all = step.scope == Scope::cluster;
+    for (const std::string& host : all ? std::vector<std::string>{""} : c.hosts) {
+      const std::vector<std::string> hosts = all ? c.hosts : std::vector<std::string>{host};
+      Document d;
+      d.run.hosts = hosts;
+      for (const auto& [point, wanted] : points) {
+        if (point.first == step.id) d.records.push_back(record_of(point, wanted, step, hosts));
+      }
+      if (d.records.empty()) d.records.push_back({.case_name = step.case_name});
+      Job job{.step = step.id, .host = host, .state = JobState::done, .file = step.id + host};
+      job.document = std::move(d);
+      c.jobs.push_back(std::move(job));
+    }
+  }
+  return c;
+}
+
+State state_on(const Campaign& c, const Profile& profile, const std::string& id) {
+  const Judgement j = judge(c, profile, {}, "2026-11-21");
+  for (const CriterionVerdict& v : j.criteria) {
+    if (v.criterion->id == id) return v.state;
+  }
+  FAIL("no verdict on " << id);
+  return State::incomplete;
+}
+
+bool same_point(const Record& r, const GivenParams& at) {
+  for (const auto& [name, values] : at) {
+    if (!r.params.has(name) || r.params.text(name) != values.at(0)) return false;
+  }
+  return true;
+}
+
+// Beyond a limit of zero lies one event.
+double changed(const MetricRule& rule, const Metric& m, double factor) {
+  const auto limit = limit_of(rule);
+  if (!rule.since.empty()) return m.samples.summary().median + std::max(1.0, limit->value * factor);
+  const double from = limit ? limit->value : m.samples.summary().median;
+  return from == 0 ? 1 : from * factor;
+}
+
+// The value of n2's part this many times its limit (where that is the fleet's, times the others'),
+// or its check failed.
+Campaign worse(const Profile& profile, const Criterion& criterion, double factor) {
+  Campaign c = cluster(profile);
+  for (Job& job : c.jobs) {
+    if (job.step != criterion.step) continue;
+    for (Record& r : job.document->records) {
+      if (const auto* rule = std::get_if<MetricRule>(&criterion.rule)) {
+        for (Metric& m : r.metrics) {
+          if (m.name == rule->metric && same_point(r, rule->at) &&
+              r.entities[m.entity].host == "n2")
+            m.samples = {changed(*rule, m, factor)};
+        }
+      } else if (const auto* check = std::get_if<CheckRule>(&criterion.rule)) {
+        for (Check& k : r.checks) {
+          if (k.name == check->check && r.entities[k.entity].host == "n2") k.passed = false;
+        }
+      }
+    }
+  }
+  return c;
+}
+
+}  // namespace
+
+TEST_CASE("a cluster of which every number is just good enough is accepted") {
+  for (const std::string& name : names()) {
+    CAPTURE(name);
+    const Profile profile = load(name);
+    const Judgement j = judge(cluster(profile), profile, {}, "2026-11-21");
+    for (const CriterionVerdict& v : j.criteria) {
+      CAPTURE(v.criterion->id);
+      CAPTURE(v.reason);
+      // Inventories of parts without attributes are equal in nothing.
+      if (!std::holds_alternative<UniformRule>(v.criterion->rule)) CHECK(v.state == State::pass);
+    }
+  }
+}
+
+TEST_CASE("what distinguishes these profiles is reached from the other side too") {
+  for (const std::string& name : names()) {
+    const Profile profile = load(name);
+    // The networks' criteria are the same for every product: of one all are looked at.
+    const bool all = name.starts_with("h20-");
+    for (const Criterion& c : profile.criteria) {
+      if (std::holds_alternative<UniformRule>(c.rule)) continue;
+      if (!all && !c.step.starts_with("nccl") && c.step != "locate" && !c.id.ends_with(".fleet"))
+        continue;
+      CAPTURE(name);
+      CAPTURE(c.id);
+      const auto* rule = std::get_if<MetricRule>(&c.rule);
+      const bool maximum = rule != nullptr && (rule->max || rule->max_of_fleet);
+      const double share = rule == nullptr      ? 1
+                           : rule->min_of_fleet ? *rule->min_of_fleet
+                           : rule->max_of_fleet ? *rule->max_of_fleet
+                                                : 1;
+      const double beyond = share * (maximum ? 1 + 1e-6 : 1 - 1e-6);
+      const State expected = c.severity == Severity::warn ? State::warn : State::fail;
+      CHECK(state_on(worse(profile, c, beyond), profile, c.id) == expected);
+      if (rule != nullptr && share != 1)
+        CHECK(state_on(worse(profile, c, share * (maximum ? 1 - 1e-6 : 1 + 1e-6)), profile, c.id) ==
+              State::pass);
+    }
+  }
+}
+
+TEST_CASE("every text of every profile that a customer reads is there in Chinese") {
+  const std::filesystem::path root = std::getenv("CLUSTERBENCH_SOURCE_DIR");
+  const auto chinese = [](const std::string& text) {
+    return std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) >= 0xE3; });
+  };
+  size_t seen = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(root / "profiles")) {
+    if (entry.path().extension() != ".json") continue;
+    const Profile p = load(entry.path().stem().string());
+    CAPTURE(p.name);
+    ++seen;
+    CHECK(chinese(p.title.zh));
+    for (const Criterion& c : p.criteria) {
+      CAPTURE(c.id);
+      CHECK(chinese(c.title.zh));
+      CHECK(chinese(c.why.zh));
+      CHECK(chinese(c.source.ref.zh));
+    }
+    for (const ChecklistItem& item : p.checklist) CHECK(chinese(item.text.zh));
+  }
+  CHECK(seen >= 60);
+}
