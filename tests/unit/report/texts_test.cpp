@@ -29,7 +29,7 @@ std::set<std::string> placeholders(std::string_view text) {
 std::set<std::string> used_ids(std::string& sources) {
   const char* dir = std::getenv("CLUSTERBENCH_SOURCE_DIR");
   REQUIRE_MESSAGE(dir != nullptr, "set CLUSTERBENCH_SOURCE_DIR to the source tree, as ctest does");
-  for (const char* room : {"report", "analysis", "cli"}) {
+  for (const char* room : {"report", "judge", "cli"}) {
     for (const auto& entry :
          std::filesystem::directory_iterator(std::filesystem::path(dir) / "src" / room)) {
       if (entry.path().extension() == ".cpp") sources += read_file(entry.path());
