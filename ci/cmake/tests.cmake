@@ -4,7 +4,7 @@ find_path(DOCTEST_INCLUDE_DIR doctest/doctest.h REQUIRED)
 set(python /usr/bin/python3) # the distribution's, which has pytest and jsonschema from its packages
 set(test_environment
     CLUSTERBENCH_SOURCE_DIR=${PROJECT_SOURCE_DIR} CLUSTERBENCH_BUILD_DIR=${PROJECT_BINARY_DIR}
-    PYTHONDONTWRITEBYTECODE=1 CLUSTERBENCH_TEST_CASES=1 # scripted cases: docs/profile.md
+    PYTHONDONTWRITEBYTECODE=1 CLUSTERBENCH_TEST_CASES=1 # scripted cases: docs/guide/profile.md
     # Open MPI and its libraries keep memory until exit: their leaks are listed, ours are not.
     LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0
     UBSAN_OPTIONS=print_stacktrace=1)

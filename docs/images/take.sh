@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Takes the pictures of docs/report.md and README.md anew from the example reports.
+# Takes the pictures of docs/guide/report.md and README.md anew from the example reports.
 #   usage: docs/images/take.sh
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)

@@ -10,7 +10,7 @@
 #include "core/profile.h"
 #include "core/result.h"
 
-// The campaign's directory: docs/campaign.md.
+// The campaign's directory: docs/guide/campaign.md.
 namespace cb {
 
 // campaign.json, written once.

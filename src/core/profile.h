@@ -12,7 +12,7 @@
 #include "core/params.h"
 
 // The profile, "clusterbench.profile/1": what to run and what to require of one kind of cluster.
-// docs/profile.md.
+// docs/guide/profile.md.
 namespace cb {
 
 // A text that a customer reads, in both languages.

@@ -13,7 +13,7 @@
 #include "core/samples.h"
 
 // The result document, "clusterbench.result/1": docs/result.schema.json describes the file,
-// docs/result.md the meaning.
+// docs/guide/result.md the meaning.
 namespace cb {
 
 struct Measured {};

@@ -7,7 +7,7 @@
 
 namespace cb {
 
-// Verdicts and figures for machines, "clusterbench.report/1" (docs/report.md): SI units, no
+// Verdicts and figures for machines, "clusterbench.report/1" (docs/guide/report.md): SI units, no
 // language, absent is absent.
 std::string render_json(const Campaign& campaign, const Judgement& judgement,
                         const Catalogue& catalogue, const SignoffCheck& signatures = {});

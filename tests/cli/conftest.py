@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-# Profiles of the scripted case are refused to everybody else (docs/profile.md).
+# Profiles of the scripted case are refused to everybody else (docs/guide/profile.md).
 os.environ["CLUSTERBENCH_TEST_CASES"] = "1"
 
 

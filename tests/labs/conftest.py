@@ -8,7 +8,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # processes.py
 sys.path.insert(0, str(Path(__file__).parent / "netns"))
 import netns_lab  # noqa: E402
 
-# Profiles of the scripted case are refused to everybody else (docs/profile.md).
+# Profiles of the scripted case are refused to everybody else (docs/guide/profile.md).
 os.environ["CLUSTERBENCH_TEST_CASES"] = "1"
 
 

@@ -1,5 +1,5 @@
 // Made-up fleets for the shipped profiles: hosts of eight GPUs and eight NICs whose figures lie
-// where published ones do (docs/limits.md; where nothing is published, a little above the limit),
+// where published ones do (docs/guide/limits.md; where nothing is published, a little above the limit),
 // and one planted defect. What is made up here was not measured.
 #pragma once
 

@@ -1,0 +1,58 @@
+"""The pages of docs/ can be found: every link leads somewhere, every page stands in an index."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(os.environ["CLUSTERBENCH_SOURCE_DIR"])
+DOCS = SOURCE / "docs"
+MADE = ("docs/examples/h20-32-nodes", "docs/examples/host", "tests/golden")  # written by the program
+
+
+def relative(path):
+    return path.relative_to(SOURCE).as_posix()
+
+
+PAGES = sorted(p for p in [*SOURCE.glob("*.md"), *DOCS.rglob("*.md")] if not relative(p).startswith(MADE))
+NAMED = re.compile(r"\bdocs/[\w./-]+\.(?:md|json|sh)\b")
+SOURCES = [p for room in ("src", "kernels", "ci", "tests", "docs", "profiles") for p in sorted((SOURCE / room).rglob("*"))
+           if p.suffix in {".h", ".cpp", ".cu", ".py", ".sh", ".cmake", ".txt", ".json", ".md"}
+           and not relative(p).startswith(MADE)] + [SOURCE / "CMakeLists.txt", *SOURCE.glob("*.md")]
+
+
+def text_of(page):
+    return page.read_text(encoding="utf-8")
+
+
+def anchors(page):
+    """The anchors that a page's headings get where Markdown is shown as HTML."""
+    headings = re.findall(r"^#+ (.*)$", text_of(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=relative)
+def test_links_lead_somewhere(page):
+    lost = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", text_of(page)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        if not there.exists() or (anchor and anchor not in anchors(there)):
+            lost.append(target)
+    assert not lost
+
+
+def test_pages_that_sources_name_exist():
+    lost = [f"{relative(source)}: {name}" for source in SOURCES for name in NAMED.findall(text_of(source))
+            if not (SOURCE / name).exists()]
+    assert not lost
+
+
+def test_who_reads_what_names_every_page():
+    index = text_of(DOCS / "README.md")
+    pages = [p for room in ("guide", "methods") for p in sorted((DOCS / room).glob("*.md"))]
+    assert pages
+    assert not [relative(p) for p in pages if f"({p.relative_to(DOCS).as_posix()})" not in index]
