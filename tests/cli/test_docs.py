@@ -56,3 +56,21 @@ def test_who_reads_what_names_every_page():
     pages = [p for room in ("guide", "methods") for p in sorted((DOCS / room).glob("*.md"))]
     assert pages
     assert not [relative(p) for p in pages if f"({p.relative_to(DOCS).as_posix()})" not in index]
+
+
+def arrows_of_the_lint():
+    code = (SOURCE / "ci" / "lint_includes.py").read_text(encoding="utf-8")
+    namespace = {"__file__": str(SOURCE / "ci" / "lint_includes.py"), "__name__": "lint_includes"}
+    exec(compile(code, "lint_includes.py", "exec"), namespace)  # pylint: disable=exec-used
+    return namespace["ARROWS"], namespace["HARNESS"]
+
+
+def test_the_rooms_on_the_page_are_those_of_the_lint():
+    page = text_of(DOCS / "design" / "architecture.md")
+    arrows, domain = arrows_of_the_lint()
+    assert set(re.search(r"^\*domain\* is ([^.]*)\.", page, re.MULTILINE)[1].split(", ")) == domain
+    told = {}
+    for room, seen in re.findall(r"^\| `([\w/]+)` \|.*\| ([^|]*) \|$", page, re.MULTILINE):
+        words = set(seen.split(", ")) - {"–"}
+        told[room] = (words - {"*domain*"}) | (domain if "*domain*" in words else set())
+    assert told == arrows
