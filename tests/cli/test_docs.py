@@ -74,3 +74,33 @@ def test_the_rooms_on_the_page_are_those_of_the_lint():
         words = set(seen.split(", ")) - {"–"}
         told[room] = (words - {"*domain*"}) | (domain if "*domain*" in words else set())
     assert told == arrows
+
+
+DECISIONS = sorted((DOCS / "design" / "decisions").glob("[0-9]*.md"))
+DECISION = re.compile(r"# (?P<number>\d{4}) (?P<title>.+)\n\nStatus: (?P<status>accepted|superseded by (?P<by>\d{4})) *\n"
+                      r"Date: \d{4}-\d\d\n\n## Context\n.+\n## Decision\n.+\n## Price\n.+", re.DOTALL)
+
+
+@pytest.mark.parametrize("page", DECISIONS, ids=lambda p: p.stem)
+def test_a_decision_has_its_parts(page):
+    found = DECISION.fullmatch(text_of(page))
+    assert found, "needs number and title, Status, Date (year and month), Context, Decision, Price in this order"
+    assert page.name.startswith(found["number"] + "-")
+    assert len(text_of(page).split()) <= 300
+    if found["by"]:
+        assert [p for p in DECISIONS if p.name.startswith(found["by"] + "-")]
+
+
+def test_the_index_of_decisions_is_complete():
+    numbers = [p.name[:4] for p in DECISIONS]
+    assert numbers == [f"{i + 1:04}" for i in range(len(numbers))]
+    lines = []
+    for page in DECISIONS:
+        found = DECISION.fullmatch(text_of(page))
+        lines.append(f"| [{found['number']}]({page.name}) | {found['title']} | {found['status']} |")
+    index = text_of(DOCS / "design" / "decisions" / "README.md").splitlines()
+    assert sorted(line for line in index if line.startswith("| [")) == sorted(lines)
+
+
+def test_no_decision_stands_outside_of_the_folder():
+    assert len(text_of(DOCS / "decisions.md").splitlines()) == 2, "a decision is a page of docs/design/decisions"
