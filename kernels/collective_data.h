@@ -1,5 +1,5 @@
 // The data of collectives, the same on host and device: what a rank contributes to a reduction, and
-// what the reduction over all ranks must give. docs/methods/collectives.md.
+// what the reduction over all ranks must give. docs/methods/collectives-data.md.
 //
 // With h a hash of index and iteration, rank r contributes at offset (r + h) mod m. Over all ranks
 // the offsets are every residue in turn, so their sum and the number of odd ones are known without

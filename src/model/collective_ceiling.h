@@ -7,7 +7,7 @@
 #include "model/collectives.h"
 
 // Upper bounds of the bus bandwidth of collectives, from what the wires carry. Pure; derived from
-// the definitions in nccl-tests' doc/PERFORMANCE.md: docs/methods/collectives.md has each bound.
+// the definitions in nccl-tests' doc/PERFORMANCE.md: docs/methods/nccl.md has each bound.
 namespace cb {
 
 // How data go. A bus bandwidth counts the bytes of a ring; what moves fewer bytes over the slowest

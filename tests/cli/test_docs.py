@@ -104,3 +104,15 @@ def test_the_index_of_decisions_is_complete():
 
 def test_no_decision_stands_outside_of_the_folder():
     assert len(text_of(DOCS / "decisions.md").splitlines()) == 2, "a decision is a page of docs/design/decisions"
+
+
+METHODS = sorted((DOCS / "methods").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", METHODS, ids=lambda p: p.stem)
+def test_a_method_is_short_and_has_the_fixed_headings(page):
+    text = text_of(page)
+    first, *others = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert first in ("What is timed", "What goes in")
+    assert others == ["Formulas", "What is checked", "What is not counted", "Limits"]
+    assert len(text.split()) <= 900

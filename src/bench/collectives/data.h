@@ -12,7 +12,7 @@
 
 // What the ranks send and what they must receive: data that depend on rank, index and iteration, so
 // that lost, stale, shifted and swapped data are all seen, and whose reduction over any number of
-// ranks has a closed form that is exact in the type. docs/methods/collectives.md.
+// ranks has a closed form that is exact in the type. docs/methods/collectives-data.md.
 namespace cb {
 
 using ElementType = kernels::Element;

@@ -1,7 +1,7 @@
 // Collectives of NCCL (or RCCL) on GPUs over a sweep of sizes, with the names, sizes and bandwidths
 // of nccl-tests. An iteration is some calls back to back, timed on the host from the rank's leaving
 // a barrier until its devices are done, over the number of calls; making and checking the data is
-// not counted. docs/methods/collectives.md.
+// not counted. docs/methods/nccl.md.
 #include <algorithm>
 #include <filesystem>
 

@@ -1,6 +1,6 @@
 // Copies to, from, within and between GPUs, and the latency of dependent loads. Bytes are those of
 // the payload; device-local copy and triad count what is read and what is written, as STREAM does.
-// Every byte that a copy moved is compared with the pattern. docs/methods/gpu.md.
+// Every byte that a copy moved is compared with the pattern. docs/methods/gpu-bandwidth.md.
 #include "bench/cases.h"
 #include "bench/gpu/copy_points.h"
 #include "bench/gpu/measure.h"

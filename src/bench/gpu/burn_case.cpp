@@ -1,6 +1,6 @@
 // The GPUs at full load for a time: matrix products by type, device memory, every SM by itself.
 // Every result is compared to the last bit with that of the other GPUs of the same kind and run.
-// docs/methods/gpu.md.
+// docs/methods/gpu-burn.md.
 #include "bench/cases.h"
 #include "bench/gpu/burn_plan.h"
 #include "bench/gpu/measure.h"

@@ -1,6 +1,6 @@
 // Matrix product on the GPUs by cuBLASLt, with the fastest of its algorithms for the shape.
 // Counted: 2·M·N·K operations over the time between two CUDA events around the products; choosing
-// the algorithm, filling and checking are not. docs/methods/gpu.md.
+// the algorithm, filling and checking are not. docs/methods/gpu-gemm.md.
 #include "bench/cases.h"
 #include "bench/gpu/gemm_points.h"
 #include "bench/gpu/measure.h"

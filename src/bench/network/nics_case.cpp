@@ -1,5 +1,5 @@
 // The state of every RDMA port as its host sees it: rate, MTU, slot, error counters. Nothing is
-// sent and nothing is judged; a profile says what is required. docs/methods/verbs.md.
+// sent and nothing is judged; a profile says what is required. docs/methods/verbs-setup.md.
 #include <algorithm>
 #include <initializer_list>
 
