@@ -116,3 +116,9 @@ def test_a_method_is_short_and_has_the_fixed_headings(page):
     assert first in ("What is timed", "What goes in")
     assert others == ["Formulas", "What is checked", "What is not counted", "Limits"]
     assert len(text.split()) <= 900
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if p.name != "CONTRIBUTING.md"], ids=relative)
+def test_words_that_a_stranger_stumbles_over_are_avoided(page):
+    """The style rule of CONTRIBUTING.md, as far as a search can tell."""
+    assert not re.findall(r"\b(?:likewise|whoever|so many)\b", text_of(page), re.IGNORECASE)
