@@ -1,7 +1,8 @@
-"""The pages of docs/ can be found: every link leads somewhere, every page stands in an index."""
+"""The pages of docs/ can be found and are true where a search can tell: links, indexes, names of files and options."""
 
 import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -122,3 +123,47 @@ def test_a_method_is_short_and_has_the_fixed_headings(page):
 def test_words_that_a_stranger_stumbles_over_are_avoided(page):
     """The style rule of CONTRIBUTING.md, as far as a search can tell."""
     assert not re.findall(r"\b(?:likewise|whoever|so many)\b", text_of(page), re.IGNORECASE)
+
+
+FILE_NAMED = re.compile(r"(?<![\w/.-])(?:src|tests|ci|kernels|profiles|templates)/[\w./-]*\w"
+                        r"\.(?:cpp|h|cu|py|sh|json|txt|cmake)\b")
+IN_A_ROOM = re.compile(r"(?<![\w/.-])(?:core|sys|model|judge|bench|campaign|report|cli)/[\w./-]*\w\.(?:cpp|h)\b")
+TO_BE_MADE = re.compile(r"walk|/x_")  # the examples of CONTRIBUTING.md
+
+
+@pytest.mark.parametrize("page", PAGES, ids=relative)
+def test_files_that_a_page_names_exist(page):
+    text = text_of(page)
+    named = [*FILE_NAMED.findall(text), *("src/" + name for name in IN_A_ROOM.findall(text))]
+    assert not [name for name in named if not (SOURCE / name).exists() and not TO_BE_MADE.search(name)]
+
+
+# Options of mpirun, srun, cmake and other tools that stand in the pages, and what a user might type by mistake.
+OF_OTHERS = {"--allow-run-as-root", "--bind-to", "--bs", "--build", "--host", "--install", "--iodepth", "--kill-on-bad-exit", "--mca",
+             "--mpi", "--nodelist", "--ntasks-per-node", "--oversubscribe", "--prefix", "--preset", "--print"}
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
+USED_BY_A_READER = [SOURCE / "README.md", *sorted((DOCS / "guide").glob("*.md")), *METHODS]
+
+
+def help_of(*words):
+    return subprocess.run([os.environ["CLUSTERBENCH_BIN"], *words, "--help"], capture_output=True, text=True, timeout=60,
+                          check=True).stdout
+
+
+@pytest.fixture(scope="module")
+def options():
+    found = set(OPTION.findall(help_of()))
+    subcommands = re.findall(r"^  ([a-z][a-z-]+)  ", help_of(), re.MULTILINE)
+    assert "gemm" in subcommands and "signoff" in subcommands
+    for name in subcommands:
+        text = help_of(name)
+        found |= set(OPTION.findall(text))
+        if "SUBCOMMAND" in text.splitlines()[1]:
+            for below in re.findall(r"^  ([a-z][a-z-]+)  ", text, re.MULTILINE):
+                found |= set(OPTION.findall(help_of(name, below)))
+    return found
+
+
+@pytest.mark.parametrize("page", USED_BY_A_READER, ids=relative)
+def test_options_that_a_page_names_exist(page, options):
+    assert not sorted(set(OPTION.findall(text_of(page))) - options - OF_OTHERS)
