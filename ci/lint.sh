@@ -2,6 +2,8 @@
 # Formatting, static checks, include arrows, file lengths, shell scripts. Runs all, then fails if any did.
 #   ci/lint.sh                     checks; clang-tidy reads several files at once as the compiler does
 #                                  (build/lint is configured for it, never built)
+#   ci/lint.sh --changed [COMMIT]  only the files that differ from COMMIT (default: main's newest that HEAD has):
+#                                  seconds, before a commit
 #   ci/lint.sh --fix               formats C++ and shell files in place
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 help_if_asked "$@"
@@ -17,6 +19,24 @@ if [ "${1-}" = --fix ]; then
   exit 0
 fi
 
+tidy=(ci/lint_tidy.py build/lint)
+if [ "${1-}" = --changed ]; then
+  base=${2-$(git merge-base HEAD main 2>/dev/null || git rev-parse HEAD)}
+  mapfile -t changed < <({ git diff --name-only --diff-filter=d "$base" -- && git ls-files --others --exclude-standard; } | sort -u)
+  only() { # only ARRAY: keeps of the array what changed
+    local -n all=$1
+    local -a kept=()
+    for file in "${all[@]}"; do
+      for one in "${changed[@]}"; do [ "$file" = "./$one" ] && kept+=("$file"); done
+    done
+    all=("${kept[@]}")
+  }
+  only sources
+  only scripts
+  for file in "${sources[@]}"; do case $file in ./src/*.cpp) tidy+=("$file") ;; esac done
+  [ ${#tidy[@]} -gt 2 ] || tidy=(true)
+fi
+
 status=0
 check() { # check NAME COMMAND…
   local name=$1 begun=$SECONDS
@@ -30,14 +50,16 @@ check() { # check NAME COMMAND…
 }
 
 mkdir -p build
-cmake --preset release -B build/lint -DCLUSTERBENCH_TESTS=OFF >build/lint.log 2>&1 </dev/null || die "cmake failed, see build/lint.log"
+cmake --preset release -B build/lint -DCLUSTERBENCH_TESTS=OFF -DCMAKE_UNITY_BUILD_BATCH_SIZE=0 >build/lint.log 2>&1 </dev/null || die "cmake failed, see build/lint.log"
 
-check clang-format clang-format --dry-run -Werror "${sources[@]}"
+[ ${#sources[@]} -eq 0 ] || check clang-format clang-format --dry-run -Werror "${sources[@]}"
 check includes ci/lint_includes.py
 check uses ci/lint_uses.py
-check shellcheck shellcheck -x -P SCRIPTDIR "${scripts[@]}"
-check shfmt shfmt -d "${shell_style[@]}" "${scripts[@]}"
-check clang-tidy ci/lint_tidy.py build/lint
+if [ ${#scripts[@]} -gt 0 ]; then
+  check shellcheck shellcheck -x -P SCRIPTDIR "${scripts[@]}"
+  check shfmt shfmt -d "${shell_style[@]}" "${scripts[@]}"
+fi
+check clang-tidy "${tidy[@]}"
 # Told and no failure: the machine that runs this may be such a bare one, in the run that is to be recorded.
 ci/fresh-machine-record.sh | sed 's/^/lint: /' || true
 exit "$status"

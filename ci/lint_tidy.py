@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 """Runs clang-tidy (.clang-tidy) on the sources below src/, in parallel, from compile_commands.json, which
-holds one entry for several files where CMake joined them (BUILD_DIRECTORY/…/Unity/*.cxx).
+holds one entry for all files of a room that CMake joined (BUILD_DIRECTORY/…/Unity/*.cxx). A name that two
+files of a room define is thereby an error here, in whatever batches a build would compile them.
+
+With files named, only these .cpp files are read, each alone: seconds, before a commit.
 
 What was clean is not checked again while it, all project files that it includes, its compile
 command, .clang-tidy and clang-tidy stay the same: BUILD_DIRECTORY/tidy/<sha256> marks it.
@@ -10,6 +13,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -59,7 +63,28 @@ def check(entry, build, settings):
     return ""
 
 
-def main(build):
+def alone(path, entries):
+    """The entry that compiles the file, for the file by itself; none for what is not compiled here."""
+    for entry in entries:
+        joined = Path(entry["file"])
+        if joined == path:
+            return entry
+        if joined.parent.name == "Unity" and f'"{path}"' in joined.read_text(encoding="utf-8"):
+            return {**entry, "file": str(path), "command": entry["command"].replace(str(joined), str(path))}
+    return None
+
+
+def check_alone(entry):
+    arguments = shlex.split(entry["command"])[1:]
+    arguments = arguments[1:] if arguments[0].endswith(("c++", "g++")) else arguments  # behind ccache
+    command = ["clang-tidy", "--quiet", "--extra-arg=-w", "--extra-arg=-Wno-unknown-warning-option", entry["file"],
+               "--", *(a for a in arguments if a != entry["file"])]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_PER_FILE, cwd=entry["directory"],
+                          stdin=subprocess.DEVNULL, check=False)
+    return done.stdout + done.stderr if done.returncode else ""
+
+
+def main(build, named):
     database = build / "compile_commands.json"
     if not database.exists():
         print(f"{database} is missing: run ci/lint.sh")
@@ -69,12 +94,19 @@ def main(build):
     if not any(Path(e["file"]).parent.name == "Unity" for e in entries):
         print(f"{database}: no joined files: is it configured with CMAKE_UNITY_BUILD?")
         return 1
+    if named:
+        entries = [e for e in (alone(path.resolve(), entries) for path in named) if e]
+        return report(entries, check_alone)
     (build / "tidy").mkdir(exist_ok=True)
     version = subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout
     settings = (ROOT / ".clang-tidy").read_bytes() + version
+    return report(entries, lambda entry: check(entry, build, settings))
+
+
+def report(entries, check_one):
     failed = 0
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        for said in pool.map(lambda entry: check(entry, build, settings), entries):
+        for said in pool.map(check_one, entries):
             if said:
                 failed += 1
                 print(said)
@@ -85,4 +117,6 @@ def main(build):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=Path, metavar="BUILD_DIRECTORY")
-    sys.exit(main(parser.parse_args().build.resolve()))
+    parser.add_argument("files", type=Path, nargs="*", metavar="FILE")
+    options = parser.parse_args()
+    sys.exit(main(options.build.resolve(), options.files))

@@ -185,3 +185,5 @@ endif()
 # ---- lint: formatting, clang-tidy, include arrows, shell scripts ----
 add_test(NAME lint COMMAND ${PROJECT_SOURCE_DIR}/ci/lint.sh)
 set_tests_properties(lint PROPERTIES LABELS lint TIMEOUT 1800 RUN_SERIAL TRUE)
+add_test(NAME lint.changed COMMAND ${PROJECT_SOURCE_DIR}/ci/lint.sh --changed)
+set_tests_properties(lint.changed PROPERTIES LABELS changed TIMEOUT 600 RUN_SERIAL TRUE)

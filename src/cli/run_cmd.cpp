@@ -194,6 +194,12 @@ void add_options(CLI::App& sub, RunOptions& options) {
       ->type_name("FILE");
   sub.add_option("--launcher", options.launcher, "auto, mpirun, srun or none [auto]")
       ->type_name("NAME");
+  sub.add_option("--dir", options.dirs,
+                 "directories that storage steps measure, one after the other: one of each drive; "
+                 "by default the campaign's own")
+      ->check(not_empty)
+      ->delimiter(',')
+      ->type_name("LIST");
   sub.add_option("--profile-dir", options.profile_directory, "look for profiles here first")
       ->type_name("DIR");
   sub.add_option("--fan-out", options.fan_out, "hosts measured at once in steps of one host [32]")
@@ -217,6 +223,7 @@ void add_run_command(CLI::App& app, Action& action) {
   sub->group("Acceptance");
   sub->footer(
       "Example:\n  clusterbench run host-quick --out out/acceptance\n"
+      "  clusterbench run nvme-gen4 --dir /mnt/nvme0,/mnt/nvme1\n"
       "  clusterbench run --resume out/acceptance");
   add_options(*sub, *options);
   sub->callback([&action, options] { action = [options] { return run(*options); }; });

@@ -12,6 +12,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include "bench/registry.h"
 #include "campaign/signoff.h"
@@ -21,6 +22,7 @@
 #include "core/clock.h"
 #include "core/ed25519.h"
 #include "core/file.h"
+#include "core/json/json_text.h"
 #include "core/secrets.h"
 #include "sys/inventory/inventory.h"
 
@@ -28,6 +30,7 @@ namespace cb {
 namespace {
 
 namespace fs = std::filesystem;
+using nlohmann::json;
 
 std::optional<std::string> environment(const std::string& name) {
   const char* value = std::getenv(name.c_str());
@@ -122,11 +125,36 @@ std::string public_key_of(const std::string& key) {
   return key.empty() ? "" : ed25519_sign(key, "").public_key;
 }
 
+// The profile as it is run: what --dir gives stands in the steps that need a directory and name
+// none, so that campaign, fingerprint and report know it.
+Profile chosen_profile(const RunOptions& options) {
+  Profile profile = load_valid_profile(options.profile, default_places(options.profile_directory));
+  if (options.dirs.empty()) return profile;
+  const Catalogue cases = catalogue();
+  json resolved = json::parse(profile.resolved);
+  bool any = false;
+  for (size_t i = 0; i < profile.steps.size(); ++i) {
+    const Step& step = profile.steps[i];
+    const CaseInfo* info = case_of(step, cases);
+    if (info == nullptr || !info->needs.directory) continue;
+    if (step.params.contains("dir") || step.params.contains("file")) continue;
+    resolved["steps"][i]["params"]["dir"] = options.dirs;
+    any = true;
+  }
+  if (!any)
+    throw UsageError("clusterbench run", "--dir",
+                     "no step of this profile needs a directory: leave it out");
+  Profile out = parse_resolved_profile(dump_json(resolved), "profile " + options.profile);
+  const Problems problems = validate_profile(out, cases);
+  if (!problems.empty()) throw UsageError("clusterbench run --dir", problems);
+  return out;
+}
+
 CampaignFile fresh_campaign(const RunOptions& options, const ToolInfo& tool) {
   CampaignFile file;
   Problems problems;
   collect(problems, [&] {
-    file.profile = load_valid_profile(options.profile, default_places(options.profile_directory));
+    file.profile = chosen_profile(options);
     plan_jobs(file.profile, {});  // refuses step ids that cannot name files
   });
   collect(problems, [&] { file.launch.launcher = choose_launcher(options.launcher, environment); });
@@ -169,6 +197,8 @@ CampaignFile resumed_campaign(const RunOptions& options, const CampaignPaths& pa
   }
   if (options.launcher != "auto")
     problems.add("--launcher", "is fixed in the campaign: leave it out with --resume");
+  if (!options.dirs.empty() && options.out.empty())
+    problems.add("--dir", "is fixed in the campaign: leave it out with --resume");
   if (!problems.empty()) throw UsageError("clusterbench run", problems);
   if (!fs::exists(paths.campaign()))
     throw UsageError(paths.root.string(), "--resume",
@@ -179,8 +209,7 @@ CampaignFile resumed_campaign(const RunOptions& options, const CampaignPaths& pa
   require_trust(file, paths, own_launcher_arguments(file.launch.launcher),
                 options.trust || options.dry_run);
   if (!options.out.empty() && !options.profile.empty()) {
-    const Profile asked =
-        load_valid_profile(options.profile, default_places(options.profile_directory));
+    const Profile asked = chosen_profile(options);
     if (asked.sha256 != file.profile.sha256)
       throw UsageError("clusterbench run", "PROFILE",
                        fmt::format("{} is not what the campaign began with: leave it out to go on, "

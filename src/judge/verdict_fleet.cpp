@@ -7,6 +7,15 @@
 #include "judge/verdict_select.h"
 
 namespace cb {
+namespace {
+
+// Directories name a place: the drives of a host, each measured in its own, are one fleet.
+std::string point_of(Params params) {
+  params.erase("dir");
+  return params_key(params);
+}
+
+}  // namespace
 
 FleetMedians::FleetMedians(const Campaign& campaign, const Criterion& criterion) {
   const auto& rule = std::get<MetricRule>(criterion.rule);
@@ -16,7 +25,7 @@ FleetMedians::FleetMedians(const Campaign& campaign, const Criterion& criterion)
       if (!record.measured() || !matches(record.params, rule.at)) continue;
       for (const Metric& metric : record.metrics) {
         if (metric.name != rule.metric) continue;
-        values_[{params_key(record.params), record.entities.at(metric.entity).kind}].push_back(
+        values_[{point_of(record.params), record.entities.at(metric.entity).kind}].push_back(
             statistic_of(metric.samples.summary(), rule.statistic));
       }
     }
@@ -27,7 +36,7 @@ FleetMedians::FleetMedians(const Campaign& campaign, const Criterion& criterion)
 const std::vector<double>& FleetMedians::values(const Params& params,
                                                 const std::string& kind) const {
   static const std::vector<double> none;
-  const auto found = values_.find({params_key(params), kind});
+  const auto found = values_.find({point_of(params), kind});
   return found == values_.end() ? none : found->second;
 }
 

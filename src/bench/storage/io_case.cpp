@@ -1,9 +1,12 @@
 // Reads and writes files below a directory (or reads an existing file) with io_uring, or blocking
 // threads where it is not allowed. Figures are of the time between barrier and end: making the
 // file, the fsync at the end and the reading back are not in them. docs/methods/io.md.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "bench/cases.h"
+#include "bench/harness/points.h"
 #include "bench/storage/io/cache_compare.h"
 #include "bench/storage/io/clean.h"
 #include "bench/storage/io/metadata.h"
@@ -27,7 +30,12 @@ CaseInfo describe() {
       .domain = "storage",
       .needs = {.directory = true},
       .params =
-          {{"dir", ParamType::text, "", "directory to create an own fresh directory in"},
+          {{"dir",
+            ParamType::text,
+            "",
+            "directories, measured one after the other; each gets an own fresh directory",
+            {},
+            true},
            {"file", ParamType::text, "", "an existing file (or block device) to read"},
            {"allow-overwrite", ParamType::flag, "false", "let --rw write into --file"},
            {"workload",
@@ -219,8 +227,7 @@ CaseInfo describe() {
   };
 }
 
-std::vector<Record> run(Context& context, const Params& given) {
-  if (given.has("clean")) return run_clean(context, given);
+std::vector<Record> run_one_place(Context& context, const Params& given) {
   const Params params = with_workload(given);
   const std::string workload = params.has("workload") ? params.text("workload") : "";
   if (workload == "metadata") return {measure_metadata(context, params)};
@@ -229,7 +236,33 @@ std::vector<Record> run(Context& context, const Params& given) {
   return measure_target(context, params);
 }
 
+// Directory by directory. What a place's own loop over points finishes is finished here, once.
+std::vector<Record> run_places(Context& context, const Params& given) {
+  Context inner = context;
+  inner.publisher = {};
+  inner.finished = nullptr;
+  const auto name = [&](const std::string& dir) { return PointName{given.with("dir", dir), dir}; };
+  return run_points(context, "io", given.texts("dir"), name, [&](const std::string& dir) {
+    return run_one_place(inner, given.with("dir", dir));
+  });
+}
+
+std::vector<Record> run(Context& context, const Params& given) {
+  if (given.has("clean")) return run_clean(context, given);
+  const bool several = given.has("dir") && given.texts("dir").size() > 1;
+  return several ? run_places(context, given) : run_one_place(context, given);
+}
+
+void refuse_twice(const std::vector<std::string>& dirs, Problems& problems) {
+  for (size_t i = 0; i < dirs.size(); ++i) {
+    if (std::find(dirs.begin(), dirs.begin() + static_cast<long>(i), dirs[i]) !=
+        dirs.begin() + static_cast<long>(i))
+      problems.add("--dir", dirs[i] + " is given twice");
+  }
+}
+
 void check(const Params& params, Problems& problems) {
+  if (params.has("dir")) refuse_twice(params.texts("dir"), problems);
   io::check_params(with_workload(params), problems);
   if (!params.has("workload")) return;
   const std::string& workload = params.text("workload");
