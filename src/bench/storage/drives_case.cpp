@@ -1,5 +1,5 @@
 // The state of every NVMe drive: link, spare, wear, warnings. Nothing of its data is touched and
-// nothing is judged; a profile says what is required. docs/methods/io.md.
+// nothing is judged; a profile says what is required. docs/methods/drives.md.
 #include <cerrno>
 
 #include "bench/cases.h"
