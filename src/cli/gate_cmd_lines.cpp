@@ -55,7 +55,8 @@ std::string comparison(const CriterionVerdict& v) {
 }
 
 std::string source_text(const Source& source) {
-  return terminal_safe(fmt::format("{} ({}), {}", source.kind, source.ref.en, source.date));
+  const std::string date = source.date.empty() ? "" : ", " + source.date;
+  return terminal_safe(fmt::format("{} ({}){}", source.kind, source.ref.en, date));
 }
 
 bool is_metric(const CriterionVerdict& v) {

@@ -15,6 +15,7 @@
 #include "cli/run_cmd_setup.h"
 #include "cli/stop_signals.h"
 #include "cli/sweep_chart.h"
+#include "cli/sweep_table.h"
 #include "core/file.h"
 #include "core/suggest.h"
 #include "core/text.h"
@@ -112,67 +113,12 @@ std::string values_text(const SweepSetup& setup, const std::vector<std::string>&
   return out;
 }
 
-// The parameters in which the points differ.
-std::string point_text(const std::vector<SweepPoint>& points, const SweepPoint& point) {
-  std::string out;
-  for (const auto& [name, values] : point.params.all()) {
-    bool varies = false;
-    for (const SweepPoint& other : points) {
-      const auto found = other.params.all().find(name);
-      varies |= found == other.params.all().end() || found->second != values;
-    }
-    if (!varies) continue;
-    for (const ParamValue& v : values) {
-      const bool size = name == "size" && std::holds_alternative<int64_t>(v);
-      out += (out.empty() ? "" : " ") + (size ? format_size(std::get<int64_t>(v)) : to_text(v));
-    }
-  }
-  return out;
-}
-
-std::string percent_behind(const SweepFigure& first, const SweepFigure& other) {
-  return fmt::format("{:+.1f} %", (other.median / first.median - 1) * 100);
-}
-
-std::string share_cell(const std::optional<double>& value) {
-  return value ? fmt::format("{:.1f} %", std::abs(*value) * 100) : "";
-}
-
-const char* verdict_text(SweepVerdict verdict) {
-  switch (verdict) {
-    case SweepVerdict::best:
-      return "best";
-    case SweepVerdict::no_difference:
-      return "no difference beyond noise";
-    case SweepVerdict::too_few:
-      return "cannot be told: too few jobs";
-  }
-  return "";
-}
-
 using Combinations = std::vector<std::vector<std::string>>;
 
-std::string best_table(const SweepSetup& setup, const std::vector<SweepPoint>& points,
-                       const Combinations& all, const MetricDef& metric) {
-  std::vector<std::vector<std::string>> rows{
-      {"", metric.name, "first", "verdict", "second", "", "last", "A/A", "shown from"}};
-  for (const SweepPoint& point : points) {
-    const SweepFigure& first = point.ranked.front();
-    std::vector<std::string> row{point_text(points, point), format_value(first.median, metric.unit),
-                                 values_text(setup, all[first.combination]),
-                                 verdict_text(point.verdict)};
-    if (point.ranked.size() > 1) {
-      row.push_back(values_text(setup, all[point.ranked[1].combination]));
-      row.push_back(percent_behind(first, point.ranked[1]));
-      row.push_back(percent_behind(first, point.ranked.back()));
-      row.push_back(share_cell(point.control));
-      row.push_back(share_cell(point.smallest));
-    }
-    row.resize(rows[0].size());
-    for (std::string& cell : row) cell = terminal_safe(cell);
-    rows.push_back(std::move(row));
-  }
-  return text_table(rows, {false, true, false, false, false, true, true, true, true});
+std::vector<std::string> names_of(const SweepSetup& setup, const Combinations& all) {
+  std::vector<std::string> out;
+  for (const std::vector<std::string>& values : all) out.push_back(values_text(setup, values));
+  return out;
 }
 
 // Every combination at every point, for a spreadsheet.
@@ -190,7 +136,7 @@ std::string csv(const SweepSetup& setup, const std::vector<SweepPoint>& points,
     for (size_t i = 0; i < point.ranked.size(); ++i) {
       const SweepFigure& figure = point.ranked[i];
       out += fmt::format("{},{},{}", quoted(point_text(points, point)), i + 1,
-                         quoted(i == 0 ? verdict_text(point.verdict) : ""));
+                         quoted(i == 0 ? sweep_verdict_text(point.verdict) : ""));
       for (const std::string& value : all[figure.combination]) out += "," + quoted(value);
       out += fmt::format(",{},{},{}\n", figure.median, figure.jobs,
                          i == 0 ? "" : fmt::format("{:.3g}", figure.p));
@@ -270,7 +216,7 @@ ExitCode conclude(const SweepSetup& setup, const std::vector<SweepOutcome>& outc
                                          setup.directory.string()))
             << '\n';
   if (!points.empty()) {
-    std::cout << best_table(setup, points, all, *metric);
+    std::cout << sweep_table(points, names_of(setup, all), *metric);
     write_file_atomically(setup.directory / "sweep.csv", csv(setup, points, all, *metric));
     write_file_atomically(setup.directory / "sweep.html",
                           page(setup, points, outcomes, all, *metric));
