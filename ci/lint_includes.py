@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Checks the include arrows between the rooms, where outside headers may be used, and file lengths.
+"""Checks the include arrows between the rooms, where outside headers may be used, file lengths, and that a class
+has a name of its own: of two in one namespace the linker takes either's destructor for both.
 
 The CMake targets enforce most arrows through the linker; this also sees headers, and says which line.
 """
@@ -41,6 +42,8 @@ OUTSIDE = [
 ]
 MAX_LINES = 600
 ROOT = Path(__file__).resolve().parent.parent
+NAMESPACE = re.compile(r"^namespace ([\w:]+) \{|^\}  // namespace", re.MULTILINE)
+CLASS = re.compile(r"^(?:struct|class)\s+(?:\[\[\w+\]\]\s+)?([A-Z]\w+)[^;{]*\{", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
 
 
@@ -78,12 +81,32 @@ def check_source(path):
     is_header = path.suffix == ".h"
     if is_header and not re.search(r"^#pragma once$", text, re.MULTILINE):
         yield 1, "header without #pragma once"
+    if path.suffix == ".cpp" and "nlohmann::" in text and "#include <nlohmann/json.hpp>" not in text:
+        yield 1, "uses nlohmann::json without its header: a neighbour in the unity batch lends it"
     for number, line in enumerate(text.splitlines(), 1):
         found = INCLUDE.match(line)
         if found:
             quoted = found[1] == '"'
             for problem in check_include(room, found[2], quoted, is_header):
                 yield number, problem
+
+
+def classes(path):
+    """(line, name with its namespace) of each class that a header defines outside of others."""
+    text = path.read_text(encoding="utf-8")
+    for found in CLASS.finditer(text):
+        spaces = []
+        for space in NAMESPACE.finditer(text, 0, found.start()):
+            spaces = spaces + [space[1]] if space[1] else spaces[:-1]
+        yield text.count("\n", 0, found.start()) + 1, "::".join(spaces + [found[1]])
+
+
+def check_class_names(headers):
+    first = {}
+    for path in headers:
+        for line, name in classes(path):
+            if first.setdefault(name, path) != path:
+                yield path, line, f"{name} is also in {first[name].relative_to(ROOT)}: rename one"
 
 
 def check_length(path):
@@ -111,6 +134,9 @@ def main():
         for line, problem in check(path):
             print(f"{path.relative_to(ROOT)}:{line}: {problem}")
             problems += 1
+    for path, line, problem in check_class_names([p for p in sources if p.suffix == ".h"]):
+        print(f"{path.relative_to(ROOT)}:{line}: {problem}")
+        problems += 1
     return 1 if problems else 0
 
 

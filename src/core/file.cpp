@@ -11,7 +11,7 @@
 
 #include "core/descriptor.h"
 #include "core/error.h"
-#include "core/located.h"
+#include "core/path_end.h"
 
 namespace cb {
 namespace {
@@ -29,8 +29,8 @@ void write_all(int fd, std::string_view content, const std::filesystem::path& pa
   }
 }
 
-// Located, with the path in the message.
-Located place_of(const std::filesystem::path& path) {
+// locate(), with the path in the message.
+PathEnd place_of(const std::filesystem::path& path) {
   try {
     return locate(path);
   } catch (const Error& e) {
@@ -38,7 +38,7 @@ Located place_of(const std::filesystem::path& path) {
   }
 }
 
-struct stat status_at(const Located& at) {
+struct stat status_at(const PathEnd& at) {
   struct stat out {};
   const int flags = at.kernels_link ? 0 : AT_SYMLINK_NOFOLLOW;
   if (::fstatat(at.directory.get(), at.name.c_str(), &out, flags) != 0) out.st_mode = 0;
@@ -47,19 +47,19 @@ struct stat status_at(const Located& at) {
 
 // Renaming a file over a device or a pipe would replace it, for root even /dev/null; and what the
 // kernel links to is open somewhere.
-bool is_written_in_place(const Located& at) {
+bool is_written_in_place(const PathEnd& at) {
   const mode_t mode = status_at(at).st_mode;
   return at.kernels_link || (mode != 0 && !S_ISREG(mode) && !S_ISDIR(mode));
 }
 
-std::optional<std::string> why_not_in_place(const Located& at) {
+std::optional<std::string> why_not_in_place(const PathEnd& at) {
   if (S_ISBLK(status_at(at).st_mode)) return "is a block device, which holds no file of ours";
   if (::faccessat(at.directory.get(), at.name.c_str(), W_OK, AT_EACCESS) != 0)
     return std::strerror(errno);
   return std::nullopt;
 }
 
-void write_in_place(const Located& at, std::string_view content,
+void write_in_place(const PathEnd& at, std::string_view content,
                     const std::filesystem::path& path) {
   if (const auto why = why_not_in_place(at))
     throw Error(fmt::format("cannot write {}: {}", path.string(), *why));
@@ -71,16 +71,16 @@ void write_in_place(const Located& at, std::string_view content,
   if (fd.close() != 0) fail(path, "write");
 }
 
-std::string partial_of(const Located& at) {
+std::string partial_of(const PathEnd& at) {
   return at.name + fmt::format(".{}.partial", ::getpid());
 }
 
-Descriptor create_partial(const Located& at) {
+Descriptor create_partial(const PathEnd& at) {
   return Descriptor(::openat(at.directory.get(), partial_of(at).c_str(),
                              O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
 }
 
-void sync_directory(const Located& at) {
+void sync_directory(const PathEnd& at) {
   const Descriptor fd(::openat(at.directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (fd.get() >= 0) ::fsync(fd.get());
 }
@@ -117,7 +117,7 @@ std::string read_file(const std::filesystem::path& path, size_t at_most) {
 void write_file_atomically(const std::filesystem::path& path, std::string_view content,
                            Durable durable) {
   if (path == kStandardOutput) return write_all(STDOUT_FILENO, content, "standard output");
-  const Located at = place_of(path);
+  const PathEnd at = place_of(path);
   if (is_written_in_place(at)) return write_in_place(at, content, path);
   Descriptor fd = create_partial(at);
   if (fd.get() < 0) fail(path, "write");
@@ -138,7 +138,7 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
 
 std::optional<std::string> why_not_writable(const std::filesystem::path& path) try {
   if (path == kStandardOutput) return std::nullopt;
-  const Located at = locate(path);
+  const PathEnd at = locate(path);
   if (S_ISDIR(status_at(at).st_mode)) return "is a directory";
   if (is_written_in_place(at)) return why_not_in_place(at);
   const Descriptor fd = create_partial(at);

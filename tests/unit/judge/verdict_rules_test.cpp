@@ -138,6 +138,27 @@ TEST_CASE("uniform: equal, one odd host, absent on some, absent on all") {
   CHECK(unread.reason.find("n3") != std::string::npos);
 }
 
+TEST_CASE("uniform: a host's value is the number of attributes in which it differs") {
+  const Profile p = profile({uniform_criterion({"system.kernel", "system.cmdline", "gpu.count"})});
+  Campaign c = campaign({{"n1", 1}, {"n2", 1}, {"n3", 1}, {"n4", 1}});
+  for (size_t i = 0; i < 4; ++i) {
+    Part part{"system", "0"};
+    part.attributes["kernel"] = std::string(i == 1 ? "5.10" : i == 2 ? "5.15" : "6.1");
+    part.attributes["cmdline"] = std::string(i == 2 ? "quiet" : "");
+    c.inventories[i].parts = {part};
+  }
+  const CriterionVerdict v = verdict(c, p);
+  CHECK(v.state == State::fail);
+  CHECK(entity_name(*v.worst) == "n3");
+  CHECK(v.value == 2.0);
+  REQUIRE(v.failing.size() == 2);
+  CHECK(entity_name(v.failing[0].entity) == "n3");
+  CHECK(v.failing[0].detail.size() == 2);
+  CHECK(entity_name(v.failing[1].entity) == "n2");
+  CHECK(v.failing[1].value == 1.0);
+  CHECK(v.failing[1].detail.size() == 1);
+}
+
 TEST_CASE("uniform counts parts") {
   const Profile p = profile({uniform_criterion({"gpu.count"})});
   Campaign c = campaign({{"a", 1}, {"b", 1}});

@@ -113,6 +113,20 @@ TEST_CASE("alltoallv: counts are symmetric, and the largest rank's share is the 
   CHECK_FALSE(collective_size(Collective::alltoallv, 64, 4, 4).has_value());
 }
 
+TEST_CASE("alltoallv of 1 MiB of float over 4 ranks, worked by hand") {
+  // 65,536 floats a rank; two thirds in multiples of 4 are 43,688; a count is 1, 2 or 3 halves of
+  // that. Rank 2 has 3 + 1 + 2 + 3 of them, the most.
+  CHECK(alltoallv_count(43688, 1, 3) == 43688);
+  CHECK(alltoallv_count(43688, 1, 1) == 65532);
+  const auto size = collective_size(Collective::alltoallv, 1 << 20, 4, 4).value();
+  CHECK(size.block == 43688);
+  CHECK(size.send == 196596);
+  CHECK(size.bytes == 786384);
+  // 2 ranks with bytes of 8: the first has 1 + 2 halves, the second 2 + 3.
+  CHECK(collective_size(Collective::alltoallv, 4096, 8, 2)->block == 170);
+  CHECK(collective_size(Collective::alltoallv, 4096, 8, 2)->send == 425);
+}
+
 TEST_CASE("a dip is a size that reaches less than 95 % of the one before") {
   const auto dips = find_size_dips({100, 200, 190, 189, 179.5, 300});
   REQUIRE(dips.size() == 1);

@@ -16,7 +16,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "core/located.h"
+#include "core/path_end.h"
 
 namespace cb::io {
 namespace {
@@ -169,11 +169,11 @@ std::vector<std::string> why_not_write_device_at(const FsRoot& fs, const std::st
   return out;
 }
 
-// The file itself, by a path whose links nobody else can turn meanwhile (core/located.h).
+// The file itself, by a path whose links nobody else can turn meanwhile (core/path_end.h).
 Fd look_at_file(const std::string& path) {
   const fs_::path whole(path);
   const fs_::path parent = whole.has_parent_path() ? whole.parent_path() : fs_::path(".");
-  const Located around = locate(parent);
+  const PathEnd around = locate(parent);
   const Fd directory(
       ::openat(around.directory.get(), around.name.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   Fd out(::openat(directory.get(), whole.filename().c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));

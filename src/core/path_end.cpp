@@ -1,4 +1,4 @@
-#include "core/located.h"
+#include "core/path_end.h"
 
 #include <cerrno>
 #include <climits>
@@ -67,7 +67,7 @@ Descriptor begin(const std::filesystem::path& path) {
 
 }  // namespace
 
-Located locate(const std::filesystem::path& path) {
+PathEnd locate(const std::filesystem::path& path) {
   Descriptor directory = begin(path);
   std::deque<std::string> steps;
   put_in_front(steps, path);
