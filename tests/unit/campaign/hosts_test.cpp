@@ -75,3 +75,52 @@ TEST_CASE("the hosts of a Slurm allocation") {
                          {"SLURM_TASKS_PER_NODE", "2(x3)"}}),
                   UsageError);
 }
+
+TEST_CASE("bounds of names, slots and ranges, from both sides") {
+  CHECK(parse_hosts("a:1,b:4096") == Hosts{{"a", 1}, {"b", 4096}});
+  CHECK(parse_hosts(std::string(253, 'a')).size() == 1);
+  CHECK_THROWS_AS(parse_hosts(std::string(254, 'a')), UsageError);
+  CHECK_THROWS_AS(parse_hosts(".a"), UsageError);
+  CHECK(parse_hosts("a.-_") == Hosts{{"a.-_", 1}});
+  CHECK(parse_hosts("n[5-5]") == Hosts{{"n5", 1}});
+  CHECK(parse_hosts("n[09-11]:2") == Hosts{{"n09", 2}, {"n10", 2}, {"n11", 2}});
+  Problems problems;
+  const auto size = [&](const char* text) {
+    problems = {};
+    const size_t n = expand_node_list(text, "x", problems).size();
+    return problems.empty() ? n : 0;
+  };
+  CHECK(size("n[0-99999]") == 100000);
+  CHECK(size("n[0-100000]") == 0);
+  CHECK(size("a[1-250]b[1-400]") == 100000);
+  CHECK(size("a[1-250]b[1-401]") == 0);
+  CHECK(size("n[999999998-999999999]") == 2);
+  CHECK(size("n[1000000000]") == 0);
+  CHECK(size("n[]") == 0);
+  CHECK(size("n[1-2]x]") == 0);
+}
+
+TEST_CASE("a hostfile's words and what is none of them") {
+  CHECK(parse_hostfile("a\tslots=2  max-slots=3\r\n[1-2]b\n", "f") ==
+        Hosts{{"a", 2}, {"1b", 1}, {"2b", 1}});
+  CHECK(parse_hostfile("a,n[1-2] slots=3", "f") == Hosts{{"a", 1}, {"n1", 3}, {"n2", 3}});
+  CHECK_THROWS_WITH_AS(parse_hostfile("a max=2", "f"), doctest::Contains("'max=2' is not known"),
+                       UsageError);
+}
+
+TEST_CASE("Slurm's counts: repeated, none, more and fewer than hosts") {
+  const auto with = [](const char* counts) {
+    return slurm({{"SLURM_JOB_ID", "1"},
+                  {"SLURM_JOB_NODELIST", "n[1-2]"},
+                  {"SLURM_TASKS_PER_NODE", counts},
+                  {"SLURM_JOB_CPUS_PER_NODE", "64(x2)"}});
+  };
+  CHECK(with("4(x2)") == Hosts{{"n1", 4}, {"n2", 4}});
+  CHECK(with("4,8") == Hosts{{"n1", 4}, {"n2", 8}});
+  for (const char* counts : {"4", "4(x3)", "4(x0),4,4", "4(x),4,4", "0,1", "4(x100001)", ""})
+    CHECK_THROWS_AS_MESSAGE(with(counts), UsageError, counts);
+  CHECK_FALSE(slurm({{"SLURM_JOB_NODELIST", "n1"}}));
+  CHECK_FALSE(slurm({{"SLURM_JOB_ID", "1"}}));
+  CHECK(slurm({{"SLURM_JOB_ID", "1"}, {"SLURM_JOB_NODELIST", "n[1-2]"}}) ==
+        Hosts{{"n1", 1}, {"n2", 1}});
+}

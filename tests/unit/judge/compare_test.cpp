@@ -299,6 +299,30 @@ TEST_CASE("what is not asked for any more is open, what is asked for and absent 
   CHECK(other.found.missing[0].reason.empty());
 }
 
+TEST_CASE("why something is lost is said by the job of that step on that host") {
+  Campaign before = campaign({{"n1", 1}, {"n2", 1}});
+  before.profile = profile({});
+  before.profile.steps.push_back({.id = "t", .case_name = "fake"});
+  Campaign after = before;
+  before.jobs.push_back(before.jobs[1]);
+  before.jobs[2].step = "t";
+  after.jobs.push_back(after.jobs[0]);  // step t: n1 has it, n2 does not
+  after.jobs[2].step = "t";
+  after.jobs[0].state = JobState::failed;
+  after.jobs[0].reason = "s on n1";
+  after.jobs[1].state = JobState::failed;
+  after.jobs[1].reason = "s on n2";
+  after.jobs[2].state = JobState::failed;
+  after.jobs[2].reason = "t on n1";
+  for (Job& job : after.jobs) job.document.reset();
+  const Pair lost(before, after);
+  std::vector<std::string> reasons;
+  for (const Unmatched& m : lost.found.missing) reasons.push_back(m.step + ": " + m.reason);
+  std::ranges::sort(reasons);
+  reasons.erase(std::unique(reasons.begin(), reasons.end()), reasons.end());
+  CHECK(reasons == std::vector<std::string>{"s: s on n1", "s: s on n2", "t: "});
+}
+
 TEST_CASE("a finding that is made no more is mended where the later campaign looked") {
   Campaign before = named_hosts({"n1"});
   Record& r = before.jobs[0].document->records[0];

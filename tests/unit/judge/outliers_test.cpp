@@ -60,6 +60,20 @@ TEST_CASE("a slow part is found, and nobody of a healthy fleet") {
   CHECK(found[0].z == doctest::Approx(9.443));
 }
 
+TEST_CASE("outliers come the furthest first, and the first and the last part may be one") {
+  std::vector<double> values = healthy(100);
+  values.front() = 92;
+  values.back() = 90;
+  const Campaign c = fleet(values);
+  const auto groups = gather_metrics(c, {});
+  const auto found = find_outliers(groups);
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].group->values[found[0].value].entity->host == "n99");
+  CHECK(found[1].group->values[found[1].value].entity->host == "n0");
+  CHECK(found[0].q < found[1].q);
+  CHECK(found[1].q < 0.01);
+}
+
 TEST_CASE("faster than the others is no outlier, and seven are no peers") {
   std::vector<double> values = healthy(100);
   values[3] = 120;

@@ -81,6 +81,10 @@ TEST_CASE("more than one job each tells a difference from noise") {
   CHECK(row({48e9, 49e9, 47e9}, {12e9, 11e9, 13e9}).verdict() == TransportVerdict::differ);
   CHECK(row({12e9, 14e9, 10e9}, {11e9, 13e9, 12e9}).verdict() == TransportVerdict::no_difference);
   CHECK(row({12e9, 12e9}, {12e9, 12e9}).verdict() == TransportVerdict::no_difference);
+  CHECK(row({12e9, 12e9}, {13e9, 13e9}).verdict() == TransportVerdict::differ);  // no spread at all
+  // Welch's p of the logarithms: 0.038 and, with one job nearer, 0.063.
+  CHECK(row({10e9, 11e9, 12e9}, {12.5e9, 14e9, 15e9}).verdict() == TransportVerdict::differ);
+  CHECK(row({10e9, 11e9, 12e9}, {12e9, 13.5e9, 14e9}).verdict() == TransportVerdict::no_difference);
   CHECK(row({48e9, 49e9, 47e9}, {12e9, 11e9, 13e9}).rdma == 48e9);  // the median over the jobs
 }
 

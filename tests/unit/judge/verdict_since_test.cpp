@@ -32,6 +32,7 @@ Profile growth(double max) {
 
 TEST_CASE("a running total is judged by its growth, from both sides") {
   CHECK(verdict(grown({1000, 7}, {1080, 87}), growth(80)).state == State::pass);
+  CHECK(verdict(grown({1000, 7}, {1000, 7}), growth(0)).state == State::pass);  // no growth is one
   const CriterionVerdict v = verdict(grown({1000, 7}, {1080, 88}), growth(80));
   CHECK(v.state == State::fail);
   CHECK(v.value == 81.0);

@@ -54,6 +54,22 @@ TEST_CASE("days that exist") {
   CHECK_FALSE(is_date("tomorrow.."));
 }
 
+TEST_CASE("every character of a day counts") {
+  for (size_t i = 0; i < 10; ++i) {
+    for (const char c : {'x', '/', ':', ' ', '-', '+'}) {
+      std::string day = "2026-11-21";
+      if (day[i] == c) continue;
+      day[i] = c;
+      CHECK_FALSE_MESSAGE(is_date(day), day);
+    }
+  }
+  for (const char* day : {"2026-00-10", "2026-13-10", "2026-01-00", "2026-04-31", "2023-02-29",
+                          "2026-11-2", "2026-11-211", ""})
+    CHECK_FALSE_MESSAGE(is_date(day), day);
+  for (const char* day : {"2024-02-29", "0001-01-01", "9999-12-31", "2026-10-09", "2030-08-30"})
+    CHECK_MESSAGE(is_date(day), day);
+}
+
 TEST_CASE("globs match whole names") {
   CHECK(glob_match("node012:*", "node012:mlx5_3"));
   CHECK_FALSE(glob_match("node012:*", "node013:mlx5_3"));

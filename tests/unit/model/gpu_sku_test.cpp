@@ -2,6 +2,7 @@
 #include "model/pcie.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 using namespace cb;
 
@@ -122,4 +123,79 @@ TEST_CASE("fp64 on the tensor cores and without them are two peaks") {
   // Cut down for export: both alike.
   const GpuSku* h20 = find_gpu_sku("NVIDIA H20", 102e9);
   CHECK(peak_of(h20, "fp64_vector") == peak_of(h20, "fp64"));
+}
+
+// Machines are accepted by these figures: one that changes is changed here too, on purpose.
+TEST_CASE("every figure of every product, entered twice") {
+  // fp64, on vector units, fp32, tf32, half, fp8, int8, fp4 in TFLOP/s (0: absent); SMs, clock of
+  // the stated peaks and of the exact types (0: not stated); memory; NVLink (0: none); PCIe; power.
+  const std::vector<std::string> expected{
+      "A100 SXM 80G: 19.5 9.7 19.5 156 312 0 624 0, 108 SMs 1410 0 MHz, 80 GB 2.039 TB/s, 300 "
+      "GB/s, PCIe 4, 400 W",
+      "A100 SXM 40G: 19.5 9.7 19.5 156 312 0 624 0, 108 SMs 1410 0 MHz, 40 GB 1.555 TB/s, 300 "
+      "GB/s, PCIe 4, 400 W",
+      "A100 PCIe 80G: 19.5 9.7 19.5 156 312 0 624 0, 108 SMs 1410 0 MHz, 80 GB 1.935 TB/s, 300 "
+      "GB/s, PCIe 4, 300 W",
+      "A100 PCIe 40G: 19.5 9.7 19.5 156 312 0 624 0, 108 SMs 1410 0 MHz, 40 GB 1.555 TB/s, 300 "
+      "GB/s, PCIe 4, 250 W",
+      "A800 SXM 80G: 19.5 9.7 19.5 156 312 0 624 0, 108 SMs 1410 0 MHz, 80 GB 2.039 TB/s, 200 "
+      "GB/s, PCIe 4, 400 W",
+      "H100 SXM: 67 34 67 494.5 989 1979 1979 0, 132 SMs 1830 1980 MHz, 80 GB 3.35 TB/s, 450 GB/s, "
+      "PCIe 5, 700 W",
+      "H100 PCIe: 51 26 51 378 756 1513 1513 0, 114 SMs 1620 1755 MHz, 80 GB 2 TB/s, 300 GB/s, "
+      "PCIe 5, 350 W",
+      "H100 NVL: 60 30 60 417.5 835.5 1671 1671 0, 132 SMs 0 0 MHz, 94 GB 3.9 TB/s, 300 GB/s, PCIe "
+      "5, 400 W",
+      "H800 SXM: 1 1 67 494.5 989 1979 1979 0, 132 SMs 1830 1980 MHz, 80 GB 3.35 TB/s, 200 GB/s, "
+      "PCIe 5, 700 W",
+      "H200 SXM: 67 34 67 494.5 989 1979 1979 0, 132 SMs 1830 1980 MHz, 141 GB 4.8 TB/s, 450 GB/s, "
+      "PCIe 5, 700 W",
+      "H20: 1 1 44 74 148 296 296 0, 78 SMs 0 0 MHz, 96 GB 4 TB/s, 450 GB/s, PCIe 5, 500 W",
+      "H20-3e: 1 1 44 74 148 296 296 0, 78 SMs 0 0 MHz, 141 GB 4.8 TB/s, 450 GB/s, PCIe 5, 500 W",
+      "L20: 0 0 59.8 59.8 119.5 239 239 0, 92 SMs 0 0 MHz, 48 GB 0.864 TB/s, 0 GB/s, PCIe 4, 275 W",
+      "L40S: 0 0 91.6 183 362 733 733 0, 142 SMs 2490 2520 MHz, 48 GB 0.864 TB/s, 0 GB/s, PCIe 4, "
+      "350 W",
+      "B200: 37 37 75 1125 2250 4500 4500 9000, 148 SMs 0 0 MHz, 180 GB 8.184 TB/s, 900 GB/s, PCIe "
+      "5, 1000 W",
+      "B300: 1.25 1.25 75 1125 2250 4500 0 15000, 148 SMs 0 0 MHz, 288 GB 8 TB/s, 900 GB/s, PCIe "
+      "6, 1100 W",
+      "GB200: 40 40 80 1250 2500 5000 5000 10000, 152 SMs 0 0 MHz, 186 GB 8 TB/s, 900 GB/s, PCIe "
+      "5, 1200 W",
+      "GB300: 1.3 1.3 80 1250 2500 5000 0 15000, 152 SMs 0 0 MHz, 288 GB 8 TB/s, 900 GB/s, PCIe 6, "
+      "1400 W",
+      "RTX 4090: 1.29 1.29 82.6 82.6 165.2 330.3 660.6 0, 128 SMs 2520 0 MHz, 24 GB 1.008 TB/s, 0 "
+      "GB/s, PCIe 4, 450 W",
+      "RTX 5090: 1.64 1.64 104.8 104.8 209.5 419 838 1676, 170 SMs 2407 0 MHz, 32 GB 1.792 TB/s, 0 "
+      "GB/s, PCIe 5, 575 W"};
+  const auto tera = [](const GpuSku& s, const char* dtype) {
+    return fmt::format("{:.6g}", peak_of(&s, dtype).value_or(0) / 1e12);
+  };
+  std::vector<std::string> found;
+  for (const GpuSku& s : gpu_skus()) {
+    std::string line = s.name + ":";
+    for (const char* dtype :
+         {"fp64", "fp64_vector", "fp32", "tf32", "fp16", "fp8_e5m2", "int8", "fp4"})
+      line += " " + tera(s, dtype);
+    found.push_back(line + fmt::format(", {} SMs {:g} {:g} MHz, {:g} GB {:g} TB/s, {:g} GB/s, PCIe "
+                                       "{}, {:g} W",
+                                       s.sms, s.peak_clock_hertz.value_or(0) / 1e6,
+                                       s.exact_clock_hertz.value_or(0) / 1e6, s.memory_bytes / 1e9,
+                                       s.memory_bytes_per_second / 1e12,
+                                       s.nvlink_bytes_per_second.value_or(0) / 1e9,
+                                       s.pcie_generation, s.tdp_watts));
+    CHECK(tera(s, "fp16") == tera(s, "bf16"));
+    CHECK(tera(s, "fp8_e5m2") == tera(s, "fp8_e4m3"));
+  }
+  CHECK(found == expected);
+}
+
+TEST_CASE("the memory tells products of one name apart, from both sides") {
+  CHECK(known_as("NVIDIA A100-SXM4", 75) == "A100 SXM 80G");
+  CHECK(known_as("NVIDIA A100-SXM4", 74.9) == "");
+  CHECK(known_as("NVIDIA A100-SXM4", 50) == "");
+  CHECK(known_as("NVIDIA A100-SXM4", 49.9) == "A100 SXM 40G");
+  CHECK(known_as("NVIDIA H20", 120) == "H20");
+  CHECK(known_as("NVIDIA H20", 120.1) == "H20-3e");
+  CHECK(known_as("NVIDIA H20 3e", 102) == "H20-3e");
+  CHECK(known_as("GeForce 4090", 25) == "");
 }

@@ -25,10 +25,16 @@ Profile load(const std::string& name) {
   });
 }
 
+#ifdef CB_SANITIZED
+constexpr const char* kProducts[] = {"h20", "b200"};  // all of them take minutes there
+#else
+constexpr const char* kProducts[] = {"a100-sxm-80g", "a800-sxm", "h100-sxm", "h800-sxm",
+                                     "h200-sxm",     "h20",      "b200"};
+#endif
+
 std::vector<std::string> names() {
   std::vector<std::string> out;
-  for (const char* product :
-       {"a100-sxm-80g", "a800-sxm", "h100-sxm", "h800-sxm", "h200-sxm", "h20", "b200"}) {
+  for (const char* product : kProducts) {
     for (const char* shape : {"pair", "cluster"}) {
       for (const char* network : {"", "-ib", "-roce"})
         out.push_back(std::string(product) + "-" + shape + network);
