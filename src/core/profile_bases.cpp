@@ -1,11 +1,16 @@
 #include "core/profile_bases.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
+
+#include "core/suggest.h"
 
 namespace cb {
 namespace {
@@ -216,6 +221,45 @@ void require_own_sources(const ResolvedProfile& base, const json& derived, Probl
                                value_text(*old, key), origin_of(base, place_of("criteria", entry)),
                                value_text(entry, key)));
     }
+  }
+}
+
+namespace {
+
+std::vector<std::string> ids_of(const json& profile, const char* list) {
+  std::vector<std::string> out;
+  for (const json& entry : profile.value(list, json::array())) {
+    if (is_entry(entry)) out.push_back(entry["id"]);
+  }
+  return out;
+}
+
+// The id of the base that an entry of it was to change; nothing for one that stands for itself.
+std::optional<std::string> misspelt_id(const json& entry, const std::vector<std::string>& known,
+                                       const char* needed) {
+  if (!is_entry(entry) || entry.contains(needed) || entry.contains("remove")) return std::nullopt;
+  const std::string id = entry["id"];
+  if (std::ranges::find(known, id) != known.end()) return std::nullopt;
+  return nearest(id, known);
+}
+
+}  // namespace
+
+void take_out_misspelt(const ResolvedProfile& base, json& derived, Problems& problems) {
+  // What no whole entry of the list lacks.
+  constexpr std::pair<const char*, const char*> kNeeded[] = {{"steps", "case"},
+                                                             {"criteria", "step"}};
+  for (const auto& [list, needed] : kNeeded) {
+    if (!derived.contains(list) || !derived[list].is_array()) continue;
+    const std::vector<std::string> known = ids_of(*base.json, list);
+    json kept = json::array();
+    for (const json& entry : derived[list]) {
+      if (const auto meant = misspelt_id(entry, known, needed))
+        problems.add(place_of(list, entry), fmt::format("is in no base, did you mean {}?", *meant));
+      else
+        kept.push_back(entry);
+    }
+    derived[list] = std::move(kept);
   }
 }
 

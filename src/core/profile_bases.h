@@ -36,4 +36,8 @@ void add_base(ResolvedProfile& first, const ResolvedProfile& second, Problems& p
 void require_own_sources(const ResolvedProfile& base, const nlohmann::json& derived,
                          Problems& problems);
 
+// An entry of `derived` that is new and not whole, and whose id is nearly that of one of the base,
+// is that one misspelt: a problem with the name that is meant, and the entry is taken out.
+void take_out_misspelt(const ResolvedProfile& base, nlohmann::json& derived, Problems& problems);
+
 }  // namespace cb

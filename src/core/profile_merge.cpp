@@ -142,6 +142,7 @@ ResolvedProfile load_chain(const std::string& name, const ProfileSource& source,
     derived.erase("base");
     chain.push_back(name);
     out = load_bases(bases, source, chain, problems);
+    take_out_misspelt(out, derived, problems);
     require_own_sources(out, derived, problems);
     merge_profile(*out.json, derived, name);
   }

@@ -152,6 +152,23 @@ TEST_CASE("a changed limit says where it comes from; the same limit need not") {
   CHECK(changed({{"severity", "warn"}}) == "accepted");
 }
 
+TEST_CASE("an entry that changes nothing of the base is the one that is nearly called so") {
+  const auto changed = [](const char* list, json change) {
+    json mine = combined("product");
+    mine[list] = json::array({std::move(change)});
+    return refusal(mine, part("network", "write", 2));
+  };
+  CHECK(changed("criteria", {{"id", "gemm.rat"}, {"min", 5}, {"source", kSource}}) ==
+        "criteria[gemm.rat] is in no base, did you mean gemm.rate?\n");
+  CHECK(changed("steps", {{"id", "gem"}, {"deadline", "1m"}}) ==
+        "steps[gem] is in no base, did you mean gemm?\n");
+  // Nothing is nearly called so, or it is whole: then it is a new one.
+  CHECK(changed("criteria", {{"id", "else"}, {"min", 5}}).find("criteria[else].step") == 0);
+  CHECK(changed("steps", {{"id", "gem"}, {"case", "fake"}}) == "accepted");
+  CHECK(changed("criteria", {{"id", "share"}, {"remove", true}}).find("did you mean") ==
+        std::string::npos);
+}
+
 TEST_CASE("a list of bases without a name, or with something else, is refused") {
   CHECK_THROWS_AS(load_mine(combined(json::array())), UsageError);
   CHECK_THROWS_AS(load_mine(combined({"product", 7})), UsageError);
