@@ -66,3 +66,17 @@ TEST_CASE("a delivery has the steps and criteria of all its parts") {
     }
   }
 }
+
+TEST_CASE("what is handed over with a delivery is on its checklist") {
+  for (const Delivery& d : kDeliveries) {
+    for (const char* network : {"-ib", "-roce"}) {
+      const Profile whole = delivered(std::string("delivery-") + d.name + network);
+      CAPTURE(whole.name);
+      std::set<std::string> items;
+      for (const ChecklistItem& item : whole.checklist) items.insert(item.id);
+      for (const char* id : {"delivery.manuals", "delivery.training", "delivery.spares",
+                             "host.cooling", "network.manuals"})
+        CHECK_MESSAGE(items.contains(id), id);
+    }
+  }
+}

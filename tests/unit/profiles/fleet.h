@@ -1,6 +1,6 @@
 // Made-up fleets for the shipped profiles: hosts of eight GPUs and eight NICs whose figures lie
-// where published ones do (docs/guide/limits.md; where nothing is published, a little above the limit),
-// and one planted defect. What is made up here was not measured.
+// where published ones do (docs/guide/limits.md; where nothing is published, a little above the
+// limit), and one planted defect. What is made up here was not measured.
 #pragma once
 
 #include <optional>
@@ -28,6 +28,7 @@ enum class Defect {
   odd_vbios,          //
   half_port_rate,     //
   all_ports_half,     // every port of every host: the fleet has no odd one
+  port_down,          // its cable is out: it stands in no list of active ports
   small_mtu,          //
   half_nic_slot,      //
   link_flaps,         // a link goes down during the load
@@ -352,8 +353,10 @@ class Fleet {
   }
 
   void nics(Record& record, const Step& step, const std::string& host) const {
-    number(record, {host, "host", ""}, "ports_active", kParts);
+    const bool down = is(Defect::port_down, host);
+    number(record, {host, "host", ""}, "ports_active", down ? kParts - 1 : kParts);
     for (int i = 0; i < kParts; ++i) {
+      if (nic_has(Defect::port_down, host, i)) continue;
       const Entity nic{host, "nic", fmt::format("mlx5_{}", i)};
       const auto put = [&](const char* name, double value) {
         record.metrics.push_back(
@@ -460,6 +463,8 @@ class Fleet {
     for (size_t h = 0; h < hosts.size(); ++h) {
       const std::string& peer = hosts[(h + 1) % hosts.size()];
       for (int i = 0; i < kParts; ++i) {
+        if (nic_has(Defect::port_down, hosts[h], i) || nic_has(Defect::port_down, peer, i))
+          continue;
         const std::string nic = fmt::format("mlx5_{}", i);
         const Entity pair{hosts[h], "pair", nic, peer + ":" + nic};
         check(record, pair, "data");

@@ -66,6 +66,7 @@ std::vector<Expected> network_defects() {
           {Defect::half_port_rate, "network.uniform", "n2"},
           {Defect::all_ports_half, "nics.rate", kNicName},
           {Defect::all_ports_half, "network.nominal.one-way", "mlx5_3"},
+          {Defect::port_down, "nics.ports", "n2"},
           {Defect::small_mtu, "nics.mtu", kNicName},
           {Defect::half_nic_slot, "nics.lanes", kNicName},
           {Defect::half_nic_slot, "network.nominal.two-way", "mlx5_3"},

@@ -1,5 +1,6 @@
-// The profiles of several nodes against made-up clusters: one whose every number lies on its limit
-// is accepted; any number beyond its limit, and any failed check, changes that criterion.
+// The profiles of several nodes, and those of hosts, storage and GPUDirect, against made-up
+// clusters: one whose every number lies on its limit is accepted; any number beyond its limit, and
+// any failed check, changes that criterion.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -32,8 +33,25 @@ constexpr const char* kProducts[] = {"a100-sxm-80g", "a800-sxm", "h100-sxm", "h8
                                      "h200-sxm",     "h20",      "b200"};
 #endif
 
+// Which nothing else in this folder asks: all their criteria are looked at.
+const std::set<std::string> kOthers{"checkpoint",
+                                    "gds",
+                                    "gpu-direct-200g",
+                                    "gpu-direct-400g",
+                                    "host",
+                                    "host-quick",
+                                    "nvme-gen4",
+                                    "nvme-gen5",
+                                    "parallel-fs",
+                                    "parallel-fs-better",
+                                    "parallel-fs-best",
+                                    "parallel-fs-node",
+                                    "parallel-fs-node-better",
+                                    "parallel-fs-node-best",
+                                    "tmpfs"};
+
 std::vector<std::string> names() {
-  std::vector<std::string> out;
+  std::vector<std::string> out(kOthers.begin(), kOthers.end());
   for (const char* product : kProducts) {
     for (const char* shape : {"pair", "cluster"}) {
       for (const char* network : {"", "-ib", "-roce"})
@@ -114,14 +132,26 @@ Record record_of(const Point& point, const Wanted& wanted, const Step& step,
   return r;
 }
 
+// Enough for every step and criterion.
+int hosts_of(const Profile& profile) {
+  int out = 6;
+  const auto needed_by = [&](const Requirements& needs) {
+    if (needs.contains("hosts")) out = std::max(out, static_cast<int>(needs.at("hosts")));
+  };
+  for (const Step& s : profile.steps) needed_by(s.needs);
+  for (const Criterion& c : profile.criteria) needed_by(c.needs);
+  return out;
+}
+
 Campaign cluster(const Profile& profile) {
   Campaign c;
-  c.hosts = {"n1", "n2", "n3", "n4", "n5", "n6"};
+  for (int i = 1; i <= hosts_of(profile); ++i) c.hosts.push_back("n" + std::to_string(i));
   for (const std::string& host : c.hosts) {
     HostInventory inventory{.host = host};
     for (int i = 0; i < 8; ++i) {
       inventory.parts.push_back({.kind = "gpu", .id = std::to_string(i)});
       inventory.parts.push_back({.kind = "rdma", .id = std::to_string(i)});
+      inventory.parts.push_back({.kind = "nvme", .id = std::to_string(i)});
     }
     c.inventories.push_back(inventory);
   }
@@ -211,7 +241,7 @@ TEST_CASE("what distinguishes these profiles is reached from the other side too"
   for (const std::string& name : names()) {
     const Profile profile = load(name);
     // The networks' criteria are the same for every product: of one all are looked at.
-    const bool all = name.starts_with("h20-");
+    const bool all = name.starts_with("h20-") || kOthers.contains(name);
     for (const Criterion& c : profile.criteria) {
       if (std::holds_alternative<UniformRule>(c.rule)) continue;
       if (!all && !c.step.starts_with("nccl") && c.step != "locate" && !c.id.ends_with(".fleet"))
