@@ -106,6 +106,17 @@ def test_a_copied_record_belongs_to_no_job(campaign):
     assert "003-third.json belongs to no job" in done.stderr
 
 
+def test_dots_in_a_name_lead_nowhere(campaign):
+    """a..b is a name; only a part that is .. leads out."""
+    for name, there in (("logs/a..b", True), ("logs/../../beside", False)):
+        (campaign / name).write_text("x")
+        with open(campaign / "MANIFEST.sha256", "a") as manifest:
+            manifest.write(f"{digest(campaign / name)}  {name}\n")
+        done = cb("gate", campaign)
+        assert done.returncode == (0 if there else 3), done.stdout
+        assert (f"{name} of the manifest is not there" in done.stderr) == (not there)
+
+
 def test_a_missing_step_is_incomplete_and_named(campaign):
     (campaign / "records/002-second.json").unlink()
     done = cb("gate", campaign)

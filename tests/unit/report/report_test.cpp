@@ -336,6 +336,23 @@ TEST_CASE("what only warns is no failure of its host where another host was not 
   CHECK(of_node03["STREAM triad, target"] == "! warning");
 }
 
+TEST_CASE("a host that has warnings only has nothing to mend") {
+  const example::Case c = example::mixed();
+  Judgement j = example::judgement_of(c);
+  std::erase_if(j.criteria, [](const CriterionVerdict& v) { return v.state != State::warn; });
+  const View view = build_view(c.campaign, j, c.catalogue, Texts(Lang::en));
+  const Section* section = section_named(view, "Open items");
+  REQUIRE(section != nullptr);
+  size_t warned = 0;
+  for (const Block& block : section->blocks) {
+    const Table* table = std::get_if<Table>(&block);
+    if (table == nullptr) continue;
+    CHECK(table->caption.find("to mend") == std::string::npos);
+    warned += table->caption == "1 host of 4 has a warning only, which does not stop acceptance.";
+  }
+  CHECK(warned == 1);
+}
+
 TEST_CASE("each kind of chart appears where its data is, with title and description") {
   const example::Case c = example::mixed();
   const Judgement j = example::judgement_of(c);

@@ -170,6 +170,13 @@ TEST_CASE("Without a free descriptor the door is left alone for a while, and nob
   CHECK(place.serve_until([&] { return place.arrived.size() == 1; }));
 }
 
+TEST_CASE("A door is at its own address and at no other one of this machine") {
+  const Place place;
+  CHECK_NOTHROW(place.connect());
+  const int port = place.reception.doors().at(0).port;
+  CHECK_THROWS_WITH(connect_to("127.0.0.2", port, "", 20, 0), "Connection refused");
+}
+
 TEST_CASE("A closed reception listens no more, and one without an address is refused") {
   Place place;
   const Socket guest = place.connect();
