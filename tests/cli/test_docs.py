@@ -138,6 +138,22 @@ def test_files_that_a_page_names_exist(page):
     assert not [name for name in named if not (SOURCE / name).exists() and not TO_BE_MADE.search(name)]
 
 
+ROOMS_OF_TESTS = re.compile(r"`((?:attack|cli|labs|mpi|scale|unit)/[\w/]+\.(?:py|cpp))::([^`]+)`")
+
+
+def test_tests_that_a_page_names_exist():
+    """`cli/test_x.py::test_y` and `unit/room/x_test.cpp::title of the case`."""
+    named = ROOMS_OF_TESTS.findall(text_of(DOCS / "evidence/trust.md"))
+    assert len(named) > 120
+    lost = []
+    for file, name in sorted(set(named)):
+        whole = f"def {name}(" if file.endswith(".py") else f'"{name}"'
+        path = SOURCE / "tests" / file
+        if not path.exists() or whole not in text_of(path):
+            lost.append(f"{file}::{name}")
+    assert not lost
+
+
 # Options of mpirun, srun, cmake and other tools that stand in the pages, and what a user might type by mistake.
 OF_OTHERS = {"--allow-run-as-root", "--bind-to", "--bs", "--build", "--host", "--install", "--iodepth", "--kill-on-bad-exit", "--mca",
              "--mpi", "--nodelist", "--ntasks-per-node", "--oversubscribe", "--prefix", "--preset", "--print"}
