@@ -44,11 +44,20 @@ foreach(room core sys kernels model judge profiles campaign report bench cli)
       endforeach()
       # Begun first, also where ctest does not yet know how long each takes.
       set_tests_properties(${shards} PROPERTIES COST 10)
+    elseif(room STREQUAL profiles) # half a minute of computing: two processes share it
+      add_test(NAME unit.profiles COMMAND unit_profiles --source-file-exclude=*/profile_pairs_test.cpp)
+      add_test(NAME unit.profiles_pairs COMMAND unit_profiles --source-file=*/profile_pairs_test.cpp)
+      set(shards unit.profiles unit.profiles_pairs)
+      set_tests_properties(${shards} PROPERTIES COST 20)
     else()
       add_test(NAME unit.${room} COMMAND unit_${room})
     endif()
     set_tests_properties(${shards} PROPERTIES LABELS unit TIMEOUT ${cb_unit_timeout}
                          ENVIRONMENT "${test_environment}")
+    if(room STREQUAL profiles)
+      math(EXPR longer "3 * ${cb_unit_timeout}")
+      set_tests_properties(${shards} PROPERTIES TIMEOUT ${longer})
+    endif()
   endif()
 endforeach()
 
