@@ -101,6 +101,16 @@ TEST_CASE("Every mistake in the variables is told") {
   Problems problems;
   parse_variables({"A", "=x", "2B=x", "C=1,1", "D=1", "D=2"}, problems);
   CHECK(problems.list.size() == 5);
+  for (const char* name : {"2", "0", "9", "0A", "9A", "A-B", "A B", "Ä"}) {
+    Problems bad;
+    parse_variables({std::string(name) + "=x"}, bad);
+    CHECK_MESSAGE(bad.list.size() == 1, name);
+  }
+  for (const char* name : {"A", "_", "z9", "_0"}) {
+    Problems none;
+    CHECK(parse_variables({std::string(name) + "=x"}, none).at(0).name == name);
+    CHECK(none.empty());
+  }
   Problems many;
   parse_variables({"A=1,2,3,4,5,6,7,8,9,10,11", "B=1,2,3,4,5,6,7,8,9,10", "C=1,2,3,4,5,6,7,8,9,10"},
                   many);

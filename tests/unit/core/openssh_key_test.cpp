@@ -58,3 +58,18 @@ TEST_CASE("an OpenSSH key that is cut short or damaged is refused") {
     CHECK_FALSE(openssh_public_key(kSshPublic.substr(0, n)));
   CHECK_FALSE(openssh_public_key("ssh-rsa AAAA x"));
 }
+
+TEST_CASE("a public key of which one letter changed is another one, or none") {
+  const auto whole = openssh_public_key(kSshPublic);
+  REQUIRE(whole);
+  const size_t first = kSshPublic.find("AAAA"), end = kSshPublic.find(" test");
+  for (size_t at = first; at < end; ++at) {
+    std::string changed = kSshPublic;
+    changed[at] = changed[at] == 'B' ? 'C' : 'B';
+    CHECK_MESSAGE(openssh_public_key(changed) != whole, changed);
+  }
+  std::string no_comment = kSshPublic.substr(0, end);
+  CHECK(openssh_public_key(no_comment) == whole);
+  CHECK(openssh_public_key(no_comment + "\r\n") == whole);
+  CHECK_FALSE(openssh_public_key(no_comment + "A"));
+}

@@ -134,3 +134,17 @@ TEST_CASE("a limit of zero divides nothing") {
   CHECK(state_of(0, rule) == State::pass);
   CHECK(state_of(1e-300, rule) == State::fail);
 }
+
+TEST_CASE("the worst part is the furthest from its limit as a share of it, not in bytes") {
+  Campaign c = campaign({{"n1", 90}, {"n2", 950}});
+  c.jobs[0].document->records[0].metrics[0].ceiling = Ceiling{200, "test"};
+  c.jobs[1].document->records[0].metrics[0].ceiling = Ceiling{2000, "test"};
+  const Profile p =
+      profile({metric_criterion({.metric = "bytes_per_second", .min_of_ceiling = 0.5})});
+  const CriterionVerdict v = verdict(c, p);
+  CHECK(v.state == State::fail);
+  CHECK(v.failing.size() == 2);
+  CHECK(entity_name(*v.worst) == "n1:0");
+  CHECK(v.value == 90.0);
+  CHECK(v.limit == 100.0);
+}

@@ -103,3 +103,20 @@ TEST_CASE("a profile most of which does not apply accepts nothing") {
         "1 of 3 criteria that can fail apply to these hosts, and at least half must: use a profile "
         "that fits them.");
 }
+
+TEST_CASE("only parts of one host with a figure of this name are compared") {
+  Campaign c = of_parts({{"n1", {60, 62}}});
+  Record& r = c.jobs[0].document->records[0];
+  const auto add = [&](const std::string& name, const Entity& e, double value) {
+    Metric m{.name = name, .unit = "celsius"};
+    m.entity = r.entity(e);
+    m.samples.add(value);
+    r.metrics.push_back(m);
+  };
+  add("another", {"n1", "gpu", "1"}, 99);
+  add("bytes_per_second", {"", "gpu", "1"}, 98);
+  add("bytes_per_second", {"", "cluster", ""}, 97);
+  add("bytes_per_second", {"n1", "gpu", "0", "n1:1"}, 96);
+  const Profile at = asking({.max_spread_of_host = 2});
+  CHECK(verdict(c, at).value == 2);
+}

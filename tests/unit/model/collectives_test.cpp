@@ -127,6 +127,20 @@ TEST_CASE("alltoallv of 1 MiB of float over 4 ranks, worked by hand") {
   CHECK(collective_size(Collective::alltoallv, 4096, 8, 2)->send == 425);
 }
 
+TEST_CASE("which collectives reduce, are of pairs, can work in place") {
+  const auto those = [](bool (*is)(Collective)) {
+    std::vector<std::string> out;
+    for (const std::string& name : collective_names()) {
+      if (is(collective_of(name))) out.push_back(name);
+    }
+    return out;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(those(reduces) == Names{"all_reduce", "reduce_scatter", "reduce"});
+  CHECK(those(is_pairwise) == Names{"pingpong", "pair_one_way", "pair_two_way"});
+  CHECK(those(has_in_place) == Names{"all_reduce", "all_gather", "reduce_scatter", "alltoall"});
+}
+
 TEST_CASE("a dip is a size that reaches less than 95 % of the one before") {
   const auto dips = find_size_dips({100, 200, 190, 189, 179.5, 300});
   REQUIRE(dips.size() == 1);

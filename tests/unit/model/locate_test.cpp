@@ -119,6 +119,19 @@ TEST_CASE("one bad path is asked for again, and named once it has three samples"
   CHECK(second.retest.empty());
 }
 
+TEST_CASE("a path is asked for again from a dip of 3 % on") {
+  const FleetShape fleet{.hosts = 8, .rails = 2};
+  const auto asked_again = [&](double share) {
+    return !locate(fleet, survey(fleet, tournament(8),
+                                 [&](int a, int b, int rail) {
+                                   return a == 1 && b == 6 && rail == 0 ? share : 1;
+                                 }))
+                .retest.empty();
+  };
+  CHECK(asked_again(0.96));
+  CHECK_FALSE(asked_again(0.98));
+}
+
 TEST_CASE("slow together and fine alone is congestion") {
   const FleetShape fleet{.hosts = 6, .rails = 1};
   std::vector<PairSample> samples =
@@ -235,4 +248,101 @@ TEST_CASE("a slow host of a small leaf is no uplink") {
   REQUIRE(found.suspects.size() == 1);
   CHECK(found.suspects[0].kind == SuspectKind::host);
   CHECK(found.suspects[0].host == 3);
+}
+
+TEST_CASE("a path that is fine alone is congested, and other paths alone say nothing of it") {
+  const FleetShape fleet{.hosts = 8, .rails = 2};
+  const auto bad = [](int a, int b, int rail) { return a == 1 && b == 6 && rail == 1 ? 0.8 : 1; };
+  std::vector<PairSample> samples = survey(fleet, tournament(8), bad);
+  for (int repeat = 0; repeat < 8; ++repeat) {
+    for (const PairSample& s : survey(fleet, disjoint_rounds({{1, 6}}), bad)) samples.push_back(s);
+  }
+  const auto congested = [&](const std::vector<PairSample>& alone) {
+    std::vector<PairSample> all = samples;
+    for (int repeat = 0; repeat < 4; ++repeat) all.insert(all.end(), alone.begin(), alone.end());
+    const Located found = locate(fleet, all);
+    REQUIRE(found.suspects.size() == 1);
+    CHECK(found.suspects[0].kind == SuspectKind::link);
+    CHECK(found.suspects[0].rail == 1);
+    return found.suspects[0].congestion;
+  };
+  CHECK(congested({{1, 6, 1, 40e9, true}}));
+  CHECK_FALSE(congested({{1, 6, 1, 32e9, true}, {0, 2, 1, 40e9, true}}));
+  for (const PairSample& other : std::vector<PairSample>{{1, 6, 0, 40e9, true},
+                                                         {6, 1, 1, 40e9, true},
+                                                         {1, 5, 1, 40e9, true},
+                                                         {2, 6, 1, 40e9, true}})
+    CHECK_FALSE(congested({other}));
+}
+
+TEST_CASE("one NIC of a host: its rail, and the side that is slow") {
+  const FleetShape fleet{.hosts = 8, .rails = 4};
+  const Located sends = locate(fleet, survey(fleet, tournament(8), [](int a, int, int rail) {
+                                 return a == 3 && rail == 2 ? 0.7 : 1;
+                               }));
+  REQUIRE(sends.suspects.size() == 1);
+  CHECK(sends.suspects[0].kind == SuspectKind::nic);
+  CHECK(sends.suspects[0].host == 3);
+  CHECK(sends.suspects[0].rail == 2);
+  CHECK(sends.suspects[0].side == Side::transmit);
+  CHECK(sends.suspects[0].samples == 7);
+  CHECK(sends.suspects[0].low == 7);
+  CHECK(sends.suspects[0].confidence > 0.99);
+  CHECK(sends.noise == doctest::Approx(0.003).epsilon(1));
+  const Located receives = locate(fleet, survey(fleet, tournament(8), [](int, int b, int rail) {
+                                    return b == 0 && rail == 0 ? 0.7 : 1;
+                                  }));
+  REQUIRE(receives.suspects.size() == 1);
+  CHECK(receives.suspects[0].host == 0);
+  CHECK(receives.suspects[0].rail == 0);
+  CHECK(receives.suspects[0].side == Side::receive);
+}
+
+TEST_CASE("an uplink that is fine alone is congested") {
+  const FleetShape fleet = rails_on_leaves(16, 1, 4);
+  const auto crossing = [&](int a, int b) { return fleet.leaf_of(a, 0) != fleet.leaf_of(b, 0); };
+  const auto slow = [&](int a, int b, int) {
+    return crossing(a, b) && (a / 4 == 2 || b / 4 == 2) ? 0.6 : 1;
+  };
+  std::vector<PairSample> samples = survey(fleet, tournament(16), slow);
+  const Located together = locate(fleet, samples);
+  REQUIRE(together.suspects.size() == 1);
+  CHECK(together.suspects[0].kind == SuspectKind::uplink);
+  CHECK(together.suspects[0].leaf == 2);
+  CHECK(together.suspects[0].peer_leaf == -1);
+  CHECK_FALSE(together.suspects[0].congestion);
+  std::vector<PairSample> inside = samples;
+  for (int repeat = 0; repeat < 4; ++repeat) {
+    samples.push_back({8, 0, 0, 40e9, true});
+    inside.push_back({8, 9, 0, 40e9, true});  // does not leave the leaf
+  }
+  CHECK(locate(fleet, samples).suspects.at(0).congestion);
+  CHECK_FALSE(locate(fleet, inside).suspects.at(0).congestion);
+}
+
+TEST_CASE("a leaf that is slow inside as well is no uplink: its hosts are") {
+  const FleetShape fleet = rails_on_leaves(16, 1, 4);
+  const Located found = locate(fleet, survey(fleet, tournament(16), [](int a, int b, int) {
+                                 return a / 4 == 2 || b / 4 == 2 ? 0.6 : 1;
+                               }));
+  CHECK(found.suspects.size() == 4);
+  for (const Suspect& s : found.suspects) {
+    CHECK(s.kind == SuspectKind::host);
+    CHECK(s.host / 4 == 2);
+  }
+}
+
+TEST_CASE("two leaves of which only crossing pairs were measured") {
+  const FleetShape fleet{.hosts = 8, .rails = 1, .leaf = {0, 0, 0, 0, 1, 1, 1, 1}};
+  std::vector<PairSample> samples;
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    for (const PairSample& s : survey(
+             fleet, tournament(8), [](int a, int b, int) { return a == 5 || b == 5 ? 0.7 : 1; })) {
+      if (s.from / 4 != s.to / 4) samples.push_back(s);
+    }
+  }
+  const Located found = locate(fleet, samples);
+  REQUIRE(found.suspects.size() == 1);
+  CHECK(found.suspects[0].kind == SuspectKind::host);
+  CHECK(found.suspects[0].host == 5);
 }

@@ -35,6 +35,11 @@ TEST_CASE("payload share of the wire") {
   CHECK(payload_share(Wire::tcp_ipv4, 1, 1500) == doctest::Approx(1448.0 / 1538));
   CHECK(payload_share(Wire::tcp_ipv4, 1, 9000) == doctest::Approx(8948.0 / 9038));
   CHECK(payload_share(Wire::infiniband, 0, 4096) == 0);
+  CHECK(payload_share(Wire::roce_v2_ipv4, 1, 4096) == doctest::Approx(1.0 / 99));
+  CHECK(payload_share(Wire::roce_v2_ipv4, 4, 1) == doctest::Approx(4.0 / (4 + 4 * 82 + 16)));
+  CHECK(payload_share(Wire::roce_v2_ipv4, 64, 0) == 0);
+  CHECK(payload_share(Wire::tcp_ipv4, 1, 53) == doctest::Approx(1.0 / 91));
+  CHECK(payload_share(Wire::tcp_ipv4, 1, 52) == 0);  // no room for a byte
 }
 
 TEST_CASE("PCI Express") {
