@@ -183,7 +183,8 @@ class Tree:
                            env=self.environment(program, scratch))
             except subprocess.TimeoutExpired:
                 return "it does not end"
-            if done.returncode == 0:
+            # A changed fork() may have become another program, which ends well.
+            if done.returncode == 0 and re.search(r"Status: SUCCESS!|\d+ passed", done.stdout):
                 return None
         return done.stdout[-9000:] + done.stderr[-1000:]
 

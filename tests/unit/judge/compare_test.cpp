@@ -202,6 +202,24 @@ TEST_CASE("a host that is gone on purpose is not missed") {
   CHECK(exit_code(c.found) == ExitCode::ok);
 }
 
+TEST_CASE(
+    "what is of a host that was dropped or is gone: its parts, and the pairs that it is an end "
+    "of") {
+  HostMatch match;
+  match.renamed = {{"n1", "m1", "--map"}, {"n2", "", "--map"}};
+  match.gone = {"n3"};
+  const Entity own{"n2", "gpu", "0"}, far{"n4", "pair", "", "n2:mlx5_0"},
+      near{"n2", "pair", "", "n4"};
+  const Entity other{"n4", "gpu", "0"}, renamed{"n1", "gpu", "0"},
+      pair{"n4", "pair", "", "n5 rank 3"};
+  for (const Entity& e : {own, far, near}) CHECK(match.dropped(e));
+  for (const Entity& e : {other, renamed, pair}) CHECK_FALSE(match.dropped(e));
+  CHECK(match.gone_host({"n3", "gpu", "0"}) == "n3");
+  CHECK(match.gone_host({"n4", "pair", "", "n3 rank 3"}) == "n3");
+  CHECK(match.gone_host(pair) == "");
+  CHECK(match.gone_host(own) == "");
+}
+
 TEST_CASE("a renamed host is found by the map or by its serial numbers, and compared") {
   Campaign before = named_hosts({"n1", "n2"}), after = named_hosts({"n1", "spare"}, 80);
   CHECK(Pair(before, after).found.changes.size() == 1);
