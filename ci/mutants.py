@@ -9,7 +9,7 @@ once, in a copy (kept in DIR if one is given: the next draw builds only what is 
 file, compiled alone and linked in front of the room's library into the unit tests that cover the room.
 A mutant is killed by a test that fails twice in a row, or that takes ten times as long as without the change; a
 change that does not compile is drawn again. Test cases that take more than a twentieth of their executable's time
-are run only for the file that their own is named after. With --cli survivors also meet the command line tests.
+are run only for files whose names begin with the same word as their own. With --cli survivors also meet the command line tests.
 The tests run where they see no other process and can write nothing but the scratch folder: a changed kill() or
 remove() reaches no further.
 Prints one line a mutant and, at the end, shares by room and the survivors. Exit 0 if 90 % or more were killed.
@@ -189,9 +189,9 @@ class Tree:
         return done.stdout[-9000:] + done.stderr[-1000:]
 
     def unit(self, name, program, scratch, near=None):
-        """Runs the test file of the changed one's name first, if there is one, and then all but what is slow."""
+        """Runs the test files whose names begin with the changed file's first word, and then all but what is slow."""
         command = [program, "--abort-after=1"]
-        said = near and self.fails(name, [*command, f"--source-file=*/{near}_test.cpp", without([TIMES])], program, scratch)
+        said = near and self.fails(name, [*command, f"--source-file=*/{near}*_test.cpp", without([TIMES])], program, scratch)
         return said or self.fails(name, [*command, without([TIMES, *self.slow.get(name, [])])], program, scratch)
 
     def slow_cases(self, name, program, scratch):
@@ -227,7 +227,7 @@ def killer(tree, room, path, text, with_cli, scratch):
         return "invalid", None
     for name in COVERED_BY[room]:
         program = tree.link(f"unit_{name}", compiled, scratch)
-        said = tree.unit(f"unit_{name}", program, scratch, path.stem)
+        said = tree.unit(f"unit_{name}", program, scratch, path.stem.split("_")[0])
         if said:
             return f"unit_{name}", first_failure(said)
     if with_cli:

@@ -6,12 +6,15 @@
 
 #include <doctest/doctest.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include "campaign/directory.h"
 #include "campaign/files.h"
 #include "campaign/paperwork.h"
+#include "campaign/signoff_file.h"
 #include "core/ed25519.h"
 #include "core/file.h"
+#include "core/json/json_text.h"
 
 using namespace cb;
 
@@ -189,6 +192,42 @@ TEST_CASE("a flipped bit anywhere is found and its file named") {
     REQUIRE_MESSAGE(names(check, file), file << " flip " << i);
   }
   CHECK(verify_campaign(d.root, {}).problems.empty());
+}
+
+TEST_CASE("a signature that was forged with a digest that fits is found") {
+  const CampaignDirectory d;
+  Signed s;
+  SignoffRequest request = s.request();
+  request.key = Ed25519Key(d.key());
+  s.sign(d, request);
+  const std::string file = "signoffs/001-customer.json", good = read_file(d.root / file);
+  const Signoff signoff = parse_signoff(good, file);
+  const auto state_with = [&](const std::string& text) {
+    d.write(file, text);
+    const SignoffCheck check = verify_campaign(d.root, {});
+    d.write(file, good);
+    return check.signoffs.at(0).state;
+  };
+  const nlohmann::json original = nlohmann::json::parse(good);
+  CHECK(state_with(good) != SignatureState::invalid);
+  // Another name and its digest, below the signature of the old one, and below none.
+  Signoff renamed = signoff;
+  renamed.name = "C. Wu";
+  nlohmann::json forged = nlohmann::json::parse(signoff_text(renamed, nullptr));
+  CHECK(state_with(dump_json(forged)) == SignatureState::invalid);
+  forged["signature"] = original["signature"];
+  CHECK(state_with(dump_json(forged)) == SignatureState::invalid);
+  // By another key, in the name of the first.
+  d.write("../other.pem",
+          "-----BEGIN PRIVATE KEY-----\n"
+          "MC4CAQAwBQYDK2VwBCIEIEzNCJso/5banbbDRuwRTg9bijGfNaumJNqM9u1PuKb7\n"
+          "-----END PRIVATE KEY-----\n");
+  const Ed25519Key other(d.root.parent_path() / "other.pem");
+  fs::remove(d.root.parent_path() / "other.pem");
+  CHECK(other.public_key() == "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c");
+  nlohmann::json stolen = nlohmann::json::parse(signoff_text(signoff, &other));
+  stolen["public_key"] = kTestPublic;
+  CHECK(state_with(dump_json(stolen)) == SignatureState::invalid);
 }
 
 TEST_CASE("missing, added, truncated, renamed and linked files are found") {

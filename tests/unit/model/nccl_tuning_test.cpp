@@ -23,6 +23,16 @@ TEST_CASE("2.23 and newer: names, and channels from the first to the last") {
                                    "channel{Lo..Hi}={3..3}")) == "nvls_tree simple, 1 channel");
 }
 
+TEST_CASE("channels that are none are left out, and the rest of the line stays") {
+  for (const char* channels : {"x..15}", "0.15}", "0..x}", "15..0}", "}", ""}) {
+    const auto c = parse_tuning_line(
+        std::string("AllReduce: 64 Bytes -> Algo RING proto LL channel{Lo..Hi}={") + channels);
+    REQUIRE(c);
+    CHECK_MESSAGE(!c->channels, channels);
+    CHECK(c->algorithm == "ring");
+  }
+}
+
 TEST_CASE("2.8 to 2.22: numbers and a time, with and without the function") {
   const auto old =
       parse_tuning_line("h:1:2 [0] NCCL INFO 37756928 Bytes -> Algo 1 proto 2 time 2860.208008")
