@@ -7,7 +7,7 @@ usage: ci/mutants.py [--count 200] [--seed 1] [--rooms core,model,judge,campaign
 Draws COUNT places at random in the rooms' .cpp files and makes one change at a time. The unchanged tree is built
 once, in a copy (kept in DIR if one is given: the next draw builds only what is new). A change is made in a scratch
 file, compiled alone and linked in front of the room's library into the unit tests that cover the room.
-A mutant is killed by a test that fails twice in a row, or that takes ten times as long as without the change; a
+A mutant is killed by a test that fails twice in a row, or that takes five times as long as without the change; a
 change that does not compile is drawn again. Test cases that take more than a twentieth of their executable's time
 are run only for files whose names begin with the same word as their own. With --cli survivors also meet the command line tests.
 The tests run where they see no other process and can write nothing but the scratch folder: a changed kill() or
@@ -240,7 +240,7 @@ def killer(tree, room, path, text, with_cli, scratch):
 
 
 def measure_unchanged(tree, rooms, with_cli, scratch):
-    """All tests pass without a change; with one they may take ten times as long, and half a minute more."""
+    """All tests pass without a change; with one they may take five times as long, and half a minute more."""
     kept = tree.build_dir / "limits.json"  # of tests that are what they were in the draw before
     known = json.loads(kept.read_text()) if kept.exists() else {}
     for name in sorted({f"unit_{t}" for room in rooms for t in COVERED_BY[room]}) + (CLI_TESTS if with_cli else []):
@@ -256,7 +256,7 @@ def measure_unchanged(tree, rooms, with_cli, scratch):
             if name in known:
                 known[name][0] = seen
             else:
-                known[name] = [seen, 30 + 10 * (time.monotonic() - began),
+                known[name] = [seen, 30 + 5 * (time.monotonic() - began),
                                tree.slow_cases(name, program, scratch) if unit else []]
         _, tree.limits[name], tree.slow[name] = known[name]
     kept.write_text(json.dumps(known))
@@ -297,7 +297,7 @@ def judged(tree, changes, options, scratches):
         return room, describe(path, text, begin, end, new), by, words
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        waiting = collections.deque(pool.submit(one, c) for c in itertools.islice(changes, options.jobs + 1))
+        waiting = collections.deque(pool.submit(one, c) for c in itertools.islice(changes, 5 * options.jobs))
         while waiting:
             result = waiting.popleft().result()
             waiting.extend(pool.submit(one, c) for c in itertools.islice(changes, 1))

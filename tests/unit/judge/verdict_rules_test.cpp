@@ -62,6 +62,9 @@ TEST_CASE("needs of parts: met, unmet, and mixed, which is no excuse") {
   CHECK(mixed.reason() == "needs 8 gpu on every host, b has 7");
   CHECK(check_needs(needs, 2, {with_gpus("a", 8)}).fit == Fit::unknown);
   CHECK(check_needs({}, 2, {}).fit == Fit::met);
+  // Of several that are unmet the first is named.
+  CHECK(check_needs({{"gpu", 8}, {"nic", 2}}, 1, {with_gpus("a", 0)}).reason() ==
+        "needs 8 gpu on every host, a has none");
 }
 
 TEST_CASE("a host that lost a part is incomplete, not not-applicable") {
