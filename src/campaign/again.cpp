@@ -1,6 +1,7 @@
 #include "campaign/again.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "campaign/attempts.h"
 #include "core/clock.h"
@@ -12,23 +13,26 @@ constexpr int64_t kLongestSeconds = 120;
 
 using JobNames = std::set<std::pair<std::string, std::string>>;
 
-bool is_inconclusive(const Gap& gap) {
-  return gap.what.id == "why.unsure" || gap.what.id == "why.disputed" ||
-         gap.what.id == "why.disturbed";
-}
-
-bool short_enough(const Job& job) {
-  const auto began = seconds_since_epoch(job.document->run.started);
-  const auto ended = seconds_since_epoch(job.document->run.ended);
-  return began && ended && *ended - *began <= kLongestSeconds;
-}
-
 size_t attempts_of(const Job& job) {
   size_t most = 1;
   for (const Record& record : job.document->records) {
     for (const Metric& metric : record.metrics) most = std::max(most, metric.attempts.size());
   }
   return most;
+}
+
+// Four measurements that leave it open are the answer: with more of them one could wait for luck.
+bool may_go_on(const Campaign& campaign, const CriterionVerdict& v, const Gap& gap) {
+  return std::ranges::any_of(campaign.jobs, [&](const Job& job) {
+    return job.step == v.criterion->step && job.host == gap.host && job.document &&
+           attempts_of(job) < kMostAttempts;
+  });
+}
+
+bool short_enough(const Job& job) {
+  const auto began = seconds_since_epoch(job.document->run.started);
+  const auto ended = seconds_since_epoch(job.document->run.ended);
+  return began && ended && *ended - *began <= kLongestSeconds;
 }
 
 // A figure against a limit: a failed check has none.
@@ -47,13 +51,45 @@ void add_failing(const CriterionVerdict& v, const Campaign& campaign, JobNames& 
   }
 }
 
+bool judges_alone(const Criterion& criterion, const std::string& step) {
+  const auto* rule = std::get_if<MetricRule>(&criterion.rule);
+  return criterion.step == step && criterion.severity == Severity::fail && rule != nullptr &&
+         !rule->min_of_fleet && !rule->max_of_fleet && rule->since.empty();
+}
+
+Profile profile_of_step(const Profile& profile, const std::string& step) {
+  Profile out;
+  std::ranges::copy_if(profile.criteria, std::back_inserter(out.criteria),
+                       [&](const Criterion& c) { return judges_alone(c, step); });
+  for (Criterion& criterion : out.criteria) criterion.needs.clear();
+  return out;
+}
+
 }  // namespace
+
+bool is_inconclusive(const Gap& gap) {
+  return gap.what.id == "why.unsure" || gap.what.id == "why.disputed" ||
+         gap.what.id == "why.disturbed";
+}
+
+int unmet_criteria(const Profile& profile, const std::string& step, const Document& document) {
+  Campaign campaign;
+  campaign.profile = profile_of_step(profile, step);
+  campaign.jobs = {{.step = step, .state = JobState::done}};
+  campaign.jobs.front().document = document;
+  const Judgement judgement = judge(campaign, campaign.profile, {}, utc_now().substr(0, 10));
+  return static_cast<int>(std::ranges::count_if(judgement.criteria, [](const auto& v) {
+    return !v.failing.empty() ||
+           std::ranges::any_of(v.gaps, [](const Gap& gap) { return is_inconclusive(gap); });
+  }));
+}
 
 JobNames jobs_to_repeat(const Campaign& campaign, const Judgement& judgement) {
   JobNames out;
   for (const CriterionVerdict& v : judgement.criteria) {
     for (const Gap& gap : v.gaps) {
-      if (is_inconclusive(gap)) out.emplace(v.criterion->step, gap.host);
+      if (is_inconclusive(gap) && may_go_on(campaign, v, gap))
+        out.emplace(v.criterion->step, gap.host);
     }
     if (v.criterion->severity == Severity::fail && !v.impossible) add_failing(v, campaign, out);
   }

@@ -20,4 +20,11 @@ inline constexpr size_t kMostAttempts = 4;
 std::set<std::pair<std::string, std::string>> jobs_to_repeat(const Campaign& campaign,
                                                              const Judgement& judgement);
 
+// Whether more samples might close it: the figure was measured, and lies too near to the limit.
+bool is_inconclusive(const Gap& gap);
+
+// How many criteria of a step the figures of this one document miss or leave open, as far as they
+// can be judged without other steps and hosts.
+int unmet_criteria(const Profile& profile, const std::string& step, const Document& document);
+
 }  // namespace cb

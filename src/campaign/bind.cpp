@@ -75,7 +75,7 @@ Misfit options_misfit(const Step& step, const std::vector<std::string>& argv,
       return fmt::format("{} has --{} {}, the step has {}", whose, shown(name),
                          shown(found->second), shown(joined(values)));
   }
-  static const std::set<std::string> own{"dir", "deadline", "color", "json"};
+  static const std::set<std::string> own{"dir", "deadline", "color", "json", "redact"};
   for (const auto& [name, value] : *options) {
     if (!step.params.contains(name) && !own.contains(name))
       return fmt::format("{} has --{} {}, the step has none", whose, shown(name), shown(value));

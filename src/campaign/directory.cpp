@@ -104,6 +104,7 @@ CampaignFile from_json(const json& j, const std::string& source) {
   file.command = j.at("command").get<std::vector<std::string>>();
   file.public_key = j.value("public_key", "");
   file.chained = j.value("chained", false);
+  file.redact = j.value("redact", false);
   refuse_malformed(file);
   return file;
 }
@@ -123,6 +124,7 @@ std::string campaign_file_text(const CampaignFile& file) {
               {"as_root", file.launch.as_root},
               {"command", file.command}};
   if (file.chained) out["chained"] = true;
+  if (file.redact) out["redact"] = true;
   if (!file.public_key.empty()) out["public_key"] = file.public_key;
   for (const HostSlots& h : file.hosts)
     out["hosts"].push_back({{"name", h.name}, {"slots", h.slots}});

@@ -24,6 +24,7 @@ struct CampaignFile {
   std::vector<std::string> command;
   std::string public_key = {};  // of the key that signs the journal; empty: nothing is signed
   bool chained = false;         // whether the journal's lines are linked
+  bool redact = false;          // no values of command lines and environments are recorded
 };
 
 // What the journal of this campaign.json begins with.

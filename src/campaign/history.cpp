@@ -38,6 +38,13 @@ bool is_sealed(const json& event, const std::string& line) {
   return text_of(sealed(std::move(bare))) == line;
 }
 
+// The new content lies here until its line stands in the history.
+fs::path fresh_of(const fs::path& root, const std::string& file) { return root / (file + ".new"); }
+
+bool is_fresh_state(const fs::path& fresh, const std::string& sha256) {
+  return fs::is_regular_file(fs::symlink_status(fresh)) && sha256_hex_of_file(fresh) == sha256;
+}
+
 // Hands every line and its offset to `each`, in order.
 Last read_lines(const fs::path& history,
                 const std::function<void(const json& event, uint64_t begin)>& each) {
@@ -88,13 +95,45 @@ std::string last_state(const fs::path& history) { return last_line(history).file
 void require_history(const fs::path& root, const std::string& file) {
   const std::string stated = last_state(root / history_of(file));
   const std::string is = fs::exists(root / file) ? sha256_hex_of_file(root / file) : "";
-  if (stated != is)
-    throw UsageError(
-        (root / file).string(), "",
-        fmt::format("is not what {} ends with: it was changed by hand; restore it from "
-                    "the archive",
-                    history_of(file)));
+  if (stated == is) return;
+  if (is_fresh_state(fresh_of(root, file), stated))
+    throw UsageError((root / file).string(), "",
+                     "was being changed when the program was ended: give the next change, or the "
+                     "same one again, and it is completed");
+  throw UsageError(
+      (root / file).string(), "",
+      fmt::format("is not what {} ends with: it was changed by hand; restore it from the archive",
+                  history_of(file)));
 }
+
+void settle_interrupted(const fs::path& root, const std::string& file) {
+  const fs::path fresh = fresh_of(root, file);
+  std::error_code failed;
+  if (is_fresh_state(fresh, last_state(root / history_of(file))))
+    fs::rename(fresh, root / file, failed);
+  else
+    fs::remove(fresh, failed);
+  if (failed) throw Error(fmt::format("cannot replace {}: {}", fresh.string(), failed.message()));
+}
+
+namespace {
+
+// All that needs room on the disk comes before the old content goes.
+void replace_with_line(const fs::path& root, const std::string& file, const std::string& content,
+                       const std::string& line) {
+  const fs::path fresh = fresh_of(root, file);
+  write_file_atomically(fresh, content);
+  try {
+    append_line_durably(root / history_of(file), line);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove(fresh, ignored);
+    throw;
+  }
+  settle_interrupted(root, file);
+}
+
+}  // namespace
 
 void write_with_history(const fs::path& root, const std::string& file, const std::string& content,
                         const json& change, const std::string& at, const HistorySigner* signer) {
@@ -107,8 +146,7 @@ void write_with_history(const fs::path& root, const std::string& file, const std
     event["signature"] =
         signature_json(signer->key.sign(message_of(event, signer->campaign, file)));
   const std::string line = text_of(sealed(std::move(event)));
-  write_file_atomically(root / file, content);
-  append_line_durably(root / history_of(file), line);
+  replace_with_line(root, file, content, line);
 }
 
 std::vector<HistoryLine> history_lines(const fs::path& root, const std::string& file,

@@ -25,6 +25,10 @@ std::string last_state(const std::filesystem::path& history);
 // Throws UsageError if root/file is not what its history ends with.
 void require_history(const std::filesystem::path& root, const std::string& file);
 
+// Ends a change of root/file that a kill cut off: completes it where its line stands in the history
+// already, and forgets it where it does not.
+void settle_interrupted(const std::filesystem::path& root, const std::string& file);
+
 // With which key a change is signed. The campaign's id and the file's name are signed with it, so
 // that the line counts nowhere else.
 struct HistorySigner {

@@ -34,7 +34,8 @@ json document_json(const JobEvent& e) {
   if (e.adds) out["adds"] = true;
   const std::pair<const char*, int> counts[] = {{"failed_checks", e.bad.failed_checks},
                                                 {"errored", e.bad.errored},
-                                                {"skipped", e.bad.skipped}};
+                                                {"skipped", e.bad.skipped},
+                                                {"unmet", e.unmet}};
   for (const auto& [name, n] : counts) {
     if (n > 0) out[name] = n;
   }
@@ -63,6 +64,7 @@ void read_document(const json& j, JobEvent& e) {
   e.file = j.value("file", "");
   e.adds = j.value("adds", false);
   e.bad = {j.value("failed_checks", 0), j.value("errored", 0), j.value("skipped", 0)};
+  e.unmet = j.value("unmet", 0);
   if (e.file.empty() || e.file == CampaignPaths::record(e.job) ||
       e.file == CampaignPaths::record(e.job, e.attempt))
     return;
@@ -154,7 +156,22 @@ std::vector<JobEvent> Journal::documents(const std::string& job) const {
     if (e.file.empty()) e.file = CampaignPaths::record(job);
   }
   std::ranges::stable_sort(out, {}, &JobEvent::attempt);
+  for (size_t i = 1; i < out.size(); ++i)
+    out[i].adds |= same_fingerprint(job, out[i - 1].attempt, out[i].attempt);
   return out;
+}
+
+bool Journal::goes_on(const std::string& job, const std::string& fingerprint) const {
+  const std::vector<JobEvent> left = documents(job);
+  const JobEvent* start = left.empty() ? nullptr : start_of(job, left.back().attempt);
+  return start != nullptr && start->fingerprint == fingerprint;
+}
+
+bool Journal::same_fingerprint(const std::string& job, int one, int other) const {
+  const JobEvent* a = start_of(job, one);
+  const JobEvent* b = start_of(job, other);
+  return a != nullptr && b != nullptr && !a->fingerprint.empty() &&
+         a->fingerprint == b->fingerprint;
 }
 
 Journal read_journal(const std::filesystem::path& path, const ChainRoot& root) {

@@ -34,6 +34,7 @@ struct JobEvent {
   std::string sha256;
   std::string file;    // relative to the directory; empty in journals that know one name only
   bool adds = false;   // measured once more: its samples are pooled with the earlier attempts'
+  int unmet = 0;       // criteria that its own figures miss, or leave open
   size_t session = 0;  // index into Journal::sessions of the run that wrote this line
   BadNews bad = {};
 };
@@ -57,10 +58,16 @@ struct Journal {
 
   const JobEvent* last(const std::string& job) const;
   // Every end of the job that left a document, in the order of attempts. Of a journal from before
-  // attempts had names of their own only the last one: the others' files are gone.
+  // attempts had names of their own only the last one: the others' files are gone. Each adds to the
+  // one before it where both ran the same, whatever came between: a kill, or another `run`.
   std::vector<JobEvent> documents(const std::string& job) const;
   const JobEvent* last_start(const std::string& job) const;
   const JobEvent* start_of(const std::string& job, int attempt) const;
+  // Whether an attempt with this fingerprint would add to the one that left the last document.
+  bool goes_on(const std::string& job, const std::string& fingerprint) const;
+
+ private:
+  bool same_fingerprint(const std::string& job, int one, int other) const;
 };
 
 // Reads what is readable: a torn line (power cut, kill) costs that event only, which leads to a

@@ -12,6 +12,7 @@
 #include "campaign/directory.h"
 #include "campaign/files.h"
 #include "campaign/journal.h"
+#include "campaign/lost.h"
 #include "campaign/plan.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -26,8 +27,9 @@ namespace fs = std::filesystem;
 
 // The document of a record file, or why it cannot be used.
 struct Loaded {
-  std::optional<Document> document;
-  std::string problem;
+  std::optional<Document> document = {};
+  std::string problem = {};
+  bool lost = false;        // it is gone, or not as it was written
   std::string sha256 = {};  // of the file as it is
 };
 
@@ -36,21 +38,35 @@ std::string first_problem(const UsageError& e) {
   return fmt::format("{}{}{}", first.where, first.where.empty() ? "" : ": ", first.what);
 }
 
-Loaded load_document(const fs::path& path, const std::string& sha256, bool inventory) {
-  std::string blame = "cannot be used";
-  std::string found;
+Loaded lost_file(const JobEvent& event, const std::string& what, std::string sha256) {
+  return {.problem = lost_reason(event, what), .lost = true, .sha256 = std::move(sha256)};
+}
+
+// A torn file says so.
+std::string change_with_problem(const std::string& text, const std::string& change) {
   try {
-    const std::string text = read_file(path);
-    found = sha256_hex(text);
-    const bool changed = found != sha256;
-    if (changed) blame = "was changed after the run";
-    Document document = parse_document(text, path.filename().string(), inventory);
-    if (!changed) return {std::move(document), "", std::move(found)};
-    return {std::nullopt, fmt::format("its record file {}: restore it or repeat the job", blame),
-            std::move(found)};
+    parse_document(text, "", false);
+    return change;
   } catch (const UsageError& e) {
-    return {std::nullopt, fmt::format("its record file {}: {}", blame, first_problem(e)),
-            std::move(found)};
+    return fmt::format("{} ({})", change, first_problem(e));
+  }
+}
+
+Loaded load_document(const fs::path& root, const JobEvent& event, bool inventory) {
+  std::string text;
+  try {
+    text = read_file(root / event.file);
+  } catch (const UsageError& e) {
+    return lost_file(event, first_problem(e), "");
+  }
+  if (const auto change = change_of(text, event.sha256))
+    return lost_file(event, change_with_problem(text, *change), sha256_hex(text));
+  try {
+    return {.document = parse_document(text, fs::path(event.file).filename().string(), inventory),
+            .sha256 = event.sha256};
+  } catch (const UsageError& e) {
+    return {.problem = fmt::format("its record file cannot be used: {}", first_problem(e)),
+            .sha256 = event.sha256};
   }
 }
 
@@ -60,6 +76,7 @@ struct Reading {
   const JobKey* key = nullptr;
   JobEvent event;      // that the journal has of it
   bool counts = true;  // its figures are those of the job; else only what no attempt takes back
+  bool last = true;    // of its job
   bool inventory =
       true;  // whether its hosts are of interest: only those of a host's first file are
   Loaded loaded = {};
@@ -72,7 +89,26 @@ void list_attempts(Job& job, const JobKey& key, const Journal& journal,
   const size_t first = first_that_counts(documents);
   for (size_t i = 0; i < documents.size(); ++i) {
     job.file = documents[i].file;
-    readings.push_back({.job = &job, .key = &key, .event = documents[i], .counts = i >= first});
+    readings.push_back({.job = &job,
+                        .key = &key,
+                        .event = documents[i],
+                        .counts = i >= first,
+                        .last = i + 1 == documents.size()});
+  }
+}
+
+// Attempts that left nothing behind: nobody knows what they measured.
+void note_lost_attempts(const JobKey& key, const Journal& journal, Campaign& campaign) {
+  const auto events = journal.jobs.find(key.name);
+  const std::vector<JobEvent> documents = journal.documents(key.name);
+  if (events == journal.jobs.end() || documents.empty()) return;
+  for (const JobEvent& e : events->second) {
+    if (e.ended || std::ranges::find(documents, e.attempt, &JobEvent::attempt) != documents.end())
+      continue;
+    campaign.notes.push_back(
+        fmt::format("attempt {} of {} left no record: it was interrupted, or "
+                    "failed before it had one",
+                    e.attempt, terminal_safe(key.name)));
   }
 }
 
@@ -99,7 +135,7 @@ void fill_from_journal(Job& job, const JobKey& key, const Journal& journal,
 void read_all(std::vector<Reading>& readings, const fs::path& root) {
   on_all_processors(readings.size(), [&](size_t i) {
     Reading& r = readings[i];
-    r.loaded = load_document(root / r.event.file, r.event.sha256, r.inventory);
+    r.loaded = load_document(root, r.event, r.inventory);
   });
 }
 
@@ -108,20 +144,23 @@ std::string bad_news_text(const BadNews& bad) {
                      bad.errored, bad.skipped);
 }
 
-// A file that is gone or changed. Where later attempts stand for the figures it costs nothing but
-// what the journal says it held.
+void count_as_failed(Job& job, const Reading& r) {
+  job.state = JobState::failed;
+  job.reason = r.loaded.problem;
+  job.curable = !r.loaded.lost || is_replaceable(r.event);
+}
+
+// A file that is gone or changed. A later attempt stands for it only where the journal knows of
+// nothing in it that speaks against the machine.
 void miss(const Reading& r, Campaign& campaign) {
-  Job& job = *r.job;
-  if (r.counts && job.state == JobState::done) {
-    job.state = JobState::failed;
-    job.reason = r.loaded.problem;
-  }
-  if (r.counts) return;
+  const bool stands = !r.last && is_replaceable(r.event);
+  const bool fails = !r.loaded.lost ? r.job->state == JobState::done : !stands;
+  if (r.counts && fails) count_as_failed(*r.job, r);
   if (r.event.bad.any())
-    campaign.warnings.push_back(
-        fmt::format("{} of an earlier attempt cannot be used, and by the journal it held {}",
-                    terminal_safe(r.event.file), bad_news_text(r.event.bad)));
-  else
+    campaign.warnings.push_back(fmt::format("{} cannot be used, and by the journal it held {}",
+                                            terminal_safe(r.event.file),
+                                            bad_news_text(r.event.bad)));
+  else if (!r.counts || !fails)
     campaign.notes.push_back(
         fmt::format("{} of an earlier attempt cannot be used; a later attempt stands for it",
                     terminal_safe(r.event.file)));
@@ -131,6 +170,7 @@ void miss(const Reading& r, Campaign& campaign) {
 void refuse_misfit(Job& job, const std::string& file, const std::string& why) {
   job.state = JobState::failed;
   job.reason = fmt::format("its record file {} is not of this job: {}", terminal_safe(file), why);
+  job.curable = false;
   job.document.reset();
 }
 
@@ -155,6 +195,7 @@ void find_misfits(std::vector<Reading>& readings, const Journal& journal,
 // Gives every job what its attempts say together.
 void take(std::vector<Reading>& readings, Campaign& campaign) {
   std::map<Job*, std::vector<AttemptDocument>> attempts;
+  std::set<Job*> counted;
   for (Reading& r : readings) {
     if (!r.loaded.document) {
       miss(r, campaign);
@@ -163,7 +204,9 @@ void take(std::vector<Reading>& readings, Campaign& campaign) {
     Document& document = *r.loaded.document;
     r.job->attempts.push_back(
         {r.event.attempt, r.event.file, document.run.started, document.run.ended});
-    attempts[r.job].push_back({r.event.attempt, r.event.adds, std::move(document)});
+    // Of two that count the later adds to the earlier, also where one between them is lost.
+    const bool adds = r.counts ? !counted.insert(r.job).second : r.event.adds;
+    attempts[r.job].push_back({r.event.attempt, adds, std::move(document)});
   }
   for (auto& [job, documents] : attempts) job->document = join_attempts(std::move(documents));
 }
@@ -180,7 +223,7 @@ void read_records(std::vector<Reading>& readings, const fs::path& root) {
   }
   for (Reading& r : readings) {
     if (!r.inventory && r.loaded.document && known.insert(r.job->host).second)
-      r.loaded = load_document(root / r.event.file, r.event.sha256, true);
+      r.loaded = load_document(root, r.event, true);
   }
 }
 
@@ -221,7 +264,13 @@ void check_manifest_is_whole(const CampaignPaths& paths, Campaign& campaign) {
 // `read`: the digests of the files that were read already.
 void check_manifest(const CampaignPaths& paths, const std::map<std::string, std::string>& read,
                     Campaign& campaign) {
-  campaign.manifest = read_manifest(paths);
+  try {
+    campaign.manifest = read_manifest(paths);
+  } catch (const UsageError& e) {
+    campaign.warnings.push_back(
+        fmt::format("MANIFEST.sha256 cannot be used: it {}", first_problem(e)));
+    return;
+  }
   check_manifest_is_whole(paths, campaign);
   for (const auto& [file, sha256] : campaign.manifest) {
     const bool inside = is_inside(file);
@@ -259,7 +308,9 @@ void check_foreign(const CampaignPaths& paths, const std::map<std::string, std::
 Campaign load_campaign(const fs::path& directory) {
   const CampaignPaths paths{directory};
   if (!fs::is_directory(directory))
-    throw UsageError(directory.string(), "", "is not a campaign directory: there is none");
+    throw UsageError(directory.string(), "",
+                     fs::exists(directory) ? "is not a campaign directory: it is a file"
+                                           : "is not a campaign directory: it does not exist");
   if (!fs::exists(paths.campaign()))
     throw UsageError(directory.string(), "",
                      "is not a campaign directory: it has no campaign.json");
@@ -285,6 +336,7 @@ Campaign load_campaign(const fs::path& directory) {
     job.step = file.profile.steps[keys[i].step].id;
     job.host = keys[i].host;
     fill_from_journal(job, keys[i], journal, readings);
+    note_lost_attempts(keys[i], journal, campaign);
   }
   read_records(readings, directory);
   find_misfits(readings, journal, file);

@@ -216,6 +216,7 @@ void set_checklist_entry(const fs::path& directory, const Campaign& campaign,
   if (entry.by.empty()) problems.add("--by", "is empty: who checked it?");
   if (!problems.empty()) throw UsageError("checklist", problems);
   const CampaignLock lock({directory});
+  settle_interrupted(directory, kChecklist);
   auto list =
       read_list<ChecklistEntry>(directory, kChecklist, "clusterbench.checklist", "items", entry_of);
   std::erase_if(list, [&](const ChecklistEntry& e) { return e.item == entry.item; });
@@ -260,9 +261,20 @@ std::vector<Issue> issues_of_failures(const Campaign& campaign, const Judgement&
   return out;
 }
 
-void write_issues(const fs::path& directory, const std::vector<Issue>& issues,
-                  const std::string& at, const HistorySigner* signer) {
+std::string issues_state(const fs::path& directory) {
   const CampaignLock lock({directory});
+  settle_interrupted(directory, kIssues);
+  return last_state(directory / history_of(kIssues));
+}
+
+void write_issues(const fs::path& directory, const std::vector<Issue>& issues,
+                  const std::string& at, const HistorySigner* signer,
+                  const std::optional<std::string>& state) {
+  const CampaignLock lock({directory});
+  settle_interrupted(directory, kIssues);
+  if (state && last_state(directory / history_of(kIssues)) != *state)
+    throw UsageError((directory / kIssues).string(), "",
+                     "was changed by somebody else meanwhile: give the command again");
   std::set<json> known;
   for (const Issue& i :
        read_list<Issue>(directory, kIssues, "clusterbench.issues", "issues", issue_of))

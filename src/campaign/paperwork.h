@@ -27,9 +27,14 @@ void set_checklist_entry(const std::filesystem::path& directory, const Campaign&
 std::vector<Issue> issues_of_failures(const Campaign& campaign, const Judgement& judgement,
                                       const std::vector<Issue>& known, const std::string& at);
 
-// Writes issues.json as a whole, and what changed into its history.
+// What issues.json is now, as its history says; a change that a kill cut off is ended first.
+std::string issues_state(const std::filesystem::path& directory);
+
+// Writes issues.json as a whole, and what changed into its history. With the state that `issues`
+// were read in it refuses where somebody else has changed them since, whose changes would be lost.
 void write_issues(const std::filesystem::path& directory, const std::vector<Issue>& issues,
-                  const std::string& at, const HistorySigner* signer = nullptr);
+                  const std::string& at, const HistorySigner* signer = nullptr,
+                  const std::optional<std::string>& state = std::nullopt);
 
 // "I-007": the first number that is free.
 std::string next_issue_id(const std::vector<Issue>& issues);

@@ -12,19 +12,10 @@
 namespace cb {
 namespace {
 
-bool is_file_stem(const std::string& id) {
-  return !id.empty() && id.size() <= 100 && id[0] != '.' && id[0] != '-' &&
-         id.find_first_not_of(
-             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-             "._-") == std::string::npos;
-}
-
 void refuse_bad_ids(const Profile& profile) {
   Problems problems;
   for (const Step& step : profile.steps) {
-    if (!is_file_stem(step.id))
-      problems.add(fmt::format("steps[{}].id", step.id),
-                   "names files: letters, digits, '.', '_' and '-' only, at most 100");
+    if (!is_step_id(step.id)) problems.add(fmt::format("steps[{}].id", step.id), kStepIdRule);
   }
   if (!problems.empty()) throw UsageError("profile " + profile.name, problems);
 }
@@ -73,6 +64,7 @@ std::vector<std::string> step_arguments(const Step& step, const CaseInfo& info,
   if (info.needs.directory && !step.params.contains("dir") && !step.params.contains("file"))
     add_option(argv, "dir", program.scratch.string());
   add_option(argv, "deadline", fmt::format("{}s", step.deadline_seconds));
+  if (program.redact) argv.emplace_back("--redact");
   argv.emplace_back("--no-color");
   add_option(argv, "json", program.record.string());
   return argv;

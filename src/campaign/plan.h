@@ -26,6 +26,7 @@ struct JobProgram {
   std::string binary;             // this program
   std::filesystem::path scratch;  // given as --dir where the case needs a directory
   std::filesystem::path record;   // given as --json
+  bool redact = false;            // no values of command line and environment are recorded
 };
 
 // The measuring command line of a step, without launcher. The catalogue tells flags from values.

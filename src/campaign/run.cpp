@@ -6,10 +6,12 @@
 
 #include <fmt/format.h>
 
+#include "campaign/again.h"
 #include "campaign/attempts.h"
 #include "campaign/job_reason.h"
 #include "campaign/journal.h"
 #include "campaign/leftovers.h"
+#include "campaign/lost.h"
 #include "campaign/pool.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -137,7 +139,20 @@ class CampaignRun {
       conclude(outcome, JobState::missing, *why);
       return true;
     }
-    return keep(outcome, key_fingerprint(key)) && !once_more(key);
+    const std::string wanted = key_fingerprint(key);
+    if (lost(outcome, wanted)) return true;
+    return keep(outcome, wanted) && !once_more(key);
+  }
+
+  // What attempts of exactly this job measured counts. Where one is lost that spoke against the
+  // machine, measuring again does not stand for it.
+  bool lost(JobOutcome& outcome, const std::string& wanted) {
+    if (!journal_.goes_on(outcome.key.name, wanted)) return false;
+    const auto why = lost_for_good(journal_.documents(outcome.key.name), setup_.paths.root);
+    if (!why) return false;
+    outcome.state = JobState::failed;
+    outcome.reason = *why;
+    return true;
   }
 
   bool once_more(const JobKey& key) const {
@@ -198,17 +213,8 @@ class CampaignRun {
     return true;
   }
 
-  // What the attempts say that count; nothing if one of their files is not what was journaled.
   std::optional<Document> figures_of(const std::string& job) const {
-    const std::vector<JobEvent> documents = journal_.documents(job);
-    std::vector<AttemptDocument> attempts;
-    for (size_t i = first_that_counts(documents); i < documents.size(); ++i) {
-      const JobEvent& e = documents[i];
-      const std::string text = read_file(setup_.paths.root / e.file);
-      if (sha256_hex(text) != e.sha256) return std::nullopt;
-      attempts.push_back({e.attempt, e.adds, parse_document(text, e.file)});
-    }
-    return attempts.empty() ? std::nullopt : std::optional(join_attempts(std::move(attempts)));
+    return standing_figures(journal_.documents(job), setup_.paths.root);
   }
 
   // Journals an end that no process led to; a resumed run that finds the same again writes nothing.
@@ -259,12 +265,15 @@ class CampaignRun {
     run_tasks(tasks, setup_.executor, events);
   }
 
+  const Step& step_of(const Attempt& a) const { return profile_.steps[a.outcome->key.step]; }
+
   Attempt prepare_attempt(JobOutcome& outcome) const {
     Attempt a{.outcome = &outcome};
     a.event.job = outcome.key.name;
     a.event.attempt = attempts(outcome.key.name) + 1;
     a.event.fingerprint = key_fingerprint(outcome.key);
-    a.event.adds = outcome.document && once_more(outcome.key);
+    a.event.adds = journal_.goes_on(a.event.job, a.event.fingerprint);
+    if (a.event.adds && !outcome.document) outcome.document = figures_of(a.event.job);
     a.partial = setup_.paths.root /
                 (CampaignPaths::record(a.event.job) + fmt::format(".{}.partial", a.event.attempt));
     std::error_code absent;
@@ -284,15 +293,16 @@ class CampaignRun {
     const auto concluded = [&] {
       return conclude_job(end, fresh ? &*fresh : nullptr, problem,
                           {setup_.paths.root / CampaignPaths::log(event.job, "err"), a.log_begin},
-                          profile_.steps[a.outcome->key.step].deadline_seconds);
+                          step_of(a).deadline_seconds);
     };
     event.state = concluded().state;
+    if (fresh) event.unmet = unmet_criteria(profile_, step_of(a).id, *fresh);
     if (fresh && !promote(a, event, problem)) fresh.reset();
     const JobEnd conclusion = concluded();
     event.state = a.outcome->state = conclusion.state;
     event.reason = a.outcome->reason = conclusion.reason;
     writer_.job(event);
-    if (fresh && event.adds) pool_samples(*fresh, *a.outcome->document);
+    if (fresh && event.adds && a.outcome->document) pool_samples(*fresh, *a.outcome->document);
     a.outcome->document = std::move(fresh);
   }
 
@@ -364,7 +374,7 @@ Command job_command(const RunSetup& setup, const JobKey& key, const std::vector<
     throw UsageError("profile " + setup.campaign.profile.name,
                      fmt::format("steps[{}].case", step.id),
                      fmt::format("{} is not a case of this clusterbench", step.case_name));
-  const JobProgram program{setup.binary, setup.paths.scratch(), record};
+  const JobProgram program{setup.binary, setup.paths.scratch(), record, setup.campaign.redact};
   return launch_command(setup.campaign.launch, hosts, step.ranks_per_host, step.env,
                         step_arguments(step, *info, program));
 }

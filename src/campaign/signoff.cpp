@@ -19,15 +19,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const char* result_name(const Judgement& judgement) {
-  switch (judgement.overall()) {
-    case State::pass:
-      return "accepted";
-    case State::fail:
-      return "not-accepted";
-    default:
-      return "incomplete";
-  }
+// What `run` wrote, and what people wrote down since.
+bool is_evidence(const fs::path& relative) {
+  const std::string name = relative.generic_string();
+  const std::string first = relative.begin()->string();
+  return first == "records" || first == "logs" || first == CampaignPaths::kSignoffs ||
+         name == "campaign.json" || name == "journal.jsonl" || name == "MANIFEST.sha256" ||
+         name == "site.json" || is_paper(name) || is_history(name);
 }
 
 std::vector<Waiver> waivers_in_force(const Judgement& judgement) {
@@ -99,7 +97,7 @@ Signing::Signing(const fs::path& directory, const Campaign& campaign, const Judg
   s.campaign = campaign.id;
   s.profile_sha256 = campaign.profile.sha256;
   s.manifest_sha256 = sha256_hex_of_file(paths_.manifest());
-  s.result = result_name(judgement);
+  s.result = verdict_name(judgement);
   s.open = open;
   s.waivers = waivers_in_force(judgement);
   s.files = files_to_sign(directory, files, reports_);
@@ -148,16 +146,23 @@ void refuse_signed(const fs::path& directory, const std::string& what) {
                                  files.back()));
 }
 
-void refuse_writing_into_signed(const fs::path& directory, const std::vector<std::string>& files) {
-  if (signoff_files({directory}).empty()) return;
+bool has_signatures(const fs::path& directory) { return !signoff_files({directory}).empty(); }
+
+void refuse_writing_over_evidence(const fs::path& directory,
+                                  const std::vector<std::string>& files) {
+  const bool is_signed = has_signatures(directory);
   Problems problems;
   for (const std::string& file : files) {
+    if (file.empty() || file == kStandardOutput) continue;
     const fs::path relative =
         fs::weakly_canonical(file).lexically_relative(fs::weakly_canonical(directory));
-    if (!file.empty() && is_inside(relative.generic_string()) && relative != kSignedReport)
+    if (!is_inside(relative.generic_string())) continue;
+    if (is_signed && relative != kSignedReport)
       problems.add(file,
                    "lies in a signed campaign and would break its signatures: name a file outside "
                    "of it");
+    else if (is_evidence(relative))
+      problems.add(file, "is evidence of the campaign, or lies among it: name another file");
   }
   if (!problems.empty()) throw UsageError(directory.string(), problems);
 }

@@ -65,10 +65,12 @@ Signoff add_time_stamp(const std::filesystem::path& directory,
 // Throws UsageError if the campaign is signed: it must not be run again.
 void refuse_signed(const std::filesystem::path& directory, const std::string& what);
 
-// Throws UsageError if one of `files` (empty names left out) lies in the signed campaign's
-// directory: writing it would break the signatures.
-void refuse_writing_into_signed(const std::filesystem::path& directory,
-                                const std::vector<std::string>& files);
+bool has_signatures(const std::filesystem::path& directory);
+
+// Throws UsageError if one of `files` (empty names and standard output left out) would replace what
+// was measured or written down in the campaign's directory, or lies in a signed one.
+void refuse_writing_over_evidence(const std::filesystem::path& directory,
+                                  const std::vector<std::string>& files);
 
 // Throws UsageError if a private key lies in the campaign, which is archived.
 void refuse_key_inside(const std::filesystem::path& directory, const std::filesystem::path& key);

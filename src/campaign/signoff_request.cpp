@@ -37,6 +37,17 @@ void check_utf8(const std::string& option, const std::string& text, Problems& pr
   if (!is_utf8(text)) problems.add(option, "is not UTF-8: no document can hold it");
 }
 
+// A reader must see who signed, in one line, and all of it.
+void check_name(const std::string& option, const std::string& text, Problems& problems) {
+  constexpr size_t kLongest = 200;
+  if (text.empty()) return;
+  if (is_blank(text)) problems.add(option, "is blank");
+  if (display_width(text) > kLongest)
+    problems.add(option, fmt::format("is longer than {} columns", kLongest));
+  if (is_utf8(text) && terminal_safe(text) != text)
+    problems.add(option, "holds line ends or characters that nobody sees");
+}
+
 std::string person(const Signoff& s) { return fmt::format("{} ({})", s.name, s.role); }
 
 }  // namespace
@@ -49,6 +60,9 @@ void check_words(const SignoffRequest& r, Problems& problems) {
   check_utf8("--title", r.title, problems);
   check_utf8("--company", r.company, problems);
   check_utf8("--remark", r.remark, problems);
+  check_name("--name", r.name, problems);
+  check_name("--title", r.title, problems);
+  check_name("--company", r.company, problems);
   const std::string today = r.at.substr(0, 10);
   if (!r.until.empty()) check_day("--until", r.until, today, problems);
   for (const auto& [text, day] : r.items) {

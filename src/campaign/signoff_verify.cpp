@@ -111,12 +111,8 @@ void check_one(const fs::path& directory, const std::string& file, int expected,
 void check_keys(const std::vector<TrustedKey>& trusted, SignoffCheck& out) {
   std::set<std::string> used;
   for (Signoff& s : out.signoffs) {
-    const auto key = std::ranges::find_if(
-        trusted, [&](const TrustedKey& k) { return s.public_key == k.public_key; });
-    if (key != trusted.end()) {
-      used.insert(key->public_key);
-      s.key_name = key->name;
-      if (s.state == SignatureState::unknown_key) s.state = SignatureState::valid;
+    if (name_key(s, trusted)) {
+      used.insert(*s.public_key);
     } else if (!trusted.empty() && s.state != SignatureState::invalid) {
       out.problems.push_back(
           fmt::format("{} by {} ({}) {}", s.file, s.name, s.role,
@@ -197,6 +193,15 @@ void check_added(const fs::path& directory, const Signoff& last, SignoffCheck& o
 }
 
 }  // namespace
+
+bool name_key(Signoff& signoff, const std::vector<TrustedKey>& trusted) {
+  const auto key = std::ranges::find_if(
+      trusted, [&](const TrustedKey& k) { return signoff.public_key == k.public_key; });
+  if (key == trusted.end()) return false;
+  signoff.key_name = key->name;
+  if (signoff.state == SignatureState::unknown_key) signoff.state = SignatureState::valid;
+  return true;
+}
 
 SignoffCheck verify_campaign(const fs::path& directory, const std::vector<TrustedKey>& trusted) {
   SignoffCheck out;

@@ -13,4 +13,8 @@ namespace cb {
 SignoffCheck verify_campaign(const std::filesystem::path& directory,
                              const std::vector<TrustedKey>& trusted);
 
+// Names the key of a signature where it is a trusted one; valid then, unless it was changed.
+// Whether it is one.
+bool name_key(Signoff& signoff, const std::vector<TrustedKey>& trusted);
+
 }  // namespace cb

@@ -214,7 +214,7 @@ std::vector<std::string> verdict_lines(const Comparison& found) {
         !v.before  ? fmt::format("new, {}", state_name(*v.after))
         : !v.after ? fmt::format("no longer judged, was {}", state_name(*v.before))
                    : fmt::format("{} → {}", state_name(*v.before), state_name(*v.after));
-    const bool told = v.after != State::pass && !v.reason.empty();
+    const bool told = !v.reason.empty();
     out.push_back(fmt::format("{} criterion {}: {}{}", change_mark(v.kind), v.criterion, change,
                               told ? "  " + v.reason : ""));
   }

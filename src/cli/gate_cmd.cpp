@@ -1,4 +1,5 @@
 // `clusterbench gate DIR`: judges a campaign, possibly again and by another profile.
+#include <algorithm>
 #include <iostream>
 #include <memory>
 
@@ -11,9 +12,10 @@
 #include "cli/documents_on_standard_output.h"
 #include "cli/gate_cmd_lines.h"
 #include "cli/judging.h"
+#include "cli/key_options.h"
 #include "cli/outputs.h"
 #include "cli/profile_source.h"
-#include "core/ed25519.h"
+#include "cli/signoff_lines.h"
 #include "core/file.h"
 #include "core/text.h"
 #include "judge/steps_fit.h"
@@ -26,7 +28,7 @@ struct GateOptions {
   std::string directory;
   std::string profile;
   std::string profile_directory;
-  std::string public_key;
+  std::vector<std::string> public_keys;
   std::string waivers;
   std::string summary;
   std::string language = "en";
@@ -35,19 +37,31 @@ struct GateOptions {
 };
 
 // The journal's own signatures were verified while it was read.
-void require_key(Campaign& campaign, const std::string& key) {
-  if (campaign.public_key == key) return;
+void require_key(Campaign& campaign, const std::vector<TrustedKey>& keys) {
+  const auto listed = std::ranges::find(keys, campaign.public_key, &TrustedKey::public_key);
+  if (keys.empty() || listed != keys.end()) return;
   campaign.warnings.push_back(
       campaign.public_key.empty()
           ? "the campaign was measured without a key"
           : fmt::format("the campaign was measured with another key, {}", campaign.public_key));
 }
 
+// A signature that does not hold is as bad as a changed record. Whose keys they are is another
+// question: a key that is not listed takes nothing from what was measured.
+SignoffCheck check_signatures(Campaign& campaign, const std::string& directory,
+                              const std::vector<TrustedKey>& keys) {
+  if (!has_signatures(directory)) return {};
+  SignoffCheck out = verify_campaign(directory, {});
+  for (const std::string& problem : out.problems)
+    campaign.warnings.push_back("a signature does not hold: " + problem);
+  for (Signoff& s : out.signoffs) name_key(s, keys);
+  return out;
+}
+
 ExitCode gate(const GateOptions& options) {
   const DocumentsOnStandardOutput guard("clusterbench gate",
                                         options.outputs.and_files({options.summary}));
-  refuse_writing_into_signed(options.directory, {options.summary});
-  refuse_writing_into_signed(options.directory, options.outputs.files());
+  refuse_writing_over_evidence(options.directory, options.outputs.and_files({options.summary}));
   // Never given back: of a large campaign that alone would take a tenth of the time.
   static Campaign& campaign = *new Campaign(load_campaign(options.directory));
   const Profile profile =
@@ -55,7 +69,9 @@ ExitCode gate(const GateOptions& options) {
           ? campaign.profile
           : load_valid_profile(options.profile, default_places(options.profile_directory));
   if (profile.sha256 != campaign.profile.sha256) require_same_steps(campaign, profile, catalogue());
-  if (!options.public_key.empty()) require_key(campaign, ed25519_public_key(options.public_key));
+  const std::vector<TrustedKey> keys = trusted_keys(options.public_keys);
+  require_key(campaign, keys);
+  const SignoffCheck signatures = check_signatures(campaign, options.directory, keys);
   const std::vector<Waiver> waivers =
       options.waivers.empty() ? std::vector<Waiver>()
                               : parse_waivers(read_file(options.waivers), options.waivers);
@@ -64,9 +80,11 @@ ExitCode gate(const GateOptions& options) {
     std::cerr << "clusterbench gate: " << terminal_safe(warning) << '\n';
   for (const std::string& note : campaign.notes)
     std::cerr << "clusterbench gate: note: " << terminal_safe(note) << '\n';
+  for (const Signoff& s : signatures.signoffs)
+    std::cerr << "clusterbench gate: signed: " << terminal_safe(signature_line(s)) << '\n';
   const bool color = stdout_color(options.no_color);
   std::cout << gate_lines(judgement, color) << verdict_line(judgement, color) << '\n' << std::flush;
-  write_outputs(options.outputs, campaign, judgement);
+  write_outputs(options.outputs, campaign, judgement, signatures);
   if (!options.summary.empty())
     write_file_atomically(
         options.summary,
@@ -92,8 +110,9 @@ void add_gate_command(CLI::App& app, Action& action) {
       ->type_name("NAME|FILE");
   sub->add_option("--profile-dir", options->profile_directory, "look for profiles here first")
       ->type_name("DIR");
-  sub->add_option("--public-key", options->public_key,
-                  "what was measured must be signed by this key (run --key)")
+  sub->add_option("--public-key", options->public_keys,
+                  "what was measured must be signed by this key (run --key); further ones name "
+                  "those who have signed the campaign (repeatable)")
       ->type_name("FILE");
   sub->add_option("--waivers", options->waivers, "failures that the customer accepts for a while")
       ->type_name("FILE");

@@ -151,6 +151,9 @@ std::string verdict_line(const Judgement& judgement, bool color) {
     counts += fmt::format("{}{} {}", counts.empty() ? "" : " · ", n, name);
   }
   if (!judgement.doubts.empty()) counts += " · evidence in doubt";
+  if (!judgement.judged_by.empty())
+    counts += fmt::format(" · judged by {}, not by the campaign's own profile",
+                          terminal_safe(judgement.judged_by));
   if (judgement.test_profile) counts += " · test profile, no machine was measured";
   return fmt::format("{}  {}", paint(word, mark_of(overall).color, color), counts);
 }

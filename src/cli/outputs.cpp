@@ -26,7 +26,7 @@ std::vector<std::string> write_outputs(const Outputs& outputs, const Campaign& c
   const Catalogue known = outputs.csv.empty() && outputs.json.empty() ? Catalogue() : catalogue();
   if (!outputs.json.empty())
     files.emplace_back(outputs.json, render_json(campaign, judgement, known, signatures));
-  if (!outputs.csv.empty()) files.emplace_back(outputs.csv, render_csv(campaign, known));
+  if (!outputs.csv.empty()) files.emplace_back(outputs.csv, render_csv(campaign, judgement, known));
   if (!outputs.junit.empty())
     files.emplace_back(outputs.junit, render_junit(campaign, judgement, signatures));
   if (!outputs.prometheus.empty())

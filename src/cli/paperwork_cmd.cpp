@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/registry.h"
 #include "campaign/load.h"
 #include "campaign/paperwork.h"
 #include "campaign/signoff.h"
@@ -16,6 +17,7 @@
 #include "core/sha256.h"
 #include "core/suggest.h"
 #include "core/text.h"
+#include "judge/steps_fit.h"
 
 namespace cb {
 namespace {
@@ -88,6 +90,7 @@ void print(const Issue& i) {
 
 ExitCode add_issues(const IssueOptions& options) {
   const Campaign campaign = load_campaign(options.directory);
+  const std::string state = issues_state(options.directory);
   std::vector<Issue> all = read_paperwork(options.directory).issues;
   std::vector<Issue> fresh;
   if (options.failures) {
@@ -107,7 +110,7 @@ ExitCode add_issues(const IssueOptions& options) {
   }
   all.insert(all.end(), fresh.begin(), fresh.end());
   const auto signer = signer_of(options.directory, options.key, campaign.id);
-  write_issues(options.directory, all, utc_now(), signer ? &*signer : nullptr);
+  write_issues(options.directory, all, utc_now(), signer ? &*signer : nullptr, state);
   for (const Issue& i : fresh) print(i);
   std::cout << fmt::format("{} added, {} in all\n", fresh.size(), all.size());
   return ExitCode::ok;
@@ -115,8 +118,10 @@ ExitCode add_issues(const IssueOptions& options) {
 
 // Only a campaign in which the part passes closes an issue.
 void close_issue(Issue& issue, const Campaign& found_by, const std::string& directory) {
-  const Campaign retest = load_campaign(directory);
-  // By the profile that it failed: another one could ask for less.
+  Campaign retest = load_campaign(directory);
+  // By the profile that it failed, and by its steps: another one could ask for less.
+  if (retest.profile.sha256 != found_by.profile.sha256)
+    require_same_steps(retest, found_by.profile, catalogue());
   const Judgement judgement = judge_campaign(retest, found_by.profile, {}, utc_now().substr(0, 10));
   const auto why = retest.id == found_by.id
                        ? std::optional<std::string>("it is the campaign that found it")
@@ -130,6 +135,7 @@ void close_issue(Issue& issue, const Campaign& found_by, const std::string& dire
 }
 
 ExitCode update_issue(const IssueOptions& options) {
+  const std::string state = issues_state(options.directory);
   std::vector<Issue> all = read_paperwork(options.directory).issues;
   std::vector<std::string> ids;
   for (const Issue& i : all) ids.push_back(i.id);
@@ -151,7 +157,7 @@ ExitCode update_issue(const IssueOptions& options) {
   const Campaign campaign = load_campaign(options.directory);
   if (!options.retest.empty()) close_issue(*found, campaign, options.retest);
   const auto signer = signer_of(options.directory, options.key, campaign.id);
-  write_issues(options.directory, all, utc_now(), signer ? &*signer : nullptr);
+  write_issues(options.directory, all, utc_now(), signer ? &*signer : nullptr, state);
   print(*found);
   return ExitCode::ok;
 }

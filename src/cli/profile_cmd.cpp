@@ -1,4 +1,5 @@
 // `clusterbench profile list|show|validate|capture|diff`: what can be run and required.
+#include <algorithm>
 #include <iostream>
 #include <memory>
 
@@ -6,8 +7,11 @@
 #include <fmt/ranges.h>
 
 #include "bench/registry.h"
+#include "campaign/again.h"
 #include "campaign/load.h"
 #include "cli/commands.h"
+#include "cli/gate_cmd_lines.h"
+#include "cli/judging.h"
 #include "cli/profile_source.h"
 #include "core/file.h"
 #include "core/text.h"
@@ -56,10 +60,34 @@ ExitCode validate(const ProfileOptions& options) {
   return ExitCode::ok;
 }
 
+// Limits rest on machines that did what they were asked for: not on wrong data, lost jobs, or files
+// that are not as the run left them. Figures below a limit are said, for that limit may be the one
+// that is to be replaced.
+void require_good(const Campaign& campaign, const std::string& directory) {
+  const Judgement judgement = judge_campaign(campaign, campaign.profile, {}, today_utc());
+  Problems problems;
+  for (const std::string& doubt : judgement.doubts) problems.add("evidence", doubt);
+  for (const CriterionVerdict& v : judgement.criteria) {
+    const bool wrong =
+        std::ranges::any_of(v.failing, [](const Finding& f) { return f.wrong_data; });
+    const bool figures = std::holds_alternative<MetricRule>(v.criterion->rule) && !wrong &&
+                         std::ranges::all_of(v.gaps, is_inconclusive);
+    if (v.state != State::incomplete && v.state != State::fail) continue;
+    if (!figures)
+      problems.add(v.criterion->id, v.reason);
+    else
+      std::cerr << fmt::format("warning: {} does not meet {}: {}\n", terminal_safe(directory),
+                               terminal_safe(v.criterion->id), terminal_safe(v.reason));
+  }
+  if (!problems.empty())
+    throw UsageError(directory + " is no campaign of machines known to be good", problems);
+}
+
 ExitCode capture(const ProfileOptions& options) {
   std::vector<Campaign> campaigns;
   for (const std::string& directory : options.campaigns)
     campaigns.push_back(load_campaign(directory));
+  for (size_t i = 0; i < campaigns.size(); ++i) require_good(campaigns[i], options.campaigns[i]);
   const Catalogue known = catalogue();
   std::vector<KnownGood> good;
   for (const Campaign& c : campaigns) good.push_back({&c, gather_metrics(c, known)});

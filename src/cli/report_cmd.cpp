@@ -56,8 +56,8 @@ ExitCode write_reports(const ReportOptions& options) {
                                         (is_signed(papers) ? "report-signed.html" : "report.html"))
                                            .string()
                                      : options.html;
-  refuse_writing_into_signed(options.directory, {html_path, options.markdown});
-  refuse_writing_into_signed(options.directory, options.outputs.files());
+  refuse_writing_over_evidence(options.directory,
+                               options.outputs.and_files({html_path, options.markdown}));
   const std::string html = html_path.empty() ? "" : render_html(view);
   const std::string markdown = options.markdown.empty() ? "" : render_markdown(view);
   for (const std::string& warning : campaign.warnings)

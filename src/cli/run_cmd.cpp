@@ -102,10 +102,12 @@ ExitCode conclude(const RunSetup& setup, bool no_color) {
 }
 
 ExitCode interrupted(const RunSetup& setup, const RunEnd& end) {
-  std::cerr << fmt::format(
-      "interrupted after {} of {} steps\ncontinue with: clusterbench run --resume {}\n",
-      end.steps_ended, setup.campaign.profile.steps.size(),
-      terminal_safe(setup.paths.root.string()));
+  const std::string where =
+      setup.again.empty() ? fmt::format("after {} of {} steps", end.steps_ended,
+                                        setup.campaign.profile.steps.size())
+                          : "while figures that leave the verdict open were measured once more";
+  std::cerr << fmt::format("interrupted {}\ncontinue with: clusterbench run --resume {}\n", where,
+                           terminal_safe(setup.paths.root.string()));
   return ExitCode::interrupted;
 }
 
@@ -209,6 +211,8 @@ void add_options(CLI::App& sub, RunOptions& options) {
   sub.add_option("--key", options.key,
                  "sign every event as it is measured, with this private Ed25519 key (PEM)")
       ->type_name("FILE");
+  sub.add_flag("--redact", options.redact,
+               "record no value of the jobs' command lines and environments");
   sub.add_flag("--trust", options.trust,
                "with --resume: execute a campaign that was begun elsewhere or by somebody else");
   sub.add_flag("--dry-run", options.dry_run, "print the commands and run nothing");

@@ -37,11 +37,11 @@ std::optional<std::string> environment(const std::string& name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-std::vector<std::string> own_command_line() {
+std::vector<std::string> own_command_line(bool redact) {
   std::ifstream in("/proc/self/cmdline", std::ios::binary);
   std::vector<std::string> out;
   for (std::string argument; std::getline(in, argument, '\0');) out.push_back(argument);
-  return arguments_without_secrets(out);
+  return redact ? arguments_without_values(out) : arguments_without_secrets(out);
 }
 
 // Cores that this process may use, hardware threads of one core counted once.
@@ -167,7 +167,8 @@ CampaignFile fresh_campaign(const RunOptions& options, const ToolInfo& tool) {
   file.tool = tool;
   file.launch.arguments = own_launcher_arguments(file.launch.launcher);
   file.launch.as_root = ::geteuid() == 0;
-  file.command = own_command_line();
+  file.redact = options.redact;
+  file.command = own_command_line(file.redact);
   const bool foreign = file.hosts.size() > 1 || file.hosts[0].name != host_name();
   if (file.launch.launcher == Launcher::none && foreign && !options.dry_run)
     throw UsageError("clusterbench run", "--hosts",
@@ -206,6 +207,11 @@ CampaignFile resumed_campaign(const RunOptions& options, const CampaignPaths& pa
   refuse_signed(paths.root, "--resume");
   CampaignFile file = parse_campaign_file(read_file(paths.campaign()), paths.campaign().string());
   require_campaign_key(file, options.key);
+  if (options.redact && !file.redact)
+    throw UsageError(
+        "clusterbench run", "--redact",
+        "was not given when the campaign began: leave it out with --resume, or begin a "
+        "new campaign");
   require_trust(file, paths, own_launcher_arguments(file.launch.launcher),
                 options.trust || options.dry_run);
   if (!options.out.empty() && !options.profile.empty()) {
@@ -254,7 +260,7 @@ RunSetup run_setup(const RunOptions& options) {
     throw UsageError("clusterbench run", "PROFILE", "is missing: see clusterbench profile list");
   setup.campaign =
       resumes ? resumed_campaign(options, setup.paths) : fresh_campaign(options, setup.tool);
-  setup.command = own_command_line();
+  setup.command = own_command_line(setup.campaign.redact);
   setup.binary = startable_binary();
   setup.catalogue = catalogue();
   setup.key = options.key;

@@ -16,7 +16,8 @@ struct RunOptions {
   std::vector<std::string> dirs;  // where steps that need a directory and name none measure
   std::string key;  // a private key's file, that signs what is measured
   int fan_out = 32;
-  bool trust = false;  // with --resume: the campaign of somebody else may be executed
+  bool redact = false;  // no values of command lines and environments are recorded
+  bool trust = false;   // with --resume: the campaign of somebody else may be executed
   bool resume = false;
   bool dry_run = false;
   bool no_color = false;

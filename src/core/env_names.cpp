@@ -7,12 +7,30 @@
 namespace cb {
 namespace {
 
-constexpr std::array<std::string_view, 16> kRefused{
-    "PATH",        "HOME",        "SHELL",       "IFS",           "ENV",        "BASH_ENV",
-    "PYTHONPATH",  "PYTHONHOME",  "PERL5LIB",    "PERL5OPT",      "GCONV_PATH", "LOCPATH",
-    "OPAL_PREFIX", "PMIX_PREFIX", "PRTE_PREFIX", "UCX_MODULE_DIR"};
-constexpr std::array<std::string_view, 4> kRefusedPrefixes{"LD_", "DYLD_", "BASH_FUNC_",
-                                                           "CUDA_INJECTION"};
+constexpr std::array<std::string_view, 21> kRefused{"PATH",
+                                                    "HOME",
+                                                    "SHELL",
+                                                    "IFS",
+                                                    "ENV",
+                                                    "BASH_ENV",
+                                                    "PYTHONPATH",
+                                                    "PYTHONHOME",
+                                                    "PERL5LIB",
+                                                    "PERL5OPT",
+                                                    "GCONV_PATH",
+                                                    "LOCPATH",
+                                                    "OPAL_PREFIX",
+                                                    "PMIX_PREFIX",
+                                                    "PRTE_PREFIX",
+                                                    "UCX_MODULE_DIR",
+                                                    "IBV_DRIVERS",
+                                                    "RDMAV_DRIVERS",
+                                                    "GLIBC_TUNABLES",
+                                                    "MALLOC_TRACE",
+                                                    "CLUSTERBENCH_TEST_CASES"};
+// Of hwloc: a file that says what machine this is.
+constexpr std::array<std::string_view, 6> kRefusedPrefixes{
+    "LD_", "DYLD_", "BASH_FUNC_", "CUDA_INJECTION", "OPENSSL_", "HWLOC_"};
 
 bool is_name(const std::string& name) {
   return !name.empty() &&
@@ -25,7 +43,7 @@ bool is_name(const std::string& name) {
 // Parameters of Open MPI, PMIx and PRRTE that name a program or a place of plugins.
 bool names_code(const std::string& name) {
   return name.find("_MCA_") != std::string::npos &&
-         (name.ends_with("_agent") || name.ends_with("_path"));
+         (name.ends_with("_agent") || name.ends_with("_path") || name.ends_with("_param_files"));
 }
 
 // Where this program finds a library of a vendor.

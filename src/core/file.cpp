@@ -85,15 +85,30 @@ void sync_directory(const PathEnd& at) {
   if (fd.get() >= 0) ::fsync(fd.get());
 }
 
+// What a shell's <(...) and a user's /dev/stdin are; any other special file is in a file's place.
+bool is_named_device(const std::filesystem::path& path) {
+  const std::string name = path.string();
+  return name.starts_with("/dev/") || name.starts_with("/proc/");
+}
+
+void wait_for_data(int fd) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (flags >= 0) ::fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+}
+
 }  // namespace
 
 std::string read_file(const std::filesystem::path& path, size_t at_most) {
   const auto refuse = [&](const std::string& why) { throw UsageError(path.string(), "", why); };
-  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Opening a pipe would else wait for whoever writes to it.
+  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (fd.get() < 0) refuse(fmt::format("cannot be read: {}", std::strerror(errno)));
   struct stat status {};
   if (::fstat(fd.get(), &status) == 0 && S_ISDIR(status.st_mode))
     refuse("is a directory, a file was expected");
+  if (!S_ISREG(status.st_mode) && !is_named_device(path))
+    refuse("is no regular file: a pipe, a device or a socket");
+  wait_for_data(fd.get());
   constexpr size_t kPiece = size_t{1} << 16;
   // One byte more than it says that it has: the read after the last one finds the end.
   const bool sized = S_ISREG(status.st_mode) && status.st_size > 0;

@@ -60,12 +60,12 @@ Step read_step(ProfileReader& r) {
 MetricRule read_metric_rule(ProfileReader& r) {
   MetricRule rule{.metric = r.text("metric"), .at = r.given("at")};
   rule.statistic = r.one_of("statistic", kStatistics, "median");
-  rule.min = r.number("min");
-  rule.max = r.number("max");
+  rule.min = r.quantity("min", rule.units["min"]);
+  rule.max = r.quantity("max", rule.units["max"]);
   rule.min_of_ceiling = r.number("min_of_ceiling");
   rule.min_of_fleet = r.number("min_of_fleet");
   rule.max_of_fleet = r.number("max_of_fleet");
-  rule.max_spread_of_host = r.number("max_spread_of_host");
+  rule.max_spread_of_host = r.quantity("max_spread_of_host", rule.units["max_spread_of_host"]);
   rule.max_ratio_of_host = r.number("max_ratio_of_host");
   rule.since = r.text("since", "");
   if (!rule.since.empty() && (rule.min_of_ceiling || rule.min_of_fleet || rule.max_of_fleet ||
@@ -119,7 +119,8 @@ bool is_date(const std::string& text) {
     const bool digit = text[i] >= '0' && text[i] <= '9';
     if (pattern[i] == 'd' ? !digit : text[i] != '-') return false;
   }
-  return true;
+  const auto part = [&](size_t at) { return text.size() > at ? text.substr(at, 2) : "01"; };
+  return part(5) >= "01" && part(5) <= "12" && part(8) >= "01" && part(8) <= "31";
 }
 
 Source read_source(ProfileReader& parent, Problems& problems) {

@@ -74,6 +74,9 @@ struct MetricRule {
   std::optional<double> max_spread_of_host = {};
   std::optional<double> max_ratio_of_host = {};
 
+  // Of limits that were given with a unit ("100 GB/s"): key, unit. Empty: the metric's.
+  std::map<std::string, std::string> units = {};
+
   bool compares_parts_of_host() const { return max_spread_of_host || max_ratio_of_host; }
 };
 
@@ -136,6 +139,11 @@ Profile read_profile(const std::string& name, const ProfileSource& source, Probl
 // Parses a profile already resolved (as stored in a campaign). `source` names it in messages. Same
 // errors.
 Profile parse_resolved_profile(std::string_view text, const std::string& source);
+
+// A step's id names files on every system that a campaign is copied to.
+bool is_step_id(const std::string& id);
+inline constexpr const char* kStepIdRule =
+    "names files: letters, digits, '.', '_' and '-' only, none of '.' and '-' first, at most 100";
 
 // Cases, params, metrics, checks, steps and units against the catalogue; physically impossible
 // thresholds (a share of a ceiling above 1, an empty range) and steps that nothing judges are

@@ -64,6 +64,18 @@ void validate_limits(const MetricRule& rule, const MetricDef& def, const std::st
                  fmt::format("{} is better when lower: it has no ceiling to reach", def.name));
   if (rule.min && def.unit == "share" && *rule.min > 1)
     problems.add(where + ".min", "is a share above 1 (write 95 % as 0.95)");
+  for (const auto& [key, unit] : rule.units) {
+    if (!unit.empty() && unit != def.unit)
+      problems.add(where + "." + key, fmt::format("is given in {}, and {} is measured in {}", unit,
+                                                  def.name, def.unit));
+  }
+  const bool only_max = rule.max && !rule.min && !rule.min_of_ceiling && !rule.min_of_fleet;
+  if (only_max && def.better == Better::higher && rule.since.empty())
+    problems.add(where + ".max",
+                 fmt::format("asks for nothing: {} is better when higher; write min", def.name));
+  if (rule.min && !rule.max && !rule.max_of_fleet && def.better == Better::lower)
+    problems.add(where + ".min",
+                 fmt::format("asks for nothing: {} is better when lower; write max", def.name));
   const auto require = [&](const char* key, const std::optional<double>& limit, bool minimum) {
     if (!limit) return;
     if (const auto why = cannot_be_missed(*limit, minimum, def.unit))

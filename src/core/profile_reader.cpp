@@ -5,7 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/quantity.h"
 #include "core/suggest.h"
+#include "core/text.h"
 #include "core/units.h"
 
 namespace cb {
@@ -38,7 +40,7 @@ std::string ProfileReader::text(const std::string& key,
     if (!fallback && usable_) problem(key, "is missing");
     return fallback.value_or("");
   }
-  if (!value->is_string() || value->get_ref<const std::string&>().empty()) {
+  if (!value->is_string() || is_blank(value->get_ref<const std::string&>())) {
     problem(key, value->is_string() ? "is empty" : "is not a text");
     return "";
   }
@@ -59,6 +61,18 @@ std::optional<double> ProfileReader::number(const std::string& key) {
   if (value->is_number()) return value->get<double>();
   problem(key, "is not a number");
   return std::nullopt;
+}
+
+std::optional<double> ProfileReader::quantity(const std::string& key, std::string& unit) {
+  const json* value = find(key);
+  if (value == nullptr || !value->is_string()) return number(key);
+  const auto read = parse_quantity(value->get<std::string>());
+  if (!read || read->unit.empty()) {
+    problem(key, "is neither a number in the metric's unit nor a text such as \"100 GB/s\"");
+    return std::nullopt;
+  }
+  unit = read->unit;
+  return read->value;
 }
 
 bool ProfileReader::flag(const std::string& key) {

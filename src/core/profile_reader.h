@@ -30,6 +30,8 @@ class ProfileReader {
   std::string one_of(const std::string& key, const std::vector<std::string>& valid,
                      const std::optional<std::string>& fallback = std::nullopt);
   std::optional<double> number(const std::string& key);
+  // A number in the metric's unit, or a text such as "100 GB/s", whose unit it tells.
+  std::optional<double> quantity(const std::string& key, std::string& unit);
   bool flag(const std::string& key);  // false where it is absent
   // Seconds, from "90s" or a number.
   double duration(const std::string& key, double fallback);

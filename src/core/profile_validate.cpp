@@ -124,6 +124,13 @@ void require_rejection(const Profile& profile, Problems& problems) {
 
 }  // namespace
 
+bool is_step_id(const std::string& id) {
+  return !id.empty() && id.size() <= 100 && id[0] != '.' && id[0] != '-' &&
+         id.find_first_not_of(
+             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+             "._-") == std::string::npos;
+}
+
 const CaseInfo* case_of(const Step& step, const Catalogue& catalogue) {
   const auto device = step.params.find("device");
   return find_case(catalogue, step.case_name,
@@ -135,6 +142,7 @@ Problems validate_profile(const Profile& profile, const Catalogue& catalogue) {
   std::vector<std::string> ids;
   for (const Step& step : profile.steps) {
     ids.push_back(step.id);
+    if (!is_step_id(step.id)) problems.add(fmt::format("steps[{}].id", step.id), kStepIdRule);
     validate_needs(step.needs, fmt::format("steps[{}]", step.id), problems);
     validate_step(step, catalogue, problems);
   }

@@ -51,6 +51,8 @@ std::string sha256_hex(std::string_view bytes) {
 }
 
 std::string sha256_hex_of_file(const std::filesystem::path& path) {
+  // Opening a pipe would wait for whoever writes to it.
+  if (std::filesystem::is_fifo(path)) throw UsageError(path.string(), "", "is a pipe");
   std::ifstream in(path, std::ios::binary);
   if (!in) throw UsageError(path.string(), "", "cannot be read");
   Sha256 hash;

@@ -114,6 +114,20 @@ std::string json_safe(std::string_view json) {
   return out;
 }
 
+bool is_blank(std::string_view text) {
+  const std::string shown = terminal_safe(text);
+  std::string_view rest = shown;
+  while (!rest.empty()) {
+    size_t blank = 0;
+    for (const std::string_view sign : {" ", "\u00A0", "\u3000", "\u2003", "?"}) {
+      if (rest.starts_with(sign)) blank = sign.size();
+    }
+    if (blank == 0) return false;
+    rest.remove_prefix(blank);
+  }
+  return true;
+}
+
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
     const auto character = decode(text);

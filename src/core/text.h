@@ -15,6 +15,10 @@ std::string terminal_safe(std::string_view text);
 // the file sees that they are there.
 std::string json_safe(std::string_view json);
 
+// Whether nobody would see anything of it: blanks, also of other scripts, and what terminal_safe()
+// takes out.
+bool is_blank(std::string_view text);
+
 // Whether all of the text is UTF-8.
 bool is_utf8(std::string_view text);
 

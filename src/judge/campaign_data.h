@@ -32,6 +32,7 @@ struct Job {
   std::string host;  // empty for a step of scope cluster
   JobState state = JobState::missing;
   std::string reason;                // why it is not done, with what to do next
+  bool curable = true;               // by `run --resume`, where it is not done
   std::string file;                  // of its records, relative to the campaign directory
   std::string log;                   // of its output, likewise
   std::vector<std::string> command;  // as run

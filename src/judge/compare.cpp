@@ -177,7 +177,7 @@ Comparison compare_campaigns(const Compared& before, const Compared& after,
   out.missing = missing_figures(before, after, out.hosts);
   out.added = added_figures(before, after, out.hosts);
   out.checks = compare_checks(before, after, out.hosts, out.missing);
-  out.verdicts = compare_verdicts(before.judgement, after.judgement);
+  out.verdicts = compare_verdicts(before, after);
   out.overall_before = before.judgement.overall();
   out.overall_after = after.judgement.overall();
   return out;

@@ -52,7 +52,7 @@ struct CheckChange {
 };
 
 // A criterion whose verdict is another one. Each campaign is judged by its own profile, without
-// waivers. Undecided: only one of the profiles has the criterion.
+// waivers. Undecided: only one of the profiles has the criterion, or they ask for something else.
 struct VerdictChange {
   std::string criterion;
   std::optional<State> before, after;

@@ -20,9 +20,9 @@ std::vector<Unmatched> added_figures(const Compared& before, const Compared& aft
 std::vector<CheckChange> compare_checks(const Compared& before, const Compared& after,
                                         const HostMatch& hosts, std::vector<Unmatched>& missing);
 
-// The criteria whose state is not the same. From the best to the worst: pass; warn and waived; not
-// applicable; incomplete; fail.
-std::vector<VerdictChange> compare_verdicts(const Judgement& before, const Judgement& after);
+// The criteria whose state is not the same, or that ask for something else. From the best to the
+// worst: pass; warn and waived; not applicable; incomplete; fail.
+std::vector<VerdictChange> compare_verdicts(const Compared& before, const Compared& after);
 // Whether a state is further from a pass.
 bool is_worse(State after, State before);
 

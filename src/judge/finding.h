@@ -21,6 +21,7 @@ struct Finding {
   std::vector<Message> detail = {};  // what a check or a comparison says
   std::string file = {};             // of the record
   bool failing = false;
+  bool waived = false;      // it fails, and a waiver lets it pass
   bool wrong_data = false;  // a check failed: no severity makes it a warning
   double badness = 0;       // above 0 beyond the limit, as a share of it; the greatest is the worst
 };

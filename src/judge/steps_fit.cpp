@@ -106,6 +106,7 @@ void require_same_steps(Campaign& campaign, const Profile& profile, const Catalo
       if (job.step != asked.id) continue;
       job.state = JobState::missing;
       job.reason = *other;
+      job.curable = false;
       job.document.reset();
     }
   }

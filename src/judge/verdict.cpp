@@ -158,11 +158,11 @@ class Judge {
     return check_needs(needs, campaign_.hosts.size(), campaign_.inventories);
   }
 
-  void decide(CriterionVerdict& v, const Evidence& evidence) {
+  void decide(CriterionVerdict& v, Evidence& evidence) {
     const bool warns = v.criterion->severity == Severity::warn;
     std::vector<const Finding*> all, failing, waived, advisory;
     std::optional<Message> beyond;
-    for (const Finding& f : evidence.findings) {
+    for (Finding& f : evidence.findings) {
       all.push_back(&f);
       if (!f.failing) continue;
       if (warns && !f.wrong_data) {
@@ -170,6 +170,7 @@ class Judge {
         continue;
       }
       const Waiver* waiver = warns ? nullptr : waiver_for(*v.criterion, f, beyond);
+      f.waived = waiver != nullptr;
       (waiver != nullptr ? waived : failing).push_back(&f);
       if (waiver != nullptr &&
           std::find(v.waivers.begin(), v.waivers.end(), waiver) == v.waivers.end())
@@ -352,6 +353,7 @@ Judgement judge(const Campaign& campaign, const Profile& profile,
   refuse_malformed(waivers, today);
   Judgement out = Judge(campaign, profile, waivers).judge();
   out.doubts = campaign.warnings;
+  if (profile.sha256 != campaign.profile.sha256) out.judged_by = profile.name;
   return out;
 }
 
@@ -365,6 +367,17 @@ Problems profile_problems(const Judgement& judgement) {
     out.add(fmt::format("criteria[{}]", v.criterion->id), say(Lang::en, why));
   }
   return out;
+}
+
+const char* verdict_name(const Judgement& judgement) {
+  switch (judgement.overall()) {
+    case State::pass:
+      return "accepted";
+    case State::fail:
+      return "not-accepted";
+    default:
+      return "incomplete";
+  }
 }
 
 ExitCode exit_code(const Judgement& judgement) {

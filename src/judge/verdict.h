@@ -42,6 +42,7 @@ struct Judgement {
   // against it (a StepRule).
   std::vector<CriterionVerdict> criteria;
   std::vector<std::shared_ptr<const Criterion>> of_steps;  // of the latter
+  std::string judged_by;      // name of the profile, where it is not the campaign's own
   bool test_profile = false;  // it runs scripted cases: whatever it says is of no machine
   // What is wrong with the evidence as a whole (Campaign::warnings): with one of them nothing is
   // accepted.
@@ -55,6 +56,8 @@ struct Judgement {
   // acceptance.
   State overall() const;
 };
+
+const char* verdict_name(const Judgement& judgement);  // accepted, not-accepted, incomplete
 
 // The criteria whose limits no entity could reach, as problems of the profile.
 Problems profile_problems(const Judgement& judgement);

@@ -1,12 +1,30 @@
 #include "judge/verdict_gaps.h"
 
+#include <algorithm>
+
 namespace cb {
 
 std::string job_place(const Job& job) { return job.host.empty() ? "cluster" : job.host; }
 
 std::string job_log(const Job& job) { return job.log.empty() ? "logs/" : job.log; }
 
+namespace {
+
+// What made the job fail, where its records say it.
+const Record* errored_record(const Job& job) {
+  if (job.state != JobState::failed || !job.document) return nullptr;
+  const auto& records = job.document->records;
+  const auto found = std::ranges::find_if(
+      records, [](const Record& r) { return std::holds_alternative<Errored>(r.outcome); });
+  return found == records.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
 Message job_gap(const Job& job) {
+  if (const Record* record = errored_record(job)) return record_gap(job, *record);
+  if (!job.curable)
+    return {"gap.final", {job.step, job_place(job), job.reason.empty() ? "" : ": " + job.reason}};
   Message out{std::string("gap.") + job_state_name(job.state),
               {job.step, job_place(job), job.reason.empty() ? "" : ": " + job.reason}};
   if (job.log.empty()) return out;

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/json/json_text.h"
 #include "core/suggest.h"
+#include "core/text.h"
 #include "judge/waivers_match.h"
 
 namespace cb {
@@ -27,7 +28,7 @@ std::string text(const json& j, const std::string& key, const std::string& where
     problems.add(where + "." + key, "is missing");
     return "";
   }
-  if (!j[key].is_string() || j[key].get<std::string>().empty()) {
+  if (!j[key].is_string() || is_blank(j[key].get<std::string>())) {
     problems.add(where + "." + key, "is not a text");
     return "";
   }

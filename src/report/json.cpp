@@ -14,17 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-const char* verdict_name(State overall) {
-  switch (overall) {
-    case State::pass:
-      return "accepted";
-    case State::fail:
-      return "not-accepted";
-    default:
-      return "incomplete";
-  }
-}
-
 json entity_json(const Entity& entity) {
   json out = {{"kind", entity.kind}, {"name", entity_name(entity)}};
   if (!entity.host.empty()) out["host"] = entity.host;
@@ -194,7 +183,7 @@ std::string render_json(const Campaign& campaign, const Judgement& judgement,
                 {"commit", campaign.tool.commit},
                 {"dirty", campaign.tool.dirty}}},
               {"profile", {{"name", campaign.profile.name}, {"sha256", campaign.profile.sha256}}},
-              {"verdict", verdict_name(judgement.overall())},
+              {"verdict", verdict_name(judgement)},
               {"verdict_sha256", verdict_digest(campaign, judgement)},
               {"counts", counts_json(judgement)},
               {"criteria", json::array()},
@@ -204,6 +193,7 @@ std::string render_json(const Campaign& campaign, const Judgement& judgement,
               {"warnings", campaign.warnings},
               {"notes", campaign.notes}};
   if (judgement.test_profile) out["test_profile"] = true;
+  if (!judgement.judged_by.empty()) out["judged_by"] = judgement.judged_by;
   for (const CriterionVerdict& v : judgement.criteria) out["criteria"].push_back(criterion_json(v));
   const std::vector<MetricGroup> groups = gather_metrics(campaign, catalogue);
   for (const MetricGroup& group : groups) out["figures"].push_back(figure_json(group));

@@ -53,6 +53,7 @@ void add_entities(Suite& suite, const CriterionVerdict& v) {
   std::map<std::string, int> seen;
   for (const Finding& f : v.failing) {
     if (seen.size() == kMostEntities) return;
+    if (f.waived) continue;
     const std::string name = entity_name(f.entity);
     if (seen[name]++ > 0) continue;
     pugi::xml_node node = add_case(suite, v.criterion->domain, v.criterion->id + " " + name);
@@ -127,6 +128,13 @@ void add_doubts(Suite& suite, const Judgement& judgement) {
   }
 }
 
+// Skipped, not passed: figures that a script made up say nothing of a machine.
+void add_test_profile(Suite& suite) {
+  ++suite.skipped;
+  add_outcome(add_case(suite, "profile", "test profile"), "skipped",
+              say(Lang::en, {"verdict.test_profile", {}}));
+}
+
 // A pipeline that reads this file alone must not see a pass.
 void add_profile(Suite& suite, const Message& why) {
   ++suite.errors;
@@ -158,6 +166,7 @@ std::string render_junit(const Campaign& campaign, const Judgement& judgement,
   if (!signatures.signoffs.empty() || !signatures.problems.empty())
     add_signatures(suite_of("signatures"), signatures);
   if (const auto few = judgement.too_few_apply()) add_profile(suite_of("host"), *few);
+  if (judgement.test_profile) add_test_profile(suite_of("profile"));
   for (auto& [name, suite] : suites) {
     set(suite.node, "tests", std::to_string(suite.tests));
     set(suite.node, "failures", std::to_string(suite.failures));

@@ -1,5 +1,6 @@
 #include "report/prometheus.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 
@@ -53,7 +54,12 @@ std::string prometheus_label(std::string_view text) {
 std::string render_prometheus(const Campaign& campaign, const Judgement& judgement,
                               const SignoffCheck& signatures) {
   Family accepted("clusterbench_accepted", "Whether the campaign is accepted by its profile.");
-  accepted.add(label("profile", campaign.profile.name), judgement.overall() == State::pass ? 1 : 0);
+  accepted.add(
+      label("profile", judgement.judged_by.empty() ? campaign.profile.name : judgement.judged_by),
+      judgement.overall() == State::pass ? 1 : 0);
+  Family test("clusterbench_test_profile",
+              "1 where figures are scripted: what is accepted then says nothing of a machine.");
+  test.add("", judgement.test_profile ? 1 : 0);
   Family doubts("clusterbench_evidence_doubts",
                 "What is wrong with the evidence as a whole; above 0 nothing is accepted.");
   doubts.add("", static_cast<double>(judgement.doubts.size()));
@@ -70,7 +76,8 @@ std::string render_prometheus(const Campaign& campaign, const Judgement& judgeme
     states.add(criterion + "," + label("state", state_name(v.state)), 1);
     if (v.ratio) ratios.add(criterion, *v.ratio);
     if (v.value) values.add(criterion + "," + label("unit", v.unit), *v.value);
-    failing.add(criterion, static_cast<double>(v.failing.size()));
+    failing.add(criterion, static_cast<double>(std::ranges::count_if(
+                               v.failing, [](const Finding& f) { return !f.waived; })));
   }
   Family jobs("clusterbench_jobs", "Jobs by state.");
   std::map<std::string, double> by_state;
@@ -90,8 +97,9 @@ std::string render_prometheus(const Campaign& campaign, const Judgement& judgeme
   std::map<std::string, double> by_signature;
   for (const Signoff& s : signatures.signoffs) ++by_signature[signature_state_name(s.state)];
   for (const auto& [state, n] : by_signature) signed_by.add(label("state", state), n);
-  return accepted.str() + doubts.str() + counts.str() + states.str() + ratios.str() + values.str() +
-         failing.str() + jobs.str() + hosts.str() + info.str() + completed.str() + signed_by.str();
+  return accepted.str() + test.str() + doubts.str() + counts.str() + states.str() + ratios.str() +
+         values.str() + failing.str() + jobs.str() + hosts.str() + info.str() + completed.str() +
+         signed_by.str();
 }
 
 }  // namespace cb

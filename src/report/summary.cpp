@@ -54,6 +54,10 @@ const char* verdict_id(const Judgement& judgement) {
   }
 }
 
+const std::string& profile_name(const Campaign& campaign, const Judgement& judgement) {
+  return judgement.judged_by.empty() ? campaign.profile.name : judgement.judged_by;
+}
+
 }  // namespace
 
 std::string render_summary(const Campaign& campaign, const Judgement& judgement, Lang lang) {
@@ -72,7 +76,7 @@ std::string render_summary(const Campaign& campaign, const Judgement& judgement,
   }
   out += markdown_escape(t.count("head.hosts", campaign.hosts.size(),
                                  campaign.hosts.empty() ? "–" : campaign.hosts.front())) +
-         " · " + markdown_escape(campaign.profile.name) + "\n";
+         " · " + markdown_escape(profile_name(campaign, judgement)) + "\n";
   std::string rows;
   for (const CriterionVerdict& v : judgement.criteria) {
     if (v.state == State::fail || v.state == State::incomplete || v.state == State::warn ||

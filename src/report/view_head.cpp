@@ -64,8 +64,12 @@ void fill_verdict(View& view, const ReportInput& in) {
 // What this criterion lacks to be met.
 std::string what_it_lacks(const CriterionVerdict& verdict, const Texts& t) {
   const std::string title = criterion_title(*verdict.criterion, t);
-  if (verdict.state == State::incomplete) return t("lacks.measure", title, verdict.criterion->step);
   const std::string where = verdict.worst ? entity_name(*verdict.worst) : t("lacks.somewhere");
+  if (std::holds_alternative<StepRule>(verdict.criterion->rule))
+    return verdict.state == State::incomplete
+               ? t("lacks.step", verdict.criterion->step)
+               : t("lacks.step_data", verdict.criterion->step, where);
+  if (verdict.state == State::incomplete) return t("lacks.measure", title, verdict.criterion->step);
   if (std::holds_alternative<UniformRule>(verdict.criterion->rule))
     return t("lacks.uniform", title, where);
   if (std::holds_alternative<CheckRule>(verdict.criterion->rule) || !verdict.value ||

@@ -51,6 +51,7 @@ ByHost by_host(const Judgement& judgement) {
     // What only warns stays a warning where the criterion lacks another host and is incomplete.
     const bool warns = v.criterion->severity == Severity::warn;
     for (const Finding& f : v.failing) {
+      if (f.waived) continue;
       const State state = warns && !f.wrong_data ? State::warn : State::fail;
       const std::string host = f.entity.host.empty() ? entity_name(f.entity) : f.entity.host;
       Suspicion& s = suspicion(out, host, v, state);

@@ -62,7 +62,7 @@ def signatures(directory):
     return sorted(p.name for p in (directory / "signoffs").glob("*")) if (directory / "signoffs").exists() else []
 
 
-def forged(directory, source, name, **changes):
+def forged(directory, source, name, /, **changes):
     """A signature file written by hand as whoever has none of the keys can write it, its digest right."""
     document = json.loads((directory / "signoffs" / source).read_text()) | changes
     document.pop("signature", None), document.pop("public_key", None), document.pop("digest", None)

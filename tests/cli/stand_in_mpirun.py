@@ -5,6 +5,8 @@
   errored  a part fails: a record without numbers, exit code 4
   skipped  a part was not there: a record without numbers, exit code 3
   killed   as wrong, but the process is killed after it has written its document
+  slow     every sample is half of what was measured
+  vanished as slow, but the process is killed before it has written a document
 The plan is a file beside it, so that a resumed run can have another one.
 """
 
@@ -38,8 +40,18 @@ def planted(directory, out):
     return {line.split(" ", 1)[0] for line in lines if line.split(" ", 1)[1] == str(out)}
 
 
+def halve(record):
+    for metric in record["metrics"]:
+        metric["samples"] = [x / 2 for x in metric["samples"]]
+        metric["summary"] = {k: v if k == "n" else [x / 2 for x in v] if isinstance(v, list) else v / 2
+                             for k, v in metric["summary"].items()}
+
+
 def spoil(document, how):
     record = document["records"][0]
+    if how == "slow":
+        halve(record)
+        return
     if how in ("wrong", "killed"):
         record["checks"].append({"name": "data", "passed": False, "entity": 0, "detail": "planted fault"})
     else:
@@ -58,6 +70,9 @@ def main(directory, arguments):
     how = json.loads((pathlib.Path(directory) / "plan.json").read_text()).get(f"{job}:{attempt}")
     if how is None or not target.exists():
         return done.returncode
+    if how == "vanished":
+        target.unlink()
+        os.kill(os.getpid(), signal.SIGKILL)
     document = json.loads(target.read_text())
     spoil(document, how)
     fresh = target.with_name(target.name + ".x")
@@ -67,4 +82,4 @@ def main(directory, arguments):
         ledger.write(f"{job} {target.parent.parent}\n")
     if how == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
-    return CODES[how]
+    return CODES.get(how, 0)

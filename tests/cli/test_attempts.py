@@ -1,5 +1,6 @@
 """Measuring again never takes back what an earlier attempt found: every document stays and counts."""
 
+import csv
 import json
 import os
 import random
@@ -109,6 +110,70 @@ def test_bad_news_of_an_attempt_outlive_its_file(tmp_path):
     done = cb("run", "--resume", out, env=environment)
     assert done.returncode == 3, done.stdout
     assert "by the journal it held 0 failed checks, 1 errored" in done.stdout.splitlines()[0]
+
+
+def slow_once(tmp_path, plan, *more):
+    """A campaign whose first attempt is too slow, and of which `plan` says what befalls the next ones."""
+    out = tmp_path / "out"
+    environment = stand_in_mpirun.install(tmp_path / "bin", {"002-two:1": "slow", **plan})
+    done = run(profile(tmp_path, 1.5), out, environment, *more)
+    stand_in_mpirun.install(tmp_path / "bin", {})
+    return out, environment, done
+
+
+def test_a_failing_figure_is_not_measured_away_by_an_interruption(tmp_path):
+    """The repetition was killed and resumed: the samples of the attempt before it still count."""
+    out, environment, done = slow_once(tmp_path, {"002-two:2": "slow", "002-two:3": "vanished"})
+    assert done.returncode == 3 and "two.rate" in done.stdout
+    done = cb("run", "--resume", out, env=environment)
+    assert done.returncode == 3 and "inconclusive" in done.stdout, done.stdout
+    gate = cb("gate", out)
+    assert "attempt 3 of 002-two left no record" in gate.stderr
+
+
+def test_figures_of_a_killed_attempt_count(tmp_path):
+    """A figure that was measured is not forgotten because its run was killed afterwards."""
+    out = tmp_path / "out"
+    environment = stand_in_mpirun.install(tmp_path / "bin", {"002-two:1": "slow"})
+    run(profile(tmp_path, 1.5), out, environment)
+    lines = (out / "journal.jsonl").read_text().splitlines(keepends=True)
+    begun = next(i for i, line in enumerate(lines) if '"job":"002-two"' in line)
+    (out / "journal.jsonl").write_text("".join(lines[:begun + 1]))  # as of a run that was killed here
+    for path in (out / "records").glob("002-two+*"):
+        path.unlink()
+    stand_in_mpirun.install(tmp_path / "bin", {})
+    cb("run", "--resume", out, env=environment)
+    assert cb("gate", out, "--csv", tmp_path / "figures.csv").returncode == 0
+    rows = list(csv.DictReader((tmp_path / "figures.csv").open()))
+    (samples,) = {row["samples"] for row in rows if row["step"] == "two"}
+    assert samples == "60"  # a slow attempt and two good ones
+
+
+@pytest.mark.parametrize("spoilt", [lambda p: p.unlink(), lambda p: p.write_bytes(p.read_bytes() + b" ")])
+def test_a_lost_record_is_not_replaced_by_measuring_again(tmp_path, spoilt):
+    out, environment, done = slow_once(tmp_path, {f"002-two:{n}": "slow" for n in (2, 3, 4)})
+    assert done.returncode == 1, done.stdout
+    records = sorted((out / "records").glob("002-two*"))
+    kept = {path: path.read_bytes() for path in records}
+    for path in records:
+        spoilt(path)
+    done = cb("run", "--resume", out, env=environment)
+    assert done.returncode == 3, done.stdout
+    assert "restore it from a copy, or begin a new campaign" in done.stdout
+    assert "repeat it with run --resume" not in done.stdout
+    assert len(ends(out, "002-two")) == 4  # nothing was measured for it
+    for path, content in kept.items():
+        path.write_bytes(content)
+    done = cb("run", "--resume", out, env=environment)
+    assert done.returncode == 1, done.stdout
+
+
+def test_a_record_with_other_line_ends_is_named_so(tmp_path):
+    out, environment, done = slow_once(tmp_path, {f"002-two:{n}": "slow" for n in (2, 3, 4)})
+    path = out / "records/001-one.json"
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    gate = cb("gate", out)
+    assert "it was copied as text" in gate.stdout
 
 
 def killed_and_resumed(tmp_path, number, moment, seconds, path, environment):

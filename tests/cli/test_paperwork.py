@@ -29,7 +29,7 @@ def base(tmp_path_factory):
 def scaled(campaign, directory, factor):
     """The same campaign as it would be had all been slower, with its digests made true again."""
     shutil.copytree(campaign, directory)
-    old = new = ""
+    journal = directory / "journal.jsonl"
     for path in (directory / "records").iterdir():
         old = hashlib.sha256(path.read_bytes()).hexdigest()
         document = json.loads(path.read_text())
@@ -40,8 +40,7 @@ def scaled(campaign, directory, factor):
                                      for k, v in metric["summary"].items()}
         path.write_text(json.dumps(document))
         new = hashlib.sha256(path.read_bytes()).hexdigest()
-    journal = directory / "journal.jsonl"
-    journal.write_text(journal.read_text().replace(old, new))
+        journal.write_text(journal.read_text().replace(old, new))
     relink(directory)
     return directory
 
@@ -79,7 +78,8 @@ def test_issues_come_from_failures_and_close_with_a_passing_retest_only(slow, ba
     assert done.returncode == 2 and "the campaign that found it" in done.stderr
     done = cb("issue", "update", slow, "--id", "I-001", "--retest", base["again"])
     assert done.returncode == 2 and "still fails" in done.stderr
-    done = cb("issue", "update", slow, "--id", "I-001", "--retest", run(tmp_path, "mended", 2))
+    done = cb("issue", "update", slow, "--id", "I-001", "--retest",
+              scaled(base["again"], tmp_path / "mended", 2))
     assert done.returncode == 0, done.stderr
     assert "0 open of 1" in cb("issue", "list", slow).stdout
     issue = json.loads((slow / "issues.json").read_text())["issues"][0]

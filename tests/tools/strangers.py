@@ -5,7 +5,9 @@
 
 The attack begins with the job: it connects to every port at which a rank listens (but for Open MPI's own) and says nothing,
 --idle connections in all, half of them with one byte; and it goes through all ports of loopback, 2,000 a second (docs/evidence/robustness.md).
-CPU time is that of rank 0's process without its main thread: of the threads that deal with the ports.
+CPU share is that of rank 0's process without its main thread: of the threads that deal with the ports. For `tcp` two
+figures more, each of a pair of runs: the CPU time of the sending and receiving threads for a byte that was carried, attacked
+over alone; and the CPU time that the attack added to rank 0's other threads, as a share of all CPU time of the ranks.
 """
 
 import argparse
@@ -68,6 +70,14 @@ def side_cpu_seconds(pid):
     return total
 
 
+def cpu_seconds(pid):
+    """Of all threads, at this moment."""
+    total = 0.0
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        total += int((task / "schedstat").read_text().split()[0]) * 1e-9
+    return total
+
+
 class Attack(threading.Thread):
     def __init__(self, launcher, idle):
         super().__init__(daemon=True)
@@ -114,13 +124,15 @@ def run(binary, arguments, idle):
         attack = Attack(job.pid, idle)
         if idle:
             attack.start()
-        cpu = 0.0
+        cpu, all_cpu = 0.0, {}
         while job.poll() is None:
             try:
+                for rank in ranks_of(job.pid):
+                    all_cpu[rank] = max(all_cpu.get(rank, 0), cpu_seconds(rank))
                 cpu = max(cpu, side_cpu_seconds(min(ranks_of(job.pid), default=0)))
             except (OSError, ValueError):
                 pass
-            time.sleep(0.05)
+            time.sleep(0.02)
         wall = time.monotonic() - begun
         attack.over.set()
         if idle:
@@ -131,7 +143,30 @@ def run(binary, arguments, idle):
             raise SystemExit(f"exit code {job.returncode}: {job.stderr.read()}")
         records = json.load(open(out))["records"]
         values = [m["summary"]["median"] for r in records for m in r["metrics"] if m["name"] == "bytes_per_second"]
-        return {"value": statistics.median(values), "cpu_share": cpu / wall, "knocks": attack.tried}
+        return {"value": statistics.median(values), "cpu_share": cpu / wall, "knocks": attack.tried,
+                "side_seconds": cpu, "all_seconds": sum(all_cpu.values()), "carrying_per_byte": carrying(records)}
+
+
+def carrying(records):
+    """CPU seconds a byte of the threads that send and receive; nothing where none do."""
+    found = [m["summary"]["median"] / 125e6 for r in records for m in r["metrics"]
+             if m["name"] in ("send_cpu_per_gigabit_seconds", "receive_cpu_per_gigabit_seconds")]
+    return sum(found) if found else None
+
+
+def quartiles(values):
+    low, middle, high = statistics.quantiles(values, n=4)
+    return f"median {middle:.4f}, half of the pairs {low:.4f} to {high:.4f}, all {min(values):.4f} to {max(values):.4f}"
+
+
+def print_pairs(alone, attacked):
+    """Each attacked run beside the one before or after it that was alone: the machine's own ups and downs are the same."""
+    if alone[0]["carrying_per_byte"] is None or len(alone) < 3:
+        return
+    ratios = [b["carrying_per_byte"] / a["carrying_per_byte"] for a, b in zip(alone, attacked)]
+    added = [(b["side_seconds"] - a["side_seconds"]) / b["all_seconds"] for a, b in zip(alone, attacked)]
+    print(f"  CPU time a byte, attacked over alone, of {len(ratios)} pairs: {quartiles(ratios)}")
+    print(f"  CPU time that the attack added beside the carrying, share of all: {quartiles(added)}")
 
 
 def main():
@@ -139,10 +174,13 @@ def main():
     parser.add_argument("binary")
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--idle", type=int, default=5000)
+    parser.add_argument("--only", choices=JOBS, help="this job alone")
     options = parser.parse_args()
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, options.idle + 200), hard))
     for name, arguments in JOBS.items():
+        if options.only not in (None, name):
+            continue
         kinds = {"alone": [], "attacked": []}
         for i in range(options.pairs):
             for kind in ("alone", "attacked") if i % 2 == 0 else ("attacked", "alone"):
@@ -153,6 +191,7 @@ def main():
             print(f"  {kind:9} result median {statistics.median(values):.4g} ({min(values):.4g} to {max(values):.4g}), "
                   f"CPU share median {100 * statistics.median(shares):.3f} % (to {100 * max(shares):.3f} %), "
                   f"knocks median {statistics.median([r['knocks'] for r in runs]):.0f}")
+        print_pairs(kinds["alone"], kinds["attacked"])
 
 
 if __name__ == "__main__":

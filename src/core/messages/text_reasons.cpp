@@ -44,6 +44,7 @@ constexpr TextRow kReasons[] = {
     {"gap.not-applicable_log", "step {0} on {1} was not run, as not applicable{2}, see {3}; repeat it with run --resume", "步骤 {0}（{1}） 因不适用而未运行{2}，见 {3}；用 run --resume 重测"},
     {"gap.missing", "step {0} on {1} has not run{2}; repeat it with run --resume", "步骤 {0}（{1}） 未运行{2}；用 run --resume 重测"},
     {"gap.missing_log", "step {0} on {1} has not run{2}, see {3}; repeat it with run --resume", "步骤 {0}（{1}） 未运行{2}，见 {3}；用 run --resume 重测"},
+    {"gap.final", "step {0} on {1} counts as not measured{2}", "步骤 {0}（{1}） 不计为已测{2}"},
     {"gap.no_step", "the campaign has no step {0}: run this profile anew", "本批次没有步骤 {0}：请按该配置重新运行"},
     {"gap.twin", "{0} is the same machine as {1}: mend the list of hosts", "{0} 与 {1} 是同一台机器：请修正主机清单"},
     {"gap.nothing", "{0} contributed nothing to step {1}{2}: see {3}", "{0} 在步骤 {1}{2} 中没有结果：见 {3}"},

@@ -59,6 +59,8 @@ constexpr TextRow kTexts[] = {
     {"lacks.heading", "It would be accepted if:", "满足以下条件即可通过："},
     {"lacks.value", "{0}: {1} everywhere; the worst, {2}, has {3}", "{0}：各处均达到 {1}；当前最差为 {2}，实测值 {3}"},
     {"lacks.evidence", "The evidence is restored as the run left it, or the campaign is run anew", "恢复运行结束时的测试证据，或重新运行整个批次"},
+    {"lacks.step", "Step {0}: every job ends well, and every point of it is measured", "步骤 {0}：全部作业正常结束，全部测点均有结果"},
+    {"lacks.step_data", "Step {0}: every check passes, also on {1}", "步骤 {0}：所有检查均通过，包括 {1}"},
     {"lacks.measure", "{0}: is measured (step {1})", "{0}：完成测试（步骤 {1}）"},
     {"lacks.check", "{0}: every check passes; see {1}", "{0}：所有检查均通过；见 {1}"},
     {"lacks.uniform", "{0}: all hosts are equal; see {1}", "{0}：各主机一致；见 {1}"},

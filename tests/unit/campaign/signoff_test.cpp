@@ -379,7 +379,7 @@ TEST_CASE("nobody signs over what was changed after the first signature") {
   other.role = "supplier";
   CHECK(s.refused(d, other).find("records/001-a.json was changed") != std::string::npos);
   CHECK_THROWS_AS(refuse_signed(d.root, ""), UsageError);
-  CHECK_THROWS_AS(refuse_writing_into_signed(d.root, {(d.root / "report.html").string()}),
+  CHECK_THROWS_AS(refuse_writing_over_evidence(d.root, {(d.root / "report.html").string()}),
                   UsageError);
-  refuse_writing_into_signed(d.root, {"", d.root.string() + ".html"});
+  refuse_writing_over_evidence(d.root, {"", d.root.string() + ".html"});
 }

@@ -77,7 +77,8 @@ TEST_CASE("no text of any field becomes a formula, and every line keeps its cell
     CAPTURE(evil);
     example::Case c = example::mixed();
     poison(c, evil);
-    const std::vector<std::string> lines = lines_of(render_csv(c.campaign, c.catalogue));
+    const std::vector<std::string> lines =
+        lines_of(render_csv(c.campaign, example::judgement_of(c), c.catalogue));
     REQUIRE(lines.size() > 5);
     const size_t width = cells_of(lines[0]).size();
     for (const std::string& line : lines) {

@@ -309,8 +309,8 @@ TEST_CASE("a step that is wrong or missing beside its criteria has a line of its
   const auto lacks = [&](const std::string& line) {
     return std::ranges::count(view.counterfactual, line) == 1;
   };
-  CHECK(lacks("Step burn: data right and complete: every check passes; see node02"));
-  CHECK(lacks("Step info: data right and complete: is measured (step info)"));
+  CHECK(lacks("Step burn: every check passes, also on node02"));
+  CHECK(lacks("Step info: every job ends well, and every point of it is measured"));
   CHECK(view.verdict_reason.find("3 criteria fail. 2 criteria were not measured") !=
         std::string::npos);
 }
