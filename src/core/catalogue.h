@@ -24,6 +24,25 @@ struct Needs {
   bool directory = false;
 };
 
+// Where nobody would look at spoilt data: a parameter with one of these values; with none, given at
+// all.
+struct Blind {
+  std::string param;
+  std::vector<std::string> values;
+  std::string why;
+};
+
+// How a case shows that its check can fail: with --inject-fault it spoils its own data where a real
+// fault would. `run --prove` makes a short job of it.
+struct FaultPlan {
+  std::string planted = {};              // what is spoilt; empty: no fault can be planted
+  std::string why_not = {};              // then why
+  std::vector<std::string> checks = {};  // one of them has to fail
+  GivenParams brief = {};                // makes the job short, where the step allows it
+  double point_seconds = 1;              // about, that a point of the short job takes
+  std::vector<Blind> blind = {};
+};
+
 // What is known of a case without being able to run it: the profile's validation, `list`, help and
 // completion read this.
 struct CaseInfo {
@@ -37,6 +56,7 @@ struct CaseInfo {
   std::vector<ParamDef> params = {};
   std::vector<MetricDef> metrics = {};
   std::vector<std::string> checks = {};
+  FaultPlan fault = {};
   // Facts that its table shows where some record has them.
   std::vector<std::string> fact_columns = {};
   bool prints_suspects = false;  // one line "suspect: …" per failed finding, or "suspects: none"

@@ -115,3 +115,12 @@ def test_every_round_is_in_the_rate(disk):
     n = {m["name"]: m["summary"]["n"] for m in r["metrics"]}
     assert n["bytes_per_second"] == n["round_seconds"]
     assert n["round_seconds"] > 2048  # beyond what is kept as a list
+
+
+@pytest.mark.parametrize("rw", ["read", "write"])
+def test_a_block_that_it_spoils_itself_is_found(disk, rw):
+    _, records = gds(disk, "direct", "--rw", rw, "--mode", "sync,batch,bounce", "--inject-fault", "0", expect=1)
+    assert len(records) == 3
+    for record in records:
+        assert not checks(record)["data"]["passed"] and not record["metrics"]
+        assert "at offset" in checks(record)["data"]["detail"]

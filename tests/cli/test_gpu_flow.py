@@ -290,3 +290,37 @@ def test_every_sample_of_a_long_copy_is_in_its_figures(tmp_path):
     (record,) = run(tmp_path, "bandwidth", "--op", "copy", "--size", "4K", "--iterations", "2100", cuda="devices=1")
     n = counts(record)
     assert n["bytes_per_second"] == n["share_of_spec"] == 2100  # beyond what is kept as a list
+
+
+# ---- a fault on the first GPU of a rank ----
+@pytest.mark.parametrize("dtype", DTYPES.split(","))
+def test_a_changed_element_of_a_product_is_found(tmp_path, dtype):
+    record = run(tmp_path, "gemm", "--dtype", dtype, "--inject-fault", "0", code=1)[0]
+    assert failed(record) == {("product", "0")}
+    rate = "operations_per_second" if dtype == "int8" else "flops_per_second"
+    assert median(record, rate, "0") is None and median(record, rate, "1") > 0
+    assert "1 of " in detail(record, "product", "0")
+
+
+@pytest.mark.parametrize("op", ["host_to_device", "device_to_host", "two_way", "copy", "triad", "read", "latency"])
+@pytest.mark.parametrize("memory", ["pinned", "pageable"])
+def test_a_changed_byte_of_a_copy_is_found(tmp_path, op, memory):
+    if memory == "pageable" and op not in ("host_to_device", "device_to_host", "two_way"):
+        pytest.skip("no copy of host memory")
+    record = run(tmp_path, "bandwidth", "--op", op, "--memory", memory, "--inject-fault", "0", code=1)[0]
+    assert failed(record) == {("pattern", "0")}
+    name = "latency_seconds" if op == "latency" else "bytes_per_second"
+    assert median(record, name, "0") is None and median(record, name, "1") > 0
+
+
+@pytest.mark.parametrize("op", ["peer_write", "peer_read", "peer_two_way"])
+@pytest.mark.parametrize("engine", ["ce", "sm"])
+def test_a_changed_byte_of_a_peer_copy_is_found(tmp_path, op, engine):
+    record = run(tmp_path, "bandwidth", "--op", op, "--engine", engine, "--inject-fault", "0", code=1)[0]
+    assert failed(record) == {("pattern", "0")}
+
+
+def test_a_fault_of_another_rank_is_of_that_rank(tmp_path):
+    record = run(tmp_path, "gemm", "--inject-fault", "1", cuda="devices=4", ranks=2, code=1)[0]
+    assert len(failed(record)) == 1 and failed(record) != {("product", "0")}
+    run(tmp_path, "gemm", "--inject-fault", "0", code=1)

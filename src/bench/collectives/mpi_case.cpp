@@ -30,6 +30,7 @@ CaseInfo describe() {
           collective_params(first(element_type_names(), 8), first(reduction_names(), 4), "64M"),
       .metrics = collective_metrics(),
       .checks = {"data"},
+      .fault = collective_fault(),
   };
 }
 

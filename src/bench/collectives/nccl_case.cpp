@@ -104,6 +104,7 @@ CaseInfo describe() {
       .params = collective_params(element_type_names(), reduction_names(), "1G"),
       .metrics = collective_metrics(),
       .checks = {"data"},
+      .fault = collective_fault(),
       .fact_columns = {"algorithm"},
   };
   for (ParamDef& def : own_params()) out.params.push_back(std::move(def));

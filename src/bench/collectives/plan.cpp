@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/harness/fault.h"
 #include "core/units.h"
 #include "sys/cpu/host_memory.h"
 
@@ -184,13 +185,14 @@ std::vector<ParamDef> collective_params(const std::vector<std::string>& types,
        false,
        1,
        100000},
-      {"inject-fault",
-       ParamType::integer,
-       "",
-       "this rank flips a bit of what it receives, to prove that it is seen",
-       {},
-       false,
-       0}};
+      fault_param("flips a bit of what it receives, to prove that it is seen")};
+}
+
+FaultPlan collective_fault() {
+  return {.planted = "one bit of what rank 0 received is flipped",
+          .checks = {"data"},
+          .brief = {{"iterations", {"1"}}},
+          .point_seconds = 0.5};
 }
 
 std::vector<MetricDef> collective_metrics() {
@@ -214,11 +216,8 @@ std::vector<CollectivePoint> plan_collectives(const Context& context, const Para
                         .in_place = params.flag("in-place") ? limits.in_place : InPlace::no};
   for (const ElementKind& element : element_kinds(params, true))
     check_average(element, limits.ranks, problems);
-  if (params.has("inject-fault")) {
-    point.faulty_rank = params.integer("inject-fault");
-    if (*point.faulty_rank >= context.comm.size())
-      problems.add("--inject-fault", fmt::format("there is no rank {}", *point.faulty_rank));
-  }
+  check_faulty_rank(context, params, problems);
+  if (params.has("inject-fault")) point.faulty_rank = params.integer("inject-fault");
   std::vector<CollectivePoint> points;
   const std::vector<int64_t> sizes = sizes_of(params, problems);
   for (const std::string& op : params.texts("op")) {

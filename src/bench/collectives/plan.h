@@ -23,6 +23,7 @@ std::vector<ParamDef> collective_params(const std::vector<std::string>& types,
                                         const char* max_size);
 // And the metrics.
 std::vector<MetricDef> collective_metrics();
+FaultPlan collective_fault();
 
 // Every point asked for: ops outside, then types, reductions (once for an op that reduces nothing)
 // and sizes inside. What cannot be done is added to `problems`:

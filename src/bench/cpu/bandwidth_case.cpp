@@ -14,6 +14,7 @@
 #include "bench/cpu/rank_cores.h"
 #include "bench/cpu/stream_phase.h"
 #include "bench/cpu/sweep.h"
+#include "bench/harness/fault.h"
 #include "bench/harness/points.h"
 #include "core/units.h"
 
@@ -68,10 +69,16 @@ CaseInfo describe() {
            {"min-size", ParamType::size, "4K", "latency: first working set", {}, false, 128},
            {"max-size", ParamType::size, "1G", "latency: last working set", {}, false, 128},
            {"step-factor", ParamType::number, "4", "latency: between them", {}, false, 1.01, 1024},
-           {"seed", ParamType::integer, "1", "of the random order", {}, false, 0}},
+           {"seed", ParamType::integer, "1", "of the random order", {}, false, 0},
+           fault_param("changes an element of an array, or a link of the latency's cycle, to prove "
+                       "that it is seen")},
       .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher, "as STREAM counts"},
                   {"latency_seconds", "seconds", Better::lower, "of one dependent load"}},
       .checks = {"arrays", "cycle"},
+      .fault = {.planted = "one element of an array or one link of the cycle is changed",
+                .checks = {"arrays", "cycle"},
+                .brief = {{"iterations", {"10"}}},
+                .point_seconds = 2},
   };
 }
 
@@ -89,8 +96,11 @@ Params streams_together(const Params& params, const StreamPlan& plan) {
   return out;
 }
 
-StreamPlan plan_of(const Params& params) {
-  StreamPlan plan{.ops = {}, .stores = params.text("stores"), .samples = {}};
+StreamPlan plan_of(const Context& context, const Params& params) {
+  StreamPlan plan{.ops = {},
+                  .stores = params.text("stores"),
+                  .samples = {},
+                  .faulty = plants_fault(context, params)};
   for (const std::string& op : params.texts("op")) {
     if (op != "latency") plan.ops.push_back(stream_op(op));
   }
@@ -265,6 +275,7 @@ void chase(Context& context, Record& record, const StreamPhase& place, int64_t b
   const KeepAffinity keep;
   bind_thread(place.cpus);
   PointerChase set(bytes, seed);
+  if (plants_fault(context, record.params)) set.spoil();
   const uint64_t length = set.cycle_length();  // also brings the set into the caches it fits
   context.watchdog.progress();
   record.checks.push_back({.name = "cycle",
@@ -306,8 +317,9 @@ std::vector<int64_t> chase_sizes(const Params& params) {
 
 std::vector<Record> run(Context& context, const Params& params) {
   const std::vector<int64_t> sizes = chase_sizes(params);  // bad ones before anything is measured
+  require_faulty_rank(context, params);
   const RankCores cores = cores_of_rank(context.comm, context.place);
-  const StreamPlan plan = plan_of(params);
+  const StreamPlan plan = plan_of(context, params);
   std::vector<PointName> names;
   if (!plan.ops.empty()) names.push_back({streams_together(params, plan), "STREAM"});
   const size_t streams = names.size();

@@ -17,6 +17,7 @@
 #include "bench/cpu/burn/cpus.h"
 #include "bench/cpu/burn/rates.h"
 #include "bench/cpu/burn/worker.h"
+#include "bench/harness/fault.h"
 #include "bench/harness/telemetry.h"
 #include "core/clock.h"
 
@@ -33,19 +34,17 @@ CaseInfo describe() {
       .needs = {},
       .params = {{"device", ParamType::choice, "cpu", "what to load", {"cpu"}},
                  {"duration", ParamType::duration, "20s", "how long", {}, false, 0.001},
-                 {"inject-fault",
-                  ParamType::integer,
-                  "",
-                  "this rank flips a bit in the second pass of its first CPU, to prove that it is "
-                  "seen",
-                  {},
-                  false,
-                  0}},
+                 fault_param("flips a bit in the second pass of its first CPU, to prove that it is "
+                             "seen")},
       .metrics = {{"flops_per_second", "flops_per_second", Better::higher,
                    "of a host, per second of the run, memory phases included in the time"},
                   {"passes_per_second", "count per second", Better::higher,
                    "of a CPU, per second of the run"}},
       .checks = {"result"},
+      .fault = {.planted = "one bit of a result is flipped",
+                .checks = {"result"},
+                .brief = {{"duration", {"3s"}}},
+                .point_seconds = 3},
   };
 }
 
@@ -60,13 +59,12 @@ class Burn {
       : context_(context), seconds_(params.number("duration")), cpus_(cpus_of_this_rank(context)) {
     Problems problems;
     uint64_t faulty_pass = 0;
-    if (params.has("inject-fault")) {
-      const int64_t rank = params.integer("inject-fault");
-      if (rank >= context.comm.size())
-        problems.add("--inject-fault", fmt::format("there is no rank {}", rank));
-      else if (rank == context.comm.rank() && cpus_.empty())
-        problems.add("--inject-fault", fmt::format("rank {} has no CPU to burn", rank));
-      if (rank == context.comm.rank()) faulty_pass = 2;
+    check_faulty_rank(context, params, problems);
+    if (plants_fault(context, params)) {
+      if (cpus_.empty())
+        problems.add("--inject-fault",
+                     fmt::format("rank {} has no CPU to burn", context.comm.rank()));
+      faulty_pass = 2;
     }
     throw_agreed(context.comm, "clusterbench burn", problems);
     faulty_pass_ = faulty_pass;

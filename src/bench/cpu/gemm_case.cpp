@@ -13,6 +13,7 @@
 #include "bench/cpu/peak.h"
 #include "bench/cpu/rank_cores.h"
 #include "bench/cpu/sweep.h"
+#include "bench/harness/fault.h"
 #include "bench/harness/points.h"
 #include "core/clock.h"
 
@@ -54,12 +55,17 @@ CaseInfo describe() {
             {"auto", "openblas", "blis", "onednn", "builtin"}},
            {"seed", ParamType::integer, "1", "of the data", {}, false, 0},
            {"iterations", ParamType::integer, "", "exactly so many samples", {}, false, 1, 1000000},
-           {"duration", ParamType::duration, "5s", "of sampling, at most", {}, false, 0.01}},
+           {"duration", ParamType::duration, "5s", "of sampling, at most", {}, false, 0.01},
+           fault_param("changes an element of the product, to prove that it is seen")},
       .metrics = {{"flops_per_second", "flops_per_second", Better::higher, "fp64, fp32, bf16"},
                   {"operations_per_second", "operations_per_second", Better::higher, "int8"},
                   {"clock_hertz", "hertz", Better::higher, "of the cores, right after a product"},
                   {"share_of_peak", "share", Better::higher, "of the cores' theoretical peak"}},
       .checks = {"product"},
+      .fault = {.planted = "one element of the product is changed",
+                .checks = {"product"},
+                .brief = {{"iterations", {"1"}}},
+                .point_seconds = 5},
   };
 }
 
@@ -228,6 +234,7 @@ Record measure(Context& context, const Point& point, const HostGemm& gemm, const
   const auto after = peak_together(context, point.type, team);
   data.poison();
   gemm.multiply(data);
+  if (plants_fault(context, point.params)) data.spoil();
   const ProductCheck check = check_product(data, seed + 1, kVectors, team);
   add_product_check(record, check);
   if (!check.passed) return record;  // wrong data yields no number
@@ -262,6 +269,7 @@ HostGemm open_chosen(Context& context, const Candidate& candidate, GemmType type
 
 std::vector<Record> run(Context& context, const Params& params) {
   const std::vector<Point> points = points_of(params);
+  require_faulty_rank(context, params);
   const RankCores cores = cores_of_rank(context.comm, context.place);
   Team team(cpus_of_rank(context.comm, cores, params));
   ProbeRequest request{

@@ -174,6 +174,12 @@ void GemmData::poison() {
   }
 }
 
+// The highest bit of a float's exponent, or bit 30 of an int32: no rounding explains it.
+void GemmData::spoil() {
+  const auto middle = static_cast<size_t>(shape_.m / 2 * shape_.n + shape_.n / 2);
+  c_[(middle + 1) * sum_bytes(type_) - 1] ^= 0x40;
+}
+
 Opened open_host_gemm(const std::string& library, const std::string& core, GemmType type,
                       Team& team) {
   const KeepAffinity keep;

@@ -49,6 +49,8 @@ class GemmData {
   // Fills C with a value that no product gives (NaN, -2^31), so that an element never written is
   // found.
   void poison();
+  // Flips a high bit of the element in the middle of C.
+  void spoil();
 
  private:
   GemmType type_;

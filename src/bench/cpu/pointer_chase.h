@@ -25,6 +25,8 @@ class PointerChase {
   uint64_t lines() const { return lines_; }
   // Lines met before the first one comes again: lines() if the cycle is whole.
   uint64_t cycle_length() const;
+  // The first line leads past the next one, which no cycle meets any more.
+  void spoil() { memory_[0].next = memory_[0].next->next; }
 
  private:
   struct alignas(64) Line {

@@ -98,6 +98,7 @@ StreamShare run_stream(Context& context, const StreamPhase& phase, const StreamP
     if (team) out.read_seconds.push_back(team->read_pass());
     context.watchdog.progress();
   }
+  if (team && plan.faulty) team->spoil();
   if (team) out.errors = team->verify_all();
   return out;
 }

@@ -21,6 +21,7 @@ struct StreamPlan {
   std::vector<StreamOp> ops;
   std::string stores;  // "auto", "regular", "streaming"
   SamplePlan samples;
+  bool faulty = false;  // one element is spoilt before the arrays are verified
 };
 
 // What one rank measured, or on rank 0 what all of them did.

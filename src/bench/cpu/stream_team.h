@@ -31,6 +31,8 @@ class StreamTeam {
   // Fills the arrays with STREAM's starting values.
   void reset();
   StreamErrors verify_all();
+  // Turns the sign of one element of the first array.
+  void spoil();
 
   int threads() const { return team_.size(); }
   size_t elements() const { return elements_; }

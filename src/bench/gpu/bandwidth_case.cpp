@@ -4,6 +4,7 @@
 #include "bench/cases.h"
 #include "bench/gpu/copy_points.h"
 #include "bench/gpu/measure.h"
+#include "bench/harness/fault.h"
 
 namespace cb {
 namespace {
@@ -52,7 +53,8 @@ CaseInfo describe() {
            {"seed", ParamType::integer, "1", "of the pattern", {}, false, 0},
            {"warm-up", ParamType::duration, "500ms", "before sampling, at most", {}, false, 0, 600},
            {"iterations", ParamType::integer, "", "exactly so many samples", {}, false, 1, 1000000},
-           {"duration", ParamType::duration, "2s", "of sampling, at most", {}, false, 0.01}},
+           {"duration", ParamType::duration, "2s", "of sampling, at most", {}, false, 0.01},
+           fault_param("spoils a byte of what its first GPU moved, to prove that it is seen")},
       .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher,
                    "payload; copy, triad and read count what device memory moves"},
                   {"latency_seconds", "seconds", Better::lower, "of one dependent load"},
@@ -60,6 +62,10 @@ CaseInfo describe() {
                   {"pcie_generation", "count", Better::higher, "of the link, during the copies"},
                   {"pcie_lanes", "count", Better::higher, "of the link, during the copies"}},
       .checks = {"pattern", "gpu"},
+      .fault = {.planted = "one byte of what the first GPU moved is changed",
+                .checks = {"pattern"},
+                .brief = {{"iterations", {"1"}}, {"warm-up", {"0s"}}},
+                .point_seconds = 2},
   };
 }
 

@@ -4,6 +4,7 @@
 #include "bench/cases.h"
 #include "bench/gpu/gemm_points.h"
 #include "bench/gpu/measure.h"
+#include "bench/harness/fault.h"
 
 namespace cb {
 namespace {
@@ -45,7 +46,8 @@ CaseInfo describe() {
             0,
             600},
            {"iterations", ParamType::integer, "", "exactly so many samples", {}, false, 1, 1000000},
-           {"duration", ParamType::duration, "5s", "of sampling, at most", {}, false, 0.01}},
+           {"duration", ParamType::duration, "5s", "of sampling, at most", {}, false, 0.01},
+           fault_param("changes an element of its first GPU's product, to prove that it is seen")},
       .metrics = {{"flops_per_second", "flops_per_second", Better::higher,
                    "of one GPU; all but int8"},
                   {"operations_per_second", "operations_per_second", Better::higher, "int8"},
@@ -56,6 +58,10 @@ CaseInfo describe() {
                   {"flops_per_joule", "flops_per_joule", Better::higher,
                    "over the sampling; int8: OP"}},
       .checks = {"product", "gpu"},
+      .fault = {.planted = "one element of the first GPU's product is changed",
+                .checks = {"product"},
+                .brief = {{"iterations", {"1"}}, {"warm-up", {"0s"}}},
+                .point_seconds = 5},
   };
 }
 

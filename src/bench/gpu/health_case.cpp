@@ -30,6 +30,7 @@ CaseInfo describe() {
                   600}},
       .metrics = health_metrics(),
       .checks = {},
+      .fault = {.why_not = "it reads states and counters: there is no data to spoil"},
   };
 }
 

@@ -17,6 +17,7 @@ CaseInfo describe() {
       .params = {},
       .metrics = {},
       .checks = {},
+      .fault = {.why_not = "it takes an inventory: there is no data to spoil"},
       .prints_inventory = true,
   };
 }

@@ -97,6 +97,7 @@ CaseInfo describe() {
                    "of pairs inside a host or a rail, all of them at the same time"},
                   {"latency_seconds", "seconds", Better::lower, "half a round trip, per pair"}},
       .checks = {"no_suspect"},
+      .fault = {.why_not = "it looks for slow parts and compares no data"},
       .prints_suspects = true,
   };
 }

@@ -47,6 +47,11 @@ CaseInfo describe() {
                   {"sent_fairness", "share", Better::higher,
                    "Jain's index of these receivers' shares"}},
       .checks = {"data", "transfer"},
+      .fault = {.planted = "one byte of what rank 0 received is changed",
+                .checks = {"data"},
+                .brief = {{"duration", {"200ms"}}, {"repetitions", {"1"}}},
+                .point_seconds = 2,
+                .blind = {{"verify", {"false"}, "nobody compares the data without --verify"}}},
   };
 }
 

@@ -49,6 +49,11 @@ CaseInfo describe() {
                    "of the thread at the other end"},
                   {"lost_messages", "count", Better::lower, "uc and ud: sent and not received"}},
       .checks = {"data", "transfer", "lossless"},
+      .fault = {.planted = "one byte of what rank 0 received is changed",
+                .checks = {"data"},
+                .brief = {{"duration", {"100ms"}}, {"repetitions", {"1"}}},
+                .point_seconds = 2,
+                .blind = {{"verify", {"false"}, "nobody compares the data without --verify"}}},
   };
 }
 

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "bench/cases.h"
+#include "bench/harness/fault.h"
 #include "bench/harness/points.h"
 #include "core/clock.h"
 #include "core/units.h"
@@ -31,9 +32,15 @@ CaseInfo describe() {
            {"failing-rank", ParamType::integer, "", "this rank throws an error", {}, false, 0},
            {"failing-size", ParamType::size, "", "only at this point of the sweep"},
            {"wrong-rank", ParamType::integer, "", "this rank's data check fails", {}, false, 0},
+           {"blind", ParamType::flag, "false", "the data check sees no fault"},
+           fault_param("gives wrong data, to prove that it is seen"),
            {"hanging-rank", ParamType::integer, "", "this rank never comes back", {}, false, 0}},
       .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher, "scripted"}},
       .checks = {"data"},
+      .fault = {.planted = "the data is wrong",
+                .checks = {"data"},
+                .brief = {{"samples", {"1"}}},
+                .point_seconds = 0.1},
       .hidden = true,
   };
 }
@@ -67,7 +74,9 @@ Record measure(Context& context, const Params& params, int64_t size) {
     record.outcome = Skipped{"skipped as it was told"};
     return record;
   }
-  const bool wrong = is_me(params, "wrong-rank", context);
+  if (plants_fault(context, params)) rest(context, params.number("pause"));
+  const bool wrong = is_me(params, "wrong-rank", context) ||
+                     (plants_fault(context, params) && !params.flag("blind"));
   record.checks.push_back({.name = "data",
                            .passed = !wrong,
                            .entity = self,

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "bench/cases.h"
+#include "bench/harness/fault.h"
 #include "bench/harness/points.h"
 #include "core/clock.h"
 #include "core/units.h"
@@ -25,12 +26,19 @@ CaseInfo describe() {
       .example = "clusterbench skeleton --size 64K,1M --json s.json",
       .domain = "memory",
       .params = {{"size", ParamType::size, "1M", "bytes to copy", {}, true, 8, 1 << 30},
-                 {"duration", ParamType::duration, "1s", "of sampling, at most", {}, false, 0.01}},
+                 {"duration", ParamType::duration, "1s", "of sampling, at most", {}, false, 0.01},
+                 fault_param("spoils a byte of its copy, to prove that it is seen")},
       // The unit of each metric is SI and stands in its name. It is stated here and nowhere else.
       .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher,
                    "bytes copied over time"},
                   {"latency_seconds", "seconds", Better::lower, "of looking at the first byte"}},
       .checks = {"data"},
+      // How `run --prove` shows that the check can fail: what --inject-fault spoils, the check that
+      // has to see it, and what makes such a job short.
+      .fault = {.planted = "one byte of the copy is changed",
+                .checks = {"data"},
+                .brief = {{"duration", {"10ms"}}},
+                .point_seconds = 0.1},
       .hidden = true,
   };
 }
@@ -79,6 +87,8 @@ Record measure_size(Context& context, const Params& params, int64_t size) {
       record.entity({context.place.host, "rank", std::to_string(context.comm.rank())});
   SkeletonBuffers buffers(size);
   const SampleRun run = sample_copies(context, params, buffers);
+  // Where a real fault would come: after the work, before the check.
+  if (plants_fault(context, params)) buffers.to[buffers.to.size() / 2] ^= std::byte{1};
   if (!add_data_check(record, context, self, buffers)) return record;
 
   // Figures come from all samples, in both forms that Samples has.
@@ -98,6 +108,7 @@ Record measure_size(Context& context, const Params& params, int64_t size) {
 // The points, one after the other. run_points() owns progress, times, what is finished when a
 // signal comes, and a point that fails.
 std::vector<Record> run_sizes(Context& context, const Params& params) {
+  require_faulty_rank(context, params);
   return run_points(
       context, "skeleton", params.integers("size"),
       [&](int64_t size) {

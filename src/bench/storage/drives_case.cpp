@@ -26,6 +26,7 @@ CaseInfo describe() {
                   {"media_errors_total", "count", lower, "running total"},
                   {"critical_warnings", "count", lower, "bits set in the SMART log"},
                   {"temperature_celsius", "celsius", lower, "of the whole drive, now"}},
+      .fault = {.why_not = "it reads states and counters: there is no data to spoil"},
   };
 }
 

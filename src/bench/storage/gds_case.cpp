@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "bench/cases.h"
+#include "bench/harness/fault.h"
 #include "bench/harness/points.h"
 #include "bench/storage/gds/memory.h"
 #include "bench/storage/gds/path.h"
@@ -60,12 +61,18 @@ CaseInfo describe() {
            {"allow-compat", ParamType::flag, "false",
             "give figures also where compatibility mode was used or no path is proven"},
            {"duration", ParamType::duration, "5s", "of each mode, at most", {}, false, 0.01},
-           {"seed", ParamType::integer, "1", "of the data", {}, false, 0}},
+           {"seed", ParamType::integer, "1", "of the data", {}, false, 0},
+           fault_param("spoils a block of its own file as it is read or written, to prove that it "
+                       "is seen")},
       .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher,
                    "bytes of a round of requests over its time"},
                   {"round_seconds", "seconds", Better::lower,
                    "of a round: one batch, as many requests in a stream, or one after the other"}},
       .checks = {"data", "path"},
+      .fault = {.planted = "one block is changed as it is read or written",
+                .checks = {"data"},
+                .brief = {{"duration", {"100ms"}}},
+                .point_seconds = 2},
   };
 }
 
@@ -88,8 +95,9 @@ Params io_params(const Params& params) {
 // One rank's file, memory and what is needed to move between them.
 class Mover {
  public:
-  Mover(const Params& params, const io::Target& target, const cufile::Driver& driver)
-      : view_(target.view()),
+  Mover(const Params& params, const io::Target& target, const cufile::Driver& driver, bool faulty)
+      : faulty_(faulty),
+        view_(target.view()),
         reads_(params.text("rw") == "read"),
         block_(static_cast<size_t>(params.integer("block-size"))),
         depth_(static_cast<size_t>(params.integer("queue-depth"))),
@@ -188,8 +196,13 @@ class Mover {
     for (const auto& r : requests) {
       const std::span<std::byte> slot(staging_.slot(0), block_);
       view_.pattern->fill(slot, r.file_offset, io::Pattern::kWritten);
+      spoil_first(slot, r.file_offset);
       memory_->put(r.buffer_offset, slot);
     }
+  }
+
+  void spoil_first(std::span<std::byte> block, uint64_t offset) const {
+    if (faulty_ && offset == 0) block[block.size() / 2] ^= std::byte{0x40};
   }
 
   // All of it: a path that moves wrong bytes fast is worse than none.
@@ -198,6 +211,7 @@ class Mover {
       if (wrong_) return;
       const std::span<std::byte> slot(staging_.slot(0), block_);
       memory_->get(r.buffer_offset, slot);
+      spoil_first(slot, r.file_offset);
       note_wrong(slot, r.file_offset, io::Pattern::kPrepared);
     }
     // What was read must not stand for what is read next.
@@ -211,6 +225,7 @@ class Mover {
     ++checked_;
   }
 
+  bool faulty_;  // spoils the first block of the file whenever it is moved
   io::FileView view_;
   bool reads_;
   size_t block_, depth_;
@@ -293,7 +308,9 @@ Record measure_point(Context& context, const Params& params, io::Target& target,
                      const cufile::Driver& driver, const std::string& mode) {
   Record record{.case_name = "gds", .params = params.with("mode", mode)};
   std::optional<Mover> mover;
-  if (!io::all_well(context, [&] { mover.emplace(params, target, driver); })) return record;
+  if (!io::all_well(context,
+                    [&] { mover.emplace(params, target, driver, plants_fault(context, params)); }))
+    return record;
   context.comm.barrier();
   io::all_well(context, [&] {
     const Outcome outcome = measure_mode(context, params, *mover, mode);
@@ -308,6 +325,7 @@ Record measure_point(Context& context, const Params& params, io::Target& target,
 }
 
 std::vector<Record> run(Context& context, const Params& params) {
+  require_faulty_rank(context, params);
   std::optional<cufile::Driver> driver;
   std::optional<io::Target> target;
   std::optional<io::SpaceNeed> need;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "bench/cases.h"
+#include "bench/harness/fault.h"
 #include "bench/harness/points.h"
 #include "bench/storage/io/cache_compare.h"
 #include "bench/storage/io/clean.h"
@@ -173,7 +174,9 @@ CaseInfo describe() {
             "read,write",
             "which of a randrw run is reported; each is a record of its own",
             {"read", "write"},
-            true}},
+            true},
+           fault_param("spoils a block of its own file as it is read or written, to prove that it "
+                       "is seen")},
       .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher,
                    "bytes of finished requests over the whole counted time"},
                   {"io_per_second", "io_per_second", Better::higher, "finished requests, likewise"},
@@ -224,6 +227,14 @@ CaseInfo describe() {
                   {"critical_warnings", "count", Better::lower,
                    "critical warnings that its SMART log shows after the run (root only)"}},
       .checks = {"data", "direct", "steady"},
+      .fault = {.planted = "one block is changed as it is read or written",
+                .checks = {"data"},
+                .brief = {{"duration", {"1s"}}, {"warm-up", {"0s"}}, {"steady", {"false"}}},
+                .point_seconds = 3,
+                .blind = {{"file", {}, "the content of a file that was there is not known"},
+                          {"engine", {"null"}, "nothing is read or written"},
+                          {"dry-run", {"true"}, "nothing is read or written"},
+                          {"clean", {}, "nothing is read or written"}}},
   };
 }
 
@@ -249,6 +260,7 @@ std::vector<Record> run_places(Context& context, const Params& given) {
 
 std::vector<Record> run(Context& context, const Params& given) {
   if (given.has("clean")) return run_clean(context, given);
+  require_faulty_rank(context, given);
   const bool several = given.has("dir") && given.texts("dir").size() > 1;
   return several ? run_places(context, given) : run_one_place(context, given);
 }

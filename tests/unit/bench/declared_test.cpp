@@ -1,6 +1,7 @@
 // A metric is stated once, in its case's CaseInfo, and every case emits what it states.
 #include "bench/harness/declared.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <regex>
@@ -104,4 +105,20 @@ TEST_CASE("every metric that is added is declared by some case") {
     ++found;
   }
   CHECK(found > 25);
+}
+
+TEST_CASE("every case says how a fault is planted, or why none can be") {
+  for (const CaseInfo& info : catalogue()) {
+    const FaultPlan& plan = info.fault;
+    const auto has_param = [&](const std::string& name) {
+      return std::ranges::any_of(info.params, [&](const ParamDef& d) { return d.name == name; });
+    };
+    CHECK_MESSAGE(plan.planted.empty() != plan.why_not.empty(), info.name);
+    CHECK_MESSAGE(has_param("inject-fault") == !plan.planted.empty(), info.name);
+    CHECK_MESSAGE(plan.checks.empty() == plan.planted.empty(), info.name);
+    for (const std::string& check : plan.checks)
+      CHECK_MESSAGE(std::ranges::count(info.checks, check) == 1, info.name, " ", check);
+    for (const auto& [name, values] : plan.brief) CHECK_MESSAGE(has_param(name), name);
+    for (const Blind& blind : plan.blind) CHECK_MESSAGE(has_param(blind.param), blind.param);
+  }
 }

@@ -8,6 +8,7 @@
 #include "bench/gpu/cuda/copies.h"
 #include "bench/gpu/measure.h"
 #include "bench/gpu/share_out.h"
+#include "bench/harness/fault.h"
 #include "bench/harness/points.h"
 #include "sys/cpu/affinity.h"
 #include "sys/cpu/numa.h"
@@ -238,6 +239,10 @@ class Bandwidth {
     return slowest;
   }
 
+  bool is_faulty(const Job& job) const {
+    return job.unit == session_.units().data() && plants_fault(context_, point_.params);
+  }
+
   void sample(std::vector<Job>& jobs, bool together) {
     double longest = 0;
     int64_t most = kMostRepetitions;
@@ -246,6 +251,7 @@ class Bandwidth {
         job.mover->prepare();
         job.mover->start(1);
         longest = std::max(longest, job.mover->seconds());
+        if (is_faulty(job)) job.mover->spoil();
         job.errors.add(job.mover->verify());
       });
       most = std::min(most, job.mover->most());
@@ -365,6 +371,7 @@ class Bandwidth {
 }  // namespace
 
 std::vector<Record> measure_gpu_bandwidth(Context& context, const Params& params) {
+  require_faulty_rank(context, params);
   auto opened = GpuSession::open(context);
   if (const auto* why = std::get_if<std::string>(&opened))
     return skipped_record("bandwidth", params, *why);

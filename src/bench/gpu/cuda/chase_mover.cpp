@@ -45,6 +45,12 @@ class ChaseMover final : public Timed {
     return {1, found, where_ + ", line where the chase ended"};
   }
 
+  // The neighbouring line: the number of lines is even.
+  void spoil() override {
+    cuda::select(ordinal_);
+    flip_on_device(place_.data(), 1, stream_);
+  }
+
  private:
   static uint64_t lines_for(const GpuUnit& home) {
     constexpr int64_t kLeast = int64_t{64} << 20;

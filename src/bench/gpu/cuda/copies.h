@@ -30,6 +30,8 @@ class Mover {
   virtual void start(int64_t count) = 0;  // queues so many between two events
   virtual double seconds() = 0;           // waits; of one repetition
   virtual DataErrors verify() = 0;        // every byte of every repetition of the last start()
+  // Changes one byte of what was moved, once it was: this or the next verify() has to see it.
+  virtual void spoil() = 0;
   virtual DataErrors last_look() { return {}; }  // once, after all samples
   // Dependent loads of one repetition; 0 where bytes are moved.
   virtual uint64_t loads() const { return 0; }

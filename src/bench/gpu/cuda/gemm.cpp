@@ -8,6 +8,7 @@
 #include "bench/gpu/cuda/gemm_unit.h"
 #include "bench/gpu/measure.h"
 #include "bench/gpu/share_out.h"
+#include "bench/harness/fault.h"
 #include "bench/harness/points.h"
 
 namespace cb {
@@ -294,7 +295,8 @@ class Gemm {
     GpuUnit& unit = session_.units()[i];
     const size_t entity = record.entity(unit.entity);
     kernels::ProductResult result{};
-    if (!guarded(unit, [&] { result = units_[i]->check(); })) return;  // check "gpu" says why
+    const bool spoilt = i == 0 && plants_fault(context_, point_.params);
+    if (!guarded(unit, [&] { result = units_[i]->check(spoilt); })) return;  // check "gpu" says why
     record.checks.push_back(
         {.name = "product",
          .passed = result.wrong == 0 && result.checked > 0,
@@ -356,6 +358,7 @@ std::optional<std::string> unsupported(Context& context, const GpuSession& sessi
 }  // namespace
 
 std::vector<Record> measure_gpu_gemm(Context& context, const Params& params) {
+  require_faulty_rank(context, params);
   auto opened = GpuSession::open(context);
   if (const auto* why = std::get_if<std::string>(&opened))
     return skipped_record("gemm", params, *why);

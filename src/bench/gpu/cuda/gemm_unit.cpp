@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/gpu/cuda/flip.h"
 #include "bench/gpu/share_out.h"
 #include "core/units.h"
 
@@ -155,7 +156,13 @@ std::vector<double> GemmUnit::try_out(const cublaslt::Algorithm& algorithm) {
   return out;
 }
 
-kernels::ProductResult GemmUnit::check() {
+// The highest bit of a float's exponent, or bit 30 of an int32, in the first column.
+void GemmUnit::spoil(uint64_t row) {
+  const size_t element = bytes_of(numbers_.stored, 1);
+  flip_on_device(d_[0].at((row + 1) * element - 1), 0x40, stream_);
+}
+
+kernels::ProductResult GemmUnit::check(bool spoilt) {
   cuda::select(ordinal_);
   cuda::DeviceMemory result(sizeof(kernels::ProductResult));
   // All ones is NaN in every floating-point type and −1 in int32.
@@ -169,6 +176,7 @@ kernels::ProductResult GemmUnit::check() {
   check.seed_b = seed_ + 1;
   check.row_step = std::max<uint64_t>(1, check.m / rows_checked(check));
   check.row_offset = seed_ % check.row_step;
+  if (spoilt) spoil(check.row_offset);
   cuda::check_launch(kernels::launch_gemm_check(d_[0].data(), check,
                                                 static_cast<kernels::ProductResult*>(result.data()),
                                                 stream_.handle()),

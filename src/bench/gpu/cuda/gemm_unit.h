@@ -38,13 +38,15 @@ class GemmUnit {
   double seconds();
 
   // Computes one product anew over poisoned memory and compares rows of it with the reference.
-  kernels::ProductResult check();
+  // `spoilt`: an element of these rows is changed before.
+  kernels::ProductResult check(bool spoilt);
 
   int64_t sets() const { return static_cast<int64_t>(d_.size()); }
   int ordinal() const { return ordinal_; }
 
  private:
   void run_one(int64_t set);
+  void spoil(uint64_t row);
 
   int ordinal_;
   GemmPoint point_;

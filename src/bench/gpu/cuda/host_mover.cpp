@@ -94,6 +94,11 @@ class HostMover final : public Timed {
     return out;
   }
 
+  void spoil() override {
+    if (up_) return flip(up_->to.at(0) + up_->to.bytes() / 2);
+    static_cast<std::byte*>(target(0).data())[target(0).bytes() / 2] ^= std::byte{0x40};
+  }
+
   // As the CPU sees it.
   DataErrors last_look() override {
     if (!down_) return {};

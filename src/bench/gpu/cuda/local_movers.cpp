@@ -31,6 +31,7 @@ class CopyMover final : public Timed {
     cuda::select(ordinal_);
     return verify_targets(to_, count_, seed_, stream_, where_);
   }
+  void spoil() override { flip(to_.at(0) + to_.bytes() / 2); }
 
  private:
   void once(int64_t i) override { cuda::copy(to_.at(i), from_.data(), from_.bytes(), stream_); }
@@ -69,6 +70,8 @@ class TriadMover final : public Timed {
     for (int64_t i = 0; i < count_; ++i) out.add(verify_one(i));
     return out;
   }
+
+  void spoil() override { flip(a_.at(0) + 7); }  // an exponent
 
   std::string how() const override {
     constexpr const char* kNames[kernels::sweeps] = {"resident blocks", "a thread a word",
@@ -150,6 +153,8 @@ class ReadMover final : public Timed {
     if (out.wrong == 0) out = {1, 0, where_ + ", sum of what was read (memory is right now)"};
     return out;
   }
+
+  void spoil() override { flip(from_.at(from_.bytes() / 2)); }
 
  private:
   void once(int64_t) override {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bench/gpu/cuda/copies.h"
+#include "bench/gpu/cuda/flip.h"
 
 // What the movers share: a stream with two events, patterns on the device, targets side by side.
 namespace cb {
@@ -18,6 +19,10 @@ class Timed : public Mover {
 
  protected:
   virtual void once(int64_t i) = 0;
+  void flip(void* at) const {
+    cuda::select(ordinal_);
+    flip_on_device(at, 0x40, stream_);
+  }
 
   int ordinal_;
   std::string where_;

@@ -61,6 +61,14 @@ class PeerMover final : public Timed {
     return out;
   }
 
+  void spoil() override {
+    const Targets& targets = read_ ? *read_->to : *write_->to;
+    cuda::select(read_ ? ordinal_ : peer_ordinal_);
+    const cuda::Stream there;
+    flip_on_device(targets.at(0) + targets.bytes() / 2, 0x40, there);
+    cuda::select(ordinal_);
+  }
+
  private:
   static void poison(const Targets& targets, int ordinal) {
     cuda::select(ordinal);

@@ -1,5 +1,6 @@
 #include "bench/network/tcp/plan.h"
 
+#include "bench/harness/fault.h"
 #include "bench/network/schedule.h"
 
 namespace cb::tcp {
@@ -150,13 +151,7 @@ std::vector<ParamDef> params() {
        1 << 30},
       {"spin", ParamType::flag, "false", "latency: wait by asking again instead of sleeping"},
       {"verify", ParamType::flag, "false", "compare every byte that arrives; costs bandwidth"},
-      {"inject-fault",
-       ParamType::integer,
-       "",
-       "this rank flips a bit of what it receives, to prove that --verify sees it",
-       {},
-       false,
-       0}};
+      fault_param("flips a bit of what it receives, to prove that --verify sees it")};
   for (ParamDef& def : net::schedule_params()) out.push_back(std::move(def));
   return out;
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/harness/fault.h"
 #include "bench/network/schedule.h"
 
 namespace cb::verbs {
@@ -242,13 +243,7 @@ std::vector<ParamDef> params() {
       {"lossless", ParamType::flag, "false",
        "check that counters of drops and retransmissions stand still (RoCE; with --schedule "
        "incast)"},
-      {"inject-fault",
-       ParamType::integer,
-       "",
-       "this rank spoils a byte of what it receives, to prove that it is seen",
-       {},
-       false,
-       0}};
+      fault_param("spoils a byte of what it receives, to prove that it is seen")};
   for (ParamDef& def : net::schedule_params()) out.push_back(std::move(def));
   return out;
 }

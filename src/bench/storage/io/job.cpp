@@ -75,6 +75,8 @@ void check_params(const Params& params, Problems& problems) {
     problems.add("--verify-only", "reads a kept file: give --file F and --rw read");
   if (params.flag("keep") && !dir)
     problems.add("--keep", "is for files that this run makes: give --dir");
+  if (file && params.has("inject-fault"))
+    problems.add("--inject-fault", "spoils only what this run makes itself: give --dir");
   if (dir == file)
     problems.add("--dir", dir ? "cannot be given together with --file: one of the two"
                               : "is needed: a directory to create files in (or --file F to read an "

@@ -38,6 +38,7 @@ struct Job {
 
   double steady_round = 0;  // seconds; above 0: the counted time begins in a steady state
   bool verify_only = false;
+  bool faulty = false;  // one block is spoilt as it is read, or where nothing is read, written
 
   // What a read may find: as laid out or as written.
   bool either_generation() const { return writes() || verify_only; }

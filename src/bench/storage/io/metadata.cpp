@@ -5,12 +5,14 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bench/harness/fault.h"
 #include "bench/storage/io/directory.h"
 #include "bench/storage/io/measurement.h"
 #include "bench/storage/io/space.h"
@@ -29,7 +31,9 @@ class Files {
   // Makes the directory, on rank 0 only if it is `shared`, and notes the names of the files that
   // will be in it.
   Files(Context& context, const Params& params, bool shared)
-      : context_(context), directory_(params.text("dir"), context.place.host, context.logger) {
+      : context_(context),
+        directory_(params.text("dir"), context.place.host, context.logger),
+        faulty_(plants_fault(context, params)) {
     const int rank = context.comm.rank();
     const int64_t count = params.integer("files");
     for (int64_t i = 0; i < count; ++i) names_.push_back(name_of(rank, i));
@@ -73,6 +77,7 @@ class Files {
     Content got{};
     const Fd fd(::openat(fd_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     if (fd.get() < 0 || ::read(fd.get(), got.data(), kFileBytes) != kFileBytes) fail("read", name);
+    if (std::exchange(faulty_, false)) got[kFileBytes / 2] ^= std::byte{0x40};
     if (got != content_) ++wrong_;
   }
   void unlink(const std::string& name) {
@@ -119,6 +124,7 @@ class Files {
   std::string path_;
   std::vector<std::string> names_;
   Content content_{};
+  bool faulty_;  // the next content that is read is spoilt
   size_t wrong_ = 0;
 };
 

@@ -257,6 +257,15 @@ void schedule(Shared& shared) {
   shared.count_until = job.seconds ? from + *job.seconds : kNever;
 }
 
+// Of a job that reads and writes what is read: every block of it is one that could be compared.
+void plant_fault(Shared& shared) {
+  if (!shared.job.faulty) return;
+  if (shared.job.reads())
+    shared.spoil_read = true;
+  else
+    shared.faulty_write = OpSource(shared.job, 0).next()->offset;
+}
+
 }  // namespace
 
 double RunResult::first_done() const {
@@ -280,6 +289,7 @@ const char* engine_name(Engine engine) {
 RunResult run_job(const Job& job, const FileView& file, Engine engine, const FsRoot& fs,
                   const CancelToken& cancel, const RunHooks& hooks) {
   Shared shared{job, file, fs, TickClock(fs)};
+  plant_fault(shared);
   Crew crew(shared, engine);
   line_up_then(crew, hooks.before_start);
   schedule(shared);

@@ -11,6 +11,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "bench/harness/fault.h"
 #include "bench/storage/io/buffer.h"
 #include "bench/storage/io/raw_guard.h"
 #include "core/clock.h"
@@ -74,6 +75,7 @@ Target::Target(const Params& params, Context& context)
       fs_(context.fs) {
   // Ranks take different ways through their files.
   job_.seed = mix64(job_.seed + static_cast<uint64_t>(rank_));
+  job_.faulty = plants_fault(context, params);
   if (shared_) take_part_of(rank_);
   require_memory(job_, fs_);
   if (params.has("file")) {
@@ -243,6 +245,7 @@ void Target::lay_out(Engine engine, const RunHooks& hooks, const CancelToken& ca
   layout.seconds.reset();
   layout.warm_up_seconds = 0;
   layout.steady_round = 0;
+  layout.faulty = false;
   layout.generation = Pattern::kPrepared;
   layout.rate = 0;
   layout.reap = 1;

@@ -91,7 +91,13 @@ Next Worker::next(Slot& slot, double now) {
   }
   // A shorter last block leaves the rest of the slot as it was.
   slot.phase = op->length == job().block_bytes ? phase : -1;
+  if (shared_.faulty_write == op->offset) spoil(slot);
   return Next::ready;
+}
+
+void Worker::spoil(Slot& slot) const {
+  slot.data[slot.op.length / 2] ^= std::byte{0x40};
+  slot.phase = -1;  // no later request finds the random bytes there
 }
 
 bool Worker::complete(Slot& slot, int64_t result, double now) {
@@ -113,6 +119,7 @@ bool Worker::complete(Slot& slot, int64_t result, double now) {
   finished_bytes_ += slot.op.length;
   if (slot.op.direction == Direction::read && shared_.file.content_known && until_check_-- == 0) {
     until_check_ = job().check_every - 1;
+    if (shared_.spoil_read.exchange(false, std::memory_order_relaxed)) spoil(slot);
     check(slot);
   }
   return true;

@@ -21,6 +21,9 @@ struct Shared {
   const TickClock clock;
   std::atomic<bool> stop{false};  // cancelled, or another worker failed
   double start = 0;               // of the schedule of a job with a rate
+  // The block that a faulty job writes wrong, whenever it does: the first one of its first thread.
+  std::optional<uint64_t> faulty_write = {};
+  std::atomic<bool> spoil_read{false};  // the next block that is read and compared
   // End of the warm-up; infinite until a job that waits for a steady state has found it.
   std::atomic<double> count_from{0};
   std::atomic<double> count_until{0};  // no request is begun after it
@@ -94,6 +97,7 @@ class Worker {
  private:
   std::optional<Op> take(double now);
   void check(const Slot& slot);
+  void spoil(Slot& slot) const;
 
   Shared& shared_;
   Feed& feed_;
