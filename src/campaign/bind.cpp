@@ -122,7 +122,7 @@ Misfit run_misfit(const JobClaim& claim, const Document& document) {
 }
 
 Misfit fingerprint_misfit(const JobClaim& claim, const Step& step) {
-  Command command{.argv = placeless(claim.start->command, step.case_name, claim.key.name)};
+  Command command{.argv = placeless(claim.start->command, step.case_name, claim.record)};
   if (claim.campaign.launch.launcher != Launcher::mpirun) command.environment = step.env;
   if (fingerprint(command, claim.tool, claim.campaign.profile.sha256) == claim.start->fingerprint)
     return std::nullopt;
@@ -156,7 +156,7 @@ Misfit command_misfit(const JobClaim& claim, const Step& step, const Document& d
 }  // namespace
 
 std::optional<std::string> misfit(const JobClaim& claim, const Document& document) {
-  const Step& step = claim.campaign.profile.steps[claim.key.step];
+  const Step& step = claim.step;
   if (auto why = case_misfit(step, document)) return why;
   if (auto why = resolved_misfit(step, document)) return why;
   if (auto why = options_misfit(step, document.run.argv, "its command")) return why;

@@ -13,8 +13,10 @@ namespace cb {
 struct JobClaim {
   const CampaignFile& campaign;
   const JobKey& key;
-  const JobEvent* start;  // of the attempt, by the journal; null if the journal has none
-  const ToolInfo& tool;   // that ran the job
+  const Step& step;          // as the job was to run it
+  const std::string record;  // where its document goes, relative to the directory
+  const JobEvent* start;     // of the attempt, by the journal; null if the journal has none
+  const ToolInfo& tool;      // that ran the job
 };
 
 // How the document differs from what the job's step asks for: case, parameters, ranks, launcher,

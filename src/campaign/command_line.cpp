@@ -73,14 +73,14 @@ std::vector<std::string> launched_hosts(const Arguments& argv, Launcher launcher
 }
 
 std::vector<std::string> placeless(Arguments argv, const std::string& case_name,
-                                   const std::string& job) {
+                                   const std::string& record) {
   const auto begin = program_at(argv, case_name);
   if (!begin) return argv;
   argv[*begin] = "clusterbench";
   if (argv.size() < 2 || argv[argv.size() - 2] != "--json") return argv;
   // DIR/records/JOB.json.ATTEMPT.partial
   const std::filesystem::path root = std::filesystem::path(argv.back()).parent_path().parent_path();
-  argv.back() = CampaignPaths::record(job);
+  argv.back() = record;
   std::ranges::replace(argv, (root / "scratch").string(), std::string("DIR/scratch"));
   return argv;
 }

@@ -20,7 +20,8 @@ std::optional<std::map<std::string, std::string>> measuring_options(
 std::vector<std::string> launched_hosts(const std::vector<std::string>& argv, Launcher launcher);
 
 // The command line as the fingerprint has it: without the program's place and the directory's.
+// `record` is where the document lies, relative to the directory.
 std::vector<std::string> placeless(std::vector<std::string> argv, const std::string& case_name,
-                                   const std::string& job);
+                                   const std::string& record);
 
 }  // namespace cb

@@ -187,7 +187,7 @@ void create_campaign(const CampaignPaths& paths, const CampaignFile& file) {
 void remove_leftovers(const CampaignPaths& paths) {
   std::vector<fs::path> found;
   std::error_code ignored;
-  for (const fs::path& directory : {paths.root, paths.records()}) {
+  for (const fs::path& directory : {paths.root, paths.records(), paths.proofs()}) {
     for (const auto& entry : fs::directory_iterator(directory, ignored)) {
       if (is_leftover(entry.path()) && entry.is_regular_file(ignored))
         found.push_back(entry.path());
@@ -203,7 +203,7 @@ std::vector<std::string> manifest_files(const CampaignPaths& paths) {
   for (const char* name : {"campaign.json", "journal.jsonl"}) {
     if (fs::is_regular_file(root / name)) out.emplace_back(name);
   }
-  for (const char* name : {"records", "logs"}) {
+  for (const char* name : {"records", "proofs", "logs"}) {
     if (!fs::is_directory(root / name)) continue;
     for (const auto& entry : fs::directory_iterator(root / name)) {
       if (entry.is_regular_file() && !entry.is_symlink() && !is_leftover(entry.path()))
@@ -212,6 +212,24 @@ std::vector<std::string> manifest_files(const CampaignPaths& paths) {
   }
   std::sort(out.begin(), out.end());
   return out;
+}
+
+std::string evidence_digest(const std::vector<std::pair<std::string, std::string>>& manifest) {
+  std::string text;
+  for (const auto& [file, sha256] : manifest) {
+    if (file != "journal.jsonl") text += fmt::format("{}  {}\n", sha256, file);
+  }
+  return sha256_hex(text);
+}
+
+std::string evidence_digest(const CampaignPaths& paths) {
+  std::vector<std::pair<std::string, std::string>> manifest;
+  for (std::string& file : manifest_files(paths)) {
+    if (file == "journal.jsonl") continue;
+    std::string sha256 = sha256_hex_of_file(paths.root / file);
+    manifest.emplace_back(std::move(file), std::move(sha256));
+  }
+  return evidence_digest(manifest);
 }
 
 void write_manifest(const CampaignPaths& paths) {

@@ -45,6 +45,7 @@ struct CampaignPaths {
   std::filesystem::path journal() const { return root / "journal.jsonl"; }
   std::filesystem::path manifest() const { return root / "MANIFEST.sha256"; }
   std::filesystem::path records() const { return root / "records"; }
+  std::filesystem::path proofs() const { return root / "proofs"; }
   std::filesystem::path logs() const { return root / "logs"; }
   std::filesystem::path scratch() const { return root / "scratch"; }
   std::filesystem::path signoffs() const { return root / kSignoffs; }
@@ -54,6 +55,10 @@ struct CampaignPaths {
   // name of a host contains '+'.
   static std::string record(const std::string& job, int attempt) {
     return "records/" + job + "+" + std::to_string(attempt) + ".json";
+  }
+  // Of a job with a planted fault, run --prove.
+  static std::string proof(const std::string& job, int attempt) {
+    return "proofs/" + job + (attempt == 1 ? "" : "+" + std::to_string(attempt)) + ".json";
   }
   static std::string log(const std::string& job, const char* stream) {
     return "logs/" + job + "." + stream;
@@ -86,7 +91,13 @@ void remove_leftovers(const CampaignPaths& paths);
 // The files that the manifest is over, relative to the directory, in order.
 std::vector<std::string> manifest_files(const CampaignPaths& paths);
 
-// Writes MANIFEST.sha256 over campaign.json, journal.jsonl, records/ and logs/.
+// One digest of the manifest's lines but for the journal's own, which ends with it: so that a
+// campaign's key signs every file, logs too.
+std::string evidence_digest(const std::vector<std::pair<std::string, std::string>>& manifest);
+// The same of the files as they lie there.
+std::string evidence_digest(const CampaignPaths& paths);
+
+// Writes MANIFEST.sha256 over campaign.json, journal.jsonl, records/, proofs/ and logs/.
 void write_manifest(const CampaignPaths& paths);
 
 // The manifest's lines (file, sha256); empty if there is none. Throws UsageError if malformed.

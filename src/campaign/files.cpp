@@ -14,7 +14,8 @@ namespace {
 
 // A campaign without a finished job, or a signature that could not be written, leaves them empty.
 bool is_own_folder(const std::string& name) {
-  return name == "records" || name == "logs" || name == CampaignPaths::kSignoffs;
+  return name == "records" || name == "proofs" || name == "logs" ||
+         name == CampaignPaths::kSignoffs;
 }
 
 }  // namespace

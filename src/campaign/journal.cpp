@@ -100,7 +100,8 @@ void read_event(const json& j, Journal& journal) {
   const auto event = j.at("event").get<std::string>();
   if (event == "session") {
     journal.sessions.push_back({j.at("at").get<std::string>(), tool_from_json(j.at("tool")),
-                                j.at("command").get<std::vector<std::string>>()});
+                                j.at("command").get<std::vector<std::string>>(),
+                                j.value("prove", false)});
     journal.finished.clear();
   } else if (event == "start" || event == "end") {
     JobEvent e = job_event(j, event == "end");
@@ -109,14 +110,21 @@ void read_event(const json& j, Journal& journal) {
   } else if (event == "kept") {
     JobEvent e = kept_event(j);
     journal.kept[e.job].push_back(std::move(e));
+  } else if (event == "prove" || event == "proved") {
+    ProofEvent e = proof_event_from(j);
+    e.session = journal.sessions.empty() ? 0 : journal.sessions.size() - 1;
+    journal.proofs[e.job].events.push_back(std::move(e));
   } else if (event == "finished") {
     journal.finished = j.at("at").get<std::string>();
+    journal.files = j.value("files", "");
   } else {
     throw Error("is of an unknown kind");
   }
 }
 
 }  // namespace
+
+bool Journal::proving() const { return std::ranges::any_of(sessions, &Session::prove); }
 
 const JobEvent* Journal::last(const std::string& job) const {
   const auto found = jobs.find(job);
@@ -214,10 +222,12 @@ void JournalWriter::append(const json& event) {
 }
 
 void JournalWriter::session(const Session& session) {
-  append({{"event", "session"},
-          {"at", session.at},
-          {"tool", tool_to_json(session.tool)},
-          {"command", session.command}});
+  json line = {{"event", "session"},
+               {"at", session.at},
+               {"tool", tool_to_json(session.tool)},
+               {"command", session.command}};
+  if (session.prove) line["prove"] = true;
+  append(line);
 }
 
 void JournalWriter::job(const JobEvent& event) { append(to_json(event)); }
@@ -229,6 +239,10 @@ void JournalWriter::kept(const JobEvent& event) {
   append(line);
 }
 
-void JournalWriter::finished(const std::string& at) { append({{"event", "finished"}, {"at", at}}); }
+void JournalWriter::proof(const ProofEvent& event) { append(proof_event_json(event)); }
+
+void JournalWriter::finished(const std::string& at, const std::string& files) {
+  append({{"event", "finished"}, {"at", at}, {"files", files}});
+}
 
 }  // namespace cb

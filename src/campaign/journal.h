@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "campaign/journal_chain.h"
+#include "campaign/proof_event.h"
 #include "judge/campaign_data.h"
 
 // journal.jsonl: one line per event, appended and flushed to disk before anything that depends on
@@ -44,17 +45,22 @@ struct Session {
   std::string at;
   ToolInfo tool;
   std::vector<std::string> command;
+  bool prove = false;  // each check is to find a planted fault, from this run on
 };
 
 struct Journal {
   std::vector<Session> sessions;
   std::map<std::string, std::vector<JobEvent>> jobs;  // by name, in order
   std::string finished;                               // when all steps had ended; empty while not
+  std::string files;                                  // evidence_digest() then; empty in older ones
   std::vector<std::string> warnings;                  // lines that do not belong there
   std::vector<std::string> notes;                     // lines that a kill tore
 
   // Documents that a resumed run found of jobs whose end nobody had journaled, by job.
   std::map<std::string, std::vector<JobEvent>> kept;
+
+  ProofHistories proofs;  // of jobs with a planted fault, by job
+  bool proving() const;   // whether a run was asked for them
 
   const JobEvent* last(const std::string& job) const;
   // Every end of the job that left a document, in the order of attempts. Of a journal from before
@@ -84,7 +90,9 @@ class JournalWriter {
   void session(const Session& session);
   void job(const JobEvent& event);
   void kept(const JobEvent& event);
-  void finished(const std::string& at);
+  void proof(const ProofEvent& event);
+  // `files`: evidence_digest() of all that this run leaves.
+  void finished(const std::string& at, const std::string& files);
 
  private:
   void append(const nlohmann::json& event);

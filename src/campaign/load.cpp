@@ -12,6 +12,7 @@
 #include "campaign/directory.h"
 #include "campaign/files.h"
 #include "campaign/journal.h"
+#include "campaign/load_proofs.h"
 #include "campaign/lost.h"
 #include "campaign/plan.h"
 #include "core/error.h"
@@ -188,7 +189,9 @@ void find_misfits(std::vector<Reading>& readings, const Journal& journal,
     const JobEvent* start = journal.start_of(r.key->name, r.event.attempt);
     const bool known = start != nullptr && start->session < journal.sessions.size();
     const ToolInfo& tool = known ? journal.sessions[start->session].tool : file.tool;
-    r.misfit = misfit({file, *r.key, start, tool}, *r.loaded.document);
+    r.misfit = misfit({file, *r.key, file.profile.steps[r.key->step],
+                       CampaignPaths::record(r.key->name), start, tool},
+                      *r.loaded.document);
   }
 }
 
@@ -263,7 +266,7 @@ void check_manifest_is_whole(const CampaignPaths& paths, Campaign& campaign) {
 
 // `read`: the digests of the files that were read already.
 void check_manifest(const CampaignPaths& paths, const std::map<std::string, std::string>& read,
-                    Campaign& campaign) {
+                    const Journal& journal, Campaign& campaign) {
   try {
     campaign.manifest = read_manifest(paths);
   } catch (const UsageError& e) {
@@ -272,6 +275,11 @@ void check_manifest(const CampaignPaths& paths, const std::map<std::string, std:
     return;
   }
   check_manifest_is_whole(paths, campaign);
+  // Without a key this says nothing that the manifest does not say itself.
+  const bool is_sealed = !campaign.public_key.empty() && !journal.files.empty();
+  if (!campaign.ended.empty() && !campaign.manifest.empty() && is_sealed &&
+      evidence_digest(campaign.manifest) != journal.files)
+    campaign.warnings.emplace_back("MANIFEST.sha256 is not what the journal ended with");
   for (const auto& [file, sha256] : campaign.manifest) {
     const bool inside = is_inside(file);
     const auto known = read.find(file);
@@ -287,7 +295,7 @@ void check_manifest(const CampaignPaths& paths, const std::map<std::string, std:
 }
 
 void check_foreign(const CampaignPaths& paths, const std::map<std::string, std::string>& read,
-                   Campaign& campaign) {
+                   const Journal& journal, Campaign& campaign) {
   std::error_code ignored;
   std::vector<std::string> foreign;
   for (const auto& entry : fs::directory_iterator(paths.records(), ignored)) {
@@ -295,6 +303,12 @@ void check_foreign(const CampaignPaths& paths, const std::map<std::string, std::
     if (!read.contains("records/" + name)) foreign.push_back(name);
   }
   std::sort(foreign.begin(), foreign.end());
+  for (const std::string& file : foreign_proofs(paths, journal))
+    campaign.warnings.push_back(fmt::format(
+        "{} {}", terminal_safe(file),
+        file.ends_with(".partial")
+            ? "was written by a job that outlived its run: clear it away with run --resume"
+            : "belongs to no job and was left out"));
   for (const std::string& name : foreign)
     campaign.warnings.push_back(
         fmt::format("records/{} {}", terminal_safe(name),
@@ -343,10 +357,11 @@ Campaign load_campaign(const fs::path& directory) {
   take(readings, campaign);
   std::map<std::string, std::string> digests;
   for (const Reading& r : readings) digests.emplace(r.event.file, r.loaded.sha256);
+  if (journal.proving()) campaign.proofs = load_proofs({paths, file, journal}, keys, campaign.jobs);
   campaign.profile = std::move(file.profile);
   campaign.inventories = collect_inventories(campaign.jobs);
-  check_manifest(paths, digests, campaign);
-  check_foreign(paths, digests, campaign);
+  check_manifest(paths, digests, journal, campaign);
+  check_foreign(paths, digests, journal, campaign);
   check_records(campaign);
   refuse_misfits(readings);
   return campaign;

@@ -24,10 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The measurement ends itself at the step's deadline and says who hangs; a while later it is ended
-// from outside.
-constexpr double kLateSeconds = 10;
-
 std::vector<std::string> names_of(const std::vector<HostSlots>& hosts) {
   std::vector<std::string> out;
   for (const HostSlots& h : hosts) out.push_back(h.name);
@@ -62,7 +58,7 @@ class CampaignRun {
     }
     keep_leftovers();
     if (!end.interrupted) {
-      writer_.finished(utc_now());
+      writer_.finished(utc_now(), evidence_digest(setup_.paths));
       write_manifest(setup_.paths);
     }
     return end;
@@ -81,7 +77,7 @@ class CampaignRun {
 
   // The session first: a line that a kill tore is harmless only where one follows.
   void prepare() {
-    writer_.session({utc_now(), setup_.tool, setup_.command});
+    writer_.session({utc_now(), setup_.tool, setup_.command, setup_.prove});
     keep_leftovers();
     journal_ = read_journal(setup_.paths.journal(), root_);
     std::error_code ignored;
@@ -180,18 +176,9 @@ class CampaignRun {
     return out;
   }
 
-  // The paths of this directory are left out, so that a campaign can be moved and continued.
   std::string key_fingerprint(const JobKey& key) const {
-    RunSetup placeless = {.paths = {"DIR"},
-                          .campaign = setup_.campaign,
-                          .tool = setup_.tool,
-                          .command = {},
-                          .binary = "clusterbench",
-                          .catalogue = setup_.catalogue,
-                          .executor = {}};
-    const Command command =
-        job_command(placeless, key, hosts_of(key), CampaignPaths::record(key.name));
-    return fingerprint(command, setup_.tool, profile_.sha256);
+    return step_fingerprint(setup_, profile_.steps[key.step], hosts_of(key),
+                            CampaignPaths::record(key.name));
   }
 
   // Whether an earlier run left a whole record of exactly this job.
@@ -366,9 +353,8 @@ class CampaignRun {
 
 }  // namespace
 
-Command job_command(const RunSetup& setup, const JobKey& key, const std::vector<HostSlots>& hosts,
-                    const fs::path& record) {
-  const Step& step = setup.campaign.profile.steps[key.step];
+Command step_command(const RunSetup& setup, const Step& step, const std::vector<HostSlots>& hosts,
+                     const fs::path& record) {
   const CaseInfo* info = case_of(step, setup.catalogue);
   if (info == nullptr)
     throw UsageError("profile " + setup.campaign.profile.name,
@@ -377,6 +363,24 @@ Command job_command(const RunSetup& setup, const JobKey& key, const std::vector<
   const JobProgram program{setup.binary, setup.paths.scratch(), record, setup.campaign.redact};
   return launch_command(setup.campaign.launch, hosts, step.ranks_per_host, step.env,
                         step_arguments(step, *info, program));
+}
+
+Command job_command(const RunSetup& setup, const JobKey& key, const std::vector<HostSlots>& hosts,
+                    const fs::path& record) {
+  return step_command(setup, setup.campaign.profile.steps[key.step], hosts, record);
+}
+
+std::string step_fingerprint(const RunSetup& setup, const Step& step,
+                             const std::vector<HostSlots>& hosts, const std::string& record) {
+  const RunSetup placeless = {.paths = {"DIR"},
+                              .campaign = setup.campaign,
+                              .tool = setup.tool,
+                              .command = {},
+                              .binary = "clusterbench",
+                              .catalogue = setup.catalogue,
+                              .executor = {}};
+  return fingerprint(step_command(placeless, step, hosts, record), setup.tool,
+                     setup.campaign.profile.sha256);
 }
 
 RunEnd run_campaign(const RunSetup& setup, const RunObserver& observer) {

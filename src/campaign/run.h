@@ -40,7 +40,13 @@ struct RunSetup {
   // Steps that are measured once more although they are done, with the hosts (empty: across all);
   // the samples are pooled with the earlier ones.
   std::set<std::pair<std::string, std::string>> again = {};
+  // Afterwards each check has to find a planted fault: prove_campaign().
+  bool prove = false;
 };
+
+// The measurement ends itself at the step's deadline and says who hangs; a while later it is ended
+// from outside.
+inline constexpr double kLateSeconds = 10;
 
 struct RunEnd {
   bool interrupted = false;
@@ -51,6 +57,15 @@ struct RunEnd {
 // needs the inventories do not meet is not applicable; a host that failed the first `info` step is
 // left out of the later ones, so that it costs no more than itself. The caller holds the lock.
 RunEnd run_campaign(const RunSetup& setup, const RunObserver& observer);
+
+// The command of a job that runs this step.
+Command step_command(const RunSetup& setup, const Step& step, const std::vector<HostSlots>& hosts,
+                     const std::filesystem::path& record);
+
+// Of that command. The paths of this directory are left out, so that a campaign can be moved and
+// continued; `record` is relative to it.
+std::string step_fingerprint(const RunSetup& setup, const Step& step,
+                             const std::vector<HostSlots>& hosts, const std::string& record);
 
 // The command of one job, as run_campaign() would start it; for --dry-run.
 Command job_command(const RunSetup& setup, const JobKey& key, const std::vector<HostSlots>& hosts,

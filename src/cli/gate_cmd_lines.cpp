@@ -127,6 +127,12 @@ std::string gate_lines(const Judgement& judgement, bool color) {
     out += fmt::format("{} {}  {}\n", paint(mark.sign, mark.color, color),
                        pad_right(terminal_safe(v.criterion->id), width), body(v));
   }
+  if (!judgement.proofs.empty()) {
+    const Mark mark = mark_of(judgement.proven ? State::pass : State::incomplete);
+    out +=
+        fmt::format("{} {}  {}\n", paint(mark.sign, mark.color, color), pad_right("proofs", width),
+                    terminal_safe(say_all(Lang::en, judgement.proofs)));
+  }
   if (const auto few = judgement.too_few_apply()) {
     const Mark mark = mark_of(State::incomplete);
     out += fmt::format("{} {}  {}\n", paint(mark.sign, mark.color, color),

@@ -10,10 +10,12 @@
 #include "campaign/again.h"
 #include "campaign/headline.h"
 #include "campaign/load.h"
+#include "campaign/prove.h"
 #include "cli/commands.h"
 #include "cli/gate_cmd_lines.h"
 #include "cli/judging.h"
 #include "cli/run_cmd_setup.h"
+#include "cli/run_proofs.h"
 #include "cli/stop_signals.h"
 #include "core/text.h"
 #include "core/units.h"
@@ -87,6 +89,7 @@ ExitCode dry_run(const RunSetup& setup) {
     const auto record = setup.paths.root / CampaignPaths::record(key.name);
     std::cout << terminal_safe(shell_text(job_command(setup, key, on, record))) << '\n';
   }
+  if (setup.prove) std::cout << proof_commands(setup);
   return ExitCode::ok;
 }
 
@@ -131,6 +134,20 @@ RunObserver again_only(const RunObserver& observer, const RunSetup& setup) {
   return out;
 }
 
+// Every step, what is open once more, and then the proofs.
+RunEnd run_all(RunSetup& setup, const RunObserver& observer) {
+  RunEnd end = run_campaign(setup, observer);
+  for (size_t round = 0; round < kMoreRounds && !end.interrupted; ++round) {
+    setup.again = open_jobs(setup);
+    if (setup.again.empty()) break;
+    std::cerr << fmt::format("   inconclusive or failing: {} job{} measured once more\n",
+                             setup.again.size(), setup.again.size() == 1 ? "" : "s");
+    end = run_campaign(setup, again_only(observer, setup));
+  }
+  if (!end.interrupted && wants_proofs(setup)) end.interrupted = !prove_steps(setup);
+  return end;
+}
+
 ExitCode run(const RunOptions& options) {
   RunSetup setup = run_setup(options);
   if (options.dry_run) {
@@ -158,20 +175,13 @@ ExitCode run(const RunOptions& options) {
       }};
   RunEnd end;
   try {
-    end = run_campaign(setup, observer);
+    end = run_all(setup, observer);
   } catch (const UsageError&) {
     throw;
   } catch (const Error& e) {
     throw Error(fmt::format("{}\n  when mended, continue with: clusterbench run --resume {}",
                             e.what(), setup.paths.root.string()),
                 e.code());
-  }
-  for (size_t round = 0; round < kMoreRounds && !end.interrupted; ++round) {
-    setup.again = open_jobs(setup);
-    if (setup.again.empty()) break;
-    std::cerr << fmt::format("   inconclusive or failing: {} job{} measured once more\n",
-                             setup.again.size(), setup.again.size() == 1 ? "" : "s");
-    end = run_campaign(setup, again_only(observer, setup));
   }
   return end.interrupted ? interrupted(setup, end) : conclude(setup, options.no_color);
 }
@@ -215,6 +225,9 @@ void add_options(CLI::App& sub, RunOptions& options) {
                "record no value of the jobs' command lines and environments");
   sub.add_flag("--trust", options.trust,
                "with --resume: execute a campaign that was begun elsewhere or by somebody else");
+  sub.add_flag(
+      "--prove", options.prove,
+      "afterwards plant a fault in a short job of every step, which its check has to find");
   sub.add_flag("--dry-run", options.dry_run, "print the commands and run nothing");
   sub.add_flag("--no-color", options.no_color, "no colour, also on a terminal");
 }

@@ -264,6 +264,7 @@ RunSetup run_setup(const RunOptions& options) {
   setup.binary = startable_binary();
   setup.catalogue = catalogue();
   setup.key = options.key;
+  setup.prove = options.prove;
   setup.executor.fan_out = static_cast<size_t>(options.fan_out);
   return setup;
 }

@@ -19,6 +19,7 @@ struct RunOptions {
   bool redact = false;  // no values of command lines and environments are recorded
   bool trust = false;   // with --resume: the campaign of somebody else may be executed
   bool resume = false;
+  bool prove = false;  // that each check finds a planted fault
   bool dry_run = false;
   bool no_color = false;
 };

@@ -18,4 +18,9 @@ const char* job_state_name(JobState state) {
   return "missing";
 }
 
+const char* proof_state_name(ProofState state) {
+  if (state == ProofState::shown) return "shown";
+  return state == ProofState::impossible ? "impossible" : "not-shown";
+}
+
 }  // namespace cb

@@ -43,6 +43,26 @@ struct Job {
   std::vector<JobAttempt> attempts;  // in their order
 };
 
+enum class ProofState {
+  shown,      // a planted fault was found
+  not_shown,  // it was not, or nobody could look
+  impossible  // no fault can be planted in this step
+};
+
+const char* proof_state_name(ProofState state);  // "shown", "not-shown", "impossible"
+
+// Whether the check of a step found a fault that was planted on purpose (run --prove).
+struct Proof {
+  std::string step;
+  std::string host;  // empty for a step of scope cluster
+  ProofState state = ProofState::not_shown;
+  std::string planted = {};  // what was spoilt
+  std::string check = {};    // that found it
+  bool blind = false;        // the job went well, and no check failed
+  std::string reason = {};   // why it is not shown, or why nothing can be planted
+  std::string file = {};     // of its record, relative to the campaign directory
+};
+
 // A campaign as read from its directory: all that judging and reporting need, and nothing else.
 struct Campaign {
   Profile profile;
@@ -55,6 +75,8 @@ struct Campaign {
   std::vector<std::string> command;        // the `run` command line
   std::vector<HostInventory> inventories;  // of the hosts that could be read
   std::vector<Job> jobs;                   // in the profile's order of steps, then hosts
+  // Of every job that is done, where somebody asked for proofs; their records are in no job.
+  std::vector<Proof> proofs;
   std::vector<std::pair<std::string, std::string>> manifest;  // file, sha256
   // What makes the evidence doubtful: changed or absent files, foreign records, a broken journal.
   // With one of them no campaign is accepted.

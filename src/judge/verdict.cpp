@@ -10,6 +10,7 @@
 #include "core/profile_limits.h"
 #include "core/units.h"
 #include "judge/applies.h"
+#include "judge/proofs.h"
 #include "judge/verdict_evidence.h"
 #include "judge/verdict_steps.h"
 #include "judge/waivers_match.h"
@@ -354,6 +355,8 @@ Judgement judge(const Campaign& campaign, const Profile& profile,
   Judgement out = Judge(campaign, profile, waivers).judge();
   out.doubts = campaign.warnings;
   if (profile.sha256 != campaign.profile.sha256) out.judged_by = profile.name;
+  out.proofs = proof_messages(campaign.proofs);
+  out.proven = count_proofs(campaign.proofs).whole();
   return out;
 }
 

@@ -42,10 +42,23 @@ class StepCollector {
       return std::move(evidence_);
     }
     for (const std::string& host : names_.expected()) require_host(host);
+    for (const Proof& proof : campaign_.proofs) {
+      if (proof.step == step_.id) require_proof(proof);
+    }
     return std::move(evidence_);
   }
 
  private:
+  // A check that sees no planted fault would not see a real one either.
+  void require_proof(const Proof& proof) {
+    if (proof.state != ProofState::not_shown) return;
+    const std::string place = proof.host.empty() ? "cluster" : proof.host;
+    if (proof.blind)
+      gap(proof.host, {"gap.blind", {proof.step, place, proof.planted}});
+    else
+      gap(proof.host, {"gap.unproved", {proof.step, place, proof.reason}});
+  }
+
   void gap(const std::string& host, Message what) {
     excused_.insert(host);
     if (!only_wrong_data_ && said_.insert(what).second)

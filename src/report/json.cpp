@@ -125,6 +125,18 @@ json job_json(const Job& job) {
   return out;
 }
 
+json proof_json(const Proof& p) {
+  json out = {{"step", p.step}, {"state", proof_state_name(p.state)}};
+  for (const auto& [name, text] : {std::pair{"host", &p.host},
+                                   {"planted", &p.planted},
+                                   {"check", &p.check},
+                                   {"reason", &p.reason},
+                                   {"file", &p.file}}) {
+    if (!text->empty()) out[name] = *text;
+  }
+  return out;
+}
+
 json counts_json(const Judgement& judgement) {
   json out;
   for (const State state : {State::pass, State::warn, State::fail, State::incomplete,
@@ -199,6 +211,7 @@ std::string render_json(const Campaign& campaign, const Judgement& judgement,
   for (const MetricGroup& group : groups) out["figures"].push_back(figure_json(group));
   out["outliers"] = outliers_json(groups);
   for (const Job& job : campaign.jobs) out["jobs"].push_back(job_json(job));
+  for (const Proof& p : campaign.proofs) out["proofs"].push_back(proof_json(p));
   if (!campaign.manifest.empty())
     out["manifest"] = {{"files", campaign.manifest.size()}, {"sha256", manifest_digest(campaign)}};
   add_signatures(out, signatures);

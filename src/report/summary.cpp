@@ -67,6 +67,7 @@ std::string render_summary(const Campaign& campaign, const Judgement& judgement,
   for (const std::string& doubt : judgement.doubts)
     out += "**" + markdown_escape(t("verdict.doubt", translated(lang, doubt))) + "**\n\n";
   if (judgement.test_profile) out += t("verdict.test_profile") + "\n\n";
+  if (!judgement.proofs.empty()) out += markdown_escape(say_all(lang, judgement.proofs)) + "\n\n";
   if (const auto few = judgement.too_few_apply()) out += say(lang, *few) + "\n\n";
   for (const State s : {State::pass, State::fail, State::incomplete, State::warn, State::waived,
                         State::not_applicable}) {

@@ -51,6 +51,8 @@ void add_suspects(Section& section, const ReportInput& in);
 Section open_items_section(const ReportInput& in);
 // Parts far behind their peers; no block where there is none.
 Section outliers_section(const ReportInput& in);
+// Which checks found a planted fault; no block where nobody asked.
+Section proofs_section(const ReportInput& in);
 Section requirements_section(const ReportInput& in);
 // One per domain that has steps or criteria.
 std::vector<Section> domain_sections(const ReportInput& in);

@@ -5,6 +5,7 @@ sentence that says what it did, or nothing where there is nothing of its kind to
 """
 
 import copy
+import hashlib
 import json
 import pathlib
 import shutil
@@ -25,10 +26,14 @@ def records(campaign):
     return sorted((campaign / "records").glob("*.json"))
 
 
+def proofs(campaign):
+    return sorted((campaign / "proofs").glob("*.json"))
+
+
 def evidence(campaign):
     """What the manifest covers."""
     return sorted(p for p in campaign.rglob("*") if p.is_file() and p.name != MANIFEST
-                  and (p.parent.name in ("records", "logs") or p.name in ("campaign.json", "journal.jsonl")))
+                  and (p.parent.name in ("records", "proofs", "logs") or p.name in ("campaign.json", "journal.jsonl")))
 
 
 # ---- whole files ----
@@ -96,6 +101,36 @@ def flip_bit(campaign, other, lot):
     content[at] ^= 1 << lot.randrange(8)
     path.write_bytes(bytes(content))
     return f"byte {at} of {path.name} flipped"
+
+
+# ---- proofs that the checks can fail ----
+def drop_proof(campaign, other, lot):
+    """The file alone, or every trace of it."""
+    path = lot.choice(proofs(campaign))
+    path.unlink()
+    if lot.random() < 0.5:
+        return f"{path.name} of a proof dropped"
+    for index in (campaign / "journal.jsonl", campaign / MANIFEST):
+        index.write_text("".join(line for line in lines_of(index) if f"proofs/{path.name}" not in line))
+    return f"{path.name} of a proof dropped with all that names it"
+
+
+def alter_proof(campaign, other, lot):
+    path = lot.choice(proofs(campaign))
+    document = load(path)
+    place = alter_leaf(document, lot)
+    save(path, document)
+    return f"{place} of the proof {path.name} altered"
+
+
+def swap_proof_and_record(campaign, other, lot):
+    path = lot.choice(proofs(campaign))
+    record = campaign / "records" / path.name
+    first, second = path.read_bytes(), record.read_bytes()
+    path.write_bytes(second)
+    if lot.random() < 0.5:
+        record.write_bytes(first)
+    return f"proof and record {path.name} mixed"
 
 
 # ---- the manifest and the journal, line by line ----
@@ -260,9 +295,112 @@ def rename_host(campaign, other, lot):
     return f"{path.name} names another host"
 
 
+# ---- all digests made anew, as somebody without the key can ----
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def seal(campaign):
+    """The journal's digests of files, its chain from campaign.json on, and the manifest; signatures stay as they are."""
+    previous, lines = digest(campaign / "campaign.json"), []
+    for line in lines_of(campaign / "journal.jsonl"):
+        event = json.loads(line)
+        if "sha256" in event and (campaign / event.get("file", "")).is_file():
+            event["sha256"] = digest(campaign / event["file"])
+        if "files" in event:
+            event["files"] = hashlib.sha256(manifest_of(campaign, ("journal.jsonl",)).encode()).hexdigest()
+        lines.append(json.dumps({**event, "previous": previous}, sort_keys=True, separators=(",", ":"), ensure_ascii=False))
+        previous = hashlib.sha256(lines[-1].encode()).hexdigest()
+    (campaign / "journal.jsonl").write_text("".join(line + "\n" for line in lines))
+    (campaign / MANIFEST).write_text(manifest_of(campaign))
+
+
+def manifest_of(campaign, without=()):
+    names = sorted(str(p.relative_to(campaign)) for p in evidence(campaign))
+    return "".join(f"{digest(campaign / n)}  {n}\n" for n in names if n not in without)
+
+
+def sealed(change):
+    """The same change, after which all digests agree again."""
+    def changed_and_sealed(campaign, other, lot):
+        done = change(campaign, other, lot)
+        if done is None:
+            return None
+        seal(campaign)
+        return f"{done}, sealed again"
+    return changed_and_sealed
+
+
+def cut_journal(campaign, other, lot):
+    """The journal ends earlier, perhaps with the end of an earlier run."""
+    path = campaign / "journal.jsonl"
+    lines = lines_of(path)
+    path.write_text("".join(lines[:lot.randrange(1, len(lines))]))
+    return "journal cut"
+
+
+def make_pass(campaign, other, lot):
+    """Every failed check of a record passes, and the journal knows of none."""
+    path = lot.choice(records(campaign))
+    document = load(path)
+    for record in document["records"]:
+        for check in record["checks"]:
+            check["passed"] = True
+    save(path, document)
+    journal = campaign / "journal.jsonl"
+    events = [json.loads(line) for line in lines_of(journal)]
+    for event in events:
+        for key in ("failed_checks", "errored", "skipped"):
+            event.pop(key, None)
+    journal.write_text("".join(json.dumps(e) + "\n" for e in events))
+    return f"checks of {path.name} made to pass"
+
+
+def other_machine(campaign, other, lot):
+    path = lot.choice(records(campaign))
+    document = load(path)
+    document["run"]["hosts"] = ["elsewhere"]
+    save(path, document)
+    return f"{path.name} was taken on another host"
+
+
+def other_parameter(campaign, other, lot):
+    """The record says itself that another value was measured."""
+    path = lot.choice(records(campaign))
+    document = load(path)
+    argv = document["run"]["argv"]
+    argv[argv.index("--value") + 1] += "7"
+    save(path, document)
+    return f"{path.name} was taken with another parameter"
+
+
+def drop_record(campaign, other, lot):
+    path = lot.choice(records(campaign))
+    path.unlink()
+    return f"{path.name} dropped"
+
+
+def drop_events(campaign, other, lot):
+    """A job of which the journal knows nothing any more."""
+    path = lot.choice(records(campaign))
+    journal = campaign / "journal.jsonl"
+    kept = [line for line in lines_of(journal) if json.loads(line).get("job") != path.stem]
+    journal.write_text("".join(kept))
+    return f"events of {path.stem} dropped"
+
+
 CHANGES = [drop_file, drop_manifest, empty_file, duplicate_record, swap_records, take_file_of_another_campaign,
            tear_file, flip_bit, drop_line, move_line, repeat_line, alter_journal, alter_record, alter_campaign,
-           drop_entry, repeat_entry, loosen_profile, drop_criterion, drop_step, rename_host]
+           drop_entry, repeat_entry, loosen_profile, drop_criterion, drop_step, rename_host,
+           drop_proof, alter_proof, swap_proof_and_record, cut_journal]
+# Of a campaign that was measured with a key none of these may be accepted.
+SEALED = [sealed(change) for change in (
+    drop_file, duplicate_record, swap_records, take_file_of_another_campaign, flip_bit, drop_line, move_line, repeat_line,
+    alter_journal, alter_record, alter_campaign, drop_entry, repeat_entry, loosen_profile, drop_criterion, drop_step,
+    rename_host, drop_proof, alter_proof, swap_proof_and_record, cut_journal, make_pass, other_machine, drop_events)]
+# Without a key digests authenticate nothing, but what is there still has to be what the profile asks for.
+BOUND = [sealed(change) for change in (drop_record, drop_events, swap_records, other_machine, other_parameter,
+                                       duplicate_record, drop_proof, swap_proof_and_record)]
 
 
 def apply(change, campaign, other, lot):

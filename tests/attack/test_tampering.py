@@ -10,6 +10,7 @@ import os
 import pathlib
 import random
 import shutil
+import subprocess
 import sys
 
 import pytest
@@ -46,27 +47,45 @@ def bases(tmp_path_factory):
     root = tmp_path_factory.mktemp("attack")
     (root / "healthy").mkdir()
     profile = healthy_profile(root / "healthy")
-    for name in ("one", "other"):
-        assert run_local(profile, root / name).returncode == 0
+    key = make_key(root)
+    for name, more in (("one", []), ("other", []), ("keyed", key), ("keyed-other", key)):
+        assert run_local(profile, root / name, "--prove", *more).returncode == 0
     for name, steps in UNHEALTHY.items():
         (root / f"p-{name}").mkdir()
         rules = [at_least("first.rate", "first", 1), at_least("second.rate", "second", 2.5),
                  criterion("second.data", "second", check="data")]
-        assert run_local(write_profile(root / f"p-{name}", steps, rules), root / name).returncode in (1, 3)
+        path = write_profile(root / f"p-{name}", steps, rules)
+        assert run_local(path, root / name).returncode in (1, 3)
+        assert run_local(path, root / f"keyed-{name}", *key).returncode in (1, 3)
     return root
+
+
+def make_key(root):
+    """--key of a fresh private key; its public half is root/public.pem."""
+    for arguments in (["genpkey", "-algorithm", "ed25519", "-out", root / "key.pem"],
+                      ["pkey", "-in", root / "key.pem", "-pubout", "-out", root / "public.pem"]):
+        subprocess.run(["openssl", *arguments], check=True, capture_output=True)
+    return ["--key", root / "key.pem"]
+
+
+HEALTHY = ("one", "keyed")
+NAMES = ["one"] * 3 + ["keyed"] * 3 + [*UNHEALTHY] + [f"keyed-{name}" for name in UNHEALTHY]
 
 
 def attempt(bases, seed):
     """One falsified campaign: what was done to it, and how gate ended."""
     lot = random.Random(seed)
-    name = lot.choice(["one", "one", "one", *UNHEALTHY])
+    name = lot.choice(NAMES)
+    keyed = name.startswith("keyed")
+    changes = tampering.CHANGES + (2 * tampering.SEALED if keyed else [])
     with tampering.scratch_copy(bases / name) as campaign:
         done = []
-        for change in lot.choices(tampering.CHANGES, k=lot.choice([1, 1, 1, 2, 3])):
-            done.append(tampering.apply(change, campaign, bases / "other", lot))
-        if name == "one" and tampering.same_files(campaign, bases / name):
+        for change in lot.choices(changes, k=lot.choice([1, 1, 1, 2, 3])):
+            done.append(tampering.apply(change, campaign, bases / ("keyed-other" if keyed else "other"), lot))
+        if name in HEALTHY and tampering.same_files(campaign, bases / name):
             return seed, name, done, None
-        gate = cb("gate", campaign, *lot.choice([[], [], ["--md", campaign / "gate.md"], ["--lang", "zh"]]))
+        gate = cb("gate", campaign, *(["--public-key", bases / "public.pem"] if keyed else []),
+                  *lot.choice([[], [], ["--md", campaign / "gate.md"], ["--lang", "zh"]]))
         return seed, name, done, gate
 
 
@@ -86,6 +105,44 @@ def test_no_falsified_campaign_is_accepted(bases, first):
             assert gate.returncode == 1 or gate.stdout + gate.stderr, (seed, "says nothing")
     print(dict(codes))
     assert not accepted, accepted[:5]
+
+
+def test_the_healthy_campaigns_are_accepted(bases):
+    for name, more in (("one", []), ("keyed", []), ("keyed", ["--public-key", bases / "public.pem"])):
+        done = cb("gate", bases / name, *more)
+        assert done.returncode == 0 and "✓ proofs" in done.stdout, done.stdout
+
+
+# ---- sealed again without a key: what docs/guide/threat-model.md promises, and no more ----
+def test_what_does_not_fit_its_step_counts_nowhere_though_all_digests_agree(bases):
+    for seed in range(FIRST, FIRST + max(COUNT // 10, 1)):
+        lot = random.Random(seed)
+        with tampering.scratch_copy(bases / "one") as campaign:
+            done = tampering.apply(lot.choice(tampering.BOUND), campaign, bases / "other", lot)
+            if done:
+                gate = cb("gate", campaign)
+                assert gate.returncode in (1, 2, 3), (seed, done, gate.stdout)
+
+
+def test_a_campaign_without_a_key_is_never_taken_for_one_with_a_key(bases):
+    assert cb("gate", bases / "one", "--public-key", bases / "public.pem").returncode == 3
+    for seed in range(FIRST, FIRST + max(COUNT // 40, 1)):
+        lot = random.Random(seed)
+        with tampering.scratch_copy(bases / "one") as campaign:
+            done = tampering.apply(lot.choice(tampering.SEALED), campaign, bases / "other", lot)
+            gate = cb("gate", campaign, "--public-key", bases / "public.pem")
+            assert gate.returncode in (1, 2, 3), (seed, done, gate.stdout)
+
+
+@pytest.mark.parametrize("file", ["records/001-first.json", "proofs/001-first.json", "logs/001-first.err"])
+def test_a_file_that_was_altered_and_sealed_again_is_seen_with_a_key_alone(bases, file):
+    """Said in the threat model, and shown here so that nobody believes otherwise."""
+    for name, more, code in (("one", [], 0), ("keyed", ["--public-key", bases / "public.pem"], 3)):
+        with tampering.scratch_copy(bases / name) as campaign:
+            path = campaign / file
+            path.write_text(path.read_text() + " ")
+            tampering.seal(campaign)
+            assert cb("gate", campaign, *more).returncode == code
 
 
 # ---- waivers and comparisons ----

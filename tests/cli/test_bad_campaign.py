@@ -35,12 +35,16 @@ def replace(campaign, text, name="records/001-first.json"):
 def relink(campaign):
     """Links the journal's lines anew, from campaign.json on, and puts both digests into the manifest."""
     previous, lines = digest(campaign / "campaign.json"), []
+    manifest = [line.split("  ", 1)[1] for line in (campaign / "MANIFEST.sha256").read_text().splitlines()]
+    files = "".join(f"{digest(campaign / name)}  {name}\n" for name in manifest
+                    if name != "journal.jsonl" and (campaign / name).exists())
     for line in (campaign / "journal.jsonl").read_text().splitlines():
         event = {**json.loads(line), "previous": previous}
+        if "files" in event:
+            event["files"] = hashlib.sha256(files.encode()).hexdigest()
         lines.append(json.dumps(event, sort_keys=True, separators=(",", ":"), ensure_ascii=False))
         previous = hashlib.sha256(lines[-1].encode()).hexdigest()
     (campaign / "journal.jsonl").write_text("".join(line + "\n" for line in lines))
-    manifest = [line.split("  ", 1)[1] for line in (campaign / "MANIFEST.sha256").read_text().splitlines()]
     (campaign / "MANIFEST.sha256").write_text(
         "".join(f"{digest(campaign / name)}  {name}\n" for name in manifest if (campaign / name).exists()))
 

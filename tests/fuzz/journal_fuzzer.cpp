@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::filesystem::path path = fuzz::write("journal.jsonl", text);
   const cb::ChainRoot root{};
   const cb::Journal before = cb::read_journal(path, root);
-  cb::JournalWriter(path, root.campaign_sha256).finished("2026-11-01T00:00:00Z");
+  cb::JournalWriter(path, root.campaign_sha256).finished("2026-11-01T00:00:00Z", "");
   const cb::Journal after = cb::read_journal(path, root);
   if (after.finished != "2026-11-01T00:00:00Z") fuzz::finding("an appended event is lost", text);
   if (after.jobs.size() != before.jobs.size() || after.sessions.size() != before.sessions.size())

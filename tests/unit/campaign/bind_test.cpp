@@ -26,12 +26,16 @@ struct Claimed {
   // The fingerprint that a run gives the command as it stands now.
   void sign() {
     const Step& step = c.setup.campaign.profile.steps[key.step];
-    Command command{.argv = placeless(start.command, step.case_name, key.name)};
+    Command command{.argv =
+                        placeless(start.command, step.case_name, CampaignPaths::record(key.name))};
     if (c.setup.campaign.launch.launcher != Launcher::mpirun) command.environment = step.env;
     start.fingerprint = fingerprint(command, c.setup.tool, c.setup.campaign.profile.sha256);
   }
   std::string why() const {
-    return misfit({c.setup.campaign, key, &start, c.setup.tool}, document).value_or("");
+    return misfit({c.setup.campaign, key, c.setup.campaign.profile.steps[key.step],
+                   CampaignPaths::record(key.name), &start, c.setup.tool},
+                  document)
+        .value_or("");
   }
   // As if the job had been started with this word in the place of that one.
   void replace(const std::string& word, const std::string& by) {
@@ -159,6 +163,7 @@ TEST_CASE("without links in the journal its command is not looked at; with them 
   c.c.setup.campaign.chained = false;
   CHECK(c.why() == "");
   c.c.setup.campaign.chained = true;
-  CHECK(misfit({c.c.setup.campaign, c.key, nullptr, c.c.setup.tool}, c.document) ==
-        "the journal does not say that its job began");
+  CHECK(misfit({c.c.setup.campaign, c.key, c.c.setup.campaign.profile.steps[c.key.step],
+                CampaignPaths::record(c.key.name), nullptr, c.c.setup.tool},
+               c.document) == "the journal does not say that its job began");
 }

@@ -40,6 +40,7 @@ TEST_CASE("the options of the measuring command are found behind the launcher's"
 TEST_CASE("the fingerprint's command names neither the program's place nor the directory's") {
   CHECK(placeless({"mpirun", "/opt/clusterbench", "io", "--dir", "/d/scratch", "--json",
                    "/d/records/001-a.json.3.partial"},
-                  "io", "001-a") == Words{"mpirun", "clusterbench", "io", "--dir", "DIR/scratch",
-                                          "--json", "records/001-a.json"});
+                  "io", "records/001-a.json") == Words{"mpirun", "clusterbench", "io", "--dir",
+                                                       "DIR/scratch", "--json",
+                                                       "records/001-a.json"});
 }

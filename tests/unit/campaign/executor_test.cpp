@@ -182,6 +182,6 @@ TEST_CASE("a journal is read back, torn lines are left out, and a new line begin
   CHECK(journal.last_start("001-a")->command == std::vector<std::string>{"x"});
   CHECK(journal.sessions.at(0).tool.version == "1");
   CHECK(journal.finished.empty());
-  JournalWriter(path, "0").finished("v");
+  JournalWriter(path, "0").finished("v", "00");
   CHECK(read_journal(path, {"0"}).finished == "v");
 }

@@ -69,6 +69,8 @@ void poison(example::Case& c, Judgement& j, const std::string& evil) {
       part.unavailable[evil] = evil;
     }
   }
+  for (const ProofState state : {ProofState::shown, ProofState::not_shown, ProofState::impossible})
+    k.proofs.push_back({"s" + evil, evil, state, evil, evil, false, evil, evil});
   for (Job& job : k.jobs) {
     put(job.host), put(job.reason), put(job.file), put(job.log);
     for (auto& w : job.command) put(w);
@@ -205,6 +207,39 @@ TEST_CASE("hostile text in JSON is a JSON string and comes back, invalid UTF-8 r
   poison(c, j, "\"}\xff<script>\x1b");
   const auto json = nlohmann::json::parse(render_json(c.campaign, j, c.catalogue));
   CHECK(json["campaign"]["hosts"][0] == "node01\"}\xEF\xBF\xBD<script>\x1b");
+}
+
+TEST_CASE("what planted faults have shown is a short table, jobs that ended alike in one row") {
+  example::Case c = example::mixed();
+  c.campaign.proofs = {
+      {"gemm", "node01", ProofState::shown, "one element of the product is changed", "product"},
+      {"gemm", "node02", ProofState::not_shown, "one element of the product is changed", "", true},
+      {"gemm", "node03", ProofState::shown, "one element of the product is changed", "product"},
+      {"mpi", "", ProofState::not_shown, "", "", false, "it was not made"},
+      {"info", "node01", ProofState::impossible, "", "", false,
+       "it takes an inventory: there is no data to spoil"}};
+  const Judgement j = example::judgement_of(c);
+  const View view = build_view(c.campaign, j, c.catalogue, Texts(Lang::en));
+  const Section* section = section_named(view, "Checks shown to fail");
+  REQUIRE(section != nullptr);
+  const Table& table = std::get<Table>(section->blocks.at(0));
+  REQUIRE(table.rows.size() == 4);
+  using Cells = std::vector<std::string>;
+  CHECK(table.rows[0].cells ==
+        Cells{"✓ gemm", "one element of the product is changed", "product", "node01, node03"});
+  CHECK(table.rows[1].cells[2] == "nothing: no check failed");
+  CHECK(table.rows[1].state == State::incomplete);
+  CHECK(table.rows[2].cells[3] == "all together");
+  CHECK(table.rows[3].cells[1] == "no fault can be planted");
+  const View chinese = build_view(c.campaign, j, c.catalogue, Texts(Lang::zh));
+  const Section* same = section_named(chinese, "检查有效性验证");
+  REQUIRE(same != nullptr);
+  CHECK(std::get<Table>(same->blocks.at(0)).rows[0].cells[1] == "改动乘积中的一个元素");
+  const auto json = nlohmann::json::parse(render_json(c.campaign, j, c.catalogue));
+  CHECK(json["proofs"].size() == 5);
+  CHECK(json["proofs"][1]["state"] == "not-shown");
+  CHECK(section_named(build_view(example::mixed().campaign, j, c.catalogue, Texts(Lang::en)),
+                      "Checks shown to fail") == nullptr);
 }
 
 TEST_CASE("the verdict comes first and says what it would take") {

@@ -1,0 +1,115 @@
+#include "campaign/load_proofs.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "campaign/bind.h"
+#include "campaign/proof_step.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/parallel.h"
+#include "core/sha256.h"
+#include "core/text.h"
+
+namespace cb {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has_failed(const Document& document, const std::string& check) {
+  return std::ranges::any_of(document.records, [&](const Record& record) {
+    return std::ranges::any_of(record.checks,
+                               [&](const Check& c) { return c.name == check && !c.passed; });
+  });
+}
+
+std::optional<std::string> binding_problem(const ProofSource& source, const JobKey& key,
+                                           const ProofEvent* start, const Document& document) {
+  if (start == nullptr) return "the journal does not say that its job began";
+  const Step step = proved_step(source.file.profile.steps[key.step], start->command);
+  if (!step.params.contains("inject-fault")) return "its command plants no fault";
+  const JobEvent begun{.job = start->job,
+                       .attempt = start->attempt,
+                       .at = start->at,
+                       .fingerprint = start->fingerprint,
+                       .command = start->command};
+  const ToolInfo& tool = start->session < source.journal.sessions.size()
+                             ? source.journal.sessions[start->session].tool
+                             : source.file.tool;
+  return misfit({source.file, key, step, CampaignPaths::proof(key.name, 1), &begun, tool},
+                document);
+}
+
+// Why the document does not show what the journal says it does; nothing if it does.
+std::optional<std::string> problem_of(const ProofSource& source, const JobKey& key,
+                                      const ProofHistory& history, const ProofEvent& end) {
+  try {
+    const std::string text = read_file(source.paths.root / end.proof.file);
+    if (sha256_hex(text) != end.sha256) return "its record file was changed after the run";
+    const Document document = parse_document(text, end.proof.file, false);
+    if (const auto why = binding_problem(source, key, history.start_of(end.attempt), document))
+      return fmt::format("its record file {} is not of this job: {}", terminal_safe(end.proof.file),
+                         *why);
+    if (!has_failed(document, end.proof.check)) return "no check of it failed";
+    return std::nullopt;
+  } catch (const Error& e) {
+    return fmt::format("its record file cannot be used: {}", terminal_safe(e.what()));
+  }
+}
+
+Proof load_proof(const ProofSource& source, const JobKey& key) {
+  Proof out{.step = source.file.profile.steps[key.step].id, .host = key.host};
+  const auto history = source.journal.proofs.find(key.name);
+  const ProofEvent* end =
+      history == source.journal.proofs.end() ? nullptr : history->second.deciding();
+  if (end == nullptr) {
+    out.reason = "it was not made";
+    return out;
+  }
+  const Proof& said = end->proof;
+  if (said.step != out.step || said.host != out.host) {
+    out.reason = "the journal's proof is of another step or host";
+    return out;
+  }
+  out = said;
+  if (said.state != ProofState::shown) return out;
+  if (const auto why = problem_of(source, key, history->second, *end)) {
+    out.state = ProofState::not_shown;
+    out.reason = *why;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Proof> load_proofs(const ProofSource& source, const std::vector<JobKey>& keys,
+                               const std::vector<Job>& jobs) {
+  std::vector<size_t> done;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (jobs[i].state == JobState::done) done.push_back(i);
+  }
+  std::vector<Proof> out(done.size());
+  on_all_processors(done.size(), [&](size_t i) { out[i] = load_proof(source, keys[done[i]]); });
+  return out;
+}
+
+std::vector<std::string> foreign_proofs(const CampaignPaths& paths, const Journal& journal) {
+  std::set<std::string> known;
+  for (const auto& [job, history] : journal.proofs) {
+    for (const ProofEvent& e : history.events) known.insert(e.proof.file);
+  }
+  std::vector<std::string> out;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(paths.proofs(), ignored)) {
+    const std::string name = "proofs/" + entry.path().filename().string();
+    if (!known.contains(name)) out.push_back(name);
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+}  // namespace cb

@@ -1,0 +1,122 @@
+#include "campaign/proof_step.h"
+
+#include <algorithm>
+
+#include "campaign/command_line.h"
+#include "core/params.h"
+#include "core/units.h"
+
+namespace cb {
+namespace {
+
+constexpr const char* kInject = "inject-fault";
+constexpr double kStartSeconds = 1;
+
+const ParamDef* definition(const CaseInfo& info, const std::string& name) {
+  const auto found = std::ranges::find(info.params, name, &ParamDef::name);
+  return found == info.params.end() ? nullptr : &*found;
+}
+
+// As the step gives them, or the default; none where the parameter is absent.
+std::vector<std::string> values_of(const Step& step, const CaseInfo& info,
+                                   const std::string& name) {
+  if (const auto given = step.params.find(name); given != step.params.end()) return given->second;
+  const ParamDef* def = definition(info, name);
+  if (def == nullptr || def->default_text.empty()) return {};
+  return {def->default_text};
+}
+
+bool is_blind(const Blind& blind, const std::vector<std::string>& values) {
+  if (blind.values.empty()) return !values.empty();
+  return std::ranges::any_of(values, [&](const std::string& v) {
+    return std::ranges::find(blind.values, v) != blind.values.end();
+  });
+}
+
+// The first rank, or the first fault of several.
+std::string fault_value(const CaseInfo& info) {
+  const ParamDef* def = definition(info, kInject);
+  if (def == nullptr || def->type != ParamType::choice) return "0";
+  const auto first = std::ranges::find_if(
+      def->choices, [&](const std::string& c) { return c != def->default_text; });
+  return first == def->choices.end() ? "0" : *first;
+}
+
+// As a number, of what has an order; nothing for words.
+std::optional<double> quantity(const ParamDef& def, const std::vector<std::string>& values) {
+  if (values.size() != 1 || def.type == ParamType::flag) return std::nullopt;
+  if (def.type == ParamType::duration) return parse_duration(values.front());
+  return parse_number(values.front());
+}
+
+// Whether the step is as short by itself.
+bool is_brief(const CaseInfo& info, const std::string& name, const std::vector<std::string>& own,
+              const std::vector<std::string>& brief) {
+  const ParamDef* def = definition(info, name);
+  if (own == brief || def == nullptr) return true;
+  const auto mine = quantity(*def, own), least = quantity(*def, brief);
+  return mine && least && *mine <= *least;
+}
+
+bool is_possible(const CaseInfo& info, const GivenParams& params) {
+  Problems problems;
+  resolve_params(info.params, params, problems);
+  return problems.empty();
+}
+
+size_t points_of(const Step& step, const CaseInfo& info) {
+  size_t out = 1;
+  for (const ParamDef& def : info.params) {
+    if (!def.list) continue;
+    size_t values = 0;
+    for (const std::string& text : values_of(step, info, def.name))
+      values += 1 + static_cast<size_t>(std::ranges::count(text, ','));
+    out *= std::max<size_t>(1, values);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::string> why_no_fault(const Step& step, const CaseInfo& info) {
+  if (info.fault.planted.empty()) return info.fault.why_not;
+  for (const Blind& blind : info.fault.blind) {
+    if (is_blind(blind, values_of(step, info, blind.param))) return blind.why;
+  }
+  return std::nullopt;
+}
+
+Step proof_step(const Step& step, const CaseInfo& info) {
+  Step out = step;
+  out.params[kInject] = {fault_value(info)};
+  for (const auto& [name, values] : info.fault.brief) {
+    if (is_brief(info, name, values_of(step, info, name), values)) continue;
+    GivenParams shorter = out.params;
+    shorter[name] = values;
+    if (is_possible(info, shorter)) out.params = std::move(shorter);
+  }
+  return out;
+}
+
+double proof_seconds(const Step& step, const CaseInfo& info) {
+  return kStartSeconds + info.fault.point_seconds * static_cast<double>(points_of(step, info));
+}
+
+const std::vector<std::string>& proof_params() {
+  static const std::vector<std::string> names{kInject,   "duration", "iterations", "repetitions",
+                                              "samples", "steady",   "warm-up"};
+  return names;
+}
+
+Step proved_step(const Step& step, const std::vector<std::string>& command) {
+  Step out = step;
+  const auto options = measuring_options(command, step.case_name);
+  if (!options) return out;
+  for (const std::string& name : proof_params()) {
+    if (const auto given = options->find(name); given != options->end())
+      out.params[name] = {given->second};
+  }
+  return out;
+}
+
+}  // namespace cb

@@ -1,0 +1,342 @@
+#include "campaign/prove.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "campaign/command_line.h"
+#include "campaign/job_reason.h"
+#include "campaign/journal.h"
+#include "campaign/proof_step.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/sha256.h"
+
+namespace cb {
+namespace {
+
+namespace fs = std::filesystem;
+
+const CaseInfo& info_of(const RunSetup& setup, const Step& step) {
+  const CaseInfo* info = case_of(step, setup.catalogue);
+  if (info != nullptr) return *info;
+  throw UsageError("profile " + setup.campaign.profile.name, fmt::format("steps[{}].case", step.id),
+                   fmt::format("{} is not a case of this clusterbench", step.case_name));
+}
+
+std::string unmeasured_text(const Document& document) {
+  for (const Record& record : document.records) {
+    if (const auto* e = std::get_if<Errored>(&record.outcome))
+      return fmt::format("{}: {}", e->where, e->what);
+    if (const auto* s = std::get_if<Skipped>(&record.outcome)) return s->reason;
+  }
+  return document.records.empty() ? "it wrote no record" : "";
+}
+
+// What the document says of the planted fault.
+void look(const Document& document, const FaultPlan& plan, Proof& proof) {
+  for (const Record& record : document.records) {
+    for (const Check& check : record.checks) {
+      if (check.passed || std::ranges::find(plan.checks, check.name) == plan.checks.end()) continue;
+      proof.state = ProofState::shown;
+      proof.check = check.name;
+      return;
+    }
+  }
+  proof.reason = unmeasured_text(document);
+  if (!proof.reason.empty()) return;
+  proof.blind = true;
+  proof.reason = "no check of it failed";
+}
+
+class Prover {
+ public:
+  Prover(const RunSetup& setup, const ProofObserver& observer)
+      : setup_(setup),
+        observer_(observer),
+        root_(chain_root(setup.campaign, read_file(setup.paths.campaign()))),
+        journal_(read_journal(setup.paths.journal(), root_)),
+        writer_(setup.paths.journal(), root_.campaign_sha256, setup.key) {}
+
+  bool run() {
+    const std::vector<ProofJob> jobs = plan_proofs(setup_);
+    const bool all_kept = nothing_to_do(jobs);
+    if (!all_kept) prepare();
+    for (size_t begin = 0; begin < jobs.size();) {
+      size_t end = begin;
+      while (end < jobs.size() && jobs[end].key.step == jobs[begin].key.step) ++end;
+      prove_step({jobs.begin() + static_cast<std::ptrdiff_t>(begin),
+                  jobs.begin() + static_cast<std::ptrdiff_t>(end)});
+      if (setup_.executor.stop_signals() > 0) return false;
+      begin = end;
+    }
+    if (all_kept) return true;
+    remove_leftovers(setup_.paths);
+    writer_.finished(utc_now(), evidence_digest(setup_.paths));
+    write_manifest(setup_.paths);
+    return true;
+  }
+
+ private:
+  struct Attempt {
+    const ProofJob* job = nullptr;
+    ProofEvent event;
+    fs::path partial;
+    uintmax_t log_begin = 0;
+  };
+
+  // A campaign that is finished stays as it is, byte by byte.
+  bool nothing_to_do(const std::vector<ProofJob>& jobs) const {
+    return !journal_.finished.empty() &&
+           std::ranges::all_of(jobs, [&](const ProofJob& j) { return !is_done(j) || kept(j); });
+  }
+
+  void prepare() {
+    writer_.session({utc_now(), setup_.tool, setup_.command, true});
+    std::error_code ignored;
+    fs::remove(setup_.paths.manifest(), ignored);  // it would not be true any more
+    for (const fs::path& directory : {setup_.paths.proofs(), setup_.paths.scratch()}) {
+      std::error_code failed;
+      fs::create_directories(directory, failed);
+      if (failed)
+        throw Error(fmt::format("cannot create {}: {}", directory.string(), failed.message()));
+    }
+    remove_unfinished();
+  }
+
+  // Documents of attempts whose end nobody journaled: the run was killed, and their jobs are made
+  // once more.
+  void remove_unfinished() const {
+    std::error_code ignored;
+    for (const auto& [job, history] : journal_.proofs) {
+      for (const ProofEvent& start : history.events) {
+        const bool ended = std::ranges::any_of(history.events, [&](const ProofEvent& e) {
+          return e.ended && e.attempt == start.attempt;
+        });
+        if (!ended)
+          fs::remove(setup_.paths.root / CampaignPaths::proof(job, start.attempt), ignored);
+      }
+    }
+  }
+
+  const ProofHistory* history_of(const ProofJob& job) const {
+    const auto found = journal_.proofs.find(job.key.name);
+    return found == journal_.proofs.end() ? nullptr : &found->second;
+  }
+
+  // Only what was measured has a check that was asked.
+  bool is_done(const ProofJob& job) const {
+    const JobEvent* last = journal_.last(job.key.name);
+    return last != nullptr && last->ended && last->state == JobState::done;
+  }
+
+  // The proof of an earlier run, where it is one of this very job.
+  const Proof* kept(const ProofJob& job) const {
+    const ProofHistory* history = history_of(job);
+    const ProofEvent* end = history == nullptr ? nullptr : history->deciding();
+    if (end == nullptr) return nullptr;
+    if (end->proof.blind) return &end->proof;
+    if (end->proof.state == ProofState::impossible)
+      return job.why_none.empty() ? nullptr : &end->proof;
+    if (end->proof.state != ProofState::shown || end->fingerprint != fingerprint_of(job))
+      return nullptr;
+    try {
+      const std::string text = read_file(setup_.paths.root / end->proof.file);
+      return sha256_hex(text) == end->sha256 ? &end->proof : nullptr;
+    } catch (const Error&) {
+      return nullptr;
+    }
+  }
+
+  // Those that the step's own job was started on.
+  std::vector<HostSlots> hosts_of(const ProofJob& job) const {
+    const std::vector<HostSlots>& all = setup_.campaign.hosts;
+    std::vector<std::string> names{job.key.host};
+    if (job.key.host.empty()) {
+      const JobEvent* start = journal_.last_start(job.key.name);
+      names = start == nullptr ? std::vector<std::string>()
+                               : launched_hosts(start->command, setup_.campaign.launch.launcher);
+    }
+    if (names.empty()) return all;
+    std::vector<HostSlots> out;
+    for (const HostSlots& h : all) {
+      if (std::ranges::find(names, h.name) != names.end()) out.push_back(h);
+    }
+    return out;
+  }
+
+  std::string fingerprint_of(const ProofJob& job) const {
+    return step_fingerprint(setup_, job.step, hosts_of(job), CampaignPaths::proof(job.key.name, 1));
+  }
+
+  void prove_step(const std::vector<ProofJob>& jobs) {
+    const double start = monotonic_seconds();
+    std::vector<Proof> proofs;
+    std::vector<Attempt> attempts;
+    for (const ProofJob& job : jobs) {
+      if (!is_done(job)) continue;
+      if (const Proof* before = kept(job))
+        proofs.push_back(*before);
+      else if (!job.why_none.empty())
+        proofs.push_back(note_impossible(job));
+      else
+        attempts.push_back(begin(job));
+    }
+    const bool all_kept = attempts.empty();
+    execute(attempts);
+    for (Attempt& a : attempts) proofs.push_back(std::move(a.event.proof));
+    if (!proofs.empty() && setup_.executor.stop_signals() == 0)
+      observer_.step_ends(setup_.campaign.profile.steps[jobs.front().key.step], proofs, all_kept,
+                          monotonic_seconds() - start);
+  }
+
+  ProofEvent event_of(const ProofJob& job) const {
+    ProofEvent e{.job = job.key.name};
+    const ProofHistory* history = history_of(job);
+    e.attempt = history == nullptr ? 1 : history->attempts() + 1;
+    e.proof.step = setup_.campaign.profile.steps[job.key.step].id;
+    e.proof.host = job.key.host;
+    return e;
+  }
+
+  Proof note_impossible(const ProofJob& job) {
+    ProofEvent e = event_of(job);
+    e.ended = true;
+    e.at = utc_now();
+    e.proof.state = ProofState::impossible;
+    e.proof.reason = job.why_none;
+    writer_.proof(e);
+    return e.proof;
+  }
+
+  Attempt begin(const ProofJob& job) const {
+    Attempt a{.job = &job, .event = event_of(job)};
+    a.event.proof.planted = info_of(setup_, job.step).fault.planted;
+    a.event.fingerprint = fingerprint_of(job);
+    a.partial = setup_.paths.root / (CampaignPaths::proof(job.key.name, 1) +
+                                     fmt::format(".{}.partial", a.event.attempt));
+    std::error_code absent;
+    const auto size = fs::file_size(log(a, "err"), absent);
+    a.log_begin = absent ? 0 : size;
+    return a;
+  }
+
+  fs::path log(const Attempt& a, const char* stream) const {
+    return setup_.paths.root / CampaignPaths::log("proof-" + a.event.job, stream);
+  }
+
+  void execute(std::vector<Attempt>& attempts) {
+    std::vector<Task> tasks;
+    for (Attempt& a : attempts) {
+      Task task;
+      task.command = step_command(setup_, a.job->step, hosts_of(*a.job), a.partial);
+      task.out = log(a, "out");
+      task.err = log(a, "err");
+      task.deadline_seconds = a.job->step.deadline_seconds + kLateSeconds;
+      a.event.command = task.command.argv;
+      tasks.push_back(std::move(task));
+    }
+    const ExecutorEvents events{[&](size_t i) {
+                                  attempts[i].event.at = utc_now();
+                                  writer_.proof(attempts[i].event);
+                                },
+                                [&](size_t i, const TaskEnd& end) { finish(attempts[i], end); },
+                                [&] { observer_.stopping(); }};
+    run_tasks(tasks, setup_.executor, events);
+  }
+
+  // A job that was stopped has proved nothing: it is begun anew by the next run.
+  void finish(Attempt& a, const TaskEnd& end) {
+    if (end.kind == TaskEnd::Kind::stopped) return;
+    a.event.ended = true;
+    a.event.at = utc_now();
+    std::string problem;
+    const std::optional<Document> document = take(a, problem);
+    const JobEnd conclusion =
+        conclude_job(end, document ? &*document : nullptr, problem, {log(a, "err"), a.log_begin},
+                     a.job->step.deadline_seconds);
+    Proof& proof = a.event.proof;
+    if (conclusion.state == JobState::done && document)
+      look(*document, info_of(setup_, a.job->step).fault, proof);
+    else
+      proof.reason = conclusion.reason;
+    writer_.proof(a.event);
+  }
+
+  // The document that the job wrote, under its name; nothing, and the problem, if there is none.
+  std::optional<Document> take(Attempt& a, std::string& problem) const {
+    std::error_code failed;
+    if (!fs::exists(a.partial, failed)) {
+      problem = "it wrote no record file";
+      return std::nullopt;
+    }
+    try {
+      const std::string text = read_file(a.partial);
+      Document document = parse_document(text, a.partial.filename().string());
+      const std::string name = CampaignPaths::proof(a.event.job, a.event.attempt);
+      fs::rename(a.partial, setup_.paths.root / name, failed);
+      if (failed) throw UsageError(name, "", "could not be named: " + failed.message());
+      a.event.proof.file = name;
+      a.event.sha256 = sha256_hex(text);
+      return document;
+    } catch (const UsageError& e) {
+      problem = fmt::format("its record file cannot be used: {}", e.problems().list.front().what);
+      return std::nullopt;
+    }
+  }
+
+  const RunSetup& setup_;
+  const ProofObserver& observer_;
+  ChainRoot root_;
+  Journal journal_;  // of earlier runs
+  JournalWriter writer_;
+};
+
+}  // namespace
+
+std::vector<ProofJob> plan_proofs(const RunSetup& setup) {
+  std::vector<std::string> hosts;
+  for (const HostSlots& h : setup.campaign.hosts) hosts.push_back(h.name);
+  std::vector<ProofJob> out;
+  for (JobKey& key : plan_jobs(setup.campaign.profile, hosts)) {
+    const Step& step = setup.campaign.profile.steps[key.step];
+    const CaseInfo& info = info_of(setup, step);
+    ProofJob job{.key = std::move(key), .step = step};
+    if (const auto why = why_no_fault(step, info)) {
+      job.why_none = *why;
+    } else {
+      job.step = proof_step(step, info);
+      job.seconds = proof_seconds(job.step, info);
+    }
+    out.push_back(std::move(job));
+  }
+  return out;
+}
+
+double proofs_seconds(const std::vector<ProofJob>& jobs, size_t fan_out) {
+  std::map<size_t, std::pair<size_t, double>> steps;  // jobs, seconds of one
+  for (const ProofJob& job : jobs) {
+    if (!job.why_none.empty()) continue;
+    ++steps[job.key.step].first;
+    steps[job.key.step].second = job.seconds;
+  }
+  double out = 0;
+  for (const auto& [step, all] : steps)
+    out += all.second * std::ceil(static_cast<double>(all.first) / static_cast<double>(fan_out));
+  return out;
+}
+
+bool wants_proofs(const RunSetup& setup) {
+  if (setup.prove) return true;
+  const ChainRoot root = chain_root(setup.campaign, read_file(setup.paths.campaign()));
+  return read_journal(setup.paths.journal(), root).proving();
+}
+
+bool prove_campaign(const RunSetup& setup, const ProofObserver& observer) {
+  return Prover(setup, observer).run();
+}
+
+}  // namespace cb

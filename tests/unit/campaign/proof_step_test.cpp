@@ -1,0 +1,127 @@
+// The short job with a planted fault that is made of a step.
+#include <doctest/doctest.h>
+
+#include "campaign/proof_event.h"
+#include "campaign/proof_step.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace cb;
+
+namespace {
+
+CaseInfo info() {
+  CaseInfo out{.name = "a"};
+  out.params = {{"size", ParamType::size, "1K", "", {}, true},
+                {"duration", ParamType::duration, "10s", ""},
+                {"iterations", ParamType::integer, "", ""},
+                {"workload",
+                 ParamType::choice,
+                 "",
+                 "",
+                 {"long", "short"},
+                 false,
+                 -9e18,
+                 9e18,
+                 {{{"iterations"}, {"long"}}}},
+                {"verify", ParamType::flag, "true", ""},
+                {"file", ParamType::text, "", ""},
+                {"inject-fault", ParamType::integer, "", ""}};
+  out.fault = {.planted = "a bit is flipped",
+               .checks = {"data"},
+               .brief = {{"duration", {"1s"}}, {"iterations", {"5"}}},
+               .point_seconds = 2,
+               .blind = {{"verify", {"false"}, "nobody looks"}, {"file", {}, "not known"}}};
+  return out;
+}
+
+Step step(GivenParams params) { return {.id = "s", .case_name = "a", .params = std::move(params)}; }
+
+}  // namespace
+
+TEST_CASE("a proof has its step's parameters, the fault, and is short") {
+  const Step short_one = proof_step(step({{"size", {"1K", "2K"}}}), info());
+  CHECK(short_one.params == GivenParams{{"size", {"1K", "2K"}},
+                                        {"duration", {"1s"}},
+                                        {"iterations", {"5"}},
+                                        {"inject-fault", {"0"}}});
+}
+
+TEST_CASE("what is shorter already stays, and what the step excludes is left out") {
+  CHECK(proof_step(step({{"duration", {"200ms"}}}), info()).params.at("duration") ==
+        std::vector<std::string>{"200ms"});
+  CHECK(proof_step(step({{"iterations", {"5"}}}), info()).params.at("iterations") ==
+        std::vector<std::string>{"5"});
+  CHECK_FALSE(proof_step(step({{"workload", {"long"}}}), info()).params.contains("iterations"));
+  CHECK(proof_step(step({{"workload", {"short"}}}), info()).params.contains("iterations"));
+}
+
+TEST_CASE("of several faults the first is planted") {
+  CaseInfo several = info();
+  several.params.back() = {"inject-fault", ParamType::choice, "none", "", {"none", "bit", "hang"}};
+  CHECK(proof_step(step({}), several).params.at("inject-fault") == std::vector<std::string>{"bit"});
+}
+
+TEST_CASE("why no fault can be planted") {
+  CHECK_FALSE(why_no_fault(step({}), info()).has_value());
+  CHECK(why_no_fault(step({{"verify", {"false"}}}), info()) == "nobody looks");
+  CHECK(why_no_fault(step({{"file", {"/f"}}}), info()) == "not known");
+  CaseInfo none = info();
+  none.fault = {.why_not = "there is no data"};
+  CHECK(why_no_fault(step({}), none) == "there is no data");
+}
+
+TEST_CASE("how long a proof takes counts its points") {
+  CHECK(proof_seconds(step({}), info()) == 3);
+  CHECK(proof_seconds(step({{"size", {"1K,2K", "4K"}}}), info()) == 7);
+}
+
+TEST_CASE("the step of a command takes from it only what a proof may change") {
+  const std::vector<std::string> command{"clusterbench", "a",     "--size",         "9K",
+                                         "--duration",   "1s",    "--inject-fault", "0",
+                                         "--json",       "p.json"};
+  CHECK(proved_step(step({{"size", {"1K"}}}), command).params ==
+        GivenParams{{"size", {"1K"}}, {"duration", {"1s"}}, {"inject-fault", {"0"}}});
+  CHECK(proved_step(step({{"size", {"1K"}}}), {"x"}).params == GivenParams{{"size", {"1K"}}});
+}
+
+TEST_CASE("a proof's lines are read as they were written") {
+  ProofEvent e{.job = "001-s", .ended = true, .attempt = 2, .at = "t", .fingerprint = "f"};
+  e.proof = {.step = "s",
+             .host = "n1",
+             .state = ProofState::shown,
+             .planted = "p",
+             .check = "data",
+             .file = "proofs/001-s+2.json"};
+  e.sha256 = "00";
+  const ProofEvent back = proof_event_from(proof_event_json(e));
+  CHECK(back.proof.state == ProofState::shown);
+  CHECK(back.proof.file == e.proof.file);
+  CHECK(back.proof.check == "data");
+  CHECK(proof_event_json(back) == proof_event_json(e));
+  e.proof.file = "records/001-s.json";
+  CHECK_THROWS(proof_event_from(proof_event_json(e)));
+  e.proof.file.clear();
+  e.proof.state = ProofState::impossible;
+  CHECK(proof_event_from(proof_event_json(e)).proof.state == ProofState::impossible);
+}
+
+TEST_CASE("a check that was blind once decides, else the last attempt does") {
+  const auto end = [](int attempt, ProofState state, bool blind) {
+    ProofEvent e{.job = "j", .ended = true, .attempt = attempt, .at = "t"};
+    e.proof.state = state;
+    e.proof.blind = blind;
+    return e;
+  };
+  ProofHistory h;
+  CHECK(h.deciding() == nullptr);
+  CHECK(h.attempts() == 0);
+  h.events = {end(1, ProofState::not_shown, false), end(2, ProofState::shown, false)};
+  CHECK(h.deciding()->attempt == 2);
+  h.events = {end(1, ProofState::not_shown, true), end(2, ProofState::shown, false)};
+  CHECK(h.deciding()->attempt == 1);
+  h.events.push_back({.job = "j", .attempt = 3, .at = "t"});
+  CHECK(h.attempts() == 3);
+  CHECK(h.start_of(3) == &h.events.back());
+  CHECK(h.start_of(1) == nullptr);
+}
