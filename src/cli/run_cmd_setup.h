@@ -14,7 +14,7 @@ struct RunOptions {
   std::string launcher = "auto";
   std::string profile_directory;
   std::vector<std::string> dirs;  // where steps that need a directory and name none measure
-  std::string key;  // a private key's file, that signs what is measured
+  std::string key;                // a private key's file, that signs what is measured
   int fan_out = 32;
   bool redact = false;  // no values of command lines and environments are recorded
   bool trust = false;   // with --resume: the campaign of somebody else may be executed

@@ -42,8 +42,8 @@ struct Judgement {
   // against it (a StepRule).
   std::vector<CriterionVerdict> criteria;
   std::vector<std::shared_ptr<const Criterion>> of_steps;  // of the latter
-  std::string judged_by;      // name of the profile, where it is not the campaign's own
-  bool test_profile = false;  // it runs scripted cases: whatever it says is of no machine
+  std::string judged_by;             // name of the profile, where it is not the campaign's own
+  bool test_profile = false;         // it runs scripted cases: whatever it says is of no machine
   std::vector<Message> proofs = {};  // what run --prove has shown; empty where nobody asked
   bool proven = true;                // all that was asked
   // What is wrong with the evidence as a whole (Campaign::warnings): with one of them nothing is
