@@ -16,7 +16,7 @@ CASES = {
     "stream": ("arrays", "bandwidth", "--device", "cpu", "--size", "2M", "--iterations", "10"),
     "latency": ("cycle", "bandwidth", "--device", "cpu", "--op", "latency", "--min-size", "128", "--max-size", "64K"),
     "skeleton": ("data", "skeleton", "--size", "8,64K", "--duration", "10ms"),
-    "burn": ("result", "burn", "--device", "cpu", "--duration", "3s"),
+    "burn": ("result", "burn", "--device", "cpu", "--duration", "6s"),
 }
 
 

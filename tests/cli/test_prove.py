@@ -34,7 +34,7 @@ HOST_STEPS = [
     real("read", "io", rw="randread", size="8M", duration="200ms", direct="false"),
     real("write", "io", rw="write", size="8M", direct="false"),
     real("files", "io", workload="metadata", files="20"),
-    real("burn", "burn", device="cpu", duration="2s"),
+    real("burn", "burn", device="cpu", duration="6s"),
 ]
 # Step, and the check that has to find the fault.
 FOUND_BY = {"gemm": "product", "memory": "arrays", "latency": "cycle", "read": "data", "write": "data", "files": "data",
