@@ -3,7 +3,8 @@
 #include "bench/harness/case.h"
 
 // --inject-fault RANK: that rank spoils its own data where a real fault would, so that everybody
-// can see that the case's check finds it: a failed check, no number. docs/guide/campaign.md, --prove.
+// can see that the case's check finds it: a failed check, no number. docs/guide/campaign.md,
+// --prove.
 namespace cb {
 
 // The parameter. `what` goes on after "this rank …" and is told what finds it.

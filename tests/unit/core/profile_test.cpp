@@ -249,8 +249,9 @@ TEST_CASE("what is missing or of a wrong kind is named") {
   CHECK(problems([](json& j) { j["criteria"][0].erase("min"); }) ==
         "criteria[c].metric has no limit: min, max, min_of_ceiling, min_of_fleet, max_of_fleet, "
         "max_spread_of_host or max_ratio_of_host\n");
-  CHECK(problems([](json& j) { j["criteria"][0]["min"] = "1"; }).find("criteria[c].min is neither a number") !=
-        std::string::npos);
+  CHECK(problems([](json& j) {
+          j["criteria"][0]["min"] = "1";
+        }).find("criteria[c].min is neither a number") != std::string::npos);
   CHECK(problems([](json& j) { j["criteria"][0]["check"] = "product"; }) ==
         "criteria[c].metric exactly one of metric, check and uniform is needed\n");
   CHECK(problems([](json& j) { j["title"] = {{"en", "x"}}; }) == "title.zh is missing\n");
