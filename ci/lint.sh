@@ -50,7 +50,7 @@ check() { # check NAME COMMAND…
 }
 
 mkdir -p build
-cmake --preset release -B build/lint -DCLUSTERBENCH_TESTS=OFF -DCMAKE_UNITY_BUILD_BATCH_SIZE=0 >build/lint.log 2>&1 </dev/null || die "cmake failed, see build/lint.log"
+cmake --preset release -B build/lint -DCLUSTERBENCH_TESTS=OFF >build/lint.log 2>&1 </dev/null || die "cmake failed, see build/lint.log"
 
 [ ${#sources[@]} -eq 0 ] || check clang-format clang-format --dry-run -Werror "${sources[@]}"
 check includes ci/lint_includes.py

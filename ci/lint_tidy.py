@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 """Runs clang-tidy (.clang-tidy) on the sources below src/, in parallel, from compile_commands.json, which
-holds one entry for all files of a room that CMake joined (BUILD_DIRECTORY/…/Unity/*.cxx). A name that two
-files of a room define is thereby an error here, in whatever batches a build would compile them.
+holds one entry for several files where CMake joined them (BUILD_DIRECTORY/…/Unity/*.cxx).
 
 With files named, only these .cpp files are read, each alone: seconds, before a commit.
 
@@ -21,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
-SECONDS_PER_FILE = 900  # a whole room on a busy machine
+SECONDS_PER_FILE = 900  # on a busy machine
 
 
 def own_files(path, seen):
