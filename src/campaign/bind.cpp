@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -38,12 +39,21 @@ bool stands_for_others(const std::vector<std::string>& values) {
   return std::ranges::any_of(values, [](const std::string& v) { return words.contains(v); });
 }
 
+// A list may be written as one text, "fp64,fp32".
+std::vector<std::string> with_parts(std::vector<std::string> values) {
+  for (const std::string& value : std::vector<std::string>(values)) {
+    std::istringstream parts(value);
+    for (std::string part; std::getline(parts, part, ',');) values.push_back(part);
+  }
+  return values;
+}
+
 // A case may resolve a parameter to others in some records (a cached read beside a direct one), so
 // that one record agrees is asked for.
 Misfit resolved_misfit(const Step& step, const Document& document) {
   for (const auto& [name, values] : step.params) {
     if (stands_for_others(values)) continue;
-    const GivenParams wanted{{name, values}};
+    const GivenParams wanted{{name, with_parts(values)}};
     bool has = false, agrees = false;
     std::string other;
     for (const Record& record : document.records) {

@@ -67,9 +67,14 @@ void report_usage(const std::string& message) {
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
 }
 
+constexpr const char* kFirstSteps =
+    "nothing to do; next: clusterbench run host-quick (measures this host and judges it), "
+    "clusterbench list (what can be measured here) or clusterbench --help (all subcommands)";
+
 // An unknown first word is answered with the nearest subcommand.
 void check_subcommand(const CLI::App& app, const std::vector<std::string>& words) {
-  if (words.empty() || words[0].starts_with('-')) return;
+  if (words.empty()) throw UsageError("clusterbench", "", kFirstSteps);
+  if (words[0].starts_with('-')) return;
   std::vector<std::string> names{"help", "version"};
   for (const CLI::App* sub : app.get_subcommands({})) {
     if (!sub->get_group().empty()) names.push_back(sub->get_name());

@@ -40,17 +40,20 @@ std::string place_of(const char* list, const json& entry) {
   return fmt::format("{}[{}]", list, entry["id"].get<std::string>());
 }
 
-// Without what may differ.
-json essence_of(const char* list, json entry) {
-  if (std::string_view(list) == "steps") {
-    for (const char* key : kHarmless) entry.erase(key);
-  }
-  return entry;
+// The entry as text, without what may differ.
+std::string version_of(const char* list, const json& entry) {
+  if (std::string_view(list) != "steps") return entry.dump();
+  json essence = entry;
+  for (const char* key : kHarmless) essence.erase(key);
+  return essence.dump();
 }
 
-json* find_entry(json& profile, const char* list, const json& id) {
-  if (!profile.contains(list) || !profile[list].is_array()) return nullptr;
-  for (json& entry : profile[list]) {
+// JSON is json or const json. A null pointer where there is none.
+template <typename JSON>
+JSON* find_entry(JSON& profile, const char* list, const json& id) {
+  const auto entries = profile.find(list);
+  if (entries == profile.end() || !entries->is_array()) return nullptr;
+  for (JSON& entry : *entries) {
     if (is_entry(entry) && entry["id"] == id) return &entry;
   }
   return nullptr;
@@ -86,9 +89,9 @@ std::string clash_text(const json& a, const std::string& first_name, const json&
       first_name, second_name, fmt::join(differing_keys(a, b), ", "));
 }
 
-bool knows(const ResolvedProfile& profile, const std::string& place, const json& version) {
+bool knows(const ResolvedProfile& profile, const std::string& place, const std::string& version) {
   const auto found = profile.versions.find(place);
-  return found != profile.versions.end() && found->second.contains(version.dump());
+  return found != profile.versions.end() && found->second.contains(version);
 }
 
 std::string origin_of(const ResolvedProfile& profile, const std::string& place) {
@@ -120,20 +123,19 @@ class BaseAdder {
  private:
   void add_entry(const char* list, const json& entry) {
     const std::string place = place_of(list, entry);
-    const json theirs = essence_of(list, entry);
+    const std::string theirs = version_of(list, entry);
     json* mine = find_entry(*first_.json, list, entry["id"]);
     if (mine == nullptr) {
       if (!knows(first_, place, theirs)) add_new(list, place, entry);
       return;
     }
-    const json own = essence_of(list, *mine);
+    const std::string own = version_of(list, *mine);
     if (knows(first_, place, theirs)) return;  // mine is theirs, or was made out of it
     if (knows(second_, place, own)) {
       *mine = entry;
       first_.origins[place] = origin_of(second_, place);
-    } else if (own != theirs) {
-      problems_.add(place,
-                    clash_text(own, origin_of(first_, place), theirs, origin_of(second_, place)));
+    } else if (const json a = json::parse(own), b = json::parse(theirs); a != b) {
+      problems_.add(place, clash_text(a, origin_of(first_, place), b, origin_of(second_, place)));
     }
   }
 
@@ -149,11 +151,11 @@ class BaseAdder {
   void drop_removed(const char* list) {
     if (!first_.json->contains(list) || !(*first_.json)[list].is_array()) return;
     json kept = json::array();
-    json theirs = *second_.json;
-    for (const json& entry : (*first_.json)[list]) {
+    const json& theirs = *second_.json;
+    for (json& entry : (*first_.json)[list]) {
       const bool removed = is_entry(entry) && find_entry(theirs, list, entry["id"]) == nullptr &&
-                           knows(second_, place_of(list, entry), essence_of(list, entry));
-      if (!removed) kept.push_back(entry);
+                           knows(second_, place_of(list, entry), version_of(list, entry));
+      if (!removed) kept.push_back(std::move(entry));
     }
     (*first_.json)[list] = std::move(kept);
   }
@@ -173,7 +175,7 @@ void ResolvedProfile::note_versions() {
   for (const char* list : kLists) {
     if (!json->contains(list) || !(*json)[list].is_array()) continue;
     for (const auto& entry : (*json)[list]) {
-      if (is_entry(entry)) versions[place_of(list, entry)].insert(essence_of(list, entry).dump());
+      if (is_entry(entry)) versions[place_of(list, entry)].insert(version_of(list, entry));
     }
   }
 }
@@ -206,7 +208,7 @@ void add_base(ResolvedProfile& first, const ResolvedProfile& second, Problems& p
 
 void require_own_sources(const ResolvedProfile& base, const json& derived, Problems& problems) {
   if (!derived.contains("criteria") || !derived["criteria"].is_array()) return;
-  json before = *base.json;
+  const json& before = *base.json;
   for (const json& entry : derived["criteria"]) {
     const json* old = is_entry(entry) ? find_entry(before, "criteria", entry["id"]) : nullptr;
     if (old == nullptr) continue;

@@ -258,8 +258,10 @@ class Judge {
       const Waiver& w = waivers_[i];
       if (w.criterion != criterion.id || !glob_match(w.scope, entity_name(f.entity))) continue;
       used_[i] = true;
-      if (const auto why = cannot_be_missed(w.limit, f.limit_is_minimum, f.unit))
-        boundless_[w.id] = *why;
+      if (!w.unit.empty() && w.unit != f.unit)
+        useless_[w.id] = fmt::format("is in {}, what it waives in {}", w.unit, f.unit);
+      else if (const auto why = cannot_be_missed(w.limit, f.limit_is_minimum, f.unit))
+        useless_[w.id] = *why;
       if (within(w, f)) return &w;
       beyond = Message{"why.beyond", {w.id}};
     }
@@ -270,7 +272,7 @@ class Judge {
   // Where the criterion could not be judged, that is what must be mended first.
   void refuse_unmatched(const Judgement& judgement) const {
     Problems problems;
-    for (const auto& [id, why] : boundless_) problems.add(id, "its limit " + why);
+    for (const auto& [id, why] : useless_) problems.add(id, "its limit " + why);
     for (size_t i = 0; i < waivers_.size(); ++i) {
       if (used_[i]) continue;
       const auto found = std::find_if(
@@ -292,7 +294,7 @@ class Judge {
   const std::vector<Waiver>& waivers_;
   const HostNames names_;
   std::vector<bool> used_;
-  std::map<std::string, std::string> boundless_;  // waivers by id whose limit waives everything
+  std::map<std::string, std::string> useless_;  // waivers by id, and what is wrong with the limit
 };
 
 void refuse_malformed(const std::vector<Waiver>& waivers, const std::string& today) {

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/json/json_text.h"
+#include "core/quantity.h"
 #include "core/suggest.h"
 #include "core/text.h"
 #include "judge/waivers_match.h"
@@ -35,18 +36,26 @@ std::string text(const json& j, const std::string& key, const std::string& where
   return j[key].get<std::string>();
 }
 
-double limit(const json& j, const std::string& where, Problems& problems) {
+// A number in the metric's unit, or a text that tells the unit too.
+std::optional<Quantity> quantity(const json& value) {
+  if (value.is_number()) return Quantity{value.get<double>(), ""};
+  if (!value.is_string()) return std::nullopt;
+  const auto read = parse_quantity(value.get<std::string>());
+  return read && !read->unit.empty() ? read : std::nullopt;
+}
+
+Quantity limit(const json& j, const std::string& where, Problems& problems) {
   if (!j.contains("limit")) {
     problems.add(where + ".limit", "is missing: a waiver says how bad it may become");
-  } else if (!j["limit"].is_number() || !std::isfinite(j["limit"].get<double>())) {
-    problems.add(where + ".limit", "is not a number in the metric's unit");
-  } else {
-    const double value = j["limit"].get<double>();
-    if (value <= 0)
-      problems.add(where + ".limit", "is not above 0: a waiver says how bad it may become");
-    return value;
+    return {};
   }
-  return 0;
+  const auto read = quantity(j["limit"]);
+  if (!read || !std::isfinite(read->value))
+    problems.add(where + ".limit",
+                 "is neither a number in the metric's unit nor a text such as \"80 GB/s\"");
+  else if (read->value <= 0)
+    problems.add(where + ".limit", "is not above 0: a waiver says how bad it may become");
+  return read.value_or(Quantity{});
 }
 
 // A glob of nothing but wildcards is no scope.
@@ -68,7 +77,9 @@ Waiver read_waiver(const json& j, const std::string& where, Problems& problems) 
   w.ticket = text(j, "ticket", where, problems);
   if (!w.scope.empty() && !names_something(w.scope))
     problems.add(where + ".scope", "is everything: name the hosts or parts that may fail");
-  w.limit = limit(j, where, problems);
+  const Quantity bound = limit(j, where, problems);
+  w.limit = bound.value;
+  w.unit = bound.unit;
   w.expires = text(j, "expires", where, problems);
   if (!w.expires.empty() && !is_date(w.expires))
     problems.add(where + ".expires", fmt::format("is {}, not a day YYYY-MM-DD", w.expires));

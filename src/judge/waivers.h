@@ -17,6 +17,7 @@ struct Waiver {
   std::string ticket;
   double limit = 0;     // still fails beyond this, in the metric's unit
   std::string expires;  // YYYY-MM-DD, the last day it holds
+  std::string unit;     // of the limit, where the file gives one with it
 };
 
 // Throws UsageError with every problem: unknown keys, missing approver, ticket, limit or expiry.

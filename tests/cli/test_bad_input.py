@@ -46,6 +46,12 @@ def test_an_unknown_subcommand_is_answered_with_the_nearest():
     assert "fake" not in refused("qqqqqqqq")  # hidden cases stay hidden
 
 
+def test_nothing_asked_for_is_answered_with_first_steps():
+    said = refused()
+    for command in ("clusterbench run host-quick ", "clusterbench list ", "clusterbench --help "):
+        assert command in said
+
+
 def test_unknown_options_and_words():
     assert "--verison  unknown option, did you mean --version?" in refused("--verison")
     assert "word  is not expected here" in refused("fake", "word")

@@ -63,7 +63,7 @@ def test_a_written_document_holds_nothing_but_itself(campaign, tmp_path, which, 
 @pytest.mark.parametrize("which", CLOSED)
 @pytest.mark.parametrize(
     "command",
-    [["list"], ["info"], ["profile", "list"], ["checklist", "CAMPAIGN"], ["issue", "list", "CAMPAIGN"]],
+    [["list"], ["info"], ["profile", "show", "host-selftest"], ["checklist", "CAMPAIGN"], ["issue", "list", "CAMPAIGN"]],
     ids=lambda c: c[0],
 )
 def test_what_only_prints_ends_as_with_a_terminal(campaign, which, command):

@@ -2,12 +2,17 @@
 """What strangers at a job's ports cost it: the same job alone and under attack, in turns.
 
     tests/tools/strangers.py build/ci/bin/clusterbench --pairs 10 --idle 5000
+    sudo tests/tools/strangers.py build/ci/bin/clusterbench --only tcp --link 200mbit --pairs 20
 
 The attack begins with the job: it connects to every port at which a rank listens (but for Open MPI's own) and says nothing,
 --idle connections in all, half of them with one byte; and it goes through all ports of loopback, 2,000 a second (docs/evidence/robustness.md).
 CPU share is that of rank 0's process without its main thread: of the threads that deal with the ports. For `tcp` two
 figures more, each of a pair of runs: the CPU time of the sending and receiving threads for a byte that was carried, attacked
 over alone; and the CPU time that the attack added to rank 0's other threads, as a share of all CPU time of the ranks.
+
+On loopback the processor is what limits tcp, and the attack needs the same processor: the figure then tells of the machine.
+With --link the ranks share a link of that rate, as hosts do, in a network namespace of its own, and the strangers come
+by a way that is not limited: what they change then is what the job lets them change. Needs root.
 """
 
 import argparse
@@ -18,6 +23,7 @@ import resource
 import socket
 import statistics
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -26,6 +32,7 @@ JOBS = {
     "rest": ["fake", "--samples", "150", "--pause", "20ms"],
     "tcp": ["tcp", "--duration", "2s", "--streams", "2"],
 }
+STRANGER = "127.0.0.66"  # where they call from
 
 
 def ranks_of(launcher):
@@ -87,6 +94,7 @@ class Attack(threading.Thread):
     def knock(self, port, keep):
         s = socket.socket()
         s.setblocking(False)
+        s.bind((STRANGER, 0))
         s.connect_ex(("127.0.0.1", port))
         self.tried += keep
         if keep:
@@ -154,6 +162,20 @@ def carrying(records):
     return sum(found) if found else None
 
 
+def limit_link(rate):
+    """Loopback of this namespace: `rate` for all but what comes from strangers and goes to them."""
+    def tc(*words):
+        subprocess.run(["tc", *words], check=True, stderr=subprocess.DEVNULL)
+
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    tc("qdisc", "add", "dev", "lo", "root", "handle", "1:", "htb", "default", "10")
+    tc("class", "add", "dev", "lo", "parent", "1:", "classid", "1:10", "htb", "rate", rate, "burst", "64k")
+    tc("class", "add", "dev", "lo", "parent", "1:", "classid", "1:20", "htb", "rate", "40gbit")
+    for way in ("src", "dst"):
+        tc("filter", "add", "dev", "lo", "parent", "1:", "protocol", "ip", "u32", "match", "ip", way, f"{STRANGER}/32",
+           "flowid", "1:20")
+
+
 def quartiles(values):
     low, middle, high = statistics.quantiles(values, n=4)
     return f"median {middle:.4f}, half of the pairs {low:.4f} to {high:.4f}, all {min(values):.4f} to {max(values):.4f}"
@@ -165,6 +187,8 @@ def print_pairs(alone, attacked):
         return
     ratios = [b["carrying_per_byte"] / a["carrying_per_byte"] for a, b in zip(alone, attacked)]
     added = [(b["side_seconds"] - a["side_seconds"]) / b["all_seconds"] for a, b in zip(alone, attacked)]
+    values = [b["value"] / a["value"] for a, b in zip(alone, attacked)]
+    print(f"  result, attacked over alone, of {len(values)} pairs: {quartiles(values)}")
     print(f"  CPU time a byte, attacked over alone, of {len(ratios)} pairs: {quartiles(ratios)}")
     print(f"  CPU time that the attack added beside the carrying, share of all: {quartiles(added)}")
 
@@ -175,7 +199,13 @@ def main():
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--idle", type=int, default=5000)
     parser.add_argument("--only", choices=JOBS, help="this job alone")
+    parser.add_argument("--link", metavar="RATE", help="of the link that the ranks share, such as 200mbit")
     options = parser.parse_args()
+    if options.link and not os.environ.get("STRANGERS_NAMESPACE"):
+        os.environ["STRANGERS_NAMESPACE"] = "own"
+        os.execvp("unshare", ["unshare", "--net", sys.executable, *sys.argv])
+    if options.link:
+        limit_link(options.link)
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, options.idle + 200), hard))
     for name, arguments in JOBS.items():

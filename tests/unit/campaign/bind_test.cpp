@@ -89,6 +89,15 @@ TEST_CASE("a word for several values is not compared with the one that was taken
   CHECK(c.why() == "it was taken with size 1024, the step has 4K");
 }
 
+TEST_CASE("a list that is written as one text has the values that it names") {
+  Claimed c(kRateJob);
+  c.c.setup.campaign.profile.steps[1].params["size"] = {"4K,1K"};
+  c.replace("1K", "4K,1K");
+  CHECK(c.why() == "");
+  c.document.records[0].params.set("size", int64_t{2048});
+  CHECK(c.why() == "it was taken with size 2048, the step has 4K,1K");
+}
+
 TEST_CASE("options of the command: other, missing, more") {
   Claimed other(kRateJob);
   other.document.records[0].params = {};

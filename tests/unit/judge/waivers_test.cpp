@@ -142,6 +142,27 @@ TEST_CASE("wrong data has no value, so no limit can waive it") {
   CHECK(verdict(c, p, {waiver()}).state == State::fail);
 }
 
+TEST_CASE("a limit may tell its unit, which must be that of what it waives") {
+  const auto with = [](const std::string& limit) {
+    std::string text = kGood;
+    return parse_waivers(text.replace(text.find(": 80") + 2, 2, limit), "w.json");
+  };
+  CHECK(with("\"15 GB/s\"")[0].limit == 15e9);
+  CHECK(with("\"15 GB/s\"")[0].unit == "bytes_per_second");
+  CHECK(with("80")[0].unit.empty());
+  for (const char* malformed : {"\"80\"", "\"fast\"", "\"8 GB/x\"", "[80]"})
+    CHECK_THROWS_WITH_AS(with(malformed), doctest::Contains("waivers[0].limit  is neither"),
+                         UsageError);
+  const Profile p = slow_profile();
+  const Campaign c = campaign({{"n1", 100}, {"n2", 80}});
+  CHECK(verdict(c, p, with("\"80 B/s\"")).state == State::waived);
+  CHECK(verdict(c, p, with("\"81 B/s\"")).state == State::fail);
+  CHECK_THROWS_WITH_AS(
+      verdict(c, p, with("\"80 ms\"")),
+      doctest::Contains("w1  its limit is in seconds, what it waives in bytes_per_second"),
+      UsageError);
+}
+
 TEST_CASE("a scope of wildcards alone, and a limit that bounds nothing, are refused") {
   const auto with = [](std::string_view old, std::string_view now) {
     std::string text = kGood;
