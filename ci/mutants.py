@@ -2,7 +2,7 @@
 """Changes operators, conditions and constants in the code that judges, and asks whether a test notices.
 
 usage: ci/mutants.py [--count 200] [--seed 1] [--rooms core,model,judge,campaign] [--cli] [--jobs N] [--keep DIR]
-       ci/mutants.py [--keep DIR] --only FILE:LINE[:NTH]
+       ci/mutants.py [--cli] [--keep DIR] --only FILE:LINE[:NTH]…
 
 Draws COUNT places at random in the rooms' .cpp files and makes one change at a time. The unchanged tree is built
 once, in a copy (kept in DIR if one is given: the next draw builds only what is new). A change is made in a scratch
@@ -13,7 +13,7 @@ are run only for files whose names begin with the same word as their own. With -
 The tests run where they see no other process and can write nothing but the scratch folder: a changed kill() or
 remove() reaches no further.
 Prints one line a mutant and, at the end, shares by room and the survivors. Exit 0 if 90 % or more were killed.
---only makes all changes of one line, or the nth of them, and prints what each test says.
+--only makes all changes of a line, or the nth of them, and says which test notices.
 """
 
 import argparse
@@ -36,11 +36,12 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # A room and the unit tests that are linked and run for a change in it, the nearest first.
 COVERED_BY = {
-    "core": ["core", "judge", "campaign", "report"],
+    "core": ["core", "judge", "campaign"],
     "model": ["model", "judge"],
-    "judge": ["judge", "campaign", "report"],
+    "judge": ["judge", "campaign"],
     "campaign": ["campaign"],
 }
+SLOW_UNIT = "report"  # renders whole reports: with --cli only, and before the command line tests
 CLI_TESTS = ["test_gate.py", "test_bad_campaign.py", "test_profile.py", "test_run.py", "test_report.py",
              "test_signoff.py", "test_paperwork.py", "test_schema.py", "test_sweep.py", "test_bundle.py",
              "test_compare.py", "test_attempts.py"]
@@ -124,29 +125,43 @@ class Tree:
             shutil.copy(new, old)
 
     def build(self, targets):
+        # Only of the rooms that are drawn from files are exchanged one by one: all else compiles eight files at a time.
+        rooms = " ".join("cb_" + room for room in COVERED_BY)
+        read_once = self.build_dir / "slow_headers.pch"
+        hook = self.build_dir.with_name("mutants.cmake")
+        hook.parent.mkdir(parents=True, exist_ok=True)
+        hook.write_text(f"""cmake_language(DEFER CALL set_target_properties {rooms} PROPERTIES UNITY_BUILD OFF)
+cmake_language(DEFER CALL set_target_properties cb_test_main PROPERTIES INTERFACE_COMPILE_OPTIONS "")
+foreach(t {rooms} {' '.join(t for t in targets if t.startswith("unit_"))} cb_report)
+  cmake_language(EVAL CODE "cmake_language(DEFER CALL target_compile_options ${{t}} PRIVATE -include-pch {read_once})")
+endforeach()
+""")
         run(["cmake", "-S", self.root, "-B", self.build_dir, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug",
-             "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DCLUSTERBENCH_CUDA=OFF", "-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=mold"],
-            check=True)
+             "-DCMAKE_CXX_COMPILER=clang++", "-DCMAKE_CXX_FLAGS_DEBUG=-O0 -w", "-DCLUSTERBENCH_CUDA=OFF",
+             "-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=mold", "-DCMAKE_UNITY_BUILD=ON",
+             f"-DCMAKE_PROJECT_INCLUDE={hook}"], check=True)
+        entries = json.loads((self.build_dir / "compile_commands.json").read_text())
+        self.compile_of = {e["file"]: what_it_sees(e["command"]) for e in entries}
+        self.precompile(read_once)
         built = run(["cmake", "--build", self.build_dir, "--parallel", str(self.jobs), "--target", *targets])
         if built.returncode != 0:
             sys.exit("mutants.py: the unchanged tree does not build\n" + built.stdout[-3000:])
-        entries = json.loads((self.build_dir / "compile_commands.json").read_text())
-        self.compile_of = {e["file"]: what_it_sees(e["command"]) for e in entries}
         self.link_of = {t: self.link_command(t) for t in targets}
-        self.precompile()
 
     def link_command(self, target):
         lines = run(["ninja", "-C", self.build_dir, "-t", "commands", target]).stdout.splitlines()
         return shlex.split(next(line for line in reversed(lines) if f"-o bin/{target}" in line).strip(": &"))
 
-    def precompile(self):
-        """The slow headers, read once: with them a changed file compiles in half the time."""
+    def precompile(self, read_once):
+        """The slow headers, read once: with them a file compiles in half the time."""
+        if read_once.exists():
+            return
         header = self.build_dir / "slow_headers.h"
         header.write_text("".join(f"#include <{h}>\n" for h in (
             "nlohmann/json.hpp", "fmt/format.h", "fmt/ranges.h", "algorithm", "filesystem", "map", "regex", "set")))
         seen = self.compile_of[str(self.root / "src/judge/verdict.cpp")]
-        run(["clang++", "-O0", "-w", *seen, "-x", "c++-header", "-fpch-instantiate-templates", header, "-o",
-             self.build_dir / "slow_headers.pch"], cwd=self.build_dir, check=True)
+        run(["clang++", "-O0", "-w", *seen, "-x", "c++-header", "-fpch-instantiate-templates", header, "-o", read_once],
+            cwd=self.build_dir, check=True)
 
     def compile(self, path, text, scratch):
         """The changed file's object, or nothing if it does not compile."""
@@ -225,7 +240,7 @@ def killer(tree, room, path, text, with_cli, scratch):
     compiled = tree.compile(path, text, scratch)
     if not compiled:
         return "invalid", None
-    for name in COVERED_BY[room]:
+    for name in COVERED_BY[room] + ([SLOW_UNIT] if with_cli else []):
         program = tree.link(f"unit_{name}", compiled, scratch)
         said = tree.unit(f"unit_{name}", program, scratch, path.stem.split("_")[0])
         if said:
@@ -239,11 +254,15 @@ def killer(tree, room, path, text, with_cli, scratch):
     return None, None
 
 
+def units_of(rooms, with_cli):
+    return sorted({f"unit_{t}" for room in rooms for t in COVERED_BY[room] + ([SLOW_UNIT] if with_cli else [])})
+
+
 def measure_unchanged(tree, rooms, with_cli, scratch):
     """All tests pass without a change; with one they may take five times as long, and half a minute more."""
     kept = tree.build_dir / "limits.json"  # of tests that are what they were in the draw before
     known = json.loads(kept.read_text()) if kept.exists() else {}
-    for name in sorted({f"unit_{t}" for room in rooms for t in COVERED_BY[room]}) + (CLI_TESTS if with_cli else []):
+    for name in units_of(rooms, with_cli) + (CLI_TESTS if with_cli else []):
         program = tree.build_dir / "bin" / (name if name.startswith("unit_") else "clusterbench")
         unit, seen = name.startswith("unit_"), program.stat().st_mtime
         if name in known:
@@ -268,20 +287,24 @@ def describe(path, text, begin, end, new):
     return f"{path}:{line}: {text[begin:end].strip()} → {new.strip()}    {row[:90]}"
 
 
+def chosen(path, name, only):
+    """The changes that FILE:LINE[:NTH] mean, or all."""
+    found, text = list(places(path)), path.read_text()
+    if not only:
+        return found
+    out = []
+    for file, line, *nth in (one.split(":") for one in only):
+        of_line = sorted(c for c in found if file == str(name) and text.count("\n", 0, c[0]) + 1 == int(line))
+        out += of_line[int(nth[0]):][:1] if nth else of_line
+    return out
+
+
 def changes_of(tree, rooms, only):
     for room in rooms:
         for path in sorted((tree.root / "src" / room).rglob("*.cpp")):
-            if NOT_LOGIC.search(str(path)):
-                continue
-            name, text = path.relative_to(tree.root), path.read_text()
-            found = list(places(path))
-            if only:
-                file, line, *nth = only.split(":")
-                if str(name) != file:
-                    continue
-                found = sorted(c for c in found if text.count("\n", 0, c[0]) + 1 == int(line))
-                found = found[int(nth[0]):][:1] if nth else found
-            yield from ((room, name, change) for change in found)
+            if not NOT_LOGIC.search(str(path)):
+                name = path.relative_to(tree.root)
+                yield from ((room, name, change) for change in chosen(path, name, only))
 
 
 def judged(tree, changes, options, scratches):
@@ -310,7 +333,7 @@ def judged(tree, changes, options, scratches):
 
 def draw(tree, options, where):
     rooms = options.rooms.split(",")
-    targets = sorted({f"unit_{t}" for room in rooms for t in COVERED_BY[room]})
+    targets = units_of(rooms, options.cli)
     tree.build(targets + (["clusterbench"] if options.cli else []))
     scratches = queue.SimpleQueue()
     for i in range(options.jobs):
@@ -347,7 +370,7 @@ def main():
     parser.add_argument("--rooms", default=",".join(COVERED_BY))
     parser.add_argument("--cli", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--only", metavar="FILE:LINE[:NTH]")
+    parser.add_argument("--only", metavar="FILE:LINE[:NTH]", nargs="+")
     parser.add_argument("--keep", type=pathlib.Path, help="work in this directory and leave it: a second draw builds less")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="mutants-") as scratch:
