@@ -123,13 +123,6 @@ void require_archive_name(const fs::path& archive) {
     throw UsageError(archive.string(), "--out", "does not end in .tar, .tar.gz or .tgz");
 }
 
-// The id becomes a folder's name in the archive.
-void require_id(const CampaignPaths& paths, const std::string& id) {
-  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
-  if (id.size() != 16 || !std::all_of(id.begin(), id.end(), is_digit))
-    throw UsageError(paths.campaign().string(), "id", "is not 16 hex digits: the file was changed");
-}
-
 void refuse_others(const fs::path& directory, const CampaignFiles& files) {
   Problems problems;
   for (const std::string& file : files.other)
@@ -142,9 +135,9 @@ void refuse_others(const fs::path& directory, const CampaignFiles& files) {
 void bundle_campaign(const fs::path& directory, const fs::path& archive) {
   require_archive_name(archive);
   const CampaignPaths paths{directory};
+  // Its id, 16 hex digits, becomes a folder's name in the archive.
   const CampaignFile campaign =
       parse_campaign_file(read_file(paths.campaign()), paths.campaign().string());
-  require_id(paths, campaign.id);
   const CampaignFiles files = campaign_files(directory);
   refuse_others(directory, files);
   if (is_inside(fs::weakly_canonical(archive)

@@ -77,7 +77,7 @@ std::vector<std::string> placeless(Arguments argv, const std::string& case_name,
   const auto begin = program_at(argv, case_name);
   if (!begin) return argv;
   argv[*begin] = "clusterbench";
-  if (argv.size() < 2 || argv[argv.size() - 2] != "--json") return argv;
+  if (argv[argv.size() - 2] != "--json") return argv;
   // DIR/records/JOB.json.ATTEMPT.partial
   const std::filesystem::path root = std::filesystem::path(argv.back()).parent_path().parent_path();
   argv.back() = record;

@@ -39,7 +39,6 @@ bool holds_nothing(const fs::path& directory) {
 // hard links (exFAT, some of FUSE), and not every one of those such a rename.
 int name_once(const fs::path& fresh, const fs::path& path) {
   if (::link(fresh.c_str(), path.c_str()) == 0) return 0;
-  if (errno == EEXIST) return EEXIST;
   const int linking = errno;
   if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) return 0;
   return errno == EEXIST ? EEXIST : linking;

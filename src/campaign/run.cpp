@@ -189,11 +189,7 @@ class CampaignRun {
         last->code != static_cast<int>(ExitCode::not_accepted))
       return false;
     if (last->fingerprint != wanted || last->sha256.empty()) return false;
-    try {
-      outcome.document = figures_of(outcome.key.name);
-    } catch (const UsageError&) {
-      return false;
-    }
+    outcome.document = figures_of(outcome.key.name);
     if (!outcome.document) return false;
     outcome.state = JobState::done;
     outcome.kept = true;

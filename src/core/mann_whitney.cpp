@@ -8,7 +8,7 @@
 namespace cb {
 namespace {
 
-constexpr size_t kMostExact = 30;  // samples together: 0.2 million additions
+constexpr size_t kMostExact = 30;  // samples together: 0.4 million additions
 
 // Twice the rank of each sample, a's first, so that midranks are whole numbers.
 std::vector<size_t> doubled_ranks(std::span<const double> a, std::span<const double> b) {
@@ -34,11 +34,9 @@ double exact_p(const std::vector<size_t>& doubled, size_t n, size_t sum) {
   // ways[k][s]: choices of k of the samples seen so far with doubled rank sum s.
   std::vector<std::vector<double>> ways(n + 1, std::vector<double>(most + 1, 0));
   ways[0][0] = 1;
-  size_t seen = 0;
   for (const size_t rank : doubled) {
-    seen += rank;
     for (size_t k = n; k > 0; --k) {
-      for (size_t s = seen; s >= rank; --s) ways[k][s] += ways[k - 1][s - rank];
+      for (size_t s = most; s >= rank; --s) ways[k][s] += ways[k - 1][s - rank];
     }
   }
   const double mean = static_cast<double>(n * most) / static_cast<double>(doubled.size());

@@ -28,8 +28,8 @@ std::optional<std::string> base64_bytes(std::string_view text) {
   const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
                                    reinterpret_cast<const unsigned char*>(packed.data()),
                                    static_cast<int>(packed.size()));
+  if (size == -1) return std::nullopt;
   const auto padding = static_cast<size_t>(std::count(packed.end() - 2, packed.end(), '='));
-  if (size < 0 || static_cast<size_t>(size) < padding) return std::nullopt;
   out.resize(static_cast<size_t>(size) - padding);
   return out;
 }

@@ -108,7 +108,8 @@ double welch_p(const std::vector<double>& a, const std::vector<double>& b) {
 }  // namespace
 
 std::optional<double> TransportRow::factor() const {
-  if (!rdma || !tcp || *rdma <= 0 || *tcp <= 0) return std::nullopt;
+  const auto nothing = [](const std::optional<double>& v) { return v.value_or(0) <= 0; };
+  if (nothing(rdma) || nothing(tcp)) return std::nullopt;
   return better == Better::higher ? *rdma / *tcp : *tcp / *rdma;
 }
 

@@ -52,7 +52,7 @@ void compare(const std::string& host, const std::string& unit, const std::vector
       out.back().detail = {
           {"why.spread", {highest, format_value(spread, unit), lowest, format_value(limit, unit)}}};
   }
-  if (rule.max_ratio_of_host && low->value > 0) {
+  if (rule.max_ratio_of_host) {
     const double ratio = high->value / low->value, limit = *rule.max_ratio_of_host;
     out.push_back(host_finding(host, "×", ratio, limit));
     if (out.back().failing)
