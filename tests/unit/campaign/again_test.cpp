@@ -58,3 +58,36 @@ TEST_CASE("warnings, wrong data and limits beyond physics are final") {
   wrong.jobs[0].document->records[0].metrics.clear();
   CHECK(to_repeat(wrong, at_least(100)).empty());
 }
+
+TEST_CASE("what the figures of one document miss or leave open is counted") {
+  const auto unmet = [](std::vector<Criterion> criteria, double value, const char* step = "s") {
+    const Campaign c = campaign({{"n1", value}});
+    return unmet_criteria(profile(std::move(criteria)), step, *c.jobs[0].document);
+  };
+  Criterion second = at_least(60);
+  second.id = "d";
+  CHECK(unmet({at_least(50), second}, 70) == 0);
+  CHECK(unmet({at_least(50), second}, 60) == 0);
+  CHECK(unmet({at_least(50), second}, 55) == 1);
+  CHECK(unmet({at_least(50), second}, 45) == 2);
+  CHECK(unmet({at_least(50), second}, 45, "t") == 0);
+  Criterion warns = at_least(50);
+  warns.severity = Severity::warn;
+  CHECK(unmet({warns}, 45) == 0);
+  CHECK(unmet({metric_criterion({.metric = "bytes_per_second", .min_of_fleet = 0.9})}, 45) == 0);
+  CHECK(unmet({metric_criterion({.metric = "bytes_per_second", .max_of_fleet = 0.9})}, 45) == 0);
+  CHECK(unmet({metric_criterion({.metric = "bytes_per_second", .min = 50, .since = "t"})}, 45) ==
+        0);
+  Criterion needs = at_least(50);
+  needs.needs = {{"gpu", 8}};
+  CHECK(unmet({needs}, 45) == 1);  // what the host has is judged elsewhere
+  CHECK(unmet({metric_criterion({.metric = "another", .min = 50})}, 45) == 0);
+}
+
+TEST_CASE(
+    "only a figure that was measured and lies too near to its limit is open to more samples") {
+  for (const char* id : {"why.unsure", "why.disputed", "why.disturbed"})
+    CHECK(is_inconclusive({"n1", {id, {}}}));
+  for (const char* id : {"gap.nothing", "gap.no_record", "why.below", ""})
+    CHECK_FALSE(is_inconclusive({"n1", {id, {}}}));
+}

@@ -171,3 +171,16 @@ TEST_CASE("what lies in a campaign: files, links, empty folders") {
   CHECK_THROWS_WITH_AS(campaign_files(c.file("nowhere")), doctest::Contains("cannot be read"),
                        UsageError);
 }
+
+TEST_CASE("a campaign whose id is not 16 hex digits is not bundled under it") {
+  const BundledCampaign c;
+  const std::string good = read_file(c.setup.paths.campaign());
+  for (const char* id :
+       {"0123456789abcde", "0123456789abcdeg", "0123456789abcdef0", "../../../../../x"}) {
+    std::string text = good;
+    text.replace(text.find("0123456789abcdef"), 16, id);
+    write_file_atomically(c.setup.paths.campaign(), text);
+    CHECK_THROWS_WITH_AS(bundle_campaign(c.root(), c.beside("a.tar")),
+                         doctest::Contains("16 hex digits"), UsageError);
+  }
+}

@@ -44,3 +44,34 @@ TEST_CASE("the fingerprint's command names neither the program's place nor the d
                                                        "DIR/scratch", "--json",
                                                        "records/001-a.json"});
 }
+
+TEST_CASE("options at the end of the command, and what is no measuring command") {
+  const auto options = [](const Words& argv) { return measuring_options(argv, "tcp"); };
+  CHECK(*options({"cb", "tcp"}) == std::map<std::string, std::string>{});
+  CHECK(*options({"cb", "tcp", "--verify"}) ==
+        std::map<std::string, std::string>{{"verify", "true"}});
+  CHECK(*options({"cb", "tcp", "--no-direct"}) ==
+        std::map<std::string, std::string>{{"direct", "false"}});
+  CHECK(*options({"cb", "tcp", "--a=", "--b", "c"}) ==
+        std::map<std::string, std::string>{{"a", ""}, {"b", "c"}});
+  CHECK_FALSE(options({"tcp"}));
+  CHECK_FALSE(options({"cb", "tcp", "word"}));
+  CHECK_FALSE(options({}));
+  CHECK(*options({"mpirun", "--mca", "tcp", "cb", "tcp", "--size", "1K"}) ==
+        std::map<std::string, std::string>{{"size", "1K"}});
+}
+
+TEST_CASE("the hosts that a launcher was given") {
+  CHECK(launched_hosts({"mpirun", "--host"}, Launcher::mpirun).empty());
+  CHECK(launched_hosts({"mpirun", "--host", "a:2"}, Launcher::mpirun) == Words{"a"});
+  CHECK(launched_hosts({"mpirun", "--host", "a", "--host", "b"}, Launcher::mpirun) == Words{"a"});
+  CHECK(launched_hosts({"srun", "--host", "a"}, Launcher::srun).empty());
+  CHECK(launched_hosts({"mpirun", "--nodelist=a"}, Launcher::mpirun).empty());
+}
+
+TEST_CASE("a command that is none of this tool's, or writes no document, keeps its words") {
+  CHECK(placeless({"x", "y"}, "tcp", "r") == Words{"x", "y"});
+  CHECK(placeless({"/opt/cb", "tcp"}, "tcp", "r") == Words{"clusterbench", "tcp"});
+  CHECK(placeless({"/opt/cb", "tcp", "--json", "/d/records/a.json"}, "tcp", "r") ==
+        Words{"clusterbench", "tcp", "--json", "r"});
+}

@@ -173,3 +173,62 @@ TEST_CASE("One block, or one combination, has no control") {
   CHECK(sweep_jobs(1, 5, 1).size() == 5);
   CHECK(sweep_jobs(2, 2, 1).size() == 6);
 }
+
+TEST_CASE("An empty value is one, wherever it stands") {
+  const auto values = [](const std::string& text) {
+    Problems problems;
+    const auto variables = parse_variables({text}, problems);
+    CHECK(problems.empty());
+    return variables.at(0).values;
+  };
+  CHECK(values("A=") == std::vector<std::string>{""});
+  CHECK(values("A=x,") == std::vector<std::string>{"x", ""});
+  CHECK(values("A=,x") == std::vector<std::string>{"", "x"});
+  CHECK(values("A=x=y") == std::vector<std::string>{"x=y"});
+}
+
+TEST_CASE("A thousand combinations are the most") {
+  const auto problems_of = [](size_t last) {
+    std::string many = "C=0";
+    for (size_t i = 1; i < last; ++i) many += "," + std::to_string(i);
+    Problems problems;
+    parse_variables({"A=1,2,3,4,5,6,7,8,9,10", "B=1,2,3,4,5,6,7,8,9,10", many}, problems);
+    return problems.list.size();
+  };
+  CHECK(problems_of(10) == 0);
+  CHECK(problems_of(11) == 1);
+}
+
+TEST_CASE("What a sweep did stands in its file: blocks from one, values, documents") {
+  const TemporaryDirectory place;
+  Problems problems;
+  SweepSetup setup;
+  setup.directory = place.path / "out";
+  fs::create_directory(setup.directory);
+  setup.binary = write_program(place.path).string();
+  setup.arguments = {"x"};
+  setup.variables = parse_variables({"PLAY=good,none"}, problems);
+  setup.hosts = {{"h", 1}};
+  setup.ranks_per_host = 1;
+  setup.deadline_seconds = 3;
+  setup.repeats = 2;
+  setup.seed = 1;
+  size_t told = 0;
+  const auto outcomes = run_sweep(setup, [&](size_t index, const SweepOutcome& o) {
+    CHECK(index == told++);
+    CHECK(o.seconds > 0);
+  });
+  CHECK(told == 6);
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    const bool good = outcomes[i].values == std::vector<std::string>{"good"};
+    CHECK(outcomes[i].document.has_value() == good);
+    CHECK(outcomes[i].job.block == i / 3);
+    CHECK(fs::exists(setup.directory / ("00" + std::to_string(i + 1) + ".json")) == good);
+  }
+  const std::string text = read_file(setup.directory / "sweep.json");
+  CHECK(text.find("\"block\": 0") == std::string::npos);
+  CHECK(text.find("\"block\": 1") != std::string::npos);
+  CHECK(text.find("\"block\": 2") != std::string::npos);
+  CHECK(text.find("\"block\": 3") == std::string::npos);
+  CHECK(text.find("\"control\": true") != std::string::npos);
+}

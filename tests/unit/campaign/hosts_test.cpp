@@ -117,7 +117,8 @@ TEST_CASE("Slurm's counts: repeated, none, more and fewer than hosts") {
   };
   CHECK(with("4(x2)") == Hosts{{"n1", 4}, {"n2", 4}});
   CHECK(with("4,8") == Hosts{{"n1", 4}, {"n2", 8}});
-  for (const char* counts : {"4", "4(x3)", "4(x0),4,4", "4(x),4,4", "0,1", "4(x100001)", ""})
+  for (const char* counts :
+       {"4", "4(x3)", "4(x0),4,4", "4(x),4,4", "4(x),4", "4(x0),4", "0,1", "4(x100001)", ""})
     CHECK_THROWS_AS_MESSAGE(with(counts), UsageError, counts);
   CHECK_FALSE(slurm({{"SLURM_JOB_NODELIST", "n1"}}));
   CHECK_FALSE(slurm({{"SLURM_JOB_ID", "1"}}));

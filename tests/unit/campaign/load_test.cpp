@@ -72,6 +72,7 @@ TEST_CASE("a changed record costs its job, also where the manifest was made anew
   CHECK_FALSE(loaded.jobs[3].document);
   CHECK(loaded.jobs[2].state == JobState::done);
   CHECK(one_says(loaded.warnings, "records/002-rate@n2.json is not what the manifest says"));
+  CHECK(loaded.notes.empty());  // no later attempt stands for it
   write_manifest(c.setup.paths);
   loaded = c.load();
   CHECK(loaded.warnings.empty());

@@ -1,5 +1,8 @@
 #include "campaign/pool.h"
 
+#include <functional>
+#include <map>
+
 #include <doctest/doctest.h>
 
 #include "model/disturbance.h"
@@ -115,4 +118,51 @@ TEST_CASE("of two measured ceilings the higher one bounds both") {
   earlier.records[0].metrics[0].ceiling = Ceiling{20, "measured in this record"};
   pool_samples(fresh, earlier);
   CHECK(fresh.records[0].metrics[0].ceiling->value == 20);
+}
+
+TEST_CASE("a figure is pooled with the same one only: name, entity, unit and point") {
+  const auto pooled_count = [](const std::function<void(Record&)>& change) {
+    Document fresh = document(1, {1, 2}), earlier = document(1, {3, 4});
+    change(earlier.records[0]);
+    pool_samples(fresh, earlier);
+    return samples_of(fresh).size();
+  };
+  CHECK(pooled_count([](Record&) {}) == 4);
+  CHECK(pooled_count([](Record& r) { r.metrics[0].name = "other"; }) == 2);
+  CHECK(pooled_count([](Record& r) { r.metrics[0].unit = "other"; }) == 2);
+  CHECK(pooled_count([](Record& r) { r.entities[0].host = "other"; }) == 2);
+  CHECK(pooled_count([](Record& r) { r.params.set("size", int64_t{9}); }) == 2);
+  CHECK(pooled_count([](Record& r) { r.case_name = "other"; }) == 2);
+  CHECK(pooled_count([](Record& r) { r.outcome = Errored{"n1", "gone"}; }) == 2);
+}
+
+TEST_CASE("of ceilings only measured ones are exchanged, and the lower of them stays below") {
+  const auto ceiling = [](const Ceiling& fresh_one, const Ceiling& earlier_one) {
+    Document fresh = document(1, {3}), earlier = document(1, {4});
+    fresh.records[0].metrics[0].ceiling = fresh_one;
+    earlier.records[0].metrics[0].ceiling = earlier_one;
+    pool_samples(fresh, earlier);
+    return fresh.records[0].metrics[0].ceiling->value;
+  };
+  CHECK(ceiling({20, "measured here"}, {10, "measured here"}) == 20);
+  CHECK(ceiling({10, "by its clock"}, {20, "by its clock"}) == 10);
+  CHECK(ceiling({10, "by its clock"}, {20, "measured here"}) == 10);
+  CHECK(ceiling({10, "measured here"}, {20, "by its clock"}) == 10);
+}
+
+TEST_CASE(
+    "with the figures that stay their load is kept, and what else was counted stays as it is") {
+  Document fresh = busy(document(1, {3, 4}), 5), earlier = busy(document(1, {100, 101}), 0.1);
+  const auto count = [](Document& d, double after) {
+    d.records[0].telemetry.deltas.push_back({"errors", "count", 0, 0, after});
+  };
+  count(fresh, 7);
+  count(earlier, 8);
+  pool_samples(fresh, earlier);
+  std::map<std::string, std::vector<double>> deltas;
+  for (const Delta& d : fresh.records[0].telemetry.deltas) deltas[d.name].push_back(d.after);
+  CHECK(deltas.at("errors") == std::vector<double>{7});
+  CHECK(deltas.at(std::string(kOthersCpuSeconds)) == std::vector<double>{0.1});
+  CHECK(deltas.at(std::string(kHostCpuSeconds)) == std::vector<double>{10});
+  CHECK(samples_of(fresh) == std::vector<double>{100, 101});
 }

@@ -125,3 +125,97 @@ TEST_CASE("a check that was blind once decides, else the last attempt does") {
   CHECK(h.start_of(3) == &h.events.back());
   CHECK(h.start_of(1) == nullptr);
 }
+
+namespace {
+
+CaseInfo fault_case() {
+  CaseInfo out{.name = "fake"};
+  out.params = {{.name = "inject-fault", .type = ParamType::integer},
+                {.name = "duration",
+                 .type = ParamType::duration,
+                 .default_text = "30s",
+                 .excludes = {{{"iterations"}}}},
+                {.name = "iterations", .type = ParamType::integer},
+                {.name = "size", .type = ParamType::size, .default_text = "1K,1M", .list = true},
+                {.name = "mode",
+                 .type = ParamType::choice,
+                 .default_text = "fast",
+                 .choices = {"fast", "deep"}},
+                {.name = "verify", .type = ParamType::flag, .default_text = "true"}};
+  out.fault = {.planted = "one byte",
+               .checks = {"data"},
+               .brief = {{"duration", {"1s"}}},
+               .point_seconds = 2};
+  return out;
+}
+
+Step fault_step(GivenParams params) {
+  Step out{.id = "s", .case_name = "fake"};
+  out.params = std::move(params);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("the fault is planted in the first rank, or is the first that is not the default") {
+  CHECK(proof_step(fault_step({}), fault_case()).params.at("inject-fault") ==
+        std::vector<std::string>{"0"});
+  CaseInfo choice = fault_case();
+  choice.params[0] = {.name = "inject-fault",
+                      .type = ParamType::choice,
+                      .default_text = "none",
+                      .choices = {"none", "flip", "drop"}};
+  CHECK(proof_step(fault_step({}), choice).params.at("inject-fault") ==
+        std::vector<std::string>{"flip"});
+  choice.params[0].choices = {"none"};
+  CHECK(proof_step(fault_step({}), choice).params.at("inject-fault") ==
+        std::vector<std::string>{"0"});
+}
+
+TEST_CASE("a long step becomes short, a short one stays as it is, and so does what excludes it") {
+  const auto duration = [](GivenParams params) {
+    const Step out = proof_step(fault_step(std::move(params)), fault_case());
+    const auto found = out.params.find("duration");
+    return found == out.params.end() ? std::string("none") : found->second.at(0);
+  };
+  CHECK(duration({}) == "1s");
+  CHECK(duration({{"duration", {"60s"}}}) == "1s");
+  CHECK(duration({{"duration", {"1001ms"}}}) == "1s");
+  CHECK(duration({{"duration", {"1000ms"}}}) == "1000ms");
+  CHECK(duration({{"duration", {"500ms"}}}) == "500ms");
+  CHECK(duration({{"iterations", {"5"}}}) == "none");
+}
+
+TEST_CASE(
+    "words and flags have no order: another value is replaced; an unknown parameter is left out") {
+  CaseInfo i = fault_case();
+  i.fault.brief = {{"mode", {"fast"}}, {"verify", {"true"}}, {"unheard", {"1"}}};
+  const Step out = proof_step(fault_step({{"mode", {"deep"}}, {"verify", {"false"}}}), i);
+  CHECK(out.params.at("mode") == std::vector<std::string>{"fast"});
+  CHECK(out.params.at("verify") == std::vector<std::string>{"true"});
+  CHECK_FALSE(out.params.contains("unheard"));
+}
+
+TEST_CASE("where nobody would look at spoilt data no fault is planted") {
+  CaseInfo i = fault_case();
+  CHECK_FALSE(why_no_fault(fault_step({}), i));
+  i.fault.blind = {{"mode", {"deep"}, "deep looks at nothing"}, {"iterations", {}, "too few"}};
+  CHECK_FALSE(why_no_fault(fault_step({}), i));
+  CHECK(why_no_fault(fault_step({{"mode", {"deep"}}}), i) == "deep looks at nothing");
+  CHECK_FALSE(why_no_fault(fault_step({{"mode", {"fast"}}}), i));
+  CHECK(why_no_fault(fault_step({{"iterations", {"3"}}}), i) == "too few");
+  i.fault.blind = {{"mode", {"fast"}, "the default looks at nothing"}};
+  CHECK(why_no_fault(fault_step({}), i) == "the default looks at nothing");
+  i.fault = {.why_not = "it measures nothing"};
+  CHECK(why_no_fault(fault_step({}), i) == "it measures nothing");
+}
+
+TEST_CASE("the time grows with the points of all lists") {
+  const double one = proof_seconds(fault_step({{"size", {"1K"}}}), fault_case());
+  CHECK(proof_seconds(fault_step({}), fault_case()) == one + 2);
+  CHECK(proof_seconds(fault_step({{"size", {"1K,2K,4K"}}}), fault_case()) == one + 4);
+  CHECK(proof_seconds(fault_step({{"size", {"1K", "2K", "4K", "8K"}}}), fault_case()) == one + 6);
+  CaseInfo none = fault_case();
+  none.params[3].default_text = "";
+  CHECK(proof_seconds(fault_step({}), none) == one);
+}

@@ -383,3 +383,36 @@ TEST_CASE("nobody signs over what was changed after the first signature") {
                   UsageError);
   refuse_writing_over_evidence(d.root, {"", d.root.string() + ".html"});
 }
+
+TEST_CASE("a time stamp is at most a mebibyte, and one that is none is refused") {
+  const CampaignDirectory d;
+  Signed s;
+  s.sign(d, s.request());
+  const fs::path response = d.root.string() + ".tsr";
+  for (const size_t size : {size_t{1} << 20, (size_t{1} << 20) + 1}) {
+    std::ofstream(response, std::ios::binary) << std::string(size, 'x');
+    std::string why;
+    try {
+      add_time_stamp(d.root, response);
+    } catch (const UsageError& e) {
+      why = e.what();
+    }
+    CHECK_FALSE(why.empty());
+    CHECK((why.find("is larger than") != std::string::npos) == (size > size_t{1} << 20));
+  }
+  fs::remove(response);
+}
+
+TEST_CASE("issues and checklist may begin after the signature, a file beside them may not") {
+  const CampaignDirectory d;
+  Signed s;
+  s.sign(d, s.request());
+  write_issues(d.root, {{.id = "I-001", .symptom = "hot"}}, kNow);
+  SignoffCheck check = verify_campaign(d.root, {});
+  CHECK(check.problems.empty());
+  CHECK(check.unauthenticated.size() == 1);
+  d.write("other.history.jsonl", "");
+  check = verify_campaign(d.root, {});
+  CHECK(check.problems.size() == 1);
+  CHECK(names(check, "other.history.jsonl was added"));
+}

@@ -215,3 +215,38 @@ TEST_CASE("a list is mapped one by one, and no wrong number comes out of it") {
         std::vector<double>{2, 8, 4});
   CHECK_THROWS_AS(Samples{0.0}.mapped([](double s) { return 1 / s; }), Error);
 }
+
+TEST_CASE(
+    "the numbers of the buckets, which documents hold: 128 to each power of two from 2^-40 on") {
+  const auto bucket = [](double value) { return of({value}).buckets().at(0).first; };
+  CHECK(bucket(1) == 40 * 128);
+  CHECK(bucket(1.5) == 40 * 128 + 64);
+  CHECK(bucket(2) == 41 * 128);
+  CHECK(bucket(std::nextafter(2, 0)) == 41 * 128 - 1);
+  CHECK(bucket(0) == 0);
+  CHECK(bucket(std::ldexp(1, -41)) == 0);
+  CHECK(bucket(std::ldexp(1, -40)) == 0);
+  CHECK(bucket(std::ldexp(1.01, -40)) == 1);
+  CHECK(bucket(std::ldexp(1.995, 63)) == 104 * 128 - 1);
+  CHECK(bucket(1e30) == 104 * 128 - 1);
+  CHECK(Histogram::bucket_middle(40 * 128) == 1 + 1 / 256.0);
+  Histogram grown = of({4, 1, 2, 1});
+  for (int i = 0; i < 2; ++i) grown.add(3);
+  CHECK(grown.buckets() == Histogram::Buckets{{5120, 2}, {5248, 1}, {5312, 2}, {5376, 1}});
+  CHECK(grown.sum() == 14);
+  CHECK(grown.exact().sum_of_squares == 40);
+}
+
+TEST_CASE("ranks: a quantile is the sample of its place, the summary's interval too") {
+  Histogram h;
+  for (int i = 0; i < 4; ++i) h.add(std::ldexp(1, i));  // 1 2 4 8
+  CHECK(h.quantile(0) == doctest::Approx(1).epsilon(0.004));
+  CHECK(h.quantile(0.33) == doctest::Approx(1).epsilon(0.004));
+  CHECK(h.quantile(0.34) == doctest::Approx(2).epsilon(0.004));
+  CHECK(h.quantile(0.66) == doctest::Approx(2).epsilon(0.004));
+  CHECK(h.quantile(0.67) == doctest::Approx(4).epsilon(0.004));
+  CHECK(h.quantile(1) == 8);
+  CHECK_FALSE(h.summary().ci95);
+  CHECK(*h.summary().stdev == doctest::Approx(3.0957).epsilon(1e-4));
+  CHECK_FALSE(of({3}).summary().stdev);
+}

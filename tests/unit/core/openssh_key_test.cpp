@@ -73,3 +73,12 @@ TEST_CASE("a public key of which one letter changed is another one, or none") {
   CHECK(openssh_public_key(no_comment + "\r\n") == whole);
   CHECK_FALSE(openssh_public_key(no_comment + "A"));
 }
+
+TEST_CASE("what is no base64 is no key") {
+  for (const char* text :
+       {"ssh-ed25519 ", "ssh-ed25519 AAA", "ssh-ed25519 !!!!", "ssh-ed25519 ===="})
+    CHECK_FALSE_MESSAGE(openssh_public_key(text), text);
+  std::string changed = kSshPublic;
+  changed[changed.find("AAAA") + 8] = '!';
+  CHECK_FALSE(openssh_public_key(changed));
+}

@@ -41,3 +41,23 @@ TEST_CASE("what is no quantity, or could be two, is nothing") {
     CHECK_FALSE(parse_quantity(text));
   }
 }
+
+TEST_CASE("every prefix at the same number") {
+  CHECK(is_quantity("2 B/s", 2, "bytes_per_second"));
+  CHECK(is_quantity("2 kB/s", 2e3, "bytes_per_second"));
+  CHECK(is_quantity("2 KB/s", 2e3, "bytes_per_second"));
+  CHECK(is_quantity("2 MB/s", 2e6, "bytes_per_second"));
+  CHECK(is_quantity("2 GB/s", 2e9, "bytes_per_second"));
+  CHECK(is_quantity("2 TB/s", 2e12, "bytes_per_second"));
+  CHECK(is_quantity("2 PB/s", 2e15, "bytes_per_second"));
+  CHECK(is_quantity("2 KiB", 2048, "bytes"));
+  CHECK(is_quantity("2 MiB", 2097152, "bytes"));
+  CHECK(is_quantity("2 TiB", 2199023255552.0, "bytes"));
+  CHECK(is_quantity("2 s", 2, "seconds"));
+  CHECK(is_quantity("2 ns", 2e-9, "seconds"));
+  CHECK(is_quantity("2 h", 7200, "seconds"));
+  CHECK(is_quantity("2 /s", 2, "count per second"));
+  CHECK(is_quantity("2 FLOPS", 2, "flops_per_second"));
+  CHECK(is_quantity("2 Gbit/s", 2e9, "bits_per_second"));
+  CHECK(is_quantity("-5 °C", -5, "celsius"));
+}

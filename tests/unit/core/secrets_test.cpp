@@ -68,3 +68,36 @@ TEST_CASE("without values only what is called and its options' names are left") 
                                       "--size=[redacted]", "--direct"};
   CHECK(arguments_without_values(given) == kept);
 }
+
+TEST_CASE("twenty characters look like a key with digits, small and capital letters only") {
+  for (const char* plain : {"aaaaaaaaaaaaaaaaaaa1", "AAAAAAAAAAAAAAAAAAA1", "aaaaaaaaaaaaaaaaaaAA",
+                            "11111111111111111111"})
+    CHECK(setting_or_redacted("N", plain) == plain);
+  const std::string many(31, 'a');
+  CHECK(setting_or_redacted("N", many + "a") == many + "a");
+  CHECK(setting_or_redacted("N", many + "A") == many + "A");
+  CHECK(setting_or_redacted("N", std::string(31, 'A') + "1") == kRedacted);
+  CHECK(setting_or_redacted("N", std::string(32, '1')) == std::string(32, '1'));
+}
+
+TEST_CASE("the user of each address is left out, and nothing else of it") {
+  const auto shown = [](const std::string& word) {
+    return arguments_without_secrets({word}).at(0);
+  };
+  CHECK(shown("a://u@h,b://v:w@i/x") == "a://[redacted]@h,b://[redacted]@i/x");
+  CHECK(shown("a://h/x@y") == "a://h/x@y");
+  CHECK(shown("a://h") == "a://h");
+  CHECK(shown("u@h") == "u@h");
+  CHECK(shown("token=5") == "token=[redacted]");
+  CHECK(shown("size=5") == "size=5");
+  CHECK(arguments_without_secrets({"--token", "--x", "5"}) ==
+        std::vector<std::string>{"--token", "[redacted]", "5"});
+  CHECK(arguments_without_secrets({"token", "5"}) == std::vector<std::string>{"token", "5"});
+}
+
+TEST_CASE("without values the first two words are the program and what it does, unless options") {
+  CHECK(arguments_without_values({"/a/cb", "/b/io", "/c/x", "-d", "--e=f", "g"}) ==
+        std::vector<std::string>{"cb", "io", "[redacted]", "-d", "--e=[redacted]", "[redacted]"});
+  CHECK(arguments_without_values({"cb", "--x=/y"}) ==
+        std::vector<std::string>{"cb", "--x=[redacted]"});
+}

@@ -1,6 +1,8 @@
 #include "core/student_t.h"
 
+#include <cmath>
 #include <initializer_list>
+#include <limits>
 
 #include <doctest/doctest.h>
 
@@ -24,4 +26,18 @@ TEST_CASE("p and its quantile undo each other, and the ends are right") {
     CHECK(student_t_p(2, df) == student_t_p(-2, df));
   }
   CHECK(student_t_p(1, 1) == doctest::Approx(0.5));  // Cauchy: exact
+}
+
+TEST_CASE("p of few degrees of freedom, in closed form") {
+  for (const double t : {0.01, 0.3, 1.0, 2.5, 10.0, 300.0}) {
+    const double x = t * t;
+    CHECK(student_t_p(t, 1) ==
+          doctest::Approx(std::atan2(1, t) * 2 / 3.14159265358979324).epsilon(1e-9));
+    CHECK(student_t_p(t, 2) == doctest::Approx(2 / (2 + x + t * std::sqrt(2 + x))).epsilon(1e-9));
+    const double of_four = 1 - t / std::sqrt(4 + x) * (1 + 2 / (4 + x));
+    CHECK(std::abs(student_t_p(t, 4) - of_four) < 1e-12);
+  }
+  CHECK(student_t_p(std::numeric_limits<double>::infinity(), 3) == 0);
+  // Far out and with many degrees of freedom it is the normal distribution's: erfc(3 / √2).
+  CHECK(student_t_p(3, 1e7) == doctest::Approx(2.6998e-3).epsilon(1e-4));
 }

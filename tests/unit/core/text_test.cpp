@@ -71,6 +71,13 @@ TEST_CASE("edit distance counts insertions, deletions, substitutions and swaps")
   CHECK(edit_distance("size", "sise") == 1);
   CHECK(edit_distance("size", "szie") == 1);
   CHECK(edit_distance("kitten", "sitting") == 3);
+  // No swap where only one letter, or none, stands in the other's place.
+  CHECK(edit_distance("ab", "ba") == 1);
+  CHECK(edit_distance("ab", "cd") == 2);
+  CHECK(edit_distance("ab", "ca") == 2);
+  CHECK(edit_distance("ab", "bc") == 2);
+  CHECK(edit_distance("ab", "b") == 1);
+  CHECK(edit_distance("b", "ab") == 1);
 }
 
 TEST_CASE("the nearest name is suggested, and nothing where none is near") {
@@ -115,4 +122,36 @@ TEST_CASE("sha256 gives the digests of FIPS 180-4") {
         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
   CHECK(sha256_hex(std::string(1000000, 'a')) ==
         "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+TEST_CASE("which characters take two columns and which none, at the ends of their ranges") {
+  for (const char* wide :
+       {"\u1100",     "\u115F",     "\u2E80",     "\uA4CF",     "\uAC00",     "\uD7A3",    "\uF900",
+        "\uFAFF",     "\uFE30",     "\uFE6F",     "\uFF01",     "\uFF60",     "\uFFE0",    "\uFFE6",
+        "\U0001F300", "\U0001F64F", "\U0001F900", "\U0001F9FF", "\U00020000", "\U0003FFFD"})
+    CHECK_MESSAGE(display_width(wide) == 2, wide);
+  for (const char* one :
+       {"\u10FF",     "\u1160",     "\u2E7F",     "\uA4D0",     "\uABFF", "\uD7A4", "\uF8FF",
+        "\uFB00",     "\uFE2F",     "\uFE70",     "\uFF61",     "\uFFDF", "\uFFE7", "\U0001F2FF",
+        "\U0001F650", "\U0001F8FF", "\U0001FA00", "\U0001FFFF", "\u02FF", "\u0370", "\u200A",
+        "\u200E",     "\uFDFF",     "\uFE10",     "\xff",       "a"})
+    CHECK_MESSAGE(display_width(one) == 1, one);
+  for (const char* none : {"\u0300", "\u036F", "\u200B", "\u200D", "\uFE00", "\uFE0F"})
+    CHECK_MESSAGE(display_width(none) == 0, none);
+}
+
+TEST_CASE("what UTF-8 can hold, from both sides") {
+  for (const char* whole : {"\x7f", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf",
+                            "\xee\x80\x80", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf", ""})
+    CHECK_MESSAGE(is_utf8(whole), whole);
+  for (const char* broken : {"\x80", "\xc1\xbf", "\xc2", "\xc2\x7f", "\xc2\xc0", "\xe0\x9f\xbf",
+                             "\xed\xa0\x80", "\xed\xbf\xbf", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80",
+                             "\xf5\x80\x80\x80", "\xe9\xaa", "\xf0\x9f\x98"})
+    CHECK_FALSE_MESSAGE(is_utf8(broken), broken);
+}
+
+TEST_CASE("a text of nothing visible is blank") {
+  for (const char* blank : {"", " ", "\t\n", "\u00A0\u3000", "\u2003 ", "\u200B"})
+    CHECK_MESSAGE(is_blank(blank), blank);
+  for (const char* text : {"a", " a", "a ", "验"}) CHECK_FALSE_MESSAGE(is_blank(text), text);
 }

@@ -22,6 +22,7 @@ TEST_CASE("sizes are read with every suffix") {
   CHECK(parse_size("3P") == 3377699720527872);
   CHECK(parse_size("1e3") == 1000);
   CHECK(parse_size("9223372036854775807") == std::numeric_limits<int64_t>::max());
+  CHECK(parse_size("9223372036854775807B") == std::numeric_limits<int64_t>::max());
 }
 
 TEST_CASE("what is no size is nothing") {
@@ -140,4 +141,78 @@ TEST_CASE("other units") {
   const ValueText parts = format_value_parts(93.1e9, "flops_per_second");
   CHECK(parts.number == "93.1");
   CHECK(parts.unit == "GFLOP/s");
+}
+
+TEST_CASE("a unit begins where people change to it") {
+  struct Step {
+    double value;
+    const char* unit;
+    const char *below, *at;
+  };
+  for (const Step& s : {Step{1e3, "bytes_per_second", "990 B/s", "1.00 kB/s"},
+                        Step{1e6, "bytes_per_second", "990 kB/s", "1.00 MB/s"},
+                        Step{1e9, "bytes_per_second", "990 MB/s", "1.00 GB/s"},
+                        Step{1e13, "bytes_per_second", "9900 GB/s", "10.0 TB/s"},
+                        Step{1e9, "bits_per_second", "990 Mb/s", "1.00 Gb/s"},
+                        Step{1e9, "flops_per_second", "990 MFLOP/s", "1.00 GFLOP/s"},
+                        Step{1e13, "flops_per_second", "9900 GFLOP/s", "10.0 TFLOP/s"},
+                        Step{1e9, "operations_per_second", "990 MOP/s", "1.00 GOP/s"},
+                        Step{1e13, "operations_per_second", "9900 GOP/s", "10.0 TOP/s"},
+                        Step{1e4, "messages_per_second", "9900 msg/s", "10.0 k msg/s"},
+                        Step{1e7, "messages_per_second", "9900 k msg/s", "10.0 M msg/s"},
+                        Step{1e4, "io_per_second", "9900 IOPS", "10.0 k IOPS"},
+                        Step{1e7, "io_per_second", "9900 k IOPS", "10.0 M IOPS"},
+                        Step{1e6, "hertz", "990000 Hz", "1.00 MHz"},
+                        Step{1e9, "hertz", "990 MHz", "1.00 GHz"},
+                        Step{1024, "bytes", "1014 B", "1.00 KiB"},
+                        Step{1048576, "bytes", "1014 KiB", "1.00 MiB"},
+                        Step{1073741824, "bytes", "1014 MiB", "1.00 GiB"},
+                        Step{1099511627776, "bytes", "1014 GiB", "1.00 TiB"},
+                        Step{1e-6, "seconds", "990 ns", "1.00 µs"},
+                        Step{1e-3, "seconds", "990 µs", "1.00 ms"},
+                        Step{1, "seconds", "990 ms", "1.00 s"},
+                        Step{120, "seconds", "119 s", "2 m"},
+                        Step{3600, "seconds", "59 m 24 s", "1 h"}}) {
+    CHECK(format_value(s.value * 0.99, s.unit) == s.below);
+    CHECK(format_value(s.value, s.unit) == s.at);
+  }
+  CHECK(format_value(42.4, "count per second") == "42.4 /s");
+  CHECK(format_value(0.5, "bytes_per_second") == "0.500 B/s");
+}
+
+TEST_CASE("a small figure keeps three digits on both sides of each power of ten") {
+  struct Rounded {
+    double value;
+    const char* text;
+  };
+  for (const Rounded& r :
+       {Rounded{0.00099, "0.00099 W"}, Rounded{0.001, "0.00100 W"}, Rounded{0.00999, "0.00999 W"},
+        Rounded{0.01, "0.0100 W"}, Rounded{0.0999, "0.0999 W"}, Rounded{0.1, "0.100 W"},
+        Rounded{0.999, "0.999 W"}, Rounded{1, "1.00 W"}, Rounded{9.99, "9.99 W"},
+        Rounded{10, "10.0 W"}, Rounded{99.9, "99.9 W"}, Rounded{100, "100 W"},
+        Rounded{-2.5, "-2.50 W"}})
+    CHECK(format_value(r.value, "watts") == r.text);
+}
+
+TEST_CASE(
+    "times of a minute and more: rounded, signed, and no duration beyond ten thousand years") {
+  CHECK(format_seconds(-119) == "-119 s");
+  CHECK(format_seconds(-120) == "-2 m");
+  CHECK(format_seconds(3599) == "59 m 59 s");
+  CHECK(format_seconds(3660) == "1 h 1 m");
+  CHECK(format_seconds(7229) == "2 h");
+  CHECK(format_seconds(7230) == "2 h 1 m");
+  CHECK(format_seconds(-7230) == "-2 h 1 m");
+  CHECK(format_seconds(2.9e11) == "80555555 h 33 m");
+  CHECK(format_seconds(3e11) == "3e+11 s");
+}
+
+TEST_CASE("sizes at the ends of what a whole number holds") {
+  CHECK(parse_size("9223372036854775296") == 9223372036854775296);
+  CHECK(parse_size("9e18") == 9000000000000000000);
+  CHECK_FALSE(parse_size("9.3e18"));
+  CHECK(format_size(int64_t{1} << 60) == "1024P");
+  CHECK(format_size(1280) == "1.25K");
+  CHECK(format_size(1792) == "1.75K");
+  CHECK(format_size(1152) == "1152");
 }

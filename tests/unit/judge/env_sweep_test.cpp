@@ -213,3 +213,46 @@ TEST_CASE("The metric to compare is the first of the case's that was measured") 
   CHECK(sweep_metric(info, {{0, 0, false, &document}})->name == "rate");
   CHECK_FALSE(sweep_metric(info, {{0, 0, false, nullptr}}).has_value());
 }
+
+namespace {
+
+// The points of sweeps whose figures are e to these logarithms, by combination and block; what each
+// is at, and how many points there are.
+SweepPoint of_logarithms(const std::vector<std::vector<double>>& combinations, int points = 1) {
+  std::deque<Document> documents;
+  std::vector<SweepRun> runs;
+  for (size_t c = 0; c < combinations.size(); ++c) {
+    for (size_t block = 0; block < combinations[c].size(); ++block) {
+      documents.emplace_back();
+      for (int p = 0; p < points; ++p)
+        documents.back().records.push_back(
+            sweep_record(p + 1, "rate", {std::exp(combinations[c][block])}));
+      runs.push_back({c, block, false, &documents.back()});
+    }
+  }
+  return rank_sweep(runs, kRate).at(0);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "p by hand: the spread of the two where it is greater, else that of all, each with its df") {
+  // Differences 0.1, 0.2, 0.3: variance 0.01, that of all 0.02 / 3; t = 0.2 / √(0.01 / 3), df 2.
+  const SweepPoint own = of_logarithms({{0, 0, 0}, {0.1, 0.2, 0.3}, {0, 0, 0}});
+  CHECK(own.ranked[0].combination == 1);
+  CHECK(own.ranked[1].p == doctest::Approx(0.0742).epsilon(1e-3));
+  CHECK(own.verdict == SweepVerdict::no_difference);
+  // Without a spread of the two: t = 0.2 / √(0.02 / 9), df 4.
+  const SweepPoint all = of_logarithms({{0, 0, 0}, {0.2, 0.2, 0.2}, {-0.9, -1, -1.1}});
+  CHECK(all.ranked[1].p == doctest::Approx(0.01324).epsilon(1e-3));
+  CHECK(all.verdict == SweepVerdict::best);
+  // t(0.05, df 4) = 2.776 times √(0.02 / 9), as a share.
+  CHECK(all.smallest.value() ==
+        doctest::Approx(std::expm1(2.7764 * std::sqrt(0.02 / 9))).epsilon(1e-4));
+}
+
+TEST_CASE("of several points each must be sure at its share of the error") {
+  const std::vector<std::vector<double>> same{{0, 0, 0}, {0.2, 0.2, 0.2}, {-0.9, -1, -1.1}};
+  CHECK(of_logarithms(same, 3).verdict == SweepVerdict::best);           // 0.0132 of 0.05 / 3
+  CHECK(of_logarithms(same, 4).verdict == SweepVerdict::no_difference);  // and of 0.05 / 4
+}

@@ -95,3 +95,27 @@ TEST_CASE("RDMA can be the slower one") {
   add(records[1], "bytes_per_second", {10e9});
   CHECK(*compare_transports({records}).at(0).factor() == doctest::Approx(0.5));
 }
+
+TEST_CASE("no factor of what is not above 0, for either of them, and no verdict") {
+  const auto of = [](std::optional<double> rdma, std::optional<double> tcp) {
+    return TransportRow{.name = "x", .unit = "count", .rdma = rdma, .tcp = tcp};
+  };
+  CHECK(*of(3, 2).factor() == 1.5);
+  CHECK(*of(0.3, 0.2).factor() == doctest::Approx(1.5));
+  CHECK_FALSE(of(0, 2).factor());
+  CHECK_FALSE(of(3, 0).factor());
+  CHECK_FALSE(of(3, {}).factor());
+  CHECK_FALSE(of({}, 2).factor());
+  TransportRow none = of(0, 2);
+  none.rdma_jobs = {0, 0};
+  none.tcp_jobs = {2, 2};
+  CHECK(none.verdict() == TransportVerdict::one_job);
+}
+
+TEST_CASE("two that scatter alike are told apart only beyond their spread") {
+  // Logarithms −a, a and 0, 2a: means a apart, the same spread; t = 1/√2 with df 2, p = 0.55.
+  TransportRow row{.name = "x", .unit = "count", .rdma = 1.25, .tcp = 2.5};
+  row.rdma_jobs = {0.5, 2};
+  row.tcp_jobs = {1, 4};
+  CHECK(row.verdict() == TransportVerdict::no_difference);
+}

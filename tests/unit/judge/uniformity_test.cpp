@@ -189,3 +189,41 @@ TEST_CASE("1,250 hosts with 300 attributes") {
   CHECK(u.differences[1].odd_hosts == std::vector<std::string>{"n0003", "n0004"});
   CHECK(u.differences[0].groups[0].hosts.size() == 1249);
 }
+
+TEST_CASE("memory that differs is snapped in its own place only") {
+  const auto make = [](const char* name, std::vector<int64_t> nodes) {
+    HostInventory out{.host = name};
+    for (size_t i = 0; i < nodes.size(); ++i)
+      out.parts.push_back(
+          {.kind = "numa", .id = std::to_string(i), .attributes = {{"memory_bytes", nodes[i]}}});
+    return out;
+  };
+  const std::vector near{make("a", {1000, 2000}), make("b", {1010, 1980}), make("c", {990, 2020})};
+  CHECK(compare_hosts(near).uniform());
+  const std::vector far{make("a", {1000, 2000}), make("b", {1000, 2000}), make("c", {1000, 1979})};
+  REQUIRE(compare_hosts(far).differences.size() == 1);
+  CHECK(compare_hosts(far).differences[0].odd_hosts == std::vector<std::string>{"c"});
+}
+
+TEST_CASE("an attribute that one host has more, or less, than the first is a difference") {
+  const auto make = [](const char* name, std::vector<const char*> attributes) {
+    Part part{.kind = "system", .id = "0"};
+    for (const char* a : attributes) part.attributes[a] = std::string("x");
+    return host(name, {part});
+  };
+  const auto differing = [](const std::vector<HostInventory>& hosts) {
+    std::vector<std::string> out;
+    for (const AttributeValues& d : compare_hosts(hosts).differences) out.push_back(d.attribute);
+    return out;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(differing({make("a", {"b"}), make("b", {"b"}), make("c", {"a", "b"})}) ==
+        Names{"system.a"});
+  CHECK(differing({make("a", {"b"}), make("b", {"b"}), make("c", {"b", "c"})}) ==
+        Names{"system.c"});
+  CHECK(differing({make("a", {"a", "b"}), make("b", {"a", "b"}), make("c", {"b"})}) ==
+        Names{"system.a"});
+  CHECK(differing({make("a", {"b", "c"}), make("b", {"b", "c"}), make("c", {"b"})}) ==
+        Names{"system.c"});
+  CHECK(differing({make("a", {"b"}), make("b", {"b"}), make("c", {})}) == Names{"system.b"});
+}

@@ -204,3 +204,28 @@ TEST_CASE("a waiver is for a while: three years on, not longer") {
                          UsageError);
   }
 }
+
+TEST_CASE("what is no text where a text belongs is refused, and a blank one is none") {
+  const auto with = [](const std::string& key, const std::string& value) {
+    std::string text = kGood;
+    const size_t begin = text.find("\"" + key + "\":") + key.size() + 3;
+    const size_t end = text.find_first_of(",}", begin);
+    return text.replace(begin, end - begin, " " + value);
+  };
+  for (const char* key : {"id", "criterion", "scope", "reason", "approver", "ticket", "expires"}) {
+    for (const char* value : {"5", "null", "[]", "\"\"", "\"  \""})
+      CHECK_THROWS_WITH_AS(parse_waivers(with(key, value), "w.json"),
+                           doctest::Contains((std::string("waivers[0].") + key).c_str()),
+                           UsageError);
+  }
+  for (const char* value : {"\"80\"", "null", "1e999"})
+    CHECK_THROWS_AS(parse_waivers(with("limit", value), "w.json"), UsageError);
+  CHECK_THROWS_WITH_AS(
+      parse_waivers(R"({"schema": "clusterbench.waivers/1", "waivers": [5]})", "w"),
+      doctest::Contains("waivers[0]"), UsageError);
+  CHECK_THROWS_WITH_AS(parse_waivers(R"({"schema": "clusterbench.waivers/1", "waivers": {}})", "w"),
+                       doctest::Contains("not a list"), UsageError);
+  CHECK_THROWS_WITH_AS(
+      parse_waivers(R"({"schema": "clusterbench.waivers/1", "waivers": [], "x": 1})", "w"),
+      doctest::Contains("x "), UsageError);
+}

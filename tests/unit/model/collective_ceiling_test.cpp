@@ -122,3 +122,28 @@ TEST_CASE("the lower of the wires counts, with the algorithm where it is known")
       .ranks = 4, .hosts = 4, .host_network = 50e9, .gpu_link = 1e9, .nvls_possible = false};
   CHECK(collective_ceiling(Collective::all_gather, any, sparse)->bytes_per_second == 50e9);
 }
+
+TEST_CASE("a wire that is not known bounds nothing, and the slower of two explains") {
+  using enum CollectiveAlgorithm;
+  const CollectiveWires no_network{.ranks = 16, .hosts = 2, .gpu_link = 450e9};
+  CHECK(collective_ceiling(Collective::all_reduce, ring, no_network)->bytes_per_second == 450e9);
+  const CollectiveWires no_link{.ranks = 16, .hosts = 2, .host_network = 400e9};
+  CHECK(collective_ceiling(Collective::all_reduce, ring, no_link)->bytes_per_second == 400e9);
+  const CollectiveWires both{.ranks = 16, .hosts = 2, .host_network = 400e9, .gpu_link = 450e9};
+  CHECK(explain_above_wire(Collective::all_reduce, 400e9, both).empty());
+  CHECK(explain_above_wire(Collective::all_reduce, 425e9, both).find("the 400 GB/s of the wire") !=
+        std::string::npos);
+  const CollectiveWires slow_link{.ranks = 16, .hosts = 2, .host_network = 400e9, .gpu_link = 60e9};
+  CHECK(explain_above_wire(Collective::all_reduce, 61e9, slow_link).find("the 60.0 GB/s") !=
+        std::string::npos);
+  // One rank a host crosses no link inside a host, one host no network.
+  const CollectiveWires spread{.ranks = 2, .hosts = 2, .host_network = 400e9, .gpu_link = 60e9};
+  CHECK(explain_above_wire(Collective::all_reduce, 61e9, spread).empty());
+  const CollectiveWires alone{.ranks = 8, .hosts = 1, .host_network = 50e9, .gpu_link = 60e9};
+  CHECK(explain_above_wire(Collective::all_reduce, 55e9, alone).empty());
+  const CollectiveWires odd{.ranks = 3, .hosts = 3, .host_network = 50e9};
+  CHECK_FALSE(collective_ceiling(Collective::pair_one_way, ring, odd));
+  CHECK_FALSE(link_bus_ceiling(Collective::all_gather, ring, 2, 2, 1e9));
+  CHECK(link_bus_ceiling(Collective::all_gather, ring, 3, 2, 1e9) == 1e9);
+  CHECK_FALSE(link_bus_ceiling(Collective::all_gather, ring, 3, 0, 1e9));
+}

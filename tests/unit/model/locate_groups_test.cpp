@@ -95,3 +95,21 @@ TEST_CASE("what cannot be compared has no suspect and could not have seen any") 
   CHECK(judge_groups(three, samples).suspects.empty());
   CHECK(judge_groups(three, {}).least_detectable == 1);
 }
+
+TEST_CASE("three quarters of a group's pairs must be low, and how many are low is said") {
+  const UnitGroups hosts = hosts_of(3, 2);
+  const auto with_low = [&](int low) {
+    std::vector<PairSample> samples;
+    for (int group = 0; group < 3; ++group) {
+      for (int i = 0; i < 20; ++i)
+        samples.push_back({2 * group, 2 * group + 1, 0, group == 2 && i < low ? 90e9 : 100e9});
+    }
+    return judge_groups(hosts, samples).suspects;
+  };
+  CHECK(with_low(14).empty());
+  REQUIRE(with_low(15).size() == 1);
+  CHECK(with_low(15)[0].host == 2);
+  CHECK(with_low(15)[0].low == 15);
+  CHECK(with_low(15)[0].samples == 20);
+  CHECK(with_low(15)[0].share == doctest::Approx(0.9));
+}

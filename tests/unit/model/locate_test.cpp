@@ -346,3 +346,23 @@ TEST_CASE("two leaves of which only crossing pairs were measured") {
   CHECK(found.suspects[0].kind == SuspectKind::host);
   CHECK(found.suspects[0].host == 5);
 }
+
+TEST_CASE("an uplink is confirmed by two pairs of hosts across it, and one pair is the measure") {
+  const auto pairs_for = [](const FleetShape& fleet, std::vector<Suspect> suspects) {
+    return confirming_pairs(fleet, {.suspects = std::move(suspects)});
+  };
+  const FleetShape one = rails_on_leaves(8, 1, 4), two = rails_on_leaves(8, 2, 4);
+  const std::vector<HostPair> across{{4, 0}, {0, 4}, {5, 1}, {1, 5}, {0, 1}, {1, 0}};
+  CHECK(pairs_for(one, {{.kind = SuspectKind::uplink, .leaf = 1}}) == across);
+  CHECK(pairs_for(two, {{.kind = SuspectKind::uplink, .leaf = 2}}) == across);
+  CHECK(pairs_for(two, {{.kind = SuspectKind::uplink, .leaf = 3}}) == across);
+  CHECK(pairs_for(one, {{.kind = SuspectKind::uplink, .leaf = 0}}) ==
+        std::vector<HostPair>{{0, 4}, {4, 0}, {1, 5}, {5, 1}, {0, 1}, {1, 0}});
+  // A leaf with one sound host has one pair.
+  const FleetShape small = rails_on_leaves(4, 1, 3);
+  CHECK(pairs_for(small, {{.kind = SuspectKind::uplink, .leaf = 1}}) ==
+        std::vector<HostPair>{{3, 0}, {0, 3}, {0, 1}, {1, 0}});
+  // Suspected hosts are no measure; each is measured with two others, both ways.
+  CHECK(pairs_for(one, {{.kind = SuspectKind::host, .host = 0}}) ==
+        std::vector<HostPair>{{0, 1}, {1, 0}, {0, 2}, {2, 0}, {1, 2}, {2, 1}});
+}

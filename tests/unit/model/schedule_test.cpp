@@ -130,3 +130,7 @@ TEST_CASE("1,024 hosts are scheduled in under 10 ms") {
   MESSAGE("tournament of 1,024 hosts: " << best * 1e3 << " ms");
   CHECK(best < kSchedulingLimitSeconds);
 }
+
+TEST_CASE("the rounds of a seed are the same on every machine") {
+  CHECK(random_rounds(5, 2, 42) == std::vector<Round>{{{0, 3}, {1, 2}}, {{1, 4}, {2, 3}}});
+}

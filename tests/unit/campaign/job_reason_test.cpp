@@ -1,0 +1,104 @@
+// What the end of a job's process amounts to.
+#include "campaign/job_reason.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <doctest/doctest.h>
+
+#include "core/exit_code.h"
+
+using namespace cb;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct JobLog {
+  explicit JobLog(const std::string& text) {
+    std::string name = (fs::temp_directory_path() / "cb-log-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    directory = name;
+    std::ofstream(directory / "err", std::ios::binary) << text;
+  }
+  ~JobLog() { fs::remove_all(directory); }
+  JobLog(const JobLog&) = delete;
+  JobLog& operator=(const JobLog&) = delete;
+
+  LogTail tail(uintmax_t begin = 0) const { return {directory / "err", begin}; }
+
+  fs::path directory;
+};
+
+JobEnd job_end(TaskEnd::Kind kind, int code, const Document* document, const LogTail& log) {
+  TaskEnd end;
+  end.kind = kind;
+  end.code = code;
+  end.error = "no such program";
+  return conclude_job(end, document, "it left no result document", log, 90);
+}
+
+JobEnd job_exit(ExitCode code, const Document* document, const LogTail& log) {
+  return job_end(TaskEnd::Kind::exited, static_cast<int>(code), document, log);
+}
+
+}  // namespace
+
+TEST_CASE("each code that a job ends with, with a document and without one") {
+  const JobLog log("");
+  const Document document;
+  for (const ExitCode code : {ExitCode::ok, ExitCode::not_accepted, ExitCode::incomplete}) {
+    CHECK(job_exit(code, &document, log.tail()).state == JobState::done);
+    CHECK(job_exit(code, nullptr, log.tail()).state == JobState::failed);
+    CHECK(job_exit(code, nullptr, log.tail()).reason == "it left no result document");
+  }
+  CHECK(job_exit(ExitCode::deadline, &document, log.tail()).state == JobState::deadline);
+  CHECK(job_exit(ExitCode::deadline, &document, log.tail()).reason == "it hung or ran too long");
+  CHECK(job_exit(ExitCode::usage, &document, log.tail()).reason == "its command was refused");
+  CHECK(job_exit(ExitCode::interrupted, &document, log.tail()).reason ==
+        "it was interrupted from outside");
+  CHECK(job_exit(ExitCode::runtime, &document, log.tail()).reason ==
+        "it ended with code " + std::to_string(static_cast<int>(ExitCode::runtime)));
+  CHECK(job_end(TaskEnd::Kind::exited, 77, nullptr, log.tail()).reason == "it ended with code 77");
+}
+
+TEST_CASE("a document names who did not arrive, or what broke") {
+  const JobLog log("clusterbench: from the log\n");
+  Document document;
+  document.run.partial = "n2 did not arrive";
+  CHECK(job_exit(ExitCode::deadline, &document, log.tail()).reason == "n2 did not arrive");
+  CHECK(job_exit(ExitCode::deadline, nullptr, log.tail()).reason ==
+        "it hung or ran too long: clusterbench: from the log");
+  document.records = {{.case_name = "x"}, {.case_name = "x", .outcome = Errored{"n1", "broke"}}};
+  CHECK(job_exit(ExitCode::runtime, &document, log.tail()).reason == "n1: broke");
+  document.records.pop_back();
+  CHECK(job_exit(ExitCode::runtime, &document, log.tail()).reason ==
+        "it ended with code 4: clusterbench: from the log");
+}
+
+TEST_CASE("a signal, a deadline, a stop and a start that failed") {
+  const JobLog log("");
+  CHECK(job_end(TaskEnd::Kind::signalled, 9, nullptr, log.tail()).reason ==
+        "it was killed by signal 9 (Killed)");
+  CHECK(job_end(TaskEnd::Kind::signalled, 9, nullptr, log.tail()).state == JobState::failed);
+  CHECK(job_end(TaskEnd::Kind::deadline, 0, nullptr, log.tail()).reason ==
+        "it was killed after its deadline of 90.0 s");
+  CHECK(job_end(TaskEnd::Kind::deadline, 0, nullptr, log.tail()).state == JobState::deadline);
+  CHECK(job_end(TaskEnd::Kind::stopped, 0, nullptr, log.tail()).state == JobState::missing);
+  CHECK(job_end(TaskEnd::Kind::not_started, 0, nullptr, log.tail()).reason == "no such program");
+}
+
+TEST_CASE("of a log this tool's first line counts, else the first that says something") {
+  const auto said = [](const std::string& text, uintmax_t begin = 0) {
+    const JobLog log(text);
+    return job_exit(ExitCode::usage, nullptr, log.tail(begin)).reason.substr(23);
+  };
+  CHECK(said("\n---\n=== *\nfirst\nsecond\n") == ": first");
+  CHECK(said("first\nclusterbench: a\nclusterbench: b\n") == ": clusterbench: a");
+  CHECK(said("old\nnew\n", 4) == ": new");
+  CHECK(said("no end") == ": no end");
+  CHECK(said("a\x1b[31m\n") == ": a?[31m");
+  CHECK(said(std::string(400, 'x') + "\n") == ": " + std::string(300, 'x'));
+  CHECK(said("---\n").empty());
+  CHECK(said("").empty());
+}

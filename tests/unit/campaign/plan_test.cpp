@@ -1,0 +1,81 @@
+// The jobs of a campaign, in their order and under their names, and what each is told.
+#include "campaign/plan.h"
+
+#include <doctest/doctest.h>
+
+#include "core/error.h"
+
+using namespace cb;
+
+namespace {
+
+Profile planned_profile() {
+  Profile out;
+  out.steps = {{.id = "info", .case_name = "info"}, {.id = "all", .case_name = "mpi"}};
+  out.steps[1].scope = Scope::cluster;
+  return out;
+}
+
+using Arguments = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a job for each host of each step, one for a step across all") {
+  const auto names = [](const std::vector<std::string>& hosts) {
+    Arguments out;
+    for (const JobKey& k : plan_jobs(planned_profile(), hosts))
+      out.push_back(std::to_string(k.step) + " " + k.host + " " + k.name);
+    return out;
+  };
+  CHECK(names({"a", "b"}) == Arguments{"0 a 001-info@a", "0 b 001-info@b", "1  002-all"});
+  CHECK(names({"a"}) == Arguments{"0 a 001-info", "1  002-all"});
+}
+
+TEST_CASE("the id of a step becomes a file's name") {
+  Profile p = planned_profile();
+  for (const char* id : {"../x", "a/b", "", "."}) {
+    p.steps[0].id = id;
+    CHECK_THROWS_AS_MESSAGE(plan_jobs(p, {"a"}), UsageError, id);
+  }
+}
+
+TEST_CASE("what a step's measuring command is told") {
+  CaseInfo info{.name = "io"};
+  info.params = {
+      {"verify", ParamType::flag}, {"direct", ParamType::flag}, {"size", ParamType::size}};
+  info.needs.directory = true;
+  Step step{.id = "s", .case_name = "io"};
+  step.params = {{"verify", {"true"}}, {"direct", {"false"}}, {"size", {"1K", "2K"}}};
+  step.deadline_seconds = 90;
+  const JobProgram program{.binary = "/cb", .scratch = "/c/scratch", .record = "/c/r.json"};
+  CHECK(step_arguments(step, info, program) ==
+        Arguments{"/cb", "io", "--no-direct", "--size", "1K,2K", "--verify", "--dir", "/c/scratch",
+                  "--deadline", "90s", "--no-color", "--json", "/c/r.json"});
+  step.params = {{"dir", {"/x"}}};
+  CHECK(step_arguments(step, info, program) == Arguments{"/cb", "io", "--dir", "/x", "--deadline",
+                                                         "90s", "--no-color", "--json",
+                                                         "/c/r.json"});
+  step.params = {{"file", {"/x"}}};
+  CHECK(step_arguments(step, info, program)[3] == "/x");
+  CHECK(step_arguments(step, info, program)[4] == "--deadline");
+  info.needs.directory = false;
+  step.params.clear();
+  JobProgram redacting = program;
+  redacting.redact = true;
+  CHECK(step_arguments(step, info, redacting) == Arguments{"/cb", "io", "--deadline", "90s",
+                                                           "--redact", "--no-color", "--json",
+                                                           "/c/r.json"});
+}
+
+TEST_CASE("a job is another one by its command, its environment, the tool and the profile") {
+  const Command command{.argv = {"x"}, .environment = {{"A", "1"}}};
+  const ToolInfo tool{.version = "1", .commit = "c"};
+  const std::string same = fingerprint(command, tool, "p");
+  CHECK(fingerprint(command, tool, "p") == same);
+  CHECK(fingerprint(command, tool, "q") != same);
+  CHECK(fingerprint({.argv = {"y"}, .environment = {{"A", "1"}}}, tool, "p") != same);
+  CHECK(fingerprint({.argv = {"x"}, .environment = {{"A", "2"}}}, tool, "p") != same);
+  CHECK(fingerprint(command, {.version = "2", .commit = "c"}, "p") != same);
+  CHECK(fingerprint(command, {.version = "1", .commit = "d"}, "p") != same);
+  CHECK(fingerprint(command, {.version = "1", .commit = "c", .dirty = true}, "p") != same);
+}
