@@ -9,9 +9,9 @@
 namespace cb {
 namespace {
 
-std::string of_attempt(int number, const std::string& what) {
-  return what.empty() ? fmt::format("in attempt {}", number)
-                      : fmt::format("in attempt {}: {}", number, what);
+Said of_attempt(int number, const Said& what) {
+  return what.empty() ? said("again.in_attempt", number)
+                      : said("again.in_attempt_text", number, what);
 }
 
 bool has_failed_check(const Record& record) {

@@ -16,7 +16,7 @@
 namespace cb {
 namespace {
 
-using Misfit = std::optional<std::string>;
+using Misfit = std::optional<Said>;
 
 std::string joined(const std::vector<std::string>& values) {
   return fmt::format("{}", fmt::join(values, ","));
@@ -27,8 +27,7 @@ std::string shown(const std::string& text) { return terminal_safe(text); }
 Misfit case_misfit(const Step& step, const Document& document) {
   for (const Record& record : document.records) {
     if (record.case_name != step.case_name)
-      return fmt::format("it is of the case {}, the step's case is {}", shown(record.case_name),
-                         shown(step.case_name));
+      return said("bind.case", shown(record.case_name), shown(step.case_name));
   }
   return std::nullopt;
 }
@@ -64,31 +63,27 @@ Misfit resolved_misfit(const Step& step, const Document& document) {
       other = to_text(found->second.front());
     }
     if (has && !agrees)
-      return fmt::format("it was taken with {} {}, the step has {}", shown(name), shown(other),
-                         shown(joined(values)));
+      return said("bind.params", shown(name), shown(other), shown(joined(values)));
   }
   return std::nullopt;
 }
 
 // The options of the step must be those of the command, letter by letter.
-Misfit options_misfit(const Step& step, const std::vector<std::string>& argv,
-                      const std::string& whose) {
+Misfit options_misfit(const Step& step, const std::vector<std::string>& argv, const Said& whose) {
   const auto options = measuring_options(argv, step.case_name);
-  if (!options) return fmt::format("{} does not measure the case {}", whose, shown(step.case_name));
+  if (!options) return said("bind.no_case", whose, shown(step.case_name));
   for (const auto& [name, values] : step.params) {
     const auto found = options->find(name);
     if (found == options->end())
-      return fmt::format("{} has no --{}, the step has {}", whose, shown(name),
-                         shown(joined(values)));
+      return said("bind.no_option", whose, shown(name), shown(joined(values)));
     if (found->second == kRedacted) continue;
     if (found->second != joined(values))
-      return fmt::format("{} has --{} {}, the step has {}", whose, shown(name),
-                         shown(found->second), shown(joined(values)));
+      return said("bind.option", whose, shown(name), shown(found->second), shown(joined(values)));
   }
   static const std::set<std::string> own{"dir", "deadline", "color", "json", "redact"};
   for (const auto& [name, value] : *options) {
     if (!step.params.contains(name) && !own.contains(name))
-      return fmt::format("{} has --{} {}, the step has none", whose, shown(name), shown(value));
+      return said("bind.extra_option", whose, shown(name), shown(value));
   }
   return std::nullopt;
 }
@@ -100,10 +95,9 @@ int slots_of(const CampaignFile& campaign, const std::string& name) {
 
 Misfit hosts_misfit(const JobClaim& claim, const std::vector<std::string>& launched) {
   for (const std::string& host : launched) {
-    if (slots_of(claim.campaign, host) == 0)
-      return fmt::format("it ran on {}, which is no host of the campaign", shown(host));
+    if (slots_of(claim.campaign, host) == 0) return said("bind.no_host", shown(host));
     if (!claim.key.host.empty() && host != claim.key.host)
-      return fmt::format("it ran on {}, not on {}", shown(host), shown(claim.key.host));
+      return said("bind.other_host", shown(host), shown(claim.key.host));
   }
   return std::nullopt;
 }
@@ -121,13 +115,12 @@ Misfit run_misfit(const JobClaim& claim, const Document& document) {
   const Launcher launcher = claim.campaign.launch.launcher;
   // A single rank needs nothing of its launcher, and may not see it.
   if (run.ranks > 1 && run.launcher != launcher_name(launcher))
-    return fmt::format("its launcher was {}, the campaign's is {}", shown(run.launcher),
-                       launcher_name(launcher));
+    return said("bind.launcher", shown(run.launcher), launcher_name(launcher));
   if (launcher != Launcher::none) return std::nullopt;
   const std::string& host = claim.campaign.hosts.front().name;
   if (run.hosts != std::vector<std::string>{host})
-    return fmt::format("it ran on {}, not on {}", shown(joined(run.hosts)), shown(host));
-  if (run.ranks != 1) return fmt::format("{} ranks ran, the step has 1", run.ranks);
+    return said("bind.other_host", shown(joined(run.hosts)), shown(host));
+  if (run.ranks != 1) return said("bind.ranks", run.ranks, 1);
   return std::nullopt;
 }
 
@@ -136,7 +129,7 @@ Misfit fingerprint_misfit(const JobClaim& claim, const Step& step) {
   if (claim.campaign.launch.launcher != Launcher::mpirun) command.environment = step.env;
   if (fingerprint(command, claim.tool, claim.campaign.profile.sha256) == claim.start->fingerprint)
     return std::nullopt;
-  return "the journal's fingerprint is not that of its command, profile and tool";
+  return said("bind.fingerprint");
 }
 
 Misfit variables_misfit(const JobClaim& claim, const Step& step) {
@@ -144,20 +137,20 @@ Misfit variables_misfit(const JobClaim& claim, const Step& step) {
   const std::vector<std::string>& argv = claim.start->command;
   for (const auto& [name, value] : step.env) {
     if (std::ranges::find(argv, name + "=" + value) == argv.end())
-      return fmt::format("its command does not set {} to {}", shown(name), shown(value));
+      return said("bind.env", shown(name), shown(value));
   }
   return std::nullopt;
 }
 
 Misfit command_misfit(const JobClaim& claim, const Step& step, const Document& document) {
-  if (claim.start == nullptr) return "the journal does not say that its job began";
+  if (claim.start == nullptr) return said("bind.not_begun");
   const std::vector<std::string> launched =
       launched_hosts(claim.start->command, claim.campaign.launch.launcher);
   if (auto why = hosts_misfit(claim, launched)) return why;
   const int ranks = expected_ranks(claim, step, launched);
   if (!launched.empty() && document.run.ranks != ranks)
-    return fmt::format("{} ranks ran, the step has {}", document.run.ranks, ranks);
-  if (auto why = options_misfit(step, claim.start->command, "the command in the journal"))
+    return said("bind.ranks", document.run.ranks, ranks);
+  if (auto why = options_misfit(step, claim.start->command, said("bind.journal_command")))
     return why;
   if (auto why = variables_misfit(claim, step)) return why;
   return fingerprint_misfit(claim, step);
@@ -165,11 +158,11 @@ Misfit command_misfit(const JobClaim& claim, const Step& step, const Document& d
 
 }  // namespace
 
-std::optional<std::string> misfit(const JobClaim& claim, const Document& document) {
+std::optional<Said> misfit(const JobClaim& claim, const Document& document) {
   const Step& step = claim.step;
   if (auto why = case_misfit(step, document)) return why;
   if (auto why = resolved_misfit(step, document)) return why;
-  if (auto why = options_misfit(step, document.run.argv, "its command")) return why;
+  if (auto why = options_misfit(step, document.run.argv, said("bind.command"))) return why;
   if (auto why = run_misfit(claim, document)) return why;
   return claim.campaign.chained ? command_misfit(claim, step, document) : std::nullopt;
 }

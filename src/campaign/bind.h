@@ -22,6 +22,6 @@ struct JobClaim {
 // How the document differs from what the job's step asks for: case, parameters, ranks, launcher,
 // hosts, and the command and fingerprint that the journal has. Nothing if it fits. The command of a
 // journal without links (an older clusterbench) is not looked at.
-std::optional<std::string> misfit(const JobClaim& claim, const Document& document);
+std::optional<Said> misfit(const JobClaim& claim, const Document& document);
 
 }  // namespace cb

@@ -40,10 +40,9 @@ void check_machines(Campaign& campaign) {
     if (machine.empty()) continue;
     const auto [known, is_new] = first.emplace(job.host, &job);
     if (is_new || machine_of(*known->second) == machine) continue;
-    campaign.warnings.push_back(terminal_safe(
-        fmt::format("{} names the machine {}, and {} of the same host {}: one of them belongs to "
-                    "another host or campaign",
-                    job.file, machine, known->second->file, machine_of(*known->second))));
+    campaign.warnings.push_back(said("records.machines", terminal_safe(job.file),
+                                     terminal_safe(machine), terminal_safe(known->second->file),
+                                     terminal_safe(machine_of(*known->second))));
   }
 }
 
@@ -60,12 +59,11 @@ void check_times(Campaign& campaign) {
     worst = &job;
   }
   if (worst == nullptr) return;
-  campaign.warnings.push_back(
-      fmt::format("{} was taken at {}, {} s outside of the time in which its job ran{}: set the "
-                  "clocks of the hosts "
-                  "(NTP), or it belongs to another campaign",
-                  terminal_safe(worst->file), worst->document->run.started, most,
-                  outside > 1 ? fmt::format(" ({} more likewise)", outside - 1) : ""));
+  const std::string file = terminal_safe(worst->file),
+                    at = terminal_safe(worst->document->run.started);
+  campaign.warnings.push_back(outside > 1
+                                  ? said("records.outside_more", file, at, most, outside - 1)
+                                  : said("records.outside", file, at, most));
 }
 
 }  // namespace

@@ -247,7 +247,7 @@ std::vector<std::pair<std::string, std::string>> read_manifest(const CampaignPat
     const std::string line = text.substr(begin, end - begin);
     begin = end + 1;
     if (line.size() < 67 || line.substr(64, 2) != "  ")
-      throw UsageError(paths.manifest().string(), "", "is not a list of sha256 sums");
+      throw UsageError(paths.manifest().string(), "", said("manifest.no_list"));
     out.emplace_back(line.substr(66), line.substr(0, 64));
   }
   return out;

@@ -67,7 +67,7 @@ nlohmann::json to_json(const SweepSetup& setup, const std::vector<SweepOutcome>&
                        {"state", job_state_name(o.state)},
                        {"seconds", o.seconds}};
     if (o.job.control) run["control"] = true;
-    if (!o.reason.empty()) run["reason"] = o.reason;
+    if (!o.reason.empty()) run["reason"] = o.reason.text();
     if (o.document) run["document"] = file_of(setup, i, "json").filename().string();
     runs.push_back(std::move(run));
   }
@@ -158,7 +158,7 @@ std::vector<SweepOutcome> run_sweep(const SweepSetup& setup,
     tasks.push_back({sweep_command(setup, values, file_of(setup, index, "json")),
                      file_of(setup, index, "out"), file_of(setup, index, "err"),
                      setup.deadline_seconds});
-    outcomes.push_back({.job = job, .values = values, .reason = "it was not run"});
+    outcomes.push_back({.job = job, .values = values, .reason = said("sweep.not_run")});
   }
   bool refused = false;
   ExecutorOptions executor = setup.executor;

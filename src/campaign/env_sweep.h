@@ -63,7 +63,7 @@ struct SweepOutcome {
   SweepJob job;
   std::vector<std::string> values;
   JobState state = JobState::missing;
-  std::string reason = {};
+  Said reason = {};
   double seconds = 0;
   std::optional<Document> document = {};
   bool refused = false;  // its command line was wrong, as that of all others will be

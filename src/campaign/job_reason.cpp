@@ -17,7 +17,7 @@ constexpr size_t kLongestReason = 300;
 
 // The first line that clusterbench itself wrote; else the first line of all (a launcher's
 // complaint).
-std::string said(const LogTail& log) {
+std::string first_line(const LogTail& log) {
   std::ifstream in(log.file, std::ios::binary);
   in.seekg(static_cast<std::streamoff>(log.begin));
   std::string first;
@@ -29,60 +29,57 @@ std::string said(const LogTail& log) {
   return first;
 }
 
-std::string with_log(std::string what, const LogTail& log) {
-  const std::string line = said(log);
-  return line.empty() ? what : fmt::format("{}: {}", what, line);
+Said with_log(const Said& what, const LogTail& log) {
+  const std::string line = first_line(log);
+  return line.empty() ? what : said("end.of_log", what, line);
 }
 
-std::string errored_text(const Document& document) {
+Said errored_text(const Document& document) {
   for (const Record& record : document.records) {
     if (const auto* e = std::get_if<Errored>(&record.outcome))
-      return fmt::format("{}: {}", e->where, e->what);
+      return said("said.of", e->where, e->what);
   }
-  return "";
+  return {};
 }
 
-JobEnd exited(int code, const Document* document, const std::string& problem, const LogTail& log) {
+JobEnd exited(int code, const Document* document, const Said& problem, const LogTail& log) {
   switch (static_cast<ExitCode>(code)) {
     case ExitCode::ok:
     case ExitCode::not_accepted:
     case ExitCode::incomplete:
-      if (document != nullptr) return {JobState::done, ""};
+      if (document != nullptr) return {JobState::done, {}};
       return {JobState::failed, with_log(problem, log)};
     case ExitCode::deadline:
       // The partial document names who did not arrive.
       if (document != nullptr && document->run.partial)
         return {JobState::deadline, *document->run.partial};
-      return {JobState::deadline, with_log("it hung or ran too long", log)};
+      return {JobState::deadline, with_log(said("end.hung"), log)};
     case ExitCode::usage:
-      return {JobState::failed, with_log("its command was refused", log)};
+      return {JobState::failed, with_log(said("end.refused"), log)};
     case ExitCode::interrupted:
-      return {JobState::failed, "it was interrupted from outside"};
+      return {JobState::failed, said("end.interrupted_outside")};
     case ExitCode::runtime:
       break;
   }
   if (document != nullptr && !errored_text(*document).empty())
     return {JobState::failed, errored_text(*document)};
-  return {JobState::failed, with_log(fmt::format("it ended with code {}", code), log)};
+  return {JobState::failed, with_log(said("end.code", code), log)};
 }
 
 }  // namespace
 
-JobEnd conclude_job(const TaskEnd& end, const Document* document, const std::string& problem,
+JobEnd conclude_job(const TaskEnd& end, const Document* document, const Said& problem,
                     const LogTail& log, double deadline_seconds) {
   switch (end.kind) {
     case TaskEnd::Kind::exited:
       return exited(end.code, document, problem, log);
     case TaskEnd::Kind::signalled:
-      return {JobState::failed, with_log(fmt::format("it was killed by signal {} ({})", end.code,
-                                                     ::strsignal(end.code)),
-                                         log)};
+      return {JobState::failed, with_log(said("end.signal", end.code, ::strsignal(end.code)), log)};
     case TaskEnd::Kind::deadline:
-      return {JobState::deadline, with_log(fmt::format("it was killed after its deadline of {}",
-                                                       format_seconds(deadline_seconds)),
-                                           log)};
+      return {JobState::deadline,
+              with_log(said("end.deadline", format_seconds(deadline_seconds)), log)};
     case TaskEnd::Kind::stopped:
-      return {JobState::missing, "it was interrupted"};
+      return {JobState::missing, said("end.interrupted")};
     case TaskEnd::Kind::not_started:
       return {JobState::failed, end.error};
   }

@@ -12,7 +12,7 @@ namespace cb {
 
 struct JobEnd {
   JobState state = JobState::failed;
-  std::string reason;
+  Said reason;
 };
 
 // What a job wrote to stderr in this attempt: the file from that byte on.
@@ -23,7 +23,7 @@ struct LogTail {
 
 // What the end of a job's process amounts to, given its document (null if there is none, then
 // `problem` says why). The reason names what the job itself said first.
-JobEnd conclude_job(const TaskEnd& end, const Document* document, const std::string& problem,
+JobEnd conclude_job(const TaskEnd& end, const Document* document, const Said& problem,
                     const LogTail& log, double deadline_seconds);
 
 }  // namespace cb

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/json/json_text.h"
+#include "core/json/said_json.h"
 #include "core/sha256.h"
 
 namespace cb {
@@ -54,7 +55,8 @@ json to_json(const JobEvent& e) {
   }
   out["state"] = job_state_name(e.state);
   out["code"] = e.code;
-  if (!e.reason.empty()) out["reason"] = e.reason;
+  if (!e.reason.empty()) out["reason"] = e.reason.text();
+  add_say(out, e.reason);
   if (!e.sha256.empty()) out.update(document_json(e));
   return out;
 }
@@ -82,7 +84,7 @@ JobEvent job_event(const json& j, bool ended) {
   }
   e.state = state_from(j.at("state").get<std::string>());
   e.code = j.at("code").get<int>();
-  e.reason = j.value("reason", "");
+  e.reason = with_say(j.value("reason", ""), j);
   read_document(j, e);
   return e;
 }

@@ -30,7 +30,7 @@ struct JobEvent {
   std::vector<std::string> command;  // of a start
   JobState state = JobState::missing;
   int code = 0;
-  std::string reason;
+  Said reason;
   // Of the attempt's document, where there is one.
   std::string sha256;
   std::string file;    // relative to the directory; empty in journals that know one name only
@@ -53,8 +53,8 @@ struct Journal {
   std::map<std::string, std::vector<JobEvent>> jobs;  // by name, in order
   std::string finished;                               // when all steps had ended; empty while not
   std::string files;                                  // evidence_digest() then; empty in older ones
-  std::vector<std::string> warnings;                  // lines that do not belong there
-  std::vector<std::string> notes;                     // lines that a kill tore
+  std::vector<Said> warnings;                         // lines that do not belong there
+  std::vector<Said> notes;                            // lines that a kill tore
 
   // Documents that a resumed run found of jobs whose end nobody had journaled, by job.
   std::map<std::string, std::vector<JobEvent>> kept;

@@ -25,12 +25,10 @@ std::string signed_text(const json& unsigned_event) {
   return "clusterbench.journal/1 " + one_line(unsigned_event);
 }
 
-void add_lines(std::vector<std::string>& to, const std::vector<size_t>& lines,
-               const std::string& what) {
+void add_lines(std::vector<Said>& to, const std::vector<size_t>& lines, const char* id) {
   if (lines.empty()) return;
-  const std::string more =
-      lines.size() > 1 ? fmt::format(" ({} more likewise)", lines.size() - 1) : "";
-  to.push_back(fmt::format("line {} of the journal {}{}", lines.front(), what, more));
+  const Said first = said(id, lines.front());
+  to.push_back(lines.size() > 1 ? said("said.likewise", first, lines.size() - 1) : first);
 }
 
 }  // namespace
@@ -83,22 +81,19 @@ void ChainReader::settle_torn(bool continued) {
   torn_.clear();
 }
 
-void ChainReader::end(std::vector<std::string>& warnings, std::vector<std::string>& notes) {
+void ChainReader::end(std::vector<Said>& warnings, std::vector<Said>& notes) {
   settle_torn(false);
-  add_lines(warnings, foreign_, "is torn or foreign and was left out");
-  add_lines(notes, mended_, "was torn by a kill, after which the run was continued");
+  add_lines(warnings, foreign_, "journal.torn");
+  add_lines(notes, mended_, "journal.mended");
   if (!broken_.empty() && broken_.front() == 1)
-    warnings.emplace_back("campaign.json is not what the journal began with");
-  if (!broken_.empty() && broken_.front() != 1)
-    add_lines(warnings, broken_,
-              "does not follow from the one before: a line was changed, added or removed");
-  add_lines(warnings, unsigned_, "is not signed by the campaign's key");
+    warnings.emplace_back(said("journal.other_campaign"));
+  if (!broken_.empty() && broken_.front() != 1) add_lines(warnings, broken_, "journal.broken");
+  add_lines(warnings, unsigned_, "journal.unsigned");
   if (linked_ || lines_ == 0) return;
   if (root_.chained)
-    warnings.emplace_back("the journal has lost the links between its lines");
+    warnings.emplace_back(said("journal.unlinked"));
   else
-    notes.emplace_back(
-        "an older clusterbench wrote the journal: its lines are not linked to each other");
+    notes.emplace_back(said("journal.old"));
 }
 
 }  // namespace cb

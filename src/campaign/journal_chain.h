@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/messages/said.h"
+
 // What makes a change of the journal visible: every line carries the digest of the line before it,
 // the first one that of campaign.json, and with a key every line is signed as it is written.
 namespace cb {
@@ -30,7 +32,7 @@ class ChainReader {
   explicit ChainReader(ChainRoot root);
   void readable(size_t number, const std::string& line, const nlohmann::json& event);
   void unreadable(size_t number, const std::string& line);
-  void end(std::vector<std::string>& warnings, std::vector<std::string>& notes);
+  void end(std::vector<Said>& warnings, std::vector<Said>& notes);
 
  private:
   bool is_signed(const nlohmann::json& event) const;

@@ -161,19 +161,15 @@ std::optional<std::string> bad_launcher_arguments(const Arguments& arguments) {
   return std::nullopt;
 }
 
-std::optional<std::string> cannot_launch(const LaunchSetup& setup,
-                                         const std::vector<HostSlots>& hosts, int ranks_per_host) {
+std::optional<Said> cannot_launch(const LaunchSetup& setup, const std::vector<HostSlots>& hosts,
+                                  int ranks_per_host) {
   if (setup.launcher == Launcher::none && (hosts.size() > 1 || ranks_per_host > 1)) {
-    return fmt::format(
-        "needs {} ranks on {} host{}, which the launcher none cannot start: install "
-        "Open MPI, or use --launcher srun",
-        ranks_in_all(hosts, ranks_per_host), hosts.size(), hosts.size() == 1 ? "" : "s");
+    return said_count("launcher.none_cannot", hosts.size(), ranks_in_all(hosts, ranks_per_host));
   }
   const bool uneven = std::any_of(hosts.begin(), hosts.end(), [&](const HostSlots& h) {
     return ranks_on(h, ranks_per_host) != ranks_on(hosts[0], ranks_per_host);
   });
-  if (setup.launcher == Launcher::srun && uneven)
-    return "srun needs the same number of slots on every host: give ranks_per_host as a number";
+  if (setup.launcher == Launcher::srun && uneven) return said("launcher.slots");
   return std::nullopt;
 }
 

@@ -38,8 +38,8 @@ std::optional<std::string> bad_launcher_arguments(const std::vector<std::string>
 
 // Why the launcher cannot start that many ranks there (0: as many as each host has slots), with the
 // next step; nothing if it can.
-std::optional<std::string> cannot_launch(const LaunchSetup& setup,
-                                         const std::vector<HostSlots>& hosts, int ranks_per_host);
+std::optional<Said> cannot_launch(const LaunchSetup& setup, const std::vector<HostSlots>& hosts,
+                                  int ranks_per_host);
 
 // The command that starts `program` on these hosts.
 Command launch_command(const LaunchSetup& setup, const std::vector<HostSlots>& hosts,

@@ -29,27 +29,27 @@ namespace fs = std::filesystem;
 // The document of a record file, or why it cannot be used.
 struct Loaded {
   std::optional<Document> document = {};
-  std::string problem = {};
+  Said problem = {};
   bool lost = false;        // it is gone, or not as it was written
   std::string sha256 = {};  // of the file as it is
 };
 
-std::string first_problem(const UsageError& e) {
+Said first_problem(const UsageError& e) {
   const Problem& first = e.problems().list.front();
-  return fmt::format("{}{}{}", first.where, first.where.empty() ? "" : ": ", first.what);
+  return first.where.empty() ? first.said() : said("said.of", first.where, first.said());
 }
 
-Loaded lost_file(const JobEvent& event, const std::string& what, std::string sha256) {
+Loaded lost_file(const JobEvent& event, const Said& what, std::string sha256) {
   return {.problem = lost_reason(event, what), .lost = true, .sha256 = std::move(sha256)};
 }
 
 // A torn file says so.
-std::string change_with_problem(const std::string& text, const std::string& change) {
+Said change_with_problem(const std::string& text, const Said& change) {
   try {
     parse_document(text, "", false);
     return change;
   } catch (const UsageError& e) {
-    return fmt::format("{} ({})", change, first_problem(e));
+    return said("said.with", change, first_problem(e));
   }
 }
 
@@ -66,8 +66,7 @@ Loaded load_document(const fs::path& root, const JobEvent& event, bool inventory
     return {.document = parse_document(text, fs::path(event.file).filename().string(), inventory),
             .sha256 = event.sha256};
   } catch (const UsageError& e) {
-    return {.problem = fmt::format("its record file cannot be used: {}", first_problem(e)),
-            .sha256 = event.sha256};
+    return {.problem = said("end.unusable_record", first_problem(e)), .sha256 = event.sha256};
   }
 }
 
@@ -81,7 +80,7 @@ struct Reading {
   bool inventory =
       true;  // whether its hosts are of interest: only those of a host's first file are
   Loaded loaded = {};
-  std::optional<std::string> misfit = {};  // why the document is not one of this job
+  std::optional<Said> misfit = {};  // why the document is not one of this job
 };
 
 void list_attempts(Job& job, const JobKey& key, const Journal& journal,
@@ -106,10 +105,7 @@ void note_lost_attempts(const JobKey& key, const Journal& journal, Campaign& cam
   for (const JobEvent& e : events->second) {
     if (e.ended || std::ranges::find(documents, e.attempt, &JobEvent::attempt) != documents.end())
       continue;
-    campaign.notes.push_back(
-        fmt::format("attempt {} of {} left no record: it was interrupted, or "
-                    "failed before it had one",
-                    e.attempt, terminal_safe(key.name)));
+    campaign.notes.push_back(said("load.no_record", e.attempt, terminal_safe(key.name)));
   }
 }
 
@@ -124,7 +120,7 @@ void fill_from_journal(Job& job, const JobKey& key, const Journal& journal,
   }
   if (last == nullptr) return;
   if (!last->ended) {
-    job.reason = "it was interrupted";
+    job.reason = said("end.interrupted");
     return;
   }
   job.state = last->state;
@@ -140,11 +136,6 @@ void read_all(std::vector<Reading>& readings, const fs::path& root) {
   });
 }
 
-std::string bad_news_text(const BadNews& bad) {
-  return fmt::format("{} failed checks, {} errored and {} skipped records", bad.failed_checks,
-                     bad.errored, bad.skipped);
-}
-
 void count_as_failed(Job& job, const Reading& r) {
   job.state = JobState::failed;
   job.reason = r.loaded.problem;
@@ -158,19 +149,17 @@ void miss(const Reading& r, Campaign& campaign) {
   const bool fails = !r.loaded.lost ? r.job->state == JobState::done : !stands;
   if (r.counts && fails) count_as_failed(*r.job, r);
   if (r.event.bad.any())
-    campaign.warnings.push_back(fmt::format("{} cannot be used, and by the journal it held {}",
-                                            terminal_safe(r.event.file),
-                                            bad_news_text(r.event.bad)));
+    campaign.warnings.push_back(said("load.bad", terminal_safe(r.event.file),
+                                     r.event.bad.failed_checks, r.event.bad.errored,
+                                     r.event.bad.skipped));
   else if (!r.counts || !fails)
-    campaign.notes.push_back(
-        fmt::format("{} of an earlier attempt cannot be used; a later attempt stands for it",
-                    terminal_safe(r.event.file)));
+    campaign.notes.push_back(said("load.earlier_unusable", terminal_safe(r.event.file)));
 }
 
 // A job with a record that belongs to something else is not measured.
-void refuse_misfit(Job& job, const std::string& file, const std::string& why) {
+void refuse_misfit(Job& job, const std::string& file, const Said& why) {
   job.state = JobState::failed;
-  job.reason = fmt::format("its record file {} is not of this job: {}", terminal_safe(file), why);
+  job.reason = said("bind.not_of_job", terminal_safe(file), why);
   job.curable = false;
   job.document.reset();
 }
@@ -248,19 +237,18 @@ std::vector<HostInventory> collect_inventories(std::vector<Job>& jobs) {
 // A campaign that has ended has a manifest, and every file of it stands there.
 void check_manifest_is_whole(const CampaignPaths& paths, Campaign& campaign) {
   if (campaign.ended.empty()) {
-    campaign.warnings.emplace_back(
-        "the campaign has not ended: continue it with clusterbench run --resume");
+    campaign.warnings.emplace_back(said("load.not_ended"));
     return;
   }
   if (campaign.manifest.empty()) {
-    campaign.warnings.emplace_back("MANIFEST.sha256 is missing or empty");
+    campaign.warnings.emplace_back(said("manifest.missing"));
     return;
   }
   std::set<std::string> listed;
   for (const auto& [file, sha256] : campaign.manifest) listed.insert(file);
   for (const std::string& file : manifest_files(paths)) {
     if (!listed.contains(file))
-      campaign.warnings.push_back(fmt::format("{} is not in the manifest", terminal_safe(file)));
+      campaign.warnings.push_back(said("manifest.not_listed", terminal_safe(file)));
   }
 }
 
@@ -270,8 +258,7 @@ void check_manifest(const CampaignPaths& paths, const std::map<std::string, std:
   try {
     campaign.manifest = read_manifest(paths);
   } catch (const UsageError& e) {
-    campaign.warnings.push_back(
-        fmt::format("MANIFEST.sha256 cannot be used: it {}", first_problem(e)));
+    campaign.warnings.push_back(said("manifest.unusable", first_problem(e)));
     return;
   }
   check_manifest_is_whole(paths, campaign);
@@ -279,18 +266,16 @@ void check_manifest(const CampaignPaths& paths, const std::map<std::string, std:
   const bool is_sealed = !campaign.public_key.empty() && !journal.files.empty();
   if (!campaign.ended.empty() && !campaign.manifest.empty() && is_sealed &&
       evidence_digest(campaign.manifest) != journal.files)
-    campaign.warnings.emplace_back("MANIFEST.sha256 is not what the journal ended with");
+    campaign.warnings.emplace_back(said("manifest.other"));
   for (const auto& [file, sha256] : campaign.manifest) {
     const bool inside = is_inside(file);
     const auto known = read.find(file);
     std::error_code ignored;
     if (known != read.end() && known->second == sha256) continue;
     if (!inside || !fs::is_regular_file(paths.root / file, ignored))
-      campaign.warnings.push_back(
-          fmt::format("{} of the manifest is not there", terminal_safe(file)));
+      campaign.warnings.push_back(said("manifest.gone", terminal_safe(file)));
     else if (sha256_hex_of_file(paths.root / file) != sha256)
-      campaign.warnings.push_back(
-          fmt::format("{} is not what the manifest says", terminal_safe(file)));
+      campaign.warnings.push_back(said("manifest.differs", terminal_safe(file)));
   }
 }
 
@@ -304,17 +289,11 @@ void check_foreign(const CampaignPaths& paths, const std::map<std::string, std::
   }
   std::sort(foreign.begin(), foreign.end());
   for (const std::string& file : foreign_proofs(paths, journal))
-    campaign.warnings.push_back(fmt::format(
-        "{} {}", terminal_safe(file),
-        file.ends_with(".partial")
-            ? "was written by a job that outlived its run: clear it away with run --resume"
-            : "belongs to no job and was left out"));
+    campaign.warnings.push_back(said(
+        file.ends_with(".partial") ? "load.proof_outlived" : "load.foreign", terminal_safe(file)));
   for (const std::string& name : foreign)
-    campaign.warnings.push_back(
-        fmt::format("records/{} {}", terminal_safe(name),
-                    name.ends_with(".partial")
-                        ? "was written by a job that outlived its run: take it in with run --resume"
-                        : "belongs to no job and was left out"));
+    campaign.warnings.push_back(said(name.ends_with(".partial") ? "load.outlived" : "load.foreign",
+                                     "records/" + terminal_safe(name)));
 }
 
 }  // namespace

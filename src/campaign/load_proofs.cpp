@@ -5,8 +5,6 @@
 #include <optional>
 #include <set>
 
-#include <fmt/format.h>
-
 #include "campaign/bind.h"
 #include "campaign/proof_step.h"
 #include "core/error.h"
@@ -27,11 +25,11 @@ bool has_failed(const Document& document, const std::string& check) {
   });
 }
 
-std::optional<std::string> binding_problem(const ProofSource& source, const JobKey& key,
-                                           const ProofEvent* start, const Document& document) {
-  if (start == nullptr) return "the journal does not say that its job began";
+std::optional<Said> binding_problem(const ProofSource& source, const JobKey& key,
+                                    const ProofEvent* start, const Document& document) {
+  if (start == nullptr) return said("bind.not_begun");
   const Step step = proved_step(source.file.profile.steps[key.step], start->command);
-  if (!step.params.contains("inject-fault")) return "its command plants no fault";
+  if (!step.params.contains("inject-fault")) return said("proof.no_fault");
   const JobEvent begun{.job = start->job,
                        .attempt = start->attempt,
                        .at = start->at,
@@ -45,19 +43,18 @@ std::optional<std::string> binding_problem(const ProofSource& source, const JobK
 }
 
 // Why the document does not show what the journal says it does; nothing if it does.
-std::optional<std::string> problem_of(const ProofSource& source, const JobKey& key,
-                                      const ProofHistory& history, const ProofEvent& end) {
+std::optional<Said> problem_of(const ProofSource& source, const JobKey& key,
+                               const ProofHistory& history, const ProofEvent& end) {
   try {
     const std::string text = read_file(source.paths.root / end.proof.file);
-    if (sha256_hex(text) != end.sha256) return "its record file was changed after the run";
+    if (sha256_hex(text) != end.sha256) return said("proof.changed");
     const Document document = parse_document(text, end.proof.file, false);
     if (const auto why = binding_problem(source, key, history.start_of(end.attempt), document))
-      return fmt::format("its record file {} is not of this job: {}", terminal_safe(end.proof.file),
-                         *why);
-    if (!has_failed(document, end.proof.check)) return "no check of it failed";
+      return said("bind.not_of_job", terminal_safe(end.proof.file), *why);
+    if (!has_failed(document, end.proof.check)) return said("proof.no_check_failed");
     return std::nullopt;
   } catch (const Error& e) {
-    return fmt::format("its record file cannot be used: {}", terminal_safe(e.what()));
+    return said("end.unusable_record", terminal_safe(e.what()));
   }
 }
 
@@ -67,16 +64,16 @@ Proof load_proof(const ProofSource& source, const JobKey& key) {
   const ProofEvent* end =
       history == source.journal.proofs.end() ? nullptr : history->second.deciding();
   if (end == nullptr) {
-    out.reason = "it was not made";
+    out.reason = said("proof.not_made");
     return out;
   }
-  const Proof& said = end->proof;
-  if (said.step != out.step || said.host != out.host) {
-    out.reason = "the journal's proof is of another step or host";
+  const Proof& journaled = end->proof;
+  if (journaled.step != out.step || journaled.host != out.host) {
+    out.reason = said("proof.other");
     return out;
   }
-  out = said;
-  if (said.state != ProofState::shown) return out;
+  out = journaled;
+  if (journaled.state != ProofState::shown) return out;
   if (const auto why = problem_of(source, key, history->second, *end)) {
     out.state = ProofState::not_shown;
     out.reason = *why;

@@ -1,7 +1,5 @@
 #include "campaign/lost.h"
 
-#include <fmt/format.h>
-
 #include "campaign/attempts.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -32,25 +30,21 @@ std::optional<std::string> text_as_written(const JobEvent& event,
 
 }  // namespace
 
-std::optional<std::string> change_of(const std::string& content, const std::string& sha256) {
+std::optional<Said> change_of(const std::string& content, const std::string& sha256) {
   if (sha256_hex(content) == sha256) return std::nullopt;
-  if (sha256_hex(without_carriage_returns(content)) == sha256)
-    return "has other line ends than it was written with: it was copied as text";
-  return "was changed after the run";
+  if (sha256_hex(without_carriage_returns(content)) == sha256) return said("lost.line_ends");
+  return said("lost.changed");
 }
 
 bool is_replaceable(const JobEvent& event) { return event.unmet == 0 && !event.bad.any(); }
 
-std::string lost_reason(const JobEvent& event, const std::string& what) {
-  return fmt::format("its record file {} {}: {}", terminal_safe(event.file), what,
-                     is_replaceable(event)
-                         ? "restore it or repeat the job"
-                         : "restore it from a copy, or begin a new campaign: by the journal it "
-                           "spoke against the machine, and measuring again does not stand for it");
+Said lost_reason(const JobEvent& event, const Said& what) {
+  return said("lost.reason", terminal_safe(event.file), what,
+              said(is_replaceable(event) ? "load.restore" : "lost.for_good"));
 }
 
-std::optional<std::string> lost_for_good(const std::vector<JobEvent>& documents,
-                                         const std::filesystem::path& root) {
+std::optional<Said> lost_for_good(const std::vector<JobEvent>& documents,
+                                  const std::filesystem::path& root) {
   for (size_t i = first_that_counts(documents); i < documents.size(); ++i) {
     const JobEvent& e = documents[i];
     if (is_replaceable(e)) continue;
@@ -58,7 +52,7 @@ std::optional<std::string> lost_for_good(const std::vector<JobEvent>& documents,
       const auto change = change_of(read_file(root / e.file), e.sha256);
       if (change) return lost_reason(e, *change);
     } catch (const UsageError& error) {
-      return lost_reason(e, error.problems().list.front().what);
+      return lost_reason(e, error.problems().list.front().said());
     }
   }
   return std::nullopt;

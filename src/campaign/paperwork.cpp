@@ -14,6 +14,7 @@
 #include "core/file.h"
 #include "core/json/json_read.h"
 #include "core/json/json_text.h"
+#include "core/json/said_json.h"
 #include "core/suggest.h"
 #include "core/units.h"
 
@@ -29,21 +30,23 @@ constexpr const char* kSite = "site.json";
 constexpr size_t kPartsOfOneIssue = 4;
 
 json issue_json(const Issue& i) {
-  return {{"id", i.id},
-          {"found", i.found},
-          {"host", i.host},
-          {"part", i.part},
-          {"serial", i.serial},
-          {"symptom", i.symptom},
-          {"evidence", i.evidence},
-          {"severity", i.severity},
-          {"owner", i.owner},
-          {"action", i.action},
-          {"old_part", i.old_part},
-          {"new_part", i.new_part},
-          {"criterion", i.criterion},
-          {"retest", i.retest},
-          {"closed", i.closed}};
+  json out{{"id", i.id},
+           {"found", i.found},
+           {"host", i.host},
+           {"part", i.part},
+           {"serial", i.serial},
+           {"symptom", i.symptom.text()},
+           {"evidence", i.evidence},
+           {"severity", i.severity},
+           {"owner", i.owner},
+           {"action", i.action},
+           {"old_part", i.old_part},
+           {"new_part", i.new_part},
+           {"criterion", i.criterion},
+           {"retest", i.retest},
+           {"closed", i.closed}};
+  add_say(out, i.symptom);
+  return out;
 }
 
 Issue issue_of(const json& j) {
@@ -52,7 +55,7 @@ Issue issue_of(const json& j) {
           .host = text_at(j, "host"),
           .part = text_at(j, "part"),
           .serial = text_at(j, "serial"),
-          .symptom = text_at(j, "symptom"),
+          .symptom = with_say(text_at(j, "symptom"), j),
           .evidence = text_at(j, "evidence"),
           .severity = text_at(j, "severity"),
           .owner = text_at(j, "owner"),
@@ -105,11 +108,11 @@ std::string serial_of(const Campaign& campaign, const Entity& entity) {
   return "";
 }
 
-std::string symptom_of(const Finding& f) {
-  if (!f.detail.empty()) return say_all(Lang::en, f.detail);
-  if (!f.value || !f.limit) return "";
-  return fmt::format("{} where {} {} is required", format_value(*f.value, f.unit),
-                     f.limit_is_minimum ? "at least" : "at most", format_value(*f.limit, f.unit));
+Said symptom_of(const Finding& f) {
+  if (!f.detail.empty()) return said_list({f.detail.begin(), f.detail.end()});
+  if (!f.value || !f.limit) return {};
+  return said(f.limit_is_minimum ? "issue.below" : "issue.above", Quantity{*f.value, f.unit},
+              Quantity{*f.limit, f.unit});
 }
 
 // "gpu 3", or how many parts where a host has too many to name.
@@ -141,8 +144,10 @@ void add_failure(std::vector<Issue>& issues, Issue issue) {
   }
   if (issue.severity == "critical" && same->severity != "critical") std::swap(*same, issue);
   same->criterion += " " + issue.criterion;
-  if (!issue.symptom.empty() && same->symptom.find(issue.symptom) == std::string::npos)
-    same->symptom += (same->symptom.empty() ? "" : "; ") + issue.symptom;
+  if (!issue.symptom.empty() &&
+      same->symptom.text().find(issue.symptom.text()) == std::string::npos)
+    same->symptom =
+        same->symptom.empty() ? issue.symptom : said_list({same->symptom, issue.symptom});
 }
 
 }  // namespace
@@ -299,7 +304,7 @@ std::string next_issue_id(const std::vector<Issue>& issues) {
 std::optional<std::string> why_not_mended(const Issue& issue, const Campaign& retest,
                                           const Judgement& judgement) {
   if (retest.ended.empty()) return "it is not finished: run --resume";
-  if (!retest.warnings.empty()) return "it was changed: " + retest.warnings.front();
+  if (!retest.warnings.empty()) return "it was changed: " + retest.warnings.front().text();
   // Its records may name a host otherwise than it was asked for.
   const auto is_it = [&](const auto& host) { return host.host == issue.host; };
   if (!issue.host.empty() && std::ranges::find(retest.hosts, issue.host) == retest.hosts.end() &&

@@ -7,11 +7,8 @@
 namespace cb {
 namespace {
 
-constexpr const char* kPooled =
-    "measured again because one measurement left the verdict open: the "
-    "samples of all attempts are pooled";
-constexpr const char* kDropped =
-    "measured again because other work disturbed one measurement: its samples are left out";
+Said pooled() { return said("again.pooled"); }
+Said dropped() { return said("again.dropped"); }
 
 void add_to(Histogram& to, const Samples& samples) {
   if (const Histogram* h = samples.histogram()) return to.merge(*h);
@@ -42,7 +39,7 @@ const Metric* same_metric(const Record& fresh, const Metric& wanted, const Recor
 }
 
 bool measured_ceiling(const Metric& metric) {
-  return metric.ceiling && metric.ceiling->how.starts_with("measured");
+  return metric.ceiling && metric.ceiling->how.text().starts_with("measured");
 }
 
 void pool_metric(Metric& metric, const Metric& before) {
@@ -76,7 +73,7 @@ void take_load(Record& fresh, const Record& earlier) {
   }
 }
 
-void add_note(Record& record, const std::string& note) {
+void add_note(Record& record, const Said& note) {
   if (std::ranges::find(record.notes, note) == record.notes.end()) record.notes.push_back(note);
 }
 
@@ -93,11 +90,11 @@ void pool_record(Record& fresh, const Record& earlier) {
     if (!drop_fresh && !drop_earlier) pool_metric(metric, *before);
   }
   if (!any) return;
-  for (const std::string& note : earlier.notes) {
-    if (note == kPooled || note == kDropped) add_note(fresh, note);
+  for (const Said& note : earlier.notes) {
+    if (note == pooled() || note == dropped()) add_note(fresh, note);
   }
   if (drop_fresh) take_load(fresh, earlier);
-  add_note(fresh, drop_fresh || drop_earlier ? kDropped : kPooled);
+  add_note(fresh, drop_fresh || drop_earlier ? dropped() : pooled());
 }
 
 }  // namespace

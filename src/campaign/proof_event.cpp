@@ -7,6 +7,7 @@
 
 #include "campaign/directory.h"
 #include "core/error.h"
+#include "core/json/said_json.h"
 
 namespace cb {
 namespace {
@@ -23,10 +24,10 @@ void read_end(const json& j, ProofEvent& e) {
   p.host = j.value("host", "");
   if (j.at("found").get<bool>()) p.state = ProofState::shown;
   if (j.value("impossible", false)) p.state = ProofState::impossible;
-  p.planted = j.value("planted", "");
+  p.planted = with_say(j.value("planted", ""), j, "planted_say");
   p.check = j.value("check", "");
   p.blind = j.value("blind", false);
-  p.reason = j.value("reason", "");
+  p.reason = with_say(j.value("reason", ""), j);
   p.file = j.value("file", "");
   e.sha256 = j.value("sha256", "");
   if (!p.file.empty() && p.file != CampaignPaths::proof(e.job, e.attempt))
@@ -50,9 +51,11 @@ json proof_event_json(const ProofEvent& e) {
   if (e.proof.state == ProofState::impossible) out["impossible"] = true;
   if (e.proof.blind) out["blind"] = true;
   add_text(out, "host", e.proof.host);
-  add_text(out, "planted", e.proof.planted);
+  add_text(out, "planted", e.proof.planted.text());
+  add_say(out, e.proof.planted, "planted_say");
   add_text(out, "check", e.proof.check);
-  add_text(out, "reason", e.proof.reason);
+  add_text(out, "reason", e.proof.reason.text());
+  add_say(out, e.proof.reason);
   add_text(out, "file", e.proof.file);
   add_text(out, "sha256", e.sha256);
   return out;

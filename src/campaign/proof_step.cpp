@@ -78,7 +78,7 @@ size_t points_of(const Step& step, const CaseInfo& info) {
 
 }  // namespace
 
-std::optional<std::string> why_no_fault(const Step& step, const CaseInfo& info) {
+std::optional<Said> why_no_fault(const Step& step, const CaseInfo& info) {
   if (info.fault.planted.empty()) return info.fault.why_not;
   for (const Blind& blind : info.fault.blind) {
     if (is_blind(blind, values_of(step, info, blind.param))) return blind.why;

@@ -11,7 +11,7 @@
 namespace cb {
 
 // Why no fault can be planted in the step; nothing if one can.
-std::optional<std::string> why_no_fault(const Step& step, const CaseInfo& info);
+std::optional<Said> why_no_fault(const Step& step, const CaseInfo& info);
 
 // The step with a planted fault, and short: what its other parameters exclude is left as it is.
 Step proof_step(const Step& step, const CaseInfo& info);

@@ -27,13 +27,13 @@ const CaseInfo& info_of(const RunSetup& setup, const Step& step) {
                    fmt::format("{} is not a case of this clusterbench", step.case_name));
 }
 
-std::string unmeasured_text(const Document& document) {
+Said unmeasured_text(const Document& document) {
   for (const Record& record : document.records) {
     if (const auto* e = std::get_if<Errored>(&record.outcome))
-      return fmt::format("{}: {}", e->where, e->what);
+      return said("said.of", e->where, e->what);
     if (const auto* s = std::get_if<Skipped>(&record.outcome)) return s->reason;
   }
-  return document.records.empty() ? "it wrote no record" : "";
+  return document.records.empty() ? said("proof.no_record") : Said();
 }
 
 // What the document says of the planted fault.
@@ -49,7 +49,7 @@ void look(const Document& document, const FaultPlan& plan, Proof& proof) {
   proof.reason = unmeasured_text(document);
   if (!proof.reason.empty()) return;
   proof.blind = true;
-  proof.reason = "no check of it failed";
+  proof.reason = said("proof.no_check_failed");
 }
 
 class Prover {
@@ -253,7 +253,7 @@ class Prover {
     if (end.kind == TaskEnd::Kind::stopped) return;
     a.event.ended = true;
     a.event.at = utc_now();
-    std::string problem;
+    Said problem;
     const std::optional<Document> document = take(a, problem);
     const JobEnd conclusion =
         conclude_job(end, document ? &*document : nullptr, problem, {log(a, "err"), a.log_begin},
@@ -267,10 +267,10 @@ class Prover {
   }
 
   // The document that the job wrote, under its name; nothing, and the problem, if there is none.
-  std::optional<Document> take(Attempt& a, std::string& problem) const {
+  std::optional<Document> take(Attempt& a, Said& problem) const {
     std::error_code failed;
     if (!fs::exists(a.partial, failed)) {
-      problem = "it wrote no record file";
+      problem = said("end.no_record");
       return std::nullopt;
     }
     try {
@@ -283,7 +283,7 @@ class Prover {
       a.event.sha256 = sha256_hex(text);
       return document;
     } catch (const UsageError& e) {
-      problem = fmt::format("its record file cannot be used: {}", e.problems().list.front().what);
+      problem = said("end.unusable_record", e.problems().list.front().said());
       return std::nullopt;
     }
   }

@@ -13,9 +13,9 @@ namespace cb {
 // A job with a planted fault, before it is run.
 struct ProofJob {
   JobKey key;
-  Step step;             // short, with the fault
-  std::string why_none;  // no fault can be planted; else empty
-  double seconds = 0;    // about
+  Step step;           // short, with the fault
+  Said why_none;       // no fault can be planted; else empty
+  double seconds = 0;  // about
 };
 
 // One for every job of the profile, in its order.

@@ -121,8 +121,7 @@ class CampaignRun {
     const std::vector<HostSlots> hosts = hosts_of(key);
     const auto because = excluded_.find(key.host);
     if (because != excluded_.end() || hosts.empty()) {
-      const std::string why =
-          because == excluded_.end() ? "every host was left out" : because->second;
+      const Said why = because == excluded_.end() ? said("end.all_left_out") : because->second;
       conclude(outcome, JobState::missing, why);
       return true;
     }
@@ -201,7 +200,7 @@ class CampaignRun {
   }
 
   // Journals an end that no process led to; a resumed run that finds the same again writes nothing.
-  void conclude(JobOutcome& outcome, JobState state, const std::string& reason) {
+  void conclude(JobOutcome& outcome, JobState state, const Said& reason) {
     outcome.state = state;
     outcome.reason = reason;
     const JobEvent* last = journal_.last(outcome.key.name);
@@ -271,7 +270,7 @@ class CampaignRun {
     event.ended = true;
     event.at = utc_now();
     event.code = end.code;
-    std::string problem;
+    Said problem;
     std::optional<Document> fresh = read_fresh(a, event, problem);
     const auto concluded = [&] {
       return conclude_job(end, fresh ? &*fresh : nullptr, problem,
@@ -291,11 +290,10 @@ class CampaignRun {
 
   // The document that the attempt wrote, also that of a job that did not end well; nothing, and the
   // problem, if there is none.
-  static std::optional<Document> read_fresh(const Attempt& a, JobEvent& event,
-                                            std::string& problem) {
+  static std::optional<Document> read_fresh(const Attempt& a, JobEvent& event, Said& problem) {
     std::error_code failed;
     if (!fs::exists(a.partial, failed)) {
-      problem = "it wrote no record file";
+      problem = said("end.no_record");
       return std::nullopt;
     }
     try {
@@ -305,19 +303,19 @@ class CampaignRun {
       event.bad = bad_news(document);
       return document;
     } catch (const UsageError& e) {
-      problem = fmt::format("its record file cannot be used: {}", e.problems().list.front().what);
+      problem = said("end.unusable_record", e.problems().list.front().said());
       return std::nullopt;
     }
   }
 
   // Gives a whole record its name, and no file of an earlier attempt is ever replaced.
-  bool promote(const Attempt& a, JobEvent& event, std::string& problem) const {
+  bool promote(const Attempt& a, JobEvent& event, Said& problem) const {
     event.file = record_name(setup_.paths, event);
     std::error_code failed;
     fs::rename(a.partial, setup_.paths.root / event.file, failed);
     if (!failed) return true;
     event.sha256.clear();
-    problem = fmt::format("its record file could not be renamed: {}", failed.message());
+    problem = said("end.not_renamed", failed.message());
     return false;
   }
 
@@ -327,8 +325,7 @@ class CampaignRun {
     learnt_ = true;
     for (const JobOutcome& o : outcomes) {
       if (!o.key.host.empty() && o.state != JobState::done && o.state != JobState::not_applicable)
-        excluded_[o.key.host] =
-            fmt::format("left out, because step {} failed on it ({})", step.id, o.reason);
+        excluded_[o.key.host] = said("end.left_out", step.id, o.reason);
       if (!o.document) continue;
       for (const HostInventory& inventory : o.document->hosts)
         inventories_.emplace(o.key.host.empty() ? inventory.host : o.key.host, inventory);
@@ -344,7 +341,7 @@ class CampaignRun {
   JournalWriter writer_;
   bool learnt_ = false;
   std::map<std::string, HostInventory> inventories_;
-  std::map<std::string, std::string> excluded_;  // host, why
+  std::map<std::string, Said> excluded_;  // host, why
 };
 
 }  // namespace

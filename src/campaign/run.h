@@ -16,7 +16,7 @@ namespace cb {
 struct JobOutcome {
   JobKey key;
   JobState state = JobState::missing;
-  std::string reason;
+  Said reason;
   bool kept = false;  // done in an earlier run, not repeated
   std::optional<Document> document;
 };

@@ -81,7 +81,7 @@ std::string one_of(std::span<const std::string_view> known, const json& j, const
   return word;
 }
 
-Signoff from_json(const json& j, const std::string& file) {
+Signoff signoff_from_json(const json& j, const std::string& file) {
   Signoff s;
   s.file = file;
   s.schema = j.at("schema") == std::string(kSchemaName) + "/1" ? 1 : kNewest;
@@ -131,7 +131,7 @@ Signoff parse_signoff(std::string_view text, const std::string& file) {
   const json j = parse_json(text, file);
   require_schema(j, kSchemaName, kNewest, file);
   try {
-    return from_json(j, file);
+    return signoff_from_json(j, file);
   } catch (const UsageError&) {
     throw;
   } catch (const std::exception& e) {

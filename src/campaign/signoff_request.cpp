@@ -131,7 +131,7 @@ void check_campaign(const Campaign& campaign, const CampaignFiles& files, const 
   else if (r.at < campaign.ended)
     problems.add("", fmt::format("ended at {}, later than this machine's clock ({}): set the clock",
                                  campaign.ended, r.at));
-  for (const std::string& warning : campaign.warnings) problems.add("", warning);
+  for (const Said& warning : campaign.warnings) problems.add("", warning.text());
   for (const std::string& file : files.other)
     problems.add(file, "is no regular file: take it out, a link cannot be signed");
   for (const std::string& folder : files.empty)

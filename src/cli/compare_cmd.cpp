@@ -46,8 +46,9 @@ Judgement own_judgement(const Campaign& campaign) {
 }
 
 void warn(const std::string& directory, const Campaign& campaign) {
-  for (const std::string& warning : campaign.warnings)
-    std::cerr << terminal_safe("clusterbench compare: " + directory + ": " + warning) << '\n';
+  for (const Said& warning : campaign.warnings)
+    std::cerr << terminal_safe("clusterbench compare: " + directory + ": " + warning.text())
+              << '\n';
 }
 
 ExitCode compare(const CompareOptions& options) {

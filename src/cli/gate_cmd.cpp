@@ -40,10 +40,8 @@ struct GateOptions {
 void require_key(Campaign& campaign, const std::vector<TrustedKey>& keys) {
   const auto listed = std::ranges::find(keys, campaign.public_key, &TrustedKey::public_key);
   if (keys.empty() || listed != keys.end()) return;
-  campaign.warnings.push_back(
-      campaign.public_key.empty()
-          ? "the campaign was measured without a key"
-          : fmt::format("the campaign was measured with another key, {}", campaign.public_key));
+  campaign.warnings.push_back(campaign.public_key.empty() ? said("key.none")
+                                                          : said("key.other", campaign.public_key));
 }
 
 // A signature that does not hold is as bad as a changed record. Whose keys they are is another
@@ -53,7 +51,7 @@ SignoffCheck check_signatures(Campaign& campaign, const std::string& directory,
   if (!has_signatures(directory)) return {};
   SignoffCheck out = verify_campaign(directory, {});
   for (const std::string& problem : out.problems)
-    campaign.warnings.push_back("a signature does not hold: " + problem);
+    campaign.warnings.push_back(said("signature.invalid", problem));
   for (Signoff& s : out.signoffs) name_key(s, keys);
   return out;
 }
@@ -76,10 +74,10 @@ ExitCode gate(const GateOptions& options) {
       options.waivers.empty() ? std::vector<Waiver>()
                               : parse_waivers(read_file(options.waivers), options.waivers);
   const Judgement judgement = judge_campaign(campaign, profile, waivers, today_utc());
-  for (const std::string& warning : campaign.warnings)
-    std::cerr << "clusterbench gate: " << terminal_safe(warning) << '\n';
-  for (const std::string& note : campaign.notes)
-    std::cerr << "clusterbench gate: note: " << terminal_safe(note) << '\n';
+  for (const Said& warning : campaign.warnings)
+    std::cerr << "clusterbench gate: " << terminal_safe(warning.text()) << '\n';
+  for (const Said& note : campaign.notes)
+    std::cerr << "clusterbench gate: note: " << terminal_safe(note.text()) << '\n';
   for (const Signoff& s : signatures.signoffs)
     std::cerr << "clusterbench gate: signed: " << terminal_safe(signature_line(s)) << '\n';
   const bool color = stdout_color(options.no_color);

@@ -74,8 +74,9 @@ std::string figures(const CriterionVerdict& v) {
   if (v.worst) out += "  " + pad_right("worst " + terminal_safe(entity_name(*v.worst)), 24);
   if (!v.at.empty()) out += "  at " + terminal_safe(v.at);
   if (v.ceiling && v.ceiling->value > 0)
-    out += fmt::format("  {:.0f} % of {} ({})", *v.value / v.ceiling->value * 100,
-                       format_value(v.ceiling->value, v.unit), terminal_safe(v.ceiling->how));
+    out +=
+        fmt::format("  {:.0f} % of {} ({})", *v.value / v.ceiling->value * 100,
+                    format_value(v.ceiling->value, v.unit), terminal_safe(v.ceiling->how.text()));
   return out;
 }
 
@@ -106,8 +107,9 @@ std::string doubt_lines(const Judgement& judgement, bool color) {
   const Mark mark = mark_of(State::incomplete);
   std::string out;
   for (size_t i = 0; i < std::min(judgement.doubts.size(), kMostDoubts); ++i)
-    out += fmt::format("{} evidence  not as it was left by the run: {}\n",
-                       paint(mark.sign, mark.color, color), terminal_safe(judgement.doubts[i]));
+    out +=
+        fmt::format("{} evidence  not as it was left by the run: {}\n",
+                    paint(mark.sign, mark.color, color), terminal_safe(judgement.doubts[i].text()));
   if (judgement.doubts.size() > kMostDoubts)
     out += fmt::format("{} evidence  {} more\n", paint(mark.sign, mark.color, color),
                        judgement.doubts.size() - kMostDoubts);

@@ -154,7 +154,7 @@ std::string list_of(const Part& part) {
   for (const auto& [name, value] : part.attributes)
     rows.push_back({heading(name), terminal_safe(attribute_display(name, value))});
   for (const auto& [name, reason] : part.unavailable)
-    rows.push_back({heading(name), fmt::format("{} {}", kAbsent, terminal_safe(reason))});
+    rows.push_back({heading(name), fmt::format("{} {}", kAbsent, terminal_safe(reason.text()))});
   return text_table(rows, {});
 }
 
@@ -163,7 +163,7 @@ std::string reasons_of(const std::vector<const Part*>& parts) {
   std::map<std::string, std::vector<std::string>> ids;
   for (const Part* part : parts) {
     for (const auto& [name, reason] : part->unavailable)
-      ids[heading(name) + ": " + terminal_safe(reason)].push_back(terminal_safe(part->id));
+      ids[heading(name) + ": " + terminal_safe(reason.text())].push_back(terminal_safe(part->id));
   }
   std::string out;
   for (const auto& [reason, of] : ids)
@@ -222,7 +222,8 @@ std::string difference_text(const AttributeValues& values) {
     const bool usual = values.majority && &group == &values.groups.front();
     const std::string who =
         usual ? fmt::format("{} hosts", group.hosts.size()) : some_hosts(group.hosts);
-    rows.push_back({who, terminal_safe(group.text), values.majority && !usual ? "← odd" : ""});
+    rows.push_back(
+        {who, terminal_safe(group.text.text()), values.majority && !usual ? "← odd" : ""});
   }
   return out + indented(text_table(rows, {}), "    ");
 }

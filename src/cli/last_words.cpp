@@ -25,19 +25,18 @@ constexpr auto kOwnWords = std::chrono::milliseconds(700);
 constexpr const char* kInterfaceVariable = "CLUSTERBENCH_INTERFACE";
 
 // A partial document's reason and the first line on stderr.
-std::string headline(const Trouble& trouble) {
+Said headline(const Trouble& trouble) {
   switch (trouble.kind) {
     case Trouble::Kind::expired:
-      return fmt::format("deadline: nothing has moved for {}",
-                         format_seconds(trouble.idle_seconds));
+      return said("hang.deadline", format_seconds(trouble.idle_seconds));
     case Trouble::Kind::lost:
-      return "a rank was lost";
+      return said("hang.rank_lost");
     case Trouble::Kind::failed:
-      return "a rank has failed, and the others wait for it";
+      return said("hang.rank_failed");
     case Trouble::Kind::cancelled:
       break;
   }
-  return "interrupted";
+  return said("run.interrupted");
 }
 
 std::string next_step(const Trouble& trouble) {
@@ -98,19 +97,19 @@ void LastWords::on_expiry(const WatchState& state) {
 }
 
 void LastWords::on_trouble(const Trouble& trouble) {
-  const std::string title = headline(trouble);
+  const Said title = headline(trouble);
   if (trouble.kind == Trouble::Kind::cancelled) return write_partial(trouble, title);
-  std::string text = fmt::format("\nclusterbench {}: {}\n", case_name_, title);
+  std::string text = fmt::format("\nclusterbench {}: {}\n", case_name_, title.text());
   for (const std::string& line : trouble.diagnosis.lines) text += "  " + terminal_safe(line) + "\n";
-  if (trouble.diagnosis.absent.empty()) text += "  " + trouble.diagnosis.reason + "\n";
+  if (trouble.diagnosis.absent.empty()) text += "  " + trouble.diagnosis.reason.text() + "\n";
   text += "  next      : " + terminal_safe(next_step(trouble)) + "\n";
   std::cerr << text << std::flush;
-  write_partial(trouble, title + ": " + trouble.diagnosis.reason);
+  write_partial(trouble, said("said.of", title, trouble.diagnosis.reason));
   const bool expired = trouble.kind == Trouble::Kind::expired;
   mpi::abort_job(static_cast<int>(expired ? ExitCode::deadline : ExitCode::runtime));
 }
 
-void LastWords::write_partial(const Trouble& trouble, const std::string& reason) {
+void LastWords::write_partial(const Trouble& trouble, const Said& reason) {
   if (json_.empty()) return;
   Document document = document_;
   document.records = trouble.finished;

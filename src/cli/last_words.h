@@ -27,7 +27,7 @@ class LastWords {
 
  private:
   void on_trouble(const Trouble& trouble);
-  void write_partial(const Trouble& trouble, const std::string& reason);
+  void write_partial(const Trouble& trouble, const Said& reason);
 
   std::string case_name_, who_, json_;
   std::string root_host_;

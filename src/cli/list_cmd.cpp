@@ -27,8 +27,8 @@ std::string in_short(const std::string& reason) {
 std::string can_run(const Case& c, const FsRoot& fs, const HostInventory& inventory) {
   const Needs& needs = c.info.needs;
   if (needs.gpu && inventory.find("gpu") == nullptr) return "no: no GPU on this host";
-  const std::string lacks = c.lacks ? c.lacks(fs) : "";
-  if (!lacks.empty()) return "no: " + in_short(lacks);
+  const Said lacks = c.lacks ? c.lacks(fs) : Said();
+  if (!lacks.empty()) return "no: " + in_short(lacks.text());
   if (needs.ranks > 1) return "yes, under mpirun or srun";
   return needs.directory ? "yes, in a directory that you may write to" : "yes";
 }

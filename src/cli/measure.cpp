@@ -141,10 +141,10 @@ ExitCode finish(Document document, const Case& c, const MeasureOptions& options)
   for (const Record& r : document.records) {
     if (const auto* e = std::get_if<Errored>(&r.outcome))
       std::cerr << fmt::format("clusterbench {}: {}: {}\n", r.case_name, terminal_safe(e->where),
-                               terminal_safe(e->what));
+                               terminal_safe(e->what.text()));
     if (const auto* s = std::get_if<Skipped>(&r.outcome))
       std::cerr << fmt::format("clusterbench {}: skipped: {}\n", r.case_name,
-                               terminal_safe(s->reason));
+                               terminal_safe(s->reason.text()));
   }
   if (document.run.partial) std::cerr << interruption(document, c, options.json);
   return document.run.partial ? ExitCode::interrupted : outcome_code(document.records);
@@ -187,7 +187,7 @@ ExitCode measure_together(const Case& c, const Params& params, const MeasureOpti
     document.records = run_case(c, context, params);
   } catch (const Interrupted& e) {
     document.records = e.finished();
-    document.run.partial = "interrupted";
+    document.run.partial = said("run.interrupted");
   }
   progress.done();
   watchdog.note("waiting for rank 0 to write the results");

@@ -100,7 +100,7 @@ std::vector<std::string> row(const Record& record, const std::string& label,
                   w.entities > 1 ? fmt::format(" (of {})", w.entities) : "")};
   for (const std::string& fact : facts) {
     const auto found = record.facts.find(fact);
-    out.push_back(found == record.facts.end() ? "" : terminal_safe(found->second));
+    out.push_back(found == record.facts.end() ? "" : terminal_safe(found->second.text()));
   }
   return out;
 }
@@ -116,7 +116,7 @@ std::string failed_checks(const CaseInfo& info, const Record& record, const std:
     if (!c.passed && counts(info, c))
       out += fmt::format("✗ {} {} {} {}\n", terminal_safe(label),
                          terminal_safe(entity_name(record.entities[c.entity])),
-                         terminal_safe(c.name), terminal_safe(c.detail));
+                         terminal_safe(c.name), terminal_safe(c.detail.text()));
   }
   return out;
 }
@@ -127,7 +127,7 @@ std::string lines_until_the_error(const Record& record) {
   const auto fact = record.facts.find("until_the_error");
   if (fact == record.facts.end()) return "";
   std::string out;
-  std::string_view rest = fact->second;
+  std::string_view rest = fact->second.text();
   for (size_t shown = 0; !rest.empty(); ++shown) {
     if (shown == kShown)
       return out + "  until then: the other ranks are in the JSON record (until_the_error)\n";
@@ -141,10 +141,10 @@ std::string lines_until_the_error(const Record& record) {
 // Why a record has no figures; nothing of one that was measured.
 std::string without_figures(const Record& record) {
   if (const auto* e = std::get_if<Errored>(&record.outcome))
-    return fmt::format("{}: {}\n", terminal_safe(e->where), terminal_safe(e->what)) +
+    return fmt::format("{}: {}\n", terminal_safe(e->where), terminal_safe(e->what.text())) +
            lines_until_the_error(record);
   if (const auto* s = std::get_if<Skipped>(&record.outcome))
-    return fmt::format("skipped: {}\n", terminal_safe(s->reason));
+    return fmt::format("skipped: {}\n", terminal_safe(s->reason.text()));
   return "";
 }
 
@@ -190,7 +190,7 @@ std::string measure_table(const Document& document, const CaseInfo& info) {
   std::string failures, matrices;
   Missing missing;
   size_t checks = 0;
-  std::set<std::string> notes;
+  std::set<Said> notes;
   for (const Record& r : document.records) {
     const std::string label = terminal_safe(point(info, r, names));
     for (const std::string& name : metric_names(r)) rows.push_back(row(r, label, name, facts));
@@ -210,7 +210,7 @@ std::string measure_table(const Document& document, const CaseInfo& info) {
   out += matrices + missing.text() + failures;
   if (failures.empty() && checks > 0)
     out += fmt::format("✓ {} check{}, none failed\n", checks, checks == 1 ? "" : "s");
-  for (const std::string& note : notes) out += "  " + terminal_safe(note) + "\n";
+  for (const Said& note : notes) out += "  " + terminal_safe(note.text()) + "\n";
   return out;
 }
 
@@ -220,7 +220,7 @@ std::string suspect_lines(const Document& document) {
   for (const Record& r : document.records) {
     for (const Check& c : r.checks) {
       findings += c.finding;
-      if (c.finding && !c.passed) out += "suspect: " + terminal_safe(c.detail) + "\n";
+      if (c.finding && !c.passed) out += "suspect: " + terminal_safe(c.detail.text()) + "\n";
     }
   }
   return findings > 0 && out.empty() ? "suspects: none\n" : out;

@@ -83,7 +83,8 @@ Judgement judged(const Campaign& campaign) {
 void print(const Issue& i) {
   std::cout << terminal_safe(fmt::format("{} {:8} {:8} {} {}  {}{}{}", i.id,
                                          i.closed.empty() ? "open" : "closed", i.severity, i.host,
-                                         i.part, i.symptom, i.owner.empty() ? "" : "  → " + i.owner,
+                                         i.part, i.symptom.text(),
+                                         i.owner.empty() ? "" : "  → " + i.owner,
                                          i.action.empty() ? "" : ": " + i.action))
             << '\n';
 }
@@ -151,7 +152,8 @@ ExitCode update_issue(const IssueOptions& options) {
     throw UsageError("clusterbench issue update", "--severity",
                      unknown_name(given.severity, kSeverities));
   set(found->severity, given.severity), set(found->owner, given.owner);
-  set(found->action, given.action), set(found->symptom, given.symptom);
+  set(found->action, given.action);
+  if (!given.symptom.empty()) found->symptom = given.symptom;
   set(found->old_part, given.old_part), set(found->new_part, given.new_part);
   set(found->serial, given.serial), set(found->evidence, given.evidence);
   const Campaign campaign = load_campaign(options.directory);
@@ -172,7 +174,9 @@ ExitCode list_issues(const IssueOptions& options) {
 }
 
 void add_fields(CLI::App& sub, Issue& issue) {
-  sub.add_option("--symptom", issue.symptom, "what was found")->type_name("TEXT");
+  sub.add_option_function<std::string>(
+         "--symptom", [&issue](const std::string& text) { issue.symptom = text; }, "what was found")
+      ->type_name("TEXT");
   sub.add_option("--evidence", issue.evidence, "file or link that shows it")->type_name("TEXT");
   sub.add_option("--severity", issue.severity, "critical, major, minor, note")->type_name("WORD");
   sub.add_option("--owner", issue.owner, "who mends it")->type_name("NAME");

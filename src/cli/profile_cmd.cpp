@@ -66,7 +66,7 @@ ExitCode validate(const ProfileOptions& options) {
 void require_good(const Campaign& campaign, const std::string& directory) {
   const Judgement judgement = judge_campaign(campaign, campaign.profile, {}, today_utc());
   Problems problems;
-  for (const std::string& doubt : judgement.doubts) problems.add("evidence", doubt);
+  for (const Said& doubt : judgement.doubts) problems.add("evidence", doubt);
   for (const CriterionVerdict& v : judgement.criteria) {
     const bool wrong =
         std::ranges::any_of(v.failing, [](const Finding& f) { return f.wrong_data; });

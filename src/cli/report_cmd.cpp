@@ -60,12 +60,12 @@ ExitCode write_reports(const ReportOptions& options) {
                                options.outputs.and_files({html_path, options.markdown}));
   const std::string html = html_path.empty() ? "" : render_html(view);
   const std::string markdown = options.markdown.empty() ? "" : render_markdown(view);
-  for (const std::string& warning : campaign.warnings)
-    std::cerr << "clusterbench report: " << terminal_safe(warning) << '\n';
+  for (const Said& warning : campaign.warnings)
+    std::cerr << "clusterbench report: " << terminal_safe(warning.text()) << '\n';
   for (const std::string& problem : papers.signatures.problems)
     std::cerr << "clusterbench report: " << terminal_safe(problem) << '\n';
-  for (const std::string& note : campaign.notes)
-    std::cerr << "clusterbench report: note: " << terminal_safe(note) << '\n';
+  for (const Said& note : campaign.notes)
+    std::cerr << "clusterbench report: note: " << terminal_safe(note.text()) << '\n';
   std::cout << view.verdict_mark << ' ' << view.verdict << '\n';
   if (!html.empty()) write(html_path, html);
   if (!markdown.empty()) write(options.markdown, markdown);

@@ -43,7 +43,7 @@ std::string step_lines(const Profile& profile, const Step& step,
     ++bad;
     failures +=
         fmt::format("      {}{}\n", o.key.host.empty() ? "" : terminal_safe(o.key.host) + ": ",
-                    terminal_safe(o.reason));
+                    terminal_safe(o.reason.text()));
   }
   const std::string time = kept == outcomes.size() ? "done before" : format_seconds(seconds);
   if (bad > 0)
@@ -52,13 +52,13 @@ std::string step_lines(const Profile& profile, const Step& step,
   if (documents.empty())
     return fmt::format(
         "   {} – not applicable: {}\n", step_label(step),
-        not_applicable == nullptr ? "no hosts" : terminal_safe(not_applicable->reason));
+        not_applicable == nullptr ? "no hosts" : terminal_safe(not_applicable->reason.text()));
   const char* mark = failed_checks(documents) > 0 ? "✗" : "✓";
   for (const Document* document : documents) {
     for (const Record& record : document->records) {
       if (const auto* s = std::get_if<Skipped>(&record.outcome))
-        return fmt::format("   {} – skipped: {}  {}\n", step_label(step), terminal_safe(s->reason),
-                           time);
+        return fmt::format("   {} – skipped: {}  {}\n", step_label(step),
+                           terminal_safe(s->reason.text()), time);
     }
   }
   return fmt::format("   {} {} {}  {}\n", step_label(step), mark,

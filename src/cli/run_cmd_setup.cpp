@@ -106,7 +106,7 @@ ToolInfo own_tool() {
   return tool;
 }
 
-std::string new_id() {
+std::string new_campaign_id() {
   std::random_device random;
   return fmt::format("{:08x}{:08x}", random(), random());
 }
@@ -160,7 +160,7 @@ CampaignFile fresh_campaign(const RunOptions& options, const ToolInfo& tool) {
   collect(problems, [&] { file.launch.launcher = choose_launcher(options.launcher, environment); });
   collect(problems, [&] { file.hosts = chosen_hosts(options, file.launch.launcher); });
   if (!problems.empty()) throw UsageError("clusterbench run", problems);
-  file.id = new_id();
+  file.id = new_campaign_id();
   file.chained = true;
   file.public_key = public_key_of(options.key);
   file.started = utc_now();

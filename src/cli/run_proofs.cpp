@@ -24,13 +24,13 @@ std::string proof_text(const Proof& p) {
     case ProofState::shown:
       return fmt::format("✓ planted fault found by check {}", p.check);
     case ProofState::impossible:
-      return "– no fault can be planted: " + p.reason;
+      return "– no fault can be planted: " + p.reason.text();
     case ProofState::not_shown:
       break;
   }
   const std::string place = p.host.empty() ? "" : " on " + p.host;
-  return p.blind ? fmt::format("✗ the planted fault was not found{}: {}", place, p.planted)
-                 : fmt::format("✗ not shown{}: {}", place, p.reason);
+  return p.blind ? fmt::format("✗ the planted fault was not found{}: {}", place, p.planted.text())
+                 : fmt::format("✗ not shown{}: {}", place, p.reason.text());
 }
 
 std::string proof_line(const Step& step, const std::vector<Proof>& proofs, bool kept,
@@ -72,11 +72,10 @@ std::string proof_commands(const RunSetup& setup) {
                                 format_seconds(proofs_seconds(jobs, setup.executor.fan_out)));
   for (const ProofJob& job : jobs) {
     const auto record = setup.paths.root / CampaignPaths::proof(job.key.name, 1);
-    out += job.why_none.empty()
-               ? terminal_safe(
-                     shell_text(step_command(setup, job.step, hosts_of(setup, job.key), record)))
-               : terminal_safe(
-                     fmt::format("# {}: no fault can be planted: {}", job.key.name, job.why_none));
+    out += job.why_none.empty() ? terminal_safe(shell_text(step_command(
+                                      setup, job.step, hosts_of(setup, job.key), record)))
+                                : terminal_safe(fmt::format("# {}: no fault can be planted: {}",
+                                                            job.key.name, job.why_none.text()));
     out += '\n';
   }
   return out;

@@ -8,13 +8,13 @@ namespace {
 // Signal handlers can reach only this.
 volatile std::sig_atomic_t g_stop_signals = 0;
 
-void on_signal(int) { g_stop_signals = g_stop_signals + 1; }
+void on_stop_signal(int) { g_stop_signals = g_stop_signals + 1; }
 
 }  // namespace
 
 void catch_stop_signals() {
   struct sigaction action {};
-  action.sa_handler = on_signal;
+  action.sa_handler = on_stop_signal;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGHUP, &action, nullptr);

@@ -102,7 +102,7 @@ SweepSetup sweep_setup(const SweepOptions& options, const Catalogue& cases) {
   if (setup.launch.launcher == Launcher::none && setup.ranks_per_host == 0)
     setup.ranks_per_host = 1;
   if (const auto why = cannot_launch(setup.launch, setup.hosts, setup.ranks_per_host))
-    throw UsageError("clusterbench sweep", "--launcher", *why);
+    throw UsageError("clusterbench sweep", "--launcher", why->text());
   return setup;
 }
 
@@ -156,7 +156,7 @@ std::string page(const SweepSetup& setup, const std::vector<SweepPoint>& points,
     rows.push_back(std::move(row));
   }
   for (const SweepOutcome& o : outcomes) {
-    if (o.state != JobState::done) rows[o.job.combination].reason = o.reason;
+    if (o.state != JobState::done) rows[o.job.combination].reason = o.reason.text();
   }
   std::vector<std::string> names;
   for (const SweepPoint& point : points) names.push_back(point_text(points, point));
@@ -226,7 +226,7 @@ ExitCode conclude(const SweepSetup& setup, const std::vector<SweepOutcome>& outc
   for (const SweepOutcome& o : outcomes) {
     if (o.state != JobState::done)
       std::cout << terminal_safe(fmt::format("✗ {} in block {}: {}", values_text(setup, o.values),
-                                             o.job.block + 1, o.reason))
+                                             o.job.block + 1, o.reason.text()))
                 << '\n';
   }
   return sweep_code(outcomes, !points.empty());
@@ -245,7 +245,7 @@ ExitCode sweep(const SweepOptions& options) {
     std::cerr << terminal_safe(
                      fmt::format("   {}/{} {} {} {}{}", index + 1, count, done ? "✓" : "✗",
                                  values_text(setup, o.values) + (o.job.control ? " (A/A)" : ""),
-                                 format_seconds(o.seconds), done ? "" : "  " + o.reason))
+                                 format_seconds(o.seconds), done ? "" : "  " + o.reason.text()))
               << '\n';
   });
   return conclude(setup, outcomes, *find_case(cases, options.arguments[0]), options.metric);

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "core/messages/said.h"
 #include "core/params.h"
 
 namespace cb {
@@ -29,14 +30,14 @@ struct Needs {
 struct Blind {
   std::string param;
   std::vector<std::string> values;
-  std::string why;
+  Said why;
 };
 
 // How a case shows that its check can fail: with --inject-fault it spoils its own data where a real
 // fault would. `run --prove` makes a short job of it.
 struct FaultPlan {
-  std::string planted = {};              // what is spoilt; empty: no fault can be planted
-  std::string why_not = {};              // then why
+  Said planted = {};                     // what is spoilt; empty: no fault can be planted
+  Said why_not = {};                     // then why
   std::vector<std::string> checks = {};  // one of them has to fail
   GivenParams brief = {};                // makes the job short, where the step allows it
   double point_seconds = 1;              // about, that a point of the short job takes

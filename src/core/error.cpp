@@ -15,13 +15,18 @@ std::string describe(const std::string& subject, const Problems& problems) {
                      problems.text());
 }
 
-Problems single(std::string where, std::string what) {
+Problems single(std::string where, const Said& what) {
   Problems problems;
-  problems.add(std::move(where), std::move(what));
+  problems.add(std::move(where), what);
   return problems;
 }
 
 }  // namespace
+
+Said said_by(const std::exception& exception) {
+  const auto* ours = dynamic_cast<const Error*>(&exception);
+  return ours != nullptr ? ours->said() : Said(exception.what());
+}
 
 std::string Problems::text() const {
   size_t width = 0;
@@ -40,7 +45,7 @@ std::string Problems::text() const {
 UsageError::UsageError(const std::string& subject, Problems problems)
     : Error(describe(subject, problems), ExitCode::usage), problems_(std::move(problems)) {}
 
-UsageError::UsageError(const std::string& subject, std::string where, std::string what)
-    : UsageError(subject, single(std::move(where), std::move(what))) {}
+UsageError::UsageError(const std::string& subject, std::string where, const Said& what)
+    : UsageError(subject, single(std::move(where), what)) {}
 
 }  // namespace cb

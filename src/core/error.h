@@ -1,11 +1,13 @@
 #pragma once
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/exit_code.h"
+#include "core/messages/said.h"
 
 namespace cb {
 
@@ -13,19 +15,28 @@ namespace cb {
 // do next.
 class Error : public std::runtime_error {
  public:
-  explicit Error(const std::string& what, ExitCode code = ExitCode::runtime)
-      : std::runtime_error(what), code_(code) {}
+  explicit Error(Said what, ExitCode code = ExitCode::runtime)
+      : std::runtime_error(what.text()), said_(std::move(what)), code_(code) {}
   ExitCode code() const noexcept { return code_; }
+  // what() with its id, where it has one.
+  const Said& said() const noexcept { return said_; }
 
  private:
+  Said said_;
   ExitCode code_;
 };
+
+// What any exception says.
+Said said_by(const std::exception& exception);
 
 // One thing wrong with the input: where it stands ("--size", "criteria[3].min") and what is wrong
 // with it.
 struct Problem {
   std::string where;
   std::string what;
+  Message message = {};  // of `what`, where it is a sentence of the table
+
+  Said said() const { return {what, message}; }
 };
 
 // Every problem found while resolving options, profiles or data, so that the user sees all of them
@@ -33,8 +44,8 @@ struct Problem {
 struct Problems {
   std::vector<Problem> list;
 
-  void add(std::string where, std::string what) {
-    list.push_back({std::move(where), std::move(what)});
+  void add(std::string where, const Said& what) {
+    list.push_back({std::move(where), what.text(), what.message()});
   }
   bool empty() const { return list.empty(); }
   std::string text() const;
@@ -44,7 +55,7 @@ struct Problems {
 class UsageError : public Error {
  public:
   UsageError(const std::string& subject, Problems problems);
-  UsageError(const std::string& subject, std::string where, std::string what);
+  UsageError(const std::string& subject, std::string where, const Said& what);
   const Problems& problems() const noexcept { return problems_; }
 
  private:

@@ -99,13 +99,12 @@ void wait_for_data(int fd) {
 }  // namespace
 
 std::string read_file(const std::filesystem::path& path, size_t at_most) {
-  const auto refuse = [&](const std::string& why) { throw UsageError(path.string(), "", why); };
+  const auto refuse = [&](const Said& why) { throw UsageError(path.string(), "", why); };
   // Opening a pipe would else wait for whoever writes to it.
   const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (fd.get() < 0) refuse(fmt::format("cannot be read: {}", std::strerror(errno)));
+  if (fd.get() < 0) refuse(said("file.unreadable", std::strerror(errno)));
   struct stat status {};
-  if (::fstat(fd.get(), &status) == 0 && S_ISDIR(status.st_mode))
-    refuse("is a directory, a file was expected");
+  if (::fstat(fd.get(), &status) == 0 && S_ISDIR(status.st_mode)) refuse(said("file.directory"));
   if (!S_ISREG(status.st_mode) && !is_named_device(path))
     refuse("is no regular file: a pipe, a device or a socket");
   wait_for_data(fd.get());
@@ -117,7 +116,7 @@ std::string read_file(const std::filesystem::path& path, size_t at_most) {
   for (size_t used = 0;;) {
     const ssize_t n = ::read(fd.get(), content.data() + used, content.size() - used);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) refuse(fmt::format("cannot be read: {}", std::strerror(errno)));
+    if (n < 0) refuse(said("file.unreadable", std::strerror(errno)));
     used += static_cast<size_t>(n);
     if (used > at_most)
       refuse(fmt::format("is larger than {} bytes, which no file of ours is", at_most));

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json/json_read.h"
+#include "core/json/said_json.h"
 #include "core/units.h"
 
 namespace cb {
@@ -24,8 +25,21 @@ Part part_from_json(const nlohmann::json& json) {
   Part part{.kind = text_at(json, "kind"), .id = text_at(json, "id")};
   for (const auto& [name, value] : object_at(json, "attributes").items())
     part.attributes[name] = attribute_from_json(value);
-  if (json.contains("unavailable")) part.unavailable = texts_at(json, "unavailable");
+  if (!json.contains("unavailable")) return part;
+  static const nlohmann::json nothing = nlohmann::json::object();
+  const auto& say = json.contains("say") ? object_at(json, "say") : nothing;
+  for (const auto& [name, why] : texts_at(json, "unavailable"))
+    part.unavailable.emplace(name, with_say(why, say, name.c_str()));
   return part;
+}
+
+void add_unavailable(const Part& part, nlohmann::json& out) {
+  nlohmann::json say = nlohmann::json::object();
+  for (const auto& [name, why] : part.unavailable) {
+    out["unavailable"][name] = why.text();
+    add_say(say, why, name.c_str());
+  }
+  if (!say.empty()) out["say"] = std::move(say);
 }
 
 const Attribute* find_attribute(const Part* part, std::string_view name) {
@@ -102,7 +116,7 @@ nlohmann::json inventory_to_json(const HostInventory& inventory) {
     }
     nlohmann::json out = {
         {"kind", part.kind}, {"id", part.id}, {"attributes", std::move(attributes)}};
-    if (!part.unavailable.empty()) out["unavailable"] = part.unavailable;
+    add_unavailable(part, out);
     parts.push_back(std::move(out));
   }
   return {{"host", inventory.host}, {"parts", std::move(parts)}};

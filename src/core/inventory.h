@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "core/messages/said.h"
+
 namespace cb {
 
 using Attribute = std::variant<bool, int64_t, double, std::string>;
@@ -20,7 +22,7 @@ struct Part {
   std::string kind;
   std::string id;
   std::map<std::string, Attribute> attributes = {};
-  std::map<std::string, std::string> unavailable = {};
+  std::map<std::string, Said> unavailable = {};
 };
 
 // What one host consists of, in a fixed order (kinds as collected, ids ascending), so that hosts

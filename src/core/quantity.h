@@ -6,7 +6,7 @@
 
 namespace cb {
 
-// A number with its unit, in the unit that metrics have.
+// A number with its unit, in the unit that metrics have; in a sentence whoever shows it formats it.
 struct Quantity {
   double value = 0;
   std::string unit;  // bytes_per_second, seconds, …; empty: none was given

@@ -10,6 +10,7 @@
 #include "core/json/json_read.h"
 #include "core/json/json_text.h"
 #include "core/json/record_json.h"
+#include "core/json/said_json.h"
 
 namespace cb {
 namespace {
@@ -33,7 +34,10 @@ json run_to_json(const RunInfo& r) {
   json out = {{"id", r.id},       {"started", r.started},        {"ended", r.ended},
               {"argv", r.argv},   {"launcher", r.launcher},      {"ranks", r.ranks},
               {"hosts", r.hosts}, {"environment", r.environment}};
-  if (r.partial) out["partial"] = *r.partial;
+  if (r.partial) {
+    out["partial"] = r.partial->text();
+    add_say(out, *r.partial);
+  }
   return out;
 }
 
@@ -49,7 +53,7 @@ RunInfo run_from_json(const json& j) {
   if (ranks < 1 || ranks > std::numeric_limits<int>::max())
     throw Error("run.ranks is not a number of processes");
   r.ranks = static_cast<int>(ranks);
-  if (j.contains("partial")) r.partial = text_at(j, "partial");
+  if (j.contains("partial")) r.partial = with_say(text_at(j, "partial"), j);
   return r;
 }
 
@@ -61,8 +65,9 @@ Record consistent_record(const json& j) {
   return r;
 }
 
-Document document_from_json(const json& j) {
-  return {.tool = tool_from_json(object_at(j, "tool")),
+Document document_from_json(const json& j, int version) {
+  return {.version = version,
+          .tool = tool_from_json(object_at(j, "tool")),
           .run = run_from_json(object_at(j, "run")),
           .hosts = read_each<HostInventory>(j, "hosts", inventory_from_json),
           .records = read_each<Record>(j, "records", consistent_record)};
@@ -132,9 +137,9 @@ std::string to_json_text(const Document& d) {
 Document parse_document(std::string_view text, const std::string& source, bool inventories) {
   if (auto document = read_document_quickly(text, inventories)) return std::move(*document);
   const json j = parse_json(text, source);
-  require_schema(j, kResultSchema, kResultVersion, source);
+  const int version = require_schema(j, kResultSchema, kResultVersion, source);
   try {
-    return document_from_json(j);
+    return document_from_json(j, version);
   } catch (const UsageError&) {
     throw;
   } catch (const std::exception& e) {

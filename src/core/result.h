@@ -9,20 +9,21 @@
 
 #include "core/catalogue.h"
 #include "core/inventory.h"
+#include "core/messages/said.h"
 #include "core/params.h"
 #include "core/samples.h"
 
-// The result document, "clusterbench.result/1": docs/result.schema.json describes the file,
+// The result document, "clusterbench.result/2": docs/result.schema.json describes the file,
 // docs/guide/result.md the meaning.
 namespace cb {
 
 struct Measured {};
 struct Skipped {
-  std::string reason;
+  Said reason;
 };
 struct Errored {
   std::string where;  // host, rank, device
-  std::string what;
+  Said what;
 };
 using Outcome = std::variant<Measured, Skipped, Errored>;
 
@@ -43,7 +44,7 @@ std::string entity_name(const Entity& entity);
 // A physical upper bound of a metric, computed or measured in the same record, and how.
 struct Ceiling {
   double value = 0;
-  std::string how;
+  Said how;
 };
 
 struct Metric {
@@ -64,7 +65,7 @@ struct Check {
   std::optional<double> value = {};
   std::optional<double> limit = {};
   size_t entity = 0;
-  std::string detail = {};  // what was wrong and where, if it failed
+  Said detail = {};  // what was wrong and where, if it failed
   // True: it judges a part of the cluster (a suspect), not the data, and the numbers stand although
   // it failed.
   bool finding = false;
@@ -102,10 +103,10 @@ struct Record {
   std::vector<Metric> metrics = {};
   std::vector<Check> checks = {};
   Telemetry telemetry = {};
-  std::map<std::string, std::string> facts =
-      {};  // how it was measured: library, core type, io path, cached or direct
-  std::vector<std::string> notes = {};  // what a reader must know to read the number right
-  std::string started = {};             // ISO 8601, UTC
+  // How it was measured: library, core type, io path, cached or direct.
+  std::map<std::string, Said> facts = {};
+  std::vector<Said> notes = {};  // what a reader must know to read the number right
+  std::string started = {};      // ISO 8601, UTC
   std::string ended = {};
 
   // Index of the entity, added if new.
@@ -133,13 +134,14 @@ struct RunInfo {
   int ranks = 1;
   std::vector<std::string> hosts = {};
   std::map<std::string, std::string> environment = {};  // allow-listed names only
-  std::optional<std::string> partial = {};              // why the run ended early, if it did
+  std::optional<Said> partial = {};                     // why the run ended early, if it did
 };
 
 constexpr std::string_view kResultSchema = "clusterbench.result";
-constexpr int kResultVersion = 1;
+constexpr int kResultVersion = 2;
 
 struct Document {
+  int version = kResultVersion;  // of the schema that it was written in
   ToolInfo tool;
   RunInfo run;
   std::vector<HostInventory> hosts = {};

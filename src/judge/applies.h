@@ -18,7 +18,7 @@ enum class Fit { met, unmet, mixed, unknown };
 struct NeedsFit {
   Fit fit = Fit::met;
   std::optional<Message> why = {};  // "needs 2 hosts, has 1"; nothing where met
-  std::string reason() const { return why ? say(Lang::en, *why) : ""; }
+  Said reason() const { return why ? Said(*why) : Said(); }
 };
 
 // Whether `hosts` hosts with these inventories have what is needed: "hosts" counts the hosts, any

@@ -31,7 +31,7 @@ struct Job {
   std::string step;
   std::string host;  // empty for a step of scope cluster
   JobState state = JobState::missing;
-  std::string reason;                // why it is not done, with what to do next
+  Said reason;                       // why it is not done, with what to do next
   bool curable = true;               // by `run --resume`, where it is not done
   std::string file;                  // of its records, relative to the campaign directory
   std::string log;                   // of its output, likewise
@@ -56,11 +56,11 @@ struct Proof {
   std::string step;
   std::string host;  // empty for a step of scope cluster
   ProofState state = ProofState::not_shown;
-  std::string planted = {};  // what was spoilt
-  std::string check = {};    // that found it
-  bool blind = false;        // the job went well, and no check failed
-  std::string reason = {};   // why it is not shown, or why nothing can be planted
-  std::string file = {};     // of its record, relative to the campaign directory
+  Said planted = {};       // what was spoilt
+  std::string check = {};  // that found it
+  bool blind = false;      // the job went well, and no check failed
+  Said reason = {};        // why it is not shown, or why nothing can be planted
+  std::string file = {};   // of its record, relative to the campaign directory
 };
 
 // A campaign as read from its directory: all that judging and reporting need, and nothing else.
@@ -80,8 +80,8 @@ struct Campaign {
   std::vector<std::pair<std::string, std::string>> manifest;  // file, sha256
   // What makes the evidence doubtful: changed or absent files, foreign records, a broken journal.
   // With one of them no campaign is accepted.
-  std::vector<std::string> warnings;
-  std::vector<std::string> notes;  // what a reader should know and what takes nothing from it
+  std::vector<Said> warnings;
+  std::vector<Said> notes;  // what a reader should know and what takes nothing from it
 };
 
 }  // namespace cb

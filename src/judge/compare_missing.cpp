@@ -25,9 +25,10 @@ bool asked(const std::map<std::string, std::string>& before,
 }
 
 std::string outcome_reason(const Record& record) {
-  if (const auto* skipped = std::get_if<Skipped>(&record.outcome)) return skipped->reason;
+  if (const auto* skipped = std::get_if<Skipped>(&record.outcome)) return skipped->reason.text();
   if (const auto* errored = std::get_if<Errored>(&record.outcome))
-    return errored->where.empty() ? errored->what : errored->where + ": " + errored->what;
+    return errored->where.empty() ? errored->what.text()
+                                  : errored->where + ": " + errored->what.text();
   return "";
 }
 
@@ -35,7 +36,7 @@ std::string outcome_reason(const Record& record) {
 std::string reason_of(const Campaign& later, const std::string& step, const Entity& entity) {
   for (const Job& job : later.jobs) {
     if (job.step != step || (!job.host.empty() && job.host != entity.host)) continue;
-    if (job.state != JobState::done && !job.reason.empty()) return job.reason;
+    if (job.state != JobState::done && !job.reason.empty()) return job.reason.text();
     if (!job.document) continue;
     for (const Record& record : job.document->records) {
       if (const std::string why = outcome_reason(record); !why.empty()) return why;
@@ -95,7 +96,7 @@ Checks checks_of(const Compared& c, const HostMatch* hosts) {
         if (const auto info = infos.find(job.step); info != infos.end()) state.info = info->second;
         state.failed |= !check.passed;
         state.finding = check.finding;
-        if (!check.passed && state.detail.empty()) state.detail = check.detail;
+        if (!check.passed && state.detail.empty()) state.detail = check.detail.text();
       }
     }
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/messages/said.h"
 #include "judge/signoff_data.h"
 
 namespace cb {
@@ -22,7 +23,8 @@ struct Issue {
   std::string found;       // when, UTC
   std::string host, part;  // "node017", "gpu 3"
   std::string serial;      // of the part or host
-  std::string symptom, evidence;
+  Said symptom;
+  std::string evidence;
   std::string severity;  // critical, major, minor, note
   std::string owner, action;
   std::string old_part, new_part;  // serial numbers of a replacement

@@ -47,12 +47,11 @@ StepValues step_values(const Step& step, const std::string& name, const CaseInfo
   return out;
 }
 
-std::string differs(const std::string& what, const std::string& ran, const std::string& asked) {
-  return fmt::format("it ran with {} {}, the profile asks for {}: run that profile", what,
-                     ran.empty() ? "none" : ran, asked.empty() ? "none" : asked);
+Said differs(const std::string& what, const std::string& ran, const std::string& asked) {
+  return said("fit.env", what, ran.empty() ? "none" : ran, asked.empty() ? "none" : asked);
 }
 
-std::optional<std::string> other_params(const Step& ran, const Step& asked, const CaseInfo* info) {
+std::optional<Said> other_params(const Step& ran, const Step& asked, const CaseInfo* info) {
   std::set<std::string> names;
   for (const Step* step : {&ran, &asked}) {
     for (const auto& [name, values] : step->params) names.insert(name);
@@ -68,7 +67,7 @@ std::optional<std::string> other_params(const Step& ran, const Step& asked, cons
   return std::nullopt;
 }
 
-std::optional<std::string> other_environment(const Step& ran, const Step& asked) {
+std::optional<Said> other_environment(const Step& ran, const Step& asked) {
   std::set<std::string> names;
   for (const Step* step : {&ran, &asked}) {
     for (const auto& [name, value] : step->env) names.insert(name);
@@ -82,8 +81,7 @@ std::optional<std::string> other_environment(const Step& ran, const Step& asked)
   return std::nullopt;
 }
 
-std::optional<std::string> difference(const Step& ran, const Step& asked,
-                                      const Catalogue& catalogue) {
+std::optional<Said> difference(const Step& ran, const Step& asked, const Catalogue& catalogue) {
   if (ran.case_name != asked.case_name) return differs("case", ran.case_name, asked.case_name);
   if (ran.scope != asked.scope)
     return differs("scope", scope_name(ran.scope), scope_name(asked.scope));

@@ -134,12 +134,12 @@ bool all_absent(const Values& values) {
   return std::none_of(values.begin(), values.end(), [](const auto& v) { return v.has_value(); });
 }
 
-std::string absent_text(const std::vector<const Part*>& parts, const std::string& attribute) {
+Said absent_text(const std::vector<const Part*>& parts, const std::string& attribute) {
   for (const Part* part : parts) {
     const auto reason = part->unavailable.find(attribute);
-    if (reason != part->unavailable.end()) return "absent: " + reason->second;
+    if (reason != part->unavailable.end()) return said("value.absent_why", reason->second);
   }
-  return "absent";
+  return said("value.absent");
 }
 
 void find_majority(AttributeValues& out) {
@@ -170,10 +170,10 @@ class Grouping {
 
   AttributeValues finish(std::string attribute) {
     // Units round: where two values read the same, they are shown exactly.
-    std::map<std::string, int> uses;
+    std::map<Said, int> uses;
     for (const ValueGroup& g : groups_) ++uses[g.text];
     for (size_t i = 0; i < groups_.size(); ++i) {
-      if (uses[groups_[i].text] > 1) groups_[i].text = keys_[i];
+      if (uses[groups_[i].text] > 1) groups_[i].text = Said(keys_[i]);
     }
     AttributeValues out{.attribute = std::move(attribute), .groups = std::move(groups_)};
     find_majority(out);
@@ -214,10 +214,11 @@ AttributeValues group_values(std::span<const HostInventory> hosts, const PartsOf
     if (loose && values[h].empty()) continue;
     const bool absent = all_absent(values[h]);
     const auto display = [&](const Attribute& a) { return attribute_display(attribute, a); };
-    grouping.add(
-        hosts[h].host, absent ? "absent" : sequence(values[h], loose, attribute_text), absent, [&] {
-          return absent ? absent_text(parts[h], attribute) : sequence(values[h], loose, display);
-        });
+    grouping.add(hosts[h].host, absent ? "absent" : sequence(values[h], loose, attribute_text),
+                 absent, [&] {
+                   return absent ? absent_text(parts[h], attribute)
+                                 : Said(sequence(values[h], loose, display));
+                 });
   }
   return grouping.finish(std::move(label));
 }

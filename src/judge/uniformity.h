@@ -13,17 +13,17 @@ namespace cb {
 // The hosts that have the same value of one attribute. With several parts of the kind on a host the
 // value is that of each part in order, equal neighbours counted: "400 Gb/s ×7, absent".
 struct ValueGroup {
-  std::string text;                // with units; "absent" and why where it could not be read
+  Said text;                       // with units; "absent" and why where it could not be read
   std::vector<std::string> hosts;  // in the order given
   bool absent = false;             // no part of these hosts has the attribute
 };
 
 // One attribute over all hosts.
 struct AttributeValues {
-  std::string attribute;                     // "kind.attribute", "kind[id].attribute", "kind.count"
-  std::vector<ValueGroup> groups;            // most hosts first; one group if all are equal
-  std::optional<std::string> majority = {};  // text of the value that more than half have
-  std::vector<std::string> odd_hosts = {};   // those without it; empty if there is no majority
+  std::string attribute;                    // "kind.attribute", "kind[id].attribute", "kind.count"
+  std::vector<ValueGroup> groups;           // most hosts first; one group if all are equal
+  std::optional<Said> majority = {};        // text of the value that more than half have
+  std::vector<std::string> odd_hosts = {};  // those without it; empty if there is no majority
 
   bool equal() const { return groups.size() <= 1; }
   // At least one host has the attribute.

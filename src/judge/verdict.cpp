@@ -37,7 +37,7 @@ std::vector<Message> gap_messages(const std::vector<Gap>& gaps) {
 
 bool above_ceiling(const Finding& f) {
   return f.limit && f.limit_is_minimum && f.ceiling && *f.limit > f.ceiling->value &&
-         !f.ceiling->how.starts_with("measured");  // what was measured is no law of nature
+         !f.ceiling->how.text().starts_with("measured");  // what was measured is no law of nature
 }
 
 std::vector<Message> failure_messages(const Finding& f) {

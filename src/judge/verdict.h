@@ -48,7 +48,7 @@ struct Judgement {
   bool proven = true;                // all that was asked
   // What is wrong with the evidence as a whole (Campaign::warnings): with one of them nothing is
   // accepted.
-  std::vector<std::string> doubts = {};
+  std::vector<Said> doubts = {};
   size_t count(State state) const;
   // Said where fewer than half of the criteria that can fail apply to these hosts: a profile most
   // of which is not applicable is for other hosts, and accepts nothing here.

@@ -23,10 +23,9 @@ const Record* errored_record(const Job& job) {
 
 Message job_gap(const Job& job) {
   if (const Record* record = errored_record(job)) return record_gap(job, *record);
-  if (!job.curable)
-    return {"gap.final", {job.step, job_place(job), job.reason.empty() ? "" : ": " + job.reason}};
-  Message out{std::string("gap.") + job_state_name(job.state),
-              {job.step, job_place(job), job.reason.empty() ? "" : ": " + job.reason}};
+  const Arg because = job.reason.empty() ? Arg("") : Arg(Message("gap.because", {job.reason}));
+  if (!job.curable) return {"gap.final", {job.step, job_place(job), because}};
+  Message out{std::string("gap.") + job_state_name(job.state), {job.step, job_place(job), because}};
   if (job.log.empty()) return out;
   out.id += "_log";
   out.args.push_back(job.log);
@@ -37,7 +36,7 @@ Message record_gap(const Job& job, const Record& record) {
   if (const auto* e = std::get_if<Errored>(&record.outcome))
     return {"gap.errored", {job.step, e->where, e->what, job_log(job)}};
   const auto* s = std::get_if<Skipped>(&record.outcome);
-  return {"gap.skipped", {job.step, job_place(job), s != nullptr ? s->reason : ""}};
+  return {"gap.skipped", {job.step, job_place(job), s != nullptr ? s->reason : Said()}};
 }
 
 Message failed_check_message(const Entity& entity, const Check& check) {

@@ -26,9 +26,9 @@ CollectiveAlgorithm between_hosts(CollectiveAlgorithm a) {
                                   : CollectiveAlgorithm::hierarchical;
 }
 
-const char* network_words(CollectiveAlgorithm a) {
-  if (a == CollectiveAlgorithm::in_network) return ", reduced in the network's switches";
-  return a == CollectiveAlgorithm::hierarchical ? ", reduced inside the hosts first" : "";
+const char* network_id(CollectiveAlgorithm a) {
+  if (a == CollectiveAlgorithm::in_network) return "coll.per_host_switch";
+  return a == CollectiveAlgorithm::hierarchical ? "coll.per_host_inside" : "coll.per_host";
 }
 
 // How data go inside a host.
@@ -39,9 +39,7 @@ CollectiveAlgorithm inside_host(Collective collective, CollectiveAlgorithm a,
   return uses_network_switches(a) ? CollectiveAlgorithm::in_network : CollectiveAlgorithm::ring;
 }
 
-std::string rate(double bytes_per_second) {
-  return format_value(bytes_per_second, "bytes_per_second");
-}
+Quantity rate(double bytes_per_second) { return {bytes_per_second, "bytes_per_second"}; }
 
 // The slowest wire that every byte of a ring crosses.
 std::optional<double> ring_wire(const CollectiveWires& w) {
@@ -96,32 +94,28 @@ std::optional<CollectiveCeiling> collective_ceiling(Collective collective,
                                                     CollectiveAlgorithm algorithm,
                                                     const CollectiveWires& w) {
   std::optional<CollectiveCeiling> out;
-  const auto lower = [&](const std::optional<double>& value, const std::string& how) {
+  const auto lower = [&](const std::optional<double>& value, const Said& how) {
     if (value && (!out || *value < out->bytes_per_second)) out = CollectiveCeiling{*value, how};
   };
   if (w.gpu_link && w.ranks > w.hosts) {
     const CollectiveAlgorithm inside = inside_host(collective, algorithm, w);
     lower(link_bus_ceiling(collective, inside, w.ranks, w.hosts, *w.gpu_link),
-          fmt::format("{} per GPU in a direction{}", rate(*w.gpu_link),
-                      inside == CollectiveAlgorithm::nvls ? ", reduced in the NVLink switch" : ""));
+          said(inside == CollectiveAlgorithm::nvls ? "coll.per_gpu_switch" : "coll.per_gpu",
+               rate(*w.gpu_link)));
   }
   if (w.host_network && w.hosts > 1) {
     const CollectiveAlgorithm between =
         collective == Collective::all_reduce ? between_hosts(algorithm) : CollectiveAlgorithm::ring;
     lower(network_bus_ceiling(collective, between, w.ranks, w.hosts, *w.host_network),
-          fmt::format("{} per host in a direction over {} hosts{}", rate(*w.host_network), w.hosts,
-                      network_words(between)));
+          said(network_id(between), rate(*w.host_network), w.hosts));
   }
   return out;
 }
 
-std::string explain_above_wire(Collective collective, double bus, const CollectiveWires& w) {
+Said explain_above_wire(Collective collective, double bus, const CollectiveWires& w) {
   const auto wire = ring_wire(w);
-  if (collective != Collective::all_reduce || !wire || bus <= *wire) return "";
-  return fmt::format(
-      "the bus bandwidth of {} is above the {} of the wire and right all the same: it counts the "
-      "bytes of a ring, and a tree, a hierarchy or the NVLink switch sends fewer",
-      rate(bus), rate(*wire));
+  if (collective != Collective::all_reduce || !wire || bus <= *wire) return {};
+  return said("coll.above_wire", rate(bus), rate(*wire));
 }
 
 CollectiveAlgorithm algorithm_of(const std::string& name) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "core/messages/said.h"
 #include "model/collectives.h"
 
 // Upper bounds of the bus bandwidth of collectives, from what the wires carry. Pure; derived from
@@ -32,7 +33,7 @@ struct CollectiveWires {
 
 struct CollectiveCeiling {
   double bytes_per_second = 0;
-  std::string how;  // "8 GPUs over NVLink of 450 GB/s, NVLS: …"
+  Said how;  // "8 GPUs over NVLink of 450 GB/s, NVLS: …"
 };
 
 // Between hosts, of ranks on `hosts` hosts whose ports carry `host_bytes_per_second`; links inside
@@ -69,8 +70,8 @@ std::optional<CollectiveCeiling> collective_ceiling(Collective collective,
 
 // Why a bus bandwidth lies above the rate of the wire it went over, in a sentence; empty if it does
 // not. Such a figure is right: it counts a ring's bytes.
-std::string explain_above_wire(Collective collective, double bus_bytes_per_second,
-                               const CollectiveWires& wires);
+Said explain_above_wire(Collective collective, double bus_bytes_per_second,
+                        const CollectiveWires& wires);
 
 // ring, hierarchical (tree, pat), in_network (collnet…), nvls, nvls_tree from what NCCL calls it.
 CollectiveAlgorithm algorithm_of(const std::string& nccl_name);

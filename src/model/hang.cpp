@@ -19,26 +19,22 @@ constexpr double kMovingSeconds = 0.5;
 bool inside(const RankState& r) { return r.entered > r.left; }
 uint64_t position(const RankState& r) { return r.entered + r.left; }
 
-std::string where(const RankState& r) {
+Said where(const RankState& r) {
   const std::string note = r.note.empty() ? "starting" : r.note;
-  if (inside(r)) return fmt::format("{}, inside step {}", note, r.entered);
-  return fmt::format("{}, {} steps done", note, r.left);
+  if (inside(r)) return said("hang.inside", note, r.entered);
+  return said("hang.done", note, r.left);
 }
 
 std::string name(const RankState& r) { return fmt::format("{} rank {}", r.host, r.rank); }
 
 // Why it is absent, in words.
-std::string blame(const RankState& r) {
-  if (has_failed(r)) return fmt::format("has failed: {}", r.failure);
-  if (r.link == RankLink::lost)
-    return fmt::format("its connection broke: the process or its host is gone; last in {}",
-                       where(r));
-  if (r.link == RankLink::never) return "never reached rank 0 over TCP";
+Said blame(const RankState& r) {
+  if (has_failed(r)) return said("hang.failed", unpack_said(r.failure));
+  if (r.link == RankLink::lost) return said("hang.broke", where(r));
+  if (r.link == RankLink::never) return said("hang.never");
   if (r.silent_seconds >= kSilentSeconds)
-    return fmt::format("has been silent for {}: stopped, or its host or link is; last in {}",
-                       format_seconds(r.silent_seconds), where(r));
-  return fmt::format("is behind the others for {}, in {}", format_seconds(r.idle_seconds),
-                     where(r));
+    return said("hang.silent", format_seconds(r.silent_seconds), where(r));
+  return said("hang.behind", format_seconds(r.idle_seconds), where(r));
 }
 
 double longest_idle(const std::vector<RankState>& ranks) {
@@ -78,13 +74,13 @@ std::vector<const RankState*> find_absent(const std::vector<RankState>& ranks) {
 // Ranks in the same state share a line.
 std::vector<std::string> describe_others(const std::vector<RankState>& ranks,
                                          const std::set<int>& absent) {
-  std::map<std::string, std::vector<int>> alike;
-  std::map<std::string, std::set<std::string>> hosts;
+  std::map<Said, std::vector<int>> alike;
+  std::map<Said, std::set<std::string>> hosts;
   for (const RankState& r : ranks) {
     if (absent.contains(r.rank)) continue;
-    std::string state = r.link == RankLink::closed  ? "ended"
-                        : r.link == RankLink::never ? "state not known: never reached rank 0"
-                                                    : where(r);
+    const Said state = r.link == RankLink::closed  ? Said("ended")
+                       : r.link == RankLink::never ? Said("state not known: never reached rank 0")
+                                                   : where(r);
     alike[state].push_back(r.rank);
     hosts[state].insert(r.host);
   }
@@ -93,7 +89,7 @@ std::vector<std::string> describe_others(const std::vector<RankState>& ranks,
     const std::set<std::string>& on = hosts[state];
     out.push_back(fmt::format(
         "waiting   : rank{} {} on {}: {}", list.size() == 1 ? "" : "s", rank_ranges(list),
-        on.size() == 1 ? *on.begin() : fmt::format("{} hosts", on.size()), state));
+        on.size() == 1 ? *on.begin() : fmt::format("{} hosts", on.size()), state.text()));
   }
   return out;
 }
@@ -103,10 +99,10 @@ std::vector<std::string> describe_others(const std::vector<RankState>& ranks,
 namespace {
 
 HangDiagnosis alone(const RankState& r) {
-  const std::string why = "stuck in " + where(r);
+  const Said why = said("hang.stuck", where(r));
   return {.absent = {{r.rank, r.host, why}},
-          .reason = fmt::format("{}: {}", r.host, why),
-          .lines = {fmt::format("not moving: {}: {}", r.host, why)}};
+          .reason = said("said.of", r.host, why),
+          .lines = {fmt::format("not moving: {}: {}", r.host, why.text())}};
 }
 
 }  // namespace
@@ -127,18 +123,18 @@ HangDiagnosis diagnose_hang(const std::vector<RankState>& ranks) {
   if (ranks.size() == 1) return alone(ranks[0]);
   HangDiagnosis out;
   std::set<int> absent;
+  std::vector<Said> reasons;
   for (const RankState* r : find_absent(ranks)) {
     absent.insert(r->rank);
     out.absent.push_back({r->rank, r->host, blame(*r)});
-    out.lines.push_back(fmt::format("not there : {}: {}", name(*r), out.absent.back().why));
-    out.reason +=
-        fmt::format("{}{}: {}", out.reason.empty() ? "" : "; ", name(*r), out.absent.back().why);
+    const Said& why = out.absent.back().why;
+    out.lines.push_back(fmt::format("not there : {}: {}", name(*r), why.text()));
+    reasons.push_back(said("said.of", name(*r), why));
   }
+  out.reason = said_list(reasons);
   if (out.absent.empty())
-    out.reason = longest_idle(ranks) < kMovingSeconds
-                     ? "all ranks were still working"
-                     : "every rank is there and equally far: what they wait for is between them; "
-                       "look at the links";
+    out.reason =
+        longest_idle(ranks) < kMovingSeconds ? said("hang.all_working") : said("hang.all_equal");
   for (std::string& line : describe_others(ranks, absent)) out.lines.push_back(std::move(line));
   return out;
 }

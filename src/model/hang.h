@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "core/messages/said.h"
+
 // Which ranks a job waits for: from the last state that each rank told to the ones that did not
 // arrive. Pure; docs/methods/hang.md says how it decides.
 namespace cb {
@@ -25,7 +27,7 @@ struct RankState {
   double idle_seconds = 0;    // since its last progress
   double silent_seconds = 0;  // since its last sign of life
   RankLink link = RankLink::connected;
-  std::string failure = {};  // why it has given up; empty unless it has
+  std::string failure = {};  // why it has given up, as pack_said() packs it; empty unless it has
 };
 
 inline bool has_failed(const RankState& r) { return !r.failure.empty(); }
@@ -33,12 +35,12 @@ inline bool has_failed(const RankState& r) { return !r.failure.empty(); }
 struct AbsentRank {
   int rank = 0;
   std::string host = {};
-  std::string why = {};  // "has been silent for 3.1 s: stopped, or its host is"
+  Said why = {};  // "has been silent for 3.1 s: stopped, or its host is"
 };
 
 struct HangDiagnosis {
   std::vector<AbsentRank> absent;  // the ranks at fault, as far as it can be told
-  std::string reason;              // one line for the document: who did not arrive, and where
+  Said reason;                     // one line for the document: who did not arrive, and where
   std::vector<std::string> lines;  // every rank's last state, the absent ones first
 };
 

@@ -3,6 +3,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -39,17 +40,18 @@ Lossless judge_lossless(const Deltas& deltas) {
   out.lost = drops.value_or(0) + order.value_or(0) + resent.value_or(0);
   out.passed = out.known && out.lost == 0;
   out.pause_before_mark = pauses.value_or(0) > 0 && marks && *marks == 0;
-  const auto add = [&out](const char* what, std::optional<double> value) {
-    if (value)
-      out.summary += fmt::format("{}{} {:.0f}", out.summary.empty() ? "" : ", ", what, *value);
+  std::vector<Said> counts;
+  const auto add = [&counts](const char* id, std::optional<double> value) {
+    if (value) counts.push_back(said(id, fmt::format("{:.0f}", *value)));
   };
-  add("drops", drops);
-  add("out of sequence", order);
-  add("resent", resent);
-  add("pauses", pauses);
-  add("ECN marks", marks);
-  add("CNPs", notices);
-  if (out.pause_before_mark) out.summary += "; PFC paused before ECN marked: check the thresholds";
+  add("lossless.drops", drops);
+  add("lossless.out_of_sequence", order);
+  add("lossless.resent", resent);
+  add("lossless.pauses", pauses);
+  add("lossless.marks", marks);
+  add("lossless.notices", notices);
+  out.summary = said_names(counts);
+  if (out.pause_before_mark) out.summary = said_list({out.summary, said("lossless.pause_first")});
   return out;
 }
 

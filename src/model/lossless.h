@@ -3,6 +3,8 @@
 #include <map>
 #include <string>
 
+#include "core/messages/said.h"
+
 // Whether a RoCE port stayed lossless under load, from the deltas of its counters.
 namespace cb {
 
@@ -10,9 +12,9 @@ struct Lossless {
   bool known = false;   // the port has a counter that would have moved
   bool passed = false;  // nothing was dropped, resent or out of order
   bool pause_before_mark =
-      false;            // PFC paused, and ECN marked nothing: thresholds are the wrong way
-  double lost = 0;      // sum of the deltas of drops and retransmissions
-  std::string summary;  // "drops 0, out of sequence 0, pauses 12, ECN marks 340, CNPs 338"
+      false;        // PFC paused, and ECN marked nothing: thresholds are the wrong way
+  double lost = 0;  // sum of the deltas of drops and retransmissions
+  Said summary;     // "drops 0, out of sequence 0, pauses 12, ECN marks 340, CNPs 338"
 };
 
 // `deltas` by the common names of src/sys/net/rdma_counters.h. A lossless fabric answers congestion

@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "core/units.h"
-
 namespace cb {
 namespace {
 
@@ -30,9 +28,8 @@ std::optional<Ceiling> tcp_ceiling(const TcpInterface& from, const TcpInterface&
   if (!efficiency) return std::nullopt;
   const double bits = std::min(*from.bits_per_second, *to.bits_per_second);
   return Ceiling{bits / 8 * *efficiency * (two_way ? 2 : 1),
-                 fmt::format("{} × {:.4f} at MTU {} (TCP over IPv{} with timestamps){}",
-                             format_value(bits, "bits_per_second"), *efficiency, mtu, ipv6 ? 6 : 4,
-                             two_way ? " × 2" : "")};
+                 said(two_way ? "tcp.wire_two_way" : "tcp.wire", Quantity{bits, "bits_per_second"},
+                      fmt::format("{:.4f}", *efficiency), mtu, ipv6 ? 6 : 4)};
 }
 
 }  // namespace cb

@@ -9,64 +9,34 @@
 namespace cb {
 namespace {
 
-struct Row {
+struct XidRow {
   uint64_t xid;
   XidKind kind;
-  std::string_view meaning;
 };
 
 using enum XidKind;
-constexpr std::array kRows{
-    Row{13, application, "graphics engine exception"},
-    Row{31, suspicious, "memory page fault"},
-    Row{32, suspicious, "invalid or corrupted push buffer"},
-    Row{38, suspicious, "driver firmware error"},
-    Row{43, application, "GPU stopped processing of one program"},
-    Row{45, application, "preemptive cleanup of a program"},
-    Row{46, fatal, "GPU stopped processing"},
-    Row{48, fatal, "double-bit ECC error"},
-    Row{54, fatal, "auxiliary power is not connected"},
-    Row{62, fatal, "internal micro-controller halt"},
-    Row{63, suspicious, "row remapping or page retirement: reset and repeat"},
-    Row{64, fatal, "row remapping or page retirement failed"},
-    Row{69, application, "graphics engine class error"},
-    Row{74, fatal, "NVLink error"},
-    Row{79, fatal, "GPU has fallen off the bus"},
-    Row{92, fatal, "high rate of single-bit ECC errors"},
-    Row{94, fatal, "contained ECC error"},
-    Row{95, fatal, "uncontained ECC error"},
-    Row{109, fatal, "context switch timeout"},
-    Row{110, fatal, "security fault"},
-    Row{119, fatal, "GSP does not answer"},
-    Row{120, fatal, "GSP error"},
-    Row{121, suspicious, "C2C link error, corrected"},
-    Row{136, fatal, "link training failed"},
-    Row{137, suspicious, "NVLink privilege error"},
-    Row{140, fatal, "unrecovered ECC error"},
-    Row{143, fatal, "GPU initialisation failed"},
-    Row{144, fatal, "NVLink error (SAW)"},
-    Row{145, fatal, "NVLink error (RLW)"},
-    Row{146, fatal, "NVLink error (TLW)"},
-    Row{147, fatal, "NVLink error (TREX)"},
-    Row{148, fatal, "NVLink error (NVLPW)"},
-    Row{149, fatal, "NVLink error (NETIR)"},
-    Row{150, fatal, "NVLink error (MSE)"},
-    Row{154, suspicious, "recovery action changed"},
-    Row{155, fatal, "NVLink software error"},
-    Row{156, fatal, "resource retirement event"},
-    Row{157, fatal, "resource retirement failed"},
-    Row{158, fatal, "fatal timeout"},
-    Row{167, fatal, "PCIe fatal timeout"},
-    Row{168, fatal, "reduced memory capacity"},
-    Row{169, fatal, "SEC2 halt"},
-    Row{171, fatal, "uncorrectable DRAM error"},
-    Row{172, fatal, "uncorrectable SRAM error"},
+constexpr std::array kXids{
+    XidRow{13, application}, XidRow{31, suspicious},  XidRow{32, suspicious},
+    XidRow{38, suspicious},  XidRow{43, application}, XidRow{45, application},
+    XidRow{46, fatal},       XidRow{48, fatal},       XidRow{54, fatal},
+    XidRow{62, fatal},       XidRow{63, suspicious},  XidRow{64, fatal},
+    XidRow{69, application}, XidRow{74, fatal},       XidRow{79, fatal},
+    XidRow{92, fatal},       XidRow{94, fatal},       XidRow{95, fatal},
+    XidRow{109, fatal},      XidRow{110, fatal},      XidRow{119, fatal},
+    XidRow{120, fatal},      XidRow{121, suspicious}, XidRow{136, fatal},
+    XidRow{137, suspicious}, XidRow{140, fatal},      XidRow{143, fatal},
+    XidRow{144, fatal},      XidRow{145, fatal},      XidRow{146, fatal},
+    XidRow{147, fatal},      XidRow{148, fatal},      XidRow{149, fatal},
+    XidRow{150, fatal},      XidRow{154, suspicious}, XidRow{155, fatal},
+    XidRow{156, fatal},      XidRow{157, fatal},      XidRow{158, fatal},
+    XidRow{167, fatal},      XidRow{168, fatal},      XidRow{169, fatal},
+    XidRow{171, fatal},      XidRow{172, fatal},
 };
 
-const Row* find(uint64_t xid) {
+const XidRow* find_xid(uint64_t xid) {
   const auto* found =
-      std::find_if(kRows.begin(), kRows.end(), [&](const Row& r) { return r.xid == xid; });
-  return found == kRows.end() ? nullptr : found;
+      std::find_if(kXids.begin(), kXids.end(), [&](const XidRow& r) { return r.xid == xid; });
+  return found == kXids.end() ? nullptr : found;
 }
 
 bool is_address(std::string_view text) {
@@ -78,13 +48,13 @@ bool is_address(std::string_view text) {
 }  // namespace
 
 XidKind classify_xid(uint64_t xid) {
-  const Row* row = find(xid);
+  const XidRow* row = find_xid(xid);
   return row == nullptr ? unknown : row->kind;
 }
 
-std::string_view xid_meaning(uint64_t xid) {
-  const Row* row = find(xid);
-  return row == nullptr ? "" : row->meaning;
+Said xid_meaning(uint64_t xid) {
+  const std::string id = "xid." + std::to_string(xid);
+  return find_xid(xid) == nullptr ? Said() : said(id);
 }
 
 std::vector<LoggedXid> parse_xids(std::string_view kernel_log) {

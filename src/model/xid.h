@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/messages/said.h"
+
 namespace cb {
 
 // What an Xid (the NVIDIA driver's error number) says about the GPU. Source: NVIDIA's Xid catalogue
@@ -18,7 +20,7 @@ enum class XidKind {
 XidKind classify_xid(uint64_t xid);
 
 // What it means, in a few words ("double-bit ECC error"); empty if not in the table.
-std::string_view xid_meaning(uint64_t xid);
+Said xid_meaning(uint64_t xid);
 
 struct LoggedXid {
   std::string pci_address;  // "0000:9b:00.0"

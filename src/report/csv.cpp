@@ -72,8 +72,8 @@ std::string csv_cell(std::string_view text) {
 std::string render_csv(const Campaign& campaign, const Judgement& judgement,
                        const Catalogue& catalogue) {
   std::string out = kHeading;
-  for (const std::string& doubt : campaign.warnings)
-    out += fmt::format("evidence,doubt,,{},,,,,,,,,,,,,,,,,\r\n", csv_cell(doubt));
+  for (const Said& doubt : campaign.warnings)
+    out += fmt::format("evidence,doubt,,{},,,,,,,,,,,,,,,,,\r\n", csv_cell(doubt.text()));
   out += verdict_rows(judgement);
   for (const MetricGroup& g : gather_metrics(campaign, catalogue)) {
     const std::string head =

@@ -22,8 +22,14 @@ json entity_json(const Entity& entity) {
   return out;
 }
 
+json texts_json(const std::vector<Said>& list) {
+  json out = json::array();
+  for (const Said& one : list) out.push_back(one.text());
+  return out;
+}
+
 json ceiling_json(const Ceiling& ceiling) {
-  return {{"value", ceiling.value}, {"how", ceiling.how}};
+  return {{"value", ceiling.value}, {"how", ceiling.how.text()}};
 }
 
 json waiver_json(const Waiver& w) {
@@ -116,7 +122,7 @@ json outliers_json(const std::vector<MetricGroup>& groups) {
 json job_json(const Job& job) {
   json out = {{"step", job.step}, {"state", job_state_name(job.state)}};
   if (!job.host.empty()) out["host"] = job.host;
-  if (!job.reason.empty()) out["reason"] = job.reason;
+  if (!job.reason.empty()) out["reason"] = job.reason.text();
   if (!job.file.empty()) out["file"] = job.file;
   if (!job.log.empty()) out["log"] = job.log;
   for (const JobAttempt& a : job.attempts)
@@ -128,9 +134,9 @@ json job_json(const Job& job) {
 json proof_json(const Proof& p) {
   json out = {{"step", p.step}, {"state", proof_state_name(p.state)}};
   for (const auto& [name, text] : {std::pair{"host", &p.host},
-                                   {"planted", &p.planted},
+                                   {"planted", &p.planted.text()},
                                    {"check", &p.check},
-                                   {"reason", &p.reason},
+                                   {"reason", &p.reason.text()},
                                    {"file", &p.file}}) {
     if (!text->empty()) out[name] = *text;
   }
@@ -162,7 +168,7 @@ json uniformity_json(const Campaign& campaign) {
   for (const AttributeValues& difference : result.differences) {
     json one = {{"attribute", difference.attribute}, {"odd_hosts", difference.odd_hosts}};
     for (const ValueGroup& group : difference.groups)
-      one["values"].push_back({{"value", group.text}, {"hosts", group.hosts}});
+      one["values"].push_back({{"value", group.text.text()}, {"hosts", group.hosts}});
     out["differences"].push_back(std::move(one));
   }
   return out;
@@ -202,8 +208,8 @@ std::string render_json(const Campaign& campaign, const Judgement& judgement,
               {"figures", json::array()},
               {"jobs", json::array()},
               {"uniformity", uniformity_json(campaign)},
-              {"warnings", campaign.warnings},
-              {"notes", campaign.notes}};
+              {"warnings", texts_json(campaign.warnings)},
+              {"notes", texts_json(campaign.notes)}};
   if (judgement.test_profile) out["test_profile"] = true;
   if (!judgement.judged_by.empty()) out["judged_by"] = judgement.judged_by;
   for (const CriterionVerdict& v : judgement.criteria) out["criteria"].push_back(criterion_json(v));

@@ -122,9 +122,9 @@ void add_signatures(Suite& suite, const SignoffCheck& check) {
 
 // What is wrong with the evidence as a whole, where something is.
 void add_doubts(Suite& suite, const Judgement& judgement) {
-  for (const std::string& doubt : judgement.doubts) {
+  for (const Said& doubt : judgement.doubts) {
     ++suite.errors;
-    add_outcome(add_case(suite, "evidence", "evidence: " + doubt), "error", doubt);
+    add_outcome(add_case(suite, "evidence", "evidence: " + doubt.text()), "error", doubt.text());
   }
 }
 

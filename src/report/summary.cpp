@@ -7,12 +7,11 @@
 #include "core/units.h"
 #include "report/chart.h"
 #include "report/markdown.h"
-#include "report/phrases.h"
 
 namespace cb {
 namespace {
 
-constexpr size_t kMostEntities = 8;  // of one criterion
+constexpr size_t kMostSummaryEntities = 8;  // of one criterion
 
 std::string title_of(const Criterion& c, Lang lang) {
   const std::string& title = lang == Lang::zh && !c.title.zh.empty() ? c.title.zh : c.title.en;
@@ -22,13 +21,13 @@ std::string title_of(const Criterion& c, Lang lang) {
 // "node017:mlx5_3 (211 Gb/s), node020:mlx5_1 (198 Gb/s) and 3 more"
 std::string entities_text(const CriterionVerdict& v, const Texts& t) {
   std::string out;
-  for (size_t i = 0; i < std::min(v.failing.size(), kMostEntities); ++i) {
+  for (size_t i = 0; i < std::min(v.failing.size(), kMostSummaryEntities); ++i) {
     const Finding& f = v.failing[i];
     out += (i > 0 ? ", " : "") + entity_name(f.entity);
     if (f.value && f.detail.empty()) out += " (" + format_value(*f.value, f.unit) + ")";
   }
-  if (v.failing.size() > kMostEntities)
-    out += " " + t("list.more", v.failing.size() - kMostEntities);
+  if (v.failing.size() > kMostSummaryEntities)
+    out += " " + t("list.more", v.failing.size() - kMostSummaryEntities);
   return out;
 }
 
@@ -64,8 +63,8 @@ std::string render_summary(const Campaign& campaign, const Judgement& judgement,
   const Texts t(lang);
   std::string out =
       fmt::format("## {} {}\n\n", state_mark(judgement.overall()), t(verdict_id(judgement)));
-  for (const std::string& doubt : judgement.doubts)
-    out += "**" + markdown_escape(t("verdict.doubt", translated(lang, doubt))) + "**\n\n";
+  for (const Said& doubt : judgement.doubts)
+    out += "**" + markdown_escape(t("verdict.doubt", doubt.in(lang))) + "**\n\n";
   if (judgement.test_profile) out += t("verdict.test_profile") + "\n\n";
   if (!judgement.proofs.empty()) out += markdown_escape(say_all(lang, judgement.proofs)) + "\n\n";
   if (const auto few = judgement.too_few_apply()) out += say(lang, *few) + "\n\n";

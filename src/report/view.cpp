@@ -72,6 +72,11 @@ std::string metric_name(const std::string& metric, const Texts& t) {
   return out;
 }
 
+std::string shown_name(const char* what, const std::string& name, const Texts& t) {
+  const std::string id = std::string(what) + "." + name;
+  return t.lang() != Lang::en && has_text(id) ? t(id) : name;
+}
+
 std::string criterion_title(const Criterion& criterion, const Texts& t) {
   const std::string& title = local(criterion.title, t.lang());
   return title.empty() ? criterion.id : title;

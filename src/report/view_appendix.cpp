@@ -7,7 +7,6 @@
 
 #include "core/units.h"
 #include "report/digests.h"
-#include "report/phrases.h"
 #include "report/view_parts.h"
 
 namespace cb {
@@ -57,7 +56,7 @@ Table unfinished_table(const Campaign& campaign, const Texts& t, size_t& left_ou
     table.rows.push_back(
         {state,
          {std::string(state_mark(state)) + " " + t(job_state_id(job.state)), job.step,
-          host_text(job, t), job.reason.empty() ? "–" : translated(t.lang(), job.reason),
+          host_text(job, t), job.reason.empty() ? "–" : job.reason.in(t.lang()),
           job.log.empty() ? "–" : job.log}});
   }
   return table;
@@ -71,13 +70,13 @@ Items records_without_number(const Campaign& campaign, const Texts& t) {
     const std::string where = host_text(job, t);
     if (job.document->run.partial)
       out.lines.push_back(
-          t("jobs.partial", job.step, where, translated(t.lang(), *job.document->run.partial)));
+          t("jobs.partial", job.step, where, job.document->run.partial->in(t.lang())));
     for (const Record& record : job.document->records) {
       if (const auto* skipped = std::get_if<Skipped>(&record.outcome))
-        out.lines.push_back(
-            t("jobs.skipped", job.step, where, translated(t.lang(), skipped->reason)));
+        out.lines.push_back(t("jobs.skipped", job.step, where, skipped->reason.in(t.lang())));
       if (const auto* errored = std::get_if<Errored>(&record.outcome))
-        out.lines.push_back(t("jobs.errored", job.step, where, errored->where, errored->what));
+        out.lines.push_back(
+            t("jobs.errored", job.step, where, errored->where, errored->what.in(t.lang())));
     }
   }
   if (out.lines.size() > kMostJobs) {
@@ -179,8 +178,11 @@ Section jobs_section(const ReportInput& in) {
   }
   Items about;
   for (const auto* list : {&in.campaign.warnings, &in.campaign.notes}) {
-    for (const std::string& w : *list) about.lines.push_back(translated(t.lang(), w));
+    for (const Said& w : *list) about.lines.push_back(w.in(t.lang()));
   }
+  const bool older = std::ranges::any_of(
+      in.campaign.jobs, [](const Job& job) { return job.document && job.document->version == 1; });
+  if (older && t.lang() != Lang::en) about.lines.push_back(t("jobs.older_documents"));
   if (!about.lines.empty()) {
     out.blocks.emplace_back(Paragraph{t("jobs.warnings")});
     out.blocks.emplace_back(std::move(about));

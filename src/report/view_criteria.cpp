@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "core/units.h"
-#include "report/phrases.h"
 #include "report/view_parts.h"
 
 namespace cb {
@@ -40,7 +39,7 @@ std::string title_text(const CriterionVerdict& verdict, const Texts& t) {
 
 // The judge's sentences in the reader's language, with the next step.
 std::string finding(const CriterionVerdict& verdict, const Texts& t) {
-  if (!verdict.why.empty()) return explained(t.lang(), verdict.why);
+  if (!verdict.why.empty()) return say_all(t.lang(), verdict.why);
   if (!verdict.reason.empty()) return verdict.reason;
   if (verdict.value && verdict.limit)
     return t("open.finding", format_value(*verdict.value, verdict.unit), limit_text(verdict));
@@ -105,14 +104,13 @@ std::optional<Figure> margins_figure(const std::vector<const CriterionVerdict*>&
 
 // How each ceiling was obtained, once per way.
 Items ceiling_items(const Judgement& judgement, const Texts& t) {
-  std::map<std::string, std::vector<std::string>> titles_by_way;
+  std::map<Said, std::vector<std::string>> titles_by_way;
   for (const CriterionVerdict& v : judgement.criteria) {
     if (v.ceiling) titles_by_way[v.ceiling->how].push_back(criterion_title(*v.criterion, t));
   }
   Items out;
   for (const auto& [how, titles] : titles_by_way)
-    out.lines.push_back(
-        t("criteria.ceiling_how", name_list(titles, 4, t), translated(t.lang(), how)));
+    out.lines.push_back(t("criteria.ceiling_how", name_list(titles, 4, t), how.in(t.lang())));
   return out;
 }
 
@@ -226,7 +224,7 @@ Section requirements_section(const ReportInput& in) {
   for (const CriterionVerdict* v : verdicts) {
     if (v->state == State::not_applicable)
       not_applicable.lines.push_back(t("criteria.na", criterion_title(*v->criterion, t),
-                                       v->why.empty() ? v->reason : explained(t.lang(), v->why)));
+                                       v->why.empty() ? v->reason : say_all(t.lang(), v->why)));
   }
   if (!not_applicable.lines.empty()) {
     out.blocks.emplace_back(Paragraph{t("criteria.na_heading")});

@@ -10,7 +10,6 @@
 
 #include "core/units.h"
 #include "judge/verdict_select.h"
-#include "report/phrases.h"
 #include "report/view_parts.h"
 
 namespace cb {
@@ -128,15 +127,15 @@ Table figures_table(const ReportInput& in, const std::vector<const Step*>& steps
 Items method_items(const ReportInput& in, const std::vector<const Step*>& steps) {
   Items out;
   for (const Step* step : steps) {
-    std::map<std::string, std::map<std::string, size_t>> facts;
-    std::vector<std::string> notes;
+    std::map<std::string, std::map<Said, size_t>> facts;
+    std::vector<Said> notes;
     size_t records = 0;
     for (const Job& job : in.campaign.jobs) {
       if (job.step != step->id || !job.document) continue;
       for (const Record& record : job.document->records) {
         ++records;
         for (const auto& [name, value] : record.facts) ++facts[name][value];
-        for (const std::string& note : record.notes) {
+        for (const Said& note : record.notes) {
           if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
         }
       }
@@ -144,13 +143,14 @@ Items method_items(const ReportInput& in, const std::vector<const Step*>& steps)
     for (const auto& [name, values] : facts) {
       std::vector<std::string> texts;
       for (const auto& [english, n] : values) {
-        const std::string value = translated(in.t.lang(), english);
+        const std::string value = english.in(in.t.lang());
         texts.push_back(n == records ? value : in.t("method.some", value, n, records));
       }
-      out.lines.push_back(in.t("method.fact", step->id, name, name_list(texts, 6, in.t)));
+      out.lines.push_back(
+          in.t("method.fact", step->id, shown_name("fact", name, in.t), name_list(texts, 6, in.t)));
     }
-    for (const std::string& note : notes)
-      out.lines.push_back(in.t("method.note", step->id, translated(in.t.lang(), note)));
+    for (const Said& note : notes)
+      out.lines.push_back(in.t("method.note", step->id, note.in(in.t.lang())));
   }
   return out;
 }
@@ -173,9 +173,8 @@ std::map<std::string, CheckCount> count_checks(const Campaign& campaign, const S
         ++count.all;
         count.passed += check.passed ? 1 : 0;
         if (!check.passed)
-          count.failures.push_back(
-              entity_name(record.entities.at(check.entity)) +
-              (check.detail.empty() ? "" : ": " + translated(lang, check.detail)));
+          count.failures.push_back(entity_name(record.entities.at(check.entity)) +
+                                   (check.detail.empty() ? "" : ": " + check.detail.in(lang)));
       }
     }
   }
@@ -200,8 +199,8 @@ Table checks_table(const ReportInput& in, const std::vector<const Step*>& steps)
         failures += " " + t("list.more", count.failures.size() - kMostFailures);
       table.rows.push_back(
           {state,
-           {state_cell(state, t), step->id, name, t("checks.passed", count.passed, count.all),
-            failures.empty() ? "–" : failures}});
+           {state_cell(state, t), step->id, shown_name("checked", name, t),
+            t("checks.passed", count.passed, count.all), failures.empty() ? "–" : failures}});
     }
   }
   return table;

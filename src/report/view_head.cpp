@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "core/units.h"
-#include "report/phrases.h"
 #include "report/view_parts.h"
 
 namespace cb {
@@ -39,8 +38,7 @@ std::vector<std::string> verdict_reasons(const Judgement& j, const Texts& t) {
     add("verdict.waivers", j.count(State::waived));
     return out;
   }
-  for (const std::string& doubt : j.doubts)
-    out.push_back(t("verdict.doubt", translated(t.lang(), doubt)));
+  for (const Said& doubt : j.doubts) out.push_back(t("verdict.doubt", doubt.in(t.lang())));
   if (failed + missing == 0 && j.doubts.empty() && !j.too_few_apply())
     out.push_back(t("verdict.nothing"));
   add("verdict.failed", failed);

@@ -4,7 +4,6 @@
 #include <map>
 
 #include "judge/verdict_hosts.h"
-#include "report/phrases.h"
 #include "report/view_parts.h"
 
 namespace cb {
@@ -36,7 +35,9 @@ std::string attribute_label(const std::string& name, const Texts& t) {
 
 // "rate 400 Gb/s".
 std::string attribute_line(const std::string& name, const Attribute& value, const Texts& t) {
-  const std::string shown = attribute_display(name, value);
+  const bool* truth = std::get_if<bool>(&value);
+  const std::string shown =
+      truth != nullptr ? t(*truth ? "value.yes" : "value.no") : attribute_display(name, value);
   const std::string id = "attribute." + name;
   const std::string label = has_text(id) ? t(id) : words_of(name, value, shown);
   return label + (label.empty() ? "" : " ") + shown;
@@ -67,7 +68,7 @@ Table inventory_table(const HostInventory& host, const Texts& t) {
   Table table{.caption = t("hosts.inventory", host.host),
               .columns = {{t("col.part")}, {t("col.id")}, {t("col.attributes")}}};
   for (const Part& part : host.parts)
-    table.rows.push_back({{}, {part.kind, part.id, part_text(part, t)}});
+    table.rows.push_back({{}, {shown_name("kind", part.kind, t), part.id, part_text(part, t)}});
   return table;
 }
 
@@ -75,8 +76,8 @@ Items unavailable_items(const HostInventory& host, const Texts& t) {
   Items out;
   for (const Part& part : host.parts) {
     for (const auto& [name, why] : part.unavailable)
-      out.lines.push_back(t("hosts.unavailable", part.kind, part.id, attribute_label(name, t),
-                            translated(t.lang(), why)));
+      out.lines.push_back(t("hosts.unavailable", shown_name("kind", part.kind, t), part.id,
+                            attribute_label(name, t), why.in(t.lang())));
   }
   return out;
 }

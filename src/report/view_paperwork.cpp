@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "core/units.h"
-#include "report/phrases.h"
 #include "report/view_parts.h"
 
 namespace cb {
@@ -81,7 +80,7 @@ std::string command_of(const ReportInput& in, const std::string& step) {
 std::string needs_text(const Criterion& c, const Texts& t) {
   std::string out;
   for (const auto& [kind, n] : c.needs)
-    out += fmt::format("{}{} × {}", out.empty() ? "" : ", ", n, kind);
+    out += fmt::format("{}{} × {}", out.empty() ? "" : ", ", n, shown_name("kind", kind, t));
   return out.empty() ? t("sheet.no_needs") : out;
 }
 
@@ -178,7 +177,7 @@ Section issues_section(const ReportInput& in) {
         {i.closed.empty() ? State::warn : State::pass,
          {i.id, i.found.substr(0, 10),
           i.host + " " + i.part + (i.serial.empty() ? "" : " / " + i.serial),
-          translated(t.lang(), i.symptom) + (i.evidence.empty() ? "" : " (" + i.evidence + ")"),
+          i.symptom.in(t.lang()) + (i.evidence.empty() ? "" : " (" + i.evidence + ")"),
           has_text(severity) ? t(severity) : i.severity, i.owner, i.action,
           i.old_part.empty() && i.new_part.empty() ? "–" : i.old_part + " → " + i.new_part,
           i.closed.empty() ? t("issues.open")
@@ -204,7 +203,7 @@ Section sheets_section(const ReportInput& in) {
                                          {t("sheet.result"), measured_text(v, t)},
                                          {t("sheet.verdict"), state_cell(v.state, t)},
                                          {t("sheet.waiver"), waivers_text(v)},
-                                         {t("sheet.remark"), explained(t.lang(), v.why)},
+                                         {t("sheet.remark"), say_all(t.lang(), v.why)},
                                          {t("sheet.people"), t("sheet.blanks")}}));
   }
   return out;

@@ -26,6 +26,9 @@ const std::string& local(const LocalText& text, Lang lang);
 std::string state_cell(State state, const Texts& t);
 std::string domain_name(const std::string& domain, const Texts& t);
 std::string metric_name(const std::string& metric, const Texts& t);
+// A kind of part, a fact or a check ("kind", "fact", "checked"): in English by its name in the
+// document.
+std::string shown_name(const char* what, const std::string& name, const Texts& t);
 std::string criterion_title(const Criterion& criterion, const Texts& t);
 // "≥ 384 Gb/s", "≤ 412 µs", empty where there is no limit.
 std::string limit_text(const CriterionVerdict& verdict);

@@ -1,7 +1,6 @@
 // Which checks found a fault that was planted on purpose, step by step.
 #include <algorithm>
 
-#include "report/phrases.h"
 #include "report/view_parts.h"
 
 namespace cb {
@@ -43,7 +42,7 @@ State state_of(const Proof& p) {
 std::string finding_text(const Proof& p, const Texts& t) {
   if (p.state == ProofState::shown) return p.check;
   if (p.blind) return t("proof.blind");
-  return translated(t.lang(), p.reason);
+  return p.reason.in(t.lang());
 }
 
 Row proof_row(const ProofGroup& group, const Texts& t) {
@@ -53,7 +52,7 @@ Row proof_row(const ProofGroup& group, const Texts& t) {
   return {
       state,
       {std::string(state_mark(state)) + " " + p.step,
-       impossible ? t("proof.none") : translated(t.lang(), p.planted), finding_text(p, t),
+       impossible ? t("proof.none") : p.planted.in(t.lang()), finding_text(p, t),
        group.hosts.empty() ? t("proof.cluster") : name_list(group.hosts, kMostHostsOfProof, t)}};
 }
 

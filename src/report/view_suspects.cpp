@@ -5,7 +5,6 @@
 #include <set>
 
 #include "core/units.h"
-#include "report/phrases.h"
 #include "report/view_parts.h"
 
 namespace cb {
@@ -34,17 +33,17 @@ Suspicion& suspicion(ByHost& hosts, const std::string& host, const CriterionVerd
 }
 
 // "mlx5_3", "→ node0017", or the kind of the whole.
-std::string part_name(const Entity& e) {
+std::string part_name(const Entity& e, const Texts& t) {
   if (e.kind == "pair") return entity_name(e);
-  if (!e.id.empty()) return e.kind + " " + e.id;
-  return e.kind;
+  const std::string kind = shown_name("kind", e.kind, t);
+  return e.id.empty() ? kind : kind + " " + e.id;
 }
 
 bool stands_open(State state) {
   return state == State::fail || state == State::warn || state == State::incomplete;
 }
 
-ByHost by_host(const Judgement& judgement) {
+ByHost by_host(const Judgement& judgement, const Texts& t) {
   ByHost out;
   for (const CriterionVerdict& v : judgement.criteria) {
     if (!stands_open(v.state)) continue;
@@ -55,7 +54,7 @@ ByHost by_host(const Judgement& judgement) {
       const State state = warns && !f.wrong_data ? State::warn : State::fail;
       const std::string host = f.entity.host.empty() ? entity_name(f.entity) : f.entity.host;
       Suspicion& s = suspicion(out, host, v, state);
-      s.parts.push_back(part_name(f.entity));
+      s.parts.push_back(part_name(f.entity, t));
       if (s.worst == nullptr) s.worst = &f;  // they come worst first
     }
     for (const Gap& gap : v.gaps) {
@@ -67,9 +66,9 @@ ByHost by_host(const Judgement& judgement) {
 }
 
 std::string finding_text(const Suspicion& s, const Texts& t) {
-  if (s.worst == nullptr) return explained(t.lang(), s.missing);
+  if (s.worst == nullptr) return say_all(t.lang(), s.missing);
   const Finding& f = *s.worst;
-  if (!f.detail.empty()) return explained(t.lang(), f.detail);
+  if (!f.detail.empty()) return say_all(t.lang(), f.detail);
   if (!f.value || !f.limit) return t("open.no_reason");
   return t("open.finding", format_value(*f.value, f.unit),
            (f.limit_is_minimum ? "≥ " : "≤ ") + format_value(*f.limit, f.unit));
@@ -117,7 +116,7 @@ std::string suspects_caption(
 
 void add_suspects(Section& section, const ReportInput& in) {
   const Texts& t = in.t;
-  ByHost hosts = by_host(in.judgement);
+  ByHost hosts = by_host(in.judgement, in.t);
   std::vector<std::pair<std::string, std::vector<Suspicion>>> order(hosts.begin(), hosts.end());
   std::ranges::stable_sort(order, std::greater<>(),
                            [](const auto& h) { return badness_rank(h.second); });

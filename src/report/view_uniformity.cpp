@@ -11,7 +11,7 @@ constexpr size_t kMostDifferences = 60;
 constexpr size_t kMostHosts = 8;
 
 std::string group_text(const ValueGroup& group, const Texts& t) {
-  return t("hosts.odd", name_list(group.hosts, kMostHosts, t), group.text);
+  return t("hosts.odd", name_list(group.hosts, kMostHosts, t), group.text.in(t.lang()));
 }
 
 Row difference_row(const AttributeValues& difference, const Texts& t) {
@@ -22,7 +22,7 @@ Row difference_row(const AttributeValues& difference, const Texts& t) {
   }
   return {State::warn,
           {std::string(state_mark(State::warn)) + " " + difference.attribute,
-           difference.majority ? *difference.majority : t("hosts.no_majority"), odd}};
+           difference.majority ? difference.majority->in(t.lang()) : t("hosts.no_majority"), odd}};
 }
 
 }  // namespace

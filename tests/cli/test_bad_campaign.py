@@ -173,7 +173,7 @@ def test_a_sample_that_is_no_number_is_no_measurement(campaign, value):
     lambda d: d["records"][0]["metrics"][0].update(entity=999),
     lambda d: d["records"][0]["metrics"][0]["summary"].update(n=-5),
     lambda d: d.pop("records"),
-    lambda d: d.update(schema="clusterbench.result/2"),
+    lambda d: d.update(schema="clusterbench.result/3"),
     lambda d: d.update(schema="somebody.else/1"),
 ])
 def test_negative_counts_dangling_indices_and_newer_schemas_are_no_measurement(campaign, spoil):
@@ -186,7 +186,7 @@ def test_negative_counts_dangling_indices_and_newer_schemas_are_no_measurement(c
 
 def test_a_newer_schema_is_named_as_newer(campaign):
     document = record(campaign)
-    document["schema"] = "clusterbench.result/2"
+    document["schema"] = "clusterbench.result/3"
     replace(campaign, json.dumps(document))
     assert "newer" in cb("gate", campaign).stdout
 

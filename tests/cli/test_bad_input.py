@@ -122,14 +122,14 @@ def test_a_device_is_written_not_replaced(tmp_path):
     assert run("fake", "--quiet", "--json", "/dev/null").returncode == 0
     assert pathlib.Path("/dev/null").is_char_device()
     done = run("fake", "--quiet", "--json", "/dev/stdout")
-    assert json.loads(done.stdout)["schema"] == "clusterbench.result/1"
+    assert json.loads(done.stdout)["schema"] == "clusterbench.result/2"
 
 
 def test_an_old_document_is_replaced_whole_and_nothing_left_beside_it(tmp_path):
     out = tmp_path / "r.json"
     out.write_text("x" * 1000000, encoding="utf-8")
     assert run("fake", "--json", out).returncode == 0
-    assert json.loads(out.read_text(encoding="utf-8"))["schema"] == "clusterbench.result/1"
+    assert json.loads(out.read_text(encoding="utf-8"))["schema"] == "clusterbench.result/2"
     assert list(tmp_path.iterdir()) == [out]
 
 

@@ -74,7 +74,7 @@ def test_defects_are_named_each_in_a_line(fleet, tmp_path):
     done = cb("compare", fleet / "all", fleet / "defects", "--json", tmp_path / "c.json")
     assert done.returncode == 1
     for line in ("✗ criterion gemm.correct: pass → fail", "✗ criterion hbm: pass → incomplete",
-                 "✗ check product of gemm-bf16 size 8K dtype bf16 fails now: node0010:5  1 of 67108864",
+                 "✗ check product of gemm-bf16 size 8K dtype bf16 fails now: node0010:5  GPU 5 (GPU-node0010-5): 1 of 67108864",
                  "✗ no longer measured: node0032  (", "✗ no longer measured: node0010:5  (",
                  "verdict: pass → fail"):
         assert line in done.stdout, line

@@ -51,7 +51,7 @@ def place(root, path, content):
 
 def test_document_of_this_machine(tmp_path):
     document, stdout = info(tmp_path)
-    assert document["schema"] == "clusterbench.result/1"
+    assert document["schema"] == "clusterbench.result/2"
     record, = document["records"]
     assert record["case"] == "info"
     assert record["outcome"] == "measured"

@@ -323,5 +323,5 @@ def test_direct_io_with_a_block_that_is_not_aligned(disk, work):
 
 def test_more_than_there_is_room_for(work):
     done = io("--dir", work, "--size", "900T", expect=4)
-    assert re.search(r"has [\d.]+ MiB free, but 1 rank need [\d.]+ MiB", done.stderr)
+    assert re.search(r"has [\d.]+ MiB free, but 1 rank needs [\d.]+ MiB", done.stderr)
     assert left(work) == []

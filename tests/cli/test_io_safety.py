@@ -224,7 +224,7 @@ def test_all_ranks_need_room_together(disk, monkeypatch):
         for i in range(13):  # root directory + 13 of 16: two are left, three are needed
             (where / str(i)).touch()
         done = io(*args, expect=4)
-        assert "has 2 inodes free, but 1 rank need 3" in done.stderr
+        assert "has 2 inodes free, but 1 rank needs 3" in done.stderr
         assert len(list(where.iterdir())) == 13
     finally:
         run("umount", "-l", where)

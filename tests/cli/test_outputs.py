@@ -20,7 +20,7 @@ def campaign(tmp_path):
 def test_a_measurement_writes_its_document_to_standard_output(tmp_path):
     done = cb("fake", "--json", "-", cwd=tmp_path)
     assert done.returncode == 0
-    assert json.loads(done.stdout)["schema"] == "clusterbench.result/1"
+    assert json.loads(done.stdout)["schema"] == "clusterbench.result/2"
     assert "fake" in done.stderr  # the table
     assert list(tmp_path.iterdir()) == []
 

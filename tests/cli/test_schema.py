@@ -96,9 +96,9 @@ def changed(document, path, change):
     return out
 
 
-OPTIONAL = {"ceiling", "stdev", "ci95", "detail", "unavailable", "partial", "value", "limit"}
+OPTIONAL = {"say", "ceiling", "stdev", "ci95", "detail", "unavailable", "partial", "value", "limit"}
 # Objects whose keys are data: any may be absent.
-DATA = {"params", "environment", "build", "attributes", "facts", "unavailable"}
+DATA = {"say", "params", "environment", "build", "attributes", "facts", "unavailable"}
 
 
 def test_the_schema_refuses_a_document_without_any_required_key(tmp_path):
@@ -128,7 +128,7 @@ def test_the_schema_refuses_null_and_unknown_keys_everywhere(tmp_path):
 
 
 @pytest.mark.parametrize("path, value", [
-    (("schema",), "clusterbench.result/2"),
+    (("schema",), "clusterbench.result/3"),
     (("run", "ranks"), 0),
     (("run", "environment", "SECRET_TOKEN"), "x"),
     (("records", 0, "outcome"), "fine"),

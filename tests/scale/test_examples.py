@@ -1,7 +1,9 @@
 """The examples in docs/examples are what this program writes."""
 
+import json
 import os
 import pathlib
+import re
 import subprocess
 
 SOURCE = pathlib.Path(os.environ["CLUSTERBENCH_SOURCE_DIR"])
@@ -42,3 +44,67 @@ def test_the_example_of_a_host_is_a_whole_campaign_without_the_machine_s_identit
             text = path.read_text()
             for identity in ("/root", "/work", "/tmp"):
                 assert identity not in text, f"{path}: {identity}"
+
+
+# What stays Latin in a Chinese report: names, units, identifiers, and what other programs said.
+LATIN = {
+    "products":
+        "AuthenticAMD Azure CUDA Debian FlagPerf Haswell InfiniBand Intel Linux NVLink NVMe Open OpenBLAS "
+        "PCIe Platinum SkylakeX Ubuntu Xeon clusterbench cuBLASLt docker kvm",
+    "libraries":
+        "blis cublas cublaslt cuda cudart fabric glibc ibverbs mpi nccl onednn openblas openmpi rdmacm ucx",
+    "units":
+        "GHz GiB KiB MiB TiB ms ns",
+    "steps, cases, criteria, checks, commands":
+        "bitwise burn checkpoint cluster data freivalds gate gemm gpu hbm host hosts info item labels latency "
+        "links locate nvidia ordered performance pingpong product randread rdma report run step sum triad "
+        "uniform values write",
+    "keys and settings":
+        "active algorithm compiler direct discard down driver ethernet fsync madvise none relatime root rw "
+        "sanitizers size time tsc up vda Release",
+    "parties of the contract":
+        "Customer Example Hall Li Supervisor Systems Wei annex phase spares stamps training",
+}
+OTHERS = ["ssh: connect to host node0032 port 22: No route to host", "Stale file handle", "DeepEP issue 16",
+          # of the cluster that is made up
+          "compiler made up", "as delivered", "normal distribution"]
+
+
+def said_in_english_alone(value):
+    """The sentences of a document of version 1, which have no ids."""
+    if isinstance(value, dict):
+        for inner in value.values():
+            yield from said_in_english_alone(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from said_in_english_alone(inner)
+    elif isinstance(value, str) and " " in value:
+        yield value
+
+
+def latin_words(report, apart=()):
+    """The words of a Markdown report that are neither code nor part of an identifier or a unit."""
+    text = re.sub(r"```.*?```", " ", report, flags=re.DOTALL)
+    text = "\n".join(line for line in text.splitlines() if not line.startswith("| 测试工具与命令"))
+    text = re.sub(r"\\(.)", r"\1", re.sub(r"`[^`]*`", " ", text))
+    for sentence in sorted([*apart, *OTHERS], key=len, reverse=True):
+        text = text.replace(sentence, " ")
+    parts = re.split(r"[^!-~]+|[|()\[\],;:\"]+", text)
+    return {p.strip(".*'") for p in parts if re.fullmatch(r"[A-Za-z']{2,}[.*]*", p) and not p.isupper()}
+
+
+def test_the_chinese_reports_have_no_english_words():
+    allowed = {word for words in LATIN.values() for word in words.split()}
+    older = set()
+    for record in sorted((EXAMPLES / "host" / "campaign" / "records").glob("*.json")):
+        older.update(said_in_english_alone(json.loads(record.read_text())["records"]))
+        older.update(said_in_english_alone(json.loads(record.read_text())["hosts"]))
+    for report, apart in [(EXAMPLES / "h20-32-nodes", ()), (EXAMPLES / "host", older), (SOURCE / "tests" / "golden", ())]:
+        text = (report / "report.zh.md").read_text()
+        assert ("result/1" in text) == bool(apart), report
+        english = latin_words(text, apart) - allowed
+        assert not english, f"{report}: {sorted(english)}"
+
+
+def test_an_english_word_in_a_chinese_report_is_found():
+    assert latin_words("| 步骤 | `run --resume` | interrupted, see the log\\_file 3 GB/s MPI |") == {"interrupted", "see", "the"}

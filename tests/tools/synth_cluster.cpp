@@ -17,6 +17,7 @@
 #include "campaign/launcher.h"
 #include "campaign/plan.h"
 #include "core/file.h"
+#include "core/json/said_json.h"
 #include "core/sha256.h"
 #include "core/units.h"
 #include "synth_cluster.h"
@@ -147,8 +148,9 @@ class Campaigner {
     event["code"] = result.failure.empty() ? 0 : 4;
     event["state"] = result.failure.empty() ? "done" : "failed";
     if (!result.failure.empty()) {
-      event["reason"] = result.failure;
-      put(paths_.root / CampaignPaths::log(key.name, "err"), result.failure + "\n");
+      event["reason"] = result.failure.text();
+      add_say(event, result.failure);
+      put(paths_.root / CampaignPaths::log(key.name, "err"), result.failure.text() + "\n");
     } else {
       Document document{.tool = tool(),
                         .run = {.id = sha256_hex(key.name).substr(0, 16),

@@ -25,8 +25,8 @@ inline std::string time_at(int seconds) {
 
 // What one job brought.
 struct Result {
-  bool lost = false;    // it never began
-  std::string failure;  // it ended with an error
+  bool lost = false;  // it never began
+  Said failure;       // it ended with an error
   std::vector<std::string> hosts;
   std::vector<HostInventory> inventories;
   std::vector<Record> records;
@@ -66,9 +66,9 @@ class Cluster {
     }
     if (host == failed_host() && step.id == "checkpoint") {
       out.failure =
-          "it ended with code 4: write of 1048576 bytes at offset 0 of /mnt/share/rank0.dat "
-          "failed: Stale file handle; next: the file server forgot the file: look at the "
-          "server and mount again";
+          said("end.of_log", said("end.code", 4),
+               said("io.request_failed", "write", 1048576, 0, "/mnt/share/rank0.dat",
+                    said("io.failure", "Stale file handle", "ESTALE", said("next.server_forgot"))));
       return out;
     }
     const auto present = [&](const std::string& h) { return h != missing_host(); };
@@ -172,7 +172,7 @@ class Cluster {
   }
 
   // ---- records ----
-  Record record(const Step& step, std::map<std::string, std::string> facts = {}) const {
+  Record record(const Step& step, std::map<std::string, Said> facts = {}) const {
     Record out{.case_name = step.case_name,
                .facts = std::move(facts),
                .started = started_,
@@ -218,14 +218,14 @@ class Cluster {
     for (int g = 0; g < kGpus; ++g) {
       const size_t e = out.entity({host, "gpu", std::to_string(g)});
       const bool wrong = host == wrong_host() && g == 5;
-      out.checks.push_back(
-          {.name = "product",
-           .passed = !wrong,
-           .value = wrong ? 0.31 : 2.1e-3,
-           .limit = 7.8e-3,
-           .entity = e,
-           .detail = wrong ? "1 of 67108864 elements wrong (0 not finite), first row 17 column 4001"
-                           : ""});
+      out.checks.push_back({.name = "product",
+                            .passed = !wrong,
+                            .value = wrong ? 0.31 : 2.1e-3,
+                            .limit = 7.8e-3,
+                            .entity = e,
+                            .detail = wrong ? said("gpu.elements_wrong_of", g, "GPU-" + host + "-5",
+                                                   1, 67108864, 0, 17, 4001)
+                                            : Said()});
       if (wrong) continue;  // wrong data yields no number
       const double factor = host == slow_host() && g == 3     ? 0.72
                             : host == slower_host() && g == 6 ? 0.93
@@ -235,7 +235,7 @@ class Cluster {
            .unit = "flops_per_second",
            .entity = e,
            .samples = samples(141e12 * factor, 0.003),
-           .ceiling = Ceiling{148e12, "78 SM × 1024 FMA × 1.98 GHz × 0.47, bf16"}});
+           .ceiling = Ceiling{148e12, said("gpu.dense", "H20", "NVIDIA H20 data sheet")}});
     }
     return out;
   }
@@ -247,13 +247,12 @@ class Cluster {
       const size_t e = out.entity({host, "gpu", std::to_string(g)});
       const double factor = !narrow.empty() && host == narrow && g == 1 ? 0.48 : 1.0;
       out.checks.push_back({.name = "data", .passed = true, .entity = e});
-      out.metrics.push_back(
-          {.name = "bytes_per_second",
-           .unit = "bytes_per_second",
-           .entity = e,
-           .samples = samples(rate * factor, 0.002),
-           .ceiling = memory ? Ceiling{4.0e12, "HBM3: 6 stacks × 1024 bit × 5.2 Gb/s"}
-                             : Ceiling{63.0e9, "PCIe 5.0 x16, 128b/130b"}});
+      out.metrics.push_back({.name = "bytes_per_second",
+                             .unit = "bytes_per_second",
+                             .entity = e,
+                             .samples = samples(rate * factor, 0.002),
+                             .ceiling = memory ? Ceiling{4.0e12, "H20, NVIDIA H20 data sheet"}
+                                               : Ceiling{63.0e9, said("gpu.pcie_built", 5, 16)}});
     }
     return out;
   }
@@ -335,7 +334,7 @@ class Cluster {
                                .unit = "bits_per_second",
                                .entity = out.entities.size() - 1,
                                .samples = samples(weak ? 211e9 : 392e9, 0.001, 6),
-                               .ceiling = Ceiling{396.9e9, "400 Gb/s × MTU 4096 of 4142 bytes"}});
+                               .ceiling = Ceiling{396.9e9, said("verbs.wire", 400, 98.9, 4096)}});
       }
     }
     return out;
@@ -369,12 +368,13 @@ class Cluster {
       return out;
     }
     out.entities.push_back({link_host(), "pair", link_host() + ":mlx5_2", link_peer() + ":mlx5_2"});
-    out.checks.push_back({.name = "no_suspect",
-                          .passed = false,
-                          .entity = out.entities.size() - 1,
-                          .detail = "link " + entity_name(out.entities.back()) +
-                                    ": carries 50.1 % of the fleet's median; 12 of 12 samples low, "
-                                    "confidence 99.98 %"});
+    out.checks.push_back(
+        {.name = "no_suspect",
+         .passed = false,
+         .entity = out.entities.size() - 1,
+         .detail = said("locate.carries",
+                        said("locate.link", link_host() + ":mlx5_2", link_peer() + ":mlx5_2"),
+                        "50.1", 12, 12, "99.98")});
     return out;
   }
 

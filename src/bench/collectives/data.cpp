@@ -106,7 +106,8 @@ std::optional<Mismatch> verify_pattern(std::span<const std::byte> in, uint64_t r
       const uint64_t x = (expected >> (8 * e)) & mask;
       if (g == x) continue;
       if (!wrong)
-        wrong = {0, (at + e) / bytes_per_element, fmt::format("got {:#x}, expected {:#x}", g, x)};
+        wrong = {0, (at + e) / bytes_per_element,
+                 said("coll.got", fmt::format("{:#x}", g), fmt::format("{:#x}", x))};
       ++wrong->count;
     }
   }
@@ -146,8 +147,7 @@ std::optional<Mismatch> verify_reduced(const Terms& terms, uint64_t first_index,
       const T expected = model.reduced(first_index + i);
       if (std::memcmp(&got, &expected, sizeof(T)) == 0) [[likely]]
         continue;
-      if (!wrong)
-        wrong = {0, i, fmt::format("got {}, expected {}", value_text(got), value_text(expected))};
+      if (!wrong) wrong = {0, i, said("coll.got", value_text(got), value_text(expected))};
       ++wrong->count;
     }
     return wrong;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/messages/said.h"
 #include "kernels/collective_data.h"
 
 // What the ranks send and what they must receive: data that depend on rank, index and iteration, so
@@ -33,7 +34,7 @@ uint64_t element_bytes(ElementType type);
 struct Mismatch {
   uint64_t count = 0;
   uint64_t first = 0;  // index of the first one in the span that was verified
-  std::string text;    // "got 3, expected 4"
+  Said text;           // "got 3, expected 4"
 };
 
 // Bytes that are only moved: rank `rank`'s pattern of this iteration, from byte `first_byte` (a

@@ -136,9 +136,8 @@ void note_dip(Record& last, const Record& before) {
   if (now == nullptr || then == nullptr) return;
   for (const SizeDip& dip :
        find_size_dips({then->samples.summary().median, now->samples.summary().median}))
-    last.notes.push_back(fmt::format(
-        "{} falls at {}: {:.0f} % of the bus bandwidth at {}; a change of algorithm or protocol?",
-        last.params.text("op"), format_size(size), dip.share * 100, format_size(smaller)));
+    last.notes.push_back(said("coll.falls", last.params.text("op"), format_size(size),
+                              fmt::format("{:.0f}", dip.share * 100), format_size(smaller)));
 }
 
 }  // namespace

@@ -79,8 +79,7 @@ void check_split(const Place& place, const std::string& split, int members, Prob
     count_of[group_of(place, static_cast<int>(r), split)] += members;
   for (const auto& [group, count] : count_of) {
     if (count >= 2) continue;
-    problems.add("--split", fmt::format("{} has one rank only; a group needs two",
-                                        group_name(place, group, split)));
+    problems.add("--split", said("coll.lone_group", group_name(place, group, split)).text());
     return;
   }
 }

@@ -114,15 +114,15 @@ CaseInfo describe() {
 }
 
 // The first rank's reason that is not empty, on all ranks.
-std::string agreed_reason(Context& context, const std::string& mine) {
+Said agreed_reason(Context& context, const Said& mine) {
   std::string found;
-  for (const std::string& text : context.comm.gather(mine)) {
+  for (const std::string& text : context.comm.gather(pack_said(mine))) {
     if (found.empty()) found = text;
   }
-  return context.comm.broadcast_text(found);
+  return unpack_said(context.comm.broadcast_text(found));
 }
 
-std::vector<Record> skipped(const Params& params, std::string reason) {
+std::vector<Record> skipped(const Params& params, Said reason) {
   return {{.case_name = "nccl", .params = params, .outcome = Skipped{std::move(reason)}}};
 }
 
@@ -131,9 +131,9 @@ std::string no_gpu_room(Devices& devices, const CollectivePoint& p) {
   for (auto& device : devices) {
     const double room = kShareOfMemory * static_cast<double>(device->free_bytes());
     if (static_cast<double>(needed) > room)
-      return fmt::format("needs {} on {}, which has {} free",
-                         format_value(static_cast<double>(needed), "bytes"), device->name(),
-                         format_value(room / kShareOfMemory, "bytes"));
+      return said("coll.no_room", Quantity{static_cast<double>(needed), "bytes"}, device->name(),
+                  Quantity{room / kShareOfMemory, "bytes"})
+          .text();
   }
   return "";
 }
@@ -212,7 +212,8 @@ class Measurement {
     record.facts["library_path"] = comms_.library().path();
     record.facts["calls_per_iteration"] = std::to_string(calls);
     record.facts["library_ranks"] = std::to_string(comms_.ranks());
-    record.facts["communicator"] = comms_.blocking() ? "blocking" : "non-blocking";
+    record.facts["communicator"] =
+        comms_.blocking() ? said("coll.blocking") : said("coll.non_blocking");
     if (!environment_.empty()) record.facts["environment"] = nccl::to_text(environment_);
   }
 
@@ -221,10 +222,7 @@ class Measurement {
     if (!result.first_wrong.empty()) return;
     record.checks.clear();
     record.entities.clear();
-    record.outcome = Skipped{fmt::format(
-        "needs 2 ranks, has 1: start it with mpirun or srun, or with more GPUs. A communicator of "
-        "one rank was made, and {} calls were verified",
-        result.checks)};
+    record.outcome = Skipped{said("coll.alone", result.checks)};
   }
 
   void add_figures(Record& record, const CollectivePoint& point, const PointResult& result,
@@ -235,11 +233,9 @@ class Measurement {
     std::string text;
     for (const TuningChoice& c : chosen) text += (text.empty() ? "" : "; ") + to_text(c);
     if (!text.empty()) record.facts["algorithm"] = text;
-    if (log_ != nullptr)
-      record.notes.emplace_back(
-          "NCCL wrote its choices to a log while it was measured: small sizes are slower by that");
+    if (log_ != nullptr) record.notes.emplace_back(said("coll.nccl_log"));
     if (wires_.hosts == 1 && context_.place.hosts.size() > 1 && group_.host.empty())
-      record.notes.emplace_back("the hosts have different numbers of ranks: no ceiling is given");
+      record.notes.emplace_back(said("coll.uneven"));
     add_collective_figures(record, context_,
                            {group_, comms_.ranks(), point_ceiling(point, algorithm, wires_)}, point,
                            result);
@@ -263,7 +259,7 @@ class Measurement {
 };
 
 // This rank's devices, or why some rank has none.
-std::variant<Devices, std::string> open_devices(Context& context, const Params& params) {
+std::variant<Devices, Said> open_devices(Context& context, const Params& params) {
   const int wanted = params.has("gpus") ? static_cast<int>(params.integer("gpus")) : 0;
   if (params.text("memory") == "host") return nccl::host_devices(std::max(1, wanted));
   auto found = nccl::gpu_devices(context);
@@ -287,13 +283,13 @@ std::vector<Record> run(Context& context, const Params& params) {
   throw_agreed(context.comm, "clusterbench nccl", problems);
 
   auto opened_devices = open_devices(context, params);
-  if (auto* reason = std::get_if<std::string>(&opened_devices)) return skipped(params, *reason);
+  if (auto* reason = std::get_if<Said>(&opened_devices)) return skipped(params, *reason);
   Devices& devices = std::get<Devices>(opened_devices);
   const nccl::NearDevices near(context, devices);
   const auto opened = Library::open();
-  const auto* absent = std::get_if<std::string>(&opened);
-  const std::string reason =
-      agreed_reason(context, absent == nullptr ? "" : context.who() + ": " + *absent);
+  const auto* absent = std::get_if<Said>(&opened);
+  const Said reason =
+      agreed_reason(context, absent == nullptr ? Said() : said("said.of", context.who(), *absent));
   if (!reason.empty()) return skipped(params, reason);
   const Library& library = std::get<Library>(opened);
 
@@ -342,11 +338,11 @@ void check(const Params& params, Problems& problems) {
     problems.add("--min-ctas", "is larger than --max-ctas");
 }
 
-std::string why_no_nccl(const FsRoot& fs) {
-  if (std::string reason = why_no_gpu(fs); !reason.empty()) return reason;
+Said why_no_nccl(const FsRoot& fs) {
+  if (Said reason = why_no_gpu(fs); !reason.empty()) return reason;
   const auto opened = Library::open();
-  const auto* absent = std::get_if<std::string>(&opened);
-  return absent == nullptr ? "" : *absent;
+  const auto* absent = std::get_if<Said>(&opened);
+  return absent == nullptr ? Said() : *absent;
 }
 
 }  // namespace

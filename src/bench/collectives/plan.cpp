@@ -189,7 +189,7 @@ std::vector<ParamDef> collective_params(const std::vector<std::string>& types,
 }
 
 FaultPlan collective_fault() {
-  return {.planted = "one bit of what rank 0 received is flipped",
+  return {.planted = said("fault.received_bit"),
           .checks = {"data"},
           .brief = {{"iterations", {"1"}}},
           .point_seconds = 0.5};

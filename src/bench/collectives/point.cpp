@@ -21,17 +21,17 @@ class PointMeasurement {
       : context_(context), point_(point), group_(group), call_(call) {}
 
   PointResult check_only() {
-    check(point_.checks, "without timing");
+    check(point_.checks, "coll.untimed");
     result_.measured = !context_.comm.any(result_.wrong_elements > 0);
     return std::move(result_);
   }
 
   PointResult run() {
     const int before = (point_.checks + 3) / 4;
-    check(before, "before timing");
+    check(before, "coll.before");
     if (!context_.comm.any(result_.wrong_elements > 0)) {
       sample();
-      check(point_.checks - before, "after timing");
+      check(point_.checks - before, "coll.after");
     }
     result_.measured = !context_.comm.any(result_.wrong_elements > 0);
     if (result_.measured) find_slowest();
@@ -39,30 +39,30 @@ class PointMeasurement {
   }
 
  private:
-  void check(int count, const char* when) {
+  void check(int count, const std::string& id) {
     for (int i = 0; i < count; ++i) {
       // A signal may have come to one rank only: all stop, or none.
       if (context_.comm.any(context_.cancel.cancelled())) throw Interrupted();
-      context_.watchdog.note(fmt::format("{}, check {} {}", point_.plan.what, i + 1, when));
+      const Said what = said(id, i + 1);
+      context_.watchdog.note(point_.plan.what + ", " + what.text());
       call_.prepare(++iteration_);
       context_.watchdog.enter();
       call_.run();
-      verify(fmt::format("check {} {}", i + 1, when));
+      verify(what);
       context_.watchdog.progress();
     }
   }
 
-  void verify(const std::string& what) {
+  void verify(const Said& what) {
     if (point_.faulty_rank == context_.comm.rank()) call_.corrupt();
     ++result_.checks;
     const auto wrong = call_.verify(iteration_);
     if (!wrong) return;
     if (result_.first_wrong.empty()) {
-      result_.first_wrong =
-          wrong->count == 0
-              ? fmt::format("{}: {}: {}", context_.who(), what, wrong->text)
-              : fmt::format("{}: {}: element {} of {}: {} ({} wrong in this call)", context_.who(),
-                            what, wrong->first, point_.size.receive, wrong->text, wrong->count);
+      result_.first_wrong = wrong->count == 0
+                                ? said("coll.wrong", context_.who(), what, wrong->text)
+                                : said("coll.wrong_at", context_.who(), what, wrong->first,
+                                       point_.size.receive, wrong->text, wrong->count);
     }
     result_.wrong_elements += std::max<uint64_t>(1, wrong->count);
   }
@@ -91,7 +91,7 @@ class PointMeasurement {
     const double start = monotonic_seconds();
     call_.run();
     double seconds = (monotonic_seconds() - start) / call_.calls();
-    if (verified) verify(fmt::format("timed iteration {}", timed_));
+    if (verified) verify(said("coll.timed", timed_));
     if (point_.collective == Collective::pingpong) seconds /= 2;
     spans.add(kSeconds, seconds);
     spans.add(kArrival, start);

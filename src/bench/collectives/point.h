@@ -34,8 +34,8 @@ struct PointResult {
                                         // first of the group
   int checks = 0;                       // calls of which every element was verified
   uint64_t wrong_elements = 0;
-  std::string first_wrong;  // empty if every check passed: which call, index, got and expected
-  bool measured = false;    // on all ranks: no rank saw a wrong element
+  Said first_wrong;       // empty if every check passed: which call, index, got and expected
+  bool measured = false;  // on all ranks: no rank saw a wrong element
 };
 
 // Collective. A quarter of the checks come before the timing (which is left out if one fails), the

@@ -141,7 +141,7 @@ std::optional<Mismatch> CollectiveShare::verify_data(uint64_t iteration) {
 
 std::optional<Mismatch> CollectiveShare::verify(uint64_t iteration) {
   if (!receive_->guards_intact() || !send_->guards_intact())
-    return Mismatch{0, 0, "memory beside the buffer was overwritten"};
+    return Mismatch{0, 0, said("coll.beside")};
   return receives() ? verify_data(iteration) : std::nullopt;
 }
 

@@ -60,7 +60,7 @@ std::optional<Ceiling> point_ceiling(const CollectivePoint& point, CollectiveAlg
 void note_above_wire(Record& record, const CollectivePoint& point, const CollectiveWires& wires) {
   for (const Metric& m : record.metrics) {
     if (m.name != "bus_bytes_per_second") continue;
-    const std::string why = explain_above_wire(point.collective, m.samples.summary().median, wires);
+    const Said why = explain_above_wire(point.collective, m.samples.summary().median, wires);
     if (!why.empty()) record.notes.push_back(why);
   }
 }

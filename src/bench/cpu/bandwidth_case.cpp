@@ -75,7 +75,7 @@ CaseInfo describe() {
       .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher, "as STREAM counts"},
                   {"latency_seconds", "seconds", Better::lower, "of one dependent load"}},
       .checks = {"arrays", "cycle"},
-      .fault = {.planted = "one element of an array or one link of the cycle is changed",
+      .fault = {.planted = said("fault.array"),
                 .checks = {"arrays", "cycle"},
                 .brief = {{"iterations", {"10"}}},
                 .point_seconds = 2},
@@ -190,8 +190,8 @@ void add_check(Record& record, const Context& context, const StreamPhase& phase,
               .limit = 0,
               .entity = record.entity({context.place.host, phase.kind, phase.id})};
   if (e.wrong > 0)
-    check.detail = fmt::format("{}: {} wrong elements of {}, the first {}[{}] = {}", context.who(),
-                               e.wrong, 3 * share.elements, e.array, e.first, e.found);
+    check.detail = said("memory.wrong_elements", context.who(), e.wrong, 3 * share.elements,
+                        fmt::format("{}", e.array), e.first, fmt::format("{}", e.found));
   record.checks.push_back(std::move(check));
 }
 
@@ -210,9 +210,7 @@ void add_metrics(Record& record, const std::vector<StreamShare>& shares,
     Samples rates;
     for (const double v : combined_bandwidth(members, op)) rates.add(v);
     record.add("bytes_per_second", record.entity(entity), std::move(rates),
-               Ceiling{fastest_bandwidth(members, ops),
-                       "measured in this run: the fastest pass over the same arrays with the "
-                       "same threads, reading alone included"});
+               Ceiling{fastest_bandwidth(members, ops), said("memory.ceiling_measured")});
   }
 }
 
@@ -245,10 +243,7 @@ std::vector<Record> measure_stream(Context& context, const Params& params, const
   }
   for (Record& r : records) {
     if (params.has("size") && params.integer("size") < 4 * cores.machine.llc_bytes)
-      r.notes.push_back(
-          fmt::format("arrays below 4 × the last-level caches ({}): not STREAM's rule, "
-                      "a part comes from the caches",
-                      format_size(cores.machine.llc_bytes)));
+      r.notes.push_back(said("memory.small_arrays", format_size(cores.machine.llc_bytes)));
   }
   return records;
 }
@@ -300,8 +295,7 @@ Record measure_latency(Context& context, const Params& params, const RankCores& 
   if (mine) {
     for (const StreamPhase& place : chase_places(context, cores))
       chase(context, record, place, size, static_cast<uint64_t>(params.integer("seed")));
-    record.facts = {{"pages", "huge pages advised"},
-                    {"order", "one random cycle of 64-byte lines"}};
+    record.facts = {{"pages", said("memory.huge_pages")}, {"order", said("memory.random_cycle")}};
   }
   context.watchdog.note("waiting for the ranks that measure");
   context.comm.barrier();

@@ -32,7 +32,7 @@ ProbeFigure probe_type(const ProbeRequest& request, GemmType type, Team& team) {
   GemmData data(type, {request.size, request.size, request.size}, 1, team);
   gemm.multiply(data);
   const ProductCheck check = check_product(data, 2, 2, team);
-  if (!check.passed) throw Error("wrong product: " + check.detail);
+  if (!check.passed) throw Error(said("gemm.wrong_product", check.detail));
   double best = 1e300;
   const double start = monotonic_seconds();
   for (int i = 0; i < 3 || monotonic_seconds() - start < request.seconds; ++i) {
@@ -115,15 +115,15 @@ Choice decide(std::vector<Standing>& standings, GemmType type) {
   sort_fastest_first(standings);
   const std::string text = figures_text(standings, type);
   if (standings.empty() || standings[0].figures.empty())
-    throw Error(fmt::format("no library multiplies {} here: {}; next: --library builtin",
-                            gemm_type_name(type), text));
+    throw Error(said("gemm.no_library", gemm_type_name(type), text));
   return {standings[0].candidate, text};
 }
 
 json to_json(const std::map<GemmType, Choice>& choices) {
   json out = json::object();
   for (const auto& [type, choice] : choices)
-    out[gemm_type_name(type)] = {choice.candidate.library, choice.candidate.core, choice.figures};
+    out[gemm_type_name(type)] = {choice.candidate.library, choice.candidate.core,
+                                 pack_said(choice.figures)};
   return out;
 }
 
@@ -131,7 +131,7 @@ std::map<GemmType, Choice> from_json(const json& object) {
   std::map<GemmType, Choice> out;
   for (const auto& [name, c] : object.items())
     out[gemm_type(name)] = {{c[0].get<std::string>(), c[1].get<std::string>()},
-                            c[2].get<std::string>()};
+                            unpack_said(c[2].get<std::string>())};
   return out;
 }
 
@@ -221,7 +221,8 @@ std::map<GemmType, Choice> choose(const ProbeRequest& request, const std::string
                                   const Prober& prober, const std::function<void()>& moved) {
   std::map<GemmType, Choice> out;
   if (library == "builtin") {  // nothing to compare, and our own code needs no trial
-    for (const GemmType type : request.types) out[type] = {{library, ""}, "builtin, as asked for"};
+    for (const GemmType type : request.types)
+      out[type] = {{library, ""}, said("gemm.builtin_asked")};
     return out;
   }
   std::map<GemmType, std::vector<Standing>> table;
@@ -271,7 +272,7 @@ std::map<GemmType, Choice> choose_on_hosts(Context& context, const ProbeRequest&
     } catch (const Interrupted&) {
       mine["interrupted"] = true;
     } catch (const std::exception& e) {
-      mine["error"] = e.what();
+      mine["error"] = pack_said(said_by(e));
     }
     mine["host"] = context.place.host;
   }
@@ -285,7 +286,7 @@ std::map<GemmType, Choice> choose_on_hosts(Context& context, const ProbeRequest&
   const json told = json::parse(context.comm.broadcast_text(all.dump()));
   const json& here = told.at(context.place.host);
   if (here.contains("interrupted")) throw Interrupted();
-  if (here.contains("error")) throw Error(here["error"].get<std::string>());
+  if (here.contains("error")) throw Error(unpack_said(here["error"].get<std::string>()));
   return from_json(here.at("choices"));
 }
 

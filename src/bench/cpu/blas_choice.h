@@ -55,7 +55,7 @@ ProbeAnswer probe_in_child(const ProbeRequest& request);
 // The choice for one type.
 struct Choice {
   Candidate candidate;
-  std::string figures;  // "openblas:SkylakeX 93.1 GFLOP/s, blis … failed: …", fastest first
+  Said figures;  // "openblas:SkylakeX 93.1 GFLOP/s, blis … failed: …", fastest first
 };
 
 // All candidates once, then those within 20 % of the fastest, three at most, twice more in turn;

@@ -41,7 +41,7 @@ CaseInfo describe() {
                   {"passes_per_second", "count per second", Better::higher,
                    "of a CPU, per second of the run"}},
       .checks = {"result"},
-      .fault = {.planted = "one bit of a result is flipped",
+      .fault = {.planted = said("fault.result_bit"),
                 .checks = {"result"},
                 .brief = {{"duration", {"3s"}}},
                 .point_seconds = 3},
@@ -144,23 +144,20 @@ class Burn {
 
   void add_worker(Record& record, size_t i) {
     const BurnWorker& w = *workers_[i];
-    if (!w.failure().empty())
-      throw Error(fmt::format("cpu {} did not burn: {}", w.cpu(), w.failure()));
+    if (!w.failure().empty()) throw Error(said("burn.cpu_failed", w.cpu(), w.failure()));
     if (w.passes() == 0) {
-      throw Error(fmt::format("cpu {} finished no pass in {} s: give a longer --duration", w.cpu(),
-                              seconds_));
+      throw Error(said("burn.no_pass_in_time", w.cpu(), fmt::format("{}", seconds_)));
     }
     const size_t cpu = record.entity({context_.place.host, "cpu", std::to_string(w.cpu())});
-    record.checks.push_back(
-        {.name = "result",
-         .passed = w.wrong() == 0,
-         .value = static_cast<double>(w.wrong()),
-         .limit = 0,
-         .entity = cpu,
-         .detail = w.wrong() == 0
-                       ? ""
-                       : fmt::format("{} cpu {}: {} of {} passes wrong, first {}", context_.who(),
-                                     w.cpu(), w.wrong(), w.passes(), w.first_wrong())});
+    record.checks.push_back({.name = "result",
+                             .passed = w.wrong() == 0,
+                             .value = static_cast<double>(w.wrong()),
+                             .limit = 0,
+                             .entity = cpu,
+                             .detail = w.wrong() == 0
+                                           ? Said()
+                                           : said("burn.cpu_wrong", context_.who(), w.cpu(),
+                                                  w.wrong(), w.passes(), w.first_wrong())});
     Samples passes;
     for (const double rounds : windows_.rates(i))
       passes.add(rounds / static_cast<double>(BurnWork::kRounds));

@@ -99,7 +99,8 @@ ProductCheck check_floats(const GemmData& d, uint64_t seed, int vectors, Team& t
         worst = share;
         out = {share <= 1, difference, limit};
         if (!out.passed)
-          out.detail = fmt::format("row {} of C: C·x = {}, A·(B·x) = {}", row, left, right);
+          out.detail =
+              said("gemm.row_wrong", row, fmt::format("{}", left), fmt::format("{}", right));
       });
   return out;
 }
@@ -107,13 +108,14 @@ ProductCheck check_floats(const GemmData& d, uint64_t seed, int vectors, Team& t
 ProductCheck check_integers(const GemmData& d, uint64_t seed, int vectors, Team& team) {
   std::vector<bool> wrong(static_cast<size_t>(d.shape().m));
   ProductCheck out;
-  compare_rows<int8_t, int32_t, IntVector>(
-      d, seed, vectors, team, [&](uint64_t left, uint64_t right, size_t row) {
-        if (left == right || wrong[row]) return;
-        wrong[row] = true;
-        out.value += 1;
-        if (out.detail.empty()) out.detail = fmt::format("row {} of C is the first wrong one", row);
-      });
+  compare_rows<int8_t, int32_t, IntVector>(d, seed, vectors, team,
+                                           [&](uint64_t left, uint64_t right, size_t row) {
+                                             if (left == right || wrong[row]) return;
+                                             wrong[row] = true;
+                                             out.value += 1;
+                                             if (out.detail.empty())
+                                               out.detail = said("gemm.row_first_wrong", row);
+                                           });
   out.passed = out.value == 0;
   return out;
 }

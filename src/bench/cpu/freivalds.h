@@ -13,7 +13,7 @@ struct ProductCheck {
   bool passed = false;
   double value = 0;  // |C·x - A·(B·x)| of that row; infinity if not a number
   double limit = 0;
-  std::string detail = {};  // row and what was found, if it failed
+  Said detail = {};  // row and what was found, if it failed
 };
 
 // Freivalds' check (MFCS 1979) that C = A·B without multiplying: compares C·x with A·(B·x) for

@@ -62,7 +62,7 @@ CaseInfo describe() {
                   {"clock_hertz", "hertz", Better::higher, "of the cores, right after a product"},
                   {"share_of_peak", "share", Better::higher, "of the cores' theoretical peak"}},
       .checks = {"product"},
-      .fault = {.planted = "one element of the product is changed",
+      .fault = {.planted = said("fault.product"),
                 .checks = {"product"},
                 .brief = {{"iterations", {"1"}}},
                 .point_seconds = 5},
@@ -158,11 +158,8 @@ std::optional<Ceiling> ceiling_of(const std::optional<MeasuredPeak>& before,
   if (!before || !after) return std::nullopt;
   const MeasuredPeak& best =
       before->operations_per_second > after->operations_per_second ? *before : *after;
-  return Ceiling{
-      best.operations_per_second,
-      fmt::format("measured in this record: {} multiply-adds in registers on the same {} "
-                  "thread{}",
-                  best.isa, team.size(), team.size() == 1 ? "" : "s")};
+  return Ceiling{best.operations_per_second,
+                 said_count("gemm.measured_peak", team.size(), best.isa)};
 }
 
 // All samples as rates of `work` a sample.
@@ -180,7 +177,7 @@ void add_share_of_peak(Context& context, Record& record, const Point& point, con
           : std::nullopt;
   if (!per_cycle) {
     if (point.type == GemmType::fp64 || point.type == GemmType::fp32)
-      record.notes.push_back("theoretical peak of this processor unknown: only the measured one");
+      record.notes.push_back(said("gemm.peak_unknown"));
     return;
   }
   record.facts["theoretical_peak"] = per_cycle->how;
@@ -223,8 +220,7 @@ Record measure(Context& context, const Point& point, const HostGemm& gemm, const
   Record record{.case_name = "gemm", .params = point.params};
   record.entity(entity_of(context));
   add_facts(record, gemm, choice, team, context.comm.is_root());
-  if (cores.oversubscribed)
-    record.notes.push_back("more ranks than cores on a host: the ranks disturb one another");
+  if (cores.oversubscribed) record.notes.push_back(said("gemm.crowded"));
   require_memory(context, gemm_bytes(point.type, point.shape));
 
   const auto seed = static_cast<uint64_t>(point.params.integer("seed"));
@@ -261,9 +257,9 @@ HostGemm open_chosen(Context& context, const Candidate& candidate, GemmType type
   auto opened = open_host_gemm(candidate.library, candidate.core, type, team);
   const auto* absent = std::get_if<host_blas::Absent>(&opened);
   throw_where_failed(context.comm, absent == nullptr
-                                       ? ""
-                                       : fmt::format("{}: {} does not open: {}", context.who(),
-                                                     candidate_name(candidate), absent->reason));
+                                       ? Said()
+                                       : said("gemm.not_opened", context.who(),
+                                              candidate_name(candidate), absent->reason));
   return std::get<HostGemm>(std::move(opened));
 }
 

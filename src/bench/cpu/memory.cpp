@@ -18,16 +18,14 @@ void require_memory(Context& context, int64_t bytes) {
       !available || static_cast<double>(bytes) <= 0.8 * static_cast<double>(*available) / ranks;
   throw_where_failed(
       context.comm,
-      fits ? std::string()
-           : fmt::format("{} needs {} and has {} for {} rank(s); next: a smaller "
-                         "--size",
-                         context.who(), format_value(static_cast<double>(bytes), "bytes"),
-                         format_value(static_cast<double>(*available), "bytes"), ranks));
+      fits ? Said()
+           : said("memory.needs", context.who(), format_value(static_cast<double>(bytes), "bytes"),
+                  format_value(static_cast<double>(*available), "bytes"), ranks));
 }
 
-void throw_where_failed(Comm& comm, const std::string& failure) {
+void throw_where_failed(Comm& comm, const Said& failure) {
   if (!comm.any(!failure.empty())) return;
-  throw Error(failure.empty() ? "another rank of this job failed here" : failure);
+  throw Error(failure.empty() ? said("memory.other_rank_failed") : failure);
 }
 
 void FreeMemory::operator()(void* p) const { std::free(p); }
@@ -36,8 +34,7 @@ void* allocate_pages(int64_t bytes) {
   constexpr size_t kPage = size_t{2} << 20;
   const size_t rounded = (static_cast<size_t>(bytes) + kPage - 1) / kPage * kPage;
   void* p = std::aligned_alloc(kPage, rounded);
-  if (p == nullptr)
-    throw Error(fmt::format("no memory for an array of {} bytes; next: a smaller --size", bytes));
+  if (p == nullptr) throw Error(said("memory.no_array", bytes));
   madvise(p, rounded, MADV_HUGEPAGE);  // advice: without it only the pages are smaller
   return p;
 }

@@ -14,7 +14,7 @@ void require_memory(Context& context, int64_t bytes);
 
 // Collective. Throws Error on every rank if `failure` is not empty on one, so that none waits for
 // it in the next collective.
-void throw_where_failed(Comm& comm, const std::string& failure);
+void throw_where_failed(Comm& comm, const Said& failure);
 
 struct FreeMemory {
   void operator()(void* p) const;

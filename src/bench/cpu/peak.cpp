@@ -150,20 +150,15 @@ std::optional<FlopsPerCycle> flops_per_cycle(const CpuId& cpu, GemmType type,
   if (!wide && row->vendor != "arm" && !cpu.avx2_fma) return std::nullopt;
   const double scale = type == GemmType::fp32 ? 2 : 1;
   double value = scale * (wide ? row->wide : row->narrow);
-  std::string units;
+  const char* id = "gemm.per_cycle";
   if (wide && row->one_or_two_units) {
     const bool two = measured_per_cycle > 0.75 * value;
     if (!two) value /= 2;
-    units = two ? ", two units as measured" : ", one unit as measured";
+    id = two ? "gemm.per_cycle_two" : "gemm.per_cycle_one";
   }
-  return FlopsPerCycle{
-      value,
-      fmt::format("{} FLOP per cycle and core: {}, family {} model {}, {}-bit vectors{} ({})",
-                  value, row->name, cpu.family, cpu.model,
-                  wide                   ? 512
-                  : row->vendor == "arm" ? 128
-                                         : 256,
-                  units, row->source)};
+  const int bits = wide ? 512 : row->vendor == "arm" ? 128 : 256;
+  return FlopsPerCycle{value, said(id, fmt::format("{}", value), row->name, cpu.family, cpu.model,
+                                   bits, row->source)};
 }
 
 std::optional<MeasuredPeak> measure_peak(GemmType type, Team& team, int bursts) {

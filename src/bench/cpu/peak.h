@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "bench/cpu/host_gemm.h"
+#include "core/messages/said.h"
 #include "sys/os/fs_root.h"
 
 // What the cores could reach at best: measured by loops in registers, and computed from the
@@ -42,7 +43,7 @@ const PeakRow* peak_row(const CpuId& cpu);
 
 struct FlopsPerCycle {
   double value = 0;  // per core
-  std::string how;   // "Zen 4 (family 25 model 17), 512-bit vectors: 16, AMD …"
+  Said how;          // "Zen 4 (family 25 model 17), 512-bit vectors: 16, AMD …"
 };
 // `measured_per_cycle` is the measured peak per core and cycle of the same type; it decides only
 // rows with one_or_two_units. Nothing for bf16, int8 and unknown processors.

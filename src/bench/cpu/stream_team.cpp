@@ -56,7 +56,7 @@ double StreamTeam::read_pass() {
   team_.run([&](int index) { sums[static_cast<size_t>(index)] = read_arrays(part(index)); });
   const double seconds = monotonic_seconds() - start;
   const double sum = std::accumulate(sums.begin(), sums.end(), 0.0);
-  if (!std::isfinite(sum)) throw Error("the arrays hold a value that is no number");
+  if (!std::isfinite(sum)) throw Error(said("memory.not_a_number"));
   return seconds;
 }
 

@@ -111,7 +111,7 @@ void dispatch_sse2(StreamOp op, const StreamArrays& x) {
   }
 }
 
-bool always() { return true; }
+bool always_variant() { return true; }
 bool avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 
 }  // namespace
@@ -119,9 +119,9 @@ bool avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f
 const std::vector<StreamVariant>& stream_variants() {
   static const std::vector<StreamVariant> variants{
       {"regular", "avx2", avx2, dispatch_avx2<false>},
-      {"regular", "sse2", always, dispatch_sse2<false>},
+      {"regular", "sse2", always_variant, dispatch_sse2<false>},
       {"streaming", "avx2", avx2, dispatch_avx2<true>},
-      {"streaming", "sse2", always, dispatch_sse2<true>},
+      {"streaming", "sse2", always_variant, dispatch_sse2<true>},
   };
   return variants;
 }

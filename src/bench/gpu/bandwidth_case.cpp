@@ -62,7 +62,7 @@ CaseInfo describe() {
                   {"pcie_generation", "count", Better::higher, "of the link, during the copies"},
                   {"pcie_lanes", "count", Better::higher, "of the link, during the copies"}},
       .checks = {"pattern", "gpu"},
-      .fault = {.planted = "one byte of what the first GPU moved is changed",
+      .fault = {.planted = said("fault.gpu_byte"),
                 .checks = {"pattern"},
                 .brief = {{"iterations", {"1"}}, {"warm-up", {"0s"}}},
                 .point_seconds = 2},

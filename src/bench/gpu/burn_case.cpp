@@ -66,7 +66,7 @@ CaseInfo describe() {
                   {"clock_hertz", "hertz", Better::higher, "of the SMs"},
                   {"temperature_celsius", "celsius", Better::lower, "of the GPU"}},
       .checks = {"result", "finite", "memory", "sm", "gpu", "hang"},
-      .fault = {.planted = "one bit on the first GPU is flipped",
+      .fault = {.planted = said("fault.gpu_bit"),
                 .checks = {"result", "finite", "memory", "sm"},
                 .brief = {{"duration", {"5s"}}},
                 .point_seconds = 8},

@@ -30,11 +30,10 @@ std::optional<Ceiling> host_copy_ceiling(const Part* gpu, std::optional<double> 
   const double g = built ? *built_generation : *generation, n = built ? *built_lanes : *lanes;
   const auto link = pcie_bytes_per_second(static_cast<int>(g), static_cast<int>(n));
   if (!link) return std::nullopt;
-  std::string how = fmt::format("PCIe generation {:.0f} ×{:.0f} as {}, payload of 256-byte packets",
-                                g, n, built ? "built" : "trained during the copies");
+  const auto whole = [](double value) { return fmt::format("{:.0f}", value); };
+  Said how = said(built ? "gpu.pcie_built" : "gpu.pcie_trained", whole(g), whole(n));
   if (built && generation && lanes && (*generation < g || *lanes < n))
-    how +=
-        fmt::format("; during the copies it ran at generation {:.0f} ×{:.0f}", *generation, *lanes);
+    how = said("gpu.pcie_ran", how, whole(*generation), whole(*lanes));
   return Ceiling{ways * *link, how};
 }
 
@@ -43,11 +42,12 @@ std::optional<Ceiling> peer_copy_ceiling(const GpuSku* sku, const Part* gpu, uns
   const std::string way = way_to(gpu, peer_index);
   if (!way.empty() && !way.starts_with("NV")) {
     auto out = host_copy_ceiling(gpu, std::nullopt, std::nullopt, ways);
-    if (out) out->how += fmt::format(" ({}: no NVLink between them)", way);
+    if (out) out->how = said("gpu.no_nvlink", out->how, way);
     return out;
   }
   if (sku == nullptr || !sku->nvlink_bytes_per_second) return std::nullopt;
-  return Ceiling{ways * *sku->nvlink_bytes_per_second, sku->name + " NVLink, " + sku->source};
+  return Ceiling{ways * *sku->nvlink_bytes_per_second,
+                 said("gpu.nvlink_of", sku->name, sku->source)};
 }
 
 }  // namespace cb

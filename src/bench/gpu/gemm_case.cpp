@@ -58,7 +58,7 @@ CaseInfo describe() {
                   {"flops_per_joule", "flops_per_joule", Better::higher,
                    "over the sampling; int8: OP"}},
       .checks = {"product", "gpu"},
-      .fault = {.planted = "one element of the first GPU's product is changed",
+      .fault = {.planted = said("fault.gpu_product"),
                 .checks = {"product"},
                 .brief = {{"iterations", {"1"}}, {"warm-up", {"0s"}}},
                 .point_seconds = 5},

@@ -36,23 +36,22 @@ void add(Record& record, const std::vector<MetricDef>& defs, const std::string& 
 
 // Which GPUs could not tell what, one note per reason.
 void add_notes(Record& record, const HostHealth& health) {
-  std::map<std::string, std::vector<std::string>> by_reason;  // "metric: reason" → GPUs
+  std::map<Said, std::vector<std::string>> by_reason;  // "metric: reason" → GPUs
   for (const GpuHealth& g : health.gpus) {
     for (const auto& [name, why] : g.readings.unavailable)
-      by_reason[fmt::format("{} could not be read: {}", name, why)].push_back(
-          std::to_string(g.gpu.index));
+      by_reason[said("gpu.not_read", name, why)].push_back(std::to_string(g.gpu.index));
     if (!g.gpu.unreachable.empty())
-      by_reason["unreachable: " + g.gpu.unreachable].push_back(std::to_string(g.gpu.index));
+      by_reason[said("gpu.unreachable", g.gpu.unreachable)].push_back(std::to_string(g.gpu.index));
   }
   for (const auto& [reason, gpus] : by_reason)
-    record.notes.push_back(fmt::format("{} GPU {}: {}", health.host, fmt::join(gpus, ","), reason));
+    record.notes.push_back(
+        said("gpu.of_gpus", health.host, fmt::format("{}", fmt::join(gpus, ",")), reason));
 }
 
 // Fatal Xids of the log, GPU by GPU; those of GPUs that NVML does not know count for the host.
 void add_xids(Record& record, const std::vector<MetricDef>& defs, const HostHealth& health) {
   if (!health.xids) {
-    record.notes.push_back(
-        fmt::format("{}: fatal_xids could not be read: {}", health.host, health.no_xids));
+    record.notes.push_back(said("gpu.xids_unread", health.host, health.no_xids));
     return;
   }
   for (const GpuHealth& g : health.gpus) {
@@ -65,8 +64,7 @@ void add_xids(Record& record, const std::vector<MetricDef>& defs, const HostHeal
     }
     add(record, defs, "fatal_xids", entity_of(health.host, g.gpu.index), fatal);
     for (const uint64_t xid : which)
-      record.notes.push_back(fmt::format("{} GPU {}: Xid {} in the kernel log: {}", health.host,
-                                         g.gpu.index, xid, xid_meaning(xid)));
+      record.notes.push_back(said("gpu.xid_line", health.host, g.gpu.index, xid, xid_meaning(xid)));
   }
 }
 

@@ -30,7 +30,7 @@ CaseInfo describe() {
                   600}},
       .metrics = health_metrics(),
       .checks = {},
-      .fault = {.why_not = "it reads states and counters: there is no data to spoil"},
+      .fault = {.why_not = said("fault.counters")},
   };
 }
 
@@ -51,10 +51,9 @@ Answer ask_nvml() {
 Answer ask_in_time(const Context& context, double seconds) {
   const auto answer = call_with_deadline<Answer>(seconds, ask_nvml);
   if (!answer)
-    throw Error(fmt::format("{}: NVML has not come back from {} in {} s: the driver hangs; see "
-                            "`dmesg | grep -i xid`, then reset the GPU or reboot",
-                            context.place.host, nvml::last_call(), seconds),
-                ExitCode::deadline);
+    throw Error(
+        said("nvml.hangs_next", context.place.host, nvml::last_call(), fmt::format("{}", seconds)),
+        ExitCode::deadline);
   return *answer;
 }
 
@@ -76,18 +75,18 @@ std::vector<Record> run(Context& context, const Params& params) {
       add_health(record, health);
     }
   }
-  if (absent) record.outcome = Skipped{context.place.host + ": " + absent->reason};
+  if (absent) record.outcome = Skipped{said("said.of", context.place.host, absent->reason)};
   return {std::move(record)};
 }
 
-std::string why_no_nvml(const FsRoot&) {
+Said why_no_nvml(const FsRoot&) {
   constexpr double kLibrarySeconds = 10;
-  const auto found = call_with_deadline<std::string>(kLibrarySeconds, [] {
+  const auto found = call_with_deadline<Said>(kLibrarySeconds, [] {
     const auto opened = nvml::open();
     const auto* absent = std::get_if<nvml::Absent>(&opened);
-    return absent == nullptr ? std::string() : absent->reason;
+    return absent == nullptr ? Said() : absent->reason;
   });
-  return found.value_or("NVML does not answer within 10 s; next: look at nvidia-smi");
+  return found ? *found : said("nvml.silent");
 }
 
 }  // namespace

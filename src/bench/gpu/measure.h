@@ -12,6 +12,6 @@ std::vector<Record> measure_gpu_gemm(Context& context, const Params& params);
 std::vector<Record> measure_gpu_bandwidth(Context& context, const Params& params);
 std::vector<Record> measure_gpu_burn(Context& context, const Params& params);
 // Why CUDA cannot be used here; empty if it can.
-std::string why_no_gpu(const FsRoot& fs);
+Said why_no_gpu(const FsRoot& fs);
 
 }  // namespace cb

@@ -3,12 +3,10 @@
 namespace cb {
 namespace {
 
-constexpr const char* kBuiltWithout =
-    "this clusterbench was built without CUDA: configure it with -DCLUSTERBENCH_CUDA=ON where nvcc "
-    "is found";
+Said built_without() { return said("gpu.built_without"); }
 
 std::vector<Record> without_cuda(const char* name, const Params& params) {
-  return {{.case_name = name, .params = params, .outcome = Skipped{kBuiltWithout}}};
+  return {{.case_name = name, .params = params, .outcome = Skipped{built_without()}}};
 }
 
 }  // namespace
@@ -22,6 +20,6 @@ std::vector<Record> measure_gpu_bandwidth(Context&, const Params& params) {
 std::vector<Record> measure_gpu_burn(Context&, const Params& params) {
   return without_cuda("burn", params);
 }
-std::string why_no_gpu(const FsRoot&) { return kBuiltWithout; }
+Said why_no_gpu(const FsRoot&) { return built_without(); }
 
 }  // namespace cb

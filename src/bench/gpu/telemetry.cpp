@@ -64,7 +64,7 @@ struct GpuTelemetry::State {
     nvml::Readings first, last, window_first;
     std::array<BoundedSeries, kLines.size()> lines;
     GpuWindow window;
-    std::string fatal;
+    Said fatal;
     bool answers = true;
   };
 
@@ -115,7 +115,7 @@ struct GpuTelemetry::State {
     if (classify_xid(event.xid) == XidKind::application) return;
     for (One& one : gpus) {
       if (one.gpu.index == event.gpu && one.fatal.empty())
-        one.fatal = fmt::format("Xid {} {}", event.xid, xid_meaning(event.xid));
+        one.fatal = said("gpu.xid", event.xid, xid_meaning(event.xid));
     }
   }
 
@@ -128,7 +128,7 @@ struct GpuTelemetry::State {
       const auto before = value_of(one.first, "ecc_uncorrected");
       const auto after = value_of(now, "ecc_uncorrected");
       if (before && after && *after > *before && one.fatal.empty())
-        one.fatal = fmt::format("{} uncorrectable memory errors (ECC)", *after - *before);
+        one.fatal = said("gpu.ecc", *after - *before);
     }
   }
 
@@ -170,9 +170,7 @@ std::shared_ptr<State> first_look(const nvml::Library& library, std::vector<nvml
         return std::make_shared<State>(library, std::move(gpus));
       });
   if (state) return *state;
-  throw Error(fmt::format("NVML has not come back from {} in {} s: the driver hangs; see `dmesg | "
-                          "grep -i xid`, then reset the GPU or reboot",
-                          nvml::last_call(), patience),
+  throw Error(said("nvml.hangs_here", nvml::last_call(), fmt::format("{}", patience)),
               ExitCode::deadline);
 }
 
@@ -194,17 +192,15 @@ void add_deltas(Record& record, const State::One& one, size_t entity) {
 
 void add_check(Record& record, const State::One& one, size_t entity, bool stuck,
                const std::string& host) {
-  std::string why = one.fatal;
-  if (why.empty() && stuck)
-    why = "NVML has not come back from " + nvml::last_call() + ": the driver hangs";
-  if (why.empty() && !one.answers) why = "NVML no longer answers for it";
+  Said why = one.fatal;
+  if (why.empty() && stuck) why = said("nvml.not_back_hangs", nvml::last_call());
+  if (why.empty() && !one.answers) why = said("nvml.lost");
   record.checks.push_back(
       {.name = "gpu",
        .passed = why.empty(),
        .entity = entity,
-       .detail = why.empty() ? ""
-                             : fmt::format("{} GPU {} ({}): {}; see `dmesg | grep -i xid`", host,
-                                           one.gpu.index, one.gpu.uuid, why)});
+       .detail =
+           why.empty() ? Said() : said("gpu.trouble", host, one.gpu.index, one.gpu.uuid, why)});
 }
 
 }  // namespace
@@ -251,9 +247,9 @@ std::vector<GpuWindow> GpuTelemetry::close_window() {
   return out;
 }
 
-std::optional<std::string> GpuTelemetry::fatal(size_t position) const {
+std::optional<Said> GpuTelemetry::fatal(size_t position) const {
   const std::lock_guard lock(state_->mutex);
-  const std::string& why = state_->gpus.at(position).fatal;
+  const Said& why = state_->gpus.at(position).fatal;
   return why.empty() ? std::nullopt : std::optional(why);
 }
 

@@ -45,7 +45,7 @@ class GpuTelemetry {
 
   // Why no further result of that GPU (position in the list) counts: a fatal Xid or an
   // uncorrectable memory error since the start.
-  std::optional<std::string> fatal(size_t position) const;
+  std::optional<Said> fatal(size_t position) const;
   bool any_fatal() const;
 
   // Ends the watching and adds to the record what was seen: series, deltas, and for every GPU the

@@ -29,10 +29,7 @@ Golden vote(const std::vector<Ballot>& ballots) {
     if (2 * most->second > voters[kind])
       out.by_kind[kind] = most->first;
     else
-      out.undecided[kind] = fmt::format(
-          "{} GPUs of one kind have {} different results, none of "
-          "them more than half",
-          voters[kind], hashes.size());
+      out.undecided[kind] = said("burn.no_majority", voters[kind], hashes.size());
   }
   return out;
 }

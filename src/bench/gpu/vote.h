@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/messages/said.h"
+
 namespace cb {
 
 // The hash of one GPU's result. Only GPUs of one kind (model, SM count, library, algorithm, shape,
@@ -19,7 +21,7 @@ struct Ballot {
 // Which hash is right for each kind of GPU.
 struct Golden {
   std::map<std::string, uint64_t> by_kind = {};
-  std::map<std::string, std::string> undecided = {};  // kind → why there is no majority
+  std::map<std::string, Said> undecided = {};  // kind → why there is no majority
   // Kinds of which there was one GPU only: it is compared with itself.
   std::vector<std::string> alone = {};
 };

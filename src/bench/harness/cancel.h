@@ -24,7 +24,7 @@ class CancelToken {
 class Interrupted : public Error {
  public:
   explicit Interrupted(std::vector<Record> finished = {})
-      : Error("interrupted", ExitCode::interrupted), finished_(std::move(finished)) {}
+      : Error(cb::said("run.interrupted"), ExitCode::interrupted), finished_(std::move(finished)) {}
   const std::vector<Record>& finished() const noexcept { return finished_; }
 
  private:

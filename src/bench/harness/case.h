@@ -64,7 +64,7 @@ struct Case {
   std::function<void(const Params&, Problems&)> check = {};
   // What this host lacks for it that `needs` does not say, with the reason; empty if nothing. For
   // `list`: changes nothing, and is what run() would give as its reason.
-  std::function<std::string(const FsRoot&)> lacks = {};
+  std::function<Said(const FsRoot&)> lacks = {};
 };
 
 }  // namespace cb

@@ -100,10 +100,8 @@ class WorldComm final : public Comm {
       check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
       if (done != 0) return agreed;
       if (monotonic_seconds() > end) {
-        throw Error(
-            fmt::format("rank {} waited {:.0f} s for the other ranks at the end of a record", rank_,
-                        deadline_seconds),
-            ExitCode::deadline);
+        throw Error(said("comm.waited", rank_, fmt::format("{:.0f}", deadline_seconds)),
+                    ExitCode::deadline);
       }
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     }

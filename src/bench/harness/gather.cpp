@@ -53,7 +53,7 @@ class Joiner {
     append(whole_.telemetry.series, part.telemetry.series);
     append(whole_.telemetry.deltas, part.telemetry.deltas);
     add_facts(part.facts);
-    for (std::string& note : part.notes) {
+    for (Said& note : part.notes) {
       if (notes_.insert(note).second) whole_.notes.push_back(std::move(note));
     }
     add_outcome(std::move(part.outcome));
@@ -78,11 +78,11 @@ class Joiner {
   }
 
   // Where hosts differ in how they measured, all the ways stand there.
-  void add_facts(const std::map<std::string, std::string>& facts) {
+  void add_facts(const std::map<std::string, Said>& facts) {
     for (const auto& [key, value] : facts) {
       if (!facts_[key].insert(value).second) continue;
-      std::string& have = whole_.facts[key];
-      have += (have.empty() ? "" : "; ") + value;
+      Said& have = whole_.facts[key];
+      have = have.empty() ? value : said_list({have, value});
     }
   }
 
@@ -96,7 +96,7 @@ class Joiner {
                have != nullptr && std::holds_alternative<Errored>(outcome) &&
                failures_ <= kNamedFailures) {
       const auto& more = std::get<Errored>(outcome);
-      have->what += fmt::format("; {}: {}", more.where, more.what);
+      have->what = said_list({have->what, said("said.of", more.where, more.what)});
     }
   }
 
@@ -107,8 +107,8 @@ class Joiner {
   static constexpr int kNamedFailures = 8;
   Record whole_;
   std::map<Entity, size_t> index_;
-  std::set<std::string> notes_;
-  std::map<std::string, std::set<std::string>> facts_;
+  std::set<Said> notes_;
+  std::map<std::string, std::set<Said>> facts_;
   int failures_ = 0;
 };
 

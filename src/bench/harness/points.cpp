@@ -18,7 +18,7 @@ enum PointStatus { point_fine = 0, point_failed = 1, point_refused = 2, point_in
 struct PointAttempt {
   PointStatus status = point_fine;
   std::vector<Record> records = {};
-  std::string failure = {};
+  Said failure = {};
   Problems refusal = {};
 };
 
@@ -82,16 +82,16 @@ class PointLoop {
       return {.status = point_interrupted};
     } catch (const UsageError& e) {
       if (finished_.empty()) return {.status = point_refused, .refusal = e.problems()};
-      return {.status = point_failed, .failure = e.what()};
+      return {.status = point_failed, .failure = said_by(e)};
     } catch (const std::exception& e) {
-      return {.status = point_failed, .failure = e.what()};
+      return {.status = point_failed, .failure = said_by(e)};
     }
   }
 
   // Collective. A rank that failed says why at once: the others may be stuck where it left them.
   PointStatus agreed(const PointAttempt& mine) {
     context_.watchdog.note("waiting for the other ranks at the end of a point");
-    if (mine.status == point_failed) context_.watchdog.fail(mine.failure);
+    if (mine.status == point_failed) context_.watchdog.fail(pack_said(mine.failure));
     const double deadline =
         mine.status == point_failed ? kFailedWaitsSeconds : std::numeric_limits<double>::infinity();
     const int worst = agree(mine, deadline);
@@ -104,7 +104,8 @@ class PointLoop {
       return context_.comm.agree(mine.status, deadline);
     } catch (const Error& e) {
       if (mine.status != point_failed) throw;
-      throw Error(context_.who() + ": " + mine.failure + " (" + e.what() + ")", e.code());
+      throw Error(said("said.of", context_.who(), said("said.because", mine.failure, e.said())),
+                  e.code());
     }
   }
 

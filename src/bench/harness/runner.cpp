@@ -20,7 +20,7 @@ struct Attempt {
   std::vector<Record> records;
   Status status = fine;
   Problems refusal = {};
-  std::string failure = {};
+  Said failure = {};
 };
 
 Record bare(const Case& c, const Params& params, Outcome outcome) {
@@ -29,13 +29,12 @@ Record bare(const Case& c, const Params& params, Outcome outcome) {
   return record;
 }
 
-std::optional<std::string> unmet_need(const Case& c, const Context& context) {
+std::optional<Said> unmet_need(const Case& c, const Context& context) {
   if (context.comm.size() < c.info.needs.ranks) {
-    return fmt::format("needs {} ranks, has {}: start it with mpirun or srun", c.info.needs.ranks,
-                       context.comm.size());
+    return said("need.ranks_here", c.info.needs.ranks, context.comm.size());
   }
   if (c.info.needs.gpu && context.inventory.find("gpu") == nullptr)
-    return fmt::format("no GPU on {}", context.place.host);
+    return said("need.gpu_here", context.place.host);
   return std::nullopt;
 }
 
@@ -54,7 +53,7 @@ Attempt attempt(const Case& c, Context& context, const Params& params) {
   } catch (const UsageError& e) {
     return {.records = {}, .status = refused, .refusal = e.problems()};
   } catch (const std::exception& e) {
-    return {.records = {}, .status = failed, .failure = e.what()};
+    return {.records = {}, .status = failed, .failure = said_by(e)};
   }
 }
 
@@ -80,7 +79,7 @@ int agree(Context& context, const Attempt& mine) {
     return context.comm.agree(mine.status, kAgreeSeconds);
   } catch (const Error& e) {
     if (mine.status != failed) throw;
-    throw Error(fmt::format("{}: {} ({})", context.who(), mine.failure, e.what()));
+    throw Error(said("said.of", context.who(), said("said.because", mine.failure, e.said())));
   }
 }
 
@@ -104,7 +103,7 @@ std::vector<Record> run_case(const Case& c, Context& context, const Params& para
   own.info = &c.info;
   const Attempt mine = attempt(c, own, params);
   context.watchdog.note("waiting for the other ranks");
-  if (mine.status == failed) context.watchdog.fail(mine.failure);
+  if (mine.status == failed) context.watchdog.fail(pack_said(mine.failure));
   const int worst = agree(context, mine);
   context.watchdog.note("gathering the results");
   if (worst == refused) throw_agreed(context.comm, "clusterbench " + c.info.name, mine.refusal);

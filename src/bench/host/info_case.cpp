@@ -17,7 +17,7 @@ CaseInfo describe() {
       .params = {},
       .metrics = {},
       .checks = {},
-      .fault = {.why_not = "it takes an inventory: there is no data to spoil"},
+      .fault = {.why_not = said("fault.inventory")},
       .prints_inventory = true,
   };
 }

@@ -46,8 +46,8 @@ void assign_leaves(Context& context, const Params& params, Nodes& nodes) {
   if (!problems.empty()) throw UsageError("clusterbench", problems);
 }
 
-std::string bisection_fact(const Nodes& nodes, const std::vector<RailRound>& rounds) {
-  if (nodes.leaf.empty()) return "hosts in their order, no --leaf-map";
+Said bisection_fact(const Nodes& nodes, const std::vector<RailRound>& rounds) {
+  if (nodes.leaf.empty()) return said("net.own_order");
   const auto leaf = [&nodes](int node) { return nodes.leaf[static_cast<size_t>(node)]; };
   size_t pairs = 0, crossing = 0;
   for (const RailRound& round : rounds) {
@@ -57,8 +57,7 @@ std::string bisection_fact(const Nodes& nodes, const std::vector<RailRound>& rou
     }
   }
   const size_t leaves = std::set(nodes.leaf.begin(), nodes.leaf.end()).size();
-  return fmt::format("{} {} of --leaf-map, {} of {} pairs cross", leaves,
-                     leaves == 1 ? "leaf" : "leaves", crossing, pairs);
+  return said_count("net.leaves", leaves, crossing, pairs);
 }
 
 }  // namespace cb::net

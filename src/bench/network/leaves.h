@@ -16,6 +16,6 @@ void assign_leaves(Context& context, const Params& params, Nodes& nodes);
 
 // What the bisection was cut by, and how many of its pairs cross from one leaf to another:
 // "2 leaves of --leaf-map, 3 of 4 pairs cross".
-std::string bisection_fact(const Nodes& nodes, const std::vector<RailRound>& rounds);
+Said bisection_fact(const Nodes& nodes, const std::vector<RailRound>& rounds);
 
 }  // namespace cb::net

@@ -97,7 +97,7 @@ CaseInfo describe() {
                    "of pairs inside a host or a rail, all of them at the same time"},
                   {"latency_seconds", "seconds", Better::lower, "half a round trip, per pair"}},
       .checks = {"no_suspect"},
-      .fault = {.why_not = "it looks for slow parts and compares no data"},
+      .fault = {.why_not = said("fault.no_compare")},
       .prints_suspects = true,
   };
 }
@@ -111,21 +111,21 @@ void require_same_program(Context& context) {
   const auto version = [](const std::string& s) { return s.substr(s.find(' ') + 1); };
   Problems problems;
   if (version(mine) != version(first))
-    problems.add(context.place.host,
-                 fmt::format("runs clusterbench {}, and {} runs {}: install the same on every host",
-                             version(mine), first.substr(0, first.find(' ')), version(first)));
+    problems.add(context.place.host, said("locate.versions", version(mine),
+                                          first.substr(0, first.find(' ')), version(first))
+                                         .text());
   throw_agreed(context.comm, "clusterbench locate", problems);
 }
 
 // The ranks agree on whether all have the transport; the reason of one that has it not.
-std::string first_absence(Context& context, const OpenedTransport& opened) {
+Said first_absence(Context& context, const OpenedTransport& opened) {
   const std::string mine =
-      opened.transport ? "" : fmt::format("{}: {}", context.who(), opened.absent);
+      opened.transport ? "" : pack_said(said("said.of", context.who(), opened.absent));
   std::string found;
   for (const std::string& text : context.comm.gather(mine)) {
     if (found.empty()) found = text;
   }
-  return context.comm.broadcast_text(found);
+  return unpack_said(context.comm.broadcast_text(found));
 }
 
 std::string rounds_to_text(const std::vector<Round>& rounds) {
@@ -181,9 +181,8 @@ class Search {
     }
     const size_t confirmed = confirm(located);
     if (confirmed > 0) located = decide();
-    record.facts["rounds"] =
-        fmt::format("{} of up to {} pairs, {} alone", rounds.size() * static_cast<size_t>(surveys),
-                    names_.units.size() / 2, confirmed);
+    record.facts["rounds"] = said("locate.rounds", rounds.size() * static_cast<size_t>(surveys),
+                                  names_.units.size() / 2, confirmed);
     if (!context_.comm.is_root()) return;
     add_pair_metrics(record, names_, readings_, measure_);
     add_findings(record, names_, readings_, located);
@@ -193,16 +192,14 @@ class Search {
                                        [](const Check& c) { return !c.passed; });
     if (!suspected && least > worst_acceptable()) {
       record.checks.clear();
-      record.outcome = Skipped{fmt::format(
-          "noise of {:.0f} % of a sample hides all that is less than {:.0f} % below the "
-          "fleet: measure while the hosts are idle, or with a longer --duration",
-          located.noise * 100, least * 100)};
+      record.outcome = Skipped{said("locate.noise", fmt::format("{:.0f}", located.noise * 100),
+                                    fmt::format("{:.0f}", least * 100))};
     }
-    record.facts["least_detectable"] = fmt::format(
-        "{:.1f} % below the fleet, of one unit", least_detectable(located, rounds, surveys) * 100);
-    record.facts["noise"] = fmt::format("{:.2f} % of a sample", located.noise * 100);
-    record.facts["units"] = fmt::format("{} {}s, {} rail{}", names_.units.size(),
-                                        params_.text("between"), rails_, rails_ == 1 ? "" : "s");
+    record.facts["least_detectable"] = said(
+        "locate.least", fmt::format("{:.1f}", least_detectable(located, rounds, surveys) * 100));
+    record.facts["noise"] = said("locate.noise_of", fmt::format("{:.2f}", located.noise * 100));
+    record.facts["units"] =
+        said_count("locate.units_" + params_.text("between"), rails_, names_.units.size());
   }
 
  private:
@@ -233,11 +230,11 @@ class Search {
 
   // Before the pairs of hosts: what is slow inside a host needs no other host to be seen.
   void compare_groups(Record& record, const RankGroups& ranks) {
-    std::string why = ranks.not_compared;
-    if (!transport_.ranks_have_own_ways()) why = "the ranks of a host share its NICs";
-    if (measure_ == PairMeasure::latency) why = "only bandwidth is";
+    Said why = ranks.not_compared;
+    if (!transport_.ranks_have_own_ways()) why = said("locate.shared_ways");
+    if (measure_ == PairMeasure::latency) why = said("locate.only_bandwidth");
     if (!why.empty()) {
-      record.facts[ranks.fact] = "not compared: " + why;
+      record.facts[ranks.fact] = said("locate.not_compared", why);
       return;
     }
     SurveyPlan plan = plan_;
@@ -330,19 +327,16 @@ std::vector<Record> run(Context& context, const Params& params) {
   std::vector<Unit> units =
       params.text("between") == "rank" ? rank_units(context.place) : host_units(context.place);
   if (units.size() < kFewestUnits) {
-    record.outcome = Skipped{fmt::format("needs {} {}s to tell which one is slow, has {}{}",
-                                         kFewestUnits, params.text("between"), units.size(),
-                                         params.text("between") == "host"
-                                             ? ": start one rank on each host, or ask for "
-                                               "--between rank"
-                                             : "")};
+    record.outcome = Skipped{
+        said(params.text("between") == "host" ? "locate.few_hosts_next" : "locate.few_ranks",
+             kFewestUnits, units.size())};
     return {record};
   }
   const OpenedTransport opened =
       make_transport(params.text("backend"), context,
                      {.host_memory = params.text("memory") == "host",
                       .wait_seconds = params.number("duration") + params.number("round-deadline")});
-  if (const std::string absent = first_absence(context, opened); !absent.empty()) {
+  if (const Said absent = first_absence(context, opened); !absent.empty()) {
     record.outcome = Skipped{absent};
     return {record};
   }

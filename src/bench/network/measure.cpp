@@ -74,7 +74,7 @@ class Collector {
       record_.checks.push_back({.name = "transfer",
                                 .passed = false,
                                 .entity = entity,
-                                .detail = local.job.name + ": " + outcome.failure,
+                                .detail = said("said.of", local.job.name, outcome.failure),
                                 .finding = true});
       return;
     }
@@ -104,7 +104,7 @@ class Collector {
 
   size_t pairs() const { return pairs_; }
   size_t failed() const { return failed_; }
-  const std::string& first_failure() const { return first_failure_; }
+  const Said& first_failure() const { return first_failure_; }
 
  private:
   static size_t pairs_of_round(const std::vector<LocalJob>& jobs, bool sends) {
@@ -146,7 +146,7 @@ class Collector {
   const Measurement& m_;
   Record& record_;
   size_t pairs_ = 0, failed_ = 0;
-  std::string first_failure_;
+  Said first_failure_;
 };
 
 void run_round(Context& context, const Nodes& nodes, const Measurement& m, const RailRound& round,
@@ -193,13 +193,12 @@ Record measure_rounds(Context& context, const Nodes& nodes, const Measurement& m
   const double failed = context.comm.sum(static_cast<double>(collector.failed()));
   if (failed > 0 && failed == pairs) {
     // Every rank says so, or the others' empty share would pass for a measured record.
-    record.outcome =
-        Errored{context.who(), collector.failed() > 0 ? collector.first_failure()
-                                                      : "every pair of the others failed"};
+    record.outcome = Errored{
+        context.who(), collector.failed() > 0 ? collector.first_failure() : said("net.all_failed")};
     record.checks.clear();
   } else if (failed > 0) {
     record.notes.push_back(
-        fmt::format("partial: {} of {} ends of pairs failed and have no figure", failed, pairs));
+        said("net.partial", static_cast<int64_t>(failed), static_cast<int64_t>(pairs)));
   }
   return record;
 }

@@ -18,7 +18,7 @@ struct Measurement {
   PairTask task;  // measure, bytes, two_way, seconds
   std::string latency_name = "half_round_trip_seconds";
   std::vector<RailRound> rounds = {};
-  std::map<std::string, std::string> facts = {};          // of the record
+  std::map<std::string, Said> facts = {};                 // of the record
   double deadline_seconds = 30;                           // of a round
   std::vector<std::vector<std::string>> rail_names = {};  // of each node
   MakeEnd make = {};

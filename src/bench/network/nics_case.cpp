@@ -37,7 +37,7 @@ CaseInfo describe() {
                   {"link_downed", "count", lower, "running total"},
                   {"receive_errors", "count", lower, "running total"}},
       .checks = {},
-      .fault = {.why_not = "it reads states and counters: there is no data to spoil"},
+      .fault = {.why_not = said("fault.counters")},
   };
 }
 
@@ -81,7 +81,7 @@ class PortReport {
   // The MTU is not in /sys.
   void add_mtu() {
     try {
-      if (!context_.fs.is_machine()) throw Error("only the machine itself tells it");
+      if (!context_.fs.is_machine()) throw Error(said("nics.machine_only"));
       const verbs::ContextPtr device = verbs::open_device(port_.device);
       ibv_port_attr attributes{};
       const auto number_of_port = static_cast<uint8_t>(port_.port);
@@ -89,10 +89,9 @@ class PortReport {
         verbs::fail("ibv_query_port", port_.name(), rc);
       number("mtu_bytes", "bytes", verbs::mtu_bytes(attributes.active_mtu));
       record_.metrics.back().ceiling =
-          Ceiling{static_cast<double>(verbs::mtu_bytes(attributes.max_mtu)), "the port's largest"};
+          Ceiling{static_cast<double>(verbs::mtu_bytes(attributes.max_mtu)), said("nics.largest")};
     } catch (const std::exception& e) {
-      record_.notes.push_back(
-          fmt::format("{} {}: no MTU: {}", context_.place.host, port_.name(), e.what()));
+      record_.notes.push_back(said("nics.no_mtu", context_.place.host, port_.name(), said_by(e)));
     }
   }
 
@@ -145,10 +144,8 @@ std::vector<Record> run(Context& context, const Params& params) {
   const std::vector<RdmaPort> ports = ports_asked_for(context, params);
   const bool here = context.place.first_on_host();
   if (context.comm.max(ports.empty() ? 1.0 : 0.0) > 0) {
-    record.outcome = Skipped{
-        ports.empty() ? context.place.host +
-                            ": no active RDMA port; next: ls /sys/class/infiniband, cable, switch"
-                      : "another host of the job has no active RDMA port"};
+    record.outcome = Skipped{ports.empty() ? said("nics.no_port", context.place.host)
+                                           : said("nics.no_port_elsewhere")};
     return {std::move(record)};
   }
   if (!here) return {std::move(record)};

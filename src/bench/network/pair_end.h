@@ -9,6 +9,7 @@
 
 #include "bench/network/pairs/transport.h"
 #include "core/histogram.h"
+#include "core/messages/said.h"
 
 // What the network cases (verbs, tcp) measure pairs with.
 namespace cb::net {
@@ -27,9 +28,9 @@ struct PairOutcome {
   std::vector<double> messages_per_second;        // likewise
   Histogram latency_seconds;
   std::map<std::string, double> extra;  // further figures of this end, by metric name
-  std::map<std::string, std::string> facts = {};
-  std::optional<std::string> wrong_data;  // absent: not verified; empty: right
-  std::string failure = {};               // what happened and to whom; empty if it went well
+  std::map<std::string, Said> facts = {};
+  std::optional<Said> wrong_data;  // absent: not verified; empty: right
+  Said failure = {};               // what happened and to whom; empty if it went well
 
   // The median of the repetitions (two-way: of what arrived at this end) or of the latencies;
   // absent if it failed.

@@ -54,7 +54,7 @@ PairFigure PairOutcome::figure(PairMeasure measure) const {
     return {median(arriving_bytes_per_second)};
   if (measure == PairMeasure::bandwidth && !bytes_per_second.empty())
     return {median(bytes_per_second)};
-  return {std::nullopt, "nothing was measured"};
+  return {std::nullopt, said("net.nothing")};
 }
 
 void RoundEnds::make_ends(std::span<const PairJob> jobs, const MakeEnd& make) {
@@ -64,7 +64,7 @@ void RoundEnds::make_ends(std::span<const PairJob> jobs, const MakeEnd& make) {
     try {
       slot.end = make(job);
     } catch (const std::exception& e) {
-      slot.failure = e.what();
+      slot.failure = said_by(e);
     }
     slots_.push_back(std::move(slot));
   }
@@ -75,7 +75,8 @@ void RoundEnds::connect(Comm& comm, std::span<const PairJob> jobs, const MakeEnd
   make_ends(jobs, make);
   std::string mine;
   for (Slot& slot : slots_) {
-    const std::string address = slot.end ? slot.end->address() : "!" + one_line(slot.failure);
+    const std::string address =
+        slot.end ? slot.end->address() : "!" + one_line(pack_said(slot.failure));
     mine += fmt::format("{} {}\n", key_of(comm.rank(), slot.job, slot.job.task.sends), address);
   }
   const auto addresses = exchange_addresses(comm, mine);
@@ -84,14 +85,14 @@ void RoundEnds::connect(Comm& comm, std::span<const PairJob> jobs, const MakeEnd
     if (!slot.end) continue;
     const auto peer = addresses.find(key_of(comm.rank(), slot.job, !slot.job.task.sends));
     if (peer == addresses.end()) {
-      slot.failure = fmt::format("{}: the other end did not take part", slot.job.name);
+      slot.failure = said("net.absent_end", slot.job.name);
     } else if (peer->second.starts_with('!')) {
-      slot.failure = fmt::format("{}: the other end: {}", slot.job.name, peer->second.substr(1));
+      slot.failure = said("net.other_end", slot.job.name, unpack_said(peer->second.substr(1)));
     } else {
       try {
         slot.end->connect(peer->second, std::max(0.1, end - monotonic_seconds()));
       } catch (const std::exception& e) {
-        slot.failure = e.what();
+        slot.failure = said_by(e);
       }
     }
   }
@@ -108,7 +109,7 @@ std::vector<PairOutcome> RoundEnds::run(double deadline_seconds) {
     try {
       out[i] = slot.end->run(deadline_seconds);
     } catch (const std::exception& e) {
-      out[i].failure = e.what();
+      out[i].failure = said_by(e);
     }
   };
   std::vector<std::thread> threads;
@@ -135,7 +136,7 @@ std::vector<PairFigure> EndTransport::run(std::span<const PairTask> mine, double
   for (size_t i = 0; i < outcomes.size(); ++i) {
     out.push_back(outcomes[i].figure(mine[i].measure));
     // The end that answers pings times nothing, and that is no failure.
-    const bool right = outcomes[i].wrong_data.value_or("").empty();
+    const bool right = (!outcomes[i].wrong_data || outcomes[i].wrong_data->empty());
     if (mine[i].measure == PairMeasure::latency && !mine[i].sends && outcomes[i].failure.empty() &&
         right)
       out.back() = {};

@@ -26,7 +26,7 @@ class RoundEnds {
   struct Slot {
     PairJob job;
     std::unique_ptr<PairEnd> end;
-    std::string failure;
+    Said failure;
   };
   void make_ends(std::span<const PairJob> jobs, const MakeEnd& make);
   std::vector<Slot> slots_;

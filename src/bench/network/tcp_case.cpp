@@ -47,11 +47,11 @@ CaseInfo describe() {
                   {"sent_fairness", "share", Better::higher,
                    "Jain's index of these receivers' shares"}},
       .checks = {"data", "transfer"},
-      .fault = {.planted = "one byte of what rank 0 received is changed",
+      .fault = {.planted = said("fault.received_byte"),
                 .checks = {"data"},
                 .brief = {{"duration", {"200ms"}}, {"repetitions", {"1"}}},
                 .point_seconds = 2,
-                .blind = {{"verify", {"false"}, "nobody compares the data without --verify"}}},
+                .blind = {{"verify", {"false"}, said("fault.no_verify")}}},
   };
 }
 

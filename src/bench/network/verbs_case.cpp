@@ -49,11 +49,11 @@ CaseInfo describe() {
                    "of the thread at the other end"},
                   {"lost_messages", "count", Better::lower, "uc and ud: sent and not received"}},
       .checks = {"data", "transfer", "lossless"},
-      .fault = {.planted = "one byte of what rank 0 received is changed",
+      .fault = {.planted = said("fault.received_byte"),
                 .checks = {"data"},
                 .brief = {{"duration", {"100ms"}}, {"repetitions", {"1"}}},
                 .point_seconds = 2,
-                .blind = {{"verify", {"false"}, "nobody compares the data without --verify"}}},
+                .blind = {{"verify", {"false"}, said("fault.no_verify")}}},
   };
 }
 
@@ -90,7 +90,7 @@ net::Measurement measurement(Context& context, const verbs::Setup& setup,
   return m;
 }
 
-Record skipped(const Params& params, const std::string& reason) {
+Record skipped(const Params& params, const Said& reason) {
   return {.case_name = "verbs", .params = params, .outcome = Skipped{reason}};
 }
 
@@ -113,7 +113,7 @@ std::vector<Record> run(Context& context, const Params& params) {
   if (!setup.skip.empty()) return {skipped(params, setup.skip)};
   net::assign_leaves(context, params, setup.nodes);
   if (params.text("memory") == "gpu") {
-    const std::string reason = verbs::need_gpus(context, setup, params);
+    const Said reason = verbs::need_gpus(context, setup, params);
     if (!reason.empty()) return {skipped(params, reason)};
   }
   net::require_schedules(params, setup.nodes, setup.rail_count());

@@ -37,7 +37,7 @@ CaseInfo describe() {
            {"hanging-rank", ParamType::integer, "", "this rank never comes back", {}, false, 0}},
       .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher, "scripted"}},
       .checks = {"data"},
-      .fault = {.planted = "the data is wrong",
+      .fault = {.planted = said("fault.data"),
                 .checks = {"data"},
                 .brief = {{"samples", {"1"}}},
                 .point_seconds = 0.1},
@@ -51,7 +51,7 @@ bool is_me(const Params& params, const char* name, const Context& context) {
 
 void misbehave(const Context& context, const Params& params, int64_t size) {
   const bool here = !params.has("failing-size") || params.integer("failing-size") == size;
-  if (here && is_me(params, "failing-rank", context)) throw Error("fails as it was told");
+  if (here && is_me(params, "failing-rank", context)) throw Error(said("fake.failed"));
   while (is_me(params, "hanging-rank", context))
     std::this_thread::sleep_for(std::chrono::seconds(1));
 }
@@ -71,7 +71,7 @@ Record measure(Context& context, const Params& params, int64_t size) {
   const size_t self =
       record.entity({context.place.host, "rank", std::to_string(context.comm.rank())});
   if (is_me(params, "skipping-rank", context)) {
-    record.outcome = Skipped{"skipped as it was told"};
+    record.outcome = Skipped{said("fake.skipped")};
     return record;
   }
   if (plants_fault(context, params)) rest(context, params.number("pause"));
@@ -80,7 +80,7 @@ Record measure(Context& context, const Params& params, int64_t size) {
   record.checks.push_back({.name = "data",
                            .passed = !wrong,
                            .entity = self,
-                           .detail = wrong ? "wrong as it was told" : ""});
+                           .detail = wrong ? said("fake.wrong") : ""});
   if (wrong) return record;  // wrong data yields no number
 
   const double value = params.number("value") * (is_me(params, "slow-rank", context) ? 0.5 : 1);
@@ -93,7 +93,7 @@ Record measure(Context& context, const Params& params, int64_t size) {
     context.progress.update(static_cast<double>(i + 1) / samples, format_size(size));
   }
   record.add("bytes_per_second", self, std::move(rates),
-             Ceiling{params.number("value") * 1.25, "1.25 × the scripted value"});
+             Ceiling{params.number("value") * 1.25, said("fake.ceiling")});
   return record;
 }
 

@@ -35,7 +35,7 @@ CaseInfo describe() {
       .checks = {"data"},
       // How `run --prove` shows that the check can fail: what --inject-fault spoils, the check that
       // has to see it, and what makes such a job short.
-      .fault = {.planted = "one byte of the copy is changed",
+      .fault = {.planted = said("fault.copy"),
                 .checks = {"data"},
                 .brief = {{"duration", {"10ms"}}},
                 .point_seconds = 0.1},
@@ -76,7 +76,7 @@ bool add_data_check(Record& record, const Context& context, size_t self,
   record.checks.push_back({.name = "data",
                            .passed = right,
                            .entity = self,
-                           .detail = right ? "" : context.who() + ": the copy differs"});
+                           .detail = right ? Said() : said("skeleton.differs", context.who())});
   return right;
 }
 
@@ -97,7 +97,7 @@ Record measure_size(Context& context, const Params& params, int64_t size) {
   // A ceiling is what physics or a measurement in the same record allows, and says where it is
   // from.
   record.add("bytes_per_second", self, rates,
-             Ceiling{rates.summary().max, "measured in this record: the fastest copy"});
+             Ceiling{rates.summary().max, said("skeleton.fastest")});
   Samples looks;
   for (const double seconds : run.spans.of("look")) looks.add(seconds);
   record.add("latency_seconds", self, std::move(looks));

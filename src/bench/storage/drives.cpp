@@ -17,7 +17,7 @@ class DriveReport {
     add_link();
     const nvme::Reading<nvme::SmartLog> smart = nvme::read_smart(name_, send);
     if (!smart.value) {
-      record_.facts["smart " + name_] = "not read: " + smart.why;
+      record_.facts["smart " + name_] = said("io.smart_not_read", smart.why);
       return;
     }
     add_smart(*smart.value);
@@ -27,7 +27,7 @@ class DriveReport {
   void add_link() {
     const auto link = nvme::link_of(fs_, name_);
     if (!link) {
-      record_.facts["pcie " + name_] = "the kernel shows no PCIe link";
+      record_.facts["pcie " + name_] = said("drives.no_link");
       return;
     }
     share("pcie_lanes_share", lanes(link->width), lanes(link->max_width));
@@ -44,8 +44,8 @@ class DriveReport {
     record_.add("temperature_celsius", entity_, {smart.temperature_celsius});
     record_.facts["smart " + name_] =
         smart.critical_warning == 0
-            ? "no critical warning"
-            : "critical warning: " + nvme::critical_warning_text(smart.critical_warning);
+            ? said("smart.no_warning")
+            : said("io.smart_warning", nvme::critical_warning_text(smart.critical_warning));
   }
 
   static std::optional<int64_t> lanes(const std::string& text) {

@@ -26,7 +26,7 @@ CaseInfo describe() {
                   {"media_errors_total", "count", lower, "running total"},
                   {"critical_warnings", "count", lower, "bits set in the SMART log"},
                   {"temperature_celsius", "celsius", lower, "of the whole drive, now"}},
-      .fault = {.why_not = "it reads states and counters: there is no data to spoil"},
+      .fault = {.why_not = said("fault.counters")},
   };
 }
 
@@ -37,8 +37,7 @@ std::vector<Record> run(Context& context, const Params& params) {
   Record record{.case_name = "drives", .params = params};
   if (!context.place.first_on_host()) return {std::move(record)};
   if (context.fs.entries("/sys/class/nvme").empty()) {
-    record.outcome =
-        Skipped{context.place.host + ": no NVMe drive; next: ls /sys/class/nvme, slots and BIOS"};
+    record.outcome = Skipped{said("drives.none", context.place.host)};
     return {std::move(record)};
   }
   const nvme::AdminCommand send =

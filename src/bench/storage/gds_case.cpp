@@ -69,7 +69,7 @@ CaseInfo describe() {
                   {"round_seconds", "seconds", Better::lower,
                    "of a round: one batch, as many requests in a stream, or one after the other"}},
       .checks = {"data", "path"},
-      .fault = {.planted = "one block is changed as it is read or written",
+      .fault = {.planted = said("fault.block"),
                 .checks = {"data"},
                 .brief = {{"duration", {"100ms"}}},
                 .point_seconds = 2},
@@ -272,29 +272,25 @@ Record record_of(Context& context, const Params& params, const io::Target& targe
   const size_t self = record.entity({context.place.host, "filesystem", std::move(id)});
   record.facts = {{"library", driver.path()},
                   {"filesystem", target.storage().filesystem},
-                  {"path", mode == "bounce" ? "host memory and a copy" : outcome.evidence.text},
+                  {"path", mode == "bounce" ? said("gds.bounce") : outcome.evidence.text},
                   {"memory", params.text("memory")}};
   const auto& wrong = mover.wrong();
-  record.checks.push_back(
-      {.name = "data",
-       .passed = !wrong,
-       .entity = self,
-       .detail = wrong ? fmt::format("{}: {} at offset {} {}", context.who(), target.view().path,
-                                     wrong->offset, wrong->what)
-                       : ""});
+  record.checks.push_back({.name = "data",
+                           .passed = !wrong,
+                           .entity = self,
+                           .detail = wrong ? said("io.wrong_at", context.who(), target.view().path,
+                                                  wrong->offset, wrong->what)
+                                           : Said()});
   const bool direct = outcome.evidence.path == gds::Path::nvidia_fs;
   if (mode != "bounce" && !params.flag("allow-compat"))
-    record.checks.push_back({.name = "path",
-                             .passed = direct,
-                             .value = outcome.evidence.posix_share,
-                             .entity = self,
-                             .detail = direct ? ""
-                                              : outcome.evidence.text +
-                                                    "; next: gdscheck -p; --allow-compat gives "
-                                                    "figures all the same"});
+    record.checks.push_back(
+        {.name = "path",
+         .passed = direct,
+         .value = outcome.evidence.posix_share,
+         .entity = self,
+         .detail = direct ? Said() : said("said.next", outcome.evidence.text, said("gds.advice"))});
   if (mode != "bounce" && params.flag("allow-compat") && !direct)
-    record.notes.push_back(fmt::format("{}: these figures are not of GPUDirect Storage: {}",
-                                       context.who(), outcome.evidence.text));
+    record.notes.push_back(said("gds.not_of", context.who(), outcome.evidence.text));
   if (wrong || (mode != "bounce" && !direct && !params.flag("allow-compat"))) return record;
   const auto bytes = static_cast<double>(mover.round_bytes());
   record.add("bytes_per_second", self,

@@ -227,14 +227,14 @@ CaseInfo describe() {
                   {"critical_warnings", "count", Better::lower,
                    "critical warnings that its SMART log shows after the run (root only)"}},
       .checks = {"data", "direct", "steady"},
-      .fault = {.planted = "one block is changed as it is read or written",
+      .fault = {.planted = said("fault.block"),
                 .checks = {"data"},
                 .brief = {{"duration", {"1s"}}, {"warm-up", {"0s"}}, {"steady", {"false"}}},
                 .point_seconds = 3,
-                .blind = {{"file", {}, "the content of a file that was there is not known"},
-                          {"engine", {"null"}, "nothing is read or written"},
-                          {"dry-run", {"true"}, "nothing is read or written"},
-                          {"clean", {}, "nothing is read or written"}}},
+                .blind = {{"file", {}, said("fault.foreign_file")},
+                          {"engine", {"null"}, said("fault.no_io")},
+                          {"dry-run", {"true"}, said("fault.no_io")},
+                          {"clean", {}, said("fault.no_io")}}},
   };
 }
 

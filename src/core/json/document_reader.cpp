@@ -1,14 +1,13 @@
 // The ordinary document in one pass; parse_document() decides on every other.
 #include "core/json/document_reader.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include "core/json/quick_json.h"
+#include "core/json/quick_metric.h"
+#include "core/json/quick_said.h"
 
 namespace cb {
 namespace {
@@ -16,14 +15,21 @@ namespace {
 using quick::count;
 using quick::expect;
 using quick::Field;
+using quick::has_text_or_nothing;
 using quick::list;
+using quick::message;
+using quick::messages;
+using quick::metric;
 using quick::Need;
 using quick::number;
 using quick::read_object;
+using quick::set_say;
+using quick::set_text;
 using quick::text;
 using quick::truth;
 using quick::Unusual;
 using quick::Value;
+using quick::with_says;
 using simdjson::dom::element_type;
 
 std::map<std::string, std::string> texts(Value v) { return quick::map<std::string>(v, text); }
@@ -58,17 +64,27 @@ Params params(Value v) {
   return out;
 }
 
-constexpr Field<Part> kPart[] = {
-    {"id", [](Part& p, Value v) { p.id = text(v); }},
-    {"kind", [](Part& p, Value v) { p.kind = text(v); }},
+struct StatedPart {
+  Part part;
+  std::map<std::string, std::string> unavailable = {};
+  std::map<std::string, Message> says = {};
+};
+
+constexpr Field<StatedPart> kPart[] = {
+    {"id", [](StatedPart& p, Value v) { p.part.id = text(v); }},
+    {"kind", [](StatedPart& p, Value v) { p.part.kind = text(v); }},
     {"attributes",
-     [](Part& p, Value v) { p.attributes = quick::map<Attribute>(v, scalar<Attribute>); }},
-    {"unavailable", [](Part& p, Value v) { p.unavailable = texts(v); }, Need::optional}};
+     [](StatedPart& p, Value v) {
+       p.part.attributes = quick::map<Attribute>(v, scalar<Attribute>);
+     }},
+    {"unavailable", [](StatedPart& p, Value v) { p.unavailable = texts(v); }, Need::optional},
+    {"say", [](StatedPart& p, Value v) { p.says = messages(v); }, Need::optional}};
 
 Part part(Value v) {
-  Part out;
+  StatedPart out;
   read_object(v, kPart, out);
-  return out;
+  out.part.unavailable = with_says(out.unavailable, std::move(out.says));
+  return std::move(out.part);
 }
 
 constexpr Field<HostInventory> kHost[] = {
@@ -93,143 +109,12 @@ Entity entity(Value v) {
   return out;
 }
 
-std::array<double, 2> interval(Value v) {
-  const auto ends = list<double>(v, number);
-  expect(ends.size() == 2 && ends[0] <= ends[1]);
-  return {ends[0], ends[1]};
-}
-
-constexpr Field<Summary> kSummary[] = {
-    {"n", [](Summary& s, Value v) { s.n = count(v); }},
-    {"min", [](Summary& s, Value v) { s.min = number(v); }},
-    {"p05", [](Summary& s, Value v) { s.p05 = number(v); }},
-    {"median", [](Summary& s, Value v) { s.median = number(v); }},
-    {"p95", [](Summary& s, Value v) { s.p95 = number(v); }},
-    {"p99", [](Summary& s, Value v) { s.p99 = number(v); }},
-    {"max", [](Summary& s, Value v) { s.max = number(v); }},
-    {"mean", [](Summary& s, Value v) { s.mean = number(v); }},
-    {"ci95", [](Summary& s, Value v) { s.ci95 = interval(v); }, Need::optional},
-    {"stdev", [](Summary& s, Value v) { s.stdev = number(v); }, Need::optional}};
-
-Summary summary(Value v) {
-  Summary out;
-  read_object(v, kSummary, out);
-  return out;
-}
-
-// What the file says of its samples must follow from them; as in the strict reader, of the
-// deviation and the interval it counts only that they are there.
-void expect_same(const Summary& s, const Summary& ours) {
-  const auto same = [](double theirs, double own) {
-    expect(std::abs(theirs - own) <= 1e-9 * std::max(std::abs(theirs), std::abs(own)));
-  };
-  expect(s.n == ours.n && s.stdev.has_value() == ours.stdev.has_value() &&
-         s.ci95.has_value() == ours.ci95.has_value());
-  same(s.min, ours.min);
-  same(s.p05, ours.p05);
-  same(s.median, ours.median);
-  same(s.p95, ours.p95);
-  same(s.p99, ours.p99);
-  same(s.max, ours.max);
-  same(s.mean, ours.mean);
-}
-
-Samples samples_of(Value v) {
-  const auto values = list<double>(v, number);
-  Samples out(std::max(values.size(), Samples::kDefaultBound));
-  for (const double sample : values) out.add(sample);
-  return out;
-}
-
-struct StatedHistogram {
-  Histogram::Buckets buckets;
-  Histogram::Exact exact{};
-};
-
-std::pair<uint32_t, uint64_t> bucket(Value v) {
-  const auto both = list<size_t>(v, count);
-  expect(both.size() == 2 && both[0] <= std::numeric_limits<uint32_t>::max());
-  return {static_cast<uint32_t>(both[0]), uint64_t{both[1]}};
-}
-
-constexpr Field<StatedHistogram> kHistogram[] = {
-    {"buckets", [](StatedHistogram& h,
-                   Value v) { h.buckets = list<std::pair<uint32_t, uint64_t>>(v, bucket); }},
-    {"max", [](StatedHistogram& h, Value v) { h.exact.max = number(v); }},
-    {"min", [](StatedHistogram& h, Value v) { h.exact.min = number(v); }},
-    {"sum", [](StatedHistogram& h, Value v) { h.exact.sum = number(v); }},
-    {"sum_of_squares", [](StatedHistogram& h, Value v) { h.exact.sum_of_squares = number(v); }}};
-
-Samples histogram_of(Value v) {
-  StatedHistogram h;
-  read_object(v, kHistogram, h);
-  return Samples::from_histogram(Histogram::restore(h.buckets, h.exact));
-}
-
-constexpr Field<Ceiling> kCeiling[] = {{"how", [](Ceiling& c, Value v) { c.how = text(v); }},
-                                       {"value", [](Ceiling& c, Value v) { c.value = number(v); }}};
-
-Ceiling ceiling(Value v) {
-  Ceiling out;
-  read_object(v, kCeiling, out);
-  expect(out.value > 0);
-  return out;
-}
-
-Better better(Value v) {
-  const std::string_view word = v.get_string();
-  expect(word == "higher" || word == "lower");
-  return word == "higher" ? Better::higher : Better::lower;
-}
-
-struct StatedMetric {
-  Metric metric;
-  Summary stated = {};
-};
-
-void metric_samples(StatedMetric& m, Samples samples) {
-  expect(m.metric.samples.empty() && !samples.empty());
-  m.metric.samples = std::move(samples);
-}
-
-std::vector<Summary> attempts(Value v) {
-  auto out = list<Summary>(v, summary);
-  expect(!out.empty());
-  return out;
-}
-
-// Each sample belongs to one of the attempts.
-bool adds_up(const Metric& m) {
-  uint64_t n = 0;
-  for (const Summary& s : m.attempts) n += s.n;
-  return m.attempts.empty() || n == m.samples.count();
-}
-
-constexpr Field<StatedMetric> kMetric[] = {
-    {"name", [](StatedMetric& m, Value v) { m.metric.name = text(v); }},
-    {"unit", [](StatedMetric& m, Value v) { m.metric.unit = text(v); }},
-    {"better", [](StatedMetric& m, Value v) { m.metric.better = better(v); }},
-    {"entity", [](StatedMetric& m, Value v) { m.metric.entity = count(v); }},
-    {"summary", [](StatedMetric& m, Value v) { m.stated = summary(v); }},
-    {"attempts", [](StatedMetric& m, Value v) { m.metric.attempts = attempts(v); }, Need::optional},
-    {"ceiling", [](StatedMetric& m, Value v) { m.metric.ceiling = ceiling(v); }, Need::optional},
-    {"samples", [](StatedMetric& m, Value v) { metric_samples(m, samples_of(v)); }, Need::optional},
-    {"histogram", [](StatedMetric& m, Value v) { metric_samples(m, histogram_of(v)); },
-     Need::optional}};
-
-Metric metric(Value v) {
-  StatedMetric out;
-  read_object(v, kMetric, out);
-  expect(!out.metric.samples.empty() && adds_up(out.metric));
-  expect_same(out.stated, out.metric.samples.summary());
-  return std::move(out.metric);
-}
-
 constexpr Field<Check> kCheck[] = {
     {"name", [](Check& c, Value v) { c.name = text(v); }},
     {"passed", [](Check& c, Value v) { c.passed = truth(v); }},
     {"entity", [](Check& c, Value v) { c.entity = count(v); }},
-    {"detail", [](Check& c, Value v) { c.detail = text(v); }, Need::optional},
+    {"detail", [](Check& c, Value v) { set_text(c.detail, text(v)); }, Need::optional},
+    {"say", [](Check& c, Value v) { set_say(c.detail, message(v)); }, Need::optional},
     {"finding", [](Check& c, Value v) { c.finding = truth(v); }, Need::optional},
     {"limit", [](Check& c, Value v) { c.limit = number(v); }, Need::optional},
     {"value", [](Check& c, Value v) { c.value = number(v); }, Need::optional}};
@@ -237,6 +122,7 @@ constexpr Field<Check> kCheck[] = {
 Check check(Value v) {
   Check out;
   read_object(v, kCheck, out);
+  expect(has_text_or_nothing(out.detail));
   return out;
 }
 
@@ -278,25 +164,48 @@ void expect_entities(const Record& r) {
   for (const Delta& d : r.telemetry.deltas) expect(d.entity < n);
 }
 
+// What a record says, by id: beside its reason, its facts and its notes.
+struct StatedSay {
+  Message reason = {};
+  std::map<std::string, Message> facts = {};
+  std::map<std::string, Message> notes = {};  // by the note's place in the list
+};
+
+constexpr Field<StatedSay> kSay[] = {
+    {"reason", [](StatedSay& s, Value v) { s.reason = message(v); }, Need::optional},
+    {"facts", [](StatedSay& s, Value v) { s.facts = messages(v); }, Need::optional},
+    {"notes", [](StatedSay& s, Value v) { s.notes = messages(v); }, Need::optional}};
+
 struct StatedRecord {
   Record record;
   std::string outcome;
   std::optional<std::string> reason = {}, where = {};
+  std::map<std::string, std::string> facts = {};
+  StatedSay say = {};
 };
 
 Outcome outcome_of(const StatedRecord& r) {
   if (r.outcome == "measured") return Measured{};
   expect(r.reason.has_value());
-  if (r.outcome == "skipped") return Skipped{*r.reason};
+  Said reason(*r.reason, r.say.reason);
+  if (r.outcome == "skipped") return Skipped{std::move(reason)};
   expect(r.outcome == "errored" && r.where);
-  return Errored{*r.where, *r.reason};
+  return Errored{*r.where, std::move(reason)};
+}
+
+void add_notes_say(std::vector<Said>& notes, const std::map<std::string, Message>& say) {
+  for (size_t i = 0; i < notes.size() && !say.empty(); ++i) {
+    if (const auto found = say.find(std::to_string(i)); found != say.end())
+      set_say(notes[i], found->second);
+  }
 }
 
 constexpr Field<StatedRecord> kRecord[] = {
     {"case", [](StatedRecord& r, Value v) { r.record.case_name = text(v); }},
     {"params", [](StatedRecord& r, Value v) { r.record.params = params(v); }},
-    {"facts", [](StatedRecord& r, Value v) { r.record.facts = texts(v); }},
-    {"notes", [](StatedRecord& r, Value v) { r.record.notes = list<std::string>(v, text); }},
+    {"facts", [](StatedRecord& r, Value v) { r.facts = texts(v); }},
+    {"notes", [](StatedRecord& r, Value v) { r.record.notes = list<Said>(v, text); }},
+    {"say", [](StatedRecord& r, Value v) { read_object(v, kSay, r.say); }, Need::optional},
     {"entities", [](StatedRecord& r, Value v) { r.record.entities = list<Entity>(v, entity); }},
     {"metrics", [](StatedRecord& r, Value v) { r.record.metrics = list<Metric>(v, metric); }},
     {"checks", [](StatedRecord& r, Value v) { r.record.checks = list<Check>(v, check); }},
@@ -311,6 +220,8 @@ Record record(Value v) {
   StatedRecord out;
   read_object(v, kRecord, out);
   out.record.outcome = outcome_of(out);
+  out.record.facts = with_says(out.facts, std::move(out.say.facts));
+  add_notes_say(out.record.notes, out.say.notes);
   expect(out.record.measured() || out.record.metrics.empty());
   expect_entities(out.record);
   return std::move(out.record);
@@ -327,6 +238,8 @@ int ranks(Value v) {
   return static_cast<int>(n);
 }
 
+Said& partial_of(RunInfo& r) { return r.partial ? *r.partial : r.partial.emplace(); }
+
 constexpr Field<RunInfo> kRun[] = {
     {"id", [](RunInfo& r, Value v) { r.id = text(v); }},
     {"argv", [](RunInfo& r, Value v) { r.argv = list<std::string>(v, text); }},
@@ -336,7 +249,13 @@ constexpr Field<RunInfo> kRun[] = {
     {"launcher", [](RunInfo& r, Value v) { r.launcher = text(v); }},
     {"started", [](RunInfo& r, Value v) { r.started = text(v); }},
     {"ended", [](RunInfo& r, Value v) { r.ended = text(v); }},
-    {"partial", [](RunInfo& r, Value v) { r.partial = text(v); }, Need::optional}};
+    {"partial", [](RunInfo& r, Value v) { set_text(partial_of(r), text(v)); }, Need::optional},
+    {"say", [](RunInfo& r, Value v) { set_say(partial_of(r), message(v)); }, Need::optional}};
+
+void read_run(Value v, RunInfo& out) {
+  read_object(v, kRun, out);
+  expect(!out.partial || has_text_or_nothing(*out.partial));
+}
 
 struct Reading {
   Document document;
@@ -347,13 +266,17 @@ void read_hosts(Reading& r, Value v) {
   if (r.with_hosts) r.document.hosts = list<HostInventory>(v, inventory);
 }
 
+int version(const std::string& schema) {
+  int out = kResultVersion;
+  while (out > 0 && schema != fmt::format("{}/{}", kResultSchema, out)) --out;
+  expect(out > 0);
+  return out;
+}
+
 constexpr Field<Reading> kDocument[] = {
-    {"schema",
-     [](Reading&, Value v) {
-       expect(text(v) == fmt::format("{}/{}", kResultSchema, kResultVersion));
-     }},
+    {"schema", [](Reading& r, Value v) { r.document.version = version(text(v)); }},
     {"tool", [](Reading& r, Value v) { read_object(v, kTool, r.document.tool); }},
-    {"run", [](Reading& r, Value v) { read_object(v, kRun, r.document.run); }},
+    {"run", [](Reading& r, Value v) { read_run(v, r.document.run); }},
     {"hosts", read_hosts},
     {"records", [](Reading& r, Value v) { r.document.records = list<Record>(v, record); }}};
 

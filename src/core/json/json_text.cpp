@@ -74,7 +74,7 @@ std::string dump_json(const json& j) {
   return j.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-void require_schema(const json& j, std::string_view name, int newest, const std::string& source) {
+int require_schema(const json& j, std::string_view name, int newest, const std::string& source) {
   const std::string wanted = fmt::format("{}/{}", name, newest);
   if (!j.is_object() || !j.contains("schema") || !j["schema"].is_string()) {
     throw UsageError(source, "schema", fmt::format("is absent: this is not a {} file", name));
@@ -95,6 +95,7 @@ void require_schema(const json& j, std::string_view name, int newest, const std:
   }
   if (*version < 1)
     throw UsageError(source, "schema", fmt::format("is {}, which never existed", found));
+  return static_cast<int>(*version);
 }
 
 }  // namespace cb

@@ -14,9 +14,9 @@ nlohmann::json parse_json(std::string_view text, const std::string& source);
 // is replaced.
 std::string dump_json(const nlohmann::json& json);
 
-// Throws UsageError unless json["schema"] is "<name>/<v>" with 1 <= v <= newest; says so when it is
-// newer or foreign.
-void require_schema(const nlohmann::json& json, std::string_view name, int newest,
-                    const std::string& source);
+// The version. Throws UsageError unless json["schema"] is "<name>/<v>" with 1 <= v <= newest; says
+// so when it is newer or foreign.
+int require_schema(const nlohmann::json& json, std::string_view name, int newest,
+                   const std::string& source);
 
 }  // namespace cb

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json/json_read.h"
+#include "core/json/said_json.h"
 
 namespace cb {
 namespace {
@@ -138,8 +139,10 @@ json metric_to_json(const Metric& m) {
     out["samples"] = std::vector<double>(m.samples.list().begin(), m.samples.list().end());
   }
   // A bound of nothing bounds nothing, and JSON has no infinity: absent.
-  if (m.ceiling && std::isfinite(m.ceiling->value) && m.ceiling->value > 0)
-    out["ceiling"] = {{"value", m.ceiling->value}, {"how", m.ceiling->how}};
+  if (m.ceiling && std::isfinite(m.ceiling->value) && m.ceiling->value > 0) {
+    out["ceiling"] = {{"value", m.ceiling->value}, {"how", m.ceiling->how.text()}};
+    add_say(out["ceiling"], m.ceiling->how);
+  }
   if (!m.attempts.empty()) out["attempts"] = list_to_json(m.attempts, summary_to_json);
   return out;
 }
@@ -172,7 +175,8 @@ Metric metric_from_json(const json& j) {
   require_same_summary(object_at(j, "summary"), m.samples.summary());
   if (j.contains("ceiling")) {
     const json& ceiling = object_at(j, "ceiling");
-    m.ceiling = {finite_number(ceiling.at("value"), "ceiling"), text_at(ceiling, "how")};
+    m.ceiling = {finite_number(ceiling.at("value"), "ceiling"),
+                 with_say(text_at(ceiling, "how"), ceiling)};
     if (m.ceiling->value <= 0) throw Error("the ceiling is not above 0");
   }
   if (j.contains("attempts")) {
@@ -185,12 +189,15 @@ Metric metric_from_json(const json& j) {
 // A residual of NaN is what a wrong product gives: the number is left out, the failure stays.
 json check_to_json(const Check& c) {
   json out = {{"name", c.name}, {"passed", c.passed}, {"entity", c.entity}};
-  std::string detail = c.detail;
+  Said detail = c.detail;
   if (c.value && std::isfinite(*c.value)) out["value"] = *c.value;
-  if (c.value && !std::isfinite(*c.value))
-    detail += fmt::format("{}the value is {}", detail.empty() ? "" : "; ", *c.value);
+  if (c.value && !std::isfinite(*c.value)) {
+    const Said value = said("check.value_is", fmt::format("{}", *c.value));
+    detail = detail.empty() ? value : said_list({detail, value});
+  }
   if (c.limit && std::isfinite(*c.limit)) out["limit"] = *c.limit;
-  if (!detail.empty()) out["detail"] = detail;
+  if (!detail.empty()) out["detail"] = detail.text();
+  add_say(out, detail);
   if (c.finding) out["finding"] = true;
   return out;
 }
@@ -205,7 +212,7 @@ Check check_from_json(const json& j) {
           .value = optional_number(j, "value"),
           .limit = optional_number(j, "limit"),
           .entity = entity_index(j),
-          .detail = j.contains("detail") ? text_at(j, "detail") : "",
+          .detail = j.contains("detail") ? with_say(text_at(j, "detail"), j) : Said(),
           .finding = j.value("finding", false)};
 }
 
@@ -265,21 +272,69 @@ Telemetry telemetry_from_json(const json& j) {
 void outcome_to_json(const Outcome& outcome, json& out) {
   if (const auto* s = std::get_if<Skipped>(&outcome)) {
     out["outcome"] = "skipped";
-    out["reason"] = s->reason;
+    out["reason"] = s->reason.text();
+    add_say(out["say"], s->reason, "reason");
   } else if (const auto* e = std::get_if<Errored>(&outcome)) {
     out["outcome"] = "errored";
     out["where"] = e->where;
-    out["reason"] = e->what;
+    out["reason"] = e->what.text();
+    add_say(out["say"], e->what, "reason");
   } else {
     out["outcome"] = "measured";
   }
 }
 
+// What stands beside a record's reason, notes and facts.
+const json& say_of(const json& record) {
+  static const json nothing = json::object();
+  return record.contains("say") ? object_at(record, "say") : nothing;
+}
+
+void facts_to_json(const std::map<std::string, Said>& facts, json& out) {
+  json say = json::object();
+  out["facts"] = json::object();
+  for (const auto& [name, fact] : facts) {
+    out["facts"][name] = fact.text();
+    add_say(say, fact, name.c_str());
+  }
+  if (!say.empty()) out["say"]["facts"] = std::move(say);
+}
+
+std::map<std::string, Said> facts_from_json(const json& j) {
+  static const json nothing = json::object();
+  const json& say = say_of(j).contains("facts") ? object_at(say_of(j), "facts") : nothing;
+  std::map<std::string, Said> out;
+  for (const auto& [name, text] : texts_at(j, "facts"))
+    out.emplace(name, with_say(text, say, name.c_str()));
+  return out;
+}
+
+// The sentences by the place of their note in the list.
+void notes_to_json(const std::vector<Said>& notes, json& out) {
+  json say = json::object();
+  out["notes"] = json::array();
+  for (const Said& note : notes) {
+    add_say(say, note, std::to_string(out["notes"].size()).c_str());
+    out["notes"].push_back(note.text());
+  }
+  if (!say.empty()) out["say"]["notes"] = std::move(say);
+}
+
+std::vector<Said> notes_from_json(const json& j) {
+  static const json nothing = json::object();
+  const json& say = say_of(j).contains("notes") ? object_at(say_of(j), "notes") : nothing;
+  std::vector<Said> out;
+  for (std::string& note : text_list_at(j, "notes"))
+    out.push_back(with_say(std::move(note), say, std::to_string(out.size()).c_str()));
+  return out;
+}
+
 Outcome outcome_from_json(const json& j) {
   const std::string kind = text_at(j, "outcome");
   if (kind == "measured") return Measured{};
-  if (kind == "skipped") return Skipped{text_at(j, "reason")};
-  if (kind == "errored") return Errored{text_at(j, "where"), text_at(j, "reason")};
+  if (kind == "skipped") return Skipped{with_say(text_at(j, "reason"), say_of(j), "reason")};
+  if (kind == "errored")
+    return Errored{text_at(j, "where"), with_say(text_at(j, "reason"), say_of(j), "reason")};
   throw Error("outcome is neither measured, skipped nor errored");
 }
 
@@ -305,11 +360,12 @@ json record_to_json(const Record& r) {
               {"metrics", list_to_json(r.metrics, metric_to_json)},
               {"checks", list_to_json(r.checks, check_to_json)},
               {"telemetry", telemetry_to_json(r.telemetry)},
-              {"facts", r.facts},
-              {"notes", r.notes},
               {"started", r.started},
               {"ended", r.ended}};
   outcome_to_json(r.outcome, out);
+  facts_to_json(r.facts, out);
+  notes_to_json(r.notes, out);
+  if (out.contains("say") && out["say"].is_null()) out.erase("say");
   return out;
 }
 
@@ -321,8 +377,8 @@ Record record_from_json(const json& j) {
            .metrics = read_each<Metric>(j, "metrics", metric_from_json),
            .checks = read_each<Check>(j, "checks", check_from_json),
            .telemetry = telemetry_from_json(object_at(j, "telemetry")),
-           .facts = texts_at(j, "facts"),
-           .notes = text_list_at(j, "notes"),
+           .facts = facts_from_json(j),
+           .notes = notes_from_json(j),
            .started = text_at(j, "started"),
            .ended = text_at(j, "ended")};
   check_indices(r);

@@ -36,6 +36,7 @@ constexpr TextRow kReasons[] = {
     {"step.why", "wrong data and measurements that are missing count, whatever is asked of the figures", "无论对数值有何要求，数据错误和缺测都计入结论"},
     {"step.source", "every step is judged by its data and its completeness", "每个步骤均按数据正确性和完整性判定"},
     {"step.required", "done, every check passes", "全部完成，检查全部通过"},
+    {"gap.because", ": {0}", "：{0}"},
     {"gap.failed", "step {0} on {1} failed{2}; repeat it with run --resume", "步骤 {0}（{1}） 失败{2}；用 run --resume 重测"},
     {"gap.failed_log", "step {0} on {1} failed{2}, see {3}; repeat it with run --resume", "步骤 {0}（{1}） 失败{2}，见 {3}；用 run --resume 重测"},
     {"gap.deadline", "step {0} on {1} ran past its deadline{2}; repeat it with run --resume", "步骤 {0}（{1}） 超时{2}；用 run --resume 重测"},

@@ -4,9 +4,8 @@
 #include <iterator>
 #include <unordered_map>
 
-#include <fmt/args.h>
-
 #include "core/error.h"
+#include "core/messages/said_tables.h"
 #include "core/messages/text_names.h"
 #include "core/messages/text_reasons.h"
 
@@ -16,6 +15,12 @@ namespace {
 // clang-format off
 constexpr TextRow kTexts[] = {
     {"language", "en", "zh-CN"},
+    {"list.clauses", "; ", "；"},
+    {"list.names", ", ", "、"},
+    {"said.of", "{0}: {1}", "{0}：{1}"},
+    {"said.next", "{0}; next: {1}", "{0}；下一步：{1}"},
+    {"said.because", "{0} ({1})", "{0}（{1}）"},
+    {"check.value_is", "the value is {0}", "数值为 {0}"},
     {"list.more", "and {0} more", "等另外 {0} 项"},
 
     {"head.document", "Acceptance report", "验收报告"},
@@ -191,6 +196,7 @@ constexpr TextRow kTexts[] = {
     {"jobs.partial", "{0} on {1} ended early: {2}", "{0}（{1}）提前结束：{2}"},
     {"jobs.repeated", "Jobs that were measured more than once; every attempt's document is kept and its failed checks count:", "测量多于一次的作业；每次测量的文件均保留，其中未通过的检查均计入："},
     {"jobs.attempts", "{0} on {1}: {2}", "{0}（{1}）：{2}"},
+    {"jobs.older_documents", "What was measured was written by an older clusterbench (result/1), which told its notes and reasons in English alone.", "部分记录由旧版 clusterbench 写成（result/1），其说明与原因只有英文。"},
     {"jobs.warnings", "About the campaign directory:", "关于测试目录："},
     {"job.done", "done", "完成"},
     {"job.failed", "failed", "失败"},
@@ -392,7 +398,9 @@ const TextRow* find_row(std::string_view id) {
 std::span<const TextRow> all_texts() {
   static const std::vector<TextRow> all = [] {
     std::vector<TextRow> out(std::begin(kTexts), std::end(kTexts));
-    for (const auto more : {reason_texts(), name_texts()})
+    for (const auto more :
+         {reason_texts(), name_texts(), said_campaign(), said_gpu(), said_host(), said_locate(),
+          said_network(), said_storage(), said_xid(), value_texts()})
       out.insert(out.end(), more.begin(), more.end());
     return out;
   }();
@@ -408,9 +416,9 @@ std::string_view raw_text(Lang lang, std::string_view id) {
 }
 
 std::string say(Lang lang, const Message& message) {
-  fmt::dynamic_format_arg_store<fmt::format_context> args;
-  for (const std::string& arg : message.args) args.push_back(arg);
-  return fmt::vformat(raw_text(lang, message.id), args);
+  if (const auto sentence = find_sentence(lang, message)) return *sentence;
+  throw Error(
+      fmt::format("the report has no text {} of {} arguments", message.id, message.args.size()));
 }
 
 std::string say_all(Lang lang, const std::vector<Message>& messages) {

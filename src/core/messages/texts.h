@@ -1,7 +1,6 @@
 // Every text that is ours and that a customer reads, in both languages, in one table.
 #pragma once
 
-#include <compare>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,9 +8,9 @@
 
 #include <fmt/format.h>
 
-namespace cb {
+#include "core/messages/said.h"
 
-enum class Lang { en, zh };
+namespace cb {
 
 struct TextRow {
   std::string_view id;
@@ -28,15 +27,7 @@ bool has_text(std::string_view id);
 // The text of that id; throws Error for an id that is not in the table.
 std::string_view raw_text(Lang lang, std::string_view id);
 
-// A sentence as its id in the table and what stands in it, so that whoever shows it chooses the
-// language.
-struct Message {
-  std::string id;
-  std::vector<std::string> args = {};
-
-  auto operator<=>(const Message&) const = default;
-};
-
+// Throws Error where the table has no such sentence.
 std::string say(Lang lang, const Message& message);
 
 // One after the other, as clauses of one sentence.

@@ -7,6 +7,8 @@
 #include <string>
 #include <variant>
 
+#include "core/messages/said.h"
+
 namespace cb::host_blas {
 
 struct Shape {
@@ -17,7 +19,7 @@ struct Shape {
 
 // The library or its routine is not there: what was tried, and why it did not work.
 struct Absent {
-  std::string reason;
+  Said reason;
 };
 
 // What was opened.

@@ -30,7 +30,7 @@ std::string version_text(int version) {
   return fmt::format("{}.{}.{}", version / base, version % base / 100, version % 100);
 }
 
-std::variant<Library, std::string> Library::open() {
+std::variant<Library, Said> Library::open() {
   Library out;
   out.library_ = DynamicLibrary::open("CLUSTERBENCH_NCCL_LIBRARY",
                                       {"libnccl.so.2", "libnccl.so", "librccl.so.1", "librccl.so"});

@@ -6,6 +6,7 @@
 #include <string>
 #include <variant>
 
+#include "core/messages/said.h"
 #include "sys/os/dl.h"
 
 // NVIDIA's collective library, or AMD's RCCL, which has the same interface, opened at run time.
@@ -130,7 +131,7 @@ class Library {
  public:
   // The library, or why there is none: nothing was found, or it lacks a function that every version
   // since 2.7 has. CLUSTERBENCH_NCCL_LIBRARY names another file, RCCL's too.
-  static std::variant<Library, std::string> open();
+  static std::variant<Library, Said> open();
 
   const Functions& call() const { return functions_; }
   int version() const { return version_; }  // 22809

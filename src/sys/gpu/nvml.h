@@ -17,13 +17,13 @@ namespace cb::nvml {
 
 // NVML cannot be used at all, and why.
 struct Absent {
-  std::string reason;
+  Said reason;
 };
 
 // Numbers by name, and the reason for each that could not be read.
 struct Readings {
   std::map<std::string, double> values = {};
-  std::map<std::string, std::string> unavailable = {};
+  std::map<std::string, Said> unavailable = {};
 };
 
 // One GPU in NVML's order.
@@ -33,8 +33,8 @@ struct Gpu {
   std::string pci_address;  // "0000:9b:00.0"
   std::string name;
   double memory_bytes = 0;
-  std::string unreachable = {};  // why NVML has no handle for it ("GPU is lost"); else empty
-  void* handle = nullptr;        // an nvmlDevice_t
+  Said unreachable = {};   // why NVML has no handle for it ("GPU is lost"); else empty
+  void* handle = nullptr;  // an nvmlDevice_t
 };
 
 // A critical error event.

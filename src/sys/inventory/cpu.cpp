@@ -110,7 +110,7 @@ std::optional<std::string> governor(const FsRoot& fs) {
 void add_frequency(const FsRoot& fs, Part& part) {
   put_text(part, "governor", governor(fs));
   if (!part.attributes.contains("governor"))
-    part.unavailable["governor"] = "the kernel does not scale this processor's frequency";
+    part.unavailable["governor"] = said("inventory.no_scaling");
   put_file(part, "frequency_driver", fs, kCpus + "cpufreq/policy0/scaling_driver");
   put_number_file(part, "min_hertz", fs, kCpus + "cpufreq/policy0/cpuinfo_min_freq", 1000);
   put_number_file(part, "max_hertz", fs, kCpus + "cpufreq/policy0/cpuinfo_max_freq", 1000);

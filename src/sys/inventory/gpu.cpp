@@ -76,7 +76,7 @@ std::vector<Part> gpu_parts(const FsRoot& fs) {
     add_driver_facts(fs, part);
     put_text(part, "nics", nics_of(fs, function.address));
     put_text(part, "driver_version", driver);
-    if (!driver) part.unavailable["driver_version"] = "the NVIDIA driver is not loaded";
+    if (!driver) part.unavailable["driver_version"] = said("inventory.no_nvidia_driver");
     gpus.push_back(std::move(part));
   }
   if (fs.is_machine()) add_nvml_facts(gpus);

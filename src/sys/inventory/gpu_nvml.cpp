@@ -15,7 +15,7 @@ constexpr double kPatienceSeconds = 20;
 
 struct Described {
   std::vector<Part> parts;
-  std::string absent;
+  Said absent;
 };
 
 Described ask_nvml() {
@@ -50,9 +50,8 @@ void merge(Part& into, const Part& from) {
 
 void add_nvml_facts(std::vector<Part>& gpus) {
   const auto answer = call_with_deadline<Described>(kPatienceSeconds, ask_nvml);
-  const std::string hangs = fmt::format("NVML has not come back from {} in {} s: the driver hangs",
-                                        nvml::last_call(), kPatienceSeconds);
-  const std::string absent = answer ? answer->absent : hangs;
+  const Said hangs = said("nvml.hangs", nvml::last_call(), kPatienceSeconds);
+  const Said absent = answer ? answer->absent : hangs;
   if (!absent.empty()) {
     for (Part& gpu : gpus) gpu.unavailable["nvml"] = absent;
     return;

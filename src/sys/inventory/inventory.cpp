@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "core/error.h"
 #include "sys/inventory/collect.h"
 
 namespace cb {
@@ -41,7 +42,7 @@ std::vector<Part> collected(const Collector& collector, const FsRoot& fs, Part& 
   try {
     return collector.collect(fs);
   } catch (const std::exception& e) {
-    failures.unavailable[collector.kind] = e.what();
+    failures.unavailable[collector.kind] = said_by(e);
     return {};
   }
 }

@@ -115,7 +115,8 @@ std::vector<Part> acs_parts(const FsRoot& fs) {
   if (bridges == 0) return {};
   Part part{.kind = "acs", .id = "0"};
   if (count[static_cast<size_t>(Acs::not_permitted)] > 0) {
-    part.unavailable["bridges_enabled"] = "needs root: PCIe extended configuration space";
+    part.unavailable["bridges_enabled"] =
+        said("inventory.needs_root", said("inventory.extended_space"));
     return {part};
   }
   part.attributes["bridges"] = bridges;

@@ -31,7 +31,7 @@ void add_rate(const FsRoot& fs, const std::string& dir, Part& part) {
   }
   const auto state = fs.text(dir + "operstate").value_or("unknown");
   part.unavailable["rate_bits_per_second"] =
-      state == "up" ? "the driver does not say" : "the link is " + state;
+      state == "up" ? said("inventory.driver_silent") : said("inventory.link_is", state);
 }
 
 Part nic_part(const FsRoot& fs, const std::string& name) {
@@ -81,7 +81,7 @@ void add_port_rate(const FsRoot& fs, const std::string& port, Part& part) {
   put_text(part, "state", state);
   put_text(part, "physical_state", behind_colon(fs.text(port + "phys_state")));
   if (state != "ACTIVE") {
-    part.unavailable["rate_bits_per_second"] = "the port is " + state.value_or("unknown");
+    part.unavailable["rate_bits_per_second"] = said("inventory.port_is", state.value_or("unknown"));
     return;
   }
   const auto rate = words(fs.text(port + "rate").value_or(""));

@@ -83,7 +83,7 @@ void put_pci(Part& part, const FsRoot& fs, const std::string& address) {
   if (vendor || device) part.attributes["pci_id"] = hex_digits(vendor) + ":" + hex_digits(device);
   const auto node = fs.integer(pci_path(address, "numa_node"));
   if (node && *node >= 0) part.attributes["numa_node"] = static_cast<int64_t>(*node);
-  if (node && *node < 0) part.unavailable["numa_node"] = "the firmware does not say";
+  if (node && *node < 0) part.unavailable["numa_node"] = said("inventory.firmware_silent");
   put_link(part, fs, address, "current", "pcie_");
   put_link(part, fs, address, "max", "pcie_max_");
 }

@@ -87,7 +87,7 @@ Part mount_part(const FsRoot& fs, const std::vector<std::string>& cells) {
   part.attributes["read_only"] = cells[3] == "ro" || cells[3].starts_with("ro,");
   if (!fs.is_machine()) return part;
   if (is_remote(cells[2])) {
-    part.unavailable["size_bytes"] = "not asked: the call would hang if the server is gone";
+    part.unavailable["size_bytes"] = said("inventory.not_asked");
   } else if (const auto space = space_of(part.id)) {
     part.attributes["size_bytes"] = space->size_bytes;
     part.attributes["free_bytes"] = space->free_bytes;

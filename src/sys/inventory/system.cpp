@@ -37,7 +37,7 @@ void add_software(const FsRoot& fs, Part& part) {
 void add_board(const FsRoot& fs, Part& part) {
   const std::string dmi = "/sys/class/dmi/id/";
   if (!fs.exists(dmi)) {
-    part.unavailable["product"] = "no DMI tables: " + dmi + " is missing";
+    part.unavailable["product"] = said("inventory.no_dmi", dmi);
     return;
   }
   put_file(part, "vendor", fs, dmi + "sys_vendor");
@@ -48,7 +48,7 @@ void add_board(const FsRoot& fs, Part& part) {
   put_file(part, "bios_date", fs, dmi + "bios_date");
   put_file(part, "serial", fs, dmi + "product_serial");
   if (!part.attributes.contains("serial") && fs.exists(dmi + "product_serial"))
-    part.unavailable["serial"] = "needs root: " + dmi + "product_serial";
+    part.unavailable["serial"] = said("inventory.needs_root", dmi + "product_serial");
 }
 
 struct Sign {

@@ -89,7 +89,7 @@ void finish_connecting(int fd, double seconds) {
   pollfd waiting{fd, POLLOUT, 0};
   const int ready = poll(&waiting, 1, static_cast<int>(std::ceil(seconds * 1000)));
   if (ready < 0) fail("poll");
-  if (ready == 0) throw Error(fmt::format("no answer within {:.1f} s", seconds));
+  if (ready == 0) throw Error(said("tcp.no_answer", fmt::format("{:.1f}", seconds)));
   int error = 0;
   socklen_t length = sizeof error;
   if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) != 0) fail("SO_ERROR");

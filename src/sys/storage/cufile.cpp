@@ -59,11 +59,8 @@ DynamicLibrary open_library() {
   return DynamicLibrary::open("CLUSTERBENCH_CUFILE_LIBRARY", {"libcufile.so.0", "libcufile.so"});
 }
 
-std::string why_not_opened(const DynamicLibrary& library) {
-  return fmt::format(
-      "cuFile cannot be opened: {}; next: install GPUDirect Storage, or name the "
-      "library in CLUSTERBENCH_CUFILE_LIBRARY",
-      library.reason());
+Said why_not_opened(const DynamicLibrary& library) {
+  return said("gds.no_cufile", library.reason());
 }
 
 }  // namespace
@@ -110,7 +107,7 @@ std::string error_text(int error) {
   return fmt::format("{} ({})", error, text);
 }
 
-std::string why_absent(const FsRoot&) {
+Said why_absent(const FsRoot&) {
   const DynamicLibrary library = open_library();
   return library.present() ? "" : why_not_opened(library);
 }

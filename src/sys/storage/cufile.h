@@ -10,6 +10,7 @@
 
 #include <sys/types.h>
 
+#include "core/messages/said.h"
 #include "sys/os/dl.h"
 #include "sys/os/fs_root.h"
 
@@ -55,7 +56,7 @@ static_assert(sizeof(Descriptor) == 24 && sizeof(BatchRequest) == 64 && sizeof(B
 enum class Direction { read, write };
 
 // Why the library cannot be opened; empty if it can. Its driver is not started.
-std::string why_absent(const FsRoot& fs);
+Said why_absent(const FsRoot& fs);
 
 // The library, its driver open as long as the object lives. Throws Error with what was tried and
 // what to do next if it cannot be opened.

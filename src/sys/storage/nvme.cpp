@@ -43,12 +43,11 @@ std::optional<double> celsius(double kelvin) {
   return kelvin - kZeroCelsius;
 }
 
-std::string why_failed(const std::string& device, int result) {
-  if (result > 0) return fmt::format("{} answered with NVMe status {:#x}", device, result);
+Said why_failed(const std::string& device, int result) {
+  if (result > 0) return said("smart.status", device, fmt::format("{:#x}", result));
   if (result == -EACCES || result == -EPERM)
-    return fmt::format("{} needs the rights of root (CAP_SYS_ADMIN): {}", device,
-                       std::strerror(-result));
-  return fmt::format("{}: {}", device, std::strerror(-result));
+    return said("smart.root", device, std::strerror(-result));
+  return said("said.of", device, std::strerror(-result));
 }
 
 }  // namespace
@@ -77,20 +76,16 @@ SmartLog parse_smart(std::span<const std::byte, kSmartBytes> page) {
           .heavy_throttle_seconds = number(page, 228, 4)};
 }
 
-std::string critical_warning_text(unsigned bits) {
-  constexpr std::array<const char*, 6> kNames{"spare below its threshold",
-                                              "temperature beyond a threshold",
-                                              "reliability degraded",
-                                              "read-only",
-                                              "volatile memory backup has failed",
-                                              "persistent memory region read-only or unreliable"};
-  std::string out;
+Said critical_warning_text(unsigned bits) {
+  constexpr std::array<const char*, 6> kNames{"smart.spare",       "smart.temperature",
+                                              "smart.reliability", "smart.read_only",
+                                              "smart.backup",      "smart.persistent"};
+  std::vector<Said> out;
   for (size_t i = 0; i < 8; ++i) {
     if ((bits >> i & 1) == 0) continue;
-    out += (out.empty() ? "" : ", ") +
-           (i < kNames.size() ? std::string(kNames[i]) : fmt::format("bit {}", i));
+    out.push_back(i < kNames.size() ? said(kNames[i]) : said("smart.bit", i));
   }
-  return out;
+  return said_names(out);
 }
 
 Identity parse_identity(std::span<const std::byte, kIdentifyBytes> page) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/messages/said.h"
 #include "sys/os/fs_root.h"
 #include "sys/storage/block.h"
 
@@ -31,7 +32,7 @@ struct SmartLog {
 constexpr size_t kSmartBytes = 512;
 SmartLog parse_smart(std::span<const std::byte, kSmartBytes> page);
 // "spare below threshold, read-only"; empty for 0.
-std::string critical_warning_text(unsigned bits);
+Said critical_warning_text(unsigned bits);
 
 // From Identify Controller (figure 275).
 struct Identity {
@@ -49,7 +50,7 @@ int send_admin_command(const std::string& device, nvme_passthru_cmd& command);
 template <typename T>
 struct Reading {
   std::optional<T> value = {};
-  std::string why = {};
+  Said why = {};
 };
 Reading<SmartLog> read_smart(const std::string& controller, const AdminCommand& send);
 Reading<Identity> read_identity(const std::string& controller, const AdminCommand& send);

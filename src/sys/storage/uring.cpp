@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 #include <fmt/format.h>
 #include <linux/nvme_ioctl.h>
@@ -46,15 +47,14 @@ bool under_seccomp(const FsRoot& fs) {
   return status.find("\nSeccomp:\t2") != std::string::npos;
 }
 
-std::string reason(int error, const FsRoot& fs) {
+Said reason(int error, const FsRoot& fs) {
   const auto disabled = fs.integer("/proc/sys/kernel/io_uring_disabled");
-  if (error == EPERM && disabled.value_or(0) > 0)
-    return fmt::format("the sysctl kernel.io_uring_disabled is {}", *disabled);
+  if (error == EPERM && disabled.value_or(0) > 0) return said("uring.sysctl", *disabled);
   if ((error == EPERM || error == EACCES || error == ENOSYS) && under_seccomp(fs))
-    return "a seccomp filter (container runtime) forbids io_uring_setup";
-  if (error == ENOSYS) return "this kernel has no io_uring";
-  if (error == ENOMEM) return "the limit of locked memory (ulimit -l) is too small for the ring";
-  return fmt::format("io_uring_setup: {}", std::strerror(error));
+    return said("uring.seccomp");
+  if (error == ENOSYS) return said("uring.none");
+  if (error == ENOMEM) return said("uring.memlock");
+  return said("uring.setup", std::strerror(error));
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ Uring::Uring(unsigned entries, const FsRoot& fs, UringOptions options) {
   // Without it a wait with a deadline would cost a second request.
   if ((ring_.features & IORING_FEAT_EXT_ARG) == 0) {
     io_uring_queue_exit(&ring_);
-    throw UringUnavailable("io_uring of this kernel is older than 5.11");
+    throw UringUnavailable(said("uring.old"));
   }
   fixed_ring_ = io_uring_register_ring_fd(&ring_) == 1;
 }
@@ -163,20 +163,21 @@ void Uring::submit_and_wait_at_most(double seconds, unsigned least) {
   check_enter(io_uring_submit_and_wait_timeout(&ring_, &unused, least, &limit, nullptr));
 }
 
-std::string Uring::how() const {
-  std::string out = flags_;
-  if (fixed_ring_) out += ", registered ring";
-  if (fixed_buffer_) out += ", registered buffers";
-  if (fixed_file_) out += ", registered file";
-  return out;
+Said Uring::how() const {
+  std::vector<Said> out;
+  if (!flags_.empty()) out.emplace_back(flags_);
+  if (fixed_ring_) out.push_back(said("uring.ring"));
+  if (fixed_buffer_) out.push_back(said("uring.buffers"));
+  if (fixed_file_) out.push_back(said("uring.file"));
+  return said_names(out);
 }
 
-std::optional<std::string> why_no_uring(unsigned entries, const FsRoot& fs) {
+std::optional<Said> why_no_uring(unsigned entries, const FsRoot& fs) {
   try {
     const Uring probe(entries, fs);
     return std::nullopt;
   } catch (const UringUnavailable& e) {
-    return e.what();
+    return e.said();
   }
 }
 

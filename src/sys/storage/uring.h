@@ -82,7 +82,7 @@ class Uring {
   uint64_t calls() const { return calls_; }
 
   // "SINGLE_ISSUER DEFER_TASKRUN, registered ring, registered buffers, registered file".
-  std::string how() const;
+  Said how() const;
 
  private:
   io_uring ring_{};
@@ -95,6 +95,6 @@ class Uring {
 };
 
 // Why a ring of that many entries cannot be had here; nothing if it can.
-std::optional<std::string> why_no_uring(unsigned entries, const FsRoot& fs);
+std::optional<Said> why_no_uring(unsigned entries, const FsRoot& fs);
 
 }  // namespace cb

@@ -106,7 +106,7 @@ TEST_CASE("a worker counts its passes, and names the faulty one") {
   CHECK(worker.failure().empty());
   CHECK(worker.passes() >= 3);
   CHECK(worker.wrong() == 1);
-  CHECK(worker.first_wrong().starts_with("pass 2, matrix product: hash "));
+  CHECK(worker.first_wrong().text().starts_with("pass 2, matrix product: hash "));
   CHECK(worker.rounds() >= 3 * BurnWork::kRounds);
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("a worker that may not run on its CPU says so") {
   std::atomic<bool> stop{false};
   BurnWorker worker(16000, burn_gemms().front().run, stop, 0);
   worker.join();
-  CHECK(worker.failure().find("cpu 16000") != std::string::npos);
+  CHECK(worker.failure().text().find("cpu 16000") != std::string::npos);
   CHECK(worker.passes() == 0);
 }
 

@@ -195,7 +195,7 @@ TEST_CASE("verify_reduced counts wrong elements and names the first") {
   const auto wrong = verify_reduced(terms, 0, data).value();
   CHECK(wrong.count == 2);
   CHECK(wrong.first == 5);
-  CHECK(wrong.text.find("expected") != std::string::npos);
+  CHECK(wrong.text.text().find("expected") != std::string::npos);
 }
 
 TEST_CASE("a single flipped bit in a single element is found, for every type and reduction") {

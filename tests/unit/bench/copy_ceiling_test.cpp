@@ -23,11 +23,11 @@ TEST_CASE("a GPU in half a slot is measured against the whole one") {
   const double whole = *pcie_bytes_per_second(5, 16);
   const auto half = host_copy_ceiling(&gpu, 5, 8, 1).value();
   CHECK(half.value == whole);
-  CHECK(half.how.find("×16 as built") != std::string::npos);
-  CHECK(half.how.find("ran at generation 5 ×8") != std::string::npos);
+  CHECK(half.how.text().find("×16 as built") != std::string::npos);
+  CHECK(half.how.text().find("ran at generation 5 ×8") != std::string::npos);
   const auto healthy = host_copy_ceiling(&gpu, 5, 16, 2).value();
   CHECK(healthy.value == 2 * whole);
-  CHECK(healthy.how.find("ran at") == std::string::npos);
+  CHECK(healthy.how.text().find("ran at") == std::string::npos);
 }
 
 TEST_CASE("where nobody tells what was built, what was trained counts, and else nothing") {
@@ -46,7 +46,7 @@ TEST_CASE("NVLink bounds a pair only where there is one between them") {
   CHECK(peer_copy_ceiling(card, &gpu, 1, 1).value().value == 300e9);
   const auto without = peer_copy_ceiling(card, &gpu, 2, 2).value();
   CHECK(without.value == 2 * *pcie_bytes_per_second(5, 16));
-  CHECK(without.how.find("no NVLink between them") != std::string::npos);
+  CHECK(without.how.text().find("no NVLink between them") != std::string::npos);
   // Nobody tells: the product's.
   CHECK(peer_copy_ceiling(card, nullptr, 1, 1).value().value == 300e9);
   CHECK_FALSE(peer_copy_ceiling(nullptr, &gpu, 1, 1).has_value());

@@ -80,7 +80,9 @@ TEST_CASE("each drive's link is compared with what the drive can") {
   CHECK(value(record, "pcie_generation_share", "nvme1") == 0.75);
   // What only root may read is absent, with the reason.
   CHECK(value(record, "critical_warnings", "nvme0") == -1);
-  CHECK(record.facts.at("smart nvme0").find("not read: /dev/nvme0 needs the rights of root") == 0);
+  CHECK(
+      record.facts.at("smart nvme0").text().find("not read: /dev/nvme0 needs the rights of root") ==
+      0);
 }
 
 TEST_CASE("spare, wear, errors and warnings come from the drive's own log") {

@@ -34,7 +34,7 @@ std::vector<std::string> failed(const Record& record) {
   for (const Check& c : record.checks) {
     CHECK(c.name == "no_suspect");
     CHECK(c.finding);
-    if (!c.passed) out.push_back(entity_name(record.entities[c.entity]) + "|" + c.detail);
+    if (!c.passed) out.push_back(entity_name(record.entities[c.entity]) + "|" + c.detail.text());
   }
   return out;
 }

@@ -41,9 +41,10 @@ TEST_CASE("compatibility mode is half of the bytes in read and write calls, or m
 
 TEST_CASE("what is not counted is not proven") {
   CHECK(judge(counters({}, 0), counters({}, 0), 1000).path == Path::unproven);
-  CHECK(judge(counters({}, 0), counters({}, 0), 1000).text.find("not loaded") != std::string::npos);
+  CHECK(judge(counters({}, 0), counters({}, 0), 1000).text.text().find("not loaded") !=
+        std::string::npos);
   CHECK(judge(counters(7, 0), counters(7, 0), 1000).path == Path::unproven);
-  CHECK(judge(counters(7, 0), counters(7, 0, false), 1000).text.find("rw_stats_enabled") !=
+  CHECK(judge(counters(7, 0), counters(7, 0, false), 1000).text.text().find("rw_stats_enabled") !=
         std::string::npos);
 }
 

@@ -34,10 +34,10 @@ TEST_CASE("the fastest candidate wins, type by type, and its rivals' figures are
   const auto chosen = choose(kRequest, "auto", prober, [] {});
   CHECK(chosen.at(GemmType::fp64).candidate == Candidate{"blis", ""});
   CHECK(chosen.at(GemmType::int8).candidate == Candidate{"onednn", ""});
-  CHECK(chosen.at(GemmType::fp64).figures.starts_with("blis (K) 90.0 GFLOP/s, "));
-  CHECK(chosen.at(GemmType::fp64).figures.find("onednn failed: has no fp64 product") !=
+  CHECK(chosen.at(GemmType::fp64).figures.text().starts_with("blis (K) 90.0 GFLOP/s, "));
+  CHECK(chosen.at(GemmType::fp64).figures.text().find("onednn failed: has no fp64 product") !=
         std::string::npos);
-  CHECK(chosen.at(GemmType::int8).figures.starts_with("onednn (avx2) 400 GOP/s"));
+  CHECK(chosen.at(GemmType::int8).figures.text().starts_with("onednn (avx2) 400 GOP/s"));
 }
 
 TEST_CASE("a candidate that crashes costs only itself, also in a later round") {
@@ -50,7 +50,7 @@ TEST_CASE("a candidate that crashes costs only itself, also in a later round") {
   const auto chosen = choose(kRequest, "auto", prober, [] {});
   CHECK(chosen.at(GemmType::fp64).candidate.library != "blis");
   CHECK(chosen.at(GemmType::fp64).candidate.library != "onednn");
-  CHECK(chosen.at(GemmType::fp64).figures.find("blis (K) failed: killed by signal 11") !=
+  CHECK(chosen.at(GemmType::fp64).figures.text().find("blis (K) failed: killed by signal 11") !=
         std::string::npos);
 }
 

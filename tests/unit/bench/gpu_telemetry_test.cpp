@@ -82,7 +82,7 @@ TEST_CASE("what GPUs do during a record, and which of them do not count") {
 
   CHECK_FALSE(telemetry.fatal(0));
   CHECK(telemetry.fatal(1) == "Xid 79 GPU has fallen off the bus");
-  CHECK(telemetry.fatal(2).value().find("uncorrectable memory error") != std::string::npos);
+  CHECK(telemetry.fatal(2).value().text().find("uncorrectable memory error") != std::string::npos);
   CHECK_FALSE(telemetry.fatal(3));  // a program's own fault
   CHECK(telemetry.any_fatal());
 
@@ -91,7 +91,7 @@ TEST_CASE("what GPUs do during a record, and which of them do not count") {
   CHECK(record.checks.size() == 6);
   CHECK(check_of(record, "0").passed);
   CHECK_FALSE(check_of(record, "1").passed);
-  CHECK(check_of(record, "1").detail.find("n1 GPU 1 (GPU-") == 0);
+  CHECK(check_of(record, "1").detail.text().find("n1 GPU 1 (GPU-") == 0);
   CHECK_FALSE(check_of(record, "2").passed);
   CHECK(check_of(record, "3").passed);
   CHECK(check_of(record, "4").passed);

@@ -111,7 +111,7 @@ TEST_CASE("Freivalds passes a right product and catches one wrong element of eve
       set_sum(d, at, type == GemmType::int8 ? right + 1 : right * 1.01 + 0.01);
       const ProductCheck found = check_product(d, 1, 2, team);
       CHECK_FALSE(found.passed);
-      CHECK(found.detail.find("row " + std::to_string(at / kOdd.n)) != std::string::npos);
+      CHECK(found.detail.text().find("row " + std::to_string(at / kOdd.n)) != std::string::npos);
       set_sum(d, at, right);
     }
     CHECK(check_product(d, 1, 2, team).passed);
@@ -160,7 +160,7 @@ TEST_CASE("a library that is not there is absent with the reason") {
   const auto opened = open_host_gemm("blis", "", GemmType::fp64, team);
   ::unsetenv("CLUSTERBENCH_BLIS");
   REQUIRE(std::holds_alternative<host_blas::Absent>(opened));
-  const std::string& reason = std::get<host_blas::Absent>(opened).reason;
+  const std::string& reason = std::get<host_blas::Absent>(opened).reason.text();
   CHECK(reason.find("/nowhere/libblis.so") != std::string::npos);
   CHECK(reason.find("CLUSTERBENCH_BLIS is set") != std::string::npos);
 }

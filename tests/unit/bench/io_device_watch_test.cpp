@@ -141,7 +141,9 @@ TEST_CASE("without the right to read the log there is no number, and it is said"
   watch.add_to(record, "n1");
   CHECK(metric(record, "media_errors") == nullptr);
   CHECK(delta(record, "nvme_media_errors") == nullptr);
-  CHECK(record.facts.at("smart nvme0").find("not read: /dev/nvme0 needs the rights of root") == 0);
+  CHECK(
+      record.facts.at("smart nvme0").text().find("not read: /dev/nvme0 needs the rights of root") ==
+      0);
   CHECK(delta(record, "device_read") != nullptr);  // which needs no rights
 }
 
@@ -159,9 +161,9 @@ TEST_CASE("a link that is narrow or became so is told") {
   };
   CHECK(notes("4", "4").empty());
   REQUIRE(notes("2", "2").size() == 1);
-  CHECK(notes("2", "2")[0].find("runs at 32.0 GT/s PCIe x2 of 32.0 GT/s PCIe x4") !=
+  CHECK(notes("2", "2")[0].text().find("runs at 32.0 GT/s PCIe x2 of 32.0 GT/s PCIe x4") !=
         std::string::npos);
-  CHECK(notes("4", "1")[0].find("x4 of") < notes("4", "1")[0].find("x1 of"));
+  CHECK(notes("4", "1")[0].text().find("x4 of") < notes("4", "1")[0].text().find("x1 of"));
 }
 
 TEST_CASE("a disk that is gone") {
@@ -173,7 +175,7 @@ TEST_CASE("a disk that is gone") {
   watch.stop();
   Record record;
   watch.add_to(record, "n1");
-  CHECK(record.facts.at("device_counters nvme0n1").find("end before") == 0);
+  CHECK(record.facts.at("device_counters nvme0n1").text().find("end before") == 0);
   CHECK(record.facts.at("smart nvme0") == "not read: /dev/nvme0: No such device");
   CHECK(record.metrics.empty());
 }

@@ -162,8 +162,8 @@ TEST_CASE("a file that ends early is an error naming file and offset, not a numb
     REQUIRE(::ftruncate(fd.get(), 10 * 4096) == 0);
     const RunResult run = go(job_for(Order::sequential, 100, 1), {fd.get(), "short.dat"}, engine);
     REQUIRE(run.failure);
-    CHECK(run.failure->find("of short.dat failed: end of file") != std::string::npos);
-    CHECK(run.failure->find("at offset") != std::string::npos);
+    CHECK(run.failure->text().find("of short.dat failed: end of file") != std::string::npos);
+    CHECK(run.failure->text().find("at offset") != std::string::npos);
     CHECK(run.finished_ios <= 10);  // what was done until then is still known
     CHECK(run.bytes[0] == run.finished_ios * 4096);
   }
@@ -177,7 +177,7 @@ TEST_CASE("a failing device is an error with the kernel's reason") {
     const RunResult run =
         go(job_for(Order::sequential, 0, 1), {full.get(), "/dev/full", &pattern}, engine);
     REQUIRE(run.failure);
-    CHECK(run.failure->find("No space left on device (ENOSPC); next: free space") !=
+    CHECK(run.failure->text().find("No space left on device (ENOSPC); next: free space") !=
           std::string::npos);
   }
 }
@@ -272,7 +272,7 @@ TEST_CASE("where idle stops the tick a timer keeps it, beside the requests and n
   uint64_t woken = 0;
   for (int tries = 0; tries < 10 && woken < 2; ++tries) {
     const RunResult kept = read_pipe("none", 5000, 0ms);
-    CHECK(kept.engine.find("ms keeps the tick") != std::string::npos);
+    CHECK(kept.engine.text().find("ms keeps the tick") != std::string::npos);
     CHECK(kept.finished_ios == 5000);
     CHECK(kept.of(Direction::read).latency.count() == 5000);
     woken = kept.system_calls - 5000;
@@ -280,7 +280,7 @@ TEST_CASE("where idle stops the tick a timer keeps it, beside the requests and n
   CHECK(woken >= 2);  // by one timer after the other
 
   const RunResult left_alone = read_pipe("intel_idle", 5000, 0ms);
-  CHECK(left_alone.engine.find("tick") == std::string::npos);
+  CHECK(left_alone.engine.text().find("tick") == std::string::npos);
   CHECK(left_alone.finished_ios == 5000);
   CHECK(left_alone.system_calls == 5000);
 }

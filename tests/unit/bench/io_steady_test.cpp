@@ -52,5 +52,5 @@ TEST_CASE("what never gets steady is given up after 25 rounds") {
   CHECK(rounds.over());
   CHECK_FALSE(rounds.reached());
   CHECK(rounds.rates().size() == kMostSteadyRounds);
-  CHECK(rounds.text().starts_with("not reached after 25 rounds"));
+  CHECK(rounds.text().text().starts_with("not reached after 25 rounds"));
 }

@@ -85,5 +85,5 @@ TEST_CASE("an end that cannot be made fails its job, and its peer hears why") {
       1);
   const auto outcomes = ends.run(1);
   CHECK(outcomes[0].failure == "port is DOWN");
-  CHECK(outcomes[1].failure.find("the other end: port is DOWN") != std::string::npos);
+  CHECK(outcomes[1].failure.text().find("the other end: port is DOWN") != std::string::npos);
 }

@@ -79,9 +79,10 @@ TEST_CASE("an unmet need is skipped with the reason, and the case does not run")
   };
   const Run few = run_on(1, case_of(body, {.ranks = 2}));
   REQUIRE(few.records.size() == 1);
-  CHECK(std::get<Skipped>(few.records[0].outcome).reason.starts_with("needs 2 ranks, has 1"));
+  CHECK(
+      std::get<Skipped>(few.records[0].outcome).reason.text().starts_with("needs 2 ranks, has 1"));
   const Run no_gpu = run_on(2, case_of(body, {.gpu = true}));
-  CHECK(std::get<Skipped>(no_gpu.records[0].outcome).reason.starts_with("no GPU on n"));
+  CHECK(std::get<Skipped>(no_gpu.records[0].outcome).reason.text().starts_with("no GPU on n"));
   CHECK_FALSE(ran);
 }
 

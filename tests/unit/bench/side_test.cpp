@@ -102,7 +102,7 @@ TEST_CASE("on expiry rank 0 names who is behind and has what was finished") {
   CHECK(t.finished[0].notes.empty());
   CHECK(t.finished[1].metrics.size() == 2);
   REQUIRE(t.finished[1].notes.size() == 1);
-  CHECK(t.finished[1].notes[0].starts_with("without the shares of ranks 1,"));
+  CHECK(t.finished[1].notes[0].text().starts_with("without the shares of ranks 1,"));
 }
 
 TEST_CASE("a rank that has failed is at fault once no other moves, whatever the others wait in") {
@@ -146,7 +146,8 @@ TEST_CASE("what breaks once rank 0 has heard of an expiry did not cause it") {
   });
   const Trouble t = job.trouble.get();
   CHECK(t.kind == Trouble::Kind::expired);
-  for (const auto& absent : t.diagnosis.absent) CHECK_FALSE(absent.why.starts_with("has failed"));
+  for (const auto& absent : t.diagnosis.absent)
+    CHECK_FALSE(absent.why.text().starts_with("has failed"));
 }
 
 TEST_CASE("a job that ends in order has no trouble, whoever closes first") {

@@ -123,7 +123,7 @@ TEST_CASE("Streams that share threads arrive whole, each with bytes of its own")
     Spec bad = spec;
     bad.corrupt = true;
     const auto [sender, receiver] = transfer(spec, bad, 60, cpus);
-    CHECK(receiver.wrong_data.value_or("").find("stream 1 is wrong from byte") !=
+    CHECK(receiver.wrong_data.value_or("").text().find("stream 1 is wrong from byte") !=
           std::string::npos);
     CHECK(sender.wrong_data == "");
   }
@@ -204,7 +204,7 @@ TEST_CASE("A wrong byte is found at the end that it came to") {
     Spec bad = good;
     bad.corrupt = true;
     const auto [sender, receiver] = transfer(good, bad);
-    CHECK(receiver.wrong_data.value_or("").find("wrong from byte") != std::string::npos);
+    CHECK(receiver.wrong_data.value_or("").text().find("wrong from byte") != std::string::npos);
     CHECK(sender.failure == "");
   }
 }
@@ -235,7 +235,8 @@ TEST_CASE("A peer that never comes costs its pair a deadline and is named") {
   const net::PairJob sending{{.peer = 1, .sends = true}, 0, "a → b"};
   TcpEnd sender(short_spec(), sending, {{}, {.host = "a", .network = "x"}}, cancel);
   sender.connect(Address{.host = "b", .network = "y", .doors = {{"127.0.0.2", 1}}}.text(), 1);
-  CHECK(sender.run(5).failure.find("no connection to b (127.0.0.2: Connection refused)") == 0);
+  CHECK(sender.run(5).failure.text().find("no connection to b (127.0.0.2: Connection refused)") ==
+        0);
 }
 
 TEST_CASE("Strangers at the port cost the transfer nothing") {
@@ -271,7 +272,7 @@ TEST_CASE("A transfer that a peer leaves says who left") {
   other.latency = true;  // stands for a peer that does something else: it ends at once
   const auto [from, to] = transfer(spec, other, 2);
   CHECK(!from.failure.empty());
-  CHECK(from.failure.find("b (127.0.0.1)") != std::string::npos);
+  CHECK(from.failure.text().find("b (127.0.0.1)") != std::string::npos);
 }
 
 TEST_CASE("Addresses survive the way to the peer") {

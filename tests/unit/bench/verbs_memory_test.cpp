@@ -8,5 +8,5 @@ using namespace cb;
 TEST_CASE("GPUs are there, or it is said why not and what to do") {
   const verbs::Gpus gpus = verbs::visible_gpus();
   CHECK(gpus.absent.empty() == !gpus.pci_addresses.empty());
-  if (!gpus.absent.empty()) CHECK(gpus.absent.find("--memory host") != std::string::npos);
+  if (!gpus.absent.empty()) CHECK(gpus.absent.text().find("--memory host") != std::string::npos);
 }

@@ -120,7 +120,7 @@ TEST_CASE("ceilings from link, headers and slot") {
   const auto one = setup.ceiling({0, 1, 0, 0}, spec);
   REQUIRE(one.has_value());
   CHECK(one->value == doctest::Approx(400e9 / 8 * 4096 / 4122).epsilon(1e-4));
-  CHECK(one->how.find("400 Gb/s") != std::string::npos);
+  CHECK(one->how.text().find("400 Gb/s") != std::string::npos);
   spec.two_way = true;
   CHECK(setup.ceiling({0, 1, 0, 0}, spec)->value == doctest::Approx(2 * one->value));
   // Trained at eight of its sixteen lanes, with a small MTU: what it was built for stays the bound,
@@ -138,7 +138,8 @@ TEST_CASE("ceilings from link, headers and slot") {
   CHECK(*built.slot_bytes_per_second == doctest::Approx(2 * 32e9 * 8 * 128 / 130 / 8 * 256 / 280));
   CHECK(built.slot == "generation 5 ×16, in use generation 5 ×8");
   setup.limits = {{built}, {built}};
-  CHECK(setup.ceiling({0, 1, 0, 0}, spec)->how.find("MTU 4096 (1024 in use)") != std::string::npos);
+  CHECK(setup.ceiling({0, 1, 0, 0}, spec)->how.text().find("MTU 4096 (1024 in use)") !=
+        std::string::npos);
   // A NIC that was built with eight lanes: the slot is the bound, and the slower end counts.
   ib.pcie_lanes = 8;
   verbs::RailLimits narrow = verbs::rail_limits(ib);
@@ -147,7 +148,7 @@ TEST_CASE("ceilings from link, headers and slot") {
   spec.two_way = false;
   const auto slot = setup.ceiling({0, 1, 0, 0}, spec);
   CHECK(slot->value == doctest::Approx(32e9 * 8 * 128 / 130 / 8 * 256 / 280));
-  CHECK(slot->how.find("PCIe") != std::string::npos);
+  CHECK(slot->how.text().find("PCIe") != std::string::npos);
   // A software device has neither.
   RdmaPort rxe = port("rxe0", "ACTIVE");
   rxe.signal_bits_per_second = 10e9;

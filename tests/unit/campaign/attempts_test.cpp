@@ -28,7 +28,7 @@ std::vector<std::string> failed(const Document& d) {
   std::vector<std::string> out;
   for (const Record& r : d.records) {
     for (const Check& c : r.checks) {
-      if (!c.passed) out.push_back(entity_name(r.entities.at(c.entity)) + ": " + c.detail);
+      if (!c.passed) out.push_back(entity_name(r.entities.at(c.entity)) + ": " + c.detail.text());
     }
   }
   return out;

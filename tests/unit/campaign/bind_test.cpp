@@ -35,7 +35,8 @@ struct Claimed {
     return misfit({c.setup.campaign, key, c.setup.campaign.profile.steps[key.step],
                    CampaignPaths::record(key.name), &start, c.setup.tool},
                   document)
-        .value_or("");
+        .value_or(Said())
+        .text();
   }
   // As if the job had been started with this word in the place of that one.
   void replace(const std::string& word, const std::string& by) {

@@ -75,7 +75,7 @@ TEST_CASE("A combination that fails or hangs costs itself alone") {
   CHECK(outcomes[1].reason == "it ended with code 4: clusterbench x: broke");
   CHECK(outcomes[2].state == JobState::deadline);
   CHECK(outcomes[3].state == JobState::failed);
-  CHECK(outcomes[3].reason.find("it left no result document") != std::string::npos);
+  CHECK(outcomes[3].reason.text().find("it left no result document") != std::string::npos);
   CHECK(outcomes[4].state == JobState::failed);
 }
 

@@ -91,7 +91,7 @@ TEST_CASE("a signal, a deadline, a stop and a start that failed") {
 TEST_CASE("of a log this tool's first line counts, else the first that says something") {
   const auto said = [](const std::string& text, uintmax_t begin = 0) {
     const JobLog log(text);
-    return job_exit(ExitCode::usage, nullptr, log.tail(begin)).reason.substr(23);
+    return job_exit(ExitCode::usage, nullptr, log.tail(begin)).reason.text().substr(23);
   };
   CHECK(said("\n---\n=== *\nfirst\nsecond\n") == ": first");
   CHECK(said("first\nclusterbench: a\nclusterbench: b\n") == ": clusterbench: a");

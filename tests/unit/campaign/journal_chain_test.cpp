@@ -24,11 +24,17 @@ Lines linked(const std::vector<std::string>& events) {
   return out;
 }
 
-struct Said {
+struct Heard {
   Lines warnings, notes;
 };
 
-Said follow(const Lines& lines, ChainRoot root = {kRoot, "", true}) {
+Lines texts_of(const std::vector<Said>& sentences) {
+  Lines out;
+  for (const Said& said : sentences) out.push_back(said.text());
+  return out;
+}
+
+Heard follow(const Lines& lines, ChainRoot root = {kRoot, "", true}) {
   ChainReader reader(std::move(root));
   for (size_t i = 0; i < lines.size(); ++i) {
     const json event = json::parse(lines[i], nullptr, false);
@@ -37,9 +43,9 @@ Said follow(const Lines& lines, ChainRoot root = {kRoot, "", true}) {
     else
       reader.readable(i + 1, lines[i], event);
   }
-  Said out;
-  reader.end(out.warnings, out.notes);
-  return out;
+  std::vector<Said> warnings, notes;
+  reader.end(warnings, notes);
+  return {texts_of(warnings), texts_of(notes)};
 }
 
 const Lines kWhole = linked({"session", "start", "end", "finished"});

@@ -111,10 +111,10 @@ TEST_CASE("a line that cannot be read is named by its number, empty ones count a
   w.session({"2026-11-21T10:00:00Z", {}, {"run"}});
   append_line_durably(file.path(), "{\"event\": \"dance\"}");
   CHECK(file.read().warnings ==
-        std::vector<std::string>{"line 2 of the journal is torn or foreign and was left out"});
+        std::vector<Said>{"line 2 of the journal is torn or foreign and was left out"});
   write_file_atomically(file.path(), "\n\nx\n");
   CHECK(file.read().warnings ==
-        std::vector<std::string>{"line 3 of the journal is torn or foreign and was left out"});
+        std::vector<Said>{"line 3 of the journal is torn or foreign and was left out"});
   fs::remove(file.path());
   CHECK(file.read().warnings.empty());
 }

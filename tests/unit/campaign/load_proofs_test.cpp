@@ -67,7 +67,7 @@ TEST_CASE("a proof is shown by its document alone: there, unchanged") {
   shown.file = CampaignPaths::proof("002-rate@n1", 1);
   c.journal_end(shown);
   CHECK(c.proofs()[2].state == ProofState::not_shown);
-  CHECK(c.proofs()[2].reason.find("its record file cannot be used") == 0);
+  CHECK(c.proofs()[2].reason.text().find("its record file cannot be used") == 0);
   write_file_atomically(c.file(shown.file), "{}");
   CHECK(c.proofs()[2].state == ProofState::not_shown);
   CHECK(c.proofs()[2].reason == "its record file was changed after the run");

@@ -12,7 +12,7 @@ using namespace cb::test;
 namespace {
 
 namespace fs = std::filesystem;
-using Sentences = std::vector<std::string>;
+using Sentences = std::vector<Said>;
 
 struct FinishedCampaign : SmallCampaign {
   FinishedCampaign() {
@@ -23,7 +23,7 @@ struct FinishedCampaign : SmallCampaign {
 
 bool one_says(const Sentences& list, const std::string& part) {
   return std::ranges::any_of(
-      list, [&](const std::string& text) { return text.find(part) != std::string::npos; });
+      list, [&](const Said& said) { return said.text().find(part) != std::string::npos; });
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ TEST_CASE("a finished campaign as it is") {
   CHECK(loaded.warnings.empty());
   CHECK(loaded.notes.empty());
   CHECK(loaded.id == "0123456789abcdef");
-  CHECK(loaded.hosts == Sentences{"n1", "n2"});
+  CHECK(loaded.hosts == std::vector<std::string>{"n1", "n2"});
   CHECK(loaded.launcher == "mpirun");
   CHECK(loaded.tool.commit == "abc");
   CHECK(loaded.ended >= loaded.started);
@@ -85,9 +85,9 @@ TEST_CASE("a record that is gone or torn costs its job") {
   write_file_atomically(c.file("records/002-rate@n1.json"), "{");
   const Campaign loaded = c.load();
   CHECK(loaded.jobs[4].state == JobState::failed);
-  CHECK(loaded.jobs[4].reason.starts_with("its record file records/003-all.json "));
+  CHECK(loaded.jobs[4].reason.text().starts_with("its record file records/003-all.json "));
   CHECK(loaded.jobs[2].state == JobState::failed);
-  CHECK(loaded.jobs[2].reason.find("was changed after the run") != std::string::npos);
+  CHECK(loaded.jobs[2].reason.text().find("was changed after the run") != std::string::npos);
   CHECK(one_says(loaded.warnings, "records/003-all.json of the manifest is not there"));
 }
 
@@ -164,7 +164,7 @@ TEST_CASE(
   write_manifest(c.setup.paths);
   const Campaign loaded = c.load();
   CHECK(loaded.jobs[2].state == JobState::failed);
-  CHECK(loaded.jobs[2].reason.ends_with("measuring again does not stand for it"));
+  CHECK(loaded.jobs[2].reason.text().ends_with("measuring again does not stand for it"));
   CHECK(one_says(loaded.warnings,
                  "records/002-rate@n1+1.json cannot be used, and by the journal it held 1 failed "
                  "checks, 0 errored and 0 skipped records"));

@@ -10,9 +10,9 @@ using namespace cb;
 TEST_CASE("a file whose line ends were changed says so, any other change is one") {
   const std::string sum = sha256_hex("{\n}\n");
   CHECK_FALSE(change_of("{\n}\n", sum));
-  CHECK(change_of("{\r\n}\r\n", sum)->find("line ends") != std::string::npos);
-  CHECK(change_of("{\n}\r\n", sum)->find("line ends") != std::string::npos);
-  CHECK(change_of("{\r\n}\n", sum)->find("line ends") != std::string::npos);
+  CHECK(change_of("{\r\n}\r\n", sum)->text().find("line ends") != std::string::npos);
+  CHECK(change_of("{\n}\r\n", sum)->text().find("line ends") != std::string::npos);
+  CHECK(change_of("{\r\n}\n", sum)->text().find("line ends") != std::string::npos);
   for (const char* other : {"{\r}\n", "{\n}\n\r", "{\n}", "", "{\n}\n ", "\r{\n}\n"})
     CHECK(change_of(other, sum) == "was changed after the run");
 }
@@ -26,8 +26,8 @@ TEST_CASE("measuring again stands only for what spoke against nothing") {
     e = {};
     e.bad = bad;
     CHECK_FALSE(is_replaceable(e));
-    CHECK(lost_reason(e, "is gone").find("measuring again does not stand for it") !=
+    CHECK(lost_reason(e, "is gone").text().find("measuring again does not stand for it") !=
           std::string::npos);
   }
-  CHECK(lost_reason({}, "is gone").find("repeat the job") != std::string::npos);
+  CHECK(lost_reason({}, "is gone").text().find("repeat the job") != std::string::npos);
 }

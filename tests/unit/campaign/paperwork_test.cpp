@@ -184,10 +184,10 @@ TEST_CASE("one of two faults of a part is told once, and the graver one leads") 
     v.failing[0].detail = {{"why.wrong", {"n1:5", "product"}}};
   const auto same = issues_of_failures(wrong.campaign, wrong.judgement, {}, "x");
   REQUIRE(same.size() == 1);
-  CHECK(same[0].symptom.find(';') == std::string::npos);
+  CHECK(same[0].symptom.text().find(';') == std::string::npos);
   wrong.judgement.criteria[1].failing[0].detail = {{"why.wrong", {"n1:5", "other"}}};
   const auto both = issues_of_failures(wrong.campaign, wrong.judgement, {}, "x");
-  CHECK(both.at(0).symptom.find("; ") != std::string::npos);
+  CHECK(both.at(0).symptom.text().find("; ") != std::string::npos);
   // A low figure first, wrong data behind it.
   WrongGpu graver;
   graver.judgement.criteria[0].failing[0].value = 80;

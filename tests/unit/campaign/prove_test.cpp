@@ -131,7 +131,7 @@ TEST_CASE("a document that is none, or absent, is said to be") {
   c.lay_ready("002-rate@n1", 1, "{");
   c.lay_ready("002-rate@n2", 1, "");
   REQUIRE(c.prove());
-  CHECK(c.of_n1().reason.find("its record file cannot be used") == 0);
+  CHECK(c.of_n1().reason.text().find("its record file cannot be used") == 0);
   CHECK(c.of_n1().file.empty());
   CHECK(c.proofs["rate"][1].reason == "it wrote no record file");
 }

@@ -56,7 +56,7 @@ TEST_CASE("what is done is kept, and what failed is repeated") {
   c.lay_ready("002-rate@n2", 1, "", 4, "clusterbench fake: no such device");
   const auto first = c.run();
   CHECK(first.at("002-rate@n2").state == JobState::failed);
-  CHECK(first.at("002-rate@n2").reason.find("no such device") != std::string::npos);
+  CHECK(first.at("002-rate@n2").reason.text().find("no such device") != std::string::npos);
   CHECK(first.at("003-all").state == JobState::done);
   c.lay_ready("002-rate@n2", 2, to_json_text(c.document("002-rate@n2", 2)));
   const auto second = c.run();
@@ -165,8 +165,9 @@ TEST_CASE("a stop ends the run after the step under way") {
   CHECK(c.end.steps_ended == 0);
   CHECK(c.journal().finished.empty());
   CHECK_FALSE(fs::exists(c.setup.paths.manifest()));
-  CHECK(c.load().warnings ==
-        JobList{"the campaign has not ended: continue it with clusterbench run --resume"});
+  CHECK(
+      c.load().warnings ==
+      std::vector<Said>{"the campaign has not ended: continue it with clusterbench run --resume"});
 }
 
 TEST_CASE("a document that a killed run left is taken in, and a torn one is removed") {

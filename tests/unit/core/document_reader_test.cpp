@@ -23,12 +23,12 @@ std::string document_text() {
   d.run.id = "0123456789abcdef";
   d.run.hosts = {"n1"};
   d.run.environment = {{"OMP_NUM_THREADS", "2"}};
-  d.run.partial = "interrupted";
+  d.run.partial = said("run.interrupted");
   HostInventory host{.host = "n1", .parts = {}};
   host.parts.push_back({"gpu",
                         "0",
                         {{"model", "H20"}, {"count", int64_t{8}}, {"on", true}, {"t", 1.5}},
-                        {{"x", "why"}}});
+                        {{"x", "why"}, {"y", said("inventory.not_asked")}}});
   d.hosts = {host};
   Record r{.case_name = "gemm"};
   r.params.set("size", int64_t{4096});
@@ -37,7 +37,7 @@ std::string document_text() {
   const size_t e = r.entity({"n1", "pair", "", "n2"});
   Metric raw{.name = "flops_per_second", .unit = "flops_per_second", .entity = e};
   raw.samples = {9e10, 9.1e10, 9.3e10, 9.2e10, 9.15e10, 9.05e10};
-  raw.ceiling = Ceiling{1e11, "how"};
+  raw.ceiling = Ceiling{1e11, said("coll.per_gpu", Quantity{4.5e11, "bytes_per_second"})};
   Metric many{.name = "latency_seconds", .unit = "seconds", .better = Better::lower, .entity = e};
   many.samples = Samples(2);
   for (int i = 1; i < 9; ++i) many.samples.add(i);
@@ -45,14 +45,19 @@ std::string document_text() {
   twice.samples = {1, 2, 3, 4, 5, 6, 7};
   twice.attempts = {Samples{1, 2, 3, 4, 5, 6}.summary(), Samples{7}.summary()};
   r.metrics = {raw, many, twice};
-  r.checks = {
-      {.name = "data", .passed = false, .value = 1.0, .limit = 0.5, .entity = e, .detail = "d"},
-      {.name = "gpu", .passed = true, .entity = e, .finding = true}};
+  r.checks = {{.name = "data",
+               .passed = false,
+               .value = 1.0,
+               .limit = 0.5,
+               .entity = e,
+               .detail = said("fake.wrong")},
+              {.name = "gpu", .passed = true, .entity = e, .finding = true}};
   r.telemetry.series = {{"clock", "hertz", e, {0, 1}, {2e9, 3e9}}};
   r.telemetry.deltas = {{"ecc", "count", e, 3, 5}};
-  r.notes = {"note"};
+  r.facts = {{"library", "MPI"}, {"pages", said("memory.huge_pages")}};
+  r.notes = {"note", said("said.of", "n1", said("fault.injected", "hang"))};
   Record skipped{.case_name = "io", .outcome = Skipped{"no disk"}};
-  Record errored{.case_name = "io", .outcome = Errored{"n1", "bad"}};
+  Record errored{.case_name = "io", .outcome = Errored{"n1", said("fake.failed")}};
   d.records = {r, skipped, errored};
   return to_json_text(d);
 }
@@ -131,6 +136,7 @@ TEST_CASE("the document of these tests has every field that there is") {
   const std::set<std::string> names = names_of_schema();
   CHECK(names.contains("finding"));
   CHECK(names.contains("attempts"));
+  CHECK(names.contains("say"));
   for (const std::string& name : names)
     CHECK_MESSAGE(text.find(fmt::format("\"{}\":", name)) != std::string::npos, name);
 }
@@ -143,6 +149,42 @@ TEST_CASE("attempts that do not add up to the samples are refused") {
   CHECK_THROWS_AS(parse_document(dump_json(root), "t"), UsageError);
   attempts = json::array();
   CHECK_FALSE(read_document_quickly(dump_json(root), true));
+}
+
+TEST_CASE("both readers keep what is said by id, and read version 1, which has no ids") {
+  json root = json::parse(document_text());
+  const auto check = [](const Document& d) {
+    CHECK(d.version == 2);
+    const Record& r = d.records[0];
+    CHECK(r.notes[1].in(Lang::zh) == "n1：按设定注入故障：hang");
+    CHECK(r.notes[1] == "n1: a fault was injected on purpose: hang");
+    CHECK(r.facts.at("pages").in(Lang::zh) == "已建议使用大页");
+    CHECK(r.checks[0].detail.in(Lang::zh) == "按设定出错");
+    CHECK(r.metrics[0].ceiling->how.in(Lang::zh) == "每 GPU 单向 450 GB/s");
+    CHECK(std::get<Errored>(d.records[2].outcome).what.in(Lang::zh) == "按设定失败");
+    CHECK(d.run.partial->in(Lang::zh) == "被中断");
+    CHECK(d.hosts[0].parts[0].unavailable.at("y").message().id == "inventory.not_asked");
+  };
+  check(*read_document_quickly(dump_json(root), true));
+  check(parse_document(for_the_strict(root), "t"));
+  root["schema"] = "clusterbench.result/1";
+  for (json& record : root["records"]) record.erase("say");
+  CHECK(read_document_quickly(dump_json(root), true)->version == 1);
+  const Document old = parse_document(for_the_strict(root), "t");
+  CHECK(old.version == 1);
+  CHECK(old.records[0].notes[1].in(Lang::zh) == "n1: a fault was injected on purpose: hang");
+}
+
+TEST_CASE("sentences that stand in each other too deep are refused by both readers") {
+  json root = json::parse(document_text());
+  json deep = {{"id", "fault.injected"}, {"args", {"x"}}};
+  for (int i = 0; i < 4; ++i) deep = {{"id", "list.clauses"}, {"args", {deep, "x"}}};
+  root["records"][0]["say"]["notes"]["1"] = deep;
+  CHECK(read_document_quickly(dump_json(root), true).has_value());
+  for (int i = 0; i < 9; ++i) deep = {{"id", "list.clauses"}, {"args", {deep, "x"}}};
+  root["records"][0]["say"]["notes"]["1"] = deep;
+  CHECK_FALSE(read_document_quickly(dump_json(root), true));
+  CHECK_THROWS_AS(parse_document(dump_json(root), "t"), UsageError);
 }
 
 TEST_CASE("inventories can be passed over") {

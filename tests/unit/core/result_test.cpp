@@ -259,7 +259,7 @@ TEST_CASE("values that no measurement gives are refused one by one") {
       {"/records/0/outcome", "fine"},
       {"/records/0/outcome", "skipped"},  // with metrics, and without a reason
       {"/records", json::object()},
-      {"/schema", "clusterbench.result/2"},
+      {"/schema", "clusterbench.result/3"},
       {"/schema", "clusterbench.profile/1"}};
   for (const auto& entry : hostile) {
     const std::string& pointer = entry.first;

@@ -27,7 +27,7 @@ std::string why_other(const std::function<void(Step& ran, Step& asked)>& change)
   require_same_steps(c, asked, kFitCatalogue);
   CHECK(c.jobs[0].document.has_value() == c.jobs[0].reason.empty());
   CHECK((c.jobs[0].state == JobState::done) == c.jobs[0].reason.empty());
-  return c.jobs[0].reason;
+  return c.jobs[0].reason.text();
 }
 
 }  // namespace

@@ -72,9 +72,9 @@ TEST_CASE("three gaps are named, more are counted") {
   CHECK(gaps(3).size() == 3);
   REQUIRE(gaps(4).size() == 4);
   CHECK(gaps(4)[3].id == "why.gaps_more");
-  CHECK(gaps(4)[3].args == Ids{"1"});
+  CHECK(gaps(4)[3].args == std::vector<Arg>{"1"});
   CHECK(gaps(9).size() == 4);
-  CHECK(gaps(9)[3].args == Ids{"6"});
+  CHECK(gaps(9)[3].args == std::vector<Arg>{"6"});
 }
 
 TEST_CASE("what failed is said first, then where to look, how many more, and what is missing") {
@@ -82,7 +82,7 @@ TEST_CASE("what failed is said first, then where to look, how many more, and wha
   Campaign c = campaign({{"n1", 50}});
   CHECK(ids_of(verdict(c, least).why) == Ids{"why.below", "why.see"});
   CHECK(ids_of(verdict(c, most).why) == Ids{"why.above", "why.see"});
-  CHECK(verdict(c, least).why[1].args == Ids{"records/001-s.json"});
+  CHECK(verdict(c, least).why[1].args == std::vector<Arg>{"records/001-s.json"});
   c.jobs[0].file.clear();
   CHECK(ids_of(verdict(c, least).why) == Ids{"why.below"});
   c = campaign({{"n1", 50}, {"n2", 60}});

@@ -60,9 +60,9 @@ TEST_CASE("inside a host: NVLS counts more than a wire carries, and 482 GB/s of 
   CHECK(link_bus_ceiling(Collective::all_gather, CollectiveAlgorithm::nvls, 8, 1, link) == link);
   CHECK_FALSE(link_bus_ceiling(Collective::all_reduce, CollectiveAlgorithm::ring, 1, 1, link));
   const CollectiveWires h200{.ranks = 8, .hosts = 1, .gpu_link = link, .nvls_possible = true};
-  const std::string why = explain_above_wire(Collective::all_reduce, 482e9, h200);
-  CHECK(why.find("482") != std::string::npos);
-  CHECK(why.find("450") != std::string::npos);
+  const Said why = explain_above_wire(Collective::all_reduce, 482e9, h200);
+  CHECK(why.text().find("482") != std::string::npos);
+  CHECK(why.text().find("450") != std::string::npos);
   CHECK(explain_above_wire(Collective::all_reduce, 449e9, h200).empty());
   CHECK(explain_above_wire(Collective::alltoall, 482e9, h200).empty());
   CHECK(explain_above_wire(Collective::all_reduce, 482e9, {.ranks = 8}).empty());
@@ -99,7 +99,7 @@ TEST_CASE("reduced in the network: a healthy cluster with SHARP is below its cei
   const CollectiveWires wires{.ranks = 64, .hosts = 8, .host_network = 400e9, .gpu_link = 900e9};
   const auto ceiling = collective_ceiling(Collective::all_reduce, in_network, wires).value();
   CHECK(ceiling.bytes_per_second == doctest::Approx(787.5e9));
-  CHECK(ceiling.how.find("in the network's switches") != std::string::npos);
+  CHECK(ceiling.how.text().find("in the network's switches") != std::string::npos);
 }
 
 TEST_CASE("the lower of the wires counts, with the algorithm where it is known") {
@@ -114,7 +114,7 @@ TEST_CASE("the lower of the wires counts, with the algorithm where it is known")
   // 750 by the network, 794 by the switches.
   const auto ceiling = collective_ceiling(Collective::all_reduce, any, two).value();
   CHECK(ceiling.bytes_per_second == doctest::Approx(750e9));
-  CHECK(ceiling.how.find("2 hosts") != std::string::npos);
+  CHECK(ceiling.how.text().find("2 hosts") != std::string::npos);
   CHECK(collective_ceiling(Collective::all_gather, any, two)->bytes_per_second == 400e9);
   CHECK_FALSE(collective_ceiling(Collective::all_reduce, any, {.ranks = 8}).has_value());
   // One rank a host: no link inside a host is used.
@@ -131,10 +131,11 @@ TEST_CASE("a wire that is not known bounds nothing, and the slower of two explai
   CHECK(collective_ceiling(Collective::all_reduce, ring, no_link)->bytes_per_second == 400e9);
   const CollectiveWires both{.ranks = 16, .hosts = 2, .host_network = 400e9, .gpu_link = 450e9};
   CHECK(explain_above_wire(Collective::all_reduce, 400e9, both).empty());
-  CHECK(explain_above_wire(Collective::all_reduce, 425e9, both).find("the 400 GB/s of the wire") !=
-        std::string::npos);
+  CHECK(explain_above_wire(Collective::all_reduce, 425e9, both)
+            .text()
+            .find("the 400 GB/s of the wire") != std::string::npos);
   const CollectiveWires slow_link{.ranks = 16, .hosts = 2, .host_network = 400e9, .gpu_link = 60e9};
-  CHECK(explain_above_wire(Collective::all_reduce, 61e9, slow_link).find("the 60.0 GB/s") !=
+  CHECK(explain_above_wire(Collective::all_reduce, 61e9, slow_link).text().find("the 60.0 GB/s") !=
         std::string::npos);
   // One rank a host crosses no link inside a host, one host no network.
   const CollectiveWires spread{.ranks = 2, .hosts = 2, .host_network = 400e9, .gpu_link = 60e9};

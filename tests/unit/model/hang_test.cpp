@@ -63,7 +63,8 @@ TEST_CASE("a lost rank is surer than a silent one, and that than one behind") {
   CHECK(absent(ranks) == std::vector<int>{3});
   ranks[2].link = RankLink::lost;
   CHECK(absent(ranks) == std::vector<int>{2});
-  CHECK(diagnose_hang(ranks).reason.find("the process or its host is gone") != std::string::npos);
+  CHECK(diagnose_hang(ranks).reason.text().find("the process or its host is gone") !=
+        std::string::npos);
 }
 
 TEST_CASE("silence just below the bound is none") {
@@ -75,7 +76,7 @@ TEST_CASE("silence just below the bound is none") {
 TEST_CASE("all equally far: the network between them is to blame, nobody is named") {
   const HangDiagnosis d = diagnose_hang(stuck());
   CHECK(d.absent.empty());
-  CHECK(d.reason.find("look at the links") != std::string::npos);
+  CHECK(d.reason.text().find("look at the links") != std::string::npos);
   CHECK(d.lines == std::vector<std::string>{"waiting   : ranks 0-3 on 2 hosts: all_reduce 1M, "
                                             "sampling, inside step 17"});
 }

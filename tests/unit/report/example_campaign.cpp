@@ -104,7 +104,7 @@ HostInventory inventory(const std::string& host, const std::string& kernel) {
            {"nvme",
             "nvme0n1",
             {{"model", std::string("SAMSUNG MZWLO3T8HCLS")}},
-            {{"smart_log", "only root may read it"}}}}};
+            {{"smart_log", said("inventory.needs_root", "/dev/nvme0")}}}}};
 }
 
 Record gemm_record(const std::string& host, double flops, int seed) {
@@ -113,11 +113,9 @@ Record gemm_record(const std::string& host, double flops, int seed) {
   r.params.set("dtype", std::string("fp64"));
   r.params.set("size", int64_t{4096});
   const size_t self = r.entity({host, "host", ""});
-  r.metrics.push_back(
-      {"flops_per_second", "flops_per_second", Better::higher, self, around(flops, 0.006, 40, seed),
-       Ceiling{
-           5.1e12,
-           "measured in this record: avx512 multiply-adds in registers on the same 64 threads"}});
+  r.metrics.push_back({"flops_per_second", "flops_per_second", Better::higher, self,
+                       around(flops, 0.006, 40, seed),
+                       Ceiling{5.1e12, said_count("gemm.measured_peak", 64, "avx512")}});
   r.checks.push_back({.name = "freivalds", .passed = true, .entity = self});
   r.facts = {{"library", seed == 2 ? "OpenBLAS 0.3.21 (Haswell)" : "OpenBLAS 0.3.21 (SkylakeX)"}};
   return r;
@@ -131,7 +129,7 @@ Record triad_record(const std::string& host, double bandwidth, int seed) {
   r.metrics.push_back({"bytes_per_second", "bytes_per_second", Better::higher, self,
                        around(bandwidth, 0.01, 24, seed)});
   r.checks.push_back({.name = "values", .passed = true, .entity = self});
-  r.notes = {"theoretical peak of this processor unknown: only the measured one"};
+  r.notes = {said("gemm.peak_unknown")};
   return r;
 }
 
@@ -203,8 +201,10 @@ Document all_reduce_document() {
     const size_t cluster = r.entity({"", "cluster", ""});
     const double size = std::ldexp(1024, 2 * i);
     const double busbw = 42e9 * size / (size + 900e3) * (i == 5 ? 0.8 : 1);
-    r.metrics.push_back({"bus_bytes_per_second", "bytes_per_second", Better::higher, cluster,
-                         around(busbw, 0.05, 30, i), Ceiling{49.2e9, "NIC rate 400 Gb/s"}});
+    r.metrics.push_back(
+        {"bus_bytes_per_second", "bytes_per_second", Better::higher, cluster,
+         around(busbw, 0.05, 30, i),
+         Ceiling{49.2e9, said("coll.per_host", Quantity{49.2e9, "bytes_per_second"}, 4)}});
     r.checks.push_back({.name = "data", .passed = true, .entity = cluster});
     out.records.push_back(std::move(r));
   }
@@ -300,11 +300,11 @@ void add_jobs(Campaign& c) {
   c.jobs.push_back(done("all-reduce", "", 30, all_reduce_document()));
   c.jobs.push_back({.step = "gemm-gpu",
                     .state = JobState::not_applicable,
-                    .reason = "needs 1 gpu on every host, node01 has none"});
+                    .reason = Message("need.none", {"1", "gpu", "node01"})});
   c.jobs.push_back({.step = "checkpoint",
                     .host = "node04",
                     .state = JobState::deadline,
-                    .reason = "it was killed after its deadline of 600 s",
+                    .reason = said("end.deadline", "600 s"),
                     .log = "logs/040-checkpoint-node04.err",
                     .command = {"mpirun", "--host", "node04:1", "clusterbench", "io"}});
 }
@@ -332,7 +332,7 @@ Case mixed() {
   for (int i = 0; i < 12; ++i)
     c.manifest.emplace_back(fmt::format("records/{:03}.json", i),
                             fmt::format("{:064x}", 0x9d0e77b1U * static_cast<unsigned>(i + 1)));
-  c.warnings = {"records/notes.txt belongs to no job and was left out"};
+  c.warnings = {said("load.foreign", "records/notes.txt")};
   out.waivers = {{.id = "W1",
                   .criterion = "triad",
                   .scope = "node03",

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <type_traits>
+
 #include <algorithm>
 #include <map>
 #include <regex>
@@ -46,7 +48,12 @@ std::vector<const T*> blocks_of(const View& view) {
 // Puts the text into every string of the campaign, its profile, its records and the judgement.
 void poison(example::Case& c, Judgement& j, const std::string& evil) {
   Campaign& k = c.campaign;
-  const auto put = [&](std::string& s) { s = s + evil; };
+  const auto put = [&](auto& s) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(s)>, Said>)
+      s = Said(s.text() + evil, Message("said.of", {s.text(), evil}));
+    else
+      s = s + evil;
+  };
   put(k.profile.name), put(k.profile.title.en), put(k.profile.title.zh), put(k.profile.sha256);
   put(k.id), put(k.started), put(k.ended), put(k.tool.version), put(k.launcher);
   k.tool.commit = evil + k.tool.commit;
@@ -212,12 +219,11 @@ TEST_CASE("hostile text in JSON is a JSON string and comes back, invalid UTF-8 r
 TEST_CASE("what planted faults have shown is a short table, jobs that ended alike in one row") {
   example::Case c = example::mixed();
   c.campaign.proofs = {
-      {"gemm", "node01", ProofState::shown, "one element of the product is changed", "product"},
-      {"gemm", "node02", ProofState::not_shown, "one element of the product is changed", "", true},
-      {"gemm", "node03", ProofState::shown, "one element of the product is changed", "product"},
-      {"mpi", "", ProofState::not_shown, "", "", false, "it was not made"},
-      {"info", "node01", ProofState::impossible, "", "", false,
-       "it takes an inventory: there is no data to spoil"}};
+      {"gemm", "node01", ProofState::shown, said("fault.product"), "product"},
+      {"gemm", "node02", ProofState::not_shown, said("fault.product"), "", true},
+      {"gemm", "node03", ProofState::shown, said("fault.product"), "product"},
+      {"mpi", "", ProofState::not_shown, "", "", false, said("proof.not_made")},
+      {"info", "node01", ProofState::impossible, "", "", false, said("fault.inventory")}};
   const Judgement j = example::judgement_of(c);
   const View view = build_view(c.campaign, j, c.catalogue, Texts(Lang::en));
   const Section* section = section_named(view, "Checks shown to fail");

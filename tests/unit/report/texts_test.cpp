@@ -8,6 +8,8 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/error.h"
 #include "core/file.h"
@@ -25,16 +27,60 @@ std::set<std::string> placeholders(std::string_view text) {
   return out;
 }
 
-// The ids that the sources ask for as literals.
-std::set<std::string> used_ids(std::string& sources) {
+std::filesystem::path source_dir() {
   const char* dir = std::getenv("CLUSTERBENCH_SOURCE_DIR");
   REQUIRE_MESSAGE(dir != nullptr, "set CLUSTERBENCH_SOURCE_DIR to the source tree, as ctest does");
-  for (const char* room : {"report", "judge", "cli"}) {
-    for (const auto& entry :
-         std::filesystem::directory_iterator(std::filesystem::path(dir) / "src" / room)) {
-      if (entry.path().extension() == ".cpp") sources += read_file(entry.path());
+  return std::filesystem::path(dir) / "src";
+}
+
+// All sources but the tables themselves.
+std::string all_sources() {
+  std::string out;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(source_dir())) {
+    const std::string extension = entry.path().extension(), name = entry.path().filename();
+    const bool table = name.starts_with("text") || name.starts_with("said_");
+    if ((extension == ".cpp" || extension == ".h") && !table) out += read_file(entry.path());
+  }
+  return out;
+}
+
+// How many arguments stand from `at` on until the bracket closes: after an id, as in
+// `said("id", one, f(a, b))`.
+size_t count_arguments(const std::string& source, size_t at) {
+  size_t depth = 0, commas = 0;
+  for (bool text = false; at < source.size(); ++at) {
+    const char c = source[at];
+    if (text && c == '\\') ++at;
+    if (c == '"' && source[at - 1] != '\'') text = !text;
+    if (text) continue;
+    if (c == '(' || c == '{' || c == '[') ++depth;
+    if ((c == ')' || c == '}' || c == ']') && depth-- == 0) break;
+    if (c == ',' && depth == 0) ++commas;
+  }
+  return commas;
+}
+
+// Every said("id", …) and said_count("id", number, …) of the sources, with its arguments.
+std::vector<std::pair<std::string, size_t>> sentences_said(const std::string& sources) {
+  std::vector<std::pair<std::string, size_t>> out;
+  const std::regex call("\\bsaid(_count)?\\(\\s*\"([a-z_.0-9-]+)\"");
+  for (std::sregex_iterator it(sources.begin(), sources.end(), call), end; it != end; ++it) {
+    const std::string id = (*it)[2];
+    if (id.ends_with('.') || id.ends_with('_')) continue;  // composed
+    const size_t given =
+        count_arguments(sources, static_cast<size_t>(it->position() + it->length()));
+    if (!(*it)[1].matched) out.emplace_back(id, given);
+    if ((*it)[1].matched) {
+      out.emplace_back(id + ".one", given);
+      out.emplace_back(id + ".many", given);
     }
   }
+  return out;
+}
+
+// The ids that the sources ask for as literals.
+std::set<std::string> used_ids(std::string& sources) {
+  sources = all_sources();
   std::set<std::string> out;
   const std::regex single("\\bt\\(\\s*\"([a-z_.]+)\"");
   const std::regex counted("t\\.count\\(\\s*\"([a-z_.]+)\"");
@@ -68,21 +114,78 @@ TEST_CASE("every text asked for is in the table, and none is left over") {
   for (const TextRow& row : all_texts()) {
     const std::string id(row.id);
     // Ids built from a name of the model; others stand as they are in the sources.
-    const bool composed = std::ranges::any_of(
-        std::initializer_list<std::string>{"state.", "domain.", "metric.", "source.", "standard.",
-                                           "statistic.", "severity.", "sign.", "gap.failed",
-                                           "gap.deadline", "gap.not-applicable", "gap.missing",
-                                           "attribute."},
-        [&](const std::string& prefix) { return id.starts_with(prefix); });
+    const bool composed =
+        std::ranges::any_of(std::initializer_list<std::string>{"state.",
+                                                               "domain.",
+                                                               "metric.",
+                                                               "source.",
+                                                               "standard.",
+                                                               "statistic.",
+                                                               "severity.",
+                                                               "sign.",
+                                                               "gap.failed",
+                                                               "gap.deadline",
+                                                               "gap.not-applicable",
+                                                               "gap.missing",
+                                                               "attribute.",
+                                                               "kind.",
+                                                               "fact.",
+                                                               "checked.",
+                                                               "xid.",
+                                                               "locate.nic",
+                                                               "locate.gpu",
+                                                               "locate.units_"},
+                            [&](const std::string& prefix) { return id.starts_with(prefix); });
     const std::string stem = std::regex_replace(id, std::regex("\\.(one|many)$"), "");
     const bool found = composed || sources.find('"' + stem + '"') != std::string::npos;
     CHECK_MESSAGE(found, id);
   }
 }
 
+TEST_CASE("every sentence that is said is in the table, with as many arguments as it has places") {
+  const auto all = sentences_said(all_sources());
+  REQUIRE(all.size() > 300);
+  for (const auto& sentence : all) {
+    const std::string id = sentence.first;
+    CAPTURE(id);
+    REQUIRE(has_text(id));
+    CHECK(placeholders(raw_text(Lang::en, id)).size() == sentence.second);
+  }
+}
+
+// A sentence without an id has no Chinese. What the kernel, a library or a file says goes into a
+// sentence as its argument.
+TEST_CASE("what measuring tells a person has an id") {
+  const std::regex loose(
+      "((notes|warnings)\\.(push_back|emplace_back)\\(|Skipped\\{"
+      "|\\.(detail|how|reason|planted|why_not) = "
+      "|Ceiling\\{(?:(?!said\\()[^;])*, "
+      ")\\s*"
+      "(\"[^\"]|fmt::format)");
+  for (const char* room : {"bench", "model", "campaign", "judge", "cli"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(source_dir() / room)) {
+      if (entry.path().extension() != ".cpp") continue;
+      const std::string source = read_file(entry.path());
+      std::smatch found;
+      CHECK_MESSAGE(!std::regex_search(source, found, loose), entry.path().string()
+                                                                  << ": " << found.str());
+    }
+  }
+}
+
+TEST_CASE("every fact, and every check of a case, has a name in Chinese") {
+  const std::string sources = all_sources();
+  const std::regex fact("facts\\[\"([a-z_]+)\"\\]");
+  size_t count = 0;
+  for (std::sregex_iterator it(sources.begin(), sources.end(), fact), end; it != end; ++it) {
+    CHECK_MESSAGE(has_text("fact." + (*it)[1].str()), (*it)[1].str());
+    ++count;
+  }
+  CHECK(count > 50);
+}
+
 TEST_CASE("every attribute that an inventory is given has a name") {
-  const std::filesystem::path sys =
-      std::filesystem::path(std::getenv("CLUSTERBENCH_SOURCE_DIR")) / "src/sys";
+  const std::filesystem::path sys = source_dir() / "sys";
   const std::regex given(
       "(?:put\\w*|a\\.\\w+)\\(\\s*part, \"([a-z_0-9]+)\"|"
       "attributes\\[\"([a-z_0-9]+)\"\\]");

@@ -78,7 +78,7 @@ TEST_CASE("without root ACS is not known, and not off") {
   const auto parts = acs_parts(tree.fs());
   REQUIRE(parts.size() == 1);
   CHECK(parts[0].attributes.empty());
-  CHECK(parts[0].unavailable.at("bridges_enabled").starts_with("needs root"));
+  CHECK(parts[0].unavailable.at("bridges_enabled").text().starts_with("needs root"));
 }
 
 TEST_CASE("a capability list that leads back into itself ends") {

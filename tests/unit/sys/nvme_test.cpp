@@ -82,7 +82,7 @@ TEST_CASE("what cannot be read says why and gives no value") {
                             [result](const std::string&, nvme_passthru_cmd&) { return result; });
   };
   CHECK_FALSE(answer(-EACCES).value);
-  CHECK(answer(-EACCES).why.find("/dev/nvme0 needs the rights of root") == 0);
+  CHECK(answer(-EACCES).why.text().find("/dev/nvme0 needs the rights of root") == 0);
   CHECK(answer(-ENODEV).why == "/dev/nvme0: No such device");
   CHECK(answer(0x2002).why == "/dev/nvme0 answered with NVMe status 0x2002");
 }

@@ -160,7 +160,7 @@ std::optional<Mismatch> NcclCall::verify(uint64_t iteration) {
     auto wrong = share->verify(iteration);
     if (!wrong) continue;
     if (comms_.count() > 1)
-      wrong->text = fmt::format("NCCL rank {}: {}", share->spec().rank, wrong->text);
+      wrong->text = said("coll.library_rank", share->spec().rank, wrong->text);
     if (all)
       all->count += wrong->count;
     else

@@ -49,6 +49,6 @@ Devices host_devices(int count);
 
 // Collective. The GPUs of this rank, every GPU of a host on exactly one of its ranks; or why there
 // are none, the same on all ranks.
-std::variant<Devices, std::string> gpu_devices(Context& context);
+std::variant<Devices, Said> gpu_devices(Context& context);
 
 }  // namespace cb::nccl

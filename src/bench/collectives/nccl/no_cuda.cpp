@@ -2,10 +2,6 @@
 
 namespace cb::nccl {
 
-std::variant<Devices, std::string> gpu_devices(Context&) {
-  return std::string(
-      "this clusterbench was built without CUDA: configure it with -DCLUSTERBENCH_CUDA=ON where "
-      "nvcc is found");
-}
+std::variant<Devices, Said> gpu_devices(Context&) { return said("gpu.built_without"); }
 
 }  // namespace cb::nccl

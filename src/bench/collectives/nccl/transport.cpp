@@ -178,8 +178,7 @@ class NcclTransport final : public PairTransport {
       const auto wrong =
           buffers_[rail(t)].receive->verify_pattern({0, t.bytes}, sender(t.peer, t), epoch_, 0, 1);
       if (wrong)
-        return {std::nullopt, fmt::format("wrong data from rank {}: byte {}: {}", t.peer,
-                                          wrong->first, wrong->text)};
+        return {std::nullopt, said("locate.wrong_data", t.peer, wrong->first, wrong->text)};
     }
     if (t.measure == PairMeasure::latency)
       return t.sends ? PairFigure{seconds / 2} : PairFigure{std::nullopt};
@@ -200,13 +199,13 @@ class NcclTransport final : public PairTransport {
 };
 
 // Every rank's library and GPUs, or the first rank's reason why not; the same on all ranks.
-std::string agreed_absence(Context& context, const std::string& mine) {
+Said agreed_absence(Context& context, const Said& mine) {
   std::string found;
   for (const std::string& text :
-       context.comm.gather(mine.empty() ? "" : context.who() + ": " + mine)) {
+       context.comm.gather(mine.empty() ? "" : pack_said(said("said.of", context.who(), mine)))) {
     if (found.empty()) found = text;
   }
-  return context.comm.broadcast_text(found);
+  return unpack_said(context.comm.broadcast_text(found));
 }
 
 // Hosts with another version than rank 0's are named.
@@ -222,13 +221,13 @@ void require_same_library(Context& context, const Library& library, Problems& pr
 }  // namespace
 
 OpenedTransport make_nccl_transport(Context& context, const TransportOptions& options) {
-  auto found = options.host_memory ? std::variant<nccl::Devices, std::string>(nccl::host_devices(1))
+  auto found = options.host_memory ? std::variant<nccl::Devices, Said>(nccl::host_devices(1))
                                    : nccl::gpu_devices(context);
-  if (auto* reason = std::get_if<std::string>(&found)) return {nullptr, *reason};
+  if (auto* reason = std::get_if<Said>(&found)) return {nullptr, *reason};
   auto near = std::make_unique<nccl::NearDevices>(context, std::get<nccl::Devices>(found));
   auto opened = Library::open();
-  const auto* absent = std::get_if<std::string>(&opened);
-  std::string reason = agreed_absence(context, absent != nullptr ? *absent : "");
+  const auto* absent = std::get_if<Said>(&opened);
+  Said reason = agreed_absence(context, absent != nullptr ? *absent : Said());
   if (!reason.empty()) return {nullptr, std::move(reason)};
   Library& library = std::get<Library>(opened);
   nccl::Devices& devices = std::get<nccl::Devices>(found);

@@ -30,7 +30,7 @@ void BurnWorker::loop() try {
     compare(result);
   }
 } catch (const std::exception& e) {
-  failure_ = e.what();
+  failure_ = said_by(e);
 }
 
 void BurnWorker::compare(const BurnWork::Result& result) {
@@ -39,9 +39,9 @@ void BurnWorker::compare(const BurnWork::Result& result) {
   wrong_.fetch_add(1, std::memory_order_relaxed);
   if (!first_wrong_.empty()) return;
   const bool matrix = result.matrix != kBurnAnswer.matrix;
-  first_wrong_ = fmt::format(
-      "pass {}, {}: hash {:016x}, expected {:016x}", pass, matrix ? "matrix product" : "memory",
-      matrix ? result.matrix : result.memory, matrix ? kBurnAnswer.matrix : kBurnAnswer.memory);
+  first_wrong_ = said("burn.pass_wrong", pass, said(matrix ? "burn.matrix_product" : "burn.memory"),
+                      fmt::format("{:016x}", matrix ? result.matrix : result.memory),
+                      fmt::format("{:016x}", matrix ? kBurnAnswer.matrix : kBurnAnswer.memory));
 }
 
 }  // namespace cb

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "bench/cpu/burn/kernels.h"
+#include "core/messages/said.h"
 
 namespace cb {
 
@@ -31,9 +32,9 @@ class BurnWorker {
   // Waits for the thread, which ends within a fraction of a millisecond after `stop`.
   void join();
   // After join(): what was wrong first ("pass 7, matrix product: got …, expected …"), or empty.
-  const std::string& first_wrong() const { return first_wrong_; }
+  const Said& first_wrong() const { return first_wrong_; }
   // After join(): why the worker could not run, or empty.
-  const std::string& failure() const { return failure_; }
+  const Said& failure() const { return failure_; }
 
  private:
   void loop();
@@ -46,8 +47,8 @@ class BurnWorker {
   std::atomic<uint64_t> rounds_{0};
   std::atomic<uint64_t> passes_{0};
   std::atomic<uint64_t> wrong_{0};
-  std::string first_wrong_;
-  std::string failure_;
+  Said first_wrong_;
+  Said failure_;
   std::thread thread_;
 };
 

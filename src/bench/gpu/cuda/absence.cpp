@@ -4,14 +4,14 @@
 
 namespace cb {
 
-std::string why_no_gpu(const FsRoot&) {
+Said why_no_gpu(const FsRoot&) {
   constexpr double kDriverSeconds = 10;  // it starts in two where there are eight GPUs
-  const auto found = call_with_deadline<std::string>(kDriverSeconds, [] {
+  const auto found = call_with_deadline<Said>(kDriverSeconds, [] {
     const auto devices = cuda::devices();
     const auto* absent = std::get_if<cuda::Absent>(&devices);
-    return absent == nullptr ? std::string() : absent->reason;
+    return absent == nullptr ? Said() : absent->reason;
   });
-  return found.value_or("CUDA does not answer within 10 s; next: look at nvidia-smi");
+  return found ? *found : said("gpu.silent");
 }
 
 }  // namespace cb

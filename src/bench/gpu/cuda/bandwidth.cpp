@@ -83,8 +83,8 @@ class Bandwidth {
       sample(jobs, true);
       finish(jobs);
     }
-    if (const std::string why = agreed(context_, too_much_); !why.empty()) throw Error(why);
-    if (const std::string why = nothing_done(); !why.empty())
+    if (const Said why = agreed(context_, too_much_); !why.empty()) throw Error(why);
+    if (const Said why = nothing_done(); !why.empty())
       return skipped_record("bandwidth", point_.params, why)[0];
     if (telemetry_) telemetry_->stop(record_, context_.place.host);
     session_.settle(record_);
@@ -96,13 +96,13 @@ class Bandwidth {
     return point_.op.kind == CopyKind::peer || point_.op.name == "peer_latency";
   }
   // Collective. Why no GPU of any rank could do this at all; empty if one did or failed.
-  std::string nothing_done() {
+  Said nothing_done() {
     const bool tried = !record_.checks.empty() ||
                        std::ranges::any_of(session_.units(),
                                            [](const GpuUnit& unit) { return !unit.lost.empty(); });
-    if (context_.comm.any(tried)) return "";
-    const std::string why = agreed(context_, record_.notes.empty() ? "" : record_.notes.back());
-    return why.empty() ? "no GPU could do this" : why;
+    if (context_.comm.any(tried)) return {};
+    const Said why = agreed(context_, record_.notes.empty() ? Said() : record_.notes.back());
+    return why.empty() ? said("gpu.none_could") : why;
   }
 
   // The driver stages pageable copies on the calling thread, so this thread can feed one GPU only.
@@ -127,9 +127,8 @@ class Bandwidth {
     const bool near = point_.params.text("numa") == "near";
     const std::vector<int> cpus = cpus_of(context_, unit, near);
     if (!cpus.empty()) return bind_thread(cpus);
-    record_.notes.push_back(
-        near ? "the NUMA node of a GPU is unknown: host memory lies where the kernel put it"
-             : fmt::format("GPU {}: no other NUMA node", unit.entity.id));
+    record_.notes.push_back(near ? said("gpu.numa_unknown")
+                                 : said("gpu.no_other_numa", unit.entity.id));
     return near;
   }
 
@@ -141,7 +140,7 @@ class Bandwidth {
     try {
       guarded(unit, [&] { job.mover = peer == nullptr ? mover_of(unit) : mover_of(unit, *peer); });
     } catch (const cuda::OutOfMemory& e) {
-      too_much_ = fmt::format("{}: {}: give a smaller --size", entity_name(unit.entity), e.what());
+      too_much_ = said("gpu.smaller", entity_name(unit.entity), e.said());
     }
     if (job.mover) {
       job.loads = job.mover->loads();
@@ -167,7 +166,7 @@ class Bandwidth {
   // Collective. Ranks and GPUs one after the other.
   void measure_in_turn() {
     if (point_.op.kind == CopyKind::host && point_.params.text("memory") == "pageable")
-      record_.notes.push_back("pageable copies: one GPU after the other");
+      record_.notes.push_back(said("gpu.pageable_in_turn"));
     in_turn(session_.units().size(), [&](size_t i) {
       std::vector<Job> jobs;
       add_job(jobs, session_.units()[i]);
@@ -200,14 +199,12 @@ class Bandwidth {
     const bool sms = point_.op.kind == CopyKind::latency || point_.params.text("engine") == "sm";
     const bool direct = reachable(unit, peer);
     if (!unit.lost.empty() || !peer.lost.empty()) {
-      record_.notes.push_back(fmt::format("GPU {} and GPU {}: not measured, one of them is lost",
-                                          unit.entity.id, peer.entity.id));
+      record_.notes.push_back(said("gpu.lost_pair", unit.entity.id, peer.entity.id));
       return;
     }
     if (!direct) {
-      record_.notes.push_back(fmt::format(
-          "GPU {} cannot reach the memory of GPU {} (ACS, IOMMU, or no link): {}", unit.entity.id,
-          peer.entity.id, sms ? "not measured" : "the copies go through host memory"));
+      record_.notes.push_back(
+          said(sms ? "gpu.unreachable_pair" : "gpu.through_host", unit.entity.id, peer.entity.id));
       if (sms) return;
     }
     std::vector<Job> jobs;
@@ -295,11 +292,10 @@ class Bandwidth {
            .value = static_cast<double>(errors.wrong),
            .limit = 0,
            .entity = entity,
-           .detail = errors.wrong == 0
-                         ? ""
-                         : fmt::format("{} ({}): {} wrong in {} copies, the first at {:#x} of {}",
-                                       entity_name(entity_of(job)), job.unit->device.uuid,
-                                       errors.wrong, job.verified, errors.first, errors.where)});
+           .detail = errors.wrong == 0 ? Said()
+                                       : said("gpu.copies_wrong", entity_name(entity_of(job)),
+                                              job.unit->device.uuid, errors.wrong, job.verified,
+                                              fmt::format("{:#x}", errors.first), errors.where)});
       if (errors.wrong == 0 && !job.seconds.empty()) add_metrics(job, entity);
     }
   }
@@ -340,7 +336,7 @@ class Bandwidth {
     const GpuSku* sku = job.unit->sku;
     const double ways = point_.op.counted;
     if (point_.op.kind == CopyKind::local && sku != nullptr)
-      return Ceiling{sku->memory_bytes_per_second, sku->name + ", " + sku->source};
+      return Ceiling{sku->memory_bytes_per_second, said_names({sku->name, sku->source})};
     if (point_.op.kind == CopyKind::peer && job.peer != nullptr)
       return peer_copy_ceiling(sku, part_of(*job.unit),
                                job.peer->nvml ? job.peer->nvml->index : kUnknownIndex, ways);
@@ -362,7 +358,7 @@ class Bandwidth {
   GpuSession& session_;
   const CopyPoint& point_;
   uint64_t seed_;
-  std::string too_much_;
+  Said too_much_;
   Record record_;
   std::unique_ptr<GpuTelemetry> telemetry_;
   std::vector<GpuWindow> windows_;
@@ -373,7 +369,7 @@ class Bandwidth {
 std::vector<Record> measure_gpu_bandwidth(Context& context, const Params& params) {
   require_faulty_rank(context, params);
   auto opened = GpuSession::open(context);
-  if (const auto* why = std::get_if<std::string>(&opened))
+  if (const auto* why = std::get_if<Said>(&opened))
     return skipped_record("bandwidth", params, *why);
   auto& session = std::get<GpuSession>(opened);
   const double most = context.comm.max(static_cast<double>(session.units().size()));
@@ -382,9 +378,7 @@ std::vector<Record> measure_gpu_bandwidth(Context& context, const Params& params
   };
   const auto measure = [&](const CopyPoint& point) {
     const bool peer = point.op.kind == CopyKind::peer || point.op.name == "peer_latency";
-    if (peer && most < 2)
-      return skipped_record("bandwidth", point.params,
-                            "no rank drives two GPUs: start one rank a host")[0];
+    if (peer && most < 2) return skipped_record("bandwidth", point.params, said("gpu.no_two"))[0];
     return Bandwidth(context, session, point).measure();
   };
   return run_points(context, "bandwidth", copy_points(params), name, measure);

@@ -50,7 +50,7 @@ class Phase {
     record_.started = utc_now();
     session_.describe(record_);
     if (library_ != nullptr) record_.facts["library"] = "cuBLASLt " + library_->version();
-    if (const std::string why = make_seats(); !why.empty())
+    if (const Said why = make_seats(); !why.empty())
       return skipped_record("burn", record_.params, why)[0];
     if (is_product_phase(name_)) elect();
     telemetry_ = session_.watch();
@@ -77,9 +77,9 @@ class Phase {
  private:
   // Collective. Why the library cannot multiply this on some GPU; else empty. Throws Error on all
   // ranks where memory does not suffice on one. A GPU that fails or failed before has no seat.
-  std::string make_seats() {
+  Said make_seats() {
     context_.watchdog.note("filling memory for " + name_);
-    std::string too_much, unsupported;
+    Said too_much, unsupported;
     for (GpuUnit& unit : session_.units()) {
       BurnMaker maker{.unit = &unit, .library = library_, .phase = name_};
       maker.size = params_.integer("size");
@@ -91,13 +91,13 @@ class Phase {
         if (guarded(unit, [&] { seat.burner = make_burner(maker); }))
           seats_.push_back(std::move(seat));
       } catch (const cublaslt::Unsupported& e) {
-        unsupported = e.what();
+        unsupported = e.said();
       } catch (const std::exception& e) {
-        too_much = context_.who() + ": " + e.what();
+        too_much = said("said.of", context_.who(), said_by(e));
       }
       context_.watchdog.progress();
     }
-    if (const std::string why = agreed(context_, too_much); !why.empty()) throw Error(why);
+    if (const Said why = agreed(context_, too_much); !why.empty()) throw Error(why);
     return agreed(context_, unsupported);
   }
 
@@ -142,23 +142,21 @@ class Phase {
   std::string decide(const std::vector<Ballot>& ballots) {
     if (!context_.comm.is_root()) return "";
     Golden golden = vote(ballots);
-    for (const auto& [kind, why] : golden.undecided) record_.notes.push_back(kind + ": " + why);
+    for (const auto& [kind, why] : golden.undecided)
+      record_.notes.push_back(said("said.of", kind, why));
     for (const std::string& kind : golden.alone) {
       if (!stored_.contains(kind) || params_.has("write-golden"))
-        record_.notes.push_back(
-            "one GPU of its kind: compared with its own first result, not with "
-            "others (" +
-            kind + ")");
+        record_.notes.push_back(said("burn.alone", kind));
     }
     std::string out;
     for (auto& [kind, hash] : golden.by_kind) {
       if (params_.has("golden") && stored_.contains(kind)) hash = stored_[kind];
       if (params_.has("golden") && !stored_.contains(kind))
-        record_.notes.push_back("the golden file has no hash of " + kind);
+        record_.notes.push_back(said("burn.no_hash", kind));
       if (params_.has("write-golden")) stored_[kind] = hash;
       out += fmt::format("{}\t{}\n", kind, hash);
     }
-    record_.facts["golden"] = params_.has("golden") ? "stored" : "majority of the GPUs";
+    record_.facts["golden"] = params_.has("golden") ? said("burn.stored") : said("burn.majority");
     return out;
   }
 
@@ -166,15 +164,13 @@ class Phase {
     const auto found = golden.find(seat.burner->kind());
     const std::string name = entity_name(seat.unit->entity);
     if (found == golden.end()) {
-      seat.first_wrong = name +
-                         ": GPUs of its kind do not agree and none of their results has a "
-                         "majority: burn it beside more GPUs, or with --golden";
+      seat.first_wrong = said("burn.disagree", name);
       return;
     }
     seat.burner->expect(found->second);
     if (hash != found->second)
-      seat.first_wrong = fmt::format("{} ({}): its first {} result differs from the golden one",
-                                     name, seat.unit->device.uuid, seat.burner->kind());
+      seat.first_wrong =
+          said("burn.first_differs", name, seat.unit->device.uuid, seat.burner->kind());
   }
 
   void inject() {
@@ -185,7 +181,7 @@ class Phase {
       work_on(seat, [&] { seat.burner->hang(params_.number("hang-after") + kHangMargin); });
     else
       seat.burner->inject(fault == "nan" ? Fault::nan : Fault::bitflip);
-    record_.notes.push_back(fmt::format("a fault was injected on purpose: {}", fault));
+    record_.notes.push_back(said("fault.injected", fault));
   }
 
   // True if some rank was told to stop. Every rank votes equally often, however long its steps.
@@ -293,12 +289,12 @@ std::map<std::string, uint64_t> read_golden(Context& context, const Params& para
   return out;
 }
 
-std::string unsupported(Context& context, const GpuSession& session, const std::string& phase) {
-  std::string why;
+Said unsupported(Context& context, const GpuSession& session, const std::string& phase) {
+  Said why;
   for (const GpuUnit& unit : session.units()) {
     if (is_product_phase(phase) &&
         unit.device.compute_capability < gpu_dtype(phase).least_capability)
-      why = fmt::format("{} has no {}", unit.device.name, phase);
+      why = said("gpu.has_no", unit.device.name, phase);
   }
   return agreed(context, why);
 }
@@ -308,17 +304,16 @@ std::string unsupported(Context& context, const GpuSession& session, const std::
 std::vector<Record> measure_gpu_burn(Context& context, const Params& params) {
   auto stored = read_golden(context, params);
   auto opened = GpuSession::open(context);
-  if (const auto* why = std::get_if<std::string>(&opened))
-    return skipped_record("burn", params, *why);
+  if (const auto* why = std::get_if<Said>(&opened)) return skipped_record("burn", params, *why);
   auto& session = std::get<GpuSession>(opened);
   const auto library = cublaslt::open();
   const auto* absent = std::get_if<cublaslt::Absent>(&library);
-  const std::string no_library = agreed(context, absent == nullptr ? "" : absent->reason);
+  const Said no_library = agreed(context, absent == nullptr ? Said() : absent->reason);
   const auto name = [&](const std::string& phase) {
     return PointName{params.with("phase", phase), "burn " + phase};
   };
   const auto measure = [&](const std::string& phase) {
-    std::string why = unsupported(context, session, phase);
+    Said why = unsupported(context, session, phase);
     if (why.empty() && is_product_phase(phase)) why = no_library;
     if (!why.empty()) return skipped_record("burn", params.with("phase", phase), why)[0];
     const auto* used = is_product_phase(phase) ? &std::get<cublaslt::Library>(library) : nullptr;

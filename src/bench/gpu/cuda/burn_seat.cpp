@@ -15,14 +15,13 @@ const char* SeatReport::result_check() const {
   return name_ == "march" ? "memory" : "result";
 }
 
-void SeatReport::add_check(const char* name, size_t entity, uint64_t wrong,
-                           const std::string& detail) {
+void SeatReport::add_check(const char* name, size_t entity, uint64_t wrong, const Said& detail) {
   record_.checks.push_back({.name = name,
                             .passed = wrong == 0,
                             .value = static_cast<double>(wrong),
                             .limit = 0,
                             .entity = entity,
-                            .detail = wrong == 0 ? "" : detail});
+                            .detail = wrong == 0 ? Said() : detail});
 }
 
 // No finished pass is wrong too: nothing was shown.
@@ -35,22 +34,18 @@ uint64_t SeatReport::wrong_results(const Seat& seat) const {
 void SeatReport::add_checks(const Seat& seat, size_t entity) {
   const BurnFindings& found = seat.burner->findings();
   const std::string name = entity_name(seat.unit->entity);
-  std::string detail = seat.first_wrong.empty() ? found.first : seat.first_wrong;
+  Said detail = seat.first_wrong.empty() ? found.first : seat.first_wrong;
   if (found.passes == 0 && detail.empty())
-    detail = name + ": no pass was finished" + (seat.failed.empty() ? "" : ": " + seat.failed);
+    detail = seat.failed.empty() ? said("burn.no_pass", name)
+                                 : said("burn.no_pass_why", name, seat.failed);
   add_check(result_check(), entity, wrong_results(seat),
-            fmt::format("{}; {} wrong in {} passes", detail, found.wrong, found.passes));
+            said("burn.wrong_in_passes", detail, found.wrong, found.passes));
   if (is_product_phase(name_))
-    add_check("finite", entity, found.not_finite,
-              fmt::format("{}: {} elements are NaN or infinite", name, found.not_finite));
+    add_check("finite", entity, found.not_finite, said("burn.not_finite", name, found.not_finite));
   add_check("hang", entity, seat.hung.empty() ? 0 : 1, seat.hung);
-  if (!seat.failed.empty())
-    record_.notes.push_back(fmt::format("{} was stopped early: {}", name, seat.failed));
+  if (!seat.failed.empty()) record_.notes.push_back(said("burn.stopped_early", name, seat.failed));
   if (name_ == "march" && !found.all_tests && !seat.dropped())
-    record_.notes.push_back(
-        fmt::format("{}: the time did not suffice for all {} memory tests: give a longer "
-                    "--duration",
-                    name, kernels::march_tests));
+    record_.notes.push_back(said("burn.time_short", name, kernels::march_tests));
 }
 
 void SeatReport::add(const Seat& seat, const GpuWindow* window, std::optional<double> limit) {
@@ -70,7 +65,7 @@ void SeatReport::add_rates(const Seat& seat, size_t entity) {
                                : "flops_per_second";
   std::optional<Ceiling> ceiling;
   if (const auto peak = peak_of(seat.unit->sku, name_))
-    ceiling = Ceiling{*peak, seat.unit->sku->name + ", dense"};
+    ceiling = Ceiling{*peak, said("gpu.dense_only", seat.unit->sku->name)};
   record_.add(rate, entity, seat.rates, std::move(ceiling));
   if (const auto sustained = sustained_share(seat.in_order))
     record_.add("sustained_share", entity, {*sustained});
@@ -84,16 +79,16 @@ void SeatReport::add_pulse(const Seat& seat, size_t entity) {
   record_.add("pulse_hertz", entity, {hertz});
   record_.add("pulse_duty", entity, {seat.seconds / elapsed_});
   if (hertz < 0.9 * plan_.pulse->hertz)
-    record_.notes.push_back(
-        fmt::format("{}: {:.1f} pulses a second instead of {:.1f}: give a smaller --size",
-                    entity_name(seat.unit->entity), hertz, plan_.pulse->hertz));
+    record_.notes.push_back(said("burn.pulses", entity_name(seat.unit->entity),
+                                 fmt::format("{:.1f}", hertz),
+                                 fmt::format("{:.1f}", plan_.pulse->hertz)));
 }
 
 void SeatReport::add_power(const GpuWindow& window, std::optional<double> limit, size_t entity) {
   add_window(record_, entity, window, 0);
   for (Metric& m : record_.metrics) {
     if (m.entity != entity || m.name != "watts") continue;
-    if (limit) m.ceiling = Ceiling{*limit, "the enforced power limit"};
+    if (limit) m.ceiling = Ceiling{*limit, said("gpu.power_limit")};
   }
   if (limit && *limit > 0) {
     Samples share = window.share_of_power(*limit);

@@ -16,8 +16,8 @@ struct Seat {
   std::vector<double> in_order = {};  // the same, all of them
   double seconds = 0;                 // of steps on the GPU
   uint64_t steps = 0;
-  std::string first_wrong;   // the first result was not the golden one
-  std::string hung, failed;  // why it was dropped
+  Said first_wrong;   // the first result was not the golden one
+  Said hung, failed;  // why it was dropped
   bool dropped() const { return !hung.empty() || !failed.empty(); }
 };
 
@@ -34,7 +34,7 @@ class SeatReport {
 
  private:
   const char* result_check() const;
-  void add_check(const char* name, size_t entity, uint64_t wrong, const std::string& detail);
+  void add_check(const char* name, size_t entity, uint64_t wrong, const Said& detail);
   void add_checks(const Seat& seat, size_t entity);
   uint64_t wrong_results(const Seat& seat) const;
   void add_rates(const Seat& seat, size_t entity);

@@ -16,7 +16,7 @@ struct BurnFindings {
   uint64_t passes = 0;
   uint64_t wrong = 0;       // results, bytes, words or blocks that are not what they must be
   uint64_t not_finite = 0;  // elements of results
-  std::string first = {};   // the first wrong one, in words
+  Said first = {};          // the first wrong one, in words
   bool all_tests = false;   // of the march: each of its tests was done to its end
 };
 

@@ -27,9 +27,9 @@ void BurnerBase::wait(double deadline) {
   seconds_ = end_.seconds_since(begin_);
 }
 
-void BurnerBase::note(uint64_t wrong, const std::string& what) {
+void BurnerBase::note(uint64_t wrong, const Said& what) {
   findings_.wrong += wrong;
-  if (wrong > 0 && findings_.first.empty()) findings_.first = where_ + ": " + what;
+  if (wrong > 0 && findings_.first.empty()) findings_.first = said("said.of", where_, what);
 }
 
 void BurnerBase::damage(void* data, uint64_t word, Fault fault) {

@@ -23,7 +23,7 @@ class BurnerBase : public Burner {
   void wait(double deadline);
   Fault take_fault() { return std::exchange(fault_, Fault::none); }
   // Counts what was wrong; the first thing is described with the GPU's name.
-  void note(uint64_t wrong, const std::string& what);
+  void note(uint64_t wrong, const Said& what);
   // Flips a bit of a 64-bit word, or writes ones into all of it.
   void damage(void* data, uint64_t word, Fault fault);
 

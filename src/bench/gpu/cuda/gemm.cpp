@@ -61,13 +61,13 @@ class Gemm {
     Record record{.case_name = "gemm", .params = point_.params};
     session_.describe(record);
     record.facts["library"] = "cuBLASLt " + library_.version();
-    record.facts["emulation"] = "off";
+    record.facts["emulation"] = said("gpu.off");
     if (point_.m == 0) {
-      if (const std::string why = search(record); !why.empty()) return skipped(why);
+      if (const Said why = search(record); !why.empty()) return skipped(why);
     }
     add_shape(record);
-    if (const std::string why = make_units(); !why.empty()) return skipped(why);
-    if (const std::string why = choose(record); !why.empty()) return skipped(why);
+    if (const Said why = make_units(); !why.empty()) return skipped(why);
+    if (const Said why = choose(record); !why.empty()) return skipped(why);
     if (point_.params.flag("one-at-a-time"))
       one_at_a_time(record);
     else
@@ -81,31 +81,29 @@ class Gemm {
       record.facts[key] = std::to_string(value);
   }
 
-  Record skipped(const std::string& why) const {
-    return skipped_record("gemm", point_.params, why)[0];
-  }
+  Record skipped(const Said& why) const { return skipped_record("gemm", point_.params, why)[0]; }
 
   // Collective. Buffers on every GPU. Why the library cannot multiply this on some GPU; else empty.
   // Throws Error on all ranks where memory does not suffice on one. A GPU that fails is left out.
-  std::string make_units() {
+  Said make_units() {
     units_.clear();
     units_.resize(session_.units().size());
     const auto seed = static_cast<uint64_t>(point_.params.integer("seed"));
-    std::string too_much, unsupported;
+    Said too_much, unsupported;
     for (size_t i = 0; i < units_.size(); ++i) {
       GpuUnit& unit = session_.units()[i];
       try {
         guarded(unit,
                 [&] { units_[i] = std::make_unique<GemmUnit>(library_, unit, point_, seed); });
       } catch (const cublaslt::Unsupported& e) {
-        unsupported = fmt::format("{}: cuBLASLt {}: {}", entity_name(unit.entity),
-                                  library_.version(), e.what());
+        unsupported =
+            said("gpu.unsupported", entity_name(unit.entity), library_.version(), e.said());
       } catch (const std::exception& e) {
-        too_much = context_.who() + ": " + e.what();
+        too_much = said("said.of", context_.who(), said_by(e));
       }
       context_.watchdog.progress();
     }
-    if (const std::string why = agreed(context_, too_much); !why.empty()) throw Error(why);
+    if (const Said why = agreed(context_, too_much); !why.empty()) throw Error(why);
     return agreed(context_, unsupported);
   }
 
@@ -125,9 +123,10 @@ class Gemm {
 
   // Collective. Rank 0's first GPU chooses for all GPUs of its kind; others choose for themselves.
   // Why the product cannot be had, agreed on by all ranks; else empty.
-  std::string choose(Record& record) {
+  Said choose(Record& record) {
     context_.watchdog.note("timing algorithms");
-    std::string chosen, kind, problem;
+    std::string chosen, kind;
+    Said problem;
     double seconds = 0;
     if (context_.comm.is_root() && !units_.empty()) {
       kind = kind_of(session_.units()[0], library_);
@@ -147,9 +146,8 @@ class Gemm {
         if (algorithm) units_[i]->use(*algorithm);
       });
       if (!algorithm && unit.lost.empty())
-        problem = fmt::format("{}: cuBLASLt {} has no algorithm for {} {}×{}×{}",
-                              entity_name(unit.entity), library_.version(), point_.dtype, point_.m,
-                              point_.n, point_.k);
+        problem = said("gpu.no_algorithm", entity_name(unit.entity), library_.version(),
+                       point_.dtype, point_.m, point_.n, point_.k);
     }
     if (context_.comm.is_root()) {
       record.facts["algorithm"] = chosen;
@@ -164,7 +162,7 @@ class Gemm {
 
   // Collective. The shape with the highest rate on rank 0's first GPU. Why there is none; else
   // empty.
-  std::string search(Record& record) {
+  Said search(Record& record) {
     context_.watchdog.note("searching the fastest shape");
     std::string best;
     if (context_.comm.is_root() && !session_.units().empty()) {
@@ -191,9 +189,8 @@ class Gemm {
     }
     if (context_.comm.any(context_.cancel.cancelled())) throw Interrupted();
     std::istringstream words(context_.comm.broadcast_text(best));
-    if (words >> point_.m >> point_.n >> point_.k) return "";
-    return fmt::format("cuBLASLt {} multiplies no shape of {} on rank 0's first GPU",
-                       library_.version(), point_.dtype);
+    if (words >> point_.m >> point_.n >> point_.k) return {};
+    return said("gpu.no_shape", library_.version(), point_.dtype);
   }
 
   // On this rank's first GPU; 0 where the library cannot multiply it or it does not fit.
@@ -303,14 +300,12 @@ class Gemm {
          .value = static_cast<double>(result.wrong),
          .limit = 0,
          .entity = entity,
-         .detail =
-             result.wrong == 0
-                 ? ""
-                 : fmt::format("GPU {} ({}): {} of {} elements wrong ({} not finite), first "
-                               "row {} column {}",
-                               unit.entity.id, unit.device.uuid, result.wrong, result.checked,
-                               result.not_finite, result.first % static_cast<uint64_t>(point_.m),
-                               result.first / static_cast<uint64_t>(point_.m))});
+         .detail = result.wrong == 0
+                       ? Said()
+                       : said("gpu.elements_wrong_of", unit.entity.id, unit.device.uuid,
+                              result.wrong, result.checked, result.not_finite,
+                              result.first % static_cast<uint64_t>(point_.m),
+                              result.first / static_cast<uint64_t>(point_.m))});
     if (result.wrong != 0 || result.checked == 0 || seconds.empty())
       return;  // wrong data yields no number
     const char* rate =
@@ -318,7 +313,7 @@ class Gemm {
     const auto spec = peak_of(unit.sku, point_.dtype);
     const Samples rates = seconds.mapped([&](double s) { return operations(point_) / s; });
     std::optional<Ceiling> ceiling;
-    if (spec) ceiling = Ceiling{*spec, unit.sku->name + ", dense, " + unit.sku->source};
+    if (spec) ceiling = Ceiling{*spec, said("gpu.dense", unit.sku->name, unit.sku->source)};
     record.add(rate, entity, rates, std::move(ceiling));
     const auto share = [&](double peak) {
       return rates.mapped([&](double r) { return r / peak; });
@@ -344,12 +339,12 @@ class Gemm {
 };
 
 // Types that some GPU of the run has no units for; a point of one of them is skipped as a whole.
-std::optional<std::string> unsupported(Context& context, const GpuSession& session,
-                                       const GemmPoint& point) {
-  std::string why;
+std::optional<Said> unsupported(Context& context, const GpuSession& session,
+                                const GemmPoint& point) {
+  Said why;
   for (const GpuUnit& unit : session.units()) {
     if (unit.device.compute_capability < gpu_dtype(point.dtype).least_capability)
-      why = fmt::format("{} has no {}", unit.device.name, point.dtype);
+      why = said("gpu.has_no", unit.device.name, point.dtype);
   }
   why = agreed(context, why);
   return why.empty() ? std::nullopt : std::optional(why);
@@ -360,14 +355,13 @@ std::optional<std::string> unsupported(Context& context, const GpuSession& sessi
 std::vector<Record> measure_gpu_gemm(Context& context, const Params& params) {
   require_faulty_rank(context, params);
   auto opened = GpuSession::open(context);
-  if (const auto* why = std::get_if<std::string>(&opened))
-    return skipped_record("gemm", params, *why);
+  if (const auto* why = std::get_if<Said>(&opened)) return skipped_record("gemm", params, *why);
   auto& session = std::get<GpuSession>(opened);
   const auto library = cublaslt::open();
   const auto* absent = std::get_if<cublaslt::Absent>(&library);
   if (context.comm.any(absent != nullptr))
-    return skipped_record(
-        "gemm", params, absent != nullptr ? absent->reason : "cuBLASLt is absent on another host");
+    return skipped_record("gemm", params,
+                          absent != nullptr ? absent->reason : said("gpu.blas_absent_elsewhere"));
   const auto name = [](const GemmPoint& point) {
     return PointName{point.params, fmt::format("gemm {} {}", point.dtype, point.m)};
   };

@@ -45,9 +45,8 @@ int64_t sets_for(const GpuUnit& unit, const GemmPoint& p, const GemmNumbers& typ
   const int64_t free = cuda::memory_info().free_bytes - spare;
   const int64_t sets = rotation_sets(set, unit.device.l2_bytes, free);
   if (sets < 1)
-    throw cuda::OutOfMemory(fmt::format(
-        "GPU {}: {}×{}×{} {} needs {}, {} are free: give a smaller --size", unit.entity.id, p.m,
-        p.n, p.k, p.dtype, format_size(set), format_size(std::max<int64_t>(0, free))));
+    throw cuda::OutOfMemory(said("gpu.too_large", unit.entity.id, p.m, p.n, p.k, p.dtype,
+                                 format_size(set), format_size(std::max<int64_t>(0, free))));
   return sets;
 }
 

@@ -51,8 +51,9 @@ class MemoryBurner final : public BurnerBase {
     cuda::fetch(&found, result_.data(), sizeof found, stream_, deadline, "verifying memory");
     ++findings_.passes;
     if (found.mismatches > 0) {
-      note(found.mismatches, fmt::format("{} bytes of copied memory wrong, the first at {} + {:#x}",
-                                         found.mismatches, from_.data(), found.first_mismatch));
+      note(found.mismatches,
+           said("burn.copied_wrong", found.mismatches, fmt::format("{}", from_.data()),
+                fmt::format("{:#x}", found.first_mismatch)));
       // Mended, so that the next error is a new one.
       cuda::check_launch(kernels::launch_fill(from_.data(), bytes_, seed_, stream_.handle()),
                          "fill");
@@ -96,9 +97,8 @@ class MarchBurner final : public BurnerBase {
     ++findings_.passes;
     if (found.wrong > 0)
       note(found.wrong,
-           fmt::format("memory test {} step {}: {} words wrong, the first at {} + {:#x}, bits "
-                       "{:#018x}",
-                       test_, step_, found.wrong, memory_.data(), 8 * found.first, found.bits));
+           said("burn.memory_test", test_, step_, found.wrong, fmt::format("{}", memory_.data()),
+                fmt::format("{:#x}", 8 * found.first), fmt::format("{:#018x}", found.bits)));
     if (++step_ >= kernels::march_steps(static_cast<kernels::March>(test_))) {
       step_ = 0;
       test_ = (test_ + 1) % kernels::march_tests;

@@ -144,8 +144,8 @@ class ProductBurner final : public BurnerBase {
 
   // The wrong element, by computing the product once more beside the wrong one. If the GPU repeats
   // the error, the two agree: that is said as well.
-  std::string describe(size_t set, double deadline) {
-    if (!findings_.first.empty()) return "";
+  Said describe(size_t set, double deadline) {
+    if (!findings_.first.empty()) return {};
     const size_t other = set == 0 ? 1 : 0;
     product(other);
     const cuda::DeviceMemory result(sizeof(kernels::CompareResult));
@@ -155,19 +155,15 @@ class ProductBurner final : public BurnerBase {
                        "compare");
     kernels::CompareResult found{};
     cuda::fetch(&found, at, sizeof found, stream_, deadline, "comparing results");
-    if (found.words == 0)
-      return fmt::format(
-          "{} {} differs from the golden result and this GPU repeats it: a "
-          "permanent fault, or the golden belongs to another library",
-          phase_, size_);
+    if (found.words == 0) return said("burn.golden_differs", phase_, size_);
     uint64_t wrong = 0, right = 0;
     const char* what = "reading the wrong element";
     cuda::fetch(&wrong, d_[set].at(8 * found.first), 8, stream_, deadline, what);
     cuda::fetch(&right, d_[other].at(8 * found.first), 8, stream_, deadline, what);
     const WrongPlace place = locate_wrong(found.first, wrong, right,
                                           static_cast<int>(element_bits(numbers_.stored)), size_);
-    return fmt::format("{} {}, result at {}: {} word{} wrong, first {}", phase_, size_,
-                       d_[set].data(), found.words, found.words == 1 ? "" : "s", to_text(place));
+    return said_count("burn.words_wrong", found.words, phase_, size_,
+                      fmt::format("{}", d_[set].data()), to_text(place));
   }
 
   int64_t size_;

@@ -40,21 +40,20 @@ std::vector<std::string> my_share(Context& context, const std::vector<cuda::Devi
 }
 
 // Why one device cannot be used although CUDA lists it; empty if it can.
-std::string unusable(const cuda::Device& device) {
+Said unusable(const cuda::Device& device) {
   try {
     cuda::select(device.ordinal);
     cuda::memory_info();
-    return "";
+    return {};
   } catch (const std::exception& e) {
-    return fmt::format("{}; is it in exclusive mode, or is the fabric manager not running?",
-                       e.what());
+    return said("gpu.unusable", said_by(e));
   }
 }
 
 struct Nvml {
   std::optional<nvml::Library> library;
   std::vector<nvml::Gpu> gpus;
-  std::string absent;
+  Said absent;
 };
 
 Nvml open_nvml() {
@@ -65,7 +64,7 @@ Nvml open_nvml() {
     return Nvml{library, library.gpus(), ""};
   });
   if (answer) return *answer;
-  return {{}, {}, fmt::format("NVML has not come back from {}", nvml::last_call())};
+  return {{}, {}, said("nvml.not_back", nvml::last_call())};
 }
 
 // CUDA shows slices in place of a GPU that is cut up, with their own uuids but the GPU's address.
@@ -79,7 +78,7 @@ bool in_mig_mode(const HostInventory& inventory, const cuda::Device& device) {
 }
 
 // The check "gpu" of that entity fails; if it did so already, the telemetry knows the cause.
-void fail(Record& record, size_t entity, const std::string& why) {
+void fail(Record& record, size_t entity, const Said& why) {
   const auto there = std::ranges::find_if(
       record.checks, [&](const Check& c) { return c.name == "gpu" && c.entity == entity; });
   Check& check = there != record.checks.end() ? *there : record.checks.emplace_back();
@@ -109,9 +108,9 @@ void withhold_numbers(Record& record) {
 
 }  // namespace
 
-std::variant<GpuSession, std::string> GpuSession::open(Context& context) {
+std::variant<GpuSession, Said> GpuSession::open(Context& context) {
   GpuSession session;
-  std::string problem;
+  Said problem;
   auto found = cuda::devices();
   std::vector<cuda::Device> seen;
   if (const auto* absent = std::get_if<cuda::Absent>(&found))
@@ -132,13 +131,12 @@ std::variant<GpuSession, std::string> GpuSession::open(Context& context) {
     unit.entity = {context.place.host, "gpu",
                    std::to_string(unit.nvml ? static_cast<int>(unit.nvml->index) : device.ordinal)};
     if (in_mig_mode(context.inventory, device))
-      problem = fmt::format("GPU {} is in MIG mode: nvidia-smi -i {} -mig 0, then reset it",
-                            unit.entity.id, unit.entity.id);
+      problem = said("gpu.mig", unit.entity.id, unit.entity.id);
     else
       problem = unusable(device);
     session.units_.push_back(std::move(unit));
   }
-  if (!problem.empty()) problem = context.who() + ": " + problem;
+  if (!problem.empty()) problem = said("said.of", context.who(), problem);
   problem = agreed(context, problem);
   if (!problem.empty()) return problem;
   return session;
@@ -162,15 +160,13 @@ void GpuSession::describe(Record& record) const {
   record.facts["cuda_driver"] = cuda::driver_version();
   record.facts["cuda_runtime"] = cuda::runtime_version();
   if (nvml_) record.facts["driver"] = nvml_->driver_version();
-  if (!nvml_) record.notes.push_back("no power, clocks and errors of the GPUs: " + no_nvml_);
+  if (!nvml_) record.notes.push_back(said("gpu.no_sensors", no_nvml_));
   for (const GpuUnit& unit : units_) {
     record.facts["gpu"] = unit.device.name;
     if (unit.sku != nullptr) {
-      record.facts["peaks"] = fmt::format("{}: {}", unit.sku->name, unit.sku->source);
+      record.facts["peaks"] = said("said.of", unit.sku->name, unit.sku->source);
     } else {
-      const std::string note = fmt::format(
-          "{} is not in the table of products: no ceiling and no share of a peak is given",
-          unit.device.name);
+      const Said note = said("gpu.unknown_product", unit.device.name);
       if (std::ranges::find(record.notes, note) == record.notes.end()) record.notes.push_back(note);
     }
   }
@@ -199,19 +195,19 @@ bool guarded(GpuUnit& unit, const std::function<void()>& work) {
     throw;
   } catch (const Error& e) {
     unit.hangs = e.code() == ExitCode::deadline;
-    unit.lost = fmt::format("{} ({}): {}", entity_name(unit.entity), unit.device.uuid, e.what());
+    unit.lost = said("gpu.lost", entity_name(unit.entity), unit.device.uuid, e.said());
     return false;
   }
 }
 
-std::string agreed(Context& context, std::string problem) {
-  for (const std::string& other : context.comm.gather(problem)) {
-    if (problem.empty()) problem = other;
+Said agreed(Context& context, Said problem) {
+  for (const std::string& other : context.comm.gather(pack_said(problem))) {
+    if (problem.empty()) problem = unpack_said(other);
   }
-  return context.comm.broadcast_text(problem);
+  return unpack_said(context.comm.broadcast_text(pack_said(problem)));
 }
 
-std::vector<Record> skipped_record(const char* name, const Params& params, std::string reason) {
+std::vector<Record> skipped_record(const char* name, const Params& params, Said reason) {
   return {{.case_name = name, .params = params, .outcome = Skipped{std::move(reason)}}};
 }
 
@@ -223,14 +219,9 @@ void add_window(Record& record, size_t entity, const GpuWindow& window, double d
     record.add("flops_per_joule", entity, {done / (*watts * window.seconds)});
   const std::string name = entity_name(record.entities[entity]);
   if (window.throttled > 0)
-    record.notes.push_back(
-        fmt::format("{} was throttled in {} of {} looks (heat, hardware "
-                    "slowdown or power brake)",
-                    name, window.throttled, window.samples));
+    record.notes.push_back(said("gpu.throttled", name, window.throttled, window.samples));
   if (window.power_capped > 0)
-    record.notes.push_back(
-        fmt::format("{} was at its power limit in {} of {} looks: normal under full load", name,
-                    window.power_capped, window.samples));
+    record.notes.push_back(said("gpu.at_limit", name, window.power_capped, window.samples));
 }
 
 }  // namespace cb

@@ -22,7 +22,7 @@ struct GpuUnit {
   const GpuSku* sku = nullptr;  // null for a product that the table does not know
   Entity entity;                // id: NVML's index, else CUDA's ordinal
   // Why it is used no more: it failed or hangs. Nothing is asked of it from then on.
-  std::string lost = {};
+  Said lost = {};
   bool hangs = false;  // lost because of that
 };
 
@@ -31,7 +31,7 @@ class GpuSession {
  public:
   // Collective. The reason, agreed on by all ranks, where the GPUs of some host cannot be used: no
   // driver, MIG, exclusive mode, fabric not ready.
-  static std::variant<GpuSession, std::string> open(Context& context);
+  static std::variant<GpuSession, Said> open(Context& context);
 
   std::vector<GpuUnit>& units() { return units_; }
   const std::vector<GpuUnit>& units() const { return units_; }
@@ -50,7 +50,7 @@ class GpuSession {
  private:
   std::vector<GpuUnit> units_;
   std::optional<nvml::Library> nvml_;
-  std::string no_nvml_;
+  Said no_nvml_;
 };
 
 // Does `work` on the unit unless it is lost. If the GPU fails or hangs it is lost from then on: the
@@ -69,10 +69,10 @@ void dispose(const GpuUnit& unit, std::unique_ptr<T>& what) {
 }
 
 // Collective. The first rank's problem that is not empty, on all ranks; else empty.
-std::string agreed(Context& context, std::string problem);
+Said agreed(Context& context, Said problem);
 
 // The bare record of a case that cannot measure here.
-std::vector<Record> skipped_record(const char* name, const Params& params, std::string reason);
+std::vector<Record> skipped_record(const char* name, const Params& params, Said reason);
 
 // Selects the unit's device and returns its ordinal: of a class whose members lie on the device,
 // the first one is made with it.

@@ -44,8 +44,7 @@ class SmBurner final : public BurnerBase {
       if (r.wrong > 0) wrong[r.sm] += r.wrong;
     }
     for (const auto& [sm, count] : wrong)
-      note(count,
-           fmt::format("SM {}: {} wrong results ({} SMs have any)", sm, count, wrong.size()));
+      note(count, said("burn.sm_wrong", sm, count, wrong.size()));
     // Two fused multiply-adds a turn; the integer steps are not counted.
     return 4.0 * kIterations * kernels::chain_threads * blocks_ * static_cast<double>(count_);
   }

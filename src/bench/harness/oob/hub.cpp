@@ -340,9 +340,7 @@ std::vector<Record> join_published(const std::vector<std::vector<Record>>& publi
       if (!found) missing.push_back(static_cast<int>(r));
     }
     Record joined = std::move(join_records(shares).at(0));
-    if (!missing.empty())
-      joined.notes.push_back("without the shares of ranks " + rank_ranges(missing) +
-                             ", which were not told before the job ended");
+    if (!missing.empty()) joined.notes.push_back(said("oob.without_shares", rank_ranges(missing)));
     out.push_back(std::move(joined));
   }
   return out;

@@ -58,42 +58,42 @@ Entity entity_of(const FleetNames& names, const Suspect& s) {
   return {"", "group", "leaf " + leaf_name(names, s.leaf)};
 }
 
-std::string subject(const FleetNames& names, const Suspect& s) {
+Said unit_subject(const Unit& u) {
+  return u.id.empty() ? said("locate.host", u.name()) : Said(u.name());
+}
+
+Said subject(const FleetNames& names, const Suspect& s) {
   switch (s.kind) {
     case SuspectKind::host:
-      return (unit(names, s.host).id.empty() ? "host " : "") + unit(names, s.host).name();
+      return unit_subject(unit(names, s.host));
     case SuspectKind::nic:
-      return names.rail_kind + " " + end_name(names, s.host, s.rail);
+      return said("locate." + names.rail_kind, end_name(names, s.host, s.rail));
     case SuspectKind::link:
-      return fmt::format("link {} → {}", end_name(names, s.host, s.rail),
-                         end_name(names, s.peer, s.rail));
+      return said("locate.link", end_name(names, s.host, s.rail), end_name(names, s.peer, s.rail));
     default:
       break;  // uplink
   }
-  if (s.peer_leaf < 0) return "uplink leaf " + leaf_name(names, s.leaf);
-  return fmt::format("path leaf {} ↔ leaf {}", leaf_name(names, s.leaf),
-                     leaf_name(names, s.peer_leaf));
+  if (s.peer_leaf < 0) return said("locate.uplink", leaf_name(names, s.leaf));
+  return said("locate.path", leaf_name(names, s.leaf), leaf_name(names, s.peer_leaf));
 }
 
-const char* verb(const Suspect& s) {
-  if (s.kind == SuspectKind::link || s.kind == SuspectKind::uplink) return "carries";
-  return s.side == Side::transmit  ? "sends"
-         : s.side == Side::receive ? "receives"
-                                   : "sends and receives";
+const char* verb_id(const Suspect& s) {
+  if (s.kind == SuspectKind::link || s.kind == SuspectKind::uplink) return "locate.carries";
+  return s.side == Side::transmit  ? "locate.sends"
+         : s.side == Side::receive ? "locate.receives"
+                                   : "locate.sends_and_receives";
 }
 
-std::string describe(const FleetNames& names, const Suspect& s) {
-  return fmt::format(
-      "{}: {} {:.1f} % of the fleet's median; {} of {} samples low, confidence "
-      "{:.2f} %{}",
-      subject(names, s), verb(s), s.share * 100, s.low, s.samples, s.confidence * 100,
-      s.congestion ? "; fine alone, slow only together with others: congestion" : "");
+Said describe(const FleetNames& names, const Suspect& s) {
+  const Said slow = said(verb_id(s), subject(names, s), fmt::format("{:.1f}", s.share * 100), s.low,
+                         s.samples, fmt::format("{:.2f}", s.confidence * 100));
+  return s.congestion ? said_list({slow, said("locate.congestion")}) : slow;
 }
 
 struct Failures {
   size_t failed = 0;
   size_t all = 0;
-  std::string first = {};
+  Said first = {};
 
   void add(const PairReading& r) {
     ++all;
@@ -120,7 +120,7 @@ class Findings {
  public:
   Findings(Record& record, const FleetNames& names) : record_(record), names_(names) {}
 
-  void add(const Entity& entity, std::string detail, std::optional<double> value) {
+  void add(const Entity& entity, Said detail, std::optional<double> value) {
     record_.checks.push_back({.name = "no_suspect",
                               .passed = false,
                               .value = value,
@@ -135,18 +135,15 @@ class Findings {
     for (const PairReading& r : readings) cells[{r.from, r.to, r.rail}].add(r);
     for (const auto& [index, f] : dead) {
       const Unit& u = unit(names_, index);
-      add(unit_entity(u),
-          fmt::format("{}{}: none of {} transfers with it worked; {}", u.id.empty() ? "host " : "",
-                      u.name(), f.all, f.first),
-          {});
+      add(unit_entity(u), said("locate.none_worked", unit_subject(u), f.all, f.first), {});
     }
     for (const auto& [cell, f] : cells) {
       const auto& [from, to, rail] = cell;
       // One transfer of several that failed was measured again and is a busy moment, not a link.
       if (2 * f.failed <= f.all || dead.contains(from) || dead.contains(to)) continue;
       add(pair_entity(names_, cell),
-          fmt::format("link {} → {}: {} of {} transfers failed; {}", end_name(names_, from, rail),
-                      end_name(names_, to, rail), f.failed, f.all, f.first),
+          said("locate.link_failed", end_name(names_, from, rail), end_name(names_, to, rail),
+               f.failed, f.all, f.first),
           {});
     }
   }

@@ -29,10 +29,8 @@ std::vector<int> places_on_hosts(const Place& place) {
   return out;
 }
 
-std::string too_few(int count, const char* what) {
-  return count >= kFewestToCompare ? ""
-                                   : fmt::format("needs {} {} to tell which one is slow, has {}",
-                                                 kFewestToCompare, what, count);
+Said too_few(int count, const char* id) {
+  return count >= kFewestToCompare ? Said() : said(id, kFewestToCompare, count);
 }
 
 std::vector<Round> rounds_within(const UnitGroups& groups, uint64_t seed) {
@@ -45,9 +43,8 @@ std::vector<Round> rounds_within(const UnitGroups& groups, uint64_t seed) {
   return out;
 }
 
-std::string group_figures(const Suspect& s) {
-  return fmt::format("{} of {} samples low, confidence {:.2f} %", s.low, s.samples,
-                     s.confidence * 100);
+std::string percent_text(double share, int digits) {
+  return fmt::format("{:.{}f}", share * 100, digits);
 }
 
 class GroupRecord {
@@ -72,60 +69,54 @@ class GroupRecord {
     for (const Suspect& s : judged.suspects) {
       const int group = rail_ ? s.rail : s.host;
       fail(entity(group),
-           fmt::format("{}: {} {:.1f} % of the {}' median; {}", subject(group),
-                       rail_ ? "its ranks reach" : "its ranks among themselves reach",
-                       s.share * 100, rail_ ? "rails" : "hosts", group_figures(s)),
+           said(rail_ ? "locate.rail_slow" : "locate.inside_slow", subject(group),
+                percent_text(s.share, 1), s.low, s.samples, percent_text(s.confidence, 2)),
            s.share);
     }
     if (rail_) return;  // a slow rank of a rail is what the pairs of hosts are for
     for (const Suspect& s : judged.slow_units) {
       const std::string& host = ranks_.names[static_cast<size_t>(group_of(s.host))];
-      fail(
-          {host, "rank", std::to_string(s.host)},
-          fmt::format("{} rank {}: among the ranks of its host reaches {:.1f} % of what the others "
-                      "do; {}",
-                      host, s.host, s.share * 100, group_figures(s)),
-          s.share);
+      fail({host, "rank", std::to_string(s.host)},
+           said("locate.rank_slow", host, s.host, percent_text(s.share, 1), s.low, s.samples,
+                percent_text(s.confidence, 2)),
+           s.share);
     }
   }
 
   void add_fact(const GroupFindings& found, double worst_acceptable) {
     const bool hidden = found.judged.suspects.empty() && found.judged.slow_units.empty() &&
                         found.judged.least_detectable > worst_acceptable;
-    std::string text = fmt::format(
-        "{} of {} ranks; ", ranks_.groups.count,
-        place_.host_of_rank.size() / static_cast<size_t>(std::max(1, ranks_.groups.count)));
-    text += fmt::format(
-        "{} {:.1f} % below the others",
-        hidden ? "nobody is cleared: noise hides all that is less than" : "seen would be one from",
-        found.judged.least_detectable * 100);
-    record_.facts[ranks_.fact] = std::move(text);
+    const auto groups = static_cast<size_t>(std::max(1, ranks_.groups.count));
+    record_.facts[ranks_.fact] =
+        said(hidden ? "locate.groups_hidden" : "locate.groups_seen", ranks_.groups.count,
+             place_.host_of_rank.size() / groups, percent_text(found.judged.least_detectable, 1));
   }
 
   void add_failures(const std::vector<PairReading>& readings) {
     size_t failed = 0;
-    std::string first;
+    Said first;
     for (const PairReading& r : readings) {
       if (r.value) continue;
       ++failed;
-      if (first.empty()) first = fmt::format("rank {} → rank {}: {}", r.from, r.to, r.failure);
+      if (first.empty()) first = said("locate.from_to", r.from, r.to, r.failure);
     }
     if (failed > 0)
-      record_.notes.push_back(fmt::format("{} of {} transfers inside {} failed; {}", failed,
-                                          readings.size(), rail_ ? "rails" : "hosts", first));
+      record_.notes.push_back(
+          said(rail_ ? "locate.inside_rails_failed" : "locate.inside_hosts_failed", failed,
+               readings.size(), first));
   }
 
  private:
   int group_of(int rank) const { return ranks_.groups.group_of[static_cast<size_t>(rank)]; }
-  std::string subject(int group) const {
-    const std::string& name = ranks_.names[static_cast<size_t>(group)];
-    return rail_ ? name : "host " + name;
+  Said subject(int group) const {
+    if (rail_) return said("locate.rail", group);
+    return said("locate.host", ranks_.names[static_cast<size_t>(group)]);
   }
   Entity entity(int group) const {
     const std::string& name = ranks_.names[static_cast<size_t>(group)];
     return rail_ ? Entity{"", "group", name} : Entity{name, "host", ""};
   }
-  void fail(const Entity& entity, std::string detail, double share) {
+  void fail(const Entity& entity, Said detail, double share) {
     record_.checks.push_back({.name = "no_suspect",
                               .passed = false,
                               .value = share,
@@ -148,9 +139,9 @@ RankGroups ranks_of_hosts(const Place& place) {
       .fact = "hosts_inside",
       .names = place.hosts};
   const int each = ranks_each(place);
-  out.not_compared = each == 0  ? "the hosts have different numbers of ranks"
-                     : each < 2 ? "one rank on each host"
-                                : too_few(out.groups.count, "hosts");
+  out.not_compared = each == 0  ? said("locate.uneven")
+                     : each < 2 ? said("locate.one_rank")
+                                : too_few(out.groups.count, "locate.few_hosts");
   return out;
 }
 
@@ -159,9 +150,9 @@ RankGroups ranks_of_rails(const Place& place) {
   RankGroups out{.groups = {SuspectKind::rail, each, places_on_hosts(place)},
                  .fact = "rails_compared"};
   for (int rail = 0; rail < each; ++rail) out.names.push_back(fmt::format("rail {}", rail));
-  out.not_compared = each == 0                ? "the hosts have different numbers of ranks"
-                     : place.hosts.size() < 2 ? "one host"
-                                              : too_few(each, "ranks on each host");
+  out.not_compared = each == 0                ? said("locate.uneven")
+                     : place.hosts.size() < 2 ? said("locate.one_host")
+                                              : too_few(each, "locate.few_ranks_each");
   return out;
 }
 

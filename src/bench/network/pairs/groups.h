@@ -16,7 +16,7 @@ struct RankGroups {
   UnitGroups groups;
   const char* fact = "";  // under which the record says what could have been seen
   std::vector<std::string> names = {};
-  std::string not_compared = {};
+  Said not_compared = {};
 };
 RankGroups ranks_of_hosts(const Place& place);
 RankGroups ranks_of_rails(const Place& place);

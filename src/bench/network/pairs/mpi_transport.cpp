@@ -140,13 +140,12 @@ class ReceiveFlow final : public Flow {
   }
 
   PairFigure figure() const override {
-    if (wrong_ > 0) return {std::nullopt, fmt::format("{} messages with wrong data", wrong_)};
+    if (wrong_ > 0) return {std::nullopt, said("locate.wrong_messages", wrong_)};
     if ((counted_ < 2 || last_ <= counted_from_) && received_ >= 2 && last_ > first_)
       return {static_cast<double>((received_ - 1) * line_.bytes) / (last_ - first_)};
     if (counted_ < 2 || last_ <= counted_from_)
-      return {std::nullopt, fmt::format("too few messages ({}) in {:.2g} s: ask for a longer "
-                                        "--duration or a smaller --size",
-                                        received_, line_.seconds)};
+      return {std::nullopt,
+              said("locate.few_messages", received_, fmt::format("{:.2g}", line_.seconds))};
     return {static_cast<double>(counted_ * line_.bytes) / (last_ - counted_from_)};
   }
 
@@ -207,9 +206,9 @@ class PingPongFlow final : public Flow {
   }
 
   PairFigure figure() const override {
-    if (wrong_ > 0) return {std::nullopt, fmt::format("{} messages with wrong data", wrong_)};
+    if (wrong_ > 0) return {std::nullopt, said("locate.wrong_messages", wrong_)};
     if (!initiates_) return {};
-    if (half_trips_.empty()) return {std::nullopt, "no round trip in the time"};
+    if (half_trips_.empty()) return {std::nullopt, said("locate.no_round_trip")};
     return {median(half_trips_)};
   }
 
@@ -293,9 +292,8 @@ class MpiTransport final : public PairTransport {
     for (size_t i = 0; i < mine.size(); ++i) {
       out.push_back(done[i]
                         ? figure_of(flows[i])
-                        : PairFigure{std::nullopt, fmt::format("rank {} did not answer within "
-                                                               "{:.3g} s",
-                                                               mine[i].peer, deadline_seconds)});
+                        : PairFigure{std::nullopt, said("locate.no_answer", mine[i].peer,
+                                                        fmt::format("{:.3g}", deadline_seconds))});
       // MPI may still write to their buffers.
       if (!done[i]) std::move(flows[i].begin(), flows[i].end(), std::back_inserter(abandoned_));
     }
@@ -357,8 +355,7 @@ class MpiTransport final : public PairTransport {
 }  // namespace
 
 OpenedTransport make_mpi_transport(Context& context) {
-  if (!mpi::launched() || context.comm.size() < 2)
-    return {nullptr, "needs mpirun or srun: MPI has no other rank"};
+  if (!mpi::launched() || context.comm.size() < 2) return {nullptr, said("net.mpi_needs_launcher")};
   return {std::make_unique<MpiTransport>(context.comm.rank())};
 }
 

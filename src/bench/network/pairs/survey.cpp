@@ -12,8 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-std::string said_by(const Unit& unit, const PairFigure& figure) {
-  return figure.failure.empty() ? "" : fmt::format("{}: {}", unit.name(), figure.failure);
+Said failure_at(const Unit& unit, const PairFigure& figure) {
+  return figure.failure.empty() ? Said() : said("said.of", unit.name(), figure.failure);
 }
 
 }  // namespace
@@ -112,10 +112,9 @@ void PairSurvey::add_reading(const Part& sender, const Part& receiver, bool alon
                              std::vector<PairReading>& out) const {
   const Unit& from = units_.at(static_cast<size_t>(sender.from));
   const Unit& to = units_.at(static_cast<size_t>(sender.to));
-  std::string failure = said_by(from, sender.figure);
-  const std::string other = said_by(to, receiver.figure);
-  if (!failure.empty() && !other.empty()) failure += "; ";
-  failure += other;
+  Said failure = failure_at(from, sender.figure);
+  const Said other = failure_at(to, receiver.figure);
+  if (!other.empty()) failure = failure.empty() ? other : said_list({failure, other});
   const auto add = [&](int a, int b, const std::optional<double>& value) {
     const bool good = failure.empty() && value;
     out.push_back({.from = a,
@@ -124,7 +123,7 @@ void PairSurvey::add_reading(const Part& sender, const Part& receiver, bool alon
                    .round = sender.round,
                    .alone = alone,
                    .value = good ? value : std::nullopt,
-                   .failure = good || !failure.empty() ? failure : "gave no figure"});
+                   .failure = good || !failure.empty() ? failure : said("locate.no_figure")});
   };
   const bool by_sender = plan_.measure == PairMeasure::latency;
   add(sender.from, sender.to, by_sender ? sender.figure.value : receiver.figure.value);
@@ -136,14 +135,14 @@ std::vector<PairReading> PairSurvey::join(const std::vector<Part>& mine, bool al
   for (const Part& p : mine) {
     json value;  // null where there is none
     if (p.figure.value) value = *p.figure.value;
-    list.push_back({p.round, p.from, p.to, p.rail, p.sends, value, p.figure.failure});
+    list.push_back({p.round, p.from, p.to, p.rail, p.sends, value, pack_said(p.figure.failure)});
   }
   const std::vector<std::string> blobs =
       context_.comm.gather(list.dump(-1, ' ', false, json::error_handler_t::replace));
   std::map<std::tuple<int, int, int, int>, std::pair<Part, Part>> ends;
   for (const std::string& blob : blobs) {
     for (const json& j : json::parse(blob)) {
-      Part p{j[1], j[2], j[3], j[0], j[4], {std::nullopt, j[6].get<std::string>()}};
+      Part p{j[1], j[2], j[3], j[0], j[4], {std::nullopt, unpack_said(j[6].get<std::string>())}};
       if (!j[5].is_null()) p.figure.value = j[5].get<double>();
       auto& both = ends[{p.round, p.from, p.to, p.rail}];
       (p.sends ? both.first : both.second) = std::move(p);

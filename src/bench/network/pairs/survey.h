@@ -44,7 +44,7 @@ struct PairReading {
   int round = 0;  // counted over all runs of the survey
   bool alone = false;
   std::optional<double> value = {};  // bytes per second, or seconds of latency
-  std::string failure = {};          // if there is no value
+  Said failure = {};                 // if there is no value
 };
 
 class PairSurvey {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/messages/said.h"
+
 // What a schedule of pairs is measured with: one implementation each for mpi, nccl, tcp, verbs. A
 // round gives a rank's rail at most one peer to send to and one to receive from.
 namespace cb {
@@ -28,7 +30,7 @@ struct PairTask {
 
 struct PairFigure {
   std::optional<double> value;  // absent if it failed
-  std::string failure = {};     // what happened and to whom
+  Said failure = {};            // what happened and to whom
 };
 
 class PairTransport {

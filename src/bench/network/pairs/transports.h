@@ -13,7 +13,7 @@ namespace cb {
 // A transport, or why this rank has none ("no RDMA device on node03").
 struct OpenedTransport {
   std::unique_ptr<PairTransport> transport;
-  std::string absent = {};
+  Said absent = {};
 };
 
 // What some transports need to know beforehand.

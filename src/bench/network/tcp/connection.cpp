@@ -38,7 +38,7 @@ void send_all(int fd, const void* data, size_t size, const std::string& peer, co
     } else if (errno != EAGAIN && errno != EINTR) {
       throw Error(fmt::format("{}: {}", peer, std::strerror(errno)));
     }
-    if (size > 0) until.require(peer + " does not take data");
+    if (size > 0 && until.over()) until.require(said("tcp.takes_nothing", peer));
   }
 }
 
@@ -46,14 +46,14 @@ void receive_all(int fd, void* data, size_t size, const std::string& peer, const
   auto* at = static_cast<char*>(data);
   while (size > 0) {
     const ssize_t n = recv(fd, at, size, 0);
-    if (n == 0) throw Error(peer + " closed the connection: look at its own message");
+    if (n == 0) throw Error(said("tcp.closed", peer));
     if (n > 0) {
       at += n;
       size -= static_cast<size_t>(n);
     } else if (errno != EAGAIN && errno != EINTR) {
       throw Error(fmt::format("{}: {}", peer, std::strerror(errno)));
     }
-    if (size > 0) until.require("nothing comes from " + peer);
+    if (size > 0 && until.over()) until.require(said("tcp.nothing_from", peer));
   }
 }
 
@@ -91,9 +91,9 @@ Door parse_door(const std::string& text) {
 
 }  // namespace
 
-void Until::require(const std::string& what) const {
+void Until::require(const Said& what) const {
   if (cancel_.cancelled()) throw Interrupted();
-  if (left() <= 0) throw Error(what + ": deadline passed");
+  if (left() <= 0) throw Error(said("tcp.deadline", what));
 }
 
 std::string Address::text() const {
@@ -116,7 +116,7 @@ Address Address::parse(const std::string& text) {
 
 Link connect_link(const Address& peer, const Source& source, int streams, uint64_t buffer_bytes,
                   const Until& until) {
-  std::vector<std::string> failures;
+  std::vector<Said> failures;
   for (size_t i = 0; i < peer.doors.size(); ++i) {
     const auto& [address, port] = peer.doors[i];
     const bool last = i + 1 == peer.doors.size();
@@ -136,14 +136,14 @@ Link connect_link(const Address& peer, const Source& source, int streams, uint64
     } catch (const Interrupted&) {
       throw;
     } catch (const Error& e) {
-      failures.push_back(fmt::format("{}: {}", address, e.what()));
+      failures.push_back(said("said.of", address, e.said()));
     }
-    until.require(fmt::format("no connection to {} ({})", peer.host, fmt::join(failures, "; ")));
+    until.require(said("tcp.no_connection_why", peer.host, said_list(failures)));
   }
-  throw Error(fmt::format(
-      "no connection to {}{} ({}): check the link, the route and the firewall", peer.host,
-      source.interface.empty() ? "" : " through " + source.interface,
-      failures.empty() ? "it has no address" : fmt::format("{}", fmt::join(failures, "; "))));
+  const Said why = failures.empty() ? said("tcp.no_address") : said_list(failures);
+  throw Error(source.interface.empty()
+                  ? said("tcp.no_way", peer.host, why)
+                  : said("tcp.no_way_through", peer.host, source.interface, why));
 }
 
 Reception receive_at(std::vector<std::string> addresses, uint64_t token, uint64_t buffer_bytes) {
@@ -172,7 +172,7 @@ Link accept_link(Reception& reception, const std::string& peer_host, int streams
       if (!place.open()) --missing;
       place = std::move(socket);
     }
-    if (missing > 0) until.require(fmt::format("no connection from {}", peer_host));
+    if (missing > 0) until.require(said("tcp.no_connection_from", peer_host));
   }
   reception.close();
   return link;
@@ -196,7 +196,7 @@ Word wait_word(const Link& link, Word::Kind kind, const Until& until) {
   receive_all(link.control.fd(), body.data(), size, link.peer, until);
   const auto json = nlohmann::json::parse(body);
   Word out{json.at(0), json.at(1).get<std::vector<double>>(), json.at(2)};
-  if (out.kind == Word::failed) throw Error(fmt::format("{} says: {}", link.peer, out.text));
+  if (out.kind == Word::failed) throw Error(said("tcp.says", link.peer, unpack_said(out.text)));
   if (out.kind != kind)
     throw Error(fmt::format("{} is at another step ({} instead of {})", link.peer, out.kind,
                             static_cast<uint32_t>(kind)));

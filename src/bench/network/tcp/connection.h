@@ -19,7 +19,7 @@ class Until {
   double left() const { return end_ - monotonic_seconds(); }
   bool over() const { return left() <= 0 || cancel_.cancelled(); }
   // Throws Error "what: deadline passed" or Interrupted when over.
-  void require(const std::string& what) const;
+  void require(const Said& what) const;
 
  private:
   double end_;

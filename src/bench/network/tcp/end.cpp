@@ -42,7 +42,7 @@ class Messages {
     for (size_t at = 0; at < message.size();) {
       const ssize_t n = recv(fd_, message.data() + at, message.size() - at, flags);
       if (n == 0 && at == 0) return false;
-      if (n == 0) throw Error(peer_ + " closed the connection within a message");
+      if (n == 0) throw Error(said("tcp.closed_within", peer_));
       if (n > 0)
         at += static_cast<size_t>(n);
       else
@@ -57,7 +57,7 @@ class Messages {
       throw Error(fmt::format("{}: {}", peer_, std::strerror(errno)));
     constexpr unsigned kLook = 1024;  // a spinning wait asks the clock less often
     if (spec_.spin && ++empty_ % kLook != 0) return;
-    until_.require("nothing comes from " + peer_);
+    if (until_.over()) until_.require(said("tcp.nothing_from", peer_));
   }
 
   int fd_;
@@ -115,11 +115,11 @@ net::PairOutcome TcpEnd::run(double deadline_seconds) {
     spec_.latency ? ping_pong(*link, until, out) : stream(*link, until, out);
   } catch (const std::exception& e) {
     out = {};
-    out.failure = e.what();
+    out.failure = said_by(e);
   }
   if (out.failure.empty() || !link) return out;
   try {
-    send_word(*link, {Word::failed, {}, out.failure}, Until(0.5, cancel_));
+    send_word(*link, {Word::failed, {}, pack_said(out.failure)}, Until(0.5, cancel_));
   } catch (const std::exception&) {
     // The connection is what failed: the other end notices by itself.
   }
@@ -155,7 +155,7 @@ void TcpEnd::ping_pong(const Link& link, const Until& until, net::PairOutcome& o
     for (double now = begin; now < to || out.latency_seconds.count() == 0;) {
       const double sent = monotonic_seconds();
       messages.send_message(mine);
-      if (!messages.receive_message(theirs)) throw Error(link.peer + " ended too early");
+      if (!messages.receive_message(theirs)) throw Error(said("tcp.ended_early", link.peer));
       now = monotonic_seconds();
       if (sent >= from) out.latency_seconds.add((now - sent) / 2);
       check();
@@ -171,7 +171,7 @@ void TcpEnd::ping_pong(const Link& link, const Until& until, net::PairOutcome& o
   send_word(link, {Word::result}, until);
   wait_word(link, Word::result, until);
   if (!spec_.verify) return;
-  out.wrong_data = wrong ? fmt::format("from {}: wrong from byte {} on", link.peer, *wrong) : "";
+  out.wrong_data = wrong ? said("tcp.wrong_from", link.peer, *wrong) : Said();
 }
 
 }  // namespace cb::tcp

@@ -40,7 +40,7 @@ size_t Mover::step(Phase phase, bool sleeps, std::span<std::byte> memory) noexce
     if (n == 0 || errno == EAGAIN || errno == EINTR) return 0;
     failure_ = std::strerror(errno);
   } catch (const std::exception& e) {
-    failure_ = e.what();
+    failure_ = said_by(e);
   }
   end();
   return 0;

@@ -53,7 +53,7 @@ class Mover {
   bool ended() const { return ended_; }  // for the moving thread: nothing is left to do
   bool finished() const { return finished_.load(std::memory_order_acquire); }
   // Once finished: why it ended early; empty if it did not.
-  const std::string& failure() const { return failure_; }
+  const Said& failure() const { return failure_; }
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }  // so far
 
  protected:
@@ -67,7 +67,7 @@ class Mover {
   const Baton& baton_;
 
  private:
-  std::string failure_;
+  Said failure_;
   bool ended_ = false;
   std::atomic<uint64_t> bytes_{0};
   std::atomic<bool> finished_{false};

@@ -31,8 +31,8 @@ void nap(double seconds) { std::this_thread::sleep_for(std::chrono::duration<dou
 }  // namespace
 
 ZeroCopyChoice choose_zero_copy(const Tally& copy, const Tally& zero_copy, bool really_zero) {
-  if (!really_zero) return {false, "the kernel copied after all"};
-  if (copy.bytes == 0 || zero_copy.bytes == 0) return {false, "nothing was sent in the trial"};
+  if (!really_zero) return {false, said("tcp.copied")};
+  if (copy.bytes == 0 || zero_copy.bytes == 0) return {false, said("tcp.nothing_sent")};
   const auto rate = [](const Tally& t) { return static_cast<double>(t.bytes) / t.seconds; };
   const auto cost = [](const Tally& t) {
     return t.cpu_seconds / (static_cast<double>(t.bytes) * 8e-9);
@@ -40,8 +40,8 @@ ZeroCopyChoice choose_zero_copy(const Tally& copy, const Tally& zero_copy, bool 
   const double faster = rate(zero_copy) / rate(copy) - 1;
   const double cheaper = 1 - cost(zero_copy) / cost(copy);
   const bool use = faster > kWorthwhile || (cheaper > kWorthwhile && faster > -kWorthwhile);
-  return {use, fmt::format("{:+.0f} % rate, {:.4f} instead of {:.4f} CPU s per Gb", faster * 100,
-                           cost(zero_copy), cost(copy))};
+  return {use, said("tcp.trial", fmt::format("{:+.0f}", faster * 100),
+                    fmt::format("{:.4f}", cost(zero_copy)), fmt::format("{:.4f}", cost(copy)))};
 }
 
 Transfer::Transfer(const Link& link, const Spec& spec, bool sends, bool receives,
@@ -74,7 +74,7 @@ void Transfer::require_healthy() const {
   const auto look = [&](const auto& movers) {
     for (size_t i = 0; i < movers.size(); ++i) {
       if (movers[i]->finished() && !movers[i]->failure().empty())
-        throw Error(fmt::format("stream {} with {}: {}", i + 1, link_.peer, movers[i]->failure()));
+        throw Error(said("tcp.stream_failed", i + 1, link_.peer, movers[i]->failure()));
     }
   };
   look(senders_);
@@ -84,7 +84,7 @@ void Transfer::require_healthy() const {
 // Meanwhile the peer may say that it is done (its clock runs ahead) or that it failed.
 void Transfer::pause_until(double time) {
   for (double left = time - monotonic_seconds(); left > 0; left = time - monotonic_seconds()) {
-    until_.require("transfer with " + link_.peer);
+    if (until_.over()) until_.require(said("tcp.transfer_with", link_.peer));
     require_healthy();
     const double slice = std::min(left, kLookSeconds);
     if (peer_done_) {
@@ -109,7 +109,7 @@ void Transfer::try_both_ways(double begin) {
   while (std::any_of(sending_.begin(), sending_.end(), behind) && monotonic_seconds() < end)
     nap(0.001);
   if (std::any_of(sending_.begin(), sending_.end(), behind)) {
-    zero_copy_fact_ = "off: a stream stood still in the trial";
+    zero_copy_fact_ = said("tcp.zero_copy_off");
     return;
   }
   const bool really =
@@ -117,7 +117,7 @@ void Transfer::try_both_ways(double begin) {
   const ZeroCopyChoice choice = choose_zero_copy(sum_of(sending_, Phase::try_copy),
                                                  sum_of(sending_, Phase::try_zero_copy), really);
   baton_.zero_copy = choice.use;
-  zero_copy_fact_ = fmt::format("{}: {}", choice.use ? "on" : "off", choice.why);
+  zero_copy_fact_ = said(choice.use ? "tcp.on_because" : "tcp.off_because", choice.why);
 }
 
 uint64_t Transfer::received() const {
@@ -156,15 +156,14 @@ void Transfer::end_streams() {
   for (const auto& c : sending_) c->join();
   for (const auto& r : receivers_) {
     while (!r->finished()) {
-      until_.require("nothing more comes from " + link_.peer);
+      if (until_.over()) until_.require(said("tcp.nothing_more", link_.peer));
       nap(0.001);
     }
   }
   for (const auto& c : receiving_) c->join();
   require_healthy();
   // One of several streams may starve in a short time; all of them do not.
-  if (!receivers_.empty() && received() == 0)
-    throw Error("nothing came from " + link_.peer + " in the whole time");
+  if (!receivers_.empty() && received() == 0) throw Error(said("tcp.never_came", link_.peer));
 }
 
 // One-way: the receiving end's. Two-way: the sum of both. Once an end has the other's word its
@@ -198,14 +197,13 @@ void Transfer::add_states(net::PairOutcome& out, const std::vector<TcpState>& be
   }
   out.extra[prefix_ + "retransmits"] = static_cast<double>(retransmits);
   out.extra[prefix_ + "smoothed_rtt_seconds"] = median(rtts);
-  out.facts["congestion_window"] = format_size(static_cast<int64_t>(window)) + " in all";
+  out.facts["congestion_window"] = said("tcp.in_all", format_size(static_cast<int64_t>(window)));
   out.facts["segment_bytes"] = std::to_string(after[0].segment_bytes);
   const auto [send, receive] = buffer_sizes(link_.streams[0].fd());
-  out.facts["socket_buffers"] =
-      fmt::format("send {}, receive {}", format_size(send), format_size(receive));
+  out.facts["socket_buffers"] = said("tcp.buffers", format_size(send), format_size(receive));
   out.facts["congestion_control"] = congestion_control(link_.streams[0].fd());
   out.facts["zero_copy"] = zero_copy_fact_;
-  out.facts["threads"] = fmt::format("{} for {} streams", sending_.size(), senders_.size());
+  out.facts["threads"] = said("tcp.threads", sending_.size(), senders_.size());
 }
 
 void Transfer::add_cpu(net::PairOutcome& out) const {
@@ -226,7 +224,7 @@ void Transfer::run(net::PairOutcome& out) {
   const double begin = monotonic_seconds();
   for (const auto& c : sending_) c->start();
   pause_until(begin + spec_.seconds * kWarmShare);
-  zero_copy_fact_ = spec_.zero_copy == ZeroCopy::on ? "on: asked for" : "off";
+  zero_copy_fact_ = spec_.zero_copy == ZeroCopy::on ? said("tcp.zero_copy_on") : said("tcp.off");
   if (tries_zero_copy(spec_) && !senders_.empty())
     try_both_ways(begin + spec_.seconds * kWarmShare);
   const double measured_from = begin + warm_up_seconds(spec_);
@@ -245,11 +243,10 @@ void Transfer::run(net::PairOutcome& out) {
   out.bytes_per_second = exchange_rates(rates);
   add_cpu(out);
   if (!spec_.verify || receivers_.empty()) return;
-  out.wrong_data = "";
+  out.wrong_data = Said();
   for (size_t i = 0; i < receivers_.size(); ++i) {
     if (const auto at = receivers_[i]->wrong_at(); at && out.wrong_data->empty())
-      out.wrong_data =
-          fmt::format("from {}: stream {} is wrong from byte {} on", link_.peer, i + 1, *at);
+      out.wrong_data = said("tcp.wrong_stream", link_.peer, i + 1, *at);
   }
 }
 

@@ -49,13 +49,13 @@ class Transfer {
   std::vector<std::unique_ptr<Receiver>> receivers_;
   std::vector<std::unique_ptr<Carrier>> sending_, receiving_;
   bool peer_done_ = false;
-  std::string zero_copy_fact_;
+  Said zero_copy_fact_;
 };
 
 // Whether sending without a copy is worth it, from what both ways gave in equal times, and why.
 struct ZeroCopyChoice {
   bool use = false;
-  std::string why;
+  Said why;
 };
 ZeroCopyChoice choose_zero_copy(const Tally& copy, const Tally& zero_copy, bool really_zero);
 

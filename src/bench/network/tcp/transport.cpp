@@ -58,7 +58,7 @@ net::MakeEnd end_maker(const Setup& setup, const Spec& spec, const std::string& 
 }  // namespace tcp
 
 OpenedTransport make_tcp_transport(Context& context) {
-  if (context.comm.size() < 2) return {nullptr, "needs mpirun or srun: there is no other rank"};
+  if (context.comm.size() < 2) return {nullptr, said("net.needs_launcher")};
   auto setup = std::make_shared<tcp::Setup>(tcp::set_up(context, {"auto"}));
   return {std::make_unique<tcp::TcpTransport>(context, std::move(setup))};
 }

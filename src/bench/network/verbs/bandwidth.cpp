@@ -107,11 +107,11 @@ bool Stream::sending() const {
 void Stream::hear(Idle& idle) {
   if (!heard_) heard_ = link_.control().try_receive();
   if (heard_ && heard_->kind == Message::failed)
-    throw Error(link_.peer().name + ": " + heard_->text);
+    throw Error(said("said.of", link_.peer().name, heard_->text));
   if (!idle.go_on())
-    throw Error(idle.cancelled() ? std::string("interrupted")
-                                 : link_.device().name() + " → " + link_.peer().name +
-                                       ": not finished within the deadline");
+    throw Error(idle.cancelled()
+                    ? said("run.interrupted")
+                    : said("verbs.not_finished", link_.device().name(), link_.peer().name));
 }
 
 // Takes what is still coming after the peer has said how much it sent.

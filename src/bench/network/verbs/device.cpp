@@ -14,11 +14,10 @@ std::shared_ptr<const Device> open_port(const RdmaPort& info, const std::string&
   auto device = std::make_shared<Device>();
   device->name_ = host + " " + info.name();
   if (!info.active())
-    throw Error(fmt::format("{}: the port is {} (physically {}); next: {}", device->name_,
-                            info.state.empty() ? "in an unknown state" : info.state,
-                            info.physical_state.empty() ? "unknown" : info.physical_state,
-                            info.ethernet() ? "ip link show " + info.netdev + ", cable and switch"
-                                            : "cable, switch port and the subnet manager"));
+    throw Error(said(
+        "verbs.port_state", device->name_, info.state.empty() ? "in an unknown state" : info.state,
+        info.physical_state.empty() ? "unknown" : info.physical_state,
+        info.ethernet() ? said("verbs.cable_ethernet", info.netdev) : said("verbs.cable")));
   device->info = info;
   device->context = open_device(info.device);
   if (const int rc = ibv_query_device(device->context.get(), &device->limits); rc != 0)

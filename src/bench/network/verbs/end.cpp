@@ -60,18 +60,18 @@ net::PairOutcome VerbsEnd::run(double deadline_seconds) {
   } catch (const Flushed& e) {
     out = fail_with(e.what() + word_of_peer());
   } catch (const std::exception& e) {
-    out = fail_with(e.what());
+    out = fail_with(said_by(e));
   }
   return out;
 }
 
 // Tells the other end as well.
-net::PairOutcome VerbsEnd::fail_with(const std::string& why) {
+net::PairOutcome VerbsEnd::fail_with(const Said& why) {
   net::PairOutcome out;
   out.failure = why;
   Message last;
   last.kind = Message::failed;
-  std::strncpy(last.text, why.c_str(), sizeof(last.text) - 1);
+  std::strncpy(last.text, why.text().c_str(), sizeof(last.text) - 1);
   try {
     link_.control().send(last);
   } catch (const Error&) {

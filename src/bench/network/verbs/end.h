@@ -16,7 +16,7 @@ class VerbsEnd : public net::PairEnd {
   net::PairOutcome run(double deadline_seconds) override;
 
  private:
-  net::PairOutcome fail_with(const std::string& why);
+  net::PairOutcome fail_with(const Said& why);
   std::string word_of_peer();
   void stream(Idle& idle, net::PairOutcome& out);
   void ping_pong(Idle& idle, net::PairOutcome& out);

@@ -139,14 +139,13 @@ void check_completion(const Link& link, const ibv_wc& wc, size_t q) {
   const ibv_wc_status status = cause.completion.status;
   const bool gone = status == IBV_WC_RETRY_EXC_ERR || status == IBV_WC_RNR_RETRY_EXC_ERR;
   const bool confused = status == IBV_WC_REM_INV_REQ_ERR && link.device().soft();
-  const std::string text = fmt::format(
-      "{} → {}: {} (queue pair {}, vendor error 0x{:x}){}", link.device().name(), link.peer().name,
-      describe(cause, link.pair(q)), q, cause.completion.vendor_err,
-      gone               ? "; next: is the peer alive, are both ports and the switch up?"
-      : confused         ? "; soft-RoCE ends so when it had to send again: see rcvd_seq_err and "
-                           "completer_retry_err in hw_counters; next: fewer --qps, less --tx-depth"
-      : !cause.delivered ? "; next: see hw_counters and the kernel's log of both hosts"
-                         : "");
+  const Said what =
+      said("verbs.completion", link.device().name(), link.peer().name,
+           describe(cause, link.pair(q)), q, fmt::format("0x{:x}", cause.completion.vendor_err));
+  const Said text = gone               ? said("said.next", what, said("verbs.alive"))
+                    : confused         ? said_list({what, said("verbs.soft_resend")})
+                    : !cause.delivered ? said("said.next", what, said("verbs.see_counters"))
+                                       : what;
   if (!cause.delivered) throw Flushed(text);
   throw Error(text);
 }

@@ -43,13 +43,13 @@ void PingPong::pause(Idle& idle) {
 void PingPong::look(Idle& idle) {
   if (!heard_) heard_ = link_.control().try_receive();
   if (heard_ && heard_->kind == Message::failed)
-    throw Error(link_.peer().name + ": " + heard_->text);
+    throw Error(said("said.of", link_.peer().name, heard_->text));
   // What came before the peer's last word has been looked at once more by the next poll.
   if (heard_ && !begins_) throw Stopped{};
   if (!idle.go_on())
-    throw Error(idle.cancelled() ? std::string("interrupted")
-                                 : link_.device().name() + " → " + link_.peer().name +
-                                       ": no message within the deadline");
+    throw Error(idle.cancelled()
+                    ? said("run.interrupted")
+                    : said("verbs.no_message", link_.device().name(), link_.peer().name));
 }
 
 void PingPong::reap_sends(Idle& idle) {
@@ -178,7 +178,7 @@ PingPong::Result PingPong::run(uint64_t iterations, double seconds, Idle& idle) 
   mine.messages = posted_;
   link_.control().send(mine);
   if (!heard_) heard_ = link_.control().wait(idle);
-  if (heard_->kind != Message::done) throw Error(link_.peer().name + ": " + heard_->text);
+  if (heard_->kind != Message::done) throw Error(said("said.of", link_.peer().name, heard_->text));
   result.messages = posted_;
   result.peer = heard_->messages;
   return result;

@@ -43,7 +43,7 @@ std::unique_ptr<TransferMemory> gpu_memory(int ordinal, size_t bytes, const Regi
 // PCI addresses of the GPUs in CUDA's order, or why there are none.
 struct Gpus {
   std::vector<std::string> pci_addresses;
-  std::string absent;  // empty if there are some
+  Said absent;  // empty if there are some
 };
 Gpus visible_gpus();
 

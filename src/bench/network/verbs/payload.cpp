@@ -55,7 +55,7 @@ void fill_payload(Link& link, uint64_t to_peer, uint64_t from_peer) {
   }
 }
 
-std::string check_payload(const Link& link, uint64_t from_peer, uint64_t messages) {
+Said check_payload(const Link& link, uint64_t from_peer, uint64_t messages) {
   const uint64_t bytes = verified_bytes(link.spec());
   for (size_t q = 0; q < link.pairs(); ++q) {
     for (uint64_t slot = 0; slot < std::min(link.slots(), messages); ++slot) {
@@ -64,27 +64,23 @@ std::string check_payload(const Link& link, uint64_t from_peer, uint64_t message
       for (uint64_t i = 0; i < bytes; ++i) {
         const auto got = static_cast<uint8_t>(data[i]);
         if (got != payload_byte(seed, i))
-          return fmt::format(
-              "{} received a wrong byte from {}: queue pair {}, slot {}, offset {} of {}: got "
-              "0x{:02x}, expected 0x{:02x}",
-              link.device().name(), link.peer().name, q, slot, i, bytes, got,
-              payload_byte(seed, i));
+          return said("verbs.wrong_byte", link.device().name(), link.peer().name, q, slot, i, bytes,
+                      fmt::format("0x{:02x}", got), fmt::format("0x{:02x}", payload_byte(seed, i)));
       }
     }
   }
-  return "";
+  return {};
 }
 
-std::string check_atomics(const Link& link, uint64_t messages) {
+Said check_atomics(const Link& link, uint64_t messages) {
   uint64_t sum = 0;
   for (size_t q = 0; q < link.pairs(); ++q) {
     uint64_t value = 0;
     std::memcpy(&value, link.in(q, 0), sizeof(value));
     sum += value;
   }
-  if (sum == messages) return "";
-  return fmt::format("{}: its words stand at {} after {} atomics from {}", link.device().name(),
-                     sum, messages, link.peer().name);
+  if (sum == messages) return {};
+  return said("verbs.words", link.device().name(), sum, messages, link.peer().name);
 }
 
 void corrupt_payload(Link& link) {

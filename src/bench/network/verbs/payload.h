@@ -17,10 +17,10 @@ void fill_payload(Link& link, uint64_t to_peer, uint64_t from_peer);
 
 // What arrived in `in` after `messages` of each queue pair: empty if right, else the first wrong
 // byte. `from_peer` as the sender filled it.
-std::string check_payload(const Link& link, uint64_t from_peer, uint64_t messages);
+Said check_payload(const Link& link, uint64_t from_peer, uint64_t messages);
 
 // Whether the queue pairs' words, the targets of `messages` atomics, counted them all.
-std::string check_atomics(const Link& link, uint64_t messages);
+Said check_atomics(const Link& link, uint64_t messages);
 
 // Test hook: spoils one byte of what arrived, in the middle of the last queue pair's message.
 void corrupt_payload(Link& link);

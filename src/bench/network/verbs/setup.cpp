@@ -131,7 +131,7 @@ RailLimits rail_limits(const RdmaPort& port) {
   return out;
 }
 
-std::string why_no_port(const FsRoot& fs) {
+Said why_no_port(const FsRoot& fs) {
   const std::vector<RdmaPort> ports = rdma_ports(fs);
   if (ports.empty()) return "no RDMA device: is the driver loaded (ls /sys/class/infiniband)?";
   const bool active = std::any_of(ports.begin(), ports.end(), std::mem_fn(&RdmaPort::active));
@@ -149,11 +149,9 @@ Setup set_up(Context& context, const std::vector<std::string>& asked) {
   throw_agreed(context.comm, "clusterbench verbs", problems);
   require_equal_counts(context, setup.rails, ports);
   if (setup.rails.empty()) {
-    setup.skip =
-        ports.empty()
-            ? fmt::format("no RDMA device on {}: is the driver loaded (ls /sys/class/infiniband)?",
-                          context.place.host)
-            : fmt::format("no active RDMA port on {}{}", context.place.host, down_ports(ports));
+    setup.skip = ports.empty()
+                     ? said("verbs.no_device", context.place.host)
+                     : said("verbs.no_active_ports", context.place.host, down_ports(ports));
     return setup;
   }
   const bool shared = context.place.hosts.size() > 1;
@@ -167,19 +165,22 @@ Setup set_up(Context& context, const std::vector<std::string>& asked) {
 
 namespace {
 
-std::string mtu_in_use(const RailLimits& l, int mtu) {
-  return l.active_mtu > 0 && l.active_mtu < mtu ? fmt::format(" ({} in use)", l.active_mtu) : "";
+Said mtu_text(const RailLimits& l, int mtu) {
+  const Said text = std::to_string(mtu);
+  return l.active_mtu > 0 && l.active_mtu < mtu ? said("verbs.in_use", text, l.active_mtu) : text;
 }
 
 }  // namespace
 
 std::optional<Ceiling> Setup::ceiling(const net::RailPair& pair, const Spec& spec) const {
   std::optional<Ceiling> out;
-  const auto lower = [&out](double value, std::string how) {
+  const auto lower = [&out](double value, Said how) {
     if (!out || value < out->value) out = Ceiling{value, std::move(how)};
   };
   const int times = spec.two_way ? 2 : 1;
-  const char* both = spec.two_way ? ", both directions" : "";
+  const auto both = [&spec](const Said& how) {
+    return spec.two_way ? said("said.both_directions", how) : how;
+  };
   for (const auto& [node, rail] :
        {std::pair(pair.from, pair.from_rail), std::pair(pair.to, pair.to_rail)}) {
     const RailLimits& l = limits.at(static_cast<size_t>(node)).at(static_cast<size_t>(rail));
@@ -190,34 +191,32 @@ std::optional<Ceiling> Setup::ceiling(const net::RailPair& pair, const Spec& spe
                                   : Wire::roce_v2_ipv4;
     const double share = payload_share(wire, spec.bytes, mtu);
     lower(*l.link_bits_per_second / 8 * share * times,
-          fmt::format("{:.0f} Gb/s × {:.1f} % payload at MTU {}{}{}", *l.link_bits_per_second / 1e9,
-                      share * 100, mtu, mtu_in_use(l, mtu), both));
+          both(said("verbs.wire", fmt::format("{:.0f}", *l.link_bits_per_second / 1e9),
+                    fmt::format("{:.1f}", share * 100), mtu_text(l, mtu))));
     if (l.slot_bytes_per_second)
       lower(*l.slot_bytes_per_second * times,
-            fmt::format("PCIe {} of {}: {:.1f} GB/s{}", l.slot, l.name,
-                        *l.slot_bytes_per_second / 1e9, both));
+            both(said("verbs.slot", l.slot, l.name,
+                      fmt::format("{:.1f}", *l.slot_bytes_per_second / 1e9))));
   }
   return out;
 }
 
 void Setup::describe(Record& record) const {
   if (std::any_of(rails.begin(), rails.end(), [](const RdmaPort& p) { return p.driver == "rxe"; }))
-    record.notes.push_back(
-        "soft-RoCE: the kernel does the transport's work; its speed says nothing of a NIC");
+    record.notes.push_back(said("verbs.soft_roce"));
 }
 
-std::string need_gpus(Context& context, Setup& setup, const Params& params) {
+Said need_gpus(Context& context, Setup& setup, const Params& params) {
   Gpus found = visible_gpus();
   const auto count = static_cast<int64_t>(found.pci_addresses.size());
-  std::string reason;
+  Said reason;
   if (!found.absent.empty())
-    reason = fmt::format("{}: {}", context.place.host, found.absent);
+    reason = said("said.of", context.place.host, found.absent);
   else if (params.has("gpu") && params.integer("gpu") >= count)
-    reason =
-        fmt::format("{} has no GPU {}, only {}", context.place.host, params.integer("gpu"), count);
+    reason = said("verbs.no_gpu", context.place.host, params.integer("gpu"), count);
   setup.gpus = std::move(found.pci_addresses);
   const bool missing = context.comm.max(reason.empty() ? 0.0 : 1.0) > 0;
-  return missing && reason.empty() ? "another host of the job has no such GPU" : reason;
+  return missing && reason.empty() ? said("verbs.no_such_gpu") : reason;
 }
 
 namespace {
@@ -286,14 +285,15 @@ CounterWatch::CounterWatch(const FsRoot& fs, const Setup& setup) : fs_(fs), setu
 void CounterWatch::check_lossless(const RdmaPort& port, size_t nic,
                                   const std::map<std::string, double>& deltas, Record& record) {
   const Lossless l = judge_lossless(deltas);
-  record.checks.push_back({.name = "lossless",
-                           .passed = l.passed,
-                           .value = l.known ? std::optional(l.lost) : std::nullopt,
-                           .limit = 0,
-                           .entity = nic,
-                           .detail = l.known ? l.summary : port.name() + " has no counter of drops",
-                           .finding = true});
-  record.notes.push_back(record.entities[nic].host + " " + port.name() + ": " + l.summary);
+  record.checks.push_back(
+      {.name = "lossless",
+       .passed = l.passed,
+       .value = l.known ? std::optional(l.lost) : std::nullopt,
+       .limit = 0,
+       .entity = nic,
+       .detail = l.known ? l.summary : said("verbs.no_drop_counter", port.name()),
+       .finding = true});
+  record.notes.push_back(said("verbs.of_port", record.entities[nic].host, port.name(), l.summary));
 }
 
 void CounterWatch::stop(Record& record, const Context& context, bool lossless) {
@@ -308,8 +308,7 @@ void CounterWatch::stop(Record& record, const Context& context, bool lossless) {
       if (before == before_[i].end() || value < before->second) continue;
       deltas[name] = value - before->second;
       if (is_saturated(name, value))
-        record.notes.push_back(fmt::format("{} {}: {} stands at its largest value; clear it",
-                                           context.place.host, port.name(), name));
+        record.notes.push_back(said("verbs.saturated", context.place.host, port.name(), name));
       if (value > before->second || is_fault_counter(name) || is_congestion_counter(name))
         record.telemetry.deltas.push_back({name, "count", nic, before->second, value});
     }

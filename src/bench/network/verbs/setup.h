@@ -32,7 +32,7 @@ RailLimits rail_limits(const RdmaPort& port);
 
 // The ranks' NICs and how they are paired.
 struct Setup {
-  std::string skip;  // why nothing can be measured; empty if something can
+  Said skip;  // why nothing can be measured; empty if something can
   net::Nodes nodes;
   std::vector<RdmaPort> rails;   // of this rank
   std::vector<RdmaPort> driven;  // those of them that this rank drives, and so watches
@@ -48,7 +48,7 @@ struct Setup {
 };
 
 // Why this host has no port to use; empty if it has one.
-std::string why_no_port(const FsRoot& fs);
+Said why_no_port(const FsRoot& fs);
 
 // Collective. Throws the same UsageError on all ranks for wrong names and for hosts with different
 // numbers of rails.
@@ -56,7 +56,7 @@ Setup set_up(Context& context, const std::vector<std::string>& asked);
 
 // Collective. Finds this host's GPUs for --memory gpu. Why they cannot be used, on all ranks when
 // on one of them they cannot; empty if they can.
-std::string need_gpus(Context& context, Setup& setup, const Params& params);
+Said need_gpus(Context& context, Setup& setup, const Params& params);
 
 // Collective. Opens this rank's ports and compares every point with what they can do. Throws the
 // same UsageError on all ranks. A port that cannot be opened costs its own pairs only.

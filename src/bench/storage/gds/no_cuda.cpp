@@ -4,9 +4,7 @@
 namespace cb::gds {
 
 std::unique_ptr<IoMemory> gpu_memory(int, size_t) {
-  throw Error(
-      "this clusterbench was built without CUDA; next: configure it with -DCLUSTERBENCH_CUDA=ON "
-      "where nvcc is found, or use --memory host");
+  throw Error(said("gpu.built_without_or_host"));
 }
 
 }  // namespace cb::gds

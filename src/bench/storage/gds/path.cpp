@@ -66,19 +66,16 @@ Evidence judge(const Counters& before, const Counters& after, uint64_t bytes) {
         static_cast<double>(*after.posix_bytes - *before.posix_bytes) / static_cast<double>(bytes);
   if (out.posix_share && *out.posix_share >= kMostlyPosix) {
     out.path = Path::compatibility;
-    out.text = fmt::format(
-        "compatibility mode: {:.0f} % of the bytes went through read and write "
-        "calls of this process",
-        std::min(*out.posix_share, 1.0) * 100);
+    out.text = said("gds.compat", fmt::format("{:.0f}", std::min(*out.posix_share, 1.0) * 100));
   } else if (before.nvfs && after.nvfs && *after.nvfs > *before.nvfs) {
     out.path = Path::nvidia_fs;
-    out.text = fmt::format("nvidia-fs served {} requests", *after.nvfs - *before.nvfs);
+    out.text = said("gds.served", *after.nvfs - *before.nvfs);
   } else if (!after.nvfs) {
-    out.text = "unproven: nvidia-fs is not loaded, and no read or write calls were counted";
+    out.text = said("gds.no_module");
   } else if (!after.nvfs_counts) {
-    out.text = "unproven: nvidia-fs does not count (rw_stats_enabled is 0)";
+    out.text = said("gds.no_stats");
   } else {
-    out.text = "unproven: neither nvidia-fs nor the process counted the requests";
+    out.text = said("gds.no_counts");
   }
   return out;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/messages/said.h"
 #include "sys/os/fs_root.h"
 
 namespace cb::gds {
@@ -32,7 +33,7 @@ enum class Path { nvidia_fs, compatibility, unproven };
 struct Evidence {
   Path path = Path::unproven;
   std::optional<double> posix_share;  // of the bytes
-  std::string text;
+  Said text;
 };
 Evidence judge(const Counters& before, const Counters& after, uint64_t bytes);
 

@@ -38,60 +38,58 @@ class Leftover {
   Leftover(int parent, std::string name, const std::string& host)
       : parent_(parent), name_(std::move(name)), host_(host) {}
 
-  std::string remove() {
-    std::string why = open();
+  Said remove() {
+    Said why = open();
     if (why.empty()) why = marker_.get() < 0 ? remove_unmarked() : remove_marked();
     return why;
   }
 
  private:
-  std::string open() {
+  Said open() {
     own_ = Fd(::openat(parent_, name_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (own_.get() < 0) return std::strerror(errno);
     struct stat above {};
     if (::fstat(own_.get(), &self_) != 0 || ::fstat(parent_, &above) != 0)
       return std::strerror(errno);
-    if (self_.st_dev != above.st_dev) return "another filesystem is mounted there";
-    if (self_.st_uid != ::geteuid()) return "it belongs to another user";
+    if (self_.st_dev != above.st_dev) return said("clean.mounted");
+    if (self_.st_uid != ::geteuid()) return said("clean.other_user");
     names_ = names_in(own_.get());
     marker_ = Fd(::openat(own_.get(), Marker::kName, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     if (marker_.get() < 0 && errno != ENOENT)
-      return fmt::format("its marker cannot be opened: {}", std::strerror(errno));
+      return said("clean.marker_closed", std::strerror(errno));
     return "";
   }
 
   // Killed between making the directory and its marker, or between removing the two.
-  std::string remove_unmarked() {
-    if (!names_.empty()) return "it has no marker of ours but holds files";
-    if (const std::string why = foreign_or_alive(); !why.empty()) return why;
+  Said remove_unmarked() {
+    if (!names_.empty()) return said("clean.no_marker");
+    if (const Said why = foreign_or_alive(); !why.empty()) return why;
     return remove_directory();
   }
 
-  std::string foreign_or_alive() const {
-    if (!OwnDirectory::is_of_host(name_, host_))
-      return "it was made on another host; next: run --clean there";
-    return OwnDirectory::maker_lives(name_, host_) ? "its process still runs" : "";
+  Said foreign_or_alive() const {
+    if (!OwnDirectory::is_of_host(name_, host_)) return said("clean.other_host");
+    return OwnDirectory::maker_lives(name_, host_) ? said("clean.alive") : Said();
   }
 
-  std::string remove_marked() {
+  Said remove_marked() {
     if (::flock(marker_.get(), LOCK_EX | LOCK_NB) != 0) {
-      if (errno == EWOULDBLOCK) return "a run uses it";
+      if (errno == EWOULDBLOCK) return said("clean.in_use");
       // No locks on this filesystem.
-      if (const std::string why = foreign_or_alive(); !why.empty()) return why;
+      if (const Said why = foreign_or_alive(); !why.empty()) return why;
     }
     const auto content = Marker::read(marker_.get());
     if (!content && names_.size() == 1) {  // killed while the marker was being made
-      if (const std::string why = foreign_or_alive(); !why.empty()) return why;
+      if (const Said why = foreign_or_alive(); !why.empty()) return why;
       return remove_files();
     }
-    if (!content) return "its marker is damaged; next: look at it and remove it by hand";
+    if (!content) return said("clean.damaged");
     if (content->directory_name != name_ || content->inode != static_cast<uint64_t>(self_.st_ino))
-      return "it is a copy, or was renamed";
-    if (content->host != host_)
-      return fmt::format("it was made on {}; next: run --clean there", content->host);
+      return said("clean.copy");
+    if (content->host != host_) return said("clean.of_host", content->host);
     for (const std::string& name : names_) {
       if (name != Marker::kName && !is_our_file(name, *content))
-        return fmt::format("{} in it is not ours", name);
+        return said("clean.not_ours", name);
     }
     return remove_files();
   }
@@ -103,23 +101,24 @@ class Leftover {
            S_ISREG(st.st_mode) && st.st_uid == self_.st_uid;
   }
 
-  std::string remove_files() {
+  Said remove_files() {
     // The marker last: whatever is left, if this process is killed too, is still known as ours.
     std::stable_partition(names_.begin(), names_.end(),
                           [](const std::string& name) { return name != Marker::kName; });
     for (const std::string& name : names_) {
       if (::unlinkat(own_.get(), name.c_str(), 0) != 0 && errno != ENOENT)
-        return fmt::format("cannot remove {}: {}", name, std::strerror(errno));
+        return said("clean.not_removed", name, std::strerror(errno));
     }
     return remove_directory();
   }
 
-  std::string remove_directory() {
+  Said remove_directory() {
     struct stat there {};
     const bool same = ::fstatat(parent_, name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
                       there.st_ino == self_.st_ino && there.st_dev == self_.st_dev;
-    if (!same) return "it was changed meanwhile";
-    return ::unlinkat(parent_, name_.c_str(), AT_REMOVEDIR) == 0 ? "" : std::strerror(errno);
+    if (!same) return said("clean.changed");
+    return ::unlinkat(parent_, name_.c_str(), AT_REMOVEDIR) == 0 ? Said()
+                                                                 : Said(std::strerror(errno));
   }
 
   int parent_;
@@ -142,11 +141,11 @@ Cleaned clean_leftovers(const std::string& parent, const std::string& host) {
   Cleaned out;
   for (const std::string& name : names_in(fd.get())) {
     if (!name.starts_with(OwnDirectory::kPrefix)) continue;
-    const std::string why = Leftover(fd.get(), name, host).remove();
+    const Said why = Leftover(fd.get(), name, host).remove();
     if (why.empty())
       out.removed.push_back(name);
     else
-      out.kept.push_back(name + ": " + why);
+      out.kept.emplace_back(name, why);
   }
   return out;
 }
@@ -157,13 +156,13 @@ std::vector<Record> run_clean(Context& context, const Params& params) {
   if (!context.place.first_on_host()) return {record};
   const std::string& parent = params.text("clean");
   const Cleaned done = clean_leftovers(parent, OwnDirectory::name_of_host(context.place.host));
-  const auto note = [&](const std::string& text) {
-    record.notes.push_back(fmt::format("{}: {}/{}", context.place.host, parent, text));
-  };
-  for (const std::string& name : done.removed) note(name + " removed");
-  for (const std::string& text : done.kept) note(text + ", so it stays");
+  const std::string& host = context.place.host;
+  for (const std::string& name : done.removed)
+    record.notes.push_back(said("clean.removed", host, parent, name));
+  for (const auto& [name, why] : done.kept)
+    record.notes.push_back(said("clean.kept", host, parent, name, why));
   if (done.removed.empty() && done.kept.empty())
-    record.notes.push_back(fmt::format("{}: nothing of ours in {}", context.place.host, parent));
+    record.notes.push_back(said("clean.nothing", host, parent));
   return {record};
 }
 

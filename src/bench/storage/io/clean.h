@@ -8,8 +8,8 @@
 namespace cb::io {
 
 struct Cleaned {
-  std::vector<std::string> removed;  // names of directories
-  std::vector<std::string> kept;     // "name: why", for what looks like ours and stays
+  std::vector<std::string> removed;                // names of directories
+  std::vector<std::pair<std::string, Said>> kept;  // what looks like ours and stays, and why
 };
 
 // Removes what killed runs of this host and user left in `parent`: directories that carry our

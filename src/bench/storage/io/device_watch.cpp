@@ -127,9 +127,7 @@ void DeviceWatch::add_to(Record& record, const std::string& host) const {
 }
 
 void DeviceWatch::add_counters(Record& record, size_t entity, const Disk& disk) const {
-  if (!disk.answers)
-    record.facts["device_counters " + disk.device.name] =
-        "end before the run's end: the kernel does not know the device any more";
+  if (!disk.answers) record.facts["device_counters " + disk.device.name] = said("io.counters_end");
   if (!disk.first || !disk.last) return;
   const auto delta = [&](const char* name, const char* unit, double BlockStat::*value) {
     record.telemetry.deltas.push_back({name, unit, entity, *disk.first.*value, *disk.last.*value});
@@ -153,7 +151,7 @@ void DeviceWatch::add_health(Record& record, size_t entity, const Disk& disk) co
     add_link(record, disk, c);
     if (!c.before.value || !c.after.value) {
       record.facts["smart " + c.name] =
-          "not read: " + (c.before.value ? c.after.why : c.before.why);
+          said("io.smart_not_read", c.before.value ? c.after.why : c.before.why);
       continue;
     }
     ++read;
@@ -171,8 +169,8 @@ void DeviceWatch::add_health(Record& record, size_t entity, const Disk& disk) co
                                        share(after.percentage_used)});
     record.facts["smart " + c.name] =
         after.critical_warning == 0
-            ? "no critical warning"
-            : "critical warning: " + nvme::critical_warning_text(after.critical_warning);
+            ? said("smart.no_warning")
+            : said("io.smart_warning", nvme::critical_warning_text(after.critical_warning));
   }
   if (read == 0 || read != disk.controllers.size()) return;
   record.add("media_errors", entity, {errors});
@@ -183,13 +181,11 @@ void DeviceWatch::add_link(Record& record, const Disk& disk, const Controller& c
   if (!c.link_before || !c.link_after) return;
   record.facts["pcie " + c.name] = link_text(*c.link_after);
   if (*c.link_before != *c.link_after)
-    record.notes.push_back(fmt::format("{} ({}): the PCIe link was {} before the run and is {}",
-                                       disk.device.name, c.name, link_text(*c.link_before),
-                                       link_text(*c.link_after)));
+    record.notes.push_back(said("io.link_changed", disk.device.name, c.name,
+                                link_text(*c.link_before), link_text(*c.link_after)));
   else if (c.link_after->below_maximum())
     record.notes.push_back(
-        fmt::format("{} ({}): the PCIe link runs at {}; next: reseat the drive or look at the slot",
-                    disk.device.name, c.name, link_text(*c.link_after)));
+        said("io.link_slow", disk.device.name, c.name, link_text(*c.link_after)));
 }
 
 std::vector<block::Device> disks_of(const FsRoot& fs, int fd, const std::string& mount_source) {

@@ -23,10 +23,7 @@ namespace cb::io {
 namespace {
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
-  throw Error(
-      fmt::format("{} cannot be used: {}; next: name an existing directory that you may "
-                  "write to with --dir",
-                  path, why));
+  throw Error(said("io.dir_unusable", path, why));
 }
 
 std::string fresh_name(const std::string& host) {

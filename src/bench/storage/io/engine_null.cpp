@@ -11,7 +11,7 @@ void work_with_nothing(Worker& worker, const std::function<void()>& start) {
   const SlotBuffers buffers(worker.job().queue_depth, worker.job().block_bytes);
   std::vector<Slot> slots(worker.job().queue_depth);
   for (size_t i = 0; i < slots.size(); ++i) slots[i].data = buffers.slot(i);
-  worker.how = "no request is made";
+  worker.how = said("io.no_request");
   start();
   double now = worker.now();
   for (Next next = Next::ready; next != Next::none && !worker.wrong;) {

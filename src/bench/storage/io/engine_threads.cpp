@@ -24,7 +24,7 @@ int64_t transfer(int fd, const Slot& slot) {
 void work_with_blocking_calls(Worker& worker, const std::function<void()>& start) {
   const SlotBuffers buffers(1, worker.job().block_bytes);
   Slot slot{.data = buffers.slot(0)};
-  worker.how = "pread and pwrite";
+  worker.how = said("io.pread");
   start();
   double now = worker.now();
   while (!worker.wrong) {

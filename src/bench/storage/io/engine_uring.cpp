@@ -43,7 +43,7 @@ class UringLoop {
     if (worker.file().nvme_namespace == 0) ring_.register_buffer(buffers_.whole());
     ring_.register_file(worker.fd());
     worker_.how = ring_.how();
-    if (worker.file().nvme_namespace != 0) worker_.how += ", NVMe passthrough";
+    if (worker.file().nvme_namespace != 0) worker_.how = said("io.passthrough_too", worker_.how);
     for (size_t i = slots_.size(); i-- > 0;) {
       slots_[i].data = buffers_.slot(i);
       free_.push_back(i);
@@ -77,7 +77,7 @@ class UringLoop {
     if (!tick) return;
     timer_seconds_ = kTimerShare * *tick;
     pace_.emplace(timer_seconds_);
-    worker_.how += fmt::format(", a timer of {:g} ms keeps the tick", timer_seconds_ * 1e3);
+    worker_.how = said("io.timer", worker_.how, fmt::format("{:g}", timer_seconds_ * 1e3));
   }
 
   void begin_timer() {

@@ -28,8 +28,7 @@ std::vector<Share> gather_shares(Comm& comm, const Share& mine) {
        comm.gather(fmt::format("{} {:.17g} {:.17g}", mine.host, mine.bytes, mine.seconds))) {
     std::istringstream in(blob);
     Share share;
-    if (!(in >> share.host >> share.bytes >> share.seconds))
-      throw Error("a rank sent no figures of its share");
+    if (!(in >> share.host >> share.bytes >> share.seconds)) throw Error(said("io.no_share"));
     out.push_back(std::move(share));
   }
   return out;
@@ -52,8 +51,8 @@ void add_shares(Record& record, const std::vector<Share>& shares, const char* na
              record.entity({s.host, "rank", std::to_string(slowest)}), {s.rate()});
   std::sort(rates.begin(), rates.end());
   record.facts["slowest_rank"] =
-      fmt::format("{} rank {}: {:.3f} s, {:.3g} of the median rank's rate", s.host, slowest,
-                  s.seconds, s.rate() / quantile_of_sorted(rates, 0.5));
+      said("io.slowest", s.host, slowest, fmt::format("{:.3f}", s.seconds),
+           fmt::format("{:.3g}", s.rate() / quantile_of_sorted(rates, 0.5)));
 }
 
 void add_done(Record& record, size_t entity, double first, double last) {

@@ -23,8 +23,7 @@ EngineChoice choose_engine(const std::string& wanted, unsigned queue_depth, cons
   if (wanted == "null") return {Engine::null};
   const auto why = why_no_uring(queue_depth, fs);
   if (!why) return {Engine::io_uring};
-  if (wanted == "io_uring")
-    throw Error(fmt::format("io_uring cannot be used: {}; next: --engine auto or threads", *why));
+  if (wanted == "io_uring") throw Error(said("io.uring_unusable", *why));
   return {Engine::threads, why};
 }
 

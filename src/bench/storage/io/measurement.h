@@ -12,7 +12,7 @@ namespace cb::io {
 
 struct EngineChoice {
   Engine engine = Engine::io_uring;
-  std::optional<std::string> fallback = {};  // why not io_uring
+  std::optional<Said> fallback = {};  // why not io_uring
 };
 
 // "auto" takes io_uring where it can. Throws Error if "io_uring" was asked for and cannot be had.

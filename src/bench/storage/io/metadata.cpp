@@ -110,11 +110,8 @@ class Files {
   static std::string name_of(int rank, int64_t i) { return fmt::format("rank{}.{}.dat", rank, i); }
 
   [[noreturn]] void fail(const char* what, const std::string& name) const {
-    throw Error(fmt::format("{} of the file {} failed: {}", what, path_ + name,
-                            errno == 0 ? fmt::format("it has fewer than {} bytes; next: free space "
-                                                     "on the filesystem, or find who changes it",
-                                                     kFileBytes)
-                                       : failure_text(errno)));
+    throw Error(said("io.file_failed", what, path_ + name,
+                     errno == 0 ? said("io.fewer_bytes", kFileBytes) : failure_text(errno)));
   }
 
   Context& context_;
@@ -175,9 +172,8 @@ Record measure_metadata(Context& context, const Params& params) {
   if (params.flag("dry-run")) {
     record.entity({context.place.host, "filesystem", params.text("dir")});
     record.notes.push_back(
-        fmt::format("{}: {} files of {} bytes would be made in a directory of its own below {}",
-                    context.who(), params.integer("files"), kFileBytes, params.text("dir")));
-    record.facts["dry_run"] = "nothing was made, written or measured";
+        said("dry.files", context.who(), params.integer("files"), kFileBytes, params.text("dir")));
+    record.facts["dry_run"] = said("dry.nothing");
     return record;
   }
   std::optional<Files> files;
@@ -189,8 +185,8 @@ Record measure_metadata(Context& context, const Params& params) {
   const size_t self = record.entity({context.place.host, "filesystem", id});
   record.facts["filesystem"] = storage.filesystem;
   record.facts["directory"] =
-      params.flag("shared-directory") ? "one for all ranks" : "one for each rank";
-  record.facts["path"] = "metadata: as the client's caches serve it";
+      params.flag("shared-directory") ? said("io.one_directory") : said("io.own_directories");
+  record.facts["path"] = said("io.metadata_cached");
   for (const Phase& p : kPhases) {
     Histogram latency;
     double seconds = 0;
@@ -206,9 +202,7 @@ Record measure_metadata(Context& context, const Params& params) {
   Check check{.name = "data", .passed = files->wrong() == 0, .entity = self};
   check.value = static_cast<double>(files->wrong());
   check.limit = 0;
-  if (!check.passed)
-    check.detail =
-        fmt::format("{}: {} files did not hold what was written", context.who(), files->wrong());
+  if (!check.passed) check.detail = said("io.files_wrong", context.who(), files->wrong());
   record.checks.push_back(std::move(check));
   return record;
 }

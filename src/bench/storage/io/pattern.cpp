@@ -66,8 +66,9 @@ std::optional<Stamp> whole_stamp(std::span<const std::byte> sector) {
 
 }  // namespace
 
-const char* damage_name(Damage damage) {
-  constexpr const char* kNames[]{"missing", "stale", "misplaced", "torn", "bit flip", "corrupt"};
+const char* damage_id(Damage damage) {
+  constexpr const char* kNames[]{"io.missing", "io.stale",    "io.misplaced",
+                                 "io.torn",    "io.bit_flip", "io.corrupt"};
   return kNames[static_cast<size_t>(damage)];
 }
 
@@ -176,25 +177,19 @@ Mismatch Pattern::explain_whole(std::span<const std::byte> block, uint64_t offse
   const Stamp stamp = *whole_stamp(block.subspan(at, kSector));
   const uint64_t position = offset + at;
   if (stamp.run != origin_.run)
-    return {position, Damage::misplaced,
-            fmt::format("holds the data of another run, offset {}", stamp.offset)};
+    return {position, Damage::misplaced, said("io.holds_run", stamp.offset)};
   if (stamp.rank() != origin_.rank || stamp.file() != origin_.file)
     return {position, Damage::misplaced,
-            fmt::format("holds the data of rank {}, file {}, offset {}", stamp.rank(), stamp.file(),
-                        stamp.offset)};
+            said("io.holds_rank", stamp.rank(), stamp.file(), stamp.offset)};
   if (stamp.offset != position)
-    return {position, Damage::misplaced, fmt::format("holds the data of offset {}", stamp.offset)};
+    return {position, Damage::misplaced, said("io.holds_offset", stamp.offset)};
   size_t sectors = 0, right = 0;
   for (uint64_t k = 0; k + kSector <= block.size(); k += kSector) {
     ++sectors;
     right += sector_is(block.subspan(k, kSector), offset + k, generation) ? 1 : 0;
   }
-  if (right > 0)
-    return {position, Damage::torn,
-            fmt::format("holds the data of an earlier write, but {} of the {} sectors of its block "
-                        "are of the last",
-                        right, sectors)};
-  return {position, Damage::stale, "holds the data of an earlier write"};
+  if (right > 0) return {position, Damage::torn, said("io.holds_torn", right, sectors)};
+  return {position, Damage::stale, said("io.holds_earlier")};
 }
 
 Mismatch Pattern::explain_damaged(std::span<const std::byte> sector, uint64_t offset,
@@ -208,15 +203,13 @@ Mismatch Pattern::explain_damaged(std::span<const std::byte> sector, uint64_t of
     if (wrong == 0) last_right = at;
   }
   const uint64_t read = load(sector, first), written = word(offset + first, generation);
-  const std::string what =
-      fmt::format("8 bytes read as {:016x}, written as {:016x}, differ by {:016x}", read, written,
-                  read ^ written);
+  const Said what = said("io.eight_bytes", fmt::format("{:016x}", read),
+                         fmt::format("{:016x}", written), fmt::format("{:016x}", read ^ written));
   if (bits <= kFewBits)
-    return {offset + first, Damage::bit_flip,
-            fmt::format("{} bit{} differ: {}", bits, bits == 1 ? "" : "s", what)};
+    return {offset + first, Damage::bit_flip, said_count("io.bits_differ", bits, what)};
   const bool tail = first > 0 && last_right < first;
   return {offset + first, tail ? Damage::torn : Damage::corrupt,
-          tail ? "is right up to here and not after it: " + what : what};
+          tail ? said("io.right_up_to_here", what) : what};
 }
 
 Mismatch Pattern::explain(std::span<const std::byte> block, uint64_t offset, uint64_t at,
@@ -225,7 +218,7 @@ Mismatch Pattern::explain(std::span<const std::byte> block, uint64_t offset, uin
   const uint64_t length =
       std::min<uint64_t>(sector_of(position) + kSector - position, block.size() - at);
   const auto sector = block.subspan(at, length);
-  if (all_zero(sector)) return {position, Damage::missing, "holds zeros, as if never written"};
+  if (all_zero(sector)) return {position, Damage::missing, said("io.holds_zeros")};
   Mismatch out = whole_stamp(sector) ? explain_whole(block, offset, at, generation)
                                      : explain_damaged(sector, position, generation);
   return out;
@@ -241,7 +234,7 @@ std::optional<Mismatch> Pattern::check(std::span<const std::byte> block, uint64_
     const auto is = [&](unsigned g) { return sector_is(sector, position, g); };
     if (std::none_of(generations.begin(), generations.end(), is)) {
       Mismatch out = explain(block, offset, at, *(generations.end() - 1));
-      out.what = fmt::format("({}) {}", damage_name(out.damage), out.what);
+      out.what = said("io.damage", said(damage_id(out.damage)), out.what);
       return out;
     }
     at += length;

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/messages/said.h"
+
 namespace cb::io {
 
 enum class Damage {
@@ -24,7 +26,7 @@ const char* damage_name(Damage damage);
 struct Mismatch {
   uint64_t offset = 0;
   Damage damage = Damage::corrupt;
-  std::string what;
+  Said what;
 };
 
 // Who wrote a file.

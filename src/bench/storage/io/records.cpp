@@ -15,86 +15,70 @@ namespace {
 constexpr double kMostCached = 0.1;        // of the file after direct writes
 constexpr double kLeastFromStorage = 0.9;  // of the bytes that direct reads asked for
 
-std::string path_label(const Target& target, Engine engine) {
-  if (engine == Engine::null) return "none: no request was made";
-  if (target.storage().in_memory) return "tmpfs (memory)";
-  return target.direct() ? "direct" : "page cache";
+Said path_label(const Target& target, Engine engine) {
+  if (engine == Engine::null) return said("io.none_made");
+  if (target.storage().in_memory) return said("io.tmpfs");
+  return target.direct() ? said("io.direct") : said("io.page_cache");
 }
 
 void add_facts(Record& record, const Target& target, const Measurement& m) {
   record.facts["path"] = path_label(target, m.choice.engine);
-  record.facts["engine"] = fmt::format("{}: {}", engine_name(m.choice.engine), m.run.engine);
+  record.facts["engine"] = said("io.engine", engine_name(m.choice.engine), m.run.engine);
   if (!m.run.clock.empty()) record.facts["clock"] = m.run.clock;
-  record.facts["filesystem"] = target.storage().filesystem;
+  record.facts["filesystem"] = target.view().nvme_namespace != 0
+                                   ? said("io.passthrough")
+                                   : Said(target.storage().filesystem);
   record.facts["mount"] = target.storage().mount_point;
   record.facts["source"] = target.storage().source;
   if (target.direct())
-    record.facts["alignment"] =
-        fmt::format("offset {}, memory {} bytes ({})", target.alignment().offset,
-                    target.alignment().memory, target.alignment().how);
+    record.facts["alignment"] = said("io.alignment", target.alignment().offset,
+                                     target.alignment().memory, target.alignment().how);
   if (!target.allocation().empty()) record.facts["allocation"] = target.allocation();
   if (!target.job().cpus.empty())
-    record.facts["cpus"] = cpu_list(target.job().cpus) + ", of the device's NUMA node";
+    record.facts["cpus"] = said("io.cpus", cpu_list(target.job().cpus));
   if (!m.read_back_of.empty())
-    record.facts["read_back"] = fmt::format("{} by rank {}", m.read_back_of, target.rank());
-  record.facts["bounded_by"] = target.job().seconds ? "time" : "size";
-  record.facts["data_check"] = m.checked() == 0                ? "none"
-                               : target.job().check_every == 1 ? "every block"
-                                                               : "a sample of the blocks";
+    record.facts["read_back"] = said("io.read_back", m.read_back_of, target.rank());
+  record.facts["bounded_by"] = target.job().seconds ? said("io.by_time") : said("io.by_size");
+  record.facts["data_check"] = m.checked() == 0                ? said("io.not_checked")
+                               : target.job().check_every == 1 ? said("io.every_block")
+                                                               : said("io.some_blocks");
 }
 
 void add_notes_on_memory(Record& record, Context& context, const Target& target,
                          const Measurement& m) {
   const Job& job = target.job();
   if (target.storage().in_memory) {
-    record.notes.push_back(fmt::format("{} is {}: the figures are of memory, not of a disk",
-                                       target.id(), target.storage().filesystem));
+    record.notes.push_back(said("io.of_memory", target.id(), target.storage().filesystem));
     return;
   }
   if (target.direct()) return;
   if (m.cached_at_start)
     record.facts["page_cache_at_start"] =
-        fmt::format("{:.1f} % of the file, after it was evicted", *m.cached_at_start * 100);
+        said("io.evicted", fmt::format("{:.1f}", *m.cached_at_start * 100));
   if (m.cached_at_start && *m.cached_at_start > kMostCached)
-    record.notes.push_back(
-        "the page cache kept the file when it was to be evicted: reads come from memory");
+    record.notes.push_back(said("io.cache_kept"));
   if (m.cached_at_read_back && *m.cached_at_read_back > kMostCached)
-    record.notes.push_back(
-        "the page cache kept the file when it was to be evicted: what was read back came from "
-        "memory and proves nothing of the device");
+    record.notes.push_back(said("io.cache_kept_read_back"));
   const auto memory = memory_total(context.fs);
   const uint64_t all = job.file_bytes * static_cast<uint64_t>(context.place.local_size);
-  if (job.reads() && memory && all < *memory)
-    record.notes.push_back(
-        "cached reads of files smaller than the host's memory: what was read once comes from "
-        "memory; use --direct, or a --size beyond the memory");
+  if (job.reads() && memory && all < *memory) record.notes.push_back(said("io.cached_small"));
   if (const auto share = m.from_storage(); share && *share < 0.5)
-    record.notes.push_back("most of the bytes read came from memory, not from the disk");
-  if (job.writes())
-    record.notes.push_back(
-        "writes went to the page cache: durable_bytes_per_second is what reached the device");
+    record.notes.push_back(said("io.mostly_memory"));
+  if (job.writes()) record.notes.push_back(said("io.write_cached"));
 }
 
 void add_notes(Record& record, Context& context, const Target& target, const Measurement& m) {
   const std::string& host = context.place.host;
   add_notes_on_memory(record, context, target, m);
-  if (m.choice.fallback)
-    record.notes.push_back(fmt::format("{}: threads with pread/pwrite instead of io_uring: {}",
-                                       host, *m.choice.fallback));
-  if (m.fsync_seconds)
-    record.notes.push_back("the fsync at the end is not in bytes_per_second; see fsync_seconds");
+  if (m.choice.fallback) record.notes.push_back(said("io.no_uring", host, *m.choice.fallback));
+  if (m.fsync_seconds) record.notes.push_back(said("io.fsync_apart"));
   if (!target.own() && target.job().reads() && !target.job().verify_only)
-    record.notes.push_back("the content of --file is not known, so what was read is not checked");
-  if (target.storage().filesystem == "overlay")
-    record.notes.push_back(
-        "the directory is on an overlay filesystem; the data lies on the "
-        "filesystem of its upper layer");
+    record.notes.push_back(said("io.unknown_content"));
+  if (target.storage().filesystem == "overlay") record.notes.push_back(said("io.overlay"));
   if (!target.leftovers().empty())
-    record.notes.push_back(
-        fmt::format("{}: left by earlier runs and not touched: {}; next: clusterbench io "
-                    "--clean {}",
-                    host, fmt::join(target.leftovers(), ", "),
-                    record.params.has("dir") ? record.params.text("dir") : "DIR"));
+    record.notes.push_back(said("io.leftovers", host,
+                                fmt::format("{}", fmt::join(target.leftovers(), ", ")),
+                                record.params.has("dir") ? record.params.text("dir") : "DIR"));
 }
 
 // O_DIRECT that was accepted is believed only if the kernel's counters agree. True unless they
@@ -108,24 +92,20 @@ bool add_direct_check(Record& record, const Target& target, const Measurement& m
     check.value = *share;
     check.limit = kLeastFromStorage;
     check.passed = *share >= kLeastFromStorage;
-    record.facts["path_evidence"] = "bytes read as the kernel counts them for the process";
-    check.detail = check.passed ? ""
-                                : "O_DIRECT was accepted, but fewer bytes came from the device "
-                                  "than were read; next: use --no-direct on this filesystem";
+    record.facts["path_evidence"] = said("io.evidence_counts");
+    if (!check.passed) check.detail = said("io.direct_short");
   } else if (m.cached) {
     check.value = *m.cached;
     check.limit = kMostCached;
     check.passed = *m.cached <= kMostCached;
-    record.facts["path_evidence"] = "the file is not in the page cache afterwards";
-    check.detail = check.passed ? ""
-                                : "O_DIRECT was accepted, but the file is in the page cache; "
-                                  "next: use --no-direct on this filesystem";
+    record.facts["path_evidence"] = said("io.evidence_cache");
+    if (!check.passed) check.detail = said("io.direct_cached");
   } else {
-    record.facts["path_evidence"] = "O_DIRECT accepted; this filesystem counts nothing to prove it";
+    record.facts["path_evidence"] = said("io.direct_unproven");
     return true;
   }
   const bool passed = check.passed;
-  if (!passed) record.facts["path"] = "page cache";
+  if (!passed) record.facts["path"] = said("io.page_cache");
   record.checks.push_back(std::move(check));
   return passed;
 }
@@ -134,19 +114,15 @@ bool add_direct_check(Record& record, const Target& target, const Measurement& m
 bool add_steady_check(Record& record, Context& context, const Measurement& m, size_t self) {
   if (!m.run.conditioning || m.run.partial()) return true;
   const Conditioning& rounds = *m.run.conditioning;
-  record.facts["steady_state"] = context.who() + ": " + rounds.text();
-  record.facts["steady_rounds"] =
-      fmt::format("{}: {:.4g} bytes per second", context.who(), fmt::join(rounds.rates(), ", "));
+  record.facts["steady_state"] = said("io.steady", context.who(), rounds.text());
+  record.facts["steady_rounds"] = said("io.steady_rounds", context.who(),
+                                       fmt::format("{:.4g}", fmt::join(rounds.rates(), ", ")));
   Check check{.name = "steady", .passed = rounds.reached(), .entity = self};
   if (const auto state = steadiness(rounds.rates())) {
     check.value = state->range;
     check.limit = kMostSteadyRange;
   }
-  if (!check.passed)
-    check.detail = fmt::format(
-        "{}: steady state {}; next: a longer --round, write the drive full "
-        "twice before, or look at what else uses it",
-        context.who(), rounds.text());
+  if (!check.passed) check.detail = said("io.steady_missed", context.who(), rounds.text());
   const bool passed = check.passed;
   record.checks.push_back(std::move(check));
   return passed;
@@ -160,8 +136,8 @@ bool add_data_check(Record& record, Context& context, const Target& target, cons
   check.value = wrong ? 1 : 0;
   check.limit = 0;
   if (wrong)
-    check.detail = fmt::format("{}: {} at offset {} {}", context.who(), target.view().path,
-                               wrong->offset, wrong->what);
+    check.detail =
+        said("io.wrong_at", context.who(), target.view().path, wrong->offset, wrong->what);
   record.checks.push_back(std::move(check));
   return !wrong;
 }
@@ -174,8 +150,7 @@ void add_metrics(Record& record, Direction direction, const Target& target, cons
                  size_t self) {
   const Tally& tally = m.run.of(direction);
   if (tally.ios == 0) {
-    record.notes.push_back(fmt::format("no {} was finished in the measured time: no figures of it",
-                                       direction_name(direction)));
+    record.notes.push_back(said("io.none_finished", direction_name(direction)));
     return;
   }
   const auto add = [&](const char* name, Samples samples) {
@@ -230,8 +205,7 @@ Record record_of(Context& context, const Params& params, Direction direction, co
   if (good) add_metrics(record, direction, target, m, self);
   if (m.run.stopped)
     record.notes.push_back(
-        fmt::format("{}: stopped after {:.3f} s, since another rank's run failed", context.who(),
-                    m.run.lead + m.run.elapsed));
+        said("io.stopped", context.who(), fmt::format("{:.3f}", m.run.lead + m.run.elapsed)));
   add_figures_of_all(
       record, context,
       {.tally = m.run.of(direction),
@@ -252,10 +226,9 @@ Record failed_record(Context& context, const Params& params, const Target& targe
   add_facts(record, target, m);
   if (m.run.failure) record.outcome = Errored{context.who(), *m.run.failure};
   const uint64_t bytes = m.run.bytes[0] + m.run.bytes[1];
-  record.facts["until_the_error"] =
-      fmt::format("{}: {} requests, {} bytes in {:.3f} s, {} blocks compared and right{}",
-                  context.who(), m.run.finished_ios, bytes, m.run.lead + m.run.elapsed, m.checked(),
-                  m.run.stopped ? ", then stopped with the others" : "");
+  record.facts["until_the_error"] = said(
+      m.run.stopped ? "io.until_error_stopped" : "io.until_error", context.who(),
+      m.run.finished_ios, bytes, fmt::format("{:.3f}", m.run.lead + m.run.elapsed), m.checked());
   return record;
 }
 

@@ -199,7 +199,7 @@ void note_failure(RunResult& out, const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
   } catch (const IoError& e) {
-    if (!out.failure) out.failure = e.what();
+    if (!out.failure) out.failure = said_by(e);
   }
 }
 
@@ -241,10 +241,7 @@ RunResult collect(Crew& crew, const Shared& shared, const Supervisor& supervisor
   out.elapsed = shared.job.seconds && !out.partial() ? *shared.job.seconds : out.last_done();
   if (!out.wrong && !out.partial()) shared.clock.check();
   if (!out.wrong && !out.partial() && out.tally[0].ios + out.tally[1].ios == 0)
-    throw Error(
-        fmt::format("no request on {} was finished in the measured time; next: a longer "
-                    "--duration, or look at the device",
-                    shared.file.path));
+    throw Error(said("io.none_on_file", shared.file.path));
   return out;
 }
 

@@ -61,8 +61,8 @@ struct RunResult {
   std::vector<uint64_t> issued = {};   // requests per thread: what OpSource gave out
   uint64_t blocks_checked = 0;
   std::optional<Mismatch> wrong = {};  // the first wrong block; then nothing else means anything
-  std::string engine;                  // how exactly, for the record's facts
-  std::string clock;                   // that timed it, likewise
+  Said engine;                         // how exactly, for the record's facts
+  Said clock;                          // that timed it, likewise
   uint64_t finished_ios = 0;           // warm-up included
   uint64_t system_calls = 0;           // of io_uring for these; other engines: 0
   double cpu_seconds = 0;              // user and system of the threads, over all of these
@@ -70,7 +70,7 @@ struct RunResult {
   std::optional<Conditioning> conditioning = {};  // of a job that waits for a steady state
   bool stopped = false;                           // before its end, since another run wanted it
   // The first request that failed: everything above is what was done until then.
-  std::optional<std::string> failure = {};
+  std::optional<Said> failure = {};
 
   const Tally& of(Direction d) const { return tally[static_cast<size_t>(d)]; }
   // Not all of it was done, here or elsewhere: no rates.

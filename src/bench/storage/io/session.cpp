@@ -76,7 +76,7 @@ bool swap_read_back(Context& context, const Params& params, Target& target, Meas
     for (uint64_t& issued : m.run.issued) in >> issued;
     std::string path;
     std::getline(in >> std::ws, path);
-    if (path.empty()) throw Error(fmt::format("rank {} sent no account of what it wrote", other));
+    if (path.empty()) throw Error(said("io.no_account", other));
     target.stand_for(other, path, seed);
     m.read_back_of = target.part_name();
   });
@@ -133,9 +133,7 @@ std::vector<Record> records_of(Context& context, const Params& params, const Tar
 
 // A drive that has just refused a request is not asked for more.
 std::vector<Record> given_up(const Params& point) {
-  return {{.case_name = "io",
-           .params = point,
-           .outcome = Skipped{"a request failed at the queue depth before"}}};
+  return {{.case_name = "io", .params = point, .outcome = Skipped{said("io.failed_before")}}};
 }
 
 }  // namespace
@@ -228,8 +226,7 @@ std::vector<Record> measure_target(Context& context, const Params& params) {
     std::vector<Record> more = measure(context, name(depth).params, target, m);
     for (Record& record : more) {
       if (shifts)
-        record.facts["reads_from"] =
-            fmt::format("rank {} reads {}", context.comm.rank(), target.part_name());
+        record.facts["reads_from"] = said("io.reads_from", context.comm.rank(), target.part_name());
     }
     failed = context.comm.any(m.run.failure.has_value());
     return more;
@@ -239,7 +236,7 @@ std::vector<Record> measure_target(Context& context, const Params& params) {
   // Behind all_well() nobody reads another's file any more.
   all_well(context, [&] {
     if (params.flag("keep") && !failed) {
-      if (target.is_maker()) records.back().notes.push_back("kept " + target.keep());
+      if (target.is_maker()) records.back().notes.push_back(said("io.kept", target.keep()));
     } else {
       target.remove();
     }

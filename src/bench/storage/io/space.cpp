@@ -6,7 +6,6 @@
 #include <map>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <nlohmann/json.hpp>
@@ -61,26 +60,21 @@ std::map<std::string, Sum> by_filesystem(const std::vector<SpaceNeed>& ranks) {
   return out;
 }
 
-void add_problems(const Sum& sum, double most_full, std::vector<std::string>& out) {
+void add_problems(const Sum& sum, double most_full, std::vector<Said>& out) {
   const SpaceNeed& n = sum.all;
   const uint64_t need = n.bytes + n.bytes / 100 + kMargin;
-  const char* plural = sum.ranks == 1 ? "" : "s";
   if (need > n.free_bytes)
     out.push_back(
-        fmt::format("{} has {} free, but {} rank{} need {}; next: lower --size or free "
-                    "space",
-                    n.mount_point, human(n.free_bytes), sum.ranks, plural, human(need)));
+        said_count("io.not_free", sum.ranks, n.mount_point, human(n.free_bytes), human(need)));
   else if (static_cast<double>(n.used_bytes + n.bytes) >
            most_full * static_cast<double>(n.total_bytes))
-    out.push_back(fmt::format(
-        "{} would be {:.1f} % full with the {} of {} rank{}, and the limit is {:.0f} %; next: "
-        "lower --size, free space, or raise --max-fill",
-        n.mount_point,
-        100 * static_cast<double>(n.used_bytes + n.bytes) / static_cast<double>(n.total_bytes),
-        human(n.bytes), sum.ranks, plural, 100 * most_full));
+    out.push_back(
+        said_count("io.too_full", sum.ranks, n.mount_point,
+                   fmt::format("{:.1f}", 100 * static_cast<double>(n.used_bytes + n.bytes) /
+                                             static_cast<double>(n.total_bytes)),
+                   human(n.bytes), fmt::format("{:.0f}", 100 * most_full)));
   if (n.free_files && n.files > *n.free_files)
-    out.push_back(fmt::format("{} has {} inodes free, but {} rank{} need {}; next: remove files",
-                              n.mount_point, *n.free_files, sum.ranks, plural, n.files));
+    out.push_back(said_count("io.no_inodes", sum.ranks, n.mount_point, *n.free_files, n.files));
 }
 
 }  // namespace
@@ -90,7 +84,7 @@ SpaceNeed space_need(int directory, const Storage& storage, const std::string& h
   struct statvfs vfs {};
   struct stat st {};
   if (::fstatvfs(directory, &vfs) != 0 || ::fstat(directory, &st) != 0)
-    throw Error(fmt::format("statvfs of {}: {}", storage.mount_point, std::strerror(errno)));
+    throw Error(said("io.statvfs", storage.mount_point, std::strerror(errno)));
   const bool local = storage.on_device || storage.in_memory;
   SpaceNeed out{.mount_point = storage.mount_point, .bytes = bytes, .files = files};
   out.filesystem = local ? fmt::format("{} {}", host, static_cast<uint64_t>(st.st_dev))
@@ -103,8 +97,8 @@ SpaceNeed space_need(int directory, const Storage& storage, const std::string& h
   return out;
 }
 
-std::vector<std::string> space_problems(const std::vector<SpaceNeed>& ranks, double most_full) {
-  std::vector<std::string> out;
+std::vector<Said> space_problems(const std::vector<SpaceNeed>& ranks, double most_full) {
+  std::vector<Said> out;
   for (const auto& [name, sum] : by_filesystem(ranks)) add_problems(sum, most_full, out);
   return out;
 }
@@ -112,8 +106,8 @@ std::vector<std::string> space_problems(const std::vector<SpaceNeed>& ranks, dou
 void require_space(Comm& comm, const SpaceNeed& mine, double most_full) {
   std::vector<SpaceNeed> ranks;
   for (const std::string& blob : comm.gather(pack(mine))) ranks.push_back(unpack(blob));
-  const std::string trouble =
-      comm.broadcast_text(fmt::format("{}", fmt::join(space_problems(ranks, most_full), "; ")));
+  const Said trouble =
+      unpack_said(comm.broadcast_text(pack_said(said_list(space_problems(ranks, most_full)))));
   if (!trouble.empty()) throw Error(trouble);
 }
 

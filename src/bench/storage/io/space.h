@@ -26,7 +26,7 @@ SpaceNeed space_need(int directory, const Storage& storage, const std::string& h
 
 // What is wrong with all of that taken together; empty if it fits, with 1 % and 16 MiB to spare,
 // and leaves the filesystem at most `most_full` (share of its size) full.
-std::vector<std::string> space_problems(const std::vector<SpaceNeed>& ranks, double most_full);
+std::vector<Said> space_problems(const std::vector<SpaceNeed>& ranks, double most_full);
 
 // Collective. Throws the same Error on every rank if the ranks together need more than there is.
 void require_space(Comm& comm, const SpaceNeed& mine, double most_full);

@@ -45,13 +45,13 @@ bool Conditioning::reached() const {
   return state && state->reached();
 }
 
-std::string Conditioning::text() const {
+Said Conditioning::text() const {
   const auto state = steadiness(rates_);
-  const std::string rounds = fmt::format("{} rounds of {:.3g} s", rates_.size(), length_);
-  if (!state) return fmt::format("not reached: {}, {} are needed", rounds, kSteadyWindow);
-  return fmt::format("{} after {}: range {:.3f} (at most {}), slope {:.3f} (at most {})",
-                     state->reached() ? "reached" : "not reached", rounds, state->range,
-                     kMostSteadyRange, state->slope, kMostSteadySlope);
+  const Said rounds = said("steady.rounds", rates_.size(), fmt::format("{:.3g}", length_));
+  if (!state) return said("steady.too_few", rounds, kSteadyWindow);
+  return said(state->reached() ? "steady.reached" : "steady.missed", rounds,
+              fmt::format("{:.3f}", state->range), fmt::format("{}", kMostSteadyRange),
+              fmt::format("{:.3f}", state->slope), fmt::format("{}", kMostSteadySlope));
 }
 
 }  // namespace cb::io

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/messages/said.h"
+
 // When a drive's rate is one that lasts: SNIA Solid State Storage Performance Test Specification
 // 2.0.1, steady state. In a window of five rounds the largest and the smallest rate are at most 20
 // % of the average apart, and the straight line through them (least squares) moves by at most 10 %
@@ -40,7 +42,7 @@ class Conditioning {
   size_t rounds() const { return rates_.size(); }
   const std::vector<double>& rates() const { return rates_; }  // bytes per second
   // "reached after 7 rounds of 60 s: range 0.050 (at most 0.2), slope 0.020 (at most 0.1)".
-  std::string text() const;
+  Said text() const;
 
  private:
   double length_;

@@ -199,7 +199,7 @@ void Target::join(const std::string& invitation) {
                     path_));
   alignment_ = direct_alignment(fd_.get(), fs_);
   require_alignment();
-  allocation_ = "by rank 0, for all ranks";
+  allocation_ = said("io.from_rank_0");
 }
 
 void Target::open_shared() {
@@ -224,13 +224,12 @@ std::string Target::part_name() const {
 // the filesystem's block allocation (fio does the same by default).
 void Target::reserve(uint64_t bytes) {
   if (::fallocate(fd_.get(), 0, 0, static_cast<off_t>(bytes)) == 0) {
-    allocation_ = "reserved before the measurement (fallocate)";
+    allocation_ = said("io.reserved");
     return;
   }
   if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
-    throw Error(fmt::format("cannot reserve {} for {}: {}; next: lower --size or free space",
-                            size_text(bytes), path_, std::strerror(errno)));
-  allocation_ = "while writing (the filesystem has no fallocate)";
+    throw Error(said("io.cannot_reserve", size_text(bytes), path_, std::strerror(errno)));
+  allocation_ = said("io.while_writing");
 }
 
 void Target::lay_out(Engine engine, const RunHooks& hooks, const CancelToken& cancel) {
@@ -253,10 +252,10 @@ void Target::lay_out(Engine engine, const RunHooks& hooks, const CancelToken& ca
   const RunResult done =
       run_job(layout, {fd_.get(), path_, &*pattern_}, engine, fs_, cancel, hooks);
   if (done.failure)
-    throw Error(fmt::format("laying out the file, after {} of {} bytes and {:.3f} s: {}",
-                            done.bytes[1], job_.file_bytes, done.elapsed, *done.failure));
+    throw Error(said("io.laying_out", done.bytes[1], job_.file_bytes,
+                     fmt::format("{:.3f}", done.elapsed), *done.failure));
   if (done.stopped) return;
-  allocation_ = "laid out before the measurement";
+  allocation_ = said("io.laid_out");
   flush();
   drop_cache();
 }
@@ -278,11 +277,7 @@ std::string Target::id() const {
 
 double Target::flush() {
   const double start = monotonic_seconds();
-  if (::fsync(fd_.get()) != 0)
-    throw Error(
-        fmt::format("fsync of {} failed: {}; next: look at the kernel log (dmesg): written "
-                    "data did not reach the device",
-                    path_, std::strerror(errno)));
+  if (::fsync(fd_.get()) != 0) throw Error(said("io.fsync_failed", path_, std::strerror(errno)));
   return monotonic_seconds() - start;
 }
 

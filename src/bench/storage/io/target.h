@@ -50,7 +50,7 @@ class Target {
   // Of a file below --dir, its directory and marker. The file is not made yet.
   SpaceNeed space_need() const;
   // How the space of a file that is written in sequence came to be: for the facts.
-  const std::string& allocation() const { return allocation_; }
+  const Said& allocation() const { return allocation_; }
   const std::vector<std::string>& leftovers() const { return leftovers_; }
   // Mount point, or name of the block device.
   std::string id() const;
@@ -98,7 +98,7 @@ class Target {
   Fd fd_;
   Storage storage_;
   Alignment alignment_;
-  std::string allocation_;
+  Said allocation_;
   std::vector<std::string> leftovers_;
   std::optional<Pattern> pattern_;
   const FsRoot& fs_;

@@ -11,45 +11,41 @@
 namespace cb::io {
 namespace {
 
-std::string advice(int error) {
+Said advice(int error) {
   switch (error) {
     case ENOSPC:
-      return "free space, or lower --size";
+      return said("next.space");
     case EDQUOT:
-      return "raise the quota of this user, or lower --size";
+      return said("next.quota");
     case EROFS:
-      return "the filesystem is read-only, perhaps since an error: look at the kernel log (dmesg)";
+      return said("next.read_only");
     case ESTALE:
-      return "the file server forgot the file: look at the server and mount again";
+      return said("next.server_forgot");
     case ENODEV:
     case ENXIO:
-      return "the device is gone: look at the kernel log (dmesg), the slot and its power";
+      return said("next.device_gone");
     case EOPNOTSUPP:
-      return "not supported here; without --poll, or with another --engine";
+      return said("next.not_supported");
     case EIO:
-      return "look at the kernel log (dmesg) and the device's health (smartctl, nvme smart-log)";
+      return said("next.device_health");
     case EINVAL:
-      return "the filesystem refuses this alignment: try a larger --block-size or --no-direct";
+      return said("next.alignment");
     default:
-      return "look at the kernel log (dmesg) and the mount";
+      return said("next.mount");
   }
 }
 
 }  // namespace
 
-std::string failure_text(int error) {
+Said failure_text(int error) {
   const char* symbol = ::strerrorname_np(error);
-  return fmt::format("{} ({}); next: {}", std::strerror(error),
-                     symbol == nullptr ? "unknown" : symbol, advice(error));
+  return said("io.failure", std::strerror(error), symbol == nullptr ? "unknown" : symbol,
+              advice(error));
 }
 
 IoError request_error(Direction direction, const Op& op, const std::string& path, int error) {
-  return IoError(
-      fmt::format("{} of {} bytes at offset {} of {} failed: {}", direction_name(direction),
-                  op.length, op.offset, path,
-                  error == 0 ? "end of file; next: the file is shorter than when it was opened; "
-                               "find who changes it"
-                             : failure_text(error)));
+  return IoError(said("io.request_failed", direction_name(direction), op.length, op.offset, path,
+                      error == 0 ? said("io.ended_file") : failure_text(error)));
 }
 
 // Sets due_: now, or when the plan wants the request; one whose time has not come is not taken.

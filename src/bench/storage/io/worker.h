@@ -91,7 +91,7 @@ class Worker {
   double cpu_seconds = 0;     // of this thread, user and system, over all of these
   uint64_t blocks_checked = 0;
   std::optional<Mismatch> wrong = {};
-  std::string how;
+  Said how;
   std::exception_ptr failure;
 
  private:
@@ -116,7 +116,7 @@ void work_with_blocking_calls(Worker& worker, const std::function<void()>& start
 void work_with_nothing(Worker& worker, const std::function<void()>& start);
 
 // "No space left on device (ENOSPC); next: free space, or lower --size".
-std::string failure_text(int error);
+Said failure_text(int error);
 // A request that failed: what it was, the error with its symbol, and what to do next.
 IoError request_error(Direction direction, const Op& op, const std::string& path, int error);
 

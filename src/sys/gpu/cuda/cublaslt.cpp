@@ -121,7 +121,7 @@ std::variant<Library, Absent> open() {
   static const DynamicLibrary library = DynamicLibrary::open(
       "CLUSTERBENCH_CUBLASLT_LIBRARY", {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so",
                                         "/usr/local/cuda/lib64/libcublasLt.so"});
-  if (!library.present()) return Absent{"cuBLASLt does not open: " + library.reason()};
+  if (!library.present()) return Absent{said("gpu.blas_not_opened", library.reason())};
   auto table = std::make_shared<Table>();
   if (const std::string missing = load(library, *table); !missing.empty())
     return Absent{

@@ -16,7 +16,7 @@
 namespace cb::cublaslt {
 
 struct Absent {
-  std::string reason;
+  Said reason;
 };
 
 // The library has no such product: not on this GPU, not in this version, or not by this algorithm.

@@ -87,7 +87,7 @@ std::variant<std::vector<Device>, Absent> devices() {
     return Absent{fmt::format("CUDA finds no usable device: {}{}", cudaGetErrorString(code),
                               next_step(code))};
   }
-  if (count == 0) return Absent{"CUDA finds no device"};
+  if (count == 0) return Absent{said("gpu.no_device")};
   std::vector<Device> out;
   for (int i = 0; i < count; ++i) out.push_back(describe(i));
   return out;

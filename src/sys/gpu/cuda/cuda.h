@@ -33,7 +33,7 @@ struct Device {
 
 // No device can be used here, and why ("CUDA driver version is insufficient …").
 struct Absent {
-  std::string reason;
+  Said reason;
 };
 
 std::variant<std::vector<Device>, Absent> devices();

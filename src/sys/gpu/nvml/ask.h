@@ -24,12 +24,12 @@ void note_call(const char* name, int gpu);
 
 // Calls one function for one GPU; empty if it succeeded, else why not.
 template <typename F, typename... Args>
-std::string call(const Table& t, int gpu, const char* name, F* function, Args... args) {
-  if (function == nullptr) return fmt::format("this driver's NVML has no {}", name);
+Said call(const Table& t, int gpu, const char* name, F* function, Args... args) {
+  if (function == nullptr) return said("nvml.lacks", name);
   note_call(name, gpu);
   const abi::Return code = function(args...);
-  if (code == abi::kSuccess) return "";
-  return fmt::format("{}: {}", name, error_text(t, code));
+  if (code == abi::kSuccess) return {};
+  return said("said.of", name, error_text(t, code));
 }
 
 // One GPU's calls, filling readings or attributes.
@@ -39,7 +39,7 @@ class Asker {
       : t_(table), gpu_(gpu), device_(static_cast<abi::Device>(gpu.handle)) {}
 
   template <typename F, typename... Args>
-  std::string ask(const char* name, F* function, Args... args) const {
+  Said ask(const char* name, F* function, Args... args) const {
     return call(t_, static_cast<int>(gpu_.index), name, function, device_, args...);
   }
 
@@ -48,7 +48,7 @@ class Asker {
   std::optional<double> number(Readings& out, const char* key, const char* name, F* function,
                                double scale, Before... before) const {
     T value{};
-    const std::string why = ask(name, function, before..., &value);
+    const Said why = ask(name, function, before..., &value);
     if (!why.empty()) {
       out.unavailable[key] = why;
       return std::nullopt;
@@ -60,12 +60,12 @@ class Asker {
   std::optional<double> field(Readings& out, const char* key, unsigned id, double scale) const {
     abi::FieldValue field{};
     field.field = id;
-    std::string why = ask("nvmlDeviceGetFieldValues", t_.nvmlDeviceGetFieldValues, 1, &field);
+    Said why = ask("nvmlDeviceGetFieldValues", t_.nvmlDeviceGetFieldValues, 1, &field);
     if (why.empty() && field.result != abi::kSuccess)
-      why = fmt::format("field {}: {}", id, error_text(t_, field.result));
+      why = said("nvml.field", id, error_text(t_, field.result));
     const auto value = why.empty() ? field_number(field) : std::nullopt;
     if (!value) {
-      out.unavailable[key] = why.empty() ? fmt::format("field {} has an unknown type", id) : why;
+      out.unavailable[key] = why.empty() ? said("nvml.field_unknown", id) : why;
       return std::nullopt;
     }
     return out.values[key] = *value * scale;
@@ -74,8 +74,7 @@ class Asker {
   template <typename F>
   void text(Part& part, const char* key, const char* name, F* function) const {
     std::array<char, 96> buffer{};
-    const std::string why =
-        ask(name, function, buffer.data(), static_cast<unsigned>(buffer.size() - 1));
+    const Said why = ask(name, function, buffer.data(), static_cast<unsigned>(buffer.size() - 1));
     if (!why.empty())
       part.unavailable[key] = why;
     else if (buffer[0] != '\0')
@@ -95,7 +94,7 @@ class Asker {
   template <typename F>
   void flag(Part& part, const char* key, const char* name, F* function) const {
     abi::EnableState state{};
-    const std::string why = ask(name, function, &state);
+    const Said why = ask(name, function, &state);
     if (why.empty())
       part.attributes[key] = state == abi::kEnabled;
     else
@@ -133,12 +132,12 @@ class Asker {
 std::string pci_text(const abi::PciInfo& pci);
 
 // Links that are up; nothing, and why, if the GPU has none at all or does not tell.
-std::optional<int64_t> active_nvlinks(const Asker& a, std::string& why);
+std::optional<int64_t> active_nvlinks(const Asker& a, Said& why);
 
 // Readings that more than one of the calls of Library returns.
 void read_remapped_rows(const Asker& a, Readings& out);
 void read_temperatures(const Asker& a, Readings& out);
 void read_nvlink_errors(const Asker& a, Readings& out);
-std::optional<uint64_t> read_event_reasons(const Asker& a, std::string& why);
+std::optional<uint64_t> read_event_reasons(const Asker& a, Said& why);
 
 }  // namespace cb::nvml

@@ -36,14 +36,13 @@ void describe_identity(const Asker& a, Part& part) {
 void describe_settings(const Asker& a, Part& part) {
   const Table& t = a.table();
   abi::EnableState ecc{}, pending{};
-  const std::string no_ecc = a.ask("nvmlDeviceGetEccMode", t.nvmlDeviceGetEccMode, &ecc, &pending);
+  const Said no_ecc = a.ask("nvmlDeviceGetEccMode", t.nvmlDeviceGetEccMode, &ecc, &pending);
   if (no_ecc.empty())
     part.attributes["ecc"] = ecc == abi::kEnabled;
   else
     part.unavailable["ecc"] = no_ecc;
   unsigned mig = 0, mig_pending = 0;
-  const std::string no_mig =
-      a.ask("nvmlDeviceGetMigMode", t.nvmlDeviceGetMigMode, &mig, &mig_pending);
+  const Said no_mig = a.ask("nvmlDeviceGetMigMode", t.nvmlDeviceGetMigMode, &mig, &mig_pending);
   if (no_mig.empty())
     part.attributes["mig"] = mig != 0;
   else
@@ -63,7 +62,7 @@ void describe_settings(const Asker& a, Part& part) {
 
 void describe_links(const Asker& a, Part& part) {
   const Table& t = a.table();
-  std::string why;
+  Said why;
   if (const auto active = active_nvlinks(a, why))
     part.attributes["nvlinks_active"] = *active;
   else
@@ -113,12 +112,12 @@ std::vector<std::string> nvlink_ends(const Asker& a) {
 
 }  // namespace
 
-std::optional<int64_t> active_nvlinks(const Asker& a, std::string& why) {
+std::optional<int64_t> active_nvlinks(const Asker& a, Said& why) {
   int64_t active = 0;
   bool any = false;
   for (unsigned link = 0; link < abi::kMaxNvLinks; ++link) {
     abi::EnableState state{};
-    const std::string problem =
+    const Said problem =
         a.ask("nvmlDeviceGetNvLinkState", a.table().nvmlDeviceGetNvLinkState, link, &state);
     if (!problem.empty()) {
       if (!any) why = problem;  // beyond the last link NVML refuses: that is the end of the list

@@ -7,7 +7,7 @@ namespace {
 void health_ecc(const Asker& a, Readings& out) {
   const Table& t = a.table();
   abi::EnableState now{}, pending{};
-  const std::string why = a.ask("nvmlDeviceGetEccMode", t.nvmlDeviceGetEccMode, &now, &pending);
+  const Said why = a.ask("nvmlDeviceGetEccMode", t.nvmlDeviceGetEccMode, &now, &pending);
   if (why.empty())
     out.values["ecc_enabled"] = now == abi::kEnabled ? 1 : 0;
   else
@@ -24,7 +24,7 @@ void health_ecc(const Asker& a, Readings& out) {
                                abi::kAggregate, abi::kSram);
   abi::SramEccErrors sram{};
   sram.version = abi::kSramEccErrorsVersion;
-  const std::string no_sram =
+  const Said no_sram =
       a.ask("nvmlDeviceGetSramEccErrorStatus", t.nvmlDeviceGetSramEccErrorStatus, &sram);
   if (no_sram.empty())
     out.values["sram_threshold_exceeded"] = sram.threshold_exceeded != 0 ? 1 : 0;
@@ -33,7 +33,7 @@ void health_ecc(const Asker& a, Readings& out) {
 }
 
 void health_clocks(const Asker& a, Readings& out) {
-  std::string why;
+  Said why;
   const auto bits = read_event_reasons(a, why);
   const std::array<std::pair<const char*, uint64_t>, 4> reasons{
       {{"hw_slowdown", kHwSlowdown},
@@ -56,7 +56,7 @@ void ratio(Readings& out, const char* key, const Readings& from, const char* of,
     out.unavailable[key] = top == from.values.end() && from.unavailable.contains(of)
                                ? from.unavailable.at(of)
                            : from.unavailable.contains(to) ? from.unavailable.at(to)
-                                                           : "NVML says zero";
+                                                           : said("nvml.zero");
 }
 
 void health_settings(const Asker& a, Readings& out) {
@@ -70,17 +70,17 @@ void health_settings(const Asker& a, Readings& out) {
   a.number<abi::EnableState>(out, "persistence_mode", "nvmlDeviceGetPersistenceMode",
                              t.nvmlDeviceGetPersistenceMode, 1);
   unsigned mig = 0, pending = 0;
-  const std::string no_mig = a.ask("nvmlDeviceGetMigMode", t.nvmlDeviceGetMigMode, &mig, &pending);
+  const Said no_mig = a.ask("nvmlDeviceGetMigMode", t.nvmlDeviceGetMigMode, &mig, &pending);
   if (no_mig.empty())
     out.values["mig_mode"] = mig;
   else
     out.unavailable["mig_mode"] = no_mig;
   a.number<abi::ComputeMode>(out, "compute_mode", "nvmlDeviceGetComputeMode",
                              t.nvmlDeviceGetComputeMode, 1);
-  const std::string inforom = a.ask("nvmlDeviceValidateInforom", t.nvmlDeviceValidateInforom);
+  const Said inforom = a.ask("nvmlDeviceValidateInforom", t.nvmlDeviceValidateInforom);
   if (inforom.empty())
     out.values["inforom_valid"] = 1;
-  else if (inforom.find(error_text(t, abi::kCorruptedInforom)) != std::string::npos)
+  else if (inforom.text().find(error_text(t, abi::kCorruptedInforom)) != std::string::npos)
     out.values["inforom_valid"] = 0;
   else
     out.unavailable["inforom_valid"] = inforom;
@@ -89,18 +89,17 @@ void health_settings(const Asker& a, Readings& out) {
 void health_use(const Asker& a, Readings& out) {
   const Table& t = a.table();
   unsigned count = 0;  // asks only how many there are
-  const std::string why =
+  const Said why =
       a.ask("nvmlDeviceGetComputeRunningProcesses_v3", t.nvmlDeviceGetComputeRunningProcesses_v3,
             &count, static_cast<abi::ProcessInfo*>(nullptr));
   const bool answered =
-      why.empty() || why.find(error_text(t, abi::kInsufficientSize)) != std::string::npos;
+      why.empty() || why.text().find(error_text(t, abi::kInsufficientSize)) != std::string::npos;
   if (answered)
     out.values["processes"] = count;
   else
     out.unavailable["processes"] = why;
   abi::Memory memory{};
-  const std::string no_memory =
-      a.ask("nvmlDeviceGetMemoryInfo", t.nvmlDeviceGetMemoryInfo, &memory);
+  const Said no_memory = a.ask("nvmlDeviceGetMemoryInfo", t.nvmlDeviceGetMemoryInfo, &memory);
   if (no_memory.empty())
     out.values["memory_used_bytes"] = static_cast<double>(memory.used);
   else
@@ -123,7 +122,7 @@ void health_links(const Asker& a, Readings& out) {
   ratio(out, "pcie_generation_share", raw, "generation", "gpu generation");
   a.number<unsigned>(out, "pcie_replays", "nvmlDeviceGetPcieReplayCounter",
                      t.nvmlDeviceGetPcieReplayCounter, 1);
-  std::string why;
+  Said why;
   if (const auto active = active_nvlinks(a, why))
     out.values["nvlinks_active"] = static_cast<double>(*active);
   else
@@ -134,10 +133,8 @@ void health_links(const Asker& a, Readings& out) {
 void health_fabric(const Asker& a, Readings& out) {
   abi::FabricInfo info{};
   info.version = abi::kFabricInfoVersion;
-  std::string why =
-      a.ask("nvmlDeviceGetGpuFabricInfoV", a.table().nvmlDeviceGetGpuFabricInfoV, &info);
-  if (why.empty() && info.state == abi::kFabricNotSupported)
-    why = "the GPU is not part of an NVSwitch fabric";
+  Said why = a.ask("nvmlDeviceGetGpuFabricInfoV", a.table().nvmlDeviceGetGpuFabricInfoV, &info);
+  if (why.empty() && info.state == abi::kFabricNotSupported) why = said("nvml.no_fabric");
   if (!why.empty()) {
     out.unavailable["fabric_ready"] = why;
     out.unavailable["fabric_faults"] = why;

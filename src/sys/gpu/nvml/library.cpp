@@ -21,27 +21,23 @@ Table load(const DynamicLibrary& library) {
   return t;
 }
 
-std::shared_ptr<const Table> open_table(std::string& reason) {
+std::shared_ptr<const Table> open_table(Said& reason) {
   static const DynamicLibrary library =
       DynamicLibrary::open("CLUSTERBENCH_NVML_LIBRARY", {"libnvidia-ml.so.1", "libnvidia-ml.so"});
   if (!library.present()) {
-    reason = "NVML does not open: " + library.reason();
+    reason = said("nvml.not_opened", library.reason());
     return nullptr;
   }
   auto table = std::make_shared<Table>(load(library));
   if (table->nvmlInit_v2 == nullptr || table->nvmlDeviceGetCount_v2 == nullptr ||
       table->nvmlDeviceGetHandleByIndex_v2 == nullptr) {
-    reason = fmt::format(
-        "{} is no NVML of driver 450 or newer: nvmlInit_v2, nvmlDeviceGetCount_v2 "
-        "or nvmlDeviceGetHandleByIndex_v2 is missing",
-        library.path());
+    reason = said("nvml.too_old", library.path());
     return nullptr;
   }
   g_call = "nvmlInit_v2";
   g_gpu = -1;
   if (const abi::Return code = table->nvmlInit_v2(); code != abi::kSuccess) {
-    reason = fmt::format("nvmlInit_v2: {}; is the NVIDIA driver loaded (nvidia-smi)?",
-                         error_text(*table, code));
+    reason = said("nvml.init", error_text(*table, code));
     return nullptr;
   }
   return table;
@@ -63,7 +59,7 @@ std::string pci_text(const abi::PciInfo& pci) {
   return fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device);
 }
 std::variant<Library, Absent> open() {
-  static std::string reason;
+  static Said reason;
   static const std::shared_ptr<const Table> table = open_table(reason);
   if (!table) return Absent{reason};
   return Library(table);
@@ -79,9 +75,9 @@ Library::Library(std::shared_ptr<const Table> table) : table_(std::move(table)) 
 
 std::vector<Gpu> Library::gpus() const {
   unsigned count = 0;
-  const std::string why =
+  const Said why =
       call(*table_, -1, "nvmlDeviceGetCount_v2", table_->nvmlDeviceGetCount_v2, &count);
-  if (!why.empty()) throw Error(why + "; see `nvidia-smi`");
+  if (!why.empty()) throw Error(said("nvml.see_smi", why));
   std::vector<Gpu> out;
   for (unsigned i = 0; i < count; ++i) {
     Gpu gpu{.index = i};
@@ -111,8 +107,8 @@ std::vector<Gpu> Library::gpus() const {
 
 std::string Library::driver_version() const {
   std::array<char, 96> text{};
-  const std::string why = call(*table_, -1, "nvmlSystemGetDriverVersion",
-                               table_->nvmlSystemGetDriverVersion, text.data(), 95U);
+  const Said why = call(*table_, -1, "nvmlSystemGetDriverVersion",
+                        table_->nvmlSystemGetDriverVersion, text.data(), 95U);
   return why.empty() ? text.data() : "";
 }
 

@@ -7,8 +7,8 @@ namespace cb::nvml {
 
 void read_remapped_rows(const Asker& a, Readings& out) {
   unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;
-  const std::string why = a.ask("nvmlDeviceGetRemappedRows", a.table().nvmlDeviceGetRemappedRows,
-                                &corrected, &uncorrected, &pending, &failed);
+  const Said why = a.ask("nvmlDeviceGetRemappedRows", a.table().nvmlDeviceGetRemappedRows,
+                         &corrected, &uncorrected, &pending, &failed);
   const std::array<std::pair<const char*, unsigned>, 4> all{
       {{"rows_remapped_correctable", corrected},
        {"rows_remapped_uncorrectable", uncorrected},
@@ -22,7 +22,7 @@ void read_remapped_rows(const Asker& a, Readings& out) {
   }
 }
 
-std::optional<uint64_t> read_event_reasons(const Asker& a, std::string& why) {
+std::optional<uint64_t> read_event_reasons(const Asker& a, Said& why) {
   unsigned long long bits = 0;
   const Table& t = a.table();
   // The new name since driver 535; the old one has the same bits.
@@ -45,12 +45,12 @@ void read_nvlink_errors(const Asker& a, Readings& out) {
   const Table& t = a.table();
   double errors = 0;
   bool any = false;
-  std::string why;
+  Said why;
   for (unsigned link = 0; link < abi::kMaxNvLinks; ++link) {
     for (const abi::NvLinkErrorCounter counter : {abi::kReplay, abi::kRecovery, abi::kCrcFlit}) {
       unsigned long long value = 0;
-      const std::string problem = a.ask("nvmlDeviceGetNvLinkErrorCounter",
-                                        t.nvmlDeviceGetNvLinkErrorCounter, link, counter, &value);
+      const Said problem = a.ask("nvmlDeviceGetNvLinkErrorCounter",
+                                 t.nvmlDeviceGetNvLinkErrorCounter, link, counter, &value);
       if (!problem.empty()) {
         why = problem;
         continue;
@@ -84,7 +84,7 @@ Readings Library::now(const Gpu& gpu) const {
                      t.nvmlDeviceGetCurrPcieLinkGeneration, 1);
   a.number<unsigned>(out, "pcie_lanes", "nvmlDeviceGetCurrPcieLinkWidth",
                      t.nvmlDeviceGetCurrPcieLinkWidth, 1);
-  std::string why;
+  Said why;
   if (const auto bits = read_event_reasons(a, why))
     out.values["event_reasons"] = static_cast<double>(*bits);
   else
@@ -159,8 +159,8 @@ std::vector<XidEvent> XidWatch::take() {
   constexpr uint64_t kDoubleBitEcc = 48;
   for (int i = 0; set_ != nullptr && i < kMost; ++i) {
     abi::EventData data{};
-    const std::string why = call(*table_, -1, "nvmlEventSetWait_v2", table_->nvmlEventSetWait_v2,
-                                 static_cast<abi::EventSet>(set_), &data, 0U);
+    const Said why = call(*table_, -1, "nvmlEventSetWait_v2", table_->nvmlEventSetWait_v2,
+                          static_cast<abi::EventSet>(set_), &data, 0U);
     if (!why.empty()) break;
     const auto gpu = std::find_if(gpus_.begin(), gpus_.end(),
                                   [&](const Gpu& g) { return g.handle == data.device; });

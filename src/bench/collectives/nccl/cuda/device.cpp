@@ -204,9 +204,9 @@ class Gpu final : public Device {
 
 }  // namespace
 
-std::variant<Devices, std::string> gpu_devices(Context& context) {
+std::variant<Devices, Said> gpu_devices(Context& context) {
   auto session = GpuSession::open(context);
-  if (auto* reason = std::get_if<std::string>(&session)) return *reason;
+  if (auto* reason = std::get_if<Said>(&session)) return *reason;
   Devices out;
   for (const GpuUnit& unit : std::get<GpuSession>(session).units())
     out.push_back(std::make_unique<Gpu>(unit.device));

@@ -84,11 +84,11 @@ std::unique_ptr<TransferMemory> gpu_memory(int ordinal, size_t bytes, const Regi
 Gpus visible_gpus() {
   const auto found = cuda::devices();
   if (const auto* absent = std::get_if<cuda::Absent>(&found))
-    return {{}, fmt::format("{}; next: use --memory host, or look at nvidia-smi", absent->reason)};
+    return {{}, said("verbs.no_usable_gpu", absent->reason)};
   Gpus out;
   for (const cuda::Device& d : std::get<std::vector<cuda::Device>>(found))
     out.pci_addresses.push_back(d.pci_address);
-  if (out.pci_addresses.empty()) out.absent = "CUDA sees no device; next: use --memory host";
+  if (out.pci_addresses.empty()) out.absent = said("verbs.no_device_seen");
   return out;
 }
 

@@ -35,8 +35,7 @@ class GpuIoMemory : public IoMemory {
 std::unique_ptr<IoMemory> gpu_memory(int ordinal, size_t bytes) {
   const auto found = cuda::devices();
   if (const auto* absent = std::get_if<cuda::Absent>(&found))
-    throw Error(
-        fmt::format("no GPU: {}; next: use --memory host, or look at nvidia-smi", absent->reason));
+    throw Error(said("gds.no_gpu", absent->reason));
   const auto& devices = std::get<std::vector<cuda::Device>>(found);
   if (ordinal < 0 || static_cast<size_t>(ordinal) >= devices.size())
     throw Error(fmt::format("there is no GPU {}, only {}", ordinal, devices.size()));
