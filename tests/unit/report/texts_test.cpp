@@ -106,6 +106,22 @@ TEST_CASE("every text is there once in both languages, with the same arguments")
   }
 }
 
+TEST_CASE("no Chinese text holds an English sentence") {
+  const std::regex sentence("[a-z]{3,} [a-z]{3,} [a-z]{2,}");
+  const auto has = [&](std::string_view text) {
+    return std::regex_search(text.begin(), text.end(), sentence);
+  };
+  int english = 0;
+  for (const TextRow& row : all_texts()) {
+    CAPTURE(row.id);
+    CHECK_FALSE(has(row.zh));
+    if (!has(row.en)) continue;
+    ++english;
+    CHECK(std::ranges::any_of(row.zh, [](char c) { return static_cast<signed char>(c) < 0; }));
+  }
+  CHECK(english > 500);  // what is looked for is found where it may stand
+}
+
 TEST_CASE("every text asked for is in the table, and none is left over") {
   std::string sources;
   const std::set<std::string> used = used_ids(sources);
