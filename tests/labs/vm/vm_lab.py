@@ -227,6 +227,7 @@ addr add 10.78.0.2/24 dev v1
 link set v0 up
 link set v1 up
 S
+echo 100000 >/proc/sys/net/core/netdev_max_backlog
 echo 1 >/proc/sys/net/ipv4/conf/all/accept_local
 for device in all v0 v1; do echo 0 >/proc/sys/net/ipv4/conf/$device/rp_filter; done
 rdma link add rxe0 type rxe netdev v0
@@ -236,6 +237,7 @@ rdma link add rxe1 type rxe netdev v1
 # Four soft-RoCE devices on one subnet, behind a bridge: rxe0 to rxe3 on v0 to v3, 10.79.0.1 to 10.79.0.4. arp_ignore:
 # else every interface answers for every address of this machine.
 SOFT_ROCE_FLEET = """
+echo 100000 >/proc/sys/net/core/netdev_max_backlog
 echo 1 >/proc/sys/net/ipv4/conf/all/accept_local
 echo 1 >/proc/sys/net/ipv4/conf/all/arp_ignore
 {

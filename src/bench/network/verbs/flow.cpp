@@ -138,7 +138,8 @@ void check_completion(const Link& link, const ibv_wc& wc, size_t q) {
   const Cause cause = find_cause(wc, queues);
   const ibv_wc_status status = cause.completion.status;
   const bool gone = status == IBV_WC_RETRY_EXC_ERR || status == IBV_WC_RNR_RETRY_EXC_ERR;
-  const bool confused = status == IBV_WC_REM_INV_REQ_ERR && link.device().soft();
+  const bool confused =
+      (status == IBV_WC_REM_INV_REQ_ERR || !cause.delivered) && link.device().soft();
   const Said what =
       said("verbs.completion", link.device().name(), link.peer().name,
            describe(cause, link.pair(q)), q, fmt::format("0x{:x}", cause.completion.vendor_err));
