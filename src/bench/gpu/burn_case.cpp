@@ -64,6 +64,8 @@ CaseInfo describe() {
                    "of the GPU; its ceiling is the enforced limit"},
                   {"share_of_power_limit", "share", Better::higher, "of the enforced limit"},
                   {"clock_hertz", "hertz", Better::higher, "of the SMs"},
+                  {"memory_clock_share", "share", Better::higher,
+                   "of the highest clock of the device memory"},
                   {"temperature_celsius", "celsius", Better::lower, "of the GPU"}},
       .checks = {"result", "finite", "memory", "sm", "gpu", "hang"},
       .fault = {.planted = said("fault.gpu_bit"),

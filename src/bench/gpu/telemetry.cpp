@@ -58,6 +58,10 @@ Samples GpuWindow::share_of_power(double limit) const {
   return watts.mapped([&](double reading) { return reading / limit; });
 }
 
+Samples GpuWindow::share_of_memory_clock(double highest) const {
+  return memory_clock_hertz.mapped([&](double reading) { return reading / highest; });
+}
+
 struct GpuTelemetry::State {
   struct One {
     nvml::Gpu gpu;
@@ -100,6 +104,7 @@ struct GpuTelemetry::State {
     if (!window_open) return;
     add_sample(w.watts, now, "watts");
     add_sample(w.clock_hertz, now, "clock_hertz");
+    add_sample(w.memory_clock_hertz, now, "memory_clock_hertz");
     add_sample(w.temperature_celsius, now, "temperature_celsius");
     w.pcie_generation = value_of(now, "pcie_generation");
     w.pcie_lanes = value_of(now, "pcie_lanes");

@@ -12,7 +12,8 @@ namespace cb {
 
 // What was seen of one GPU between open_window() and close_window().
 struct GpuWindow {
-  Samples watts = Samples(), clock_hertz = Samples(), temperature_celsius = Samples();
+  Samples watts = Samples(), clock_hertz = Samples(), memory_clock_hertz = Samples(),
+          temperature_celsius = Samples();
   std::optional<double> energy_joules = {};  // by the GPU's own counter
   double seconds = 0;
   std::optional<double> pcie_generation = {}, pcie_lanes = {};  // last seen
@@ -24,6 +25,14 @@ struct GpuWindow {
   std::optional<double> mean_watts() const;
   // Each reading of the power over `limit` in watts; the mean alone where there is no reading.
   Samples share_of_power(double limit) const;
+  // Each reading of the memory's clock over `highest` in hertz.
+  Samples share_of_memory_clock(double highest) const;
+};
+
+// What a window's readings are held against; absent where NVML does not say.
+struct GpuLimits {
+  std::optional<double> watts = {};  // the enforced power limit
+  std::optional<double> memory_clock_hertz = {};
 };
 
 // Watches GPUs on a thread of its own, from construction to stop(): time lines at 20 Hz, counters

@@ -32,6 +32,7 @@ constexpr TextRow kNames[] = {
     {"metric.speedup_over_storage", "speed of memory over storage", "内存与存储速率之比"},
     {"metric.passes_per_second", "pass rate", "每秒轮次"},
     {"metric.share_of_spec", "share of the maker's figure", "标称值占比"},
+    {"metric.memory_clock_share", "share of the highest memory clock", "显存最高频率占比"},
     {"metric.share_of_power_limit", "share of the power limit", "功率上限占比"},
     {"metric.pulse_hertz", "pulses per second", "每秒脉冲数"},
     {"metric.pulse_duty", "share of time under load", "负载时间占比"},

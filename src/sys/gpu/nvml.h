@@ -75,6 +75,7 @@ class Library {
   // power_cap_seconds, thermal_seconds, pcie_replays, nvlink_errors.
   Readings counters(const Gpu& gpu) const;
   std::optional<double> power_limit_watts(const Gpu& gpu) const;
+  std::optional<double> highest_memory_clock_hertz(const Gpu& gpu) const;
 
  private:
   friend class XidWatch;

@@ -70,6 +70,9 @@ TEST_CASE("what GPUs do during a record, and which of them do not count") {
 
   CHECK(windows[0].watts.summary().median == doctest::Approx(480));
   CHECK(windows[0].clock_hertz.summary().median == doctest::Approx(1.83e9));
+  CHECK(windows[0].memory_clock_hertz.summary().median == doctest::Approx(2.619e9));
+  CHECK(windows[0].share_of_memory_clock(5.238e9).summary().max == doctest::Approx(0.5));
+  CHECK(library.highest_memory_clock_hertz(library.gpus()[0]).value() == doctest::Approx(2.619e9));
   CHECK(windows[0].samples > 0);
   CHECK(windows[0].power_capped == windows[0].samples);  // at the limit: normal under load
   CHECK(windows[0].throttled == 0);

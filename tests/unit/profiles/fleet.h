@@ -23,6 +23,8 @@ enum class Defect {
   half_gpu_slot,      // 8 of 16 lanes
   one_nvlink_less,    //
   throttling,         // too hot under load: 80 % at the end
+  slow_memory_clock,  // under load, 7 % below the highest
+  corrected_errors,   // run up during the load, on a total that is large already
   nvlink_errors,      // the counter runs up during the load
   hang,               // the GPU stops answering under load
   odd_vbios,          //
@@ -344,6 +346,8 @@ class Fleet {
       put("pcie_lanes_share", gpu_has(Defect::half_gpu_slot, host, gpu.id) ? 0.5 : 1);
       // A running total that is not 0 from the start: only its growth counts.
       put("pcie_replays", 7);
+      put("ecc_corrected_volatile",
+          after && gpu_has(Defect::corrected_errors, host, gpu.id) ? 60001 : 50000);
       put("nvlink_errors", after && gpu_has(Defect::nvlink_errors, host, gpu.id) ? 12 : 0);
       put("temperature_celsius", 35);
       put("memory_temperature_celsius", 40);
@@ -439,6 +443,8 @@ class Fleet {
       number(record, gpu, "throttled_share", hot ? 0.6 : 0);
       number(record, gpu, "share_of_power_limit", hot ? 0.80 : 0.96);
       number(record, gpu, "temperature_celsius", hot ? 88 : 68);
+      number(record, gpu, "memory_clock_share",
+             gpu_has(Defect::slow_memory_clock, host, gpu.id) ? 0.93 : 1);
     }
   }
 

@@ -55,6 +55,8 @@ std::vector<Expected> gpu_defects() {
           {Defect::throttling, "burn.throttled", kGpuName},
           {Defect::throttling, "burn.sustained", kGpuName},
           {Defect::throttling, "burn.rate.fleet", kGpuName},
+          {Defect::slow_memory_clock, "burn.memory_clock", kGpuName},
+          {Defect::corrected_errors, "health.ecc_corrected.after", kGpuName},
           {Defect::nvlink_errors, "health.nvlink_errors.after", kGpuName},
           {Defect::hang, "burn.hang", kGpuName},
           {Defect::odd_vbios, "uniform", "n2"}};

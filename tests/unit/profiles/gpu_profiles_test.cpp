@@ -52,6 +52,8 @@ std::map<Point, Wanted> points_of(const Profile& profile) {
   std::map<Point, Wanted> out;
   for (const Criterion& c : profile.criteria) {
     if (const auto* rule = std::get_if<MetricRule>(&c.rule)) {
+      // What grows is read before as well, whether it is judged there or not.
+      if (!rule->since.empty()) out[{rule->since, rule->at}].metrics.try_emplace(rule->metric, 0);
       Wanted& w = out[{c.step, rule->at}];
       if (of_fleet(*rule)) {
         w.metrics.try_emplace(rule->metric, 0);

@@ -65,8 +65,7 @@ class Phase {
     SeatReport report{record_, name_, plan_, elapsed_};
     for (const Seat& seat : seats_) {
       const size_t i = position_of(seat);
-      report.add(seat, i < windows_.size() ? &windows_[i] : nullptr,
-                 session_.power_limit_watts(*seat.unit));
+      report.add(seat, i < windows_.size() ? &windows_[i] : nullptr, session_.limits(*seat.unit));
     }
     if (telemetry_) telemetry_->stop(record_, context_.place.host);
     session_.settle(record_);

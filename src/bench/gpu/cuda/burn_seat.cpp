@@ -48,13 +48,13 @@ void SeatReport::add_checks(const Seat& seat, size_t entity) {
     record_.notes.push_back(said("burn.time_short", name, kernels::march_tests));
 }
 
-void SeatReport::add(const Seat& seat, const GpuWindow* window, std::optional<double> limit) {
+void SeatReport::add(const Seat& seat, const GpuWindow* window, const GpuLimits& limits) {
   const size_t entity = record_.entity(seat.unit->entity);
   add_checks(seat, entity);
   if (wrong_results(seat) != 0 || seat.dropped()) return;
   add_rates(seat, entity);
   if (plan_.pulse) add_pulse(seat, entity);
-  if (window != nullptr) add_power(*window, limit, entity);
+  if (window != nullptr) add_readings(*window, limits, entity);
 }
 
 void SeatReport::add_rates(const Seat& seat, size_t entity) {
@@ -94,6 +94,13 @@ void SeatReport::add_power(const GpuWindow& window, std::optional<double> limit,
     Samples share = window.share_of_power(*limit);
     if (!share.empty()) record_.add("share_of_power_limit", entity, std::move(share));
   }
+}
+
+void SeatReport::add_readings(const GpuWindow& window, const GpuLimits& limits, size_t entity) {
+  add_power(window, limits.watts, entity);
+  if (limits.memory_clock_hertz.value_or(0) > 0 && !window.memory_clock_hertz.empty())
+    record_.add("memory_clock_share", entity,
+                window.share_of_memory_clock(*limits.memory_clock_hertz));
   if (window.samples > 0)
     record_.metrics.push_back(
         {.name = "throttled_share",

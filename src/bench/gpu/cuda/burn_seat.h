@@ -29,8 +29,8 @@ class SeatReport {
       : record_(record), name_(phase), plan_(plan), elapsed_(elapsed_seconds) {}
 
   // Checks and, if nothing was wrong, numbers of one GPU. `window`: what the telemetry saw; may be
-  // null. `limit`: the enforced power limit in watts, if known.
-  void add(const Seat& seat, const GpuWindow* window, std::optional<double> limit);
+  // null.
+  void add(const Seat& seat, const GpuWindow* window, const GpuLimits& limits);
 
  private:
   const char* result_check() const;
@@ -40,6 +40,7 @@ class SeatReport {
   void add_rates(const Seat& seat, size_t entity);
   void add_pulse(const Seat& seat, size_t entity);
   void add_power(const GpuWindow& window, std::optional<double> limit, size_t entity);
+  void add_readings(const GpuWindow& window, const GpuLimits& limits, size_t entity);
 
   Record& record_;
   const std::string& name_;

@@ -152,8 +152,9 @@ std::unique_ptr<GpuTelemetry> GpuSession::watch() const {
   return std::make_unique<GpuTelemetry>(*nvml_, std::move(gpus));
 }
 
-std::optional<double> GpuSession::power_limit_watts(const GpuUnit& unit) const {
-  return nvml_ && unit.nvml ? nvml_->power_limit_watts(*unit.nvml) : std::nullopt;
+GpuLimits GpuSession::limits(const GpuUnit& unit) const {
+  if (!nvml_ || !unit.nvml) return {};
+  return {nvml_->power_limit_watts(*unit.nvml), nvml_->highest_memory_clock_hertz(*unit.nvml)};
 }
 
 void GpuSession::describe(Record& record) const {

@@ -38,7 +38,7 @@ class GpuSession {
 
   // Watches this rank's GPUs from now on; null where NVML is absent or the rank has none.
   std::unique_ptr<GpuTelemetry> watch() const;
-  std::optional<double> power_limit_watts(const GpuUnit& unit) const;
+  GpuLimits limits(const GpuUnit& unit) const;
 
   // Facts and notes that every GPU record has: product, versions, unknown products.
   void describe(Record& record) const;

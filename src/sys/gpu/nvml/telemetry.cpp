@@ -123,6 +123,13 @@ std::optional<double> Library::power_limit_watts(const Gpu& gpu) const {
                         table_->nvmlDeviceGetEnforcedPowerLimit, 1e-3);
 }
 
+std::optional<double> Library::highest_memory_clock_hertz(const Gpu& gpu) const {
+  Readings out;
+  return Asker(*table_, gpu)
+      .number<unsigned>(out, "clock", "nvmlDeviceGetMaxClockInfo",
+                        table_->nvmlDeviceGetMaxClockInfo, 1e6, abi::kClockMemory);
+}
+
 XidWatch::XidWatch(const Library& library, const std::vector<Gpu>& gpus)
     : table_(library.table_), gpus_(gpus) {
   abi::EventSet set = nullptr;
