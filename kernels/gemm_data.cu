@@ -76,19 +76,15 @@ __global__ void check(const void* d, ProductCheck c, ProductResult* result) {
   ProductResult found{0, 0, 0, no_element};
   for (Index i = first_index(); i < rows * c.n; i += stride()) {
     const Index row = c.row_offset + i % rows * c.row_step, column = i / rows;
-    double sum = 0, magnitudes = 0;
-    for (Index k = 0; k < c.k; ++k) {
-      const double product = gemm_element(c.a, row * c.k + k, c.seed_a) *
-                             gemm_element(c.b, column * c.k + k, c.seed_b);
-      sum += product;
-      magnitudes += fabs(product);
-    }
+    ExactElement exact;
+    for (Index k = 0; k < c.k; ++k)
+      exact.add(gemm_element(c.a, row * c.k + k, c.seed_a),
+                gemm_element(c.b, column * c.k + k, c.seed_b));
     const Index at = column * c.m + row;
     const double value = load(d, c.stored, at);
     ++found.checked;
-    const double limit =
-        product_tolerance(sum, magnitudes, static_cast<double>(c.k), c.a, c.stored);
-    if (fabs(value - sum) <= limit) continue;  // false for NaN, so NaN is wrong
+    const double limit = product_tolerance(exact, static_cast<double>(c.k), c.a, c.stored);
+    if (fabs(value - exact.sum) <= limit) continue;  // false for NaN, so NaN is wrong
     ++found.wrong;
     if (!isfinite(value)) ++found.not_finite;
     if (at < found.first) found.first = at;

@@ -94,12 +94,29 @@ CB_HOST_DEVICE inline double stored_roundoff(Number stored) {
   return stored == Number::int32 ? 0 : ldexp(1.0, -1 - float_layout(stored).mantissa_bits);
 }
 
-// How far an element may lie from the exact sum `exact` of k products whose magnitudes sum to
-// `magnitudes`: 4·√k·u·Σ|ab| for the sums (probabilistic bound of Higham and Mary, SISC 2019, with
-// a factor of four) and one rounding for storing.
-CB_HOST_DEVICE inline double product_tolerance(double exact, double magnitudes, double k,
-                                               Number type, Number stored) {
-  return 4 * sqrt(k) * sum_roundoff(type) * magnitudes + 2 * stored_roundoff(stored) * fabs(exact);
+// An element of the product, computed in fp64, and the squared norms of its row and column.
+struct ExactElement {
+  double sum = 0, a2 = 0, b2 = 0;
+
+  CB_HOST_DEVICE void add(double a, double b) {
+    sum += a * b;
+    a2 += a * a;
+    b2 += b * b;
+  }
+};
+
+// How far an element may lie from the exact one: c·u·‖a‖₂·‖b‖₂ for the sums and one rounding for
+// storing. Data of mean zero errs by a small multiple of u·‖a‖·‖b‖ whatever k (Higham and Mary,
+// SISC 42, 2020), so c = 16, far below an element's own size of about √k/3. Tensor cores that
+// truncate fp32 sums every m products err by about √k/(3m) of it (partial sums grow as √j, each
+// loses half a unit): with m = 8 and twice that for the largest of many, c = √k/8 where that is
+// more.
+CB_HOST_DEVICE inline double product_tolerance(const ExactElement& exact, double k, Number type,
+                                               Number stored) {
+  const bool fp8 = type == Number::fp8_e4m3 || type == Number::fp8_e5m2;  // m is 32 there
+  const double c = fp8 || k <= 16384 ? 16 : sqrt(k) / 8;
+  return c * sum_roundoff(type) * sqrt(exact.a2) * sqrt(exact.b2) +
+         2 * stored_roundoff(stored) * fabs(exact.sum);
 }
 
 // What a comparison with the reference found.

@@ -53,19 +53,15 @@ int launch_gemm_check(const void* d, const ProductCheck& c, ProductResult* resul
     *result = {0, 0, 0, no_element};
     for (Word row = c.row_offset; row < c.m; row += c.row_step) {
       for (Word column = 0; column < c.n; ++column) {
-        double sum = 0, magnitudes = 0;
-        for (Word k = 0; k < c.k; ++k) {
-          const double product = gemm_element(c.a, row * c.k + k, c.seed_a) *
-                                 gemm_element(c.b, column * c.k + k, c.seed_b);
-          sum += product;
-          magnitudes += std::fabs(product);
-        }
+        ExactElement exact;
+        for (Word k = 0; k < c.k; ++k)
+          exact.add(gemm_element(c.a, row * c.k + k, c.seed_a),
+                    gemm_element(c.b, column * c.k + k, c.seed_b));
         const Word at = column * c.m + row;
         const double value = fake::load(d, c.stored, at);
         ++result->checked;
-        const double limit =
-            product_tolerance(sum, magnitudes, static_cast<double>(c.k), c.a, c.stored);
-        if (std::fabs(value - sum) <= limit) continue;
+        const double limit = product_tolerance(exact, static_cast<double>(c.k), c.a, c.stored);
+        if (std::fabs(value - exact.sum) <= limit) continue;
         ++result->wrong;
         result->not_finite += std::isfinite(value) ? 0 : 1;
         if (at < result->first) result->first = at;

@@ -1,7 +1,9 @@
 #include "kernels/gemm_data.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
-#include <initializer_list>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -78,22 +80,155 @@ TEST_CASE("operands are numbers of their type, centred, and use the whole range"
   CHECK(gemm_element(Number::bf16, 5, 1) != gemm_element(Number::bf16, 5, 2));
 }
 
-TEST_CASE("the tolerance admits rounding and nothing that a flipped exponent bit leaves") {
-  // 8192 products of bf16 numbers, summed in fp32 in order, as the worst order there is.
-  constexpr int k = 8192;
-  float sum = 0;
-  double exact = 0, magnitudes = 0;
-  for (std::uint64_t i = 0; i < k; ++i) {
-    const double product = gemm_element(Number::bf16, i, 1) * gemm_element(Number::bf16, i, 2);
-    sum += static_cast<float>(product);
-    exact += product;
-    magnitudes += std::fabs(product);
+namespace {
+
+// A product of 4 rows and 32 columns over k, summed as the type's units do, and what is wrong with
+// it.
+class Product {
+ public:
+  Product(Number type, Number stored, int k) : type_(type), stored_(stored), k_(k) {
+    for (int row = 0; row < kRows; ++row) {
+      for (int column = 0; column < kColumns; ++column) {
+        exact_.push_back(sum(row, column, 0));
+        float single = 0;
+        double twice = 0;
+        for (int i = 0; i < k_; ++i) {
+          single += static_cast<float>(a(row, i) * b(column, i));
+          twice += a(row, i) * b(column, i);
+        }
+        right_.push_back(store(type == Number::fp64 || type == Number::int8 ? twice : single));
+      }
+    }
   }
-  const double limit = product_tolerance(exact, magnitudes, k, Number::bf16, Number::bf16);
-  CHECK(std::fabs(round_to(sum, Number::bf16) - exact) <= limit);
-  CHECK(std::fabs(2 * exact - exact) > limit);
-  CHECK_FALSE(std::fabs(std::nan("") - exact) <= limit);
-  CHECK(product_tolerance(100, 1000, k, Number::int8, Number::int32) == 0);  // integers are exact
+
+  // How many elements are beyond the tolerance.
+  template <typename Change>
+  int wrong(const Change& change) const {
+    int out = 0;
+    for (size_t i = 0; i < exact_.size(); ++i) {
+      const double limit = product_tolerance(exact_[i], k_, type_, stored_);
+      out += std::fabs(change(i) - exact_[i].sum) <= limit ? 0 : 1;
+    }
+    return out;
+  }
+  double right(size_t i) const { return right_[i % right_.size()]; }
+  // Without the last `left_out` of its k products.
+  double shortened(size_t i, int left_out) const {
+    const int row = static_cast<int>(i) / kColumns, column = static_cast<int>(i) % kColumns;
+    return store(sum(row, column, left_out).sum);
+  }
+  // Of operands that were rounded to another type first.
+  double rounded(size_t i, Number to) const {
+    const int row = static_cast<int>(i) / kColumns, column = static_cast<int>(i) % kColumns;
+    double out = 0;
+    for (int j = 0; j < k_; ++j) out += round_to(a(row, j), to) * round_to(b(column, j), to);
+    return store(out);
+  }
+  int elements() const { return static_cast<int>(exact_.size()); }
+
+ private:
+  static constexpr int kRows = 4, kColumns = 32;
+
+  double a(int row, int i) const { return element(row, i, 1); }
+  double b(int column, int i) const { return element(column, i, 2); }
+  double element(int line, int i, std::uint64_t seed) const {
+    return gemm_element(type_,
+                        static_cast<std::uint64_t>(line) * static_cast<std::uint64_t>(k_) +
+                            static_cast<std::uint64_t>(i),
+                        seed);
+  }
+  ExactElement sum(int row, int column, int left_out) const {
+    ExactElement out;
+    for (int i = 0; i < k_ - left_out; ++i) out.add(a(row, i), b(column, i));
+    return out;
+  }
+  double store(double value) const {
+    return stored_ == Number::int32 ? value : round_to(value, stored_);
+  }
+
+  Number type_, stored_;
+  int k_;
+  std::vector<ExactElement> exact_;
+  std::vector<double> right_;
+};
+
+struct Types {
+  Number type, stored;
+};
+constexpr Types kProducts[] = {{Number::fp64, Number::fp64},     {Number::fp32, Number::fp32},
+                               {Number::tf32, Number::fp32},     {Number::fp16, Number::fp16},
+                               {Number::bf16, Number::bf16},     {Number::fp8_e4m3, Number::bf16},
+                               {Number::fp8_e5m2, Number::bf16}, {Number::int8, Number::int32},
+                               {Number::fp4, Number::bf16}};
+
+}  // namespace
+
+TEST_CASE("a product that is right is right, whatever its type") {
+  for (const Types t : kProducts) {
+    for (const int k : {64, 1024, 8192}) {
+      const Product p(t.type, t.stored, k);
+      CHECK(p.wrong([&](size_t i) { return p.right(i); }) == 0);
+    }
+  }
+}
+
+TEST_CASE(
+    "zeros, a dropped slice of k, a shifted tile and a wrong scale are wrong, whatever the type") {
+  for (const Types t : kProducts) {
+    const Product p(t.type, t.stored, 8192);
+    CAPTURE(static_cast<int>(t.type));
+    CHECK(p.wrong([](size_t) { return 0.0; }) > p.elements() / 2);
+    CHECK(p.wrong([&](size_t i) { return p.right(i + 1); }) > p.elements() / 2);
+    CHECK(p.wrong([&](size_t i) { return 2 * p.right(i); }) > p.elements() / 2);
+    CHECK(p.wrong([&](size_t i) { return 1.1 * p.right(i); }) > 0);
+    CHECK(p.wrong([&](size_t i) { return p.shortened(i, 128); }) > 0);
+    CHECK(p.wrong([](size_t) { return std::nan(""); }) == p.elements());
+  }
+}
+
+// As tensor cores do: m exact products at a time, and the bits below fp32's cut off.
+TEST_CASE(
+    "sums that are truncated are right at the largest k, and far from half the limit at 16,384") {
+  const auto worst = [](int k, int m) {
+    double out = 0;
+    for (std::uint64_t element = 0; element < 48; ++element) {
+      ExactElement exact;
+      double kept = 0;
+      for (int i = 0; i < k; ++i) {
+        const auto at = element * static_cast<std::uint64_t>(k) + static_cast<std::uint64_t>(i);
+        const double a = gemm_element(Number::bf16, at, 1), b = gemm_element(Number::bf16, at, 2);
+        exact.add(a, b);
+        kept += a * b;
+        if ((i + 1) % m != 0) continue;
+        const float nearest = static_cast<float>(kept);
+        kept = std::fabs(nearest) > std::fabs(kept) ? std::nextafter(nearest, 0.0F) : nearest;
+      }
+      const double limit = product_tolerance(exact, k, Number::bf16, Number::int32);
+      out = std::max(out, std::fabs(kept - exact.sum) / limit);
+    }
+    return out;
+  };
+  CHECK(worst(65536, 8) < 0.5);
+  CHECK(worst(16384, 8) < 0.5);
+  CHECK(worst(16384, 8) > 0.02);  // it is truncation that is seen here
+}
+
+TEST_CASE("fp32 products on units that round to tf32 are wrong") {
+  const Product p(Number::fp32, Number::fp32, 8192);
+  CHECK(p.wrong([&](size_t i) { return p.rounded(i, Number::tf32); }) > p.elements() / 4);
+}
+
+TEST_CASE("the tolerance by its formula, from both sides of where truncation counts") {
+  const ExactElement e{.sum = 100, .a2 = 9, .b2 = 16};
+  const auto sums = [&](double k, Number type) {
+    return product_tolerance(e, k, type, Number::int32);  // stored without rounding
+  };
+  CHECK(sums(16384, Number::bf16) == 16 * 0x1p-23 * 12);
+  CHECK(sums(65536, Number::bf16) == 32 * 0x1p-23 * 12);
+  CHECK(sums(65536, Number::fp8_e4m3) == 16 * 0x1p-13 * 12);
+  CHECK(sums(8192, Number::int8) == 0);  // integers are exact
+  CHECK(product_tolerance(e, 8192, Number::bf16, Number::bf16) ==
+        16 * 0x1p-23 * 12 + 2 * 0x1p-8 * 100);
 }
 
 TEST_CASE("the hash sees every bit and its place") {
