@@ -254,7 +254,7 @@ def test_ranks_share_the_gpus(tmp_path):
 @pytest.mark.parametrize(
     "cuda,what",
     [
-        ("count_error=35 driver=12040", "the driver knows CUDA 12.4, this program was built with 13.0: update the driver"),
+        ("count_error=35 driver=12040", "the driver knows CUDA 12.4, this program was built with 13.0: update the driver to 580 or newer"),
         ("count_error=802", "systemctl status nvidia-fabricmanager"),
         ("count_error=46", "exclusive or prohibited mode"),
     ],

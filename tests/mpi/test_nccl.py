@@ -40,6 +40,12 @@ def fake_log(job):
     return path.read_text().splitlines() if path.exists() else []
 
 
+@pytest.mark.parametrize("ctas", [["--min-ctas", "8"], ["--max-ctas", "4"], ["--min-ctas", "8", "--max-ctas", "16"]])
+def test_a_bound_of_ctas_alone_is_taken(nccl, ctas):
+    records, _ = nccl(2, "--op", "all_reduce", "--size", "1K", "--iterations", 4, *ctas)
+    assert all(c["passed"] for r in records for c in r["checks"]) and metrics(records[0], "bus_bytes_per_second")
+
+
 @pytest.mark.parametrize("library, ranks", [("fake_nccl.so", 2), ("fake_nccl_old.so", 3)])
 def test_every_collective(nccl, library, ranks):
     records, err = nccl(ranks, "--op", ",".join(OPS), "--size", "1K,200K", "--iterations", 4, "--calls", 3,

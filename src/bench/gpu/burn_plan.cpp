@@ -44,6 +44,13 @@ void check_burn_plan(const Params& params, Problems& problems) {
                                         params.text("pulse")));
   if (params.has("golden") && params.has("write-golden"))
     problems.add("--write-golden", "writes what --golden reads: give one of them");
+  // Results are hashed by words of eight bytes.
+  const int64_t size = params.integer("size");
+  for (const std::string& phase : params.texts("phase")) {
+    if (!is_product_phase(phase)) continue;
+    if (const int64_t multiple = edge_multiple(gpu_dtype(phase)); size % multiple != 0)
+      problems.add("--size", fmt::format("{}: {} needs a multiple of {}", size, phase, multiple));
+  }
 }
 
 }  // namespace cb

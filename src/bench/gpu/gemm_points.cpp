@@ -50,6 +50,8 @@ std::vector<GemmPoint> gemm_points(const Params& params) {
   return out;
 }
 
+int64_t edge_multiple(const GpuDtype& type) { return type.bytes < 1 ? 32 : 16; }
+
 void check_gemm_points(const Params& params, Problems& problems) {
   int edges = 0;
   for (const char* key : {"m", "n", "k"}) edges += params.has(key) ? 1 : 0;
@@ -58,9 +60,10 @@ void check_gemm_points(const Params& params, Problems& problems) {
     problems.add("--search", "looks for the shape itself: leave out --m, --n and --k");
   if (!problems.empty()) return;
   for (const GemmPoint& p : gemm_points(params)) {
-    const double bytes = gpu_dtype(p.dtype).bytes;
-    const int64_t multiple = bytes < 1 ? 32 : 16;
-    if (bytes > 1 || (p.m % multiple == 0 && p.n % multiple == 0 && p.k % multiple == 0)) continue;
+    const GpuDtype& type = gpu_dtype(p.dtype);
+    const int64_t multiple = edge_multiple(type);
+    if (type.bytes > 1 || (p.m % multiple == 0 && p.n % multiple == 0 && p.k % multiple == 0))
+      continue;
     problems.add(edges == 0 ? "--size" : "--m", fmt::format("{}×{}×{}: {} needs multiples of {}",
                                                             p.m, p.n, p.k, p.dtype, multiple));
   }

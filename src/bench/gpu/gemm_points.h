@@ -27,6 +27,10 @@ struct GemmPoint {
   Params params;  // of its record
 };
 
+// What an edge of a product of that type has to be a multiple of, so that every result is whole
+// words: 16, 32 for fp4. cuBLASLt asks for it where elements have one byte or less.
+int64_t edge_multiple(const GpuDtype& type);
+
 // Every point that the parameters ask for; with --search one per type, whose shape is yet to be
 // found.
 std::vector<GemmPoint> gemm_points(const Params& params);

@@ -125,3 +125,21 @@ TEST_CASE("a random cycle visits every line once") {
   }
   CHECK(random_cycle(uint64_t{1000}, 1) != random_cycle(uint64_t{1000}, 2));
 }
+
+TEST_CASE("the results of a burn's products are whole words of eight bytes") {
+  const auto problems = [](const char* phases, const char* size) {
+    Problems out;
+    Problems parsing;
+    check_burn_plan(resolve_params(find_case("burn", "gpu")->info.params,
+                                   {{"phase", {phases}}, {"size", {size}}}, parsing),
+                    out);
+    CHECK(parsing.empty());
+    return out.list.size();
+  };
+  CHECK(problems("fp16", "10000") == 0);
+  CHECK(problems("fp16", "10001") == 1);
+  CHECK(problems("fp16", "10008") == 1);
+  CHECK(problems("fp4", "10016") == 0);
+  CHECK(problems("fp4", "10000") == 1);
+  CHECK(problems("hbm", "10001") == 0);  // has no products
+}

@@ -20,6 +20,8 @@ constexpr double kAbortSeconds = 5;
 constexpr auto kEndSeconds = std::chrono::seconds(30);
 constexpr double kRasSeconds = 3;
 
+bool failed(abi::Result result) { return result != abi::kSuccess && result != abi::kInProgress; }
+
 }  // namespace
 
 Communicators::Communicators(const Library& library, Context& context, const GroupComm& group,
@@ -50,14 +52,16 @@ void Communicators::init(const abi::UniqueId& id, const CommOptions& options) {
   if (options.max_ctas) config.max_ctas = *options.max_ctas;
   if (options.cta_policy) config.cta_policy = *options.cta_policy;
   library_.check(call.group_start(), "ncclGroupStart");
-  for (size_t i = 0; i < count(); ++i) {
+  abi::Result begun = abi::kSuccess;
+  for (size_t i = 0; i < count() && !failed(begun); ++i) {
     devices_[i]->select();
-    const abi::Result result =
-        blocking_ ? call.comm_init_rank(&comms_[i], ranks_, id, rank(i))
-                  : call.comm_init_rank_config(&comms_[i], ranks_, id, rank(i), &config);
-    library_.check(result, "ncclCommInitRank");
+    begun = blocking_ ? call.comm_init_rank(&comms_[i], ranks_, id, rank(i))
+                      : call.comm_init_rank_config(&comms_[i], ranks_, id, rank(i), &config);
   }
-  library_.check(call.group_end(), "ncclGroupEnd");
+  // An open group would only collect what comes after it, the abort included.
+  const abi::Result ended = call.group_end();
+  library_.check(begun, "ncclCommInitRank");
+  library_.check(ended, "ncclGroupEnd");
   settle("making the communicator", options.init_seconds, [] { return true; });
   context_.watchdog.progress();
 }
@@ -126,7 +130,10 @@ void Communicators::settle(const char* what, double seconds, const std::function
 
 std::optional<double> Communicators::estimate(const std::function<abi::Result(size_t i)>& f) {
   const Functions& call = library_.call();
-  if (call.group_simulate_end == nullptr || devices_[0]->stream() == nullptr) return std::nullopt;
+  // In a communicator that does not block NCCL runs what it is to simulate (groupLaunchNonBlocking
+  // of 2.22 to 2.30), and refuses the next call until that has settled.
+  if (call.group_simulate_end == nullptr || !blocking_ || devices_[0]->stream() == nullptr)
+    return std::nullopt;
   abi::SimInfo info;
   info.version = static_cast<unsigned>(library_.version());
   if (call.group_start() != abi::kSuccess) return std::nullopt;

@@ -1,8 +1,15 @@
 #include "bench/collectives/nccl/options.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace cb::nccl {
+namespace {
+
+constexpr int kMostCtas = 64;  // MAXCHANNELS of NCCL
+
+}  // namespace
 
 void check_library(const Library& library, const Params& params, Problems& problems) {
   const auto& call = library.call();
@@ -17,7 +24,9 @@ void check_library(const Library& library, const Params& params, Problems& probl
   const bool config = call.comm_init_rank_config != nullptr;
   if (params.has("min-ctas")) need(config && library.at_least(2, 17), "--min-ctas", "2.17");
   if (params.has("max-ctas")) need(config && library.at_least(2, 17), "--max-ctas", "2.17");
-  if (params.has("cta-policy")) need(config && library.at_least(2, 27), "--cta-policy", "2.27");
+  const bool zero = params.has("cta-policy") && params.text("cta-policy") == "zero";
+  if (params.has("cta-policy"))
+    need(config && library.at_least(2, zero ? 28 : 27), "--cta-policy", zero ? "2.28" : "2.27");
   for (const std::string& type : params.texts("dtype")) {
     if (type == "bfloat16") need(library.at_least(2, 10), "--dtype bfloat16", "2.10");
     if (type.starts_with("f8")) need(library.at_least(2, 24), "--dtype", "2.24");
@@ -34,6 +43,8 @@ CommOptions comm_options(const Params& params) {
                   .wait_seconds = params.number("wait-deadline")};
   if (params.has("min-ctas")) out.min_ctas = static_cast<int>(params.integer("min-ctas"));
   if (params.has("max-ctas")) out.max_ctas = static_cast<int>(params.integer("max-ctas"));
+  // NCCL compares the least with the most, and takes one that was not set for less than any.
+  if (out.min_ctas && !out.max_ctas) out.max_ctas = std::max(*out.min_ctas, kMostCtas);
   if (params.has("cta-policy")) {
     const std::string policy = params.text("cta-policy");
     out.cta_policy = policy == "default" ? 0 : policy == "efficiency" ? 1 : 2;

@@ -1,5 +1,6 @@
 #include "sys/gpu/cuda/cuda.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <thread>
@@ -55,6 +56,15 @@ Device describe(int ordinal) {
   return out;
 }
 
+// NVIDIA's table of the oldest driver for each major version of the runtime (CUDA compatibility
+// guide).
+const char* least_driver(int major) { return major < 12 ? "450" : major == 12 ? "525" : "580"; }
+
+std::string dashed(std::string version) {
+  std::ranges::replace(version, '.', '-');
+  return version;
+}
+
 // What to do about a machine on which CUDA does not start; empty where its own words say it.
 std::string next_step(cudaError_t code) {
   int driver = 0, runtime = 0;
@@ -64,9 +74,11 @@ std::string next_step(cudaError_t code) {
     case cudaErrorInsufficientDriver:
       if (driver == 0) return "; the NVIDIA driver's libcuda.so.1 is not there";
       return fmt::format(
-          "; the driver knows CUDA {}, this program was built with {}: update the "
-          "driver, or build with a toolkit of CUDA {}",
-          version_text(driver), version_text(runtime), driver / 1000);
+          "; the driver knows CUDA {}, this program was built with {}: update the driver to {} or "
+          "newer, or put NVIDIA's package cuda-compat-{} before it (LD_LIBRARY_PATH=/usr/local/"
+          "cuda-{}/compat, data-centre GPUs), or build with a toolkit of CUDA {}",
+          version_text(driver), version_text(runtime), least_driver(runtime / 1000),
+          dashed(version_text(runtime)), version_text(runtime), driver / 1000);
     case cudaErrorSystemNotReady:
       return "; the NVSwitch fabric is not ready: `systemctl status nvidia-fabricmanager`";
     case cudaErrorSystemDriverMismatch:

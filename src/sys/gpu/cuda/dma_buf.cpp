@@ -16,8 +16,13 @@ template <class Function>
 Function driver_function(const char* name, unsigned version) {
   void* found = nullptr;
   cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
+#if CUDART_VERSION >= 12050
   const cudaError_t code =
       cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableDefault, &result);
+#else  // that of the runtime's own version, which is newer than any asked for here
+  static_cast<void>(version);
+  const cudaError_t code = cudaGetDriverEntryPoint(name, &found, cudaEnableDefault, &result);
+#endif
   if (code != cudaSuccess || result != cudaDriverEntryPointSuccess || found == nullptr)
     throw Error(fmt::format("the CUDA driver has no {}", name));
   return reinterpret_cast<Function>(found);
