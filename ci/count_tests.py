@@ -2,7 +2,8 @@
 """Counts the tests of CTest runs and prints `N passed, N failed, N skipped` as the last line.
 
 CTest counts a pytest file as one test, which hides a skip inside it; here its cases are counted, and
-every skip is printed with its reason. Exit 1 when anything failed or nothing ran.
+every skip is printed with its reason. What ran once more (again.xml) counts as it ended then, and is printed.
+Exit 1 when anything failed or nothing ran.
 """
 import argparse
 import sys
@@ -30,6 +31,17 @@ def cases_of(build, test):
     return cases
 
 
+def tests_of(build):
+    """The CTest tests; those that ran once more as they ended then."""
+    again = build / "again.xml"
+    repeated = ET.parse(again).getroot().findall("testcase") if again.exists() else []
+    later = {test.get("name"): test for test in repeated}
+    for test in ET.parse(build / "ctest.xml").getroot().findall("testcase"):
+        if test.get("name") in later:
+            print(f"repeated {build.name} {test.get('name')}")
+        yield later.get(test.get("name"), test)
+
+
 def main(builds):
     count = Counter()
     for build in map(Path, builds):
@@ -38,7 +50,7 @@ def main(builds):
             print(f"{report} is missing: ctest did not finish")
             count["failed"] += 1
             continue
-        for test in ET.parse(report).getroot().findall("testcase"):
+        for test in tests_of(build):
             for case in cases_of(build, test):
                 state = state_of(case)
                 count[state] += 1

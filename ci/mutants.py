@@ -116,6 +116,9 @@ class Tree:
         listed = run(["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"], check=True).stdout.split("\0")
         for name in filter(None, listed):
             self.copy(name)
+        for old in self.root.rglob("*"):  # what an earlier draw left here and is gone since
+            if old.is_file() and not old.is_relative_to(self.root / "build") and not (ROOT / old.relative_to(self.root)).exists():
+                old.unlink()
 
     def copy(self, name):
         """Only what differs, with the time of now: a file that was put back may be older than its object."""

@@ -36,3 +36,21 @@ def test_points_of_the_comparison_with_iperf3():
     done = ask(script, "--points", "two-way-4,sideways")
     assert done.returncode == 2 and "'sideways' is none of one-way, two-way" in done.stderr
     assert "--points" in ask(script, "--help").stdout
+
+
+def test_what_ran_once_more_counts_as_it_ended_then(tmp_path):
+    def suite(file, **tests):
+        cases = "".join(f'<testcase name="{name}" status="{status}"></testcase>'
+                        for name, status in tests.items())
+        (tmp_path / file).write_text(f"<testsuite>{cases}</testsuite>")
+
+    def counted():
+        done = subprocess.run([ROOT / "ci/count_tests.py", tmp_path], capture_output=True, text=True)
+        return done.returncode, done.stdout.splitlines()
+
+    suite("ctest.xml", unit="run", lab="fail")
+    assert counted() == (1, [f"failed {tmp_path.name} lab", "1 passed, 1 failed, 0 skipped"])
+    suite("again.xml", lab="run")
+    assert counted() == (0, [f"repeated {tmp_path.name} lab", "2 passed, 0 failed, 0 skipped"])
+    suite("again.xml", lab="fail")
+    assert counted()[0] == 1
