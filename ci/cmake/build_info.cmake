@@ -1,5 +1,5 @@
 # Writes OUT, the definition of core/build_info.h, only when its content changes.
-# In: SOURCE VERSION COMPILER BUILD_TYPE CUDA MPI SANITIZE. Works outside git: the commit is "unknown".
+# In: SOURCE VERSION COMPILER BUILD_TYPE CUDA SANITIZE. Works outside git: the commit is "unknown".
 
 set(COMMIT unknown)
 set(DIRTY false)
@@ -25,7 +25,7 @@ if(GIT)
   endif()
 endif()
 
-foreach(name CUDA MPI SANITIZE)
+foreach(name CUDA SANITIZE)
   if("${${name}}" STREQUAL "")
     set(${name} none)
   endif()

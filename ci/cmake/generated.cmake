@@ -1,18 +1,12 @@
 # Sources of cb_core that are made while building: build_info.cpp and embedded.cpp.
 set(generated ${PROJECT_BINARY_DIR}/generated)
 
-# "Open MPI v4.1.4, package: …" is the library's own text; without it the standard's version.
-string(REGEX MATCH "^[^,\n]+" mpi_version "${MPI_C_LIBRARY_VERSION_STRING}")
-if(NOT mpi_version)
-  set(mpi_version "MPI ${MPI_C_VERSION}")
-endif()
-
 # The commit may change without CMake noticing, so the script runs in every build; it rewrites the
 # file, and so causes a compile, only when the content changed.
 add_custom_target(cb_build_info
   COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DOUT=${generated}/build_info.cpp
           -DVERSION=${PROJECT_VERSION} "-DCOMPILER=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}"
-          -DBUILD_TYPE=$<CONFIG> -DCUDA=${CLUSTERBENCH_CUDA_VERSION} "-DMPI=${mpi_version}" -DSANITIZE=${CLUSTERBENCH_SANITIZE}
+          -DBUILD_TYPE=$<CONFIG> -DCUDA=${CLUSTERBENCH_CUDA_VERSION} -DSANITIZE=${CLUSTERBENCH_SANITIZE}
           -P ${PROJECT_SOURCE_DIR}/ci/cmake/build_info.cmake
   BYPRODUCTS ${generated}/build_info.cpp
   COMMENT "Recording version and commit" VERBATIM)

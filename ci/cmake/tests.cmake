@@ -1,6 +1,10 @@
 # Tests: doctest per room, pytest per file, fuzz corpora, lint. Labels are the folders' names.
 find_package(doctest REQUIRED)
 find_path(DOCTEST_INCLUDE_DIR doctest/doctest.h REQUIRED)
+find_path(CLUSTERBENCH_HEADERS_open_mpi mpi.h REQUIRED NO_DEFAULT_PATH
+          PATHS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/openmpi/include)
+find_path(CLUSTERBENCH_HEADERS_mpich mpi.h REQUIRED NO_DEFAULT_PATH
+          PATHS /usr/include/${CMAKE_LIBRARY_ARCHITECTURE}/mpich)
 set(python /usr/bin/python3) # the distribution's, which has pytest and jsonschema from its packages
 set(test_environment
     CLUSTERBENCH_SOURCE_DIR=${PROJECT_SOURCE_DIR} CLUSTERBENCH_BUILD_DIR=${PROJECT_BINARY_DIR}
@@ -30,6 +34,13 @@ foreach(room core sys kernels model judge profiles campaign report bench cli)
     string(REGEX REPLACE "^cb_kernels$" kernels library cb_${room})
     string(REGEX REPLACE "^cb_profiles$" cb_judge library ${library}) # what is shipped, and what it judges
     target_link_libraries(unit_${room} PRIVATE cb_test_main ${library})
+    if(room STREQUAL sys) # the constants of each MPI, read from its own header
+      foreach(mpi open_mpi mpich)
+        add_library(cb_test_${mpi} OBJECT ${PROJECT_SOURCE_DIR}/tests/unit/sys/mpi_headers/${mpi}.cpp)
+        target_include_directories(cb_test_${mpi} SYSTEM PRIVATE ${CLUSTERBENCH_HEADERS_${mpi}})
+        target_link_libraries(unit_sys PRIVATE cb_test_${mpi})
+      endforeach()
+    endif()
     set(shards unit.${room})
     if(room STREQUAL bench) # transfers and deadlines take their time: beside the others
       set(tcp */tcp_test.cpp)

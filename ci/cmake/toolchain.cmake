@@ -2,8 +2,6 @@
 
 add_library(cb_flags INTERFACE)
 target_include_directories(cb_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
-# The MPI C API only: the removed C++ bindings would add a library and a slow header.
-target_compile_definitions(cb_flags INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 # Designated initialisers leave out members that have their default on purpose.
 set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor
              -Wno-missing-field-initializers)

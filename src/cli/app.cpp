@@ -24,9 +24,9 @@ namespace {
 
 std::string version_text() {
   const BuildInfo& info = build_info();
-  return fmt::format("clusterbench {} ({}{}) {} {}, CUDA kernels: {}, {}", info.version,
+  return fmt::format("clusterbench {} ({}{}) {} {}, CUDA kernels: {}", info.version,
                      info.commit.substr(0, 12), info.dirty ? ", modified" : "", info.compiler,
-                     info.build_type, info.cuda, info.mpi);
+                     info.build_type, info.cuda);
 }
 
 // The message can name files and hosts that others named: line by line made safe for a terminal.

@@ -68,7 +68,7 @@ Document begin_document(const Place& place, int ranks, bool redact) {
   document.tool.build = {{"compiler", std::string(build.compiler)},
                          {"build_type", std::string(build.build_type)},
                          {"cuda", std::string(build.cuda)},
-                         {"mpi", mpi::library_name()},
+                         {"mpi", mpi::joined_library_name()},
                          {"sanitizers", std::string(build.sanitizers)}};
   document.run.id = new_id();
   document.run.started = utc_now();

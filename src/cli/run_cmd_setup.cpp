@@ -101,7 +101,6 @@ ToolInfo own_tool() {
   tool.build = {{"compiler", std::string(build.compiler)},
                 {"build_type", std::string(build.build_type)},
                 {"cuda", std::string(build.cuda)},
-                {"mpi", std::string(build.mpi)},
                 {"sanitizers", std::string(build.sanitizers)}};
   return tool;
 }

@@ -12,7 +12,6 @@ struct BuildInfo {
   std::string_view compiler;    // e.g. "GNU 12.2.0"
   std::string_view build_type;  // e.g. "Release"
   std::string_view cuda;        // nvcc version, "none" when built without kernels
-  std::string_view mpi;         // library found when configuring, e.g. "Open MPI v4.1.4"
   std::string_view sanitizers;  // e.g. "address,undefined", "none"
 };
 

@@ -7,27 +7,13 @@
 namespace cb {
 namespace {
 
-constexpr std::array<std::string_view, 21> kRefused{"PATH",
-                                                    "HOME",
-                                                    "SHELL",
-                                                    "IFS",
-                                                    "ENV",
-                                                    "BASH_ENV",
-                                                    "PYTHONPATH",
-                                                    "PYTHONHOME",
-                                                    "PERL5LIB",
-                                                    "PERL5OPT",
-                                                    "GCONV_PATH",
-                                                    "LOCPATH",
-                                                    "OPAL_PREFIX",
-                                                    "PMIX_PREFIX",
-                                                    "PRTE_PREFIX",
-                                                    "UCX_MODULE_DIR",
-                                                    "IBV_DRIVERS",
-                                                    "RDMAV_DRIVERS",
-                                                    "GLIBC_TUNABLES",
-                                                    "MALLOC_TRACE",
-                                                    "CLUSTERBENCH_TEST_CASES"};
+constexpr std::array<std::string_view, 24> kRefused{
+    "PATH",          "HOME",           "SHELL",          "IFS",
+    "ENV",           "BASH_ENV",       "PYTHONPATH",     "PYTHONHOME",
+    "PERL5LIB",      "PERL5OPT",       "GCONV_PATH",     "LOCPATH",
+    "OPAL_PREFIX",   "PMIX_PREFIX",    "PRTE_PREFIX",    "MPI_HOME",
+    "I_MPI_ROOT",    "MPICH_DIR",      "UCX_MODULE_DIR", "IBV_DRIVERS",
+    "RDMAV_DRIVERS", "GLIBC_TUNABLES", "MALLOC_TRACE",   "CLUSTERBENCH_TEST_CASES"};
 // Of hwloc: a file that says what machine this is.
 constexpr std::array<std::string_view, 6> kRefusedPrefixes{
     "LD_", "DYLD_", "BASH_FUNC_", "CUDA_INJECTION", "OPENSSL_", "HWLOC_"};

@@ -118,7 +118,8 @@ std::vector<Part> library_parts(const FsRoot& fs) {
   std::vector<Part> out;
   if (fs.is_machine()) {
     out.push_back(library_part("glibc", gnu_get_libc_version()));
-    out.push_back(library_part("mpi", mpi::library_name()));
+    if (const std::string name = mpi::library_name(); name != "none")
+      out.push_back(library_part("mpi", name));
   }
   std::vector<std::string> paths = path_candidates(fs);
   const std::vector<std::string> cached = cached_paths(fs);

@@ -1,15 +1,20 @@
 #include "sys/mpi/mpi.h"
 
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "sys/mpi/find.h"
+
 namespace cb::mpi {
 namespace {
 
 constexpr unsigned kAbortSeconds = 10;
+
+std::atomic<bool> begun = false;  // MPI_Init_thread was called; before that nobody needs a library
 
 // What MPI_Init reads; what the user has set stays.
 void settle_environment() {
@@ -19,6 +24,27 @@ void settle_environment() {
   // wait take ten times as long as ranks that yield.
   if (share_processors(std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE"), ::sysconf(_SC_NPROCESSORS_ONLN)))
     ::setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+}
+
+void require_library() {
+  if (api().abi != Abi::none) return;
+  throw UsageError("clusterbench", "MPI",
+                   fmt::format("was started by {}, whose MPI library cannot be opened: {}; next: "
+                               "name the libmpi.so of that launcher in {}",
+                               launcher_name(), api().reason, kLibraryVariable));
+}
+
+// "MPICH Version:      5.0.2" and "Open MPI v4.1.4, package: …" in a few words.
+std::string short_name(const std::string& text) {
+  std::string out;
+  for (const char c : text.substr(0, text.find_first_of(",\n"))) {
+    const bool blank = c == ' ' || c == '\t';
+    if (!(blank && (out.empty() || out.back() == ' '))) out += blank ? ' ' : c;
+  }
+  if (const size_t word = out.find(" Version: "); word != std::string::npos)
+    out.replace(word, std::string_view(" Version: ").size(), " ");
+  while (out.ends_with(' ')) out.pop_back();
+  return out;
 }
 
 }  // namespace
@@ -65,28 +91,32 @@ LauncherClaim launcher_claim() {
 void require_company(int ranks) {
   const LauncherClaim claim = launcher_claim();
   if (ranks > 1 || claim.processes < 2) return;
-  const char* next = "start it with the mpirun of that Open MPI";
-  if (claim.variable == "PMI_SIZE")
-    next = "the launcher is of another MPI: start it with the mpirun of that Open MPI";
+  std::string next = fmt::format(
+      "if the launcher is of another MPI, name its libmpi.so in {}, or take that library's mpirun",
+      kLibraryVariable);
   if (claim.variable == "SLURM_STEP_NUM_TASKS")
     next = "start it with srun --mpi=pmix (srun --mpi=list names what there is), or with mpirun";
   throw UsageError("clusterbench", claim.variable,
                    fmt::format("says {} processes, and each of them finds itself alone: the "
-                               "launcher does not speak to {}; {}",
-                               claim.processes, library_name(), next));
+                               "launcher does not speak to {} ({}); next: {}",
+                               claim.processes, library_name(), api().path, next));
 }
 
 std::string library_name() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
+  if (api().abi == Abi::none) return "none";
   if (MPI_Get_library_version(text, &length) != MPI_SUCCESS) return "MPI";
-  const std::string whole(text, static_cast<size_t>(length));
-  return whole.substr(0, whole.find_first_of(",\n"));
+  return short_name({text, static_cast<size_t>(length)});
 }
 
+std::string joined_library_name() { return launched() ? library_name() : "none"; }
+
 Session::Session() {
+  require_library();
   settle_environment();
   int provided = 0;
+  begun = true;
   // Only the main thread calls MPI; watchdog, progress and telemetry threads do not.
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -119,8 +149,10 @@ Communicator::~Communicator() {
 void abort_job(int exit_code) {
   int initialized = 0;
   int finalized = 0;
-  MPI_Initialized(&initialized);
-  MPI_Finalized(&finalized);
+  if (begun) {
+    MPI_Initialized(&initialized);
+    MPI_Finalized(&finalized);
+  }
   // Should MPI not come to end the job either, the kernel ends this process.
   std::signal(SIGALRM, SIG_DFL);
   alarm(kAbortSeconds);

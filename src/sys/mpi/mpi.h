@@ -1,10 +1,9 @@
 #pragma once
 
-#include <mpi.h>
-
 #include <string>
 
 #include "core/error.h"
+#include "sys/mpi/api.h"
 
 // The one header through which MPI is called.
 namespace cb::mpi {
@@ -34,13 +33,18 @@ LauncherClaim launcher_claim();
 // them thinks so, and would measure by itself. Says the likely cause and what to do.
 void require_company(int ranks);
 
-// Name and version of the MPI library, "Open MPI v4.1.4"; needs no MPI_Init.
+// Name and version of the MPI library, "Open MPI v4.1.4", "none" without one. Opens it, and needs
+// no MPI_Init.
 std::string library_name();
+
+// The library of a launched process, "none" of one that nobody launched: it needs none.
+std::string joined_library_name();
 
 // Whether more ranks than processors are on a host, as the launcher tells it (null if it does not).
 bool share_processors(const char* ranks_on_host, long processors);
 
-// MPI_Init and MPI_Finalize. MPI's error handler is set to return codes.
+// MPI_Init and MPI_Finalize. MPI's error handler is set to return codes. Throws UsageError where
+// the launcher's library cannot be opened.
 class Session {
  public:
   Session();

@@ -46,12 +46,13 @@ bool copy_file_to(const std::string& from, int to) {
 }  // namespace
 
 DynamicLibrary DynamicLibrary::open(const char* override_name,
-                                    const std::vector<std::string>& names) {
+                                    const std::vector<std::string>& names, Names visible) {
+  const int flags = RTLD_NOW | (visible == Names::global ? RTLD_GLOBAL : RTLD_LOCAL);
   const char* given = std::getenv(override_name);
   const bool is_given = given != nullptr && *given != '\0';
   DynamicLibrary out;
   for (const std::string& name : is_given ? std::vector<std::string>{given} : names) {
-    out.handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    out.handle_ = dlopen(name.c_str(), flags);
     if (out.handle_ != nullptr) {
       out.path_ = path_of(out.handle_, name);
       out.reason_.clear();

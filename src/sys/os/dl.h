@@ -10,9 +10,13 @@ namespace cb {
 // did not open. Never closed, because BLAS libraries keep threads that would run in unmapped code.
 class DynamicLibrary {
  public:
+  // Whether what is loaded later finds the library's names. Open MPI's plugins, up to 3, do so.
+  enum class Names { local, global };
+
   // Tries the path in the environment variable `override_name` alone if that is set, else each of
   // `names` as the loader searches them.
-  static DynamicLibrary open(const char* override_name, const std::vector<std::string>& names);
+  static DynamicLibrary open(const char* override_name, const std::vector<std::string>& names,
+                             Names visible = Names::local);
 
   // A second instance of an open library with state of its own (its file copied into memory), for
   // libraries that fix a choice when loaded. Linux only; absent with the reason where not allowed.

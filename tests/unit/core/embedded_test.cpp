@@ -67,6 +67,4 @@ TEST_CASE("build information is complete") {
   CHECK_FALSE(info.compiler.empty());
   CHECK_FALSE(info.build_type.empty());
   CHECK_FALSE(info.cuda.empty());
-  CHECK_FALSE(info.mpi.empty());
-  CHECK_FALSE(info.mpi.empty());
 }

@@ -55,7 +55,7 @@ TEST_CASE("layouts and values are those of nccl.h") {
 
 TEST_CASE("the library that is installed has what is called, and says its version") {
   const auto opened = Library::open();
-  if (const auto* absent = std::get_if<Said>(&opened)) {
+  if (const auto* absent = std::get_if<cb::Said>(&opened)) {
     CHECK(absent->text().find("next: install") != std::string::npos);
     return;
   }

@@ -5,19 +5,19 @@
 
 #include <doctest/doctest.h>
 
-using namespace cb::nvml;
+using namespace cb;
 
 TEST_CASE("a struct of NVML says its size and its number") {
-  CHECK(abi::kSramEccErrorsVersion == 0x01000068);
-  CHECK(abi::kFabricInfoVersion == 0x02000024);
+  CHECK(nvml::abi::kSramEccErrorsVersion == 0x01000068);
+  CHECK(nvml::abi::kFabricInfoVersion == 0x02000024);
 }
 
 TEST_CASE("troubles of the fabric are two bits each, and only 1 is trouble") {
-  CHECK(abi::fabric_trouble(0b01, abi::kFabricDegradedBandwidth));
-  CHECK_FALSE(abi::fabric_trouble(0b10, abi::kFabricDegradedBandwidth));
-  CHECK_FALSE(abi::fabric_trouble(0b00, abi::kFabricDegradedBandwidth));
-  CHECK(abi::fabric_trouble(0b01000000, abi::kFabricAccessTimeout));
-  CHECK_FALSE(abi::fabric_trouble(0b01000000, abi::kFabricRouteUnhealthy));
+  CHECK(nvml::abi::fabric_trouble(0b01, nvml::abi::kFabricDegradedBandwidth));
+  CHECK_FALSE(nvml::abi::fabric_trouble(0b10, nvml::abi::kFabricDegradedBandwidth));
+  CHECK_FALSE(nvml::abi::fabric_trouble(0b00, nvml::abi::kFabricDegradedBandwidth));
+  CHECK(nvml::abi::fabric_trouble(0b01000000, nvml::abi::kFabricAccessTimeout));
+  CHECK_FALSE(nvml::abi::fabric_trouble(0b01000000, nvml::abi::kFabricRouteUnhealthy));
 }
 
 #if __has_include(<nvml.h>)
@@ -50,15 +50,15 @@ requires(sizeof...(A) == sizeof...(B)) struct SameCall<R (*)(A...), S (*)(B...)>
 
 TEST_CASE("every function of NVML has the parameters of NVIDIA's header") {
 #define CB_NVML_SAME(name, ...) \
-  CHECK_MESSAGE((SameCall<decltype(abi::Functions::name), decltype(&::name)>::value), #name);
+  CHECK_MESSAGE((SameCall<decltype(nvml::abi::Functions::name), decltype(&::name)>::value), #name);
   CB_NVML_FUNCTIONS(CB_NVML_SAME)
 #undef CB_NVML_SAME
 }
 
 TEST_CASE("layouts of NVML are those of NVIDIA's header") {
-#define CB_SAME_SIZE(ours, theirs) CHECK(sizeof(abi::ours) == sizeof(::theirs))
+#define CB_SAME_SIZE(ours, theirs) CHECK(sizeof(nvml::abi::ours) == sizeof(::theirs))
 #define CB_SAME_PLACE(ours, our_member, theirs, their_member) \
-  CHECK(offsetof(abi::ours, our_member) == offsetof(::theirs, their_member))
+  CHECK(offsetof(nvml::abi::ours, our_member) == offsetof(::theirs, their_member))
   CB_SAME_SIZE(PciInfo, nvmlPciInfo_t);
   CB_SAME_PLACE(PciInfo, domain, nvmlPciInfo_t, domain);
   CB_SAME_PLACE(PciInfo, bus, nvmlPciInfo_t, bus);
@@ -83,53 +83,54 @@ TEST_CASE("layouts of NVML are those of NVIDIA's header") {
 }
 
 TEST_CASE("values of NVML are those of NVIDIA's header") {
-  CHECK(abi::kSuccess == NVML_SUCCESS);
-  CHECK(abi::kInvalidArgument == NVML_ERROR_INVALID_ARGUMENT);
-  CHECK(abi::kNotSupported == NVML_ERROR_NOT_SUPPORTED);
-  CHECK(abi::kInsufficientSize == NVML_ERROR_INSUFFICIENT_SIZE);
-  CHECK(abi::kDriverNotLoaded == NVML_ERROR_DRIVER_NOT_LOADED);
-  CHECK(abi::kTimeout == NVML_ERROR_TIMEOUT);
-  CHECK(abi::kCorruptedInforom == NVML_ERROR_CORRUPTED_INFOROM);
-  CHECK(abi::kGpuIsLost == NVML_ERROR_GPU_IS_LOST);
-  CHECK(abi::kVersionMismatch == NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
-  CHECK(abi::kUnknown == NVML_ERROR_UNKNOWN);
-  CHECK(abi::kEnabled == NVML_FEATURE_ENABLED);
-  CHECK(abi::kClockSm == NVML_CLOCK_SM);
-  CHECK(abi::kClockMemory == NVML_CLOCK_MEM);
-  CHECK(abi::kTemperatureGpu == NVML_TEMPERATURE_GPU);
-  CHECK(abi::kCorrected == NVML_MEMORY_ERROR_TYPE_CORRECTED);
-  CHECK(abi::kUncorrected == NVML_MEMORY_ERROR_TYPE_UNCORRECTED);
-  CHECK(abi::kVolatile == NVML_VOLATILE_ECC);
-  CHECK(abi::kAggregate == NVML_AGGREGATE_ECC);
-  CHECK(abi::kSram == NVML_MEMORY_LOCATION_SRAM);
-  CHECK(abi::kReplay == NVML_NVLINK_ERROR_DL_REPLAY);
-  CHECK(abi::kRecovery == NVML_NVLINK_ERROR_DL_RECOVERY);
-  CHECK(abi::kCrcFlit == NVML_NVLINK_ERROR_DL_CRC_FLIT);
-  CHECK(abi::kMaxNvLinks >= NVML_NVLINK_MAX_LINKS);
-  CHECK(abi::kInternal == NVML_TOPOLOGY_INTERNAL);
-  CHECK(abi::kSingle == NVML_TOPOLOGY_SINGLE);
-  CHECK(abi::kMultiple == NVML_TOPOLOGY_MULTIPLE);
-  CHECK(abi::kHostBridge == NVML_TOPOLOGY_HOSTBRIDGE);
-  CHECK(abi::kNode == NVML_TOPOLOGY_NODE);
-  CHECK(abi::kSystem == NVML_TOPOLOGY_SYSTEM);
-  CHECK(abi::kDoubleBitEccError == nvmlEventTypeDoubleBitEccError);
-  CHECK(abi::kXidCriticalError == nvmlEventTypeXidCriticalError);
-  CHECK(abi::kFieldPowerPolicy == NVML_FI_DEV_PERF_POLICY_POWER);
-  CHECK(abi::kFieldThermalPolicy == NVML_FI_DEV_PERF_POLICY_THERMAL);
-  CHECK(abi::kFieldMemoryTemperature == NVML_FI_DEV_MEMORY_TEMP);
-  CHECK(abi::kFieldPowerInstant == NVML_FI_DEV_POWER_INSTANT);
-  CHECK(abi::kDouble == NVML_VALUE_TYPE_DOUBLE);
-  CHECK(abi::kUnsigned == NVML_VALUE_TYPE_UNSIGNED_INT);
-  CHECK(abi::kUnsignedLong == NVML_VALUE_TYPE_UNSIGNED_LONG);
-  CHECK(abi::kUnsignedLongLong == NVML_VALUE_TYPE_UNSIGNED_LONG_LONG);
-  CHECK(abi::kSignedLongLong == NVML_VALUE_TYPE_SIGNED_LONG_LONG);
-  CHECK(abi::kSramEccErrorsVersion == nvmlEccSramErrorStatus_v1);
-  CHECK(abi::kFabricInfoVersion == nvmlGpuFabricInfo_v2);
-  CHECK(abi::kFabricNotSupported == NVML_GPU_FABRIC_STATE_NOT_SUPPORTED);
-  CHECK(abi::kFabricCompleted == NVML_GPU_FABRIC_STATE_COMPLETED);
-  CHECK(abi::kFabricDegradedBandwidth == NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_DEGRADED_BW);
-  CHECK(abi::kFabricRouteRecovery == NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_ROUTE_RECOVERY);
-  CHECK(abi::kFabricRouteUnhealthy == NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_ROUTE_UNHEALTHY);
-  CHECK(abi::kFabricAccessTimeout == NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_ACCESS_TIMEOUT_RECOVERY);
+  CHECK(nvml::abi::kSuccess == NVML_SUCCESS);
+  CHECK(nvml::abi::kInvalidArgument == NVML_ERROR_INVALID_ARGUMENT);
+  CHECK(nvml::abi::kNotSupported == NVML_ERROR_NOT_SUPPORTED);
+  CHECK(nvml::abi::kInsufficientSize == NVML_ERROR_INSUFFICIENT_SIZE);
+  CHECK(nvml::abi::kDriverNotLoaded == NVML_ERROR_DRIVER_NOT_LOADED);
+  CHECK(nvml::abi::kTimeout == NVML_ERROR_TIMEOUT);
+  CHECK(nvml::abi::kCorruptedInforom == NVML_ERROR_CORRUPTED_INFOROM);
+  CHECK(nvml::abi::kGpuIsLost == NVML_ERROR_GPU_IS_LOST);
+  CHECK(nvml::abi::kVersionMismatch == NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+  CHECK(nvml::abi::kUnknown == NVML_ERROR_UNKNOWN);
+  CHECK(nvml::abi::kEnabled == NVML_FEATURE_ENABLED);
+  CHECK(nvml::abi::kClockSm == NVML_CLOCK_SM);
+  CHECK(nvml::abi::kClockMemory == NVML_CLOCK_MEM);
+  CHECK(nvml::abi::kTemperatureGpu == NVML_TEMPERATURE_GPU);
+  CHECK(nvml::abi::kCorrected == NVML_MEMORY_ERROR_TYPE_CORRECTED);
+  CHECK(nvml::abi::kUncorrected == NVML_MEMORY_ERROR_TYPE_UNCORRECTED);
+  CHECK(nvml::abi::kVolatile == NVML_VOLATILE_ECC);
+  CHECK(nvml::abi::kAggregate == NVML_AGGREGATE_ECC);
+  CHECK(nvml::abi::kSram == NVML_MEMORY_LOCATION_SRAM);
+  CHECK(nvml::abi::kReplay == NVML_NVLINK_ERROR_DL_REPLAY);
+  CHECK(nvml::abi::kRecovery == NVML_NVLINK_ERROR_DL_RECOVERY);
+  CHECK(nvml::abi::kCrcFlit == NVML_NVLINK_ERROR_DL_CRC_FLIT);
+  CHECK(nvml::abi::kMaxNvLinks >= NVML_NVLINK_MAX_LINKS);
+  CHECK(nvml::abi::kInternal == NVML_TOPOLOGY_INTERNAL);
+  CHECK(nvml::abi::kSingle == NVML_TOPOLOGY_SINGLE);
+  CHECK(nvml::abi::kMultiple == NVML_TOPOLOGY_MULTIPLE);
+  CHECK(nvml::abi::kHostBridge == NVML_TOPOLOGY_HOSTBRIDGE);
+  CHECK(nvml::abi::kNode == NVML_TOPOLOGY_NODE);
+  CHECK(nvml::abi::kSystem == NVML_TOPOLOGY_SYSTEM);
+  CHECK(nvml::abi::kDoubleBitEccError == nvmlEventTypeDoubleBitEccError);
+  CHECK(nvml::abi::kXidCriticalError == nvmlEventTypeXidCriticalError);
+  CHECK(nvml::abi::kFieldPowerPolicy == NVML_FI_DEV_PERF_POLICY_POWER);
+  CHECK(nvml::abi::kFieldThermalPolicy == NVML_FI_DEV_PERF_POLICY_THERMAL);
+  CHECK(nvml::abi::kFieldMemoryTemperature == NVML_FI_DEV_MEMORY_TEMP);
+  CHECK(nvml::abi::kFieldPowerInstant == NVML_FI_DEV_POWER_INSTANT);
+  CHECK(nvml::abi::kDouble == NVML_VALUE_TYPE_DOUBLE);
+  CHECK(nvml::abi::kUnsigned == NVML_VALUE_TYPE_UNSIGNED_INT);
+  CHECK(nvml::abi::kUnsignedLong == NVML_VALUE_TYPE_UNSIGNED_LONG);
+  CHECK(nvml::abi::kUnsignedLongLong == NVML_VALUE_TYPE_UNSIGNED_LONG_LONG);
+  CHECK(nvml::abi::kSignedLongLong == NVML_VALUE_TYPE_SIGNED_LONG_LONG);
+  CHECK(nvml::abi::kSramEccErrorsVersion == nvmlEccSramErrorStatus_v1);
+  CHECK(nvml::abi::kFabricInfoVersion == nvmlGpuFabricInfo_v2);
+  CHECK(nvml::abi::kFabricNotSupported == NVML_GPU_FABRIC_STATE_NOT_SUPPORTED);
+  CHECK(nvml::abi::kFabricCompleted == NVML_GPU_FABRIC_STATE_COMPLETED);
+  CHECK(nvml::abi::kFabricDegradedBandwidth == NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_DEGRADED_BW);
+  CHECK(nvml::abi::kFabricRouteRecovery == NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_ROUTE_RECOVERY);
+  CHECK(nvml::abi::kFabricRouteUnhealthy == NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_ROUTE_UNHEALTHY);
+  CHECK(nvml::abi::kFabricAccessTimeout ==
+        NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_ACCESS_TIMEOUT_RECOVERY);
 }
 #endif

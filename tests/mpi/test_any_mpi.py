@@ -1,0 +1,88 @@
+"""The same binary under the MPI of the launcher that starts it."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+BINARY = os.environ["CLUSTERBENCH_BIN"]
+OPEN_MPI = "libmpi.so.40"
+MPICH = "libmpich.so.12"
+HYDRA = "/usr/bin/mpiexec.mpich"
+
+
+def started(launcher, ranks, *words, **environment):
+    known = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI_COMM", "PMI", "PMIX"))}
+    return subprocess.run([*launcher, "-np", str(ranks), BINARY, *map(str, words)], timeout=120, text=True,
+                          capture_output=True, env={**known, **environment}, check=False)
+
+
+def mpirun():
+    root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+    return ["mpirun", *root, "--oversubscribe"]
+
+
+@pytest.mark.parametrize("launcher, library", [(mpirun(), "Open MPI v"), ([HYDRA], "MPICH ")], ids=["open mpi", "mpich"])
+def test_collectives_are_right_under_the_launchers_own_library(tmp_path, launcher, library):
+    file = tmp_path / "r.json"
+    done = started(launcher, 4, "mpi", "--op", "all_reduce,alltoall,reduce_scatter,all_gather,broadcast,reduce,sendrecv",
+                   "--size", "1K,256K", "--duration", "50ms", "--json", file)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(file.read_text())
+    assert document["run"]["ranks"] == 4
+    assert document["tool"]["build"]["mpi"].startswith(library)
+    for record in document["records"]:
+        assert record["facts"]["library"].startswith(library)
+        assert record["metrics"] and all(check["passed"] for check in record["checks"])
+
+
+@pytest.mark.parametrize("launcher", [mpirun(), [HYDRA]], ids=["open mpi", "mpich"])
+def test_a_rank_that_fails_is_named_under_any(tmp_path, launcher):
+    file = tmp_path / "r.json"
+    done = started(launcher, 3, "fake", "--failing-rank", 2, "--json", file)
+    assert done.returncode != 0
+    record, = json.loads(file.read_text())["records"]
+    assert "rank 2" in json.dumps(record)
+
+
+def test_pairs_over_mpich(tmp_path):
+    file = tmp_path / "r.json"
+    done = started([HYDRA], 3, "locate", "--backend", "mpi", "--between", "rank", "--mode", "full", "--measure", "latency",
+                   "--duration", "50ms", "--repeats", "1", "--tolerance", "0.9", "--json", file)
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(file.read_text())["records"]) >= 1
+
+
+@pytest.mark.parametrize("launcher, other", [([HYDRA], OPEN_MPI)], ids=["mpich"])
+def test_the_library_of_another_mpi_is_not_measured_with(launcher, other):
+    done = started(launcher, 2, "fake", CLUSTERBENCH_MPI_LIBRARY=other)
+    assert done.returncode == 2
+    assert "each of them finds itself alone" in done.stderr
+    assert "Open MPI v" in done.stderr and "CLUSTERBENCH_MPI_LIBRARY" in done.stderr
+
+
+def test_a_library_that_is_not_there(tmp_path):
+    done = started(mpirun(), 2, "fake", CLUSTERBENCH_MPI_LIBRARY=tmp_path / "libmpi.so")
+    assert done.returncode == 2
+    assert str(tmp_path / "libmpi.so") in done.stderr and "CLUSTERBENCH_MPI_LIBRARY" in done.stderr
+    assert "next: name the libmpi.so of that launcher" in done.stderr
+
+
+def test_a_library_that_is_no_mpi():
+    done = started(mpirun(), 2, "fake", CLUSTERBENCH_MPI_LIBRARY="libm.so.6")
+    assert done.returncode == 2
+    assert "has no MPI_" in done.stderr
+
+
+def test_alone_no_library_is_needed(tmp_path):
+    file = tmp_path / "r.json"
+    done = subprocess.run([BINARY, "fake", "--json", str(file)], timeout=60, text=True, capture_output=True, check=False,
+                          env={**os.environ, "CLUSTERBENCH_MPI_LIBRARY": str(tmp_path / "libmpi.so")})
+    assert done.returncode == 0, done.stderr
+    assert json.loads(file.read_text())["tool"]["build"]["mpi"] == "none"
+
+
+def test_the_program_is_linked_to_no_mpi():
+    dynamic = subprocess.run(["readelf", "-d", BINARY], text=True, capture_output=True, check=True).stdout
+    assert "libmpi" not in dynamic and "libopen-pal" not in dynamic
