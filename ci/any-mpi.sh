@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Runs the same binary under each MPI that can be had, and beside a plain loop that is linked to it.
+#   ci/any-mpi.sh [BINARY] [ROUNDS]
+# Debian's Open MPI and MPICH, and from PyPI, in .cache/any-mpi: Open MPI 5, MPICH 5 and Intel MPI. Prints for each the
+# library that the binary found, whether every result was right, and the ratio of the times, clusterbench over the plain
+# loop, in alternating runs: median, least and greatest. A line says what could not be had. Exit 1 if a job failed.
+# shellcheck source=ci/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+help_if_asked "$@"
+binary=$(realpath "${1:-$root/build/ci/bin/clusterbench}")
+rounds=${2:-5}
+exec /usr/bin/python3 tests/tools/any_mpi.py "$binary" "$rounds" "$root/.cache/any-mpi"
