@@ -29,7 +29,7 @@ Part part_from_json(const nlohmann::json& json) {
   static const nlohmann::json nothing = nlohmann::json::object();
   const auto& say = json.contains("say") ? object_at(json, "say") : nothing;
   for (const auto& [name, why] : texts_at(json, "unavailable"))
-    part.unavailable.emplace(name, with_say(why, say, name.c_str()));
+    part.unavailable.emplace(name, with_say(why, say, name.c_str(), "unavailable." + name));
   return part;
 }
 

@@ -241,3 +241,51 @@ def test_junk_in_any_file_is_answered_without_a_crash(campaign, name, junk):
                   *(command[1:] if command[0] == "report" else []))
         assert done.returncode in (0, 1, 2, 3), (command, done.stderr)
         assert "\x1b" not in done.stdout + done.stderr
+
+
+def forged(campaign, how, args=None):
+    """The record with another ceiling, in English alone or with the sentence beside it; all digests agree."""
+    document = json.loads((campaign / "records/001-first.json").read_text())
+    ceiling = document["records"][0]["metrics"][0]["ceiling"]
+    assert ceiling["say"] == {"id": "fake.ceiling", "args": []}
+    ceiling["how"] = how
+    if args is not None:
+        ceiling["say"] = {"id": "said.of", "args": args}
+    replace(campaign, json.dumps(document))
+
+
+def test_two_languages_cannot_be_made_to_say_different_things(campaign):
+    forged(campaign, "the peak of the data sheet")
+    gate = cb("gate", campaign)
+    assert gate.returncode == 3
+    assert ('records[0]: metrics[0]: say: the text is "the peak of the data sheet", but its sentence fake.ceiling says '
+            '"1.25 × the scripted value": one of them was changed') in gate.stdout
+    for language in ("en", "zh"):
+        page = campaign.parent / f"{language}.md"
+        cb("report", campaign, "--lang", language, "--md", page)
+        assert "the peak of the data sheet" in page.read_text()  # in what is wrong, in both
+        assert ("无法使用" if language == "zh" else "cannot be used") in page.read_text()
+
+
+def test_what_a_stranger_puts_into_a_sentence_is_shown_and_does_nothing(campaign):
+    evil = "<script>alert(1)</script>\x1b[2J\u202e$\\input{x}$|**[a](javascript:1)"
+    forged(campaign, f"{evil}: {evil}", [evil, evil])
+    assert cb("gate", campaign).returncode == 0
+    for language in ("en", "zh"):
+        for kind in ("html", "md"):
+            page = campaign.parent / f"{language}.{kind}"
+            assert cb("report", campaign, "--lang", language, f"--{kind}", page).returncode == 0
+            text = page.read_text()
+            assert "alert(1)" in text
+            assert not any(bad in text for bad in ("<script>alert", "\x1b", "\u202e"))
+            assert kind == "html" or "[a](javascript" not in text
+
+
+def test_a_sentence_of_a_newer_version_is_shown_in_its_english(campaign):
+    document = json.loads((campaign / "records/001-first.json").read_text())
+    document["records"][0]["metrics"][0]["ceiling"]["say"] = {"id": "of.the_future", "args": []}
+    replace(campaign, json.dumps(document))
+    page = campaign.parent / "zh.md"
+    assert cb("gate", campaign).returncode == 0
+    assert cb("report", campaign, "--lang", "zh", "--md", page).returncode == 0
+    assert "1.25 × the scripted value" in page.read_text()

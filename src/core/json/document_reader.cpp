@@ -12,10 +12,10 @@
 namespace cb {
 namespace {
 
+using quick::agreeing;
 using quick::count;
 using quick::expect;
 using quick::Field;
-using quick::has_text_or_nothing;
 using quick::list;
 using quick::message;
 using quick::messages;
@@ -122,7 +122,7 @@ constexpr Field<Check> kCheck[] = {
 Check check(Value v) {
   Check out;
   read_object(v, kCheck, out);
-  expect(has_text_or_nothing(out.detail));
+  out.detail = agreeing(std::move(out.detail));
   return out;
 }
 
@@ -187,7 +187,7 @@ struct StatedRecord {
 Outcome outcome_of(const StatedRecord& r) {
   if (r.outcome == "measured") return Measured{};
   expect(r.reason.has_value());
-  Said reason(*r.reason, r.say.reason);
+  Said reason = agreeing(Said(*r.reason, r.say.reason));
   if (r.outcome == "skipped") return Skipped{std::move(reason)};
   expect(r.outcome == "errored" && r.where);
   return Errored{*r.where, std::move(reason)};
@@ -196,7 +196,7 @@ Outcome outcome_of(const StatedRecord& r) {
 void add_notes_say(std::vector<Said>& notes, const std::map<std::string, Message>& say) {
   for (size_t i = 0; i < notes.size() && !say.empty(); ++i) {
     if (const auto found = say.find(std::to_string(i)); found != say.end())
-      set_say(notes[i], found->second);
+      notes[i] = agreeing(Said(notes[i].text(), found->second));
   }
 }
 
@@ -254,7 +254,7 @@ constexpr Field<RunInfo> kRun[] = {
 
 void read_run(Value v, RunInfo& out) {
   read_object(v, kRun, out);
-  expect(!out.partial || has_text_or_nothing(*out.partial));
+  if (out.partial) out.partial = agreeing(std::move(*out.partial));
 }
 
 struct Reading {

@@ -92,6 +92,7 @@ constexpr Field<Ceiling> kCeiling[] = {
 Ceiling ceiling(Value v) {
   Ceiling out;
   read_object(v, kCeiling, out);
+  out.how = agreeing(std::move(out.how));
   expect(out.value > 0);
   return out;
 }

@@ -46,14 +46,19 @@ std::map<std::string, Message> messages(Value v) { return map<Message>(v, messag
 
 void set_text(Said& said, std::string english) { said = {std::move(english), said.message()}; }
 void set_say(Said& said, Message message) { said = {said.text(), std::move(message)}; }
-bool has_text_or_nothing(const Said& said) { return !said.empty() || said.message().id.empty(); }
+
+Said agreeing(Said said) {
+  expect((!said.empty() || said.message().id.empty()) && says_its_text(said));
+  return said;
+}
 
 std::map<std::string, Said> with_says(const std::map<std::string, std::string>& texts,
                                       std::map<std::string, Message> says) {
   std::map<std::string, Said> out;
   for (const auto& [name, english] : texts) {
     const auto say = says.find(name);
-    out.emplace(name, say == says.end() ? Said(english) : Said(english, std::move(say->second)));
+    out.emplace(
+        name, say == says.end() ? Said(english) : agreeing(Said(english, std::move(say->second))));
   }
   return out;
 }

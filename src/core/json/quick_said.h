@@ -16,8 +16,8 @@ std::map<std::string, Message> messages(Value v);
 // An English text and the sentence beside it, in whatever order the object has them.
 void set_text(Said& said, std::string english);
 void set_say(Said& said, Message message);
-// Every sentence stands beside a text.
-bool has_text_or_nothing(const Said& said);
+// The same, where it stands beside a text and says in English what the text says.
+Said agreeing(Said said);
 std::map<std::string, Said> with_says(const std::map<std::string, std::string>& texts,
                                       std::map<std::string, Message> says);
 

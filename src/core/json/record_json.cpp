@@ -305,7 +305,7 @@ std::map<std::string, Said> facts_from_json(const json& j) {
   const json& say = say_of(j).contains("facts") ? object_at(say_of(j), "facts") : nothing;
   std::map<std::string, Said> out;
   for (const auto& [name, text] : texts_at(j, "facts"))
-    out.emplace(name, with_say(text, say, name.c_str()));
+    out.emplace(name, with_say(text, say, name.c_str(), "facts." + name));
   return out;
 }
 
@@ -324,8 +324,10 @@ std::vector<Said> notes_from_json(const json& j) {
   static const json nothing = json::object();
   const json& say = say_of(j).contains("notes") ? object_at(say_of(j), "notes") : nothing;
   std::vector<Said> out;
-  for (std::string& note : text_list_at(j, "notes"))
-    out.push_back(with_say(std::move(note), say, std::to_string(out.size()).c_str()));
+  for (std::string& note : text_list_at(j, "notes")) {
+    const std::string at = std::to_string(out.size());
+    out.push_back(with_say(std::move(note), say, at.c_str(), fmt::format("notes[{}]", at)));
+  }
   return out;
 }
 

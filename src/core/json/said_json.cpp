@@ -1,5 +1,6 @@
 #include "core/json/said_json.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "core/json/json_read.h"
@@ -26,6 +27,18 @@ Arg arg_from_json(const json& j, int depth) {
   return Arg::of_document(message_from_json(j, depth + 1));
 }
 
+// Long enough to see where two texts part, short enough for a terminal.
+std::string quoted(const std::string& text) {
+  constexpr size_t kMost = 160;
+  return '"' + (text.size() <= kMost ? text : text.substr(0, kMost) + "…") + '"';
+}
+
+std::string differing(const Said& said, const std::string& place) {
+  const auto sentence = find_sentence(Lang::en, said.message()).value_or("");
+  return fmt::format("{}: the text is {}, but its sentence {} says {}: one of them was changed",
+                     place, quoted(said.text()), said.message().id, quoted(sentence));
+}
+
 }  // namespace
 
 json message_to_json(const Message& message) {
@@ -45,9 +58,11 @@ void add_say(json& object, const Said& said, const char* key) {
   if (!said.message().id.empty()) object[key] = message_to_json(said.message());
 }
 
-Said with_say(std::string text, const json& object, const char* key) {
+Said with_say(std::string text, const json& object, const char* key, const std::string& place) {
   if (!object.contains(key)) return text;
-  return {std::move(text), message_from_json(object_at(object, key))};
+  Said out(std::move(text), message_from_json(object_at(object, key)));
+  if (!says_its_text(out)) throw Error(differing(out, place.empty() ? key : place));
+  return out;
 }
 
 std::string pack_said(const Said& said) {
@@ -64,7 +79,9 @@ Said unpack_said(std::string_view packed) {
   std::string text(packed.substr(0, border));
   if (border == std::string_view::npos) return text;
   try {
-    return {text, message_from_json(json::parse(packed.substr(border + 1)))};
+    const Message message = message_from_json(json::parse(packed.substr(border + 1)));
+    // The channel may have changed bytes of the text; then its sentence counts.
+    return {find_sentence(Lang::en, message).value_or(text), message};
   } catch (const std::exception&) {
     return text;
   }

@@ -123,6 +123,12 @@ std::optional<std::string> find_sentence(Lang lang, const Message& message) {
   return out;
 }
 
+bool says_its_text(const Said& said) {
+  if (said.message().id.empty()) return true;
+  const auto sentence = find_sentence(Lang::en, said.message());
+  return !sentence || *sentence == said.text();
+}
+
 Said said_list(const std::vector<Said>& clauses) { return list_of("list.clauses", clauses); }
 
 Said said_names(const std::vector<Said>& names) { return list_of("list.names", names); }

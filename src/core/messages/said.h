@@ -116,6 +116,10 @@ Said said_count(const std::string& id, T number, Args&&... args) {
 // arguments.
 std::optional<std::string> find_sentence(Lang lang, const Message& message);
 
+// Whether the text is what its sentence says in English: what was read from a document may be
+// forged. True where there is no such sentence in the table, or within it.
+bool says_its_text(const Said& said);
+
 // One after the other: as clauses of one sentence, or as a list of names.
 Said said_list(const std::vector<Said>& clauses);
 Said said_names(const std::vector<Said>& names);

@@ -178,13 +178,21 @@ TEST_CASE("both readers keep what is said by id, and read version 1, which has n
 TEST_CASE("sentences that stand in each other too deep are refused by both readers") {
   json root = json::parse(document_text());
   json deep = {{"id", "fault.injected"}, {"args", {"x"}}};
-  for (int i = 0; i < 4; ++i) deep = {{"id", "list.clauses"}, {"args", {deep, "x"}}};
-  root["records"][0]["say"]["notes"]["1"] = deep;
+  std::string text = "a fault was injected on purpose: x";
+  const auto deepen = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      deep = {{"id", "list.clauses"}, {"args", {deep, "x"}}};
+      text += "; x";
+    }
+    root["records"][0]["say"]["notes"]["1"] = deep;
+    root["records"][0]["notes"][1] = text;
+  };
+  deepen(4);
   CHECK(read_document_quickly(dump_json(root), true).has_value());
-  for (int i = 0; i < 9; ++i) deep = {{"id", "list.clauses"}, {"args", {deep, "x"}}};
-  root["records"][0]["say"]["notes"]["1"] = deep;
+  deepen(9);
   CHECK_FALSE(read_document_quickly(dump_json(root), true));
-  CHECK_THROWS_AS(parse_document(dump_json(root), "t"), UsageError);
+  CHECK_THROWS_WITH_AS(parse_document(dump_json(root), "t"), doctest::Contains("too deep"),
+                       UsageError);
 }
 
 TEST_CASE("inventories can be passed over") {
@@ -210,4 +218,81 @@ TEST_CASE("repeated keys, torn and padded texts are left to the strict reader") 
   CHECK_FALSE(read_document_quickly(text + "{}", true));
   CHECK_FALSE(read_document_quickly("", true));
   CHECK_THROWS_AS(parse_document(twice, "t"), UsageError);
+}
+
+namespace {
+
+// What the strict reader says of a document with one sentence changed; the quick one must step
+// aside.
+std::string refusal_of(const char* sentence, const json& other) {
+  json document = json::parse(document_text());
+  document.at(json::json_pointer(sentence)) = other;
+  const std::string text = dump_json(document);
+  CHECK_FALSE(read_document_quickly(text, true));
+  try {
+    parse_document(text, "forged.json");
+  } catch (const UsageError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+void expect_refusal(const char* sentence, const std::string& place) {
+  const std::string why = refusal_of(sentence, "nothing was wrong");
+  CAPTURE(sentence);
+  CHECK(why.find("forged.json") != std::string::npos);
+  CHECK_MESSAGE(why.find(place) != std::string::npos, why);
+  CHECK(why.find("\"nothing was wrong\", but its sentence ") != std::string::npos);
+}
+
+}  // namespace
+
+// Whoever reads English would be told one thing, whoever reads Chinese another.
+TEST_CASE("a text that its sentence does not say makes the document unusable, wherever it stands") {
+  expect_refusal("/run/partial", "say: the text");
+  expect_refusal("/hosts/0/parts/0/unavailable/y", "hosts[0]: parts[0]: unavailable.y: the text");
+  expect_refusal("/records/0/metrics/0/ceiling/how", "records[0]: metrics[0]: say: the text");
+  expect_refusal("/records/0/checks/0/detail", "records[0]: checks[0]: say: the text");
+  expect_refusal("/records/0/facts/pages", "records[0]: facts.pages: the text");
+  expect_refusal("/records/0/notes/1", "records[0]: notes[1]: the text");
+  expect_refusal("/records/2/reason", "records[2]: reason: the text");
+}
+
+TEST_CASE("a sentence with other arguments than its text has makes the document unusable") {
+  const char* how = "/records/0/metrics/0/ceiling/say/args/0";
+  CHECK(refusal_of(how, {{"value", 9e11}, {"unit", "bytes_per_second"}}).find("900 GB/s") !=
+        std::string::npos);
+  CHECK_FALSE(refusal_of(how, {{"value", 4.5e11}, {"unit", "watts"}}).empty());
+  CHECK_FALSE(refusal_of(how, "45 GB/s").empty());
+  CHECK_FALSE(refusal_of(how, {{"id", "fake.failed"}, {"args", json::array()}}).empty());
+  CHECK_FALSE(refusal_of("/records/0/notes/1", std::string(100000, 'x')).size() > 2000);
+}
+
+TEST_CASE("a sentence that this version cannot say is read, and its English text stands for it") {
+  const char* say = "/records/2/say/reason";
+  for (const json& newer :
+       {json{{"id", "of.the_future"}, {"args", {"1"}}}, json{{"id", "said.of"}, {"args", {"1"}}},
+        json{{"id", "said.of"},
+             {"args", {"1", {{"id", "of.the_future"}, {"args", json::array()}}}}}}) {
+    json document = json::parse(document_text());
+    document.at(json::json_pointer(say)) = newer;
+    const Document read = parse_document(dump_json(document), "newer.json");
+    CHECK(read_document_quickly(dump_json(document), true));
+    CHECK(std::get<Errored>(read.records[2].outcome).what.in(Lang::zh) == "fails as it was told");
+  }
+}
+
+TEST_CASE("whatever stands in a sentence, its document is read again") {
+  Document d;
+  d.run.hosts = {"n1"};
+  Record r{.case_name = "fake"};
+  for (const std::string odd : {"\xff", "\xe4\xb8", "\xf0\x9f\x98", "\x1e", "{0}", "a\nb", ""}) {
+    r.notes.push_back(said("said.of", odd, odd));
+    r.notes.push_back(unpack_said(pack_said(said("said.because", said("said.of", odd, "x"), odd))));
+  }
+  for (const double value : {0.1 + 0.2, 1e300, -0.0, 5e-324, 4096.0, 123456789.123456789})
+    r.notes.push_back(said("coll.per_gpu", Quantity{value, "bytes_per_second"}));
+  d.records = {r};
+  CHECK_NOTHROW(parse_document(to_json_text(d), "own.json"));
+  CHECK(read_document_quickly(to_json_text(d), true));
 }
