@@ -62,7 +62,7 @@ constexpr TextRow kReasons[] = {
     {"col.planted", "Planted fault", "植入的故障"},
     {"col.found_by", "Found by check", "发现故障的检查"},
     {"proof.impossible", "none can be planted in {0}", "{0} 中无法植入故障"},
-    {"gap.skipped", "step {0} on {1} was skipped: {2}", "步骤 {0}（{1}） 已跳过：{2}"},
+    {"gap.skipped", "step {0} on {1} was skipped: {2}", "步骤 {0}（{1}）已跳过：{2}"},
     {"gap.errored", "step {0} failed on {1}: {2}; see {3}", "步骤 {0} 在 {1} 上出错：{2}；见 {3}"},
     {"gap.no_metric", "{0} on {1} has no {2}: see the notes of {3}", "{0}（{1}）没有 {2}：见 {3} 的说明"},
     {"gap.part_no_metric", "{0} has no {1}: see the notes of {2}", "{0} 没有 {1}：见 {2} 的说明"},
