@@ -152,3 +152,24 @@ TEST_CASE("the manifest lists what counts as evidence, and is read back") {
   c.append("logs/l.out", "more");
   CHECK(evidence_digest(c.setup.paths) != digest);
 }
+
+TEST_CASE("a campaign of a newer build, of another format or of no host is refused") {
+  const SmallCampaign c;
+  const std::string good = campaign_file_text(c.setup.campaign);
+  const auto refused = [&](const std::string& old, const std::string& now, const char* why) {
+    CHECK_THROWS_WITH_AS(parse_campaign_file(replaced(good, old, now), "c/campaign.json"),
+                         doctest::Contains(why), UsageError);
+  };
+  refused(
+      "clusterbench.campaign/1", "clusterbench.campaign/2",
+      "schema  is clusterbench.campaign/2: written by a newer clusterbench than this one (knows "
+      "clusterbench.campaign/1); update it");
+  refused("clusterbench.campaign/1", "clusterbench.campaign/0", "which never existed");
+  refused("clusterbench.campaign/1", "clusterbench.result/1", "expected clusterbench.campaign/1");
+  refused("\"schema\": \"clusterbench.campaign", "\"scheme\": \"clusterbench.campaign",
+          "this is not a clusterbench.campaign file");
+  CampaignFile none = c.setup.campaign;
+  none.hosts.clear();
+  CHECK_THROWS_WITH_AS(parse_campaign_file(campaign_file_text(none), "c/campaign.json"),
+                       doctest::Contains("is not a usable campaign: it has no hosts"), UsageError);
+}

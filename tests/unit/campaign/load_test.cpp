@@ -220,3 +220,41 @@ TEST_CASE("a record of another time belongs to another campaign") {
   CHECK(one_says(with_times("2026-11-21T10:05:00Z", "2026-11-21T10:12:01Z"), "121 s outside"));
   CHECK(with_times("", "2026-11-21T10:12:01Z").empty());
 }
+
+TEST_CASE("an attempt that left no record is noted where another one left one, and only there") {
+  SmallCampaign c;
+  c.lay_all_ready();
+  c.lay_ready("002-rate@n1", 1, "", 4);
+  c.lay_ready("002-rate@n2", 1, "", 124);
+  c.run();
+  CHECK(c.load().notes.empty());  // the jobs themselves say so
+  c.lay_ready("002-rate@n1", 2, to_json_text(c.document("002-rate@n1", 2)));
+  c.lay_ready("002-rate@n2", 2, "", 124);
+  c.run();
+  const Campaign loaded = c.load();
+  CHECK(loaded.jobs[2].state == JobState::done);
+  CHECK(loaded.jobs[2].attempts.size() == 1);
+  CHECK(loaded.jobs[3].state == JobState::deadline);
+  CHECK(loaded.jobs[3].attempts.empty());
+  CHECK(loaded.notes == Sentences{"attempt 1 of 002-rate@n1 left no record: it was interrupted, or "
+                                  "failed before it had one"});
+}
+
+TEST_CASE(
+    "a record that is gone is curable by measuring again, unless it spoke against something") {
+  SmallCampaign c;
+  c.lay_all_ready();
+  Document bad = c.document("002-rate@n1");
+  bad.records[0].checks[0].passed = false;
+  c.lay_ready("002-rate@n1", 1, to_json_text(bad), 4);
+  c.run();
+  const std::vector<Job> whole = c.load().jobs;
+  CHECK(whole[2].curable);
+  REQUIRE(fs::remove(c.file(whole[2].file)));
+  REQUIRE(fs::remove(c.file(whole[3].file)));
+  const Campaign loaded = c.load();
+  CHECK(loaded.jobs[2].state == JobState::failed);
+  CHECK_FALSE(loaded.jobs[2].curable);
+  CHECK(loaded.jobs[3].state == JobState::failed);
+  CHECK(loaded.jobs[3].curable);
+}

@@ -6,12 +6,14 @@
 #include <cstdlib>
 #include <fstream>
 
+#include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/path_end.h"
 #include "core/sha256.h"
 
 using namespace cb;
@@ -205,4 +207,87 @@ TEST_CASE("lines are appended") {
   append_line_durably(dir / "j", "two");
   CHECK(read_file(dir / "j") == "one\ntwo\n");
   CHECK_THROWS_AS(append_line_durably(dir.path(), "x"), Error);
+}
+
+TEST_CASE("where a path ends: a name in an open directory") {
+  const TemporaryDirectory dir;
+  fs::create_directory(dir / "d");
+  CHECK(locate(dir / "d").name == "d");
+  CHECK(locate(dir / "d/").name == ".");
+  CHECK(locate(dir / "d/new").name == "new");
+  CHECK(locate("/").name == ".");
+  CHECK(locate("").name == ".");
+  CHECK_THROWS_WITH_AS(locate(dir / "none/new"), "No such file or directory", Error);
+  CHECK_FALSE(locate(dir / "d").kernels_link);
+  CHECK(locate("/proc/self/fd/1").kernels_link);
+}
+
+TEST_CASE("forty links are followed, as by the kernel, and the next is refused") {
+  const TemporaryDirectory dir;
+  fs::create_symlink("real", dir / "0");
+  for (int i = 1; i <= 40; ++i)
+    fs::create_symlink(std::to_string(i - 1), dir / std::to_string(i).c_str());
+  CHECK(locate(dir / "39").name == "real");
+  CHECK_THROWS_WITH_AS(locate(dir / "40"), "Too many levels of symbolic links", Error);
+}
+
+namespace {
+
+// Another user for a while, as root can be where it has not been taken away.
+class AsUser {
+ public:
+  explicit AsUser(uid_t uid) : is_other_(::seteuid(uid) == 0) {}
+  ~AsUser() {
+    if (is_other_ && ::seteuid(0) != 0) std::abort();
+  }
+  AsUser(const AsUser&) = delete;
+  AsUser& operator=(const AsUser&) = delete;
+  bool reaches(const fs::path& directory) const {
+    return is_other_ && ::faccessat(AT_FDCWD, directory.c_str(), X_OK, AT_EACCESS) == 0;
+  }
+
+ private:
+  bool is_other_;
+};
+
+}  // namespace
+
+TEST_CASE("a link of root leads on for everybody, a link of a third user does not") {
+  const TemporaryDirectory dir;
+  constexpr uid_t kMe = 65534, kThird = 1;
+  REQUIRE(::chmod(dir.path().c_str(), 0755) == 0);
+  fs::create_symlink("real", dir / "of-root");
+  fs::create_symlink("real", dir / "of-third");
+  fs::create_symlink("real", dir / "mine");
+  if (::geteuid() != 0 || ::lchown((dir / "of-third").c_str(), kThird, kThird) != 0 ||
+      ::lchown((dir / "mine").c_str(), kMe, kMe) != 0) {
+    MESSAGE("not root: no link of another user");
+    return;
+  }
+  const AsUser me(kMe);
+  if (!me.reaches(dir.path())) {
+    MESSAGE("cannot be another user, or that one cannot enter the directory for temporary files");
+    return;
+  }
+  CHECK(locate(dir / "of-root").name == "real");
+  CHECK(locate(dir / "mine").name == "real");
+  CHECK_THROWS_WITH_AS(locate(dir / "of-third"), doctest::Contains("(uid 1)"), Error);
+}
+
+TEST_CASE("in a directory that everybody writes to only its owner's links lead on") {
+  const TemporaryDirectory dir;
+  constexpr uid_t kOther = 65534;
+  fs::create_directory(dir / "real");
+  fs::create_directory(dir / "around");
+  fs::create_symlink("../real", dir / "around/in");
+  if (::geteuid() != 0) {
+    MESSAGE("not root: no link of another user");
+    return;
+  }
+  REQUIRE(::lchown((dir / "around/in").c_str(), kOther, kOther) == 0);
+  REQUIRE(::chmod((dir / "around").c_str(), 01777) == 0);
+  CHECK_THROWS_AS(locate(dir / "around/in/a"), Error);
+  REQUIRE(::chown((dir / "around").c_str(), kOther, kOther) == 0);
+  CHECK(locate(dir / "around/in/a").name == "a");
+  CHECK_THROWS_AS(locate(dir / "around/in"), Error);  // at the end it never does
 }

@@ -82,3 +82,49 @@ TEST_CASE("what is no base64 is no key") {
   changed[changed.find("AAAA") + 8] = '!';
   CHECK_FALSE(openssh_public_key(changed));
 }
+
+namespace {
+
+// The private key with another letter in one place of its base64, counted without line ends.
+std::string with_letter(size_t place, char letter) {
+  std::string out = kSshPrivate;
+  char& at = out[out.find('\n') + 1 + place + place / 70];
+  at = at == letter ? 'x' : letter;
+  return out;
+}
+
+std::string refusal_of(const std::string& text) {
+  try {
+    openssh_private_key(text, "k");
+  } catch (const UsageError& e) {
+    return e.problems().list.at(0).what;
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("one unlocked Ed25519 key is taken, any other is refused with what it is") {
+  CHECK(refusal_of(kSshPrivate) == "accepted");
+  // The number of keys, which is 1, is letter 51: B. Both figures in it have to fit.
+  CHECK(refusal_of(with_letter(51, 'C')).starts_with("is no Ed25519 key: make one"));  // two keys
+  CHECK(refusal_of(with_letter(51, 'A')).starts_with("is no Ed25519 key"));            // none
+  CHECK(refusal_of(with_letter(72, 'M')).starts_with("is no Ed25519 key"));  // "ssh-ed2U…"
+  CHECK(refusal_of(with_letter(28, 'c')).starts_with("is an OpenSSH key with a passphrase"));
+}
+
+TEST_CASE("what a private key repeats must be the same in all places") {
+  // A letter of the first check number, of its kind, of its public key and of that behind its seed.
+  for (const size_t place : {132u, 148u, 168u, 260u})
+    CHECK_MESSAGE(refusal_of(with_letter(place, 'M')) == "is a damaged OpenSSH key", place);
+  CHECK(refusal_of(with_letter(0, 'c')) == "is a damaged OpenSSH key");  // no "openssh-key-v1"
+  CHECK(openssh_private_key(with_letter(216, 'M'), "k") != openssh_private_key(kSshPrivate, "k"));
+}
+
+TEST_CASE("a private key with line ends of another system is the same key") {
+  std::string text;
+  for (const char c : kSshPrivate) text += c == '\n' ? std::string("\r\n") : std::string(1, c);
+  CHECK(is_openssh_private_key(text));
+  CHECK(openssh_private_key(text, "k") == openssh_private_key(kSshPrivate, "k"));
+  CHECK_FALSE(is_openssh_private_key(kSshPublic));
+}

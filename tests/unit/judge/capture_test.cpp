@@ -129,3 +129,39 @@ TEST_CASE("what differs between two profiles") {
         std::vector<std::string>{"~ criteria[c].max: absent → 9", "~ criteria[c].min: 3 → 4",
                                  "- criteria[gone]", "+ criteria[new]"});
 }
+
+TEST_CASE("a limit that already has three digits stays as it is, on both sides") {
+  const auto limit = [](const std::vector<double>& medians, Better better) {
+    const GoodCampaign good(medians, better);
+    const json c = captured({good.known()})["criteria"][0];
+    return c[better == Better::higher ? "min" : "max"].get<double>();
+  };
+  CHECK(limit({200, 200, 200}, Better::higher) == 194);
+  CHECK(limit({200, 200, 200}, Better::lower) == 206);
+  CHECK(limit({2, 2, 2}, Better::lower) == 2.06);
+  CHECK(limit({1000, 1000, 1000}, Better::lower) == 1030);
+  // One digit more: 206.03 goes up, 194.97 goes down.
+  CHECK(limit({200.03, 200.03, 200.03}, Better::lower) == 207);
+  CHECK(limit({200.99, 200.99, 200.99}, Better::higher) == 194);
+  CHECK(limit({0, 0, 0}, Better::lower) == 0);
+  CHECK(limit({0, 0, 0}, Better::higher) == 0);
+  CHECK(limit({-100, -100, -100}, Better::lower) == -97);
+}
+
+TEST_CASE("only figures of the step, the metric and the point that the criterion names count") {
+  GoodCampaign good({1000, 1000, 1000});
+  good.campaign.profile.steps.push_back({.id = "t", .case_name = "fake"});
+  good.group.step = &good.campaign.profile.steps[0];
+  good.group.params = params(1024);
+  std::get<MetricRule>(good.campaign.profile.criteria[0].rule).at = {{"size", {"1K"}}};
+  MetricGroup size = good.group, metric = good.group, step = good.group;
+  size.params = params(4096);
+  metric.metric = "other";
+  step.step = &good.campaign.profile.steps[1];
+  for (MetricGroup* g : {&size, &metric, &step}) {
+    for (MeasuredValue& v : g->values) v.summary = summarise(std::vector<double>{5});
+    const json c = captured({{&good.campaign, {*g, good.group, *g}}})["criteria"][0];
+    CHECK(c["min"] == 970);
+    CHECK(c["source"]["ref"]["en"].get<std::string>().ends_with("3 entities of 1 campaigns"));
+  }
+}

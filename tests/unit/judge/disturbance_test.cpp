@@ -85,3 +85,32 @@ TEST_CASE("only what every measurement finds fails") {
   CHECK(v.reason.find("1 of 4 measurements of n1:0 meet ≥ 100 B/s") != std::string::npos);
   CHECK(verdict(attempts({50, 120, 130}), kAtLeast100).state == State::pass);
 }
+
+TEST_CASE("a host that had no processor time to give has no share, and others count as before") {
+  Record r = record({{{"n1", "host", ""}, 1}});
+  add_load(r, "n1", 5, 0);
+  CHECK_FALSE(share_of_others(r, "n1"));
+  CHECK_FALSE(share_of_others(r));
+  CHECK_FALSE(disturbed(r));
+  add_load(r, "n2", 1, 20);
+  CHECK(share_of_others(r) == doctest::Approx(0.05));
+  add_load(r, "n3", 5, -1);
+  CHECK_FALSE(share_of_others(r, "n3"));
+  add_load(r, "n4", 5, 0.5);
+  CHECK(share_of_others(r, "n4") == doctest::Approx(10));
+}
+
+TEST_CASE("the share is of what was taken meanwhile, not since the host started") {
+  Record r = record({{{"n1", "host", ""}, 1}});
+  r.telemetry.deltas.push_back({std::string(kHostCpuSeconds), "seconds", 0, 1000, 1020});
+  CHECK_FALSE(share_of_others(r));  // nobody looked at the others
+  r.telemetry.deltas.push_back({std::string(kOthersCpuSeconds), "seconds", 0, 300, 301});
+  CHECK(share_of_others(r) == doctest::Approx(0.05));
+}
+
+TEST_CASE("times and rates suffer from other work, counts and states do not") {
+  for (const char* unit : {"seconds", "bytes_per_second", "operations_per_second"})
+    CHECK_MESSAGE(can_suffer(unit), unit);
+  for (const char* unit : {"count", "celsius", "bytes", "ratio", ""})
+    CHECK_FALSE_MESSAGE(can_suffer(unit), unit);
+}

@@ -135,3 +135,23 @@ TEST_CASE("the domain of a step: its case's, its criterion's, or host") {
   CHECK(domain_of(c, known, {}) == "network");
   CHECK(domain_of(c, {.id = "t", .case_name = "fake"}, {}) == "host");
 }
+
+TEST_CASE("of two parameters the one with more values is swept, of equal ones the first by name") {
+  const auto grid = [](const std::vector<int64_t>& alpha, const std::vector<int64_t>& beta,
+                       const std::string& other = "beta") {
+    std::vector<MetricGroup> out;
+    for (const int64_t b : beta) {
+      for (const int64_t a : alpha) {
+        out.push_back(group_at("alpha", {a}));
+        out.back().params.set(other, b);
+      }
+    }
+    return swept(out);
+  };
+  CHECK(grid({1, 2, 3}, {4, 5, 6}) == "alpha: 1 2 3 | alpha: 1 2 3 | alpha: 1 2 3 | 0");
+  CHECK(grid({1, 2, 3}, {4, 5, 6, 7}) == "beta: 4 5 6 7 | beta: 4 5 6 7 | beta: 4 5 6 7 | 0");
+  CHECK(grid({1, 2, 3, 4}, {5, 6, 7}) == "alpha: 1 2 3 4 | alpha: 1 2 3 4 | alpha: 1 2 3 4 | 0");
+  // A size of 0 is no value of a sweep: two sizes and 0 leave the sweep to the other parameter.
+  CHECK(grid({1, 2, 3}, {0, 5, 6}, "size") == "alpha: 1 2 3 | alpha: 1 2 3 | alpha: 1 2 3 | 0");
+  CHECK(swept(groups_of("size", {0, 1, 2, 3})) == "size bytes: 1 2 3 | 1");
+}

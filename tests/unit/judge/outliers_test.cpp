@@ -136,3 +136,73 @@ TEST_CASE("Mann and Whitney's p with ties and of many samples, by the formula wi
   CHECK(mann_whitney(b, a) == doctest::Approx(0.0318802).epsilon(1e-5));
   CHECK(mann_whitney({1}, {}) == 1);
 }
+
+namespace {
+
+// How many of these are outliers, and the z of the first, 0 where there is none.
+std::pair<size_t, double> far_out(const std::vector<double>& values,
+                                  Better better = Better::higher) {
+  Campaign c = fleet(values);
+  for (Job& job : c.jobs) job.document->records[0].metrics[0].better = better;
+  const auto groups = gather_metrics(c, {});
+  const auto found = find_outliers(groups);
+  return {found.size(), found.empty() ? 0 : found[0].z};
+}
+
+// All the same but one.
+std::vector<double> one_apart(size_t n, double same, double other) {
+  std::vector<double> out(n, same);
+  out[n / 2] = other;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("four robust deviations behind are an outlier, three are not: the limit is 3.5") {
+  // The spread is its floor, 0.5 % of 100: z = 0.6745 × behind / 0.5. Of eight parts p = 0.00034 at
+  // z = 3.4 would hold at the rate of 1 %.
+  CHECK(far_out(one_apart(8, 100, 100 - 3.0 / 1.349)).first == 0);
+  CHECK(far_out(one_apart(8, 100, 100 - 3.45 / 1.349)).first == 0);
+  CHECK(far_out(one_apart(8, 100, 100 - 3.55 / 1.349)).first == 1);
+  const auto found = far_out(one_apart(8, 100, 100 - 4.0 / 1.349));
+  CHECK(found.first == 1);
+  CHECK(found.second == doctest::Approx(4));
+}
+
+TEST_CASE("a part at z = 4 is an outlier among 300 and none among 330, where chance makes such") {
+  // p = 3.167e-5: times 300 it is 0.0095, times 330 it is 0.0105.
+  CHECK(far_out(one_apart(300, 100, 100 - 4.0 / 1.349)).first == 1);
+  CHECK(far_out(one_apart(330, 100, 100 - 4.0 / 1.349)).first == 0);
+}
+
+TEST_CASE("behind is above the median where less is better") {
+  const auto late = far_out(one_apart(20, 100, 107), Better::lower);
+  CHECK(late.first == 1);
+  CHECK(late.second == doctest::Approx(9.443));
+  CHECK(far_out(one_apart(20, 100, 93), Better::lower).first == 0);
+}
+
+TEST_CASE("the spread of the fleet counts where it is more than its floor") {
+  std::vector<double> values{97, 98, 99, 100, 100, 101, 102, 103, 100, 60};
+  // Median 100, deviations 0 0 0 1 1 2 2 3 3 40: their median is 1.5.
+  CHECK(far_out(values).second == doctest::Approx(0.6745 * 40 / 1.5));
+}
+
+TEST_CASE("of parts that all measured nothing none is behind") {
+  CHECK(far_out(std::vector<double>(20, 0.0)).first == 0);
+  // Nor do they make a finding among others less sure: q = 8 × p of z = 4.
+  const Campaign zeros = fleet(std::vector<double>(20, 0.0));
+  const Campaign slow = fleet(one_apart(8, 100, 100 - 4.0 / 1.349));
+  auto together = gather_metrics(zeros, {});
+  for (MetricGroup& g : gather_metrics(slow, {})) together.push_back(std::move(g));
+  REQUIRE(find_outliers(together).size() == 1);
+  CHECK(find_outliers(together)[0].q == doctest::Approx(8 * 3.167e-5).epsilon(1e-3));
+  // A median of 0 has no share that a part could be behind.
+  Campaign c = fleet({-1, 1, -1, 1, -1, 1, -1, 1, 0, 0, 90});
+  for (Job& job : c.jobs) job.document->records[0].metrics[0].better = Better::lower;
+  const auto groups = gather_metrics(c, {});
+  const auto found = find_outliers(groups);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].behind == 0);
+  CHECK(found[0].z == doctest::Approx(0.6745 * 90));
+}

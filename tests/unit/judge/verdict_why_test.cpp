@@ -154,3 +154,31 @@ TEST_CASE("what only warns and is not all there is incomplete, not a warning") {
   c.hosts.push_back("n2");
   CHECK(verdict(c, p).state == State::incomplete);
 }
+
+TEST_CASE("a count of which none may be says how many there are, any other names its limit") {
+  const auto said = [](const char* unit, double limit) {
+    Campaign c = campaign({{"n1", 5}});
+    c.jobs[0].document->records[0].metrics[0].unit = unit;
+    const Profile p = limited({.max = limit});
+    return verdict(c, p).why.at(0);
+  };
+  CHECK(said("count", 0).id == "why.failures");
+  CHECK(said("count", 0).args == std::vector<Arg>{"n1:0", "5"});
+  CHECK(said("count", 3).id == "why.above");
+  CHECK(said("count", 3).args == std::vector<Arg>{"n1:0", "5", "3"});
+  CHECK(said("seconds", 0).id == "why.above");
+  CHECK(said("bytes_per_second", 2).args == std::vector<Arg>{"n1:0", "5.00 B/s", "2.00 B/s"});
+}
+
+TEST_CASE("how many more fail is said from the second on") {
+  const Profile p = limited({.min = 100});
+  const auto more = [&](const std::vector<std::pair<std::string, double>>& hosts) {
+    for (const Message& m : verdict(campaign(hosts), p).why) {
+      if (m.id.starts_with("why.more")) return say(Lang::en, m);
+    }
+    return std::string();
+  };
+  CHECK(more({{"n1", 50}, {"n2", 100}}).empty());
+  CHECK(more({{"n1", 50}, {"n2", 60}}) == "1 more fails");
+  CHECK(more({{"n1", 50}, {"n2", 60}, {"n3", 70}}) == "2 more fail");
+}
