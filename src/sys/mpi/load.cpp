@@ -34,34 +34,37 @@ Api without_library(std::string reason) {
   return out;
 }
 
-// Every function of the table; the first that is missing.
-std::string bind(const DynamicLibrary& library, Api& out) {
-  std::string missing;
-  const auto bind_one = [&]<typename F>(F*& slot, const char* name) {
+// Looks functions up by name, and keeps the first that is missing.
+struct Binder {
+  const DynamicLibrary& library;
+  std::string missing = {};
+
+  template <typename F>
+  void bind(F*& slot, const char* name) {
     slot = library.symbol<F>(name);
     if (slot == nullptr && missing.empty()) missing = name;
-  };
-#define CB_MPI_DIRECT(name, parameters, arguments) bind_one(out.name, #name);
+  }
+};
+
+std::string bind(const DynamicLibrary& library, Api& out) {
+  Binder binder{library};
+#define CB_MPI_DIRECT(name, parameters, arguments) binder.bind(out.name, #name);
   CB_MPI_FUNCTIONS(CB_MPI_DIRECT)
 #undef CB_MPI_DIRECT
-  return missing;
+  return binder.missing;
 }
 
 std::string bind_mpich(const DynamicLibrary& library, Api& out) {
-  std::string missing;
-  const auto bind_one = [&]<typename F>(F*& slot, const char* name) {
-    slot = library.symbol<F>(name);
-    if (slot == nullptr && missing.empty()) missing = name;
-  };
+  Binder binder{library};
 #define CB_MPI_NARROWED(name, parameters, arguments)       \
   {                                                        \
     using Call = MpichCall<&Api::name, int(*) parameters>; \
-    bind_one(Call::native, #name);                         \
+    binder.bind(Call::native, #name);                      \
     out.name = &Call::call;                                \
   }
   CB_MPI_FUNCTIONS(CB_MPI_NARROWED)
 #undef CB_MPI_NARROWED
-  return missing;
+  return binder.missing;
 }
 
 // Of Open MPI also the first object that is missing.
