@@ -141,6 +141,16 @@ set_target_properties(fake_cufile PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY
                                              ${PROJECT_BINARY_DIR}/fake)
 add_dependencies(unit_bench fake_cufile)
 
+# ---- one for libibverbs; _old lacks what came with rdma-core 28 and 34 ----
+foreach(name fake_verbs fake_verbs_old)
+  add_library(${name} MODULE ${PROJECT_SOURCE_DIR}/tests/fake_verbs/fake_verbs.cpp)
+  target_include_directories(${name} SYSTEM PRIVATE ${VERBS_INCLUDE_DIR})
+  set_target_properties(${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY
+                                           ${PROJECT_BINARY_DIR}/fake)
+endforeach()
+target_compile_definitions(fake_verbs_old PRIVATE CB_FAKE_OLD)
+add_dependencies(unit_sys fake_verbs fake_verbs_old)
+
 # ---- and one for NCCL, which moves host memory between processes; _old lacks what came after 2.7 ----
 foreach(name fake_nccl fake_nccl_old)
   add_library(${name} MODULE ${PROJECT_SOURCE_DIR}/tests/fake_nccl/fake_nccl.cpp

@@ -66,8 +66,11 @@ unsigned all_access(bool relaxed_ordering) {
 MrPtr register_memory(ibv_pd* pd, void* memory, size_t bytes, bool relaxed_ordering,
                       const std::string& what) {
   const unsigned access = all_access(relaxed_ordering);
-  // The function of that name, not the macro: the macro's second form needs a newer libibverbs.
-  MrPtr mr(ibv_reg_mr_iova2(pd, memory, bytes, reinterpret_cast<uintptr_t>(memory), access));
+  // In brackets, since the macro of that name takes the newer function, which rdma-core before 28
+  // has not.
+  MrPtr mr(relaxed_ordering
+               ? ibv_reg_mr_iova2(pd, memory, bytes, reinterpret_cast<uintptr_t>(memory), access)
+               : (ibv_reg_mr)(pd, memory, bytes, static_cast<int>(access)));
   if (!mr) fail("ibv_reg_mr", what, errno, memlock_hint(bytes));
   return mr;
 }
