@@ -161,6 +161,7 @@ foreach(name fake_nccl fake_nccl_old)
                                            ${PROJECT_BINARY_DIR}/fake)
 endforeach()
 target_compile_definitions(fake_nccl_old PRIVATE CB_FAKE_OLD)
+add_dependencies(unit_bench fake_nccl)
 
 # ---- fuzz: the committed corpus is replayed with every compiler; libFuzzer needs clang ----
 file(GLOB fuzzers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzzer.cpp)

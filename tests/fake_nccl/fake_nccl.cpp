@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #define API extern "C" __attribute__((visibility("default")))
 
@@ -38,24 +39,59 @@ Work& work_of(Comm* c) {
   return *c->open;
 }
 
-int submit() {
+// Calls that a graph holds; every launch makes work of them again.
+struct Graph {
+  std::vector<std::pair<Comm*, Work>> calls;
+};
+thread_local std::unique_ptr<Graph> captured;
+
+void hand_over(Comm* c, std::unique_ptr<Work> work) {
+  ++c->pending;
+  const std::lock_guard lock(c->mutex);
+  c->queue.push_back(std::move(work));
+}
+
+// As in the real library a call that blocks comes back with an error when another thread aborts.
+int wait_for_all(const std::vector<Comm*>& comms) {
   int result = kSuccess;
-  for (Comm* c : touched) {
-    if (!c->open) continue;
-    ++c->pending;
-    const std::lock_guard lock(c->mutex);
-    c->queue.push_back(std::move(c->open));
-  }
-  // What blocks waits when all have been handed over.
-  for (Comm* c : touched) {
+  for (Comm* c : comms) {
     while (c->blocking && c->pending > 0 && c->error == 0 && !c->stop) ::usleep(50);
-    if (!c->blocking) result = kInProgress;
+    if (c->stop) result = kInternalError;
+    if (!c->blocking && result == kSuccess) result = kInProgress;
   }
-  touched.clear();
+  return result;
+}
+
+int submit() {
+  const std::vector<Comm*> comms = std::exchange(touched, {});
+  for (Comm* c : comms) {
+    if (!c->open) continue;
+    if (captured) {
+      if (captured->calls.empty() || captured->calls.back().first != c) ++c->graphs;
+      captured->calls.emplace_back(c, std::move(*std::exchange(c->open, nullptr)));
+    } else {
+      hand_over(c, std::exchange(c->open, nullptr));
+    }
+  }
+  if (captured) return kSuccess;
+  for (Comm* c : comms) ++c->callers;
+  const int result = wait_for_all(comms);
+  for (Comm* c : comms) --c->callers;
   return result;
 }
 
 int done() { return depth == 0 ? submit() : kSuccess; }
+
+}  // namespace
+
+// ncclCommEnsureReady and ncclEnqueueCheck (2.30.7: init.cc:422, enqueue.cc:3141 and 3170).
+int refused(Comm* c) {
+  if (c->blocking || c->pending == 0) return kSuccess;
+  c->error = kInvalidArgument;
+  return kInvalidArgument;
+}
+
+namespace {
 
 void send(Comm* c, const void* from, size_t bytes, int peer) {
   // The bytes are only read.
@@ -163,16 +199,24 @@ static int make(Comm** out, int ranks, const fake::UniqueId& id, int rank, bool 
 API int ncclCommInitRank(Comm** out, int ranks, fake::UniqueId id, int rank) {
   return make(out, ranks, id, rank, true);
 }
-API int ncclCommDestroy(Comm* c) {
+static int reclaim(Comm* c) {
   c->stop = true;
   c->worker.join();
+  while (c->callers > 0) ::usleep(50);
   delete c;
   return fake::kSuccess;
+}
+// commDestroySync (2.30.7 init.cc:2750) polls "until all graphs referencing us die", for ever; here
+// it gives up after a while and says so.
+API int ncclCommDestroy(Comm* c) {
+  for (int i = 0; c->graphs > 0 && i < 2000; ++i) ::usleep(1000);
+  if (c->graphs > 0) fake::log_line("destroy waits for a graph of rank " + std::to_string(c->rank));
+  return c->graphs > 0 ? fake::kInternalError : reclaim(c);
 }
 API int ncclCommAbort(Comm* c) {
   if (c->shared != nullptr) c->shared->failed = 1;
   fake::log_line("abort rank " + std::to_string(c->rank));
-  return ncclCommDestroy(c);
+  return reclaim(c);
 }
 API int ncclCommGetAsyncError(Comm* c, int* error) {
   // In this order: an error comes before the work that it spoils is taken off.
@@ -185,6 +229,23 @@ API const char* ncclGetErrorString(int result) {
   return result == fake::kRemote         ? "remote process exited or there was a network error"
          : result == fake::kInvalidUsage ? "invalid usage"
                                          : "some error";
+}
+// What a stream's capture is for the real library: the calls between the two are kept and not run.
+API void fake_capture_begin() { fake::captured = std::make_unique<fake::Graph>(); }
+API void* fake_capture_end() { return fake::captured.release(); }
+API int fake_graph_launch(void* graph) {
+  for (const auto& [c, work] : static_cast<fake::Graph*>(graph)->calls) {
+    fake::hand_over(c, std::make_unique<fake::Work>(work));
+  }
+  return fake::kSuccess;
+}
+API void fake_graph_destroy(void* handle) {
+  auto* graph = static_cast<fake::Graph*>(handle);
+  const Comm* last = nullptr;
+  for (const auto& call : graph->calls) {
+    if (std::exchange(last, call.first) != call.first) --call.first->graphs;
+  }
+  delete graph;
 }
 API int ncclGroupStart() {
   ++fake::depth;
@@ -208,14 +269,17 @@ API int ncclGroupSimulateEnd(fake::SimInfo* info) {
 API int ncclGroupEnd() { return --fake::depth == 0 ? fake::submit() : fake::kSuccess; }
 
 API int ncclSend(const void* from, size_t count, int type, int peer, Comm* c, void*) {
+  if (const int no = fake::refused(c)) return no;
   fake::send(c, from, count * fake::width(type), peer);
   return fake::done();
 }
 API int ncclRecv(void* to, size_t count, int type, int peer, Comm* c, void*) {
+  if (const int no = fake::refused(c)) return no;
   fake::receive(c, to, count * fake::width(type), peer);
   return fake::done();
 }
 API int ncclAllReduce(const void* from, void* to, size_t count, int type, int op, Comm* c, void*) {
+  if (const int no = fake::refused(c)) return no;
   fake::log_choice(c, "AllReduce", count * fake::width(type));
   from = fake::multiplied(c, from, count, type, op);
   fake::reduce_into(c, to, count, type, op,
@@ -224,6 +288,7 @@ API int ncclAllReduce(const void* from, void* to, size_t count, int type, int op
 }
 API int ncclReduceScatter(const void* from, void* to, size_t count, int type, int op, Comm* c,
                           void*) {
+  if (const int no = fake::refused(c)) return no;
   const size_t bytes = count * fake::width(type);
   from = fake::multiplied(c, from, count * static_cast<size_t>(c->ranks), type, op);
   const auto* begin = static_cast<const char*>(from);
@@ -235,6 +300,7 @@ API int ncclReduceScatter(const void* from, void* to, size_t count, int type, in
 }
 API int ncclReduce(const void* from, void* to, size_t count, int type, int op, int root, Comm* c,
                    void*) {
+  if (const int no = fake::refused(c)) return no;
   const size_t bytes = count * fake::width(type);
   fake::log_choice(c, "Reduce", bytes);
   from = fake::multiplied(c, from, count, type, op);
@@ -248,6 +314,7 @@ API int ncclReduce(const void* from, void* to, size_t count, int type, int op, i
   return fake::done();
 }
 API int ncclAllGather(const void* from, void* to, size_t count, int type, Comm* c, void*) {
+  if (const int no = fake::refused(c)) return no;
   const size_t bytes = count * fake::width(type);
   fake::log_choice(c, "AllGather", bytes * static_cast<size_t>(c->ranks));
   for (int r = 0; r < c->ranks; ++r) {
@@ -258,6 +325,7 @@ API int ncclAllGather(const void* from, void* to, size_t count, int type, Comm* 
 }
 API int ncclBroadcast(const void* from, void* to, size_t count, int type, int root, Comm* c,
                       void*) {
+  if (const int no = fake::refused(c)) return no;
   const size_t bytes = count * fake::width(type);
   fake::log_choice(c, "Broadcast", bytes);
   for (int r = 0; r < c->ranks && c->rank == root; ++r) fake::send(c, from, bytes, r);
@@ -293,7 +361,8 @@ API int ncclMemFree(void* at) {
 }
 API int ncclCommRegister(Comm* c, void*, size_t, void** handle) {
   fake::log_line("register rank " + std::to_string(c->rank));
-  *handle = c;
+  // register.cc: success without a handle where NCCL_LOCAL_REGISTER is 0.
+  *handle = fake::has_word("no_register") ? nullptr : c;
   return fake::kSuccess;
 }
 API int ncclCommDeregister(Comm* c, void*) {

@@ -7,6 +7,7 @@
 //                             what it received; tells a remote error
 //   rate=MB slow=RANK:MB      every rank's sends take at least this, in MB/s; this rank's too
 //   duplicate                 refuses to make communicators, as for two ranks on one GPU
+//   no_register               says success for a registration and gives no handle
 //   ras                       rank 0 answers at NCCL_RAS_ADDR as the RAS service does
 // FAKE_NCCL_LOG names a file to which every ncclCommAbort and every registration adds a line.
 #pragma once
@@ -30,6 +31,7 @@ constexpr size_t kChunk = 1 << 16;
 
 enum Result : int {
   kSuccess = 0,
+  kInternalError = 3,
   kInvalidArgument = 4,
   kInvalidUsage = 5,
   kRemote = 6,
@@ -73,6 +75,8 @@ struct Comm {
   std::atomic<int> pending{0};
   std::atomic<int> error{0};
   std::atomic<bool> stop{false};
+  std::atomic<int> callers{0};  // threads that wait within a call: an abort frees nothing before
+  std::atomic<int> graphs{0};   // that were captured of its calls and live
   std::mutex mutex;
   std::deque<std::unique_ptr<Work>> queue;
   std::unique_ptr<Work> open;  // of the group that is being made
@@ -93,5 +97,8 @@ void combine(int type, int op, char* into, const char* from, size_t count);
 void divide(int type, char* at, size_t count, int by);
 
 void start_ras();
+
+// Whether a call must be refused: the last one of a communicator that does not block goes on.
+int refused(Comm* comm);
 
 }  // namespace fake

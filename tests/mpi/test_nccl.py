@@ -57,7 +57,7 @@ def test_every_collective(nccl, library, ranks):
         op = record["params"]["op"]
         assert record["facts"]["calls_per_iteration"] == "3"
         assert record["facts"]["library"] == "NCCL 2.28.9"
-        assert record["facts"]["communicator"] == ("blocking" if "old" in library else "non-blocking")
+        assert record["facts"]["communicator"] == "blocking"
         assert len(record["checks"]) == ranks and all(c["passed"] for c in record["checks"])
         if op == "pingpong":
             assert len(metrics(record, "latency_seconds")) == ranks // 2
@@ -110,6 +110,35 @@ def test_in_place_and_registered(nccl, job):
     assert "alltoall has no in-place form" in err
 
 
+def test_the_calls_of_an_iteration_fill_a_time_and_not_a_number_of_bytes(nccl):
+    """As measured by nccl-tests, which has 20: a call that takes 4 ms and more is still five times in an iteration."""
+    records, _ = nccl(2, "--op", "all_reduce", "--size", "1K,4M", "--iterations", 2, "--checks", 1, behaviour="rate=500")
+    assert [r["facts"]["calls_per_iteration"] for r in records] == ["20", "5"]
+    records, _ = nccl(2, "--op", "all_reduce", "--size", "1K", "--iterations", 2, "--calls", 3)
+    assert records[0]["facts"]["calls_per_iteration"] == "3"
+    records, _ = nccl(2, "--op", "all_reduce", "--size", "1K", "--iterations", 2, "--in-place")
+    assert records[0]["facts"]["calls_per_iteration"] == "1"
+
+
+def test_a_communicator_that_does_not_block_is_an_option_and_named(nccl):
+    ops = [op for op in OPS if op != "pingpong"]
+    records, _ = nccl(2, "--op", ",".join(ops), "--size", "1K", "--iterations", 4, "--communicator", "non-blocking")
+    assert {r["facts"]["communicator"] for r in records} == {"non-blocking"}
+    assert all(c["passed"] for r in records for c in r["checks"])
+    _, err = nccl(2, "--size", "4K", "--communicator", "non-blocking", library="fake_nccl_old.so",
+                  behaviour="version=2705", expect=2)
+    assert "needs 2.14 or newer" in " ".join(err.split())
+
+
+def test_a_registration_that_was_ignored_is_said(nccl):
+    args = ["--op", "all_reduce", "--size", "1K", "--iterations", 2, "--register", "user"]
+    records, _ = nccl(2, *args)
+    assert records[0]["facts"]["registered"] == "2 of 2 buffers"
+    records, _ = nccl(2, *args, behaviour="no_register")
+    assert records[0]["facts"]["registered"] == "0 of 2 buffers"
+    assert any("ignored --register for 2 of 2 buffers" in n for n in records[0]["notes"])
+
+
 def test_one_rank_runs_is_checked_and_skipped(nccl):
     records, err = nccl(0, "--size", "4K", "--checks", 5, expect=3)
     assert records[0]["outcome"] == "skipped" and records[0]["metrics"] == []
@@ -143,14 +172,15 @@ def test_a_transport_is_set_before_the_library_and_recorded(nccl, monkeypatch):
     assert "NCCL_SHM_DISABLE is set to '0', and this run needs '1'" in " ".join(err.split())
 
 
+@pytest.mark.parametrize("communicator", ["blocking", "non-blocking"])
 @pytest.mark.parametrize("behaviour, doing", [("hang=1:9", "all_reduce 4K"), ("init_hang=1", "making a communicator")])
-def test_a_hang_is_aborted_explained_and_ends_with_124(nccl, job, monkeypatch, behaviour, doing):
+def test_a_hang_is_aborted_explained_and_ends_with_124(nccl, job, monkeypatch, behaviour, doing, communicator):
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]
     monkeypatch.setenv("NCCL_RAS_ADDR", f"localhost:{port}")
     _, err = nccl(2, "--size", "1K,4K" if "init" in behaviour else "4K", "--iterations", 1000000, "--duration", "30s",
-                  "--init-deadline", "3s", "--wait-deadline", "3s", behaviour=behaviour + ",ras", expect=124,
+                  "--init-deadline", "3s", "--wait-deadline", "3s", "--communicator", communicator, behaviour=behaviour + ",ras", expect=124,
                   timeout=60, grace=True)
     assert "deadline: nothing has moved for" in err and doing in err and "inside step" in err
     assert "Rank 1 has launched up to operation 5" in err  # what RAS says

@@ -32,9 +32,6 @@ using nccl::Library;
 // Kernels, the library's own buffers and the system need some of a GPU's memory too.
 constexpr double kShareOfMemory = 0.85;
 constexpr size_t kMostMapLines = 64;
-// Calls of a timed iteration: as many as move this, at most twenty (the default of nccl-tests' -n).
-constexpr int64_t kBytesPerIteration = 64 << 20;
-constexpr int64_t kMostCalls = 20;
 
 std::vector<ParamDef> own_params() {
   return {
@@ -49,11 +46,17 @@ std::vector<ParamDef> own_params() {
       {"calls",
        ParamType::integer,
        "",
-       "back to back in a timed iteration; by default 20, fewer for large sizes",
+       "back to back in a timed iteration; by default what fills 20 ms, 5 to 20",
        {},
        false,
        1,
        10000},
+      {"communicator",
+       ParamType::choice,
+       "blocking",
+       "non-blocking: the library starts a thread for every call, which costs small sizes tens of "
+       "us",
+       {"blocking", "non-blocking"}},
       {"register",
        ParamType::choice,
        "none",
@@ -175,14 +178,15 @@ class Measurement {
                          .reduction = point.reduction,
                          .size = point.size,
                          .in_place = point.in_place},
-                        comms_, call_options(point));
+                        comms_, call_options());
     const bool alone = comms_.ranks() < 2;
     const auto estimate = alone ? std::nullopt : call.estimate();
+    call.set_calls(calls_of(point, call));
     const PointResult result = alone ? check_point(context_, point, call)
                                      : measure_point(context_, point, group_.comm, call);
     Record record = begin_collective_record(context_, "nccl", params_, point, result);
     record.started = started;
-    describe(record, call.calls());
+    describe(record, call);
     if (alone)
       end_alone(record, result);
     else
@@ -192,28 +196,49 @@ class Measurement {
   }
 
  private:
-  nccl::CallOptions call_options(const CollectivePoint& point) const {
+  nccl::CallOptions call_options() const {
     nccl::CallOptions out{.graph = params_.flag("graph")};
-    out.calls = static_cast<int>(
-        params_.has("calls")
-            ? params_.integer("calls")
-            : std::clamp<int64_t>(kBytesPerIteration / std::max<int64_t>(1, point.asked_bytes), 1,
-                                  kMostCalls));
-    // Reduced once more in place, the data would no longer be what is expected.
-    if (point.in_place != InPlace::no && reduces(point.collective)) out.calls = 1;
     const std::string how = params_.text("register");
     if (how == "user") out.registering = nccl::Register::user;
     if (how == "window") out.registering = nccl::Register::window;
     return out;
   }
 
-  void describe(Record& record, int calls) {
+  // Collective; the same on all ranks.
+  int calls_of(const CollectivePoint& point, nccl::NcclCall& call) {
+    // Reduced once more in place, the data would no longer be what is expected.
+    if (point.in_place != InPlace::no && reduces(point.collective)) return 1;
+    if (params_.has("calls")) return static_cast<int>(params_.integer("calls"));
+    if (comms_.ranks() < 2) return 1;
+    return nccl::calls_of_iteration(context_.comm.max(seconds_of_a_call(point, call)));
+  }
+
+  // The second of two calls: the library connects its ranks in the first.
+  double seconds_of_a_call(const CollectivePoint& point, nccl::NcclCall& call) {
+    context_.watchdog.note(point.plan.what + ", how long a call takes");
+    call.prepare(0);
+    double start = 0;
+    for (int i = 0; i < 2; ++i) {
+      context_.watchdog.enter();
+      start = monotonic_seconds();
+      call.run();
+      context_.watchdog.progress();
+    }
+    return monotonic_seconds() - start;
+  }
+
+  void describe(Record& record, const nccl::NcclCall& call) {
     record.facts["library"] = comms_.library().name();
     record.facts["library_path"] = comms_.library().path();
-    record.facts["calls_per_iteration"] = std::to_string(calls);
+    record.facts["calls_per_iteration"] = std::to_string(call.calls());
     record.facts["library_ranks"] = std::to_string(comms_.ranks());
     record.facts["communicator"] =
         comms_.blocking() ? said("coll.blocking") : said("coll.non_blocking");
+    const auto told = call.registrations();
+    if (told.asked > 0)
+      record.facts["registered"] = said("coll.registered", told.taken, told.asked);
+    if (told.taken < told.asked)
+      record.notes.emplace_back(said("coll.unregistered", told.asked - told.taken, told.asked));
     if (!environment_.empty()) record.facts["environment"] = nccl::to_text(environment_);
   }
 

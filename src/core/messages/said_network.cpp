@@ -105,6 +105,8 @@ constexpr TextRow kSaidNetwork[] = {
     {"tcp.threads", "{0} for {1} streams", "{0} 个，服务 {1} 条流"},
     {"coll.blocking", "blocking", "阻塞"},
     {"coll.non_blocking", "non-blocking", "非阻塞"},
+    {"coll.registered", "{0} of {1} buffers", "{1} 个缓冲区中的 {0} 个"},
+    {"coll.unregistered", "the library ignored --register for {0} of {1} buffers (no error, no handle): the figures are those of plain buffers; next: NCCL_LOCAL_REGISTER, cuMem and symmetric support with NCCL_DEBUG=INFO", "库忽略了 {1} 个缓冲区中 {0} 个的 --register（无错误，无句柄）：数值对应普通缓冲区；下一步：用 NCCL_DEBUG=INFO 查看 NCCL_LOCAL_REGISTER、cuMem 与对称内存支持"},
     {"tcp.deadline", "{0}: deadline passed", "{0}：超时"},
     {"tcp.says", "{0} says: {1}", "{0} 报告：{1}"},
     {"tcp.no_way", "no connection to {0} ({1}): check the link, the route and the firewall", "无法连接 {0}（{1}）：请检查链路、路由与防火墙"},

@@ -1,5 +1,8 @@
 #include "bench/collectives/nccl/call.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "core/error.h"
@@ -10,7 +13,15 @@ namespace {
 // Inside a group a call that does not block may say that it goes on.
 bool fine(abi::Result result) { return result == abi::kSuccess || result == abi::kInProgress; }
 
+constexpr double kIterationSeconds = 0.02;
+constexpr double kFewestCalls = 5, kMostCalls = 20;
+
 }  // namespace
+
+int calls_of_iteration(double seconds) {
+  const double filling = std::ceil(kIterationSeconds / std::max(seconds, 1e-9));
+  return static_cast<int>(std::clamp(filling, kFewestCalls, kMostCalls));
+}
 
 abi::DataType data_type(ElementType type) {
   switch (type) {
@@ -72,6 +83,10 @@ NcclCall::NcclCall(ShareSpec spec, Communicators& comms, const CallOptions& opti
   }
   make_reductions(spec.reduction);
   register_buffers();
+}
+
+void NcclCall::set_calls(int calls) {
+  calls_ = calls;
   if (options_.graph) record_graph();
 }
 
@@ -119,8 +134,16 @@ void NcclCall::register_buffers() {
   }
 }
 
+NcclCall::Registrations NcclCall::registrations() const {
+  if (options_.registering == Register::none) return {};
+  const auto taken = [](const Registered& r) { return r.handle != nullptr || r.window != nullptr; };
+  const auto count = std::count_if(registered_.begin(), registered_.end(), taken);
+  return {static_cast<size_t>(count), registered_.size()};
+}
+
 void NcclCall::give_back() {
   const Functions& call = comms_.library().call();
+  for (auto& device : comms_.devices()) device->drop_graph();
   for (size_t i = 0; own_ops_ && i < ops_.size(); ++i) {
     if (comms_.comm(i) != nullptr) call.red_op_destroy(ops_[i], comms_.comm(i));
   }
@@ -137,8 +160,9 @@ void NcclCall::record_graph() {
   queue();
   comms_.finish("the call before the graph");
   for (auto& device : comms_.devices()) device->begin_graph();
-  for (int i = 0; i < options_.calls; ++i) queue();
+  for (int i = 0; i < calls_; ++i) queue();
   for (auto& device : comms_.devices()) device->end_graph();
+  recorded_ = true;
 }
 
 void NcclCall::prepare(uint64_t iteration) {
@@ -146,10 +170,10 @@ void NcclCall::prepare(uint64_t iteration) {
 }
 
 void NcclCall::run() {
-  if (options_.graph) {
+  if (recorded_) {
     for (auto& device : comms_.devices()) device->launch_graph();
   } else {
-    for (int i = 0; i < options_.calls; ++i) queue();
+    for (int i = 0; i < calls_; ++i) queue();
   }
   comms_.finish(collective_name(shares_.front()->spec().collective));
 }

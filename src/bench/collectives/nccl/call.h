@@ -16,10 +16,14 @@ enum class Register {
 };
 
 struct CallOptions {
-  int calls = 1;  // back to back, timed together
   Register registering = Register::none;
   bool graph = false;
 };
+
+// How many calls of this length are timed together: what fills 20 ms, at least 5 and at most 20
+// (the default of nccl-tests' -n), so that leaving the barrier and seeing the end are no part of a
+// call.
+int calls_of_iteration(double seconds);
 
 // A collective of NCCL on this process's devices.
 class NcclCall final : public CollectiveCall {
@@ -30,13 +34,23 @@ class NcclCall final : public CollectiveCall {
 
   void prepare(uint64_t iteration) override;
   void run() override;
-  int calls() const override { return options_.calls; }
+  int calls() const override { return calls_; }
+  // Back to back, timed together, from now on: one until this is called. Makes the graph, if one
+  // was asked for.
+  void set_calls(int calls);
   std::optional<Mismatch> verify(uint64_t iteration) override;
   void corrupt() override { shares_.front()->corrupt(); }
   bool initiates() const override { return shares_.front()->initiates(); }
 
   // The library's own estimate of one call in seconds, where it gives one.
   std::optional<double> estimate();
+
+  // Buffers that the library has taken, and those that it was told of. NCCL says success with no
+  // handle where it ignores a registration.
+  struct Registrations {
+    size_t taken = 0, asked = 0;
+  };
+  Registrations registrations() const;
 
  private:
   void queue();  // one call on every device
@@ -63,6 +77,8 @@ class NcclCall final : public CollectiveCall {
 
   Communicators& comms_;
   CallOptions options_;
+  int calls_ = 1;
+  bool recorded_ = false;  // the calls, as a graph
   abi::DataType type_;
   std::vector<abi::RedOp> ops_;  // by device
   bool own_ops_ = false;         // made for these communicators

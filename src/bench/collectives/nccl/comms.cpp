@@ -32,7 +32,9 @@ Communicators::Communicators(const Library& library, Context& context, const Gro
       wait_seconds_(options.wait_seconds),
       comms_(devices.size(), nullptr),
       first_rank_(group.rank() * static_cast<int>(devices.size())),
-      ranks_(group.size() * static_cast<int>(devices.size())) {
+      ranks_(group.size() * static_cast<int>(devices.size())),
+      blocking_(options.blocking || library.call().comm_init_rank_config == nullptr),
+      guard_([this](const char*, double) { release(); }) {
   abi::UniqueId id;
   if (group.rank() == 0) library.check(library.call().get_unique_id(&id), "ncclGetUniqueId");
   group.broadcast(std::as_writable_bytes(std::span(id.internal)));
@@ -43,11 +45,11 @@ void Communicators::init(const abi::UniqueId& id, const CommOptions& options) {
   context_.watchdog.note(fmt::format("making a communicator of {} ranks", ranks_));
   context_.watchdog.enter();
   const Functions& call = library_.call();
-  blocking_ = call.comm_init_rank_config == nullptr;
+  const bool configured = call.comm_init_rank_config != nullptr;
   abi::Config config;
   config.version =
       static_cast<unsigned>(std::min<int>(library_.version(), static_cast<int>(config.version)));
-  config.blocking = 0;
+  config.blocking = blocking_ ? 1 : 0;
   if (options.min_ctas) config.min_ctas = *options.min_ctas;
   if (options.max_ctas) config.max_ctas = *options.max_ctas;
   if (options.cta_policy) config.cta_policy = *options.cta_policy;
@@ -55,11 +57,11 @@ void Communicators::init(const abi::UniqueId& id, const CommOptions& options) {
   abi::Result begun = abi::kSuccess;
   for (size_t i = 0; i < count() && !failed(begun); ++i) {
     devices_[i]->select();
-    begun = blocking_ ? call.comm_init_rank(&comms_[i], ranks_, id, rank(i))
-                      : call.comm_init_rank_config(&comms_[i], ranks_, id, rank(i), &config);
+    begun = configured ? call.comm_init_rank_config(&comms_[i], ranks_, id, rank(i), &config)
+                       : call.comm_init_rank(&comms_[i], ranks_, id, rank(i));
   }
   // An open group would only collect what comes after it, the abort included.
-  const abi::Result ended = call.group_end();
+  const abi::Result ended = within("making the communicator", options.init_seconds, call.group_end);
   library_.check(begun, "ncclCommInitRank");
   library_.check(ended, "ncclGroupEnd");
   settle("making the communicator", options.init_seconds, [] { return true; });
@@ -92,12 +94,11 @@ void Communicators::grouped(const char* what, const std::function<abi::Result(si
     call.group_end();  // what the next point calls would else only be added to this group
     throw;
   }
-  const abi::Result ended = call.group_end();
+  const abi::Result ended = within(what, wait_seconds_, call.group_end);
   library_.check(ended, what, comms_[0]);
-  // A library that has taken the calls says so by its result; only else is there something to wait
-  // for. A stand-in that computes in host memory goes on until finish().
-  if (ended == abi::kInProgress && devices_[0]->stream() != nullptr)
-    settle(what, wait_seconds_, [] { return true; });
+  // A library that has taken the calls says so by its result. One that has not refuses the next
+  // call.
+  if (ended == abi::kInProgress) settle(what, wait_seconds_, [] { return true; });
 }
 
 void Communicators::finish(const char* what) {
@@ -123,7 +124,10 @@ void Communicators::settle(const char* what, double seconds, const std::function
     }
     if (settled && also()) return;
     const double waited = monotonic_seconds() - start;
-    if (waited > seconds) give_up(what, seconds);
+    if (waited > seconds) {
+      release();
+      end_here(what, seconds);
+    }
     if (waited > 1e-3) sched_yield();
   }
 }
@@ -132,8 +136,7 @@ std::optional<double> Communicators::estimate(const std::function<abi::Result(si
   const Functions& call = library_.call();
   // In a communicator that does not block NCCL runs what it is to simulate (groupLaunchNonBlocking
   // of 2.22 to 2.30), and refuses the next call until that has settled.
-  if (call.group_simulate_end == nullptr || !blocking_ || devices_[0]->stream() == nullptr)
-    return std::nullopt;
+  if (call.group_simulate_end == nullptr || !blocking_) return std::nullopt;
   abi::SimInfo info;
   info.version = static_cast<unsigned>(library_.version());
   if (call.group_start() != abi::kSuccess) return std::nullopt;
@@ -143,12 +146,21 @@ std::optional<double> Communicators::estimate(const std::function<abi::Result(si
     const abi::Result result = f(i);
     good = good && (result == abi::kSuccess || result == abi::kInProgress);
   }
-  good = call.group_simulate_end(&info) == abi::kSuccess && good;
+  const auto end = [&] { return call.group_simulate_end(&info); };
+  good = within("an estimate", wait_seconds_, end) == abi::kSuccess && good;
   if (!good || !(info.estimated_microseconds > 0)) return std::nullopt;
   return static_cast<double>(info.estimated_microseconds) * 1e-6;
 }
 
-void Communicators::abort_all() {
+abi::Result Communicators::within(const char* what, double seconds,
+                                  const std::function<abi::Result()>& f) {
+  guard_.begin(what, seconds);
+  const abi::Result result = f();
+  if (!guard_.end()) end_here(what, seconds);
+  return result;
+}
+
+void Communicators::abort_all() const {
   const auto aborted =
       call_with_deadline<bool>(kAbortSeconds, [comms = comms_, abort = library_.call().comm_abort] {
         for (const abi::Comm comm : comms) {
@@ -157,17 +169,21 @@ void Communicators::abort_all() {
         return true;
       });
   if (!aborted) context_.log(context_.who() + ": ncclCommAbort has not come back");
-  std::fill(comms_.begin(), comms_.end(), nullptr);
 }
 
-void Communicators::give_up(const char* what, double seconds) {
+void Communicators::release() {
   // Before the abort, which ends what RAS could tell.
   if (const std::string ras = ask_ras(kRasSeconds); !ras.empty() && context_.comm.is_root())
     context_.log("what NCCL's RAS says:\n" + ras);
   // Also before it: the abort makes the peers fail, which would hide who did not come.
   context_.watchdog.expire();
   abort_all();
+}
+
+// The communicators are gone, or going: nothing may use them.
+void Communicators::end_here(const char* what, double seconds) {
   std::this_thread::sleep_for(kEndSeconds);
+  std::fill(comms_.begin(), comms_.end(), nullptr);
   throw Error(fmt::format("{} did not end within {:.0f} s; next: look at the ranks that are behind",
                           what, seconds),
               ExitCode::deadline);

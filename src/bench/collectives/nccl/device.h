@@ -36,10 +36,12 @@ class Device {
   // From here on idle() asks for what has been queued so far.
   virtual void mark() = 0;
   virtual bool idle() = 0;  // throws Error if the device has failed
-  // What is queued between the two becomes a graph, which launch_graph() queues as one.
+  // What is queued between the two becomes a graph, which launch_graph() queues as one. Destroying
+  // a communicator waits for ever while a graph of its calls lives: drop_graph() comes before it.
   virtual void begin_graph() = 0;
   virtual void end_graph() = 0;
   virtual void launch_graph() = 0;
+  virtual void drop_graph() = 0;
 };
 
 using Devices = std::vector<std::unique_ptr<Device>>;

@@ -50,6 +50,7 @@ class HostDevice final : public Device {
   void begin_graph() override { no_graph(); }
   void end_graph() override { no_graph(); }
   void launch_graph() override { no_graph(); }
+  void drop_graph() override {}
 
  private:
   static void no_graph() { throw Error("there are no graphs in host memory: leave --graph out"); }

@@ -22,6 +22,8 @@ void check_library(const Library& library, const Params& params, Problems& probl
   if (how == "user") need(call.comm_register && call.mem_alloc, "--register user", "2.19");
   if (how == "window") need(call.window_register && call.mem_alloc, "--register window", "2.27");
   const bool config = call.comm_init_rank_config != nullptr;
+  if (params.text("communicator") == "non-blocking")
+    need(config && library.at_least(2, 14), "--communicator non-blocking", "2.14");
   if (params.has("min-ctas")) need(config && library.at_least(2, 17), "--min-ctas", "2.17");
   if (params.has("max-ctas")) need(config && library.at_least(2, 17), "--max-ctas", "2.17");
   const bool zero = params.has("cta-policy") && params.text("cta-policy") == "zero";
@@ -39,7 +41,8 @@ void check_library(const Library& library, const Params& params, Problems& probl
 }
 
 CommOptions comm_options(const Params& params) {
-  CommOptions out{.init_seconds = params.number("init-deadline"),
+  CommOptions out{.blocking = params.text("communicator") != "non-blocking",
+                  .init_seconds = params.number("init-deadline"),
                   .wait_seconds = params.number("wait-deadline")};
   if (params.has("min-ctas")) out.min_ctas = static_cast<int>(params.integer("min-ctas"));
   if (params.has("max-ctas")) out.max_ctas = static_cast<int>(params.integer("max-ctas"));

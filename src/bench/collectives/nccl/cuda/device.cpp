@@ -188,18 +188,22 @@ class Gpu final : public Device {
   }
   void end_graph() override {
     select();
-    graph_.end(*stream_);
+    graph_.emplace().end(*stream_);
   }
   void launch_graph() override {
     select();
-    graph_.launch(*stream_);
+    graph_.value().launch(*stream_);
+  }
+  void drop_graph() override {
+    select();
+    graph_.reset();
   }
 
  private:
   cuda::Device device_;
   std::optional<cuda::Stream> stream_;
   std::optional<cuda::Event> event_;
-  cuda::Graph graph_;
+  std::optional<cuda::Graph> graph_;
 };
 
 }  // namespace
