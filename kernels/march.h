@@ -29,6 +29,23 @@ inline constexpr std::uint64_t march_steps(March test) {
   return test == March::walking_one ? 64 : test == March::modulo_20 ? 20 : 1;
 }
 
+// A step of a test, and which one comes after it: first a step of every test, then the next one of
+// those that have more, so that a short march over a large memory has seen every kind of fault.
+// After the last one the first comes again.
+struct MarchStep {
+  March test = March::address;
+  std::uint64_t step = 0;
+};
+inline constexpr MarchStep march_next(MarchStep now) {
+  int test = static_cast<int>(now.test);
+  do {
+    if (++test < march_tests) continue;
+    test = 0;
+    now.step = now.step + 1 < march_steps(March::walking_one) ? now.step + 1 : 0;
+  } while (now.step >= march_steps(static_cast<March>(test)));
+  return {static_cast<March>(test), now.step};
+}
+
 // What word `index` must hold in step `step`; `inverted` in the second half of the step.
 CB_HOST_DEVICE constexpr std::uint64_t march_word(March test, std::uint64_t step,
                                                   std::uint64_t index, bool inverted) {

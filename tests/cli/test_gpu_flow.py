@@ -324,3 +324,53 @@ def test_a_fault_of_another_rank_is_of_that_rank(tmp_path):
     record = run(tmp_path, "gemm", "--inject-fault", "1", cuda="devices=4", ranks=2, code=1)[0]
     assert len(failed(record)) == 1 and failed(record) != {("product", "0")}
     run(tmp_path, "gemm", "--inject-fault", "0", code=1)
+
+
+def idle_share(file, devices, begin, end):
+    """Of each device between these shares of its time: how much of it nothing ran."""
+    spans = {}
+    for line in file.read_text().splitlines():
+        device, start, stop = line.split()
+        spans.setdefault(int(device), []).append((float(start), float(stop)))
+    assert sorted(spans) == list(range(devices))
+    out = []
+    for busy in spans.values():
+        since, until = busy[-1][1] * begin, busy[-1][1] * end
+        worked = sum(max(0.0, min(stop, until) - max(start, since)) for start, stop in busy)
+        out.append(1 - worked / (until - since))
+    return out
+
+
+@pytest.mark.parametrize("case, flops, args", [
+    ("burn", 8e8, ("--phase", "bf16", "--duration", "3s")),
+    ("gemm", 1e8, ("--dtype", "bf16", "--iterations", "60", "--algorithms", "1"))])
+def test_eight_gpus_of_a_process_never_wait_for_the_host(tmp_path, monkeypatch, case, flops, args):
+    """A launch takes the host 20 us, a product 5 ms. Queueing a step for the other seven GPUs before the next one of the
+    first cost 6 % of every step, and in burn.power the idle time counted as missing power."""
+    monkeypatch.setenv("CLUSTERBENCH_FAKE_CUDA_BUSY", str(tmp_path / "busy"))
+    run(tmp_path, case, *args, cuda=f"devices=8 launch=2e-5 flops={flops}")
+    shares = idle_share(tmp_path / "busy", 8, 0.4, 0.9)
+    assert max(shares) <= 0.01, shares
+
+
+def test_a_gpu_that_hangs_under_small_products_is_named(tmp_path):
+    """A stream that is full makes the next launch wait, where no deadline sees it; so no step fills it."""
+    record = run(tmp_path, "burn", "--phase", "bf16", "--hang-after", "2s", cuda="hang@1=60 flops=1e12", code=1)[0]
+    assert failed(record) == {("hang", "1"), ("gpu", "1"), ("result", "1")}  # it ended no pass
+    assert median(record, "flops_per_second", "0") and not median(record, "flops_per_second", "1")
+
+
+def test_the_first_step_has_the_products_that_fit_into_it(tmp_path):
+    """A product of a second, as fp64 on an H20: twenty of them made the first step a hang on a GPU that was sound."""
+    record = run(tmp_path, "burn", "--phase", "fp64", "--pulse", "5:0.9", cuda="flops=4e6")[0]
+    assert median(record, "passes_per_second", "0") == pytest.approx(median(record, "pulse_hertz", "0"), rel=1e-6)
+
+
+def test_results_beyond_what_is_compared_are_told(tmp_path):
+    note = "the results cover"
+    record = run(tmp_path, "burn", "--phase", "bf16", "--memory-share", "0.9")[0]
+    assert [n for n in record["notes"] if note in n and "give a larger --size" in n]
+    record = run(tmp_path, "burn", "--phase", "bf16")[0]
+    assert not [n for n in record["notes"] if note in n]
+
+

@@ -276,7 +276,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t opaque, con
   if (fake::load(alpha, scale, 0) != 1 || fake::load(beta, scale, 0) != 0)
     return CUBLAS_STATUS_INVALID_VALUE;
   const double flops = 2.0 * static_cast<double>(d.rows * d.columns * a.rows);
-  const double rate = fake::flops_per_second / (algo->data[0] == kFast ? 1 : 2);
+  const double rate =
+      fake::number("flops", -1, fake::flops_per_second) / (algo->data[0] == kFast ? 1 : 2);
   const bool flip = fake::flips(stream, "gemm");
   const int code = fake::enqueue(stream, flops / rate, true, [=] {
     const Result bits = product(a, b, d, pa, pb);

@@ -11,6 +11,11 @@
 //   hang@1=40             … never ends
 //   slow@1=0.5            half as fast
 //   flip@1=OPERATION      one bit of every result is wrong: copy, gemm, triad, read, chain, march
+//   launch=2e-5           the host needs so many seconds for a launch, and all devices have one
+//   clock:
+//                         one that has nothing queued idles. CLUSTERBENCH_FAKE_CUDA_BUSY names a
+//                         file for "DEVICE FROM TO", a line for each time without a gap
+//   flops=1e8             of a product, a second (1e9)
 //   refuse=gemm           cuBLASLt proposes nothing
 #pragma once
 

@@ -72,10 +72,11 @@ int launch_gemm_check(const void* d, const ProductCheck& c, ProductResult* resul
 
 int launch_hash(const void* data, std::size_t bytes, int element_bits, int exponent_bits,
                 HashResult* result, void* stream) {
+  // Two launches, as the real one.
+  if (const int code = fake::enqueue(stream, 0, false, [=] { *result = {0, 0}; })) return code;
   return fake::kernel(stream, bytes, [=] {
     const auto* words = static_cast<const Word*>(data);
     const Word ones = (Word{1} << exponent_bits) - 1;
-    *result = {0, 0};
     for (std::size_t i = 0; i < bytes / 8; ++i) {
       result->hash += hash_word(words[i], i);
       for (int at = 0; exponent_bits != 0 && at < 64; at += element_bits)

@@ -1,6 +1,7 @@
 // The part of the CUDA runtime that clusterbench calls.
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -28,8 +29,16 @@ struct Point {
   double at = 0;
 };
 
+// A launch that a graph holds.
+struct Node {
+  double seconds = 0;
+  bool counted = false;
+  std::function<void()> run = {};
+};
+
 struct Work {
   double seconds = 0;
+  double launched_at = 0;  // by the host's clock
   std::function<void()> run = {};
   std::shared_ptr<Point> reached = {};
   std::shared_ptr<Point> awaits = {};  // goes on once that has been reached
@@ -42,6 +51,8 @@ struct Stream {
   std::deque<Work> queue = {};
   Clock::time_point blocked_until = {};
   bool blocked = false;
+  bool capturing = false;
+  std::vector<Node> nodes = {};
 };
 
 struct Event {
@@ -54,6 +65,7 @@ struct Device {
   size_t free = 0, total = 0;
   int counted = 0;
   bool dead = false;
+  std::vector<std::pair<double, double>> busy = {};  // on the invented clock, where it is kept
 };
 
 struct Block {
@@ -66,6 +78,21 @@ thread_local cudaError_t last_error = cudaSuccess;
 std::map<int, Device> devices;
 std::map<void*, Block> blocks;
 std::set<Stream*> streams;
+
+double host_now = 0;  // seconds of the invented clock: launching and waiting make it go on
+
+// Writes when each device was busy, for whoever wants to know whether it ever idled.
+struct BusyLog {
+  ~BusyLog() {
+    const char* name = std::getenv("CLUSTERBENCH_FAKE_CUDA_BUSY");
+    FILE* file = name == nullptr ? nullptr : std::fopen(name, "w");
+    for (const auto& [ordinal, on] : devices) {
+      for (const auto& [from, to] : on.busy)
+        if (file != nullptr) std::fprintf(file, "%d %.9f %.9f\n", ordinal, from, to);
+    }
+    if (file != nullptr) std::fclose(file);
+  }
+} busy_log;
 
 cudaError_t result(cudaError_t code) {
   if (code != cudaSuccess) last_error = code;
@@ -84,33 +111,57 @@ Device& device(int i) {
 
 cudaError_t state(int i) { return device(i).dead ? cudaErrorLaunchFailure : cudaSuccess; }
 
+// Work begins when the one before has ended and it has been launched: between the two the device
+// idles.
+void pass_time(Stream& stream, const Work& work) {
+  stream.now = std::max(stream.now, work.launched_at);
+  const double begun = stream.now;
+  stream.now += work.seconds;
+  if (fake::number("launch", -1, 0) <= 0 || work.seconds <= 0) return;
+  auto& busy = device(stream.device).busy;
+  if (!busy.empty() && begun - busy.back().second < 1e-9)
+    busy.back().second = stream.now;
+  else
+    busy.emplace_back(begun, stream.now);
+}
+
+bool drain(Stream& stream, const Point* until);
+
+// Does what is next in the queue. False if that is blocked.
+bool take_one(Stream& stream, std::shared_ptr<Point>* reached = nullptr) {
+  if (stream.blocked && Clock::now() < stream.blocked_until) return false;
+  stream.blocked = false;
+  Work& work = stream.queue.front();
+  if (work.blocks > 0) {
+    stream.blocked = true;
+    const double most = std::min(work.blocks, 1e6);
+    stream.blocked_until = Clock::now() + std::chrono::milliseconds(static_cast<int>(most * 1e3));
+    stream.now += most;
+    stream.queue.pop_front();
+    return true;
+  }
+  if (work.awaits != nullptr) {
+    if (work.awaits->stream != nullptr && !drain(*work.awaits->stream, work.awaits.get()))
+      return false;
+    stream.now = std::max(stream.now, work.awaits->at);
+  }
+  pass_time(stream, work);
+  if (work.run) work.run();
+  const std::shared_ptr<Point> point = std::move(work.reached);
+  stream.queue.pop_front();
+  if (!point) return true;
+  point->stream = nullptr;
+  point->at = stream.now;
+  if (reached != nullptr) *reached = point;
+  return true;
+}
+
 // Works the queue off, up to the point of `until` (null: all of it). False if it is blocked.
 bool drain(Stream& stream, const Point* until) {
   while (!stream.queue.empty()) {
-    if (stream.blocked && Clock::now() < stream.blocked_until) return false;
-    stream.blocked = false;
-    Work& work = stream.queue.front();
-    if (work.blocks > 0) {
-      stream.blocked = true;
-      const double most = std::min(work.blocks, 1e6);
-      stream.blocked_until = Clock::now() + std::chrono::milliseconds(static_cast<int>(most * 1e3));
-      stream.now += most;
-      stream.queue.pop_front();
-      continue;
-    }
-    if (work.awaits != nullptr) {
-      if (work.awaits->stream != nullptr && !drain(*work.awaits->stream, work.awaits.get()))
-        return false;
-      stream.now = std::max(stream.now, work.awaits->at);
-    }
-    stream.now += work.seconds;
-    if (work.run) work.run();
-    const std::shared_ptr<Point> point = std::move(work.reached);
-    stream.queue.pop_front();
-    if (!point) continue;
-    point->stream = nullptr;
-    point->at = stream.now;
-    if (point.get() == until) return true;
+    std::shared_ptr<Point> reached;
+    if (!take_one(stream, &reached)) return false;
+    if (reached && reached.get() == until) return true;
   }
   return !(stream.blocked && Clock::now() < stream.blocked_until);
 }
@@ -129,14 +180,29 @@ const Block* block_of(const void* address) {
 
 namespace fake {
 
+// Without a price of launches the devices have no common clock: each counts its own work.
+static double clock_or_zero() { return number("launch", -1, 0) > 0 ? host_now : 0; }
+
 bool flips(void* stream, const char* operation) {
   return text("flip", stream_of(stream).device) == operation;
 }
+
+static int enqueue_launched(Stream& stream, double seconds, bool counted,
+                            std::function<void()> work);
 
 int enqueue(void* handle, double seconds, bool counted, std::function<void()> work) {
   Stream& stream = stream_of(handle);
   if (const cudaError_t code = state(stream.device); code != cudaSuccess) return result(code);
   if (stream.device != current) return result(cudaErrorInvalidResourceHandle);
+  if (stream.capturing) {
+    stream.nodes.push_back({seconds, counted, std::move(work)});
+    return cudaSuccess;
+  }
+  host_now += number("launch", -1, 0);
+  return enqueue_launched(stream, seconds, counted, std::move(work));
+}
+
+int enqueue_launched(Stream& stream, double seconds, bool counted, std::function<void()> work) {
   Device& on = device(stream.device);
   if (counted) {
     ++on.counted;
@@ -144,8 +210,15 @@ int enqueue(void* handle, double seconds, bool counted, std::function<void()> wo
       stream.queue.push_back({.blocks = std::numeric_limits<double>::infinity()});
     if (on.counted == static_cast<int>(number("die", stream.device, -1))) on.dead = true;
   }
-  stream.queue.push_back(
-      {.seconds = 2e-6 + seconds / number("slow", stream.device, 1), .run = std::move(work)});
+  stream.queue.push_back({.seconds = 2e-6 + seconds / number("slow", stream.device, 1),
+                          .launched_at = clock_or_zero(),
+                          .run = std::move(work)});
+  // A stream takes about a thousand launches; the next one waits within its call: for ever, if the
+  // device hangs.
+  while (stream.queue.size() > 1024) {
+    if (!take_one(stream)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    host_now = std::max(host_now, stream.now);
+  }
   // What went wrong before is told by the next launch, as the real runtime does.
   return last_error == cudaSuccess ? cudaSuccess : std::exchange(last_error, cudaSuccess);
 }
@@ -285,7 +358,7 @@ cudaError_t cudaEventRecord(cudaEvent_t handle, cudaStream_t queue) {
   if (event->device != stream.device) return result(cudaErrorInvalidResourceHandle);
   event->point = std::make_shared<Point>(Point{.stream = &stream});
   event->asked = false;
-  stream.queue.push_back({.reached = event->point});
+  stream.queue.push_back({.launched_at = fake::clock_or_zero(), .reached = event->point});
   return cudaSuccess;
 }
 
@@ -293,9 +366,12 @@ cudaError_t cudaEventRecord(cudaEvent_t handle, cudaStream_t queue) {
 cudaError_t cudaEventQuery(cudaEvent_t handle) {
   auto* event = reinterpret_cast<Event*>(handle);
   if (const cudaError_t code = state(event->device); code != cudaSuccess) return result(code);
-  if (event->point->stream == nullptr) return cudaSuccess;
-  if (!std::exchange(event->asked, true)) return result(cudaErrorNotReady);
-  return drain(*event->point->stream, event->point.get()) ? cudaSuccess : result(cudaErrorNotReady);
+  if (event->point->stream != nullptr) {
+    if (!std::exchange(event->asked, true)) return result(cudaErrorNotReady);
+    if (!drain(*event->point->stream, event->point.get())) return result(cudaErrorNotReady);
+  }
+  host_now = std::max(host_now, event->point->at);
+  return cudaSuccess;
 }
 
 cudaError_t cudaEventElapsedTime(float* out, cudaEvent_t begin, cudaEvent_t end) {
@@ -354,19 +430,40 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
   return cudaSuccess;
 }
 
-// Graphs and addresses for NICs: this device has neither.
-cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) {
-  return result(cudaErrorNotSupported);
+cudaError_t cudaStreamBeginCapture(cudaStream_t queue, cudaStreamCaptureMode) {
+  stream_of(queue).capturing = true;
+  return cudaSuccess;
 }
-cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t*) {
-  return result(cudaErrorNotSupported);
+cudaError_t cudaStreamEndCapture(cudaStream_t queue, cudaGraph_t* out) {
+  Stream& stream = stream_of(queue);
+  stream.capturing = false;
+  auto* graph = new std::vector<Node>(std::exchange(stream.nodes, {}));
+  *out = reinterpret_cast<cudaGraph_t>(graph);
+  return cudaSuccess;
 }
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t*, cudaGraph_t, unsigned long long) {
-  return result(cudaErrorNotSupported);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* out, cudaGraph_t graph, unsigned long long) {
+  *out = reinterpret_cast<cudaGraphExec_t>(
+      new std::vector<Node>(*reinterpret_cast<std::vector<Node>*>(graph)));
+  return cudaSuccess;
 }
-cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t) { return result(cudaErrorNotSupported); }
-cudaError_t cudaGraphDestroy(cudaGraph_t) { return cudaSuccess; }
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t) { return cudaSuccess; }
+// One launch, whatever it holds.
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t queue) {
+  Stream& stream = stream_of(queue);
+  if (const cudaError_t code = state(stream.device); code != cudaSuccess) return result(code);
+  host_now += fake::number("launch", -1, 0);
+  for (const Node& node : *reinterpret_cast<std::vector<Node>*>(graph))
+    fake::enqueue_launched(stream, node.seconds, node.counted, node.run);
+  return cudaSuccess;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete reinterpret_cast<std::vector<Node>*>(graph);
+  return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
+  delete reinterpret_cast<std::vector<Node>*>(graph);
+  return cudaSuccess;
+}
+// Addresses for NICs: this device has none.
 cudaError_t cudaGetDriverEntryPointByVersion(const char*, void** entry, unsigned,
                                              unsigned long long,
                                              cudaDriverEntryPointQueryResult* found) {

@@ -19,7 +19,7 @@
 namespace cb {
 namespace {
 
-// Long, since a GPU idles between two steps while the host looks at what the first one gave.
+// Queueing a step for each of eight GPUs takes some ten milliseconds, while the step before runs.
 constexpr double kStepSeconds = 0.2;
 // How often the ranks ask each other whether one was told to stop.
 constexpr double kVoteSeconds = 1;
@@ -186,6 +186,7 @@ class Phase {
   // True if some rank was told to stop. Every rank votes equally often, however long its steps.
   bool burn() {
     const double start = monotonic_seconds();
+    if (!plan_.pulse) start_all();  // one step ahead from here on
     const auto votes = static_cast<uint64_t>(std::ceil(plan_.phase_seconds / kVoteSeconds));
     for (uint64_t vote = 1; vote <= votes; ++vote) {
       const double until =
@@ -199,13 +200,19 @@ class Phase {
       if (context_.comm.any(context_.cancel.cancelled())) return true;
       context_.watchdog.progress();
     }
+    finish_all();
     return false;
   }
 
-  // One step on all GPUs that are left; false if there is none.
+  // Queues a step and looks at the oldest one, on all GPUs that are left; false if there is none.
   bool step_all() {
+    start_all();
+    finish_all();
+    return std::any_of(seats_.begin(), seats_.end(), [](const Seat& s) { return !s.dropped(); });
+  }
+
+  void start_all() {
     const double seconds = plan_.pulse ? plan_.pulse->on_seconds() : kStepSeconds;
-    bool any = false;
     for (Seat& seat : seats_) {
       if (telemetry_ && seat.unit->lost.empty()) {
         seat.unit->lost = telemetry_->fatal(position_of(seat)).value_or("");
@@ -213,18 +220,23 @@ class Phase {
       }
       work_on(seat, [&] { seat.burner->start(seconds); });
     }
+  }
+
+  void finish_all() {
     for (Seat& seat : seats_) {
       work_on(seat, [&] {
-        const double work = seat.burner->finish(params_.number("hang-after"));
-        const double took = seat.burner->step_seconds();
-        seat.rates.add(work / took);
-        seat.in_order.push_back(work / took);
-        seat.seconds += took;
-        ++seat.steps;
+        if (seat.burner->queued() > 0) finish(seat);
       });
-      any |= !seat.dropped();
     }
-    return any;
+  }
+
+  void finish(Seat& seat) const {
+    const double work = seat.burner->finish(params_.number("hang-after"));
+    const double took = seat.burner->step_seconds();
+    seat.rates.add(work / took);
+    seat.in_order.push_back(work / took);
+    seat.seconds += took;
+    ++seat.steps;
   }
 
   // The GPU's place among this rank's, which is its place in the telemetry.

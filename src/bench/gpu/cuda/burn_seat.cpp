@@ -44,6 +44,8 @@ void SeatReport::add_checks(const Seat& seat, size_t entity) {
     add_check("finite", entity, found.not_finite, said("burn.not_finite", name, found.not_finite));
   add_check("hang", entity, seat.hung.empty() ? 0 : 1, seat.hung);
   if (!seat.failed.empty()) record_.notes.push_back(said("burn.stopped_early", name, seat.failed));
+  if (const auto covered = seat.burner->covered_share())
+    record_.notes.push_back(said("burn.covered", name, Quantity{*covered, "share"}));
   if (name_ == "march" && !found.all_tests && !seat.dropped())
     record_.notes.push_back(said("burn.time_short", name, kernels::march_tests));
 }

@@ -22,8 +22,8 @@ struct BurnFindings {
 
 enum class Fault { none, bitflip, nan };
 
-// One phase on one GPU. A step is a unit of work of a few tens of milliseconds, whose results are
-// compared before the next one begins.
+// One phase on one GPU. A step is a unit of work of some tens of milliseconds. The next one is
+// queued before the results of the last are looked at, so that the GPU never waits for the host.
 class Burner {
  public:
   virtual ~Burner() = default;
@@ -34,12 +34,20 @@ class Burner {
   virtual void inject(Fault) = 0;         // once, in the next step
   virtual void hang(double seconds) = 0;  // the GPU gets stuck for so long
 
-  virtual void start(double seconds) = 0;  // queues about so much work
-  // Waits at most `deadline` seconds and compares. Returns the work done: operations or bytes.
+  // Queues a step of about so much work, the first one of as little as there is. At most kMostSteps
+  // are queued at once.
+  virtual void start(double seconds) = 0;
+  // Of the oldest step: waits at most `deadline` seconds and compares. Returns the work done:
+  // operations or bytes.
   virtual double finish(double deadline) = 0;
-  virtual double step_seconds() const = 0;  // that the GPU took for the last step
+  virtual int queued() const = 0;           // steps that were started and not finished
+  virtual double step_seconds() const = 0;  // that the GPU took for the step finished last
+  // Where the results are too many: which share of the memory that may be used they cover.
+  virtual std::optional<double> covered_share() const { return std::nullopt; }
   virtual const BurnFindings& findings() const = 0;
 };
+
+inline constexpr int kMostSteps = 2;
 
 struct BurnMaker {
   const GpuUnit* unit = nullptr;

@@ -16,15 +16,27 @@ void BurnerBase::hang(double seconds) {
   cuda::check_launch(kernels::launch_spin(seconds, stream_.handle()), "spin");
 }
 
-void BurnerBase::begin() {
+size_t BurnerBase::begin() {
   cuda::select(ordinal_);
-  begin_.record(stream_);
+  ++begun_;
+  steps_[last()].begin.record(stream_);
+  return last();
 }
 
-void BurnerBase::wait(double deadline) {
+void BurnerBase::answer(const cuda::DeviceMemory& from) {
+  Step& step = steps_[last()];
+  if (!step.answer) step.answer.emplace(from.bytes(), true);
+  cuda::copy(step.answer->data(), from.data(), from.bytes(), stream_);
+  step.answered.record(stream_);
+}
+
+size_t BurnerBase::wait(double deadline) {
   cuda::select(ordinal_);
-  end_.wait(deadline, "a step of " + phase_);
-  seconds_ = end_.seconds_since(begin_);
+  const size_t oldest = finished_ % kMostSteps;
+  steps_[oldest].answered.wait(deadline, "a step of " + phase_);
+  seconds_ = steps_[oldest].end.seconds_since(steps_[oldest].begin);
+  ++finished_;
+  return oldest;
 }
 
 void BurnerBase::note(uint64_t wrong, const Said& what) {

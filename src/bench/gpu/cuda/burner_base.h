@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -16,11 +18,22 @@ class BurnerBase : public Burner {
   const BurnFindings& findings() const override { return findings_; }
   void inject(Fault fault) override { fault_ = fault; }
   void hang(double seconds) override;
+  int queued() const override { return static_cast<int>(begun_ - finished_); }
 
  protected:
-  void begin();
-  void end() { end_.record(stream_); }
-  void wait(double deadline);
+  // Of a step as it is queued: begin(), work, end(), what is to be looked at, answer(). The GPU's
+  // time is that from begin() to end(). begin() gives the place of the step among those that are
+  // queued.
+  size_t begin();
+  void end() { steps_[last()].end.record(stream_); }
+  // Brings what the host looks at out of the device's memory, which the next step writes again.
+  void answer(const cuda::DeviceMemory& from);
+  // Of the oldest step: waits for its answer and gives its place. Sets the time.
+  size_t wait(double deadline);
+  template <typename T>
+  const T* answer_of(size_t step) const {
+    return static_cast<const T*>(steps_[step].answer->data());
+  }
   Fault take_fault() { return std::exchange(fault_, Fault::none); }
   // Counts what was wrong; the first thing is described with the GPU's name.
   void note(uint64_t wrong, const Said& what);
@@ -30,14 +43,28 @@ class BurnerBase : public Burner {
   int ordinal_;
   std::string where_, phase_;
   cuda::Stream stream_;
-  cuda::Event begin_, end_;
   BurnFindings findings_;
   double seconds_ = 0;
   Fault fault_ = Fault::none;
+
+ private:
+  struct Step {
+    cuda::Event begin, end, answered;
+    std::optional<cuda::HostMemory> answer;
+  };
+  size_t last() const { return (begun_ - 1) % kMostSteps; }
+
+  std::array<Step, kMostSteps> steps_;
+  uint64_t begun_ = 0, finished_ = 0;
 };
 
-// Products or launches of a step; a product is three launches.
-inline constexpr int64_t kMostQueued = 500;
+// Products of a step, of three launches each. A stream takes about a thousand launches; the one
+// that finds it full waits, outside of every deadline, and the GPUs whose turn comes next wait with
+// it.
+inline constexpr int64_t kMostQueued = 900 / 3 / kMostSteps;
+
+// How long one product, copy or launch takes before one was timed: the first step then has one.
+inline constexpr double kUnknownSeconds = std::numeric_limits<double>::infinity();
 
 // The share of the free memory that the phase may use.
 size_t usable_bytes(const BurnMaker& maker);

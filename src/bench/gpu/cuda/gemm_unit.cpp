@@ -119,20 +119,23 @@ void GemmUnit::run_one(int64_t set) {
 
 void GemmUnit::start(int64_t count) {
   cuda::select(ordinal_);
-  begin_.record(stream_);
+  Batch& batch = batches_[begun_ % kMostBatches];
+  batch.count = count;
+  batch.begin.record(stream_);
   for (int64_t i = 0; i < count; ++i) {
     run_one(next_);
     next_ = (next_ + 1) % sets();
   }
-  end_.record(stream_);
-  queued_ = count;
+  batch.end.record(stream_);
+  ++begun_;  // not where the library refuses a product
 }
 
 double GemmUnit::seconds() {
   cuda::select(ordinal_);
-  end_.wait(kGpuHangSeconds, fmt::format("{} products {} {}×{}×{}", queued_, point_.dtype, point_.m,
-                                         point_.n, point_.k));
-  return end_.seconds_since(begin_) / static_cast<double>(queued_);
+  const Batch& batch = batches_[finished_++ % kMostBatches];
+  batch.end.wait(kGpuHangSeconds, fmt::format("{} products {} {}×{}×{}", batch.count, point_.dtype,
+                                              point_.m, point_.n, point_.k));
+  return batch.end.seconds_since(batch.begin) / static_cast<double>(batch.count);
 }
 
 std::string GemmUnit::units() const { return matmul_.units(algorithm_); }
@@ -143,7 +146,7 @@ std::vector<double> GemmUnit::try_out(const cublaslt::Algorithm& algorithm) {
   std::vector<double> out;
   try {
     start(1);
-    const int64_t count = repetitions(seconds(), kTryOutSeconds, 1000);
+    const int64_t count = repetitions(seconds(), kTryOutSeconds, kMostProducts);
     for (int i = 0; i < kTryOuts; ++i) {
       start(count);
       out.push_back(seconds());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,6 +18,10 @@ struct GemmNumbers {
 };
 GemmNumbers gemm_numbers(const std::string& dtype);
 
+// Products of a batch. Two batches of them stay below the thousand launches that a stream takes,
+// also where the library needs two for a product.
+inline constexpr int64_t kMostProducts = 225;
+
 // One GPU's product: operands in several sets that go round, library objects, stream.
 class GemmUnit {
  public:
@@ -32,10 +37,11 @@ class GemmUnit {
   void use(const cublaslt::Algorithm& algorithm) { algorithm_ = algorithm; }
   std::string units() const;  // that the algorithm in use computes with; empty if unknown
 
-  // Queues `count` products between two events; seconds() waits for them and returns the time of
-  // one.
+  // Queues `count` products between two events; seconds() waits for the oldest that were queued and
+  // returns the time of one. Two may be queued at once, so that the GPU never waits for the host.
   void start(int64_t count);
   double seconds();
+  int queued() const { return static_cast<int>(begun_ - finished_); }
 
   // Computes one product anew over poisoned memory and compares rows of it with the reference.
   // `spoilt`: an element of these rows is changed before.
@@ -55,11 +61,16 @@ class GemmUnit {
   cublaslt::Matmul matmul_;
   cublaslt::Algorithm algorithm_;
   cuda::Stream stream_;
-  cuda::Event begin_, end_;
+  struct Batch {
+    cuda::Event begin, end;
+    int64_t count = 0;
+  };
+  static constexpr size_t kMostBatches = 2;
+  std::array<Batch, kMostBatches> batches_;
+  uint64_t begun_ = 0, finished_ = 0;
   std::vector<cuda::DeviceMemory> a_, b_, d_;
   cuda::DeviceMemory workspace_;
   int64_t next_ = 0;
-  int64_t queued_ = 0;
 };
 
 }  // namespace cb

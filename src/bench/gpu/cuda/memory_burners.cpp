@@ -27,46 +27,55 @@ class MemoryBurner final : public BurnerBase {
   }
 
   void start(double seconds) override {
-    count_ =
+    const int64_t count =
         repetitions(copy_seconds_, seconds, 100) | 1;  // odd: the last copy ends in the other half
     const Fault fault = take_fault();
-    begin();
-    for (int64_t i = 0; i < count_; ++i) {
+    const size_t step = begin();
+    for (int64_t i = 0; i < count; ++i) {
       cuda::check_launch(kernels::launch_copy(to_.data(), from_.data(), bytes_, stream_.handle()),
                          "copy");
       std::swap(from_, to_);
     }
     end();
+    parts_[step] = {count, from_.data()};
     damage(from_.data(), bytes_ / 16, fault);
     cuda::check_launch(kernels::launch_verify(from_.data(), bytes_, seed_,
                                               static_cast<kernels::VerifyResult*>(result_.data()),
                                               stream_.handle()),
                        "verify");
+    answer(result_);
   }
 
   double finish(double deadline) override {
-    wait(deadline);
-    copy_seconds_ = seconds_ / static_cast<double>(count_);
-    kernels::VerifyResult found{};
-    cuda::fetch(&found, result_.data(), sizeof found, stream_, deadline, "verifying memory");
-    ++findings_.passes;
-    if (found.mismatches > 0) {
-      note(found.mismatches,
-           said("burn.copied_wrong", found.mismatches, fmt::format("{}", from_.data()),
-                fmt::format("{:#x}", found.first_mismatch)));
-      // Mended, so that the next error is a new one.
-      cuda::check_launch(kernels::launch_fill(from_.data(), bytes_, seed_, stream_.handle()),
-                         "fill");
-    }
-    return 2.0 * static_cast<double>(bytes_) * static_cast<double>(count_);
+    const size_t step = wait(deadline);
+    const Part part = parts_[step];
+    copy_seconds_ = seconds_ / static_cast<double>(part.count);
+    if (!std::exchange(stale_, false)) compare(*answer_of<kernels::VerifyResult>(step), part.at);
+    return 2.0 * static_cast<double>(bytes_) * static_cast<double>(part.count);
   }
 
  private:
+  struct Part {
+    int64_t count = 1;
+    void* at = nullptr;  // where the pattern was in the end
+  };
+
+  void compare(const kernels::VerifyResult& found, void* where) {
+    ++findings_.passes;
+    if (found.mismatches == 0) return;
+    note(found.mismatches, said("burn.copied_wrong", found.mismatches, fmt::format("{}", where),
+                                fmt::format("{:#x}", found.first_mismatch)));
+    // Mended, so that the next error is a new one. The step that is queued has copied this one.
+    cuda::check_launch(kernels::launch_fill(from_.data(), bytes_, seed_, stream_.handle()), "fill");
+    stale_ = queued() > 0;
+  }
+
   size_t bytes_;
   uint64_t seed_;
   cuda::DeviceMemory from_, to_, result_;
-  double copy_seconds_ = 0.05;
-  int64_t count_ = 1;
+  double copy_seconds_ = kUnknownSeconds;
+  std::array<Part, kMostSteps> parts_;
+  bool stale_ = false;  // the next step carries on what was wrong in the last
 };
 
 class MarchBurner final : public BurnerBase {
@@ -79,31 +88,30 @@ class MarchBurner final : public BurnerBase {
 
   // One step of one test. Its bytes are counted for the rate; the pauses of bit_fade are not.
   void start(double) override {
-    const auto test = static_cast<kernels::March>(test_);
-    begin();
+    parts_[begin()] = now_;
     cuda::zero(result(), sizeof(kernels::MarchResult), stream_);
     cuda::poison(&result()->first, sizeof result()->first, stream_);
-    if (kernels::march_turns(test))
-      turn(test);
+    if (kernels::march_turns(now_.test))
+      turn();
     else
-      move(test);
+      move();
     end();
+    answer(result_);
+    now_ = kernels::march_next(now_);
   }
 
   double finish(double deadline) override {
-    wait(deadline);
-    kernels::MarchResult found{};
-    cuda::fetch(&found, result(), sizeof found, stream_, deadline, "reading the march's result");
+    const size_t at = wait(deadline);
+    const kernels::MarchStep done = parts_[at];
+    const auto& found = *answer_of<kernels::MarchResult>(at);
     ++findings_.passes;
     if (found.wrong > 0)
       note(found.wrong,
-           said("burn.memory_test", test_, step_, found.wrong, fmt::format("{}", memory_.data()),
-                fmt::format("{:#x}", 8 * found.first), fmt::format("{:#018x}", found.bits)));
-    if (++step_ >= kernels::march_steps(static_cast<kernels::March>(test_))) {
-      step_ = 0;
-      test_ = (test_ + 1) % kernels::march_tests;
-      findings_.all_tests |= test_ == 0;
-    }
+           said("burn.memory_test", static_cast<int>(done.test), done.step, found.wrong,
+                fmt::format("{}", memory_.data()), fmt::format("{:#x}", 8 * found.first),
+                fmt::format("{:#018x}", found.bits)));
+    const kernels::MarchStep next = kernels::march_next(done);
+    findings_.all_tests |= next.test == kernels::March::address && next.step == 0;
     return 5.0 * 8 * static_cast<double>(words_);  // what each step reads and writes
   }
 
@@ -114,32 +122,33 @@ class MarchBurner final : public BurnerBase {
   uint64_t* word(size_t i) const { return reinterpret_cast<uint64_t*>(memory_.at(8 * i)); }
 
   // Written, compared and inverted, compared and written back: one write, twice read and write.
-  void turn(kernels::March test) {
+  void turn() {
     cuda::check_launch(
-        kernels::launch_march_write(memory_.data(), words_, test, step_, stream_.handle()),
+        kernels::launch_march_write(memory_.data(), words_, now_.test, now_.step, stream_.handle()),
         "march_write");
     damage(memory_.data(), words_ / 2, take_fault());
     for (const bool inverted : {false, true}) {
-      if (test == kernels::March::bit_fade)
+      if (now_.test == kernels::March::bit_fade)
         cuda::check_launch(kernels::launch_spin(kFadeSeconds, stream_.handle()), "spin");
-      cuda::check_launch(kernels::launch_march_turn(memory_.data(), words_, test, step_, inverted,
-                                                    result(), stream_.handle()),
+      cuda::check_launch(kernels::launch_march_turn(memory_.data(), words_, now_.test, now_.step,
+                                                    inverted, result(), stream_.handle()),
                          "march_turn");
     }
   }
 
   // The first half is written, moved to the second, and from there back in two blocks, so that all
   // of it lies turned by some words: a move that goes astray shows in one of the halves.
-  void move(kernels::March test) {
+  void move() {
     const size_t half = words_ / 2, shift = kernels::march_shift_words;
-    cuda::check_launch(kernels::launch_march_write(word(0), half, test, step_, stream_.handle()),
-                       "march_write");
+    cuda::check_launch(
+        kernels::launch_march_write(word(0), half, now_.test, now_.step, stream_.handle()),
+        "march_write");
     copy(half, 0, half);
     damage(memory_.data(), half + half / 2, take_fault());
     copy(shift, half, half - shift);
     copy(0, half + half - shift, shift);
-    compare(0, half, test, shift);
-    compare(half, half, test, 0);
+    compare(0, half, shift);
+    compare(half, half, 0);
   }
 
   // All in words.
@@ -147,9 +156,9 @@ class MarchBurner final : public BurnerBase {
     cuda::check_launch(kernels::launch_copy(word(to), word(from), 8 * count, stream_.handle()),
                        "copy");
   }
-  void compare(size_t at, size_t count, kernels::March test, size_t shift) {
-    cuda::check_launch(kernels::launch_march_compare(word(at), count, test, step_, shift, result(),
-                                                     stream_.handle()),
+  void compare(size_t at, size_t count, size_t shift) {
+    cuda::check_launch(kernels::launch_march_compare(word(at), count, now_.test, now_.step, shift,
+                                                     result(), stream_.handle()),
                        "march_compare");
   }
 
@@ -158,8 +167,8 @@ class MarchBurner final : public BurnerBase {
 
   size_t words_;
   cuda::DeviceMemory memory_, result_;
-  int test_ = 0;
-  uint64_t step_ = 0;
+  kernels::MarchStep now_;
+  std::array<kernels::MarchStep, kMostSteps> parts_;
 };
 
 }  // namespace

@@ -195,6 +195,7 @@ bool guarded(GpuUnit& unit, const std::function<void()>& work) {
   } catch (const cuda::OutOfMemory&) {
     throw;
   } catch (const Error& e) {
+    cuda::forget_error();
     unit.hangs = e.code() == ExitCode::deadline;
     unit.lost = said("gpu.lost", entity_name(unit.entity), unit.device.uuid, e.said());
     return false;

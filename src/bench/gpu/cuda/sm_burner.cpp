@@ -1,5 +1,6 @@
 // Every SM by itself: the same chain of multiply-adds in every block, its result known to the host.
 #include <map>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -19,34 +20,34 @@ class SmBurner final : public BurnerBase {
         results_(blocks_ * sizeof(kernels::ChainResult)) {}
 
   void start(double seconds) override {
-    count_ = repetitions(one_seconds_, seconds, kMostQueued);
+    const int64_t count = repetitions(one_seconds_, seconds, kMostQueued);
     const int64_t damaged = take_fault() == Fault::none ? -1 : blocks_ / 2;
-    begin();
+    counts_[begin()] = count;
     cuda::zero(results_.data(), results_.bytes(), stream_);
-    for (int64_t i = 0; i < count_; ++i) {
+    for (int64_t i = 0; i < count; ++i) {
       cuda::check_launch(
           kernels::launch_chain(static_cast<kernels::ChainResult*>(results_.data()), blocks_,
                                 kIterations, wanted_, i == 0 ? damaged : -1, stream_.handle()),
           "chain");
     }
     end();
+    answer(results_);
   }
 
   double finish(double deadline) override {
-    wait(deadline);
-    one_seconds_ = seconds_ / static_cast<double>(count_);
-    std::vector<kernels::ChainResult> found(blocks_);
-    cuda::fetch(found.data(), results_.data(), results_.bytes(), stream_, deadline,
-                "reading the SMs' results");
-    findings_.passes += static_cast<uint64_t>(count_);
+    const size_t step = wait(deadline);
+    const auto count = static_cast<uint64_t>(counts_[step]);
+    one_seconds_ = seconds_ / static_cast<double>(count);
+    const std::span found(answer_of<kernels::ChainResult>(step), blocks_);
+    findings_.passes += count;
     std::map<uint32_t, uint64_t> wrong;  // SM → results
     for (const kernels::ChainResult& r : found) {
       if (r.wrong > 0) wrong[r.sm] += r.wrong;
     }
-    for (const auto& [sm, count] : wrong)
-      note(count, said("burn.sm_wrong", sm, count, wrong.size()));
+    for (const auto& [sm, results] : wrong)
+      note(results, said("burn.sm_wrong", sm, results, wrong.size()));
     // Two fused multiply-adds a turn; the integer steps are not counted.
-    return 4.0 * kIterations * kernels::chain_threads * blocks_ * static_cast<double>(count_);
+    return 4.0 * kIterations * kernels::chain_threads * blocks_ * static_cast<double>(count);
   }
 
  private:
@@ -57,8 +58,8 @@ class SmBurner final : public BurnerBase {
   unsigned blocks_;
   uint64_t wanted_;
   cuda::DeviceMemory results_;
-  double one_seconds_ = 0.01;
-  int64_t count_ = 1;
+  double one_seconds_ = kUnknownSeconds;
+  std::array<int64_t, kMostSteps> counts_ = {};
 };
 
 }  // namespace

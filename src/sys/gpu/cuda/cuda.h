@@ -142,6 +142,10 @@ void poison(void* to, size_t bytes, const Stream& stream);  // all bits set: NaN
 // IOMMU, MIG) does not allow it. Selects `ordinal`.
 bool enable_peer(int ordinal, int peer);
 
+// Drops an error that the runtime remembers for this thread: the next launch, on whichever device,
+// would report it as its own.
+void forget_error();
+
 // Throws Error if `code`, as a kernel launcher returned it, is not success.
 void check_launch(int code, const char* kernel);
 
