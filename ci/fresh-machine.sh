@@ -6,6 +6,7 @@
 #   --no-name      without a line for the machine's own name in /etc/hosts
 #   --no-network   the machine reaches nobody
 #   --no-root      as a user without root and without sudo
+#   --with FILE    is put into /srv
 #   --keep         starts from the root that the last run left, instead of a bare one
 # The root is a new one of mmdebstrap with nothing beyond apt, unpacked in .cache/fresh-machine. The clone in it
 # is the last commit of this checkout. Needs root. The exit code is the command's. A quickstart or test
@@ -16,21 +17,27 @@ help_if_asked "$@"
 
 suite=bookworm
 what=quickstart
-cold=false keep=false named=true network=true user=root
+cold=false keep=false named=true network=true user=root with=
 words=()
-for argument in "$@"; do
-  case $argument in
+while [ $# -gt 0 ]; do
+  case $1 in
     --cold) cold=true ;;
     --no-name) named=false ;;
     --no-network) network=false ;;
     --no-root) user=engineer ;;
     --keep) keep=true ;;
+    --with)
+      [ -f "${2-}" ] || die "--with: ${2-}: no such file"
+      with=$2
+      shift
+      ;;
     -*)
-      echo "fresh-machine.sh: $argument: unknown option (--cold --no-name --no-network --no-root --keep)" >&2
+      echo "fresh-machine.sh: $1: unknown option (--cold --no-name --no-network --no-root --with --keep)" >&2
       exit 2
       ;;
-    *) words+=("$argument") ;;
+    *) words+=("$1") ;;
   esac
+  shift
 done
 case ${words[0]-} in bookworm | trixie | bullseye)
   suite=${words[0]}
@@ -89,6 +96,10 @@ settle() {
     echo "$user:x:1000:1000::/home:/bin/bash" >>"$machine/etc/passwd"
     echo "$user:x:1000:" >>"$machine/etc/group"
     chown -R 1000:1000 "$machine/home"
+  fi
+  if [ -n "$with" ]; then
+    rm -f "$machine"/srv/*
+    cp "$with" "$machine/srv/"
   fi
   mkdir -p "$machine/root/.cache/ccache" "$place/apt-$suite/partial"
   $cold || mkdir -p "$place/ccache-$suite"

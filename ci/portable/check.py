@@ -1,0 +1,92 @@
+#!/usr/bin/python3
+"""Says whether a program is the portable one: check.py BINARY [ARCHIVE]. A line per check; exit 1 if any fails."""
+import re
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+NEWEST_GLIBC = (2, 28)
+LIBRARIES = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1"}
+ANYWAY = {"ld-linux-x86-64.so.2"}  # the loader itself, which is there before any library
+COPIED = {"stderr"}  # which nobody moves; of libstdc++.a
+PACKED_BYTES = 60 * 10**6
+HELP_SECONDS = 0.020
+
+
+def said(*command):
+    return subprocess.run(command, check=True, text=True, capture_output=True, env={"LC_ALL": "C", "PATH": "/usr/bin:/bin"}).stdout
+
+
+def newer_symbols(binary):
+    """Names that are wanted of a newer glibc, or of any version of another library."""
+    found = set()
+    for line in said("objdump", "-T", binary).splitlines():
+        wanted = re.search(r"\*UND\*.*\((\w+?)_([\d.]+)\)\s+(\S+)$", line)
+        if wanted and (wanted[1] != "GLIBC" or tuple(map(int, wanted[2].split("."))) > NEWEST_GLIBC):
+            found.add(f"{wanted[3]}@{wanted[1]}_{wanted[2]}")
+    return sorted(found)
+
+
+def other_libraries(binary):
+    needed = set(re.findall(r"NEEDED.*\[(.*)\]", said("readelf", "-d", binary)))
+    return sorted(needed - LIBRARIES - ANYWAY)
+
+
+def search_paths(binary):
+    return re.findall(r"(?:RPATH|RUNPATH).*\[(.*)\]", said("readelf", "-d", binary))
+
+
+def copied_variables(binary):
+    copies = re.findall(r"R_\w+_COPY\s+(\w+)", said("objdump", "-R", binary))
+    return sorted(set(copies) - COPIED)
+
+
+def exported_symbols(binary):
+    names = [line.split()[-1].split("@")[0] for line in said("nm", "-D", "--defined-only", binary).splitlines()]
+    return sorted(set(names) - COPIED)
+
+
+def help_seconds(binary):
+    """User and system time of a run, which other work on the machine does not change much."""
+    def spent():
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+    runs = []
+    for _ in range(10):
+        before, begun = spent(), time.monotonic()
+        subprocess.run([binary, "--help"], check=True, stdout=subprocess.DEVNULL)
+        runs.append((time.monotonic() - begun, spent() - before))
+    return min(wall for wall, _ in runs), sorted(cpu for _, cpu in runs)[len(runs) // 2]
+
+
+def checks(binary, archive):
+    """(name, whether it holds, what was found)"""
+    lists = {"no symbol newer than glibc 2.28": newer_symbols, "only libc, libm, libdl, libpthread, librt": other_libraries,
+             "no search path of its own": search_paths, "no variable of libc but stderr is copied": copied_variables,
+             "nothing is exported": exported_symbols}
+    for name, look in lists.items():
+        found = look(binary)
+        yield name, not found, ", ".join(found[:12]) + (f" and {len(found) - 12} more" if len(found) > 12 else "")
+    wall, cpu = help_seconds(binary)
+    yield "--help within 20 ms", wall <= HELP_SECONDS, f"fastest {wall * 1e3:.1f} ms, of the processor {cpu * 1e3:.1f} ms"
+    yield "bytes of the program", True, f"{Path(binary).stat().st_size / 1e6:.1f} MB"
+    if archive:
+        size = Path(archive).stat().st_size
+        yield "packed within 60 MB", size <= PACKED_BYTES, f"{size / 1e6:.1f} MB"
+
+
+def main():
+    if len(sys.argv) not in (2, 3) or sys.argv[1].startswith("-"):
+        print(__doc__, file=sys.stderr)
+        return 2
+    failed = 0
+    for name, good, found in checks(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None):
+        print(f"{'ok    ' if good else 'FAILED'} {name}{': ' + found if found else ''}")
+        failed += not good
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Tries the release file on a machine that has nothing: ci/portable/try.sh ARCHIVE. ci/release-roots.sh starts it in bare roots.
+# Prints a line a command: its exit code, whether that is the right one, seconds, and the last line that it said. Exit 1 if one differs.
+# With "mpi" as the second word an MPI is there, and a profile is run with two processes.
+set -euo pipefail
+case ${1-} in
+  -h | --help | '')
+    sed -n '2,4s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+    exit 0
+    ;;
+esac
+archive=$(realpath "$1")
+with=${2-alone}
+place=$(mktemp -d)
+trap 'rm -rf --one-file-system "$place"' EXIT
+cd "$place"
+tar -xzf "$archive"
+folder=$(echo clusterbench-*)
+program=$place/$folder/bin/clusterbench
+examples=$place/$folder/share/doc/clusterbench/docs/examples
+status=0
+
+# expect CODE WORDS…: runs it, at most ten minutes.
+expect() {
+  local want=$1 code=0 begun
+  shift
+  begun=$(date +%s%N)
+  timeout 600 "$@" >"$place/said" 2>&1 </dev/null || code=$?
+  local verdict=ok
+  if [ "$code" -ne "$want" ]; then
+    verdict=WRONG
+    status=1
+  fi
+  printf '%-5s exit %d %6.2f s  %s: %s\n' "$verdict" "$code" "$((($(date +%s%N) - begun) / 1000000))e-3" \
+    "${*/#$place\//}" "$(grep -v '^$' "$place/said" | tail -n 1 | cut -c1-110)"
+  [ "$verdict" = ok ] || sed 's/^/      | /' "$place/said" | tail -n 20
+}
+
+# shellcheck source=/dev/null
+. /etc/os-release
+echo "$PRETTY_NAME, $(getconf GNU_LIBC_VERSION), kernel $(uname -r), $(dpkg-query -f '.' -W | wc -c) packages, $with"
+(cd "$folder" && sha256sum --quiet -c SHA256SUMS) && echo "the files are those of SHA256SUMS"
+if [ "$with" = alone ]; then
+  expect 0 "$program" --version
+  expect 0 "$program" list
+  expect 0 "$program" info
+  expect 0 "$program" gate "$examples/host/campaign"
+  expect 0 "$program" report "$examples/host/campaign" --html "$place/en.html" --md "$place/en.md"
+  expect 0 cmp "$place/en.html" "$examples/host/report.en.html"
+  expect 0 "$program" report "$examples/host/campaign" --html "$place/zh.html" --lang zh
+  expect 0 cmp "$place/zh.html" "$examples/host/report.zh.html"
+  expect 0 "$program" gemm --device cpu --dtype fp64,fp32 --size 1024 --duration 1s
+  expect 0 "$program" bandwidth --op triad --size 16M
+  expect 0 "$program" io --dir "$place" --size 16M --duration 1s
+  expect 0 "$program" burn --device cpu --duration 2s
+  expect 0 "$program" verbs
+  expect 0 "$program" nics
+fi
+if [ "$with" = mpi ]; then
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  expect 0 mpirun --oversubscribe -np 4 "$program" mpi --op all_reduce,alltoall --size 64K
+  expect 0 "$program" run host-quick --out "$place/campaign" --launcher mpirun --hosts "$(hostname):2"
+  sed -n 's/^/      | /p' "$place/said" | tail -n 6
+fi
+exit "$status"

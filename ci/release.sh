@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Makes the release file: one program for x86_64 and every glibc from 2.28 on, with profiles, documents and licences.
+#   ci/release.sh [--out DIR] [--check]
+#   --out DIR   where clusterbench-VERSION-x86_64.tar.gz goes (build/dist)
+#   --check     also builds the same commit a second time, in another folder and without a compiler cache, and compares the bytes
+# Needs Debian 12 with the packages of ci/packages.txt, and pip and apt for three source packages and a wheel, which
+# ci/portable/inputs.txt pins; later calls need no network. CUDA kernels are in it where nvcc is found.
+# shellcheck source=ci/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+help_if_asked "$@"
+
+out=$root/build/dist
+twice=false
+while [ $# -gt 0 ]; do
+  case $1 in
+    --out)
+      [ $# -ge 2 ] || die "--out needs a folder"
+      out=$2
+      shift
+      ;;
+    --check) twice=true ;;
+    *)
+      echo "release.sh: $1: unknown option (--out DIR, --check)" >&2
+      exit 2
+      ;;
+  esac
+  shift
+done
+mkdir -p "$out"
+out=$(realpath "$out")
+if $twice && [ -n "$(git status --porcelain)" ]; then die "--check compares with a clone of the last commit; commit or put away what changed"; fi
+
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+export SOURCE_DATE_EPOCH
+umask 022
+
+ci/portable/libraries.sh
+stage "building"
+jobs=${CLUSTERBENCH_JOBS:-$jobs}
+build_preset portable clusterbench
+
+version=$(sed -n 's/^project(clusterbench VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+name=clusterbench-$version-x86_64
+place=$root/build/portable/pack
+folder=$place/$name
+rm -rf --one-file-system "$place"
+stage "packing $name.tar.gz"
+cmake --install build/portable --strip --prefix "$folder" >/dev/null
+mkdir -p "$folder/share/doc/clusterbench"
+git archive HEAD LICENSE README.md CHANGELOG.md SECURITY.md docs | tar -x -C "$folder/share/doc/clusterbench"
+mv "$folder/share/doc/clusterbench/LICENSE" "$folder/"
+ci/portable/sbom.py build/portable "$folder" >"$place/parts.txt"
+(cd "$folder" && find . -type f -printf '%P\0' | sort -z | xargs -0 sha256sum) >"$place/sums"
+mv "$place/sums" "$folder/SHA256SUMS"
+# The same bytes from the same files: order, owner, time and mode do not come from this machine, gzip writes no name.
+tar -C "$place" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" --mode=u=rwX,go=rX --format=ustar \
+  -cf - "$name" | gzip -9 -n >"$out/$name.tar.gz"
+(cd "$out" && sha256sum "$name.tar.gz" >"$name.tar.gz.sha256")
+
+stage "checking"
+ci/portable/check.py "$folder/bin/clusterbench" "$out/$name.tar.gz"
+cat "$out/$name.tar.gz.sha256"
+echo "release: $out/$name.tar.gz"
+if ! $twice; then exit 0; fi
+
+stage "a second time, in another folder"
+again=$(mktemp -d "$root/.cache/release/again.XXXXXX")
+trap 'rm -rf --one-file-system "$again"' EXIT
+git clone --quiet "file://$root" "$again/another folder"
+CLUSTERBENCH_RELEASE_INPUTS=${CLUSTERBENCH_RELEASE_INPUTS:-$root/.cache/release/inputs} CCACHE_DISABLE=1 \
+  "$again/another folder/ci/release.sh" --out "$again/out" >&2
+cmp "$out/$name.tar.gz" "$again/out/$name.tar.gz" || die "two builds of one commit differ"
+echo "release: two builds, the same bytes"

@@ -1,0 +1,179 @@
+"""The release file: what ci/portable/check.py refuses, what stands in for a newer glibc, what is said without a network; and the
+portable program itself where ci/release.sh has made one (build/portable)."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(os.environ["CLUSTERBENCH_SOURCE_DIR"])
+BINARY = os.environ["CLUSTERBENCH_BIN"]
+CHECK = SOURCE / "ci/portable/check.py"
+PACK = SOURCE / "build/portable/pack"
+
+OLD_LIBC = r"""
+#include <dlfcn.h>
+// As on a libc that has none of the functions.
+#define dlsym(handle, name) NULL
+#define strerrorname_np old_strerrorname_np
+#define pthread_cond_clockwait old_clockwait
+#define _dl_find_object old_find_object
+#define arc4random old_random
+#define __libc_single_threaded old_single_threaded
+#include "ci/portable/compat.c"
+
+#include <stdio.h>
+
+static int wait_for(int64_t nanoseconds, clockid_t clock) {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+  struct timespec begin, until, end;
+  clock_gettime(clock, &begin);
+  const int64_t at = begin.tv_sec * 1000000000LL + begin.tv_nsec + nanoseconds;
+  until.tv_sec = at / 1000000000LL;
+  until.tv_nsec = at % 1000000000LL;
+  pthread_mutex_lock(&mutex);
+  const int code = old_clockwait(&condition, &mutex, clock, &until);
+  clock_gettime(clock, &end);
+  const int64_t took = (end.tv_sec - begin.tv_sec) * 1000000000LL + end.tv_nsec - begin.tv_nsec;
+  return code == ETIMEDOUT && took >= nanoseconds && took < nanoseconds + 5000000000LL;
+}
+
+// Whether `address` is found in an object with tables for unwinding, which begin with version 1.
+static int finds(void* address) {
+  struct dl_find_object found;
+  if (old_find_object(address, &found) != 0) return 0;
+  return (char*)found.dlfo_map_start <= (char*)address && (char*)address < (char*)found.dlfo_map_end &&
+         *(unsigned char*)found.dlfo_eh_frame == 1;
+}
+
+int main(void) {
+  struct dl_find_object nothing;
+  int local;
+  printf("%d %d %d %d %d %d %d %d\n", wait_for(50000000, CLOCK_MONOTONIC), wait_for(50000000, CLOCK_REALTIME),
+         wait_for(-50000000, CLOCK_MONOTONIC), finds((void*)main), finds((void*)puts),
+         old_find_object(&local, &nothing) == -1, old_strerrorname_np(EIO) == NULL, old_random() != old_random());
+}
+"""
+
+
+def checked(*args):
+    return subprocess.run([CHECK, *args], text=True, capture_output=True, timeout=60, check=False)
+
+
+def test_a_program_that_is_linked_to_its_build_machine_is_refused_with_what_it_needs():
+    done = checked(BINARY)
+    assert done.returncode == 1
+    lines = {line.partition(": ")[0]: line for line in done.stdout.splitlines()}
+    assert "libfmt.so" in lines["FAILED only libc, libm, libdl, libpthread, librt"]
+    assert "and " in lines["FAILED no symbol newer than glibc 2.28"]
+
+
+@pytest.mark.parametrize("source, options, wanted", [
+    ("double f(double x);\n#include <math.h>\nint main(int c, char** v) { return (int)pow(c, c + 0.5); }", ["-lm"],
+     "FAILED no symbol newer than glibc 2.28: "),
+    ("#include <stdio.h>\nextern char** environ;\nint main(void) { return environ == 0; }", ["-fno-pic", "-no-pie"],
+     "FAILED no variable of libc but stderr is copied: "),
+    ("int seen_by_all(void) { return 1; }\nint main(void) { return 0; }", ["-rdynamic"], "FAILED nothing is exported: "),
+    ("int main(void) { return 0; }", ["-Wl,-rpath,/opt/x"], "FAILED no search path of its own: /opt/x"),
+    ("#include <unistd.h>\nint main(void) { return usleep(30000); }", [], "FAILED --help within 20 ms: "),
+])
+def test_each_check_finds_what_it_is_for(tmp_path, source, options, wanted):
+    (tmp_path / "a.c").write_text(source)
+    subprocess.run(["g++", "-x", "c", tmp_path / "a.c", "-o", tmp_path / "a", *options], check=True)
+    done = checked(tmp_path / "a")
+    assert wanted in done.stdout
+    assert done.returncode == 1
+
+
+def test_an_archive_that_is_too_large_is_refused(tmp_path):
+    with open(tmp_path / "large.tar.gz", "wb") as file:
+        file.truncate(61 * 10**6)
+    assert "FAILED packed within 60 MB: 61.0 MB" in checked(BINARY, tmp_path / "large.tar.gz").stdout
+
+
+def test_what_stands_in_for_functions_of_a_newer_glibc_does_as_they_do(tmp_path):
+    (tmp_path / "old.c").write_text("#define _GNU_SOURCE\n" + OLD_LIBC)
+    subprocess.run(["g++", "-x", "c", "-std=gnu11", "-O1", "-w", f"-I{SOURCE}", tmp_path / "old.c", "-o", tmp_path / "old"], check=True)
+    done = subprocess.run([tmp_path / "old"], text=True, capture_output=True, timeout=60, check=True)
+    assert done.stdout == "1 1 1 1 1 1 1 1\n"
+
+
+def test_an_input_that_cannot_be_fetched_is_named(tmp_path):
+    """As on a machine without a network: apt and pip fail."""
+    shutil.copytree(SOURCE / "ci", tmp_path / "ci")
+    (tmp_path / "bin").mkdir()
+    for name in ("apt-get", "python3"):
+        (tmp_path / "bin" / name).write_text("#!/bin/sh\necho 'cannot reach anybody'\nexit 100\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    done = subprocess.run([tmp_path / "ci/portable/libraries.sh"], text=True, capture_output=True, timeout=60, check=False,
+                          env={"PATH": f"{tmp_path}/bin:/usr/bin:/bin", "HOME": str(tmp_path)})
+    assert done.returncode == 1
+    assert "fmtlib_9.1.0+ds1.orig.tar.gz is missing or differs from its SHA-256" in done.stderr
+    assert "cannot reach anybody" in done.stderr
+
+
+def test_an_input_with_other_bytes_is_refused(tmp_path):
+    shutil.copytree(SOURCE / "ci", tmp_path / "ci")
+    inputs = tmp_path / "inputs"
+    inputs.mkdir()
+    (inputs / "fmtlib_9.1.0+ds1.orig.tar.gz").write_bytes(b"something else")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/apt-get").write_text("#!/bin/sh\nexit 0\n")
+    (tmp_path / "bin/apt-get").chmod(0o755)
+    done = subprocess.run([tmp_path / "ci/portable/libraries.sh"], text=True, capture_output=True, timeout=60, check=False,
+                          env={"PATH": f"{tmp_path}/bin:/usr/bin:/bin", "HOME": str(tmp_path), "CLUSTERBENCH_RELEASE_INPUTS": str(inputs)})
+    assert done.returncode == 1
+    assert "fmtlib_9.1.0+ds1.orig.tar.gz is missing or differs" in done.stderr
+
+
+def test_an_unknown_option_of_the_release_is_refused():
+    done = subprocess.run([SOURCE / "ci/release.sh", "--fast"], text=True, capture_output=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "--fast: unknown option" in done.stderr
+
+
+@pytest.fixture
+def folder():
+    found = sorted(PACK.glob("clusterbench-*/bin/clusterbench"))
+    if not found:
+        pytest.skip("no portable program here: ci/release.sh makes it")
+    return found[0].parent.parent
+
+
+def test_the_portable_program_needs_libc_alone(folder):
+    done = checked(folder / "bin/clusterbench")
+    assert done.returncode == 0, done.stdout
+
+
+def test_what_is_linked_stands_in_the_list_of_parts_with_a_licence(folder):
+    parts = json.loads((folder / "sbom.spdx.json").read_text())
+    assert parts["spdxVersion"] == "SPDX-2.3"
+    names = {p["SPDXID"]: p for p in parts["packages"]}
+    linked = [names[r["relatedSpdxElement"]] for r in parts["relationships"] if r["relationshipType"] == "STATIC_LINK"]
+    compiled_in = [p for p in parts["packages"] if p["name"] != "clusterbench"]
+    assert {"nlohmann-json3-dev", "libcli11-dev"} <= {p["name"] for p in compiled_in}
+    assert {"fmtlib", "simdjson", "hwloc", "glibc", "libssl-dev", "libblkid-dev", "libstdc++-12-dev"} <= {p["name"] for p in linked}
+    for part in compiled_in:
+        assert part["licenseDeclared"] != "NOASSERTION", part
+        assert (folder / "licences" / f"{part['name']}.txt").stat().st_size > 300
+    program = hashlib.sha256((folder / "bin/clusterbench").read_bytes()).hexdigest()
+    assert names["SPDXRef-clusterbench"]["checksums"][0]["checksumValue"] == program
+
+
+def test_the_sums_name_every_file(folder):
+    sums = dict(reversed(line.split("  ", 1)) for line in (folder / "SHA256SUMS").read_text().splitlines())
+    files = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()} - {"SHA256SUMS"}
+    assert set(sums) == files
+    for name in ("bin/clusterbench", "LICENSE", "sbom.spdx.json"):
+        assert sums[name] == hashlib.sha256((folder / name).read_bytes()).hexdigest()
+
+
+def test_no_folder_of_the_build_machine_is_in_the_program(folder):
+    words = subprocess.run(["strings", "-n", "6", folder / "bin/clusterbench"], text=True, capture_output=True, check=True).stdout
+    assert not re.findall(re.escape(str(SOURCE)) + r".*", words)
