@@ -20,20 +20,27 @@ program=$place/$folder/bin/clusterbench
 examples=$place/$folder/share/doc/clusterbench/docs/examples
 status=0
 
-# expect CODE WORDS…: runs it, at most ten minutes.
+# expect CODES WORDS…: runs it, at most ten minutes; CODES is one right exit code or several with commas.
 expect() {
   local want=$1 code=0 begun
   shift
   begun=$(date +%s%N)
   timeout 600 "$@" >"$place/said" 2>&1 </dev/null || code=$?
   local verdict=ok
-  if [ "$code" -ne "$want" ]; then
+  if [[ ",$want," != *",$code,"* ]]; then
     verdict=WRONG
     status=1
   fi
   printf '%-5s exit %d %6.2f s  %s: %s\n' "$verdict" "$code" "$((($(date +%s%N) - begun) / 1000000))e-3" \
-    "${*/#$place\//}" "$(grep -v '^$' "$place/said" | tail -n 1 | cut -c1-110)"
+    "${*//$place\//}" "$(grep -v '^$' "$place/said" | tail -n 1 | cut -c1-110)"
   [ "$verdict" = ok ] || sed 's/^/      | /' "$place/said" | tail -n 20
+}
+
+# profile WORDS…: every step of host-quick measures. On a machine that does something else the verdict may be open (3).
+profile() {
+  expect 0,3 "$program" run host-quick --out "$place/campaign" "$@"
+  echo "      $(grep -cE '^ {3}[a-z0-9-]+ +✓' "$place/said" || true) steps measured with every check passing"
+  if grep -E '^ {3}[a-z0-9-]+ +✗' "$place/said"; then status=1; fi
 }
 
 # shellcheck source=/dev/null
@@ -53,13 +60,13 @@ if [ "$with" = alone ]; then
   expect 0 "$program" bandwidth --op triad --size 16M
   expect 0 "$program" io --dir "$place" --size 16M --duration 1s
   expect 0 "$program" burn --device cpu --duration 2s
-  expect 0 "$program" verbs
-  expect 0 "$program" nics
+  expect 3 "$program" verbs
+  expect 3 "$program" nics
+  profile --launcher none
 fi
 if [ "$with" = mpi ]; then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   expect 0 mpirun --oversubscribe -np 4 "$program" mpi --op all_reduce,alltoall --size 64K
-  expect 0 "$program" run host-quick --out "$place/campaign" --launcher mpirun --hosts "$(hostname):2"
-  sed -n 's/^/      | /p' "$place/said" | tail -n 6
+  profile --launcher mpirun --hosts "$(hostname):2"
 fi
 exit "$status"
