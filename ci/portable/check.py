@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Says whether a program is the portable one: check.py BINARY [ARCHIVE]. A line per check; exit 1 if any fails."""
+import math
 import re
-import resource
 import subprocess
 import sys
 import time
@@ -49,16 +49,15 @@ def exported_symbols(binary):
 
 
 def help_seconds(binary):
-    """User and system time of a run, which other work on the machine does not change much."""
-    def spent():
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return used.ru_utime + used.ru_stime
-    runs = []
-    for _ in range(10):
-        before, begun = spent(), time.monotonic()
+    """The fastest run is what the program itself needs; on a machine that does other work too, it takes some to see one."""
+    fastest = math.inf
+    for _ in range(100):
+        begun = time.monotonic()
         subprocess.run([binary, "--help"], check=True, stdout=subprocess.DEVNULL)
-        runs.append((time.monotonic() - begun, spent() - before))
-    return min(wall for wall, _ in runs), sorted(cpu for _, cpu in runs)[len(runs) // 2]
+        fastest = min(fastest, time.monotonic() - begun)
+        if fastest <= HELP_SECONDS / 2:
+            break
+    return fastest
 
 
 def checks(binary, archive):
@@ -69,8 +68,8 @@ def checks(binary, archive):
     for name, look in lists.items():
         found = look(binary)
         yield name, not found, ", ".join(found[:12]) + (f" and {len(found) - 12} more" if len(found) > 12 else "")
-    wall, cpu = help_seconds(binary)
-    yield "--help within 20 ms", wall <= HELP_SECONDS, f"fastest {wall * 1e3:.1f} ms, of the processor {cpu * 1e3:.1f} ms"
+    seconds = help_seconds(binary)
+    yield "--help within 20 ms", seconds <= HELP_SECONDS, f"{seconds * 1e3:.1f} ms"
     yield "bytes of the program", True, f"{Path(binary).stat().st_size / 1e6:.1f} MB"
     if archive:
         size = Path(archive).stat().st_size

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 # Of the parts that end up in the program, by source package.
 LICENCES = {
     "cli11": "BSD-3-Clause", "fmtlib": "MIT", "gcc-12": "GPL-3.0-or-later WITH GCC-exception-3.1", "glibc": "LGPL-2.1-or-later",
-    "hwloc": "BSD-3-Clause", "kainjow-mustache": "BSL-1.0", "linux": "GPL-2.0-only WITH Linux-syscall-note",
+    "hwloc": "BSD-3-Clause", "libkainjow-mustache": "BSL-1.0", "linux": "GPL-2.0-only WITH Linux-syscall-note",
     "liburing": "MIT OR LGPL-2.1-or-later", "nlohmann-json3": "MIT",
     "openblas": "BSD-3-Clause", "openssl": "Apache-2.0", "pugixml": "MIT", "rdma-core": "GPL-2.0-only OR Linux-OpenIB",
     "simdjson": "Apache-2.0", "util-linux": "LGPL-2.1-or-later", "zlib": "Zlib", "cuda": "LicenseRef-NVIDIA-CUDA-EULA",
