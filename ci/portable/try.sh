@@ -36,12 +36,12 @@ expect() {
   [ "$verdict" = ok ] || sed 's/^/      | /' "$place/said" | tail -n 20
 }
 
-# profile WORDS…: every step of host-quick measures, but ping-pong without an MPI, which has two ends. On a machine that does
+# profile WORDS…: every step of host-quick measures, but those between ranks without an MPI. On a machine that does
 # something else the verdict may be open (3).
 profile() {
   expect 0,3 "$program" run host-quick --out "$place/campaign" "$@"
   echo "      $(grep -cE '^ {3}[a-z0-9-]+ +✓' "$place/said" || true) steps measured with every check passing"
-  if [ "$with" = alone ]; then sed -i '/^ \{3\}pingpong /d' "$place/said"; fi
+  if [ "$with" = alone ]; then sed -E -i '/^ {3}(all-reduce|pingpong) /d' "$place/said"; fi
   if grep -E '^ {3}[a-z0-9-]+ +✗' "$place/said"; then status=1; fi
 }
 
