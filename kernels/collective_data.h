@@ -5,9 +5,10 @@
 // the offsets are every residue in turn, so their sum and the number of odd ones are known without
 // a loop over the ranks. A sum adds the offset to a base of the index; a product takes the offset
 // as sign (signed types) or as power of 3 (unsigned ones, modulo 2^bits), and one rank a small
-// factor; minimum and maximum are those of the offsets; an average is the sum divided by the ranks,
-// without what remains (integers) or over a power of two (floats); of a sum whose terms each rank
-// multiplies first, odd ranks bring the negative term and the factor −1.
+// factor; minimum and maximum are those of the offsets, on a base that in every second element lies
+// just below the sign bit's change; an average is the sum divided by the ranks, without what
+// remains (integers) or over a power of two (floats); of a sum whose terms each rank multiplies
+// first, odd ranks bring the negative term and the factor −1.
 #pragma once
 
 #include <cstddef>
@@ -133,6 +134,7 @@ class TermModel {
               t.reduction == Reduce::mulsum),
         offsets_(offsets_for()),
         base_bound_(largest_base() + 1),
+        compares_(t.reduction == Reduce::min || t.reduction == Reduce::max),
         seed_(pattern_word(t.iteration, 0x7265647563655f)) {
     if (t.reduction == Reduce::avg)
       while ((std::uint64_t{1} << halvings_) < t.ranks) ++halvings_;
@@ -183,6 +185,8 @@ class TermModel {
 
  private:
   static constexpr std::uint64_t kMostOffsets = 64;
+  static constexpr std::uint64_t kSignChanges =
+      Holds<T>::is_unsigned ? Holds<T>::largest / 2 + 1 : 0;
   static constexpr bool kNarrowUnsigned = Holds<T>::is_unsigned && sizeof(T) == 1;
 
   CB_HOST_DEVICE static T whole(std::uint64_t value, int halvings = 0) {
@@ -226,7 +230,12 @@ class TermModel {
 
   // A type too narrow for the sum over all ranks: one rank an element contributes, the others zero.
   CB_HOST_DEVICE bool alone() const { return adds_ && offsets_ == 1; }
-  CB_HOST_DEVICE std::uint64_t base(std::uint64_t h) const { return below(h, base_bound_); }
+  // Half of the elements that are compared straddle the value where the sign bit changes: a library
+  // that takes numbers with a sign for such without, or the reverse, is seen.
+  CB_HOST_DEVICE std::uint64_t base(std::uint64_t h) const {
+    if (compares_ && offsets_ > 1 && (h & 1) != 0) return kSignChanges - 1 - below(h, offsets_ - 1);
+    return below(h, base_bound_);
+  }
   CB_HOST_DEVICE std::uint64_t shift(std::uint64_t h) const { return below(h >> 32, offsets_); }
   CB_HOST_DEVICE std::uint64_t leader(std::uint64_t h) const { return below(h >> 16, t_.ranks); }
   CB_HOST_DEVICE static std::uint64_t leader_factor(std::uint64_t h) { return 2 + (h >> 60) % 6; }
@@ -253,6 +262,7 @@ class TermModel {
   bool adds_;
   std::uint64_t offsets_;
   std::uint64_t base_bound_;
+  bool compares_;
   std::uint64_t seed_;
   int halvings_ = 0;
 };

@@ -57,14 +57,17 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& e) {
                 : "unknown option; a subcommand's options stand behind its name"};
 }
 
-// Every rank of a launched job reads the same command line and finds the same faults in it: one
-// says so, and the others leave later: the launcher kills all when the first one ends with an
-// error. Anything else that goes wrong is the rank's own.
+// What rank 0 says of a command line that all ranks share ends the job sooner than this.
+constexpr auto kOthersWait = std::chrono::seconds(3);
+
+// Every rank of a launched job finds the faults of a command line that they share: rank 0 says so,
+// and the launcher then kills the others. One that lives on found a fault of its own.
 void report_usage(const std::string& message) {
-  if (mpi::launched_rank() == 0)
-    report_failure(message);
-  else
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  if (!mpi::launched() || mpi::launched_rank() == 0) return report_failure(message);
+  std::this_thread::sleep_for(kOthersWait);
+  const std::string who = mpi::process_name();
+  report_failure(message.find(who) == std::string::npos ? message + "\n  found by " + who
+                                                        : message);
 }
 
 constexpr const char* kFirstSteps =

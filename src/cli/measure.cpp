@@ -101,12 +101,6 @@ std::string describe(const Case& c, const Params& params) {
   return out;
 }
 
-// Before MPI_Init, so from the launcher's environment.
-std::string own_name() {
-  return mpi::launched() ? fmt::format("{} rank {}", host_name(), mpi::launched_rank())
-                         : host_name();
-}
-
 std::vector<HostInventory> gather_inventories(Comm& comm, const Place& place,
                                               const HostInventory& mine) {
   std::vector<HostInventory> out;
@@ -136,6 +130,7 @@ ExitCode finish(Document document, const Case& c, const MeasureOptions& options)
                                           : measure_table(document, c.info))
               << std::flush;
   }
+  if (options.quiet) std::cerr << failed_check_lines(document, c.info);
   if (c.info.prints_suspects) std::cout << suspect_lines(document) << std::flush;
   if (!options.json.empty()) write_file_atomically(options.json, to_json_text(document));
   for (const Record& r : document.records) {
@@ -216,13 +211,16 @@ ExitCode measure(const Case& c, const Params& params, const MeasureOptions& opti
   const Limits limits = parse_limits(options, c.info.name);
   CancelToken cancel;
   const SignalGuard signals(cancel);
-  const std::string who = own_name();
+  const std::string who = mpi::process_name();
   LastWords last_words(c.info.name, who, options.json);
   Watchdog watchdog([&](const WatchState& state) { last_words.on_expiry(state); });
   watchdog.arm(describe(c, params), limits.deadline, std::max(limits.stall, kAroundSeconds));
-  watchdog.note("starting MPI");
   std::optional<mpi::Session> session;
-  if (mpi::launched()) session.emplace();
+  if (mpi::launched()) {
+    watchdog.note("opening the MPI library");
+    watchdog.note("starting MPI with " + mpi::library_and_path());
+    session.emplace();
+  }
   const std::unique_ptr<Comm> comm = session ? world_comm() : single_comm();
   mpi::require_company(comm->size());
   try {

@@ -214,6 +214,13 @@ std::string measure_table(const Document& document, const CaseInfo& info) {
   return out;
 }
 
+std::string failed_check_lines(const Document& document, const CaseInfo& info) {
+  const std::set<std::string> names = varying_params(document.records);
+  std::string out;
+  for (const Record& r : document.records) out += failed_checks(info, r, point(info, r, names));
+  return out;
+}
+
 std::string suspect_lines(const Document& document) {
   std::string out;
   size_t findings = 0;

@@ -13,6 +13,9 @@ namespace cb {
 // the document holds.
 std::string measure_table(const Document& document, const CaseInfo& info);
 
+// The table's lines of failed checks alone. Safe for a terminal.
+std::string failed_check_lines(const Document& document, const CaseInfo& info);
+
 // "suspect: host node03: sends …" for every failed finding, "suspects: none" if all passed, nothing
 // where nothing was measured. Safe for a terminal.
 std::string suspect_lines(const Document& document);

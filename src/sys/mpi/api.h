@@ -118,9 +118,10 @@ struct Api {
 // Initialized and Finalized, which say no. Never throws.
 const Api& api();
 
-// Which interface a library has. The standard's tells by its name, for it may stand on Open MPI's
-// and show its objects as well; the others by what they hold: Open MPI 1 also was libmpi.so.12.
-Abi abi_of(std::string_view path, bool open_mpi_objects);
+// Which interface a library has. The standard's tells by the name it was built under (else the
+// file's), for it may stand on Open MPI's and show its objects as well; the others by what they
+// hold: Open MPI 1 also was libmpi.so.12.
+Abi abi_of(std::string_view name, bool open_mpi_objects);
 
 // The table of one library, for tests and for api(): `path` alone is tried.
 Api open_api(const std::string& path);

@@ -15,12 +15,14 @@ namespace cb::mpi {
 namespace {
 
 constexpr int kGenerations = 8;  // mpirun or orted, a shell or numactl or two, this process
-// Executables that start ranks: Open MPI 4 and 5, PRRTE, MPICH's Hydra, which is Intel's too.
-constexpr std::array<std::string_view, 9> kLaunchers{
-    "mpirun", "mpiexec", "orterun", "orted", "prterun", "prted", "prte", "hydra", "mpiexec.hydra"};
 // Where a library lies, seen from the launcher's prefix.
-constexpr std::array<std::string_view, 5> kLibraryFolders{"lib", "lib64", "lib/release",
-                                                          "lib64/openmpi/lib", "lib/mpich/lib"};
+constexpr std::array<std::string_view, 7> kLibraryFolders{"lib",
+                                                          "lib64",
+                                                          "lib/release",
+                                                          "lib64/openmpi/lib",
+                                                          "lib/mpich/lib",
+                                                          "lib/x86_64-linux-gnu",
+                                                          "lib/aarch64-linux-gnu"};
 constexpr std::array<const char*, 4> kPrefixVariables{"OPAL_PREFIX", "MPI_HOME", "I_MPI_ROOT",
                                                       "MPICH_DIR"};
 // Distributions that have several MPIs keep them off the loader's path.
@@ -31,20 +33,58 @@ constexpr std::array<std::string_view, 6> kKnownFolders{"/usr/lib/x86_64-linux-g
                                                         "/usr/lib64/mpi/gcc/openmpi4/lib64",
                                                         "/opt/hpcx/ompi/lib"};
 
-// Names of Open MPI's library, of MPICH's (Debian renames it), and of the standard's. Intel's of
-// the standard's interface ends the job at each error, so its older one is preferred.
-std::vector<std::string> library_names(const Surroundings& around) {
-  const auto is_set = [&](const char* name) { return around.variable(name).has_value(); };
-  const bool mpich = is_set("PMI_RANK") && !is_set("OMPI_COMM_WORLD_SIZE");
-  if (mpich) return {"libmpi.so.12", "libmpich.so.12", "libmpi_abi.so.1", "libmpi.so.40"};
-  return {"libmpi.so.40", "libmpi.so.12", "libmpich.so.12", "libmpi_abi.so.1"};
+// Executables that start ranks: Open MPI 4 and 5, PRRTE, Slurm, MPICH's Hydra, which is Intel's
+// too.
+struct KnownLauncher {
+  std::string_view name;
+  LauncherKind kind;
+};
+constexpr std::array<KnownLauncher, 9> kLaunchers{{{"hydra", LauncherKind::mpich},
+                                                   {"orterun", LauncherKind::open_mpi},
+                                                   {"orted", LauncherKind::open_mpi},
+                                                   {"prterun", LauncherKind::open_mpi},
+                                                   {"prted", LauncherKind::open_mpi},
+                                                   {"prte", LauncherKind::open_mpi},
+                                                   {"slurmstepd", LauncherKind::slurm},
+                                                   {"mpirun", LauncherKind::open_mpi},
+                                                   {"mpiexec", LauncherKind::open_mpi}}};
+
+// Of Hydra's "mpiexec.hydra" too. Nothing if the file starts no ranks.
+std::optional<LauncherKind> kind_of(std::string_view file) {
+  const std::string_view name = file.substr(file.rfind('/') + 1);
+  for (const KnownLauncher& known : kLaunchers) {
+    if (name != known.name &&
+        !(name.starts_with(known.name) && name.find_first_of(".-_") == known.name.size()))
+      continue;
+    const bool hydra = name.ends_with(".hydra") || name.ends_with(".mpich");
+    return hydra ? LauncherKind::mpich : known.kind;
+  }
+  return std::nullopt;
 }
 
-bool is_launcher(std::string_view file) {
-  const std::string_view name = file.substr(file.rfind('/') + 1);
-  return std::ranges::any_of(kLaunchers, [&](std::string_view known) {
-    return name == known || (name.starts_with(known) && name.find_first_of(".-_") == known.size());
-  });
+// Of a process that no known launcher started, as far as the processes above can be seen.
+LauncherKind kind_by_variables(const Surroundings& around) {
+  const auto is_set = [&](const char* name) { return around.variable(name).has_value(); };
+  const bool mpich = is_set("PMI_RANK") && !is_set("OMPI_COMM_WORLD_SIZE");
+  return mpich ? LauncherKind::mpich : LauncherKind::open_mpi;
+}
+
+using Names = std::vector<std::string>;
+
+// Names of Open MPI's library, of MPICH's (Debian renames it), and of the standard's. Intel's of
+// the standard's interface ends the job at each error, so its older one is preferred.
+struct LibraryNames {
+  Names own, standard, others;
+};
+
+LibraryNames library_names(const Surroundings& around) {
+  const Names open_mpi{"libmpi.so.40"}, mpich{"libmpi.so.12", "libmpich.so.12"};
+  const Names standard{"libmpi_abi.so.1"};
+  LauncherKind kind = launcher_above(around).kind;
+  if (kind == LauncherKind::unknown || kind == LauncherKind::slurm)
+    kind = kind_by_variables(around);
+  if (kind == LauncherKind::mpich) return {mpich, standard, open_mpi};
+  return {open_mpi, standard, mpich};
 }
 
 // "/opt/mpi" of "/opt/mpi/bin/mpirun"; empty if it lies in no such folder.
@@ -55,16 +95,44 @@ std::string prefix_of(const std::string& file) {
   return folder == std::string::npos ? "" : file.substr(0, folder);
 }
 
-std::vector<std::string> prefixes(const Surroundings& around) {
-  std::vector<std::string> out;
-  for (const std::string& file : around.ancestors) {
-    if (is_launcher(file)) out.push_back(prefix_of(file));
-  }
+Names prefixes_of_variables(const Surroundings& around) {
+  Names out;
   for (const char* name : kPrefixVariables) {
     if (const auto value = around.variable(name); value && !value->empty()) out.push_back(*value);
   }
   return out;
 }
+
+// A list of files and names in which each stands once.
+class Candidates {
+ public:
+  explicit Candidates(const Surroundings& around) : around_(around) {}
+
+  void add(const std::string& file) {
+    if (std::ranges::find(list_, file) == list_.end()) list_.push_back(file);
+  }
+  void add_in(const std::string& folder, const Names& names) {
+    for (const std::string& name : names) {
+      if (around_.readable(folder + "/" + name)) add(folder + "/" + name);
+    }
+  }
+  void add_below(const std::string& prefix, const Names& names) {
+    if (prefix.empty()) return;
+    for (const std::string_view folder : kLibraryFolders)
+      add_in(fmt::format("{}/{}", prefix, folder), names);
+  }
+  // From everywhere but beside the launcher.
+  void add_elsewhere(const Names& names) {
+    for (const std::string& prefix : prefixes_of_variables(around_)) add_below(prefix, names);
+    for (const std::string& name : names) add(name);
+    for (const std::string_view folder : kKnownFolders) add_in(std::string(folder), names);
+  }
+  const Names& list() const { return list_; }
+
+ private:
+  const Surroundings& around_;
+  Names list_;
+};
 
 long parent_of(long process) {
   std::ifstream file(fmt::format("/proc/{}/stat", process));
@@ -73,6 +141,14 @@ long parent_of(long process) {
   return behind == std::string::npos || behind + 4 > text.size()
              ? 0
              : std::strtol(text.c_str() + behind + 4, nullptr, 10);
+}
+
+// Readable also where the file is another user's, such as Slurm's.
+std::string bare_name(long process) {
+  std::ifstream file(fmt::format("/proc/{}/comm", process));
+  std::string out;
+  std::getline(file, out);
+  return out;
 }
 
 }  // namespace
@@ -88,30 +164,30 @@ Surroundings own_surroundings() {
   for (int i = 0; i < kGenerations && process > 1; ++i, process = parent_of(process)) {
     std::error_code failed;
     const auto file = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", process), failed);
-    if (!failed) out.ancestors.push_back(file.string());
+    out.ancestors.push_back(failed ? bare_name(process) : file.string());
   }
   return out;
+}
+
+LauncherAbove launcher_above(const Surroundings& around) {
+  for (const std::string& file : around.ancestors) {
+    if (const auto kind = kind_of(file)) return {*kind, file};
+  }
+  return {};
 }
 
 std::vector<std::string> library_candidates(const Surroundings& around) {
   if (const auto given = around.variable(kLibraryVariable); given && !given->empty())
     return {*given};
-  const std::vector<std::string> names = library_names(around);
-  std::vector<std::string> out;
-  const auto add_readable = [&](const std::string& folder) {
-    for (const std::string& name : names) {
-      std::string file = folder + "/" + name;
-      if (around.readable(file) && std::ranges::find(out, file) == out.end())
-        out.push_back(std::move(file));
-    }
-  };
-  for (const std::string& prefix : prefixes(around)) {
-    for (const std::string_view folder : kLibraryFolders)
-      add_readable(fmt::format("{}/{}", prefix, folder));
-  }
-  out.insert(out.end(), names.begin(), names.end());
-  for (const std::string_view folder : kKnownFolders) add_readable(std::string(folder));
-  return out;
+  const LibraryNames names = library_names(around);
+  const std::string launcher = prefix_of(launcher_above(around).file);
+  Candidates out(around);
+  for (const Names* kind : {&names.own, &names.standard}) out.add_below(launcher, *kind);
+  if (!out.list().empty()) return out.list();
+  for (const Names* kind : {&names.own, &names.standard}) out.add_elsewhere(*kind);
+  out.add_below(launcher, names.others);
+  out.add_elsewhere(names.others);
+  return out.list();
 }
 
 }  // namespace cb::mpi

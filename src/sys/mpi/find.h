@@ -18,12 +18,22 @@ struct Surroundings {
   std::function<bool(const std::string&)> readable;
 };
 
-// Of this process. Ancestors whose file may not be read are left out.
+// Of this process. An ancestor whose file may not be read is given by its bare name.
 Surroundings own_surroundings();
 
-// Files, and names for the loader, the likeliest first: the launcher's own library, then what
-// variables point at, then what the loader finds, then where distributions put them. Libraries of
-// the launcher's kind stand before others everywhere.
+enum class LauncherKind { unknown, open_mpi, mpich, slurm };
+
+// The nearest process above that starts ranks; MPICH's kind is also Intel MPI's.
+struct LauncherAbove {
+  LauncherKind kind = LauncherKind::unknown;
+  std::string file = {};  // empty if there is none
+};
+LauncherAbove launcher_above(const Surroundings& around);
+
+// Files, and names for the loader, the likeliest first. Where libraries of the launcher's kind lie
+// beside it, these are all: another one would not speak to it. Else libraries of that kind from
+// where variables point, from the loader, and from where distributions put them; then those of
+// other kinds in the same order.
 std::vector<std::string> library_candidates(const Surroundings& around);
 
 }  // namespace cb::mpi

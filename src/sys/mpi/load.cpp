@@ -1,3 +1,4 @@
+#include <cstdlib>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -81,12 +82,16 @@ Constants constants_of(Abi abi, const DynamicLibrary& library, std::string& miss
 Api table_of(const DynamicLibrary& library) {
   Api out = without_library("");
   const bool objects = library.symbol<char>("ompi_mpi_comm_world") != nullptr;
-  out.abi = abi_of(library.path(), objects);
+  const std::string own = library.own_name();
+  out.abi = abi_of(own.empty() ? library.path() : own, objects);
   out.path = library.path();
   std::string missing = out.abi == Abi::mpich ? bind_mpich(library, out) : bind(library, out);
   out.constants = constants_of(out.abi, library, missing);
   if (missing.empty()) return out;
-  return without_library(fmt::format("{} has no {}", library.path(), missing));
+  const char* given = std::getenv(kLibraryVariable);
+  return without_library(fmt::format(
+      "{} has no {}{}", library.path(), missing,
+      given != nullptr && *given != '\0' ? fmt::format(" ({} is set)", kLibraryVariable) : ""));
 }
 
 Api open_one_of(const std::vector<std::string>& candidates) {

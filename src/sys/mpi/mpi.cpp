@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "sys/inventory/inventory.h"
 #include "sys/mpi/find.h"
+#include "sys/mpi/launched.h"
 
 namespace cb::mpi {
 namespace {
@@ -15,6 +17,14 @@ namespace {
 constexpr unsigned kAbortSeconds = 10;
 
 std::atomic<bool> begun = false;  // MPI_Init_thread was called; before that nobody needs a library
+
+Launched launch() { return launched_by(own_surroundings()); }
+
+// The launcher's program, or its name in documents.
+std::string starter() {
+  const std::string file = launcher_above(own_surroundings()).file;
+  return file.empty() ? launcher_name() : file;
+}
 
 // What MPI_Init reads; what the user has set stays.
 void settle_environment() {
@@ -28,10 +38,10 @@ void settle_environment() {
 
 void require_library() {
   if (api().abi != Abi::none) return;
-  throw UsageError("clusterbench", "MPI",
+  throw UsageError("clusterbench", process_name(),
                    fmt::format("was started by {}, whose MPI library cannot be opened: {}; next: "
                                "name the libmpi.so of that launcher in {}",
-                               launcher_name(), api().reason, kLibraryVariable));
+                               starter(), api().reason, kLibraryVariable));
 }
 
 // "MPICH Version:      5.0.2" and "Open MPI v4.1.4, package: …" in a few words.
@@ -61,45 +71,44 @@ bool share_processors(const char* ranks_on_host, long processors) {
   return ranks_on_host != nullptr && std::atol(ranks_on_host) > processors;
 }
 
-bool launched() { return launcher_name() != "none"; }
+bool launched() { return launch().joins; }
 
 std::string launcher_name() {
-  if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr) return "mpirun";
-  if (std::getenv("PMIX_RANK") != nullptr || std::getenv("PMI_RANK") != nullptr) {
-    return std::getenv("SLURM_JOB_ID") != nullptr ? "srun" : "mpirun";
-  }
-  return "none";
+  const Launched told = launch();
+  if (!told.joins) return "none";
+  const bool own = launcher_above(own_surroundings()).kind == LauncherKind::slurm ||
+                   std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr;
+  return own && std::getenv("SLURM_JOB_ID") != nullptr ? "srun" : "mpirun";
 }
 
-int launched_rank() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-    if (const char* text = std::getenv(name)) return std::atoi(text);
-  }
-  return 0;
-}
+int launched_rank() { return launch().rank.number; }
 
-LauncherClaim launcher_claim() {
-  LauncherClaim out;
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
-    const char* text = std::getenv(name);
-    const int processes = text == nullptr ? 0 : std::atoi(text);
-    if (processes > out.processes) out = {name, processes};
-  }
-  return out;
+std::string process_name() {
+  return launched() ? fmt::format("{} rank {}", host_name(), launched_rank()) : host_name();
 }
 
 void require_company(int ranks) {
-  const LauncherClaim claim = launcher_claim();
-  if (ranks > 1 || claim.processes < 2) return;
+  const Launched told = launch();
+  if (ranks > 1 || !left_alone(told)) return;
+  const bool counted = told.processes.number > 1;
+  const Told& claim = counted ? told.processes : told.rank;
   std::string next = fmt::format(
-      "if the launcher is of another MPI, name its libmpi.so in {}, or take that library's mpirun",
-      kLibraryVariable);
+      "if the launcher is of another MPI, name its libmpi.so in {}, or take that library's mpirun; "
+      "to measure with one process start it without a launcher, or unset {} in an interactive "
+      "shell",
+      kLibraryVariable, claim.variable);
   if (claim.variable == "SLURM_STEP_NUM_TASKS")
-    next = "start it with srun --mpi=pmix (srun --mpi=list names what there is), or with mpirun";
-  throw UsageError("clusterbench", claim.variable,
-                   fmt::format("says {} processes, and each of them finds itself alone: the "
-                               "launcher does not speak to {} ({}); next: {}",
-                               claim.processes, library_name(), api().path, next));
+    next =
+        "start it with srun --mpi=pmix (srun --mpi=list names what there is), or with mpirun; "
+        "in an interactive shell unset SLURM_STEP_NUM_TASKS";
+  const std::string says = counted
+                               ? fmt::format("{} processes", claim.number)
+                               : fmt::format("rank {} and nothing says of how many", claim.number);
+  throw UsageError(
+      "clusterbench", process_name(),
+      fmt::format("{} says {}, and this process finds itself alone: the launcher does not speak to "
+                  "{}; next: {}",
+                  claim.variable, says, library_and_path(), next));
 }
 
 std::string library_name() {
@@ -109,6 +118,8 @@ std::string library_name() {
   if (MPI_Get_library_version(text, &length) != MPI_SUCCESS) return "MPI";
   return short_name({text, static_cast<size_t>(length)});
 }
+
+std::string library_and_path() { return fmt::format("{} ({})", library_name(), api().path); }
 
 std::string joined_library_name() { return launched() ? library_name() : "none"; }
 

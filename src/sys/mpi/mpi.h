@@ -21,21 +21,19 @@ std::string launcher_name();
 // This process's rank as the launcher tells it before MPI_Init, 0 without a launcher.
 int launched_rank();
 
-// How many processes the launcher says it started, and the variable that says so; the largest
-// claim. For one that finds itself alone: Open MPI, PMI (MPICH, Intel MPI) and srun are asked.
-struct LauncherClaim {
-  std::string variable;
-  int processes = 1;
-};
-LauncherClaim launcher_claim();
+// For messages: "node7 rank 3", or the host alone without a launcher.
+std::string process_name();
 
-// Throws UsageError if this process is alone although the launcher started several: then each of
-// them thinks so, and would measure by itself. Says the likely cause and what to do.
+// Throws UsageError if this process is alone although its launcher started several, or may have:
+// then each of them thinks so, and would measure by itself. Says the likely cause and what to do.
 void require_company(int ranks);
 
 // Name and version of the MPI library, "Open MPI v4.1.4", "none" without one. Opens it, and needs
 // no MPI_Init.
 std::string library_name();
+
+// "Open MPI v4.1.4 (/usr/lib/libmpi.so.40)".
+std::string library_and_path();
 
 // The library of a launched process, "none" of one that nobody launched: it needs none.
 std::string joined_library_name();

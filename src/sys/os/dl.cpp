@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -26,6 +27,13 @@ std::string path_of(void* handle, const std::string& name) {
 std::string last_dl_error() {
   const char* text = dlerror();
   return text != nullptr ? text : "unknown reason";
+}
+
+// False for a pipe or a device, of which the loader would read until somebody writes.
+bool may_be_library(const std::string& name) {
+  struct stat info {};
+  return name.find('/') == std::string::npos || ::stat(name.c_str(), &info) != 0 ||
+         S_ISREG(info.st_mode);
 }
 
 // Copies the whole file `from` to the descriptor `to`; false with errno set.
@@ -52,13 +60,15 @@ DynamicLibrary DynamicLibrary::open(const char* override_name,
   const bool is_given = given != nullptr && *given != '\0';
   DynamicLibrary out;
   for (const std::string& name : is_given ? std::vector<std::string>{given} : names) {
-    out.handle_ = dlopen(name.c_str(), flags);
+    const bool may_wait = !may_be_library(name);
+    if (!may_wait) out.handle_ = dlopen(name.c_str(), flags);
     if (out.handle_ != nullptr) {
       out.path_ = path_of(out.handle_, name);
       out.reason_.clear();
       return out;
     }
-    out.reason_ += (out.reason_.empty() ? "" : "; ") + last_dl_error();
+    out.reason_ += (out.reason_.empty() ? "" : "; ") +
+                   (may_wait ? name + ": not a regular file" : last_dl_error());
   }
   if (is_given) out.reason_ += fmt::format(" ({} is set)", override_name);
   return out;
@@ -76,6 +86,19 @@ DynamicLibrary DynamicLibrary::private_copy() const {
   if (out.present()) out.path_ = path_;
   if (memory >= 0) ::close(memory);
   return out;
+}
+
+std::string DynamicLibrary::own_name() const {
+  link_map* map = nullptr;
+  if (handle_ == nullptr || dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr)
+    return "";
+  const char* texts = nullptr;
+  std::optional<size_t> name;
+  for (const ElfW(Dyn)* entry = map->l_ld; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_STRTAB) texts = reinterpret_cast<const char*>(entry->d_un.d_ptr);
+    if (entry->d_tag == DT_SONAME) name = entry->d_un.d_val;
+  }
+  return texts == nullptr || !name ? "" : texts + *name;
 }
 
 void* DynamicLibrary::find(const char* name) const {

@@ -25,6 +25,8 @@ class DynamicLibrary {
   bool present() const { return handle_ != nullptr; }
   const std::string& reason() const { return reason_; }  // empty if present
   const std::string& path() const { return path_; }      // of the file; empty if absent
+  // The name that the library was built under, whatever its file is called; empty if it has none.
+  std::string own_name() const;
 
   // The function of that name, typed by the vendor's declaration: symbol<decltype(::f)>("f"). Null
   // if the library is absent or has none.

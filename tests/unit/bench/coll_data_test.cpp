@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <span>
 #include <type_traits>
 
 #include <doctest/doctest.h>
@@ -171,6 +172,42 @@ TEST_CASE("the expected result is what the ranks' terms reduce to, for every typ
         const auto wrong = verify_reduced(terms, 0, reduce_by_hand(terms, 97));
         CHECK_FALSE(wrong.has_value());
       }
+    }
+  }
+}
+
+namespace {
+
+// Whether a library is found out that compares these values as if their type had, or lacked, a
+// sign.
+template <typename T, typename Taken>
+bool sees_wrong_sign(ElementType type, Reduction reduction, uint64_t ranks) {
+  const Terms terms{type, reduction, ranks, 3};
+  std::vector<T> whole(1024), one(1024);
+  for (uint64_t rank = 0; rank < ranks; ++rank) {
+    fill_terms(terms, rank, std::as_writable_bytes(std::span(one)));
+    for (size_t i = 0; i < one.size(); ++i) {
+      const bool less = static_cast<Taken>(one[i]) < static_cast<Taken>(whole[i]);
+      if (rank == 0 || less == (reduction == Reduction::min)) whole[i] = one[i];
+    }
+  }
+  return verify_reduced(terms, 0, std::as_bytes(std::span(whole))).has_value();
+}
+
+}  // namespace
+
+TEST_CASE("a minimum or maximum that takes numbers with a sign for such without is seen") {
+  for (const Reduction reduction : {Reduction::min, Reduction::max}) {
+    for (const uint64_t ranks : {2, 3, 64, 1000}) {
+      CAPTURE(ranks);
+      CHECK(sees_wrong_sign<uint8_t, int8_t>(ElementType::uint8, reduction, ranks));
+      CHECK(sees_wrong_sign<uint32_t, int32_t>(ElementType::uint32, reduction, ranks));
+      CHECK(sees_wrong_sign<uint64_t, int64_t>(ElementType::uint64, reduction, ranks));
+      CHECK(sees_wrong_sign<int8_t, uint8_t>(ElementType::int8, reduction, ranks));
+      CHECK(sees_wrong_sign<int32_t, uint32_t>(ElementType::int32, reduction, ranks));
+      CHECK(sees_wrong_sign<int64_t, uint64_t>(ElementType::int64, reduction, ranks));
+      CHECK_FALSE(sees_wrong_sign<uint32_t, uint32_t>(ElementType::uint32, reduction, ranks));
+      CHECK_FALSE(sees_wrong_sign<int64_t, int64_t>(ElementType::int64, reduction, ranks));
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "sys/mpi/find.h"
+#include "sys/mpi/launched.h"
 
 using namespace cb::mpi;
 
@@ -16,14 +17,14 @@ struct Launching {
   std::vector<std::string> ancestors;
   std::set<std::string> files;
 
-  std::vector<std::string> candidates() const {
-    return library_candidates(
-        {.variable = [this](const char* name) -> std::optional<std::string> {
-           const auto found = variables.find(name);
-           return found == variables.end() ? std::nullopt : std::optional(found->second);
-         },
-         .ancestors = ancestors,
-         .readable = [this](const std::string& file) { return files.contains(file); }});
+  std::vector<std::string> candidates() const { return library_candidates(around()); }
+  Surroundings around() const {
+    return {.variable = [this](const char* name) -> std::optional<std::string> {
+              const auto found = variables.find(name);
+              return found == variables.end() ? std::nullopt : std::optional(found->second);
+            },
+            .ancestors = ancestors,
+            .readable = [this](const std::string& file) { return files.contains(file); }};
   }
   std::string first() const { return candidates().front(); }
 };
@@ -76,8 +77,79 @@ TEST_CASE("variables of an installation, then the loader, then where distributio
               .files = {"/site/mpi/lib64/libmpi.so.40", fedora}};
   const auto all = m.candidates();
   CHECK(all.front() == "/site/mpi/lib64/libmpi.so.40");
-  CHECK(all.back() == fedora);
+  CHECK(all.at(1) == "libmpi.so.40");
+  CHECK(all.at(2) == fedora);
   CHECK(std::ranges::count(all, "libmpi.so.40") == 1);
+}
+
+TEST_CASE("the nearest launcher's own library is the only one, whatever variables name another") {
+  const std::string debian = "/usr/lib/x86_64-linux-gnu/libmpi.so.40";
+  for (const char* variable : {"I_MPI_ROOT", "MPI_HOME"}) {
+    const Launching m{.variables = {{"OMPI_COMM_WORLD_SIZE", "2"}, {variable, "/opt/other"}},
+                      .ancestors = {"/usr/bin/orterun", "/usr/bin/bash"},
+                      .files = {"/opt/other/lib/libmpi.so.12", "/opt/other/lib/libmpi_abi.so.1",
+                                debian, "/usr/lib/x86_64-linux-gnu/libmpich.so.12"}};
+    CHECK(m.candidates() == std::vector<std::string>{debian});
+  }
+}
+
+TEST_CASE("without a library beside the launcher those of its kind come first from everywhere") {
+  const Launching m{.variables = {{"OMPI_COMM_WORLD_SIZE", "2"}, {"I_MPI_ROOT", "/opt/intel"}},
+                    .ancestors = {"/opt/ompi/bin/orted"},
+                    .files = {"/opt/intel/lib/libmpi.so.12"}};
+  const auto all = m.candidates();
+  CHECK(all.front() == "libmpi.so.40");
+  CHECK(std::ranges::find(all, "/opt/intel/lib/libmpi.so.12") != all.end());
+}
+
+TEST_CASE("variables left over from an outer launcher do not choose the library") {
+  const Launching m{.variables = {{"OMPI_COMM_WORLD_SIZE", "1"}, {"PMI_RANK", "0"}},
+                    .ancestors = {"/usr/bin/hydra_pmi_proxy", "/usr/bin/mpiexec.hydra",
+                                  "/usr/bin/bash", "/usr/bin/orterun"},
+                    .files = {"/usr/lib/x86_64-linux-gnu/libmpi.so.40",
+                              "/usr/lib/x86_64-linux-gnu/libmpich.so.12"}};
+  CHECK(m.candidates() == std::vector<std::string>{"/usr/lib/x86_64-linux-gnu/libmpich.so.12"});
+}
+
+namespace {
+
+Launched told(std::map<std::string, std::string> variables,
+              std::vector<std::string> ancestors = {}) {
+  return launched_by(
+      Launching{.variables = std::move(variables), .ancestors = std::move(ancestors)}.around());
+}
+
+}  // namespace
+
+TEST_CASE("rank and size are those of the nearest launcher") {
+  const Launched hydra = told({{"OMPI_COMM_WORLD_SIZE", "2"},
+                               {"OMPI_COMM_WORLD_RANK", "1"},
+                               {"PMI_RANK", "3"},
+                               {"PMI_SIZE", "4"}},
+                              {"/usr/bin/hydra_pmi_proxy", "/usr/bin/orterun"});
+  CHECK(hydra.joins);
+  CHECK(hydra.rank.number == 3);
+  CHECK(hydra.processes.number == 4);
+  const Launched slurm = told({{"OMPI_COMM_WORLD_SIZE", "2"},
+                               {"OMPI_COMM_WORLD_RANK", "1"},
+                               {"SLURM_PROCID", "0"},
+                               {"SLURM_STEP_NUM_TASKS", "1"}},
+                              {"slurmstepd"});
+  CHECK_FALSE(slurm.joins);
+  CHECK(slurm.rank.number == 0);
+  CHECK_FALSE(left_alone(slurm));
+}
+
+TEST_CASE("a process that may be one of several is not left to measure alone") {
+  CHECK(left_alone(told({{"PMIX_RANK", "2"}})));
+  CHECK(left_alone(told({{"PMIX_RANK", "0"}})));  // of how many, nothing says
+  CHECK(left_alone(told({{"PMI_RANK", "1"}, {"PMI_SIZE", "1"}})));
+  CHECK(left_alone(told({{"PMIX_RANK", "0"}, {"FLUX_JOB_SIZE", "2"}})));
+  CHECK(left_alone(told({{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "8"}})));
+  CHECK_FALSE(left_alone(told({{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}})));
+  CHECK_FALSE(left_alone(told({{"PMIX_RANK", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}})));
+  CHECK_FALSE(left_alone(told({{"SLURM_PROCID", "5"}})));
+  CHECK_FALSE(left_alone(told({})));
 }
 
 TEST_CASE("the processes above this one are found") {

@@ -1,0 +1,62 @@
+#include "sys/mpi/launched.h"
+
+#include <cstdlib>
+
+namespace cb::mpi {
+namespace {
+
+struct Variables {
+  std::vector<const char*> joining;  // any of these: MPI_Init finds its job
+  std::vector<const char*> ranks;    // the first that is set counts
+  std::vector<const char*> sizes;
+};
+
+Variables variables_of(LauncherKind kind) {
+  switch (kind) {
+    case LauncherKind::open_mpi:
+      return {{"OMPI_COMM_WORLD_SIZE", "PMIX_RANK"},
+              {"OMPI_COMM_WORLD_RANK", "PMIX_RANK"},
+              {"OMPI_COMM_WORLD_SIZE"}};
+    case LauncherKind::mpich:
+      return {{"PMI_RANK"}, {"PMI_RANK"}, {"PMI_SIZE"}};
+    case LauncherKind::slurm:
+      return {{"PMIX_RANK", "PMI_RANK"},
+              {"PMIX_RANK", "PMI_RANK", "SLURM_PROCID"},
+              {"SLURM_STEP_NUM_TASKS", "PMI_SIZE"}};
+    case LauncherKind::unknown:
+      break;
+  }
+  return {{"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"},
+          {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"},
+          {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "FLUX_JOB_SIZE",
+           "MPIRUN_NPROCS"}};
+}
+
+std::vector<Told> told(const Surroundings& around, const std::vector<const char*>& names) {
+  std::vector<Told> out;
+  for (const char* name : names) {
+    if (const auto text = around.variable(name)) out.push_back({name, std::atoi(text->c_str())});
+  }
+  return out;
+}
+
+}  // namespace
+
+Launched launched_by(const Surroundings& around) {
+  Variables asked = variables_of(launcher_above(around).kind);
+  if (told(around, asked.ranks).empty()) asked = variables_of(LauncherKind::unknown);
+  Launched out;
+  out.joins = !told(around, asked.joining).empty();
+  if (const auto ranks = told(around, asked.ranks); !ranks.empty()) out.rank = ranks.front();
+  for (const Told& size : told(around, asked.sizes)) {
+    if (size.number > out.processes.number) out.processes = size;
+  }
+  return out;
+}
+
+bool left_alone(const Launched& told) {
+  if (told.processes.number > 1) return true;
+  return told.joins && (told.rank.number > 0 || told.processes.variable.empty());
+}
+
+}  // namespace cb::mpi
