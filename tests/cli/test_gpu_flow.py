@@ -374,3 +374,11 @@ def test_results_beyond_what_is_compared_are_told(tmp_path):
     assert not [n for n in record["notes"] if note in n]
 
 
+
+
+def test_energy_is_held_against_the_work_that_was_done(tmp_path):
+    """Six samples of 39 products, and a meter that shows one joule more at the window's end: not the rate times the
+    wall's clock, which counts idling as work. Each GPU's meter is read with its own time."""
+    record = run(tmp_path, "gemm", "--dtype", "bf16", nvml="energy_millijoules_step=1000")[0]
+    for gpu in "01":
+        assert median(record, "flops_per_joule", gpu) == pytest.approx(6 * 39 * 2 * 64 ** 3, rel=1e-9)

@@ -70,6 +70,8 @@ SICK = [
     ("pcie_slot_generation@3=4", "pcie_generation_share", 0.8),
     ("nvlinks_active@3=17", "nvlinks_active", 17),
     ("nvlink_errors@3=12", "nvlink_errors", 12),
+    # Blackwell, where NVML tells errors and the far ends of links otherwise (nvml.h 13).
+    ("nvlink5=1 refuse=nvmlDeviceGetNvLinkErrorCounter nvlink_errors@3=7", "nvlink_errors", 7),
     ("fabric_state@3=2", "fabric_ready", 0),
     ("fabric_mask@3=16", "fabric_faults", 1),
     ("inforom_valid@3=0", "inforom_valid", 0),
@@ -170,3 +172,9 @@ def test_topology_without_nvlink(tmp_path):
     assert run("info", "--json", str(file), script="nvlinks_active=0").returncode == 0
     gpus = [p for p in json.loads(file.read_text())["hosts"][0]["parts"] if p["kind"] == "gpu"]
     assert gpus[0]["attributes"]["topology"] == "X NODE NODE NODE SYS SYS SYS SYS"
+
+
+def test_memory_that_the_driver_reserves_is_not_in_use(tmp_path):
+    """A gigabyte and more of a large part; a B300 was over the limit while nothing ran."""
+    _, document = health(tmp_path, "memory_used_bytes=2.6e9 memory_reserved_bytes=2.1e9")
+    assert list(metrics(document, "memory_used_bytes").values()) == [pytest.approx(5e8)] * 8

@@ -21,6 +21,8 @@ const char* nvmlErrorString(abi::Return code) {
   switch (code) {
     case abi::kNotSupported:
       return "Not Supported";
+    case abi::kInvalidArgument:
+      return "Invalid Argument";
     case abi::kGpuIsLost:
       return "GPU is lost";
     case abi::kDriverNotLoaded:
@@ -95,6 +97,24 @@ abi::Return nvmlDeviceGetMemoryInfo(abi::Device device, abi::Memory* to) {
   to->free = to->total - to->used;
   return abi::kSuccess;
 }
+
+#ifndef CB_FAKE_OLD
+// Of memory_used_bytes the driver holds `memory_reserved_bytes`, which v1 counts as used.
+abi::Return nvmlDeviceGetMemoryInfo_v2(abi::Device device, abi::MemoryV2* to) {
+  ENTER();
+  if (to->version != abi::kMemoryV2Version) return abi::kVersionMismatch;
+  abi::Memory all{};
+  nvmlDeviceGetMemoryInfo(device, &all);
+  to->total = all.total;
+  to->reserved = static_cast<unsigned long long>(number("memory_reserved_bytes", gpu, 0));
+  to->used = all.used - to->reserved;
+  to->free = all.free;
+  return abi::kSuccess;
+}
+#endif
+
+// How often the calling thread has asked, of all GPUs: only for the tests.
+unsigned long long fake_nvml_calls() { return fake_nvml::asked; }
 
 abi::Return nvmlDeviceGetEccMode(abi::Device device, abi::EnableState* now,
                                  abi::EnableState* pending) {

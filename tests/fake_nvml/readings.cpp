@@ -98,6 +98,7 @@ abi::Return nvmlDeviceGetNvLinkErrorCounter(abi::Device device, unsigned link,
                                             abi::NvLinkErrorCounter counter,
                                             unsigned long long* to) {
   ENTER();
+  if (link >= 18) return abi::kInvalidArgument;
   const bool first = link == 0 && counter == abi::kReplay;
   *to = first ? static_cast<unsigned long long>(number("nvlink_errors", gpu, 0)) : 0;
   return abi::kSuccess;
@@ -106,6 +107,7 @@ abi::Return nvmlDeviceGetNvLinkErrorCounter(abi::Device device, unsigned link,
 abi::Return nvmlDeviceGetNvLinkRemotePciInfo_v2(abi::Device device, unsigned link,
                                                 abi::PciInfo* pci) {
   ENTER();
+  if (link >= 18) return abi::kInvalidArgument;
   *pci = {};
   pci->bus = 0xc0 + link % 4;  // four NVSwitches
   return abi::kSuccess;
@@ -153,6 +155,10 @@ abi::Return nvmlDeviceGetFieldValues(abi::Device device, int n, abi::FieldValue*
       const bool power = v.field == abi::kFieldPowerPolicy;
       v.value.as_unsigned_long_long =
           grown(power ? "power_cap_nanoseconds" : "thermal_nanoseconds", gpu, 0);
+    } else if (v.field == abi::kFieldLinkRecoveries && number("nvlink5", gpu, 0) != 0) {
+      v.type = abi::kUnsignedLongLong;
+      v.value.as_unsigned_long_long =
+          v.scope == 3 ? static_cast<unsigned long long>(number("nvlink_errors", gpu, 0)) : 0;
     } else {
       v.result = abi::kNotSupported;
     }

@@ -4,7 +4,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <set>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -65,7 +67,10 @@ Samples GpuWindow::share_of_memory_clock(double highest) const {
 struct GpuTelemetry::State {
   struct One {
     nvml::Gpu gpu;
-    nvml::Readings first, last, window_first;
+    nvml::Readings first, last;
+    std::optional<double> window_joules = {};  // at its begin, which is not that of the other GPUs
+    double window_start = 0;
+    std::set<uint64_t> doubts = {};  // Xids that are no verdict on the GPU
     std::array<BoundedSeries, kLines.size()> lines;
     GpuWindow window;
     Said fatal;
@@ -77,7 +82,7 @@ struct GpuTelemetry::State {
     for (nvml::Gpu& gpu : list) {
       One one;
       one.gpu = std::move(gpu);
-      one.first = one.last = one.window_first = library.counters(one.gpu);
+      one.first = one.last = library.counters(one.gpu);
       gpus.push_back(std::move(one));
     }
   }
@@ -117,23 +122,35 @@ struct GpuTelemetry::State {
   }
 
   void note_xid(const nvml::XidEvent& event) {
-    if (classify_xid(event.xid) == XidKind::application) return;
+    const XidKind kind = classify_xid(event.xid);
+    if (kind == XidKind::application) return;
     for (One& one : gpus) {
-      if (one.gpu.index == event.gpu && one.fatal.empty())
+      if (one.gpu.index != event.gpu) continue;
+      if (kind != XidKind::fatal)
+        one.doubts.insert(event.xid);
+      else if (one.fatal.empty())
         one.fatal = said("gpu.xid", event.xid, xid_meaning(event.xid));
     }
   }
 
-  // Counters, and what they say: uncorrectable errors end a GPU as an Xid does.
-  void count() {
+  // Uncorrectable errors end a GPU as an Xid does.
+  void look_for_errors() {
     for (One& one : gpus) {
-      const nvml::Readings now = library.counters(one.gpu);
-      const std::lock_guard lock(mutex);
-      one.last = now;
       const auto before = value_of(one.first, "ecc_uncorrected");
-      const auto after = value_of(now, "ecc_uncorrected");
-      if (before && after && *after > *before && one.fatal.empty())
-        one.fatal = said("gpu.ecc", *after - *before);
+      if (!before) continue;  // it does not tell
+      const auto now = library.uncorrected_errors(one.gpu);
+      const std::lock_guard lock(mutex);
+      if (now && *now > *before && one.fatal.empty()) one.fatal = said("gpu.ecc", *now - *before);
+    }
+  }
+
+  // Asks each NVLink, some hundred microseconds a call: only when nothing is measured any more.
+  void count() {
+    look_for_errors();
+    for (One& one : gpus) {
+      nvml::Readings now = library.counters(one.gpu);
+      const std::lock_guard lock(mutex);
+      one.last = std::move(now);
     }
   }
 
@@ -142,7 +159,7 @@ struct GpuTelemetry::State {
     for (uint64_t turn = 0; !stopping; ++turn) {
       lock.unlock();
       look();
-      if (turn % 20 == 0) count();
+      if (turn % 20 == 0) look_for_errors();
       lock.lock();
       wake.wait_for(lock, std::chrono::duration<double>(kPeriodSeconds), [&] { return stopping; });
     }
@@ -161,7 +178,6 @@ struct GpuTelemetry::State {
   std::mutex mutex;
   std::condition_variable wake;
   bool stopping = false, ended = false, window_open = false;
-  double window_start = 0;
 };
 
 namespace {
@@ -222,31 +238,30 @@ GpuTelemetry::~GpuTelemetry() {
   state_->wake.notify_all();
 }
 
-// The energy counter is read here, not on the thread, so that it spans just the window.
+// The energy counter is read here, not on the thread, so that it spans just the window; each GPU's
+// with its own time, for one call after the other is made while all of them work.
 void GpuTelemetry::open_window() {
   for (State::One& one : state_->gpus) {
-    nvml::Readings now = state_->library.counters(one.gpu);
+    const auto joules = state_->library.energy_joules(one.gpu);
     const std::lock_guard lock(state_->mutex);
     one.window = GpuWindow();
-    one.window_first = std::move(now);
+    one.window_joules = joules;
+    one.window_start = monotonic_seconds();
   }
   const std::lock_guard lock(state_->mutex);
   state_->window_open = true;
-  state_->window_start = monotonic_seconds();
 }
 
 std::vector<GpuWindow> GpuTelemetry::close_window() {
   std::vector<GpuWindow> out;
   for (State::One& one : state_->gpus) {
-    const nvml::Readings now = state_->library.counters(one.gpu);
+    const auto joules = state_->library.energy_joules(one.gpu);
     const std::lock_guard lock(state_->mutex);
     state_->window_open = false;
-    GpuWindow window = std::move(one.window);
-    one.window = GpuWindow();
-    window.seconds = monotonic_seconds() - state_->window_start;
-    const auto before = value_of(one.window_first, "energy_joules");
-    const auto after = value_of(now, "energy_joules");
-    if (before && after && *after >= *before) window.energy_joules = *after - *before;
+    GpuWindow window = std::exchange(one.window, GpuWindow());
+    window.seconds = monotonic_seconds() - one.window_start;
+    if (joules && one.window_joules && *joules >= *one.window_joules)
+      window.energy_joules = *joules - *one.window_joules;
     out.push_back(std::move(window));
   }
   return out;
@@ -277,6 +292,8 @@ void GpuTelemetry::stop(Record& record, const std::string& host) {
     add_series(record, one, entity);
     add_deltas(record, one, entity);
     add_check(record, one, entity, !ended, host);
+    for (const uint64_t xid : one.doubts)
+      record.notes.push_back(said("gpu.xid_doubt", host, one.gpu.index, xid, xid_meaning(xid)));
   }
 }
 

@@ -21,6 +21,8 @@ constexpr TextRow kSaidGpu[] = {
     {"gpu.mig", "GPU {0} is in MIG mode: nvidia-smi -i {1} -mig 0, then reset it", "GPU {0} 处于 MIG 模式：执行 nvidia-smi -i {1} -mig 0 后复位"},
     {"gpu.no_two", "no rank drives two GPUs: start one rank a host", "没有进程驱动两块 GPU：请每台主机启动一个进程"},
     {"gpu.throttled", "{0} was throttled in {1} of {2} looks (heat, hardware slowdown or power brake)", "{0} 在 {2} 次采样中有 {1} 次降频（过热、硬件降速或供电制动）"},
+    {"gpu.xid_doubt", "{0} GPU {1}: Xid {2} {3}: it may be the GPU's or a program's of this GPU, and ends nothing by itself; next: dmesg | grep -i xid, and the case health", "{0} GPU {1}：Xid {2} {3}：可能源于 GPU，也可能源于使用该 GPU 的程序，其本身不终止测量；下一步：dmesg | grep -i xid 以及 health 用例"},
+    {"nvml.no_link", "no NVLink is active", "没有激活的 NVLink"},
     {"burn.covered", "{0}: the results cover {1} of the memory that may be used, since no more are compared: give a larger --size to test more memory", "{0}：结果仅覆盖可用内存的 {1}，因为不再比较更多结果：如需测试更多内存，请加大 --size"},
     {"burn.time_short", "{0}: the time did not suffice for all {1} memory tests: give a longer --duration", "{0}：时间不足以完成全部 {1} 项内存测试：请加大 --duration"},
     {"burn.pulses", "{0}: {1} pulses a second instead of {2}: give a smaller --size", "{0}：每秒 {1} 个脉冲，而非 {2} 个：请减小 --size"},

@@ -73,7 +73,11 @@ class Library {
   Readings now(const Gpu& gpu) const;
   // Counters that only grow: energy_joules, ecc_corrected, ecc_uncorrected, rows_remapped…,
   // power_cap_seconds, thermal_seconds, pcie_replays, nvlink_errors.
+  // Asks each NVLink: for the begin and the end of a record, not between.
   Readings counters(const Gpu& gpu) const;
+  // One call each, for what is asked while a GPU works.
+  std::optional<double> energy_joules(const Gpu& gpu) const;
+  std::optional<double> uncorrected_errors(const Gpu& gpu) const;  // as ecc_uncorrected
   std::optional<double> power_limit_watts(const Gpu& gpu) const;
   std::optional<double> highest_memory_clock_hertz(const Gpu& gpu) const;
 

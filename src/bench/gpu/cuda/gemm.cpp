@@ -263,6 +263,7 @@ class Gemm {
     });
     if (telemetry_) windows_ = telemetry_->close_window();
     read(which, nullptr);
+    batch_ = count;
     for (const size_t i : which) {
       for (const double s : run.spans.of(session_.units()[i].entity.id)) seconds[i].add(s);
     }
@@ -343,7 +344,10 @@ class Gemm {
       if (const auto peak = peak_at_clock(unit.sku, point_.dtype, clock))
         record.add("share_of_peak", entity, share(*peak));
     }
-    add_window(record, entity, window, rates.summary().median * window.seconds);
+    // What was done in the window: its samples, for one begins where the last has ended.
+    add_window(
+        record, entity, window,
+        operations(point_) * static_cast<double>(batch_) * static_cast<double>(seconds.count()));
   }
 
   Context& context_;
@@ -353,6 +357,7 @@ class Gemm {
   std::vector<std::unique_ptr<GemmUnit>> units_;
   std::unique_ptr<GpuTelemetry> telemetry_;
   std::vector<GpuWindow> windows_;
+  int64_t batch_ = 0;  // products of a sample
 };
 
 // Types that some GPU of the run has no units for; a point of one of them is skipped as a whole.

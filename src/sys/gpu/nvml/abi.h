@@ -57,9 +57,21 @@ struct Memory {
 };
 static_assert(sizeof(Memory) == 24);
 
+struct MemoryV2 {
+  unsigned version;
+  unsigned long long total;
+  unsigned long long reserved;  // by driver and firmware; `used` is without it
+  unsigned long long free;
+  unsigned long long used;
+};
+static_assert(sizeof(MemoryV2) == 40);
+
 // ---- fields ----
 constexpr unsigned kFieldPowerPolicy = 74, kFieldThermalPolicy = 75, kFieldMemoryTemperature = 82,
                    kFieldPowerInstant = 186, kFieldRecoveryAction = 230;
+// Of one link each; what Blackwell has in place of nvmlDeviceGetNvLinkErrorCounter.
+constexpr unsigned kFieldLinkReceiveErrors = 208, kFieldLinkIntegrityErrors = 211,
+                   kFieldLinkRecoveries = 215;
 using ValueType = int;
 constexpr ValueType kDouble = 0, kUnsigned = 1, kUnsignedLong = 2, kUnsignedLongLong = 3,
                     kSignedLongLong = 4, kSigned = 5;
@@ -94,6 +106,8 @@ struct SramEccErrors {
 };
 static_assert(sizeof(SramEccErrors) == 104);
 constexpr unsigned kSramEccErrorsVersion = version_of<SramEccErrors>(1);
+
+constexpr unsigned kMemoryV2Version = version_of<MemoryV2>(2);
 
 struct FabricInfo {
   unsigned version;
@@ -133,6 +147,7 @@ struct ProcessInfo;  // only counted
   X(nvmlDeviceGetModuleId, Return(Device, unsigned*))                                      \
   X(nvmlDeviceGetInforomImageVersion, Return(Device, char*, unsigned))                     \
   X(nvmlDeviceGetMemoryInfo, Return(Device, Memory*))                                      \
+  X(nvmlDeviceGetMemoryInfo_v2, Return(Device, MemoryV2*))                                 \
   X(nvmlDeviceGetMemoryBusWidth, Return(Device, unsigned*))                                \
   X(nvmlDeviceGetEccMode, Return(Device, EnableState*, EnableState*))                      \
   X(nvmlDeviceGetMigMode, Return(Device, unsigned*, unsigned*))                            \

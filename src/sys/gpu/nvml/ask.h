@@ -56,19 +56,28 @@ class Asker {
     return out.values[key] = static_cast<double>(value) * scale;
   }
 
-  // A field value; abi.h says which may be asked.
-  std::optional<double> field(Readings& out, const char* key, unsigned id, double scale) const {
-    abi::FieldValue field{};
-    field.field = id;
-    Said why = ask("nvmlDeviceGetFieldValues", t_.nvmlDeviceGetFieldValues, 1, &field);
-    if (why.empty() && field.result != abi::kSuccess)
-      why = said("nvml.field", id, error_text(t_, field.result));
-    const auto value = why.empty() ? field_number(field) : std::nullopt;
-    if (!value) {
-      out.unavailable[key] = why.empty() ? said("nvml.field_unknown", id) : why;
-      return std::nullopt;
+  // Field values, in one call; abi.h says which may be asked. `scope`: the link, of those that are
+  // a link's.
+  struct Field {
+    const char* key;
+    unsigned id;
+    double scale;
+  };
+  template <size_t n>
+  void fields(Readings& out, const Field (&wanted)[n], unsigned scope = 0) const {
+    abi::FieldValue values[n] = {};
+    for (size_t i = 0; i < n; ++i) {
+      values[i].field = wanted[i].id;
+      values[i].scope = scope;
     }
-    return out.values[key] = *value * scale;
+    const Said refused =
+        ask("nvmlDeviceGetFieldValues", t_.nvmlDeviceGetFieldValues, static_cast<int>(n), values);
+    for (size_t i = 0; i < n; ++i) take_field(out, wanted[i], values[i], refused);
+  }
+  std::optional<double> field(Readings& out, const char* key, unsigned id, double scale) const {
+    fields(out, {{key, id, scale}});
+    const auto found = out.values.find(key);
+    return found == out.values.end() ? std::nullopt : std::optional(found->second);
   }
 
   template <typename F>
@@ -104,6 +113,17 @@ class Asker {
   const Table& table() const { return t_; }
 
  private:
+  void take_field(Readings& out, const Field& wanted, const abi::FieldValue& field,
+                  const Said& refused) const {
+    Said why = refused;
+    if (why.empty() && field.result != abi::kSuccess)
+      why = said("nvml.field", wanted.id, error_text(t_, field.result));
+    const auto value = why.empty() ? field_number(field) : std::nullopt;
+    if (value)
+      out.values[wanted.key] = *value * wanted.scale;
+    else
+      out.unavailable[wanted.key] = why.empty() ? said("nvml.field_unknown", wanted.id) : why;
+  }
   static std::optional<double> field_number(const abi::FieldValue& field) {
     switch (field.type) {
       case abi::kDouble:

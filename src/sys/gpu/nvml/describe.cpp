@@ -93,10 +93,20 @@ std::string ancestor_text(abi::TopologyLevel level) {
   }
 }
 
-// Where the GPU's active NVLinks lead: PCI addresses; those of switches are no GPU's.
+bool in_ready_fabric(const Asker& a) {
+  abi::FabricInfo info{};
+  info.version = abi::kFabricInfoVersion;
+  return a.ask("nvmlDeviceGetGpuFabricInfoV", a.table().nvmlDeviceGetGpuFabricInfoV, &info)
+             .empty() &&
+         info.state == abi::kFabricCompleted;
+}
+
+// Where the GPU's active NVLinks lead: PCI addresses; those of switches are no GPU's. The switches
+// of NVLink 5 are no PCI devices: there a link of a GPU whose fabric is ready leads to one.
 std::vector<std::string> nvlink_ends(const Asker& a) {
   std::vector<std::string> out;
   const Table& t = a.table();
+  const bool fabric = in_ready_fabric(a);
   for (unsigned link = 0; link < abi::kMaxNvLinks; ++link) {
     abi::EnableState state{};
     abi::PciInfo pci{};
@@ -106,6 +116,8 @@ std::vector<std::string> nvlink_ends(const Asker& a) {
               &pci)
             .empty())
       out.push_back(pci_text(pci));
+    else if (fabric)
+      out.emplace_back("switch");
   }
   return out;
 }

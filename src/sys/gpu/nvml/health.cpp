@@ -98,10 +98,16 @@ void health_use(const Asker& a, Readings& out) {
     out.values["processes"] = count;
   else
     out.unavailable["processes"] = why;
-  abi::Memory memory{};
-  const Said no_memory = a.ask("nvmlDeviceGetMemoryInfo", t.nvmlDeviceGetMemoryInfo, &memory);
-  if (no_memory.empty())
+  // Without what the driver reserves, up to a gigabyte and more of large parts (driver 510).
+  abi::MemoryV2 memory{.version = abi::kMemoryV2Version};
+  if (a.ask("nvmlDeviceGetMemoryInfo_v2", t.nvmlDeviceGetMemoryInfo_v2, &memory).empty()) {
     out.values["memory_used_bytes"] = static_cast<double>(memory.used);
+    return;
+  }
+  abi::Memory all{};
+  const Said no_memory = a.ask("nvmlDeviceGetMemoryInfo", t.nvmlDeviceGetMemoryInfo, &all);
+  if (no_memory.empty())
+    out.values["memory_used_bytes"] = static_cast<double>(all.used);
   else
     out.unavailable["memory_used_bytes"] = no_memory;
 }

@@ -41,41 +41,69 @@ void read_temperatures(const Asker& a, Readings& out) {
   a.field(out, "memory_temperature_celsius", abi::kFieldMemoryTemperature, 1);
 }
 
-void read_nvlink_errors(const Asker& a, Readings& out) {
-  const Table& t = a.table();
+namespace {
+
+// Of one link: the counters up to Hopper, else those of Blackwell, on which the former are not
+// supported (nvml.h 13). Nothing, and why, where neither is told.
+std::optional<double> link_errors(const Asker& a, unsigned link, Said& why) {
+  double sum = 0;
+  for (const abi::NvLinkErrorCounter counter : {abi::kReplay, abi::kRecovery, abi::kCrcFlit}) {
+    unsigned long long value = 0;
+    why = a.ask("nvmlDeviceGetNvLinkErrorCounter", a.table().nvmlDeviceGetNvLinkErrorCounter, link,
+                counter, &value);
+    if (!why.empty()) break;
+    sum += static_cast<double>(value);
+  }
+  if (why.empty()) return sum;
+  Readings newer;
+  a.fields(newer,
+           {{"received", abi::kFieldLinkReceiveErrors, 1},
+            {"integrity", abi::kFieldLinkIntegrityErrors, 1},
+            {"recoveries", abi::kFieldLinkRecoveries, 1}},
+           link);
+  if (newer.values.empty()) return std::nullopt;
   double errors = 0;
-  bool any = false;
+  for (const auto& one : newer.values) errors += one.second;
+  return errors;
+}
+
+}  // namespace
+
+// A link that is down counts nothing; the first one that NVML refuses is behind the last.
+void read_nvlink_errors(const Asker& a, Readings& out) {
+  std::optional<double> all;
   Said why;
   for (unsigned link = 0; link < abi::kMaxNvLinks; ++link) {
-    for (const abi::NvLinkErrorCounter counter : {abi::kReplay, abi::kRecovery, abi::kCrcFlit}) {
-      unsigned long long value = 0;
-      const Said problem = a.ask("nvmlDeviceGetNvLinkErrorCounter",
-                                 t.nvmlDeviceGetNvLinkErrorCounter, link, counter, &value);
-      if (!problem.empty()) {
-        why = problem;
-        continue;
-      }
-      any = true;
-      errors += static_cast<double>(value);
+    abi::EnableState state{};
+    const Said problem =
+        a.ask("nvmlDeviceGetNvLinkState", a.table().nvmlDeviceGetNvLinkState, link, &state);
+    if (!problem.empty()) {
+      if (link == 0) why = problem;
+      break;
     }
+    if (state != abi::kEnabled) continue;
+    if (const auto errors = link_errors(a, link, why)) all = all.value_or(0) + *errors;
   }
-  if (any)
-    out.values["nvlink_errors"] = errors;
+  if (all)
+    out.values["nvlink_errors"] = *all;
   else
-    out.unavailable["nvlink_errors"] = why;
+    out.unavailable["nvlink_errors"] = why.empty() ? said("nvml.no_link") : why;
 }
 
 Readings Library::now(const Gpu& gpu) const {
   Readings out;
   const Asker a(*table_, gpu);
   const Table& t = *table_;
+  a.fields(out, {{"watts", abi::kFieldPowerInstant, 1e-3},
+                 {"memory_temperature_celsius", abi::kFieldMemoryTemperature, 1}});
   // Instantaneous where the driver has it; nvmlDeviceGetPowerUsage averages over a second on most.
-  if (!a.field(out, "watts", abi::kFieldPowerInstant, 1e-3)) {
+  if (!out.values.contains("watts")) {
     if (a.number<unsigned>(out, "watts", "nvmlDeviceGetPowerUsage", t.nvmlDeviceGetPowerUsage,
                            1e-3))
       out.unavailable.erase("watts");
   }
-  read_temperatures(a, out);
+  a.number<unsigned>(out, "temperature_celsius", "nvmlDeviceGetTemperature",
+                     t.nvmlDeviceGetTemperature, 1, abi::kTemperatureGpu);
   a.number<unsigned>(out, "clock_hertz", "nvmlDeviceGetClockInfo", t.nvmlDeviceGetClockInfo, 1e6,
                      abi::kClockSm);
   a.number<unsigned>(out, "memory_clock_hertz", "nvmlDeviceGetClockInfo", t.nvmlDeviceGetClockInfo,
@@ -90,6 +118,21 @@ Readings Library::now(const Gpu& gpu) const {
   else
     out.unavailable["event_reasons"] = why;
   return out;
+}
+
+std::optional<double> Library::energy_joules(const Gpu& gpu) const {
+  Readings out;
+  return Asker(*table_, gpu)
+      .number<unsigned long long>(out, "energy_joules", "nvmlDeviceGetTotalEnergyConsumption",
+                                  table_->nvmlDeviceGetTotalEnergyConsumption, 1e-3);
+}
+
+std::optional<double> Library::uncorrected_errors(const Gpu& gpu) const {
+  Readings out;
+  return Asker(*table_, gpu)
+      .number<unsigned long long>(out, "ecc_uncorrected", "nvmlDeviceGetTotalEccErrors",
+                                  table_->nvmlDeviceGetTotalEccErrors, 1, abi::kUncorrected,
+                                  abi::kVolatile);
 }
 
 Readings Library::counters(const Gpu& gpu) const {
@@ -108,8 +151,8 @@ Readings Library::counters(const Gpu& gpu) const {
     out.values.erase(state);  // states, not counters
     out.unavailable.erase(state);
   }
-  a.field(out, "power_cap_seconds", abi::kFieldPowerPolicy, 1e-9);
-  a.field(out, "thermal_seconds", abi::kFieldThermalPolicy, 1e-9);
+  a.fields(out, {{"power_cap_seconds", abi::kFieldPowerPolicy, 1e-9},
+                 {"thermal_seconds", abi::kFieldThermalPolicy, 1e-9}});
   a.number<unsigned>(out, "pcie_replays", "nvmlDeviceGetPcieReplayCounter",
                      t.nvmlDeviceGetPcieReplayCounter, 1);
   read_nvlink_errors(a, out);
