@@ -91,6 +91,11 @@ int launch_compare(const void* a, const void* b, std::size_t bytes, CompareResul
   return cudaGetLastError();
 }
 
+int find_kernels() {
+  cudaFuncAttributes attributes;
+  return cudaFuncGetAttributes(&attributes, damage);
+}
+
 int launch_damage(void* data, std::uint64_t index, int bit, bool all_ones, void* stream) {
   damage<<<1, 1, 0, static_cast<cudaStream_t>(stream)>>>(static_cast<Word*>(data), index, bit,
                                                          all_ones);

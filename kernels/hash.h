@@ -47,6 +47,10 @@ struct CompareResult {
 int launch_compare(const void* a, const void* b, std::size_t bytes, CompareResult* result,
                    void* stream);
 
+// Looks for the code of a kernel for the device that is selected: cudaErrorNoKernelImageForDevice
+// and the like where this build has none.
+int find_kernels();
+
 // Flips one bit of the 64-bit word `index`, or writes ones into all of it: to prove that it is
 // seen.
 int launch_damage(void* data, std::uint64_t index, int bit, bool all_ones, void* stream);

@@ -382,3 +382,61 @@ def test_energy_is_held_against_the_work_that_was_done(tmp_path):
     record = run(tmp_path, "gemm", "--dtype", "bf16", nvml="energy_millijoules_step=1000")[0]
     for gpu in "01":
         assert median(record, "flops_per_joule", gpu) == pytest.approx(6 * 39 * 2 * 64 ** 3, rel=1e-9)
+
+
+@pytest.mark.parametrize("node", [0, 1])
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
+def test_pageable_copies_are_staged_on_the_cpus_that_were_asked_for(tmp_path, monkeypatch, node):
+    """The driver copies them on the calling thread: bound only while the buffers were made, it ran anywhere."""
+    monkeypatch.setenv("HWLOC_SYNTHETIC", "node:2 core:1 pu:1")
+    monkeypatch.setenv("CLUSTERBENCH_FAKE_CUDA_STAGING", str(tmp_path / "cpus"))
+    for bus in ("1b", "2b"):
+        device = tmp_path / f"sys/bus/pci/devices/0000:{bus}:00.0"
+        device.mkdir(parents=True)
+        for name, content in {"numa_node": node, "vendor": "0x10de", "device": "0x2329", "class": "0x030200"}.items():
+            (device / name).write_text(f"{content}\n")
+    run(tmp_path, "bandwidth", "--op", "host_to_device", "--memory", "pageable", "--sysroot", str(tmp_path))
+    cpus = (tmp_path / "cpus").read_text().split("\n")[:-1]
+    assert len(cpus) > 12 and set(cpus) == {f"{node} "}
+
+
+@pytest.mark.parametrize("case", ["gemm", "bandwidth", "burn"])
+def test_a_build_without_code_for_the_gpu_is_not_the_gpus_fault(tmp_path, case):
+    record = run(tmp_path, case, cuda="no_kernels=1", code=3)[0]
+    assert "built without code for compute capability 9.0" in record["reason"]
+    assert not record["checks"]
+
+
+@pytest.mark.parametrize("status, ranks", [(1, 0), (14, 2)])  # not initialized, internal error
+def test_a_library_that_does_not_start_is_not_the_gpus_fault(tmp_path, status, ranks):
+    """CUDA 13's cuBLASLt beside a driver of CUDA 12: every GPU failed its check, with "see dmesg"."""
+    for case, args in (("gemm", ()), ("burn", ("--phase", "bf16"))):
+        record = run(tmp_path, case, *args, cuda=f"blas={status}", ranks=ranks, code=3)[0]
+        assert "cublasLtCreate" in record["reason"]
+        assert not failed(record)
+
+
+@pytest.mark.parametrize("case, args", [
+    ("gemm", ("--dtype", "bf16")),
+    *(("bandwidth", ("--op", op)) for op in ("host_to_device", "device_to_host", "two_way", "copy", "triad", "read"))])
+def test_what_is_sampled_needs_no_more_memory(tmp_path, case, args):
+    """A verdict of 16 bytes was allocated for every copy: taken by another program, one rank left the others waiting."""
+    records = run(tmp_path, case, *args, "--iterations", "12", cuda="full=40")
+    assert not any(failed(r) for r in records) and all(r["outcome"] == "measured" for r in records)
+
+
+def test_memory_phases_have_the_memorys_rate_as_their_ceiling(tmp_path):
+    for record in run(tmp_path, "burn", "--phase", "hbm,march"):
+        rates = [m for m in record["metrics"] if m["name"] == "bytes_per_second"]
+        assert rates and all(m["ceiling"]["value"] == 4e12 for m in rates)
+
+
+def test_small_products_are_not_the_time_of_their_launches(tmp_path):
+    """A product of 7 us, 2 us of which is the GPU's own start of a kernel, and a launch of 20 us: one after the other
+    they gave a third of the rate."""
+    record = run(tmp_path, "gemm", "--dtype", "bf16", cuda="launch=2e-5 flops=1e11")[0]
+    assert record["facts"]["launched_as"].startswith("one CUDA graph of ")
+    rate = 2 * 64 ** 3 / (2 * 64 ** 3 / 1e11 + 2e-6)
+    assert median(record, "flops_per_second", "0") == pytest.approx(rate, rel=0.05)
+    large = run(tmp_path, "gemm", "--dtype", "bf16")[0]
+    assert "launched_as" not in large["facts"]

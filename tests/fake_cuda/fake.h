@@ -8,6 +8,9 @@
 //   devices=2  memory=268435456  capability=90  driver=13000  peer=0 (none reaches another)
 //   count_error=802       cudaGetDeviceCount fails with that code
 //   die@1=40              the 40th kernel or product on the device fails, and all that follows
+//   full@1=40             after the 40th there is no memory left: another program has taken it
+//   no_kernels=1          this program has no code for the devices
+//   blas=7                cublasLtCreate gives that status
 //   hang@1=40             … never ends
 //   slow@1=0.5            half as fast
 //   flip@1=OPERATION      one bit of every result is wrong: copy, gemm, triad, read, chain, march

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <cuda_runtime_api.h>
+#include <sched.h>
 
 #include "tests/fake_cuda/fake.h"
 
@@ -300,6 +301,7 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
 cudaError_t cudaMalloc(void** out, size_t bytes) {
   if (const cudaError_t code = state(current); code != cudaSuccess) return result(code);
   Device& on = device(current);
+  if (on.counted >= fake::number("full", current, 1e18)) return result(cudaErrorMemoryAllocation);
   if (bytes > on.free) return result(cudaErrorMemoryAllocation);
   *out = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   on.free -= bytes;
@@ -387,6 +389,19 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   return cudaSuccess;
 }
 
+// Where pageable copies are staged: on the CPUs of the thread that asks for them.
+static void log_staging_cpus() {
+  const char* name = std::getenv("CLUSTERBENCH_FAKE_CUDA_STAGING");
+  FILE* file = name == nullptr ? nullptr : std::fopen(name, "a");
+  if (file == nullptr) return;
+  cpu_set_t set;
+  sched_getaffinity(0, sizeof set, &set);
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &set)) std::fprintf(file, "%d ", cpu);
+  std::fprintf(file, "\n");
+  std::fclose(file);
+}
+
 // From pageable memory the bytes are taken at once; to pageable memory the call waits for the
 // stream, whatever it does: for ever, if that hangs.
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind,
@@ -394,6 +409,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   Stream& stream = stream_of(handle);
   const Block* source = block_of(from);
   const Block* target = block_of(to);
+  if ((source == nullptr || target == nullptr) && bytes > 4096) log_staging_cpus();
   std::vector<std::byte> staged;
   if (source == nullptr) {
     const auto* begin = static_cast<const std::byte*>(from);

@@ -56,6 +56,8 @@ constexpr TextRow kSaidGpu[] = {
     {"gpu.blas_not_opened", "cuBLASLt does not open: {0}", "cuBLASLt 无法打开：{0}"},
     {"gpu.no_algorithm", "{0}: cuBLASLt {1} has no algorithm for {2} {3}×{4}×{5}", "{0}：cuBLASLt {1} 没有 {2} {3}×{4}×{5} 的算法"},
     {"gpu.too_large", "GPU {0}: {1}×{2}×{3} {4} needs {5}, {6} are free: give a smaller --size", "GPU {0}：{1}×{2}×{3} {4} 需要 {5}，空闲 {6}：请减小 --size"},
+    {"gpu.as_graph", "one CUDA graph of {0} products", "一个含 {0} 次乘法的 CUDA 图"},
+    {"gpu.no_kernels", "{0}: this program was built without code for compute capability {1} (CUDA error {2}); next: build it with -DCMAKE_CUDA_ARCHITECTURES={3}-real, or take the release", "{0}：本程序编译时不含计算能力 {1} 的代码（CUDA 错误 {2}）；下一步：用 -DCMAKE_CUDA_ARCHITECTURES={3}-real 编译，或使用发布版"},
     {"gpu.unusable", "{0}; is it in exclusive mode, or is the fabric manager not running?", "{0}；是否处于独占模式，或 fabric manager 未运行？"},
     {"gpu.no_sensors", "no power, clocks and errors of the GPUs: {0}", "没有 GPU 的功耗、时钟与错误数据：{0}"},
     {"gpu.lost", "{0} ({1}): {2}", "{0}（{1}）：{2}"},

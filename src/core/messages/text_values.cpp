@@ -58,6 +58,7 @@ constexpr TextRow kValues[] = {
     {"fact.verified_calls", "verified calls", "校验的调用数"},
     {"fact.calls_per_iteration", "calls per iteration", "每次迭代的调用数"},
     {"fact.communicator", "communicator", "通信器"},
+    {"fact.launched_as", "launched as", "启动方式"},
     {"fact.registered", "registered with the library", "已向库注册"},
     {"fact.environment", "environment", "环境变量"},
     {"fact.algorithm", "algorithm", "算法"},

@@ -79,7 +79,10 @@ class Bandwidth {
       measure_in_turn();
     } else {
       std::vector<Job> jobs;
-      for (GpuUnit& unit : session_.units()) add_job(jobs, unit);
+      for (GpuUnit& unit : session_.units()) {
+        const KeepAffinity keep;
+        add_job(jobs, unit);
+      }
       sample(jobs, true);
       finish(jobs);
     }
@@ -121,7 +124,8 @@ class Bandwidth {
     return host_mover(unit, point_, seed_);
   }
 
-  // Bound while the buffers are made and touched. False where there is no such node.
+  // Bound while the buffers are made and touched, and for pageable copies while they run: the
+  // driver stages those on the calling thread. False where there is no such node.
   bool bind_for(const GpuUnit& unit) {
     if (point_.op.kind != CopyKind::host) return true;
     const bool near = point_.params.text("numa") == "near";
@@ -132,8 +136,8 @@ class Bandwidth {
     return near;
   }
 
+  // The caller has a KeepAffinity around it, and around the sampling where the copies are pageable.
   void add_job(std::vector<Job>& jobs, GpuUnit& unit, GpuUnit* peer = nullptr) {
-    const KeepAffinity keep;
     if (!bind_for(unit)) return;
     Job job{.unit = &unit, .peer = peer};
     // Too little memory is no fault of the GPU: all ranks are told when they meet.
@@ -169,6 +173,7 @@ class Bandwidth {
       record_.notes.push_back(said("gpu.pageable_in_turn"));
     in_turn(session_.units().size(), [&](size_t i) {
       std::vector<Job> jobs;
+      const KeepAffinity keep;  // also while this GPU's copies run
       add_job(jobs, session_.units()[i]);
       if (jobs.empty()) return;
       sample(jobs, false);

@@ -68,6 +68,9 @@ void SeatReport::add_rates(const Seat& seat, size_t entity) {
   std::optional<Ceiling> ceiling;
   if (const auto peak = peak_of(seat.unit->sku, name_))
     ceiling = Ceiling{*peak, said("gpu.dense_only", seat.unit->sku->name)};
+  if (memory && seat.unit->sku != nullptr)
+    ceiling = Ceiling{seat.unit->sku->memory_bytes_per_second,
+                      said_names({seat.unit->sku->name, seat.unit->sku->source})};
   record_.add(rate, entity, seat.rates, std::move(ceiling));
   if (const auto sustained = sustained_share(seat.in_order))
     record_.add("sustained_share", entity, {*sustained});

@@ -31,24 +31,6 @@ SamplePlan plan_of(const Params& params, const std::string& what) {
   return plan;
 }
 
-std::string text_of(const cublaslt::Algorithm& a) {
-  return fmt::format("{:016x} {}", fmt::join(a.bytes, ""), a.workspace_bytes);
-}
-
-std::optional<cublaslt::Algorithm> parse_algorithm(const std::string& text) {
-  cublaslt::Algorithm out;
-  if (text.size() < 16 * out.bytes.size() + 2) return std::nullopt;
-  for (size_t i = 0; i < out.bytes.size(); ++i)
-    out.bytes[i] = std::stoull(text.substr(16 * i, 16), nullptr, 16);
-  out.workspace_bytes = std::stoull(text.substr(16 * out.bytes.size() + 1));
-  return out;
-}
-
-// GPUs for which the same bytes mean the same algorithm.
-std::string kind_of(const GpuUnit& unit, const cublaslt::Library& library) {
-  return fmt::format("{} {} {}", unit.device.name, unit.device.sms, library.version());
-}
-
 class Gemm {
  public:
   Gemm(Context& context, GpuSession& session, const cublaslt::Library& library,
@@ -119,6 +101,17 @@ class Gemm {
     return proposals[static_cast<size_t>(best)];
   }
 
+  // Why the library refused the work on that GPU, which all ranks are told; else empty.
+  Said tried_on(size_t i, const std::function<void()>& work) {
+    GpuUnit& unit = session_.units()[i];
+    try {
+      guarded(unit, work);
+      return {};
+    } catch (const cublaslt::Unsupported& e) {
+      return said("gpu.unsupported", entity_name(unit.entity), library_.version(), e.said());
+    }
+  }
+
   // Collective. Rank 0's first GPU chooses for all GPUs of its kind; others choose for themselves.
   // Why the product cannot be had, agreed on by all ranks; else empty.
   Said choose(Record& record) {
@@ -128,7 +121,7 @@ class Gemm {
     double seconds = 0;
     if (context_.comm.is_root() && !units_.empty()) {
       kind = kind_of(session_.units()[0], library_);
-      guarded(session_.units()[0], [&] {
+      problem = tried_on(0, [&] {
         if (const auto best = fastest_on(*units_[0], seconds)) chosen = text_of(*best);
       });
     }
@@ -139,11 +132,12 @@ class Gemm {
       std::optional<cublaslt::Algorithm> algorithm;
       if (kind_of(unit, library_) == kind) algorithm = parse_algorithm(chosen);
       const bool tried = context_.comm.is_root() && i == 0;
-      guarded(unit, [&] {
+      const Said refused = tried_on(i, [&] {
         if (!algorithm && !tried) algorithm = fastest_on(*units_[i], seconds);
         if (algorithm) units_[i]->use(*algorithm);
       });
-      if (!algorithm && unit.lost.empty())
+      if (!refused.empty()) problem = refused;
+      if (!algorithm && unit.lost.empty() && problem.empty())
         problem = said("gpu.no_algorithm", entity_name(unit.entity), library_.version(),
                        point_.dtype, point_.m, point_.n, point_.k);
     }
@@ -232,14 +226,19 @@ class Gemm {
   }
 
   // As many products as fill kGpuSampleSeconds on this rank's slowest GPU, by the second of two:
-  // the first one's time has the loading of the kernel in it.
+  // the first one's time has the loading of the kernel in it. Many small ones become a graph.
   int64_t batch_of(const std::vector<size_t>& which) {
     double one = 0;
     for (int i = 0; i < 2; ++i) {
       start(which, 1);
       one = read(which, nullptr);
     }
-    return repetitions(one, kGpuSampleSeconds, kMostProducts);
+    const int64_t count = repetitions(one, kGpuSampleSeconds, kMostRecorded);
+    recorded_ = count > kMostProducts;
+    for (const size_t i : which) {
+      if (recorded_) guarded(session_.units()[i], [&] { recorded_ = units_[i]->record(count); });
+    }
+    return recorded_ ? count : std::min(count, kMostProducts);
   }
 
   // Samples of the GPUs `which`, all at once; the sampler sees the slowest. The next sample is
@@ -300,6 +299,7 @@ class Gemm {
   }
 
   void finish(Record& record) {
+    if (recorded_) record.facts["launched_as"] = said("gpu.as_graph", batch_);
     if (telemetry_) telemetry_->stop(record, context_.place.host);
     telemetry_.reset();
     session_.settle(record);
@@ -357,7 +357,8 @@ class Gemm {
   std::vector<std::unique_ptr<GemmUnit>> units_;
   std::unique_ptr<GpuTelemetry> telemetry_;
   std::vector<GpuWindow> windows_;
-  int64_t batch_ = 0;  // products of a sample
+  int64_t batch_ = 0;      // products of a sample
+  bool recorded_ = false;  // as one graph
 };
 
 // Types that some GPU of the run has no units for; a point of one of them is skipped as a whole.

@@ -4,9 +4,11 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "bench/gpu/cuda/flip.h"
 #include "bench/gpu/share_out.h"
+#include "core/error.h"
 #include "core/units.h"
 
 namespace cb {
@@ -79,6 +81,23 @@ GemmNumbers gemm_numbers(const std::string& dtype) {
   return all.at(dtype);
 }
 
+std::string text_of(const cublaslt::Algorithm& a) {
+  return fmt::format("{:016x} {}", fmt::join(a.bytes, ""), a.workspace_bytes);
+}
+
+std::optional<cublaslt::Algorithm> parse_algorithm(const std::string& text) {
+  cublaslt::Algorithm out;
+  if (text.size() < 16 * out.bytes.size() + 2) return std::nullopt;
+  for (size_t i = 0; i < out.bytes.size(); ++i)
+    out.bytes[i] = std::stoull(text.substr(16 * i, 16), nullptr, 16);
+  out.workspace_bytes = std::stoull(text.substr(16 * out.bytes.size() + 1));
+  return out;
+}
+
+std::string kind_of(const GpuUnit& unit, const cublaslt::Library& library) {
+  return fmt::format("{} {} {}", unit.device.name, unit.device.sms, library.version());
+}
+
 GemmUnit::GemmUnit(const cublaslt::Library& library, const GpuUnit& unit, const GemmPoint& point,
                    uint64_t seed, int64_t sets)
     : ordinal_(selected(unit)),
@@ -117,15 +136,35 @@ void GemmUnit::run_one(int64_t set) {
   matmul_.run(algorithm_, a_[i].data(), b_[i].data(), d_[i].data(), workspace_.data(), stream_);
 }
 
+void GemmUnit::run(int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    run_one(next_);
+    next_ = (next_ + 1) % sets();
+  }
+}
+
+bool GemmUnit::record(int64_t count) {
+  cuda::select(ordinal_);
+  cuda::Graph::begin(stream_);
+  try {
+    run(count);
+    graph_.end(stream_);
+    recorded_ = count;
+  } catch (const Error&) {
+    cuda::Graph::abandon(stream_);
+  }
+  return recorded_ == count;
+}
+
 void GemmUnit::start(int64_t count) {
   cuda::select(ordinal_);
   Batch& batch = batches_[begun_ % kMostBatches];
   batch.count = count;
   batch.begin.record(stream_);
-  for (int64_t i = 0; i < count; ++i) {
-    run_one(next_);
-    next_ = (next_ + 1) % sets();
-  }
+  if (count == recorded_)
+    graph_.launch(stream_);
+  else
+    run(count);
   batch.end.record(stream_);
   ++begun_;  // not where the library refuses a product
 }
@@ -153,6 +192,13 @@ std::vector<double> GemmUnit::try_out(const cublaslt::Algorithm& algorithm) {
     }
   } catch (const cublaslt::Unsupported&) {
     out.clear();
+  } catch (const Error& e) {
+    // The library's algorithm failed; whether the GPU has, its stream tells.
+    if (e.code() == ExitCode::deadline) throw;
+    cuda::forget_error();
+    cuda::wait(stream_, kGpuHangSeconds, "what came before a failed algorithm");
+    finished_ = begun_;
+    out.clear();
   }
   algorithm_ = before;
   return out;
@@ -166,7 +212,6 @@ void GemmUnit::spoil(uint64_t row) {
 
 kernels::ProductResult GemmUnit::check(bool spoilt) {
   cuda::select(ordinal_);
-  cuda::DeviceMemory result(sizeof(kernels::ProductResult));
   // All ones is NaN in every floating-point type and −1 in int32.
   cuda::poison(d_[0].data(), d_[0].bytes(), stream_);
   run_one(0);
@@ -179,12 +224,12 @@ kernels::ProductResult GemmUnit::check(bool spoilt) {
   check.row_step = std::max<uint64_t>(1, check.m / rows_checked(check));
   check.row_offset = seed_ % check.row_step;
   if (spoilt) spoil(check.row_offset);
-  cuda::check_launch(kernels::launch_gemm_check(d_[0].data(), check,
-                                                static_cast<kernels::ProductResult*>(result.data()),
-                                                stream_.handle()),
+  cuda::check_launch(kernels::launch_gemm_check(
+                         d_[0].data(), check, static_cast<kernels::ProductResult*>(verdict_.data()),
+                         stream_.handle()),
                      "gemm_check");
   kernels::ProductResult out{};
-  cuda::fetch(&out, result.data(), sizeof out, stream_, kGpuHangSeconds, "checking the product");
+  cuda::fetch(&out, verdict_.data(), sizeof out, stream_, kGpuHangSeconds, "checking the product");
   return out;
 }
 

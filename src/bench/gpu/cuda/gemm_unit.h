@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "bench/gpu/gemm_points.h"
 #include "kernels/gemm_data.h"
 #include "sys/gpu/cuda/cublaslt.h"
+#include "sys/gpu/cuda/graph.h"
 
 namespace cb {
 
@@ -18,9 +20,17 @@ struct GemmNumbers {
 };
 GemmNumbers gemm_numbers(const std::string& dtype);
 
+// An algorithm as text, for the other ranks and the record; nothing for text that is none.
+std::string text_of(const cublaslt::Algorithm& a);
+std::optional<cublaslt::Algorithm> parse_algorithm(const std::string& text);
+// GPUs for which the same bytes mean the same algorithm.
+std::string kind_of(const GpuUnit& unit, const cublaslt::Library& library);
+
 // Products of a batch. Two batches of them stay below the thousand launches that a stream takes,
 // also where the library needs two for a product.
 inline constexpr int64_t kMostProducts = 225;
+// Of a batch that is one graph: launched as one.
+inline constexpr int64_t kMostRecorded = 4000;
 
 // One GPU's product: operands in several sets that go round, library objects, stream.
 class GemmUnit {
@@ -42,6 +52,10 @@ class GemmUnit {
   void start(int64_t count);
   double seconds();
   int queued() const { return static_cast<int>(begun_ - finished_); }
+  // Batches of so many products are launched as one graph from now on: the host cannot launch
+  // products of microseconds as fast as the GPU computes them. False where the library allows no
+  // graph.
+  bool record(int64_t count);
 
   // Computes one product anew over poisoned memory and compares rows of it with the reference.
   // `spoilt`: an element of these rows is changed before.
@@ -52,6 +66,7 @@ class GemmUnit {
 
  private:
   void run_one(int64_t set);
+  void run(int64_t count);
   void spoil(uint64_t row);
 
   int ordinal_;
@@ -68,8 +83,11 @@ class GemmUnit {
   static constexpr size_t kMostBatches = 2;
   std::array<Batch, kMostBatches> batches_;
   uint64_t begun_ = 0, finished_ = 0;
+  cuda::Graph graph_;
+  int64_t recorded_ = 0;  // products of the graph; 0: there is none
   std::vector<cuda::DeviceMemory> a_, b_, d_;
   cuda::DeviceMemory workspace_;
+  cuda::DeviceMemory verdict_{sizeof(kernels::ProductResult)};
   int64_t next_ = 0;
 };
 

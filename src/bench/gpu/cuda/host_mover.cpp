@@ -87,7 +87,7 @@ class HostMover final : public Timed {
     if (up_) out.add(verify_targets(up_->to, count_, seed_, stream_, where_));
     for (int64_t i = 0; down_ && i < count_; ++i) {
       const cuda::HostMemory& memory = target(i);
-      out.add(pinned_ ? verify_device(memory.data(), memory.bytes(), seed_ + 1, stream_,
+      out.add(pinned_ ? verify_device(memory.data(), memory.bytes(), seed_ + 1, verdict_, stream_,
                                       "host memory, as " + where_ + " sees it")
                       : verify_host(memory.data(), memory.bytes(), seed_ + 1));
     }

@@ -99,8 +99,7 @@ class TriadMover final : public Timed {
   }
 
   DataErrors verify_one(int64_t i) {
-    const cuda::DeviceMemory result(sizeof(kernels::TriadResult));
-    auto* found_at = static_cast<kernels::TriadResult*>(result.data());
+    auto* found_at = static_cast<kernels::TriadResult*>(found_.data());
     cuda::check_launch(
         kernels::launch_triad_check(target(i), elements_, seed_, found_at, stream_.handle()),
         "triad_check");
@@ -121,6 +120,7 @@ class TriadMover final : public Timed {
 
   size_t elements_;
   cuda::DeviceMemory b_, c_;
+  cuda::DeviceMemory found_{sizeof(kernels::TriadResult)};
   Targets a_;
   uint64_t seed_;
   kernels::Sweep sweep_ = kernels::Sweep::resident;
@@ -149,7 +149,7 @@ class ReadMover final : public Timed {
     cuda::fetch(&found, sum_.data(), 8, stream_, kGpuHangSeconds, "checking the sum");
     if (found == wanted_ * static_cast<uint64_t>(count_)) return {};
     // The sum says only that something is wrong: look where.
-    DataErrors out = verify_device(from_.data(), from_.bytes(), seed_, stream_, where_);
+    DataErrors out = verify_device(from_.data(), from_.bytes(), seed_, verdict_, stream_, where_);
     if (out.wrong == 0) out = {1, 0, where_ + ", sum of what was read (memory is right now)"};
     return out;
   }

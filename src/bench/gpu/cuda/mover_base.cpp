@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "kernels/fill_verify.h"
-
 namespace cb {
 namespace {
 
@@ -55,9 +53,9 @@ void fill_device(void* memory, size_t bytes, uint64_t seed, const cuda::Stream& 
 }
 
 DataErrors verify_device(const void* memory, size_t bytes, uint64_t seed,
-                         const cuda::Stream& stream, const std::string& where) {
-  const cuda::DeviceMemory result(sizeof(kernels::VerifyResult));
-  auto* at = static_cast<kernels::VerifyResult*>(result.data());
+                         const cuda::DeviceMemory& verdict, const cuda::Stream& stream,
+                         const std::string& where) {
+  auto* at = static_cast<kernels::VerifyResult*>(verdict.data());
   cuda::check_launch(kernels::launch_verify(memory, bytes, seed, at, stream.handle()), "verify");
   kernels::VerifyResult found{};
   cuda::fetch(&found, at, sizeof found, stream, kGpuHangSeconds, "verifying");
@@ -68,7 +66,7 @@ DataErrors verify_targets(const Targets& targets, int64_t count, uint64_t seed,
                           const cuda::Stream& stream, const std::string& where) {
   DataErrors out;
   for (int64_t i = 0; i < count; ++i)
-    out.add(verify_device(targets.at(i), targets.bytes(), seed, stream,
+    out.add(verify_device(targets.at(i), targets.bytes(), seed, targets.verdict(), stream,
                           fmt::format("{}, copy {} of a sample", where, i)));
   return out;
 }

@@ -5,6 +5,7 @@
 
 #include "bench/gpu/cuda/copies.h"
 #include "bench/gpu/cuda/flip.h"
+#include "kernels/fill_verify.h"
 
 // What the movers share: a stream with two events, patterns on the device, targets side by side.
 namespace cb {
@@ -28,6 +29,8 @@ class Timed : public Mover {
   std::string where_;
   cuda::Stream stream_;
   cuda::Event begin_, end_;
+  // What a kernel says of data: made before anything is timed, for by then memory may be used up.
+  cuda::DeviceMemory verdict_{sizeof(kernels::VerifyResult)};
   int64_t count_ = 1;
 };
 
@@ -40,6 +43,7 @@ class Targets {
   std::byte* at(int64_t i) const { return memory_.at(static_cast<size_t>(i) * stride_); }
   size_t bytes() const { return bytes_; }  // of one
   int64_t count() const { return count_; }
+  const cuda::DeviceMemory& verdict() const { return verdict_; }
   void poison(const cuda::Stream& stream) const {
     cuda::poison(memory_.data(), memory_.bytes(), stream);
   }
@@ -48,12 +52,15 @@ class Targets {
   size_t bytes_, stride_;
   int64_t count_;
   cuda::DeviceMemory memory_;
+  cuda::DeviceMemory verdict_{sizeof(kernels::VerifyResult)};
 };
 
-// The pattern of kernels/pattern.h in memory that the selected device reaches. Verifying waits.
+// The pattern of kernels/pattern.h in memory that the selected device reaches. Verifying waits;
+// `verdict` is its memory for a VerifyResult.
 void fill_device(void* memory, size_t bytes, uint64_t seed, const cuda::Stream& stream);
 DataErrors verify_device(const void* memory, size_t bytes, uint64_t seed,
-                         const cuda::Stream& stream, const std::string& where);
+                         const cuda::DeviceMemory& verdict, const cuda::Stream& stream,
+                         const std::string& where);
 DataErrors verify_targets(const Targets& targets, int64_t count, uint64_t seed,
                           const cuda::Stream& stream, const std::string& where);
 

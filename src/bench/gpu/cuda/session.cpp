@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "bench/gpu/share_out.h"
+#include "kernels/hash.h"
 #include "sys/gpu/cuda/cublaslt.h"
 #include "sys/os/deadline_call.h"
 
@@ -44,7 +45,13 @@ Said unusable(const cuda::Device& device) {
   try {
     cuda::select(device.ordinal);
     cuda::memory_info();
-    return {};
+    const int code = kernels::find_kernels();
+    if (code == 0) return {};
+    cuda::forget_error();
+    return said(
+        "gpu.no_kernels", device.name,
+        fmt::format("{}.{}", device.compute_capability / 10, device.compute_capability % 10), code,
+        device.compute_capability);
   } catch (const std::exception& e) {
     return said("gpu.unusable", said_by(e));
   }

@@ -65,15 +65,18 @@ std::string load(const DynamicLibrary& library, Table& t) {
   return missing;
 }
 
-void check(const Table& t, cublasStatus_t status, const char* call) {
+// `queued`: of the product itself, which a GPU that has failed fails too. Else the library does not
+// suit this driver or GPU, or cannot do this: nothing of it is the GPU's fault.
+void check(const Table& t, cublasStatus_t status, const char* call, bool queued = false) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   const std::string what = fmt::format(
       "{}: {}", call,
       t.status_string != nullptr ? t.status_string(status)
                                  : fmt::format("cuBLAS status {}", static_cast<int>(status)));
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
-      status == CUBLAS_STATUS_ARCH_MISMATCH)
-    throw Unsupported(what);
+  const bool refused = status == CUBLAS_STATUS_NOT_SUPPORTED ||
+                       status == CUBLAS_STATUS_INVALID_VALUE ||
+                       status == CUBLAS_STATUS_ARCH_MISMATCH;
+  if (refused || (!queued && status != CUBLAS_STATUS_EXECUTION_FAILED)) throw Unsupported(what);
   throw Error(what);
 }
 
@@ -114,13 +117,20 @@ int64_t rounded(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
+// The one that suits the driver first: CUDA 13's library starts on no driver of CUDA 12.
+std::vector<std::string> names_for(int driver_major) {
+  const char* older = "libcublasLt.so.12";
+  const char* newer = "libcublasLt.so.13";
+  if (driver_major == 12) std::swap(older, newer);
+  return {newer, older, "libcublasLt.so", "/usr/local/cuda/lib64/libcublasLt.so"};
+}
+
 }  // namespace
 
 std::variant<Library, Absent> open() {
   forbid_emulation();
-  static const DynamicLibrary library = DynamicLibrary::open(
-      "CLUSTERBENCH_CUBLASLT_LIBRARY", {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so",
-                                        "/usr/local/cuda/lib64/libcublasLt.so"});
+  static const DynamicLibrary library =
+      DynamicLibrary::open("CLUSTERBENCH_CUBLASLT_LIBRARY", names_for(cuda::driver_major()));
   if (!library.present()) return Absent{said("gpu.blas_not_opened", library.reason())};
   auto table = std::make_shared<Table>();
   if (const std::string missing = load(library, *table); !missing.empty())
@@ -263,7 +273,7 @@ void Matmul::run(const Algorithm& algorithm, const void* a, const void* b, void*
   check(*p.t,
         p.t->matmul(p.handle, p.desc, alpha, a, p.a, b, p.b, beta, d, p.d, d, p.d, &algo, workspace,
                     algorithm.workspace_bytes, static_cast<cudaStream_t>(stream.handle())),
-        "cublasLtMatmul");
+        "cublasLtMatmul", true);
 }
 
 }  // namespace cb::cublaslt

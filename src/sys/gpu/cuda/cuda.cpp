@@ -111,6 +111,11 @@ std::string driver_version() {
   return version_text(version);
 }
 
+int driver_major() {
+  int version = 0;
+  return cudaDriverGetVersion(&version) == cudaSuccess ? version / 1000 : 0;
+}
+
 std::string runtime_version() {
   int version = 0;
   check(cudaRuntimeGetVersion(&version), "cudaRuntimeGetVersion");

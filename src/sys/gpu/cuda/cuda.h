@@ -39,6 +39,7 @@ struct Absent {
 std::variant<std::vector<Device>, Absent> devices();
 
 std::string driver_version();   // "13.0", of the CUDA API that the driver has
+int driver_major();             // 13; 0 where the driver does not tell
 std::string runtime_version();  // of the linked runtime
 
 // Makes the device the calling thread's: what is created next belongs to it.

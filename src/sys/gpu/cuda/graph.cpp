@@ -31,6 +31,13 @@ void Graph::end(const Stream& stream) {
   handle_ = made;
 }
 
+void Graph::abandon(const Stream& stream) {
+  cudaGraph_t graph = nullptr;
+  if (cudaStreamEndCapture(stream_of(stream), &graph) == cudaSuccess && graph != nullptr)
+    cudaGraphDestroy(graph);
+  forget_error();
+}
+
 void Graph::launch(const Stream& stream) const {
   demand(cudaGraphLaunch(static_cast<cudaGraphExec_t>(handle_), stream_of(stream)),
          "cudaGraphLaunch");

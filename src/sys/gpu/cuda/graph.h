@@ -17,6 +17,8 @@ class Graph {
   static void begin(const Stream& stream);
   void end(const Stream& stream);
   void launch(const Stream& stream) const;
+  // Ends a recording that went wrong; nothing of it is kept.
+  static void abandon(const Stream& stream);
 
  private:
   void* handle_ = nullptr;  // a cudaGraphExec_t
