@@ -20,7 +20,7 @@ FIGURES = {
     "gemm fp64 1024, OpenBLAS": ([], "gemm --device cpu --dtype fp64 --library openblas --size 1024 --duration 700ms", "flops"),
     "triad 192 MB": ([], "bandwidth --op triad --size 64M --duration 700ms", "bytes_per_second"),
     "mpi all_reduce 64 KiB": (MPI, "mpi --op all_reduce --size 64K --duration 500ms --checks 1", "time_seconds"),
-    "mpi ping-pong 8 B": (MPI, "mpi --op pingpong --size 8 --duration 500ms --checks 1", "time_seconds"),
+    "mpi ping-pong 8 B": (MPI, "mpi --op pingpong --size 8 --duration 500ms --checks 1", "latency_seconds"),
 }
 
 
@@ -33,7 +33,7 @@ def measured(program, launcher, words, metric, place):
     figures = [m["summary"] for r in json.loads(out.read_text())["records"] for m in r["metrics"] if metric in m["name"]]
     if not figures:
         sys.exit(f"speed.py: {words}: no metric like {metric}")
-    return 1 / figures[0]["median"] if metric == "time_seconds" else figures[0]["median"]
+    return 1 / figures[0]["median"] if metric.endswith("_seconds") else figures[0]["median"]
 
 
 def interval(ratios):
