@@ -124,3 +124,25 @@ def test_a_block_that_it_spoils_itself_is_found(disk, rw):
     for record in records:
         assert not checks(record)["data"]["passed"] and not record["metrics"]
         assert "at offset" in checks(record)["data"]["detail"]
+
+
+FAKE_GPU = Path(os.environ["CLUSTERBENCH_BUILD_DIR"]) / "bin/clusterbench_fake_gpu"
+
+
+@pytest.mark.skipif(not FAKE_GPU.exists(), reason="built without CUDA")
+@pytest.mark.parametrize("rw", ["read", "write"])
+def test_the_way_by_the_host_has_page_locked_memory_and_each_rank_its_own_gpu(disk, monkeypatch, rw):
+    """Pageable memory is copied at a fifth of the rate: GDS was held against that. And eight ranks measured one GPU."""
+    staged = disk / "staged"
+    monkeypatch.setenv("CLUSTERBENCH_FAKE_CUDA_STAGING", str(staged))
+    env = dict(os.environ, CLUSTERBENCH_CUFILE_LIBRARY=str(FAKE), FAKE_CUFILE="direct", CLUSTERBENCH_FAKE_CUDA="devices=2",
+               FAKE_NVFS_STATS=str(disk / "sysroot/proc/driver/nvidia-fs/stats"))
+    small = [word for pair in SMALL.items() for word in pair]
+    out = disk / "r.json"
+    done = subprocess.run(
+        ["mpirun", "--oversubscribe", "-np", "3", FAKE_GPU, "gds", "--dir", disk / "work", "--rw", rw, "--mode", "bounce",
+         *small, "--sysroot", disk / "sysroot", "--json", out], capture_output=True, text=True, timeout=120, env=env)
+    assert done.returncode == 0, done.stderr + done.stdout
+    record, = json.loads(out.read_text())["records"]
+    assert "GPU 0" in record["facts"]["gpu"] and "GPU 1" in record["facts"]["gpu"]
+    assert checks(record)["data"]["passed"] and not staged.exists()

@@ -46,7 +46,14 @@ CaseInfo describe() {
             {"sync", "batch", "stream", "bounce"},
             true},
            {"memory", ParamType::choice, "gpu", "where the data goes", {"gpu", "host"}},
-           {"gpu", ParamType::integer, "0", "CUDA's number of it", {}, false, 0, 1023},
+           {"gpu",
+            ParamType::integer,
+            "",
+            "CUDA's number of it; by default each rank's own, by its place on the host",
+            {},
+            false,
+            0,
+            1023},
            {"block-size", ParamType::size, "1M", "bytes per request", {}, false, 4096, 1 << 28},
            {"queue-depth",
             ParamType::integer,
@@ -95,17 +102,18 @@ Params io_params(const Params& params) {
 // One rank's file, memory and what is needed to move between them.
 class Mover {
  public:
-  Mover(const Params& params, const io::Target& target, const cufile::Driver& driver, bool faulty)
+  Mover(const Params& params, const io::Target& target, const cufile::Driver& driver,
+        int local_rank, bool faulty)
       : faulty_(faulty),
         view_(target.view()),
         reads_(params.text("rw") == "read"),
         block_(static_cast<size_t>(params.integer("block-size"))),
         depth_(static_cast<size_t>(params.integer("queue-depth"))),
         blocks_(target.job().file_bytes / block_),
-        staging_(depth_, block_),
         memory_(params.text("memory") == "gpu"
-                    ? gds::gpu_memory(static_cast<int>(params.integer("gpu")), depth_ * block_)
+                    ? gds::gpu_memory(gpu_of(params), local_rank, depth_ * block_)
                     : gds::host_memory(depth_ * block_)),
+        staging_(memory_->staging()),
         file_(driver, view_.fd, view_.path) {
     if (params.flag("register")) buffer_.emplace(driver, memory_->data(), depth_ * block_);
     const auto modes = params.texts("mode");
@@ -115,6 +123,7 @@ class Mover {
       stream_.emplace(driver, memory_->stream());
   }
 
+  std::string where() const { return memory_->name(); }
   uint64_t round_bytes() const { return depth_ * block_; }
   const std::optional<io::Mismatch>& wrong() const { return wrong_; }
   uint64_t checked() const { return checked_; }
@@ -123,8 +132,7 @@ class Mover {
   // Moves the next blocks of the file; seconds. Data is made before and checked after.
   double round(const std::string& mode) {
     std::vector<cufile::Batch::Request> requests(depth_);
-    for (size_t i = 0; i < depth_; ++i)
-      requests[i] = {(next_ + i) % blocks_ * block_, i * staging_stride()};
+    for (size_t i = 0; i < depth_; ++i) requests[i] = {(next_ + i) % blocks_ * block_, i * block_};
     if (!reads_) make_data(requests);
     const double start = monotonic_seconds();
     move(mode, requests);
@@ -145,7 +153,14 @@ class Mover {
   }
 
  private:
-  size_t staging_stride() const { return block_; }  // of the memory: without gaps
+  static std::optional<int> gpu_of(const Params& params) {
+    if (!params.has("gpu")) return std::nullopt;
+    return static_cast<int>(params.integer("gpu"));
+  }
+
+  std::span<std::byte> slot(const cufile::Batch::Request& r) const {
+    return staging_.subspan(r.buffer_offset, block_);
+  }
 
   void move(const std::string& mode, const std::vector<cufile::Batch::Request>& requests) {
     const auto direction = reads_ ? cufile::Direction::read : cufile::Direction::write;
@@ -159,27 +174,31 @@ class Mover {
       calls_ += requests.size();
       return;
     }
-    for (const auto& r : requests) {
-      if (mode == "sync")
-        calls_ += static_cast<uint64_t>(
-            file_.transfer(direction, memory_->data(), block_, r.file_offset, r.buffer_offset));
-      else
-        bounce(r);
-    }
+    if (mode == "bounce") return reads_ ? bounce_up(requests) : bounce_down(requests);
+    for (const auto& r : requests)
+      calls_ += static_cast<uint64_t>(
+          file_.transfer(direction, memory_->data(), block_, r.file_offset, r.buffer_offset));
   }
 
-  void bounce(const cufile::Batch::Request& r) {
-    const std::span<std::byte> slot(staging_.slot(0), block_);
-    if (reads_) {
-      read_fully(slot, r.file_offset);
-      memory_->put(r.buffer_offset, slot);
-    } else {
-      memory_->get(r.buffer_offset, slot);
-      if (::pwrite(view_.fd, slot.data(), block_, static_cast<off_t>(r.file_offset)) !=
+  // Each block is copied while the next one is read.
+  void bounce_up(const std::vector<cufile::Batch::Request>& requests) {
+    for (const auto& r : requests) {
+      read_fully(slot(r), r.file_offset);
+      memory_->put(r.buffer_offset, block_);
+    }
+    memory_->settle();
+    calls_ += requests.size();
+  }
+
+  void bounce_down(const std::vector<cufile::Batch::Request>& requests) {
+    for (const auto& r : requests) memory_->get(r.buffer_offset, block_);
+    memory_->settle();
+    for (const auto& r : requests) {
+      if (::pwrite(view_.fd, slot(r).data(), block_, static_cast<off_t>(r.file_offset)) !=
           static_cast<ssize_t>(block_))
         throw io::request_error(io::Direction::write, op(r.file_offset), view_.path, errno);
     }
-    ++calls_;
+    calls_ += requests.size();
   }
 
   void read_fully(std::span<std::byte> to, uint64_t offset) const {
@@ -194,12 +213,16 @@ class Mover {
 
   void make_data(const std::vector<cufile::Batch::Request>& requests) {
     for (const auto& r : requests) {
-      const std::span<std::byte> slot(staging_.slot(0), block_);
-      view_.pattern->fill(slot, r.file_offset, io::Pattern::kWritten);
-      spoil_first(slot, r.file_offset);
-      memory_->put(r.buffer_offset, slot);
+      view_.pattern->fill(slot(r), r.file_offset, io::Pattern::kWritten);
+      spoil_first(slot(r), r.file_offset);
+      memory_->put(r.buffer_offset, block_);
     }
+    memory_->settle();
+    forget_staged();
   }
+
+  // What lies in the staging memory must not stand for what comes next.
+  void forget_staged() const { std::fill(staging_.begin(), staging_.end(), std::byte{0xff}); }
 
   void spoil_first(std::span<std::byte> block, uint64_t offset) const {
     if (faulty_ && offset == 0) block[block.size() / 2] ^= std::byte{0x40};
@@ -207,17 +230,17 @@ class Mover {
 
   // All of it: a path that moves wrong bytes fast is worse than none.
   void check_data(const std::vector<cufile::Batch::Request>& requests) {
+    forget_staged();
+    for (const auto& r : requests) memory_->get(r.buffer_offset, block_);
+    memory_->settle();
     for (const auto& r : requests) {
       if (wrong_) return;
-      const std::span<std::byte> slot(staging_.slot(0), block_);
-      memory_->get(r.buffer_offset, slot);
-      spoil_first(slot, r.file_offset);
-      note_wrong(slot, r.file_offset, io::Pattern::kPrepared);
+      spoil_first(slot(r), r.file_offset);
+      note_wrong(slot(r), r.file_offset, io::Pattern::kPrepared);
     }
-    // What was read must not stand for what is read next.
-    const std::span<std::byte> all(staging_.slot(0), block_);
-    std::fill(all.begin(), all.end(), std::byte{0xff});
-    for (const auto& r : requests) memory_->put(r.buffer_offset, all);
+    forget_staged();
+    for (const auto& r : requests) memory_->put(r.buffer_offset, block_);
+    memory_->settle();
   }
 
   void note_wrong(std::span<const std::byte> block, uint64_t offset, unsigned generation) {
@@ -230,8 +253,8 @@ class Mover {
   bool reads_;
   size_t block_, depth_;
   uint64_t blocks_;
-  io::SlotBuffers staging_;
   std::unique_ptr<gds::IoMemory> memory_;
+  std::span<std::byte> staging_;  // its, in the host
   cufile::File file_;
   std::optional<cufile::Buffer> buffer_;  // behind memory_: deregistered before it is freed
   std::optional<cufile::Batch> batch_;
@@ -274,6 +297,7 @@ Record record_of(Context& context, const Params& params, const io::Target& targe
                   {"filesystem", target.storage().filesystem},
                   {"path", mode == "bounce" ? said("gds.bounce") : outcome.evidence.text},
                   {"memory", params.text("memory")}};
+  if (params.text("memory") == "gpu") record.facts["gpu"] = mover.where();
   const auto& wrong = mover.wrong();
   record.checks.push_back({.name = "data",
                            .passed = !wrong,
@@ -304,8 +328,10 @@ Record measure_point(Context& context, const Params& params, io::Target& target,
                      const cufile::Driver& driver, const std::string& mode) {
   Record record{.case_name = "gds", .params = params.with("mode", mode)};
   std::optional<Mover> mover;
-  if (!io::all_well(context,
-                    [&] { mover.emplace(params, target, driver, plants_fault(context, params)); }))
+  if (!io::all_well(context, [&] {
+        mover.emplace(params, target, driver, context.place.local_rank,
+                      plants_fault(context, params));
+      }))
     return record;
   context.comm.barrier();
   io::all_well(context, [&] {

@@ -9,18 +9,22 @@ namespace {
 
 class HostIoMemory : public IoMemory {
  public:
-  explicit HostIoMemory(size_t bytes) : buffer_(1, bytes) {}
+  explicit HostIoMemory(size_t bytes) : bytes_(bytes), buffer_(1, bytes), staging_(1, bytes) {}
+  std::string name() const override { return "host"; }
   void* data() override { return buffer_.slot(0); }
   void* stream() override { return nullptr; }
-  void put(size_t at, std::span<const std::byte> bytes) override {
-    std::memcpy(buffer_.slot(0) + at, bytes.data(), bytes.size());
+  std::span<std::byte> staging() override { return {staging_.slot(0), bytes_}; }
+  void put(size_t at, size_t bytes) override {
+    std::memcpy(buffer_.slot(0) + at, staging_.slot(0) + at, bytes);
   }
-  void get(size_t at, std::span<std::byte> bytes) override {
-    std::memcpy(bytes.data(), buffer_.slot(0) + at, bytes.size());
+  void get(size_t at, size_t bytes) override {
+    std::memcpy(staging_.slot(0) + at, buffer_.slot(0) + at, bytes);
   }
+  void settle() override {}
 
  private:
-  io::SlotBuffers buffer_;
+  size_t bytes_;
+  io::SlotBuffers buffer_, staging_;
 };
 
 }  // namespace

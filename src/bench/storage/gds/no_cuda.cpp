@@ -3,7 +3,7 @@
 
 namespace cb::gds {
 
-std::unique_ptr<IoMemory> gpu_memory(int, size_t) {
+std::unique_ptr<IoMemory> gpu_memory(std::optional<int>, int, size_t) {
   throw Error(said("gpu.built_without_or_host"));
 }
 
