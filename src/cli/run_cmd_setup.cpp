@@ -121,7 +121,13 @@ void collect(Problems& problems, const std::function<void()>& attempt) {
 
 // Of a private key that can sign; empty where none is given. Throws UsageError.
 std::string public_key_of(const std::string& key) {
-  return key.empty() ? "" : ed25519_sign(key, "").public_key;
+  if (key.empty()) return "";
+  const Ed25519Key signer(key);
+  if (signer.held_by_agent())
+    throw UsageError(key, "",
+                     "is a public key: a run signs what it measures for hours, and an agent may go "
+                     "away or ask meanwhile; name a private key that has no passphrase");
+  return signer.sign("").public_key;
 }
 
 // The profile as it is run: what --dir gives stands in the steps that need a directory and name

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/openssh_key.h"
+#include "core/ssh_agent.h"
 
 namespace cb {
 namespace {
@@ -118,17 +119,33 @@ std::string public_part(const Key& key) {
 
 }  // namespace
 
-Ed25519Key::Ed25519Key(const std::filesystem::path& file, const AskPassphrase& ask) {
-  Key key = private_key(read_file(file, kLargestPem), file.string(), ask);
+Ed25519Key::Ed25519Key(const std::filesystem::path& file, const AskPassphrase& ask)
+    : file_(file.string()) {
+  const std::string text = read_file(file, kLargestPem);
+  if (const auto open = openssh_public_key(text)) {
+    public_key_ = hex(*open);
+    return;
+  }
+  Key key = private_key(text, file_, ask);
   if (!is_ed25519(key))
-    throw UsageError(file.string(), "",
+    throw UsageError(file_, "",
                      "is no private Ed25519 key: make one with openssl genpkey -algorithm ed25519 "
                      "-out FILE, or ssh-keygen -t ed25519 -f FILE");
   public_key_ = public_part(key);
   key_ = std::move(key);
 }
 
+// Verified at once: a key that the agent took for this one would be noticed by the reader only.
+Ed25519Signature Ed25519Key::sign_by_agent(std::string_view message) const {
+  const std::string raw = ssh_agent_sign(*unhex(public_key_, kKeyBytes), message, file_);
+  const Ed25519Signature out{public_key_, hex({raw.begin(), raw.end()})};
+  if (!ed25519_verify(out, message))
+    throw UsageError(file_, "", "does not verify what the agent (SSH_AUTH_SOCK) signed with it");
+  return out;
+}
+
 Ed25519Signature Ed25519Key::sign(std::string_view message) const {
+  if (held_by_agent()) return sign_by_agent(message);
   const Context context(EVP_MD_CTX_new());
   std::vector<unsigned char> signature(kSignatureBytes);
   size_t size = signature.size();

@@ -22,17 +22,22 @@ struct Ed25519Signature {
 // The passphrase of a key file; nothing where nobody can be asked.
 using AskPassphrase = std::function<std::optional<std::string>(const std::string& file)>;
 
-// A private key, read once and only held in memory.
+// A private key, read once and only held in memory; or one that an agent holds.
 class Ed25519Key {
  public:
-  // Asks for the passphrase only of a PEM file that has one. Throws UsageError if the file is no
-  // private Ed25519 key, or does not open.
+  // Asks for the passphrase only of a PEM file that has one. Of an OpenSSH public key the agent of
+  // SSH_AUTH_SOCK signs. Throws UsageError if the file is no Ed25519 key, or does not open.
   explicit Ed25519Key(const std::filesystem::path& file, const AskPassphrase& ask = {});
 
   const std::string& public_key() const { return public_key_; }
+  bool held_by_agent() const { return !key_; }
+  // Throws UsageError where the agent does not sign.
   Ed25519Signature sign(std::string_view message) const;
 
  private:
+  Ed25519Signature sign_by_agent(std::string_view message) const;
+
+  std::string file_;
   std::shared_ptr<evp_pkey_st> key_;
   std::string public_key_;
 };

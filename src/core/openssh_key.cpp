@@ -1,12 +1,13 @@
 #include "core/openssh_key.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <iterator>
+#include <memory>
 
 #include <openssl/evp.h>
 
 #include "core/error.h"
+#include "core/ssh_wire.h"
 
 namespace cb {
 namespace {
@@ -34,42 +35,34 @@ std::optional<std::string> base64_bytes(std::string_view text) {
   return out;
 }
 
-// Reads the strings and numbers of which both formats are built; nothing beyond the end.
-class WireReader {
- public:
-  explicit WireReader(std::string_view bytes) : rest_(bytes) {}
-
-  std::optional<uint32_t> number() {
-    if (rest_.size() < 4) return std::nullopt;
-    uint32_t out = 0;
-    for (size_t i = 0; i < 4; ++i) out = out << 8 | static_cast<unsigned char>(rest_[i]);
-    rest_.remove_prefix(4);
-    return out;
-  }
-  std::optional<std::string_view> text() {
-    const auto size = number();
-    if (!size || rest_.size() < *size) return std::nullopt;
-    const std::string_view out = rest_.substr(0, *size);
-    rest_.remove_prefix(*size);
-    return out;
-  }
-
- private:
-  std::string_view rest_;
-};
-
 Bytes bytes_of(std::string_view text) { return {text.begin(), text.end()}; }
+
+// Whether signatures by this seed verify with this public key.
+bool belong_together(std::string_view seed, std::string_view open) {
+  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(
+      EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr,
+                                   reinterpret_cast<const unsigned char*>(seed.data()),
+                                   seed.size()),
+      EVP_PKEY_free);
+  std::string derived(kHalf, '\0');
+  size_t size = derived.size();
+  return key &&
+         EVP_PKEY_get_raw_public_key(key.get(), reinterpret_cast<unsigned char*>(derived.data()),
+                                     &size) == 1 &&
+         derived == open;
+}
 
 // The private half of a key that has no passphrase; nothing for what is damaged.
 std::optional<Bytes> seed_of(std::string_view secret) {
-  WireReader in(secret);
+  SshReader in(secret);
   const auto first = in.number();
   const auto second = in.number();
   const auto kind = in.text();
   const auto open = in.text();
   const auto pair = in.text();
   if (!first || first != second || kind != kKind || !open || open->size() != kHalf || !pair ||
-      pair->size() != 2 * kHalf || pair->substr(kHalf) != *open)
+      pair->size() != 2 * kHalf || pair->substr(kHalf) != *open ||
+      !belong_together(pair->substr(0, kHalf), *open))
     return std::nullopt;
   return bytes_of(pair->substr(0, kHalf));
 }
@@ -81,7 +74,7 @@ std::optional<Bytes> openssh_public_key(std::string_view text) {
   text.remove_prefix(kKind.size() + 1);
   const auto raw = base64_bytes(text.substr(0, text.find_first_of(" \r\n")));
   if (!raw) return std::nullopt;
-  WireReader in(*raw);
+  SshReader in(*raw);
   const auto kind = in.text();
   const auto key = in.text();
   if (kind != kKind || !key || key->size() != kHalf) return std::nullopt;
@@ -96,17 +89,18 @@ Bytes openssh_private_key(std::string_view text, const std::string& file) {
                        ? std::nullopt
                        : base64_bytes(text.substr(kBegin.size(), end - kBegin.size()));
   if (!raw || !raw->starts_with(kMagic)) throw UsageError(file, "", "is a damaged OpenSSH key");
-  WireReader in(std::string_view(*raw).substr(kMagic.size()));
+  SshReader in(std::string_view(*raw).substr(kMagic.size()));
   const auto cipher = in.text();
   in.text();  // how the passphrase becomes a key
   in.text();  // and with which salt
   if (cipher && *cipher != "none")
     throw UsageError(file, "",
-                     "is an OpenSSH key with a passphrase: take it off a copy (ssh-keygen -p -N '' "
-                     "-f COPY), or sign with a PEM key, whose passphrase is asked for");
+                     "is an OpenSSH key with a passphrase: give it to the agent (ssh-add FILE) and "
+                     "name its public half with --key FILE.pub, or sign with a PEM key, whose "
+                     "passphrase is asked for");
   const auto count = in.number();
   const auto shown = in.text();
-  WireReader kind(shown.value_or(""));
+  SshReader kind(shown.value_or(""));
   if (count != 1U || kind.text() != kKind)
     throw UsageError(file, "",
                      "is no Ed25519 key: make one with ssh-keygen -t ed25519 -N '' -f FILE");

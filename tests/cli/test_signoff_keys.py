@@ -2,9 +2,14 @@
 
 import hashlib
 import json
+import os
 import re
 import shutil
+import socket
 import subprocess
+import tempfile
+import threading
+import time
 
 import pytest
 
@@ -52,7 +57,7 @@ def test_openssh_keys_sign_and_verify(good, tmp_path):
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "secret", "-f", tmp_path / "locked"], check=True)
     subprocess.run(["ssh-keygen", "-q", "-t", "ecdsa", "-N", "", "-f", tmp_path / "other"], check=True)
     done = cb("signoff", good, *SIGN, "--key", tmp_path / "locked")
-    assert done.returncode == 2 and "ssh-keygen -p" in done.stderr
+    assert done.returncode == 2 and "ssh-add" in done.stderr
     done = cb("signoff", good, *SIGN, "--key", tmp_path / "other")
     assert done.returncode == 2 and "is no Ed25519 key" in done.stderr
     assert cb("signoff", good, *SIGN, "--key", tmp_path / "li").returncode == 0
@@ -60,6 +65,82 @@ def test_openssh_keys_sign_and_verify(good, tmp_path):
     assert code == 0 and "key li.pub" in lines[1]
     assert verify(good, tmp_path / "locked.pub")[0] == 1
     assert verify(good, tmp_path / "other.pub")[0] == 2
+
+
+def with_agent(**variables):
+    return {**{k: v for k, v in os.environ.items() if k != "SSH_AUTH_SOCK"}, **variables}
+
+
+@pytest.fixture
+def agent(tmp_path):
+    """An ssh-agent that holds one key with a passphrase."""
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "secret", "-f", tmp_path / "li"], check=True)
+    place = tempfile.mktemp(prefix="cb-agent-")  # a path of this kind is short
+    running = subprocess.Popen(["ssh-agent", "-D", "-a", place], stdout=subprocess.DEVNULL)
+    environment = with_agent(SSH_AUTH_SOCK=place, SSH_ASKPASS=str(tmp_path / "ask"), SSH_ASKPASS_REQUIRE="force")
+    (tmp_path / "ask").write_text("#!/bin/sh\necho secret\n")
+    (tmp_path / "ask").chmod(0o700)
+    for _ in range(100):
+        if os.path.exists(place):
+            break
+        time.sleep(0.05)
+    subprocess.run(["ssh-add", "-q", tmp_path / "li"], check=True, env=environment)
+    yield environment
+    running.terminate()
+    running.wait(10)
+
+
+def test_an_agent_signs_with_a_key_that_no_file_holds(good, tmp_path, agent):
+    public = tmp_path / "li.pub"
+    (tmp_path / "li").unlink()
+    done = cb("signoff", good, *SIGN, "--key", public, env=with_agent())
+    assert done.returncode == 2 and "SSH_AUTH_SOCK is not set" in done.stderr
+    done = cb("signoff", good, *SIGN, "--key", public, env=with_agent(SSH_AUTH_SOCK=str(tmp_path / "nobody")))
+    assert done.returncode == 2 and "No such file" in done.stderr and "ssh-add -l" in done.stderr
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "mei"], check=True)
+    done = cb("signoff", good, *SIGN, "--key", tmp_path / "mei.pub", env=agent)
+    assert done.returncode == 2 and "does not hold this key" in done.stderr
+    assert signatures(good) == []
+    done = cb("signoff", good, *SIGN, "--key", public, env=agent)
+    assert done.returncode == 0, done.stderr
+    code, lines = verify(good, public)
+    assert code == 0 and "key li.pub" in lines[1]
+    assert verify(good, tmp_path / "mei.pub")[0] == 1
+
+
+@pytest.mark.parametrize("answer, said", [
+    (b"", "closed the connection"),
+    (b"\0\0\0\0", "no answer of its protocol"),
+    (b"\x7f\xff\xff\xff", "no answer of its protocol"),
+    (b"\0\0\0\x01\x05", "does not hold this key"),
+    (b"\0\0\0\x01\x0e", "no Ed25519 signature"),
+    (b"\0\0\0\x58\x0e\0\0\0\x53\0\0\0\x0bssh-ed25519\0\0\0\x40" + bytes(64), "does not verify"),
+])
+def test_an_agent_that_answers_badly_signs_nothing(good, tmp_path, answer, said):
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "li"], check=True)
+    place = tempfile.mktemp(prefix="cb-agent-")
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(place)
+        door.listen()
+
+        def serve():
+            guest, _ = door.accept()
+            with guest:
+                guest.recv(4096)
+                guest.sendall(answer)
+
+        served = threading.Thread(target=serve, daemon=True)
+        served.start()
+        done = cb("signoff", good, *SIGN, "--key", tmp_path / "li.pub", env=with_agent(SSH_AUTH_SOCK=place))
+        served.join(10)
+    assert done.returncode == 2 and said in done.stderr, done.stderr
+    assert signatures(good) == []
+
+
+def test_a_run_signs_with_a_file_only(tmp_path, agent):
+    done = cb("run", "host-quick", "--out", tmp_path / "c", "--key", tmp_path / "li.pub", env=agent)
+    assert done.returncode == 2 and "name a private key" in done.stderr
+    assert not (tmp_path / "c").exists()
 
 
 @pytest.fixture(scope="module")

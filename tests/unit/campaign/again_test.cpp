@@ -48,6 +48,30 @@ TEST_CASE("four measurements are enough") {
   CHECK(to_repeat(c, at_least(100)).empty());
 }
 
+TEST_CASE("an open figure is measured again only while its own job has attempts left") {
+  const Criterion near = at_least(100);
+  const auto repeated = [&](const std::string& other_step, const std::string& other_host,
+                            size_t attempts, bool with_document = true) {
+    Campaign c = campaign({{"n1", 100}, {other_host, 100}});
+    c.jobs[1].step = other_step;
+    Metric& m = c.jobs[0].document->records[0].metrics[0];
+    m.attempts.resize(attempts, m.samples.summary());
+    if (!with_document) c.jobs[1].document.reset();
+    const Profile p = profile({near});
+    Judgement open = judge(c, p, {}, kToday);
+    open.criteria[0].gaps = {{"n1", {"why.unsure", {}}}};
+    return jobs_to_repeat(c, open);
+  };
+  CHECK(repeated("t", "n1", kMostAttempts - 1) == Names{{"s", "n1"}});
+  for (const char* step : {"s", "t"}) {
+    for (const char* host : {"n1", "n2"}) {
+      if (step == std::string("s") && host == std::string("n1")) continue;
+      CHECK(repeated(step, host, kMostAttempts).empty());
+      CHECK(repeated(step, host, kMostAttempts, false).empty());
+    }
+  }
+}
+
 TEST_CASE("warnings, wrong data and limits beyond physics are final") {
   Criterion warns = at_least(100);
   warns.severity = Severity::warn;

@@ -124,6 +124,23 @@ TEST_CASE("a stop ends what runs and starts nothing more") {
   CHECK(monotonic_seconds() - begin < 10);
 }
 
+TEST_CASE("a second signal does not wait for who ignores the first") {
+  const Directory d;
+  for (const auto& [signals, patient] : {std::pair(1, true), std::pair(2, false)}) {
+    const double start = monotonic_seconds();
+    ExecutorOptions options;
+    options.term_grace_seconds = 2;
+    options.stop_signals = [&, sent = signals] {
+      return monotonic_seconds() - start > 0.3 ? sent : 0;
+    };
+    std::vector<TaskEnd::Kind> kinds;
+    run_tasks({shell(d, "trap '' TERM; sleep 60 & wait; wait")}, options,
+              {[](size_t) {}, [&](size_t, const TaskEnd& end) { kinds.push_back(end.kind); }});
+    CHECK(kinds == std::vector{TaskEnd::Kind::stopped});
+    CHECK((monotonic_seconds() - start >= 2) == patient);
+  }
+}
+
 TEST_CASE("no task outlives an error of its observer") {
   const Directory d;
   const auto throwing = [&] {

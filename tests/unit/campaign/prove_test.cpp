@@ -1,6 +1,7 @@
 // run --prove: a short job with a planted fault for every job that is done.
 #include "campaign/prove.h"
 
+#include "campaign/command_line.h"
 #include "small_campaign.h"
 
 using namespace cb;
@@ -66,6 +67,21 @@ TEST_CASE("each check finds its fault, and where none can be planted that is sai
   CHECK(c.kept["info"]);
   CHECK(std::filesystem::exists(c.setup.paths.manifest()));
   CHECK_FALSE(c.journal().finished.empty());
+}
+
+TEST_CASE("a job with a fault runs on the hosts of the job that it is about, and no others") {
+  ProvingCampaign c;
+  REQUIRE(c.prove());
+  const Journal journal = c.journal();
+  const auto hosts = [&](const std::string& job) {
+    const ProofEvent* start = journal.proofs.at(job).start_of(1);
+    REQUIRE(start != nullptr);
+    return launched_hosts(start->command, Launcher::mpirun);
+  };
+  using Names = std::vector<std::string>;
+  CHECK(hosts("002-rate@n1") == Names{"n1"});
+  CHECK(hosts("002-rate@n2") == Names{"n2"});
+  CHECK(hosts("003-all") == Names{"n1", "n2"});
 }
 
 TEST_CASE("what is proven stays so, byte by byte; what was changed is proven again") {

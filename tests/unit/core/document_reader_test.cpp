@@ -296,3 +296,24 @@ TEST_CASE("whatever stands in a sentence, its document is read again") {
   CHECK_NOTHROW(parse_document(to_json_text(d), "own.json"));
   CHECK(read_document_quickly(to_json_text(d), true));
 }
+
+TEST_CASE("figures that do not follow from the samples are refused, however small they are") {
+  for (const double scale : {1e-9, 1e-6, 1.0, 1e12}) {
+    Record r{.case_name = "gemm"};
+    Metric m{.name = "seconds", .unit = "seconds", .entity = r.entity({"n1", "host", ""})};
+    for (int i = 1; i <= 5; ++i) m.samples.add(i * scale);
+    r.metrics = {m};
+    Document d;
+    d.run.hosts = {"n1"};
+    d.records = {r};
+    const json sound = json::parse(to_json_text(d));
+    REQUIRE(read_document_quickly(dump_json(sound), true).has_value());
+    for (const char* figure : {"min", "p05", "median", "mean", "max"}) {
+      json changed = sound;
+      json& value = changed["records"][0]["metrics"][0]["summary"][figure];
+      REQUIRE_MESSAGE(value.is_number(), figure);
+      value = value.get<double>() * 1.01;
+      CHECK_FALSE_MESSAGE(read_document_quickly(dump_json(changed), true), figure);
+    }
+  }
+}

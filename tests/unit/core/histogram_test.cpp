@@ -136,6 +136,15 @@ TEST_CASE("a histogram that no samples can have is refused") {
   refused([](auto&, auto& e) { e.sum = 3; });             // below n × min
   refused([](auto&, auto& e) { e.sum_of_squares = 1; });  // below sum² / n
   refused([](auto&, auto& e) { e.sum = std::nan(""); });
+  constexpr double endless = std::numeric_limits<double>::infinity();
+  refused([](auto& b, auto& e) {  // in the last bucket, with one of the sums endless
+    b = {{104 * 128 - 1, 1}};
+    e = {1e30, endless, 2e30, endless};
+  });
+  refused([](auto& b, auto& e) {
+    b = {{104 * 128 - 1, 1}};
+    e = {1e30, endless, endless, endless};
+  });
 }
 
 TEST_CASE("samples are kept up to the bound, and counted beyond it") {

@@ -52,6 +52,32 @@ TEST_CASE("worse comes first, then what is undecided, then better, then the same
         std::vector<std::string>{"d worse", "c undecided", "b better", "a same"});
 }
 
+TEST_CASE(
+    "of criteria the worse come first, then the undecided, whatever their place in the profile") {
+  const auto judged_at = [](double value, double limit_of_undecided) {
+    Campaign c = campaign({{"n1", value}});
+    std::vector<Criterion> criteria;
+    for (const auto& [id, limit] :
+         {std::pair("better", 150.0), {"undecided", limit_of_undecided}}) {
+      criteria.push_back(metric_criterion({.metric = "bytes_per_second", .min = limit}));
+      criteria.back().id = id;
+    }
+    criteria.push_back(metric_criterion({.metric = "bytes_per_second", .max = 150}));
+    criteria.back().id = "worse";
+    c.profile = profile(std::move(criteria));
+    c.profile.sha256 = std::to_string(limit_of_undecided);
+    c.profile.resolved = R"({"criteria": [{"id": "undecided", "min": )" + c.profile.sha256 + "}]}";
+    return c;
+  };
+  const Campaign a = judged_at(100, 10), b = judged_at(200, 20);
+  const auto before = gather_metrics(a, {}), after = gather_metrics(b, {});
+  const Judgement then = judge(a, a.profile, {}, kToday), now = judge(b, b.profile, {}, kToday);
+  std::vector<std::string> order;
+  for (const VerdictChange& c : compare_campaigns({a, before, then}, {b, after, now}).verdicts)
+    order.push_back(c.criterion);
+  CHECK(order == std::vector<std::string>{"worse", "undecided", "better"});
+}
+
 TEST_CASE("of one kind the larger change comes first, up or down") {
   CHECK(order_of({{"a", 100, 95}, {"b", 100, 60}, {"c", 100, 80}}) ==
         std::vector<std::string>{"b worse", "c worse", "a worse"});

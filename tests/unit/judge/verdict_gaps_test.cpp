@@ -40,6 +40,17 @@ TEST_CASE("a job that is not done leaves the criterion incomplete, with host and
   }
 }
 
+TEST_CASE("what made a job fail is taken from its records, where they say it") {
+  Campaign c = campaign({{"n1", 100}, {"n2", 100}});
+  c.jobs[1].state = JobState::failed;
+  c.jobs[1].reason = "exit code 1";
+  c.jobs[1].document->records[0].outcome = Errored{"n2", "the disk is full"};
+  CHECK(says(judged(c), "the disk is full"));
+  c.jobs[1].document->records[0].outcome = Measured{};
+  CHECK(says(judged(c), "exit code 1"));
+  CHECK_FALSE(says(judged(c), "the disk is full"));
+}
+
 TEST_CASE("a host that was asked for and has no job is incomplete and named") {
   Campaign c = campaign({{"n1", 100}});
   c.hosts.push_back("n9");

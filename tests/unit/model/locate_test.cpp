@@ -298,6 +298,27 @@ TEST_CASE("one NIC of a host: its rail, and the side that is slow") {
   CHECK(receives.suspects[0].side == Side::receive);
 }
 
+TEST_CASE("a NIC that is slow one way is named also where most samples are of the other way") {
+  const FleetShape fleet{.hosts = 8, .rails = 4};
+  for (const bool sends : {false, true}) {
+    const auto slow = [&](int a, int b, int rail) {
+      return (sends ? a : b) == 3 && rail == 1 ? 0.5 : 1.0;
+    };
+    std::vector<PairSample> all = survey(fleet, tournament(8), slow);
+    // The sound way three times, so that the middle of all samples of this NIC is sound.
+    for (const PairSample& s : std::vector(all)) {
+      if (s.rail != 1 || (sends ? s.to : s.from) != 3) continue;
+      all.insert(all.end(), 2, s);
+    }
+    const Located found = locate(fleet, all);
+    REQUIRE(found.suspects.size() == 1);
+    CHECK(found.suspects[0].kind == SuspectKind::nic);
+    CHECK(found.suspects[0].host == 3);
+    CHECK(found.suspects[0].rail == 1);
+    CHECK(found.suspects[0].side == (sends ? Side::transmit : Side::receive));
+  }
+}
+
 TEST_CASE("an uplink that is fine alone is congested") {
   const FleetShape fleet = rails_on_leaves(16, 1, 4);
   const auto crossing = [&](int a, int b) { return fleet.leaf_of(a, 0) != fleet.leaf_of(b, 0); };

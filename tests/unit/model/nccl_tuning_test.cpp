@@ -50,6 +50,15 @@ TEST_CASE("2.8 to 2.22: numbers and a time, with and without the function") {
   CHECK(to_text(named) == "tree ll");
 }
 
+TEST_CASE("a word that only begins with a number, or is too large for one, is a name") {
+  for (const char* word : {"1x", "0ring", "99999999999999999999999999"}) {
+    const auto c =
+        parse_tuning_line(std::string("AllReduce: 64 Bytes -> Algo ") + word + " proto LL time 1");
+    REQUIRE_MESSAGE(c, word);
+    CHECK(c->algorithm == word);
+  }
+}
+
 TEST_CASE("2.28: symmetric kernels") {
   const auto c = parse_tuning_line(
                      "h:1:2 [0] NCCL INFO AllReduce [Symmetric]: 4096 Bytes -> Kernel "
