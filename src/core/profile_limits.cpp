@@ -88,11 +88,18 @@ void validate_limits(const MetricRule& rule, const MetricDef& def, const std::st
 
 void validate_needs(const Requirements& needs, const std::string& where, Problems& problems) {
   for (const auto& [kind, count] : needs) {
-    const int most = kind == "hosts" ? kMostHosts : kind == "gpu" ? kMostGpus : kMostParts;
+    const int most = kind.starts_with("hosts") ? kMostHosts
+                     : kind == "gpu"           ? kMostGpus
+                                               : kMostParts;
     if (count > most)
       problems.add(where + ".needs." + kind,
                    fmt::format("is {}, which nothing meets: at most {}", count, most));
   }
+  const auto least = needs.find("hosts"), most = needs.find("hosts_at_most");
+  if (least != needs.end() && most != needs.end() && least->second > most->second)
+    problems.add(
+        where + ".needs.hosts_at_most",
+        fmt::format("is {}, which nothing meets: hosts is {}", most->second, least->second));
 }
 
 }  // namespace cb

@@ -10,6 +10,11 @@ NeedsFit check_hosts(size_t wanted, size_t hosts) {
   return {Fit::unmet, Message{"need.hosts", {std::to_string(wanted), std::to_string(hosts)}}};
 }
 
+NeedsFit check_hosts_at_most(size_t most, size_t hosts) {
+  if (hosts <= most) return {};
+  return {Fit::unmet, Message{"need.hosts_at_most", {std::to_string(most), std::to_string(hosts)}}};
+}
+
 NeedsFit check_kind(const std::string& kind, size_t wanted, size_t hosts,
                     const std::vector<HostInventory>& inventories) {
   const HostInventory* lacking = nullptr;
@@ -54,15 +59,21 @@ NeedsFit check_needs(const Requirements& needs, size_t hosts,
   NeedsFit out;
   for (const auto& [kind, count] : needs) {
     const auto wanted = static_cast<size_t>(count);
-    const NeedsFit fit =
-        kind == "hosts" ? check_hosts(wanted, hosts) : check_kind(kind, wanted, hosts, inventories);
+    const NeedsFit fit = kind == "hosts"           ? check_hosts(wanted, hosts)
+                         : kind == "hosts_at_most" ? check_hosts_at_most(wanted, hosts)
+                                                   : check_kind(kind, wanted, hosts, inventories);
     if (rank(fit.fit) > rank(out.fit)) out = fit;
   }
   return out;
 }
 
 Requirements merge_needs(Requirements a, const Requirements& b) {
-  for (const auto& [kind, count] : b) a[kind] = std::max(a[kind], count);
+  for (const auto& [kind, count] : b) {
+    const auto [at, fresh] = a.try_emplace(kind, count);
+    if (!fresh)
+      at->second =
+          kind == "hosts_at_most" ? std::min(at->second, count) : std::max(at->second, count);
+  }
   return a;
 }
 

@@ -76,6 +76,7 @@ constexpr TextRow kReasons[] = {
     {"gap.no_inventory", "the inventory of {0} is not known: repeat its step with run --resume", "{0} 的清单未知：用 run --resume 重测该步骤"},
     {"gap.unread", "{0} could not be read on any host", "{0} 在任何主机上都未能读取"},
     {"gap.needs", "{0}: mend the host, or use a profile that fits it", "{0}：请修复主机，或使用与之相符的配置"},
+    {"need.hosts_at_most", "is for at most {0} hosts, there are {1}", "仅适用于不超过 {0} 台主机，现有 {1} 台"},
     {"need.hosts", "needs {0} hosts, has {1}", "需要 {0} 台主机，只有 {1} 台"},
     {"need.unknown", "needs {0} {1} on every host, and the inventory of {2} of {3} hosts is not known", "每台主机需要 {0} 个 {1}，但 {3} 台主机中有 {2} 台清单未知"},
     {"need.lacks", "needs {0} {1} on every host, {2} has {3}", "每台主机需要 {0} 个 {1}，{2} 只有 {3} 个"},

@@ -28,6 +28,9 @@ std::vector<Part> clock_parts(const FsRoot& fs);     // clock
 std::vector<Part> driver_parts(const FsRoot& fs);    // driver, one per kernel module that matters
 std::vector<Part> library_parts(const FsRoot& fs);   // library, one per library that matters
 
+// Adds modules and empty slots to the part "memory", which root alone may read.
+void add_modules(Part& part, const FsRoot& fs);
+
 // Adds to the parts of kind gpu what NVML tells, matched by PCI address; GPUs that only NVML knows
 // are appended. Where it is absent or hangs, each part says so.
 void add_nvml_facts(std::vector<Part>& gpus);

@@ -29,6 +29,7 @@ std::vector<Part> memory_parts(const FsRoot& fs) {
   Part part{.kind = "memory", .id = "0"};
   put_integer(part, "total_bytes", kibibyte_field(*text, "MemTotal:"));
   put_integer(part, "available_bytes", kibibyte_field(*text, "MemAvailable:"));
+  add_modules(part, fs);
   return {part};
 }
 

@@ -60,6 +60,9 @@ TEST_CASE("needs that no host meets are refused, on both sides of the border") {
   CHECK(needs_problems({{"gpu", 257}}) == "c.needs.gpu is 257, which nothing meets: at most 256");
   CHECK(needs_problems({{"hosts", 100001}}).find("c.needs.hosts") == 0);
   CHECK(needs_problems({{"nvme", 4097}}).find("c.needs.nvme") == 0);
+  CHECK(needs_problems({{"hosts", 64}, {"hosts_at_most", 64}}) == "");
+  CHECK(needs_problems({{"hosts", 65}, {"hosts_at_most", 64}}) ==
+        "c.needs.hosts_at_most is 64, which nothing meets: hosts is 65");
 }
 
 TEST_CASE("what each unit may have at all, entered twice") {

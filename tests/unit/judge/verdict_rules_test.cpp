@@ -51,6 +51,17 @@ TEST_CASE("the needs of the step count for its criteria") {
   CHECK(verdict(campaign({{"n1", 5}, {"n2", 5}}), p).state == State::not_applicable);
 }
 
+TEST_CASE("what holds for few hosts does not apply to many, on both sides of the border") {
+  const Requirements few{{"hosts_at_most", 2}};
+  CHECK(check_needs(few, 2, {}).fit == Fit::met);
+  CHECK(check_needs(few, 3, {}).fit == Fit::unmet);
+  CHECK(check_needs(few, 3, {}).reason() == "is for at most 2 hosts, there are 3");
+  CHECK(merge_needs(few, {{"hosts_at_most", 5}, {"hosts", 1}}) ==
+        Requirements{{"hosts", 1}, {"hosts_at_most", 2}});
+  CHECK(merge_needs({{"hosts_at_most", 5}, {"hosts", 3}}, {{"hosts_at_most", 4}, {"hosts", 2}}) ==
+        Requirements{{"hosts", 3}, {"hosts_at_most", 4}});
+}
+
 TEST_CASE("needs of parts: met, unmet, and mixed, which is no excuse") {
   const Requirements needs{{"gpu", 8}};
   CHECK(check_needs(needs, 2, {with_gpus("a", 8), with_gpus("b", 9)}).fit == Fit::met);

@@ -18,7 +18,7 @@ namespace {
 const std::vector<std::string> kProfiles{"h200-sxm", "b200"};  // all of them take minutes there
 #else
 const std::vector<std::string> kProfiles{"a100-sxm-80g", "a800-sxm", "h100-sxm", "h800-sxm",
-                                         "h200-sxm",     "h20",      "b200"};
+                                         "h200-sxm",     "h20",      "h20-3e",   "b200"};
 #endif
 constexpr double kCeiling = 1e12;
 constexpr int kGpus = 8;
