@@ -16,6 +16,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/profile_limits.h"
 #include "core/sha256.h"
 #include "judge/applies.h"
 
@@ -157,10 +158,8 @@ class CampaignRun {
   NeedsFit needs_fit(const Step& step, const JobKey& key) const {
     if (key.host.empty())
       return check_needs(step.needs, setup_.campaign.hosts.size(), inventories());
-    Requirements parts = step.needs;
-    parts.erase("hosts");
-    Requirements hosts = step.needs;
-    std::erase_if(hosts, [](const auto& need) { return need.first != "hosts"; });
+    Requirements parts, hosts;
+    for (const auto& need : step.needs) (counts_hosts(need.first) ? hosts : parts).insert(need);
     const NeedsFit all = check_needs(hosts, setup_.campaign.hosts.size(), {});
     if (all.fit != Fit::met) return all;
     const auto mine = inventories_.find(key.host);

@@ -19,9 +19,9 @@ namespace fs = std::filesystem;
 constexpr std::string_view kEmbedded = "profiles/";
 
 // What a host may need: the kinds of parts that the inventory knows (core/inventory.h), and hosts.
-const std::vector<std::string> kNeeds{"hosts", "cpu",    "memory",   "numa",   "nic",
-                                      "rdma",  "gpu",    "nvswitch", "nvme",   "disk",
-                                      "mount", "system", "driver",   "library"};
+const std::vector<std::string> kNeeds{"hosts", "hosts_at_most", "cpu",    "memory",   "numa",
+                                      "nic",   "rdma",          "gpu",    "nvswitch", "nvme",
+                                      "disk",  "mount",         "system", "driver",   "library"};
 
 bool is_path(const std::string& name) {
   return name.find('/') != std::string::npos || name.ends_with(".json");

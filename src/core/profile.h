@@ -21,8 +21,8 @@ struct LocalText {
   std::string zh;
 };
 
-// Least number of hosts (key "hosts") or of parts of a kind on every host (key = Part::kind, such
-// as "gpu"); where it is not met the step or criterion is not applicable.
+// Least number of hosts ("hosts"), or greatest ("hosts_at_most"), or least number of a kind of part
+// on every host (Part::kind, as "gpu"). Unmet: the step or criterion is not applicable.
 using Requirements = std::map<std::string, int>;
 
 enum class Scope {

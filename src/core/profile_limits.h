@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/catalogue.h"
 #include "core/profile.h"
@@ -15,6 +16,11 @@ std::optional<std::string> cannot_be_missed(double limit, bool is_minimum, const
 // Limits of the rule that nothing can miss, or that mean nothing for the metric.
 void validate_limits(const MetricRule& rule, const MetricDef& def, const std::string& where,
                      Problems& problems);
+
+// Whether this need is one of the number of hosts, not of a host's parts.
+inline bool counts_hosts(std::string_view need) {
+  return need == "hosts" || need == "hosts_at_most";
+}
 
 // Needs that no host meets would switch their criterion off.
 void validate_needs(const Requirements& needs, const std::string& where, Problems& problems);

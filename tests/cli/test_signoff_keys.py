@@ -41,6 +41,9 @@ def test_a_key_with_a_passphrase_opens_by_file_or_at_a_terminal(good, tmp_path):
     (tmp_path / "word").write_text("open says me\n")
     done = cb("signoff", good, *SIGN, "--key", li, "--passphrase-file", tmp_path / "word")
     assert done.returncode == 2 and "does not open with this passphrase" in done.stderr
+    (tmp_path / "word").write_text("x" * 5000 + "\n")  # longer than libcrypto has room for
+    done = cb("signoff", good, *SIGN, "--key", li, "--passphrase-file", tmp_path / "word")
+    assert done.returncode == 2 and "does not open with this passphrase" in done.stderr
     assert signatures(good) == []
     (tmp_path / "word").write_text("open sesame\n")
     done = cb("signoff", good, *SIGN, "--key", li, "--passphrase-file", tmp_path / "word")

@@ -123,7 +123,10 @@ TEST_CASE("a step whose needs the inventories do not meet is not applicable") {
               {"id": "rate", "case": "fake", "params": {"size": "1K"}, "needs": {"gpu": 1}},
               {"id": "all", "case": "fake", "params": {"size": "2K"}, "scope": "cluster",
                "needs": {"hosts": 3}},
-              {"id": "two", "case": "fake", "params": {"size": "2K"}, "needs": {"hosts": 2}}],
+              {"id": "two", "case": "fake", "params": {"size": "2K"},
+               "needs": {"hosts": 2, "hosts_at_most": 2}},
+              {"id": "one", "case": "fake", "params": {"size": "2K"},
+               "needs": {"hosts_at_most": 1}}],
     "criteria": []})");
   c.lay_all_ready();
   Document with = c.document("001-info@n2");
@@ -135,6 +138,7 @@ TEST_CASE("a step whose needs the inventories do not meet is not applicable") {
   CHECK(outcomes.at("003-all").state == JobState::not_applicable);
   CHECK(outcomes.at("003-all").reason == "needs 3 hosts, has 2");
   CHECK(outcomes.at("004-two@n1").state == JobState::done);
+  CHECK(outcomes.at("005-one@n1").reason == "is for at most 1 hosts, there are 2");
 }
 
 TEST_CASE("a job that is measured once more adds its samples, and keeps the earlier file") {
