@@ -136,8 +136,7 @@ Misfit variables_misfit(const JobClaim& claim, const Step& step) {
   if (claim.campaign.launch.launcher != Launcher::mpirun) return std::nullopt;
   const std::vector<std::string>& argv = claim.start->command;
   for (const auto& [name, value] : step.env) {
-    if (std::ranges::find(argv, name + "=" + value) == argv.end())
-      return said("bind.env", shown(name), shown(value));
+    if (!sets_variable(argv, name, value)) return said("bind.env", shown(name), shown(value));
   }
   return std::nullopt;
 }

@@ -62,14 +62,20 @@ std::optional<Options> measuring_options(const Arguments& argv, const std::strin
 std::vector<std::string> launched_hosts(const Arguments& argv, Launcher launcher) {
   std::string list;
   for (size_t i = 0; i < argv.size() && list.empty(); ++i) {
-    if (launcher == Launcher::mpirun && argv[i] == "--host" && i + 1 < argv.size())
-      list = argv[i + 1];
+    const bool names_hosts = argv[i] == "--host" || argv[i] == "-hosts";  // Open MPI's, Hydra's
+    if (launcher == Launcher::mpirun && names_hosts && i + 1 < argv.size()) list = argv[i + 1];
     if (launcher == Launcher::srun && argv[i].starts_with("--nodelist=")) list = argv[i].substr(11);
   }
   if (list.empty()) return {};
   std::vector<std::string> out;
   for (const std::string& host : split_commas(list)) out.push_back(host.substr(0, host.find(':')));
   return out;
+}
+
+bool sets_variable(const Arguments& argv, const std::string& name, const std::string& value) {
+  const Arguments hydra{"-genv", name, value};
+  return std::ranges::find(argv, name + "=" + value) != argv.end() ||
+         std::search(argv.begin(), argv.end(), hydra.begin(), hydra.end()) != argv.end();
 }
 
 std::vector<std::string> placeless(Arguments argv, const std::string& case_name,

@@ -19,6 +19,12 @@ std::optional<std::map<std::string, std::string>> measuring_options(
 // The hosts that the launcher was told; none for the launcher none.
 std::vector<std::string> launched_hosts(const std::vector<std::string>& argv, Launcher launcher);
 
+// Whether mpirun was told to give its ranks this variable: "NAME=VALUE" of Open MPI's -x, or
+// Hydra's
+// "-genv NAME VALUE".
+bool sets_variable(const std::vector<std::string>& argv, const std::string& name,
+                   const std::string& value);
+
 // The command line as the fingerprint has it: without the program's place and the directory's.
 // `record` is where the document lies, relative to the directory.
 std::vector<std::string> placeless(std::vector<std::string> argv, const std::string& case_name,

@@ -100,6 +100,7 @@ CampaignFile from_json(const json& j, const std::string& source) {
   file.launch.launcher = launcher_from(j.at("launcher").get<std::string>());
   file.launch.arguments = j.at("launcher_arguments").get<std::vector<std::string>>();
   file.launch.as_root = j.at("as_root").get<bool>();
+  file.launch.hydra = j.value("hydra", false);
   file.command = j.at("command").get<std::vector<std::string>>();
   file.public_key = j.value("public_key", "");
   file.chained = j.value("chained", false);
@@ -124,6 +125,7 @@ std::string campaign_file_text(const CampaignFile& file) {
               {"command", file.command}};
   if (file.chained) out["chained"] = true;
   if (file.redact) out["redact"] = true;
+  if (file.launch.hydra) out["hydra"] = true;
   if (!file.public_key.empty()) out["public_key"] = file.public_key;
   for (const HostSlots& h : file.hosts)
     out["hosts"].push_back({{"name", h.name}, {"slots", h.slots}});

@@ -15,15 +15,29 @@ namespace {
 
 constexpr size_t kLongestReason = 300;
 
-// The first line that clusterbench itself wrote; else the first line of all (a launcher's
-// complaint).
+// A heading "clusterbench mpi: 2 problems" says nothing without the first of them.
+bool announces_problems(std::string_view line) {
+  return line.ends_with(" problem") || line.ends_with(" problems");
+}
+
+std::string without_blanks_at_ends(const std::string& line) {
+  const size_t begin = line.find_first_not_of(' '), end = line.find_last_not_of(' ');
+  return begin == std::string::npos ? "" : line.substr(begin, end + 1 - begin);
+}
+
+// The first line that clusterbench itself wrote, with the first problem if it announces some; else
+// the first line of all (a launcher's complaint).
 std::string first_line(const LogTail& log) {
   std::ifstream in(log.file, std::ios::binary);
   in.seekg(static_cast<std::streamoff>(log.begin));
   std::string first;
   for (std::string line; std::getline(in, line);) {
     line = terminal_safe(line.substr(0, kLongestReason));
-    if (line.starts_with("clusterbench")) return line;
+    if (line.starts_with("clusterbench")) {
+      std::string next;
+      if (!announces_problems(line) || !std::getline(in, next)) return line;
+      return line + ": " + without_blanks_at_ends(terminal_safe(next.substr(0, kLongestReason)));
+    }
     if (first.empty() && line.find_first_not_of(" -*=") != std::string::npos) first = line;
   }
   return first;

@@ -1,6 +1,8 @@
 #include "campaign/launcher.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -62,6 +64,33 @@ Arguments mpirun_arguments(const LaunchSetup& setup, const std::vector<HostSlots
   return out;
 }
 
+// One number for all hosts where they have the same: Intel's takes none behind a single host.
+Arguments hydra_hosts(const std::vector<HostSlots>& hosts, int ranks_per_host) {
+  const int each = ranks_on(hosts[0], ranks_per_host);
+  const bool even = std::ranges::all_of(
+      hosts, [&](const HostSlots& h) { return ranks_on(h, ranks_per_host) == each; });
+  std::string list;
+  for (const HostSlots& host : hosts) {
+    list += (list.empty() ? "" : ",") + host.name;
+    if (!even) list += fmt::format(":{}", ranks_on(host, ranks_per_host));
+  }
+  if (even) return {"-hosts", list, "-ppn", std::to_string(each)};
+  return {"-hosts", list};
+}
+
+Arguments hydra_arguments(const LaunchSetup& setup, const std::vector<HostSlots>& hosts,
+                          int ranks_per_host,
+                          const std::map<std::string, std::string>& environment) {
+  Arguments out{"mpirun"};
+  append(out, hydra_hosts(hosts, ranks_per_host));
+  append(out, {"-np", std::to_string(ranks_in_all(hosts, ranks_per_host))});
+  if (exceeds_slots(hosts, ranks_per_host) || has_spare_slots(hosts, ranks_per_host))
+    append(out, {"-bind-to", "none"});
+  for (const auto& [name, value] : environment) append(out, {"-genv", name, value});
+  append(out, setup.arguments);
+  return out;
+}
+
 Arguments srun_arguments(const LaunchSetup& setup, const std::vector<HostSlots>& hosts,
                          int ranks_per_host) {
   const int ranks = ranks_in_all(hosts, ranks_per_host);
@@ -80,12 +109,28 @@ Arguments srun_arguments(const LaunchSetup& setup, const std::vector<HostSlots>&
   return out;
 }
 
-bool in_path(const std::string& program, const Environment& environment) {
+// The program's file; empty if the PATH has none.
+std::string file_in_path(const std::string& program, const Environment& environment) {
   std::istringstream path(environment("PATH").value_or("/usr/bin:/bin"));
   for (std::string directory; std::getline(path, directory, ':');) {
-    if (::access((directory + "/" + program).c_str(), X_OK) == 0) return true;
+    std::string file = directory + "/" + program;
+    if (::access(file.c_str(), X_OK) == 0) return file;
   }
-  return false;
+  return "";
+}
+
+bool in_path(const std::string& program, const Environment& environment) {
+  return !file_in_path(program, environment).empty();
+}
+
+// Of a program or script: as much as any launcher has.
+std::string beginning_of(const std::filesystem::path& file) {
+  constexpr std::streamsize kMost = 4 << 20;
+  std::string out(static_cast<size_t>(kMost), '\0');
+  std::ifstream in(file, std::ios::binary);
+  in.read(out.data(), kMost);
+  out.resize(static_cast<size_t>(std::max<std::streamsize>(0, in.gcount())));
+  return out;
 }
 
 std::string quoted(const std::string& text) {
@@ -133,6 +178,19 @@ Launcher choose_launcher(const std::string& name, const Environment& environment
   return in_path("mpirun", environment) ? Launcher::mpirun : Launcher::none;
 }
 
+bool mpirun_is_hydra(const Environment& environment) {
+  std::error_code failed;
+  const auto file = std::filesystem::canonical(file_in_path("mpirun", environment), failed);
+  if (failed || !std::filesystem::is_regular_file(file, failed)) return false;
+  const std::string name = file.filename().string();
+  if (name.starts_with("orterun") || name.starts_with("prterun")) return false;
+  if (name.find("hydra") != std::string::npos) return true;
+  // Intel's is a script that starts mpiexec.hydra; copies of MPICH's name hydra_pmi_proxy.
+  const std::string text = beginning_of(file);
+  return text.find("mpiexec.hydra") != std::string::npos ||
+         text.find("hydra_pmi_proxy") != std::string::npos;
+}
+
 std::vector<std::string> launcher_arguments(Launcher launcher, const Environment& environment) {
   if (launcher == Launcher::none) return {};
   const char* name =
@@ -147,16 +205,25 @@ std::vector<std::string> launcher_arguments(Launcher launcher, const Environment
   return out;
 }
 
-// "-x NAME" hands on what the user's own environment has: only a value given here is looked at.
+// The variable that the argument at `i` sets: of Open MPI's "-x NAME=VALUE" and Hydra's "-genv NAME
+// VALUE". "-x NAME" hands on what the user's own environment has, and sets none.
+std::string variable_set_at(const Arguments& arguments, size_t i) {
+  if (i == 0) return "";
+  const std::string &option = arguments[i - 1], &argument = arguments[i];
+  if (option == "-genv" || option == "-env") return argument;
+  const size_t equals = argument.find('=');
+  return option == "-x" && equals != std::string::npos ? argument.substr(0, equals) : "";
+}
+
 std::optional<std::string> bad_launcher_arguments(const Arguments& arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     if (argument.empty() || terminal_safe(argument) != argument)
       return fmt::format("'{}' is no argument of a launcher", terminal_safe(argument));
-    const size_t equals = argument.find('=');
-    if (i == 0 || arguments[i - 1] != "-x" || equals == std::string::npos) continue;
-    if (const auto why = refused_variable(argument.substr(0, equals)))
-      return fmt::format("launcher argument -x {}: {}", argument, *why);
+    const std::string variable = variable_set_at(arguments, i);
+    if (variable.empty()) continue;
+    if (const auto why = refused_variable(variable))
+      return fmt::format("launcher argument {} {}: {}", arguments[i - 1], argument, *why);
   }
   return std::nullopt;
 }
@@ -178,7 +245,8 @@ Command launch_command(const LaunchSetup& setup, const std::vector<HostSlots>& h
                        const std::vector<std::string>& program) {
   Command out;
   if (setup.launcher == Launcher::mpirun) {
-    out.argv = mpirun_arguments(setup, hosts, ranks_per_host, environment);
+    out.argv = setup.hydra ? hydra_arguments(setup, hosts, ranks_per_host, environment)
+                           : mpirun_arguments(setup, hosts, ranks_per_host, environment);
   } else {
     if (setup.launcher == Launcher::srun) out.argv = srun_arguments(setup, hosts, ranks_per_host);
     out.environment = environment;  // srun hands its own on

@@ -16,6 +16,7 @@ struct LaunchSetup {
   Launcher launcher = Launcher::none;
   std::vector<std::string> arguments = {};  // the user's own, put before the program
   bool as_root = false;                     // Open MPI refuses root unless told
+  bool hydra = false;  // mpirun is MPICH's or Intel MPI's, which takes other options
 };
 
 // A command line and what is added to its environment.
@@ -27,6 +28,10 @@ struct Command {
 // The launcher named, or for "auto": srun inside a Slurm allocation, mpirun if it is in the PATH,
 // else none. Throws UsageError for another name or one that is not installed.
 Launcher choose_launcher(const std::string& name, const Environment& environment);
+
+// Whether the mpirun in the PATH is Hydra, which MPICH and Intel MPI start ranks with: by its name,
+// or by what the file holds. Open MPI's otherwise.
+bool mpirun_is_hydra(const Environment& environment);
 
 // The user's own arguments of that launcher: CLUSTERBENCH_MPIRUN_ARGS or CLUSTERBENCH_SRUN_ARGS,
 // split at blanks.

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "campaign/inherited.h"
 #include "core/error.h"
 
 namespace cb {
@@ -62,7 +63,8 @@ std::vector<std::string> merged_environment(std::map<std::string, std::string> a
   std::vector<std::string> out;
   for (char** e = environ; *e != nullptr; ++e) {
     const std::string entry = *e;
-    if (!added.contains(entry.substr(0, entry.find('=')))) out.push_back(entry);
+    const std::string name = entry.substr(0, entry.find('='));
+    if (!added.contains(name) && !tells_of_process(name)) out.push_back(entry);
   }
   for (const auto& [name, value] : added) out.push_back(name + "=" + value);
   return out;

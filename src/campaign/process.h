@@ -21,7 +21,8 @@ struct ProcessEnd {
 // to files. Start it from the main thread: the kernel ties the death signal to the thread.
 class Process {
  public:
-  // Throws Error if the program cannot be started.
+  // `environment` is added to this process's own, of which what tells of a launched process is left
+  // out (inherited.h). Throws Error if the program cannot be started.
   Process(const std::vector<std::string>& argv,
           const std::map<std::string, std::string>& environment, const std::filesystem::path& out,
           const std::filesystem::path& err);

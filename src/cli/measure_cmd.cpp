@@ -160,6 +160,9 @@ void add_measure_commands(CLI::App& app, Action& action) {
       });
       subs[name] = sub;
       givens[name] = given;
+    } else {
+      subs[name]->description(fmt::format("{}; --device {}: {}", subs[name]->get_description(),
+                                          c.info.device, c.info.summary));
     }
     for (const ParamDef& def : c.info.params) {
       CLI::Option* known = subs[name]->get_option_no_throw("--" + def.name);

@@ -65,6 +65,12 @@ std::string step_lines(const Profile& profile, const Step& step,
                      pad_right(headline(documents, metric_rules(profile, step.id)), 56), time);
 }
 
+std::string launcher_remark(const LaunchSetup& launch) {
+  if (launch.launcher != Launcher::mpirun) return "";
+  if (launch.hydra) return " (Hydra, of MPICH or Intel MPI)";
+  return launch.as_root ? " as root (--allow-run-as-root)" : "";
+}
+
 std::string heading(const RunSetup& setup) {
   const CampaignFile& c = setup.campaign;
   int slots = 0;
@@ -72,10 +78,7 @@ std::string heading(const RunSetup& setup) {
   return fmt::format("{} on {} host{}, {} slot{}, launcher {}{} → {}\n",
                      terminal_safe(c.profile.name), c.hosts.size(), c.hosts.size() == 1 ? "" : "s",
                      slots, slots == 1 ? "" : "s", launcher_name(c.launch.launcher),
-                     c.launch.as_root && c.launch.launcher == Launcher::mpirun
-                         ? " as root (--allow-run-as-root)"
-                         : "",
-                     terminal_safe(setup.paths.root.string()));
+                     launcher_remark(c.launch), terminal_safe(setup.paths.root.string()));
 }
 
 ExitCode dry_run(const RunSetup& setup) {

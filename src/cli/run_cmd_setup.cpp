@@ -172,6 +172,7 @@ CampaignFile fresh_campaign(const RunOptions& options, const ToolInfo& tool) {
   file.tool = tool;
   file.launch.arguments = own_launcher_arguments(file.launch.launcher);
   file.launch.as_root = ::geteuid() == 0;
+  file.launch.hydra = file.launch.launcher == Launcher::mpirun && mpirun_is_hydra(environment);
   file.redact = options.redact;
   file.command = own_command_line(file.redact);
   const bool foreign = file.hosts.size() > 1 || file.hosts[0].name != host_name();
@@ -240,6 +241,7 @@ Launching choose_launching(const RunOptions& options) {
   if (!problems.empty()) throw UsageError("clusterbench", problems);
   out.setup.arguments = own_launcher_arguments(out.setup.launcher);
   out.setup.as_root = ::geteuid() == 0;
+  out.setup.hydra = out.setup.launcher == Launcher::mpirun && mpirun_is_hydra(environment);
   return out;
 }
 

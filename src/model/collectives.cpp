@@ -95,6 +95,21 @@ std::optional<CollectiveSize> collective_size(Collective collective, uint64_t by
   return out;
 }
 
+uint64_t least_bytes(Collective collective, uint64_t element_bytes, uint64_t ranks) {
+  switch (collective) {
+    case Collective::all_gather:
+    case Collective::gather:
+    case Collective::reduce_scatter:
+    case Collective::scatter:
+    case Collective::alltoall:
+      return 16 * ranks;
+    case Collective::alltoallv:
+      return 32 * ranks;  // its smallest count is two thirds of a block
+    default:
+      return element_bytes;
+  }
+}
+
 double bus_factor(Collective collective, uint64_t ranks) {
   if (ranks == 0) throw Error("a collective has at least one rank");
   const auto n = static_cast<double>(ranks);

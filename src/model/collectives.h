@@ -53,6 +53,9 @@ struct CollectiveSize {
 std::optional<CollectiveSize> collective_size(Collective collective, uint64_t bytes,
                                               uint64_t element_bytes, uint64_t ranks);
 
+// The smallest size of which collective_size() makes something.
+uint64_t least_bytes(Collective collective, uint64_t element_bytes, uint64_t ranks);
+
 // Elements that rank `from` sends to rank `to` in alltoallv with this block: half a block, one or
 // one and a half, by (from + to) mod 3, so that every rank has all three and the matrix is
 // symmetric.

@@ -175,6 +175,17 @@ def test_results_stand_on_stdout_and_only_there(tmp_path):
     failing = run("fake", "--quiet", "--failing-rank", "0")
     assert failing.stdout == ""
     assert "fails as it was told" in failing.stderr
+    wrong = run("fake", "--quiet", "--wrong-rank", "0")
+    assert (wrong.returncode, wrong.stdout) == (1, "")
+    line, = wrong.stderr.splitlines()
+    assert line.startswith("✗ ") and " data " in line
+
+
+def test_help_names_what_every_device_has_of_a_measurement():
+    text = " ".join(run("--help").stdout.split())
+    for words in ("--device gpu: matrix product on the GPUs", "--device gpu: copies to, from, within and between GPUs",
+                  "--device gpu: all GPUs at full load"):
+        assert words in text, words
 
 
 def terminal_output(arguments, **environment):

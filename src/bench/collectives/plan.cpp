@@ -86,11 +86,10 @@ void add_point(CollectivePoint point, const ElementKind& element, const PlanLimi
   const auto size =
       collective_size(point.collective, static_cast<uint64_t>(point.asked_bytes), width, ranks);
   if (!size) {
-    problems.add("--size", fmt::format("{} {} is too small for {} ranks: all_gather, "
-                                       "reduce_scatter, alltoall(v), gather and scatter need {} "
-                                       "or more, the others {}",
-                                       name, format_size(point.asked_bytes), ranks,
-                                       format_size(static_cast<int64_t>(16 * ranks)), width));
+    const uint64_t least = least_bytes(point.collective, width, ranks);
+    problems.add("--size", fmt::format("{} {} is too small for {} ranks: it needs {} or more", name,
+                                       format_size(point.asked_bytes), ranks,
+                                       format_size(static_cast<int64_t>(least))));
     return;
   }
   if (size->block > limits.most_elements) {

@@ -116,7 +116,8 @@ std::string library_name() {
   int length = 0;
   if (api().abi == Abi::none) return "none";
   if (MPI_Get_library_version(text, &length) != MPI_SUCCESS) return "MPI";
-  return short_name({text, static_cast<size_t>(length)});
+  text[MPI_MAX_LIBRARY_VERSION_STRING - 1] = '\0';
+  return short_name(text);  // whatever length the library says, the text ends in it
 }
 
 std::string library_and_path() { return fmt::format("{} ({})", library_name(), api().path); }

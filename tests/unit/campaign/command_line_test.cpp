@@ -37,6 +37,16 @@ TEST_CASE("the options of the measuring command are found behind the launcher's"
   CHECK(launched_hosts({"x", "tcp"}, Launcher::none).empty());
 }
 
+TEST_CASE("the variables that mpirun gives its ranks, in both ways of telling it") {
+  const Words hydra{"mpirun", "-hosts", "a", "-genv", "X", "1 2", "cb", "tcp"};
+  CHECK(sets_variable(hydra, "X", "1 2"));
+  CHECK_FALSE(sets_variable(hydra, "X", "1"));
+  CHECK_FALSE(sets_variable(hydra, "a", "-genv"));
+  CHECK(launched_hosts(hydra, Launcher::mpirun) == Words{"a"});
+  CHECK(sets_variable({"mpirun", "-x", "X=1", "cb", "tcp"}, "X", "1"));
+  CHECK_FALSE(sets_variable({"mpirun", "-x", "X=1", "cb", "tcp"}, "X", "2"));
+}
+
 TEST_CASE("the fingerprint's command names neither the program's place nor the directory's") {
   CHECK(placeless({"mpirun", "/opt/clusterbench", "io", "--dir", "/d/scratch", "--json",
                    "/d/records/001-a.json.3.partial"},

@@ -24,7 +24,7 @@ TEST_CASE("a campaign's first file is read back as it was written") {
   file.redact = true;
   file.public_key = std::string(64, 'a');
   file.launch.arguments = {"--map-by", "node"};
-  file.launch.as_root = true;
+  file.launch.as_root = file.launch.hydra = true;
   const CampaignFile back = parse_campaign_file(campaign_file_text(file), "campaign.json");
   CHECK(back.id == file.id);
   CHECK(back.started == file.started);
@@ -33,16 +33,18 @@ TEST_CASE("a campaign's first file is read back as it was written") {
   CHECK(back.launch.launcher == Launcher::mpirun);
   CHECK(back.launch.arguments == file.launch.arguments);
   CHECK(back.launch.as_root);
+  CHECK(back.launch.hydra);
   CHECK(back.redact);
   CHECK(back.chained);
   CHECK(back.public_key == file.public_key);
   CHECK(back.command == file.command);
-  file.chained = file.redact = file.launch.as_root = false;
+  file.chained = file.redact = file.launch.as_root = file.launch.hydra = false;
   file.public_key.clear();
   const CampaignFile plain = parse_campaign_file(campaign_file_text(file), "campaign.json");
   CHECK_FALSE(plain.chained);
   CHECK_FALSE(plain.redact);
   CHECK_FALSE(plain.launch.as_root);
+  CHECK_FALSE(plain.launch.hydra);
   CHECK(plain.public_key.empty());
 }
 

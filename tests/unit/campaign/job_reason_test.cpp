@@ -96,6 +96,9 @@ TEST_CASE("of a log this tool's first line counts, else the first that says some
   CHECK(said("\n---\n=== *\nfirst\nsecond\n") == ": first");
   CHECK(said("first\nclusterbench: a\nclusterbench: b\n") == ": clusterbench: a");
   CHECK(said("old\nnew\n", 4) == ": new");
+  CHECK(said("clusterbench fake: 2 problems\n  --value  no number\n  --x  y\n") ==
+        ": clusterbench fake: 2 problems: --value  no number");
+  CHECK(said("clusterbench fake: 1 problem\n") == ": clusterbench fake: 1 problem");
   CHECK(said("no end") == ": no end");
   CHECK(said("a\x1b[31m\n") == ": a?[31m");
   CHECK(said(std::string(400, 'x') + "\n") == ": " + std::string(300, 'x'));

@@ -1,7 +1,13 @@
 #include "campaign/launcher.h"
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
 #include <doctest/doctest.h>
 
+#include "campaign/command_line.h"
+#include "campaign/inherited.h"
 #include "campaign/plan.h"
 
 using namespace cb;
@@ -32,6 +38,60 @@ TEST_CASE("mpirun") {
       "mpirun --allow-run-as-root --host a:2 -np 2 -x 'NCCL_X=a b' --mca x y cb fake");
 }
 
+TEST_CASE("mpirun of MPICH and Intel MPI") {
+  LaunchSetup setup{.launcher = Launcher::mpirun, .as_root = true, .hydra = true};
+  CHECK(command(setup, kTwo, 0) == "mpirun -hosts a,b -ppn 2 -np 4 cb fake");
+  CHECK(command(setup, kTwo, 1) == "mpirun -hosts a,b -ppn 1 -np 2 -bind-to none cb fake");
+  CHECK(command(setup, {{"a", 2}}, 3) == "mpirun -hosts a -ppn 3 -np 3 -bind-to none cb fake");
+  CHECK(command(setup, {{"a", 1}, {"b", 8}}, 0) == "mpirun -hosts a:1,b:8 -np 9 cb fake");
+  setup.arguments = {"-iface", "eth0"};
+  CHECK(command(setup, {{"a", 2}}, 2, {{"NCCL_X", "a b"}}) ==
+        "mpirun -hosts a -ppn 2 -np 2 -genv NCCL_X 'a b' -iface eth0 cb fake");
+  const auto argv = launch_command(setup, kTwo, 0, {}, {"cb", "fake"}).argv;
+  CHECK(launched_hosts(argv, Launcher::mpirun) == std::vector<std::string>{"a", "b"});
+  CHECK(bad_launcher_arguments({"-genv", "LD_PRELOAD", "x.so"}));
+  CHECK_FALSE(bad_launcher_arguments({"-genv", "NCCL_DEBUG", "INFO"}));
+}
+
+namespace {
+
+class ProgramFolder {
+ public:
+  ProgramFolder() { REQUIRE(::mkdtemp(name_) != nullptr); }
+  ~ProgramFolder() { std::filesystem::remove_all(name_); }
+  ProgramFolder(const ProgramFolder&) = delete;
+  ProgramFolder& operator=(const ProgramFolder&) = delete;
+  std::filesystem::path path() const { return name_; }
+
+ private:
+  char name_[24] = "/tmp/cb-program-XXXXXX";
+};
+
+// Whether an mpirun with this text, or that leads to a file of this name, is Hydra.
+bool taken_for_hydra(const std::string& text, const std::string& target = "") {
+  const ProgramFolder dir;
+  const auto file = dir.path() / (target.empty() ? "mpirun" : target);
+  std::ofstream(file) << text;
+  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+  if (!target.empty()) std::filesystem::create_symlink(target, dir.path() / "mpirun");
+  return mpirun_is_hydra([&](const std::string& name) -> std::optional<std::string> {
+    if (name == "PATH") return "/nowhere:" + dir.path().string();
+    return std::nullopt;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("whose mpirun it is") {
+  CHECK(taken_for_hydra("\x7f", "mpiexec.hydra"));
+  CHECK(taken_for_hydra("#!/bin/sh\nexec mpiexec.hydra \"$@\"\n"));
+  CHECK(taken_for_hydra(std::string("\x7f\0hydra_pmi_proxy", 17)));
+  CHECK_FALSE(taken_for_hydra("\x7f"));
+  CHECK_FALSE(taken_for_hydra("hydra_pmi_proxy", "orterun"));
+  CHECK_FALSE(
+      mpirun_is_hydra([](const std::string&) -> std::optional<std::string> { return "/nowhere"; }));
+}
+
 TEST_CASE("srun") {
   const LaunchSetup setup{Launcher::srun};
   CHECK(command(setup, kTwo, 0) ==
@@ -48,6 +108,16 @@ TEST_CASE("srun") {
 TEST_CASE("without a launcher the program is started as it is") {
   CHECK(command({Launcher::none}, {{"a", 8}}, 0) == "cb fake");
   CHECK(command({Launcher::none}, {{"a", 8}}, 1, {{"X", "it's"}}) == "X='it'\\''s' cb fake");
+}
+
+TEST_CASE("what tells of a launched process is not handed to jobs, and a user's settings are") {
+  for (const char* name :
+       {"OMPI_COMM_WORLD_RANK", "OMPI_UNIVERSE_SIZE", "OMPI_MCA_ess_base_vpid", "PMIX_RANK",
+        "PMIX_SERVER_URI3", "PMI_RANK", "PMI_FD", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"})
+    CHECK_MESSAGE(tells_of_process(name), name);
+  for (const char* name : {"OMPI_MCA_btl", "OMPI_ALLOW_RUN_AS_ROOT", "PMIX_MCA_gds", "SLURM_JOB_ID",
+                           "SLURM_NODELIST", "HYDRA_BOOTSTRAP", "I_MPI_FABRICS", "PATH"})
+    CHECK_FALSE_MESSAGE(tells_of_process(name), name);
 }
 
 TEST_CASE("what a launcher cannot do is said beforehand") {

@@ -171,3 +171,19 @@ TEST_CASE("names are those of nccl-tests, both ways") {
   CHECK(collective_of("reduce_scatter") == Collective::reduce_scatter);
   CHECK_THROWS_AS(collective_of("allreduce"), Error);
 }
+
+TEST_CASE("the smallest size of every collective is one that it can have, and no smaller one is") {
+  for (const std::string& name : collective_names()) {
+    for (const uint64_t width : {1, 4, 8}) {
+      for (const uint64_t ranks : {2, 3, 7, 64}) {
+        CAPTURE(name);
+        CAPTURE(width);
+        CAPTURE(ranks);
+        const Collective c = collective_of(name);
+        const uint64_t least = least_bytes(c, width, ranks);
+        CHECK(collective_size(c, least, width, ranks).has_value());
+        CHECK_FALSE(collective_size(c, least - 1, width, ranks).has_value());
+      }
+    }
+  }
+}
