@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
@@ -45,16 +46,32 @@ std::string subject(const CLI::App& app) {
   return subs.empty() ? "clusterbench" : "clusterbench " + subs.front()->get_name();
 }
 
-// What CLI11 found wrong: an unknown option in front of the subcommand is answered like any other.
+// Flags alone are converted by CLI11: what the user gave one is between "= " and the end.
+std::optional<UsageError> flag_with_value(const CLI::App& app, const CLI::ParseError& e) {
+  const std::string text = e.what();
+  const size_t name = text.find("--"), value = text.find(" = ");
+  if (e.get_name() != "ConversionError" || name == std::string::npos || value == std::string::npos)
+    return std::nullopt;
+  return UsageError(subject(app), text.substr(name, value - name),
+                    fmt::format("takes no value: leave '={}' out", text.substr(value + 3)));
+}
+
+// What CLI11 found wrong: an unknown option in front of the subcommand, or behind one that measures
+// nothing, is answered like any other.
 UsageError usage_error(const CLI::App& app, const CLI::ParseError& e) {
-  const std::string extra = app.remaining().empty() ? "" : app.remaining().front();
+  if (const auto flag = flag_with_value(app, e)) return *flag;
+  const auto subs = app.get_subcommands();
+  const bool in_front = subs.empty() || !app.remaining().empty();
+  const CLI::App& at = in_front ? app : *subs.front();
+  const std::string extra = at.remaining().empty() ? "" : at.remaining().front();
   if (!extra.starts_with('-')) return {subject(app), "", e.what()};
   std::vector<std::string> known;
-  for (const CLI::Option* option : app.get_options()) known.push_back(option->get_name());
+  for (const CLI::Option* option : at.get_options()) known.push_back(option->get_name());
   const auto guess = nearest_option(extra, known);
+  if (guess) return {subject(app), extra, fmt::format("unknown option, did you mean {}?", *guess)};
   return {subject(app), extra,
-          guess ? fmt::format("unknown option, did you mean {}?", *guess)
-                : "unknown option; a subcommand's options stand behind its name"};
+          in_front ? "unknown option; a subcommand's options stand behind its name"
+                   : fmt::format("unknown option; {} --help has them all", subject(app))};
 }
 
 // What rank 0 says of a command line that all ranks share ends the job sooner than this.

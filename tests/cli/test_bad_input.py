@@ -181,6 +181,12 @@ def test_results_stand_on_stdout_and_only_there(tmp_path):
     assert line.startswith("✗ ") and " data " in line
 
 
+def test_a_flag_with_a_value_and_an_unknown_option_are_named_as_they_were_written():
+    assert "--foo  unknown option; clusterbench gate --help" in refused("gate", "d", "--foo", "q")
+    assert "--profil  unknown option, did you mean --profile?" in refused("gate", "d", "--profil", "q")
+    assert "--in-place  takes no value: leave '=maybe' out" in refused("mpi", "--in-place=maybe")
+
+
 def test_help_names_what_every_device_has_of_a_measurement():
     text = " ".join(run("--help").stdout.split())
     for words in ("--device gpu: matrix product on the GPUs", "--device gpu: copies to, from, within and between GPUs",

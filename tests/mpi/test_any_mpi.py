@@ -86,3 +86,19 @@ def test_alone_no_library_is_needed(tmp_path):
 def test_the_program_is_linked_to_no_mpi():
     dynamic = subprocess.run(["readelf", "-d", BINARY], text=True, capture_output=True, check=True).stdout
     assert "libmpi" not in dynamic and "libopen-pal" not in dynamic
+
+
+@pytest.mark.parametrize("launcher", [mpirun(), [HYDRA]], ids=["open mpi", "mpich"])
+def test_a_wrong_value_that_all_ranks_share_is_not_laid_on_one_host(tmp_path, launcher):
+    """MPICH 4.0 compares unsigned numbers as signed ones; a planted fault is one rank's own."""
+    file = tmp_path / "r.json"
+    shared = "every rank received the same wrong value"
+    words = ["mpi", "--op", "all_reduce", "--dtype", "uint64", "--reduction", "max", "--size", "64K", "--iterations", 2]
+    done = started(launcher, 2, *words, "--json", file)
+    record, = json.loads(file.read_text())["records"]
+    right = all(check["passed"] for check in record["checks"])
+    assert done.returncode == (0 if right else 1)
+    assert any(shared in note for note in record["notes"]) != right
+    assert started(launcher, 2, *words[:3], "--size", "64K", "--iterations", 2, "--inject-fault", 1, "--json", file).returncode == 1
+    record, = json.loads(file.read_text())["records"]
+    assert not any(shared in note for note in record["notes"])

@@ -1,6 +1,7 @@
 // Collectives of MPI in host memory over a sweep of sizes. Each iteration is timed from the rank's
 // leaving a barrier to its own completion of the call; making and checking the data is not counted.
 // Names, sizes and bandwidths are those of nccl-tests: docs/methods/collectives.md.
+#include <algorithm>
 #include <climits>
 
 #include "bench/cases.h"
@@ -34,6 +35,16 @@ CaseInfo describe() {
   };
 }
 
+// Collective, where any rank saw wrong data. What all ranks received alike was wrong before it came
+// to them: in a rank's contribution, or in the library's arithmetic.
+bool same_everywhere(Context& context, const PointResult& result) {
+  const std::string& text = result.first_wrong.text();
+  const std::string seen = text.empty() ? "" : text.substr(context.who().size());
+  const std::vector<std::string> all = context.comm.gather(seen);
+  return !seen.empty() && all.size() > 1 &&
+         std::ranges::all_of(all, [&](const std::string& one) { return one == seen; });
+}
+
 Record measure(Context& context, const Params& params, const CollectivePoint& point,
                const Group& group, const CollectiveWires& wires) {
   const std::string started = utc_now();
@@ -49,6 +60,8 @@ Record measure(Context& context, const Params& params, const CollectivePoint& po
   Record record = begin_collective_record(context, "mpi", params, point, result);
   record.started = started;
   record.facts["library"] = mpi::library_name();
+  if (!result.measured && same_everywhere(context, result))
+    record.notes.push_back(said("coll.same_everywhere", mpi::library_name()));
   add_collective_figures(
       record, context,
       {group, group.comm.size(), point_ceiling(point, CollectiveAlgorithm::any, wires)}, point,

@@ -9,6 +9,7 @@ constexpr TextRow kSaidNetwork[] = {
     {"coll.falls", "{0} falls at {1}: {2} % of the bus bandwidth at {3}; a change of algorithm or protocol?", "{0} 在 {1} 处下降：为 {3} 时总线带宽的 {2} %；是否切换了算法或协议？"},
     {"coll.wrong_at", "{0}: {1}: element {2} of {3}: {4} ({5} wrong in this call)", "{0}：{1}：{3} 个元素中第 {2} 个：{4}（本次调用共 {5} 个错误）"},
     {"coll.got", "got {0}, expected {1}", "得到 {0}，应为 {1}"},
+    {"coll.same_everywhere", "every rank received the same wrong value: what was sent is wrong, or the library ({0}), and not what one of these ranks received; next: repeat it with another library, and look for the sender with clusterbench locate", "所有进程收到相同的错误值：错在发送的数据或库（{0}），而非某个接收进程；下一步：换用另一个库重测，并用 clusterbench locate 查找发送方"},
     {"coll.beside", "memory beside the buffer was overwritten", "缓冲区外的内存被改写"},
     {"coll.timed", "timed iteration {0}", "第 {0} 次计时迭代"},
     {"coll.lone_group", "{0} has one rank only; a group needs two", "{0} 只有一个进程；每组至少两个"},
