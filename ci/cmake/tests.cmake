@@ -122,7 +122,7 @@ target_compile_definitions(fake_nvml_old PRIVATE CB_FAKE_OLD)
 if(CLUSTERBENCH_CUDA_VERSION AND TARGET clusterbench)
   # These define all that is called of CUDA, so that nothing of the real runtime and kernels is linked.
   add_executable(clusterbench_fake_gpu src/cli/main.cpp tests/fake_cuda/runtime.cpp
-                                       tests/fake_cuda/script.cpp
+                                       tests/fake_cuda/devices.cpp tests/fake_cuda/script.cpp
                                        tests/fake_cuda/kernels.cpp tests/fake_cuda/collectives.cpp)
   target_include_directories(clusterbench_fake_gpu SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
   target_link_libraries(clusterbench_fake_gpu PRIVATE cb_cli)
