@@ -88,9 +88,7 @@ void validate_limits(const MetricRule& rule, const MetricDef& def, const std::st
 
 void validate_needs(const Requirements& needs, const std::string& where, Problems& problems) {
   for (const auto& [kind, count] : needs) {
-    const int most = counts_hosts(kind) ? kMostHosts
-                     : kind == "gpu"           ? kMostGpus
-                                               : kMostParts;
+    const int most = counts_hosts(kind) ? kMostHosts : kind == "gpu" ? kMostGpus : kMostParts;
     if (count > most)
       problems.add(where + ".needs." + kind,
                    fmt::format("is {}, which nothing meets: at most {}", count, most));
