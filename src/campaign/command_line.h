@@ -19,9 +19,8 @@ std::optional<std::map<std::string, std::string>> measuring_options(
 // The hosts that the launcher was told; none for the launcher none.
 std::vector<std::string> launched_hosts(const std::vector<std::string>& argv, Launcher launcher);
 
-// Whether mpirun was told to give its ranks this variable: "NAME=VALUE" of Open MPI's -x, or
-// Hydra's
-// "-genv NAME VALUE".
+// Whether mpirun was told to give its ranks this variable: "-x NAME=VALUE" of Open MPI, or
+// "-genv NAME VALUE" of Hydra.
 bool sets_variable(const std::vector<std::string>& argv, const std::string& name,
                    const std::string& value);
 

@@ -115,7 +115,9 @@ void add_sign_options(CLI::App& sub, SignoffOptions& options) {
                  "a day for one open item by its id, or an item of its own (repeatable)")
       ->type_name("TEXT;YYYY-MM-DD");
   sub.add_option("--remark", r.remark, "a remark that is signed with it")->type_name("TEXT");
-  add_key_options(sub, options.key, "private Ed25519 key, PEM or OpenSSH; an OpenSSH public key where an agent signs");
+  add_key_options(
+      sub, options.key,
+      "private Ed25519 key, PEM or OpenSSH; an OpenSSH public key where an agent signs");
   sub.add_option("--waivers", options.waivers, "failures that the customer accepts for a while")
       ->type_name("FILE");
   sub.add_flag("--yes", options.yes, "sign what is shown without being asked");
