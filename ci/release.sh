@@ -4,7 +4,7 @@
 #   --out DIR   where clusterbench-VERSION-x86_64.tar.gz goes (build/dist)
 #   --check     also builds a second time from nothing, without a compiler cache, and compares the bytes. In the same folder:
 #               nvcc puts a sum of its source's path into the names of kernels
-# Needs Debian 12 with the packages of ci/packages.txt, and pip and apt for three source packages and a wheel, which
+# Of the last commit: a checkout with changes is refused. Needs Debian 12 with the packages of ci/packages.txt, and pip and apt for three source packages and a wheel, which
 # ci/portable/inputs.txt pins; later calls need no network. CUDA kernels are in it where nvcc is found.
 # shellcheck source=ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -30,6 +30,8 @@ done
 mkdir -p "$out"
 out=$(realpath "$out")
 
+[ -z "$(git status --porcelain)" ] ||
+  die "this checkout has changes: documents and list of parts are those of the last commit; next: commit or stash them"
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 umask 022
@@ -50,7 +52,7 @@ mkdir -p "$folder/share/doc/clusterbench"
 git archive HEAD LICENSE README.md CHANGELOG.md SECURITY.md docs | tar -x -C "$folder/share/doc/clusterbench"
 mv "$folder/share/doc/clusterbench/LICENSE" "$folder/"
 ci/portable/sbom.py build/portable "$folder" >"$place/parts.txt"
-(cd "$folder" && find . -type f -printf '%P\0' | sort -z | xargs -0 sha256sum) >"$place/sums"
+(cd "$folder" && find . -type f -printf '%P\0' | LC_ALL=C sort -z | xargs -0 sha256sum) >"$place/sums"
 mv "$place/sums" "$folder/SHA256SUMS"
 # The same bytes from the same files: order, owner, time and mode do not come from this machine, gzip writes no name.
 tar -C "$place" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" --mode=u=rwX,go=rX --format=ustar \

@@ -19,12 +19,17 @@ def said(*command):
     return subprocess.run(command, check=True, text=True, capture_output=True, env={"LC_ALL": "C", "PATH": "/usr/bin:/bin"}).stdout
 
 
+def is_old_enough(version):
+    """Not GLIBC_PRIVATE either, which changes with every build of libc."""
+    return re.fullmatch(r"[\d.]+", version) is not None and tuple(map(int, version.split("."))) <= NEWEST_GLIBC
+
+
 def newer_symbols(binary):
     """Names that are wanted of a newer glibc, or of any version of another library."""
     found = set()
     for line in said("objdump", "-T", binary).splitlines():
-        wanted = re.search(r"\*UND\*.*\((\w+?)_([\d.]+)\)\s+(\S+)$", line)
-        if wanted and (wanted[1] != "GLIBC" or tuple(map(int, wanted[2].split("."))) > NEWEST_GLIBC):
+        wanted = re.search(r"\*UND\*.*\((\w+?)_([\w.]+)\)\s+(\S+)$", line)
+        if wanted and (wanted[1] != "GLIBC" or not is_old_enough(wanted[2])):
             found.add(f"{wanted[3]}@{wanted[1]}_{wanted[2]}")
     return sorted(found)
 

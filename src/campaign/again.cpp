@@ -5,6 +5,8 @@
 
 #include "campaign/attempts.h"
 #include "core/clock.h"
+#include "core/profile_limits.h"
+#include "judge/applies.h"
 
 namespace cb {
 namespace {
@@ -57,10 +59,20 @@ bool judges_alone(const Criterion& criterion, const std::string& step) {
          !rule->min_of_fleet && !rule->max_of_fleet && rule->since.empty();
 }
 
-Profile profile_of_step(const Profile& profile, const std::string& step) {
+// Of the criterion's needs those of the number of hosts; what a host has is judged elsewhere.
+bool is_for(size_t hosts, const Criterion& criterion) {
+  Requirements of_hosts;
+  for (const auto& need : criterion.needs) {
+    if (counts_hosts(need.first)) of_hosts.insert(need);
+  }
+  return check_needs(of_hosts, hosts, {}).fit == Fit::met;
+}
+
+Profile profile_of_step(const Profile& profile, const std::string& step, size_t hosts) {
   Profile out;
-  std::ranges::copy_if(profile.criteria, std::back_inserter(out.criteria),
-                       [&](const Criterion& c) { return judges_alone(c, step); });
+  std::ranges::copy_if(profile.criteria, std::back_inserter(out.criteria), [&](const Criterion& c) {
+    return judges_alone(c, step) && is_for(hosts, c);
+  });
   for (Criterion& criterion : out.criteria) criterion.needs.clear();
   return out;
 }
@@ -72,9 +84,10 @@ bool is_inconclusive(const Gap& gap) {
          gap.what.id == "why.disturbed";
 }
 
-int unmet_criteria(const Profile& profile, const std::string& step, const Document& document) {
+int unmet_criteria(const Profile& profile, const std::string& step, size_t hosts,
+                   const Document& document) {
   Campaign campaign;
-  campaign.profile = profile_of_step(profile, step);
+  campaign.profile = profile_of_step(profile, step, hosts);
   campaign.jobs = {{.step = step, .state = JobState::done}};
   campaign.jobs.front().document = document;
   const Judgement judgement = judge(campaign, campaign.profile, {}, utc_now().substr(0, 10));

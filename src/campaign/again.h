@@ -25,6 +25,7 @@ bool is_inconclusive(const Gap& gap);
 
 // How many criteria of a step the figures of this one document miss or leave open, as far as they
 // can be judged without other steps and hosts.
-int unmet_criteria(const Profile& profile, const std::string& step, const Document& document);
+int unmet_criteria(const Profile& profile, const std::string& step, size_t hosts,
+                   const Document& document);
 
 }  // namespace cb

@@ -1,6 +1,7 @@
 #include "campaign/launcher.h"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -191,6 +192,43 @@ bool mpirun_is_hydra(const Environment& environment) {
          text.find("hydra_pmi_proxy") != std::string::npos;
 }
 
+namespace {
+
+// Hydra's parser takes any number of dashes, "=" for a blank and any case: "--GENV=NAME" is -genv.
+std::string hydra_option(const std::string& word) {
+  if (!word.starts_with('-')) return "";
+  std::string out = word.substr(std::min(word.find_first_not_of('-'), word.size()));
+  std::ranges::transform(out, out.begin(), [](unsigned char c) { return std::tolower(c); });
+  return out;
+}
+
+// The variable that the argument at `i` sets: of Open MPI's "-x NAME=VALUE" and Hydra's "-genv NAME
+// VALUE". "-x NAME" hands on what the user's own environment has, and sets none.
+std::string variable_set_at(const Arguments& arguments, size_t i) {
+  const std::string& argument = arguments[i];
+  const std::string own = hydra_option(argument);
+  for (const std::string_view begin : {"genv=", "env="}) {
+    if (!own.starts_with(begin)) continue;
+    const std::string rest = argument.substr(argument.find('=') + 1);
+    return rest.substr(0, rest.find('='));
+  }
+  if (i == 0) return "";
+  const std::string option = hydra_option(arguments[i - 1]);
+  const size_t equals = argument.find('=');
+  if (option == "genv" || option == "env") return argument.substr(0, equals);
+  return option == "x" && equals != std::string::npos ? argument.substr(0, equals) : "";
+}
+
+// Whether a word stands behind such a name as its value, and the name is a secret's.
+bool sets_secret(const Arguments& arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (names_secret(variable_set_at(arguments, i))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::vector<std::string> launcher_arguments(Launcher launcher, const Environment& environment) {
   if (launcher == Launcher::none) return {};
   const char* name =
@@ -198,21 +236,12 @@ std::vector<std::string> launcher_arguments(Launcher launcher, const Environment
   std::istringstream text(environment(name).value_or(""));
   std::vector<std::string> out;
   for (std::string word; text >> word;) out.push_back(word);
-  if (arguments_without_secrets(out) != out)
-    throw UsageError("clusterbench run", name,
-                     "holds what looks like a secret, and the campaign would record it; next: "
-                     "export the variable and give its name alone (-x NAME)");
+  if (arguments_without_secrets(out) != out || sets_secret(out))
+    throw UsageError(
+        "clusterbench run", name,
+        "holds what looks like a secret, and the campaign would record it; next: "
+        "export the variable and give its name alone (-x NAME, or -genvlist NAME of Hydra)");
   return out;
-}
-
-// The variable that the argument at `i` sets: of Open MPI's "-x NAME=VALUE" and Hydra's "-genv NAME
-// VALUE". "-x NAME" hands on what the user's own environment has, and sets none.
-std::string variable_set_at(const Arguments& arguments, size_t i) {
-  if (i == 0) return "";
-  const std::string &option = arguments[i - 1], &argument = arguments[i];
-  if (option == "-genv" || option == "-env") return argument;
-  const size_t equals = argument.find('=');
-  return option == "-x" && equals != std::string::npos ? argument.substr(0, equals) : "";
 }
 
 std::optional<std::string> bad_launcher_arguments(const Arguments& arguments) {

@@ -277,7 +277,8 @@ class CampaignRun {
                           step_of(a).deadline_seconds);
     };
     event.state = concluded().state;
-    if (fresh) event.unmet = unmet_criteria(profile_, step_of(a).id, *fresh);
+    if (fresh)
+      event.unmet = unmet_criteria(profile_, step_of(a).id, setup_.campaign.hosts.size(), *fresh);
     if (fresh && !promote(a, event, problem)) fresh.reset();
     const JobEnd conclusion = concluded();
     event.state = a.outcome->state = conclusion.state;

@@ -86,6 +86,16 @@ void validate_limits(const MetricRule& rule, const MetricDef& def, const std::st
   require("max_spread_of_host", rule.max_spread_of_host, false);
 }
 
+Requirements merge_needs(Requirements a, const Requirements& b) {
+  for (const auto& [kind, count] : b) {
+    const auto [at, fresh] = a.try_emplace(kind, count);
+    if (!fresh)
+      at->second =
+          kind == "hosts_at_most" ? std::min(at->second, count) : std::max(at->second, count);
+  }
+  return a;
+}
+
 void validate_needs(const Requirements& needs, const std::string& where, Problems& problems) {
   for (const auto& [kind, count] : needs) {
     const int most = counts_hosts(kind) ? kMostHosts : kind == "gpu" ? kMostGpus : kMostParts;

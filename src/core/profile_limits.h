@@ -22,6 +22,9 @@ inline bool counts_hosts(std::string_view need) {
   return need == "hosts" || need == "hosts_at_most";
 }
 
+// Both together: the stricter number where both name one.
+Requirements merge_needs(Requirements a, const Requirements& b);
+
 // Needs that no host meets would switch their criterion off.
 void validate_needs(const Requirements& needs, const std::string& where, Problems& problems);
 

@@ -147,9 +147,10 @@ Problems validate_profile(const Profile& profile, const Catalogue& catalogue) {
     validate_step(step, catalogue, problems);
   }
   for (const Criterion& c : profile.criteria) {
-    validate_needs(c.needs, fmt::format("criteria[{}]", c.id), problems);
     const auto step = std::find_if(profile.steps.begin(), profile.steps.end(),
                                    [&](const Step& s) { return s.id == c.step; });
+    validate_needs(step == profile.steps.end() ? c.needs : merge_needs(c.needs, step->needs),
+                   fmt::format("criteria[{}]", c.id), problems);
     if (step == profile.steps.end()) {
       problems.add(fmt::format("criteria[{}].step", c.id), unknown_name(c.step, ids));
     } else if (const CaseInfo* info = case_of(*step, catalogue)) {

@@ -22,7 +22,8 @@ constexpr char kSignResponse = 14;
 constexpr std::string_view kAlgorithm = "ssh-ed25519";
 constexpr size_t kSignatureBytes = 64;
 constexpr uint32_t kLargestAnswer = 4096;
-constexpr double kPatience = 60;  // seconds
+constexpr size_t kLargestMessage = 255 << 10;  // OpenSSH's agent takes requests of 256 KiB
+constexpr double kPatience = 60;               // seconds
 
 // One question and its answer, by a deadline.
 class Agent {
@@ -120,6 +121,11 @@ std::string sign_request(const std::vector<unsigned char>& key, std::string_view
 std::string ssh_agent_sign(const std::vector<unsigned char>& key, std::string_view message,
                            const std::string& file) {
   Agent agent(file);
+  if (message.size() > kLargestMessage)
+    agent.fail(
+        fmt::format("cannot sign this by the agent: {} bytes are signed, and agents take {}; "
+                    "next: sign with a private key file",
+                    message.size(), kLargestMessage));
   const std::string answer = agent.ask(sign_request(key, message));
   if (answer.front() != kSignResponse)
     agent.fail(

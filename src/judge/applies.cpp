@@ -67,14 +67,4 @@ NeedsFit check_needs(const Requirements& needs, size_t hosts,
   return out;
 }
 
-Requirements merge_needs(Requirements a, const Requirements& b) {
-  for (const auto& [kind, count] : b) {
-    const auto [at, fresh] = a.try_emplace(kind, count);
-    if (!fresh)
-      at->second =
-          kind == "hosts_at_most" ? std::min(at->second, count) : std::max(at->second, count);
-  }
-  return a;
-}
-
 }  // namespace cb

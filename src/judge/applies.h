@@ -21,12 +21,9 @@ struct NeedsFit {
   Said reason() const { return why ? Said(*why) : Said(); }
 };
 
-// Whether `hosts` hosts with these inventories have what is needed: "hosts" counts the hosts, any
-// other key the parts of that kind on every host.
+// Whether `hosts` hosts with these inventories have what is needed: "hosts" and
+// "hosts_at_most" count the hosts, any other key the parts of that kind on every host.
 NeedsFit check_needs(const Requirements& needs, size_t hosts,
                      const std::vector<HostInventory>& inventories);
-
-// Both together; the greater number where both name a kind.
-Requirements merge_needs(Requirements a, const Requirements& b);
 
 }  // namespace cb

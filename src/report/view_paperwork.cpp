@@ -79,8 +79,11 @@ std::string command_of(const ReportInput& in, const std::string& step) {
 
 std::string needs_text(const Criterion& c, const Texts& t) {
   std::string out;
-  for (const auto& [kind, n] : c.needs)
-    out += fmt::format("{}{} × {}", out.empty() ? "" : ", ", n, shown_name("kind", kind, t));
+  for (const auto& [kind, n] : c.needs) {
+    out += out.empty() ? "" : ", ";
+    out += kind == "hosts_at_most" ? t("sheet.hosts_at_most", n)
+                                   : fmt::format("{} × {}", n, shown_name("kind", kind, t));
+  }
   return out.empty() ? t("sheet.no_needs") : out;
 }
 

@@ -67,7 +67,8 @@ Samples GpuWindow::share_of_memory_clock(double highest) const {
 struct GpuTelemetry::State {
   struct One {
     nvml::Gpu gpu;
-    nvml::Readings first, last;
+    nvml::Readings first;
+    std::optional<nvml::Readings> last = {};   // nothing where it was not read again
     std::optional<double> window_joules = {};  // at its begin, which is not that of the other GPUs
     double window_start = 0;
     std::set<uint64_t> doubts = {};  // Xids that are no verdict on the GPU
@@ -82,7 +83,7 @@ struct GpuTelemetry::State {
     for (nvml::Gpu& gpu : list) {
       One one;
       one.gpu = std::move(gpu);
-      one.first = one.last = library.counters(one.gpu);
+      one.first = library.counters(one.gpu);
       gpus.push_back(std::move(one));
     }
   }
@@ -204,8 +205,9 @@ void add_series(Record& record, const State::One& one, size_t entity) {
 }
 
 void add_deltas(Record& record, const State::One& one, size_t entity) {
+  if (!one.last) return;
   for (const auto& [name, before] : one.first.values) {
-    const auto after = value_of(one.last, name);
+    const auto after = value_of(*one.last, name);
     if (after && *after >= before)
       record.telemetry.deltas.push_back({name, counter_unit(name), entity, before, *after});
   }

@@ -241,6 +241,7 @@ constexpr TextRow kTexts[] = {
     {"sheet.purpose", "Purpose", "测试目的"},
     {"sheet.basis", "Basis", "依据"},
     {"sheet.needs", "Preconditions", "预置条件"},
+    {"sheet.hosts_at_most", "at most {0} hosts", "不超过 {0} 台主机"},
     {"sheet.no_needs", "host reachable, no other load", "主机可达，无其他负载"},
     {"sheet.command", "Tool and command", "测试工具与命令"},
     {"sheet.expected", "Expected", "预期结果"},

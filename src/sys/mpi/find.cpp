@@ -180,7 +180,9 @@ std::vector<std::string> library_candidates(const Surroundings& around) {
   if (const auto given = around.variable(kLibraryVariable); given && !given->empty())
     return {*given};
   const LibraryNames names = library_names(around);
-  const std::string launcher = prefix_of(launcher_above(around).file);
+  const LauncherAbove above = launcher_above(around);
+  // Slurm's daemon is of no MPI: what lies in its prefix is as good as any other.
+  const std::string launcher = above.kind == LauncherKind::slurm ? "" : prefix_of(above.file);
   Candidates out(around);
   for (const Names* kind : {&names.own, &names.standard}) out.add_below(launcher, *kind);
   if (!out.list().empty()) return out.list();

@@ -54,6 +54,21 @@ Launched launched_by(const Surroundings& around) {
   return out;
 }
 
+std::string launcher_name_of(const Surroundings& around) {
+  if (!launched_by(around).joins) return "none";
+  switch (launcher_above(around).kind) {
+    case LauncherKind::slurm:
+      return "srun";
+    case LauncherKind::open_mpi:
+    case LauncherKind::mpich:
+      return "mpirun";
+    case LauncherKind::unknown:
+      break;
+  }
+  const bool slurm = around.variable("SLURM_JOB_ID") && !around.variable("OMPI_COMM_WORLD_SIZE");
+  return slurm ? "srun" : "mpirun";
+}
+
 bool left_alone(const Launched& told) {
   if (told.processes.number > 1) return true;
   return told.joins && (told.rank.number > 0 || told.processes.variable.empty());

@@ -24,6 +24,9 @@ struct Launched {
 // or left over in a shell, are not of this process.
 Launched launched_by(const Surroundings& around);
 
+// "mpirun", "srun" or "none", as records name it: an mpirun within an allocation of Slurm is one.
+std::string launcher_name_of(const Surroundings& around);
+
 // Whether a process that MPI finds alone is one of several, or may be: another rank than the first,
 // or one that nothing tells how many there are.
 bool left_alone(const Launched& told);

@@ -73,13 +73,7 @@ bool share_processors(const char* ranks_on_host, long processors) {
 
 bool launched() { return launch().joins; }
 
-std::string launcher_name() {
-  const Launched told = launch();
-  if (!told.joins) return "none";
-  const bool own = launcher_above(own_surroundings()).kind == LauncherKind::slurm ||
-                   std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr;
-  return own && std::getenv("SLURM_JOB_ID") != nullptr ? "srun" : "mpirun";
-}
+std::string launcher_name() { return launcher_name_of(own_surroundings()); }
 
 int launched_rank() { return launch().rank.number; }
 

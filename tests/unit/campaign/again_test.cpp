@@ -86,7 +86,7 @@ TEST_CASE("warnings, wrong data and limits beyond physics are final") {
 TEST_CASE("what the figures of one document miss or leave open is counted") {
   const auto unmet = [](std::vector<Criterion> criteria, double value, const char* step = "s") {
     const Campaign c = campaign({{"n1", value}});
-    return unmet_criteria(profile(std::move(criteria)), step, *c.jobs[0].document);
+    return unmet_criteria(profile(std::move(criteria)), step, 65, *c.jobs[0].document);
   };
   Criterion second = at_least(60);
   second.id = "d";
@@ -106,6 +106,13 @@ TEST_CASE("what the figures of one document miss or leave open is counted") {
   needs.needs = {{"gpu", 8}};
   CHECK(unmet({needs}, 45) == 1);  // what the host has is judged elsewhere
   CHECK(unmet({metric_criterion({.metric = "another", .min = 50})}, 45) == 0);
+  // How many hosts there are is known: what is not for so many is not missed.
+  needs.needs = {{"hosts_at_most", 65}};
+  CHECK(unmet({needs}, 45) == 1);
+  needs.needs = {{"hosts_at_most", 64}};
+  CHECK(unmet({needs}, 45) == 0);
+  needs.needs = {{"hosts", 66}};
+  CHECK(unmet({needs}, 45) == 0);
 }
 
 TEST_CASE(

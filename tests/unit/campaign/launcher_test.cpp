@@ -51,6 +51,17 @@ TEST_CASE("mpirun of MPICH and Intel MPI") {
   CHECK(launched_hosts(argv, Launcher::mpirun) == std::vector<std::string>{"a", "b"});
   CHECK(bad_launcher_arguments({"-genv", "LD_PRELOAD", "x.so"}));
   CHECK_FALSE(bad_launcher_arguments({"-genv", "NCCL_DEBUG", "INFO"}));
+  for (const char* option : {"--genv", "-GENV", "-env"})
+    CHECK(bad_launcher_arguments({option, "LD_PRELOAD", "x.so"}));
+  CHECK(bad_launcher_arguments({"-genv=LD_PRELOAD=x.so"}));
+  CHECK(bad_launcher_arguments({"--Env=LD_PRELOAD"}));
+  const auto taken = [](const std::string& words) {
+    return launcher_arguments(Launcher::mpirun,
+                              [&](const std::string&) { return std::optional(words); });
+  };
+  CHECK_THROWS_AS(taken("-genv HF_TOKEN hunter2"), UsageError);
+  CHECK_THROWS_AS(taken("--GENV=HF_TOKEN=hunter2"), UsageError);
+  CHECK(taken("-genvlist HF_TOKEN").size() == 2);
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // Needs, checks and uniformity.
 #include <doctest/doctest.h>
 
+#include "core/profile_limits.h"
 #include "judge/applies.h"
 #include "verdict_fixture.h"
 

@@ -140,6 +140,28 @@ TEST_CASE("rank and size are those of the nearest launcher") {
   CHECK_FALSE(left_alone(slurm));
 }
 
+TEST_CASE("the launcher is named as the nearest one is, also within an allocation of Slurm") {
+  const auto name = [](std::map<std::string, std::string> variables, const std::string& above) {
+    variables["SLURM_JOB_ID"] = "7";
+    return launcher_name_of(
+        Launching{.variables = std::move(variables), .ancestors = {above}}.around());
+  };
+  CHECK(name({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}}, "/usr/bin/hydra_pmi_proxy") == "mpirun");
+  CHECK(name({{"OMPI_COMM_WORLD_SIZE", "2"}}, "/usr/bin/orted") == "mpirun");
+  CHECK(name({{"PMIX_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "1"}}, "slurmstepd") == "srun");
+  CHECK(name({{"PMIX_RANK", "0"}}, "/usr/bin/bash") == "srun");
+  CHECK(name({{"OMPI_COMM_WORLD_SIZE", "2"}}, "/usr/bin/bash") == "mpirun");
+  CHECK(name({}, "/usr/bin/bash") == "none");
+}
+
+TEST_CASE("Slurm's own daemon has no library beside it") {
+  const Launching m{
+      .variables = {{"PMIX_RANK", "0"}, {"OPAL_PREFIX", "/opt/ompi"}},
+      .ancestors = {"/usr/sbin/slurmstepd"},
+      .files = {"/usr/lib/x86_64-linux-gnu/libmpi.so.40", "/opt/ompi/lib/libmpi.so.40"}};
+  CHECK(m.candidates().front() == "/opt/ompi/lib/libmpi.so.40");
+}
+
 TEST_CASE("a process that may be one of several is not left to measure alone") {
   CHECK(left_alone(told({{"PMIX_RANK", "2"}})));
   CHECK(left_alone(told({{"PMIX_RANK", "0"}})));  // of how many, nothing says

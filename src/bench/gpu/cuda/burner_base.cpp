@@ -23,10 +23,13 @@ size_t BurnerBase::begin() {
   return last();
 }
 
+void BurnerBase::prepare_answers(size_t bytes) {
+  for (Step& step : steps_) step.answer.emplace(bytes, true);
+}
+
 void BurnerBase::answer(const cuda::DeviceMemory& from) {
   Step& step = steps_[last()];
-  if (!step.answer) step.answer.emplace(from.bytes(), true);
-  cuda::copy(step.answer->data(), from.data(), from.bytes(), stream_);
+  cuda::copy(step.answer.value().data(), from.data(), from.bytes(), stream_);
   step.answered.record(stream_);
 }
 

@@ -26,6 +26,9 @@ class BurnerBase : public Burner {
   // queued.
   size_t begin();
   void end() { steps_[last()].end.record(stream_); }
+  // Host memory for the answers of all steps, of so many bytes each: before the phase, for it may
+  // wait for the GPU or find none left.
+  void prepare_answers(size_t bytes);
   // Brings what the host looks at out of the device's memory, which the next step writes again.
   void answer(const cuda::DeviceMemory& from);
   // Of the oldest step: waits for its answer and gives its place. Sets the time.
@@ -58,10 +61,11 @@ class BurnerBase : public Burner {
   uint64_t begun_ = 0, finished_ = 0;
 };
 
-// Products of a step, of three launches each. A stream takes about a thousand launches; the one
+// Products of a step, of four launches at most: two where the library splits the sum, and two for
+// the hash. A stream takes about a thousand launches; the one
 // that finds it full waits, outside of every deadline, and the GPUs whose turn comes next wait with
 // it.
-inline constexpr int64_t kMostQueued = 900 / 3 / kMostSteps;
+inline constexpr int64_t kMostQueued = 900 / 4 / kMostSteps;
 
 // How long one product, copy or launch takes before one was timed: the first step then has one.
 inline constexpr double kUnknownSeconds = std::numeric_limits<double>::infinity();

@@ -22,6 +22,7 @@ class MemoryBurner final : public BurnerBase {
         from_(bytes_),
         to_(bytes_),
         result_(sizeof(kernels::VerifyResult)) {
+    prepare_answers(result_.bytes());
     cuda::check_launch(kernels::launch_fill(from_.data(), bytes_, seed_, stream_.handle()), "fill");
     cuda::wait(stream_, kGpuHangSeconds, "filling memory");
   }
@@ -84,7 +85,9 @@ class MarchBurner final : public BurnerBase {
       : BurnerBase(maker),
         words_(usable_bytes(maker) / 32 * 4),
         memory_(words_ * 8),
-        result_(sizeof(kernels::MarchResult)) {}
+        result_(sizeof(kernels::MarchResult)) {
+    prepare_answers(result_.bytes());
+  }
 
   // One step of one test. Its bytes are counted for the rate; the pauses of bit_fade are not.
   void start(double) override {

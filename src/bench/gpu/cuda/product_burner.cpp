@@ -140,6 +140,7 @@ class ProductBurner final : public BurnerBase {
     if (used < fitting) covered_ = static_cast<double>(used) / static_cast<double>(fitting);
     memory_.emplace(used * stride_);
     hashes_.emplace(used * sizeof(kernels::HashResult));
+    prepare_answers(hashes_->bytes());
     cuda::wait(stream_, kGpuHangSeconds, "filling the operands");
   }
 

@@ -17,7 +17,9 @@ class SmBurner final : public BurnerBase {
       : BurnerBase(maker),
         blocks_(static_cast<unsigned>(maker.unit->device.sms) * kBlocksPerSm),
         wanted_(kernels::chain_block_result(kIterations)),
-        results_(blocks_ * sizeof(kernels::ChainResult)) {}
+        results_(blocks_ * sizeof(kernels::ChainResult)) {
+    prepare_answers(results_.bytes());
+  }
 
   void start(double seconds) override {
     const int64_t count = repetitions(one_seconds_, seconds, kMostQueued);
