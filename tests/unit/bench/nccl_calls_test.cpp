@@ -44,9 +44,9 @@ struct Alone {
   ~Alone() { library.call().comm_abort(comm); }
 
   abi::Result state() const {
-    abi::Result out = abi::kSuccess;
-    library.call().comm_get_async_error(comm, &out);
-    return out;
+    abi::Result now = abi::kSuccess;
+    library.call().comm_get_async_error(comm, &now);
+    return now;
   }
   abi::Result reduce() {
     return library.call().all_reduce(&in, &out, 1, abi::kFloat64, abi::kSum, comm, nullptr);
