@@ -252,7 +252,8 @@ std::optional<std::string> bad_launcher_arguments(const Arguments& arguments) {
     const std::string variable = variable_set_at(arguments, i);
     if (variable.empty()) continue;
     if (const auto why = refused_variable(variable))
-      return fmt::format("launcher argument {} {}: {}", arguments[i - 1], argument, *why);
+      return fmt::format("launcher argument {}{}: {}", i == 0 ? "" : arguments[i - 1] + " ",
+                         argument, *why);
   }
   return std::nullopt;
 }
