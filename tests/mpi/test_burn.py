@@ -52,7 +52,7 @@ def test_one_flipped_bit_is_found(job, ranks, bad):
     assert entity["kind"] == "cpu" and entity["host"] == host
     assert f"cpu {entity['id']}: 1 of" in failed["detail"]
     assert host in failed["detail"]
-    assert "pass 2, matrix product" in failed["detail"]
+    assert "pass 1, matrix product" in failed["detail"]
 
 
 def test_no_pass_is_no_success(job):

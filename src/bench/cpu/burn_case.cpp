@@ -34,7 +34,7 @@ CaseInfo describe() {
       .needs = {},
       .params = {{"device", ParamType::choice, "cpu", "what to load", {"cpu"}},
                  {"duration", ParamType::duration, "20s", "how long", {}, false, 0.001},
-                 fault_param("flips a bit in the second pass of its first CPU, to prove that it is "
+                 fault_param("flips a bit in the first pass of its first CPU, to prove that it is "
                              "seen")},
       .metrics = {{"flops_per_second", "flops_per_second", Better::higher,
                    "of a host, per second of the run, memory phases included in the time"},
@@ -64,7 +64,7 @@ class Burn {
       if (cpus_.empty())
         problems.add("--inject-fault",
                      fmt::format("rank {} has no CPU to burn", context.comm.rank()));
-      faulty_pass = 2;
+      faulty_pass = 1;
     }
     throw_agreed(context.comm, "clusterbench burn", problems);
     faulty_pass_ = faulty_pass;
