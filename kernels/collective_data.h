@@ -184,7 +184,7 @@ class TermModel {
   }
 
  private:
-  static constexpr std::uint64_t kMostOffsets = 64;
+  static constexpr std::uint64_t kMaxOffsets = 64;
   static constexpr std::uint64_t kSignChanges =
       Holds<T>::is_unsigned ? Holds<T>::largest / 2 + 1 : 0;
   static constexpr bool kNarrowUnsigned = Holds<T>::is_unsigned && sizeof(T) == 1;
@@ -218,7 +218,7 @@ class TermModel {
   // leave room for a base below the extreme. Sums do not wrap on purpose: Open MPI's vectorised
   // 8-bit sums saturate.
   CB_HOST_DEVICE std::uint64_t offsets_for() const {
-    const std::uint64_t most = smaller(t_.ranks, kMostOffsets);
+    const std::uint64_t most = smaller(t_.ranks, kMaxOffsets);
     const std::uint64_t room = adds_ ? Holds<T>::largest / t_.ranks : Holds<T>::largest / 2;
     return room < 1 ? 1 : smaller(room, most);
   }

@@ -11,7 +11,7 @@
 namespace cb {
 namespace {
 
-constexpr int64_t kLongestSeconds = 120;
+constexpr int64_t kMaxSeconds = 120;
 
 using JobNames = std::set<std::pair<std::string, std::string>>;
 
@@ -27,14 +27,14 @@ size_t attempts_of(const Job& job) {
 bool may_go_on(const Campaign& campaign, const CriterionVerdict& v, const Gap& gap) {
   return std::ranges::any_of(campaign.jobs, [&](const Job& job) {
     return job.step == v.criterion->step && job.host == gap.host && job.document &&
-           attempts_of(job) < kMostAttempts;
+           attempts_of(job) < kMaxAttempts;
   });
 }
 
 bool short_enough(const Job& job) {
   const auto began = seconds_since_epoch(job.document->run.started);
   const auto ended = seconds_since_epoch(job.document->run.ended);
-  return began && ended && *ended - *began <= kLongestSeconds;
+  return began && ended && *ended - *began <= kMaxSeconds;
 }
 
 // A figure against a limit: a failed check has none.
@@ -47,7 +47,7 @@ void add_failing(const CriterionVerdict& v, const Campaign& campaign, JobNames& 
     if (!is_figure(v, f)) continue;
     for (const Job& job : campaign.jobs) {
       if (job.document && job.step == v.criterion->step && job.file == f.file &&
-          short_enough(job) && attempts_of(job) < kMostAttempts)
+          short_enough(job) && attempts_of(job) < kMaxAttempts)
         out.emplace(job.step, job.host);
     }
   }

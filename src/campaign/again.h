@@ -10,11 +10,11 @@
 namespace cb {
 
 // A job is measured at most so often before its figures count as they are.
-inline constexpr size_t kMostAttempts = 4;
+inline constexpr size_t kMaxAttempts = 4;
 
 // Steps and hosts (empty: across all) that should be measured once more before anything is said:
 // those that are inconclusive, and those of at most two minutes whose figures fail a criterion of
-// severity `fail`, until they were measured kMostAttempts times. Differences between hosts, limits
+// severity `fail`, until they were measured kMaxAttempts times. Differences between hosts, limits
 // beyond physics and every job with a failed check, an errored or a skipped record are final.
 // `judgement` is of this campaign and its own profile.
 std::set<std::pair<std::string, std::string>> jobs_to_repeat(const Campaign& campaign,

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kLargestFile = 077777777777;  // eleven octal digits
+constexpr uint64_t kMaxFile = 077777777777;  // eleven octal digits
 
 void put(TarHeader& header, size_t at, std::string_view text) {
   std::copy(text.begin(), text.end(), header.begin() + static_cast<std::ptrdiff_t>(at));
@@ -41,7 +41,7 @@ void put_name(TarHeader& header, const std::string& name) {
 }
 
 TarHeader header_of(const std::string& name, uint64_t size, int64_t time) {
-  if (size > kLargestFile)
+  if (size > kMaxFile)
     throw Error(fmt::format("{} is too large for an archive (8 GiB): archive it by itself", name));
   TarHeader out{};
   put_name(out, name);

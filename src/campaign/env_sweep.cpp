@@ -98,11 +98,11 @@ std::vector<SweepVariable> parse_variables(const std::vector<std::string>& texts
     const std::set<std::string> distinct(variable.values.begin(), variable.values.end());
     if (distinct.size() != variable.values.size())
       problems.add("--env", fmt::format("{} has a value twice", name));
-    count = std::min(count * variable.values.size(), kMostCombinations + 1);
+    count = std::min(count * variable.values.size(), kMaxCombinations + 1);
     out.push_back(std::move(variable));
   }
-  if (count > kMostCombinations)
-    problems.add("--env", fmt::format("more than {} combinations", kMostCombinations));
+  if (count > kMaxCombinations)
+    problems.add("--env", fmt::format("more than {} combinations", kMaxCombinations));
   return out;
 }
 

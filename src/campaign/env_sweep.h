@@ -23,8 +23,8 @@ struct SweepVariable {
 inline constexpr const char* kInherit = "inherit";
 
 // "NCCL_ALGO=Ring,Tree" each. Problems: no name, no value, a name or a value twice, more than
-// kMostCombinations in all.
-constexpr size_t kMostCombinations = 1000;
+// kMaxCombinations in all.
+constexpr size_t kMaxCombinations = 1000;
 std::vector<SweepVariable> parse_variables(const std::vector<std::string>& texts,
                                            Problems& problems);
 

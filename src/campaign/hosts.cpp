@@ -10,8 +10,8 @@
 namespace cb {
 namespace {
 
-constexpr size_t kMostHosts = 100000;
-constexpr int64_t kMostSlots = 4096;
+constexpr size_t kMaxHosts = 100000;
+constexpr int64_t kMaxSlots = 4096;
 
 std::vector<std::string> split(std::string_view text, char at, bool outside_brackets) {
   std::vector<std::string> out(1);
@@ -51,7 +51,7 @@ bool expand_range(const std::string& range, std::vector<std::string>& out) {
   const std::string first = range.substr(0, dash);
   const auto low = digits(first);
   const auto high = dash == std::string::npos ? low : digits(range.substr(dash + 1));
-  if (!low || !high || *low > *high || static_cast<size_t>(*high - *low) > kMostHosts) return false;
+  if (!low || !high || *low > *high || static_cast<size_t>(*high - *low) > kMaxHosts) return false;
   for (int64_t i = *low; i <= *high; ++i) out.push_back(fmt::format("{:0{}}", i, first.size()));
   return true;
 }
@@ -69,7 +69,7 @@ bool expand_one(const std::string& text, std::vector<std::string>& out) {
     if (!expand_range(range, middles)) return false;
   }
   if (!expand_one(text.substr(close + 1), tails)) return false;
-  if (middles.size() * tails.size() > kMostHosts) return false;
+  if (middles.size() * tails.size() > kMaxHosts) return false;
   for (const std::string& middle : middles) {
     for (const std::string& tail : tails) out.push_back(text.substr(0, open) + middle + tail);
   }
@@ -89,7 +89,7 @@ int parse_slots(const std::string& text, const std::string& where, Problems& pro
   const auto slots = digits(text);
   if (slots && is_slot_count(*slots)) return static_cast<int>(*slots);
   problems.add(where, fmt::format("'{}' is not a number of slots from 1 to {}", terminal_safe(text),
-                                  kMostSlots));
+                                  kMaxSlots));
   return 1;
 }
 
@@ -129,7 +129,7 @@ std::vector<int> expand_counts(const std::string& text, const std::string& where
     int64_t times = 1;
     if (open != std::string::npos)
       times = digits(part.substr(open + 2, part.size() - open - 3)).value_or(0);
-    if (times < 1 || static_cast<size_t>(times) > kMostHosts)
+    if (times < 1 || static_cast<size_t>(times) > kMaxHosts)
       problems.add(where, fmt::format("'{}' cannot be understood", terminal_safe(part)));
     else
       out.insert(out.end(), static_cast<size_t>(times), slots);
@@ -147,7 +147,7 @@ bool is_host_name(const std::string& name) {
              "._-") == std::string::npos;
 }
 
-bool is_slot_count(int64_t slots) { return slots >= 1 && slots <= kMostSlots; }
+bool is_slot_count(int64_t slots) { return slots >= 1 && slots <= kMaxSlots; }
 
 std::vector<std::string> expand_node_list(std::string_view text, const std::string& where,
                                           Problems& problems) {

@@ -13,7 +13,7 @@
 namespace cb {
 namespace {
 
-constexpr size_t kLongestReason = 300;
+constexpr size_t kMaxReason = 300;
 
 // A heading "clusterbench mpi: 2 problems" says nothing without the first of them.
 bool announces_problems(std::string_view line) {
@@ -32,11 +32,11 @@ std::string first_line(const LogTail& log) {
   in.seekg(static_cast<std::streamoff>(log.begin));
   std::string first;
   for (std::string line; std::getline(in, line);) {
-    line = terminal_safe(line.substr(0, kLongestReason));
+    line = terminal_safe(line.substr(0, kMaxReason));
     if (line.starts_with("clusterbench")) {
       std::string next;
       if (!announces_problems(line) || !std::getline(in, next)) return line;
-      return line + ": " + without_blanks_at_ends(terminal_safe(next.substr(0, kLongestReason)));
+      return line + ": " + without_blanks_at_ends(terminal_safe(next.substr(0, kMaxReason)));
     }
     if (first.empty() && line.find_first_not_of(" -*=") != std::string::npos) first = line;
   }

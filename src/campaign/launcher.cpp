@@ -126,10 +126,10 @@ bool in_path(const std::string& program, const Environment& environment) {
 
 // Of a program or script: as much as any launcher has.
 std::string beginning_of(const std::filesystem::path& file) {
-  constexpr std::streamsize kMost = 4 << 20;
-  std::string out(static_cast<size_t>(kMost), '\0');
+  constexpr std::streamsize kMax = 4 << 20;
+  std::string out(static_cast<size_t>(kMax), '\0');
   std::ifstream in(file, std::ios::binary);
-  in.read(out.data(), kMost);
+  in.read(out.data(), kMax);
   out.resize(static_cast<size_t>(std::max<std::streamsize>(0, in.gcount())));
   return out;
 }

@@ -39,11 +39,11 @@ void check_utf8(const std::string& option, const std::string& text, Problems& pr
 
 // A reader must see who signed, in one line, and all of it.
 void check_name(const std::string& option, const std::string& text, Problems& problems) {
-  constexpr size_t kLongest = 200;
+  constexpr size_t kMax = 200;
   if (text.empty()) return;
   if (is_blank(text)) problems.add(option, "is blank");
-  if (display_width(text) > kLongest)
-    problems.add(option, fmt::format("is longer than {} columns", kLongest));
+  if (display_width(text) > kMax)
+    problems.add(option, fmt::format("is longer than {} columns", kMax));
   if (is_utf8(text) && terminal_safe(text) != text)
     problems.add(option, "holds line ends or characters that nobody sees");
 }

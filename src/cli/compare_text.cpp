@@ -17,13 +17,13 @@
 namespace cb {
 namespace {
 
-constexpr size_t kMostLines = 40;
-constexpr size_t kMostHosts = 20;
-constexpr size_t kLongestList = 100;
+constexpr size_t kMaxLines = 40;
+constexpr size_t kMaxHosts = 20;
+constexpr size_t kMaxList = 100;
 
 std::string hosts_line(const std::set<std::string>& names) {
   const std::string out = name_ranges({names.begin(), names.end()});
-  return out.size() <= kLongestList ? out : out.substr(0, out.rfind(',', kLongestList)) + ",…";
+  return out.size() <= kMaxList ? out : out.substr(0, out.rfind(',', kMaxList)) + ",…";
 }
 
 // The names by which an entity could be the cause of what several have in common.
@@ -180,8 +180,7 @@ std::vector<std::string> missing_lines(const Comparison& found) {
     const auto join = [](const std::set<std::string>& words) {
       std::string text;
       for (const std::string& w : words) text += (text.empty() ? "" : " ") + w;
-      return text.size() <= kLongestList ? text
-                                         : text.substr(0, text.rfind(' ', kLongestList)) + " …";
+      return text.size() <= kMaxList ? text : text.substr(0, text.rfind(' ', kMaxList)) + " …";
     };
     out.push_back(fmt::format("{} no longer measured: {}  ({} of {}: {}){}", open ? "?" : "✗",
                               parts_line(group.parts), group.count, join(steps), join(metrics),
@@ -239,13 +238,13 @@ std::vector<std::string> host_lines(const HostMatch& hosts) {
 }
 
 void append(std::string& out, const std::vector<std::string>& lines, const char* what) {
-  for (size_t i = 0; i < std::min(lines.size(), kMostLines); ++i) {
+  for (size_t i = 0; i < std::min(lines.size(), kMaxLines); ++i) {
     const size_t second = lines[i].find('\n');
     out += terminal_safe(lines[i].substr(0, second)) + "\n";
     if (second != std::string::npos) out += terminal_safe(lines[i].substr(second + 1)) + "\n";
   }
-  if (lines.size() > kMostLines)
-    out += fmt::format("  and {} more {}: see --json or --md\n", lines.size() - kMostLines, what);
+  if (lines.size() > kMaxLines)
+    out += fmt::format("  and {} more {}: see --json or --md\n", lines.size() - kMaxLines, what);
 }
 
 std::string host_table(const Comparison& found) {
@@ -254,13 +253,12 @@ std::string host_table(const Comparison& found) {
   if (rows.size() < 2) return "";
   std::vector<std::vector<std::string>> cells{
       {"host", "worse", "better", "undecided", "lost", "failing checks"}};
-  for (size_t i = 0; i < std::min(rows.size(), kMostHosts); ++i)
+  for (size_t i = 0; i < std::min(rows.size(), kMaxHosts); ++i)
     cells.push_back({terminal_safe(rows[i].host), std::to_string(rows[i].worse),
                      std::to_string(rows[i].better), std::to_string(rows[i].undecided),
                      std::to_string(rows[i].lost), std::to_string(rows[i].checks)});
   std::string out = text_table(cells, {false, true, true, true, true, true});
-  if (rows.size() > kMostHosts)
-    out += fmt::format("  and {} more hosts\n", rows.size() - kMostHosts);
+  if (rows.size() > kMaxHosts) out += fmt::format("  and {} more hosts\n", rows.size() - kMaxHosts);
   return out;
 }
 

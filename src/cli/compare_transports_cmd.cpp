@@ -21,8 +21,8 @@ std::string shown(const std::optional<double>& value, const std::string& unit) {
 
 // A bar per factor of two, so that 1.5× and 100× fit on one page.
 std::string factor_bar(double factor) {
-  constexpr double kMost = 12;
-  const auto length = static_cast<int>(std::clamp(std::log2(factor) * 2, 0.0, kMost * 2));
+  constexpr double kMax = 12;
+  const auto length = static_cast<int>(std::clamp(std::log2(factor) * 2, 0.0, kMax * 2));
   std::string out;
   for (int i = 0; i < length; ++i) out += "▒";
   return out;

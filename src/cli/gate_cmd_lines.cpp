@@ -14,7 +14,7 @@ namespace cb {
 namespace {
 
 constexpr size_t kWidestId = 40;
-constexpr size_t kMostDoubts = 10;
+constexpr size_t kMaxDoubts = 10;
 
 struct Mark {
   const char* sign;
@@ -106,13 +106,13 @@ std::string body(const CriterionVerdict& v) {
 std::string doubt_lines(const Judgement& judgement, bool color) {
   const Mark mark = mark_of(State::incomplete);
   std::string out;
-  for (size_t i = 0; i < std::min(judgement.doubts.size(), kMostDoubts); ++i)
+  for (size_t i = 0; i < std::min(judgement.doubts.size(), kMaxDoubts); ++i)
     out +=
         fmt::format("{} evidence  not as it was left by the run: {}\n",
                     paint(mark.sign, mark.color, color), terminal_safe(judgement.doubts[i].text()));
-  if (judgement.doubts.size() > kMostDoubts)
+  if (judgement.doubts.size() > kMaxDoubts)
     out += fmt::format("{} evidence  {} more\n", paint(mark.sign, mark.color, color),
-                       judgement.doubts.size() - kMostDoubts);
+                       judgement.doubts.size() - kMaxDoubts);
   return out;
 }
 

@@ -28,8 +28,8 @@ std::optional<std::string> ask_at_terminal(const std::string& file) {
 }
 
 std::string first_line(const std::string& file) {
-  constexpr size_t kLargest = size_t{1} << 16;
-  const std::string content = read_file(file, kLargest);
+  constexpr size_t kMax = size_t{1} << 16;
+  const std::string content = read_file(file, kMax);
   return content.substr(0, content.find_first_of("\r\n"));
 }
 

@@ -12,7 +12,7 @@
 namespace cb {
 namespace {
 
-constexpr size_t kMostPeers = 32;
+constexpr size_t kMaxPeers = 32;
 
 using Key = std::pair<std::string, std::string>;  // "host:3" → "host:5"
 
@@ -69,7 +69,7 @@ std::string table_of(const std::string& name, const Group& group) {
 std::string pair_matrix(const Record& record) {
   std::string out;
   for (const auto& [name, group] : groups_of(record)) {
-    if (group.names.size() <= kMostPeers) out += table_of(name, group);
+    if (group.names.size() <= kMaxPeers) out += table_of(name, group);
   }
   return out;
 }

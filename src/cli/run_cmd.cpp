@@ -24,7 +24,7 @@ namespace cb {
 namespace {
 
 // A verdict that four measurements leave open stays open.
-constexpr size_t kMoreRounds = kMostAttempts - 1;
+constexpr size_t kMoreRounds = kMaxAttempts - 1;
 
 std::string step_label(const Step& step) { return pad_right(terminal_safe(step.id), 24); }
 

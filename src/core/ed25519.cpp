@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kKeyBytes = 32;
 constexpr size_t kSignatureBytes = 64;
-constexpr size_t kLargestPem = size_t{1} << 16;
+constexpr size_t kMaxPem = size_t{1} << 16;
 
 struct Deleter {
   void operator()(EVP_PKEY* p) const { EVP_PKEY_free(p); }
@@ -121,7 +121,7 @@ std::string public_part(const Key& key) {
 
 Ed25519Key::Ed25519Key(const std::filesystem::path& file, const AskPassphrase& ask)
     : file_(file.string()) {
-  const std::string text = read_file(file, kLargestPem);
+  const std::string text = read_file(file, kMaxPem);
   if (const auto open = openssh_public_key(text)) {
     public_key_ = hex(*open);
     return;
@@ -175,7 +175,7 @@ bool ed25519_verify(const Ed25519Signature& signature, std::string_view message)
 }
 
 std::string ed25519_public_key(const std::filesystem::path& file) {
-  const std::string text = read_file(file, kLargestPem);
+  const std::string text = read_file(file, kMaxPem);
   if (const auto raw = openssh_public_key(text)) return public_part(raw_public(*raw));
   Key key(PEM_read_bio_PUBKEY(memory(text).get(), nullptr, nullptr, nullptr));
   ERR_clear_error();

@@ -29,7 +29,7 @@ double lower_edge(size_t bucket) { return std::bit_cast<double>((kBase + bucket)
 double middle(size_t bucket) { return (lower_edge(bucket) + lower_edge(bucket + 1)) / 2; }
 
 // Of more the sums would no longer be exact; no measurement comes near.
-constexpr uint64_t kMostSamples = uint64_t{1} << 53;
+constexpr uint64_t kMaxSamples = uint64_t{1} << 53;
 
 void require(bool fine, const char* what) {
   if (!fine) throw Error(std::string("histogram: ") + what);
@@ -53,7 +53,7 @@ double Histogram::bucket_middle(uint32_t bucket) { return middle(bucket); }
 void Histogram::add(double value) { add(value, 1); }
 
 void Histogram::add(double value, uint64_t times) {
-  require(value >= 0 && value <= kLargestSample, "a sample is negative or not finite");
+  require(value >= 0 && value <= kMaxSample, "a sample is negative or not finite");
   if (times == 0) return;
   bucket(bucket_of(value)) += times;
   min_ = count_ == 0 ? value : std::min(min_, value);
@@ -151,7 +151,7 @@ Histogram Histogram::restore(const Buckets& buckets, const Exact& exact) {
     require(index < kBuckets, "a bucket is out of range");
     require(i == 0 || index > buckets[i - 1].first, "the buckets are not ascending");
     require(count > 0, "a bucket is empty");
-    require(count <= kMostSamples - h.count_, "too many samples");
+    require(count <= kMaxSamples - h.count_, "too many samples");
     h.count_ += count;
     h.bucket(index) = count;
   }

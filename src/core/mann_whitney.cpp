@@ -8,7 +8,7 @@
 namespace cb {
 namespace {
 
-constexpr size_t kMostExact = 30;  // samples together: 0.4 million additions
+constexpr size_t kMaxExact = 30;  // samples together: 0.4 million additions
 
 // Twice the rank of each sample, a's first, so that midranks are whole numbers.
 std::vector<size_t> doubled_ranks(std::span<const double> a, std::span<const double> b) {
@@ -53,7 +53,7 @@ double exact_p(const std::vector<size_t>& doubled, size_t n, size_t sum) {
 }  // namespace
 
 std::optional<double> exact_mann_whitney(std::span<const double> a, std::span<const double> b) {
-  if (a.empty() || b.empty() || a.size() + b.size() > kMostExact) return std::nullopt;
+  if (a.empty() || b.empty() || a.size() + b.size() > kMaxExact) return std::nullopt;
   const std::vector<size_t> ranks = doubled_ranks(a, b);
   const auto end_of_a = ranks.begin() + static_cast<std::ptrdiff_t>(a.size());
   return exact_p(ranks, a.size(), std::accumulate(ranks.begin(), end_of_a, size_t{0}));

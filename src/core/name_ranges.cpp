@@ -10,7 +10,7 @@
 namespace cb {
 namespace {
 
-constexpr size_t kLongestNumber = 9;
+constexpr size_t kMaxNumber = 9;
 
 // "node" "0010" ":5": the number is the last one in front of a colon or a space.
 struct SplitName {
@@ -23,7 +23,7 @@ SplitName split_name(const std::string& name) {
   size_t end = host_end;
   while (end > 0 && !digit(name[end - 1])) --end;
   size_t begin = end;
-  while (begin > 0 && digit(name[begin - 1]) && end - begin < kLongestNumber) --begin;
+  while (begin > 0 && digit(name[begin - 1]) && end - begin < kMaxNumber) --begin;
   return {name.substr(0, begin), name.substr(begin, end - begin), name.substr(end)};
 }
 

@@ -9,7 +9,7 @@
 namespace cb {
 
 void on_all_processors(size_t count, const std::function<void(size_t)>& f) {
-  constexpr size_t kMostThreads = 8;  // beyond that memory and disk are the limit
+  constexpr size_t kMaxThreads = 8;  // beyond that memory and disk are the limit
   std::atomic<size_t> next{0};
   std::atomic<bool> stop{false};
   std::exception_ptr failure;
@@ -22,7 +22,7 @@ void on_all_processors(size_t count, const std::function<void(size_t)>& f) {
       }
     }
   };
-  const size_t threads = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, kMostThreads);
+  const size_t threads = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, kMaxThreads);
   {
     std::vector<std::jthread> others;
     for (size_t i = 1; i < std::min(threads, count); ++i) others.emplace_back(work);

@@ -16,7 +16,7 @@
 namespace cb {
 namespace {
 
-constexpr int kMostLinks = 40;  // as many as the kernel follows
+constexpr int kMaxLinks = 40;  // as many as the kernel follows
 constexpr int kLook = O_PATH | O_NOFOLLOW | O_CLOEXEC;
 
 [[noreturn]] void fail() { throw Error(std::strerror(errno)); }
@@ -85,7 +85,7 @@ PathEnd locate(const std::filesystem::path& path) {
       continue;
     }
     require_trusted(name, found, directory.get(), steps.empty());
-    if (++links > kMostLinks) throw Error(std::strerror(ELOOP));
+    if (++links > kMaxLinks) throw Error(std::strerror(ELOOP));
     if (in_procfs(directory.get())) {
       if (steps.empty()) return {std::move(directory), name, true};
       directory = Descriptor(::openat(directory.get(), name.c_str(), O_PATH | O_CLOEXEC));

@@ -39,9 +39,9 @@ UnitRange range_of(const std::string& unit) {
   return found == kRanges.end() ? UnitRange{unit, 1e-30, 1e30} : *found;
 }
 
-constexpr int kMostHosts = 100000;
-constexpr int kMostParts = 4096;  // of one kind in one host: NUMA nodes, mounts and libraries too
-constexpr int kMostGpus = 256;
+constexpr int kMaxHosts = 100000;
+constexpr int kMaxParts = 4096;  // of one kind in one host: NUMA nodes, mounts and libraries too
+constexpr int kMaxGpus = 256;
 
 }  // namespace
 
@@ -98,7 +98,7 @@ Requirements merge_needs(Requirements a, const Requirements& b) {
 
 void validate_needs(const Requirements& needs, const std::string& where, Problems& problems) {
   for (const auto& [kind, count] : needs) {
-    const int most = counts_hosts(kind) ? kMostHosts : kind == "gpu" ? kMostGpus : kMostParts;
+    const int most = counts_hosts(kind) ? kMaxHosts : kind == "gpu" ? kMaxGpus : kMaxParts;
     if (count > most)
       problems.add(where + ".needs." + kind,
                    fmt::format("is {}, which nothing meets: at most {}", count, most));

@@ -14,7 +14,7 @@ Samples Samples::from_histogram(Histogram histogram) {
 }
 
 void Samples::add(double value) {
-  if (!(std::abs(value) <= kLargestSample)) throw Error("a sample is not a finite number");
+  if (!(std::abs(value) <= kMaxSample)) throw Error("a sample is not a finite number");
   if (!histogram_ && list_.size() == bound_) {
     histogram_.emplace();
     for (const double v : list_) histogram_->add(v);

@@ -23,7 +23,7 @@ class Samples {
   }
   static Samples from_histogram(Histogram histogram);
 
-  // Throws Error for NaN, infinity and what is beyond kLargestSample: a wrong number never enters a
+  // Throws Error for NaN, infinity and what is beyond kMaxSample: a wrong number never enters a
   // statistic. Beyond the bound also for negative numbers, which a histogram does not hold.
   void add(double value);
 

@@ -11,10 +11,10 @@ constexpr std::array<std::string_view, 10> kSecretWords{
     "TOKEN",      "SECRET", "PASSWORD",  "PASSWD",     "PASSPHRASE",
     "CREDENTIAL", "APIKEY", "ACCESSKEY", "PRIVATEKEY", "BEARER"};
 constexpr std::string_view kSettingCharacters = " _.,:;=^/+@%*()[]{}~-#<>|!";
-constexpr size_t kLongestSetting = 512;
+constexpr size_t kMaxSetting = 512;
 // A key in hexadecimal or base 64 is at least so long; names of interfaces, devices (a UUID has
 // groups of 12) and algorithms are shorter.
-constexpr size_t kShortestKey = 20, kShortestHexKey = 32;
+constexpr size_t kMinKey = 20, kMinHexKey = 32;
 
 bool is_alnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
@@ -24,8 +24,8 @@ bool looks_like_key(std::string_view run) {
     return std::any_of(run.begin(), run.end(), [&](unsigned char c) { return is(c) != 0; });
   };
   const bool digits = has(std::isdigit), lower = has(std::islower), upper = has(std::isupper);
-  if (run.size() >= kShortestKey && digits && lower && upper) return true;
-  return run.size() >= kShortestHexKey && digits && (lower || upper);
+  if (run.size() >= kMinKey && digits && lower && upper) return true;
+  return run.size() >= kMinHexKey && digits && (lower || upper);
 }
 
 std::string without_keys(std::string_view text) {
@@ -75,7 +75,7 @@ std::string setting_or_redacted(std::string_view name, std::string_view value) {
   const auto is_of_setting = [](char c) {
     return is_alnum(c) || kSettingCharacters.find(c) != std::string_view::npos;
   };
-  const bool setting = !names_secret(name) && value.size() <= kLongestSetting &&
+  const bool setting = !names_secret(name) && value.size() <= kMaxSetting &&
                        std::all_of(value.begin(), value.end(), is_of_setting);
   const std::string text(value);
   return setting && word_without_secrets(text) == text ? text : std::string(kRedacted);

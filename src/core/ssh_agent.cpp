@@ -21,9 +21,9 @@ constexpr char kSignRequest = 13;
 constexpr char kSignResponse = 14;
 constexpr std::string_view kAlgorithm = "ssh-ed25519";
 constexpr size_t kSignatureBytes = 64;
-constexpr uint32_t kLargestAnswer = 4096;
-constexpr size_t kLargestMessage = 255 << 10;  // OpenSSH's agent takes requests of 256 KiB
-constexpr double kPatience = 60;               // seconds
+constexpr uint32_t kMaxAnswer = 4096;
+constexpr size_t kMaxMessage = 255 << 10;  // OpenSSH's agent takes requests of 256 KiB
+constexpr double kPatience = 60;           // seconds
 
 // One question and its answer, by a deadline.
 class Agent {
@@ -50,7 +50,7 @@ class Agent {
     append_ssh_text(framed, request);
     send_all(framed);
     const auto size = SshReader(receive(4)).number();
-    if (!size || *size == 0 || *size > kLargestAnswer) lost("it gave no answer of its protocol");
+    if (!size || *size == 0 || *size > kMaxAnswer) lost("it gave no answer of its protocol");
     return receive(*size);
   }
 
@@ -121,11 +121,11 @@ std::string sign_request(const std::vector<unsigned char>& key, std::string_view
 std::string ssh_agent_sign(const std::vector<unsigned char>& key, std::string_view message,
                            const std::string& file) {
   Agent agent(file);
-  if (message.size() > kLargestMessage)
+  if (message.size() > kMaxMessage)
     agent.fail(
         fmt::format("cannot sign this by the agent: {} bytes are signed, and agents take {}; "
                     "next: sign with a private key file",
-                    message.size(), kLargestMessage));
+                    message.size(), kMaxMessage));
   const std::string answer = agent.ask(sign_request(key, message));
   if (answer.front() != kSignResponse)
     agent.fail(

@@ -9,7 +9,7 @@
 namespace cb {
 
 // Larger numbers (also negative ones) are no measurement, and their squares would overflow.
-inline constexpr double kLargestSample = 1e100;
+inline constexpr double kMaxSample = 1e100;
 
 // Order statistics and moments of a set of samples, in the samples' own unit.
 struct Summary {

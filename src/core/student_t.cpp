@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kTiny = 1e-300;
 constexpr double kPrecision = 1e-15;
-constexpr int kMostTerms = 500;
+constexpr int kMaxTerms = 500;
 
 double not_zero(double x) { return std::abs(x) < kTiny ? kTiny : x; }
 
@@ -15,7 +15,7 @@ double not_zero(double x) { return std::abs(x) < kTiny ? kTiny : x; }
 // from the front after Lentz.
 double beta_fraction(double a, double b, double x) {
   double c = 1, d = 1 / not_zero(1 - (a + b) * x / (a + 1)), out = d;
-  for (int m = 1; m <= kMostTerms; ++m) {
+  for (int m = 1; m <= kMaxTerms; ++m) {
     const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
     d = 1 / not_zero(1 + even * d);
     c = not_zero(1 + even / c);

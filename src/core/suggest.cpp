@@ -13,12 +13,11 @@ namespace {
 constexpr size_t kListAtMost = 24;
 
 // A longer word is no typing mistake, and comparing it would cost the product of the lengths.
-constexpr size_t kLongestWord = 200;
+constexpr size_t kMaxWord = 200;
 
 std::string shortened(std::string_view word) {
   if (word.empty()) return "an empty value";
-  return word.size() <= kLongestWord ? std::string(word)
-                                     : std::string(word.substr(0, kLongestWord)) + "…";
+  return word.size() <= kMaxWord ? std::string(word) : std::string(word.substr(0, kMaxWord)) + "…";
 }
 
 std::string lower(std::string_view text) {
@@ -30,8 +29,8 @@ std::string lower(std::string_view text) {
 
 // A word of two letters or more may hold one mistake, a longer one a mistake in three letters.
 constexpr size_t kLettersAnEdit = 3;
-constexpr size_t kMostEdits = 4;
-constexpr size_t kFewestLetters = 2;  // a single one says nothing
+constexpr size_t kMaxEdits = 4;
+constexpr size_t kMinLetters = 2;  // a single one says nothing
 
 // Without the dashes in front of an option, which say nothing of what is meant.
 size_t letters_of(std::string_view word) {
@@ -41,7 +40,7 @@ size_t letters_of(std::string_view word) {
 
 std::optional<std::string> begins_with(const std::string& wanted,
                                        const std::vector<std::string>& candidates) {
-  if (letters_of(wanted) < kFewestLetters) return std::nullopt;
+  if (letters_of(wanted) < kMinLetters) return std::nullopt;
   const std::string* best = nullptr;
   for (const std::string& candidate : candidates) {
     if (!lower(candidate).starts_with(wanted)) continue;
@@ -56,7 +55,7 @@ std::optional<std::string> beginning_of(const std::string& wanted,
   const std::string* best = nullptr;
   for (const std::string& candidate : candidates) {
     const size_t letters = letters_of(candidate);
-    if (letters <= kFewestLetters || 2 * letters < letters_of(wanted)) continue;
+    if (letters <= kMinLetters || 2 * letters < letters_of(wanted)) continue;
     if (!wanted.starts_with(lower(candidate))) continue;
     if (best == nullptr || candidate.size() > best->size()) best = &candidate;
   }
@@ -93,12 +92,12 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates) {
-  if (word.size() > kLongestWord) return std::nullopt;
+  if (word.size() > kMaxWord) return std::nullopt;
   const std::string wanted = lower(word);
   if (const auto longer = begins_with(wanted, candidates)) return longer;
   const size_t letters = letters_of(word);
-  if (letters < kFewestLetters) return std::nullopt;
-  const size_t near_enough = std::clamp(letters / kLettersAnEdit, size_t{1}, kMostEdits);
+  if (letters < kMinLetters) return std::nullopt;
+  const size_t near_enough = std::clamp(letters / kLettersAnEdit, size_t{1}, kMaxEdits);
   std::optional<std::string> best;
   size_t best_distance = near_enough + 1;
   for (const std::string& candidate : candidates) {

@@ -11,7 +11,7 @@
 namespace cb {
 namespace {
 
-constexpr double kLargestInt64 = 9223372036854775807.0;
+constexpr double kMaxInt64 = 9223372036854775807.0;
 
 template <typename T>
 std::optional<T> parse_whole(std::string_view text) {
@@ -90,7 +90,7 @@ ValueText scaled(double value, std::initializer_list<Scale> scales) {
 }
 
 // Ten thousand years: what is longer is no duration but a mistake, and is shown as it is.
-constexpr double kLongestAsHours = 3e11;
+constexpr double kMaxAsHours = 3e11;
 
 // "4 m 10 s", and "72 h" where there are no minutes.
 std::string two_parts(int64_t large, const char* large_unit, int64_t small,
@@ -103,7 +103,7 @@ ValueText seconds_parts(double s) {
   if (std::abs(s) < 120) {
     return scaled(s, {{1e-9, "ns"}, {1e-6, "µs"}, {1e-3, "ms"}, {1, "s"}});
   }
-  if (std::abs(s) >= kLongestAsHours) return {fmt::format("{:.3g}", s), "s"};
+  if (std::abs(s) >= kMaxAsHours) return {fmt::format("{:.3g}", s), "s"};
   const auto total = static_cast<int64_t>(std::llround(std::abs(s)));
   const char* sign = s < 0 ? "-" : "";
   if (total < 3600) return {sign + two_parts(total / 60, "m", total % 60, "s"), ""};
@@ -123,7 +123,7 @@ std::optional<int64_t> parse_size(std::string_view text) {
       return whole;
   }
   const double bytes = std::ldexp(parts->first, *exponent);
-  if (bytes >= kLargestInt64 || bytes != std::floor(bytes)) return std::nullopt;
+  if (bytes >= kMaxInt64 || bytes != std::floor(bytes)) return std::nullopt;
   return static_cast<int64_t>(bytes);
 }
 
@@ -153,7 +153,7 @@ std::string format_size(int64_t bytes) {
   constexpr std::array<std::string_view, 6> suffixes{"", "K", "M", "G", "T", "P"};
   size_t step = 0;
   double value = static_cast<double>(bytes);
-  if (value >= kLargestInt64 || static_cast<int64_t>(value) != bytes)
+  if (value >= kMaxInt64 || static_cast<int64_t>(value) != bytes)
     return fmt::format("{}", bytes);  // no double holds it
   // Only exact multiples of 1/4 are shortened, so that the text reads back as the same number.
   while (step + 1 < suffixes.size() && value >= 1024 && std::fmod(value / 1024 * 4, 1.0) == 0) {

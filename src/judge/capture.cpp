@@ -22,8 +22,8 @@ using nlohmann::json;
 
 constexpr double kSpreads = 3;
 constexpr double kNormal = 1.4826;  // MAD to standard deviation of a normal distribution
-constexpr double kLeastRoom = 0.03;
-constexpr size_t kLeastFigures = 3;  // fewer show no spread
+constexpr double kMinRoom = 0.03;
+constexpr size_t kMinFigures = 3;  // fewer show no spread
 
 // Medians of all entities of all campaigns for one metric of one step at the selected points.
 struct Pool {
@@ -60,9 +60,9 @@ double rounded(double value, bool down) {
 void set_limit(json& criterion, const Pool& pool, size_t campaigns, const std::string& day) {
   const double middle = median(pool.medians);
   const double spread = kNormal * median_absolute_deviation(pool.medians);
-  const double room = std::max(kSpreads * spread, kLeastRoom * std::abs(middle));
+  const double room = std::max(kSpreads * spread, kMinRoom * std::abs(middle));
   for (const char* key : {"min", "max", "min_of_ceiling"}) criterion.erase(key);
-  const bool thin = pool.medians.size() < kLeastFigures;
+  const bool thin = pool.medians.size() < kMinFigures;
   if (pool.better == Better::higher)
     criterion["min"] = rounded(std::max(0.0, middle - room), true);
   else
@@ -164,7 +164,7 @@ std::string captured_profile(const std::vector<KnownGood>& campaigns, const std:
       const MetricRule rule = rule_of(first.profile, criterion);
       const Pool pool = pool_of(campaigns, criterion["step"].get<std::string>(), rule);
       if (pool.medians.empty()) continue;  // what was not measured gives no limit
-      if (pool.medians.size() < kLeastFigures && thin != nullptr)
+      if (pool.medians.size() < kMinFigures && thin != nullptr)
         thin->push_back(criterion["id"].get<std::string>());
       set_limit(criterion, pool, campaigns.size(), day);
     }

@@ -14,8 +14,8 @@ namespace cb {
 namespace {
 
 constexpr double kSignificance = 0.01;
-constexpr double kLeastEffect = 0.02;
-constexpr double kLeastSpreads = 3;
+constexpr double kMinEffect = 0.02;
+constexpr double kMinSpreads = 3;
 
 std::string key_of(const MetricGroup& g) {
   return g.step->id + "|" + g.case_name + "|" + g.metric + "|" + g.entity_kind + "|" +
@@ -26,8 +26,8 @@ std::string key_of(const MetricGroup& g) {
 std::vector<double> samples_of(const Samples& samples) {
   const Histogram* histogram = samples.histogram();
   if (histogram == nullptr) return {samples.list().begin(), samples.list().end()};
-  constexpr double kMost = 2000;
-  const double share = std::min(1.0, kMost / static_cast<double>(histogram->count()));
+  constexpr double kMax = 2000;
+  const double share = std::min(1.0, kMax / static_cast<double>(histogram->count()));
   std::vector<double> out;
   for (const auto& [bucket, count] : histogram->buckets()) {
     const auto n = static_cast<size_t>(std::ceil(static_cast<double>(count) * share));
@@ -40,7 +40,7 @@ void decide(Change& change) {
   const std::vector<double> a = samples_of(change.a->metric->samples);
   const double before = change.a->summary.median;
   const double spread = before == 0 ? 0 : median_absolute_deviation(a) / std::abs(before);
-  const bool large = std::abs(change.share) > std::max(kLeastEffect, kLeastSpreads * spread);
+  const bool large = std::abs(change.share) > std::max(kMinEffect, kMinSpreads * spread);
   const bool worse = change.before->better == Better::higher ? change.share < 0 : change.share > 0;
   if (!large) return;
   if (change.p < kSignificance)

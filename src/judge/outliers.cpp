@@ -9,14 +9,14 @@
 namespace cb {
 namespace {
 
-constexpr size_t kFewestPeers = 8;
+constexpr size_t kMinPeers = 8;
 constexpr double kFarOut = 3.5;
 constexpr double kDiscoveryRate = 0.01;
 constexpr double kSpreadFloor = 0.005;
 constexpr double kNormalQuartile = 0.6745;  // of the standard normal distribution at 0.75
 
 void add_group(std::vector<Outlier>& out, const MetricGroup& group) {
-  if (group.values.size() < kFewestPeers) return;
+  if (group.values.size() < kMinPeers) return;
   std::vector<double> medians;
   for (const MeasuredValue& v : group.values) medians.push_back(v.summary.median);
   const double spread =

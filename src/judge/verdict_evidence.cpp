@@ -284,7 +284,7 @@ class Collector {
     const size_t size = fleet_->values(params, f.entity.kind).size();
     if (!middle) {
       return gap("", {"gap.fleet",
-                      {rule.metric, std::to_string(size), std::to_string(FleetMedians::kLeast)}});
+                      {rule.metric, std::to_string(size), std::to_string(FleetMedians::kMin)}});
     }
     const std::optional<double> before = f.limit;
     if (rule.min_of_fleet) bind_limit(f, *rule.min_of_fleet * *middle, true);

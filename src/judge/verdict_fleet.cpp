@@ -42,7 +42,7 @@ const std::vector<double>& FleetMedians::values(const Params& params,
 
 std::optional<double> FleetMedians::median_of(const Params& params, const std::string& kind) const {
   const std::vector<double>& all = values(params, kind);
-  if (all.size() < kLeast) return std::nullopt;
+  if (all.size() < kMin) return std::nullopt;
   return quantile_of_sorted(all, 0.5);
 }
 

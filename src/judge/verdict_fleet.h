@@ -14,14 +14,14 @@ namespace cb {
 class FleetMedians {
  public:
   // Fewer than these have no middle that one of them could be behind.
-  static constexpr size_t kLeast = 3;
+  static constexpr size_t kMin = 3;
 
   // The metric and statistic of the criterion (a MetricRule) over all jobs of its step.
   FleetMedians(const Campaign& campaign, const Criterion& criterion);
 
   // The entities' values of that kind at these parameters, ascending; may be empty.
   const std::vector<double>& values(const Params& params, const std::string& kind) const;
-  // Their median; nothing where there are fewer than kLeast.
+  // Their median; nothing where there are fewer than kMin.
   std::optional<double> median_of(const Params& params, const std::string& kind) const;
 
  private:

@@ -55,9 +55,9 @@ void refuse_expired(const std::vector<Waiver>& waivers, const std::string& today
     if (w.expires < today)  // both YYYY-MM-DD
       problems.add(
           w.id, fmt::format("expired on {}: renew it with its approver, or remove it", w.expires));
-    else if (year_of(w.expires) > year_of(today) + kLongestYears)
+    else if (year_of(w.expires) > year_of(today) + kMaxYears)
       problems.add(w.id, fmt::format("expires on {}: a waiver is for a while, {} years at most",
-                                     w.expires, kLongestYears));
+                                     w.expires, kMaxYears));
   }
   if (!problems.empty()) throw UsageError("waivers", problems);
 }

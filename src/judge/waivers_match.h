@@ -14,8 +14,8 @@ bool is_date(std::string_view text);
 bool glob_match(std::string_view glob, std::string_view name);
 
 // Throws UsageError with every waiver that has expired on `today` (YYYY-MM-DD), or will not for
-// longer than kLongestYears: a waiver is for a while.
-constexpr int kLongestYears = 3;
+// longer than kMaxYears: a waiver is for a while.
+constexpr int kMaxYears = 3;
 void refuse_expired(const std::vector<Waiver>& waivers, const std::string& today);
 
 }  // namespace cb

@@ -17,7 +17,7 @@ namespace {
 
 using locating::Bins;
 using locating::Judge;
-using locating::kFewest;
+using locating::kMinSamples;
 using locating::Sample;
 using locating::Score;
 
@@ -86,7 +86,7 @@ class Locator {
       const size_t i = fleet_.nic(host, rail);
       const Nic& n = nic_[i];
       slow_[i] = any_side_slow(n);
-      if (n.both.n < kFewest) continue;
+      if (n.both.n < kMinSamples) continue;
       ++scored;
       slow += slow_[i];
       shares.push_back(static_cast<float>(n.both.share));
@@ -94,7 +94,7 @@ class Locator {
       all.n += n.both.n;
     }
     double host_share = 1;
-    if (fleet_.rails > 1 && scored > 1 && slow >= locating::kMostOf * scored) {
+    if (fleet_.rails > 1 && scored > 1 && slow >= locating::kMaxOf * scored) {
       all.share = host_share = locating::middle(shares);
       Suspect s = judge_.suspect(SuspectKind::host, all);
       s.host = host;
@@ -132,7 +132,7 @@ class Locator {
       for (const Sample& s : samples_) {
         if (s.alone && touches(suspect, s)) alone.push_back(s.x);
       }
-      if (alone.size() >= kFewest) suspect.congestion = !judge_.is_slow(judge_.score(alone));
+      if (alone.size() >= kMinSamples) suspect.congestion = !judge_.is_slow(judge_.score(alone));
     }
   }
 

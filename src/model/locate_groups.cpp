@@ -12,7 +12,7 @@ using locating::Bins;
 using locating::Judge;
 
 // Of two nobody can say which one is slow.
-constexpr int kFewestGroups = 3;
+constexpr int kMinGroups = 3;
 
 class GroupJudge {
  public:
@@ -26,7 +26,7 @@ class GroupJudge {
   }
 
   bool can_compare() const {
-    return groups_.count >= kFewestGroups && fewest_ >= locating::kFewest;
+    return groups_.count >= kMinGroups && fewest_ >= locating::kMinSamples;
   }
 
   JudgedGroups run(const LocateOptions& options) {
@@ -41,7 +41,7 @@ class GroupJudge {
       for (float& v : values) v = static_cast<float>(v / level);
       const locating::Score score = judge.score(values);
       slow[g] = judge.is_slow(score) &&
-                static_cast<double>(score.low) >= locating::kMostOf * static_cast<double>(score.n);
+                static_cast<double>(score.low) >= locating::kMaxOf * static_cast<double>(score.n);
       if (!slow[g]) continue;
       Suspect s = judge.suspect(groups_.kind, score);
       (groups_.kind == SuspectKind::rail ? s.rail : s.host) = static_cast<int>(g);

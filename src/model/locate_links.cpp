@@ -7,7 +7,7 @@ namespace cb::locating {
 namespace {
 
 // From here on a single sample is looked at again.
-constexpr double kLeastDip = 0.03;
+constexpr double kMinDip = 0.03;
 constexpr double kDipSigmas = 3.5;
 
 using Cell = std::tuple<int, int, int>;  // from, to, rail
@@ -15,7 +15,7 @@ using Cells = std::map<Cell, std::vector<float>>;
 
 Cells cells_with_a_dip(const FleetShape& fleet, const Judge& judge,
                        const std::vector<Sample>& samples, const std::vector<bool>& slow) {
-  const double dip = std::max(kLeastDip, kDipSigmas * judge.noise());
+  const double dip = std::max(kMinDip, kDipSigmas * judge.noise());
   Cells cells;
   std::vector<bool> sends_some(fleet.nics(), false);
   for (const Sample& s : samples) {
@@ -41,7 +41,7 @@ FoundLinks find_links(const FleetShape& fleet, const Judge& judge,
   for (auto& [cell, values] : cells_with_a_dip(fleet, judge, samples, slow)) {
     const auto& [from, to, rail] = cell;
     const Score s = judge.score(values);
-    if (s.n < kFewest) {
+    if (s.n < kMinSamples) {
       out.retest.push_back({from, to});
     } else if (judge.is_slow(s) && 2 * s.low > s.n) {
       Suspect link = judge.suspect(SuspectKind::link, s);

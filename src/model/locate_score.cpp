@@ -10,7 +10,7 @@ namespace {
 constexpr double kMedianError = 1.2533;
 constexpr double kMadToSigma = 1.4826;
 // Samples of a fleet agree no better than this.
-constexpr double kLeastNoise = 1e-4;
+constexpr double kMinNoise = 1e-4;
 
 std::vector<double> medians(Bins& bins) {
   std::vector<double> out(bins.parts(), 0);
@@ -45,7 +45,7 @@ class Leveller {
     Levelled out;
     if (level <= 0) return out;
     find_ends();
-    out.noise = std::max(kLeastNoise, noise());
+    out.noise = std::max(kMinNoise, noise());
     const double alone = level_alone(level);
     out.samples.reserve(all_.size());
     for (const PairSample& s : all_) {
@@ -106,7 +106,7 @@ class Leveller {
       if (s.alone && expected(s) >= (1 - tolerance_) * level)
         sound.push_back(static_cast<float>(s.value));
     }
-    return sound.size() >= kFewest ? middle(sound) : level;
+    return sound.size() >= kMinSamples ? middle(sound) : level;
   }
 
   const FleetShape& fleet_;
@@ -137,7 +137,7 @@ double Judge::noise_bound(size_t n) const {
 }
 
 bool Judge::is_slow(const Score& s) const {
-  return s.n >= kFewest && s.share < 1 - std::max(options_.tolerance, noise_bound(s.n));
+  return s.n >= kMinSamples && s.share < 1 - std::max(options_.tolerance, noise_bound(s.n));
 }
 
 Score Judge::score(std::span<float> values) const {

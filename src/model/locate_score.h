@@ -12,10 +12,10 @@
 namespace cb::locating {
 
 // Fewer samples than this say nothing about a part.
-constexpr size_t kFewest = 3;
+constexpr size_t kMinSamples = 3;
 // So many of a host's rails must be slow for the host to be the cause, and of a leaf's hosts for
 // its uplink.
-constexpr double kMostOf = 0.75;
+constexpr double kMaxOf = 0.75;
 
 // The median of values of which there is at least one; changes their order.
 double middle(std::span<float> values);

@@ -97,11 +97,11 @@ class UplinkFinder {
 
   std::optional<Suspect> judge_leaf(size_t leaf, std::span<float> local, std::span<float> leaving,
                                     Bins& by_host) const {
-    if (local.size() < kFewest) return std::nullopt;
+    if (local.size() < kMinSamples) return std::nullopt;
     const Score away = judge_.score(leaving);
     if (!judge_.is_slow(away) || judge_.is_slow(judge_.score(local))) return std::nullopt;
     // One slow host of a small leaf is in half of what its neighbours send there.
-    if (static_cast<double>(away.low) < kMostOf * static_cast<double>(away.n)) return std::nullopt;
+    if (static_cast<double>(away.low) < kMaxOf * static_cast<double>(away.n)) return std::nullopt;
     size_t hosts = 0, slow_hosts = 0;
     for (const size_t host : hosts_of_[leaf]) {
       const std::span<float> values = by_host.of(host);
@@ -109,7 +109,7 @@ class UplinkFinder {
       ++hosts;
       slow_hosts += judge_.score(values).share < 1 - judge_.tolerance();
     }
-    if (hosts < 2 || static_cast<double>(slow_hosts) < kMostOf * static_cast<double>(hosts))
+    if (hosts < 2 || static_cast<double>(slow_hosts) < kMaxOf * static_cast<double>(hosts))
       return std::nullopt;
     Suspect s = judge_.suspect(SuspectKind::uplink, away);
     s.leaf = static_cast<int>(leaf);

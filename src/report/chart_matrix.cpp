@@ -14,11 +14,11 @@ namespace {
 constexpr double kRowLabels = 84;
 constexpr double kMatrixTop = 18;
 constexpr double kLegend = 30;
-constexpr double kLargestCell = 22;
+constexpr double kMaxCell = 22;
 
 double cell_size(const MatrixChart& chart) {
   const auto n = static_cast<double>(std::max(chart.rows.size(), chart.columns.size()));
-  return std::min(kLargestCell, (kChartWidth - kRowLabels - 4) / std::max(n, 1.0));
+  return std::min(kMaxCell, (kChartWidth - kRowLabels - 4) / std::max(n, 1.0));
 }
 
 // Five shades from the worst to the best of all cells.

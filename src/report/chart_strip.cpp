@@ -11,7 +11,7 @@ namespace {
 constexpr std::array<const char*, 5> kShades{"q0", "q1", "q2", "q3", "q4"};
 
 // Beyond this many only what stands out carries its name: 100 bytes a cell would fill the page.
-constexpr size_t kMostNamed = 512;
+constexpr size_t kMaxNamed = 512;
 
 struct Layout {
   size_t columns = 1;
@@ -63,7 +63,7 @@ double strip_height(const StripChart& chart) {
 std::string draw_strip(const StripChart& chart, Svg svg) {
   const Layout layout = layout_of(chart);
   const auto [low, high] = std::ranges::minmax(chart.cells, {}, &StripCell::value);
-  const bool many = chart.cells.size() > kMostNamed;
+  const bool many = chart.cells.size() > kMaxNamed;
   std::array<std::vector<Point>, kShades.size()> plain;
   for (size_t i = 0; i < chart.cells.size(); ++i) {
     const StripCell& cell = chart.cells[i];

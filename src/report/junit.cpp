@@ -12,7 +12,7 @@
 namespace cb {
 namespace {
 
-constexpr size_t kMostEntities = 50;  // of one criterion: GitLab refuses files beyond 30 MB
+constexpr size_t kMaxEntities = 50;  // of one criterion: GitLab refuses files beyond 30 MB
 
 struct Suite {
   pugi::xml_node node;
@@ -52,7 +52,7 @@ std::string finding_text(const Finding& f) {
 void add_entities(Suite& suite, const CriterionVerdict& v) {
   std::map<std::string, int> seen;
   for (const Finding& f : v.failing) {
-    if (seen.size() == kMostEntities) return;
+    if (seen.size() == kMaxEntities) return;
     if (f.waived) continue;
     const std::string name = entity_name(f.entity);
     if (seen[name]++ > 0) continue;

@@ -9,9 +9,9 @@
 namespace cb {
 namespace {
 
-constexpr size_t kMostCells = 64;       // more share cells
-constexpr double kFarOut = 5;           // robust standard deviations behind the median
-constexpr double kLeastSpread = 0.005;  // of the median: a healthy fabric has hardly any spread
+constexpr size_t kMaxCells = 64;      // more share cells
+constexpr double kFarOut = 5;         // robust standard deviations behind the median
+constexpr double kMinSpread = 0.005;  // of the median: a healthy fabric has hardly any spread
 constexpr size_t kNamed = 3;
 
 // Names in the order in which they come, each once, and which of at most 64 groups each is in.
@@ -21,7 +21,7 @@ class Axis {
   void sort() {
     size_t next = 0;
     for (auto& [name, at] : index_) at = next++;
-    per_cell_ = (index_.size() + kMostCells - 1) / kMostCells;
+    per_cell_ = (index_.size() + kMaxCells - 1) / kMaxCells;
   }
   size_t cell(const std::string& name) const { return index_.at(name) / per_cell_; }
   std::vector<std::string> labels() const {
@@ -45,7 +45,7 @@ double bound_of(const MetricGroup& group) {
   std::vector<double> medians;
   for (const MeasuredValue& v : group.values) medians.push_back(v.summary.median);
   const double spread =
-      std::max(1.4826 * median_absolute_deviation(medians), kLeastSpread * std::abs(group.typical));
+      std::max(1.4826 * median_absolute_deviation(medians), kMinSpread * std::abs(group.typical));
   return group.better == Better::higher ? group.typical - kFarOut * spread
                                         : group.typical + kFarOut * spread;
 }

@@ -11,7 +11,7 @@
 namespace cb {
 namespace {
 
-constexpr size_t kMostSummaryEntities = 8;  // of one criterion
+constexpr size_t kMaxSummaryEntities = 8;  // of one criterion
 
 std::string title_of(const Criterion& c, Lang lang) {
   const std::string& title = lang == Lang::zh && !c.title.zh.empty() ? c.title.zh : c.title.en;
@@ -21,13 +21,13 @@ std::string title_of(const Criterion& c, Lang lang) {
 // "node017:mlx5_3 (211 Gb/s), node020:mlx5_1 (198 Gb/s) and 3 more"
 std::string entities_text(const CriterionVerdict& v, const Texts& t) {
   std::string out;
-  for (size_t i = 0; i < std::min(v.failing.size(), kMostSummaryEntities); ++i) {
+  for (size_t i = 0; i < std::min(v.failing.size(), kMaxSummaryEntities); ++i) {
     const Finding& f = v.failing[i];
     out += (i > 0 ? ", " : "") + entity_name(f.entity);
     if (f.value && f.detail.empty()) out += " (" + format_value(*f.value, f.unit) + ")";
   }
-  if (v.failing.size() > kMostSummaryEntities)
-    out += " " + t("list.more", v.failing.size() - kMostSummaryEntities);
+  if (v.failing.size() > kMaxSummaryEntities)
+    out += " " + t("list.more", v.failing.size() - kMaxSummaryEntities);
   return out;
 }
 

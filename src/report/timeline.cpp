@@ -10,9 +10,9 @@
 namespace cb {
 namespace {
 
-constexpr size_t kMostLines = 16;    // beside the worst one
-constexpr size_t kMostPoints = 240;  // of one line; more cannot be seen
-constexpr size_t kMostEvents = 8;
+constexpr size_t kMaxLines = 16;    // beside the worst one
+constexpr size_t kMaxPoints = 240;  // of one line; more cannot be seen
+constexpr size_t kMaxEvents = 8;
 
 struct Recorded {
   const Series* series = nullptr;
@@ -66,7 +66,7 @@ const Recorded& worst_of(const std::vector<Recorded>& list) {
 // Means over equal runs of points, so that a long line keeps its shape.
 TimeLine thinned(const Series& series, bool emphasised) {
   TimeLine out{.emphasised = emphasised};
-  const size_t run = (series.at.size() + kMostPoints - 1) / kMostPoints;
+  const size_t run = (series.at.size() + kMaxPoints - 1) / kMaxPoints;
   for (size_t i = 0; i < series.at.size(); i += run) {
     const size_t n = std::min(run, series.at.size() - i);
     out.points.push_back({mean({series.at.data() + i, n}), mean({series.values.data() + i, n})});
@@ -82,7 +82,7 @@ TimePanel panel_of(const std::string& name, const std::vector<Recorded>& list, c
                  format_value(low, worst.series->unit), format_value(high, worst.series->unit)),
       .unit = worst.series->unit};
   for (const Recorded& one : list) {
-    if (one.series != worst.series && out.lines.size() < kMostLines)
+    if (one.series != worst.series && out.lines.size() < kMaxLines)
       out.lines.push_back(thinned(*one.series, false));
   }
   out.lines.push_back(thinned(*worst.series, true));
@@ -103,7 +103,7 @@ std::vector<TimeEvent> events_of(const std::vector<Recorded>& counters, const Te
   }
   std::ranges::stable_sort(out, {}, &TimeEvent::at);
   all = out.size();
-  if (out.size() > kMostEvents) out.resize(kMostEvents);
+  if (out.size() > kMaxEvents) out.resize(kMaxEvents);
   return out;
 }
 

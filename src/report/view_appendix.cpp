@@ -12,8 +12,8 @@
 namespace cb {
 namespace {
 
-constexpr size_t kMostJobs = 200;
-constexpr size_t kMostFiles = 100;
+constexpr size_t kMaxJobs = 200;
+constexpr size_t kMaxFiles = 100;
 
 const char* job_state_id(JobState state) {
   switch (state) {
@@ -48,7 +48,7 @@ Table unfinished_table(const Campaign& campaign, const Texts& t, size_t& left_ou
                           {t("col.log"), false, true}}};
   for (const Job& job : campaign.jobs) {
     if (job.state == JobState::done) continue;
-    if (table.rows.size() == kMostJobs) {
+    if (table.rows.size() == kMaxJobs) {
       ++left_out;
       continue;
     }
@@ -79,9 +79,9 @@ Items records_without_number(const Campaign& campaign, const Texts& t) {
             t("jobs.errored", job.step, where, errored->where, errored->what.in(t.lang())));
     }
   }
-  if (out.lines.size() > kMostJobs) {
-    const size_t more = out.lines.size() - kMostJobs;
-    out.lines.resize(kMostJobs);
+  if (out.lines.size() > kMaxJobs) {
+    const size_t more = out.lines.size() - kMaxJobs;
+    out.lines.resize(kMaxJobs);
     out.lines.push_back(t("list.more", more));
   }
   return out;
@@ -97,9 +97,9 @@ Items repeated_jobs(const Campaign& campaign, const Texts& t) {
       files.push_back(fmt::format("{} {}", a.number, a.file));
     out.lines.push_back(t("jobs.attempts", job.step, host_text(job, t), name_list(files, 8, t)));
   }
-  if (out.lines.size() > kMostJobs) {
-    const size_t more = out.lines.size() - kMostJobs;
-    out.lines.resize(kMostJobs);
+  if (out.lines.size() > kMaxJobs) {
+    const size_t more = out.lines.size() - kMaxJobs;
+    out.lines.resize(kMaxJobs);
     out.lines.push_back(t("list.more", more));
   }
   return out;
@@ -225,11 +225,11 @@ Section manifest_section(const ReportInput& in) {
       Paragraph{t("manifest.text", manifest.size(), manifest_digest(in.campaign))});
   Table table{.caption = t("manifest.caption"),
               .columns = {{t("col.file"), false, true}, {"SHA-256", false, true}}};
-  for (size_t i = 0; i < std::min(manifest.size(), kMostFiles); ++i)
+  for (size_t i = 0; i < std::min(manifest.size(), kMaxFiles); ++i)
     table.rows.push_back({{}, {manifest[i].first, manifest[i].second}});
   out.blocks.emplace_back(std::move(table));
-  if (manifest.size() > kMostFiles)
-    out.blocks.emplace_back(Paragraph{t("manifest.more", manifest.size() - kMostFiles)});
+  if (manifest.size() > kMaxFiles)
+    out.blocks.emplace_back(Paragraph{t("manifest.more", manifest.size() - kMaxFiles)});
   return out;
 }
 

@@ -10,8 +10,8 @@
 namespace cb {
 namespace {
 
-constexpr size_t kMostBars = 30;
-constexpr double kLongestBar = 3;  // times the requirement: beyond this more is not better to read
+constexpr size_t kMaxBars = 30;
+constexpr double kMaxBar = 3;  // times the requirement: beyond this more is not better to read
 
 std::string source_text(const CriterionVerdict& verdict, const Texts& t) {
   const Source& source = verdict.criterion->source;
@@ -83,17 +83,17 @@ std::optional<Figure> margins_figure(const std::vector<const CriterionVerdict*>&
   size_t left_out = 0;
   for (const CriterionVerdict* v : verdicts) {
     if (!v->ratio || !v->value || !v->limit || *v->limit == 0) continue;
-    if (chart.bars.size() == kMostBars) {
+    if (chart.bars.size() == kMaxBars) {
       ++left_out;
       continue;
     }
     Bar bar{.label = criterion_title(*v->criterion, t),
-            .value = std::min(*v->ratio, kLongestBar),
+            .value = std::min(*v->ratio, kMaxBar),
             .value_text = format_value(*v->value, v->unit),
             .required = 1.0,
             .state = v->state,
-            .cut = *v->ratio > kLongestBar};
-    if (v->ceiling) bar.ceiling = std::min(v->ceiling->value / *v->limit, kLongestBar);
+            .cut = *v->ratio > kMaxBar};
+    if (v->ceiling) bar.ceiling = std::min(v->ceiling->value / *v->limit, kMaxBar);
     chart.bars.push_back(std::move(bar));
   }
   if (chart.bars.empty()) return std::nullopt;

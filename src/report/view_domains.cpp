@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::array<const char*, 8> kDomains{"host",    "compute", "memory",    "interconnect",
                                               "network", "storage", "stability", "training"};
-constexpr size_t kMostFigures = 24;  // charts of one domain
-constexpr size_t kMostFailures = 20;
+constexpr size_t kMaxFigures = 24;  // charts of one domain
+constexpr size_t kMaxFailures = 20;
 
 // What sets this group apart from the step's others: the parameters that the profile gives, and
 // those that vary.
@@ -193,10 +193,10 @@ Table checks_table(const ReportInput& in, const std::vector<const Step*>& steps)
     for (const auto& [name, count] : count_checks(in.campaign, *step, in.t.lang())) {
       const State state = count.passed == count.all ? State::pass : State::fail;
       std::string failures;
-      for (size_t i = 0; i < std::min(count.failures.size(), kMostFailures); ++i)
+      for (size_t i = 0; i < std::min(count.failures.size(), kMaxFailures); ++i)
         failures += (i > 0 ? "; " : "") + count.failures[i];
-      if (count.failures.size() > kMostFailures)
-        failures += " " + t("list.more", count.failures.size() - kMostFailures);
+      if (count.failures.size() > kMaxFailures)
+        failures += " " + t("list.more", count.failures.size() - kMaxFailures);
       table.rows.push_back(
           {state,
            {state_cell(state, t), step->id, shown_name("checked", name, t),
@@ -231,7 +231,7 @@ void add_figures(Section& section, const ReportInput& in, const std::vector<cons
   size_t left_out = 0;
   for (const Step* step : steps) {
     for (Figure& figure : step_figures(in, *step)) {
-      if (figures.list.size() < kMostFigures) {
+      if (figures.list.size() < kMaxFigures) {
         figures.list.push_back(std::move(figure));
       } else {
         ++left_out;

@@ -8,7 +8,7 @@
 namespace cb {
 namespace {
 
-constexpr size_t kMostOutliers = 40;
+constexpr size_t kMaxOutliers = 40;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ Section outliers_section(const ReportInput& in) {
                           {t("col.behind"), true},
                           {"z", true}}};
   for (const Outlier& o : found) {
-    if (table.rows.size() == kMostOutliers) break;
+    if (table.rows.size() == kMaxOutliers) break;
     const MeasuredValue& v = o.group->values[o.value];
     table.rows.push_back(
         {State::warn,
@@ -36,8 +36,8 @@ Section outliers_section(const ReportInput& in) {
           fmt::format("{:.0f}", o.z)}});
   }
   out.blocks.emplace_back(std::move(table));
-  if (found.size() > kMostOutliers)
-    out.blocks.emplace_back(Paragraph{t("suspects.left_out", found.size() - kMostOutliers)});
+  if (found.size() > kMaxOutliers)
+    out.blocks.emplace_back(Paragraph{t("suspects.left_out", found.size() - kMaxOutliers)});
   return out;
 }
 

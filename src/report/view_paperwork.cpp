@@ -10,7 +10,7 @@
 namespace cb {
 namespace {
 
-constexpr size_t kMostIssues = 300;
+constexpr size_t kMaxIssues = 300;
 
 // Whether the parties have named a standard: nothing else claims one.
 bool names_standard(const ReportInput& in) {
@@ -174,7 +174,7 @@ Section issues_section(const ReportInput& in) {
                           {t("col.replaced")},
                           {t("col.status")}}};
   for (const Issue& i : in.papers.issues) {
-    if (table.rows.size() == kMostIssues) break;
+    if (table.rows.size() == kMaxIssues) break;
     const std::string severity = "severity." + i.severity;
     table.rows.push_back(
         {i.closed.empty() ? State::warn : State::pass,

@@ -6,7 +6,7 @@
 namespace cb {
 namespace {
 
-constexpr size_t kMostHostsOfProof = 4;
+constexpr size_t kMaxHostsOfProof = 4;
 
 // Jobs of one step that came out alike.
 struct ProofGroup {
@@ -49,11 +49,10 @@ Row proof_row(const ProofGroup& group, const Texts& t) {
   const Proof& p = *group.first;
   const State state = state_of(p);
   const bool impossible = p.state == ProofState::impossible;
-  return {
-      state,
-      {std::string(state_mark(state)) + " " + p.step,
-       impossible ? t("proof.none") : p.planted.in(t.lang()), finding_text(p, t),
-       group.hosts.empty() ? t("proof.cluster") : name_list(group.hosts, kMostHostsOfProof, t)}};
+  return {state,
+          {std::string(state_mark(state)) + " " + p.step,
+           impossible ? t("proof.none") : p.planted.in(t.lang()), finding_text(p, t),
+           group.hosts.empty() ? t("proof.cluster") : name_list(group.hosts, kMaxHostsOfProof, t)}};
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 namespace cb {
 namespace {
 
-constexpr size_t kMostSuspects = 120;
-constexpr size_t kMostParts = 10;
+constexpr size_t kMaxSuspects = 120;
+constexpr size_t kMaxParts = 10;
 
 // What one criterion says about one host.
 struct Suspicion {
@@ -130,13 +130,13 @@ void add_suspects(Section& section, const ReportInput& in) {
   for (auto& [host, list] : order) {
     std::string absent;
     for (const Suspicion& s : merged_gaps(std::move(list), t, absent)) {
-      if (table.rows.size() == kMostSuspects) {
+      if (table.rows.size() == kMaxSuspects) {
         ++left_out;
         continue;
       }
       table.rows.push_back(
           {s.state,
-           {state_cell(s.state, t), host, s.parts.empty() ? "–" : name_list(s.parts, kMostParts, t),
+           {state_cell(s.state, t), host, s.parts.empty() ? "–" : name_list(s.parts, kMaxParts, t),
             s.state == State::incomplete ? absent : criterion_title(*s.verdict->criterion, t),
             finding_text(s, t)}});
     }

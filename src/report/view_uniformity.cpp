@@ -7,11 +7,11 @@
 namespace cb {
 namespace {
 
-constexpr size_t kMostDifferences = 60;
-constexpr size_t kMostHosts = 8;
+constexpr size_t kMaxDifferences = 60;
+constexpr size_t kMaxHosts = 8;
 
 std::string group_text(const ValueGroup& group, const Texts& t) {
-  return t("hosts.odd", name_list(group.hosts, kMostHosts, t), group.text.in(t.lang()));
+  return t("hosts.odd", name_list(group.hosts, kMaxHosts, t), group.text.in(t.lang()));
 }
 
 Row difference_row(const AttributeValues& difference, const Texts& t) {
@@ -43,13 +43,13 @@ void add_uniformity(Section& section, const ReportInput& in) {
   Table table{.caption = t("hosts.differences"),
               .columns = {{t("col.attribute")}, {t("col.most")}, {t("col.odd")}}};
   for (const AttributeValues& difference : result.differences) {
-    if (table.rows.size() == kMostDifferences) break;
+    if (table.rows.size() == kMaxDifferences) break;
     table.rows.push_back(difference_row(difference, t));
   }
   section.blocks.emplace_back(std::move(table));
-  if (result.differences.size() > kMostDifferences)
+  if (result.differences.size() > kMaxDifferences)
     section.blocks.emplace_back(
-        Paragraph{t("hosts.more_differences", result.differences.size() - kMostDifferences)});
+        Paragraph{t("hosts.more_differences", result.differences.size() - kMaxDifferences)});
 }
 
 }  // namespace cb

@@ -178,7 +178,7 @@ API int ncclGetUniqueId(fake::UniqueId* id) {
 }
 
 static int make(Comm** out, int ranks, const fake::UniqueId& id, int rank, bool blocking) {
-  if (ranks > fake::kMostRanks) return fake::kInvalidArgument;
+  if (ranks > fake::kMaxRanks) return fake::kInvalidArgument;
   if (fake::has_word("duplicate")) {
     if (rank == 0) ::unlink(id.internal);
     return fake::kInvalidUsage;

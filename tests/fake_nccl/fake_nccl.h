@@ -26,7 +26,7 @@
 
 namespace fake {
 
-constexpr int kMostRanks = 8;
+constexpr int kMaxRanks = 8;
 constexpr size_t kChunk = 1 << 16;
 
 enum Result : int {
@@ -46,8 +46,8 @@ struct Mailbox {
 };
 struct Shared {
   std::atomic<int> attached;
-  std::atomic<int> failed;                // a rank has aborted: the others are told a remote error
-  Mailbox boxes[kMostRanks][kMostRanks];  // from, to
+  std::atomic<int> failed;              // a rank has aborted: the others are told a remote error
+  Mailbox boxes[kMaxRanks][kMaxRanks];  // from, to
 };
 
 struct Transfer {

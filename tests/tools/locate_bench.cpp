@@ -21,7 +21,7 @@ using namespace cb;
 
 constexpr int kRails = 8;
 constexpr int kHostsPerLeaf = 32;
-constexpr size_t kMostQuickRounds = 40;
+constexpr size_t kMaxQuickRounds = 40;
 
 struct Fault {
   SuspectKind kind;
@@ -231,7 +231,7 @@ int main(int argc, char** argv) {
   for (const int hosts : {64, 256, 1024}) {
     if (mode == "full") break;
     const Tally tally = quick(hosts, fleets, seed);
-    good &= print("quick", hosts, fleets, tally) && tally.rounds <= kMostQuickRounds;
+    good &= print("quick", hosts, fleets, tally) && tally.rounds <= kMaxQuickRounds;
   }
   for (const int hosts : {64, 256, 1024}) {
     if (mode == "quick" || hosts > most_full) break;

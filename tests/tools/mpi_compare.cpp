@@ -31,7 +31,7 @@ namespace {
 using namespace cb;
 
 constexpr double kSecondsPerRound = 0.15;
-constexpr double kFewestIterations = 25, kMostIterations = 5000;
+constexpr double kMinIterations = 25, kMaxIterations = 5000;
 
 class NoProgress final : public Progress {
  public:
@@ -120,7 +120,7 @@ class Comparison {
     double once = std::numeric_limits<double>::infinity();
     for (int i = 0; i < 5; ++i) once = std::min(once, plain(collective, *size, 5));
     const int iterations =
-        static_cast<int>(std::clamp(kSecondsPerRound / once, kFewestIterations, kMostIterations));
+        static_cast<int>(std::clamp(kSecondsPerRound / once, kMinIterations, kMaxIterations));
     std::array<std::vector<double>, 3> took;  // plain, mpi, plain again
     for (int i = 0; i < rounds; ++i) {
       for (int turn = 0; turn < 3; ++turn) {

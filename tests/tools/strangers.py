@@ -2,7 +2,7 @@
 """What strangers at a job's ports cost it: the same job alone and under attack, in turns.
 
     tests/tools/strangers.py build/ci/bin/clusterbench --pairs 10 --idle 5000
-    sudo tests/tools/strangers.py build/ci/bin/clusterbench --only tcp --link 200mbit --pairs 20
+    sudo tests/tools/strangers.py build/ci/bin/clusterbench --only tcp --link 200mbit --pairs 20 --control
 
 The attack begins with the job: it connects to every port at which a rank listens (but for Open MPI's own) and says nothing,
 --idle connections in all, half of them with one byte; and it goes through all ports of loopback, 2,000 a second (docs/evidence/robustness.md).
@@ -13,6 +13,10 @@ over alone; and the CPU time that the attack added to rank 0's other threads, as
 On loopback the processor is what limits tcp, and the attack needs the same processor: the figure then tells of the machine.
 With --link the ranks share a link of that rate, as hosts do, in a network namespace of its own, and the strangers come
 by a way that is not limited: what they change then is what the job lets them change. Needs root.
+
+An idle machine is slower than one that has a little to do: its processors sleep between two packets. With --control the job
+that is compared is not alone: the same strangers call as often, at a port where no rank listens. What differs between the
+two is then what strangers at the job's own ports do.
 """
 
 import argparse
@@ -33,6 +37,7 @@ JOBS = {
     "tcp": ["tcp", "--duration", "2s", "--streams", "2"],
 }
 STRANGER = "127.0.0.66"  # where they call from
+NOBODYS = 1  # a port at which nothing listens
 
 
 def ranks_of(launcher):
@@ -86,9 +91,9 @@ def cpu_seconds(pid):
 
 
 class Attack(threading.Thread):
-    def __init__(self, launcher, idle):
+    def __init__(self, launcher, idle, elsewhere=False):
         super().__init__(daemon=True)
-        self.launcher, self.idle = launcher, idle
+        self.launcher, self.idle, self.elsewhere = launcher, idle, elsewhere
         self.sockets, self.over, self.tried = [], threading.Event(), 0
 
     def knock(self, port, keep):
@@ -112,25 +117,25 @@ class Attack(threading.Thread):
         begun = time.monotonic()
         while not self.over.is_set():
             ports = listening_ports(ranks_of(self.launcher))
-            for port in ports:
+            for port in [] if self.elsewhere else ports:
                 for _ in range(100):
                     if self.tried < self.idle:
                         self.knock(port, True)
             while scanned < (time.monotonic() - begun) * 2000 and not self.over.is_set():
                 scanned += 1
-                self.knock(1024 + scanned % 31000, False)
+                self.knock(NOBODYS if self.elsewhere else 1024 + scanned % 31000, False)
             time.sleep(0.001)
 
 
-def run(binary, arguments, idle):
+def run(binary, arguments, idle, kind="attacked"):
     with tempfile.TemporaryDirectory() as directory:
         out = os.path.join(directory, "r.json")
         root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
         begun = time.monotonic()
         job = subprocess.Popen(["mpirun", *root, "--oversubscribe", "-np", "2", binary, *arguments, "--quiet", "--json", out],
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        attack = Attack(job.pid, idle)
-        if idle:
+        attack = Attack(job.pid, idle, kind == "elsewhere")
+        if kind != "alone":
             attack.start()
         cpu, all_cpu = 0.0, {}
         while job.poll() is None:
@@ -143,7 +148,7 @@ def run(binary, arguments, idle):
             time.sleep(0.02)
         wall = time.monotonic() - begun
         attack.over.set()
-        if idle:
+        if kind != "alone":
             attack.join()
         for s in attack.sockets:
             s.close()
@@ -181,15 +186,15 @@ def quartiles(values):
     return f"median {middle:.4f}, half of the pairs {low:.4f} to {high:.4f}, all {min(values):.4f} to {max(values):.4f}"
 
 
-def print_pairs(alone, attacked):
-    """Each attacked run beside the one before or after it that was alone: the machine's own ups and downs are the same."""
-    if alone[0]["carrying_per_byte"] is None or len(alone) < 3:
+def print_pairs(kind, base, attacked):
+    """Each attacked run beside the one before or after it that was not: the machine's own ups and downs are the same."""
+    if base[0]["carrying_per_byte"] is None or len(base) < 3:
         return
-    ratios = [b["carrying_per_byte"] / a["carrying_per_byte"] for a, b in zip(alone, attacked)]
-    added = [(b["side_seconds"] - a["side_seconds"]) / b["all_seconds"] for a, b in zip(alone, attacked)]
-    values = [b["value"] / a["value"] for a, b in zip(alone, attacked)]
-    print(f"  result, attacked over alone, of {len(values)} pairs: {quartiles(values)}")
-    print(f"  CPU time a byte, attacked over alone, of {len(ratios)} pairs: {quartiles(ratios)}")
+    ratios = [b["carrying_per_byte"] / a["carrying_per_byte"] for a, b in zip(base, attacked)]
+    added = [(b["side_seconds"] - a["side_seconds"]) / b["all_seconds"] for a, b in zip(base, attacked)]
+    values = [b["value"] / a["value"] for a, b in zip(base, attacked)]
+    print(f"  result, attacked over {kind}, of {len(values)} pairs: {quartiles(values)}")
+    print(f"  CPU time a byte, attacked over {kind}, of {len(ratios)} pairs: {quartiles(ratios)}")
     print(f"  CPU time that the attack added beside the carrying, share of all: {quartiles(added)}")
 
 
@@ -199,6 +204,7 @@ def main():
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--idle", type=int, default=5000)
     parser.add_argument("--only", choices=JOBS, help="this job alone")
+    parser.add_argument("--control", action="store_true", help="compare with strangers who call elsewhere, not with none")
     parser.add_argument("--link", metavar="RATE", help="of the link that the ranks share, such as 200mbit")
     options = parser.parse_args()
     if options.link and not os.environ.get("STRANGERS_NAMESPACE"):
@@ -211,17 +217,18 @@ def main():
     for name, arguments in JOBS.items():
         if options.only not in (None, name):
             continue
-        kinds = {"alone": [], "attacked": []}
+        base = "elsewhere" if options.control else "alone"
+        kinds = {base: [], "attacked": []}
         for i in range(options.pairs):
-            for kind in ("alone", "attacked") if i % 2 == 0 else ("attacked", "alone"):
-                kinds[kind].append(run(options.binary, arguments, options.idle if kind == "attacked" else 0))
+            for kind in list(kinds) if i % 2 == 0 else reversed(kinds):
+                kinds[kind].append(run(options.binary, arguments, options.idle, kind))
         print(f"{name}: {' '.join(arguments)}")
         for kind, runs in kinds.items():
             values, shares = [r["value"] for r in runs], [r["cpu_share"] for r in runs]
             print(f"  {kind:9} result median {statistics.median(values):.4g} ({min(values):.4g} to {max(values):.4g}), "
                   f"CPU share median {100 * statistics.median(shares):.3f} % (to {100 * max(shares):.3f} %), "
                   f"knocks median {statistics.median([r['knocks'] for r in runs]):.0f}")
-        print_pairs(kinds["alone"], kinds["attacked"])
+        print_pairs(base, kinds[base], kinds["attacked"])
 
 
 if __name__ == "__main__":

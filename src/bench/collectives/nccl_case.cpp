@@ -31,7 +31,7 @@ using nccl::Library;
 
 // Kernels, the library's own buffers and the system need some of a GPU's memory too.
 constexpr double kShareOfMemory = 0.85;
-constexpr size_t kMostMapLines = 64;
+constexpr size_t kMaxMapLines = 64;
 
 std::vector<ParamDef> own_params() {
   return {
@@ -327,7 +327,7 @@ std::vector<Record> run(Context& context, const Params& params) {
   check_split(context.place, split, members, problems);
   throw_agreed(context.comm, "clusterbench nccl", problems);
   if (context.comm.is_root())
-    context.log(library.name() + ": " + nccl::rank_map_text(map, kMostMapLines));
+    context.log(library.name() + ": " + nccl::rank_map_text(map, kMaxMapLines));
 
   const Group group = make_group(context.place, context.comm.rank(), split);
   const PlanLimits limits{.ranks = group.comm.size() * members,
@@ -347,8 +347,8 @@ std::vector<Record> run(Context& context, const Params& params) {
                           log ? &*log : nullptr);
   return run_collectives(context, "nccl", params, points, [&](const CollectivePoint& point) {
     Record record = measurement.run(point);
-    record.facts["rank_map"] = nccl::rank_map_text(map, kMostMapLines);
-    if (const auto nics = nccl::nearest_nics_text(map, kMostMapLines))
+    record.facts["rank_map"] = nccl::rank_map_text(map, kMaxMapLines);
+    if (const auto nics = nccl::nearest_nics_text(map, kMaxMapLines))
       record.facts["nearest_nics"] = *nics;
     if (!near.fit().note.empty()) record.notes.push_back(near.fit().note);
     return record;

@@ -15,7 +15,7 @@ namespace {
 // MPI keeps buffers of its own while it reduces, and the host needs some memory too.
 constexpr double kShareOfMemory = 0.75;
 constexpr double kDefaultSeconds = 1;
-constexpr size_t kMostSizes = 10001;
+constexpr size_t kMaxSizes = 10001;
 
 std::vector<int64_t> sizes_of(const Params& params, Problems& problems) {
   if (params.has("size")) return params.integers("size");
@@ -24,10 +24,10 @@ std::vector<int64_t> sizes_of(const Params& params, Problems& problems) {
   std::vector<int64_t> sizes;
   if (params.has("step-bytes")) {
     const int64_t step = params.integer("step-bytes");
-    for (int64_t s = params.integer("min-size"); s <= last && sizes.size() < kMostSizes; s += step)
+    for (int64_t s = params.integer("min-size"); s <= last && sizes.size() < kMaxSizes; s += step)
       sizes.push_back(s);
-    if (sizes.size() == kMostSizes)
-      problems.add("--step-bytes", fmt::format("gives more than {} sizes", kMostSizes - 1));
+    if (sizes.size() == kMaxSizes)
+      problems.add("--step-bytes", fmt::format("gives more than {} sizes", kMaxSizes - 1));
     return sizes;
   }
   for (int64_t s = params.integer("min-size"); s <= last; s *= factor) {

@@ -22,10 +22,10 @@ namespace cb {
 namespace {
 
 // With STREAM's scalar the values grow fifteenfold a pass and leave fp64's range after 262.
-constexpr int64_t kMostPasses = 200;
-constexpr uint64_t kMostWarmUp = 10;
-constexpr int64_t kLeastElements = 1000000;  // STREAM's rule, where caches are tiny or unknown
-constexpr uint64_t kChaseSteps = 1 << 15;    // of a latency sample: 0.03 to 5 ms
+constexpr int64_t kMaxPasses = 200;
+constexpr uint64_t kMaxWarmUp = 10;
+constexpr int64_t kMinElements = 1000000;  // STREAM's rule, where caches are tiny or unknown
+constexpr uint64_t kChaseSteps = 1 << 15;  // of a latency sample: 0.03 to 5 ms
 
 CaseInfo describe() {
   return {
@@ -64,7 +64,7 @@ CaseInfo describe() {
             {},
             false,
             10,
-            kMostPasses},
+            kMaxPasses},
            {"duration", ParamType::duration, "5s", "of sampling, at most", {}, false, 0.01},
            {"min-size", ParamType::size, "4K", "latency: first working set", {}, false, 128},
            {"max-size", ParamType::size, "1G", "latency: last working set", {}, false, 128},
@@ -105,9 +105,9 @@ StreamPlan plan_of(const Context& context, const Params& params) {
     if (op != "latency") plan.ops.push_back(stream_op(op));
   }
   SamplePlan& s = plan.samples;
-  s.warm_up_samples = kMostWarmUp;
+  s.warm_up_samples = kMaxWarmUp;
   s.stop.min_samples = 10;  // STREAM's least
-  s.stop.max_samples = kMostPasses;
+  s.stop.max_samples = kMaxPasses;
   s.stop.max_seconds = params.number("duration");
   if (params.has("iterations")) {
     s.stop.min_samples = s.stop.max_samples = static_cast<uint64_t>(params.integer("iterations"));
@@ -147,7 +147,7 @@ size_t elements_for(const Params& params, int64_t llc_bytes, int ranks) {
   const int64_t whole =
       params.has("size")
           ? params.integer("size") / static_cast<int64_t>(sizeof(double))
-          : std::max(4 * llc_bytes / static_cast<int64_t>(sizeof(double)), kLeastElements);
+          : std::max(4 * llc_bytes / static_cast<int64_t>(sizeof(double)), kMinElements);
   return static_cast<size_t>(std::max<int64_t>(whole / std::max(1, ranks), 8));
 }
 

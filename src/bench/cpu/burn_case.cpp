@@ -51,7 +51,7 @@ CaseInfo describe() {
 constexpr auto kTick = std::chrono::milliseconds(50);
 // How often the ranks ask each other whether one was told to stop.
 constexpr double kVoteSeconds = 0.2;
-constexpr double kMostWindowSeconds = 1;
+constexpr double kMaxWindowSeconds = 1;
 
 class Burn {
  public:
@@ -105,7 +105,7 @@ class Burn {
   // wakes up.
   bool wait() {
     const double start = monotonic_seconds();
-    windows_ = RateWindows(std::min(kMostWindowSeconds, seconds_ / 6), workers_.size());
+    windows_ = RateWindows(std::min(kMaxWindowSeconds, seconds_ / 6), workers_.size());
     windows_.start(start, rounds());
     uint64_t moved = 0;
     const auto votes = static_cast<uint64_t>(std::ceil(seconds_ / kVoteSeconds));

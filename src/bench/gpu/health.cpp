@@ -133,8 +133,8 @@ std::optional<std::string> read_kernel_log(std::string& why) {
   }
   std::string out;
   char line[8192];
-  constexpr size_t kMost = 64 << 20;  // far beyond any ring buffer
-  while (out.size() < kMost) {
+  constexpr size_t kMax = 64 << 20;  // far beyond any ring buffer
+  while (out.size() < kMax) {
     const ssize_t n = ::read(fd, line, sizeof line);
     if (n > 0) out.append(line, static_cast<size_t>(n));
     if (n == 0 || (n < 0 && errno == EAGAIN)) break;

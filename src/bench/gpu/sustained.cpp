@@ -7,8 +7,8 @@
 namespace cb {
 
 std::optional<double> sustained_share(std::span<const double> rates) {
-  constexpr size_t kTenths = 10, kLeast = 50;
-  if (rates.size() < kLeast) return std::nullopt;
+  constexpr size_t kTenths = 10, kMin = 50;
+  if (rates.size() < kMin) return std::nullopt;
   double best = 0, last = 0;
   for (size_t tenth = 0; tenth < kTenths; ++tenth) {
     const size_t begin = rates.size() * tenth / kTenths;

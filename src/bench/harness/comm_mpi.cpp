@@ -64,9 +64,9 @@ class WorldComm final : public Comm {
   }
 
   void broadcast(std::span<std::byte> bytes, int root) override {
-    constexpr size_t kMost = size_t{1} << 30;  // MPI counts in int
-    for (size_t at = 0; at < bytes.size(); at += kMost) {
-      const auto part = bytes.subspan(at, std::min(kMost, bytes.size() - at));
+    constexpr size_t kMax = size_t{1} << 30;  // MPI counts in int
+    for (size_t at = 0; at < bytes.size(); at += kMax) {
+      const auto part = bytes.subspan(at, std::min(kMax, bytes.size() - at));
       check(MPI_Bcast(part.data(), static_cast<int>(part.size()), MPI_BYTE, root, comm_),
             "MPI_Bcast");
     }

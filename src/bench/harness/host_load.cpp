@@ -11,8 +11,8 @@
 namespace cb {
 namespace {
 
-constexpr double kShortestSeconds = 1;
-constexpr double kLeastShare = 0.02;
+constexpr double kMinSeconds = 1;
+constexpr double kMinShare = 0.02;
 
 struct Use {
   double all = 0;  // by programs and hypervisor
@@ -38,7 +38,7 @@ HostLoad::HostLoad(const FsRoot& fs) : fs_(fs) {
 }
 
 void HostLoad::add_to(std::vector<Record>& records, Comm& comm, const Place& place) const {
-  const bool long_enough = first_ && monotonic_seconds() - began_ >= kShortestSeconds;
+  const bool long_enough = first_ && monotonic_seconds() - began_ >= kMinSeconds;
   const auto last = long_enough && place.first_on_host() ? read_cpu_times(fs_) : std::nullopt;
   const double all = last ? last->user - first_->user : 0;
   const double capacity = last ? last->capacity - first_->capacity : 0;
@@ -55,7 +55,7 @@ void HostLoad::add_to(std::vector<Record>& records, Comm& comm, const Place& pla
     use.own += part.own;
   }
   for (const auto& [host, use] : hosts) {
-    if (use.capacity <= 0 || use.all - use.own < kLeastShare * use.capacity) continue;
+    if (use.capacity <= 0 || use.all - use.own < kMinShare * use.capacity) continue;
     for (Record& record : records) {
       if (record.measured() && !record.metrics.empty()) add_deltas(record, host, use);
     }

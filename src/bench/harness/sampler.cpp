@@ -12,12 +12,12 @@ namespace {
 
 // Batches grow so that agreeing costs at most a few per cent of the time, and stay small enough to
 // stop in time.
-constexpr uint64_t kLargestBatch = 256;
-constexpr double kLargestBatchSeconds = 0.1;
+constexpr uint64_t kMaxBatch = 256;
+constexpr double kMaxBatchSeconds = 0.1;
 
 uint64_t next_batch(uint64_t batch, double batch_seconds) {
-  if (batch_seconds > kLargestBatchSeconds) return std::max<uint64_t>(1, batch / 2);
-  return std::min(kLargestBatch, batch * 2);
+  if (batch_seconds > kMaxBatchSeconds) return std::max<uint64_t>(1, batch / 2);
+  return std::min(kMaxBatch, batch * 2);
 }
 
 // What a rank wants after a batch; the largest over the ranks is what all do, so that no rank

@@ -21,14 +21,14 @@ namespace {
 using nlohmann::json;
 
 // Two look the same from each other's side; of three the odd one is seen.
-constexpr size_t kFewestUnits = 3;
+constexpr size_t kMinUnits = 3;
 // With few rounds each is repeated, until a unit has sent about so many times.
 constexpr int kSamplesPerUnit = 9;
 constexpr int kConfirmations = 3;
 // While noise hides what is looked for.
-constexpr int kMostSurveys = 4;
+constexpr int kMaxSurveys = 4;
 // More pairs than this are not measured alone one by one.
-constexpr size_t kMostAlone = 64;
+constexpr size_t kMaxAlone = 64;
 
 CaseInfo describe() {
   return {
@@ -174,7 +174,7 @@ class Search {
     readings_ = survey_.run(rounds, false);
     Located located = decide();
     int surveys = 1;
-    while (surveys < kMostSurveys && context_.comm.any(too_noisy(located, rounds, surveys))) {
+    while (surveys < kMaxSurveys && context_.comm.any(too_noisy(located, rounds, surveys))) {
       append(survey_.run(rounds, false));
       located = decide();
       ++surveys;
@@ -300,7 +300,7 @@ class Search {
     for (const HostPair& p : failed_pairs(readings_)) {
       if (std::find(pairs.begin(), pairs.end(), p) == pairs.end()) pairs.push_back(p);
     }
-    pairs.resize(std::min(pairs.size(), kMostAlone));
+    pairs.resize(std::min(pairs.size(), kMaxAlone));
     for (int i = 0; i < kConfirmations; ++i) {
       for (const HostPair& p : pairs) rounds.push_back({p});
     }
@@ -326,10 +326,10 @@ std::vector<Record> run(Context& context, const Params& params) {
   Record record{.case_name = "locate", .params = params};
   std::vector<Unit> units =
       params.text("between") == "rank" ? rank_units(context.place) : host_units(context.place);
-  if (units.size() < kFewestUnits) {
+  if (units.size() < kMinUnits) {
     record.outcome = Skipped{
         said(params.text("between") == "host" ? "locate.few_hosts_next" : "locate.few_ranks",
-             kFewestUnits, units.size())};
+             kMinUnits, units.size())};
     return {record};
   }
   const OpenedTransport opened =

@@ -24,7 +24,7 @@ namespace cb {
 namespace {
 
 constexpr double kBatchDeadline = 60;
-constexpr double kMostFull = 0.95;  // of the filesystem
+constexpr double kMaxFull = 0.95;  // of the filesystem
 
 CaseInfo describe() {
   return {
@@ -62,7 +62,7 @@ CaseInfo describe() {
             {},
             false,
             1,
-            static_cast<double>(cufile::Batch::kMost)},
+            static_cast<double>(cufile::Batch::kMax)},
            {"size", ParamType::size, "1G", "bytes per rank's file", {}, false, 4096},
            {"register", ParamType::flag, "true", "register the memory with cuFile"},
            {"allow-compat", ParamType::flag, "false",
@@ -357,7 +357,7 @@ std::vector<Record> run(Context& context, const Params& params) {
         need = target->space_need();
       }))
     return {};
-  io::require_space(context.comm, *need, kMostFull);
+  io::require_space(context.comm, *need, kMaxFull);
   if (!io::all_well(context, [&] {
         const bool uring = !why_no_uring(16, context.fs);
         target->create();

@@ -8,7 +8,7 @@ namespace {
 Arg said_arg(Value v, int depth);
 
 Message message_at(Value v, int depth) {
-  expect(depth < kMostSaidDepth);
+  expect(depth < kMaxSaidDepth);
   Message out;
   bool whole = false;
   for (const auto member : Object(v.get_object())) {

@@ -29,8 +29,8 @@ Arg arg_from_json(const json& j, int depth) {
 
 // Long enough to see where two texts part, short enough for a terminal.
 std::string quoted(const std::string& text) {
-  constexpr size_t kMost = 160;
-  return '"' + (text.size() <= kMost ? text : text.substr(0, kMost) + "…") + '"';
+  constexpr size_t kMax = 160;
+  return '"' + (text.size() <= kMax ? text : text.substr(0, kMax) + "…") + '"';
 }
 
 std::string differing(const Said& said, const std::string& place) {
@@ -48,7 +48,7 @@ json message_to_json(const Message& message) {
 }
 
 Message message_from_json(const json& j, int depth) {
-  if (depth == kMostSaidDepth) throw Error("sentences stand in sentences too deep");
+  if (depth == kMaxSaidDepth) throw Error("sentences stand in sentences too deep");
   Message out(text_at(j, "id"));
   for (const json& arg : list_at(j, "args")) out.args.push_back(arg_from_json(arg, depth));
   return out;

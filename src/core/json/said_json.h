@@ -9,7 +9,7 @@
 namespace cb {
 
 // How deep sentences may stand in sentences: what is read is a stranger's.
-constexpr int kMostSaidDepth = 12;
+constexpr int kMaxSaidDepth = 12;
 
 nlohmann::json message_to_json(const Message& message);
 // Throws Error for anything else, and beyond that depth.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kReadings = 16;
 constexpr double kWantedUncertainty = 10e-6;
-constexpr double kLongestCalibration = 0.1;  // seconds
+constexpr double kMaxCalibration = 0.1;  // seconds
 constexpr auto kCalibrationStep = std::chrono::milliseconds(10);
 // The histogram's buckets are 0.4 % wide: a scale that is off by less than this does no harm.
 constexpr double kWorstScale = 1e-3;
@@ -25,7 +25,7 @@ bool kernel_trusts_ticks(const FsRoot& fs) {
 }
 
 TickLength calibrate(const ClockReading& start) {
-  for (double spent = 0; spent < kLongestCalibration;) {
+  for (double spent = 0; spent < kMaxCalibration;) {
     std::this_thread::sleep_for(kCalibrationStep);
     const ClockReading now = read_clocks();
     const auto tick = tick_length(start, now);

@@ -39,7 +39,7 @@ std::optional<std::string> bracketed(const std::optional<std::string>& text) {
 }
 
 std::vector<int> number_list(std::string_view text) {
-  constexpr int kMost = 1 << 16;  // no machine has more processors; keeps "0-2000000000" harmless
+  constexpr int kMax = 1 << 16;  // no machine has more processors; keeps "0-2000000000" harmless
   std::vector<int> out;
   std::istringstream in{std::string(text)};
   for (std::string item; std::getline(in, item, ',');) {
@@ -51,7 +51,7 @@ std::vector<int> number_list(std::string_view text) {
     last = first;
     if (dash != end && (*dash != '-' || std::from_chars(dash + 1, end, last).ec != std::errc()))
       continue;
-    for (int i = first; i <= last && i < kMost; ++i) out.push_back(i);
+    for (int i = first; i <= last && i < kMax; ++i) out.push_back(i);
   }
   return out;
 }

@@ -36,7 +36,7 @@ constexpr uint32_t kPciBridge = 0x0604;
 constexpr off_t kExtended = 0x100;
 constexpr uint32_t kAcsId = 0x000D;
 constexpr off_t kAcsControl = 6;
-constexpr int kMostCapabilities = 64;  // ends a list that leads back into itself
+constexpr int kMaxCapabilities = 64;  // ends a list that leads back into itself
 
 enum class Acs { absent, off, on, not_permitted };
 
@@ -71,7 +71,7 @@ class ConfigSpace {
 Acs acs_of(const ConfigSpace& config) {
   if (config.size() == kExtended) return Acs::absent;  // conventional PCI ends at 256 bytes
   off_t at = kExtended;
-  for (int i = 0; i < kMostCapabilities && at >= kExtended; ++i) {
+  for (int i = 0; i < kMaxCapabilities && at >= kExtended; ++i) {
     const auto header = config.read(at, 4);
     if (!header) return Acs::not_permitted;
     if ((*header & 0xFFFF) == kAcsId) {

@@ -47,7 +47,7 @@ void Reception::close() {
 
 bool Reception::admits(double now) const {
   return now >= rest_until_ &&
-         (guests_.size() < kMostGuests || now - guests_.front().since >= kCrowdedSeconds);
+         (guests_.size() < kMaxGuests || now - guests_.front().since >= kCrowdedSeconds);
 }
 
 void Reception::watch(std::vector<Watched>& sockets, double now) const {
@@ -76,7 +76,7 @@ std::vector<Reception::Arrival> Reception::serve(std::span<const Watched> watche
 
 // A place is made by turning away who has been silent for longest, if that is long enough.
 void Reception::make_room(double now) {
-  if (guests_.size() < kMostGuests || now - guests_.front().since < kCrowdedSeconds) return;
+  if (guests_.size() < kMaxGuests || now - guests_.front().since < kCrowdedSeconds) return;
   turn_away(0);
   guests_.erase(guests_.begin());
 }
@@ -93,7 +93,7 @@ void Reception::admit(const Socket& listener, double now, std::vector<Arrival>& 
     const bool alive = hear(guest, out);
     if (alive && guest.socket.open()) guests_.push_back(std::move(guest));
     if (!alive) ++turned_away_;
-    if (turned_away_ >= kMostGuests) rest_until_ = now + kRestSeconds;
+    if (turned_away_ >= kMaxGuests) rest_until_ = now + kRestSeconds;
   }
 }
 

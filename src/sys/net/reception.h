@@ -20,7 +20,7 @@ struct Door {
 // greeting of a fixed length that begins with its token. Nothing here waits.
 class Reception {
  public:
-  static constexpr size_t kMostGuests = 64;  // that have not greeted yet
+  static constexpr size_t kMaxGuests = 64;  // that have not greeted yet
   static constexpr double kGreetingSeconds = 2;
   // While all places are taken, a guest that has been silent for so long gives up its own: ours
   // greet in the moment in which they connect.

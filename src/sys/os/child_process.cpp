@@ -19,7 +19,7 @@ extern char** environ;
 namespace cb {
 namespace {
 
-constexpr size_t kMostOutput = size_t{1} << 20;
+constexpr size_t kMaxOutput = size_t{1} << 20;
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> out;
@@ -64,7 +64,7 @@ bool read_until(int fd, double deadline, std::string& out) {
     if (n <= 0) continue;
     const ssize_t got = read(fd, buffer, sizeof buffer);
     if (got == 0) return true;
-    if (got > 0 && out.size() < kMostOutput) out.append(buffer, static_cast<size_t>(got));
+    if (got > 0 && out.size() < kMaxOutput) out.append(buffer, static_cast<size_t>(got));
   }
 }
 

@@ -116,7 +116,7 @@ class Buffer {
 // Several requests at once, each of `bytes` to or from its slot of the buffer.
 class Batch {
  public:
-  static constexpr unsigned kMost = 128;  // io_batchsize's default
+  static constexpr unsigned kMax = 128;  // io_batchsize's default
   Batch(const Driver& driver, unsigned requests);
   ~Batch();
   Batch(const Batch&) = delete;

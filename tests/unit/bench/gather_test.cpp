@@ -115,11 +115,11 @@ TEST_CASE("ranks that measured different things are an error") {
 
 TEST_CASE("joining 1,000 ranks takes about ten times as long as 100, not a hundred times") {
 #ifdef CB_SANITIZED
-  constexpr double kMost = 30;  // their allocator slows down with what is allocated
+  constexpr double kMax = 30;  // their allocator slows down with what is allocated
 #else
-  constexpr double kMost = 15;
+  constexpr double kMax = 15;
 #endif
-  CHECK(seconds_to_join(1000) < kMost * seconds_to_join(100) + 0.001);
+  CHECK(seconds_to_join(1000) < kMax * seconds_to_join(100) + 0.001);
 }
 
 TEST_CASE("records travel to rank 0 unchanged") {

@@ -51,6 +51,6 @@ TEST_CASE("what never gets steady is given up after 25 rounds") {
   for (int i = 0; i < 100; ++i) rounds.look(i, finished += i % 2 == 0 ? 100 : 300);
   CHECK(rounds.over());
   CHECK_FALSE(rounds.reached());
-  CHECK(rounds.rates().size() == kMostSteadyRounds);
+  CHECK(rounds.rates().size() == kMaxSteadyRounds);
   CHECK(rounds.text().text().starts_with("not reached after 25 rounds"));
 }

@@ -42,9 +42,9 @@ TEST_CASE("what takes longer than two minutes counts as it is") {
 TEST_CASE("four measurements are enough") {
   Campaign c = campaign({{"n1", 50}});
   Metric& m = c.jobs[0].document->records[0].metrics[0];
-  m.attempts.resize(kMostAttempts - 1, m.samples.summary());
+  m.attempts.resize(kMaxAttempts - 1, m.samples.summary());
   CHECK(to_repeat(c, at_least(100)).size() == 1);
-  m.attempts.resize(kMostAttempts, m.samples.summary());
+  m.attempts.resize(kMaxAttempts, m.samples.summary());
   CHECK(to_repeat(c, at_least(100)).empty());
 }
 
@@ -62,12 +62,12 @@ TEST_CASE("an open figure is measured again only while its own job has attempts 
     open.criteria[0].gaps = {{"n1", {"why.unsure", {}}}};
     return jobs_to_repeat(c, open);
   };
-  CHECK(repeated("t", "n1", kMostAttempts - 1) == Names{{"s", "n1"}});
+  CHECK(repeated("t", "n1", kMaxAttempts - 1) == Names{{"s", "n1"}});
   for (const char* step : {"s", "t"}) {
     for (const char* host : {"n1", "n2"}) {
       if (step == std::string("s") && host == std::string("n1")) continue;
-      CHECK(repeated(step, host, kMostAttempts).empty());
-      CHECK(repeated(step, host, kMostAttempts, false).empty());
+      CHECK(repeated(step, host, kMaxAttempts).empty());
+      CHECK(repeated(step, host, kMaxAttempts, false).empty());
     }
   }
 }

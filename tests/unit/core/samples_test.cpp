@@ -27,9 +27,9 @@ TEST_CASE("every sample is kept up to the bound, beyond it all are in a histogra
 
 TEST_CASE("a sample is a finite number, up to the largest that is one") {
   Samples s;
-  s.add(kLargestSample);
-  s.add(-kLargestSample);
-  CHECK_THROWS_AS(s.add(std::nextafter(kLargestSample, INFINITY)), Error);
+  s.add(kMaxSample);
+  s.add(-kMaxSample);
+  CHECK_THROWS_AS(s.add(std::nextafter(kMaxSample, INFINITY)), Error);
   CHECK_THROWS_AS(s.add(NAN), Error);
   CHECK_THROWS_AS(s.add(-INFINITY), Error);
   CHECK(s.count() == 2);

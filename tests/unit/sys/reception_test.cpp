@@ -119,7 +119,7 @@ TEST_CASE("However many strangers are there: 64 have a place, and ours gets one 
   Place place;
   std::vector<Socket> strangers;
   for (int i = 0; i < 300; ++i) strangers.push_back(place.connect());
-  CHECK(place.serve_until([&] { return place.reception.guests() == Reception::kMostGuests; }));
+  CHECK(place.serve_until([&] { return place.reception.guests() == Reception::kMaxGuests; }));
   const Socket ours = place.connect("token 01");
   // The door is closed to more until those who sit there have been silent for a while.
   CHECK_FALSE(place.door_watched());
@@ -132,7 +132,7 @@ TEST_CASE("However many strangers are there: 64 have a place, and ours gets one 
     ++turns;
     return !place.arrived.empty();
   }));
-  CHECK(most <= Reception::kMostGuests);
+  CHECK(most <= Reception::kMaxGuests);
   CHECK(turns <= 20);  // 300 strangers, 64 a turn, with a rest between
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("A crowd that comes and goes is looked at ten times a second, 64 at a 
     wait_for_any(one, 0);
     closed += one[0].readable;
   }
-  CHECK(closed == Reception::kMostGuests);
+  CHECK(closed == Reception::kMaxGuests);
   CHECK_FALSE(place.door_watched());
   place.now += 0.2;
   CHECK(place.door_watched());

@@ -14,13 +14,13 @@ namespace {
 bool fine(abi::Result result) { return result == abi::kSuccess || result == abi::kInProgress; }
 
 constexpr double kIterationSeconds = 0.02;
-constexpr double kFewestCalls = 5, kMostCalls = 20;
+constexpr double kMinCalls = 5, kMaxCalls = 20;
 
 }  // namespace
 
 int calls_of_iteration(double seconds) {
   const double filling = std::ceil(kIterationSeconds / std::max(seconds, 1e-9));
-  return static_cast<int>(std::clamp(filling, kFewestCalls, kMostCalls));
+  return static_cast<int>(std::clamp(filling, kMinCalls, kMaxCalls));
 }
 
 abi::DataType data_type(ElementType type) {

@@ -7,7 +7,7 @@
 namespace cb::nccl {
 namespace {
 
-constexpr int kMostCtas = 64;  // MAXCHANNELS of NCCL
+constexpr int kMaxCtas = 64;  // MAXCHANNELS of NCCL
 
 }  // namespace
 
@@ -47,7 +47,7 @@ CommOptions comm_options(const Params& params) {
   if (params.has("min-ctas")) out.min_ctas = static_cast<int>(params.integer("min-ctas"));
   if (params.has("max-ctas")) out.max_ctas = static_cast<int>(params.integer("max-ctas"));
   // NCCL compares the least with the most, and takes one that was not set for less than any.
-  if (out.min_ctas && !out.max_ctas) out.max_ctas = std::max(*out.min_ctas, kMostCtas);
+  if (out.min_ctas && !out.max_ctas) out.max_ctas = std::max(*out.min_ctas, kMaxCtas);
   if (params.has("cta-policy")) {
     const std::string policy = params.text("cta-policy");
     out.cta_policy = policy == "default" ? 0 : policy == "efficiency" ? 1 : 2;

@@ -11,7 +11,7 @@ namespace cb::nccl {
 namespace {
 
 constexpr uint16_t kDefaultPort = 28028;
-constexpr size_t kMostBytes = 1 << 20;
+constexpr size_t kMaxBytes = 1 << 20;
 
 // NCCL_RAS_ADDR is "host:port"; the service of this process always listens on this host.
 uint16_t ras_port() {
@@ -38,7 +38,7 @@ std::string ask_ras(double seconds) {
   if (!socket.open() || !wait_writable(socket, end)) return "";
   if (write_some(socket, "verbose status\n") <= 0) return "";
   std::string answer;
-  while (monotonic_seconds() < end && answer.size() < kMostBytes) {
+  while (monotonic_seconds() < end && answer.size() < kMaxBytes) {
     std::vector<Watched> one{{.fd = socket.fd()}};
     wait_for_any(one, 0.05);
     if (!one[0].readable) continue;

@@ -28,10 +28,10 @@ using nccl::Library;
 
 constexpr uint64_t kUsualMessage = 16U << 20;
 constexpr int kTrialMessages = 4;
-constexpr int kFewestMessages = 4;
+constexpr int kMinMessages = 4;
 // Queued at once; more would fill the GPU's queue, and queueing would wait.
 constexpr int kQueuedMessages = 64;
-constexpr double kMostMessages = 1e6;
+constexpr double kMaxMessages = 1e6;
 constexpr size_t kMapLines = 64;
 
 // The median of what the ranks bring, on all of them; ranks without a figure bring 0.
@@ -77,7 +77,7 @@ class NcclTransport final : public PairTransport {
     const double seconds = context_.comm.max(mine.empty() ? 0 : mine[0].seconds);
     if (typical > 0)
       messages_ =
-          static_cast<int>(std::clamp<double>(seconds / typical, kFewestMessages, kMostMessages));
+          static_cast<int>(std::clamp<double>(seconds / typical, kMinMessages, kMaxMessages));
   }
 
   std::vector<PairFigure> run(std::span<const PairTask> mine, double) override {
@@ -194,7 +194,7 @@ class NcclTransport final : public PairTransport {
   nccl::Communicators comms_;
   std::vector<Buffers> buffers_;  // by GPU
   uint64_t epoch_ = 0;
-  int messages_ = kFewestMessages;  // of a transfer
+  int messages_ = kMinMessages;  // of a transfer
   double mine_took_ = 0;  // seconds of a message in this rank's last transfer; 0: it had none
 };
 

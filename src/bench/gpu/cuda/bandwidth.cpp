@@ -16,7 +16,7 @@
 namespace cb {
 namespace {
 
-constexpr int64_t kMostRepetitions = 1000;
+constexpr int64_t kMaxRepetitions = 1000;
 constexpr unsigned kUnknownIndex = ~0U;
 
 // CPUs near the GPU, or of another node; empty where the node is unknown or there is no other.
@@ -247,7 +247,7 @@ class Bandwidth {
 
   void sample(std::vector<Job>& jobs, bool together) {
     double longest = 0;
-    int64_t most = kMostRepetitions;
+    int64_t most = kMaxRepetitions;
     for (Job& job : jobs) {
       guarded(*job.unit, [&] {
         job.mover->prepare();

@@ -34,7 +34,7 @@ class Burner {
   virtual void inject(Fault) = 0;         // once, in the next step
   virtual void hang(double seconds) = 0;  // the GPU gets stuck for so long
 
-  // Queues a step of about so much work, the first one of as little as there is. At most kMostSteps
+  // Queues a step of about so much work, the first one of as little as there is. At most kMaxSteps
   // are queued at once.
   virtual void start(double seconds) = 0;
   // Of the oldest step: waits at most `deadline` seconds and compares. Returns the work done:
@@ -47,7 +47,7 @@ class Burner {
   virtual const BurnFindings& findings() const = 0;
 };
 
-inline constexpr int kMostSteps = 2;
+inline constexpr int kMaxSteps = 2;
 
 struct BurnMaker {
   const GpuUnit* unit = nullptr;

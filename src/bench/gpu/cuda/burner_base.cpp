@@ -35,7 +35,7 @@ void BurnerBase::answer(const cuda::DeviceMemory& from) {
 
 size_t BurnerBase::wait(double deadline) {
   cuda::select(ordinal_);
-  const size_t oldest = finished_ % kMostSteps;
+  const size_t oldest = finished_ % kMaxSteps;
   steps_[oldest].answered.wait(deadline, "a step of " + phase_);
   seconds_ = steps_[oldest].end.seconds_since(steps_[oldest].begin);
   ++finished_;

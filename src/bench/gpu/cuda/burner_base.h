@@ -55,9 +55,9 @@ class BurnerBase : public Burner {
     cuda::Event begin, end, answered;
     std::optional<cuda::HostMemory> answer;
   };
-  size_t last() const { return (begun_ - 1) % kMostSteps; }
+  size_t last() const { return (begun_ - 1) % kMaxSteps; }
 
-  std::array<Step, kMostSteps> steps_;
+  std::array<Step, kMaxSteps> steps_;
   uint64_t begun_ = 0, finished_ = 0;
 };
 
@@ -65,7 +65,7 @@ class BurnerBase : public Burner {
 // the hash. A stream takes about a thousand launches; the one
 // that finds it full waits, outside of every deadline, and the GPUs whose turn comes next wait with
 // it.
-inline constexpr int64_t kMostQueued = 900 / 4 / kMostSteps;
+inline constexpr int64_t kMaxQueued = 900 / 4 / kMaxSteps;
 
 // How long one product, copy or launch takes before one was timed: the first step then has one.
 inline constexpr double kUnknownSeconds = std::numeric_limits<double>::infinity();

@@ -53,8 +53,8 @@ class ChaseMover final : public Timed {
 
  private:
   static uint64_t lines_for(const GpuUnit& home) {
-    constexpr int64_t kLeast = int64_t{64} << 20;
-    const int64_t bytes = std::max(kLeast, 4 * home.device.l2_bytes);
+    constexpr int64_t kMin = int64_t{64} << 20;
+    const int64_t bytes = std::max(kMin, 4 * home.device.l2_bytes);
     return static_cast<uint64_t>(bytes) / kernels::chase_line_bytes;
   }
   void once(int64_t) override {

@@ -233,12 +233,12 @@ class Gemm {
       start(which, 1);
       one = read(which, nullptr);
     }
-    const int64_t count = repetitions(one, kGpuSampleSeconds, kMostRecorded);
-    recorded_ = count > kMostProducts;
+    const int64_t count = repetitions(one, kGpuSampleSeconds, kMaxRecorded);
+    recorded_ = count > kMaxProducts;
     for (const size_t i : which) {
       if (recorded_) guarded(session_.units()[i], [&] { recorded_ = units_[i]->record(count); });
     }
-    return recorded_ ? count : std::min(count, kMostProducts);
+    return recorded_ ? count : std::min(count, kMaxProducts);
   }
 
   // Samples of the GPUs `which`, all at once; the sampler sees the slowest. The next sample is

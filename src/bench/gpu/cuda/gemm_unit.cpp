@@ -56,10 +56,10 @@ int64_t sets_for(const GpuUnit& unit, const GemmPoint& p, const GemmNumbers& typ
 // tile that the library may give to one SM; fewer where even those are too many multiplications,
 // since some GPUs have few fp64 units.
 uint64_t rows_checked(const kernels::ProductCheck& check) {
-  constexpr uint64_t kRows = 64, kCheap = uint64_t{1} << 32, kMost = uint64_t{1} << 34;
+  constexpr uint64_t kRows = 64, kCheap = uint64_t{1} << 32, kMax = uint64_t{1} << 34;
   const uint64_t row = check.n * check.k;
   const uint64_t wanted = std::max(kRows, kCheap / row);
-  return std::clamp<uint64_t>(std::min(wanted, kMost / row), 1, check.m);
+  return std::clamp<uint64_t>(std::min(wanted, kMax / row), 1, check.m);
 }
 
 }  // namespace
@@ -158,7 +158,7 @@ bool GemmUnit::record(int64_t count) {
 
 void GemmUnit::start(int64_t count) {
   cuda::select(ordinal_);
-  Batch& batch = batches_[begun_ % kMostBatches];
+  Batch& batch = batches_[begun_ % kMaxBatches];
   batch.count = count;
   batch.begin.record(stream_);
   if (count == recorded_)
@@ -171,7 +171,7 @@ void GemmUnit::start(int64_t count) {
 
 double GemmUnit::seconds() {
   cuda::select(ordinal_);
-  const Batch& batch = batches_[finished_++ % kMostBatches];
+  const Batch& batch = batches_[finished_++ % kMaxBatches];
   batch.end.wait(kGpuHangSeconds, fmt::format("{} products {} {}×{}×{}", batch.count, point_.dtype,
                                               point_.m, point_.n, point_.k));
   return batch.end.seconds_since(batch.begin) / static_cast<double>(batch.count);
@@ -185,7 +185,7 @@ std::vector<double> GemmUnit::try_out(const cublaslt::Algorithm& algorithm) {
   std::vector<double> out;
   try {
     start(1);
-    const int64_t count = repetitions(seconds(), kTryOutSeconds, kMostProducts);
+    const int64_t count = repetitions(seconds(), kTryOutSeconds, kMaxProducts);
     for (int i = 0; i < kTryOuts; ++i) {
       start(count);
       out.push_back(seconds());

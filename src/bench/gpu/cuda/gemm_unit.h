@@ -28,9 +28,9 @@ std::string kind_of(const GpuUnit& unit, const cublaslt::Library& library);
 
 // Products of a batch. Two batches of them stay below the thousand launches that a stream takes,
 // also where the library needs two for a product.
-inline constexpr int64_t kMostProducts = 225;
+inline constexpr int64_t kMaxProducts = 225;
 // Of a batch that is one graph: launched as one.
-inline constexpr int64_t kMostRecorded = 4000;
+inline constexpr int64_t kMaxRecorded = 4000;
 
 // One GPU's product: operands in several sets that go round, library objects, stream.
 class GemmUnit {
@@ -80,8 +80,8 @@ class GemmUnit {
     cuda::Event begin, end;
     int64_t count = 0;
   };
-  static constexpr size_t kMostBatches = 2;
-  std::array<Batch, kMostBatches> batches_;
+  static constexpr size_t kMaxBatches = 2;
+  std::array<Batch, kMaxBatches> batches_;
   uint64_t begun_ = 0, finished_ = 0;
   cuda::Graph graph_;
   int64_t recorded_ = 0;  // products of the graph; 0: there is none

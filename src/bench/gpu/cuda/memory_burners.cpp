@@ -75,7 +75,7 @@ class MemoryBurner final : public BurnerBase {
   uint64_t seed_;
   cuda::DeviceMemory from_, to_, result_;
   double copy_seconds_ = kUnknownSeconds;
-  std::array<Part, kMostSteps> parts_;
+  std::array<Part, kMaxSteps> parts_;
   bool stale_ = false;  // the next step carries on what was wrong in the last
 };
 
@@ -171,7 +171,7 @@ class MarchBurner final : public BurnerBase {
   size_t words_;
   cuda::DeviceMemory memory_, result_;
   kernels::MarchStep now_;
-  std::array<kernels::MarchStep, kMostSteps> parts_;
+  std::array<kernels::MarchStep, kMaxSteps> parts_;
 };
 
 }  // namespace

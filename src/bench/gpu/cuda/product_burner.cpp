@@ -56,7 +56,7 @@ class ProductBurner final : public BurnerBase {
   // Half of the results at most, so that what was wrong in one step is still there when the next
   // one has been queued.
   void start(double seconds) override {
-    const int64_t most = std::clamp<int64_t>(results_ / 2, 1, kMostQueued);
+    const int64_t most = std::clamp<int64_t>(results_ / 2, 1, kMaxQueued);
     Part part{next_, repetitions(product_seconds_, seconds, most)};
     const Fault fault = take_fault();
     parts_[begin()] = part;
@@ -91,7 +91,7 @@ class ProductBurner final : public BurnerBase {
  private:
   static constexpr size_t kWorkspace = size_t{32} << 20;
   // More results say nothing more of the units, and their hashes come to the host in every step.
-  static constexpr size_t kMostResults = 4096;
+  static constexpr size_t kMaxResults = 4096;
   // What cuBLASLt takes for granted of an address, as cudaMalloc gives it.
   static constexpr size_t kAlignment = 256;
 
@@ -135,7 +135,7 @@ class ProductBurner final : public BurnerBase {
           fmt::format("{}: {} of memory do not hold two results of {} {}: give a smaller "
                       "--size",
                       where_, format_size(static_cast<int64_t>(usable)), phase_, size_));
-    const size_t fitting = usable / stride_, used = std::min(fitting, kMostResults);
+    const size_t fitting = usable / stride_, used = std::min(fitting, kMaxResults);
     results_ = static_cast<int64_t>(used);
     if (used < fitting) covered_ = static_cast<double>(used) / static_cast<double>(fitting);
     memory_.emplace(used * stride_);
@@ -204,7 +204,7 @@ class ProductBurner final : public BurnerBase {
   std::optional<double> covered_;
   std::optional<uint64_t> golden_;
   double product_seconds_ = kUnknownSeconds;
-  std::array<Part, kMostSteps> parts_;
+  std::array<Part, kMaxSteps> parts_;
 };
 
 }  // namespace

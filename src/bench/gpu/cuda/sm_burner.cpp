@@ -22,7 +22,7 @@ class SmBurner final : public BurnerBase {
   }
 
   void start(double seconds) override {
-    const int64_t count = repetitions(one_seconds_, seconds, kMostQueued);
+    const int64_t count = repetitions(one_seconds_, seconds, kMaxQueued);
     const int64_t damaged = take_fault() == Fault::none ? -1 : blocks_ / 2;
     counts_[begin()] = count;
     cuda::zero(results_.data(), results_.bytes(), stream_);
@@ -61,7 +61,7 @@ class SmBurner final : public BurnerBase {
   uint64_t wanted_;
   cuda::DeviceMemory results_;
   double one_seconds_ = kUnknownSeconds;
-  std::array<int64_t, kMostSteps> counts_ = {};
+  std::array<int64_t, kMaxSteps> counts_ = {};
 };
 
 }  // namespace

@@ -29,8 +29,8 @@ inline constexpr char kBye = 'B';  // ends the channel in order; body: why, if s
 class FrameLink {
  public:
   // A peer that sends a longer frame, or anything long before `trust()`, is cut off.
-  static constexpr size_t kLongest = size_t{256} << 20;
-  static constexpr size_t kLongestUntrusted = 512;
+  static constexpr size_t kMax = size_t{256} << 20;
+  static constexpr size_t kMaxUntrusted = 512;
 
   FrameLink() = default;
   explicit FrameLink(Socket socket) : socket_(std::move(socket)) {}
@@ -38,7 +38,7 @@ class FrameLink {
   const Socket& socket() const { return socket_; }
   bool open() const { return socket_.open(); }
   void close() { socket_.close(); }
-  void trust() { longest_ = kLongest; }
+  void trust() { longest_ = kMax; }
 
   void queue(char kind, std::string_view body);
   void queue_greeting(std::string_view bytes) { out_ += bytes; }  // in front of every frame
@@ -50,7 +50,7 @@ class FrameLink {
 
  private:
   Socket socket_;
-  size_t longest_ = kLongestUntrusted;
+  size_t longest_ = kMaxUntrusted;
   std::string in_, out_;
   size_t sent_ = 0;
 };

@@ -10,7 +10,7 @@
 namespace cb {
 namespace {
 
-constexpr int kFewestToCompare = 3;
+constexpr int kMinToCompare = 3;
 // Rounds of pairs in a group; repeated until a rank has sent about so many times.
 constexpr int kGroupRounds = 4;
 constexpr size_t kSamplesPerRank = 9;
@@ -30,7 +30,7 @@ std::vector<int> places_on_hosts(const Place& place) {
 }
 
 Said too_few(int count, const char* id) {
-  return count >= kFewestToCompare ? Said() : said(id, kFewestToCompare, count);
+  return count >= kMinToCompare ? Said() : said(id, kMinToCompare, count);
 }
 
 std::vector<Round> rounds_within(const UnitGroups& groups, uint64_t seed) {

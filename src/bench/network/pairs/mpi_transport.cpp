@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kWindow = 8;          // messages in flight
 constexpr double kWarmShare = 0.1;  // of the time, not counted
-constexpr size_t kMostSamples = 100000;
+constexpr size_t kMaxSamples = 100000;
 
 // One message's buffer and request.
 struct Slot {
@@ -241,7 +241,7 @@ class PingPongFlow final : public Flow {
       return send(count);
     }
     if (ended_) return;
-    if (now - start_ >= kWarmShare * line_.seconds && half_trips_.size() < kMostSamples)
+    if (now - start_ >= kWarmShare * line_.seconds && half_trips_.size() < kMaxSamples)
       half_trips_.push_back((now - sent_at_) / 2);
     receive();
     sent_at_ = monotonic_seconds();

@@ -17,9 +17,9 @@
 namespace cb::tcp {
 namespace {
 
-constexpr uint32_t kMagic = 0x63627463;       // "cbtc"
-constexpr double kTryOneAddressSeconds = 3;   // while others are left to try
-constexpr uint32_t kMostWordBytes = 1 << 20;  // a longer one is not ours
+constexpr uint32_t kMagic = 0x63627463;      // "cbtc"
+constexpr double kTryOneAddressSeconds = 3;  // while others are left to try
+constexpr uint32_t kMaxWordBytes = 1 << 20;  // a longer one is not ours
 
 // The first bytes of every connection: the token first, so that a stranger's are known by them.
 struct Greeting {
@@ -191,7 +191,7 @@ void send_word(const Link& link, const Word& word, const Until& until) {
 Word wait_word(const Link& link, Word::Kind kind, const Until& until) {
   uint32_t size = 0;
   receive_all(link.control.fd(), &size, sizeof size, link.peer, until);
-  if (size > kMostWordBytes) throw Error(link.peer + " sent something that is none of ours");
+  if (size > kMaxWordBytes) throw Error(link.peer + " sent something that is none of ours");
   std::string body(size, '\0');
   receive_all(link.control.fd(), body.data(), size, link.peer, until);
   const auto json = nlohmann::json::parse(body);

@@ -8,7 +8,7 @@ namespace cb::verbs {
 namespace {
 
 // Of all queues; the largest that a device has is smaller.
-constexpr int kMostTaken = 1 << 22;
+constexpr int kMaxTaken = 1 << 22;
 
 bool is_cause(const ibv_wc& wc, uint32_t number) {
   return wc.qp_num == number && wc.status != IBV_WC_SUCCESS && wc.status != IBV_WC_WR_FLUSH_ERR;
@@ -51,11 +51,11 @@ Cause find_cause(const ibv_wc& failed, std::span<ibv_cq* const> queues, double s
   do {
     for (ibv_cq* queue : queues) {
       ibv_wc wc{};
-      for (; taken < kMostTaken && ibv_poll_cq(queue, 1, &wc) > 0; ++taken) {
+      for (; taken < kMaxTaken && ibv_poll_cq(queue, 1, &wc) > 0; ++taken) {
         if (is_cause(wc, failed.qp_num)) return {wc, true};
       }
     }
-  } while (taken < kMostTaken && monotonic_seconds() < end);
+  } while (taken < kMaxTaken && monotonic_seconds() < end);
   return {failed, false};
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
 // From here on rounding up to whole huge pages at most doubles the memory.
-constexpr size_t kLeastForHugePages = kHugePage / 2;
+constexpr size_t kMinForHugePages = kHugePage / 2;
 
 [[noreturn]] void throw_no_memory(size_t slots, uint64_t slot_bytes) {
   throw Error(
@@ -41,14 +41,14 @@ uint64_t SlotBuffers::stride(uint64_t slot_bytes) {
 
 SlotBuffers::SlotBuffers(size_t slots, uint64_t slot_bytes)
     : bytes_(slots * stride(slot_bytes)), stride_(stride(slot_bytes)) {
-  mapped_bytes_ = bytes_ < kLeastForHugePages
+  mapped_bytes_ = bytes_ < kMinForHugePages
                       ? bytes_
                       : (bytes_ + kHugePage - 1) / kHugePage * kHugePage + kHugePage;
   mapped_ =
       ::mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped_ == MAP_FAILED) throw_no_memory(slots, slot_bytes);
   void* begin = mapped_;
-  if (bytes_ >= kLeastForHugePages) {
+  if (bytes_ >= kMinForHugePages) {
     size_t room = mapped_bytes_;
     std::align(kHugePage, bytes_, begin, room);
     // Where the kernel has none to give, all works without.

@@ -19,13 +19,13 @@ namespace cb::io {
 namespace {
 
 // Of a wait for the next planned request, after which the worker looks whether it is to stop.
-constexpr double kLongestWait = 0.5;
+constexpr double kMaxWait = 0.5;
 // Below it a wait would last longer than asked (the kernel's timer slack), so none is made.
-constexpr double kShortestWait = 60e-6;
+constexpr double kMinWait = 60e-6;
 
 // Requests that are made ready before the device gets them, however little it has to do: fewer
 // would be a system call for nearly each at a small queue depth.
-constexpr size_t kLeastSubmit = 4;
+constexpr size_t kMinSubmit = 4;
 
 // The timer that keeps the processor's tick going ends this share of a tick after it began.
 constexpr double kTimerShare = 0.75;
@@ -121,7 +121,7 @@ class UringLoop {
   // No more requests are held back for a larger batch than half of what the device has to do: one
   // that answers many at once would otherwise stand idle while all of them are made anew.
   void submit_early() {
-    if (held_ < std::max(kLeastSubmit, (in_flight_ - held_) / 2)) return;
+    if (held_ < std::max(kMinSubmit, (in_flight_ - held_) / 2)) return;
     ring_.submit_and_wait(0);
     held_ = 0;
   }
@@ -133,8 +133,8 @@ class UringLoop {
     const auto least = static_cast<unsigned>(std::min<size_t>(worker_.job().reap, in_flight_));
     held_ = 0;
     if (next != Next::later) return ring_.submit_and_wait(least);
-    const double longest = std::clamp(worker_.due() - now, 0.0, kLongestWait);
-    ring_.submit_and_wait_at_most(longest, longest < kShortestWait ? 0 : least);
+    const double longest = std::clamp(worker_.due() - now, 0.0, kMaxWait);
+    ring_.submit_and_wait_at_most(longest, longest < kMinWait ? 0 : least);
   }
 
   void take(double now) {

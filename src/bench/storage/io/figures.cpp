@@ -80,9 +80,9 @@ Series line_of(Direction direction, const char* what, const char* unit, size_t s
 
 void add_time_lines(Record& record, Direction direction, double lead,
                     const RateSeries::Intervals& intervals, size_t self) {
-  constexpr size_t kMostPoints = 1000;
+  constexpr size_t kMaxPoints = 1000;
   const auto& rates = intervals.bytes_per_second;
-  const size_t group = rates.size() / kMostPoints + 1;
+  const size_t group = rates.size() / kMaxPoints + 1;
   Series rate = line_of(direction, "bytes_per_second", "bytes_per_second", self);
   Series mean = line_of(direction, "latency_mean_seconds", "seconds", self);
   Series most = line_of(direction, "latency_max_seconds", "seconds", self);

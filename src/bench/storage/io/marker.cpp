@@ -18,7 +18,7 @@ namespace cb::io {
 namespace {
 
 constexpr const char* kFormat = "clusterbench-io/1";
-constexpr size_t kLargest = size_t{64} << 20;  // a million names
+constexpr size_t kMaxMarker = size_t{64} << 20;  // a million names
 
 // One call for a whole line, so that a kill leaves whole lines.
 void append(int fd, const std::string& line) {
@@ -42,7 +42,7 @@ void lock(int fd) {
 std::string whole_text(int fd) {
   std::string out;
   char buffer[65536];
-  for (off_t at = 0; out.size() < kLargest;) {
+  for (off_t at = 0; out.size() < kMaxMarker;) {
     const ssize_t n = ::pread(fd, buffer, sizeof buffer, at);
     if (n <= 0) break;
     out.append(buffer, static_cast<size_t>(n));

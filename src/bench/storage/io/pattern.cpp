@@ -15,7 +15,7 @@ namespace {
 constexpr uint64_t kWord = 8;
 constexpr uint64_t kStampBytes = 4 * kWord;
 constexpr uint64_t kLargeBlock = 128 << 10;
-constexpr uint64_t kLargestPeriod = uint64_t{63} * 512 * 1024;  // its sectors fit 16 bits
+constexpr uint64_t kMaxPeriod = uint64_t{63} * 512 * 1024;  // its sectors fit 16 bits
 constexpr int kFewBits = 32;
 
 uint64_t load(std::span<const std::byte> bytes, uint64_t at) {
@@ -73,7 +73,7 @@ const char* damage_id(Damage damage) {
 }
 
 uint64_t Pattern::period_for(uint64_t block_bytes) {
-  const bool fits = block_bytes % kSector == 0 && block_bytes <= kLargestPeriod;
+  const bool fits = block_bytes % kSector == 0 && block_bytes <= kMaxPeriod;
   return fits && block_bytes >= kLargeBlock ? block_bytes : kPeriod;
 }
 

@@ -12,8 +12,8 @@
 namespace cb::io {
 namespace {
 
-constexpr double kMostCached = 0.1;        // of the file after direct writes
-constexpr double kLeastFromStorage = 0.9;  // of the bytes that direct reads asked for
+constexpr double kMaxCached = 0.1;       // of the file after direct writes
+constexpr double kMinFromStorage = 0.9;  // of the bytes that direct reads asked for
 
 Said path_label(const Target& target, Engine engine) {
   if (engine == Engine::null) return said("io.none_made");
@@ -55,9 +55,9 @@ void add_notes_on_memory(Record& record, Context& context, const Target& target,
   if (m.cached_at_start)
     record.facts["page_cache_at_start"] =
         said("io.evicted", fmt::format("{:.1f}", *m.cached_at_start * 100));
-  if (m.cached_at_start && *m.cached_at_start > kMostCached)
+  if (m.cached_at_start && *m.cached_at_start > kMaxCached)
     record.notes.push_back(said("io.cache_kept"));
-  if (m.cached_at_read_back && *m.cached_at_read_back > kMostCached)
+  if (m.cached_at_read_back && *m.cached_at_read_back > kMaxCached)
     record.notes.push_back(said("io.cache_kept_read_back"));
   const auto memory = memory_total(context.fs);
   const uint64_t all = job.file_bytes * static_cast<uint64_t>(context.place.local_size);
@@ -88,16 +88,16 @@ bool add_direct_check(Record& record, const Target& target, const Measurement& m
     return true;
   Check check{.name = "direct", .entity = self};
   const auto share = m.from_storage();
-  if (share && (target.storage().on_device || *share >= kLeastFromStorage)) {
+  if (share && (target.storage().on_device || *share >= kMinFromStorage)) {
     check.value = *share;
-    check.limit = kLeastFromStorage;
-    check.passed = *share >= kLeastFromStorage;
+    check.limit = kMinFromStorage;
+    check.passed = *share >= kMinFromStorage;
     record.facts["path_evidence"] = said("io.evidence_counts");
     if (!check.passed) check.detail = said("io.direct_short");
   } else if (m.cached) {
     check.value = *m.cached;
-    check.limit = kMostCached;
-    check.passed = *m.cached <= kMostCached;
+    check.limit = kMaxCached;
+    check.passed = *m.cached <= kMaxCached;
     record.facts["path_evidence"] = said("io.evidence_cache");
     if (!check.passed) check.detail = said("io.direct_cached");
   } else {
@@ -120,7 +120,7 @@ bool add_steady_check(Record& record, Context& context, const Measurement& m, si
   Check check{.name = "steady", .passed = rounds.reached(), .entity = self};
   if (const auto state = steadiness(rounds.rates())) {
     check.value = state->range;
-    check.limit = kMostSteadyRange;
+    check.limit = kMaxSteadyRange;
   }
   if (!check.passed) check.detail = said("io.steady_missed", context.who(), rounds.text());
   const bool passed = check.passed;

@@ -180,7 +180,7 @@ class Supervisor {
     if (finished == seen_) return;
     seen_ = finished;
     const double share = waiting() ? static_cast<double>(conditioning_->rounds()) /
-                                         static_cast<double>(kMostSteadyRounds + 1)
+                                         static_cast<double>(kMaxSteadyRounds + 1)
                                    : share_done(shared_, finished, shared_.start);
     hooks_.progress(std::min(1.0, share));
   }

@@ -50,8 +50,8 @@ Said Conditioning::text() const {
   const Said rounds = said("steady.rounds", rates_.size(), fmt::format("{:.3g}", length_));
   if (!state) return said("steady.too_few", rounds, kSteadyWindow);
   return said(state->reached() ? "steady.reached" : "steady.missed", rounds,
-              fmt::format("{:.3f}", state->range), fmt::format("{}", kMostSteadyRange),
-              fmt::format("{:.3f}", state->slope), fmt::format("{}", kMostSteadySlope));
+              fmt::format("{:.3f}", state->range), fmt::format("{}", kMaxSteadyRange),
+              fmt::format("{:.3f}", state->slope), fmt::format("{}", kMaxSteadySlope));
 }
 
 }  // namespace cb::io

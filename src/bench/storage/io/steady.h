@@ -15,14 +15,14 @@
 namespace cb::io {
 
 constexpr size_t kSteadyWindow = 5;
-constexpr size_t kMostSteadyRounds = 25;
-constexpr double kMostSteadyRange = 0.20;
-constexpr double kMostSteadySlope = 0.10;
+constexpr size_t kMaxSteadyRounds = 25;
+constexpr double kMaxSteadyRange = 0.20;
+constexpr double kMaxSteadySlope = 0.10;
 
 struct Steadiness {
   double range = 0;  // of the last five rounds: (largest - smallest) / average
   double slope = 0;  // how far their line moves from the first to the fifth, over the average
-  bool reached() const { return range <= kMostSteadyRange && slope <= kMostSteadySlope; }
+  bool reached() const { return range <= kMaxSteadyRange && slope <= kMaxSteadySlope; }
 };
 
 // Of the last five; nothing for fewer, or where nothing was done in them.
@@ -37,7 +37,7 @@ class Conditioning {
   // `finished`: bytes of the run so far. Looked at often compared with a round; a round that was
   // looked at late is as long as it was.
   void look(double now, uint64_t finished);
-  bool over() const { return reached() || rates_.size() >= kMostSteadyRounds; }
+  bool over() const { return reached() || rates_.size() >= kMaxSteadyRounds; }
   bool reached() const;
   size_t rounds() const { return rates_.size(); }
   const std::vector<double>& rates() const { return rates_; }  // bytes per second

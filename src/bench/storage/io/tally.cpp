@@ -6,10 +6,10 @@
 namespace cb::io {
 namespace {
 
-constexpr size_t kMostSlices = 1 << 13;
-constexpr double kInterval = 0.1;      // seconds
-constexpr double kLeastRequests = 32;  // per interval, or counting alone would make the spread
-constexpr double kLeastIntervals = 6;  // below, the median has no 95 % interval
+constexpr size_t kMaxSlices = 1 << 13;
+constexpr double kInterval = 0.1;    // seconds
+constexpr double kMinRequests = 32;  // per interval, or counting alone would make the spread
+constexpr double kMinIntervals = 6;  // below, the median has no 95 % interval
 
 }  // namespace
 
@@ -33,7 +33,7 @@ void RateSeries::widen() {
 }
 
 void RateSeries::add(double seconds_since_start, uint64_t bytes, double latency_seconds) {
-  while (seconds_since_start >= width_ * static_cast<double>(kMostSlices)) widen();
+  while (seconds_since_start >= width_ * static_cast<double>(kMaxSlices)) widen();
   const auto slice = static_cast<size_t>(seconds_since_start * per_width_);
   if (slice >= slices_.size()) slices_.resize(slice + 1);
   slices_[slice].join({bytes, 1, latency_seconds, latency_seconds});
@@ -62,13 +62,13 @@ RateSeries::Intervals RateSeries::intervals(double elapsed) const {
   for (const Slice& s : slices_) ios += s.ios;
   if (ios == 0 || !(elapsed > 0)) return {};
   const double wanted =
-      std::min(std::max(kInterval, kLeastRequests * elapsed / static_cast<double>(ios)),
-               elapsed / kLeastIntervals);
+      std::min(std::max(kInterval, kMinRequests * elapsed / static_cast<double>(ios)),
+               elapsed / kMinIntervals);
   const auto group = static_cast<size_t>(std::max(1.0, std::floor(wanted / width_)));
   Intervals out{width_ * static_cast<double>(group)};
   // A hair of slack: 5 s of 100 ms are 50 intervals, whatever the last bit of the division says.
   const auto count = static_cast<size_t>(elapsed / out.seconds + 1e-9);
-  if (static_cast<double>(count) < kLeastIntervals) return {};
+  if (static_cast<double>(count) < kMinIntervals) return {};
   for (size_t i = 0; i < count; ++i) {
     Slice sum;
     for (size_t k = i * group; k < std::min((i + 1) * group, slices_.size()); ++k)

@@ -10,13 +10,13 @@ namespace cb::io {
 class TimerPace {
  public:
   // A timer is worth that many requests.
-  static constexpr uint64_t kLeast = 8;
+  static constexpr uint64_t kMin = 8;
 
   explicit TimerPace(double timer_seconds) : seconds_(timer_seconds) {}
 
   // While no timer runs, of `finished` requests in all: whether to begin one now.
   bool begin(uint64_t finished, double now) {
-    if (finished - mark_ < kLeast) return false;
+    if (finished - mark_ < kMin) return false;
     const bool often = now - since_ <= seconds_;
     count_from(finished, now);
     return often;
@@ -24,7 +24,7 @@ class TimerPace {
 
   // When a timer has ended: whether to begin the next.
   bool go_on(uint64_t finished, double now) {
-    const bool often = finished - mark_ >= kLeast;
+    const bool often = finished - mark_ >= kMin;
     count_from(finished, now);
     return often;
   }

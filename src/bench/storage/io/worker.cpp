@@ -62,8 +62,8 @@ std::optional<Op> Worker::take(double now) {
 }
 
 void Worker::wait_until_due() const {
-  constexpr double kLongest = 0.1, kSpin = 100e-6;  // a sleep ends late by about 60 µs
-  const double wait = std::min(due_ - now(), kLongest) - kSpin;
+  constexpr double kMax = 0.1, kSpin = 100e-6;  // a sleep ends late by about 60 µs
+  const double wait = std::min(due_ - now(), kMax) - kSpin;
   if (wait > 0) std::this_thread::sleep_for(std::chrono::duration<double>(wait));
 }
 

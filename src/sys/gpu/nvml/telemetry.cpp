@@ -205,9 +205,9 @@ XidWatch::~XidWatch() {
 
 std::vector<XidEvent> XidWatch::take() {
   std::vector<XidEvent> out;
-  constexpr int kMost = 64;  // a storm of errors must not hold the sampler
+  constexpr int kMax = 64;  // a storm of errors must not hold the sampler
   constexpr uint64_t kDoubleBitEcc = 48;
-  for (int i = 0; set_ != nullptr && i < kMost; ++i) {
+  for (int i = 0; set_ != nullptr && i < kMax; ++i) {
     abi::EventData data{};
     const Said why = call(*table_, -1, "nvmlEventSetWait_v2", table_->nvmlEventSetWait_v2,
                           static_cast<abi::EventSet>(set_), &data, 0U);
