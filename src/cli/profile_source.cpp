@@ -9,6 +9,7 @@
 #include "cli/judging.h"
 #include "core/embedded.h"
 #include "core/file.h"
+#include "core/profile_composed.h"
 #include "core/suggest.h"
 
 namespace cb {
@@ -45,24 +46,53 @@ std::optional<std::string> by_name(const std::string& name, const std::vector<fs
   return std::nullopt;
 }
 
+// What is asked for: one profile, which may have a '+' in its name, or several joined by it.
+std::vector<std::string> asked_profiles(const std::string& asked, const ProfilePlaces& places) {
+  std::vector<std::string> parts = composed_parts(asked);
+  if (parts.empty()) return {asked};
+  const bool one =
+      is_path(asked) ? fs::is_regular_file(asked) : by_name(asked, directories(places)).has_value();
+  return one ? std::vector{asked} : parts;
+}
+
 // A base named by a profile file is looked for beside that file first.
 ProfileSource source_for(const std::string& asked, const ProfilePlaces& places) {
-  std::vector<fs::path> where = directories(places);
-  if (is_path(asked)) where.insert(where.begin(), fs::path(asked).parent_path());
-  return [where, asked](const std::string& name) -> std::optional<std::string> {
+  const std::vector<std::string> files = asked_profiles(asked, places);
+  std::vector<fs::path> beside, where = directories(places);
+  for (const std::string& file : files) {
+    if (is_path(file)) beside.push_back(fs::path(file).parent_path());
+  }
+  where.insert(where.begin(), beside.begin(), beside.end());
+  return [=](const std::string& name) -> std::optional<std::string> {
+    if (files.size() > 1 && name == asked) return std::nullopt;  // core puts it together
     if (!is_path(name)) return by_name(name, where);
-    const fs::path beside = fs::path(asked).parent_path() / name;
-    const bool relative = name != asked && is_path(asked) && fs::is_regular_file(beside);
-    return read_file(relative ? beside : fs::path(name));
+    for (const fs::path& directory : beside) {
+      if (std::ranges::find(files, name) == files.end() && fs::is_regular_file(directory / name))
+        return read_file(directory / name);
+    }
+    return read_file(name);
   };
 }
 
+// Profiles of a product over a network had such names, and "PRODUCT+NETWORK" says the same.
+std::string parted_name(const std::string& name, const std::vector<std::string>& names) {
+  for (const auto& [end, network] : {std::pair{"-ib", "ib-ndr400"}, {"-roce", "roce-400g"}}) {
+    if (!name.ends_with(end)) continue;
+    const std::string product = name.substr(0, name.size() - std::string_view(end).size());
+    if (std::ranges::find(names, product) == names.end()) continue;
+    return fmt::format("is not there: join the product's profile and the network's, such as {}+{}",
+                       product, network);
+  }
+  return unknown_name(name, names);
+}
+
 void refuse_unknown_name(const std::string& name, const ProfilePlaces& places) {
-  if (is_path(name)) return;
   std::vector<std::string> names;
   for (const ProfileEntry& entry : list_profiles(places)) names.push_back(entry.name);
-  if (std::find(names.begin(), names.end(), name) == names.end())
-    throw UsageError("profile", name, unknown_name(name, names));
+  for (const std::string& part : asked_profiles(name, places)) {
+    if (!is_path(part) && std::ranges::find(names, part) == names.end())
+      throw UsageError("profile", part, parted_name(part, names));
+  }
 }
 
 void check_needs_keys(const Requirements& needs, const std::string& where, Problems& problems) {

@@ -12,6 +12,7 @@
 
 #include "core/json/json_text.h"
 #include "core/profile_bases.h"
+#include "core/profile_composed.h"
 
 namespace cb {
 namespace {
@@ -126,7 +127,8 @@ ResolvedProfile load_chain(const std::string& name, const ProfileSource& source,
     throw UsageError(name, "base",
                      fmt::format("leads back to itself: {} → {}", fmt::join(chain, " → "), name));
   }
-  const auto text = source(name);
+  auto text = source(name);
+  if (!text) text = composed_profile(name, source);
   if (!text) {
     throw UsageError(name, chain.empty() ? "" : "base",
                      fmt::format("there is no profile {}{}", name,

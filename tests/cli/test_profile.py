@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from campaigns import BINARY, SOURCE, at_least, cb, profile, step, write_profile
+from campaigns import BINARY, SOURCE, at_least, cb, profile, run_local, step, write_profile
 
 KNOWN_CASES = cb("list").stdout.split()
 PROFILES = pathlib.Path(os.environ["CLUSTERBENCH_SOURCE_DIR"]) / "profiles"
@@ -124,6 +124,53 @@ def test_an_unknown_name(tmp_path):
     done = cb("profile", "show", tmp_path / "none.json")
     assert done.returncode == 2
     assert str(tmp_path / "none.json") in done.stderr
+
+
+def test_profiles_are_joined_by_their_names(tmp_path):
+    shown = cb("profile", "show", "h20-cluster+ib-ndr400")
+    assert shown.returncode == 0, shown.stderr
+    joined = json.loads(shown.stdout)
+    assert joined["name"] == "h20-cluster+ib-ndr400"
+    assert joined["title"]["zh"].count(" + ") == 1
+    parts = [json.loads(cb("profile", "show", part).stdout) for part in ("h20-cluster", "ib-ndr400")]
+    assert {c["id"] for c in joined["criteria"]} == {c["id"] for p in parts for c in p["criteria"]}
+
+
+def test_a_file_is_joined_with_a_name_and_keeps_the_base_beside_it(tmp_path):
+    write_profile(tmp_path, [step("s")], [at_least("c", "s", 1)], "ground.json")
+    mine = derived(tmp_path, "ground.json", criteria=[{"id": "c", "min": 5, "source": SOURCE}])
+    done = cb("profile", "validate", f"{mine}+host-quick")
+    assert done.returncode == 0, done.stderr
+    shown = json.loads(cb("profile", "show", f"{mine}+host-quick").stdout)
+    assert {"s", "info"} <= {s["id"] for s in shown["steps"]}
+    assert next(c for c in shown["criteria"] if c["id"] == "c")["min"] == 5
+
+
+def test_a_file_whose_name_has_a_plus_is_one_profile(tmp_path):
+    write_profile(tmp_path, [step("s")], [at_least("c", "s", 1)], "a+b.json")
+    assert cb("profile", "validate", tmp_path / "a+b.json").returncode == 0
+    assert cb("profile", "validate", "a+b", "--profile-dir", tmp_path).returncode == 0
+
+
+def test_joining_what_is_not_there_names_the_part(tmp_path):
+    done = cb("profile", "show", "host-quick+ib-ndr40")
+    assert done.returncode == 2
+    assert "did you mean ib-ndr400?" in done.stderr
+    done = cb("profile", "show", "h20-cluster-ib")  # an earlier name
+    assert done.returncode == 2
+    assert "h20-cluster+ib-ndr400" in done.stderr
+
+
+def test_a_campaign_of_joined_profiles(tmp_path):
+    """Its name stands in the campaign, and the gate takes it again by that name."""
+    for name in ("one", "two"):
+        write_profile(tmp_path, [step(name)], [at_least(name, name, 1)], f"{name}.json")
+    out = tmp_path / "out"
+    joined = ("one+two", "--profile-dir", tmp_path)
+    done = run_local(*joined[:1], out, *joined[1:])
+    assert done.returncode == 0, done.stderr
+    assert cb("gate", out, "--profile", *joined).returncode == 0
+    assert json.loads((out / "campaign.json").read_text())["profile"]["name"] == "one+two"
 
 
 def test_a_step_that_nothing_judges_is_named(tmp_path):

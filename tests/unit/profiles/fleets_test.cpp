@@ -1,14 +1,12 @@
 // Every shipped profile of GPUs and networks against made-up fleets: the healthy one is accepted,
 // and each typical defect is not, by the criterion that names the part.
 #include "fleet.h"
+#include "shipped.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 
 #include <doctest/doctest.h>
 
-#include "core/file.h"
 #include "judge/verdict.h"
 
 using namespace cb;
@@ -27,14 +25,6 @@ std::vector<test::ProductFigures> products_to_try() {
   std::vector<test::ProductFigures> out = test::products();
   out.resize(std::min(out.size(), kProductsAtMost));
   return out;
-}
-
-Profile shipped(const std::string& name) {
-  const std::filesystem::path root = std::getenv("CLUSTERBENCH_SOURCE_DIR");
-  return load_profile(name, [&](const std::string& n) -> std::optional<std::string> {
-    const auto file = root / "profiles" / (n + ".json");
-    return std::filesystem::exists(file) ? std::optional(read_file(file)) : std::nullopt;
-  });
 }
 
 // A defect, the criterion that must fail and what it must name.
@@ -130,7 +120,7 @@ void check_defect(const Profile& profile, const Fleet& fleet, const Expected& ex
 TEST_CASE("nodes of every product: the healthy one is accepted, each defect is named") {
   for (const test::ProductFigures& product : products_to_try()) {
     CAPTURE(product.name);
-    const Profile profile = shipped(product.name);
+    const Profile profile = test::shipped(product.name);
     const auto fleet = [&](Defect defect) {
       return Fleet(profile, &product, product.fast_ports, false, defect, 3);
     };
@@ -147,7 +137,7 @@ TEST_CASE("every network: the healthy one is accepted, each defect is named") {
   for (const Network& n : {Network{"ib-ndr400", true, false}, Network{"ib-hdr200", false, false},
                            Network{"roce-400g", true, true}, Network{"roce-200g", false, true}}) {
     CAPTURE(n.name);
-    const Profile profile = shipped(n.name);
+    const Profile profile = test::shipped(n.name);
     const auto fleet = [&](Defect defect) {
       return Fleet(profile, nullptr, n.fast, n.ethernet, defect, 6);
     };
@@ -160,10 +150,10 @@ TEST_CASE("pairs and clusters of every product over every network") {
   for (const test::ProductFigures& product : products_to_try()) {
     for (const bool pair : {true, false}) {
       for (const bool ethernet : {false, true}) {
-        const std::string name = std::string(product.name) + (pair ? "-pair" : "-cluster") +
-                                 (ethernet ? "-roce" : "-ib");
+        const std::string name = std::string(product.name) + (pair ? "-pair+" : "-cluster+") +
+                                 test::network_profile(ethernet, product.fast_ports);
         CAPTURE(name);
-        const Profile profile = shipped(name);
+        const Profile profile = test::shipped(name);
         const auto fleet = [&](Defect defect) {
           return Fleet(profile, &product, product.fast_ports, ethernet, defect, pair ? 2 : 6);
         };

@@ -1,14 +1,12 @@
 // The profiles of GPU nodes against made-up nodes: one whose every number lies on the limit is
 // accepted; a number just beyond its limit changes that criterion and nothing hides it; what one
 // GPU of eight could not tell is incomplete.
-#include <cstdlib>
-#include <filesystem>
 #include <functional>
 
 #include <doctest/doctest.h>
 
-#include "core/file.h"
 #include "judge/verdict.h"
+#include "shipped.h"
 
 using namespace cb;
 
@@ -22,14 +20,6 @@ const std::vector<std::string> kProfiles{"a100-sxm-80g", "a800-sxm", "h100-sxm",
 #endif
 constexpr double kCeiling = 1e12;
 constexpr int kGpus = 8;
-
-Profile load(const std::string& name) {
-  const std::filesystem::path root = std::getenv("CLUSTERBENCH_SOURCE_DIR");
-  return load_profile(name, [&](const std::string& n) -> std::optional<std::string> {
-    const auto file = root / "profiles" / (n + ".json");
-    return std::filesystem::exists(file) ? std::optional(read_file(file)) : std::nullopt;
-  });
-}
 
 std::optional<double> minimum(const MetricRule& rule) {
   if (rule.min_of_ceiling) return *rule.min_of_ceiling * kCeiling;
@@ -173,7 +163,7 @@ State beyond_state(const Criterion& c) {
 TEST_CASE("a node of which every number is just good enough is accepted") {
   for (const std::string& name : kProfiles) {
     CAPTURE(name);
-    const Profile profile = load(name);
+    const Profile profile = test::shipped(name);
     const Judgement j = judge(node_on_the_limit(profile), profile, {}, "2026-11-21");
     for (const CriterionVerdict& v : j.criteria) {
       CAPTURE(v.criterion->id);
@@ -190,7 +180,7 @@ TEST_CASE("a node of which every number is just good enough is accepted") {
 
 TEST_CASE("every threshold is reached from the other side too, and names the GPU") {
   for (const std::string& name : kProfiles) {
-    const Profile profile = load(name);
+    const Profile profile = test::shipped(name);
     for (const Criterion& criterion : profile.criteria) {
       const auto* rule = std::get_if<MetricRule>(&criterion.rule);
       if (rule == nullptr) continue;
@@ -208,7 +198,7 @@ TEST_CASE("every threshold is reached from the other side too, and names the GPU
 
 TEST_CASE("what one GPU of eight could not tell is incomplete") {
   for (const std::string& name : kProfiles) {
-    const Profile profile = load(name);
+    const Profile profile = test::shipped(name);
     for (const Criterion& criterion : profile.criteria) {
       const auto* rule = std::get_if<MetricRule>(&criterion.rule);
       if (rule == nullptr || of_host(rule->metric)) continue;
@@ -230,7 +220,7 @@ TEST_CASE("what one GPU of eight could not tell is incomplete") {
 
 TEST_CASE("a failed check of one GPU is not accepted") {
   for (const std::string& name : kProfiles) {
-    const Profile profile = load(name);
+    const Profile profile = test::shipped(name);
     for (const Criterion& criterion : profile.criteria) {
       const auto* rule = std::get_if<CheckRule>(&criterion.rule);
       if (rule == nullptr) continue;
@@ -250,7 +240,7 @@ TEST_CASE("a failed check of one GPU is not accepted") {
 }
 
 TEST_CASE("a node without GPUs is incomplete, not exempt") {
-  const Profile profile = load("h20");
+  const Profile profile = test::shipped("h20");
   Campaign c = node_on_the_limit(profile);
   for (Job& job : c.jobs) {
     for (Record& r : job.document->records) {
@@ -266,7 +256,7 @@ TEST_CASE("a node without GPUs is incomplete, not exempt") {
 
 TEST_CASE("every threshold says where it comes from") {
   for (const std::string& name : kProfiles) {
-    for (const Criterion& c : load(name).criteria) {
+    for (const Criterion& c : test::shipped(name).criteria) {
       CAPTURE(name);
       CAPTURE(c.id);
       CHECK_FALSE(c.source.ref.en.empty());
