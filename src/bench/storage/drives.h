@@ -5,9 +5,10 @@
 
 namespace cb::io {
 
-// The state of every NVMe drive of this host, as the kernel and its SMART log tell it: drives that
-// answer, PCIe link in use over what the drive can, spare, wear, running totals. Nothing is read
-// from or written to the drives' data. What cannot be read is absent, with the reason in a fact.
+// Adds the state of every NVMe drive of this host, from the kernel and the drive's SMART log:
+// drives that answer, PCIe link in use over what the drive can do, spare, wear, running totals.
+// Neither reads nor writes the drives' data. A figure that cannot be read is absent; a fact gives
+// the reason.
 void add_drives(Record& record, const FsRoot& fs, const std::string& host,
                 const nvme::AdminCommand& send);
 

@@ -10,29 +10,30 @@
 
 namespace cb::gds {
 
-// Requests that the nvidia-fs module has served since it was loaded, by
-// /proc/driver/nvidia-fs/stats (the numbers behind "Reads … n=", "Writes … n=" and "Batches … n=");
-// nothing if the module is not loaded.
+// Number of requests that the nvidia-fs module has served since it was loaded, from the text of
+// /proc/driver/nvidia-fs/stats (the sum of the numbers in "Reads … n=", "Writes … n=" and "Batches
+// … n="). Nothing if the text has no such line.
 std::optional<uint64_t> nvfs_requests(std::string_view stats);
 
-// What the kernel counted at one moment.
+// What the kernel has counted up to one moment.
 struct Counters {
-  std::optional<uint64_t> nvfs;         // for the whole host
-  bool nvfs_counts = false;             // its statistics are switched on
-  std::optional<uint64_t> posix_bytes;  // of this process by read and write calls (rchar + wchar)
+  std::optional<uint64_t> nvfs;  // requests served for the whole host
+  bool nvfs_counts = false;      // nvidia-fs keeps statistics (rw_stats_enabled)
+  std::optional<uint64_t>
+      posix_bytes;  // bytes of this process's read and write calls (rchar + wchar)
 };
-// nvidia-fs below `fs`, the process's own counters from the machine.
+// Reads nvidia-fs's counters below `fs`, the process's own ones from the machine.
 Counters read_counters(const FsRoot& fs);
 
 enum class Path { nvidia_fs, compatibility, unproven };
 
-// Which way `bytes` really went. Compatibility mode is read and write calls plus a copy: it shows
-// as at least half of the bytes in the process's own counters. The direct path shows as requests
-// that nvidia-fs served. Neither: nothing is proven (peer-to-peer without nvidia-fs is not counted
-// anywhere that can be read).
+// Which way `bytes` really went. Compatibility mode consists of read and write calls and a copy:
+// the process's own counters then show at least half of the bytes. The direct path shows as
+// requests that nvidia-fs served. If neither shows, nothing is proven: no readable counter covers
+// peer-to-peer transfers without nvidia-fs.
 struct Evidence {
   Path path = Path::unproven;
-  std::optional<double> posix_share;  // of the bytes
+  std::optional<double> posix_share;  // read and write calls' part of the bytes
   Said text;
 };
 Evidence judge(const Counters& before, const Counters& after, uint64_t bytes);

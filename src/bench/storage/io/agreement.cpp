@@ -9,7 +9,7 @@ namespace {
 
 constexpr auto kPause = std::chrono::microseconds(200);
 
-// All ranks know the largest stand of all; throws what this rank has to throw.
+// Takes the largest stand of all ranks, then throws what this rank has to throw. Collective.
 bool settle(Context& context, Stand mine, const std::exception_ptr& failure) {
   const auto worst = static_cast<Stand>(static_cast<int>(context.comm.max(static_cast<int>(mine))));
   if (worst == Stand::interrupted) throw Interrupted();

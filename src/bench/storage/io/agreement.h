@@ -5,16 +5,16 @@
 
 #include "bench/harness/case.h"
 
-// How ranks that work for long in one step know of each other, without waiting for each other.
+// Ranks that work for long in one step tell each other how they stand, without waiting.
 namespace cb::io {
 
-// What a rank says of itself; of all ranks the largest counts.
+// What a rank says of itself. The largest stand of all ranks counts.
 enum class Stand {
-  done = 0,      // its part of the step is finished
-  working = 1,   // and ready to be counted
-  unsteady = 2,  // works, but waits for a steady state before it counts
-  stop = 3,      // a request of it failed or data was wrong: all are to stop
-  failed = 4,    // it threw
+  done = 0,      // this rank's part of the step is finished
+  working = 1,   // this rank works and is ready to be counted
+  unsteady = 2,  // this rank works, but waits for a steady state before it counts
+  stop = 3,      // one of its requests failed or data was wrong: all ranks are to stop
+  failed = 4,    // this rank threw
   interrupted = 5
 };
 
@@ -23,13 +23,13 @@ class Agreement {
  public:
   explicit Agreement(Comm& comm) : comm_(comm) {}
 
-  // Brings this rank's stand into a round and returns the outcome of the last round that is
-  // complete; `unsteady` before there is one. Never waits. Once the ranks are all done, or one
-  // wants a stop, that outcome stays.
+  // Brings this rank's stand into a round and returns the outcome of the last complete round, or
+  // `unsteady` before there is one. Never waits. The outcome is final once all ranks are done or
+  // one of them wants a stop.
   Stand exchange(Stand mine);
 
-  // Goes on with a rank that has ended its part until exchange() has a last outcome; `alive` is
-  // called for each complete round.
+  // For a rank that has ended its part: repeats exchange() until the outcome is final. Calls
+  // `alive` for each complete round.
   Stand conclude(const std::function<Stand()>& mine, const std::function<void()>& alive);
 
  private:
@@ -41,14 +41,15 @@ class Agreement {
   unsigned rounds_ = 0;
 };
 
-// One rank's step of several: either every rank went well (true), or each that failed throws its
-// error and the others return false; an interrupt of any stops all. Collective.
+// Runs one step on every rank. Returns true if every rank succeeded. If not, each rank that failed
+// throws its error and the others return false. An interrupt of any rank throws Interrupted on all.
+// Collective.
 bool all_well(Context& context, const std::function<void()>& step);
 
-// The same for a step that takes long: it asks the agreement now and then, and returns whether its
-// own run was good; if not, the others are told to stop, and the step is a success all the same,
-// since a run that failed is a result. That a rank waits for slower ones is no stall as long as
-// these answer; who does not is found by the watchdog of every rank.
+// all_well() for a step that takes long. The step consults the agreement now and then and returns
+// whether its own run was good. If it was not, the other ranks are told to stop, and the step still
+// counts as a success, since a run that failed is a result. A rank that waits for slower ranks does
+// not stall as long as they answer; the watchdog of every rank finds those that do not.
 bool all_well_together(Context& context, const std::function<bool(Agreement&)>& step);
 
 }  // namespace cb::io

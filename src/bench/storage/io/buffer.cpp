@@ -14,7 +14,7 @@ namespace cb::io {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
-// From here on rounding up to whole huge pages at most doubles the memory.
+// From this size on, rounding up to whole huge pages at most doubles the memory.
 constexpr size_t kMinForHugePages = kHugePage / 2;
 
 [[noreturn]] void throw_no_memory(size_t slots, uint64_t slot_bytes) {
@@ -24,7 +24,7 @@ constexpr size_t kMinForHugePages = kHugePage / 2;
                   slots, slot_bytes, std::strerror(errno)));
 }
 
-// Has every page there; kernels before 5.14 do not know the call.
+// Makes every page present. Kernels before 5.14 do not know the call.
 bool touch(std::span<std::byte> memory) {
   if (::madvise(memory.data(), memory.size(), MADV_POPULATE_WRITE) == 0) return true;
   if (errno != EINVAL) return false;
@@ -51,7 +51,7 @@ SlotBuffers::SlotBuffers(size_t slots, uint64_t slot_bytes)
   if (bytes_ >= kMinForHugePages) {
     size_t room = mapped_bytes_;
     std::align(kHugePage, bytes_, begin, room);
-    // Where the kernel has none to give, all works without.
+    // Only a hint: small pages work too.
     ::madvise(begin, mapped_bytes_ - kHugePage, MADV_HUGEPAGE);
   }
   data_ = static_cast<std::byte*>(begin);

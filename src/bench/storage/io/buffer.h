@@ -6,9 +6,9 @@
 
 namespace cb::io {
 
-// Page-aligned memory in one piece, cut into equal slots; every page is there before it is used.
-// From 1 MiB on in huge pages where the kernel has them: a large request is then one piece of
-// memory to the block layer and the device, not one per 4 KiB.
+// Page-aligned memory in one piece, cut into equal slots. Every page is present before it is used.
+// From 1 MiB on, the memory is in huge pages where the kernel has them: the block layer and the
+// device then see a large request as one piece of memory, not one per 4 KiB.
 class SlotBuffers {
  public:
   // Each slot has room for `slot_bytes` and begins on a page. Throws Error when there is no memory.
@@ -24,7 +24,7 @@ class SlotBuffers {
   static uint64_t stride(uint64_t slot_bytes);
 
  private:
-  void* mapped_ = nullptr;  // begins before data_ where that is aligned to a huge page
+  void* mapped_ = nullptr;  // start of the mapping; data_ is the first huge page in it if aligned
   size_t mapped_bytes_ = 0;
   std::byte* data_ = nullptr;
   size_t bytes_ = 0;

@@ -29,7 +29,7 @@ void require_memory(const Params& params, const Context& context) {
 
 std::vector<Record> measure_memory_cache(Context& context, const Params& params) {
   if (!all_well(context, [&] { require_memory(params, context); })) return {};
-  // Memory has no direct IO before Linux 6.6, and nothing to bypass.
+  // Before Linux 6.6 tmpfs has no direct IO, and there is no cache to bypass.
   const Params cached = params.with("dir", params.text("cache-dir")).with("direct", false);
   std::vector<Record> records = measure_target(context, cached);
   if (records.empty()) return {};

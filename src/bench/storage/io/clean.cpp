@@ -32,7 +32,8 @@ std::vector<std::string> names_in(int directory) {
   return out;
 }
 
-// One directory that has our prefix. Every function returns why it must stay, or an empty text.
+// One directory that has our prefix. A function that returns a text returns why the directory must
+// stay, or an empty text.
 class Leftover {
  public:
   Leftover(int parent, std::string name, const std::string& host)
@@ -60,7 +61,8 @@ class Leftover {
     return "";
   }
 
-  // Killed between making the directory and its marker, or between removing the two.
+  // The run was killed after it made the directory and before it made the marker, or after it
+  // removed the marker and before it removed the directory.
   Said remove_unmarked() {
     if (!names_.empty()) return said("clean.no_marker");
     if (const Said why = foreign_or_alive(); !why.empty()) return why;
@@ -75,11 +77,11 @@ class Leftover {
   Said remove_marked() {
     if (::flock(marker_.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno == EWOULDBLOCK) return said("clean.in_use");
-      // No locks on this filesystem.
+      // This filesystem has no locks.
       if (const Said why = foreign_or_alive(); !why.empty()) return why;
     }
     const auto content = Marker::read(marker_.get());
-    if (!content && names_.size() == 1) {  // killed while the marker was being made
+    if (!content && names_.size() == 1) {  // the run was killed while it made the marker
       if (const Said why = foreign_or_alive(); !why.empty()) return why;
       return remove_files();
     }
@@ -102,7 +104,7 @@ class Leftover {
   }
 
   Said remove_files() {
-    // The marker last: whatever is left, if this process is killed too, is still known as ours.
+    // The marker goes last: if this process is killed too, what is left is still known as ours.
     std::stable_partition(names_.begin(), names_.end(),
                           [](const std::string& name) { return name != Marker::kName; });
     for (const std::string& name : names_) {

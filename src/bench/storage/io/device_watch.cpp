@@ -20,7 +20,7 @@ struct Count {
   const char* unit;
   double nvme::SmartLog::*value;
 };
-// What a reader of a report looks for after a run.
+// The counters that a reader of a report looks for after a run.
 constexpr Count kCounts[] = {
     {"nvme_data_read", "bytes", &nvme::SmartLog::read_bytes},
     {"nvme_data_written", "bytes", &nvme::SmartLog::written_bytes},
@@ -193,7 +193,7 @@ std::vector<block::Device> disks_of(const FsRoot& fs, int fd, const std::string&
   if (::fstat(fd, &st) != 0) return {};
   const dev_t number = S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev;
   auto device = block::find(fs, block::Number{major(number), minor(number)});
-  // btrfs and others show numbers that are no device's.
+  // The numbers that btrfs and others show belong to no device.
   if (!device && !S_ISBLK(st.st_mode)) device = block::find_path(fs, mount_source);
   return device ? block::disks_below(fs, *device) : std::vector<block::Device>{};
 }

@@ -17,14 +17,14 @@ namespace cb::io {
 // A block device's counters (Documentation/block/stat.rst of the kernel).
 struct BlockStat {
   double read_ios = 0, read_bytes = 0, write_ios = 0, written_bytes = 0;
-  double busy_seconds = 0;     // during which at least one request was in flight
-  double request_seconds = 0;  // summed over the requests in flight
+  double busy_seconds = 0;     // time in which at least one request was in flight
+  double request_seconds = 0;  // request time, summed over all requests in flight
   static std::optional<BlockStat> read(const FsRoot& fs, block::Number number);
 };
 
-// What the disks below a file say of themselves while it is measured: requests and bytes, the share
-// of time in use and the requests in flight (as iostat's %util and aqu-sz), each about every 400
-// ms; SMART log and PCIe link of NVMe devices before and after.
+// What the disks below a file say of themselves while it is measured. Read about every 400 ms:
+// requests, bytes, the share of time in use and the requests in flight (as iostat's %util and
+// aqu-sz). Read before and after: SMART log and PCIe link of NVMe devices.
 class DeviceWatch {
  public:
   static constexpr double kPeriodSeconds = 0.4;
@@ -36,11 +36,11 @@ class DeviceWatch {
   DeviceWatch(const DeviceWatch&) = delete;
   DeviceWatch& operator=(const DeviceWatch&) = delete;
 
-  // Takes the last readings. Once.
+  // Takes the last readings. Later calls do nothing.
   void stop();
-  // Adds what was seen to a record: series and deltas, and of every disk whose SMART log could be
-  // read the metrics media_errors (new ones) and critical_warnings (bits set). Why something is
-  // missing stands in the facts.
+  // Adds what was seen to a record: series, deltas, and for every disk whose SMART log could be
+  // read the metrics media_errors (new ones) and critical_warnings (bits set). Facts say why
+  // something is missing.
   void add_to(Record& record, const std::string& host) const;
 
  private:
@@ -74,7 +74,7 @@ class DeviceWatch {
   std::thread thread_;
 };
 
-// The physical disks below an open file or block device; empty where the filesystem tells none
+// The physical disks below an open file or block device. Empty where the filesystem names none
 // (network, memory, overlay).
 std::vector<block::Device> disks_of(const FsRoot& fs, int fd, const std::string& mount_source);
 

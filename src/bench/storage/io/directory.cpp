@@ -34,13 +34,13 @@ std::string fresh_name(const std::string& host) {
 }  // namespace
 
 std::string OwnDirectory::name_of_host(std::string host) {
-  // A word, so that it can stand in a line of words too.
+  // No blanks: the name is one field of a line.
   const auto separates = [](char c) { return c == '/' || static_cast<unsigned char>(c) <= ' '; };
   std::replace_if(host.begin(), host.end(), separates, '_');
   return host;
 }
 
-// "…<host>-<pid>-<random>"
+// The form is "…<host>-<pid>-<random>".
 bool OwnDirectory::is_of_host(const std::string& name, const std::string& host) {
   const std::string prefix = fmt::format("{}{}-", kPrefix, host);
   if (!name.starts_with(prefix)) return false;
@@ -112,7 +112,7 @@ Fd OwnDirectory::create_file(const std::string& name, int flags) {
   Marker::note(marker_.get(), name);
   Fd fd(
       ::openat(own_.get(), name.c_str(), flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  // Some filesystems make the file first and refuse the flags then.
+  // Some filesystems make the file first and then refuse the flags.
   const int error = errno;
   struct stat st {};
   if (fd.get() >= 0 ||
@@ -145,7 +145,7 @@ std::string OwnDirectory::remove_quietly() noexcept try {
   const bool same = ::fstat(own_.get(), &mine) == 0 &&
                     ::fstatat(parent_.get(), name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
                     mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
-  // Only if it is still ours; a directory that others put files into stays (ENOTEMPTY).
+  // Removes only our own directory. One that others put files into stays (ENOTEMPTY).
   if (same && ::unlinkat(parent_.get(), name_.c_str(), AT_REMOVEDIR) != 0)
     trouble = fmt::format("cannot remove {}/{}: {}; remove it by hand", parent_path_, name_,
                           std::strerror(errno));

@@ -5,8 +5,8 @@
 
 namespace cb::io {
 
-// What `io` would make, write and read on this rank, as the notes of a record without figures. The
-// target has been looked at and nothing was made.
+// A record without figures whose notes say what `io` would make, write and read on this rank. The
+// target has been looked at, and nothing has been made.
 Record dry_run_record(const Context& context, const Params& params, const Target& target);
 
 }  // namespace cb::io

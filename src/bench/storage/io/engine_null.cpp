@@ -1,5 +1,5 @@
-// Everything that an engine does for a request but the request: order, clock, histogram, rates.
-// What it costs is what the tool itself adds to each request.
+// Does all that an engine does for a request except the request: order, clock, histogram, rates.
+// Its cost is what the tool itself adds to each request.
 #include <vector>
 
 #include "bench/storage/io/buffer.h"

@@ -1,5 +1,5 @@
-// Blocking pread and pwrite: a queue depth of N is N threads that share one order of requests. The
-// fallback where io_uring is not allowed, and a second opinion where it is.
+// Blocking pread and pwrite: a queue depth of N is N threads that share one order of requests. This
+// is the fallback where io_uring is not allowed, and a second opinion where it is.
 #include <cerrno>
 
 #include <unistd.h>

@@ -1,6 +1,6 @@
-// One ring per thread: free slots are queued and submitted with the same call that waits for
-// completions, and one clock reading serves a batch of completions. A device that has little left
-// to do gets the first of many requests before the last are made ready.
+// One ring per thread. One call submits the free slots and waits for completions, and one clock
+// reading serves a batch of completions. A device that has little left to do gets the first of many
+// requests before the last ones are prepared.
 #include <algorithm>
 #include <cerrno>
 #include <limits>
@@ -18,18 +18,18 @@
 namespace cb::io {
 namespace {
 
-// Of a wait for the next planned request, after which the worker looks whether it is to stop.
+// The longest wait for the next planned request: the worker then checks whether it has to stop.
 constexpr double kMaxWait = 0.5;
-// Below it a wait would last longer than asked (the kernel's timer slack), so none is made.
+// A shorter wait would last longer than asked (the kernel's timer slack), so none is made.
 constexpr double kMinWait = 60e-6;
 
-// Requests that are made ready before the device gets them, however little it has to do: fewer
-// would be a system call for nearly each at a small queue depth.
+// Requests that are prepared before the device gets them, however little it has to do: with fewer,
+// a small queue depth would need a system call for nearly each request.
 constexpr size_t kMinSubmit = 4;
 
-// The timer that keeps the processor's tick going ends this share of a tick after it began.
+// The timer that keeps the processor's tick going lasts this share of a tick.
 constexpr double kTimerShare = 0.75;
-// Its tag; the others are slots.
+// The timer's tag. All other tags are slot numbers.
 constexpr uint64_t kTimer = std::numeric_limits<uint64_t>::max();
 
 class UringLoop {
@@ -71,7 +71,7 @@ class UringLoop {
   }
 
  private:
-  // Where each wait for the device would stop the tick and start it again.
+  // Runs a timer where each wait for the device would stop the tick and start it again.
   void keep_tick() {
     const auto tick = tick_that_idle_stops(worker_.fs());
     if (!tick) return;
@@ -90,7 +90,7 @@ class UringLoop {
     if (result == -ETIME && pace_->go_on(worker_.finished_ios, now)) begin_timer();
   }
 
-  // Queues what may be begun now; says why there is no more.
+  // Queues the requests that may begin now. Returns why there is no more.
   Next refill(double now) {
     while (!free_.empty() && !worker_.wrong) {
       const size_t i = free_.back();
@@ -118,17 +118,17 @@ class UringLoop {
     ++held_;
   }
 
-  // No more requests are held back for a larger batch than half of what the device has to do: one
-  // that answers many at once would otherwise stand idle while all of them are made anew.
+  // Submits when more requests are held back than half of what the device has to do: a device that
+  // answers many at once would otherwise stand idle while all of them are prepared anew.
   void submit_early() {
     if (held_ < std::max(kMinSubmit, (in_flight_ - held_) / 2)) return;
     ring_.submit_and_wait(0);
     held_ = 0;
   }
 
-  // Waits for completions; where the next request has its time, no longer than that. Requests in
-  // flight have to come back in any case before their buffers may go, so there is no other limit:
-  // the watchdog of the process watches over a device that never answers.
+  // Waits for completions, but not beyond the time of the next planned request. There is no other
+  // limit: all requests in flight must come back before their buffers may go, and the watchdog of
+  // the process watches for a device that never answers.
   void turn(Next next, double now) {
     const auto least = static_cast<unsigned>(std::min<size_t>(worker_.job().reap, in_flight_));
     held_ = 0;
@@ -157,14 +157,14 @@ class UringLoop {
     if (failed_) std::rethrow_exception(failed_);
   }
 
-  // Passthrough answers 0, or a status of the NVMe specification, or -errno.
+  // Passthrough returns 0, a status of the NVMe specification, or -errno.
   int64_t bytes_of(const Slot& slot, int result) const {
     if (worker_.file().nvme_namespace == 0) return result;
     if (result == 0) return slot.op.length;
     return result > 0 ? -EIO : result;
   }
 
-  // The kernel may still write into the buffers: they live until every request has come back.
+  // The kernel may still write into the buffers, so they live until every request has come back.
   void drain() {
     while (in_flight_ > 0) {
       ring_.submit_and_wait();
@@ -178,7 +178,7 @@ class UringLoop {
   std::vector<Slot> slots_;
   std::vector<size_t> free_;
   size_t in_flight_ = 0;
-  size_t held_ = 0;  // of these, queued and not submitted
+  size_t held_ = 0;  // requests of in_flight_ that are queued and not yet submitted
   std::optional<TimerPace> pace_;
   double timer_seconds_ = 0;
   bool timer_runs_ = false;

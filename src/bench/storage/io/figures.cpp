@@ -13,8 +13,8 @@ namespace {
 
 const Entity kAll{"", "cluster", "cluster"};
 
-// One rank's share of a direction: bytes, and the seconds they took, with fsync and close where it
-// made them durable.
+// One rank's share of a direction: its bytes and the seconds they took, including fsync and close
+// where the rank made them durable.
 struct Share {
   std::string host;
   double bytes = 0;
@@ -60,7 +60,7 @@ void add_done(Record& record, size_t entity, double first, double last) {
   record.add("last_done_seconds", entity, {last});
 }
 
-// Collective. `show`: on this rank's record, if all figures are good.
+// Adds the figures to this rank's record if `show` (all ranks' figures are good). Collective.
 void add_stonewall(Record& record, Comm& comm, const RankFigures& mine, bool show) {
   const double first = comm.min(mine.run.first_done()), last = comm.max(mine.run.last_done());
   const double until = comm.sum(mine.tally.series.bytes_until(first));
@@ -98,7 +98,7 @@ void add_time_lines(Record& record, Direction direction, double lead,
     }
     rate.at.push_back(at);
     rate.values.push_back(rate_sum / static_cast<double>(group));
-    if (ios == 0) continue;  // an interval without requests has a rate, but no latency
+    if (ios == 0) continue;  // an interval without requests has a rate but no latency
     mean.at.push_back(at);
     mean.values.push_back(latency_sum / static_cast<double>(ios));
     most.at.push_back(at);

@@ -7,7 +7,7 @@
 namespace cb::io {
 namespace {
 
-// A record of the content check has one entry per 8 bytes, see Pattern.
+// The content check compares words of 8 bytes, see Pattern.
 constexpr int64_t kWordBytes = 8;
 
 int read_percent(const Params& params) {

@@ -18,9 +18,9 @@ namespace cb::io {
 namespace {
 
 constexpr const char* kFormat = "clusterbench-io/1";
-constexpr size_t kMaxMarker = size_t{64} << 20;  // a million names
+constexpr size_t kMaxMarker = size_t{64} << 20;  // room for a million names
 
-// One call for a whole line, so that a kill leaves whole lines.
+// Writes a whole line with one call, so that a kill leaves only whole lines.
 void append(int fd, const std::string& line) {
   const ssize_t n = ::write(fd, line.data(), line.size());
   if (n != static_cast<ssize_t>(line.size()))
@@ -28,8 +28,8 @@ void append(int fd, const std::string& line) {
                             Marker::kName, n < 0 ? std::strerror(errno) : "No space left"));
 }
 
-// Somebody's --clean may hold the lock while it looks. A filesystem without locks: then the process
-// number in the directory's name has to do.
+// A concurrent --clean may hold the lock while it looks, so this tries again. On a filesystem
+// without locks, the process number in the directory's name must do.
 void lock(int fd) {
   for (int i = 0; i < 100; ++i) {
     if (::flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;

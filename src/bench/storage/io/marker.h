@@ -9,9 +9,9 @@
 
 namespace cb::io {
 
-// Says of a directory that this program made it, and what in it: a file with a line of identity and
-// one line for every file, each written before that file is made. Held locked (flock) as long as
-// the run lives, so a run that was killed can be told from one that works.
+// The marker is a file that says that this program made the directory around it, and what it made
+// in it: a line of identity and one line per file, each written before that file is made. It stays
+// locked (flock) as long as the run lives, so that a killed run can be told from one at work.
 class Marker {
  public:
   static constexpr const char* kName = ".clusterbench-io";
@@ -21,10 +21,10 @@ class Marker {
   // Notes that `name` will be made. Throws Error.
   static void note(int marker, const std::string& name);
 
-  // What an open marker says; nothing if it is not whole.
+  // What an open marker says; read() returns nothing if the marker is not complete.
   struct Content {
     std::string directory_name;
-    uint64_t inode = 0;  // of the directory: a copy of it is not ours
+    uint64_t inode = 0;  // inode of the directory: a copy of the directory is not ours
     std::string host;
     std::set<std::string> files;
   };

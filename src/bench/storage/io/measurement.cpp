@@ -10,7 +10,7 @@
 namespace cb::io {
 namespace {
 
-constexpr uint64_t kReadBackBlocks = 2048;  // sampled after a write, unless --verify
+constexpr uint64_t kReadBackBlocks = 2048;  // blocks sampled after a write without --verify
 
 std::optional<double> cached_share_of(const Target& target) {
   return cached_share(target.view().fd, target.job().file_bytes, target.job().first_byte);
@@ -66,7 +66,8 @@ void make_durable(Context& context, Target& target, const Params& params, Measur
 
 void read_back_writes(Context& context, Target& target, const Params& params, Measurement& m) {
   if (!target.job().writes() || m.run.wrong || m.choice.engine == Engine::null) return;
-  // Read back from the device: dirty pages stay in the cache, so they have to be clean first.
+  // A read-back must come from the device: dirty pages stay in the cache, so they are flushed
+  // first.
   if (!target.direct() && !params.flag("fsync")) target.flush();
   target.drop_cache();
   if (!target.direct()) m.cached_at_read_back = cached_share_of(target);

@@ -75,7 +75,7 @@ std::optional<Op> OpSource::next() {
   if (index_ == blocks_) {
     if (!job_.seconds || blocks_ == 0) return std::nullopt;
     index_ = 0;
-    // The hot blocks of a zipf run stay where they are.
+    // A zipf run keeps its order, so that its hot blocks stay where they are.
     if (job_.order == Order::random) order_ = Permutation(blocks_, thread_seed_ + ++pass_);
   }
   const uint64_t offset = block_of(index_) * job_.block_bytes;

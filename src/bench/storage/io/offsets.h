@@ -7,9 +7,9 @@
 
 namespace cb::io {
 
-// A bijection of [0, count) that looks random: the same seed and pass give the same order. Rounds
-// of xor-shift and odd multiplication are each invertible on the next power of two; numbers beyond
-// count walk on along their cycle until they fall inside (cycle walking, Black & Rogaway 2002).
+// A bijection of [0, count) that looks random: the same seed gives the same order. It consists of
+// rounds of xor-shift and odd multiplication, each invertible on the next power of two. A result
+// beyond count is scrambled again until it falls inside (cycle walking, Black & Rogaway 2002).
 class Permutation {
  public:
   Permutation(uint64_t count, uint64_t seed);
@@ -23,9 +23,10 @@ class Permutation {
   uint64_t key_[3];
 };
 
-// Numbers of [0, count) with probability proportional to 1 / (rank + 1)^theta, by inverting the
-// integral of the density (exact for the continuous law, whose parts of length one are the ranks:
-// within a few per cent of the discrete one on the first ranks). `uniform` is in [0, 1).
+// Maps `uniform` in [0, 1) to numbers of [0, count) with probability proportional to 1 / (rank +
+// 1)^theta, by inverting the integral of the density. This is exact for the continuous law, whose
+// parts of length one are the ranks, and within a few per cent of the discrete law on the first
+// ranks.
 class Zipf {
  public:
   Zipf(uint64_t count, double theta);
@@ -45,8 +46,8 @@ struct Op {
 };
 
 // The requests of one thread, in the order of issue. Each pass touches every block of the thread's
-// part of the file exactly once; the parts of all threads cover the file. Deterministic, so the
-// same requests can be walked again afterwards to check what was written.
+// part of the file exactly once, and the parts of all threads cover the file. The order is
+// deterministic, so that the same requests can be repeated later to check what was written.
 class OpSource {
  public:
   // `thread` in [0, job.threads).
@@ -55,7 +56,7 @@ class OpSource {
   // The next request; nothing after the first pass of a job that is bounded by size.
   std::optional<Op> next();
   uint64_t issued() const { return issued_; }
-  uint64_t blocks() const { return blocks_; }  // of this thread's part
+  uint64_t blocks() const { return blocks_; }  // number of blocks in this thread's part
 
  private:
   uint64_t block_of(uint64_t index);
@@ -66,10 +67,10 @@ class OpSource {
   uint64_t blocks_ = 0;
   uint64_t thread_seed_ = 0;
   uint64_t issued_ = 0;
-  uint64_t index_ = 0;  // in this pass
+  uint64_t index_ = 0;  // position in this pass
   uint64_t pass_ = 0;
   Permutation order_;
-  Zipf zipf_;  // of Order::zipf: hot blocks are spread over the part by order_
+  Zipf zipf_;  // picks the rank for Order::zipf; order_ spreads hot blocks over the part
 };
 
 // A well-mixed 64-bit number from another (splitmix64, Steele, Lea & Flood 2014).

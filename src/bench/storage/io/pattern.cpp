@@ -15,7 +15,7 @@ namespace {
 constexpr uint64_t kWord = 8;
 constexpr uint64_t kStampBytes = 4 * kWord;
 constexpr uint64_t kLargeBlock = 128 << 10;
-constexpr uint64_t kMaxPeriod = uint64_t{63} * 512 * 1024;  // its sectors fit 16 bits
+constexpr uint64_t kMaxPeriod = uint64_t{63} * 512 * 1024;  // the stamp has 16 bits for its sectors
 constexpr int kFewBits = 32;
 
 uint64_t load(std::span<const std::byte> bytes, uint64_t at) {
@@ -36,7 +36,7 @@ uint64_t hash(std::span<const std::byte> bytes) {
   return out;
 }
 
-// Of a sector, but for its offset.
+// Checksum of a sector without its offset.
 uint64_t checksum_of_content(uint64_t run, uint64_t ids, uint64_t rest) {
   return mix64(run ^ mix64(ids ^ rest));
 }
@@ -47,7 +47,7 @@ uint64_t checksum(uint64_t offset, uint64_t run, uint64_t ids, uint64_t rest) {
   return checksum(offset, checksum_of_content(run, ids, rest));
 }
 
-// The stamp of a whole sector, if its checksum fits.
+// The stamp of a whole sector whose checksum is right.
 struct Stamp {
   uint64_t offset, run, ids;
   unsigned rank() const { return ids & 0xffff; }
@@ -144,8 +144,9 @@ void Pattern::stamp(std::span<std::byte> block, uint64_t offset, unsigned genera
   }
 }
 
-// As word() four times for each, without its divisions and with what is known of the checksum: a
-// block of 128 KiB has 256 of them, which are made between two writes.
+// Writes what word() gives for the four words of each stamp, without its divisions and with the
+// prepared part of the checksum: a block of 128 KiB has 256 stamps, which are made between two
+// writes.
 void Pattern::stamp_whole_sectors(std::span<std::byte> block, uint64_t offset,
                                   unsigned generation) const {
   const uint64_t id = ids(generation);
@@ -171,7 +172,7 @@ bool Pattern::sector_is(std::span<const std::byte> bytes, uint64_t offset,
                      bytes.size() - at) == 0;
 }
 
-// A sector that somebody wrote as it is: right in itself, but not what is expected here.
+// The sector is as somebody wrote it: consistent in itself, but not what is expected here.
 Mismatch Pattern::explain_whole(std::span<const std::byte> block, uint64_t offset, uint64_t at,
                                 unsigned generation) const {
   const Stamp stamp = *whole_stamp(block.subspan(at, kSector));

@@ -13,10 +13,10 @@
 namespace cb::io {
 
 enum class Damage {
-  missing,    // zeros: never written
-  stale,      // whole and of this place, but of an earlier write
-  misplaced,  // whole, of another offset, file, rank or run
-  torn,       // part of it right: the rest old, zero or anything
+  missing,    // all zeros: never written
+  stale,      // whole and of this offset, but from an earlier write
+  misplaced,  // whole, but of another offset, file, rank or run
+  torn,       // right in part; the rest is old, zero or anything
   bit_flip,   // a few bits differ
   corrupt     // anything else
 };
@@ -29,7 +29,7 @@ struct Mismatch {
   Said what;
 };
 
-// Who wrote a file.
+// Names who wrote a file.
 struct Origin {
   uint64_t run = 0;  // different for every run
   uint16_t rank = 0;
@@ -38,9 +38,9 @@ struct Origin {
 };
 
 // The content of a file as a function of the position. Each sector of 512 bytes begins with a stamp
-// of four words: its offset; the run; rank, file, generation and period; and a checksum of these
-// and of the rest, which is random bytes that repeat with the period (1 MiB, or the block where it
-// is larger, so that no device gains by compressing). Offsets and lengths are multiples of 8.
+// of four words: the offset; the run; rank, file, generation and period; a checksum of these and of
+// the rest. The rest is random bytes that repeat with the period (1 MiB, or the block size where
+// that is larger, so that no device gains by compressing). Offsets and lengths are multiples of 8.
 class Pattern {
  public:
   static constexpr uint64_t kSector = 512;
@@ -50,23 +50,24 @@ class Pattern {
 
   // `period`: a multiple of kSector, at most 31.5 MiB.
   explicit Pattern(Origin origin, uint64_t period = kPeriod);
-  // A period at which blocks of that size have the same random bytes, where that costs nothing: a
-  // block of 128 KiB or more is larger than what devices compress at once.
+  // The period for this block size. Blocks of 128 KiB or more, if they are whole sectors of at
+  // most 31.5 MiB, get a period of one block, so that all have the same random bytes: they are
+  // larger than what devices compress at once.
   static uint64_t period_for(uint64_t block_bytes);
 
-  // The pattern that a file was written with, from its first sector, whole and right; nothing if
-  // it is not one of ours.
+  // The pattern that a file was written with, from its first sector. Nothing if the sector is not
+  // ours, or damaged.
   static std::optional<Pattern> of_file(std::span<const std::byte> first_sector);
 
   const Origin& origin() const { return origin_; }
   uint64_t period() const { return random_.size(); }
 
   void fill(std::span<std::byte> block, uint64_t offset, unsigned generation) const;
-  // As fill() for a block that holds this pattern's random bytes for `offset` modulo period()
-  // already.
+  // Like fill(), for a block that already holds this pattern's random bytes for `offset` modulo
+  // period().
   void stamp(std::span<std::byte> block, uint64_t offset, unsigned generation) const;
 
-  // The first difference from every one of the generations that may stand there; nothing if right.
+  // The first place that matches none of the allowed generations; nothing if all is right.
   std::optional<Mismatch> check(std::span<const std::byte> block, uint64_t offset,
                                 std::initializer_list<unsigned> generations) const;
 
@@ -84,8 +85,9 @@ class Pattern {
 
   Origin origin_;
   std::vector<std::byte> random_;  // one period
-  std::vector<uint64_t> hashes_;   // of what follows the stamp, per sector of the period
-  std::vector<uint64_t> written_;  // the checksum of each but for its offset, of kWritten
+  std::vector<uint64_t> hashes_;   // hash of what follows the stamp, per sector of the period
+  std::vector<uint64_t>
+      written_;  // checksum without the offset for kWritten, per sector of the period
 };
 
 }  // namespace cb::io

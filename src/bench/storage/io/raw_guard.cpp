@@ -23,7 +23,7 @@ namespace {
 
 namespace fs_ = std::filesystem;
 
-// "nvme0n1p2 (a partition of it)": how the part that is in use relates to the one named.
+// How the device in use relates to the one named: "nvme0n1p2, a partition of nvme0n1,".
 std::string relation(const block::Device& named, const block::Device& used) {
   if (used.name == named.name) return used.name;
   const bool part = std::find(named.partitions.begin(), named.partitions.end(), used.name) !=
@@ -51,7 +51,7 @@ void add_uses(const FsRoot& fs, const block::Device& device, std::vector<std::st
   }
 }
 
-// The same unit can have several names, one for each path that leads to it.
+// One unit can have several names, one for each path that leads to it.
 void add_other_paths(const FsRoot& fs, const block::Device& device, std::vector<std::string>& out) {
   if (!device.wwid) return;
   for (const block::Device& other : block::all(fs)) {
@@ -99,8 +99,8 @@ bool is_file_at(const std::string& path, const struct stat& file) {
   return ::stat(path.c_str(), &there) == 0 && is_same(there, file);
 }
 
-// What the kernel makes up; writing there changes the system and not a disk. Numbers that
-// linux/magic.h lacks are from the kernel's own sources.
+// Filesystems that the kernel makes up: a write there changes the system and not a disk. The
+// numbers that linux/magic.h lacks are from the kernel's sources.
 bool is_kernels_own(int fd) {
   constexpr std::array<long, 17> kMagic{
       PROC_SUPER_MAGIC, SYSFS_MAGIC,        DEBUGFS_MAGIC,           TRACEFS_MAGIC,
@@ -113,7 +113,7 @@ bool is_kernels_own(int fd) {
          std::find(kMagic.begin(), kMagic.end(), static_cast<long>(st.f_type)) != kMagic.end();
 }
 
-// The directory of the system that this one is or lies in, without a mount between: what is mounted
+// The system directory that this one is or lies in, with no mount between them: what is mounted
 // there (/dev/shm, a disk at /usr/local) is storage of its own.
 std::optional<std::string> system_directory_around(int directory) {
   struct stat first {
@@ -153,7 +153,7 @@ std::vector<Signature> signatures_of(const std::string& path) {
   return signatures(fd.get(), path);
 }
 
-// All reasons together, also if the device's content cannot be looked at.
+// Returns all reasons together, even if the device's content cannot be read.
 std::vector<std::string> why_not_write_device_at(const FsRoot& fs, const std::string& path,
                                                  block::Number number,
                                                  const std::optional<std::string>& serial) {
@@ -169,7 +169,8 @@ std::vector<std::string> why_not_write_device_at(const FsRoot& fs, const std::st
   return out;
 }
 
-// The file itself, by a path whose links nobody else can turn meanwhile (core/path_end.h).
+// Opens the file itself, by a path whose links nobody else can redirect meanwhile
+// (core/path_end.h).
 Fd look_at_file(const std::string& path) {
   const fs_::path whole(path);
   const fs_::path parent = whole.has_parent_path() ? whole.parent_path() : fs_::path(".");

@@ -12,8 +12,8 @@
 namespace cb::io {
 namespace {
 
-constexpr double kMaxCached = 0.1;       // of the file after direct writes
-constexpr double kMinFromStorage = 0.9;  // of the bytes that direct reads asked for
+constexpr double kMaxCached = 0.1;       // share of the file after direct writes
+constexpr double kMinFromStorage = 0.9;  // share of the bytes that direct reads asked for
 
 Said path_label(const Target& target, Engine engine) {
   if (engine == Engine::null) return said("io.none_made");
@@ -81,8 +81,8 @@ void add_notes(Record& record, Context& context, const Target& target, const Mea
                                 record.params.has("dir") ? record.params.text("dir") : "DIR"));
 }
 
-// O_DIRECT that was accepted is believed only if the kernel's counters agree. True unless they
-// contradict.
+// The kernel may accept O_DIRECT and not honour it, so its counters are compared. Returns false
+// only if they contradict.
 bool add_direct_check(Record& record, const Target& target, const Measurement& m, size_t self) {
   if (!target.direct() || target.storage().in_memory || m.choice.engine == Engine::null)
     return true;
@@ -110,7 +110,8 @@ bool add_direct_check(Record& record, const Target& target, const Measurement& m
   return passed;
 }
 
-// --steady asks for figures of a steady state: without one there are none, but what was seen.
+// --steady asks for figures of a steady state: without one the record has no figures, only what was
+// seen.
 bool add_steady_check(Record& record, Context& context, const Measurement& m, size_t self) {
   if (!m.run.conditioning || m.run.partial()) return true;
   const Conditioning& rounds = *m.run.conditioning;
@@ -156,7 +157,7 @@ void add_metrics(Record& record, Direction direction, const Target& target, cons
   const auto add = [&](const char* name, Samples samples) {
     record.add(name, self, std::move(samples));
   };
-  // Work over time, so that a stall lowers the figure by what it cost, no more and no less.
+  // The rate is work over time, so that a stall lowers it by exactly what it cost.
   add("bytes_per_second", Samples{static_cast<double>(tally.bytes) / m.run.elapsed});
   add("io_per_second", Samples{static_cast<double>(tally.ios) / m.run.elapsed});
   if (m.run.finished_ios > 0)
@@ -179,7 +180,7 @@ void add_metrics(Record& record, Direction direction, const Target& target, cons
                                        static_cast<double>(*m.read_after)});
   if (direction == Direction::read || !m.fsync_seconds) return;
   add("fsync_seconds", Samples{*m.fsync_seconds});
-  // Of the whole run with its warm-up: fsync cannot tell when a page was written.
+  // The rate covers the whole run with its warm-up: fsync cannot tell when a page was written.
   add("durable_bytes_per_second",
       Samples{static_cast<double>(m.run.bytes[1]) / durable_seconds(m)});
 }

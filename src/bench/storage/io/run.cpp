@@ -20,7 +20,7 @@ namespace {
 
 constexpr auto kTick = std::chrono::milliseconds(100);
 
-// The operating-system threads of one run: made, lined up at the start, watched and joined.
+// The operating-system threads of one run: starts them, lines them up, watches and joins them.
 class Crew {
  public:
   Crew(Shared& shared, Engine engine) : shared_(shared), engine_(engine) {
@@ -56,7 +56,7 @@ class Crew {
     changed_.notify_all();
   }
 
-  // True when all have ended, false after a tick.
+  // Returns true when all threads have ended, false after a tick.
   bool wait_a_tick() {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kTick, [&] { return ended_ == workers_.size(); });
@@ -99,7 +99,7 @@ class Crew {
 
   Shared& shared_;
   Engine engine_;
-  std::deque<Feed> feeds_;  // deques: neither can be moved
+  std::deque<Feed> feeds_;  // deques, since neither type can be moved
   std::deque<Worker> workers_;
   std::vector<std::thread> threads_;
   std::mutex mutex_;
@@ -109,7 +109,7 @@ class Crew {
   bool released_ = false;
 };
 
-// Calls the hook once, whatever happens to the set-up.
+// Calls before_start() exactly once, even if the set-up throws.
 void line_up_then(Crew& crew, const std::function<void()>& before_start) {
   std::exception_ptr failure;
   try {
@@ -126,7 +126,7 @@ double share_done(const Shared& shared, uint64_t finished, double start) {
   return static_cast<double>(finished) / static_cast<double>(shared.job.file_bytes);
 }
 
-// The main thread of a run: watches the workers, and what the other runs want.
+// The main thread of a run: watches the workers and what the other ranks' runs want.
 class Supervisor {
  public:
   Supervisor(Crew& crew, Shared& shared, const CancelToken& cancel, const RunHooks& hooks)
@@ -163,7 +163,7 @@ class Supervisor {
     return waiting() && !conditioning_->over() ? Stand::unsteady : Stand::working;
   }
 
-  // The end first: a worker that sees the beginning has to see it too.
+  // Sets the end first: a worker that sees the beginning must see the end too.
   void begin_counting() {
     const double now = shared_.clock.now();
     shared_.count_until = now + *shared_.job.seconds;
@@ -194,7 +194,7 @@ class Supervisor {
   uint64_t seen_ = 0;
 };
 
-// A failed request is a result; anything else goes on.
+// A failed request becomes part of the result. Any other exception passes on.
 void note_failure(RunResult& out, const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
@@ -203,7 +203,7 @@ void note_failure(RunResult& out, const std::exception_ptr& failure) {
   }
 }
 
-// What each thread of the job did, whose workers are several with blocking calls.
+// What each thread of the job did. With blocking calls a thread of the job has several workers.
 std::vector<ThreadShare> shares_of(Crew& crew, double count_from) {
   std::vector<ThreadShare> out(crew.feeds().size());
   const size_t each = crew.workers().size() / out.size();
@@ -254,7 +254,7 @@ void schedule(Shared& shared) {
   shared.count_until = job.seconds ? from + *job.seconds : kNever;
 }
 
-// Of a job that reads and writes what is read: every block of it is one that could be compared.
+// A job that reads and writes gets a fault in what it reads: every block read can be compared.
 void plant_fault(Shared& shared) {
   if (!shared.job.faulty) return;
   if (shared.job.reads())
@@ -303,7 +303,7 @@ ReadBack read_back(const Job& job, const FileView& file, const std::vector<uint6
   const SlotBuffers buffer(1, job.block_bytes);
   for (unsigned t = 0; t < job.threads; ++t) {
     OpSource source(job, t);
-    // After one pass the same blocks come again.
+    // After one pass the same blocks repeat.
     const uint64_t count = job.reads() ? issued[t] : std::min(issued[t], source.blocks());
     for (uint64_t i = 0; i < count; ++i) {
       const Op op = *source.next();

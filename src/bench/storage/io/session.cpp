@@ -33,7 +33,7 @@ std::string workload_of(const Params& params) {
   return params.has("workload") ? params.text("workload") : "";
 }
 
-// By one of the ranks of a host, since they share its disks.
+// One rank of a host watches its disks, since all ranks of the host share them.
 std::vector<block::Device> watched_disks(Context& context, Target& target) {
   if (!context.place.first_on_host()) return {};
   return disks_of(context.fs, target.view().fd, target.storage().source);
@@ -43,14 +43,15 @@ std::vector<int> cpus_near(Context& context, Target& target) {
   return near_cpus(disks_of(context.fs, target.view().fd, target.storage().source), read_machine());
 }
 
-// The rank whose part this one reads: so that no client serves itself from its own cache.
+// The rank whose part this one reads. It is on another host, so that no client reads from its own
+// cache.
 int other_rank(const Context& context, const Params& params) {
   const int64_t shift =
       params.has("rank-shift") ? params.integer("rank-shift") : context.place.local_size;
   return static_cast<int>((context.comm.rank() + shift) % context.comm.size());
 }
 
-// Collective: every rank's line reaches the one that asks for it.
+// Gathers the ranks' lines and returns the one of `rank`. Collective.
 std::string line_of_rank(Context& context, const std::string& mine, int rank) {
   std::string all;
   for (const std::string& line : context.comm.gather(mine)) all += line + "\n";
@@ -60,8 +61,8 @@ std::string line_of_rank(Context& context, const std::string& mine, int rank) {
   return line;
 }
 
-// --rank-shift of what is written: it is read back by another rank than wrote it. Collective, once
-// all have written.
+// --rank-shift for writes: another rank than the writer reads the data back. Collective; all ranks
+// must have written.
 bool swap_read_back(Context& context, const Params& params, Target& target, Measurement& m) {
   if (!params.has("rank-shift") || !target.job().writes() || context.comm.size() == 1) return true;
   const int other = other_rank(context, params);
@@ -82,7 +83,7 @@ bool swap_read_back(Context& context, const Params& params, Target& target, Meas
   });
 }
 
-// Collective.
+// Makes this rank read another rank's part. Collective.
 bool shift_ranks(Context& context, const Params& params, Target& target) {
   const int other = other_rank(context, params);
   if (target.shared()) {
@@ -131,7 +132,7 @@ std::vector<Record> records_of(Context& context, const Params& params, const Tar
   return records;
 }
 
-// A drive that has just refused a request is not asked for more.
+// A drive that has just failed a request gets no more of them.
 std::vector<Record> given_up(const Params& point) {
   return {{.case_name = "io", .params = point, .outcome = Skipped{said("io.failed_before")}}};
 }
@@ -233,7 +234,7 @@ std::vector<Record> measure_target(Context& context, const Params& params) {
   };
   std::vector<Record> records =
       run_points(context, "io", queue_depths(params), name, measure_depth);
-  // Behind all_well() nobody reads another's file any more.
+  // After this all_well() no rank reads another's file any more.
   all_well(context, [&] {
     if (params.flag("keep") && !failed) {
       if (target.is_maker()) records.back().notes.push_back(said("io.kept", target.keep()));

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr uint64_t kMargin = uint64_t{16} << 20;  // left free beyond what is written
+constexpr uint64_t kMargin = uint64_t{16} << 20;  // bytes left free beyond what is written
 
 std::string human(uint64_t bytes) {
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
@@ -54,7 +54,7 @@ std::map<std::string, Sum> by_filesystem(const std::vector<SpaceNeed>& ranks) {
     }
     sum.all.bytes += n.bytes;
     sum.all.files += n.files;
-    // Ranks ask at slightly different moments; the least is what counts.
+    // Ranks ask at slightly different moments; the smallest answer counts.
     sum.all.free_bytes = std::min(sum.all.free_bytes, n.free_bytes);
   }
   return out;

@@ -8,10 +8,10 @@
 
 #include "core/messages/said.h"
 
-// When a drive's rate is one that lasts: SNIA Solid State Storage Performance Test Specification
-// 2.0.1, steady state. In a window of five rounds the largest and the smallest rate are at most 20
-// % of the average apart, and the straight line through them (least squares) moves by at most 10 %
-// of it; given up after 25 rounds.
+// Decides whether a drive's rate will last: SNIA Solid State Storage Performance Test
+// Specification 2.0.1, steady state. In a window of five rounds, the largest and the smallest rate
+// differ by at most 20 % of the average, and the straight line through the rates (least squares)
+// moves by at most 10 % of it. The search ends after 25 rounds.
 namespace cb::io {
 
 constexpr size_t kSteadyWindow = 5;
@@ -20,22 +20,22 @@ constexpr double kMaxSteadyRange = 0.20;
 constexpr double kMaxSteadySlope = 0.10;
 
 struct Steadiness {
-  double range = 0;  // of the last five rounds: (largest - smallest) / average
+  double range = 0;  // (largest - smallest) / average of the last five rounds
   double slope = 0;  // how far their line moves from the first to the fifth, over the average
   bool reached() const { return range <= kMaxSteadyRange && slope <= kMaxSteadySlope; }
 };
 
-// Of the last five; nothing for fewer, or where nothing was done in them.
+// Steadiness of the last five rates; nothing if there are fewer or their average is zero.
 std::optional<Steadiness> steadiness(std::span<const double> rates);
 
 // Cuts a run's progress into rounds until they are steady.
 class Conditioning {
  public:
-  // Rounds of `round_seconds` from `begin` on, by the same clock as look().
+  // Rounds of `round_seconds` begin at `begin`, by the same clock as look().
   Conditioning(double round_seconds, double begin) : length_(round_seconds), begin_(begin) {}
 
-  // `finished`: bytes of the run so far. Looked at often compared with a round; a round that was
-  // looked at late is as long as it was.
+  // `finished`: bytes of the run so far. Call it often compared with a round. A round that is
+  // looked at late counts with its real length.
   void look(double now, uint64_t finished);
   bool over() const { return reached() || rates_.size() >= kMaxSteadyRounds; }
   bool reached() const;
@@ -46,7 +46,7 @@ class Conditioning {
 
  private:
   double length_;
-  double begin_;  // of this round
+  double begin_;  // start of the current round
   std::optional<uint64_t> at_begin_ = {};
   std::vector<double> rates_;
 };

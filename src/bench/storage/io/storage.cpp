@@ -26,7 +26,7 @@ namespace {
 constexpr uint64_t kWindow = uint64_t{4} << 20;
 constexpr uint64_t kWindows = 64;
 
-// A space stands in mountinfo as \040.
+// mountinfo writes a space as \040.
 std::string unescape(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {

@@ -9,48 +9,49 @@
 
 namespace cb::io {
 
-// What a file or directory lies on.
+// The storage below a file or directory.
 struct Storage {
   std::string filesystem = "unknown";  // "ext4", "tmpfs", "overlay", …
-  std::string mount_point;             // empty if it could not be found
+  std::string mount_point;             // empty if unknown
   std::string source;                  // "/dev/nvme0n1p1", "server:/export"
   bool in_memory = false;              // tmpfs, ramfs
   bool on_device = false;              // the source is a block device of this host
 };
 
-// From the kernel's list of mounts (/proc/self/mountinfo as text): by the mount's id where the
-// kernel gives it, else the longest mount point that leads to `path` (absolute, without links).
+// Finds the mount in the kernel's list (text of /proc/self/mountinfo): by the mount's id where the
+// kernel gives it, else by the longest mount point that leads to `path` (absolute, without links).
 Storage find_storage(std::string_view mountinfo, std::optional<uint64_t> mount_id,
                      const std::string& path);
 
-// Of an open file or directory. Throws Error naming `path` if the kernel does not answer.
+// The storage of an open file or directory. Throws Error naming `path` if the kernel does not
+// answer.
 Storage storage_of(int fd, const std::string& path);
 
-// What direct IO asks of a request.
+// What direct IO demands of a request.
 struct Alignment {
-  uint64_t offset = 512;  // of offset and length, bytes
+  uint64_t offset = 512;  // alignment of offset and length, bytes
   uint64_t memory = 512;
   std::string how;  // "statx", "logical block size", "assumed"
 };
 
-// From statx (STATX_DIOALIGN, Linux 6.1), else the device's logical block size, else 4096.
+// Asks statx (STATX_DIOALIGN, Linux 6.1), else takes the device's logical block size, else 4096.
 Alignment direct_alignment(int fd, const FsRoot& fs);
 
-// Bytes that the kernel fetched from storage for this process since it began (/proc/self/io);
-// nothing where the kernel does not count. Direct reads count in full, reads served by the page
-// cache do not.
+// Bytes that the kernel has fetched from storage for this process since its start (/proc/self/io).
+// Nothing if the kernel does not count. Direct reads count in full; reads that the page cache
+// serves do not count.
 std::optional<uint64_t> bytes_read_from_storage();
 
-// The share of the file's bytes from `first` on that is in the page cache now (mincore on up to 64
-// evenly spread windows); nothing for none or where the kernel does not say.
+// The share of the `file_bytes` bytes from `first` on that is in the page cache now (mincore on up
+// to 64 evenly spread windows). Nothing if there are no bytes or the kernel does not say.
 std::optional<double> cached_share(int fd, uint64_t file_bytes, uint64_t first = 0);
 
-// Bytes of /proc/meminfo; nothing if absent.
+// Bytes from /proc/meminfo; nothing if absent.
 std::optional<uint64_t> memory_total(const FsRoot& fs);
 std::optional<uint64_t> memory_available(const FsRoot& fs);
 
-// Bytes that a user without special rights can still write to the filesystem of `fd`; for one in
-// memory never more than the host has left.
+// Bytes that a user without special rights can still write to the filesystem of `fd`; for a
+// filesystem in memory, never more than the host has available.
 uint64_t free_bytes(int fd, const Storage& storage, const FsRoot& fs);
 
 }  // namespace cb::io

@@ -7,9 +7,10 @@ namespace cb::io {
 namespace {
 
 constexpr size_t kMaxSlices = 1 << 13;
-constexpr double kInterval = 0.1;    // seconds
-constexpr double kMinRequests = 32;  // per interval, or counting alone would make the spread
-constexpr double kMinIntervals = 6;  // below, the median has no 95 % interval
+constexpr double kInterval = 0.1;  // seconds
+constexpr double kMinRequests =
+    32;  // requests per interval: with fewer, counting alone would make the spread
+constexpr double kMinIntervals = 6;  // with fewer intervals the median has no 95 % interval
 
 }  // namespace
 
@@ -66,7 +67,8 @@ RateSeries::Intervals RateSeries::intervals(double elapsed) const {
                elapsed / kMinIntervals);
   const auto group = static_cast<size_t>(std::max(1.0, std::floor(wanted / width_)));
   Intervals out{width_ * static_cast<double>(group)};
-  // A hair of slack: 5 s of 100 ms are 50 intervals, whatever the last bit of the division says.
+  // Adds a little slack: 5 s of 100 ms are 50 intervals, whatever the last bit of the division
+  // says.
   const auto count = static_cast<size_t>(elapsed / out.seconds + 1e-9);
   if (static_cast<double>(count) < kMinIntervals) return {};
   for (size_t i = 0; i < count; ++i) {

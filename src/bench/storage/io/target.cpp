@@ -24,7 +24,8 @@ namespace {
 constexpr uint64_t kLayoutBlock = uint64_t{1} << 20;
 constexpr uint64_t kLayoutInFlight = uint64_t{8} << 20;
 
-// Different for every file and run, so that data of an earlier run is never taken for ours.
+// A key that differs for every file and run, so that data of an earlier run is never taken for
+// ours.
 uint64_t fresh_key() {
   std::random_device random;
   return (static_cast<uint64_t>(random()) << 32) | random();
@@ -44,8 +45,8 @@ int open_flags(const Job& job, bool direct) {
   return (job.writes() ? O_RDWR : O_RDONLY) | (direct ? O_DIRECT : 0) | O_CLOEXEC;
 }
 
-// Reading leaves a foreign file's time of access as it was, where that may be asked for (by its
-// owner and by root); it also saves the kernel looking at it for every request.
+// Opens a foreign file without changing its time of access, where this is allowed (for its owner
+// and root). This also saves the kernel a check on every request.
 int open_without_access_time(const std::string& path, int flags) {
   const int fd = ::open(path.c_str(), flags | O_NOATIME);
   return fd < 0 && errno == EPERM ? ::open(path.c_str(), flags) : fd;
@@ -73,7 +74,7 @@ Target::Target(const Params& params, Context& context)
       host_(context.place.host),
       file_name_(shared_ ? "shared.dat" : fmt::format("rank{}.dat", rank_)),
       fs_(context.fs) {
-  // Ranks take different ways through their files.
+  // Each rank gets its own order of requests.
   job_.seed = mix64(job_.seed + static_cast<uint64_t>(rank_));
   job_.faulty = plants_fault(context, params);
   if (shared_) take_part_of(rank_);
@@ -96,7 +97,7 @@ Target::Target(const Params& params, Context& context)
                      Pattern::period_for(job_.block_bytes));
 }
 
-// An NVMe namespace without the block layer between: read only, in its own blocks.
+// Opens an NVMe namespace without the block layer between: it is only read, in its own blocks.
 void Target::open_nvme_characters() {
   if (job_.writes()) throw Error(fmt::format("{} is only ever read", path_));
   fd_ = Fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
@@ -112,7 +113,7 @@ void Target::open_nvme_characters() {
   require_alignment();
 }
 
-// --verify-only: the file says itself who wrote it.
+// --verify-only: the file itself says who wrote it.
 void Target::adopt_pattern() {
   const SlotBuffers buffer(1, job_.block_bytes);
   const ssize_t rc = ::pread(fd_.get(), buffer.slot(0), job_.block_bytes, 0);
@@ -220,7 +221,7 @@ std::string Target::part_name() const {
   return shared_ ? fmt::format("part {} of {}", part_, name) : name;
 }
 
-// Space is taken before the clock runs: a full disk is found now, and the figures are not those of
+// Takes the space before the clock runs: a full disk is found now, and the figures do not include
 // the filesystem's block allocation (fio does the same by default).
 void Target::reserve(uint64_t bytes) {
   if (::fallocate(fd_.get(), 0, 0, static_cast<off_t>(bytes)) == 0) {

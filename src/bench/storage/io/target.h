@@ -16,30 +16,30 @@
 namespace cb::io {
 
 // The file of one rank, or its part of a file of all ranks, from opening or making it to its
-// removal. The constructor looks and refuses; create() and lay_out() write, and only after
-// require_space(). Nothing of a file given with --file is changed unless the job writes.
+// removal. The constructor checks and refuses. create() and lay_out() write; call them only after
+// require_space(). A file given with --file is not changed unless the job writes.
 class Target {
  public:
-  // Throws Error where the directory or file cannot be used or there is too little memory,
-  // UsageError with every reason where data would be hurt.
+  // Throws Error if the directory or file cannot be used or there is too little memory, and
+  // UsageError with every reason if data would be hurt.
   Target(const Params& params, Context& context);
 
-  // Creates the own file with room for `parts` ranks.
+  // Creates the own file with room for the parts of `parts` ranks.
   void create(int parts = 1);
-  // --shared-file: rank 0 creates; the others open what its invitation says, which is a file of the
-  // same user in rank 0's own directory, with one name and of the whole size.
+  // --shared-file: rank 0 creates the file; the others join() it by its invitation. join() accepts
+  // only a regular file of the same user that has one name and is not larger than all parts.
   bool shared() const { return shared_; }
   int rank() const { return rank_; }
   bool is_maker() const { return !shared_ || rank_ == 0; }
   std::string invitation() const;
   void join(const std::string& invitation);
-  // From now on works on that rank's part of a shared file.
+  // Makes that rank's part of a shared file the one to work on.
   void take_part_of(int rank);
-  // Lays out what the job reads or overwrites of an own file, with the content of pattern(), and
-  // brings it to the device. Not part of any figure. Returns early if the hooks want a stop.
+  // Writes what the job will read or overwrite of an own file, with the pattern's content, and
+  // brings it to the device. It is not part of any figure. Returns early if the hooks want a stop.
   void lay_out(Engine engine, const RunHooks& hooks, const CancelToken& cancel);
 
-  // The job with what is now known of the file (its size).
+  // The job, including what is now known of the file (its size).
   const Job& job() const { return job_; }
   const Storage& storage() const { return storage_; }
   const Alignment& alignment() const { return alignment_; }
@@ -47,33 +47,32 @@ class Target {
   bool is_device() const { return is_device_; }
   bool own() const { return own_ != nullptr; }
   FileView view() const;
-  // Of a file below --dir, its directory and marker. The file is not made yet.
+  // Needs of a file below --dir, its directory and marker. The file is not made yet.
   SpaceNeed space_need() const;
-  // How the space of a file that is written in sequence came to be: for the facts.
+  // How the space of the own file was allocated, for the facts.
   const Said& allocation() const { return allocation_; }
   const std::vector<std::string>& leftovers() const { return leftovers_; }
-  // Mount point, or name of the block device.
+  // The name of the block device, else the mount point.
   std::string id() const;
 
-  double flush();     // fsync; seconds. Throws Error.
-  void drop_cache();  // of this file: what is read afterwards comes from the device
+  double flush();     // calls fsync, returns its seconds, throws Error
+  void drop_cache();  // evicts this file, so that later reads come from the device
   void remove() {
     if (own_) own_->remove();
   }
-  // Closes and opens the own file again; seconds of the closing, at which some network file systems
-  // write.
+  // Closes and opens the own file again. Returns the seconds of the closing, in which some network
+  // file systems write.
   double close();
-  // From now on reads that file, made by another rank; its pattern is in it.
+  // Reads the file at `path`, made by another rank, from now on. Its pattern is in it.
   void read_from(const std::string& path);
-  // From now on stands for what that rank wrote: its file or its part of a shared one, in its
-  // order.
+  // Takes the place of that rank: its file or its part of a shared one, in its order of requests.
   void stand_for(int rank, const std::string& path, uint64_t seed);
   const std::string& path() const { return path_; }
   // "rank3.dat", or "part 3 of shared.dat".
   std::string part_name() const;
   void set_queue_depth(unsigned depth) { job_.queue_depth = depth; }
   void bind_threads(std::vector<int> cpus) { job_.cpus = std::move(cpus); }
-  // Leaves the file where it is; its path.
+  // Leaves the file in place and returns its path.
   std::string keep() { return own_->keep() + "/" + file_name_; }
 
  private:
@@ -90,7 +89,7 @@ class Target {
   uint32_t nvme_namespace_ = 0, nvme_block_ = 0;
   bool shared_;
   int rank_, ranks_;
-  int part_ = 0;  // of a shared file
+  int part_ = 0;  // the part's number in a shared file
   std::string host_;
   std::string file_name_;
   std::string path_;

@@ -48,7 +48,8 @@ IoError request_error(Direction direction, const Op& op, const std::string& path
                       error == 0 ? said("io.ended_file") : failure_text(error)));
 }
 
-// Sets due_: now, or when the plan wants the request; one whose time has not come is not taken.
+// Sets due_ to now, or to the time that the plan gives. Returns no request if its time has not
+// come.
 std::optional<Op> Worker::take(double now) {
   std::unique_lock lock(feed_.mutex, std::defer_lock);
   if (locked_) lock.lock();
@@ -62,7 +63,7 @@ std::optional<Op> Worker::take(double now) {
 }
 
 void Worker::wait_until_due() const {
-  constexpr double kMax = 0.1, kSpin = 100e-6;  // a sleep ends late by about 60 µs
+  constexpr double kMax = 0.1, kSpin = 100e-6;  // kSpin: a sleep ends late by about 60 µs
   const double wait = std::min(due_ - now(), kMax) - kSpin;
   if (wait > 0) std::this_thread::sleep_for(std::chrono::duration<double>(wait));
 }
@@ -93,7 +94,7 @@ Next Worker::next(Slot& slot, double now) {
 
 void Worker::spoil(Slot& slot) const {
   slot.data[slot.op.length / 2] ^= std::byte{0x40};
-  slot.phase = -1;  // no later request finds the random bytes there
+  slot.phase = -1;  // the random bytes are spoilt: a later request must not reuse them
 }
 
 bool Worker::complete(Slot& slot, int64_t result, double now) {
@@ -107,7 +108,7 @@ bool Worker::complete(Slot& slot, int64_t result, double now) {
   bytes[direction] += slot.op.length;
   const double from = shared_.count_from.load(std::memory_order_relaxed);
   if (now >= from && now <= shared_.count_until.load(std::memory_order_relaxed)) {
-    // A thread that moved to another core may find its counter some nanoseconds behind.
+    // A thread that moved to another core may find that core's counter some nanoseconds behind.
     tally[direction].add(std::max(0.0, now - slot.intended), now - from, slot.op.length);
     last = now;
   }
@@ -122,10 +123,10 @@ bool Worker::complete(Slot& slot, int64_t result, double now) {
 }
 
 void Worker::check(const Slot& slot) {
-  if (wrong) return;  // later completions of the same batch do not hide the first
+  if (wrong) return;  // later completions of the same batch must not hide the first mismatch
   ++blocks_checked;
   const std::span<const std::byte> data{slot.data, slot.op.length};
-  // In a mixed run a block is as prepared or as written, sector by sector.
+  // In a mixed run each sector of a block may be as prepared or as written.
   wrong = job().either_generation()
               ? shared_.file.pattern->check(data, slot.op.offset,
                                             {Pattern::kPrepared, Pattern::kWritten})

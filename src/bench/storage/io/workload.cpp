@@ -15,8 +15,8 @@ struct Setting {
   double seconds;  // 0: bounded by size
 };
 
-// Checkpoints are written and read once, in large pieces; a data set is read in records of about a
-// megabyte (MLPerf Storage, unet3d); a KV cache fetches and stores whole layers' blocks.
+// Checkpoints are written and read once, in large pieces. A data set is read in records of about a
+// megabyte (MLPerf Storage, unet3d). A KV cache fetches and stores whole layers' blocks.
 const std::map<std::string, Setting>& settings() {
   static const std::map<std::string, Setting> table{
       {"checkpoint-write", {"write", 4 * kMiB, 4, 0}},

@@ -26,7 +26,7 @@ class GpuIoMemory : public IoMemory {
   void get(size_t at, size_t bytes) override {
     cuda::copy(&staging()[at], memory_.at(at), bytes, stream_);
   }
-  // Also before cuFile, which does not wait for the GPU's streams.
+  // cuFile needs this too: it does not wait for the GPU's streams.
   void settle() override { cuda::wait(stream_, kDeadlineSeconds, "copies of the GPU"); }
 
  private:
