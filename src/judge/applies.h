@@ -17,12 +17,12 @@ enum class Fit { met, unmet, mixed, unknown };
 
 struct NeedsFit {
   Fit fit = Fit::met;
-  std::optional<Message> why = {};  // "needs 2 hosts, has 1"; nothing where met
+  std::optional<Message> why = {};  // "needs 2 hosts, has 1"; nothing if the needs are met
   Said reason() const { return why ? Said(*why) : Said(); }
 };
 
-// Whether `hosts` hosts with these inventories have what is needed: "hosts" and
-// "hosts_at_most" count the hosts, any other key the parts of that kind on every host.
+// Checks whether `hosts` hosts with these inventories have what is needed: "hosts" and
+// "hosts_at_most" count the hosts; any other key counts the parts of that kind on every host.
 NeedsFit check_needs(const Requirements& needs, size_t hosts,
                      const std::vector<HostInventory>& inventories);
 

@@ -32,20 +32,21 @@ struct Job {
   std::string host;  // empty for a step of scope cluster
   JobState state = JobState::missing;
   Said reason;                       // why it is not done, with what to do next
-  bool curable = true;               // by `run --resume`, where it is not done
-  std::string file;                  // of its records, relative to the campaign directory
-  std::string log;                   // of its output, likewise
-  std::vector<std::string> command;  // as run
+  bool curable = true;               // `run --resume` can cure it; says nothing of a job that is
+                                     // done
+  std::string file;                  // its records' file, relative to the campaign directory
+  std::string log;                   // its output's file, relative to the campaign directory
+  std::vector<std::string> command;  // the command line that ran
   std::string started, ended;
-  // Of all attempts: the figures of those that measure the same are pooled, and every failed check,
-  // errored and skipped record of any attempt is in it.
+  // All attempts together: attempts that measure the same pool their figures; every failed check
+  // and every errored or skipped record of any attempt stays.
   std::optional<Document> document;
-  std::vector<JobAttempt> attempts;  // in their order
+  std::vector<JobAttempt> attempts;  // in the order in which they ran
 };
 
 enum class ProofState {
   shown,      // a planted fault was found
-  not_shown,  // it was not, or nobody could look
+  not_shown,  // no check found the planted fault, or no check could look
   impossible  // no fault can be planted in this step
 };
 
@@ -56,11 +57,11 @@ struct Proof {
   std::string step;
   std::string host;  // empty for a step of scope cluster
   ProofState state = ProofState::not_shown;
-  Said planted = {};       // what was spoilt
-  std::string check = {};  // that found it
+  Said planted = {};       // what was spoilt on purpose
+  std::string check = {};  // the check that found the fault
   bool blind = false;      // the job went well, and no check failed
-  Said reason = {};        // why it is not shown, or why nothing can be planted
-  std::string file = {};   // of its record, relative to the campaign directory
+  Said reason = {};        // why it is not shown, or why no fault can be planted
+  std::string file = {};   // its record's file, relative to the campaign directory
 };
 
 // A campaign as read from its directory: all that judging and reporting need, and nothing else.
@@ -70,18 +71,19 @@ struct Campaign {
   std::string started, ended;  // ended is empty while unfinished
   ToolInfo tool;
   std::string launcher;
-  std::string public_key;                  // that signed every event; empty: none did
-  std::vector<std::string> hosts;          // asked for, in the hostfile's order
+  std::string public_key;                  // the key that signed every event; empty: no event is
+                                           // signed
+  std::vector<std::string> hosts;          // the hosts asked for, in the hostfile's order
   std::vector<std::string> command;        // the `run` command line
-  std::vector<HostInventory> inventories;  // of the hosts that could be read
+  std::vector<HostInventory> inventories;  // one for each host that could be read
   std::vector<Job> jobs;                   // in the profile's order of steps, then hosts
-  // Of every job that is done, where somebody asked for proofs; their records are in no job.
+  // Proofs of every job that is done, if `run --prove` asked for them. Their records are in no job.
   std::vector<Proof> proofs;
   std::vector<std::pair<std::string, std::string>> manifest;  // file, sha256
-  // What makes the evidence doubtful: changed or absent files, foreign records, a broken journal.
-  // With one of them no campaign is accepted.
+  // What makes the evidence doubtful: changed or absent files, foreign records, a broken journal. A
+  // campaign with a warning is never accepted.
   std::vector<Said> warnings;
-  std::vector<Said> notes;  // what a reader should know and what takes nothing from it
+  std::vector<Said> notes;  // what a reader should know; does not weaken the evidence
 };
 
 }  // namespace cb

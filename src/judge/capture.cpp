@@ -23,7 +23,7 @@ using nlohmann::json;
 constexpr double kSpreads = 3;
 constexpr double kNormal = 1.4826;  // MAD to standard deviation of a normal distribution
 constexpr double kMinRoom = 0.03;
-constexpr size_t kMinFigures = 3;  // fewer show no spread
+constexpr size_t kMinFigures = 3;  // fewer medians show no spread
 
 // Medians of all entities of all campaigns for one metric of one step at the selected points.
 struct Pool {
@@ -47,7 +47,7 @@ Pool pool_of(const std::vector<KnownGood>& campaigns, const std::string& step,
   return out;
 }
 
-// Rounded to three digits, away from the median.
+// Rounds to three digits, away from the median.
 double rounded(double value, bool down) {
   if (value == 0) return 0;
   const double unit = std::pow(10.0, std::floor(std::log10(std::abs(value))) - 2);
@@ -114,7 +114,7 @@ void add_unjudged(json& criteria, const KnownGood& first) {
   }
 }
 
-// As the profile has it, or the plain median of the metric.
+// Returns the profile's rule for this criterion, or the plain median of its metric.
 MetricRule rule_of(const Profile& profile, const json& criterion) {
   for (const Criterion& c : profile.criteria) {
     if (c.id == criterion["id"].get<std::string>()) return std::get<MetricRule>(c.rule);
@@ -163,7 +163,7 @@ std::string captured_profile(const std::vector<KnownGood>& campaigns, const std:
         !criterion.contains("max_ratio_of_host")) {
       const MetricRule rule = rule_of(first.profile, criterion);
       const Pool pool = pool_of(campaigns, criterion["step"].get<std::string>(), rule);
-      if (pool.medians.empty()) continue;  // what was not measured gives no limit
+      if (pool.medians.empty()) continue;  // a metric that was not measured gives no limit
       if (pool.medians.size() < kMinFigures && thin != nullptr)
         thin->push_back(criterion["id"].get<std::string>());
       set_limit(criterion, pool, campaigns.size(), day);

@@ -22,7 +22,8 @@ std::string key_of(const MetricGroup& g) {
          params_key(g.params);
 }
 
-// The samples, or of a histogram its buckets' middles, weighted by being repeated up to a bound.
+// Returns the samples. A histogram gives the middles of its buckets, each repeated by its count,
+// all counts scaled down to a bound.
 std::vector<double> samples_of(const Samples& samples) {
   const Histogram* histogram = samples.histogram();
   if (histogram == nullptr) return {samples.list().begin(), samples.list().end()};
@@ -50,7 +51,7 @@ void decide(Change& change) {
     change.kind = ChangeKind::undecided;
 }
 
-// From nothing to something is no share of anything, and beyond every least effect.
+// A change from 0 has no share: it counts as infinite, larger than any least effect.
 double share_of_change(double before, double after) {
   if (before != 0) return (after - before) / std::abs(before);
   return after == 0 ? 0 : std::copysign(std::numeric_limits<double>::infinity(), after);
@@ -73,7 +74,7 @@ void add_changes(Comparison& out, const MetricGroup& before, const MetricGroup& 
   }
 }
 
-// Worse first, the larger the change the earlier.
+// Worse changes come first; among equals, the larger change.
 bool comes_first(const Change& a, const Change& b) {
   const auto rank = [](const Change& c) {
     return c.kind == ChangeKind::worse       ? 0

@@ -23,7 +23,7 @@ struct Change {
   const MeasuredValue* b = nullptr;
   double share = 0;    // (after − before) / before, of the medians; ±∞ where before is 0
   double p = 1;        // two-sided Mann–Whitney, adjusted for the number of comparisons
-  double p_alone = 1;  // as if this were the only one
+  double p_alone = 1;  // p of this comparison alone, not adjusted
   ChangeKind kind = ChangeKind::same;
 };
 
@@ -33,31 +33,31 @@ struct Unmatched {
   std::string what;  // the metric, or "check data"
   Params params = {};
   const CaseInfo* info = nullptr;
-  Entity entity;          // as the campaign that has it calls it
-  std::string host = {};  // whose it is: the entity's, or its peer's where only that one is gone
-  // Lost: the later campaign was asked for it and has nothing of it at any point, so something is
-  // missing. Otherwise it was not asked for, or not at this point.
+  Entity entity;          // named as in the campaign that has it
+  std::string host = {};  // the entity's host; its peer's host if only that one is gone
+  // True: the later campaign was asked for it and has none of it at any point, so something is
+  // missing. False: it was not asked for, or only this point is absent.
   bool lost = false;
-  std::string reason = {};  // why the later campaign lacks it, where a job or a record says so
+  std::string reason = {};  // why the later campaign lacks it, if a job or a record says so
 };
 
-// A check of the data or of a part, in two campaigns; same: it fails in both.
+// A check of the data or of a part, in two campaigns. `same` means that it fails in both.
 struct CheckChange {
   std::string step, check;
   Params params = {};
   const CaseInfo* info = nullptr;
-  Entity entity;  // as the later campaign calls it
+  Entity entity;  // named as in the later campaign
   ChangeKind kind = ChangeKind::same;
-  std::string detail = {};  // what was wrong, of the later one if it fails
+  std::string detail = {};  // what was wrong; the later campaign's detail if it fails there
 };
 
-// A criterion whose verdict is another one. Each campaign is judged by its own profile, without
-// waivers. Undecided: only one of the profiles has the criterion, or they ask for something else.
+// A criterion whose verdict differs. Each campaign is judged by its own profile, without waivers.
+// Undecided: only one profile has the criterion, or the profiles ask for different things.
 struct VerdictChange {
   std::string criterion;
   std::optional<State> before, after;
   ChangeKind kind = ChangeKind::undecided;
-  std::string reason = {};  // of the later verdict
+  std::string reason = {};  // the later verdict's reason
 };
 
 struct Comparison {
@@ -65,37 +65,39 @@ struct Comparison {
   HostMatch hosts;
   std::vector<Change> changes;  // worst first
   std::vector<Unmatched> missing, added;
-  std::vector<CheckChange> checks;  // those that fail in a campaign; that fail now first
+  std::vector<CheckChange> checks;  // checks that fail in either campaign; those that fail now come
+                                    // first
   std::vector<VerdictChange> verdicts;
   State overall_before = State::incomplete, overall_after = State::incomplete;
 
-  size_t count(ChangeKind kind) const;  // of figures
+  size_t count(ChangeKind kind) const;  // number of figures whose change is of this kind
   size_t lost() const;
-  bool worse() const;  // anything
-  bool open() const;   // anything that cannot be told: undecided, not asked for any more, nothing
+  bool worse() const;  // true if any figure, check, verdict or host is worse
+  bool open() const;   // true if something cannot be told: undecided, no longer asked for, or
+                       // nothing to compare
 };
 
-// One campaign with what was derived from it; all of it must outlive the comparison.
+// One campaign with what was derived from it. All of it must outlive the comparison.
 struct Compared {
   const Campaign& campaign;
   const std::vector<MetricGroup>& groups;
   const Judgement& judgement;
 };
 
-// A figure has changed where that holds at p < 0.01 (Mann & Whitney 1947, with ties, adjusted after
-// Benjamini and Hochberg) and is larger than max(2 %, 3 × MAD of the earlier samples): with
-// thousands of samples everything is significant, and with one nothing is. A larger change is
-// undecided where so few samples could not reach p < 0.01, or where p does so alone but not among
-// so many. Hosts are matched by match_hosts(). Points into the groups.
+// A figure has changed if p < 0.01 (Mann & Whitney 1947, with ties, adjusted after Benjamini and
+// Hochberg) and the change is larger than max(2 %, 3 × MAD of the earlier samples): with thousands
+// of samples everything is significant, and with one nothing is. A larger change is undecided if
+// its samples are too few ever to reach p < 0.01, or if it reaches p < 0.01 alone but not after the
+// adjustment. match_hosts() matches the hosts. The result points into the groups.
 Comparison compare_campaigns(const Compared& before, const Compared& after,
                              const std::vector<MappedHost>& map = {});
 
-// 0 nothing is worse, 1 something is, 3 something cannot be told.
+// Returns 0 if nothing is worse, 1 if something is, 3 if something cannot be told.
 ExitCode exit_code(const Comparison& comparison);
 
-// Two-sided p-value of the Mann–Whitney U test by the normal approximation with ties and
-// continuity correction, for more samples than exact_mann_whitney() takes. 1 where both are one and
-// the same value.
+// Two-sided p-value of the Mann–Whitney U test by the normal approximation with ties and continuity
+// correction, for more samples than exact_mann_whitney() takes. Returns 1 if all samples have the
+// same value.
 double mann_whitney(const std::vector<double>& a, const std::vector<double>& b);
 
 }  // namespace cb

@@ -42,7 +42,7 @@ std::string values_of(const Campaign& c, const char* kind, const char* attribute
   return out;
 }
 
-// "32: n[01-32]", so that one exchanged host is seen.
+// "32: n[01-32]": the names show an exchanged host, the count alone does not.
 std::string names_of(const std::vector<std::string>& hosts) {
   return fmt::format("{}: {}", hosts.size(), name_ranges(hosts));
 }
@@ -55,7 +55,7 @@ std::string part_counts(const Campaign& c, const char* kind) {
   return out;
 }
 
-// Environment variables of all jobs as one text.
+// Returns the environment variables of all jobs as one text.
 std::string environment_of(const Campaign& c) {
   std::set<std::string> lines;
   for (const Job& job : c.jobs) {

@@ -7,7 +7,7 @@
 
 namespace cb {
 
-// What is not the same of two campaigns, so that a change may come from there.
+// Something that differs between two campaigns and may explain a change of their figures.
 struct FingerprintDifference {
   std::string what;  // "gpu.model", "tool.version", "hosts", …
   std::string before, after;
@@ -15,7 +15,7 @@ struct FingerprintDifference {
 
 std::vector<FingerprintDifference> fingerprint_differences(const Campaign& a, const Campaign& b);
 
-// What a step asks for, its case, parameters and environment: equal texts ask for the same.
+// A step's case, parameters and environment as text: steps with equal texts ask for the same.
 std::string step_text(const Step& step);
 
 }  // namespace cb

@@ -13,7 +13,7 @@ namespace {
 
 using Identities = std::set<std::string>;
 
-// What names the pieces of a host: they stay what they are when the host is called otherwise.
+// Returns the serial numbers and UUIDs of a host's parts: they stay when the host is renamed.
 Identities identities_of(const HostInventory& host) {
   Identities out;
   for (const Part& part : host.parts) {
@@ -34,7 +34,7 @@ size_t shared(const Identities& a, const Identities& b) {
       std::ranges::count_if(a, [&](const std::string& one) { return b.contains(one); }));
 }
 
-// Every host that a campaign asked for or has figures of.
+// Returns every host that a campaign asked for or has figures of.
 std::set<std::string> hosts_of(const Campaign& c) {
   std::set<std::string> out(c.hosts.begin(), c.hosts.end());
   for (const HostInventory& host : c.inventories) out.insert(host.host);
@@ -77,7 +77,8 @@ void match_names(HostMatch& match, std::set<std::string>& before, std::set<std::
   }
 }
 
-// The later host that has more than half of the pieces that either knows; at most one can.
+// Finds the later host that shares more than half of the pieces that either host has. At most one
+// host can.
 std::optional<MappedHost> by_pieces(const std::string& host, const Campaign& before,
                                     const std::set<std::string>& left, const Campaign& after) {
   const HostInventory* own = inventory_of(before, host);
@@ -123,7 +124,8 @@ std::string piece_of(const Part& part) {
   return text_of(&part, "serial").value_or("");
 }
 
-// The same GPU wherever it now stands in the host; else the one in its slot or with its index.
+// Matches the same GPU by its UUID, wherever it is in the host now; otherwise the GPU in the same
+// slot or with the same index.
 void match_gpus(HostMatch& match, const HostInventory& before, const HostInventory& after) {
   std::set<const Part*> taken;
   std::vector<const Part*> left;
@@ -164,7 +166,7 @@ void match_parts(HostMatch& match, const Campaign& a, const Campaign& b) {
   }
 }
 
-// "n2:mlx5_0", "n2 rank 3" or "n2": the host in front.
+// Returns the host at the front of "n2:mlx5_0", "n2 rank 3" or "n2".
 std::string host_in(const std::string& peer) { return peer.substr(0, peer.find_first_of(": ")); }
 
 }  // namespace

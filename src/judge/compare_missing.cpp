@@ -9,7 +9,7 @@ namespace cb {
 namespace {
 
 using Place = std::tuple<std::string, std::string, Entity>;  // step, metric or check, entity
-using Point = std::pair<Place, std::string>;                 // and its parameters
+using Point = std::pair<Place, std::string>;                 // a place and its parameters
 
 std::map<std::string, std::string> step_texts(const Campaign& c) {
   std::map<std::string, std::string> out;
@@ -17,7 +17,7 @@ std::map<std::string, std::string> step_texts(const Campaign& c) {
   return out;
 }
 
-// Whether the later campaign's profile asks for what the earlier one's did in this step.
+// True if both profiles ask for the same in this step.
 bool asked(const std::map<std::string, std::string>& before,
            const std::map<std::string, std::string>& after, const std::string& step) {
   const auto then = before.find(step), now = after.find(step);
@@ -32,7 +32,7 @@ std::string outcome_reason(const Record& record) {
   return "";
 }
 
-// What the later campaign's job of that step says about why it has nothing.
+// Returns why the later campaign's job of that step has nothing, as the job or its records say.
 std::string reason_of(const Campaign& later, const std::string& step, const Entity& entity) {
   for (const Job& job : later.jobs) {
     if (job.step != step || (!job.host.empty() && job.host != entity.host)) continue;
@@ -45,7 +45,7 @@ std::string reason_of(const Campaign& later, const std::string& step, const Enti
   return "";
 }
 
-// Points and places that a campaign has, its entities called as the later campaign does.
+// The points and places that a campaign has. Its entities have the later campaign's names.
 struct Known {
   std::set<Place> places;
   std::set<Point> points;
@@ -67,14 +67,14 @@ Known figures_of(const std::vector<MetricGroup>& groups, const HostMatch* hosts)
   return out;
 }
 
-// One entity's checks of one name at one point, over all attempts and records.
+// All attempts' and records' results of one check of one entity at one point.
 struct CheckState {
   bool failed = false;
-  bool finding = false;  // about a part; such a check is often made only where it fails
+  bool finding = false;  // it is about a part; such a check is often made only when it fails
   std::string detail;
   Params params;
   const CaseInfo* info = nullptr;
-  Entity entity;  // as its own campaign calls it
+  Entity entity;  // named as in its own campaign
 };
 
 using Checks = std::map<Point, CheckState>;
@@ -103,12 +103,12 @@ Checks checks_of(const Compared& c, const HostMatch* hosts) {
   return out;
 }
 
-// A pair of two hosts that are both still there may have been drawn otherwise.
+// A pair of two hosts that still exist is not lost: the later survey may have drawn other pairs.
 bool can_be_lost(const Entity& entity, const HostMatch& hosts) {
   return entity.kind != "pair" || !hosts.gone_host(entity).empty();
 }
 
-// Decides of what the earlier campaign has and the later one has not.
+// Lists what the earlier campaign has and the later one lacks, and decides whether it is lost.
 class Misser {
  public:
   Misser(const Compared& before, const Compared& after, const HostMatch& hosts)
@@ -117,7 +117,7 @@ class Misser {
         later_(after.campaign),
         hosts_(hosts) {}
 
-  // `anywhere`: the later campaign has it of this entity, at another point.
+  // `anywhere`: the later campaign has it for this entity at another point.
   void add(std::vector<Unmatched>& out, Unmatched one, bool anywhere) {
     if (hosts_.dropped(one.entity)) return;
     const std::string gone = hosts_.gone_host(one.entity);
@@ -139,7 +139,8 @@ class Misser {
   std::map<std::string, std::string> steps_before_, steps_after_;
   const Campaign& later_;
   const HostMatch& hosts_;
-  std::map<std::pair<std::string, std::string>, std::string> reasons_;  // by step and host
+  // by step and host
+  std::map<std::pair<std::string, std::string>, std::string> reasons_;
 };
 
 CheckChange change_of(const Point& point, const CheckState& state, ChangeKind kind) {
@@ -153,14 +154,15 @@ CheckChange change_of(const Point& point, const CheckState& state, ChangeKind ki
           .detail = state.detail};
 }
 
-// What was found about a part is gone where the later campaign looked and found nothing; a check
-// that the whole cluster passed may now be one of a part. Any other check that is not made any more
-// is missed.
+// A finding about a part is gone if the later campaign looked and found nothing. A check that the
+// whole cluster passed may now be a check of a part. Any other check that is no longer made is
+// missed.
 void add_absent_checks(std::vector<CheckChange>& out, std::vector<Unmatched>& missing,
                        const Checks& then, const Checks& now, Misser& misser) {
   std::set<Place> places;
   std::set<std::string> steps;
-  std::set<std::pair<std::string, std::string>> names, of_all;  // step and check; of the cluster
+  std::set<std::pair<std::string, std::string>> names, of_all;  // {step, check}; `of_all`: checks
+                                                                // that the whole cluster passed
   for (const auto& [point, state] : now) {
     const auto& [step, check, entity] = point.first;
     places.insert(point.first);

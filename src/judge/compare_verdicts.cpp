@@ -32,7 +32,7 @@ const CriterionVerdict* verdict_of(const Judgement& judgement, const std::string
   return found == judgement.criteria.end() ? nullptr : &*found;
 }
 
-// "criteria[x].min: 3 → 4" is of x, and says "min: 3 → 4".
+// "criteria[x].min: 3 → 4" gives x and "min: 3 → 4".
 std::optional<std::pair<std::string, std::string>> rule_change(const std::string& line) {
   constexpr std::string_view kBegin = "criteria[";
   const size_t begin = line.find(kBegin), end = line.find("].");
@@ -45,7 +45,7 @@ std::optional<std::pair<std::string, std::string>> rule_change(const std::string
   return std::pair(line.substr(id, end - id), std::move(what));
 }
 
-// Of each criterion that both profiles have, what it asks for now and did not before.
+// Returns, for each criterion that both profiles have, how its rule has changed.
 std::map<std::string, std::string> changed_rules(const Profile& before, const Profile& after) {
   std::map<std::string, std::string> out;
   if (before.sha256 == after.sha256 || before.resolved.empty() || after.resolved.empty())
@@ -59,7 +59,7 @@ std::map<std::string, std::string> changed_rules(const Profile& before, const Pr
   return out;
 }
 
-// Of one that asks for something else nobody can say that it is better, or the same.
+// A criterion with another rule can become worse, but is never called better or the same.
 VerdictChange change_of_verdict(const CriterionVerdict* then, const CriterionVerdict& now,
                                 const std::string& other_rule) {
   VerdictChange out{.criterion = now.criterion->id, .after = now.state};

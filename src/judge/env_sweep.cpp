@@ -12,7 +12,8 @@
 namespace cb {
 namespace {
 
-constexpr double kFalseWinners = 0.05;  // of sweeps in which nothing differs
+constexpr double kFalseWinners = 0.05;  // share of sweeps without any difference that may name a
+                                        // winner
 
 bool has_metric(const SweepRun& run, const std::string& name) {
   if (run.document == nullptr) return false;
@@ -34,7 +35,7 @@ std::optional<double> worst_entity(const Record& record, const MetricDef& metric
   return out;
 }
 
-// The figures of one combination, or of the control, by block.
+// The figures of one combination, or of the control, each by its block.
 using BlockFigures = std::map<size_t, double>;
 
 struct Treatments {
@@ -42,8 +43,8 @@ struct Treatments {
   BlockFigures control;
 };
 
-// Spread and mean of the logarithms' differences in the blocks that have both: a block's own speed
-// is in both and falls out.
+// Mean and variance of the differences of logarithms, over the blocks that both have: a block's own
+// speed is in both and cancels.
 struct Paired {
   size_t blocks = 0;
   double mean = 0, variance = 0;
@@ -60,8 +61,8 @@ std::optional<Paired> paired(const BlockFigures& a, const BlockFigures& b) {
   return Paired{differences.size(), mean(differences), *deviation * *deviation};
 }
 
-// What jobs of one setting differ by: the variance of a difference, over all pairs of treatments.
-// Of whole blocks that is twice the residual mean square of the two-way layout, with
+// How much jobs of the same setting differ: the variance of a difference, over all pairs of
+// treatments. In whole blocks it is twice the residual mean square of the two-way layout, with
 // (treatments − 1)(blocks − 1) degrees of freedom (Scheffé, The Analysis of Variance, 1959, §4.2).
 struct Residual {
   double variance = 0;
@@ -89,8 +90,8 @@ std::optional<Residual> residual(const Treatments& all) {
   return Residual{sum / pairs, (treatments - 1) * static_cast<double>(blocks - 1), blocks};
 }
 
-// Student's t of one difference. The spread is the greater of all treatments' and of the two's own:
-// a combination that scatters more than the others is not better for it.
+// Student's t of one difference. Its spread is the greater of the spread of all treatments and that
+// of these two: a combination that scatters more than the others is not better for it.
 double p_of(const Paired& pair, const Residual& all) {
   const bool own = pair.variance > all.variance;
   const double variance = own ? pair.variance : all.variance;
@@ -121,14 +122,14 @@ std::vector<SweepFigure> ranked(const Treatments& t, Better better) {
   return out;
 }
 
-// What decides at one point, before the points are taken together.
+// What decides at one point, before all points are corrected together.
 struct Contest {
-  double p = 1;  // that the best is no better than some other one
+  double p = 1;  // p of "the best is no better than one of the others"
   bool beyond_control = true;
   std::optional<Residual> noise;
 };
 
-// The best against each of the others; the control must differ by less than the best leads.
+// Compares the best with each of the others. The control must differ by less than the best leads.
 Contest contest(SweepPoint& point, const Treatments& t, Better better) {
   Contest out{.noise = all_positive(t) ? residual(t) : std::nullopt};
   if (!out.noise || point.ranked.size() < 2) return out;
@@ -137,7 +138,7 @@ Contest contest(SweepPoint& point, const Treatments& t, Better better) {
   for (size_t i = 1; i < point.ranked.size(); ++i) {
     const auto pair = paired(best, t.combinations.at(point.ranked[i].combination));
     if (!pair) return out;
-    // The medians made the order; where the mean says the opposite nothing is told.
+    // The medians made the order: if the means contradict it, no difference is claimed.
     const bool ahead = better == Better::higher ? pair->mean > 0 : pair->mean < 0;
     point.ranked[i].p = ahead ? p_of(*pair, *out.noise) : 1;
     worst = std::max(worst, point.ranked[i].p);
@@ -152,8 +153,8 @@ Contest contest(SweepPoint& point, const Treatments& t, Better better) {
   return out;
 }
 
-// Holm (1979): the surest point at a share of the error that all points have together, the next at
-// a share of one fewer, until one is not sure enough.
+// Holm (1979): the point with the smallest p gets the error divided by the number of points, the
+// next one the error divided by one fewer, until a point fails.
 void name_winners(std::vector<SweepPoint>& points, const std::vector<Contest>& contests) {
   std::vector<size_t> order;
   for (size_t i = 0; i < points.size(); ++i) {
@@ -172,7 +173,7 @@ void name_winners(std::vector<SweepPoint>& points, const std::vector<Contest>& c
   }
 }
 
-// The figures of every job by the point that they are of.
+// Groups the figures of all jobs by their point.
 std::vector<std::pair<Params, Treatments>> figures_by_point(const std::vector<SweepRun>& runs,
                                                             const MetricDef& metric) {
   std::vector<std::pair<Params, Treatments>> out;
@@ -206,7 +207,7 @@ std::vector<SweepPoint> rank_sweep(const std::vector<SweepRun>& runs, const Metr
   std::vector<SweepPoint> points;
   std::vector<Contest> contests;
   for (const auto& [params, treatments] : figures_by_point(runs, metric)) {
-    if (treatments.combinations.empty()) continue;  // the control alone
+    if (treatments.combinations.empty()) continue;  // this point has the control alone
     points.push_back({.params = params, .ranked = ranked(treatments, metric.better)});
     contests.push_back(contest(points.back(), treatments, metric.better));
   }

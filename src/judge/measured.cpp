@@ -32,7 +32,7 @@ void place_ends(MetricGroup& group) {
   group.typical = median(medians);
 }
 
-// The integer value of a parameter that has exactly one; nothing otherwise.
+// Returns the integer value of a parameter that has exactly one value; nothing otherwise.
 std::optional<int64_t> single_integer(const Params& params, const std::string& name) {
   const auto found = params.all().find(name);
   if (found == params.all().end() || found->second.size() != 1) return std::nullopt;
@@ -45,7 +45,7 @@ bool is_size(const CaseInfo* info, const std::string& name) {
   return def != nullptr ? def->type == ParamType::size : name.find("size") != std::string::npos;
 }
 
-// The parameter over which these groups sweep: the size, or else the integer, with most values.
+// Returns the parameter over which these groups sweep: the size, or the integer, with most values.
 std::string sweep_key(const std::vector<const MetricGroup*>& groups) {
   std::map<std::string, std::set<int64_t>> values;
   for (const MetricGroup* group : groups) {

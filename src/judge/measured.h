@@ -1,5 +1,5 @@
-// The campaign's numbers gathered by what they are about: the same metric at the same point of
-// parameters, over all entities.
+// The campaign's numbers, gathered by what they are about: one metric at one point of parameters,
+// over all entities.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace cb {
 
-// Equal for equal parameters, and for no others.
+// Two keys are equal exactly if the parameters are equal.
 std::string params_key(const Params& params);
 
 struct MeasuredValue {
@@ -23,7 +23,7 @@ struct MeasuredValue {
 
 struct MetricGroup {
   const Step* step = nullptr;
-  const CaseInfo* info = nullptr;  // null where this version does not know the case
+  const CaseInfo* info = nullptr;  // null if this version does not know the case
   std::string domain;
   std::string case_name;
   Params params;
@@ -32,15 +32,16 @@ struct MetricGroup {
   Better better = Better::higher;
   std::string entity_kind;
   std::vector<MeasuredValue> values;  // at least one; in the order of hosts
-  size_t worst = 0;                   // index into values, by the median
+  size_t worst = 0;                   // index into values; the entity with the worst median
   size_t best = 0;
   double typical = 0;  // median of the entities' medians
 };
 
-// In the profile's order of steps, then as recorded. Points into the campaign and the catalogue.
+// Groups come in the profile's order of steps, then as recorded. They point into the campaign and
+// the catalogue.
 std::vector<MetricGroup> gather_metrics(const Campaign& campaign, const Catalogue& catalogue);
 
-// Groups that differ in one numeric parameter only, ascending in it.
+// Groups that differ in one numeric parameter only, in ascending order of it.
 struct Sweep {
   std::string key;
   bool is_bytes = false;
@@ -54,13 +55,13 @@ struct SweepsAndPoints {
 };
 SweepsAndPoints find_sweeps(const std::vector<const MetricGroup*>& groups);
 
-// The domain in which a step is shown: its case's, or where this version does not know the case,
-// that of the step's first criterion, or "host".
+// Returns the domain in which a step is shown: that of its case; if this version does not know the
+// case, that of the step's first criterion, or "host".
 std::string domain_of(const Campaign& campaign, const Step& step, const Catalogue& catalogue);
 
 const ParamDef* find_param(const CaseInfo* info, std::string_view name);
 
-// "size 64M" with the parameter's type applied.
+// "size 64M": formats the values by the parameter's type.
 std::string param_text(const CaseInfo* info, const std::string& name,
                        const std::vector<ParamValue>& values);
 

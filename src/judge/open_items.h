@@ -7,8 +7,8 @@
 
 namespace cb {
 
-// What stands in the way of a plain acceptance: criteria that fail or were not measured, items of
-// the checklist without a passing result, issues that are open. Without days.
+// Returns what stands in the way of a plain acceptance: criteria that fail or were not measured,
+// checklist items that failed or were not checked, open issues. No item has a due day.
 std::vector<OpenItem> open_items(const Campaign& campaign, const Judgement& judgement,
                                  const Paperwork& papers);
 

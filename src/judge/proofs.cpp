@@ -7,7 +7,7 @@ namespace cb {
 
 ProofCount count_proofs(const std::vector<Proof>& proofs) {
   ProofCount out;
-  std::map<std::string, bool> steps;  // whether all of its jobs are shown
+  std::map<std::string, bool> steps;  // true while all jobs of the step are shown
   for (const Proof& p : proofs) {
     if (p.state == ProofState::impossible) {
       if (std::ranges::find(out.impossible, p.step) == out.impossible.end())

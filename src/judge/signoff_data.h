@@ -17,12 +17,12 @@ inline constexpr std::array<std::string_view, 4> kSignoffRoles{"supplier", "cust
 inline constexpr std::array<std::string_view, 3> kSignoffVerdicts{"accepted", "conditional",
                                                                   "rejected"};
 
-// What stands in the way of a plain acceptance, or was agreed to be mended.
+// Something that stands in the way of a plain acceptance, or that the parties agreed to mend.
 struct OpenItem {
   std::string kind;   // criterion, checklist, issue, agreed (free text)
   std::string text;   // the id, or the text
   std::string state;  // fail, incomplete, open; empty for free text
-  std::string due;    // YYYY-MM-DD; empty with a rejection
+  std::string due;    // YYYY-MM-DD; empty in a rejection
 };
 
 struct SignedFile {
@@ -30,12 +30,12 @@ struct SignedFile {
   uint64_t bytes = 0;
 };
 
-// What verification says of one signature.
+// The result of verifying one signature.
 enum class SignatureState {
-  valid,        // by a listed key, and all that it covers is as it was
-  invalid,      // its own file or one that it covers was changed
-  no_key,       // unchanged as far as digests tell; anybody can have written it
-  unknown_key,  // by a key that is not listed: of whom, nobody says
+  valid,        // a listed key signed it, and all that it covers is unchanged
+  invalid,      // its own file, or a file that it covers, was changed
+  no_key,       // no key signed it; the digests match, but anybody can have written it
+  unknown_key,  // a key that is not listed signed it: nobody knows whose
 };
 const char* signature_state_name(SignatureState state);  // "valid", "unknown-key", …
 
@@ -48,7 +48,7 @@ struct TrustedKey {
 // One person's signature under a campaign, "clusterbench.signoff/2".
 struct Signoff {
   std::string file;  // signoffs/001-supplier.json
-  int schema = 2;    // 1 has no title, no company, and the key outside of what is signed
+  int schema = 2;    // version 1 has no title and no company, and does not sign the key
   int number = 0;
   std::string role;  // one of kSignoffRoles
   std::string name, title, company;
@@ -56,28 +56,29 @@ struct Signoff {
   std::string remark;
   std::string at;  // ISO 8601, UTC
   std::string campaign, profile_sha256, manifest_sha256;
-  std::string result;  // of the judgement: accepted, not-accepted, incomplete
+  std::string result;  // the judgement: accepted, not-accepted, incomplete
   std::vector<OpenItem> open;
-  std::vector<Waiver> waivers;  // in force when it was signed
+  std::vector<Waiver> waivers;  // in force when the person signed
   std::map<std::string, SignedFile> files;
-  std::string digest;                     // sha256 of the signed bytes, to be exchanged
-  std::optional<std::string> public_key;  // hex, where it was signed with one
+  std::string digest;                     // sha256 of the signed bytes, for the parties to exchange
+  std::optional<std::string> public_key;  // hex; nothing if it was signed without a key
 
-  // Found by verification, in no file.
+  // Verification fills these in; no file has them.
   SignatureState state = SignatureState::no_key;
-  std::string key_name;    // of the listed key
-  std::string stamped_at;  // what its time stamp (RFC 3161) says; empty without one
+  std::string key_name;    // the listed key's name
+  std::string stamped_at;  // the time in its time stamp (RFC 3161); empty without one
 };
 
 // What verification found.
 struct SignoffCheck {
-  std::vector<Signoff> signoffs;             // that could be read
-  std::vector<std::string> problems;         // changed, missing, added; each names its file
+  std::vector<Signoff> signoffs;             // signatures that could be read
+  std::vector<std::string> problems;         // changed, missing or added files; each text names its
+                                             // file
   std::vector<std::string> unauthenticated;  // later work that no listed key has signed
-  std::vector<std::string> later;            // later work that one has
+  std::vector<std::string> later;            // later work that a listed key has signed
 };
 
-// The persons whose last word is a rejection.
+// Returns the last sign-off of each person whose last verdict is a rejection.
 std::vector<const Signoff*> rejections(const std::vector<Signoff>& signoffs);
 
 }  // namespace cb

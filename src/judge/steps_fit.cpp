@@ -17,7 +17,7 @@ const char* scope_name(Scope scope) { return scope == Scope::host ? "host" : "cl
 
 std::string ranks_text(int ranks) { return ranks == 0 ? "slots" : std::to_string(ranks); }
 
-// "8G" and "8192M" are one size, "60s" and "1m" one duration.
+// "8G" and "8192M" are the same size, "60s" and "1m" the same duration.
 bool same_value(const std::string& a, const std::string& b) {
   if (a == b) return true;
   const auto size = parse_size(a);
@@ -58,7 +58,7 @@ std::optional<Said> other_params(const Step& ran, const Step& asked, const CaseI
   }
   for (const std::string& name : names) {
     const StepValues has = step_values(ran, name, info), wants = step_values(asked, name, info);
-    // A profile that names no directory accepts any: run --dir gave it.
+    // A profile that names no directory accepts any: `run --dir` gave one.
     if (name == "dir" && wants.empty()) continue;
     if (!same_values(has, wants))
       return differs(name, fmt::format("{}", fmt::join(has, ",")),

@@ -13,7 +13,7 @@
 namespace cb {
 namespace {
 
-// The median over the entities of a record's metric.
+// Returns the median over the entities that have this metric in the record.
 std::optional<double> over_pairs(const Record& record, const std::string& name) {
   std::vector<double> values;
   for (const Metric& m : record.metrics) {
@@ -37,7 +37,7 @@ std::string point(const Record& record) {
 
 using TransportJobs = std::vector<std::vector<Record>>;
 
-// One point of a case: its record in every job that has one.
+// One point of a case: the record of every job that has one.
 using PointRecords = std::vector<const Record*>;
 
 std::vector<double> transport_figures(const PointRecords& records, const std::string& metric) {
@@ -48,7 +48,7 @@ std::vector<double> transport_figures(const PointRecords& records, const std::st
   return out;
 }
 
-// The point at which the median over the jobs is best; none if no job has the metric.
+// Returns the point with the best median over the jobs; empty if no job has the metric.
 PointRecords best_point(const TransportJobs& jobs, const std::string& case_name,
                         const std::string& metric, Better better) {
   std::map<std::string, PointRecords> points;
@@ -91,7 +91,7 @@ std::vector<double> logarithms(const std::vector<double>& values) {
   return out;
 }
 
-// Welch (1947): two means whose spreads need not be the same.
+// Welch (1947): compares two means whose variances may differ.
 double welch_p(const std::vector<double>& a, const std::vector<double>& b) {
   const auto square = [](const std::vector<double>& v) {
     const double s = standard_deviation(v).value_or(0);

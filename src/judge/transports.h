@@ -6,17 +6,17 @@
 
 #include "core/result.h"
 
-// RDMA beside TCP: what the records of verbs and tcp say of the same hosts.
+// Compares RDMA with TCP: what the records of verbs and tcp say about the same hosts.
 namespace cb {
 
-// Whether a difference is more than what jobs of one kind differ by.
+// Whether the difference is larger than the spread between jobs of one kind.
 enum class TransportVerdict {
-  one_job,        // of one of them there is only one job: its spread to another one is not known
+  one_job,        // one side has a single job: its spread between jobs is not known
   no_difference,  // Welch's t of the jobs' logarithms does not tell them apart at p < 0.05
   differ
 };
 
-// One quantity of both: of each the median over its jobs, at the point where that is best; a job's
+// One quantity for both transports: the median over the jobs of each, at its best point. A job's
 // figure is the median over its pairs.
 struct TransportRow {
   std::string name;  // "half round trip"
@@ -26,13 +26,14 @@ struct TransportRow {
   std::string rdma_point = {}, tcp_point = {};  // "write 1M", "8 streams"
   std::vector<double> rdma_jobs = {}, tcp_jobs = {};
 
-  // How many times better RDMA is; below 1 it is worse. Nothing unless both were measured.
+  // Returns how many times better RDMA is; below 1 it is worse. Nothing unless both were measured.
   std::optional<double> factor() const;
   TransportVerdict verdict() const;
 };
 
-// Latency (half a round trip), one-way bandwidth, and busy CPUs per Gb/s at both ends of that
-// bandwidth. A quantity that neither has is left out. The records of one job (document) each.
+// Compares latency (half a round trip), one-way bandwidth, and the CPU time per gigabit at both
+// ends of that bandwidth. Leaves out a quantity that neither transport has. Each element of `jobs`
+// has the records of one job (document).
 std::vector<TransportRow> compare_transports(const std::vector<std::vector<Record>>& jobs);
 
 }  // namespace cb

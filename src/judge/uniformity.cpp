@@ -47,7 +47,7 @@ using PartsOfHosts = std::vector<std::vector<const Part*>>;  // [host][part]
 
 struct Name {
   std::string_view kind;
-  std::string_view id;  // empty unless "kind[id].attribute"
+  std::string_view id;  // empty unless the text is "kind[id].attribute"
   std::string_view attribute;
 };
 
@@ -89,9 +89,9 @@ const Attribute* attribute_of(const Part& part, const std::string& name) {
   return found == part.attributes.end() ? nullptr : &found->second;
 }
 
-using Values = std::vector<std::optional<Attribute>>;  // of one host's parts, in order
+using Values = std::vector<std::optional<Attribute>>;  // one host's parts, in order
 
-// Numbers near the median of their position become the median, so that they compare as equal.
+// Replaces numbers near the median of their position by that median, so that they compare as equal.
 void snap_to_median(std::vector<Values>& hosts, double share) {
   const auto number = [](const std::optional<Attribute>& a) -> std::optional<double> {
     const auto* i = a ? std::get_if<int64_t>(&*a) : nullptr;
@@ -114,7 +114,7 @@ void snap_to_median(std::vector<Values>& hosts, double share) {
   }
 }
 
-// "a ×7, b": runs of equal texts. With `collapse` a single run stands without its number.
+// "a ×7, b": counts runs of equal values. `collapse` omits the count if all values are equal.
 template <typename Text>
 std::string sequence(const Values& values, bool collapse, const Text& text) {
   std::string out;
@@ -157,7 +157,7 @@ void find_majority(AttributeValues& out) {
 
 class Grouping {
  public:
-  // Groups by the exact `key`; `text` is asked only for the first host of a group.
+  // Groups by the exact `key`. Calls `text` only for the first host of a group.
   template <typename Text>
   void add(const std::string& host, std::string key, bool absent, const Text& text) {
     const auto [found, is_new] = index_.emplace(std::move(key), groups_.size());
@@ -169,7 +169,7 @@ class Grouping {
   }
 
   AttributeValues finish(std::string attribute) {
-    // Units round: where two values read the same, they are shown exactly.
+    // Texts are rounded: if two values read the same, both are shown exactly.
     std::map<Said, int> uses;
     for (const ValueGroup& g : groups_) ++uses[g.text];
     for (size_t i = 0; i < groups_.size(); ++i) {
@@ -196,8 +196,8 @@ AttributeValues group_counts(std::span<const HostInventory> hosts, const PartsOf
   return grouping.finish(std::move(label));
 }
 
-// `loose`: hosts differ in the number of parts, which is told elsewhere, so hosts without any part
-// are passed over and equal parts are not counted.
+// `loose`: hosts differ in the number of parts, which another difference says already. Hosts
+// without a part are then skipped and equal parts are not counted.
 AttributeValues group_values(std::span<const HostInventory> hosts, const PartsOfHosts& parts,
                              const std::string& attribute, double tolerated, bool loose,
                              std::string label) {
@@ -240,13 +240,13 @@ std::map<std::string, PartsOfHosts> parts_by_key(std::span<const HostInventory> 
   return out;
 }
 
-// Every attribute name of a kind, and those that are worth a closer look.
+// Every attribute name of a kind, and the names whose values may differ.
 struct Survey {
   std::set<std::string> names;
   std::set<std::string> suspects;
 };
 
-// Walks the attributes of a part beside those of the first host's part in the same place.
+// Compares the attributes of a part with those of the first host's part in the same place.
 void survey_part(const Part& part, const Part& first, Survey& out) {
   auto mine = part.attributes.begin(), theirs = first.attributes.begin();
   while (mine != part.attributes.end() || theirs != first.attributes.end()) {
@@ -263,8 +263,8 @@ void survey_part(const Part& part, const Part& first, Survey& out) {
   }
 }
 
-// Nearly every attribute of nearly every cluster is equal: found in one walk, without a look-up or
-// a text for each host. Where the hosts differ in the number of parts everything is suspect.
+// Nearly every attribute of nearly every cluster is equal: one walk finds that without a look-up or
+// a text for each host. If the hosts differ in the number of parts, every attribute is a suspect.
 Survey survey_attributes(const PartsOfHosts& parts, bool same_count) {
   Survey out;
   const auto add_all = [&](const Part& part) {

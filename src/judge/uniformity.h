@@ -10,10 +10,10 @@
 
 namespace cb {
 
-// The hosts that have the same value of one attribute. With several parts of the kind on a host the
-// value is that of each part in order, equal neighbours counted: "400 Gb/s ×7, absent".
+// The hosts that have the same value of one attribute. If a host has several parts of the kind, the
+// value lists each part in order and counts equal neighbours: "400 Gb/s ×7, absent".
 struct ValueGroup {
-  Said text;                       // with units; "absent" and why where it could not be read
+  Said text;                       // with units; "absent" and the reason if it could not be read
   std::vector<std::string> hosts;  // in the order given
   bool absent = false;             // no part of these hosts has the attribute
 };
@@ -22,18 +22,20 @@ struct ValueGroup {
 struct AttributeValues {
   std::string attribute;                    // "kind.attribute", "kind[id].attribute", "kind.count"
   std::vector<ValueGroup> groups;           // most hosts first; one group if all are equal
-  std::optional<Said> majority = {};        // text of the value that more than half have
-  std::vector<std::string> odd_hosts = {};  // those without it; empty if there is no majority
+  std::optional<Said> majority = {};        // the value that more than half of the hosts have
+  std::vector<std::string> odd_hosts = {};  // hosts with another value; empty if there is no
+                                            // majority
 
   bool equal() const { return groups.size() <= 1; }
-  // At least one host has the attribute.
+  // True if at least one host has the attribute.
   bool measured() const;
 };
 
 struct Uniformity {
   size_t hosts = 0;
-  size_t compared = 0;                       // attributes
-  std::vector<AttributeValues> differences;  // fewest odd hosts first, those without majority last
+  size_t compared = 0;                       // number of attributes compared
+  std::vector<AttributeValues> differences;  // those with fewest odd hosts first, those without
+                                             // majority last
 
   bool uniform() const { return differences.empty(); }
 };
@@ -45,7 +47,7 @@ struct ExcludedAttribute {
 };
 std::span<const ExcludedAttribute> excluded_attributes();
 
-// An attribute whose values count as equal to their median within this share, and why.
+// An attribute whose values within this share of their median count as equal, and why.
 struct TolerantAttribute {
   std::string_view attribute;
   double share;
@@ -53,14 +55,14 @@ struct TolerantAttribute {
 };
 std::span<const TolerantAttribute> tolerant_attributes();
 
-// Compares every attribute but the excluded ones. Parts of kinds whose id is a name (mount,
-// library, driver, cache, hugepages) are compared id by id, as "library[nccl].version". Where hosts
-// differ in the number of parts, what merely follows from that is not reported again. Virtual
-// network interfaces are left out: they come and go with containers. O(hosts × attributes).
+// Compares every attribute except the excluded ones. Parts of kinds whose id is a name (mount,
+// library, driver, cache, hugepages) are compared by id, as "library[nccl].version". If hosts
+// differ in the number of parts, differences that merely follow from that are not reported again.
+// Virtual network interfaces are left out: they come and go with containers. O(hosts × attributes).
 Uniformity compare_hosts(std::span<const HostInventory> hosts);
 
-// One attribute by its name, strictly: hosts with 7 and with 8 equal parts differ, and a host
-// without it is in a group of its own. Excluded attributes are answered too.
+// Compares one attribute by its name, strictly: hosts with 7 and with 8 equal parts differ, and a
+// host without the attribute is in a group of its own. Excluded attributes are compared too.
 AttributeValues attribute_values(std::span<const HostInventory> hosts, std::string_view attribute);
 
 }  // namespace cb

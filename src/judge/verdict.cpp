@@ -37,7 +37,7 @@ std::vector<Message> gap_messages(const std::vector<Gap>& gaps) {
 
 bool above_ceiling(const Finding& f) {
   return f.limit && f.limit_is_minimum && f.ceiling && *f.limit > f.ceiling->value &&
-         !f.ceiling->how.text().starts_with("measured");  // what was measured is no law of nature
+         !f.ceiling->how.text().starts_with("measured");  // a measured ceiling is no law of nature
 }
 
 std::vector<Message> failure_messages(const Finding& f) {
@@ -75,7 +75,7 @@ class Judge {
         names_(campaign),
         used_(waivers.size(), false) {}
 
-  // A few criteria at a time: the evidence of one is small, that of all is not.
+  // Gathers for a few criteria at a time: the evidence of one is small, that of all is not.
   Judgement judge() {
     constexpr size_t kTogether = 8;
     const std::vector<Criterion>& criteria = profile_.criteria;
@@ -97,7 +97,7 @@ class Judge {
  private:
   struct Gathered {
     NeedsFit fit;
-    Evidence evidence;  // none where the criterion does not apply
+    Evidence evidence;  // empty if the criterion does not apply
   };
 
   Gathered gather(const Criterion& criterion) const {
@@ -123,8 +123,8 @@ class Judge {
     return v;
   }
 
-  // What no criterion says against a step. Also of steps that were run and that this profile does
-  // not have: there only wrong data counts.
+  // Judges what no criterion of a step says. For steps that ran and that this profile lacks, only
+  // wrong data counts.
   void judge_steps(Judgement& out) {
     std::vector<CriterionVerdict> found;
     for (const Step& step : profile_.steps) judge_step(step, false, out, found);
@@ -214,7 +214,7 @@ class Judge {
     }
   }
 
-  // The entities that fail and the gaps, for the conclusion that names them.
+  // Keeps the failing entities and the gaps for the conclusion, which names them.
   static void keep(CriterionVerdict& v, Evidence evidence) {
     for (Finding& f : evidence.findings) {
       if (f.failing) v.failing.push_back(std::move(f));
@@ -250,8 +250,8 @@ class Judge {
     v.at = f.at;
   }
 
-  // The waiver that lets this entity pass. One that matches but whose limit is passed adds to
-  // `beyond`.
+  // Returns the waiver that lets this entity pass, or null. A waiver that matches, but whose limit
+  // the value exceeds, sets `beyond`.
   const Waiver* waiver_for(const Criterion& criterion, const Finding& f,
                            std::optional<Message>& beyond) {
     for (size_t i = 0; i < waivers_.size(); ++i) {
@@ -268,8 +268,8 @@ class Judge {
     return nullptr;
   }
 
-  // A waiver for nothing is a mistake in its file, or the defect is mended: both must be seen.
-  // Where the criterion could not be judged, that is what must be mended first.
+  // A waiver that matches no failure is a mistake in its file, or the defect is mended: both must
+  // be seen. If its criterion could not be judged, that must be mended first.
   void refuse_unmatched(const Judgement& judgement) const {
     Problems problems;
     for (const auto& [id, why] : useless_) problems.add(id, "its limit " + why);
@@ -294,7 +294,7 @@ class Judge {
   const std::vector<Waiver>& waivers_;
   const HostNames names_;
   std::vector<bool> used_;
-  std::map<std::string, std::string> useless_;  // waivers by id, and what is wrong with the limit
+  std::map<std::string, std::string> useless_;  // waiver id → what is wrong with its limit
 };
 
 void refuse_malformed(const std::vector<Waiver>& waivers, const std::string& today) {

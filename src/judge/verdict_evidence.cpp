@@ -1,5 +1,5 @@
-// What the campaign's records say about one criterion: every entity against its limit, and every
-// gap where a host or a record should be and is not.
+// What the campaign's records say about one criterion: every entity against its limit, and a gap
+// for every host or record that should be there and is not.
 #include "judge/verdict_evidence.h"
 
 #include <algorithm>
@@ -24,7 +24,8 @@ namespace {
 
 constexpr double kWorst = std::numeric_limits<double>::infinity();
 
-// How far beyond the limit, as a share of it; the plain difference where the limit is 0.
+// Returns how far the value is beyond the limit, as a share of the limit; the plain difference if
+// the limit is 0.
 double badness(double value, double limit, bool minimum) {
   const double beyond = minimum ? limit - value : value - limit;
   return limit == 0 ? beyond : beyond / std::abs(limit);
@@ -73,7 +74,7 @@ class Collector {
     if (said_.insert(what).second) evidence_.gaps.push_back({host, std::move(what)});
   }
 
-  // Every expected host must have contributed, or stand in a gap by name.
+  // Every expected host must have contributed, or a gap must name it.
   void require_host(const std::string& host) {
     if (const auto twin = names_.twin(host)) {
       gap(host, {"gap.twin", {host, *twin}});
@@ -104,8 +105,8 @@ class Collector {
     }
   }
 
-  // Of several values of one parameter each must have been measured: one that is missing would let
-  // the others speak for it.
+  // If the criterion selects several values of a parameter, each must have been measured: otherwise
+  // the others would speak for the missing one.
   void require_points(const Job& job) {
     for (const auto& [name, values] : selector()) {
       for (const std::string& value : values) {
@@ -120,7 +121,7 @@ class Collector {
     }
   }
 
-  // Its gap is stated already: no second one for the host.
+  // A gap for this host exists already: no second one is needed.
   void excuse(const Job& job) {
     if (!job.host.empty()) {
       excused_.insert(job.host);
@@ -143,7 +144,7 @@ class Collector {
     return none;
   }
 
-  // Whether the record is one of those that the criterion is about.
+  // Returns whether the record is one that the criterion is about.
   bool collect_record(const Record& record) {
     if (!record.measured()) {
       if (!may_match(record.params, selector())) return false;
@@ -185,8 +186,8 @@ class Collector {
     if (rule.compares_parts_of_host()) compare_parts(record, rule);
   }
 
-  // Where one part of a kind (GPU, NIC, drive, …) has the number, a part of that kind in the same
-  // record that has other numbers or checks but not this one could not be read: it must not pass
+  // If one part of a kind (GPU, NIC, drive, …) has the number, a part of that kind in the same
+  // record with other numbers or checks but without this one could not be read: it must not pass
   // unseen.
   void require_every_part(const Record& record, const std::string& metric) {
     std::set<size_t> measured, has;
@@ -208,7 +209,7 @@ class Collector {
     }
   }
 
-  // Wrong data yields no number, so the number that is absent fails rather than being incomplete.
+  // Wrong data yields no number. The absent number then fails; it is not incomplete.
   void collect_wrong_data(const Record& record) {
     for (const Check& check : record.checks) {
       if (check.passed) continue;
@@ -255,8 +256,8 @@ class Collector {
     evidence_.findings.push_back(std::move(f));
   }
 
-  // A running total becomes its growth since the earlier step. False, with a gap, where that step
-  // does not tell, or the total is smaller now: somebody has reset it.
+  // Replaces a running total by its growth since the earlier step. Returns false, with a gap, if
+  // that step has no total, or if the total is smaller now because somebody has reset it.
   bool subtract_earlier(Finding& f, const std::string& metric, const MetricRule& rule) {
     const auto before = earlier_->of(f.entity);
     if (before && *f.value >= *before) {
@@ -300,8 +301,8 @@ class Collector {
     return (f.limit_is_minimum ? "≥ " : "≤ ") + format_value(*f.limit, f.unit);
   }
 
-  // Where one measurement meets the limit and another does not, the figure is not repeatable: no
-  // defect is proven. Only what every measurement finds fails.
+  // If one measurement meets the limit and another does not, the figure is not repeatable and
+  // proves no defect. Only a failure that every measurement shows counts.
   void refuse_disputed(Finding& f, const Metric& metric, const std::string& statistic) {
     if (!f.failing) return;
     const auto met = std::ranges::count_if(metric.attempts, [&](const Summary& s) {
@@ -315,7 +316,7 @@ class Collector {
                       std::to_string(metric.attempts.size()), required(f)}});
   }
 
-  // A low figure of a host that was busy with other work says nothing against the host.
+  // A low figure of a host that was busy with other work proves nothing against the host.
   void refuse_disturbed(Finding& f, const Record& record) {
     if (!f.failing || !can_suffer(f.unit)) return;
     const bool one_host = !f.entity.host.empty() && !f.entity.peer;
@@ -328,8 +329,8 @@ class Collector {
           fmt::format("{:.0f} %", 100 * *share_of_others(record, host)), job_place(*job_)}});
   }
 
-  // A median is known only as well as its interval: where that holds the limit the next
-  // measurement might say the opposite, so neither is claimed.
+  // A median is known only as well as its confidence interval. If the limit lies within it, the
+  // next measurement might say the opposite: neither pass nor fail is claimed.
   void refuse_unsure(Finding& f, const Summary& summary) {
     if (!summary.ci95 || !f.limit) return;
     const auto [low, high] = *summary.ci95;
@@ -361,15 +362,15 @@ class Collector {
       if (f.detail.empty() && !check.detail.empty())
         f.detail.push_back({"why.says", {entity_name(entity), check.detail}});
     }
-    // A check on what was found among all (a suspect) names only that; those who were measured for
-    // it have contributed.
+    // A check made over all entities names only the entity that it found (a suspect). The other
+    // entities with metrics in the record have contributed too.
     if (!by_entity.empty()) {
       for (const Metric& metric : record.metrics) cover(record.entities[metric.entity]);
     }
     for (auto& [index, f] : by_entity) evidence_.findings.push_back(std::move(f));
   }
 
-  // The hosts that an entity speaks for.
+  // Notes the hosts that an entity stands for.
   void cover(const Entity& entity) {
     if (!job_->host.empty()) {
       covered_.insert(job_->host);
@@ -385,7 +386,7 @@ class Collector {
     if (const auto asked = names_.asked(actual)) covered_.insert(*asked);
   }
 
-  // A job across all hosts must have every host in every record.
+  // Every record of a job across all hosts must cover every host.
   void require_coverage() {
     contributed_.insert(covered_.begin(), covered_.end());
     if (!job_->host.empty()) return;
@@ -407,9 +408,9 @@ class Collector {
   const Job* job_ = nullptr;
   std::set<std::string> varying_;
   std::string at_;
-  std::set<std::string> covered_;      // by the record at hand
-  std::set<std::string> contributed_;  // by any record
-  std::set<std::string> excused_;      // named in a gap already
+  std::set<std::string> covered_;      // hosts in the current record
+  std::set<std::string> contributed_;  // hosts in any record
+  std::set<std::string> excused_;      // hosts that a gap names already
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace cb {
 struct Evidence {
   std::vector<Finding> findings;
   std::vector<Gap> gaps;
-  size_t checks = 0;  // seen, for a check criterion
+  size_t checks = 0;  // number of checks seen, for a check criterion
 };
 
 Evidence gather_evidence(const Campaign& campaign, const HostNames& names,

@@ -9,7 +9,8 @@
 namespace cb {
 namespace {
 
-// Directories name a place: the drives of a host, each measured in its own, are one fleet.
+// A directory names only a place: the drives of a host, each measured in its own directory, are one
+// fleet.
 std::string point_of(Params params) {
   params.erase("dir");
   return params_key(params);

@@ -10,7 +10,7 @@ std::string job_log(const Job& job) { return job.log.empty() ? "logs/" : job.log
 
 namespace {
 
-// What made the job fail, where its records say it.
+// Returns the record that says what made the job fail, or null.
 const Record* errored_record(const Job& job) {
   if (job.state != JobState::failed || !job.document) return nullptr;
   const auto& records = job.document->records;

@@ -10,16 +10,16 @@ namespace cb {
 // "node1", or "cluster" for a job across all hosts.
 std::string job_place(const Job& job);
 
-// Where its output stands, as far as that is known.
+// Path of the job's output, or "logs/" if it is not known.
 std::string job_log(const Job& job);
 
-// What a job that is not done leaves open.
+// Says what is missing because the job is not done.
 Message job_gap(const Job& job);
 
-// What a record that was not measured leaves open.
+// Says what is missing because the record was not measured.
 Message record_gap(const Job& job, const Record& record);
 
-// What a failed check says of its entity.
+// Says what a failed check found about its entity.
 Message failed_check_message(const Entity& entity, const Check& check);
 
 }  // namespace cb

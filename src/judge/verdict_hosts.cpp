@@ -5,7 +5,7 @@
 namespace cb {
 namespace {
 
-// "node1.cluster" is node1; an address has no short form.
+// "node1.cluster" gives node1; an address has no short form.
 std::string short_name(const std::string& name) {
   if (name.find_first_not_of("0123456789.:") == std::string::npos) return name;
   return name.substr(0, name.find('.'));
@@ -25,7 +25,7 @@ HostNames::HostNames(const Campaign& campaign) : expected_(campaign.hosts) {
     const auto [position, inserted] = first.emplace(found->second, host);
     if (!inserted) twins_[host] = position->second;
   }
-  // What a host calls itself comes before what others call it.
+  // A host's own name for itself has precedence over the names that others use.
   for (const auto& [host, name] : actual_) {
     if (!twins_.contains(host)) asked_.emplace(name, host);
   }

@@ -14,17 +14,17 @@ class HostNames {
  public:
   explicit HostNames(const Campaign& campaign);
 
-  // The host asked for that calls itself `actual`; nothing if it was not asked for.
+  // Returns the requested host that calls itself `actual`; nothing if it was not requested.
   std::optional<std::string> asked(const std::string& actual) const;
-  // The other host asked for that is the same machine, if there is one before it.
+  // Returns an earlier requested host that is the same machine; nothing if there is none.
   std::optional<std::string> twin(const std::string& asked_host) const;
   const std::vector<std::string>& expected() const { return expected_; }
 
  private:
   std::vector<std::string> expected_;
   std::map<std::string, std::string> actual_;  // asked → actual, learnt from the host's own jobs
-  std::map<std::string, std::string> asked_;   // actual → asked, by every way to know it
-  std::map<std::string, std::string> short_;   // short name → asked, of hosts that never answered
+  std::map<std::string, std::string> asked_;   // actual → asked, learnt in any way
+  std::map<std::string, std::string> short_;  // short name → asked, for hosts that never answered
   std::map<std::string, std::string> twins_;
 };
 

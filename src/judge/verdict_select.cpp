@@ -23,7 +23,7 @@ bool equals_any(const ParamValue& value, const std::vector<std::string>& texts) 
                      [&](const std::string& text) { return equals(value, text); });
 }
 
-// Sizes are integers like any other here; only their names tell.
+// A size is an integer here: only the parameter's name tells it.
 bool is_size(const std::string& name) { return name == "size" || name.ends_with("-size"); }
 
 std::string value_text(const std::string& name, const ParamValue& value) {

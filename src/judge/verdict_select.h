@@ -8,15 +8,15 @@
 
 namespace cb {
 
-// Whether the record's parameters have the values selected ("4K" equals 4096, "10s" equals 10.0).
-// Several values of one name: any of them.
+// True if the record's parameters have the selected values ("4K" equals 4096, "10s" equals 10.0).
+// If a name has several selected values, any of them matches.
 bool matches(const Params& params, const GivenParams& at);
 
-// The same for a record that was not measured, which carries the whole sweep: one value in common
-// is enough, and a parameter that it lacks does not exclude it.
+// Like matches(), for a record that was not measured and therefore has the whole sweep: one common
+// value is enough, and a parameter that the record lacks does not exclude it.
 bool may_match(const Params& params, const GivenParams& at);
 
-// Names of the parameters that differ between the records.
+// Returns the names of the parameters that differ between the records.
 std::set<std::string> varying_params(const std::vector<Record>& records);
 
 // "size 8G, op all_reduce": the varying and the selected parameters of one record.

@@ -8,15 +8,15 @@
 
 namespace cb {
 
-// What the metric of a criterion with `since` was in that earlier step, entity by entity: a running
-// total is judged by how much it has grown.
+// The values that a `since` criterion's metric had in that earlier step, by entity: a running total
+// is judged by its growth.
 class EarlierValues {
  public:
   EarlierValues(const Campaign& campaign, const MetricRule& rule);
   std::optional<double> of(const Entity& entity) const;
 
  private:
-  std::map<Entity, double> values_;  // the first of several
+  std::map<Entity, double> values_;  // the first value if there are several
 };
 
 }  // namespace cb

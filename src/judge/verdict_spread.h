@@ -10,10 +10,10 @@ namespace cb {
 
 struct SpreadEvidence {
   std::vector<Finding> findings;  // one for each host, kind of part and limit
-  std::vector<Gap> gaps;          // hosts with a single part, which has nothing to differ from
+  std::vector<Gap> gaps;          // hosts with a single part: it has nothing to differ from
 };
 
-// The parts of one kind of each host in this record against one another.
+// Compares the parts of one kind within each host of this record.
 SpreadEvidence spread_of_hosts(const Record& record, const MetricRule& rule);
 
 }  // namespace cb

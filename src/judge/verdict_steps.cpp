@@ -49,7 +49,7 @@ class StepCollector {
   }
 
  private:
-  // A check that sees no planted fault would not see a real one either.
+  // A check that does not see a planted fault would not see a real one either.
   void require_proof(const Proof& proof) {
     if (proof.state != ProofState::not_shown) return;
     const std::string place = proof.host.empty() ? "cluster" : proof.host;
@@ -77,7 +77,7 @@ class StepCollector {
     for (const Record& record : document.records) collect_record(job, record);
   }
 
-  // Who took part in the job.
+  // Notes the hosts that took part in the job.
   void note_hosts(const Job& job) {
     if (!job.host.empty()) took_part_.insert(job.host);
     if (!job.host.empty()) return;
@@ -125,9 +125,9 @@ class StepCollector {
   const Step& step_;
   const bool only_wrong_data_;
   Evidence evidence_;
-  std::vector<const Criterion*> applied_;  // of this step, without those that do not apply
+  std::vector<const Criterion*> applied_;  // this step's criteria, except those that do not apply
   std::set<Message> said_;
-  std::set<std::string> excused_;  // named in a gap already; "" for the whole cluster
+  std::set<std::string> excused_;  // hosts that a gap names already; "" for the whole cluster
   std::set<std::string> took_part_;
 };
 

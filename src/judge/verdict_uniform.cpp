@@ -9,7 +9,7 @@
 namespace cb {
 namespace {
 
-// The hosts' inventories under the names that they were asked for.
+// Returns the hosts' inventories under the names by which the hosts were requested.
 std::vector<HostInventory> expected_inventories(const Campaign& campaign, const HostNames& names,
                                                 Evidence& evidence) {
   std::map<std::string, const HostInventory*> known;

@@ -4,8 +4,8 @@
 
 namespace cb {
 
-// Every expected host's attributes against those of the majority: a finding per host with the
-// number of attributes that differ, limit 0.
+// Compares every expected host's attributes with those of the majority. Each host gets a finding:
+// the number of attributes that differ, with limit 0.
 Evidence uniform_evidence(const Campaign& campaign, const HostNames& names,
                           const UniformRule& rule);
 

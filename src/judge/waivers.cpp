@@ -36,7 +36,7 @@ std::string text(const json& j, const std::string& key, const std::string& where
   return j[key].get<std::string>();
 }
 
-// A number in the metric's unit, or a text that tells the unit too.
+// Reads a number in the metric's unit, or a text with its own unit.
 std::optional<Quantity> quantity(const json& value) {
   if (value.is_number()) return Quantity{value.get<double>(), ""};
   if (!value.is_string()) return std::nullopt;
@@ -58,7 +58,7 @@ Quantity limit(const json& j, const std::string& where, Problems& problems) {
   return read.value_or(Quantity{});
 }
 
-// A glob of nothing but wildcards is no scope.
+// A glob of wildcards only names no part.
 bool names_something(const std::string& scope) {
   return scope.find_first_not_of("*?: ") != std::string::npos;
 }

@@ -6,7 +6,7 @@
 
 namespace cb {
 
-// A failing criterion that the customer accepts for a while, in a file of its own
+// A failing criterion that the customer accepts for a while. Waivers have a file of their own
 // ("clusterbench.waivers/1").
 struct Waiver {
   std::string id;
@@ -15,9 +15,9 @@ struct Waiver {
   std::string reason;
   std::string approver;
   std::string ticket;
-  double limit = 0;     // still fails beyond this, in the metric's unit
-  std::string expires;  // YYYY-MM-DD, the last day it holds
-  std::string unit;     // of the limit, where the file gives one with it
+  double limit = 0;     // a value beyond this still fails; in the metric's unit
+  std::string expires;  // YYYY-MM-DD, the last day on which it is valid
+  std::string unit;     // the limit's unit, if the file gives one
 };
 
 // Throws UsageError with every problem: unknown keys, missing approver, ticket, limit or expiry.

@@ -39,7 +39,7 @@ bool glob_match(std::string_view glob, std::string_view name) {
       ++g;
       ++n;
     } else if (star != std::string_view::npos) {
-      g = star + 1;  // the last star takes one character more
+      g = star + 1;  // the last star takes one more character
       n = ++retry;
     } else {
       return false;
@@ -52,7 +52,7 @@ bool glob_match(std::string_view glob, std::string_view name) {
 void refuse_expired(const std::vector<Waiver>& waivers, const std::string& today) {
   Problems problems;
   for (const Waiver& w : waivers) {
-    if (w.expires < today)  // both YYYY-MM-DD
+    if (w.expires < today)  // both are YYYY-MM-DD
       problems.add(
           w.id, fmt::format("expired on {}: renew it with its approver, or remove it", w.expires));
     else if (year_of(w.expires) > year_of(today) + kMaxYears)

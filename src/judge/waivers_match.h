@@ -7,14 +7,15 @@
 
 namespace cb {
 
-// "YYYY-MM-DD", and a day that exists.
+// True for "YYYY-MM-DD" if the day exists.
 bool is_date(std::string_view text);
 
-// Whether the whole name matches the glob: '*' any characters, '?' one, nothing else is special.
+// True if the whole name matches the glob: '*' is any characters, '?' is one, nothing else is
+// special.
 bool glob_match(std::string_view glob, std::string_view name);
 
-// Throws UsageError with every waiver that has expired on `today` (YYYY-MM-DD), or will not for
-// longer than kMaxYears: a waiver is for a while.
+// Throws UsageError with every waiver that has expired on `today` (YYYY-MM-DD) or expires more than
+// kMaxYears later: a waiver is for a while.
 constexpr int kMaxYears = 3;
 void refuse_expired(const std::vector<Waiver>& waivers, const std::string& today);
 
