@@ -18,11 +18,11 @@ namespace {
 
 using nlohmann::json;
 
-// Starting, loading and measuring one candidate takes about a second; a first call that compiles
-// kernels, or a loaded host, a few more.
+// It takes about a second to start, load and measure one candidate. A first call that compiles
+// kernels, or a loaded host, adds a few seconds.
 constexpr double kProbeDeadlineSeconds = 20;
 constexpr size_t kFinalists = 3;
-constexpr double kNear = 0.8;  // of the fastest
+constexpr double kNear = 0.8;  // share of the fastest figure
 constexpr int kFinalRounds = 2;
 
 ProbeFigure probe_type(const ProbeRequest& request, GemmType type, Team& team) {
@@ -55,7 +55,7 @@ ProbeAnswer failed(const std::vector<GemmType>& types, const std::string& reason
   return out;
 }
 
-// What is known of one candidate for one type after some rounds.
+// What is known of one candidate for one type.
 struct Standing {
   Candidate candidate;
   std::vector<double> figures;
@@ -90,8 +90,8 @@ std::string figures_text(const std::vector<Standing>& standings, GemmType type) 
   return fmt::format("{}", fmt::join(out, ", "));
 }
 
-// Those near enough to the fastest that noise may have ranked them wrongly; none if it stands
-// alone.
+// The candidates so near to the fastest that noise may have ranked them wrongly. Empty if the
+// fastest has no rival.
 std::vector<Candidate> finalists(std::vector<Standing>& standings) {
   sort_fastest_first(standings);
   std::vector<Candidate> out;
@@ -107,7 +107,7 @@ Standing& standing_of(std::vector<Standing>& standings, const Candidate& candida
                        [&](const Standing& s) { return s.candidate == candidate; });
 }
 
-// A candidate that failed once is not asked again, and does not win.
+// A candidate that failed in any round does not win.
 Choice decide(std::vector<Standing>& standings, GemmType type) {
   for (Standing& s : standings) {
     if (!s.reason.empty()) s.figures.clear();
@@ -205,7 +205,7 @@ ProbeAnswer parse_probe(const std::string& text) {
 ProbeAnswer probe_in_child(const ProbeRequest& request) {
   std::vector<std::string> argv = probe_arguments(request);
   argv.insert(argv.begin(), "/proc/self/exe");
-  // A child must not take itself for a rank of the job.
+  // The child must not take itself for a rank of the job.
   const auto environment =
       child_environment({"OMPI_", "PMIX_", "PMI_", "PRTE_", "OPENBLAS_CORETYPE="}, {});
   const ChildResult child = run_child(argv, environment, kProbeDeadlineSeconds);
@@ -220,7 +220,7 @@ ProbeAnswer probe_in_child(const ProbeRequest& request) {
 std::map<GemmType, Choice> choose(const ProbeRequest& request, const std::string& library,
                                   const Prober& prober, const std::function<void()>& moved) {
   std::map<GemmType, Choice> out;
-  if (library == "builtin") {  // nothing to compare, and our own code needs no trial
+  if (library == "builtin") {  // there is nothing to compare, and our own code needs no trial
     for (const GemmType type : request.types)
       out[type] = {{library, ""}, said("gemm.builtin_asked")};
     return out;
@@ -237,7 +237,7 @@ std::map<GemmType, Choice> choose(const ProbeRequest& request, const std::string
       table[type].push_back(std::move(standing));
     }
   }
-  // Only types that are still open are asked again: a type with one clear winner costs nothing
+  // Only types that are still open are measured again: a type with one clear winner costs nothing
   // more.
   std::map<Candidate, std::vector<GemmType>> finals;
   for (auto& [type, standings] : table) {

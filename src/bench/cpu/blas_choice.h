@@ -9,12 +9,12 @@
 #include "bench/cpu/host_gemm.h"
 #include "bench/harness/case.h"
 
-// Which library multiplies fastest here: found by measuring each in a child process of this very
-// binary (`clusterbench blas-probe …`), so that a crash, an illegal instruction or a hang of one
-// costs only that one.
+// Finds the library that multiplies fastest here. It measures each in a child process of this same
+// binary (`clusterbench blas-probe …`), so that a crash, an illegal instruction or a hang costs one
+// candidate only.
 namespace cb {
 
-// A library, and for OpenBLAS the core type that it is told to use (empty: its own guess).
+// A library, and for OpenBLAS the core type that it is told to use (empty: the library guesses).
 struct Candidate {
   std::string library;
   std::string core;
@@ -22,10 +22,10 @@ struct Candidate {
 };
 std::string candidate_name(const Candidate& candidate);  // "openblas:SkylakeX"
 
-// Those that this CPU may be able to run. `library` is "auto" or the name of one.
+// The candidates that this CPU may be able to run. `library` is "auto" or the name of one library.
 std::vector<Candidate> candidates(const std::string& library);
 
-// What a child is to measure: every type in `types`, on these CPUs, for about `seconds` each.
+// What a child must measure: every type in `types`, on these CPUs, for about `seconds` each.
 struct ProbeRequest {
   Candidate candidate;
   std::vector<GemmType> types;
@@ -35,20 +35,21 @@ struct ProbeRequest {
 };
 
 struct ProbeFigure {
-  double operations_per_second = 0;  // the best of its products
+  double operations_per_second = 0;  // rate of the fastest product
   std::string version;
-  std::string core;  // in use
+  std::string core;  // core type in use
 };
-// Per type a figure, or the reason why there is none.
+// A figure per type, or the reason why there is none.
 using ProbeAnswer = std::map<GemmType, std::variant<ProbeFigure, std::string>>;
 
-// In the child: opens, measures, checks the product, and gives the answer as text for stdout.
+// In the child: opens the library, measures, checks the product, and returns the answer as text for
+// stdout.
 std::string probe_text(const ProbeRequest& request);
-// In the parent: the arguments of the hidden subcommand, and its answer.
+// In the parent: the arguments of the hidden subcommand, and the parser of its answer.
 std::vector<std::string> probe_arguments(const ProbeRequest& request);
 ProbeAnswer parse_probe(const std::string& text);
 
-// Asks one candidate. The usual one runs a child; tests pass their own.
+// Asks one candidate. probe_in_child runs a child process; tests pass their own function.
 using Prober = std::function<ProbeAnswer(const ProbeRequest&)>;
 ProbeAnswer probe_in_child(const ProbeRequest& request);
 
@@ -58,13 +59,13 @@ struct Choice {
   Said figures;  // "openblas:SkylakeX 93.1 GFLOP/s, blis … failed: …", fastest first
 };
 
-// All candidates once, then those within 20 % of the fastest, three at most, twice more in turn;
-// the best median wins. Throws Error naming what was tried if none works for a type. `moved` is
-// called after every child.
+// Measures all candidates once, then the finalists (within 20 % of the fastest, at most three)
+// twice more in turn; the best median wins. Calls `moved` after every child. Throws Error naming
+// what was tried if no candidate works for a type.
 std::map<GemmType, Choice> choose(const ProbeRequest& request, const std::string& library,
                                   const Prober& prober, const std::function<void()>& moved);
 
-// Collective. The first rank of every host chooses, the host's other ranks take its choice.
+// The first rank of every host chooses, and the host's other ranks take its choice. Collective.
 std::map<GemmType, Choice> choose_on_hosts(Context& context, const ProbeRequest& request,
                                            const std::string& library, const Prober& prober);
 

@@ -1,6 +1,6 @@
-// Matrix products without a library. Each thread takes a band of rows of C. For a block of K×N of B
+// Matrix products without a library. Each thread takes a band of rows of C. For each K×N block of B
 // it packs a panel (converted to the type of the sums), then forms tiles of 4 rows × 32 columns in
-// registers, which the compiler vectorises for each instruction set.
+// registers. The compiler vectorises these for each instruction set.
 #include "bench/cpu/builtin_gemm.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct WidenInt {
   int32_t operator()(int8_t v) const { return v; }
 };
 
-// A panel: `depth` rows of kColumns sums-typed values of B, padded with zeros.
+// Packs a panel: `depth` rows of kColumns values of B in the sums' type, padded with zeros.
 template <typename In, typename Sum, typename Widen>
 void pack_panel(const In* b, int64_t n, int64_t columns, int64_t depth, Sum* panel) {
   const Widen widen;
@@ -36,7 +36,8 @@ void pack_panel(const In* b, int64_t n, int64_t columns, int64_t depth, Sum* pan
   }
 }
 
-// rows ≤ kRows rows of C by one panel; a holds rows × depth values of the sums' type.
+// Multiplies kRows rows of A by one panel. `a` holds kRows × depth values of the sums' type,
+// interleaved by row; `out` gets kRows × kColumns sums.
 template <typename Sum>
 [[gnu::always_inline]] inline void tile(const Sum* a, const Sum* panel, int64_t depth, Sum* out) {
   Sum sums[kRows][kColumns] = {};
@@ -65,7 +66,7 @@ template <typename Sum>
                                            Sum* out) {
   tile(a, panel, depth, out);
 }
-// gcc takes half the width unless told.
+// gcc uses vectors of half the width unless told otherwise.
 #if defined(__clang__)
 #define CB_AVX512_TARGET "avx512f,avx512dq,avx512bw,avx512vl"
 #else
@@ -94,7 +95,7 @@ Tile<Sum> widest_tile() {
 const char* widest_name() { return "baseline"; }
 #endif
 
-// One thread's band of rows [first, last) of C.
+// Computes one thread's band of rows, [first, last), of C.
 template <typename In, typename Sum, typename Widen>
 void band(const GemmShape& s, const In* a, const In* b, Sum* c, int64_t first, int64_t last) {
   const Widen widen;

@@ -1,5 +1,5 @@
-// Register-resident multiply-adds for AArch64 with the vector unit that every such CPU has.
-// Sixteen accumulators cover four units of four cycles.
+// Register-resident multiply-adds for AArch64, with the vector unit that every such CPU has.
+// Sixteen accumulators keep four units of four cycles busy.
 #if defined(__aarch64__)
 
 #include <arm_neon.h>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kChains = 16;
 
-// Expands to straight code for the accumulators, which must be registers by name.
+// Expands to straight code for each accumulator: they are registers only as named variables.
 #define CB_CHAINS(X) \
   X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
 #define CB_KEEP(i) asm volatile("" : "+w"(c##i));
@@ -64,7 +64,7 @@ const std::vector<FmaLoop>& fma_loops() {
   return loops;
 }
 
-// SVE wider than 128 bits multiplies faster than these loops, bf16 and int8 have none at all.
+// No loop covers bf16 and int8. For the other types SVE wider than 128 bits may beat these loops.
 bool beyond_fma_loops(GemmType type) { return type == GemmType::bf16 || type == GemmType::int8; }
 
 uint64_t dependent_additions(uint64_t steps) {

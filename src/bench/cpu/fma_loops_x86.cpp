@@ -1,5 +1,5 @@
 // Register-resident multiply-adds for x86-64. Twelve accumulators cover the latency (4 to 5 cycles)
-// times the units (2) of every core so far; values converge, so nothing overflows or turns
+// times the units (2) of every core so far. The values converge, so nothing overflows or turns
 // denormal.
 #if defined(__x86_64__)
 
@@ -13,7 +13,8 @@ namespace {
 
 constexpr int kChains = 12;
 
-// Expands to straight code for the twelve accumulators, which must be registers by name.
+// Expands to straight code for each of the twelve accumulators: they are registers only as named
+// variables.
 #define CB_CHAINS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
 #define CB_KEEP(i) asm volatile("" : "+x"(c##i));
 #define CB_KEEP512(i) asm volatile("" : "+v"(c##i));
@@ -126,7 +127,7 @@ constexpr int kChains = 12;
   return static_cast<double>(sum[0] + sum[7]);
 }
 
-// Without FMA a multiplication and an addition go to separate units: half the chains do each.
+// Without FMA, multiplications and additions go to separate units, so half the chains do each.
 double fp64_sse2(uint64_t n) {
   const __m128d x = _mm_set1_pd(1.0), y = _mm_set1_pd(0.0);
 #define CB_X(i) __m128d c##i = _mm_set1_pd(1 + i);
@@ -175,7 +176,8 @@ constexpr unsigned kAmxInt8 = 1u << 25;
 
 }  // namespace
 
-// Operations: lanes × 2 for a multiply-add; × 2 pairs for vdpbf16ps, × 4 quads for vpdpbusd.
+// Operations: lanes × 2 for a multiply-add; vdpbf16ps has pairs (× 2), vpdpbusd groups of four (×
+// 4).
 const std::vector<FmaLoop>& fma_loops() {
   static const std::vector<FmaLoop> loops{
       {"avx512", GemmType::fp64, kChains * 8 * 2, avx512, fp64_avx512},
@@ -200,7 +202,7 @@ bool beyond_fma_loops(GemmType type) {
 uint64_t dependent_additions(uint64_t steps) {
   uint64_t value = steps | 1;
   const uint64_t one = value;
-  // Of two registers: additions of a constant are folded while renaming on some recent cores.
+  // Adds two registers: some recent cores fold additions of a constant while they rename.
   for (uint64_t k = 0; k < steps / 16; ++k)
     asm volatile(
         "add %1, %0\n\tadd %1, %0\n\tadd %1, %0\n\tadd %1, %0\n\t"

@@ -29,7 +29,7 @@ double read(uint16_t v) { return static_cast<double>(from_bf16(v)); }
 uint64_t read(int8_t v) { return static_cast<uint64_t>(static_cast<int64_t>(v)); }
 uint64_t read(int32_t v) { return static_cast<uint64_t>(static_cast<int64_t>(v)); }
 
-// y = M·x for rows × columns of M.
+// y = M·x. M has `rows` rows and `columns` columns.
 template <typename Element, typename Sum>
 std::vector<Sum> times(const void* matrix, int64_t rows, int64_t columns, const std::vector<Sum>& x,
                        Team& team) {
@@ -38,7 +38,7 @@ std::vector<Sum> times(const void* matrix, int64_t rows, int64_t columns, const 
     const Range mine = share_of_items(y.size(), team.size(), index);
     for (size_t i = mine.begin; i < mine.end; ++i) {
       const Element* row = static_cast<const Element*>(matrix) + i * static_cast<size_t>(columns);
-      Sum sum[4] = {};  // four chains: one would wait for each addition
+      Sum sum[4] = {};  // four chains: a single one would wait for each addition
       size_t j = 0;
       for (; j + 4 <= x.size(); j += 4) {
         for (size_t l = 0; l < 4; ++l) sum[l] += read(row[j + l]) * x[j + l];
@@ -65,7 +65,7 @@ std::vector<double> squared_norms(const void* matrix, int64_t rows, int64_t colu
   return out;
 }
 
-// Calls each(left, right, row) for every vector and row, left = C·x, right = A·(B·x).
+// Calls each(left, right, row) for every vector and row with left = C·x, right = A·(B·x).
 template <typename In, typename Out, typename Vector, typename Each>
 void compare_rows(const GemmData& d, uint64_t seed, int vectors, Team& team, Each each) {
   using Sum = typename Vector::Sum;

@@ -95,8 +95,8 @@ Opened from_onednn(GemmType type, int threads) {
   return out;
 }
 
-// A library's threads start at loading or in the first call and inherit the caller's mask: that
-// must then be all the team's CPUs, not the one that the caller is bound to.
+// A library's threads start when it is loaded or in its first call, and inherit the caller's CPU
+// mask. The mask must then hold all CPUs of the team, not the one that the caller is bound to.
 Opened wide_at_first(Opened opened, Team& team) {
   if (auto* gemm = std::get_if<HostGemm>(&opened)) {
     gemm->multiply = [f = std::move(gemm->multiply), &team,
@@ -152,7 +152,8 @@ GemmData::GemmData(GemmType type, const GemmShape& s, uint64_t seed, Team& team)
       c_(make_pages<char>(static_cast<size_t>(s.m * s.n) * sum_bytes(type))) {
   fill(team, type, a_.get(), s.m, s.k, seed * 2);
   fill(team, type, b_.get(), s.k, s.n, seed * 2 + 1);
-  // C's pages are placed by the threads that will write them, as a library would divide its rows.
+  // The threads that will write C touch its pages first, divided by rows as a library would divide
+  // them.
   const size_t row = static_cast<size_t>(s.n) * sum_bytes(type);
   team.run([&](int index) {
     const Range mine = share_of_items(static_cast<size_t>(s.m), team.size(), index);
@@ -174,7 +175,7 @@ void GemmData::poison() {
   }
 }
 
-// The highest bit of a float's exponent, or bit 30 of an int32: no rounding explains it.
+// Flips the highest bit of a float's exponent, or bit 30 of an int32: no rounding explains it.
 void GemmData::spoil() {
   const auto middle = static_cast<size_t>(shape_.m / 2 * shape_.n + shape_.n / 2);
   c_[(middle + 1) * sum_bytes(type_) - 1] ^= 0x40;

@@ -35,7 +35,7 @@ void* allocate_pages(int64_t bytes) {
   const size_t rounded = (static_cast<size_t>(bytes) + kPage - 1) / kPage * kPage;
   void* p = std::aligned_alloc(kPage, rounded);
   if (p == nullptr) throw Error(said("memory.no_array", bytes));
-  madvise(p, rounded, MADV_HUGEPAGE);  // advice: without it only the pages are smaller
+  madvise(p, rounded, MADV_HUGEPAGE);  // only advice: without it the pages are smaller
   return p;
 }
 

@@ -7,21 +7,21 @@
 
 namespace cb {
 
-// Collective. Throws Error on every rank, naming the host that lacks it, unless `bytes` fit into 80
-// % of every rank's part of the memory available: an array that the kernel must swap or kill for
-// measures nothing.
+// Throws Error on every rank unless `bytes` fit into 80 % of every rank's part of the available
+// memory; the error names the host that lacks it. An array that makes the kernel swap or kill
+// measures nothing. Collective.
 void require_memory(Context& context, int64_t bytes);
 
-// Collective. Throws Error on every rank if `failure` is not empty on one, so that none waits for
-// it in the next collective.
+// Throws Error on every rank if `failure` is not empty on one, so that no rank waits for that one
+// in the next collective. Collective.
 void throw_where_failed(Comm& comm, const Said& failure);
 
 struct FreeMemory {
   void operator()(void* p) const;
 };
 
-// Untouched memory aligned to 2 MiB, for which huge pages are advised, so that the thread that
-// touches a page first places it. Throws Error if there is none.
+// Untouched memory, aligned to 2 MiB, with huge pages advised. The thread that touches a page first
+// places it. Throws Error if there is no memory.
 template <typename T>
 using Pages = std::unique_ptr<T[], FreeMemory>;
 void* allocate_pages(int64_t bytes);

@@ -14,9 +14,9 @@
 namespace cb {
 namespace {
 
-// Units × lanes × 2. AMD: "Software Optimization Guide for the AMD …" of each family. Intel:
-// "Intel 64 and IA-32 Architectures Optimization Reference Manual", port diagrams. Arm: "Neoverse …
-// Software Optimization Guide", pipelines.
+// Figures are units × lanes × 2. Sources: AMD, "Software Optimization Guide for the AMD …" of each
+// family; Intel, "Intel 64 and IA-32 Architectures Optimization Reference Manual", port diagrams;
+// Arm, "Neoverse … Software Optimization Guide", pipelines.
 constexpr std::string_view kIntel = "Intel Optimization Reference Manual 248966";
 constexpr PeakRow kPeakRows[] = {
     {"GenuineIntel", 6, 0x3c, 0x3c, "Haswell", 0, 16, false, kIntel},
@@ -62,7 +62,7 @@ constexpr PeakRow kPeakRows[] = {
     {"arm", 0, 0xd4f, 0xd4f, "Neoverse V2", 0, 16, false, "Arm PJDOC-466751330-593177"},
 };
 
-// The value of the first line "key : value" of /proc/cpuinfo.
+// The value of the first line "key : value" in the text of /proc/cpuinfo.
 std::string_view field(std::string_view text, std::string_view key) {
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
@@ -93,8 +93,8 @@ bool has_flag(std::string_view flags, std::string_view flag) {
   return padded.find(fmt::format(" {} ", flag)) != std::string::npos;
 }
 
-// Operations per second of all threads running the loop at the same time: the sum of each one's
-// fastest burst, so that a thread that was interrupted does not lower what the cores can do.
+// Operations per second of all threads while they run the loop at the same time. It sums each
+// thread's fastest burst, so that an interrupted thread does not lower what the cores can do.
 double burst_rate(const FmaLoop& loop, Team& team, int bursts) {
   constexpr uint64_t kIterations = 100000;  // 0.3 to 0.6 ms
   std::vector<double> rates(static_cast<size_t>(team.size()));

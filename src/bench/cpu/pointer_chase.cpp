@@ -13,7 +13,8 @@ std::vector<uint32_t> random_cycle(uint32_t count, uint64_t seed) {
   std::vector<uint32_t> next(count);
   std::iota(next.begin(), next.end(), 0u);
   Random random(seed, count);
-  // Sattolo: as Fisher and Yates, but never with itself, which leaves one cycle.
+  // Sattolo: like Fisher and Yates, but an element is never swapped with itself, which leaves one
+  // cycle.
   for (uint32_t i = count; i-- > 1;)
     std::swap(next[i], next[static_cast<uint32_t>(random.next() % i)]);
   return next;

@@ -12,24 +12,24 @@ namespace cb {
 // The cores that one rank measures with.
 struct RankCores {
   std::vector<Core> cores;
-  bool oversubscribed = false;  // ranks of this host share cores
-  Machine machine;              // of which they are a part
+  bool oversubscribed = false;  // true if ranks of this host share cores
+  Machine machine;              // the whole machine that `cores` belong to
 
-  // One CPU a thread: the first of each core, then the second of each (SMT); `threads` 0: one a
-  // core. Throws UsageError if there are fewer CPUs than threads.
+  // One CPU per thread: first the first CPU of each core, then the second of each (SMT). `threads`
+  // 0: one per core. Throws UsageError if there are fewer CPUs than threads.
   std::vector<int> cpus(int threads) const;
 };
 
-// The part of `cores` that falls to member `index` of `members` that share them: contiguous and as
-// even as can be; where there are fewer cores than members, one core each in turn.
+// The part of `cores` that member `index` of `members` gets: contiguous and as even as possible. If
+// there are fewer cores than members, each member gets one core in turn.
 std::vector<Core> divide_cores(const std::vector<Core>& cores, int members, int index);
 
-// Collective. CPUs for the rank's threads (--threads, else one a core); UsageError on every rank if
-// one of them has too few.
+// CPUs for the rank's threads (--threads, else one per core). Throws UsageError on every rank if
+// one of them has too few. Collective.
 std::vector<int> cpus_of_rank(Comm& comm, const RankCores& cores, const Params& params);
 
-// Collective. Ranks of a host with the same affinity mask (none bound: all of them) divide its
-// cores, a rank bound by its launcher keeps its own.
+// Ranks of a host that have the same affinity mask divide its cores; if none is bound, these are
+// all ranks. A rank bound by its launcher keeps its own cores. Collective.
 RankCores cores_of_rank(Comm& comm, const Place& place);
 
 }  // namespace cb

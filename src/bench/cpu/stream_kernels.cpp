@@ -19,7 +19,7 @@ void check_array(char name, const double* values, size_t count, double expected,
   for (size_t i = 0; i < count; ++i) {
     const double error = std::abs(values[i] - expected) / scale;
     if (error > out.largest_relative_error) out.largest_relative_error = error;
-    if (error <= kTolerance) continue;  // false for NaN
+    if (error <= kTolerance) continue;  // the comparison is false for NaN
     if (std::isnan(error)) out.largest_relative_error = std::numeric_limits<double>::infinity();
     if (out.wrong++ == 0) {
       out.first = i;

@@ -40,7 +40,7 @@ StreamShare unpack(const std::string& blob) {
   return out;
 }
 
-// Bytes of all shares over the slowest one's time, pass by pass.
+// The bytes of all shares over the slowest share's time, pass by pass.
 template <typename SecondsOf>
 std::vector<double> combined(const std::vector<const StreamShare*>& shares,
                              double bytes_per_element, SecondsOf seconds_of) {

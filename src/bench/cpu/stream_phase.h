@@ -11,10 +11,10 @@ namespace cb {
 
 // STREAM on one part of each host: the ranks that have threads there run together.
 struct StreamPhase {
-  std::string kind;            // of the entity, "host" or "numa"
-  std::string id;              // of the entity; for "host" the host's name
-  std::vector<int> cpus = {};  // of this rank in that part; empty: it only waits
-  size_t elements = 0;         // of each array, this rank's share
+  std::string kind;            // kind of the entity, "host" or "numa"
+  std::string id;              // id of the entity; for "host" the host's name
+  std::vector<int> cpus = {};  // this rank's CPUs in that part; empty: the rank only waits
+  size_t elements = 0;         // length of each array in this rank's share
 };
 
 struct StreamPlan {
@@ -24,31 +24,31 @@ struct StreamPlan {
   bool faulty = false;  // one element is spoilt before the arrays are verified
 };
 
-// What one rank measured, or on rank 0 what all of them did.
+// What one rank measured.
 struct StreamShare {
   std::string host;
   std::string kind, id;
-  std::map<StreamOp, std::vector<double>> seconds;  // one per pass through all kernels
+  std::map<StreamOp, std::vector<double>> seconds;  // one value per pass through all kernels
   std::map<StreamOp, std::string> variant;
-  std::vector<double> read_seconds;  // per pass that only reads the three arrays
+  std::vector<double> read_seconds;  // one value per pass that only reads the three arrays
   size_t elements = 0;
   int threads = 0;
   StreamErrors errors;
 };
 
-// Collective. Runs the kernels one after the other again and again, as STREAM does, all ranks
-// together, and verifies the arrays.
+// Runs the kernels one after the other, again and again, as STREAM does, on all ranks together.
+// Then verifies the arrays. Collective.
 StreamShare run_stream(Context& context, const StreamPhase& phase, const StreamPlan& plan);
 
-// Collective. Every rank's share on rank 0, elsewhere nothing.
+// Returns every rank's share on rank 0, nothing on other ranks. Collective.
 std::vector<StreamShare> gather_shares(Comm& comm, const StreamShare& mine);
 
-// Bandwidth of several ranks that ran together: their bytes over the slowest one's time, for every
-// pass. Bytes as STREAM counts them. The shares must have the same number of passes.
+// Bytes per second of several ranks that ran together: their bytes, as STREAM counts them, over the
+// slowest rank's time, for every pass. The shares must have the same number of passes.
 std::vector<double> combined_bandwidth(const std::vector<const StreamShare*>& shares, StreamOp op);
 
-// The most that this memory gave these ranks together, in bytes per second: the fastest pass of all
-// kernels in `ops` and of reading alone.
+// The highest rate that this memory gave these ranks together, in bytes per second: the fastest
+// pass of all kernels in `ops` and of reading alone.
 double fastest_bandwidth(const std::vector<const StreamShare*>& shares,
                          const std::vector<StreamOp>& ops);
 

@@ -1,4 +1,4 @@
-// Reading alone: what the memory gives when nothing is written, the ceiling beside STREAM's
+// Reading alone: the rate of the memory when nothing is written. It is the ceiling beside STREAM's
 // figures.
 #include <array>
 
@@ -7,7 +7,7 @@
 namespace cb {
 namespace {
 
-// So many independent sums that the additions' latency hides behind the memory's.
+// Enough independent sums to hide the additions' latency behind the memory's.
 constexpr size_t kSums = 32;
 
 double sum_of(const double* x, size_t count) {

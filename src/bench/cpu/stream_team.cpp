@@ -12,8 +12,7 @@
 namespace cb {
 namespace {
 
-constexpr size_t kLine =
-    64 / sizeof(double);  // a cache line, also the alignment of streaming stores
+constexpr size_t kLine = 64 / sizeof(double);  // a cache line; streaming stores need its alignment
 constexpr int kTrialPasses = 3;
 
 }  // namespace

@@ -11,27 +11,29 @@
 
 namespace cb {
 
-// STREAM's arrays, every thread's part touched first by that thread, and the kernels run on them by
-// all threads together. Knows what every element must be, so that it can verify at any time.
+// STREAM's arrays and the threads that run the kernels on them together. Each thread touches its
+// own part of the arrays first. The team knows the value that every element must have, so it can
+// verify at any time.
 class StreamTeam {
  public:
-  // `elements` of each of the three arrays; rounded up to whole cache lines a thread.
+  // `elements`: length of each of the three arrays, rounded up to whole cache lines.
   StreamTeam(std::vector<int> cpus, size_t elements);
 
-  // One pass of a kernel by all threads; seconds from the common start to the last thread's end.
+  // Runs a kernel once on all threads. Returns the seconds from the common start to the last
+  // thread's end.
   double pass(StreamOp op, const StreamVariant& variant);
 
-  // Reads all three arrays once, nothing written: seconds as pass() counts them.
+  // Reads all three arrays once and writes nothing. Returns seconds as pass() does.
   double read_pass();
 
-  // The fastest of the variants of that name ("auto": of all) in three passes each. Throws Error if
-  // none is for this CPU.
+  // The fastest variant of that name ("auto": of any name) in three passes each. Throws Error if
+  // this CPU can run none.
   const StreamVariant& fastest(StreamOp op, const std::string& name);
 
   // Fills the arrays with STREAM's starting values.
   void reset();
   StreamErrors verify_all();
-  // Turns the sign of one element of the first array.
+  // Changes the sign of one element of the first array.
   void spoil();
 
   int threads() const { return team_.size(); }

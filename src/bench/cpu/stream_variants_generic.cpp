@@ -1,4 +1,5 @@
-// STREAM's kernels as the compiler makes them, where we have no streaming stores of our own.
+// STREAM's kernels as the compiler makes them, for processors for which we have no streaming
+// stores.
 #if !defined(__x86_64__)
 
 #include "bench/cpu/stream_kernels.h"

@@ -1,5 +1,5 @@
-// STREAM's kernels for x86-64, with stores through the caches and past them. Vectors are as wide as
-// the CPU has them; more than 256 bits gain nothing on memory.
+// STREAM's kernels for x86-64, with stores through the caches and past them. Vectors have at most
+// 256 bits; wider ones gain nothing on memory.
 #if defined(__x86_64__)
 
 #include <immintrin.h>
@@ -9,8 +9,7 @@
 namespace cb {
 namespace {
 
-// Applies one kernel; `store` writes eight doubles. Always inlined into a function that has the
-// instruction set.
+// Marks a function that uses AVX2 and FMA. Callers check avx2() first.
 #define CB_AVX2 [[gnu::target("avx2,fma")]]
 
 template <StreamOp op>

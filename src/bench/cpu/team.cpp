@@ -6,7 +6,7 @@
 namespace cb {
 
 Team::Team(std::vector<int> cpus) : cpus_(std::move(cpus)) {
-  // A binding that the kernel refuses costs placement, not correctness.
+  // If the kernel refuses a binding, placement suffers, but not correctness.
   bind_thread({cpus_.at(0)});
   for (int i = 1; i < size(); ++i) threads_.emplace_back([this, i] { worker(i); });
 }

@@ -12,11 +12,11 @@
 
 namespace cb {
 
-// Threads bound to one CPU each, the caller being the first of them. While the team exists the
-// caller is bound as well; its mask comes back afterwards. Workers sleep between calls.
+// Threads bound to one CPU each; the caller is the first of them. The caller stays bound while the
+// team exists and gets its old mask back afterwards. Workers sleep between calls.
 class Team {
  public:
-  explicit Team(std::vector<int> cpus);  // at least one
+  explicit Team(std::vector<int> cpus);  // `cpus` must not be empty
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
@@ -24,7 +24,7 @@ class Team {
   int size() const { return static_cast<int>(cpus_.size()); }
   const std::vector<int>& cpus() const { return cpus_; }
 
-  // Runs work(index) on every thread and returns when all have ended; rethrows the first failure.
+  // Runs work(index) on every thread and returns when all have ended. Rethrows the first failure.
   void run(const std::function<void(int)>& work);
 
  private:
@@ -34,14 +34,14 @@ class Team {
   std::vector<int> cpus_;
   KeepAffinity keep_;
   std::vector<std::thread> threads_;
-  const std::function<void(int)>* work_ = nullptr;  // null: the end
+  const std::function<void(int)>* work_ = nullptr;  // null tells the workers to end
   std::atomic<uint32_t> generation_{0};
   std::atomic<uint32_t> running_{0};
   std::mutex failure_mutex_;
   std::exception_ptr failure_;
 };
 
-// Half-open range of `total` items that thread `index` of `threads` takes; ranges start at
+// The half-open range of `total` items that thread `index` of `threads` takes. Ranges start at
 // multiples of `grain` and together cover every item once.
 struct Range {
   size_t begin = 0;

@@ -8,7 +8,7 @@
 namespace cb {
 
 std::vector<std::vector<int>> divide_cpus(const std::vector<std::vector<int>>& masks) {
-  std::map<int, std::vector<size_t>> ranks_of;  // by CPU
+  std::map<int, std::vector<size_t>> ranks_of;  // key: CPU
   for (size_t rank = 0; rank < masks.size(); ++rank) {
     for (const int cpu : masks[rank]) ranks_of[cpu].push_back(rank);
   }
@@ -32,7 +32,7 @@ std::vector<int> cpus_of_this_rank(const Context& context) {
 
   const auto& hosts = context.place.host_of_rank;
   const int own_host = hosts[static_cast<size_t>(context.comm.rank())];
-  std::vector<std::vector<int>> masks;  // of the ranks of this host
+  std::vector<std::vector<int>> masks;  // one per rank of this host
   std::string line;
   for (size_t rank = 0; std::getline(lines, line); ++rank) {
     if (hosts[rank] != own_host) continue;

@@ -1,6 +1,6 @@
-// The burn's matrix product with AVX2 and FMA, by this file's compiler flags. Nothing but
-// intrinsics is compiled here: an inline function of the standard library compiled for AVX2 could
-// be the copy that the linker keeps.
+// The burn's matrix product with AVX2 and FMA, which this file's compiler flags allow. This file
+// compiles nothing but intrinsics: the linker could keep the AVX2 copy of an inline function of the
+// standard library for the whole program.
 #if defined(__x86_64__)
 #include <immintrin.h>
 

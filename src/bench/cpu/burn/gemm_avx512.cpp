@@ -1,5 +1,5 @@
-// The burn's matrix product with AVX-512, by this file's compiler flags. Nothing but intrinsics is
-// compiled here, see gemm_avx2.cpp.
+// The burn's matrix product with AVX-512, which this file's compiler flags allow. This file
+// compiles nothing but intrinsics, see gemm_avx2.cpp.
 #if defined(__x86_64__)
 #include <immintrin.h>
 

@@ -1,12 +1,13 @@
-// The kernel behind every instruction set: a tile of rows × vectors of c stays in registers while
-// the inner index runs. Included by one source file per instruction set, each with its own Isa.
+// The kernel behind every instruction set: it keeps a tile of rows × vectors of c in registers
+// while the inner index runs. One source file per instruction set includes it, each with its own
+// Isa.
 #pragma once
 
 #include <cstddef>
 
 namespace cb {
 
-// Isa: Vector, width (doubles), rows and vectors of a tile, load, store, broadcast, fma.
+// Isa has: Vector, width (doubles), rows and vectors of a tile, load, store, broadcast, fma.
 template <typename Isa, size_t Side>
 void gemm_tiled(const double* a, const double* b, double* c) {
   static_assert(Side % Isa::rows == 0 && Side % (Isa::width * Isa::vectors) == 0);

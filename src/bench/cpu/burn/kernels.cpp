@@ -36,7 +36,8 @@ std::vector<BurnGemmChoice> available_gemms() { return {BurnGemmChoice{}}; }
 
 constexpr size_t kElements = kBurnSide * kBurnSide;
 
-// Uniform in [-1, 1) with 53 random bits, so that every bit of the mantissa works.
+// Fills with uniform values in [-1, 1) with 53 random bits, so that every bit of the mantissa
+// works.
 void fill(double* matrix, uint64_t seed) {
   for (size_t i = 0; i < kElements; ++i)
     matrix[i] = std::ldexp(static_cast<double>(pattern_word(i, seed) >> 11), -52) - 1;
@@ -48,7 +49,7 @@ uint64_t mix(uint64_t hash, uint64_t word) {
 
 }  // namespace
 
-// Element by element in the same order as the tiles: std::fma is the same single rounding.
+// Adds each element's terms in the same order as the tiles; std::fma also rounds once.
 void burn_gemm_generic(const double* a, const double* b, double* c) {
   for (size_t i = 0; i < kBurnSide; ++i) {
     for (size_t k = 0; k < kBurnSide; ++k) {
@@ -64,8 +65,8 @@ std::span<const BurnGemmChoice> burn_gemms() {
   return all;
 }
 
-// Multiplying by an odd number and rotating are one-to-one, so two inputs that differ in one word
-// always differ in the hash.
+// Multiplication by an odd number and rotation are one-to-one, so two inputs that differ in one
+// word always differ in the hash.
 uint64_t burn_hash(std::span<const double> values) {
   uint64_t hash = values.size();
   for (const double v : values) hash = mix(hash, std::bit_cast<uint64_t>(v));
@@ -94,7 +95,7 @@ bool BurnWork::pass(const std::function<bool(bool)>& tick, Result& result) {
   return matrix_phase(tick, result.matrix) && memory_phase(tick, result.memory);
 }
 
-// The sum grows over the rounds, so an error in any of them stays in it.
+// The sum grows over the rounds, so an error in any round stays in it.
 bool BurnWork::matrix_phase(const std::function<bool(bool)>& tick, uint64_t& hash) {
   std::fill_n(c_.get(), kElements, 0.0);
   for (size_t round = 0; round < kRounds; ++round) {
@@ -110,8 +111,8 @@ bool BurnWork::matrix_phase(const std::function<bool(bool)>& tick, uint64_t& has
   return true;
 }
 
-// Integer multiplies and rotations between memory reads that jump by a large odd stride: every word
-// is written, then read once out of order and replaced by a mix of what was read before.
+// Writes every word, then reads each once in jumps of a large odd stride and replaces it by a mix
+// of all that was read so far. The mix consists of integer multiplications and rotations.
 bool BurnWork::memory_phase(const std::function<bool(bool)>& tick, uint64_t& hash) {
   static_assert(std::has_single_bit(kWords));
   constexpr size_t kChunk = (size_t{64} << 10) / 8;

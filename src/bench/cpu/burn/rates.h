@@ -8,20 +8,20 @@
 namespace cb {
 
 // Turns running totals of several counters, read now and then, into rates over windows of about
-// equal length. Pure: time and totals are passed in.
+// equal length. Pure: the caller passes time and totals.
 class RateWindows {
  public:
-  // `window_seconds` long at least; a reading ends the window when that has passed.
+  // A window ends with the first reading at least `window_seconds` after its start.
   RateWindows(double window_seconds, size_t counters)
       : window_(window_seconds), last_(counters, 0), rates_(counters) {}
 
   void start(double now, std::vector<uint64_t> totals);
-  // True if a window ended.
+  // Adds a reading. Returns true if it ended a window.
   bool add(double now, const std::vector<uint64_t>& totals);
 
-  // Per second, of counter i, one for each whole window.
+  // Rates of counter i per second, one for each whole window.
   const std::vector<double>& rates(size_t i) const { return rates_[i]; }
-  // Sum over the counters, one for each whole window.
+  // Sum of the counters' rates, one for each whole window.
   std::vector<double> total() const;
 
  private:

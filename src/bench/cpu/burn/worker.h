@@ -10,15 +10,15 @@
 
 namespace cb {
 
-// What every pass must give, to the last bit, on every CPU: the work starts from the same seeded
-// data each time. Found with the generic kernel and checked by tests/unit/bench/burn_test.cpp.
+// The result that every pass must give, to the last bit, on every CPU: each pass starts from the
+// same seeded data. The generic kernel computed it, and tests/unit/bench/burn_test.cpp checks it.
 extern const BurnWork::Result kBurnAnswer;
 
-// Runs passes on one CPU from construction until told to stop, and compares every one with the
-// known answer.
+// Runs passes on one CPU from construction until told to stop, and compares each with the known
+// answer.
 class BurnWorker {
  public:
-  // `faulty_pass` (1-based; 0: none) has one bit flipped on purpose.
+  // The worker flips one bit in pass `faulty_pass` on purpose (1-based; 0: in none).
   BurnWorker(int cpu, BurnGemm gemm, const std::atomic<bool>& stop, uint64_t faulty_pass);
   ~BurnWorker();
   BurnWorker(const BurnWorker&) = delete;
@@ -31,9 +31,9 @@ class BurnWorker {
 
   // Waits for the thread, which ends within a fraction of a millisecond after `stop`.
   void join();
-  // After join(): what was wrong first ("pass 7, matrix product: got …, expected …"), or empty.
+  // After join(): the first wrong result ("pass 7, matrix product: got …, expected …"), or empty.
   const Said& first_wrong() const { return first_wrong_; }
-  // After join(): why the worker could not run, or empty.
+  // After join(): the reason why the worker could not run, or empty.
   const Said& failure() const { return failure_; }
 
  private:
