@@ -1,5 +1,5 @@
-// The table of contents of the command line: which subcommands there are, and how their failures
-// become exit codes.
+// The table of contents of the command line: lists the subcommands and turns their failures into
+// exit codes.
 #include "cli/app.h"
 
 #include <algorithm>
@@ -30,7 +30,8 @@ std::string version_text() {
                      info.build_type, info.cuda);
 }
 
-// The message can name files and hosts that others named: line by line made safe for a terminal.
+// The message can hold names of files and hosts that others chose, so each line is made safe for a
+// terminal.
 void report_failure(const std::string& message) {
   if (!message.starts_with("clusterbench")) std::cerr << "clusterbench: ";
   for (size_t begin = 0; begin <= message.size();) {
@@ -40,13 +41,14 @@ void report_failure(const std::string& message) {
   }
 }
 
-// The first words of the subcommand that the command line names, for messages.
+// The program and the subcommand that the command line names, for messages.
 std::string subject(const CLI::App& app) {
   const auto subs = app.get_subcommands();
   return subs.empty() ? "clusterbench" : "clusterbench " + subs.front()->get_name();
 }
 
-// Flags alone are converted by CLI11: what the user gave one is between "= " and the end.
+// CLI11 converts only flags by itself. Its text has the value that the user gave between " = " and
+// the end.
 std::optional<UsageError> flag_with_value(const CLI::App& app, const CLI::ParseError& e) {
   const std::string text = e.what();
   const size_t name = text.find("--"), value = text.find(" = ");
@@ -56,8 +58,8 @@ std::optional<UsageError> flag_with_value(const CLI::App& app, const CLI::ParseE
                     fmt::format("takes no value: leave '={}' out", text.substr(value + 3)));
 }
 
-// What CLI11 found wrong: an unknown option in front of the subcommand, or behind one that measures
-// nothing, is answered like any other.
+// The answer to what CLI11 found wrong. Handles unknown options before the subcommand, and after a
+// subcommand that measures nothing.
 UsageError usage_error(const CLI::App& app, const CLI::ParseError& e) {
   if (const auto flag = flag_with_value(app, e)) return *flag;
   const auto subs = app.get_subcommands();
@@ -74,11 +76,12 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& e) {
                    : fmt::format("unknown option; {} --help has them all", subject(app))};
 }
 
-// What rank 0 says of a command line that all ranks share ends the job sooner than this.
+// Rank 0's message about a command line that all ranks share ends the job sooner than this.
 constexpr auto kOthersWait = std::chrono::seconds(3);
 
-// Every rank of a launched job finds the faults of a command line that they share: rank 0 says so,
-// and the launcher then kills the others. One that lives on found a fault of its own.
+// Every rank of a launched job finds the faults of a shared command line. Rank 0 reports them, and
+// the launcher then kills the other ranks. A rank that is still alive after the wait found a fault
+// of its own and reports it.
 void report_usage(const std::string& message) {
   if (!mpi::launched() || mpi::launched_rank() == 0) return report_failure(message);
   std::this_thread::sleep_for(kOthersWait);
@@ -91,7 +94,7 @@ constexpr const char* kFirstSteps =
     "nothing to do; next: clusterbench run host-quick (measures this host and judges it), "
     "clusterbench list (what can be measured here) or clusterbench --help (all subcommands)";
 
-// An unknown first word is answered with the nearest subcommand.
+// Answers an unknown first word with the nearest subcommand.
 void check_subcommand(const CLI::App& app, const std::vector<std::string>& words) {
   if (words.empty()) throw UsageError("clusterbench", "", kFirstSteps);
   if (words[0].starts_with('-')) return;
@@ -104,7 +107,7 @@ void check_subcommand(const CLI::App& app, const std::vector<std::string>& words
                    unknown_name(words[0], names) + "; clusterbench --help explains them");
 }
 
-// "help", "help CMD …" and "version" as the options that they stand for.
+// Turns "help", "help CMD …" and "version" into the options that they stand for.
 std::vector<std::string> words_of(int argc, char** argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (words.empty()) return words;
@@ -140,18 +143,18 @@ ExitCode parse_and_run(int argc, char** argv) {
   add_compare_transports_command(app, action);
   std::vector<std::string> words = words_of(argc, argv);
   check_subcommand(app, words);
-  std::ranges::reverse(words);  // as CLI11 takes them
+  std::ranges::reverse(words);  // CLI11 takes the words in reverse
   try {
     app.parse(std::move(words));
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) {
-      app.exit(e);  // --help and --version
+      app.exit(e);  // prints the text of --help or --version
       return ExitCode::ok;
     }
     throw usage_error(app, e);
   }
   const ExitCode code = action();
-  // A full disk behind stdout loses results: that is a failure, not a success.
+  // If standard output is on a full disk, results are lost: that is a failure.
   if (!std::cout.flush()) throw Error("cannot write the results to standard output");
   return code;
 }
@@ -160,8 +163,8 @@ ExitCode parse_and_run(int argc, char** argv) {
 
 namespace {
 
-// Whatever the caller's mask: what is made here, and by the jobs that are started, nobody else may
-// write.
+// Whatever the caller's mask is: nobody else may write what this process and the jobs it starts
+// make.
 void keep_others_out() { ::umask(::umask(0) | S_IWOTH); }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Hidden: measures one candidate of `gemm --device cpu` in a process of its own and prints one line
-// of JSON, so that a library that crashes takes nothing else with it.
+// Hidden subcommand: measures one candidate of `gemm --device cpu` in its own process and prints
+// one line of JSON, so that a library that crashes takes nothing else with it.
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
@@ -21,7 +21,7 @@ struct ProbeOptions {
 };
 
 // For the tests: CLUSTERBENCH_PROBE_CRASH names candidates (comma separated) that end with SIGILL,
-// as a library does that misjudges the CPU.
+// like a library that misjudges the CPU.
 void crash_if_told(const Candidate& candidate) {
   const char* told = std::getenv("CLUSTERBENCH_PROBE_CRASH");
   if (told == nullptr) return;

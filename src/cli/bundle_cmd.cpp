@@ -1,4 +1,5 @@
-// `clusterbench bundle DIR`: a campaign as one archive, the same bytes whoever packs it.
+// `clusterbench bundle DIR`: packs a campaign into one archive; the bytes do not depend on who
+// packs it.
 #include <iostream>
 #include <memory>
 
@@ -19,7 +20,7 @@ struct BundleOptions {
 
 ExitCode bundle(const BundleOptions& options) {
   std::filesystem::path directory = options.directory;
-  if (!directory.has_filename()) directory = directory.parent_path();  // "out/x/" is "out/x"
+  if (!directory.has_filename()) directory = directory.parent_path();  // "out/x/" becomes "out/x"
   const std::string out = options.out.empty() ? directory.string() + ".tar" : options.out;
   bundle_campaign(directory, out);
   std::cout << terminal_safe(fmt::format("{}  {}", sha256_hex_of_file(out), out)) << '\n';

@@ -7,11 +7,11 @@
 
 namespace cb {
 
-// What is to be run once the command line has been understood.
+// What to run once the command line is parsed.
 using Action = std::function<ExitCode()>;
 
-// Each adds its subcommand to the app and sets `action` when it is the one asked for. One file pair
-// a subcommand.
+// Each function adds its subcommand to the app. If the user asks for that subcommand, it sets
+// `action`. There is one file pair per subcommand.
 void add_measure_commands(CLI::App& app, Action& action);
 void add_report_command(CLI::App& app, Action& action);
 void add_list_command(CLI::App& app, Action& action);

@@ -1,4 +1,4 @@
-// `clusterbench compare A B`: what has become worse since an earlier campaign.
+// `clusterbench compare A B`: shows what has become worse since an earlier campaign.
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -22,7 +22,8 @@ struct CompareOptions {
   std::vector<std::string> map;
 };
 
-// The pairs of the command line and of the file: one OLD=NEW a line, # begins a comment.
+// The pairs of the command line and of the file. The file has one OLD=NEW per line; # begins a
+// comment.
 std::vector<MappedHost> host_map(const CompareOptions& options) {
   Problems problems;
   std::vector<MappedHost> out = parse_host_map(options.map, "--map", problems);

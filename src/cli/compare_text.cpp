@@ -26,7 +26,7 @@ std::string hosts_line(const std::set<std::string>& names) {
   return out.size() <= kMaxList ? out : out.substr(0, out.rfind(',', kMaxList)) + ",…";
 }
 
-// The names by which an entity could be the cause of what several have in common.
+// The names of what could be the cause that several entities have in common.
 std::set<std::string> ends_of(const Entity& e) {
   std::set<std::string> out{e.host};
   if (!e.id.empty()) out.insert(e.host + ":" + e.id);
@@ -38,7 +38,8 @@ std::set<std::string> ends_of(const Entity& e) {
   return out;
 }
 
-// The narrowest name that is an end of all; empty if there is none.
+// The longest, so the narrowest, name that ends_of() gives for every entity; empty if there is
+// none.
 std::string common_end(const std::vector<const Entity*>& entities) {
   std::set<std::string> common = ends_of(*entities.front());
   for (const Entity* e : entities) {
@@ -49,7 +50,7 @@ std::string common_end(const std::vector<const Entity*>& entities) {
   return longest == common.end() ? "" : *longest;
 }
 
-// Of a host with many parts its name alone: "node[0003,0010]:5,node0032".
+// A host with many parts appears by its name alone: "node[0003,0010]:5,node0032".
 std::string parts_line(const std::set<Entity>& entities) {
   constexpr size_t kFewParts = 3;
   std::map<std::string, std::set<std::string>> hosts;
@@ -64,7 +65,7 @@ std::string parts_line(const std::set<Entity>& entities) {
   return hosts_line(names);
 }
 
-// "n1:mlx5_0 → n2", "31 pairs, all with n28:mlx5_3", "node[0003,0010]:5".
+// Examples: "n1:mlx5_0 → n2", "31 pairs, all with n28:mlx5_3", "node[0003,0010]:5".
 std::string entities_text(const std::vector<const Entity*>& entities) {
   std::set<Entity> names;
   for (const Entity* e : entities) names.insert(*e);
@@ -81,9 +82,9 @@ std::string share_text(double share) {
   return std::isfinite(share) ? fmt::format("{:+.1f} %", share * 100) : "from 0";
 }
 
-// Changes of one kind of one metric of a step.
+// Changes of one kind in a metric of a step, and all metrics that say the same.
 struct ChangeLine {
-  std::vector<const Change*> changes;  // the largest first
+  std::vector<const Change*> changes;  // largest change first
   std::vector<std::string> metrics;
 };
 
@@ -121,7 +122,7 @@ std::string change_text(const ChangeLine& line) {
   return out;
 }
 
-// Whether two metrics say the same: as bus and algorithm bandwidth do.
+// True if two metrics say the same, as bus and algorithm bandwidth do.
 bool same_changes(const ChangeLine& a, const ChangeLine& b) {
   return std::ranges::equal(a.changes, b.changes, [](const Change* x, const Change* y) {
     return x->kind == y->kind && *x->b->entity == *y->b->entity &&
@@ -152,14 +153,15 @@ std::vector<ChangeLine> change_lines(const Comparison& found) {
   return out;
 }
 
-// "node0032  (84 of gemm triad: iops check data)": what hosts lack, by the reason.
+// Lines like "node0032  (84 of gemm triad: iops check data)": what hosts lack, by reason.
 std::vector<std::string> missing_lines(const Comparison& found) {
   struct Group {
     std::set<Entity> parts;
     std::set<std::string> steps, metrics;
     size_t count = 0;
   };
-  std::map<std::tuple<bool, std::string, std::string>, Group> groups;  // lost, host, reason
+  std::map<std::tuple<bool, std::string, std::string>, Group>
+      groups;  // key: not lost, host, reason
   for (const Unmatched& u : found.missing) {
     Group& group = groups[{!u.lost, u.host, u.reason}];
     group.parts.insert(u.host == u.entity.host ? u.entity : Entity{u.host, "host", ""});
@@ -167,7 +169,7 @@ std::vector<std::string> missing_lines(const Comparison& found) {
     group.metrics.insert(u.what);
     ++group.count;
   }
-  // Hosts that lack the same for the same reason share a line.
+  // Hosts that lack the same things for the same reason share a line.
   std::map<std::tuple<bool, std::string, std::set<std::string>, std::set<std::string>>, Group> by;
   for (const auto& [key, group] : groups) {
     Group& whole = by[{std::get<0>(key), std::get<2>(key), group.steps, group.metrics}];

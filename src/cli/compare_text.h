@@ -5,11 +5,11 @@
 
 #include "judge/compare.h"
 
-// What `clusterbench compare` shows: lines of a terminal, and a page in Markdown.
+// The texts of `clusterbench compare`: lines for a terminal, a page in Markdown, and JSON.
 namespace cb {
 
-// Everything that is not the same, the gravest first, equal things in one line; then a table of
-// the hosts with something of it, and the counts. Safe for a terminal.
+// Shows everything that is not the same, the gravest first, equal things in one line. Then comes a
+// table of the hosts concerned, and the counts. Safe for a terminal.
 std::string compare_lines(const Comparison& found);
 
 std::string compare_markdown(const Comparison& found);
@@ -19,11 +19,12 @@ std::string compare_json(const Comparison& found);
 // "allreduce size 64M dtype bf16".
 std::string compare_point(const std::string& step, const Params& params, const CaseInfo* info);
 
-// "2690 figures compared: 0 worse, …", and how many checks, criteria and missing figures beside.
+// "2690 compared: 0 worse, …" and, if there are any, the numbers of missing figures, checks and
+// criteria.
 std::string compare_counts(const Comparison& found);
 
-// What the changed figures are about, one row a host: name, worse, better, undecided, lost, failing
-// checks; the worst hosts first.
+// How many changes concern one host: worse, better and undecided figures, lost ones, failing
+// checks. The worst hosts come first.
 struct HostRow {
   std::string host;
   size_t worse = 0, better = 0, undecided = 0, lost = 0, checks = 0;

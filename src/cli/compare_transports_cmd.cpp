@@ -1,4 +1,4 @@
-// RDMA beside TCP, from the documents of `verbs` and `tcp`.
+// Compares RDMA with TCP, from the documents of `verbs` and `tcp`.
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -19,7 +19,7 @@ std::string shown(const std::optional<double>& value, const std::string& unit) {
   return value ? format_value(*value, unit) : "not measured";
 }
 
-// A bar per factor of two, so that 1.5× and 100× fit on one page.
+// A bar whose length grows by two signs per factor of two, so that 1.5× and 100× fit on one page.
 std::string factor_bar(double factor) {
   constexpr double kMax = 12;
   const auto length = static_cast<int>(std::clamp(std::log2(factor) * 2, 0.0, kMax * 2));
@@ -28,7 +28,7 @@ std::string factor_bar(double factor) {
   return out;
 }
 
-// Only what jobs of one kind do not differ by is said to be better.
+// Says "better" without reserve only where the difference exceeds the one between jobs of one kind.
 std::string factor_text(const TransportRow& row, double factor) {
   const std::string text = factor >= 1 ? fmt::format("{:.3g}× better", factor)
                                        : fmt::format("{:.3g}× worse", 1 / factor);

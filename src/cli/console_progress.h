@@ -4,8 +4,8 @@
 
 namespace cb {
 
-// On a terminal a bar that is redrawn at most ten times a second; elsewhere a line at most every
-// ten seconds. Shows the remaining time once a tenth is done.
+// On a terminal, draws a bar at most ten times a second; elsewhere prints a line at most every ten
+// seconds. Shows the remaining time once a tenth is done.
 class ConsoleProgress final : public Progress {
  public:
   ConsoleProgress(bool enabled, bool no_color);

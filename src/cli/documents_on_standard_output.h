@@ -6,8 +6,8 @@
 
 namespace cb {
 
-// As long as this lives, and one of `names` is "-", that document has standard output for itself:
-// what people read there goes to standard error.
+// If one of `names` is "-", standard output carries that document alone as long as this object
+// lives: the text for people goes to standard error.
 class DocumentsOnStandardOutput {
  public:
   // Throws UsageError if more than one of the names is "-".
@@ -17,7 +17,7 @@ class DocumentsOnStandardOutput {
   DocumentsOnStandardOutput& operator=(const DocumentsOnStandardOutput&) = delete;
 
  private:
-  std::streambuf* before_ = nullptr;  // of std::cout
+  std::streambuf* before_ = nullptr;  // the stream buffer of std::cout; null: unchanged
 };
 
 }  // namespace cb

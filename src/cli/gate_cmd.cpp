@@ -1,4 +1,4 @@
-// `clusterbench gate DIR`: judges a campaign, possibly again and by another profile.
+// `clusterbench gate DIR`: judges a campaign, again or by another profile if asked.
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -36,7 +36,7 @@ struct GateOptions {
   bool no_color = false;
 };
 
-// The journal's own signatures were verified while it was read.
+// Checks only who signed: the reader has already verified the journal's own signatures.
 void require_key(Campaign& campaign, const std::vector<TrustedKey>& keys) {
   const auto listed = std::ranges::find(keys, campaign.public_key, &TrustedKey::public_key);
   if (keys.empty() || listed != keys.end()) return;
@@ -44,8 +44,8 @@ void require_key(Campaign& campaign, const std::vector<TrustedKey>& keys) {
                                                           : said("key.other", campaign.public_key));
 }
 
-// A signature that does not hold is as bad as a changed record. Whose keys they are is another
-// question: a key that is not listed takes nothing from what was measured.
+// A signature that does not hold is as bad as a changed record. A key that is not listed is another
+// matter: it takes nothing from what was measured.
 SignoffCheck check_signatures(Campaign& campaign, const std::string& directory,
                               const std::vector<TrustedKey>& keys) {
   if (!has_signatures(directory)) return {};
@@ -60,7 +60,7 @@ ExitCode gate(const GateOptions& options) {
   const DocumentsOnStandardOutput guard("clusterbench gate",
                                         options.outputs.and_files({options.summary}));
   refuse_writing_over_evidence(options.directory, options.outputs.and_files({options.summary}));
-  // Never given back: of a large campaign that alone would take a tenth of the time.
+  // Never freed: for a large campaign, freeing it would take a tenth of the time.
   static Campaign& campaign = *new Campaign(load_campaign(options.directory));
   const Profile profile =
       options.profile.empty()

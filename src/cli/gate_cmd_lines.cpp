@@ -43,7 +43,7 @@ std::string paint(const std::string& text, const char* code, bool color) {
   return color ? code + text + "\033[0m" : text;
 }
 
-// "462.1 ≥ 430 GB/s": the unit once where both have the same.
+// "462.1 ≥ 430 GB/s": the unit appears once if both have the same.
 std::string comparison(const CriterionVerdict& v) {
   const ValueText value = format_value_parts(*v.value, v.unit);
   const ValueText limit = format_value_parts(*v.limit, v.unit);
@@ -63,7 +63,7 @@ bool is_metric(const CriterionVerdict& v) {
   return std::holds_alternative<MetricRule>(v.criterion->rule);
 }
 
-// "p05 ", where it is not the median that is compared.
+// "p05 ", or nothing if the median is compared.
 std::string statistic_text(const CriterionVerdict& v) {
   const std::string& statistic = std::get<MetricRule>(v.criterion->rule).statistic;
   return statistic == "median" ? "" : statistic + " ";
@@ -102,7 +102,7 @@ std::string body(const CriterionVerdict& v) {
   return out;
 }
 
-// What is wrong with the evidence as a whole stands above everything that is said of it.
+// Doubts about the evidence as a whole come before everything that rests on it.
 std::string doubt_lines(const Judgement& judgement, bool color) {
   const Mark mark = mark_of(State::incomplete);
   std::string out;

@@ -17,10 +17,10 @@ constexpr const char* kAbsent = "–";
 struct Column {
   const char* heading;
   const char* attribute;
-  std::string (*text)(const Part&) = nullptr;  // instead of the attribute alone
+  std::string (*text)(const Part&) = nullptr;  // makes the text; null: the attribute's value
 };
 
-// "gen 5 ×16", and what it could be if that is more: "gen 4 ×8 (can gen 5 ×16)".
+// "gen 5 ×16", or with its maximum if that is more: "gen 4 ×8 (can gen 5 ×16)".
 std::string pcie_text(const Part& part) {
   const auto link = [&](const char* generation, const char* lanes) -> std::string {
     const auto g = text_of(&part, generation), l = text_of(&part, lanes);
@@ -37,8 +37,8 @@ struct Layout {
   std::vector<Column> columns;
 };
 
-// Kinds of which a host has several parts are shown as tables. A column in which no part has
-// anything is left out.
+// Kinds of which a host has several parts are shown as tables. A table leaves out columns that are
+// empty for all parts.
 const std::vector<Layout>& layouts() {
   static const std::vector<Column> gpu{{"GPU", "index"},
                                        {"model", "model"},
@@ -137,7 +137,7 @@ std::string indented(const std::string& text, const std::string& margin) {
   return out;
 }
 
-// Attribute names without the unit, which the value carries.
+// An attribute's name without its unit, which the value carries.
 std::string heading(std::string name) {
   for (const std::string_view unit : {"_bits_per_second", "_bytes", "_seconds", "_hertz"}) {
     if (name.ends_with(unit)) {
@@ -158,7 +158,7 @@ std::string list_of(const Part& part) {
   return text_table(rows, {});
 }
 
-// Why something is missing, each reason once with the parts that it concerns.
+// The reasons why values are missing, each once with the parts that it concerns.
 std::string reasons_of(const std::vector<const Part*>& parts) {
   std::map<std::string, std::vector<std::string>> ids;
   for (const Part* part : parts) {
@@ -183,7 +183,7 @@ std::string table_of(const Layout& layout, const std::vector<const Part*>& parts
     rows[0].push_back(column.heading);
     for (size_t i = 0; i < cells.size(); ++i) rows[i + 1].push_back(cells[i]);
   }
-  if (rows[0].size() == 1) rows.erase(rows.begin());  // ids alone need no heading
+  if (rows[0].size() == 1) rows.erase(rows.begin());  // a column of ids alone needs no heading
   return text_table(rows, {}) + reasons_of(parts);
 }
 
@@ -258,7 +258,7 @@ std::string uniformity_text(const Uniformity& uniformity) {
   return out + "  odd hosts, with the number of attributes: " + some_hosts(names) + "\n";
 }
 
-// The host that is odd in the fewest attributes stands for the others.
+// The host that is odd in the fewest attributes; it stands for the others.
 const HostInventory& most_usual(std::span<const HostInventory> hosts,
                                 const Uniformity& uniformity) {
   auto odd = oddities(uniformity);

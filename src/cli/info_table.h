@@ -7,8 +7,8 @@
 
 namespace cb {
 
-// What the hosts consist of, for people: the whole inventory of one host, and of several hosts that
-// of the most usual one followed by what differs and which host is odd. Safe for a terminal
+// Shows people what the hosts consist of. For one host, its whole inventory. For several, the
+// inventory of the most usual host, then what differs and which hosts are odd. Safe for a terminal
 // whatever the inventories hold.
 std::string info_table(std::span<const HostInventory> hosts);
 

@@ -14,7 +14,7 @@
 namespace cb {
 namespace {
 
-// libcrypto asks without echo, and gives the terminal its echo back when it is interrupted.
+// libcrypto asks without echo, and restores the terminal's echo if it is interrupted.
 std::optional<std::string> ask_at_terminal(const std::string& file) {
   if (::isatty(STDIN_FILENO) == 0) return std::nullopt;
   std::array<char, 1024> buffer{};

@@ -1,4 +1,4 @@
-// `clusterbench list`: every case, what it needs, and whether this machine can run it.
+// `clusterbench list`: shows every case, what it needs, and whether this machine can run it.
 #include <iostream>
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ std::string needs_text(const Needs& needs) {
   return out.empty() ? "–" : out;
 }
 
-// Without the details and what to do next, which the case itself says.
+// The reason without its details and next step, which the case itself gives when it runs.
 std::string in_short(const std::string& reason) {
   return terminal_safe(reason.substr(0, reason.find_first_of(":;")));
 }

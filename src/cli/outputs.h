@@ -9,12 +9,12 @@
 
 namespace cb {
 
-// The files for other programs that report and gate both write, each named by its option.
+// The files for other programs that report and gate both write. One option names each.
 struct Outputs {
   std::string csv, junit, prometheus, json;
 
   std::vector<std::string> files() const { return {csv, junit, prometheus, json}; }
-  // With the names of further files.
+  // These files and `more`.
   std::vector<std::string> and_files(std::vector<std::string> more) const {
     for (const std::string& file : files()) more.push_back(file);
     return more;
@@ -24,8 +24,8 @@ struct Outputs {
 
 void add_output_options(CLI::App& sub, Outputs& outputs);
 
-// Makes all texts before the first file is written; every file as a whole or not at all (beside the
-// target and renamed). Returns the names of the files.
+// Renders all texts before it writes the first file. Writes every file as a whole or not at all
+// (beside the target, then renames). Returns the names of the files, without standard output.
 std::vector<std::string> write_outputs(const Outputs& outputs, const Campaign& campaign,
                                        const Judgement& judgement,
                                        const SignoffCheck& signatures = {});

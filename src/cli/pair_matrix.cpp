@@ -16,7 +16,7 @@ constexpr size_t kMaxPeers = 32;
 
 using Key = std::pair<std::string, std::string>;  // "host:3" → "host:5"
 
-// Numbers among the names in their order: 2 before 10.
+// Sorts numbers in names by value: 2 before 10.
 struct ByNumber {
   bool operator()(const std::string& a, const std::string& b) const {
     return a.size() != b.size() ? a.size() < b.size() : a < b;

@@ -6,9 +6,9 @@
 
 namespace cb {
 
-// What GPUs of one host reach from each to each, as a table: rows are those that start the copies,
-// columns their peers, cells medians. A table for every metric of pairs; empty where the record has
-// none, or pairs of more than 32 GPUs. Safe for a terminal.
+// Tables of the copies between the GPUs of one host, one table per metric of pairs: rows are the
+// GPUs that start the copies, columns their peers, cells medians. Leaves out a metric with more
+// than 32 GPUs; empty if no table is left. Safe for a terminal.
 std::string pair_matrix(const Record& record);
 
 }  // namespace cb

@@ -1,5 +1,5 @@
-// `clusterbench checklist DIR` and `clusterbench issue add|update|list DIR`: what people add to a
-// campaign.
+// `clusterbench checklist DIR` and `clusterbench issue add|update|list DIR`: record what people add
+// to a campaign.
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -31,7 +31,7 @@ struct ChecklistOptions {
   KeyOptions key;
 };
 
-// Whose change it is, where a key says so.
+// The person who makes the change, if a key is given.
 std::optional<HistorySigner> signer_of(const std::string& directory, const KeyOptions& options,
                                        const std::string& campaign) {
   const auto key = read_key(options);
@@ -117,10 +117,11 @@ ExitCode add_issues(const IssueOptions& options) {
   return ExitCode::ok;
 }
 
-// Only a campaign in which the part passes closes an issue.
+// Closes an issue only by a campaign in which the part passes.
 void close_issue(Issue& issue, const Campaign& found_by, const std::string& directory) {
   Campaign retest = load_campaign(directory);
-  // By the profile that it failed, and by its steps: another one could ask for less.
+  // The re-test is judged by the profile that the part failed, with the same steps: another profile
+  // could ask for less.
   if (retest.profile.sha256 != found_by.profile.sha256)
     require_same_steps(retest, found_by.profile, catalogue());
   const Judgement judgement = judge_campaign(retest, found_by.profile, {}, utc_now().substr(0, 10));

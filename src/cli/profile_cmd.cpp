@@ -1,4 +1,5 @@
-// `clusterbench profile list|show|validate|capture|diff`: what can be run and required.
+// `clusterbench profile list|show|validate|capture|diff`: profiles that can be run, and their
+// criteria.
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -23,8 +24,8 @@ namespace {
 struct ProfileOptions {
   std::string name;
   std::string directory;
-  std::string other;                   // of diff
-  std::vector<std::string> campaigns;  // of capture
+  std::string other;                   // the second profile of diff
+  std::vector<std::string> campaigns;  // the campaigns of capture
   std::string out;
 };
 
@@ -60,9 +61,9 @@ ExitCode validate(const ProfileOptions& options) {
   return ExitCode::ok;
 }
 
-// Limits rest on machines that did what they were asked for: not on wrong data, lost jobs, or files
-// that are not as the run left them. Figures below a limit are said, for that limit may be the one
-// that is to be replaced.
+// Limits must rest on machines that did what they were asked for: refuses wrong data, lost jobs,
+// and files that are not as the run left them. Figures below a limit only give a warning, since
+// that limit may be the one to replace.
 void require_good(const Campaign& campaign, const std::string& directory) {
   const Judgement judgement = judge_campaign(campaign, campaign.profile, {}, today_utc());
   Problems problems;

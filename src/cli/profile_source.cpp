@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kEmbedded = "profiles/";
 
-// What a host may need: the kinds of parts that the inventory knows (core/inventory.h), and hosts.
+// What a step or criterion may need: the kinds of parts in the inventory (core/inventory.h), and
+// hosts.
 const std::vector<std::string> kNeeds{"hosts", "hosts_at_most", "cpu",    "memory",   "numa",
                                       "nic",   "rdma",          "gpu",    "nvswitch", "nvme",
                                       "disk",  "mount",         "system", "driver",   "library"};
@@ -46,7 +47,8 @@ std::optional<std::string> by_name(const std::string& name, const std::vector<fs
   return std::nullopt;
 }
 
-// What is asked for: one profile, which may have a '+' in its name, or several joined by it.
+// The profiles that the user asks for: one, which may have a '+' in its name, or several joined by
+// '+'.
 std::vector<std::string> asked_profiles(const std::string& asked, const ProfilePlaces& places) {
   std::vector<std::string> parts = composed_parts(asked);
   if (parts.empty()) return {asked};
@@ -55,7 +57,7 @@ std::vector<std::string> asked_profiles(const std::string& asked, const ProfileP
   return one ? std::vector{asked} : parts;
 }
 
-// A base named by a profile file is looked for beside that file first.
+// Looks for a base that a profile file names beside that file first.
 ProfileSource source_for(const std::string& asked, const ProfilePlaces& places) {
   const std::vector<std::string> files = asked_profiles(asked, places);
   std::vector<fs::path> beside, where = directories(places);
@@ -64,7 +66,8 @@ ProfileSource source_for(const std::string& asked, const ProfilePlaces& places) 
   }
   where.insert(where.begin(), beside.begin(), beside.end());
   return [=](const std::string& name) -> std::optional<std::string> {
-    if (files.size() > 1 && name == asked) return std::nullopt;  // core puts it together
+    if (files.size() > 1 && name == asked)
+      return std::nullopt;  // the profile reader joins the parts
     if (!is_path(name)) return by_name(name, where);
     for (const fs::path& directory : beside) {
       if (std::ranges::find(files, name) == files.end() && fs::is_regular_file(directory / name))
@@ -74,7 +77,8 @@ ProfileSource source_for(const std::string& asked, const ProfilePlaces& places) 
   };
 }
 
-// Profiles of a product over a network had such names, and "PRODUCT+NETWORK" says the same.
+// The message for an unknown name. Profiles of a product over a network once had names like
+// h100-ib; "PRODUCT+NETWORK" now says the same.
 std::string parted_name(const std::string& name, const std::vector<std::string>& names) {
   for (const auto& [end, network] : {std::pair{"-ib", "ib-ndr400"}, {"-roce", "roce-400g"}}) {
     if (!name.ends_with(end)) continue;
@@ -146,8 +150,8 @@ std::vector<ProfileEntry> list_profiles(const ProfilePlaces& places) {
   return out;
 }
 
-// What could not be read stands as empty, and what the catalogue says of that would only repeat the
-// problem. An element without an id cannot be told from another one.
+// A part that could not be read is empty, and the catalogue's complaints about it would only repeat
+// the problem, so they are left out. An element without an id cannot be told from another one.
 void add_of_what_was_read(const Problems& found, Problems& problems) {
   std::set<std::string> unread;
   for (const Problem& p : problems.list) unread.insert(p.where);

@@ -1,4 +1,4 @@
-// `clusterbench report DIR`: the acceptance report of a campaign, as HTML, Markdown and JSON.
+// `clusterbench report DIR`: writes the acceptance report of a campaign.
 #include "cli/report_cmd.h"
 
 #include <iostream>
@@ -28,7 +28,7 @@ void write(const std::string& path, const std::string& text) {
   if (path != kStandardOutput) std::cout << terminal_safe(path) << '\n';
 }
 
-// A signature that cannot be read is one all the same.
+// A signature that cannot be read counts as a signature.
 bool is_signed(const Paperwork& papers) {
   return !papers.signatures.signoffs.empty() || !papers.signatures.problems.empty();
 }
@@ -50,7 +50,7 @@ ExitCode write_reports(const ReportOptions& options) {
   const Catalogue known = catalogue();
   const View view = build_view(campaign, judgement, known,
                                Texts(options.language == "zh" ? Lang::zh : Lang::en), papers);
-  // All texts are made before the first file is written.
+  // Renders all texts before it writes the first file.
   const bool none = options.html.empty() && options.markdown.empty() && options.outputs.none();
   const std::string html_path = none ? (std::filesystem::path(options.directory) /
                                         (is_signed(papers) ? "report-signed.html" : "report.html"))

@@ -10,7 +10,7 @@ namespace cb {
 
 struct ReportOptions {
   std::string directory;
-  std::string html, markdown;  // files to write; with no file at all DIRECTORY/report.html
+  std::string html, markdown;  // files to write; if no file is named at all: DIR/report.html
   Outputs outputs = {};
   std::string site;
   std::string waivers;
@@ -18,8 +18,8 @@ struct ReportOptions {
   std::string language = "en";
 };
 
-// Judges the campaign as on the day it ended and writes the files asked for, each as a whole or not
-// at all. The same directory and options give the same bytes. Prints the verdict and the files.
+// Judges the campaign as of the day it ended and writes the named files, each as a whole or not at
+// all. The same directory and options give the same bytes. Prints the verdict and the files.
 ExitCode write_reports(const ReportOptions& options);
 
 }  // namespace cb

@@ -40,7 +40,7 @@ bool is_our_signed_report(const std::filesystem::path& directory, const SignoffC
       }
     }
   } catch (const UsageError&) {
-    // What cannot be read cannot be rendered either.
+    // A page that cannot be read or rendered is not ours.
   }
   return false;
 }

@@ -23,12 +23,12 @@
 namespace cb {
 namespace {
 
-// A verdict that four measurements leave open stays open.
+// If kMaxAttempts measurements leave a verdict open, it stays open.
 constexpr size_t kMoreRounds = kMaxAttempts - 1;
 
 std::string step_label(const Step& step) { return pad_right(terminal_safe(step.id), 24); }
 
-// The line of a step that has ended, and one more for each job that did not go well.
+// The line of a step that has ended, and one more line for each job that failed.
 std::string step_lines(const Profile& profile, const Step& step,
                        const std::vector<JobOutcome>& outcomes, double seconds) {
   std::vector<const Document*> documents;
@@ -122,7 +122,7 @@ std::set<std::pair<std::string, std::string>> open_jobs(const RunSetup& setup) {
   return jobs_to_repeat(campaign, judge(campaign, campaign.profile, {}, today_utc()));
 }
 
-// Tells of the steps that are measured once more, and not of those that are done.
+// Observes only the steps that are measured once more.
 RunObserver again_only(const RunObserver& observer, const RunSetup& setup) {
   const auto concerned = [&setup](const Step& step) {
     return std::ranges::any_of(setup.again, [&](const auto& a) { return a.first == step.id; });
@@ -137,7 +137,7 @@ RunObserver again_only(const RunObserver& observer, const RunSetup& setup) {
   return out;
 }
 
-// Every step, what is open once more, and then the proofs.
+// Runs every step, then what is still open once more, and then the proofs.
 RunEnd run_all(RunSetup& setup, const RunObserver& observer) {
   RunEnd end = run_campaign(setup, observer);
   for (size_t round = 0; round < kMoreRounds && !end.interrupted; ++round) {
@@ -189,7 +189,7 @@ ExitCode run(const RunOptions& options) {
   return end.interrupted ? interrupted(setup, end) : conclude(setup, options.no_color);
 }
 
-// An unset variable of a script would silently mean this host alone.
+// Refuses an empty value: an unset variable of a script would silently mean this host alone.
 std::string not_empty(const std::string& text) {
   return text.empty() ? "is empty: name the hosts, or leave the option out" : "";
 }

@@ -44,7 +44,7 @@ std::vector<std::string> own_command_line(bool redact) {
   return redact ? arguments_without_values(out) : arguments_without_secrets(out);
 }
 
-// Cores that this process may use, hardware threads of one core counted once.
+// Number of cores that this process may use; hardware threads of one core count once.
 int own_cores() {
   cpu_set_t allowed;
   if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
@@ -60,7 +60,8 @@ int own_cores() {
   return std::max(1, static_cast<int>(cores.size()));
 }
 
-// Every problem names the file, for it stands among those of other options.
+// Reads the file's hosts. Every problem names the file, since it appears among those of other
+// options.
 std::vector<HostSlots> hosts_of_file(const std::string& file) {
   try {
     return parse_hostfile(read_file(file), file);
@@ -110,7 +111,7 @@ std::string new_campaign_id() {
   return fmt::format("{:08x}{:08x}", random(), random());
 }
 
-// Adds what is wrong instead of stopping at the first mistake.
+// Collects the problems of `attempt` instead of stopping at the first mistake.
 void collect(Problems& problems, const std::function<void()>& attempt) {
   try {
     attempt();
@@ -119,7 +120,7 @@ void collect(Problems& problems, const std::function<void()>& attempt) {
   }
 }
 
-// Of a private key that can sign; empty where none is given. Throws UsageError.
+// The public key of a private key that can sign; empty if no key is given. Throws UsageError.
 std::string public_key_of(const std::string& key) {
   if (key.empty()) return "";
   const Ed25519Key signer(key);
@@ -130,7 +131,7 @@ std::string public_key_of(const std::string& key) {
   return signer.sign("").public_key;
 }
 
-// The profile as it is run: what --dir gives stands in the steps that need a directory and name
+// The profile as it is run. The value of --dir is put into the steps that need a directory and name
 // none, so that campaign, fingerprint and report know it.
 Profile chosen_profile(const RunOptions& options) {
   Profile profile = load_valid_profile(options.profile, default_places(options.profile_directory));
@@ -183,7 +184,7 @@ CampaignFile fresh_campaign(const RunOptions& options, const ToolInfo& tool) {
   return file;
 }
 
-// What a keyed campaign measures is signed to its end, by the one key.
+// If a campaign began with a key, the same key must sign all that it measures.
 void require_campaign_key(const CampaignFile& file, const std::string& key) {
   const std::string own = public_key_of(key);
   if (own == file.public_key) return;
@@ -195,7 +196,7 @@ void require_campaign_key(const CampaignFile& file, const std::string& key) {
                                      file.public_key));
 }
 
-// What stands in the directory counts; options that would contradict it are refused, not ignored.
+// Reads the campaign from its directory. Options that contradict it are refused, not ignored.
 CampaignFile resumed_campaign(const RunOptions& options, const CampaignPaths& paths) {
   Problems problems;
   for (const auto& [name, value] :
@@ -259,7 +260,8 @@ RunSetup run_setup(const RunOptions& options) {
   RunSetup setup;
   setup.paths.root = campaign_directory(options);
   setup.tool = own_tool();
-  // A run that was killed before its first file is begun anew if the profile is known.
+  // If a run was killed before its first file, --resume begins it anew, provided the profile is
+  // named.
   const bool nothing_to_resume = options.resume && !options.out.empty() &&
                                  !options.profile.empty() && !fs::exists(setup.paths.campaign());
   const bool resumes = options.resume && !nothing_to_resume;

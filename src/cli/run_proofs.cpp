@@ -13,7 +13,7 @@
 namespace cb {
 namespace {
 
-// The first that is not shown, else the first.
+// The first proof that is not shown; if all are, the first one.
 const Proof& telling(const std::vector<Proof>& proofs) {
   const auto worst = std::ranges::find(proofs, ProofState::not_shown, &Proof::state);
   return worst == proofs.end() ? proofs.front() : *worst;

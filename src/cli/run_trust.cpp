@@ -14,10 +14,10 @@
 namespace cb {
 namespace {
 
-// Of the file server's clock and ours.
+// The file server's clock may differ from ours by this much.
 constexpr int64_t kTolerableSeconds = 60;
 
-// No program sets the time of a file's last change (ctime), so that of a copy tells.
+// No program can set the time of a file's last change (ctime), so a copy shows when it was made.
 bool begun_here(const CampaignFile& file, const CampaignPaths& paths) {
   struct stat status {};
   if (::stat(paths.campaign().c_str(), &status) != 0 || status.st_uid != ::geteuid()) return false;

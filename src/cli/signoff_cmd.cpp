@@ -1,5 +1,5 @@
-// `clusterbench signoff DIR`: a person's signature under a campaign; `signoff verify`, `signoff
-// stamp`.
+// `clusterbench signoff DIR`: puts a person's signature under a campaign. Also `signoff verify` and
+// `signoff stamp`.
 #include <iostream>
 #include <memory>
 
@@ -30,12 +30,12 @@ struct SignoffOptions {
   bool yes = false;
   SignoffRequest request;
   VerifyOptions verify;
-  std::string response;  // of a time-stamp authority
+  std::string response;  // file with a time-stamp authority's answer
 };
 
 void print(const std::string& line) { std::cout << terminal_safe(line) << '\n'; }
 
-// "text;YYYY-MM-DD"
+// Splits "text;YYYY-MM-DD".
 std::pair<std::string, std::string> split_item(const std::string& text) {
   const size_t at = text.rfind(';');
   if (at == std::string::npos)
@@ -43,7 +43,7 @@ std::pair<std::string, std::string> split_item(const std::string& text) {
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
-// A signature is not taken back: it is asked for where somebody can answer.
+// A signature cannot be taken back, so this asks first. Without a terminal, --yes is needed.
 bool is_meant(const SignoffOptions& options) {
   if (options.yes) return true;
   std::cout << std::flush;
@@ -75,7 +75,7 @@ ExitCode sign(const SignoffOptions& options) {
   const Judgement judgement =
       judge_campaign(campaign, campaign.profile, waivers, request.at.substr(0, 10));
   const Paperwork papers = read_paperwork(options.directory);
-  // Nobody signs JSON: what is signed can be read.
+  // Nobody signs JSON: the signature covers pages that a person can read.
   request.reports = {{"report.en.html", report_page(campaign, judgement, papers, Lang::en)},
                      {"report.zh.html", report_page(campaign, judgement, papers, Lang::zh)}};
   const Signing signing(options.directory, campaign, judgement, papers, request);

@@ -23,7 +23,8 @@ std::string key_text(const Signoff& s) {
   return "key " + (s.key_name.empty() ? *s.public_key + ", not listed" : s.key_name);
 }
 
-// Beyond what the run wrote: the reports, and what people put there.
+// The number of files that the run wrote, then the names of the others: reports, and what people
+// added.
 std::string signed_files_text(const Signoff& s) {
   std::string more;
   size_t measured = 0;

@@ -5,7 +5,7 @@
 #include "judge/signoff_data.h"
 #include "judge/verdict.h"
 
-// What a terminal shows of signatures; no line is made safe for it yet.
+// The lines that a terminal shows of signatures. The caller must make each safe for a terminal.
 namespace cb {
 
 // "李娜 (customer), director, Buyer Ltd"
@@ -17,7 +17,7 @@ std::string open_item_line(const OpenItem& item);
 // "✓ 李娜 (customer): accepted, 2026-11-21T10:00:00Z, key li.pub.pem"
 std::string signature_line(const Signoff& signoff);
 
-// All that a person should have seen before it signs, a line each.
+// All that a person must have seen before signing, one line each.
 std::vector<std::string> signing_lines(const Campaign& campaign, const Judgement& judgement,
                                        const Signoff& signoff, const std::vector<Signoff>& earlier);
 

@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 
 void say(const std::string& line) { std::cout << terminal_safe(line) << '\n'; }
 
-// The page that shows the signatures is signed by nobody: it counts where it can be made again.
+// Nobody signs the page that shows the signatures: it counts if rendering it again gives the same
+// bytes.
 void check_signed_report(const fs::path& directory, SignoffCheck& found) {
   if (!fs::exists(directory / kSignedReport)) return;
   if (is_our_signed_report(directory, found))
@@ -44,7 +45,7 @@ std::string rejected_text(const std::vector<const Signoff*>& rejected) {
   return out.empty() ? "" : "; REJECTED by " + out;
 }
 
-// What the signatures are worth, in one line, and as an exit code.
+// One line and an exit code that say what the signatures are worth.
 std::pair<ExitCode, std::string> judge_signatures(const SignoffCheck& found, bool keys,
                                                   bool allow_rejected) {
   if (!found.problems.empty())

@@ -22,7 +22,7 @@ void open_standard_descriptors() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
     const int flags = fd == STDIN_FILENO ? O_RDONLY : O_WRONLY;
-    // The lowest free number is given out, and that is this one.
+    // open() takes the lowest free number, which is this one.
     if (::open("/dev/null", flags) == fd) continue;
     throw Error(fmt::format(
         "{} is closed, and /dev/null cannot be opened in its place: {}; next: start it with all "

@@ -5,7 +5,7 @@
 namespace cb {
 namespace {
 
-// Signal handlers can reach only this.
+// Signal handlers can reach only a global.
 volatile std::sig_atomic_t g_stop_signals = 0;
 
 void on_stop_signal(int) { g_stop_signals = g_stop_signals + 1; }

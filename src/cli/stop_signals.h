@@ -2,11 +2,11 @@
 
 namespace cb {
 
-// From now on SIGINT, SIGTERM and SIGHUP are counted instead of ending the process; SIGPIPE is
+// From now on counts SIGINT, SIGTERM and SIGHUP instead of letting them end the process. SIGPIPE is
 // ignored.
 void catch_stop_signals();
 
-// How often the user has asked to stop since then.
+// Number of stop signals counted since then.
 int stop_signals();
 
 }  // namespace cb

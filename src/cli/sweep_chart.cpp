@@ -20,7 +20,7 @@ constexpr const char* kStyle =
     ".tick{font-size:11px;fill:#5b6675}.q0{fill:#f3d9b1}.q1{fill:#dfe3c4}.q2{fill:#b9d3cf}"
     ".q3{fill:#7fb2c4}.q4{fill:#2f7fa8}";
 
-// A share of the first at a point, 1 for the first itself.
+// The figure as a share of the point's first one, which has 1.
 double share(const SweepPoint& point, const SweepFigure& figure, Better better) {
   const double best = point.ranked.front().median;
   return better == Better::higher ? figure.median / best : best / figure.median;

@@ -1,4 +1,5 @@
-// `clusterbench sweep CASE --env NAME=a,b …`: which setting of the environment is best, per size.
+// `clusterbench sweep CASE --env NAME=a,b …`: finds the best setting of the environment for each
+// size.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -30,7 +31,7 @@ namespace fs = std::filesystem;
 struct SweepOptions {
   std::string case_name;
   std::vector<std::string> case_options;
-  std::vector<std::string> arguments;  // both
+  std::vector<std::string> arguments;  // case_name and case_options together
   std::vector<std::string> variables;
   std::string out, metric;
   std::string deadline = "10m";
@@ -59,7 +60,7 @@ const CaseInfo* known_case(const Catalogue& cases, const SweepOptions& options,
   return info;
 }
 
-// A directory that nobody else has files in.
+// The sweep's directory, which must be empty or not exist yet.
 fs::path fresh_directory(const SweepOptions& options, Problems& problems) {
   const std::string name =
       !options.out.empty()
@@ -98,7 +99,7 @@ SweepSetup sweep_setup(const SweepOptions& options, const Catalogue& cases) {
   setup.ranks_per_host = options.ranks_per_host;
   setup.repeats = options.repeats;
   setup.seed = options.seed;
-  // One rank alone needs no launcher to be started.
+  // A single rank starts without a launcher.
   if (setup.launch.launcher == Launcher::none && setup.ranks_per_host == 0)
     setup.ranks_per_host = 1;
   if (const auto why = cannot_launch(setup.launch, setup.hosts, setup.ranks_per_host))
@@ -121,7 +122,7 @@ std::vector<std::string> names_of(const SweepSetup& setup, const Combinations& a
   return out;
 }
 
-// Every combination at every point, for a spreadsheet.
+// Every combination at every point, as CSV for a spreadsheet.
 std::string csv(const SweepSetup& setup, const std::vector<SweepPoint>& points,
                 const Combinations& all, const MetricDef& metric) {
   const auto quoted = [](const std::string& text) {
@@ -145,7 +146,7 @@ std::string csv(const SweepSetup& setup, const std::vector<SweepPoint>& points,
   return out;
 }
 
-// The page with chart and table, beside the figures.
+// The page with chart and table, written beside the figures.
 std::string page(const SweepSetup& setup, const std::vector<SweepPoint>& points,
                  const std::vector<SweepOutcome>& outcomes, const Combinations& all,
                  const MetricDef& metric) {
@@ -186,7 +187,8 @@ ExitCode sweep_code(const std::vector<SweepOutcome>& outcomes, bool figures) {
   return all_done && figures ? ExitCode::ok : ExitCode::incomplete;
 }
 
-// "12 of 12 jobs done: 3 combinations and the first once more, 3 times, in an order drawn with 1".
+// "12 of 12 jobs done: 3 combinations and the first once more (A/A), 3 times, order drawn with seed
+// 1".
 std::string jobs_text(const SweepSetup& setup, const std::vector<SweepOutcome>& outcomes,
                       size_t combinations) {
   const auto done = std::ranges::count(outcomes, JobState::done, &SweepOutcome::state);
@@ -289,7 +291,8 @@ void add_sweep_command(CLI::App& app, Action& action) {
       ->check(CLI::Range(1, 100000))
       ->type_name("N");
   sub->add_option("case", options->case_name, "what to measure")->type_name("CASE");
-  // An option of its own: CLI11 hands what follows -- to the parent once no positional is open.
+  // The options of the case need an option here: CLI11 hands the words after -- to the parent once
+  // no positional is open.
   sub->add_option("options", options->case_options, "of the case, behind --")->type_name("-- …");
   sub->callback([&action, options] {
     if (!options->case_name.empty()) options->arguments = {options->case_name};

@@ -10,7 +10,7 @@
 
 namespace cb {
 
-// The parameters in which the points differ.
+// Names the parameters in which the points differ.
 std::string point_text(const std::vector<SweepPoint>& points, const SweepPoint& point) {
   std::string out;
   for (const auto& [name, values] : point.params.all()) {
