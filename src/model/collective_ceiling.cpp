@@ -19,7 +19,7 @@ bool uses_network_switches(CollectiveAlgorithm a) {
          a == CollectiveAlgorithm::any;
 }
 
-// How data go between hosts, where all that the algorithm allows is asked for.
+// The best way between hosts that the algorithm allows.
 CollectiveAlgorithm between_hosts(CollectiveAlgorithm a) {
   if (a == CollectiveAlgorithm::ring) return a;
   return uses_network_switches(a) ? CollectiveAlgorithm::in_network
@@ -31,7 +31,7 @@ const char* network_id(CollectiveAlgorithm a) {
   return a == CollectiveAlgorithm::hierarchical ? "coll.per_host_inside" : "coll.per_host";
 }
 
-// How data go inside a host.
+// The best way inside a host that the algorithm and the links allow.
 CollectiveAlgorithm inside_host(Collective collective, CollectiveAlgorithm a,
                                 const CollectiveWires& w) {
   if (collective != Collective::all_reduce) return CollectiveAlgorithm::ring;
@@ -41,7 +41,7 @@ CollectiveAlgorithm inside_host(Collective collective, CollectiveAlgorithm a,
 
 Quantity rate(double bytes_per_second) { return {bytes_per_second, "bytes_per_second"}; }
 
-// The slowest wire that every byte of a ring crosses.
+// Rate of the slowest wire that every byte of a ring crosses.
 std::optional<double> ring_wire(const CollectiveWires& w) {
   std::optional<double> out;
   if (w.hosts > 1 && w.host_network) out = w.host_network;
@@ -71,7 +71,7 @@ std::optional<double> network_bus_ceiling(Collective collective, CollectiveAlgor
     case Collective::pingpong:
     case Collective::pair_one_way:
     case Collective::pair_two_way:
-      if (hosts % 2 != 0) return std::nullopt;  // some pairs stay on one host
+      if (hosts % 2 != 0) return std::nullopt;  // with an odd number, some pairs stay on one host
       return host_bytes_per_second / g;
     default:
       return host_bytes_per_second;

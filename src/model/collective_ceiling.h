@@ -11,21 +11,21 @@
 // the definitions in nccl-tests' doc/PERFORMANCE.md: docs/methods/nccl.md has each bound.
 namespace cb {
 
-// How data go. A bus bandwidth counts the bytes of a ring; what moves fewer bytes over the slowest
-// wire shows more than that wire has.
+// How an algorithm moves data. A bus bandwidth counts the bytes of a ring: an algorithm that moves
+// fewer bytes over the slowest wire shows a higher bus bandwidth than that wire has.
 enum class CollectiveAlgorithm {
   ring,
-  hierarchical,  // trees, or one step inside the hosts and one between them
+  hierarchical,  // trees, or one step inside each host and one between the hosts
   in_network,    // the network's switches reduce and multiply: InfiniBand SHARP
-  nvls,          // the NVLink switch does, and between hosts the network's
-  nvls_tree,     // the NVLink switch does, and between hosts a tree
-  any            // not known: the most that one of them allows
+  nvls,          // the NVLink switch reduces; between hosts, the network's switches do
+  nvls_tree,     // the NVLink switch reduces; between hosts, a tree does
+  any            // not known: the highest bound of all algorithms
 };
 
-// The wires; a rate is of one direction, in bytes per second, and absent where it is not known.
+// The wires. A rate is that of one direction in bytes per second; nothing if it is not known.
 struct CollectiveWires {
   uint64_t ranks = 1;
-  uint64_t hosts = 1;                       // equally many ranks on each
+  uint64_t hosts = 1;                       // each has the same number of ranks
   std::optional<double> host_network = {};  // all ports of a host together
   std::optional<double> gpu_link = {};      // all links of a GPU together
   bool nvls_possible = false;
@@ -36,8 +36,9 @@ struct CollectiveCeiling {
   Said how;  // "8 GPUs over NVLink of 450 GB/s, NVLS: …"
 };
 
-// Between hosts, of ranks on `hosts` hosts whose ports carry `host_bytes_per_second`; links inside
-// a host are taken as free. Nothing with one host, or unequal hosts.
+// Bound by the network between `hosts` hosts, whose ports carry `host_bytes_per_second` each; links
+// inside a host count as unlimited. Nothing with one host, or if the hosts have unequal numbers of
+// ranks.
 //   ring (also all_gather, reduce_scatter, broadcast, reduce): every byte crosses once, so
 //     busbw <= host rate
 //   hierarchical all_reduce: only the share of the hosts crosses,
@@ -54,26 +55,27 @@ std::optional<double> network_bus_ceiling(Collective collective, CollectiveAlgor
                                           uint64_t ranks, uint64_t hosts,
                                           double host_bytes_per_second);
 
-// Inside a host, of ranks with `link_bytes_per_second` each. The link itself, but for all_reduce
-// with NVLS: a rank sends (1 + 1/n) times the data, so busbw <= link * 2(n-1)/(n+1). In_network
-// over several hosts reduces inside the host first, where g ranks move (g-1)/g of the data twice:
-// busbw <= link * ((n-1)/n) * g/(g-1). Nothing for one rank.
+// Bound by the links inside a host, for ranks with `link_bytes_per_second` each: the link's rate,
+// except for all_reduce. Nothing for one rank.
+//   nvls all_reduce: a rank sends (1 + 1/n) times the data, so busbw <= link * 2(n-1)/(n+1)
+//   in_network all_reduce over several hosts: it first reduces inside the host, where g ranks move
+//     (g-1)/g of the data twice, so busbw <= link * ((n-1)/n) * g/(g-1)
 std::optional<double> link_bus_ceiling(Collective collective, CollectiveAlgorithm algorithm,
                                        uint64_t ranks, uint64_t hosts,
                                        double link_bytes_per_second);
 
-// The lower of both, with the reason; nothing where no rate is known. With `any` the most that an
-// algorithm allows, which a measurement cannot exceed.
+// Returns the lower of both bounds, with the reason; nothing if no rate is known. `any` gives the
+// highest bound of all algorithms, which no measurement can exceed.
 std::optional<CollectiveCeiling> collective_ceiling(Collective collective,
                                                     CollectiveAlgorithm algorithm,
                                                     const CollectiveWires& wires);
 
-// Why a bus bandwidth lies above the rate of the wire it went over, in a sentence; empty if it does
-// not. Such a figure is right: it counts a ring's bytes.
+// Says why a bus bandwidth is above the rate of its wire; empty if it is not. Such a figure is
+// right: it counts a ring's bytes.
 Said explain_above_wire(Collective collective, double bus_bytes_per_second,
                         const CollectiveWires& wires);
 
-// ring, hierarchical (tree, pat), in_network (collnet…), nvls, nvls_tree from what NCCL calls it.
+// Maps NCCL's name: ring, tree and pat (hierarchical), collnet… (in_network), nvls, nvls_tree.
 CollectiveAlgorithm algorithm_of(const std::string& nccl_name);
 
 }  // namespace cb

@@ -50,7 +50,7 @@ uint64_t alltoallv_count(uint64_t block, uint64_t from, uint64_t to) {
 
 namespace {
 
-// The largest rank's share is all that fits; every rank's buffers have its size.
+// The rank with the largest sum decides what fits: every rank's buffers have its size.
 CollectiveSize alltoallv_size(uint64_t block, uint64_t element_bytes, uint64_t ranks) {
   // The largest count is one and a half times this; half of it is still a multiple of 8 bytes.
   const uint64_t unit = 16 / element_bytes;

@@ -9,23 +9,23 @@
 
 namespace cb {
 
-// Names of two deltas in a record's telemetry, both in seconds of processor time while the case
-// ran, both about a host: what programs that are not of this measurement took (and what a
-// hypervisor took for other guests), and what there was.
+// Names of two deltas in a record's telemetry. Both are seconds of processor time of a host while
+// the case ran: the time that other programs took (and that a hypervisor took for other guests),
+// and the time that there was.
 inline constexpr std::string_view kOthersCpuSeconds = "cpu_seconds_of_others";
 inline constexpr std::string_view kHostCpuSeconds = "cpu_seconds_of_host";
 
-// A host whose processors others took to a larger share was not measured alone.
+// If others took a larger share of a host's processors, the host was not measured alone.
 inline constexpr double kDisturbedShare = 0.1;
 
-// The share of the host's processor time that others took, 0 to 1; of the host where it was largest
-// if `host` is empty. Nothing where the record does not say.
+// Returns the share of the host's processor time that others took, 0 to 1. An empty `host` means
+// the host with the largest share. Nothing if the record does not say.
 std::optional<double> share_of_others(const Record& record, const std::string& host = "");
 
-// Whether that share is above kDisturbedShare.
+// True if that share is above kDisturbedShare.
 bool disturbed(const Record& record, const std::string& host = "");
 
-// Whether a figure in this unit can suffer from other work: rates and times, no counts or states.
+// True if other work can worsen a figure in this unit: rates and times, not counts or states.
 bool can_suffer(std::string_view unit);
 
 }  // namespace cb

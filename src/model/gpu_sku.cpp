@@ -1,6 +1,5 @@
-// One row per product. NVIDIA's data sheets state tensor peaks with sparsity since Ampere: the rows
-// hold half of those. Figures that differ between a data sheet and what the driver reports say so
-// in docs/methods/gpu.md.
+// One row per product. Since Ampere, NVIDIA's data sheets state tensor peaks with sparsity: the
+// rows hold half of those. docs/methods/gpu.md says where a data sheet and the driver differ.
 #include "model/gpu_sku.h"
 
 #include <algorithm>
@@ -15,9 +14,9 @@ namespace {
 constexpr double kTera = 1e12;
 constexpr double kMega = 1e6;
 
-// fp64 is the tensor cores' where there are such, because cuBLAS uses them for it.
+// fp64 is the tensor cores' peak if there is one, because cuBLAS uses them.
 struct Peaks {
-  double fp64, fp64_vector, fp32, tf32, half, fp8, int8, fp4;  // tera; 0: absent
+  double fp64, fp64_vector, fp32, tf32, half, fp8, int8, fp4;  // in tera per second; 0: absent
 };
 
 std::map<std::string, double> by_dtype(const Peaks& p) {
@@ -61,7 +60,7 @@ constexpr const char* kH20 =
 constexpr const char* kL20 = "no public data sheet: pages that quote it";
 constexpr const char* kBlackwell =
     "NVIDIA HGX B200/B300 and GB200/GB300 data sheets (2025), by stas00/ml-engineering (2026-08)";
-// The sheet says 7.7 or 8.0 TB/s, which is no upper bound: 3996 MHz × 8192 bit × 2 are more.
+// The sheet says 7.7 or 8.0 TB/s, which is no upper bound: 3996 MHz × 8192 bit × 2 is more.
 constexpr const char* kB200 =
     "NVIDIA HGX B200 data sheet (2025); memory: 3996 MHz × 8192 bit × 2 (stas00/ml-engineering)";
 
@@ -235,9 +234,9 @@ constexpr std::array kRows{
         "NVIDIA RTX Blackwell GPU architecture white paper (2025), sums in fp32"},
 };
 
-// The clock of the stated fp32 and fp64 peaks where it is another than that of the other types: 132
-// SMs × 256 × 1.98 GHz are the 67 TFLOP/s of the H100, 114 × 256 × 1.755 the 51 of its PCIe card,
-// 142 × 256 × 2.52 the 91.6 of the L40S.
+// The clock of the stated fp32 and fp64 peaks, if it differs from the clock of the other types: 132
+// SMs × 256 × 1.98 GHz are the 67 TFLOP/s of the H100, 114 × 256 × 1.755 GHz the 51 of its PCIe
+// card, 142 × 256 × 2.52 GHz the 91.6 of the L40S.
 double exact_clock_mhz(std::string_view name) {
   if (name == "H100 SXM" || name == "H200 SXM" || name == "H800 SXM") return 1980;
   if (name == "H100 PCIe") return 1755;
@@ -259,7 +258,7 @@ GpuSku sku_of(const Row& row) {
   return out;
 }
 
-// The words of the driver's name: "NVIDIA A100-SXM4-80GB" → A100 SXM4 80GB.
+// Splits the driver's name into words: "NVIDIA A100-SXM4-80GB" → NVIDIA, A100, SXM4, 80GB.
 std::vector<std::string> words_of(std::string_view name) {
   std::vector<std::string> out(1);
   for (const char c : name) {
@@ -281,7 +280,7 @@ struct DriverName {
   }
 };
 
-// There are parts with 64 GB that were made for one customer: neither of the two.
+// Parts with 64 GB were made for one customer: they are neither of the two products.
 std::string ampere(const DriverName& n, const char* model) {
   const bool large = n.memory_bytes >= 75e9;
   if (!large && n.memory_bytes >= 50e9) return "";
@@ -294,7 +293,7 @@ std::string hopper(const DriverName& n, const char* model) {
   return std::string(model) + " SXM";
 }
 
-// The table's name for what the driver says; a product that merely resembles one is none of it.
+// Returns the table's name for the driver's name; "" for a product that merely resembles one.
 std::string sku_name(const DriverName& n) {
   if (n.has("MIG")) return "";  // a slice of a GPU has none of its peaks
   if (n.has("A100")) return ampere(n, "A100");

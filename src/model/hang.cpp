@@ -13,7 +13,7 @@
 namespace cb {
 namespace {
 
-// Who has moved within this time is at work.
+// A rank that progressed this recently is working.
 constexpr double kMovingSeconds = 0.5;
 
 bool inside(const RankState& r) { return r.entered > r.left; }
@@ -27,7 +27,7 @@ Said where(const RankState& r) {
 
 std::string name(const RankState& r) { return fmt::format("{} rank {}", r.host, r.rank); }
 
-// Why it is absent, in words.
+// Says why the rank is absent.
 Said blame(const RankState& r) {
   if (has_failed(r)) return said("hang.failed", unpack_said(r.failure));
   if (r.link == RankLink::lost) return said("hang.broke", where(r));
@@ -47,11 +47,11 @@ std::vector<const RankState*> find_absent(const std::vector<RankState>& ranks) {
   uint64_t furthest = 0;
   for (const RankState& r : ranks) furthest = std::max(furthest, position(r));
   const double idle = longest_idle(ranks);
-  // Who still moves is only slower, also where ranks measure each for themselves.
+  // A rank that progressed recently is only slower, even if ranks measure independently.
   const auto behind = [&](const RankState& r) {
     return r.link == RankLink::connected && position(r) < furthest && r.idle_seconds >= idle / 2;
   };
-  // The surest sign first.
+  // The surest sign comes first.
   const std::vector<std::function<bool(const RankState&)>> signs{
       has_failed,
       [](const RankState& r) { return r.link == RankLink::lost; },

@@ -6,28 +6,28 @@
 
 #include "core/messages/said.h"
 
-// Which ranks a job waits for: from the last state that each rank told to the ones that did not
-// arrive. Pure; docs/methods/hang.md says how it decides.
+// Finds the ranks that a job waits for, from the last state that each rank reported. Pure;
+// docs/methods/hang.md says how it decides.
 namespace cb {
 
 enum class RankLink {
   connected,
-  closed,  // ended its part in order
+  closed,  // the rank ended its part in order
   lost,    // the connection broke: the process or its host is gone
   never    // never connected to rank 0
 };
 
-// What rank 0 knows of a rank.
+// What rank 0 knows about a rank.
 struct RankState {
   int rank = 0;
   std::string host = {};
   std::string note = {};      // "all_reduce 64K, sampling"
-  uint64_t entered = 0;       // collective steps that it has begun
-  uint64_t left = 0;          // and finished
-  double idle_seconds = 0;    // since its last progress
-  double silent_seconds = 0;  // since its last sign of life
+  uint64_t entered = 0;       // number of collective steps that it has begun
+  uint64_t left = 0;          // number of collective steps that it has finished
+  double idle_seconds = 0;    // time since its last progress
+  double silent_seconds = 0;  // time since its last sign of life
   RankLink link = RankLink::connected;
-  std::string failure = {};  // why it has given up, as pack_said() packs it; empty unless it has
+  std::string failure = {};  // why it gave up, packed by pack_said(); empty unless it failed
 };
 
 inline bool has_failed(const RankState& r) { return !r.failure.empty(); }
@@ -39,17 +39,18 @@ struct AbsentRank {
 };
 
 struct HangDiagnosis {
-  std::vector<AbsentRank> absent;  // the ranks at fault, as far as it can be told
-  Said reason;                     // one line for the document: who did not arrive, and where
+  std::vector<AbsentRank> absent;  // the ranks at fault, as far as that is known
+  Said reason;                     // one line for the document: which rank did not arrive, and
+                                   // where
   std::vector<std::string> lines;  // every rank's last state, the absent ones first
 };
 
-// A rank that has given no sign of life for so long is silent.
+// A rank without a sign of life for this time is silent.
 inline constexpr double kSilentSeconds = 2;
 
-// Absent are: ranks that failed; else lost ranks; else silent ones; else ranks that are behind the
-// others and not inside a collective step; else those that are behind. If all are equally far,
-// nobody is absent and the network between them is to blame.
+// The absent ranks are those that failed; else those whose connection is lost; else silent ones;
+// else those behind the others and not inside a collective step; else those behind. If all ranks
+// are equally far, none is absent and the network between them is to blame.
 HangDiagnosis diagnose_hang(const std::vector<RankState>& ranks);
 
 // "0-3,7": for messages.

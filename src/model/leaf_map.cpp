@@ -15,7 +15,7 @@ std::vector<std::string> words_of(const std::string& line) {
   return out;
 }
 
-// The text between the first quotes from `from` on; empty if there are none.
+// Returns the text between the first pair of quotes from `from` on; empty if there is none.
 std::string quoted(const std::string& line, size_t from) {
   const size_t begin = line.find('"', from);
   const size_t end = begin == std::string::npos ? begin : line.find('"', begin + 1);
@@ -34,9 +34,9 @@ void put(LeafMap& map, const std::string& host, const std::string& leaf) {
   if (!is_new && leaf < at->second) at->second = leaf;
 }
 
-// Sections `Switch 36 "S-…" # "leaf1" …`, each followed by its ports:
+// Reads sections `Switch 36 "S-…" # "leaf1" …`, each followed by its ports:
 // `[1] "H-…"[1](guid) # "n1 mlx5_0" lid 5 4xNDR`. A switch's aggregation node (SHARP) is no host.
-// `key` makes of a channel adapter's description what it stands under.
+// `key` turns a channel adapter's description into its key in the map.
 LeafMap parse_fabric(const std::string& text, std::string (*key)(const std::string&)) {
   LeafMap out;
   std::istringstream in(text);
@@ -82,7 +82,7 @@ LeafMap::const_iterator find_host(const LeafMap& map, const std::string& host) {
   return at != map.end() ? at : map.find(host.substr(0, host.find('.')));
 }
 
-// The leaf of the NIC where it is known, else the host's.
+// Returns the NIC's leaf if it is known, else the host's leaf.
 LeafMap::const_iterator find_nic(const LeafMap& of_host, const LeafMap& of_nic,
                                  const std::string& host, const std::string& nic) {
   if (!nic.empty()) {

@@ -8,29 +8,30 @@
 
 namespace cb {
 
-// Host to the leaf switch that it hangs on.
+// Maps a host to its leaf switch.
 using LeafMap = std::map<std::string, std::string>;
 
-// Reads lines "HOST LEAF" (# begins a comment), or what `ibnetdiscover` prints: there the host is
-// the first word of a channel adapter's description and its leaf the switch that lists it. A host
-// on several leaves (one a rail) counts to the first of their names, which hosts wired alike share.
-// What is wrong is added to `problems` with its line; a text that names no host is wrong too.
+// Reads lines "HOST LEAF" (# begins a comment), or the output of `ibnetdiscover`: there the host is
+// the first word of a channel adapter's description, and its leaf is the switch that lists it. A
+// host on several leaves (one a rail) gets the first of their names, which hosts with equal wiring
+// share. Adds errors to `problems` with their lines; a text that names no host is an error too.
 LeafMap parse_leaf_map(const std::string& text, Problems& problems);
 
-// The number of each host's leaf, leaves numbered in the order of their names. A host is known by
-// its name or by what stands before the first dot; one that the map lacks is added to `problems`.
+// Returns the number of each host's leaf; leaves are numbered in the order of their names. A host
+// is found by its name or by the part of it before the first dot. Adds a host that the map lacks to
+// `problems`.
 std::vector<int> leaf_groups(const LeafMap& map, const std::vector<std::string>& hosts,
                              Problems& problems);
 
 // The leaf of every NIC of every host.
 struct NicLeaves {
-  std::vector<int> leaf;           // of hosts[h]'s nics[n] at h * nics.size() + n
-  std::vector<std::string> names;  // of the leaves, by their number
+  std::vector<int> leaf;           // hosts[h]'s nics[n] is at h * nics.size() + n
+  std::vector<std::string> names;  // names of the leaves, by their number
 };
 
-// From the same text: the NIC's own leaf where it is ibnetdiscover's and describes the adapter as
-// "host nic …", else the host's. An empty name of a NIC stands for the host. What leaf_groups()
-// would say is added to `problems`.
+// Reads the leaf of each NIC from the same text. It is the NIC's own leaf if the text is that of
+// ibnetdiscover and describes the adapter as "host nic …", else the host's leaf. An empty NIC name
+// stands for the host. Adds to `problems` what leaf_groups() would add.
 NicLeaves nic_leaves(const std::string& text, const std::vector<std::string>& hosts,
                      const std::vector<std::string>& nics, Problems& problems);
 

@@ -1,7 +1,7 @@
 // How it decides: every sample is divided by the fleet's level, so a healthy one is 1 with some
 // noise (locate_score). A part's score is the median of the samples that pass through it: a slow
-// partner moves one of many samples and so not the median. Explanations are tried from the widest
-// to the narrowest (uplink, host, NIC, link), and samples that one explains no longer count for the
+// partner changes one of many samples, not the median. Explanations are tried from the widest to
+// the narrowest (uplink, host, NIC, link); samples that one explains no longer count for the
 // narrower ones.
 #include "model/locate.h"
 
@@ -52,8 +52,8 @@ class Locator {
     Score transmit, receive, both;
   };
 
-  // For every sample that counts: its value for the sending NIC and for the receiving one, unless
-  // the NIC at the other end is slow.
+  // Passes every sample that counts to its sending NIC and to its receiving one, unless the NIC at
+  // the other end is slow.
   template <typename Transmit, typename Receive>
   void for_each(Transmit transmit, Receive receive) const {
     for (const Sample& s : samples_) {
@@ -108,7 +108,8 @@ class Locator {
     }
   }
 
-  // Of a slow host only what is slower than the host; a NIC's own side where one is slow only.
+  // A NIC of a slow host is reported only if it is slower than the host. If only one of its sides
+  // is slow, that side is reported.
   void report_nic(int host, int rail, SuspectKind kind, double host_share) {
     const Nic& n = nic_[fleet_.nic(host, rail)];
     const auto slow = [&](Score s) {
@@ -125,7 +126,8 @@ class Locator {
     parts_.push_back(s);
   }
 
-  // Tested alone and fine then: the part is sound and what it shares with others is not.
+  // The suspect was tested alone and was fine: the part is sound, and what it shares with others is
+  // not.
   void mark_congestion(std::vector<Suspect>& suspects) const {
     for (Suspect& suspect : suspects) {
       std::vector<float> alone;
@@ -136,7 +138,7 @@ class Locator {
     }
   }
 
-  // Only the side that is slow: a host that sends badly receives well, alone as together.
+  // Counts only the slow side: a host that sends badly may receive well, alone or together.
   static bool uses(const Suspect& suspect, const Sample& s) {
     return (s.from == suspect.host && suspect.side != Side::receive) ||
            (s.to == suspect.host && suspect.side != Side::transmit);
@@ -155,7 +157,7 @@ class Locator {
                (fleet_.leaf_of(s.to, s.rail) == suspect.leaf);
       case SuspectKind::inside:
       case SuspectKind::rail:
-        break;  // of groups: locate_groups.h
+        break;  // locate_groups.h judges groups
     }
     return false;
   }
@@ -164,7 +166,7 @@ class Locator {
   Judge judge_;
   std::vector<Sample> samples_;
   std::vector<Nic> nic_;
-  std::vector<bool> slow_;  // by NIC
+  std::vector<bool> slow_;  // by NIC: true if it is slow
   std::vector<Suspect> parts_;
 };
 

@@ -11,7 +11,7 @@ namespace {
 using locating::Bins;
 using locating::Judge;
 
-// Of two nobody can say which one is slow.
+// With two groups nobody can say which one is slow.
 constexpr int kMinGroups = 3;
 
 class GroupJudge {

@@ -6,24 +6,27 @@
 
 namespace cb {
 
-// Groups of units of which pairs were measured inside them, all groups at the same time.
+// Groups of units. Pairs were measured inside the groups, in all groups at the same time.
 struct UnitGroups {
-  SuspectKind kind = SuspectKind::inside;  // inside: of hosts; rail: of ranks with one place
+  SuspectKind kind = SuspectKind::inside;  // inside: groups of hosts; rail: groups of ranks in the
+                                           // same place
   int count = 0;
-  std::vector<int> group_of = {};  // by unit
+  std::vector<int> group_of = {};  // unit → its group
 };
 
 struct JudgedGroups {
-  std::vector<Suspect> suspects = {};    // worst first; host or rail: the group
-  std::vector<Suspect> slow_units = {};  // of groups that are none; host: the unit
+  std::vector<Suspect> suspects = {};    // worst first; `host` or `rail` is the group
+  std::vector<Suspect> slow_units = {};  // slow members of groups that are not slow; `host` is the
+                                         // unit
   double noise = 0;                      // as Located::noise
-  double least_detectable = 1;  // so far below the others a group must be to be seen, as a share
+  double least_detectable = 1;  // smallest shortfall that would be seen in a group, as a share
 };
 
-// A group is slow if the median of its samples is, against the median of the groups' medians, by
-// the measure of locate(), and three quarters of its samples are low: of four members a slow one is
-// in half of them. What is left is given to locate() unit by unit, for slow members. Fewer than
-// three groups, or groups without three samples, have no suspect and nothing that could be seen.
+// A group is slow if its median, compared with the median of all groups' medians, is slow by the
+// measure of locate(), and three quarters of its samples are low: one slow member of four is in
+// half of them. locate() then looks for slow members in the other groups, unit by unit. With fewer
+// than three groups, or a group without three samples, there is no suspect and nothing could be
+// seen.
 JudgedGroups judge_groups(const UnitGroups& groups, const std::vector<PairSample>& samples,
                           const LocateOptions& options = {});
 

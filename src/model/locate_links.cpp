@@ -6,7 +6,7 @@
 namespace cb::locating {
 namespace {
 
-// From here on a single sample is looked at again.
+// A single sample that is this low is measured again.
 constexpr double kMinDip = 0.03;
 constexpr double kDipSigmas = 3.5;
 

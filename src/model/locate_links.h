@@ -11,8 +11,8 @@ struct FoundLinks {
   std::vector<HostPair> retest;
 };
 
-// Pairs that are low although both ends are fine with everybody else (`slow` by NIC). A single low
-// sample among millions is noise until it is repeated: such pairs are asked for again.
+// Finds pairs that are low although both ends are fine with all others (`slow` is by NIC). A single
+// low sample among millions is noise until it is repeated: such pairs go to `retest`.
 FoundLinks find_links(const FleetShape& fleet, const Judge& judge,
                       const std::vector<Sample>& samples, const std::vector<bool>& slow);
 

@@ -1,4 +1,4 @@
-// Which pairs the locator has measured: the quick survey, and what confirms suspects.
+// Chooses the pairs to measure: the quick survey, and the pairs that confirm suspects.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -52,7 +52,7 @@ class Confirmation {
     } else if (s.kind == SuspectKind::uplink) {
       cross(s.leaf);
     } else if ((s.kind == SuspectKind::host || s.kind == SuspectKind::nic) && !sound_.empty()) {
-      // Different partners for different suspects.
+      // Different suspects get different partners.
       for (const size_t k : {size_t{0}, size_t{1}})
         both_ways(s.host, sound_[(static_cast<size_t>(s.host) + k) % sound_.size()]);
     }

@@ -9,7 +9,7 @@ namespace {
 // The standard error of a median of n normal samples is 1.2533 σ/√n.
 constexpr double kMedianError = 1.2533;
 constexpr double kMadToSigma = 1.4826;
-// Samples of a fleet agree no better than this.
+// The noise of a fleet is assumed to be at least this.
 constexpr double kMinNoise = 1e-4;
 
 std::vector<double> medians(Bins& bins) {
@@ -63,7 +63,7 @@ class Leveller {
     return fleet_.leaf_of(s.from, s.rail) != fleet_.leaf_of(s.to, s.rail);
   }
 
-  // Whether only traffic inside leaves is the reference.
+  // True if only traffic inside leaves is the reference.
   bool within_leaves() const {
     if (std::set<int>(fleet_.leaf.begin(), fleet_.leaf.end()).size() != 2) return false;
     return std::any_of(all_.begin(), all_.end(),
@@ -98,8 +98,8 @@ class Leveller {
     return robust_deviation(residuals);
   }
 
-  // Alone everything may be faster: what is measured alone is compared with pairs of sound NICs
-  // alone, where there are such.
+  // A transfer alone may be faster. It is compared with transfers between sound NICs alone, if
+  // there are enough.
   double level_alone(double level) const {
     std::vector<float> sound;
     for (const PairSample& s : all_) {
@@ -113,7 +113,7 @@ class Leveller {
   const std::vector<PairSample>& all_;
   double tolerance_;
   bool local_;
-  std::vector<double> sends_, receives_;  // medians by NIC, 0 where there is no sample
+  std::vector<double> sends_, receives_;  // medians by NIC; 0 without a sample
 };
 
 }  // namespace

@@ -7,31 +7,32 @@
 
 #include "model/locate.h"
 
-// What the parts of the locator share: samples as shares of the fleet's level, medians, and from
-// when on a part counts as slow.
+// What the parts of the locator share: samples as shares of the fleet's level, medians, and the
+// decision that a part is slow.
 namespace cb::locating {
 
 // Fewer samples than this say nothing about a part.
 constexpr size_t kMinSamples = 3;
-// So many of a host's rails must be slow for the host to be the cause, and of a leaf's hosts for
-// its uplink.
+// A host is the cause only if this share of its rails is slow; an uplink, if this share of its
+// leaf's hosts is.
 constexpr double kMaxOf = 0.75;
 
-// The median of values of which there is at least one; changes their order.
+// Returns the median of at least one value. Changes their order.
 double middle(std::span<float> values);
 
-// A measured transfer as a share of what the fleet reaches.
+// A measured transfer as a share of the fleet's level.
 struct Sample {
   int from, to, rail;
   float x;
   bool alone;
-  bool explained = false;  // by a wider cause; it counts no longer for narrower ones
+  bool explained = false;  // by a wider cause; it no longer counts for narrower ones
 };
 
-// Values by part (a NIC, a leaf), one part behind the other in one block of memory.
+// Values by part (a NIC, a leaf), all parts in one block of memory.
 class Bins {
  public:
-  // each(add) calls add(part, value) for every value; it is called twice and must do the same.
+  // each(add) calls add(part, value) for every value. It is called twice and must do the same
+  // twice.
   template <typename Each>
   Bins(size_t parts, Each each) : begin_(parts + 1, 0) {
     each([&](size_t part, float) { ++begin_[part + 1]; });
@@ -56,17 +57,17 @@ struct Score {
   size_t n = 0;
 };
 
-// The noise of a sample, and what stands out of it.
+// Knows the noise of a sample, and decides what exceeds it.
 class Judge {
  public:
   Judge(const LocateOptions& options, double noise) : options_(options), noise_(noise) {}
 
   double noise() const { return noise_; }
   double tolerance() const { return options_.tolerance; }
-  // Below 1, as a share, from where on a median of n samples does not come from noise.
+  // Returns how far below 1 a median of n samples must be so that noise does not explain it.
   double noise_bound(size_t n) const;
   bool is_slow(const Score& s) const;
-  Score score(std::span<float> values) const;  // changes their order
+  Score score(std::span<float> values) const;  // changes the order of `values`
   Suspect suspect(SuspectKind kind, const Score& s) const;
 
  private:
@@ -75,11 +76,11 @@ class Judge {
   double noise_;
 };
 
-// Every sample over the fleet's level, which is the median of its NICs' medians; the noise is what
-// is left of a sample when the medians of its two ends are taken out. Both hold with few hosts too:
-// of four hosts a slow one takes part in half of all pairs, but is one of four. Where all hosts
-// hang on two leaves, only traffic inside them counts for the level: half of all pairs and more
-// cross the one path between them, and if that is slow it would be the level.
+// Divides every sample by the fleet's level, which is the median of its NICs' medians. The noise is
+// what remains of a sample without the medians of its two ends. Both hold with few hosts too: one
+// slow host of four takes part in half of all pairs, but is one of four. If all hosts are on two
+// leaves, only traffic inside leaves counts for the level: at least half of all pairs cross the one
+// path between the leaves, and if that were slow, it would be the level.
 struct Levelled {
   std::vector<Sample> samples;
   double noise = 0;  // standard deviation of one sample, robust
@@ -87,7 +88,8 @@ struct Levelled {
 Levelled divide_by_level(const FleetShape& fleet, const std::vector<PairSample>& samples,
                          const LocateOptions& options);
 
-// Standard deviation of a normal distribution from deviations from its centre. 0 without any.
+// Returns the standard deviation of a normal distribution, from deviations from its centre; 0 if
+// there are none.
 double robust_deviation(std::vector<float>& deviations);
 
 }  // namespace cb::locating

@@ -19,8 +19,8 @@ class UplinkFinder {
     number_hosts();
   }
 
-  // The slowest first, and its samples explained before the next is looked for: with few leaves one
-  // slow uplink pulls down the others' medians too.
+  // Finds the slowest uplink first and explains its samples before it looks for the next: with few
+  // leaves one slow uplink also lowers the others' medians.
   std::vector<Suspect> run() {
     std::vector<Suspect> found;
     while (const auto worst = slowest()) {
@@ -32,7 +32,7 @@ class UplinkFinder {
   }
 
  private:
-  // A host on a leaf, by one number for all of its NICs there.
+  // Gives a host one number on each of its leaves, for all of its NICs there.
   void number_hosts() {
     std::map<std::pair<int, int>, size_t> numbers;
     for (int host = 0; host < fleet_.hosts; ++host) {
@@ -100,7 +100,7 @@ class UplinkFinder {
     if (local.size() < kMinSamples) return std::nullopt;
     const Score away = judge_.score(leaving);
     if (!judge_.is_slow(away) || judge_.is_slow(judge_.score(local))) return std::nullopt;
-    // One slow host of a small leaf is in half of what its neighbours send there.
+    // One slow host on a small leaf is in half of the samples that its neighbours receive.
     if (static_cast<double>(away.low) < kMaxOf * static_cast<double>(away.n)) return std::nullopt;
     size_t hosts = 0, slow_hosts = 0;
     for (const size_t host : hosts_of_[leaf]) {
@@ -116,7 +116,8 @@ class UplinkFinder {
     return s;
   }
 
-  // With a single partner both ends look the same: the path between the two is what can be named.
+  // If a leaf has a single partner, both ends look the same: only the path between them can be
+  // named.
   int only_partner(int leaf) const {
     int partner = kNone;
     for_each(true, [&](const Sample&, Ends e) {
@@ -131,7 +132,7 @@ class UplinkFinder {
   const Judge& judge_;
   std::vector<Sample>& samples_;
   size_t leaves_ = 0, members_ = 0;
-  std::vector<size_t> member_;  // by NIC
+  std::vector<size_t> member_;  // NIC → number of its host and leaf
   std::vector<std::vector<size_t>> hosts_of_;
   std::vector<bool> slow_;
 };

@@ -6,8 +6,8 @@
 
 namespace cb::locating {
 
-// Leaves of which most hosts are slow to other leaves while traffic inside is fine, the slowest
-// first. The samples that cross one of them are explained by it.
+// Finds leaves whose hosts are mostly slow to other leaves, while traffic inside the leaf is fine;
+// the slowest first. Marks the samples that cross such an uplink as explained.
 std::vector<Suspect> find_uplinks(const FleetShape& fleet, const Judge& judge,
                                   std::vector<Sample>& samples);
 

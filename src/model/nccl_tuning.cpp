@@ -23,7 +23,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// Reads words and numbers from the beginning of what is left.
+// Reads words and numbers from the beginning of the remaining text.
 class Reader {
  public:
   explicit Reader(std::string_view text) : left_(text) {}
@@ -53,7 +53,7 @@ class Reader {
   std::string_view left_;
 };
 
-// A name as it is, a number as the name that it stands for; empty if it stands for none.
+// Returns a name as it is, and a number as the name with that number; "" if there is none.
 template <size_t N>
 std::string named(std::string_view word, const std::array<const char*, N>& names) {
   size_t index = 0;
@@ -78,13 +78,13 @@ bool read_choice(Reader r, TuningChoice& out) {
     const auto high = r.number<int>();
     if (low && dots && high && *high >= *low) out.channels = *high - *low + 1;
   } else if (r.skip("time ")) {
-    // In microseconds.
+    // NCCL prints microseconds.
     if (const auto time = r.number<double>()) out.seconds = *time * 1e-6;
   }
   return !out.algorithm.empty() && !out.protocol.empty();
 }
 
-// "AllReduce: 1024" or "1024": what stands before " Bytes -> ".
+// Reads "AllReduce: 1024" or "1024", the text before " Bytes -> ".
 bool read_call(std::string_view before, TuningChoice& out) {
   const size_t space = before.rfind(' ');
   Reader digits(before.substr(space == std::string_view::npos ? 0 : space + 1));

@@ -9,7 +9,8 @@
 namespace cb {
 namespace {
 
-// Round r of the circle method over an even number of seats: the last seat stays, the others turn.
+// Round r of the circle method over an even number of seats: the last seat stays and the others
+// turn.
 Round circle_round(int seats, int r) {
   const int turning = seats - 1;
   Round round;
@@ -23,7 +24,7 @@ Round circle_round(int seats, int r) {
 
 int even_seats(int n) { return n + n % 2; }
 
-// Without the pair of the empty seat that an odd number of hosts leaves.
+// Removes the pair with the empty seat that an odd number of hosts leaves.
 Round occupied(Round round, int n) {
   std::erase_if(round, [n](const HostPair& p) { return p.from >= n || p.to >= n; });
   return round;
@@ -32,7 +33,7 @@ Round occupied(Round round, int n) {
 std::vector<int> shuffled(int n, std::mt19937_64& random) {
   std::vector<int> out(static_cast<size_t>(n));
   std::iota(out.begin(), out.end(), 0);
-  // std::shuffle differs between standard libraries; this does not.
+  // std::shuffle differs between standard libraries; this loop does not.
   for (size_t i = out.size(); i > 1; --i) std::swap(out[i - 1], out[random() % i]);
   return out;
 }

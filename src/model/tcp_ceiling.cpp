@@ -8,7 +8,7 @@ namespace cb {
 namespace {
 
 constexpr int kTcpHeader = 20, kTimestamps = 12, kIpv4Header = 20, kIpv6Header = 40;
-constexpr int kOnTheWire = 14 + 4 + 8 + 12;  // header, frame check, preamble, gap
+constexpr int kOnTheWire = 14 + 4 + 8 + 12;  // header, frame check sequence, preamble, gap
 
 }  // namespace
 
