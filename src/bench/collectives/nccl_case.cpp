@@ -18,6 +18,7 @@
 #include "bench/collectives/wires.h"
 #include "bench/gpu/measure.h"
 #include "core/clock.h"
+#include "core/param_builder.h"
 #include "core/units.h"
 #include "model/gpu_sku.h"
 #include "model/nccl_tuning.h"
@@ -34,67 +35,36 @@ constexpr double kShareOfMemory = 0.85;
 constexpr size_t kMaxMapLines = 64;
 
 std::vector<ParamDef> own_params() {
+  using namespace param;
   return {
-      {"gpus",
-       ParamType::integer,
-       "",
-       "of each rank; by default its share of the host's",
-       {},
-       false,
-       1,
-       64},
-      {"calls",
-       ParamType::integer,
-       "",
-       "back to back in a timed iteration; by default what fills 20 ms, 5 to 20",
-       {},
-       false,
-       1,
-       10000},
-      {"communicator",
-       ParamType::choice,
-       "blocking",
-       "non-blocking: the library starts a thread for every call, which costs small sizes tens of "
-       "us",
-       {"blocking", "non-blocking"}},
-      {"register",
-       ParamType::choice,
-       "none",
-       "the buffers with the library: user buffers, or symmetric windows",
-       {"none", "user", "window"}},
-      {"graph", ParamType::flag, "false", "the calls of an iteration as one CUDA graph"},
-      {"min-ctas",
-       ParamType::integer,
-       "",
-       "thread blocks that the library uses, at least",
-       {},
-       false,
-       1,
-       64},
-      {"max-ctas", ParamType::integer, "", "and at most", {}, false, 1, 64},
-      {"cta-policy",
-       ParamType::choice,
-       "",
-       "of the library: efficiency takes fewer thread blocks, zero leaves it to the copy engines",
-       {"default", "efficiency", "zero"}},
-      {"transport", ParamType::choice, "",
-       "only this way between the GPUs of a host, as far as the library can",
-       nccl::transport_names()},
-      {"algorithms", ParamType::flag, "false",
-       "log which algorithm, protocol and channels the library chose"},
-      {"memory",
-       ParamType::choice,
-       "gpu",
-       "host is for a library that stands in for NCCL",
-       {"gpu", "host"}},
-      {"init-deadline", ParamType::duration, "90s", "to make the communicators", {}, false, 0.1},
-      {"wait-deadline",
-       ParamType::duration,
-       "60s",
-       "for a call, then it is aborted",
-       {},
-       false,
-       0.1}};
+      integer("gpus").help("of each rank; by default its share of the host's").range(1, 64),
+      integer("calls")
+          .help("back to back in a timed iteration; by default what fills 20 ms, 5 to 20")
+          .range(1, 10000),
+      choice("communicator", {"blocking", "non-blocking"})
+          .help("non-blocking: the library starts a thread for every call, which costs small sizes "
+                "tens of us")
+          .by_default("blocking"),
+      choice("register", {"none", "user", "window"})
+          .help("the buffers with the library: user buffers, or symmetric windows")
+          .by_default("none"),
+      flag("graph").help("the calls of an iteration as one CUDA graph"),
+      integer("min-ctas").help("thread blocks that the library uses, at least").range(1, 64),
+      integer("max-ctas").help("and at most").range(1, 64),
+      choice("cta-policy", {"default", "efficiency", "zero"})
+          .help("of the library: efficiency takes fewer thread blocks, zero leaves it to the copy "
+                "engines"),
+      choice("transport", nccl::transport_names())
+          .help("only this way between the GPUs of a host, as far as the library can"),
+      flag("algorithms").help("log which algorithm, protocol and channels the library chose"),
+      choice("memory", {"gpu", "host"})
+          .help("host is for a library that stands in for NCCL")
+          .by_default("gpu"),
+      duration("init-deadline").help("to make the communicators").by_default("90s").at_least(0.1),
+      duration("wait-deadline")
+          .help("for a call, then it is aborted")
+          .by_default("60s")
+          .at_least(0.1)};
 }
 
 CaseInfo describe() {
@@ -104,13 +74,13 @@ CaseInfo describe() {
       .summary = "collectives on GPUs: bandwidth, latency, every element checked",
       .example = "mpirun -np 16 clusterbench nccl --op all_reduce --max-size 8G --json n.json",
       .domain = "network",
-      .params = collective_params(element_type_names(), reduction_names(), "1G"),
+      .params =
+          joined({collective_params(element_type_names(), reduction_names(), "1G"), own_params()}),
       .metrics = collective_metrics(),
       .checks = {"data"},
       .fault = collective_fault(),
       .fact_columns = {"algorithm"},
   };
-  for (ParamDef& def : own_params()) out.params.push_back(std::move(def));
   out.metrics.push_back({"estimated_seconds", "seconds", Better::lower,
                          "of one call, as the library's own model says before it is run"});
   return out;

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "bench/harness/fault.h"
+#include "bench/harness/shared_params.h"
+#include "core/param_builder.h"
 #include "core/units.h"
 #include "sys/cpu/host_memory.h"
 
@@ -140,51 +142,35 @@ std::string no_host_room(const Context& context, const CollectivePoint& p) {
 std::vector<ParamDef> collective_params(const std::vector<std::string>& types,
                                         const std::vector<std::string>& reductions,
                                         const char* max_size) {
-  return {
-      {"op", ParamType::choice, "all_reduce", "collectives, named as in nccl-tests",
-       collective_names(), true},
-      {"size", ParamType::size, "", "these sizes instead of a sweep", {}, true, 1},
-      {"min-size", ParamType::size, "1K", "first size of the sweep", {}, false, 1},
-      {"max-size", ParamType::size, max_size, "last size of the sweep", {}, false, 1},
-      {"step-factor",
-       ParamType::integer,
-       "4",
-       "each size is this times the one before",
-       {},
-       false,
-       2,
-       1024},
-      {"step-bytes",
-       ParamType::size,
-       "",
-       "each size is this more than the one before, instead of --step-factor",
-       {},
-       false,
-       1},
-      {"split", ParamType::text, "",
-       "groups that measure at the same time: host, rail (ranks of the same place on "
-       "their hosts), pair, half, or N groups by rank modulo N"},
-      {"in-place", ParamType::flag, "false", "send from the receive buffer"},
-      {"dtype", ParamType::choice, "float", "types of the elements", types, true},
-      {"reduction", ParamType::choice, "sum", "of all_reduce, reduce_scatter and reduce",
-       reductions, true},
-      {"iterations", ParamType::integer, "", "exactly this many per size", {}, false, 1, 10000000},
-      {"duration",
-       ParamType::duration,
-       "",
-       "at most this long per size, 1s unless --iterations is given",
-       {},
-       false,
-       0.001},
-      {"checks",
-       ParamType::integer,
-       "20",
-       "calls per size, besides timed ones, of which every element is verified",
-       {},
-       false,
-       1,
-       100000},
-      fault_param("flips a bit of what it receives, to prove that it is seen")};
+  using namespace param;
+  return {choice("op", collective_names())
+              .help("collectives, named as in nccl-tests")
+              .by_default("all_reduce")
+              .list(),
+          size("size").help("these sizes instead of a sweep").at_least(1).list(),
+          size("min-size").help("first size of the sweep").by_default("1K").at_least(1),
+          size("max-size").help("last size of the sweep").by_default(max_size).at_least(1),
+          step_factor_param("4"),
+          size("step-bytes")
+              .help("each size is this more than the one before, instead of --step-factor")
+              .at_least(1),
+          text("split").help("groups that measure at the same time: host, rail (ranks of the same "
+                             "place on their hosts), pair, half, or N groups by rank modulo N"),
+          flag("in-place").help("send from the receive buffer"),
+          choice("dtype", types).help("types of the elements").by_default("float").list(),
+          choice("reduction", reductions)
+              .help("of all_reduce, reduce_scatter and reduce")
+              .by_default("sum")
+              .list(),
+          integer("iterations").help("exactly this many per size").range(1, 10000000),
+          duration("duration")
+              .help("at most this long per size, 1s unless --iterations is given")
+              .at_least(0.001),
+          integer("checks")
+              .help("calls per size, besides timed ones, of which every element is verified")
+              .by_default("20")
+              .range(1, 100000),
+          fault_param("flips a bit of what it receives, to prove that it is seen")};
 }
 
 FaultPlan collective_fault() {

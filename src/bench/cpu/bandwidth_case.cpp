@@ -16,6 +16,8 @@
 #include "bench/cpu/sweep.h"
 #include "bench/harness/fault.h"
 #include "bench/harness/points.h"
+#include "bench/harness/shared_params.h"
+#include "core/param_builder.h"
 #include "core/units.h"
 
 namespace cb {
@@ -28,6 +30,7 @@ constexpr int64_t kMinElements = 1000000;  // STREAM's rule, where caches are ti
 constexpr uint64_t kChaseSteps = 1 << 15;  // of a latency sample: 0.03 to 5 ms
 
 CaseInfo describe() {
+  using namespace param;
   return {
       .name = "bandwidth",
       .device = "cpu",
@@ -36,40 +39,24 @@ CaseInfo describe() {
       .domain = "memory",
       .needs = {},
       .params =
-          {{"device", ParamType::choice, "cpu", "whose memory", {"cpu"}},
-           {"op",
-            ParamType::choice,
-            "copy,scale,add,triad",
-            "STREAM's kernels, and latency",
-            {"copy", "scale", "add", "triad", "latency"},
-            true},
-           {"size",
-            ParamType::size,
-            "",
-            "of each of the three arrays of a host; else 4 × the "
-            "last-level caches",
-            {},
-            false,
-            4096},
-           {"stores",
-            ParamType::choice,
-            "auto",
-            "through the caches or past them; auto: the faster",
-            {"auto", "regular", "streaming"}},
-           {"threads", ParamType::integer, "", "per rank; else one per core", {}, false, 1, 4096},
-           {"iterations",
-            ParamType::integer,
-            "",
-            "exactly so many passes",
-            {},
-            false,
-            10,
-            kMaxPasses},
-           {"duration", ParamType::duration, "5s", "of sampling, at most", {}, false, 0.01},
-           {"min-size", ParamType::size, "4K", "latency: first working set", {}, false, 128},
-           {"max-size", ParamType::size, "1G", "latency: last working set", {}, false, 128},
-           {"step-factor", ParamType::number, "4", "latency: between them", {}, false, 1.01, 1024},
-           {"seed", ParamType::integer, "1", "of the random order", {}, false, 0},
+          {device_param("cpu", "whose memory"),
+           choice("op", {"copy", "scale", "add", "triad", "latency"})
+               .help("STREAM's kernels, and latency")
+               .by_default("copy,scale,add,triad")
+               .list(),
+           size("size")
+               .help("of each of the three arrays of a host; else 4 × the last-level caches")
+               .at_least(4096),
+           choice("stores", {"auto", "regular", "streaming"})
+               .help("through the caches or past them; auto: the faster")
+               .by_default("auto"),
+           threads_param(),
+           integer("iterations").help("exactly so many passes").range(10, kMaxPasses),
+           sampling_param("5s"),
+           size("min-size").help("latency: first working set").by_default("4K").at_least(128),
+           size("max-size").help("latency: last working set").by_default("1G").at_least(128),
+           number("step-factor").help("latency: between them").by_default("4").range(1.01, 1024),
+           seed_param("of the random order"),
            fault_param("changes an element of an array, or a link of the latency's cycle, to prove "
                        "that it is seen")},
       .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher, "as STREAM counts"},

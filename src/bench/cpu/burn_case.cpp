@@ -18,13 +18,16 @@
 #include "bench/cpu/burn/rates.h"
 #include "bench/cpu/burn/worker.h"
 #include "bench/harness/fault.h"
+#include "bench/harness/shared_params.h"
 #include "bench/harness/telemetry.h"
 #include "core/clock.h"
+#include "core/param_builder.h"
 
 namespace cb {
 namespace {
 
 CaseInfo describe() {
+  using namespace param;
   return {
       .name = "burn",
       .device = "cpu",
@@ -32,8 +35,8 @@ CaseInfo describe() {
       .example = "clusterbench burn --device cpu --duration 10m --json burn.json",
       .domain = "stability",
       .needs = {},
-      .params = {{"device", ParamType::choice, "cpu", "what to load", {"cpu"}},
-                 {"duration", ParamType::duration, "20s", "how long", {}, false, 0.001},
+      .params = {device_param("cpu", "what to load"),
+                 duration("duration").help("how long").by_default("20s").at_least(0.001),
                  fault_param("flips a bit in the first pass of its first CPU, to prove that it is "
                              "seen")},
       .metrics = {{"flops_per_second", "flops_per_second", Better::higher,

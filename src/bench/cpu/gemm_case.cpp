@@ -15,7 +15,9 @@
 #include "bench/cpu/sweep.h"
 #include "bench/harness/fault.h"
 #include "bench/harness/points.h"
+#include "bench/harness/shared_params.h"
 #include "core/clock.h"
+#include "core/param_builder.h"
 
 namespace cb {
 namespace {
@@ -25,6 +27,7 @@ constexpr int kPeakBursts = 60;  // before and after the product, half a millise
 constexpr double kClockEverySeconds = 0.05;  // a look at the clock takes 0.3 ms
 
 CaseInfo describe() {
+  using namespace param;
   return {
       .name = "gemm",
       .device = "cpu",
@@ -32,31 +35,23 @@ CaseInfo describe() {
       .example = "clusterbench gemm --device cpu --dtype fp64,fp32 --size 4096 --json g.json",
       .domain = "compute",
       .needs = {},
-      .params =
-          {{"device", ParamType::choice, "cpu", "where to multiply", {"cpu"}},
-           {"dtype",
-            ParamType::choice,
-            "fp64",
-            "types of A and B; sums are fp64, fp32, fp32, int32",
-            {"fp64", "fp32", "bf16", "int8"},
-            true},
-           {"size", ParamType::size, "4096", "M = N = K", {}, true, 1, 65536},
-           {"min-size", ParamType::size, "", "first size of a sweep", {}, false, 1, 65536},
-           {"max-size", ParamType::size, "", "last size of a sweep", {}, false, 1, 65536},
-           {"step-factor", ParamType::number, "2", "between sizes of a sweep", {}, false, 1.01, 64},
-           {"m", ParamType::integer, "", "rows of A and C, instead of --size", {}, false, 1, 1e6},
-           {"n", ParamType::integer, "", "columns of B and C", {}, false, 1, 1e6},
-           {"k", ParamType::integer, "", "columns of A, rows of B", {}, false, 1, 1e6},
-           {"threads", ParamType::integer, "", "per rank; else one per core", {}, false, 1, 4096},
-           {"library",
-            ParamType::choice,
-            "auto",
-            "which multiplies",
-            {"auto", "openblas", "blis", "onednn", "builtin"}},
-           {"seed", ParamType::integer, "1", "of the data", {}, false, 0},
-           {"iterations", ParamType::integer, "", "exactly so many samples", {}, false, 1, 1000000},
-           {"duration", ParamType::duration, "5s", "of sampling, at most", {}, false, 0.01},
-           fault_param("changes an element of the product, to prove that it is seen")},
+      .params = joined(
+          {{device_param("cpu", "where to multiply"),
+            choice("dtype", {"fp64", "fp32", "bf16", "int8"})
+                .help("types of A and B; sums are fp64, fp32, fp32, int32")
+                .by_default("fp64")
+                .list(),
+            size("size").help("M = N = K").by_default("4096").range(1, 65536).list(),
+            size("min-size").help("first size of a sweep").range(1, 65536),
+            size("max-size").help("last size of a sweep").range(1, 65536),
+            number("step-factor").help("between sizes of a sweep").by_default("2").range(1.01, 64)},
+           edge_params(1),
+           {threads_param(),
+            choice("library", {"auto", "openblas", "blis", "onednn", "builtin"})
+                .help("which multiplies")
+                .by_default("auto"),
+            seed_param("of the data"), iterations_param(), sampling_param("5s"),
+            fault_param("changes an element of the product, to prove that it is seen")}}),
       .metrics = {{"flops_per_second", "flops_per_second", Better::higher, "fp64, fp32, bf16"},
                   {"operations_per_second", "operations_per_second", Better::higher, "int8"},
                   {"clock_hertz", "hertz", Better::higher, "of the cores, right after a product"},

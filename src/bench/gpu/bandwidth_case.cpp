@@ -5,11 +5,14 @@
 #include "bench/gpu/copy_points.h"
 #include "bench/gpu/measure.h"
 #include "bench/harness/fault.h"
+#include "bench/harness/shared_params.h"
+#include "core/param_builder.h"
 
 namespace cb {
 namespace {
 
 CaseInfo describe() {
+  using namespace param;
   return {
       .name = "bandwidth",
       .device = "gpu",
@@ -18,42 +21,31 @@ CaseInfo describe() {
       .domain = "memory",
       .needs = {.gpu = true},
       .params =
-          {{"device", ParamType::choice, "gpu", "whose memory", {"gpu"}},
-           {"op", ParamType::choice,
-            "host_to_device,device_to_host,two_way,copy,triad,read,latency",
-            "what is moved; peer_* and peer_latency need two GPUs in one process", copy_op_names(),
-            true},
-           {"memory",
-            ParamType::choice,
-            "pinned",
-            "host memory, of host copies",
-            {"pinned", "pageable"},
-            true},
-           {"engine",
-            ParamType::choice,
-            "ce",
-            "of peer copies: the copy engines or the SMs (kernel)",
-            {"ce", "sm"},
-            true},
-           {"numa",
-            ParamType::choice,
-            "near",
-            "the host memory's node, seen from the GPU",
-            {"near", "far"},
-            true},
-           {"one-at-a-time", ParamType::flag, "false",
-            "host copies of one GPU while the others idle; else all at once"},
-           {"size",
-            ParamType::size,
-            "",
-            "of a copy; else 256M for host and peer, 2G device-local",
-            {},
-            false,
-            4096},
-           {"seed", ParamType::integer, "1", "of the pattern", {}, false, 0},
-           {"warm-up", ParamType::duration, "500ms", "before sampling, at most", {}, false, 0, 600},
-           {"iterations", ParamType::integer, "", "exactly so many samples", {}, false, 1, 1000000},
-           {"duration", ParamType::duration, "2s", "of sampling, at most", {}, false, 0.01},
+          {device_param("gpu", "whose memory"),
+           choice("op", copy_op_names())
+               .help("what is moved; peer_* and peer_latency need two GPUs in one process")
+               .by_default("host_to_device,device_to_host,two_way,copy,triad,read,latency")
+               .list(),
+           choice("memory", {"pinned", "pageable"})
+               .help("host memory, of host copies")
+               .by_default("pinned")
+               .list(),
+           choice("engine", {"ce", "sm"})
+               .help("of peer copies: the copy engines or the SMs (kernel)")
+               .by_default("ce")
+               .list(),
+           choice("numa", {"near", "far"})
+               .help("the host memory's node, seen from the GPU")
+               .by_default("near")
+               .list(),
+           flag("one-at-a-time")
+               .help("host copies of one GPU while the others idle; else all at once"),
+           size("size")
+               .help("of a copy; else 256M for host and peer, 2G device-local")
+               .at_least(4096),
+           seed_param("of the pattern"),
+           duration("warm-up").help("before sampling, at most").by_default("500ms").range(0, 600),
+           iterations_param(), sampling_param("2s"),
            fault_param("spoils a byte of what its first GPU moved, to prove that it is seen")},
       .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher,
                    "payload; copy, triad and read count what device memory moves"},

@@ -4,11 +4,14 @@
 #include "bench/cases.h"
 #include "bench/gpu/burn_plan.h"
 #include "bench/gpu/measure.h"
+#include "bench/harness/shared_params.h"
+#include "core/param_builder.h"
 
 namespace cb {
 namespace {
 
 CaseInfo describe() {
+  using namespace param;
   return {
       .name = "burn",
       .device = "gpu",
@@ -17,38 +20,28 @@ CaseInfo describe() {
       .domain = "stability",
       .needs = {.gpu = true},
       .params =
-          {{"device", ParamType::choice, "gpu", "what to load", {"gpu"}},
-           {"phase", ParamType::choice, "bf16,fp64,hbm,sm,march",
-            "what is done, in this order; --duration is shared out equally", burn_phase_names(),
-            true},
-           {"duration", ParamType::duration, "60s", "of all phases together", {}, false, 0.1},
-           {"pulse", ParamType::text, "",
-            "HZ:DUTY, such as 2:0.5: load in pulses, all ranks together; else steady"},
-           {"memory-share",
-            ParamType::number,
-            "0.9",
-            "of the free device memory that is used",
-            {},
-            false,
-            0.05,
-            0.97},
-           {"size", ParamType::size, "8192", "M = N = K of the products", {}, false, 128, 32768},
-           {"seed", ParamType::integer, "1", "of the data", {}, false, 0},
-           {"golden", ParamType::text, "", "file of hashes that results must have"},
-           {"write-golden", ParamType::text, "", "write the hashes that the majority has"},
-           {"hang-after",
-            ParamType::duration,
-            "60s",
-            "a step that takes longer is a hang",
-            {},
-            false,
-            2,
-            3600},
-           {"inject-fault",
-            ParamType::choice,
-            "none",
-            "a fault on the first GPU of rank 0, to prove that it is seen",
-            {"none", "bitflip", "nan", "hang"}}},
+          {device_param("gpu", "what to load"),
+           choice("phase", burn_phase_names())
+               .help("what is done, in this order; --duration is shared out equally")
+               .by_default("bf16,fp64,hbm,sm,march")
+               .list(),
+           duration("duration").help("of all phases together").by_default("60s").at_least(0.1),
+           text("pulse").help(
+               "HZ:DUTY, such as 2:0.5: load in pulses, all ranks together; else steady"),
+           number("memory-share")
+               .help("of the free device memory that is used")
+               .by_default("0.9")
+               .range(0.05, 0.97),
+           size("size").help("M = N = K of the products").by_default("8192").range(128, 32768),
+           seed_param("of the data"), text("golden").help("file of hashes that results must have"),
+           text("write-golden").help("write the hashes that the majority has"),
+           duration("hang-after")
+               .help("a step that takes longer is a hang")
+               .by_default("60s")
+               .range(2, 3600),
+           choice("inject-fault", {"none", "bitflip", "nan", "hang"})
+               .help("a fault on the first GPU of rank 0, to prove that it is seen")
+               .by_default("none")},
       .metrics = {{"flops_per_second", "flops_per_second", Better::higher,
                    "of product phases but int8"},
                   {"operations_per_second", "operations_per_second", Better::higher, "int8"},

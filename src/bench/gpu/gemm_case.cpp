@@ -5,11 +5,14 @@
 #include "bench/gpu/gemm_points.h"
 #include "bench/gpu/measure.h"
 #include "bench/harness/fault.h"
+#include "bench/harness/shared_params.h"
+#include "core/param_builder.h"
 
 namespace cb {
 namespace {
 
 CaseInfo describe() {
+  using namespace param;
   return {
       .name = "gemm",
       .device = "gpu",
@@ -17,37 +20,30 @@ CaseInfo describe() {
       .example = "clusterbench gemm --device gpu --dtype bf16,fp8_e4m3 --size 8192 --json g.json",
       .domain = "compute",
       .needs = {.gpu = true},
-      .params =
-          {{"device", ParamType::choice, "gpu", "where to multiply", {"gpu"}},
-           {"dtype", ParamType::choice, "bf16", "types of A and B; sums are fp64, fp32 or int32",
-            gpu_dtype_names(), true},
-           {"size", ParamType::size, "8192", "M = N = K", {}, true, 128, 65536},
-           {"m", ParamType::integer, "", "rows of A and C, instead of --size", {}, false, 16, 1e6},
-           {"n", ParamType::integer, "", "columns of B and C", {}, false, 16, 1e6},
-           {"k", ParamType::integer, "", "columns of A, rows of B", {}, false, 16, 1e6},
-           {"search", ParamType::flag, "false", "find the fastest shape, then measure it"},
-           {"one-at-a-time", ParamType::flag, "false",
-            "each GPU while the others idle: a weak GPU stays weak, a shared power limit does not"},
-           {"algorithms",
-            ParamType::integer,
-            "16",
-            "of the library's heuristics to time",
-            {},
-            false,
-            1,
-            64},
-           {"seed", ParamType::integer, "1", "of the data", {}, false, 0},
-           {"warm-up",
-            ParamType::duration,
-            "5s",
-            "at full load, so that the clock is steady",
-            {},
-            false,
-            0,
-            600},
-           {"iterations", ParamType::integer, "", "exactly so many samples", {}, false, 1, 1000000},
-           {"duration", ParamType::duration, "5s", "of sampling, at most", {}, false, 0.01},
-           fault_param("changes an element of its first GPU's product, to prove that it is seen")},
+      .params = joined(
+          {{device_param("gpu", "where to multiply"),
+            choice("dtype", gpu_dtype_names())
+                .help("types of A and B; sums are fp64, fp32 or int32")
+                .by_default("bf16")
+                .list(),
+            size("size").help("M = N = K").by_default("8192").range(128, 65536).list()},
+           edge_params(16),
+           {flag("search").help("find the fastest shape, then measure it"),
+            flag("one-at-a-time")
+                .help("each GPU while the others idle: a weak GPU stays weak, a shared power "
+                      "limit does not"),
+            integer("algorithms")
+                .help("of the library's heuristics to time")
+                .by_default("16")
+                .range(1, 64),
+            seed_param("of the data"),
+            duration("warm-up")
+                .help("at full load, so that the clock is steady")
+                .by_default("5s")
+                .range(0, 600),
+            iterations_param(), sampling_param("5s"),
+            fault_param(
+                "changes an element of its first GPU's product, to prove that it is seen")}}),
       .metrics = {{"flops_per_second", "flops_per_second", Better::higher,
                    "of one GPU; all but int8"},
                   {"operations_per_second", "operations_per_second", Better::higher, "int8"},

@@ -7,12 +7,14 @@
 #include <fmt/format.h>
 
 #include "bench/cases.h"
+#include "core/param_builder.h"
 #include "sys/os/deadline_call.h"
 
 namespace cb {
 namespace {
 
 CaseInfo describe() {
+  using namespace param;
   return {
       .name = "health",
       .device = "",
@@ -20,14 +22,8 @@ CaseInfo describe() {
       .example = "clusterbench health --json h.json",
       .domain = "host",
       .needs = {.gpu = true},
-      .params = {{"patience",
-                  ParamType::duration,
-                  "30s",
-                  "that NVML has to answer",
-                  {},
-                  false,
-                  0.1,
-                  600}},
+      .params =
+          {duration("patience").help("that NVML has to answer").by_default("30s").range(0.1, 600)},
       .metrics = health_metrics(),
       .checks = {},
       .fault = {.why_not = said("fault.counters")},

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/param_builder.h"
 
 namespace cb {
 
 ParamDef fault_param(const char* what) {
-  return {"inject-fault", ParamType::integer, "", fmt::format("this rank {}", what), {}, false, 0};
+  return param::integer("inject-fault").help(fmt::format("this rank {}", what)).at_least(0);
 }
 
 bool plants_fault(const Context& context, const Params& params) {

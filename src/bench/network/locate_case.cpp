@@ -7,11 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/cases.h"
+#include "bench/harness/shared_params.h"
 #include "bench/network/leaves.h"
 #include "bench/network/pairs/findings.h"
 #include "bench/network/pairs/groups.h"
 #include "bench/network/pairs/transports.h"
 #include "core/build_info.h"
+#include "core/param_builder.h"
 #include "core/units.h"
 #include "model/leaf_map.h"
 
@@ -31,6 +33,7 @@ constexpr int kMaxSurveys = 4;
 constexpr size_t kMaxAlone = 64;
 
 CaseInfo describe() {
+  using namespace param;
   return {
       .name = "locate",
       .device = "",
@@ -39,59 +42,37 @@ CaseInfo describe() {
       .domain = "network",
       .needs = {.ranks = 2},
       .params =
-          {{"backend", ParamType::choice, "mpi", "what pairs are measured with", transport_names()},
-           {"mode",
-            ParamType::choice,
-            "quick",
-            "quick: rounds grow with log N; full: every pair",
-            {"quick", "full"}},
-           {"measure", ParamType::choice, "bandwidth", "of each pair", {"bandwidth", "latency"}},
-           {"between",
-            ParamType::choice,
-            "host",
-            "what is paired: hosts (their first ranks) or all ranks",
-            {"host", "rank"}},
-           {"two-way", ParamType::flag, "false", "both of a pair send at once"},
-           {"size",
-            ParamType::size,
-            "",
-            "of a message: 1M, with nccl 16M, for latency 8",
-            {},
-            false,
-            1,
-            1 << 30},
-           {"leaf-map", ParamType::text, "",
-            "file of lines HOST LEAF, or ibnetdiscover's output: slow uplinks of leaves are named"},
-           {"memory",
-            ParamType::choice,
-            "gpu",
-            "of nccl; host is for a library that stands in for NCCL",
-            {"gpu", "host"}},
-           {"duration", ParamType::duration, "200ms", "of a round", {}, false, 0.001, 3600},
-           {"repeats",
-            ParamType::integer,
-            "",
-            "of every round; by default as few as the decision needs",
-            {},
-            false,
-            1,
-            1000},
-           {"tolerance",
-            ParamType::number,
-            "0.025",
-            "less below the fleet, as a share, is nobody's fault",
-            {},
-            false,
-            0,
-            0.9},
-           {"round-deadline",
-            ParamType::duration,
-            "10s",
-            "a pair that has not ended then, beyond --duration, has failed",
-            {},
-            false,
-            0.1},
-           {"seed", ParamType::integer, "1", "of the quick rounds' order", {}, false, 0}},
+          {choice("backend", transport_names())
+               .help("what pairs are measured with")
+               .by_default("mpi"),
+           choice("mode", {"quick", "full"})
+               .help("quick: rounds grow with log N; full: every pair")
+               .by_default("quick"),
+           choice("measure", {"bandwidth", "latency"}).help("of each pair").by_default("bandwidth"),
+           choice("between", {"host", "rank"})
+               .help("what is paired: hosts (their first ranks) or all ranks")
+               .by_default("host"),
+           flag("two-way").help("both of a pair send at once"),
+           size("size").help("of a message: 1M, with nccl 16M, for latency 8").range(1, 1 << 30),
+           text("leaf-map")
+               .help("file of lines HOST LEAF, or ibnetdiscover's output: slow uplinks of leaves "
+                     "are named"),
+           choice("memory", {"gpu", "host"})
+               .help("of nccl; host is for a library that stands in for NCCL")
+               .by_default("gpu"),
+           duration("duration").help("of a round").by_default("200ms").range(0.001, 3600),
+           integer("repeats")
+               .help("of every round; by default as few as the decision needs")
+               .range(1, 1000),
+           number("tolerance")
+               .help("less below the fleet, as a share, is nobody's fault")
+               .by_default("0.025")
+               .range(0, 0.9),
+           duration("round-deadline")
+               .help("a pair that has not ended then, beyond --duration, has failed")
+               .by_default("10s")
+               .at_least(0.1),
+           seed_param("of the quick rounds' order")},
       .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher, "that arrive, per pair"},
                   {"group_bytes_per_second", "bytes_per_second", Better::higher,
                    "of pairs inside a host or a rail, all of them at the same time"},

@@ -7,6 +7,7 @@
 
 #include "bench/cases.h"
 #include "bench/network/verbs/rails.h"
+#include "core/param_builder.h"
 #include "sys/net/rdma_counters.h"
 #include "sys/net/verbs.h"
 
@@ -14,6 +15,7 @@ namespace cb {
 namespace {
 
 CaseInfo describe() {
+  using namespace param;
   const auto lower = Better::lower, higher = Better::higher;
   return {
       .name = "nics",
@@ -21,12 +23,10 @@ CaseInfo describe() {
       .summary = "state of every RDMA port: rate, MTU, PCIe slot, error counters",
       .example = "clusterbench nics --json n.json",
       .domain = "network",
-      .params = {{"rails",
-                  ParamType::text,
-                  "auto",
-                  "NICs, as verbs takes them; host:NIC for one host only",
-                  {},
-                  true}},
+      .params = {text("rails")
+                     .help("NICs, as verbs takes them; host:NIC for one host only")
+                     .by_default("auto")
+                     .list()},
       .metrics = {{"ports_active", "count", higher, "of the ports that are asked for"},
                   {"rate_bits_per_second", "bits_per_second", higher, "that the port negotiated"},
                   {"mtu_bytes", "bytes", higher, "in use; its ceiling is the port's largest"},

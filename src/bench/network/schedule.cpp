@@ -1,4 +1,6 @@
 #include "bench/network/schedule.h"
+#include "bench/harness/shared_params.h"
+#include "core/param_builder.h"
 
 #include <algorithm>
 #include <numeric>
@@ -63,34 +65,46 @@ std::vector<Round> node_rounds(const Params& params, const Nodes& nodes) {
 }  // namespace
 
 std::vector<ParamDef> schedule_params() {
-  return {{"schedule",
-           ParamType::choice,
-           "pair",
-           "who with whom: pair (first half of the hosts with the second), tournament (each pair "
-           "once), shift (each directed pair once); each a record of its own",
-           {"pair", "loopback", "tournament", "shift", "random", "rail", "cross-rail", "bisection",
-            "incast", "one-to-many", "all-to-all"},
-           true},
-          {"rounds",
-           ParamType::integer,
-           "",
-           "of --schedule random, 4 unless given",
-           {},
-           false,
-           1,
-           100000},
-          {"seed", ParamType::integer, "1", "of --schedule random", {}, false, 0},
-          {"leaf-map", ParamType::text, "",
-           "file of lines HOST LEAF, or ibnetdiscover's output: bisection then splits by leaf"},
-          {"target", ParamType::text, "", "host of incast and one-to-many, the first unless given"},
-          {"round-deadline",
-           ParamType::duration,
-           "",
-           "a pair that takes longer is given up and named; 20s and three times the measuring time "
-           "unless given",
-           {},
-           false,
-           0.1}};
+  using namespace param;
+  return {
+      choice("schedule", {"pair", "loopback", "tournament", "shift", "random", "rail", "cross-rail",
+                          "bisection", "incast", "one-to-many", "all-to-all"})
+          .help("who with whom: pair (first half of the hosts with the second), tournament (each "
+                "pair once), shift (each directed pair once); each a record of its own")
+          .by_default("pair")
+          .list(),
+      integer("rounds").help("of --schedule random, 4 unless given").range(1, 100000),
+      seed_param("of --schedule random"),
+      text("leaf-map")
+          .help(
+              "file of lines HOST LEAF, or ibnetdiscover's output: bisection then splits by leaf"),
+      text("target").help("host of incast and one-to-many, the first unless given"),
+      duration("round-deadline")
+          .help("a pair that takes longer is given up and named; 20s and three times the measuring "
+                "time unless given")
+          .at_least(0.1)};
+}
+
+ParamDef direction_param() {
+  return param::choice("direction", {"one-way", "two-way"})
+      .help("of bandwidth; two-way is the sum of both")
+      .by_default("one-way")
+      .list();
+}
+
+std::vector<ParamDef> sweep_params(const SweepTexts& texts) {
+  using namespace param;
+  const auto max = static_cast<double>(texts.max);
+  return {size("size")
+              .help(fmt::format("message sizes; {} for bandwidth, {} for latency unless given",
+                                texts.bandwidth, texts.latency))
+              .range(1, max)
+              .list(),
+          size("min-size").help("first size of a sweep").range(1, max),
+          size("max-size")
+              .help(fmt::format("last size of a sweep, {} unless given", texts.bandwidth))
+              .range(1, max),
+          step_factor_param(texts.step_factor)};
 }
 
 void check_schedule(const Params& params, Problems& problems) {

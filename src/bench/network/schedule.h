@@ -14,6 +14,18 @@ namespace cb::net {
 // --round-deadline.
 std::vector<ParamDef> schedule_params();
 
+// --direction of a bandwidth.
+ParamDef direction_param();
+
+// --size, --min-size, --max-size and --step-factor of messages, with what is measured unless given.
+struct SweepTexts {
+  const char* bandwidth;  // size
+  const char* latency;    // size
+  int64_t max;            // bytes
+  const char* step_factor;
+};
+std::vector<ParamDef> sweep_params(const SweepTexts& texts);
+
 // A leaf map that no schedule would look at is a mistake.
 void check_schedule(const Params& params, Problems& problems);
 

@@ -9,12 +9,14 @@
 #include "bench/harness/fault.h"
 #include "bench/harness/points.h"
 #include "core/clock.h"
+#include "core/param_builder.h"
 #include "core/units.h"
 
 namespace cb {
 namespace {
 
 CaseInfo describe() {
+  using namespace param;
   return {
       .name = "fake",
       .device = "",
@@ -22,19 +24,18 @@ CaseInfo describe() {
       .example = "clusterbench fake --value 2 --samples 10",
       .domain = "host",
       .needs = {},
-      .params =
-          {{"value", ParamType::number, "1", "median of the samples, in bytes per second"},
-           {"size", ParamType::size, "1K", "points of the sweep", {}, true, 1},
-           {"samples", ParamType::integer, "20", "samples per rank", {}, false, 1, 100000},
-           {"pause", ParamType::duration, "0s", "rest before each sample"},
-           {"skipping-rank", ParamType::integer, "", "this rank is skipped", {}, false, 0},
-           {"slow-rank", ParamType::integer, "", "this rank measures half", {}, false, 0},
-           {"failing-rank", ParamType::integer, "", "this rank throws an error", {}, false, 0},
-           {"failing-size", ParamType::size, "", "only at this point of the sweep"},
-           {"wrong-rank", ParamType::integer, "", "this rank's data check fails", {}, false, 0},
-           {"blind", ParamType::flag, "false", "the data check sees no fault"},
-           fault_param("gives wrong data, to prove that it is seen"),
-           {"hanging-rank", ParamType::integer, "", "this rank never comes back", {}, false, 0}},
+      .params = {number("value").help("median of the samples, in bytes per second").by_default("1"),
+                 size("size").help("points of the sweep").by_default("1K").at_least(1).list(),
+                 integer("samples").help("samples per rank").by_default("20").range(1, 100000),
+                 duration("pause").help("rest before each sample").by_default("0s"),
+                 integer("skipping-rank").help("this rank is skipped").at_least(0),
+                 integer("slow-rank").help("this rank measures half").at_least(0),
+                 integer("failing-rank").help("this rank throws an error").at_least(0),
+                 size("failing-size").help("only at this point of the sweep"),
+                 integer("wrong-rank").help("this rank's data check fails").at_least(0),
+                 flag("blind").help("the data check sees no fault"),
+                 fault_param("gives wrong data, to prove that it is seen"),
+                 integer("hanging-rank").help("this rank never comes back").at_least(0)},
       .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher, "scripted"}},
       .checks = {"data"},
       .fault = {.planted = said("fault.data"),

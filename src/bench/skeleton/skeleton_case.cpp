@@ -9,24 +9,28 @@
 #include "bench/cases.h"
 #include "bench/harness/fault.h"
 #include "bench/harness/points.h"
+#include "bench/harness/shared_params.h"
 #include "core/clock.h"
+#include "core/param_builder.h"
 #include "core/units.h"
 
 namespace cb {
 namespace {
 
 // All that is known of the case without running it. `list`, `--help`, profiles and completion read
-// this and nothing else. A parameter has a name, a type, a default as a user would write it (empty:
-// absent unless given), a help text, choices, whether it is a list, and its limits.
+// this and nothing else. A parameter is built from its type and name: what it means, its default as a
+// user would write it (none: absent unless given), its limits, whether it is a list. What several
+// cases have is in shared_params.h.
 CaseInfo describe() {
+  using namespace param;
   return {
       .name = "skeleton",
       .device = "",
       .summary = "a pattern for new cases: copies a buffer within memory",
       .example = "clusterbench skeleton --size 64K,1M --json s.json",
       .domain = "memory",
-      .params = {{"size", ParamType::size, "1M", "bytes to copy", {}, true, 8, 1 << 30},
-                 {"duration", ParamType::duration, "1s", "of sampling, at most", {}, false, 0.01},
+      .params = {size("size").help("bytes to copy").by_default("1M").range(8, 1 << 30).list(),
+                 sampling_param("1s"),
                  fault_param("spoils a byte of its copy, to prove that it is seen")},
       // The unit of each metric is SI and stands in its name. It is stated here and nowhere else.
       .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher,

@@ -10,6 +10,7 @@
 #include "bench/cases.h"
 #include "bench/harness/fault.h"
 #include "bench/harness/points.h"
+#include "bench/harness/shared_params.h"
 #include "bench/storage/gds/memory.h"
 #include "bench/storage/gds/path.h"
 #include "bench/storage/io/buffer.h"
@@ -17,6 +18,7 @@
 #include "bench/storage/io/target.h"
 #include "bench/storage/io/worker.h"
 #include "core/clock.h"
+#include "core/param_builder.h"
 #include "sys/storage/cufile.h"
 #include "sys/storage/uring.h"
 
@@ -27,6 +29,7 @@ constexpr double kBatchDeadline = 60;
 constexpr double kMaxFull = 0.95;  // of the filesystem
 
 CaseInfo describe() {
+  using namespace param;
   return {
       .name = "gds",
       .device = "",
@@ -35,40 +38,28 @@ CaseInfo describe() {
       .domain = "storage",
       .needs = {.directory = true},
       .params =
-          {{"dir", ParamType::text, "", "directory to create an own fresh directory in"},
-           {"rw", ParamType::choice, "read", "access, in sequence", {"read", "write"}},
-           {"mode",
-            ParamType::choice,
-            "sync,batch,bounce",
-            "cuFileRead and cuFileWrite, their batches, their requests in a CUDA stream, or pread "
-            "and "
-            "pwrite with a copy",
-            {"sync", "batch", "stream", "bounce"},
-            true},
-           {"memory", ParamType::choice, "gpu", "where the data goes", {"gpu", "host"}},
-           {"gpu",
-            ParamType::integer,
-            "",
-            "CUDA's number of it; by default each rank's own, by its place on the host",
-            {},
-            false,
-            0,
-            1023},
-           {"block-size", ParamType::size, "1M", "bytes per request", {}, false, 4096, 1 << 28},
-           {"queue-depth",
-            ParamType::integer,
-            "16",
-            "requests of a batch",
-            {},
-            false,
-            1,
-            static_cast<double>(cufile::Batch::kMax)},
-           {"size", ParamType::size, "1G", "bytes per rank's file", {}, false, 4096},
-           {"register", ParamType::flag, "true", "register the memory with cuFile"},
-           {"allow-compat", ParamType::flag, "false",
-            "give figures also where compatibility mode was used or no path is proven"},
-           {"duration", ParamType::duration, "5s", "of each mode, at most", {}, false, 0.01},
-           {"seed", ParamType::integer, "1", "of the data", {}, false, 0},
+          {text("dir").help("directory to create an own fresh directory in"),
+           choice("rw", {"read", "write"}).help("access, in sequence").by_default("read"),
+           choice("mode", {"sync", "batch", "stream", "bounce"})
+               .help("cuFileRead and cuFileWrite, their batches, their requests in a CUDA stream, "
+                     "or pread and pwrite with a copy")
+               .by_default("sync,batch,bounce")
+               .list(),
+           choice("memory", {"gpu", "host"}).help("where the data goes").by_default("gpu"),
+           integer("gpu")
+               .help("CUDA's number of it; by default each rank's own, by its place on the host")
+               .range(0, 1023),
+           size("block-size").help("bytes per request").by_default("1M").range(4096, 1 << 28),
+           integer("queue-depth")
+               .help("requests of a batch")
+               .by_default("16")
+               .range(1, static_cast<double>(cufile::Batch::kMax)),
+           size("size").help("bytes per rank's file").by_default("1G").at_least(4096),
+           flag("register").help("register the memory with cuFile").by_default("true"),
+           flag("allow-compat")
+               .help("give figures also where compatibility mode was used or no path is proven"),
+           duration("duration").help("of each mode, at most").by_default("5s").at_least(0.01),
+           seed_param("of the data"),
            fault_param("spoils a block of its own file as it is read or written, to prove that it "
                        "is seen")},
       .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher,

@@ -8,12 +8,14 @@
 #include "bench/cases.h"
 #include "bench/harness/fault.h"
 #include "bench/harness/points.h"
+#include "bench/harness/shared_params.h"
 #include "bench/storage/io/cache_compare.h"
 #include "bench/storage/io/clean.h"
 #include "bench/storage/io/metadata.h"
 #include "bench/storage/io/mixed.h"
 #include "bench/storage/io/session.h"
 #include "bench/storage/io/workload.h"
+#include "core/param_builder.h"
 
 namespace cb {
 namespace {
@@ -21,6 +23,7 @@ namespace {
 using namespace io;
 
 CaseInfo describe() {
+  using namespace param;
   return {
       .name = "io",
       .device = "",
@@ -31,150 +34,98 @@ CaseInfo describe() {
       .domain = "storage",
       .needs = {.directory = true},
       .params =
-          {{"dir",
-            ParamType::text,
-            "",
-            "directories, measured one after the other; each gets an own fresh directory",
-            {},
-            true},
-           {"file", ParamType::text, "", "an existing file (or block device) to read"},
-           {"allow-overwrite", ParamType::flag, "false", "let --rw write into --file"},
-           {"workload",
-            ParamType::choice,
-            "",
-            "what a training cluster asks of its storage; sets access, block size, queue depth and "
-            "bounds",
-            {"checkpoint-write", "checkpoint-read", "dataset-read", "mixed", "memory-cache",
-             "qd-sweep", "metadata", "kv-cache", "soak"},
-            false,
-            -9e18,
-            9e18,
-            {{{"rw", "block-size", "queue-depth"}},
-             {{"duration"}, {"checkpoint-write", "checkpoint-read"}}}},
-           {"cache-dir", ParamType::text, "/dev/shm",
-            "memory-cache: a directory in memory to compare --dir with"},
-           {"model",
-            ParamType::choice,
-            "",
-            "checkpoint bytes per rank of a model of that size (MLPerf Storage), instead of --size",
-            {"8B", "70B", "405B", "1T"},
-            false,
-            -9e18,
-            9e18,
-            {{{"size"}}}},
-           {"scale", ParamType::number, "1", "share of that to write", {}, false, 1e-9, 1},
-           {"rank-shift",
-            ParamType::integer,
-            "",
-            "checkpoint-read: read the file of the rank so many further on [ranks of a host]; "
-            "given with "
-            "writes, they are read back by another rank likewise",
-            {},
-            false,
-            0,
-            1 << 20},
-           {"files",
-            ParamType::integer,
-            "1000",
-            "per rank, of the metadata workload",
-            {},
-            false,
-            1,
-            1000000},
-           {"shared-directory", ParamType::flag, "false",
-            "metadata: all ranks' files in one directory instead of one each"},
-           {"shared-file", ParamType::flag, "false",
-            "one file for all ranks, each its own part of it, instead of one each"},
-           {"keep", ParamType::flag, "false", "leave the files, for --verify-only later"},
-           {"verify-only", ParamType::flag, "false",
-            "read a kept --file and check every sector: after a power loss, or on another host"},
-           {"allow-raw-write", ParamType::text, "",
-            "the serial number of the block device --file: lets --rw write to it"},
-           {"clean", ParamType::text, "",
-            "remove what killed runs left in this directory, and nothing else; measure nothing"},
-           {"dry-run", ParamType::flag, "false", "say what would be made and written, and stop"},
-           {"max-fill",
-            ParamType::integer,
-            "95",
-            "per cent of the filesystem that may be full with our files",
-            {},
-            false,
-            1,
-            100},
-           {"rw",
-            ParamType::choice,
-            "randread",
-            "access",
-            {"read", "write", "randread", "randwrite", "randrw"}},
-           {"rwmix", ParamType::integer, "70", "per cent of reads in randrw", {}, false, 1, 99},
-           {"block-size", ParamType::size, "4K", "bytes per request", {}, false, 512, 1 << 30},
-           {"queue-depth",
-            ParamType::integer,
-            "32",
-            "requests in flight per thread",
-            {},
-            false,
-            1,
-            4096},
-           {"threads",
-            ParamType::integer,
-            "1",
-            "threads per rank, each with its part of the file",
-            {},
-            false,
-            1,
-            1024},
-           {"size", ParamType::size, "1G", "bytes per rank's file below --dir", {}, false, 512},
-           {"duration", ParamType::duration, "",
-            "measure for this long; without it until each block was accessed once"},
-           {"warm-up", ParamType::duration, "500ms", "before the measured time of --duration"},
-           {"steady", ParamType::flag, "false",
-            "count only from a steady state on (SNIA PTS: five rounds alike), and give no figures "
-            "without one"},
-           {"round", ParamType::duration, "60s", "of --steady", {}, false, 0.1},
-           {"direct", ParamType::flag, "true", "past the page cache (O_DIRECT)"},
-           {"fsync", ParamType::flag, "true", "after writing, timed apart"},
-           {"verify", ParamType::flag, "false", "check every block instead of a sample"},
-           {"engine",
-            ParamType::choice,
-            "auto",
-            "how requests are made; null makes none: the tool's own cost",
-            {"auto", "io_uring", "threads", "null"}},
-           {"distribution",
-            ParamType::choice,
-            "uniform",
-            "of random offsets; zipf: some blocks are hot",
-            {"uniform", "zipf"}},
-           {"zipf-theta", ParamType::number, "1.1", "skew of zipf", {}, false, 0.01, 5},
-           {"rate",
-            ParamType::number,
-            "",
-            "requests per second per rank, planned in time: latency counts from the plan",
-            {},
-            false,
-            0.01,
-            1e9},
-           {"reap",
-            ParamType::integer,
-            "1",
-            "completions that one wait of io_uring asks for",
-            {},
-            false,
-            1,
-            4096},
-           {"poll",
-            ParamType::choice,
-            "none",
-            "iopoll: poll the device; sqpoll: a kernel thread submits",
-            {"none", "iopoll", "sqpoll"}},
-           {"pin", ParamType::flag, "true", "bind threads to the CPUs of the device's NUMA node"},
-           {"seed", ParamType::integer, "1", "of order and data", {}, false, 0},
-           {"direction",
-            ParamType::choice,
-            "read,write",
-            "which of a randrw run is reported; each is a record of its own",
-            {"read", "write"},
-            true},
+          {text("dir")
+               .help("directories, measured one after the other; each gets an own fresh directory")
+               .list(),
+           text("file").help("an existing file (or block device) to read"),
+           flag("allow-overwrite").help("let --rw write into --file"),
+           choice("workload", {"checkpoint-write", "checkpoint-read", "dataset-read", "mixed",
+                               "memory-cache", "qd-sweep", "metadata", "kv-cache", "soak"})
+               .help("what a training cluster asks of its storage; sets access, block size, queue "
+                     "depth and bounds")
+               .excludes({"rw", "block-size", "queue-depth"})
+               .excludes({"duration"}, {"checkpoint-write", "checkpoint-read"}),
+           text("cache-dir")
+               .help("memory-cache: a directory in memory to compare --dir with")
+               .by_default("/dev/shm"),
+           choice("model", {"8B", "70B", "405B", "1T"})
+               .help("checkpoint bytes per rank of a model of that size (MLPerf Storage), instead "
+                     "of --size")
+               .excludes({"size"}),
+           number("scale").help("share of that to write").by_default("1").range(1e-9, 1),
+           integer("rank-shift")
+               .help("checkpoint-read: read the file of the rank so many further on [ranks of a "
+                     "host]; given with writes, they are read back by another rank likewise")
+               .range(0, 1 << 20),
+           integer("files")
+               .help("per rank, of the metadata workload")
+               .by_default("1000")
+               .range(1, 1000000),
+           flag("shared-directory")
+               .help("metadata: all ranks' files in one directory instead of one each"),
+           flag("shared-file")
+               .help("one file for all ranks, each its own part of it, instead of one each"),
+           flag("keep").help("leave the files, for --verify-only later"),
+           flag("verify-only")
+               .help("read a kept --file and check every sector: after a power loss, or on another "
+                     "host"),
+           text("allow-raw-write")
+               .help("the serial number of the block device --file: lets --rw write to it"),
+           text("clean").help(
+               "remove what killed runs left in this directory, and nothing else; measure nothing"),
+           flag("dry-run").help("say what would be made and written, and stop"),
+           integer("max-fill")
+               .help("per cent of the filesystem that may be full with our files")
+               .by_default("95")
+               .range(1, 100),
+           choice("rw", {"read", "write", "randread", "randwrite", "randrw"})
+               .help("access")
+               .by_default("randread"),
+           integer("rwmix").help("per cent of reads in randrw").by_default("70").range(1, 99),
+           size("block-size").help("bytes per request").by_default("4K").range(512, 1 << 30),
+           integer("queue-depth")
+               .help("requests in flight per thread")
+               .by_default("32")
+               .range(1, 4096),
+           integer("threads")
+               .help("threads per rank, each with its part of the file")
+               .by_default("1")
+               .range(1, 1024),
+           size("size").help("bytes per rank's file below --dir").by_default("1G").at_least(512),
+           duration("duration")
+               .help("measure for this long; without it until each block was accessed once"),
+           duration("warm-up").help("before the measured time of --duration").by_default("500ms"),
+           flag("steady").help("count only from a steady state on (SNIA PTS: five rounds alike), "
+                               "and give no figures without one"),
+           duration("round").help("of --steady").by_default("60s").at_least(0.1),
+           flag("direct").help("past the page cache (O_DIRECT)").by_default("true"),
+           flag("fsync").help("after writing, timed apart").by_default("true"),
+           flag("verify").help("check every block instead of a sample"),
+           choice("engine", {"auto", "io_uring", "threads", "null"})
+               .help("how requests are made; null makes none: the tool's own cost")
+               .by_default("auto"),
+           choice("distribution", {"uniform", "zipf"})
+               .help("of random offsets; zipf: some blocks are hot")
+               .by_default("uniform"),
+           number("zipf-theta").help("skew of zipf").by_default("1.1").range(0.01, 5),
+           number("rate")
+               .help("requests per second per rank, planned in time: latency counts from the plan")
+               .range(0.01, 1e9),
+           integer("reap")
+               .help("completions that one wait of io_uring asks for")
+               .by_default("1")
+               .range(1, 4096),
+           choice("poll", {"none", "iopoll", "sqpoll"})
+               .help("iopoll: poll the device; sqpoll: a kernel thread submits")
+               .by_default("none"),
+           flag("pin")
+               .help("bind threads to the CPUs of the device's NUMA node")
+               .by_default("true"),
+           seed_param("of order and data"),
+           choice("direction", {"read", "write"})
+               .help("which of a randrw run is reported; each is a record of its own")
+               .by_default("read,write")
+               .list(),
            fault_param("spoils a block of its own file as it is read or written, to prove that it "
                        "is seen")},
       .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher,

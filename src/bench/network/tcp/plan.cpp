@@ -2,6 +2,7 @@
 
 #include "bench/harness/fault.h"
 #include "bench/network/schedule.h"
+#include "core/param_builder.h"
 
 namespace cb::tcp {
 namespace {
@@ -67,93 +68,44 @@ void add_points(const Params& params, int rank, std::vector<Point>& out) {
 }  // namespace
 
 std::vector<ParamDef> params() {
-  std::vector<ParamDef> out{
-      {"test",
-       ParamType::choice,
-       "bandwidth,latency",
-       "what to measure",
-       {"bandwidth", "latency"},
-       true},
-      {"direction",
-       ParamType::choice,
-       "one-way",
-       "of bandwidth; two-way is the sum of both",
-       {"one-way", "two-way"},
-       true},
-      {"streams",
-       ParamType::integer,
-       "4",
-       "connections per pair; threads for them as far as there are CPUs",
-       {},
-       true,
-       1,
-       256},
-      {"size",
-       ParamType::size,
-       "",
-       "message sizes; 128K for bandwidth, 64 for latency unless given",
-       {},
-       true,
-       1,
-       1 << 28},
-      {"min-size", ParamType::size, "", "first size of a sweep", {}, false, 1, 1 << 28},
-      {"max-size",
-       ParamType::size,
-       "",
-       "last size of a sweep, 128K unless given",
-       {},
-       false,
-       1,
-       1 << 28},
-      {"step-factor",
-       ParamType::integer,
-       "4",
-       "each size is this times the one before",
-       {},
-       false,
-       2,
-       1024},
-      {"duration",
-       ParamType::duration,
-       "5s",
-       "of a pair's measurement, warm-up not counted",
-       {},
-       false,
-       0.05,
-       86400},
-      {"repetitions",
-       ParamType::integer,
-       "10",
-       "equal parts of --duration, a sample each",
-       {},
-       false,
-       1,
-       10000},
-      {"interface",
-       ParamType::text,
-       "auto",
-       "names, one per rail, the same positions on every host; auto: where the routes lead",
-       {},
-       true},
-      {"rails-together", ParamType::flag, "true", "all rails of a host at the same time"},
-      {"zero-copy",
-       ParamType::choice,
-       "auto",
-       "MSG_ZEROCOPY; auto tries both in the warm-up",
-       {"auto", "on", "off"}},
-      {"buffer",
-       ParamType::size,
-       "",
-       "of the sockets; the kernel tunes them unless given",
-       {},
-       false,
-       2048,
-       1 << 30},
-      {"spin", ParamType::flag, "false", "latency: wait by asking again instead of sleeping"},
-      {"verify", ParamType::flag, "false", "compare every byte that arrives; costs bandwidth"},
-      fault_param("flips a bit of what it receives, to prove that --verify sees it")};
-  for (ParamDef& def : net::schedule_params()) out.push_back(std::move(def));
-  return out;
+  using namespace param;
+  return joined(
+      {{choice("test", {"bandwidth", "latency"})
+            .help("what to measure")
+            .by_default("bandwidth,latency")
+            .list(),
+        net::direction_param(),
+        integer("streams")
+            .help("connections per pair; threads for them as far as there are CPUs")
+            .by_default("4")
+            .range(1, 256)
+            .list()},
+       net::sweep_params(
+           {.bandwidth = "128K", .latency = "64", .max = 1 << 28, .step_factor = "4"}),
+       {duration("duration")
+            .help("of a pair's measurement, warm-up not counted")
+            .by_default("5s")
+            .range(0.05, 86400),
+        integer("repetitions")
+            .help("equal parts of --duration, a sample each")
+            .by_default("10")
+            .range(1, 10000),
+        text("interface")
+            .help("names, one per rail, the same positions on every host; auto: where the routes "
+                  "lead")
+            .by_default("auto")
+            .list(),
+        flag("rails-together").help("all rails of a host at the same time").by_default("true"),
+        choice("zero-copy", {"auto", "on", "off"})
+            .help("MSG_ZEROCOPY; auto tries both in the warm-up")
+            .by_default("auto"),
+        size("buffer")
+            .help("of the sockets; the kernel tunes them unless given")
+            .range(2048, 1 << 30),
+        flag("spin").help("latency: wait by asking again instead of sleeping"),
+        flag("verify").help("compare every byte that arrives; costs bandwidth"),
+        fault_param("flips a bit of what it receives, to prove that --verify sees it")},
+       net::schedule_params()});
 }
 
 void check_params(const Params& params, Problems& problems) {

@@ -7,6 +7,7 @@
 
 #include "bench/harness/fault.h"
 #include "bench/network/schedule.h"
+#include "core/param_builder.h"
 
 namespace cb::verbs {
 namespace {
@@ -87,165 +88,78 @@ Params params_of(const Params& params, const Spec& spec, const std::string& op,
 }  // namespace
 
 std::vector<ParamDef> params() {
-  std::vector<ParamDef> out{
-      {"op",
-       ParamType::choice,
-       "write",
-       "operations",
-       {"write", "read", "send", "fetch_add", "compare_swap"},
-       true},
-      {"test",
-       ParamType::choice,
-       "bandwidth,latency",
-       "bandwidth also gives the message rate",
-       {"bandwidth", "latency"},
-       true},
-      {"service",
-       ParamType::choice,
-       "rc",
-       "reliable or unreliable connection, unreliable datagram",
-       {"rc", "uc", "ud"},
-       true},
-      {"direction",
-       ParamType::choice,
-       "one-way",
-       "of bandwidth; two-way is the sum of both",
-       {"one-way", "two-way"},
-       true},
-      {"size",
-       ParamType::size,
-       "",
-       "message sizes; 1M for bandwidth, 8 for latency unless given",
-       {},
-       true,
-       1,
-       1 << 30},
-      {"min-size", ParamType::size, "", "first size of a sweep", {}, false, 1, 1 << 30},
-      {"max-size",
-       ParamType::size,
-       "",
-       "last size of a sweep, 1M unless given",
-       {},
-       false,
-       1,
-       1 << 30},
-      {"step-factor",
-       ParamType::integer,
-       "2",
-       "each size is this times the one before",
-       {},
-       false,
-       2,
-       1024},
-      {"qps", ParamType::integer, "1", "queue pairs per transfer", {}, true, 1, 16384},
-      {"tx-depth",
-       ParamType::integer,
-       "128",
-       "send requests in flight per queue pair",
-       {},
-       false,
-       1,
-       15000},
-      {"post-list", ParamType::integer, "1", "requests per post", {}, false, 1, 15000},
-      {"cq-moderation",
-       ParamType::integer,
-       "100",
-       "one completion for so many requests",
-       {},
-       false,
-       1,
-       15000},
-      {"inline",
-       ParamType::integer,
-       "",
-       "bytes of payload within the request; latency up to 220 bytes unless given",
-       {},
-       false,
-       0,
-       65536},
-      {"mtu",
-       ParamType::integer,
-       "",
-       "bytes: 256 512 1024 2048 4096; the active one unless given",
-       {},
-       false,
-       256,
-       4096},
-      {"sl", ParamType::integer, "0", "service level", {}, false, 0, 15},
-      {"tc",
-       ParamType::integer,
-       "0",
-       "traffic class (DSCP in its upper six bits)",
-       {},
-       false,
-       0,
-       255},
-      {"outstanding-reads",
-       ParamType::integer,
-       "",
-       "reads and atomics in flight; the devices' most unless given",
-       {},
-       false,
-       1,
-       255},
-      {"memory", ParamType::choice, "host", "where the payload lies", {"host", "gpu"}},
-      {"gpu",
-       ParamType::integer,
-       "",
-       "of --memory gpu: CUDA's number of it; the one nearest the NIC unless given",
-       {},
-       false,
-       0,
-       1023},
-      {"qp-timeout",
-       ParamType::integer,
-       "",
-       "x of 4.096 µs × 2^x without an acknowledgement before a message is sent again; 14 (67 ms) "
-       "unless given, 17 (0.5 s) for soft-RoCE",
-       {},
-       false,
-       1,
-       31},
-      {"relaxed-ordering", ParamType::flag, "false", "the device may write out of order"},
-      {"events", ParamType::flag, "false", "sleep for completions instead of polling"},
-      {"gid-index",
-       ParamType::integer,
-       "",
-       "the best one by score unless given",
-       {},
-       false,
-       0,
-       65535},
-      {"rails",
-       ParamType::text,
-       "auto",
-       "NICs in order; rail = same position on every host; host:NIC for one host only",
-       {},
-       true},
-      {"rails-together", ParamType::flag, "true", "all rails at once, else one after the other"},
-      {"iterations",
-       ParamType::integer,
-       "",
-       "messages per queue pair and repetition",
-       {},
-       false,
-       1,
-       1000000000},
-      {"duration",
-       ParamType::duration,
-       "",
-       "per pair and point, 2s unless --iterations is given",
-       {},
-       false,
-       0.001},
-      {"repetitions", ParamType::integer, "5", "of bandwidth, each a sample", {}, false, 1, 1000},
-      {"verify", ParamType::flag, "true", "compare every byte of the last messages"},
-      {"lossless", ParamType::flag, "false",
-       "check that counters of drops and retransmissions stand still (RoCE; with --schedule "
-       "incast)"},
-      fault_param("spoils a byte of what it receives, to prove that it is seen")};
-  for (ParamDef& def : net::schedule_params()) out.push_back(std::move(def));
-  return out;
+  using namespace param;
+  return joined(
+      {{
+           choice("op", {"write", "read", "send", "fetch_add", "compare_swap"})
+               .help("operations")
+               .by_default("write")
+               .list(),
+           choice("test", {"bandwidth", "latency"})
+               .help("bandwidth also gives the message rate")
+               .by_default("bandwidth,latency")
+               .list(),
+           choice("service", {"rc", "uc", "ud"})
+               .help("reliable or unreliable connection, unreliable datagram")
+               .by_default("rc")
+               .list(),
+           net::direction_param(),
+       },
+       net::sweep_params({.bandwidth = "1M", .latency = "8", .max = 1 << 30, .step_factor = "2"}),
+       {integer("qps").help("queue pairs per transfer").by_default("1").range(1, 16384).list(),
+        integer("tx-depth")
+            .help("send requests in flight per queue pair")
+            .by_default("128")
+            .range(1, 15000),
+        integer("post-list").help("requests per post").by_default("1").range(1, 15000),
+        integer("cq-moderation")
+            .help("one completion for so many requests")
+            .by_default("100")
+            .range(1, 15000),
+        integer("inline")
+            .help("bytes of payload within the request; latency up to 220 bytes unless given")
+            .range(0, 65536),
+        integer("mtu")
+            .help("bytes: 256 512 1024 2048 4096; the active one unless given")
+            .range(256, 4096),
+        integer("sl").help("service level").by_default("0").range(0, 15),
+        integer("tc")
+            .help("traffic class (DSCP in its upper six bits)")
+            .by_default("0")
+            .range(0, 255),
+        integer("outstanding-reads")
+            .help("reads and atomics in flight; the devices' most unless given")
+            .range(1, 255),
+        choice("memory", {"host", "gpu"}).help("where the payload lies").by_default("host"),
+        integer("gpu")
+            .help("of --memory gpu: CUDA's number of it; the one nearest the NIC unless given")
+            .range(0, 1023),
+        integer("qp-timeout")
+            .help(
+                "x of 4.096 µs × 2^x without an acknowledgement before a message is sent again; 14 "
+                "(67 ms) unless given, 17 (0.5 s) for soft-RoCE")
+            .range(1, 31),
+        flag("relaxed-ordering").help("the device may write out of order"),
+        flag("events").help("sleep for completions instead of polling"),
+        integer("gid-index").help("the best one by score unless given").range(0, 65535),
+        text("rails")
+            .help("NICs in order; rail = same position on every host; host:NIC for one host only")
+            .by_default("auto")
+            .list(),
+        flag("rails-together")
+            .help("all rails at once, else one after the other")
+            .by_default("true"),
+        integer("iterations").help("messages per queue pair and repetition").range(1, 1000000000),
+        duration("duration")
+            .help("per pair and point, 2s unless --iterations is given")
+            .at_least(0.001),
+        integer("repetitions").help("of bandwidth, each a sample").by_default("5").range(1, 1000),
+        flag("verify").help("compare every byte of the last messages").by_default("true"),
+        flag("lossless")
+            .help("check that counters of drops and retransmissions stand still (RoCE; with "
+                  "--schedule incast)"),
+        fault_param("spoils a byte of what it receives, to prove that it is seen")},
+       net::schedule_params()});
 }
 
 namespace {
