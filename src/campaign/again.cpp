@@ -23,7 +23,7 @@ size_t attempts_of(const Job& job) {
   return most;
 }
 
-// Four measurements that leave it open are the answer: with more of them one could wait for luck.
+// After kMaxAttempts measurements an open verdict is final: more of them would be waiting for luck.
 bool may_go_on(const Campaign& campaign, const CriterionVerdict& v, const Gap& gap) {
   return std::ranges::any_of(campaign.jobs, [&](const Job& job) {
     return job.step == v.criterion->step && job.host == gap.host && job.document &&
@@ -37,7 +37,7 @@ bool short_enough(const Job& job) {
   return began && ended && *ended - *began <= kMaxSeconds;
 }
 
-// A figure against a limit: a failed check has none.
+// True if a figure misses a limit. A failed check has no figure.
 bool is_figure(const CriterionVerdict& v, const Finding& f) {
   return std::holds_alternative<MetricRule>(v.criterion->rule) && f.failing && f.value && f.limit;
 }
@@ -59,7 +59,8 @@ bool judges_alone(const Criterion& criterion, const std::string& step) {
          !rule->min_of_fleet && !rule->max_of_fleet && rule->since.empty();
 }
 
-// Of the criterion's needs those of the number of hosts; what a host has is judged elsewhere.
+// Looks only at the criterion's needs about the number of hosts; needs about a host's parts are
+// judged elsewhere.
 bool is_for(size_t hosts, const Criterion& criterion) {
   Requirements of_hosts;
   for (const auto& need : criterion.needs) {
@@ -106,7 +107,7 @@ JobNames jobs_to_repeat(const Campaign& campaign, const Judgement& judgement) {
     }
     if (v.criterion->severity == Severity::fail && !v.impossible) add_failing(v, campaign, out);
   }
-  // Nothing that is measured again takes these back, so the job stays what it is.
+  // No new measurement takes bad news back, so these jobs are not repeated.
   for (const Job& job : campaign.jobs) {
     if (job.document && bad_news(*job.document).any()) out.erase({job.step, job.host});
   }

@@ -26,7 +26,7 @@ void carry_unmeasured(Document& to, Record record, int number) {
   to.records.push_back(std::move(record));
 }
 
-// The later record of the same point, or a fresh one without any number.
+// The later attempt's record of the same point, or a new one without figures.
 Record& same_point(Document& to, const Record& earlier) {
   const auto found = std::ranges::find_if(to.records, [&](const Record& r) {
     return r.measured() && r.case_name == earlier.case_name && r.params == earlier.params;

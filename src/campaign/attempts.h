@@ -10,19 +10,20 @@ namespace cb {
 
 BadNews bad_news(const Document& document);
 
-// The document of one attempt, and whether its samples add to those of the attempt before it.
+// The document of one attempt. `adds`: its samples add to those of the attempt before it.
 struct AttemptDocument {
   int number = 1;
   bool adds = false;
   Document document;
 };
 
-// What all attempts say together, in their order: the last one's figures, pooled with those of the
-// attempts that it adds to, and of every attempt the failed checks and the records that hold no
-// measurement. So no attempt takes back what an earlier one found. `attempts` is not empty.
+// Joins all attempts, which must be in order and not empty. The figures are the last attempt's,
+// pooled with those of the attempts that it adds to. Failed checks and records without a
+// measurement come from every attempt, so no attempt takes back what an earlier one found.
 Document join_attempts(std::vector<AttemptDocument> attempts);
 
-// Which of these documents the figures come from: the last one and those that it adds to.
+// Index of the first document whose figures count: the last document and those that it adds to
+// count.
 size_t first_that_counts(const std::vector<JobEvent>& documents);
 
 }  // namespace cb

@@ -32,13 +32,13 @@ Misfit case_misfit(const Step& step, const Document& document) {
   return std::nullopt;
 }
 
-// Words that stand for several values, of which a record then has one.
+// True for words that stand for several values; a record has one of these values instead.
 bool stands_for_others(const std::vector<std::string>& values) {
   static const std::set<std::string> words{"all", "auto", "any", "both", "default", "0"};
   return std::ranges::any_of(values, [](const std::string& v) { return words.contains(v); });
 }
 
-// A list may be written as one text, "fp64,fp32".
+// Adds the parts of lists: a list may be written as one text, "fp64,fp32".
 std::vector<std::string> with_parts(std::vector<std::string> values) {
   for (const std::string& value : std::vector<std::string>(values)) {
     std::istringstream parts(value);
@@ -47,8 +47,8 @@ std::vector<std::string> with_parts(std::vector<std::string> values) {
   return values;
 }
 
-// A case may resolve a parameter to others in some records (a cached read beside a direct one), so
-// that one record agrees is asked for.
+// It is enough if one record agrees: a case may resolve a parameter otherwise in some records (a
+// cached read beside a direct one).
 Misfit resolved_misfit(const Step& step, const Document& document) {
   for (const auto& [name, values] : step.params) {
     if (stands_for_others(values)) continue;
@@ -68,7 +68,7 @@ Misfit resolved_misfit(const Step& step, const Document& document) {
   return std::nullopt;
 }
 
-// The options of the step must be those of the command, letter by letter.
+// The command must have the step's options, letter by letter.
 Misfit options_misfit(const Step& step, const std::vector<std::string>& argv, const Said& whose) {
   const auto options = measuring_options(argv, step.case_name);
   if (!options) return said("bind.no_case", whose, shown(step.case_name));
@@ -113,7 +113,7 @@ int expected_ranks(const JobClaim& claim, const Step& step,
 Misfit run_misfit(const JobClaim& claim, const Document& document) {
   const RunInfo& run = document.run;
   const Launcher launcher = claim.campaign.launch.launcher;
-  // A single rank needs nothing of its launcher, and may not see it.
+  // A single rank needs nothing from its launcher, and may not see it.
   if (run.ranks > 1 && run.launcher != launcher_name(launcher))
     return said("bind.launcher", shown(run.launcher), launcher_name(launcher));
   if (launcher != Launcher::none) return std::nullopt;

@@ -9,19 +9,19 @@
 
 namespace cb {
 
-// What binds a record to the job that it stands for.
+// What a record must fit: the job that it stands for.
 struct JobClaim {
   const CampaignFile& campaign;
   const JobKey& key;
-  const Step& step;          // as the job was to run it
-  const std::string record;  // where its document goes, relative to the directory
-  const JobEvent* start;     // of the attempt, by the journal; null if the journal has none
-  const ToolInfo& tool;      // that ran the job
+  const Step& step;          // the step as the job had to run it
+  const std::string record;  // path of the job's document, relative to the directory
+  const JobEvent* start;     // the journal's start of the attempt; null if the journal has none
+  const ToolInfo& tool;      // the clusterbench that ran the job
 };
 
-// How the document differs from what the job's step asks for: case, parameters, ranks, launcher,
-// hosts, and the command and fingerprint that the journal has. Nothing if it fits. The command of a
-// journal without links (an older clusterbench) is not looked at.
+// Compares the document with what the job's step asks for: case, parameters, ranks, launcher,
+// hosts, and the journal's command and fingerprint. Returns the first difference, or nothing if it
+// fits. If the journal has no links (an older clusterbench), its command is not compared.
 std::optional<Said> misfit(const JobClaim& claim, const Document& document);
 
 }  // namespace cb

@@ -1,4 +1,4 @@
-// The archive of a campaign.
+// Writes the archive of a campaign.
 #include "campaign/bundle.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ void put(TarHeader& header, size_t at, std::string_view text) {
   std::copy(text.begin(), text.end(), header.begin() + static_cast<std::ptrdiff_t>(at));
 }
 
-// A long path is split at a '/' into prefix and name.
+// Splits a long path at a '/' into prefix and name.
 void put_name(TarHeader& header, const std::string& name) {
   if (name.size() <= kTarName.size) return put(header, 0, name);
   for (size_t slash = name.find('/'); slash != std::string::npos;
@@ -61,12 +61,13 @@ TarHeader header_of(const std::string& name, uint64_t size, int64_t time) {
   return out;
 }
 
-// The archive while it is written: beside its name, renamed when whole, gone otherwise.
+// The archive while it is written: under a temporary name beside the final one, renamed when
+// complete, removed otherwise.
 class Archive {
  public:
   explicit Archive(const fs::path& path)
       : path_(path), partial_(path.string() + fmt::format(".{}.partial", ::getpid())) {
-    // 'T': as it is, without compression and without gzip's header.
+    // 'T' writes the bytes unchanged: no compression, no gzip header.
     const bool compressed = path.extension() != ".tar";
     file_ = ::gzopen(partial_.c_str(), compressed ? "wbx9" : "wbxT");
     if (file_ == nullptr) fail();
@@ -98,7 +99,7 @@ class Archive {
   gzFile file_ = nullptr;
 };
 
-// A file that grows or shrinks meanwhile would shift all that follows.
+// Throws if the file grows or shrinks meanwhile: that would shift all that follows.
 void add_file(Archive& archive, const fs::path& path, const std::string& name, int64_t time) {
   const uint64_t size = fs::file_size(path);
   const TarHeader header = header_of(name, size, time);
@@ -117,7 +118,7 @@ void add_file(Archive& archive, const fs::path& path, const std::string& name, i
   archive.write(std::string((kTarBlock - size % kTarBlock) % kTarBlock, '\0'));
 }
 
-// Another program would take the file for what its name says.
+// Other programs choose the format by the name's ending.
 void require_archive_name(const fs::path& archive) {
   if (!is_archive_name(archive))
     throw UsageError(archive.string(), "--out", "does not end in .tar, .tar.gz or .tgz");
@@ -135,7 +136,7 @@ void refuse_others(const fs::path& directory, const CampaignFiles& files) {
 void bundle_campaign(const fs::path& directory, const fs::path& archive) {
   require_archive_name(archive);
   const CampaignPaths paths{directory};
-  // Its id, 16 hex digits, becomes a folder's name in the archive.
+  // The id, 16 hex digits, becomes a folder's name in the archive.
   const CampaignFile campaign =
       parse_campaign_file(read_file(paths.campaign()), paths.campaign().string());
   const CampaignFiles files = campaign_files(directory);

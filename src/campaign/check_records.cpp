@@ -11,12 +11,12 @@
 namespace cb {
 namespace {
 
-// Hosts without a time service drift by less between two looks at them; a foreign record lies
-// hours away.
+// Without a time service, hosts drift by less than this between two looks at their clocks. A
+// foreign record lies hours away.
 constexpr int64_t kTolerableSeconds = 120;
 
-// How far the document's own times lie outside of the job's, in seconds; 0 inside, or where one of
-// them is not known.
+// How far the document's times lie outside of the job's, in seconds. 0 if they lie inside, or if
+// one of them is unknown.
 int64_t seconds_outside(const Job& job) {
   const auto began = seconds_since_epoch(job.started);
   const auto ended = seconds_since_epoch(job.ended);
@@ -26,13 +26,14 @@ int64_t seconds_outside(const Job& job) {
   return std::max<int64_t>({0, *began - *first, *last - *ended});
 }
 
-// The machine that a job's records name, where it is one.
+// The machine that a job's records name; empty if they do not name exactly one.
 std::string machine_of(const Job& job) {
   if (!job.document || job.host.empty() || job.document->run.hosts.size() != 1) return "";
   return job.document->run.hosts.front();
 }
 
-// A host may call itself otherwise than it was asked for, but always the same.
+// Warns if a host's records name several machines. A host may call itself otherwise than it was
+// asked for, but always by the same name.
 void check_machines(Campaign& campaign) {
   std::map<std::string, const Job*> first;
   for (const Job& job : campaign.jobs) {

@@ -12,7 +12,7 @@ using Arguments = std::vector<std::string>;
 
 using Options = std::map<std::string, std::string>;
 
-// What is made of options only; nothing if a word stands between them.
+// The options from `begin` on; nothing if there is any word that is no option.
 std::optional<Options> options_from(const Arguments& argv, size_t begin) {
   Options out;
   for (size_t i = begin; i < argv.size(); ++i) {
@@ -32,8 +32,9 @@ std::optional<Options> options_from(const Arguments& argv, size_t begin) {
   return out;
 }
 
-// Where the measuring command begins: the program, the case, then options only. A launcher's
-// argument that is called like the case has the program between itself and the end.
+// Index of the program in the measuring command: the program, the case, then only options. This
+// skips a launcher's argument that is named like the case, since the program's name comes between
+// it and the end.
 std::optional<size_t> program_at(const Arguments& argv, const std::string& case_name) {
   for (size_t i = 0; i + 1 < argv.size(); ++i) {
     if (argv[i + 1] == case_name && options_from(argv, i + 2)) return i;
@@ -62,7 +63,8 @@ std::optional<Options> measuring_options(const Arguments& argv, const std::strin
 std::vector<std::string> launched_hosts(const Arguments& argv, Launcher launcher) {
   std::string list;
   for (size_t i = 0; i < argv.size() && list.empty(); ++i) {
-    const bool names_hosts = argv[i] == "--host" || argv[i] == "-hosts";  // Open MPI's, Hydra's
+    const bool names_hosts =
+        argv[i] == "--host" || argv[i] == "-hosts";  // of Open MPI and of Hydra
     if (launcher == Launcher::mpirun && names_hosts && i + 1 < argv.size()) list = argv[i + 1];
     if (launcher == Launcher::srun && argv[i].starts_with("--nodelist=")) list = argv[i].substr(11);
   }
@@ -84,7 +86,7 @@ std::vector<std::string> placeless(Arguments argv, const std::string& case_name,
   if (!begin) return argv;
   argv[*begin] = "clusterbench";
   if (argv[argv.size() - 2] != "--json") return argv;
-  // DIR/records/JOB.json.ATTEMPT.partial
+  // Here argv.back() is DIR/records/JOB.json.ATTEMPT.partial.
   const std::filesystem::path root = std::filesystem::path(argv.back()).parent_path().parent_path();
   argv.back() = record;
   std::ranges::replace(argv, (root / "scratch").string(), std::string("DIR/scratch"));

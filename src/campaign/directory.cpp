@@ -26,7 +26,8 @@ using nlohmann::json;
 
 bool is_leftover(const fs::path& file) { return file.extension() == ".partial"; }
 
-// Only what a run that was killed in its first moment left behind counts as empty.
+// True if the directory is empty, or holds only what a run leaves that was killed in its first
+// moment.
 bool holds_nothing(const fs::path& directory) {
   return std::all_of(fs::directory_iterator(directory), fs::directory_iterator(),
                      [](const fs::directory_entry& e) {
@@ -35,8 +36,9 @@ bool holds_nothing(const fs::path& directory) {
                      });
 }
 
-// Under its name only if there is nothing of that name; the errno, or 0. Not every file system has
-// hard links (exFAT, some of FUSE), and not every one of those such a rename.
+// Gives the file its name, but only if that name is free. Returns 0 or errno. It tries a hard link,
+// then a rename that replaces nothing: some file systems lack links (exFAT, some of FUSE), others
+// lack this rename.
 int name_once(const fs::path& fresh, const fs::path& path) {
   if (::link(fresh.c_str(), path.c_str()) == 0) return 0;
   const int linking = errno;
@@ -44,7 +46,7 @@ int name_once(const fs::path& fresh, const fs::path& path) {
   return errno == EEXIST ? EEXIST : linking;
 }
 
-// Of two runs one loses: other than a plain rename, this never replaces a file.
+// If two runs write at once, one fails: unlike a plain rename, this never replaces a file.
 void write_once(const fs::path& path, std::string_view content) {
   const fs::path fresh = path.string() + fmt::format(".{}.new.partial", ::getpid());
   write_file_atomically(fresh, content);
@@ -70,8 +72,8 @@ bool is_hex(const std::string& text, size_t digits) {
   return text.size() == digits && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-// Names of hosts become part of command lines and of file names, arguments are executed: the file
-// may come from somebody else.
+// The file may come from somebody else: names of hosts become part of command lines and file names,
+// and arguments are executed.
 void refuse_malformed(const CampaignFile& file) {
   std::set<std::string> seen;
   for (const HostSlots& h : file.hosts) {
@@ -195,7 +197,7 @@ void remove_leftovers(const CampaignPaths& paths) {
     }
   }
   for (const fs::path& file : found) fs::remove(file, ignored);
-  ::rmdir(paths.scratch().c_str());  // fails, as it should, while anything is in it
+  ::rmdir(paths.scratch().c_str());  // fails if anything is in it, which is wanted
 }
 
 std::vector<std::string> manifest_files(const CampaignPaths& paths) {

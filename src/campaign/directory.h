@@ -13,7 +13,7 @@
 // The campaign's directory: docs/guide/campaign.md.
 namespace cb {
 
-// campaign.json, written once.
+// The content of campaign.json, which is written once.
 struct CampaignFile {
   std::string id;
   std::string started;
@@ -22,16 +22,17 @@ struct CampaignFile {
   std::vector<HostSlots> hosts;
   LaunchSetup launch;
   std::vector<std::string> command;
-  std::string public_key = {};  // of the key that signs the journal; empty: nothing is signed
-  bool chained = false;         // whether the journal's lines are linked
-  bool redact = false;          // no values of command lines and environments are recorded
+  std::string public_key = {};  // public key that signs the journal; empty: nothing is signed
+  bool chained = false;         // the journal's lines are linked
+  bool redact = false;          // record no values of command lines and environments
 };
 
-// What the journal of this campaign.json begins with.
+// The root of the journal's chain; `text` is campaign.json.
 ChainRoot chain_root(const CampaignFile& file, std::string_view text);
 
 std::string campaign_file_text(const CampaignFile& file);
-// Throws UsageError: foreign, newer, truncated, or a profile that is not the one the sum is of.
+// Throws UsageError if the text is foreign, of a newer schema or truncated, or if the profile does
+// not have its sha256.
 CampaignFile parse_campaign_file(std::string_view text, const std::string& source);
 
 struct CampaignPaths {
@@ -49,14 +50,14 @@ struct CampaignPaths {
   std::filesystem::path logs() const { return root / "logs"; }
   std::filesystem::path scratch() const { return root / "scratch"; }
   std::filesystem::path signoffs() const { return root / kSignoffs; }
-  // Relative to the root, with '/'.
+  // These paths are relative to the root, with '/'.
   static std::string record(const std::string& job) { return "records/" + job + ".json"; }
-  // Of an attempt whose document is not the one that has the plain name. No id of a step and no
-  // name of a host contains '+'.
+  // The record of one attempt, if its document does not have the job's plain name. No step id and
+  // no host name contains '+'.
   static std::string record(const std::string& job, int attempt) {
     return "records/" + job + "+" + std::to_string(attempt) + ".json";
   }
-  // Of a job with a planted fault, run --prove.
+  // The document of a job with a planted fault, from run --prove.
   static std::string proof(const std::string& job, int attempt) {
     return "proofs/" + job + (attempt == 1 ? "" : "+" + std::to_string(attempt)) + ".json";
   }
@@ -65,10 +66,11 @@ struct CampaignPaths {
   }
 };
 
-// Held while a run works in the directory, so that no second one does; gone with the process.
+// Held while a run works in the directory, so that no second one does. The kernel releases it when
+// the process ends.
 class CampaignLock {
  public:
-  // Throws Error if another run holds it.
+  // Throws UsageError if another run holds it, Error if the file system has no locks.
   explicit CampaignLock(const CampaignPaths& paths);
   ~CampaignLock();
   CampaignLock(const CampaignLock&) = delete;
@@ -78,26 +80,26 @@ class CampaignLock {
   int fd_ = -1;
 };
 
-// Throws UsageError if a new campaign cannot be begun there: it is no directory, or not empty.
+// Throws UsageError if no new campaign can begin there: it is no directory, or not empty.
 void refuse_used_directory(const CampaignPaths& paths);
 
-// Makes the directory and its campaign.json. Throws UsageError if there is anything in it already,
-// Error if it cannot be written; overwrites nothing.
+// Makes the directory and its campaign.json and overwrites nothing. Throws UsageError if there is
+// anything in it already, Error if it cannot be written.
 void create_campaign(const CampaignPaths& paths, const CampaignFile& file);
 
 // Removes record files that a killed job left half-written, and an empty scratch directory.
 void remove_leftovers(const CampaignPaths& paths);
 
-// The files that the manifest is over, relative to the directory, in order.
+// The files that the manifest lists, sorted, relative to the directory.
 std::vector<std::string> manifest_files(const CampaignPaths& paths);
 
-// One digest of the manifest's lines but for the journal's own, which ends with it: so that a
+// One digest of all manifest lines except the journal's. The journal ends with this digest, so a
 // campaign's key signs every file, logs too.
 std::string evidence_digest(const std::vector<std::pair<std::string, std::string>>& manifest);
-// The same of the files as they lie there.
+// The same digest, of the files in the directory.
 std::string evidence_digest(const CampaignPaths& paths);
 
-// Writes MANIFEST.sha256 over campaign.json, journal.jsonl, records/, proofs/ and logs/.
+// Writes MANIFEST.sha256 for campaign.json, journal.jsonl, records/, proofs/ and logs/.
 void write_manifest(const CampaignPaths& paths);
 
 // The manifest's lines (file, sha256); empty if there is none. Throws UsageError if malformed.

@@ -128,7 +128,7 @@ std::vector<SweepJob> sweep_jobs(size_t combinations, size_t repeats, uint64_t s
     const size_t begin = out.size();
     for (size_t c = 0; c < combinations; ++c) out.push_back({c, block});
     if (combinations > 1 && repeats > 1) out.push_back({0, block, true});
-    // Fisher & Yates, by the remainder: the standard's shuffle is another one in every library.
+    // Fisher & Yates by the remainder: std::shuffle gives another order in every library.
     for (size_t left = out.size() - begin; left > 1; --left)
       std::swap(out[begin + left - 1], out[begin + random() % left]);
   }
@@ -162,7 +162,7 @@ std::vector<SweepOutcome> run_sweep(const SweepSetup& setup,
   }
   bool refused = false;
   ExecutorOptions executor = setup.executor;
-  executor.fan_out = 1;  // they would disturb each other
+  executor.fan_out = 1;  // two jobs at once would disturb each other
   executor.stop_signals = [&] { return std::max(setup.executor.stop_signals(), refused ? 1 : 0); };
   run_tasks(tasks, executor,
             {.starting = [](size_t) {},

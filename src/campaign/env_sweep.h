@@ -11,8 +11,8 @@
 #include "core/result.h"
 #include "judge/campaign_data.h"
 
-// `clusterbench sweep`: the same measurement with each combination of environment variables,
-// several times, each as a job of its own, so that one that fails or hangs costs itself alone.
+// `clusterbench sweep` repeats the same measurement with each combination of environment variables,
+// several times. Each run is a job of its own, so one that fails or hangs costs only itself.
 namespace cb {
 
 // A variable and the values to try. The value "inherit" leaves the variable as this shell has it.
@@ -22,17 +22,17 @@ struct SweepVariable {
 };
 inline constexpr const char* kInherit = "inherit";
 
-// "NCCL_ALGO=Ring,Tree" each. Problems: no name, no value, a name or a value twice, more than
-// kMaxCombinations in all.
+// Parses texts like "NCCL_ALGO=Ring,Tree". Problems: no name, no value, a name or a value twice,
+// more than kMaxCombinations in all.
 constexpr size_t kMaxCombinations = 1000;
 std::vector<SweepVariable> parse_variables(const std::vector<std::string>& texts,
                                            Problems& problems);
 
-// All combinations, the last variable's values changing fastest; one value per variable.
+// All combinations, with one value per variable. The last variable changes fastest.
 std::vector<std::vector<std::string>> combinations(const std::vector<SweepVariable>& variables);
 
-// One job: a combination in one of the blocks, in each of which every combination runs once. The
-// control is the first combination once more: what it differs by is noise.
+// One job: a combination in a block. Every combination runs once in each block. The control is the
+// first combination once more in the block: it shows how much noise there is.
 struct SweepJob {
   size_t combination = 0;
   size_t block = 0;
@@ -41,19 +41,19 @@ struct SweepJob {
   bool operator==(const SweepJob&) const = default;
 };
 
-// Block after block, each in an order of its own drawn with the seed: the same on every machine.
-// One combination alone, or one block, has no control.
+// The jobs, block after block. The seed draws each block's order, the same on every machine. A
+// single combination or a single block has no control.
 std::vector<SweepJob> sweep_jobs(size_t combinations, size_t repeats, uint64_t seed);
 
 struct SweepSetup {
-  std::filesystem::path directory;  // exists and is empty
+  std::filesystem::path directory;  // must exist and be empty
   std::string binary;
   std::vector<std::string> arguments;  // the case and its options
   std::vector<SweepVariable> variables;
   LaunchSetup launch;
   std::vector<HostSlots> hosts;
-  int ranks_per_host = 0;         // 0: as many as each host has slots
-  double deadline_seconds = 600;  // of each job
+  int ranks_per_host = 0;         // 0: one rank per slot of each host
+  double deadline_seconds = 600;  // for each job
   size_t repeats = 5;
   uint64_t seed = 1;
   ExecutorOptions executor = {};
@@ -66,16 +66,16 @@ struct SweepOutcome {
   Said reason = {};
   double seconds = 0;
   std::optional<Document> document = {};
-  bool refused = false;  // its command line was wrong, as that of all others will be
+  bool refused = false;  // its command line was wrong, and so are all others
 };
 
-// The command of one combination; its document goes to `json`.
+// The command of one combination. It writes its document to `json`.
 Command sweep_command(const SweepSetup& setup, const std::vector<std::string>& values,
                       const std::filesystem::path& json);
 
-// Runs every job, one after the other; writes NNN.json, NNN.out and NNN.err of each and, at the
-// end, sweep.json: variables, repeats, seed, and of every job its values, block, state and reason.
-// A refused command ends the sweep: those that were not run are missing. `ended` is told of each.
+// Runs the jobs one after the other. Writes NNN.json, NNN.out and NNN.err of each and, at the end,
+// sweep.json: variables, repeats, seed, and values, block, state and reason of every job. A refused
+// command ends the sweep; the jobs not run are missing. Calls `ended` for each job.
 std::vector<SweepOutcome> run_sweep(const SweepSetup& setup,
                                     const std::function<void(size_t, const SweepOutcome&)>& ended);
 

@@ -21,7 +21,7 @@ struct Running {
   std::unique_ptr<Process> process;
   double start = 0;
   double deadline = 0;
-  double kill_at = 0;  // 0: not yet asked to end
+  double kill_at = 0;  // 0: the task was not asked to end yet
   bool killed = false;
   bool stopped = false;
 };
@@ -50,7 +50,7 @@ class Executor {
       stopping_ = true;
       events_.stopping();
       for (Running& r : running_) {
-        r.stopped = r.kill_at == 0;  // one past its deadline stays that
+        r.stopped = r.kill_at == 0;  // a task past its deadline keeps that end
         terminate(r);
       }
     }
@@ -75,7 +75,7 @@ class Executor {
     running_.push_back(std::move(r));
   }
 
-  // Whether it has ended.
+  // Returns true if the task has ended.
   bool attend(Running& r) {
     const auto end = r.process->poll();
     if (end) {

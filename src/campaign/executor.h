@@ -19,28 +19,27 @@ struct Task {
 struct TaskEnd {
   enum class Kind { exited, signalled, deadline, stopped, not_started };
   Kind kind = Kind::exited;
-  int code = 0;  // exit status, or the signal's number
+  int code = 0;  // exit status or signal number
   double seconds = 0;
-  std::string error;  // why it could not be started
+  std::string error;  // the reason if it could not be started
 };
 
 struct ExecutorOptions {
-  size_t fan_out = 32;            // at most so many at once
+  size_t fan_out = 32;            // largest number of tasks at once
   double term_grace_seconds = 5;  // between SIGTERM and SIGKILL
-  std::function<int()>
-      stop_signals         // how often the user asked to stop: once ends the tasks gently,
-      = [] { return 0; };  // twice at once
+  // How often the user asked to stop: 1 ends the tasks gently, 2 or more kills them at once.
+  std::function<int()> stop_signals = [] { return 0; };
 };
 
 struct ExecutorEvents {
   std::function<void(size_t)> starting;               // before the task's process exists
-  std::function<void(size_t, const TaskEnd&)> ended;  // in the order of their ends
-  std::function<void()> stopping = [] {};             // once, when the first stop is seen
+  std::function<void(size_t, const TaskEnd&)> ended;  // in the order in which the tasks end
+  std::function<void()> stopping = [] {};             // called once, when the first stop is seen
 };
 
-// Runs the tasks, at most fan_out at a time. Past its deadline a task's process group gets SIGTERM,
-// after the grace SIGKILL. A stop starts no further task. Whatever throws, no task outlives the
-// call.
+// Runs the tasks, at most fan_out at a time. A task's process group gets SIGTERM at its deadline,
+// and SIGKILL term_grace_seconds later. After a stop no further task starts. No task outlives the
+// call, even if it throws.
 void run_tasks(const std::vector<Task>& tasks, const ExecutorOptions& options,
                const ExecutorEvents& events);
 

@@ -12,7 +12,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A campaign without a finished job, or a signature that could not be written, leaves them empty.
+// True for our own folders, which may be empty: no job has finished, or a signature could not be
+// written.
 bool is_own_folder(const std::string& name) {
   return name == "records" || name == "proofs" || name == "logs" ||
          name == CampaignPaths::kSignoffs;

@@ -19,7 +19,7 @@ struct Worst {
   Summary summary;
 };
 
-// Whether a record has a figure of the rule; without one, any figure.
+// True if the record has the rule's figure, or any figure if there is no rule.
 bool has_figure(const Record& record, const MetricRule* rule) {
   if (!record.measured() || record.metrics.empty()) return false;
   if (rule == nullptr) return true;
@@ -54,7 +54,7 @@ Worst worst_of(const std::vector<const Document*>& documents, const MetricRule* 
   return worst;
 }
 
-// By the first rule that has a figure; else by what was measured.
+// Takes the first rule that has a figure, else the measured records.
 Worst worst_of(const std::vector<const Document*>& documents,
                const std::vector<MetricRule>& judged) {
   for (const MetricRule& rule : judged) {

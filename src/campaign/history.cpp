@@ -18,7 +18,7 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 struct Last {
-  std::string line_sha256;  // empty without a history
+  std::string line_sha256;  // empty if there is no history
   std::string file_sha256;
 };
 
@@ -26,7 +26,8 @@ std::string text_of(const json& event) {
   return event.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// Each line holds the digest of the line before it and, since nothing follows the last, its own.
+// Adds the line's own digest. Each line also holds the digest of the line before it, but nothing
+// follows the last line.
 json sealed(json event) {
   event["line"] = sha256_hex(text_of(event));
   return event;
@@ -38,14 +39,14 @@ bool is_sealed(const json& event, const std::string& line) {
   return text_of(sealed(std::move(bare))) == line;
 }
 
-// The new content lies here until its line stands in the history.
+// The new content lies in this file until its line is in the history.
 fs::path fresh_of(const fs::path& root, const std::string& file) { return root / (file + ".new"); }
 
 bool is_fresh_state(const fs::path& fresh, const std::string& sha256) {
   return fs::is_regular_file(fs::symlink_status(fresh)) && sha256_hex_of_file(fresh) == sha256;
 }
 
-// Hands every line and its offset to `each`, in order.
+// Calls `each` with every line and its offset, in order. Returns the last line's digests.
 Last read_lines(const fs::path& history,
                 const std::function<void(const json& event, uint64_t begin)>& each) {
   Last out;
@@ -77,7 +78,7 @@ Last last_line(const fs::path& history) {
   return read_lines(history, [](const json&, uint64_t) {});
 }
 
-// What a key signs of a line.
+// The text that a key signs for a line.
 std::string message_of(json event, const std::string& campaign, const std::string& file) {
   event.erase("line");
   event.erase("signature");
@@ -118,7 +119,7 @@ void settle_interrupted(const fs::path& root, const std::string& file) {
 
 namespace {
 
-// All that needs room on the disk comes before the old content goes.
+// Everything that needs room on the disk is done before the old content goes.
 void replace_with_line(const fs::path& root, const std::string& file, const std::string& content,
                        const std::string& line) {
   const fs::path fresh = fresh_of(root, file);

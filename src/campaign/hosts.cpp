@@ -45,7 +45,7 @@ std::optional<int64_t> digits(const std::string& text) {
   return parse_integer(text);
 }
 
-// "001-128" as its members, with the width of the first kept.
+// Expands "001-128" to its members. They keep the width of the first number.
 bool expand_range(const std::string& range, std::vector<std::string>& out) {
   const size_t dash = range.find('-');
   const std::string first = range.substr(0, dash);
@@ -102,7 +102,7 @@ void add_hosts(std::vector<HostSlots>& hosts, const std::string& text, const std
     add_host(hosts, name, slots);
 }
 
-// "host", "host:8", "node[01-16]" or "host slots=8 max_slots=8".
+// Parses "host", "host:8", "node[01-16]" or "host slots=8 max_slots=8".
 void parse_line(const std::string& line, const std::string& where, std::vector<HostSlots>& hosts,
                 Problems& problems) {
   const std::vector<std::string> parts = words(line.substr(0, line.find('#')));
@@ -119,7 +119,7 @@ void parse_line(const std::string& line, const std::string& where, std::vector<H
     add_hosts(hosts, single, where, problems);
 }
 
-// "2(x3),1" as 2 2 2 1.
+// Expands "2(x3),1" to 2 2 2 1.
 std::vector<int> expand_counts(const std::string& text, const std::string& where,
                                Problems& problems) {
   std::vector<int> out;

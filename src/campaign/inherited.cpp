@@ -6,7 +6,8 @@
 namespace cb {
 namespace {
 
-// How the names begin. Users set others of OMPI_MCA_, PMIX_MCA_, HYDRA_ and SLURM_.
+// The beginnings of such names. Users themselves set other names of OMPI_MCA_, PMIX_MCA_, HYDRA_
+// and SLURM_.
 constexpr std::array<std::string_view, 42> kBeginnings{"OMPI_COMM_WORLD_",
                                                        "OMPI_APP_CTX_",
                                                        "OMPI_ARGV",

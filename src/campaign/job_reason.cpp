@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMaxReason = 300;
 
-// A heading "clusterbench mpi: 2 problems" says nothing without the first of them.
+// A heading like "clusterbench mpi: 2 problems" says nothing without the first problem.
 bool announces_problems(std::string_view line) {
   return line.ends_with(" problem") || line.ends_with(" problems");
 }
@@ -25,8 +25,8 @@ std::string without_blanks_at_ends(const std::string& line) {
   return begin == std::string::npos ? "" : line.substr(begin, end + 1 - begin);
 }
 
-// The first line that clusterbench itself wrote, with the first problem if it announces some; else
-// the first line of all (a launcher's complaint).
+// The first line that clusterbench itself wrote; if it announces problems, with the first of them.
+// Without such a line, the first line of the log (a launcher's complaint).
 std::string first_line(const LogTail& log) {
   std::ifstream in(log.file, std::ios::binary);
   in.seekg(static_cast<std::streamoff>(log.begin));
@@ -64,7 +64,7 @@ JobEnd exited(int code, const Document* document, const Said& problem, const Log
       if (document != nullptr) return {JobState::done, {}};
       return {JobState::failed, with_log(problem, log)};
     case ExitCode::deadline:
-      // The partial document names who did not arrive.
+      // The partial document names the ranks that did not arrive.
       if (document != nullptr && document->run.partial)
         return {JobState::deadline, *document->run.partial};
       return {JobState::deadline, with_log(said("end.hung"), log)};

@@ -15,14 +15,14 @@ struct JobEnd {
   Said reason;
 };
 
-// What a job wrote to stderr in this attempt: the file from that byte on.
+// What a job wrote to stderr in this attempt: the file from byte `begin` on.
 struct LogTail {
   std::filesystem::path file;
   uintmax_t begin = 0;
 };
 
-// What the end of a job's process amounts to, given its document (null if there is none, then
-// `problem` says why). The reason names what the job itself said first.
+// Turns the end of a job's process into a state and a reason. `document` is the job's document; if
+// it is null, `problem` says why there is none. The reason quotes what the job itself said first.
 JobEnd conclude_job(const TaskEnd& end, const Document* document, const Said& problem,
                     const LogTail& log, double deadline_seconds);
 

@@ -89,7 +89,7 @@ JobEvent job_event(const json& j, bool ended) {
   return e;
 }
 
-// A document whose end nobody journaled.
+// The event of a document whose end no run journaled.
 JobEvent kept_event(const json& j) {
   JobEvent e{.job = j.at("job").get<std::string>(), .ended = true};
   e.attempt = j.at("attempt").get<int>();
@@ -155,7 +155,8 @@ std::vector<JobEvent> Journal::documents(const std::string& job) const {
   if (const auto found = jobs.find(job); found != jobs.end()) {
     for (const JobEvent& e : found->second) {
       if (!e.ended || e.sha256.empty()) continue;
-      // One name for all attempts: the later file has replaced the earlier one.
+      // In old journals all attempts share one name, and the later file has replaced the earlier
+      // one.
       if (e.file.empty()) std::erase_if(out, [](const JobEvent& o) { return o.file.empty(); });
       out.push_back(e);
     }

@@ -10,11 +10,11 @@
 #include "campaign/proof_event.h"
 #include "judge/campaign_data.h"
 
-// journal.jsonl: one line per event, appended and flushed to disk before anything that depends on
-// it.
+// journal.jsonl has one line per event. Each is appended and flushed to disk before anything that
+// depends on it.
 namespace cb {
 
-// What a document holds that no later attempt can take back.
+// Counts of what a document holds that no later attempt can take back.
 struct BadNews {
   int failed_checks = 0, errored = 0, skipped = 0;
   bool any() const { return failed_checks + errored + skipped > 0; }
@@ -23,20 +23,20 @@ struct BadNews {
 // A line of the journal about one job.
 struct JobEvent {
   std::string job;     // JobKey::name
-  bool ended = false;  // else it starts here
+  bool ended = false;  // true: an end; false: a start
   int attempt = 1;
   std::string at;
   std::string fingerprint;
-  std::vector<std::string> command;  // of a start
+  std::vector<std::string> command;  // only for a start
   JobState state = JobState::missing;
   int code = 0;
   Said reason;
-  // Of the attempt's document, where there is one.
+  // sha256 and file of the attempt's document, if there is one.
   std::string sha256;
   std::string file;    // relative to the directory; empty in journals that know one name only
-  bool adds = false;   // measured once more: its samples are pooled with the earlier attempts'
-  int unmet = 0;       // criteria that its own figures miss, or leave open
-  size_t session = 0;  // index into Journal::sessions of the run that wrote this line
+  bool adds = false;   // measured once more: its samples are pooled with those of earlier attempts
+  int unmet = 0;       // number of criteria that its own figures miss or leave open
+  size_t session = 0;  // index into Journal::sessions: the run that wrote this line
   BadNews bad = {};
 };
 
@@ -45,44 +45,45 @@ struct Session {
   std::string at;
   ToolInfo tool;
   std::vector<std::string> command;
-  bool prove = false;  // each check is to find a planted fault, from this run on
+  bool prove = false;  // from this run on, each check must find a planted fault
 };
 
 struct Journal {
   std::vector<Session> sessions;
   std::map<std::string, std::vector<JobEvent>> jobs;  // by name, in order
-  std::string finished;                               // when all steps had ended; empty while not
-  std::string files;                                  // evidence_digest() then; empty in older ones
-  std::vector<Said> warnings;                         // lines that do not belong there
-  std::vector<Said> notes;                            // lines that a kill tore
+  std::string finished;        // time when all steps had ended; empty until then
+  std::string files;           // evidence_digest() at that time; empty in older journals
+  std::vector<Said> warnings;  // about lines that do not belong there
+  std::vector<Said> notes;     // about lines that a kill tore
 
-  // Documents that a resumed run found of jobs whose end nobody had journaled, by job.
+  // Documents that a resumed run found of jobs whose end no run journaled, by job.
   std::map<std::string, std::vector<JobEvent>> kept;
 
-  ProofHistories proofs;  // of jobs with a planted fault, by job
-  bool proving() const;   // whether a run was asked for them
+  ProofHistories proofs;  // jobs with a planted fault, by job
+  bool proving() const;   // true if any run was asked for proofs
 
   const JobEvent* last(const std::string& job) const;
-  // Every end of the job that left a document, in the order of attempts. Of a journal from before
-  // attempts had names of their own only the last one: the others' files are gone. Each adds to the
-  // one before it where both ran the same, whatever came between: a kill, or another `run`.
+  // Every end of the job that left a document, in the order of attempts. In a journal from before
+  // attempts had their own names this is only the last one, since the other files are gone. An
+  // attempt adds to the one before it if both ran the same, even if a kill or another `run` came
+  // between.
   std::vector<JobEvent> documents(const std::string& job) const;
   const JobEvent* last_start(const std::string& job) const;
   const JobEvent* start_of(const std::string& job, int attempt) const;
-  // Whether an attempt with this fingerprint would add to the one that left the last document.
+  // True if an attempt with this fingerprint would add to the one that left the last document.
   bool goes_on(const std::string& job, const std::string& fingerprint) const;
 
  private:
   bool same_fingerprint(const std::string& job, int one, int other) const;
 };
 
-// Reads what is readable: a torn line (power cut, kill) costs that event only, which leads to a
-// repeated job, never to a wrong one. An absent file is an empty journal. Broken links and
-// signatures are warnings.
+// Reads what is readable. A torn line (power cut, kill) costs only that event: its job is repeated,
+// and no job is taken for another. An absent file is an empty journal. Broken links and signatures
+// give warnings.
 Journal read_journal(const std::filesystem::path& path, const ChainRoot& root);
 
-// Appends events, each linked to the line before it and signed if a private key is named; starts on
-// a fresh line if the last one is torn.
+// Appends events. Each line is linked to the line before it, and signed if a private key is named.
+// Starts on a fresh line if the last one is torn.
 class JournalWriter {
  public:
   JournalWriter(std::filesystem::path path, const std::string& campaign_sha256,
@@ -91,7 +92,7 @@ class JournalWriter {
   void job(const JobEvent& event);
   void kept(const JobEvent& event);
   void proof(const ProofEvent& event);
-  // `files`: evidence_digest() of all that this run leaves.
+  // `files`: evidence_digest() of everything that this run leaves.
   void finished(const std::string& at, const std::string& files);
 
  private:

@@ -20,7 +20,7 @@ std::string one_line(const json& j) {
   return j.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// The prefix keeps a signature of the journal from standing for one of anything else.
+// The prefix keeps a journal's signature from being used for anything else.
 std::string signed_text(const json& unsigned_event) {
   return "clusterbench.journal/1 " + one_line(unsigned_event);
 }
@@ -74,7 +74,8 @@ bool ChainReader::is_signed(const json& event) const {
   return ed25519_verify({root_.public_key, signature->get<std::string>()}, signed_text(rest));
 }
 
-// A kill tears at most the line that is being written, and a resumed run begins a session.
+// A kill tears at most the line that is being written, and a resumed run begins a session. So a
+// single torn line before a session is harmless.
 void ChainReader::settle_torn(bool continued) {
   auto& to = continued && torn_.size() == 1 ? mended_ : foreign_;
   to.insert(to.end(), torn_.begin(), torn_.end());

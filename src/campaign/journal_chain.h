@@ -7,26 +7,27 @@
 
 #include "core/messages/said.h"
 
-// What makes a change of the journal visible: every line carries the digest of the line before it,
-// the first one that of campaign.json, and with a key every line is signed as it is written.
+// Makes a change of the journal visible. Every line carries the digest of the line before it, the
+// first line that of campaign.json. With a key, every line is signed as it is written.
 namespace cb {
 
-// What the journal of a campaign begins with.
+// The root of a campaign's journal.
 struct ChainRoot {
-  std::string campaign_sha256;  // of campaign.json
-  std::string public_key = {};  // by campaign.json; empty where nothing is signed
-  bool chained = false;         // by campaign.json: an older clusterbench wrote journals without
+  std::string campaign_sha256;  // digest of campaign.json
+  std::string public_key = {};  // as in campaign.json; empty: nothing is signed
+  bool chained = false;  // as in campaign.json: an older clusterbench wrote journals without links
 };
 
-// The line of this event after a line of that digest, signed if a private key is named.
+// The line for this event after a line with the digest `previous`; signed if a private key is
+// named.
 std::string linked_line(nlohmann::json event, const std::string& previous,
                         const std::filesystem::path& key);
 
-// The digest of the last line of a journal; of a journal without a line what it begins with.
+// The digest of a journal's last line; without any line, the digest of campaign.json.
 std::string last_link(const std::string& journal, const std::string& campaign_sha256);
 
-// Follows a journal line by line. What is wrong goes to `warnings`; a line that was torn by a kill
-// and after which the run was continued goes to `notes`.
+// Follows a journal line by line. Faults go to `warnings`. A line that a kill tore goes to `notes`
+// if the run was continued after it.
 class ChainReader {
  public:
   explicit ChainReader(ChainRoot root);
@@ -40,7 +41,7 @@ class ChainReader {
 
   ChainRoot root_;
   std::string previous_;
-  bool linked_ = false;  // a line with a link was seen
+  bool linked_ = false;  // true once a line with a link was seen
   size_t lines_ = 0;
   std::vector<size_t> torn_, broken_, unsigned_;
   std::vector<size_t> foreign_, mended_;

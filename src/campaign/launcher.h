@@ -15,34 +15,34 @@ const char* launcher_name(Launcher launcher);
 struct LaunchSetup {
   Launcher launcher = Launcher::none;
   std::vector<std::string> arguments = {};  // the user's own, put before the program
-  bool as_root = false;                     // Open MPI refuses root unless told
+  bool as_root = false;                     // Open MPI refuses to run as root unless told
   bool hydra = false;  // mpirun is MPICH's or Intel MPI's, which takes other options
 };
 
-// A command line and what is added to its environment.
+// A command line, and variables added to its environment.
 struct Command {
   std::vector<std::string> argv;
   std::map<std::string, std::string> environment = {};
 };
 
-// The launcher named, or for "auto": srun inside a Slurm allocation, mpirun if it is in the PATH,
-// else none. Throws UsageError for another name or one that is not installed.
+// The named launcher. For "auto": srun inside a Slurm allocation, else mpirun if it is in the PATH,
+// else none. Throws UsageError for another name, or for a launcher that is not installed.
 Launcher choose_launcher(const std::string& name, const Environment& environment);
 
-// Whether the mpirun in the PATH is Hydra, which MPICH and Intel MPI start ranks with: by its name,
-// or by what the file holds. Open MPI's otherwise.
+// True if the mpirun in the PATH is Hydra, the launcher of MPICH and Intel MPI, judged by the
+// file's name or content. Else it is taken for Open MPI's.
 bool mpirun_is_hydra(const Environment& environment);
 
-// The user's own arguments of that launcher: CLUSTERBENCH_MPIRUN_ARGS or CLUSTERBENCH_SRUN_ARGS,
-// split at blanks.
+// The user's own arguments for that launcher: CLUSTERBENCH_MPIRUN_ARGS or CLUSTERBENCH_SRUN_ARGS,
+// split at blanks. Throws UsageError if they hold a secret.
 std::vector<std::string> launcher_arguments(Launcher launcher, const Environment& environment);
 
-// Why these arguments are refused: one of them is no text of a line, or sets a variable that
-// decides which programs run (core/env_names.h).
+// The reason why these arguments are refused: one is empty or has unprintable characters, or sets a
+// variable that decides which programs run (core/env_names.h). Nothing if they are fine.
 std::optional<std::string> bad_launcher_arguments(const std::vector<std::string>& arguments);
 
-// Why the launcher cannot start that many ranks there (0: as many as each host has slots), with the
-// next step; nothing if it can.
+// The reason why the launcher cannot start `ranks_per_host` ranks on each host (0: one per slot).
+// Nothing if it can.
 std::optional<Said> cannot_launch(const LaunchSetup& setup, const std::vector<HostSlots>& hosts,
                                   int ranks_per_host);
 
@@ -51,7 +51,7 @@ Command launch_command(const LaunchSetup& setup, const std::vector<HostSlots>& h
                        int ranks_per_host, const std::map<std::string, std::string>& environment,
                        const std::vector<std::string>& program);
 
-// As one would type it in a POSIX shell.
+// The command as typed in a POSIX shell.
 std::string shell_text(const Command& command);
 
 }  // namespace cb

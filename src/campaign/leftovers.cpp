@@ -25,12 +25,12 @@ std::optional<JobEvent> document_event(const fs::path& file, const JobEvent& sta
     out.sha256 = sha256_hex(text);
     return out;
   } catch (const UsageError&) {
-    return std::nullopt;  // torn: nothing can be learnt from it
+    return std::nullopt;  // torn: it tells nothing
   }
 }
 
-// Where the attempt's document may lie: under the name that the job wrote it to, or under one of
-// its final names if the run was killed before it journaled that.
+// The places where the attempt's document may lie: the name that the job wrote it to, or one of its
+// final names if the run was killed before it journaled the end.
 std::vector<std::string> places(const JobEvent& start, const std::set<std::string>& journaled) {
   std::vector<std::string> out{
       fmt::format("{}.{}.partial", CampaignPaths::record(start.job), start.attempt)};
@@ -76,7 +76,8 @@ std::vector<JobEvent> adopt_leftovers(const CampaignPaths& paths, const Journal&
       settled.insert(e.attempt);
       journaled.insert(e.file);
     }
-    // The newest first: a file with the plain name is of the attempt that ended last.
+    // Goes from the newest attempt to the oldest: a file with the plain name belongs to the attempt
+    // that ended last.
     for (auto e = events.rbegin(); e != events.rend(); ++e) {
       if (e->ended || !settled.insert(e->attempt).second) continue;
       auto found = adopt(paths, *e, journaled);

@@ -69,7 +69,7 @@ std::optional<Document> standing_figures(const std::vector<JobEvent>& documents,
     if (text) attempts.push_back({e.attempt, e.adds, parse_document(*text, e.file)});
   }
   return last_is_there ? std::optional(join_attempts(std::move(attempts))) : std::nullopt;
-} catch (const UsageError&) {  // as it was written, and by a version that this one cannot read
+} catch (const UsageError&) {  // the file is as written, but by a version that this one cannot read
   return std::nullopt;
 }
 

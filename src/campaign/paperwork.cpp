@@ -49,7 +49,7 @@ json issue_json(const Issue& i) {
   return out;
 }
 
-// People write in this file: where they changed the text, its sentence no longer counts.
+// People edit this file: if they changed the text, the stored message no longer counts.
 Said symptom_in(const json& j) {
   const std::string text = text_at(j, "symptom");
   if (!j.contains("say")) return text;
@@ -83,7 +83,7 @@ ChecklistEntry entry_of(const json& j) {
           .remark = text_at(j, "remark")};
 }
 
-// A list of `key` in a file of our own; empty where there is no file.
+// The list `key` of one of our own files; empty if there is no file.
 template <typename T, typename Read>
 std::vector<T> read_list(const fs::path& directory, const char* name, const char* schema,
                          const char* key, Read read) {
@@ -103,11 +103,11 @@ json entry_json(const ChecklistEntry& e) {
   return {{"item", e.item}, {"result", e.result}, {"by", e.by}, {"at", e.at}, {"remark", e.remark}};
 }
 
-// The serial number of the part, or else of its host's system board.
+// The part's serial number; without one, that of its host's system board.
 std::string serial_of(const Campaign& campaign, const Entity& entity) {
   for (const HostInventory& host : campaign.inventories) {
     if (host.host != entity.host) continue;
-    for (const Part* part : host.all(entity.kind)) {  // the id of a GPU is its address
+    for (const Part* part : host.all(entity.kind)) {  // the id of a GPU is its PCI address
       if (part->id != entity.id && text_of(part, "index") != entity.id) continue;
       if (const auto own = text_of(part, "serial")) return *own;
     }
@@ -123,26 +123,28 @@ Said symptom_of(const Finding& f) {
               Quantity{*f.limit, f.unit});
 }
 
-// "gpu 3", or how many parts where a host has too many to name.
+// "gpu 3", or the number of parts if a host has too many to name.
 std::string part_text(const Finding& f, size_t of_host) {
   if (of_host > kPartsOfOneIssue) return fmt::format("{} parts", of_host);
   if (f.entity.kind == "pair" || f.entity.host.empty()) return entity_name(f.entity);
   return f.entity.id.empty() ? f.entity.kind : f.entity.kind + " " + f.entity.id;
 }
 
-// Wrong data is critical, whether the check itself is judged or the figure that it took away.
+// Wrong data is critical, whether the criterion judges the check itself or the figure that the
+// check took away.
 std::string severity_of(const Criterion& criterion, const Finding& f) {
   const bool wrong = !f.value || std::holds_alternative<CheckRule>(criterion.rule);
   return wrong ? "critical" : "major";
 }
 
-// The criteria of an issue: one that several fail for one part names them all.
+// The criteria of an issue. If a part fails several, the issue names them all.
 std::vector<std::string> criteria_of(const Issue& issue) {
   std::istringstream words(issue.criterion);
   return {std::istream_iterator<std::string>(words), {}};
 }
 
-// One issue a part, whatever it fails: it is mended once. The gravest comes first.
+// Makes one issue per part, whatever the part fails: it is mended once. The gravest failure comes
+// first.
 void add_failure(std::vector<Issue>& issues, Issue issue) {
   const auto same = std::ranges::find_if(
       issues, [&](const Issue& i) { return i.host == issue.host && i.part == issue.part; });
@@ -162,7 +164,7 @@ void add_failure(std::vector<Issue>& issues, Issue issue) {
 
 namespace {
 
-// By the table of contents of its section 7; the text was not at hand.
+// Known only by the table of contents of its section 7; the text was not at hand.
 constexpr std::string_view kKnownStandard = "GB/T 46346-2025";
 
 }  // namespace
@@ -313,7 +315,7 @@ std::optional<std::string> why_not_mended(const Issue& issue, const Campaign& re
                                           const Judgement& judgement) {
   if (retest.ended.empty()) return "it is not finished: run --resume";
   if (!retest.warnings.empty()) return "it was changed: " + retest.warnings.front().text();
-  // Its records may name a host otherwise than it was asked for.
+  // The re-test's records may give a host another name than the one it was asked by.
   const auto is_it = [&](const auto& host) { return host.host == issue.host; };
   if (!issue.host.empty() && std::ranges::find(retest.hosts, issue.host) == retest.hosts.end() &&
       std::ranges::none_of(retest.inventories, is_it))

@@ -17,24 +17,24 @@ struct JobKey {
   std::string name;  // "003-gemm", "003-gemm@node7": the stem of its files, unique in the campaign
 };
 
-// Every job, in the order of steps, then hosts. Throws UsageError if the id of a step cannot be
-// part of a file name.
+// All jobs, in the order of steps, then hosts. Throws UsageError if a step's id cannot be part of a
+// file name.
 std::vector<JobKey> plan_jobs(const Profile& profile, const std::vector<std::string>& hosts);
 
-// What a job's command is made of.
+// The parts of a job's command.
 struct JobProgram {
-  std::string binary;             // this program
-  std::filesystem::path scratch;  // given as --dir where the case needs a directory
-  std::filesystem::path record;   // given as --json
-  bool redact = false;            // no values of command line and environment are recorded
+  std::string binary;             // path of this program
+  std::filesystem::path scratch;  // passed as --dir if the case needs a directory
+  std::filesystem::path record;   // passed as --json
+  bool redact = false;            // record no values of command line and environment
 };
 
 // The measuring command line of a step, without launcher. The catalogue tells flags from values.
 std::vector<std::string> step_arguments(const Step& step, const CaseInfo& info,
                                         const JobProgram& program);
 
-// What must be the same for a job that is done not to be repeated: the command (with the campaign
-// directory's own paths left out), the tool and the profile.
+// A digest of what a done job's result depends on: the command (without the campaign directory's
+// own paths), the tool and the profile. If it changes, the job is repeated.
 std::string fingerprint(const Command& command, const ToolInfo& tool,
                         const std::string& profile_sha256);
 

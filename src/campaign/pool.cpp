@@ -48,7 +48,7 @@ void pool_metric(Metric& metric, const Metric& before) {
       before.attempts.empty() ? std::vector<Summary>{before.samples.summary()} : before.attempts;
   metric.attempts.push_back(own);
   metric.samples = pooled(before.samples, metric.samples);
-  // A bound that was measured is the fastest that was ever seen.
+  // A measured ceiling is the fastest rate ever seen.
   if (measured_ceiling(metric) && measured_ceiling(before) &&
       before.ceiling->value > metric.ceiling->value)
     metric.ceiling = before.ceiling;
@@ -60,7 +60,7 @@ void keep_earlier(Metric& metric, const Metric& before) {
   metric.ceiling = before.ceiling;
 }
 
-// What was said of the load belongs to the figures that stay.
+// What the record says of the load must belong to the figures that stay.
 void take_load(Record& fresh, const Record& earlier) {
   const auto about_load = [](const Delta& d) {
     return d.name == kOthersCpuSeconds || d.name == kHostCpuSeconds;

@@ -17,7 +17,7 @@
 namespace cb {
 namespace {
 
-// All that the child needs, made before the fork: after it only async-signal-safe calls are
+// All that the child needs, made before the fork: after the fork only async-signal-safe calls are
 // allowed.
 struct Prepared {
   std::vector<char*> argv;
@@ -40,7 +40,7 @@ int open_log(const std::filesystem::path& path) {
   };
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (::getppid() != parent) ::_exit(127);  // it died before the call above
+  if (::getppid() != parent) ::_exit(127);  // the parent died before prctl()
   for (const int signal : {SIGINT, SIGTERM, SIGPIPE, SIGHUP, SIGQUIT, SIGCHLD})
     ::signal(signal, SIG_DFL);
   sigset_t none;
@@ -53,9 +53,9 @@ int open_log(const std::filesystem::path& path) {
   ::_exit(127);
 }
 
-// hwloc's plugin for displays asks ten of them, by the name localhost. Where /etc/hosts lacks it
-// and the name server does not answer, each question costs mpirun ten seconds; no job here needs a
-// display.
+// hwloc's plugin for displays asks ten displays by the name localhost. If /etc/hosts lacks that
+// name and the name server does not answer, each question costs mpirun ten seconds. No job here
+// needs a display.
 constexpr const char* kNoDisplays = "HWLOC_COMPONENTS";
 
 std::vector<std::string> merged_environment(std::map<std::string, std::string> added) {
@@ -121,12 +121,12 @@ Process::Process(const std::vector<std::string>& argv,
   const int fork_error = errno;
   ::close(report[1]);
   if (pid_ < 0) throw Error(fmt::format("cannot start {}: {}", argv[0], std::strerror(fork_error)));
-  ::setpgid(pid_, pid_);  // whichever of the two comes first
+  ::setpgid(pid_, pid_);  // parent and child both call it, whichever comes first
   int error = 0;
   ssize_t n = 0;
   do n = ::read(reading, &error, sizeof error);
   while (n < 0 && errno == EINTR);
-  if (n == 0) return;  // closed by the exec
+  if (n == 0) return;  // a successful exec closed the pipe
   ::waitpid(pid_, nullptr, 0);
   pid_ = -1;
   throw Error(fmt::format("cannot start {}: {}", argv[0], std::strerror(error)));
@@ -141,7 +141,8 @@ Process::~Process() {
 
 std::optional<ProcessEnd> Process::poll() {
   siginfo_t info{};
-  // Not reaped yet, its group's number cannot be given to others, so the group can be ended safely.
+  // Until the child is reaped, its group's number is not given to others, so killing the group is
+  // safe.
   if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
       info.si_pid == 0)
     return std::nullopt;

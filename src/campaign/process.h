@@ -13,16 +13,16 @@ namespace cb {
 // How a process ended.
 struct ProcessEnd {
   bool signalled = false;
-  int code = 0;  // exit status, or the signal's number
+  int code = 0;  // exit status or signal number
 };
 
-// A child process in a process group of its own, so that it and all that it started can be ended
-// together; it gets SIGTERM when this process dies. stdin is empty; stdout and stderr are appended
+// A child process in its own process group, so that it and all that it started can be ended
+// together. It gets SIGTERM when this process dies. stdin is empty; stdout and stderr are appended
 // to files. Start it from the main thread: the kernel ties the death signal to the thread.
 class Process {
  public:
-  // `environment` is added to this process's own, of which what tells of a launched process is left
-  // out (inherited.h). Throws Error if the program cannot be started.
+  // Adds `environment` to this process's own, without the variables that describe a launched
+  // process (inherited.h). Throws Error if the program cannot be started.
   Process(const std::vector<std::string>& argv,
           const std::map<std::string, std::string>& environment, const std::filesystem::path& out,
           const std::filesystem::path& err);
@@ -31,7 +31,8 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  // How it ended, or nothing while it runs; kills what is left of its group when it has ended.
+  // Returns how it ended, or nothing while it runs. Once it has ended, kills what is left of its
+  // group.
   std::optional<ProcessEnd> poll();
   // Sends the signal to the whole group.
   void signal_group(int signal) noexcept;

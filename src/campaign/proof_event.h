@@ -12,19 +12,19 @@ namespace cb {
 // A line of the journal about a job with a planted fault.
 struct ProofEvent {
   std::string job;     // JobKey::name
-  bool ended = false;  // else it starts here
+  bool ended = false;  // true: an end; false: a start
   int attempt = 1;
   std::string at;
   std::string fingerprint = {};
-  std::vector<std::string> command = {};  // of a start
-  // What came of it; its step, host and file too.
+  std::vector<std::string> command = {};  // only for a start
+  // The result, including its step, host and file.
   Proof proof = {};
-  std::string sha256 = {};  // of its file; empty where there is none
-  size_t session = 0;       // index into Journal::sessions of the run that wrote this line
+  std::string sha256 = {};  // digest of its file; empty if there is none
+  size_t session = 0;       // index into Journal::sessions: the run that wrote this line
 };
 
 nlohmann::json proof_event_json(const ProofEvent& event);
-// Throws if the line lacks anything, or names a file that no proof has.
+// Throws if the line lacks anything, or names a file that is no proof of the job.
 ProofEvent proof_event_from(const nlohmann::json& line);
 
 // All lines about one job's proofs, in order.
@@ -32,10 +32,10 @@ struct ProofHistory {
   std::vector<ProofEvent> events;
 
   const ProofEvent* start_of(int attempt) const;
-  // The one that decides: a check that was blind once stays that, else the last that ended; null
-  // where none did.
+  // The end that decides: the first one in which a check was blind, else the last one; null if none
+  // has ended.
   const ProofEvent* deciding() const;
-  int attempts() const;  // begun
+  int attempts() const;  // number of attempts begun
 };
 
 using ProofHistories = std::map<std::string, ProofHistory>;

@@ -17,7 +17,7 @@ const ParamDef* definition(const CaseInfo& info, const std::string& name) {
   return found == info.params.end() ? nullptr : &*found;
 }
 
-// As the step gives them, or the default; none where the parameter is absent.
+// The step's own values, else the default; empty if the parameter is absent.
 std::vector<std::string> values_of(const Step& step, const CaseInfo& info,
                                    const std::string& name) {
   if (const auto given = step.params.find(name); given != step.params.end()) return given->second;
@@ -33,7 +33,7 @@ bool is_blind(const Blind& blind, const std::vector<std::string>& values) {
   });
 }
 
-// The first rank, or the first fault of several.
+// "0", the first rank; for a choice of faults, the first fault.
 std::string fault_value(const CaseInfo& info) {
   const ParamDef* def = definition(info, kInject);
   if (def == nullptr || def->type != ParamType::choice) return "0";
@@ -42,14 +42,14 @@ std::string fault_value(const CaseInfo& info) {
   return first == def->choices.end() ? "0" : *first;
 }
 
-// As a number, of what has an order; nothing for words.
+// The value as a number, if it has an order; nothing for words.
 std::optional<double> quantity(const ParamDef& def, const std::vector<std::string>& values) {
   if (values.size() != 1 || def.type == ParamType::flag) return std::nullopt;
   if (def.type == ParamType::duration) return parse_duration(values.front());
   return parse_number(values.front());
 }
 
-// Whether the step is as short by itself.
+// True if the step is already as short in this parameter.
 bool is_brief(const CaseInfo& info, const std::string& name, const std::vector<std::string>& own,
               const std::vector<std::string>& brief) {
   const ParamDef* def = definition(info, name);

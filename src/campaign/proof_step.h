@@ -7,23 +7,24 @@
 #include "core/catalogue.h"
 #include "core/profile.h"
 
-// The short job with a planted fault that is made of a step: run --prove.
+// Makes the short job with a planted fault of a step, for run --prove.
 namespace cb {
 
-// Why no fault can be planted in the step; nothing if one can.
+// The reason why no fault can be planted in the step; nothing if one can.
 std::optional<Said> why_no_fault(const Step& step, const CaseInfo& info);
 
-// The step with a planted fault, and short: what its other parameters exclude is left as it is.
+// The step with a planted fault, shortened. A parameter is not shortened if the step's other
+// parameters exclude it.
 Step proof_step(const Step& step, const CaseInfo& info);
 
-// What it takes, about: all points of the job and its start.
+// About how long the proof takes: the job's start and all its points.
 double proof_seconds(const Step& step, const CaseInfo& info);
 
 // The parameters by which such a job may differ from its step.
 const std::vector<std::string>& proof_params();
 
-// The step that this command line of a proof ran: the campaign's own, with the parameters that may
-// differ as they stand there.
+// The step that a proof's command line ran: the campaign's own step, with the values of
+// proof_params() from the command line.
 Step proved_step(const Step& step, const std::vector<std::string>& command);
 
 }  // namespace cb

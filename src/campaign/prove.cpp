@@ -36,7 +36,7 @@ Said unmeasured_text(const Document& document) {
   return document.records.empty() ? said("proof.no_record") : Said();
 }
 
-// What the document says of the planted fault.
+// Stores in `proof` what the document says of the planted fault.
 void look(const Document& document, const FaultPlan& plan, Proof& proof) {
   for (const Record& record : document.records) {
     for (const Check& check : record.checks) {
@@ -88,7 +88,7 @@ class Prover {
     uintmax_t log_begin = 0;
   };
 
-  // A campaign that is finished stays as it is, byte by byte.
+  // True if nothing is left to prove: a finished campaign then stays as it is, byte by byte.
   bool nothing_to_do(const std::vector<ProofJob>& jobs) const {
     return !journal_.finished.empty() &&
            std::ranges::all_of(jobs, [&](const ProofJob& j) { return !is_done(j) || kept(j); });
@@ -97,7 +97,7 @@ class Prover {
   void prepare() {
     writer_.session({utc_now(), setup_.tool, setup_.command, true});
     std::error_code ignored;
-    fs::remove(setup_.paths.manifest(), ignored);  // it would not be true any more
+    fs::remove(setup_.paths.manifest(), ignored);  // it would no longer be true
     for (const fs::path& directory : {setup_.paths.proofs(), setup_.paths.scratch()}) {
       std::error_code failed;
       fs::create_directories(directory, failed);
@@ -107,8 +107,8 @@ class Prover {
     remove_unfinished();
   }
 
-  // Documents of attempts whose end nobody journaled: the run was killed, and their jobs are made
-  // once more.
+  // Removes documents of attempts whose end no run journaled: the run was killed, and their jobs
+  // are repeated.
   void remove_unfinished() const {
     std::error_code ignored;
     for (const auto& [job, history] : journal_.proofs) {
@@ -127,13 +127,13 @@ class Prover {
     return found == journal_.proofs.end() ? nullptr : &found->second;
   }
 
-  // Only what was measured has a check that was asked.
+  // Only a job that was measured has a check to prove.
   bool is_done(const ProofJob& job) const {
     const JobEvent* last = journal_.last(job.key.name);
     return last != nullptr && last->ended && last->state == JobState::done;
   }
 
-  // The proof of an earlier run, where it is one of this very job.
+  // The proof of an earlier run, if it is one of exactly this job; else null.
   const Proof* kept(const ProofJob& job) const {
     const ProofHistory* history = history_of(job);
     const ProofEvent* end = history == nullptr ? nullptr : history->deciding();
@@ -151,7 +151,7 @@ class Prover {
     }
   }
 
-  // Those that the step's own job was started on.
+  // The hosts that the step's own job was started on.
   std::vector<HostSlots> hosts_of(const ProofJob& job) const {
     const std::vector<HostSlots>& all = setup_.campaign.hosts;
     std::vector<std::string> names{job.key.host};
@@ -248,7 +248,7 @@ class Prover {
     run_tasks(tasks, setup_.executor, events);
   }
 
-  // A job that was stopped has proved nothing: it is begun anew by the next run.
+  // A job that was stopped has proved nothing: the next run begins it anew.
   void finish(Attempt& a, const TaskEnd& end) {
     if (end.kind == TaskEnd::Kind::stopped) return;
     a.event.ended = true;
@@ -266,7 +266,8 @@ class Prover {
     writer_.proof(a.event);
   }
 
-  // The document that the job wrote, under its name; nothing, and the problem, if there is none.
+  // Reads the document that the job wrote and gives it its name. If there is none, returns nothing
+  // and sets `problem`.
   std::optional<Document> take(Attempt& a, Said& problem) const {
     std::error_code failed;
     if (!fs::exists(a.partial, failed)) {
@@ -291,7 +292,7 @@ class Prover {
   const RunSetup& setup_;
   const ProofObserver& observer_;
   ChainRoot root_;
-  Journal journal_;  // of earlier runs
+  Journal journal_;  // as earlier runs left it
   JournalWriter writer_;
 };
 
@@ -317,7 +318,7 @@ std::vector<ProofJob> plan_proofs(const RunSetup& setup) {
 }
 
 double proofs_seconds(const std::vector<ProofJob>& jobs, size_t fan_out) {
-  std::map<size_t, std::pair<size_t, double>> steps;  // jobs, seconds of one
+  std::map<size_t, std::pair<size_t, double>> steps;  // by step: number of jobs, seconds of one
   for (const ProofJob& job : jobs) {
     if (!job.why_none.empty()) continue;
     ++steps[job.key.step].first;

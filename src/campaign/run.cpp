@@ -68,21 +68,21 @@ class CampaignRun {
  private:
   bool stopped() const { return setup_.executor.stop_signals() > 0; }
 
-  // A job that outlived the run that began it may have written its document since: it is evidence
-  // like any other.
+  // Adopts documents that jobs have written after their run was killed: they are evidence like any
+  // other.
   void keep_leftovers() {
     const Journal now = read_journal(setup_.paths.journal(), root_);
     for (const JobEvent& found : adopt_leftovers(setup_.paths, now)) writer_.kept(found);
     remove_leftovers(setup_.paths);
   }
 
-  // The session first: a line that a kill tore is harmless only where one follows.
+  // Writes the session first: a line that a kill tore is harmless only if a session follows it.
   void prepare() {
     writer_.session({utc_now(), setup_.tool, setup_.command, setup_.prove});
     keep_leftovers();
     journal_ = read_journal(setup_.paths.journal(), root_);
     std::error_code ignored;
-    fs::remove(setup_.paths.manifest(), ignored);  // it would not be true any more
+    fs::remove(setup_.paths.manifest(), ignored);  // it would no longer be true
     for (const fs::path& directory :
          {setup_.paths.records(), setup_.paths.logs(), setup_.paths.scratch()}) {
       std::error_code failed;
@@ -115,7 +115,7 @@ class CampaignRun {
     return out;
   }
 
-  // Whether the job needs no running: done before, not applicable, or its host is left out.
+  // True if the job needs no running: it is done, not applicable, or its host is left out.
   bool settle(JobOutcome& outcome) {
     const JobKey& key = outcome.key;
     const Step& step = profile_.steps[key.step];
@@ -140,8 +140,8 @@ class CampaignRun {
     return keep(outcome, wanted) && !once_more(key);
   }
 
-  // What attempts of exactly this job measured counts. Where one is lost that spoke against the
-  // machine, measuring again does not stand for it.
+  // The figures of this job's earlier attempts count. If one is lost that spoke against the
+  // machine, no new measurement replaces it.
   bool lost(JobOutcome& outcome, const std::string& wanted) {
     if (!journal_.goes_on(outcome.key.name, wanted)) return false;
     const auto why = lost_for_good(journal_.documents(outcome.key.name), setup_.paths.root);
@@ -179,7 +179,7 @@ class CampaignRun {
                             CampaignPaths::record(key.name));
   }
 
-  // Whether an earlier run left a whole record of exactly this job.
+  // True if an earlier run left a complete record of exactly this job.
   bool keep(JobOutcome& outcome, const std::string& wanted) {
     const JobEvent* last = journal_.last(outcome.key.name);
     if (last == nullptr || !last->ended || last->state != JobState::done) return false;
@@ -198,7 +198,8 @@ class CampaignRun {
     return standing_figures(journal_.documents(job), setup_.paths.root);
   }
 
-  // Journals an end that no process led to; a resumed run that finds the same again writes nothing.
+  // Journals an end without a process. If a resumed run finds the same end again, it writes
+  // nothing.
   void conclude(JobOutcome& outcome, JobState state, const Said& reason) {
     outcome.state = state;
     outcome.reason = reason;
@@ -219,7 +220,7 @@ class CampaignRun {
   struct Attempt {
     JobOutcome* outcome = nullptr;
     JobEvent event;
-    fs::path partial;  // where the job writes; ours only once it has ended well
+    fs::path partial;  // where the job writes; renamed once it has ended
     uintmax_t log_begin = 0;
   };
 
@@ -288,8 +289,8 @@ class CampaignRun {
     a.outcome->document = std::move(fresh);
   }
 
-  // The document that the attempt wrote, also that of a job that did not end well; nothing, and the
-  // problem, if there is none.
+  // The document that the attempt wrote, even if the job ended badly. If there is none, returns
+  // nothing and sets `problem`.
   static std::optional<Document> read_fresh(const Attempt& a, JobEvent& event, Said& problem) {
     std::error_code failed;
     if (!fs::exists(a.partial, failed)) {
@@ -308,7 +309,7 @@ class CampaignRun {
     }
   }
 
-  // Gives a whole record its name, and no file of an earlier attempt is ever replaced.
+  // Gives a complete record its name. It never replaces a file of an earlier attempt.
   bool promote(const Attempt& a, JobEvent& event, Said& problem) const {
     event.file = record_name(setup_.paths, event);
     std::error_code failed;
@@ -319,7 +320,7 @@ class CampaignRun {
     return false;
   }
 
-  // From the first step of case `info`: what the hosts have, and which of them cannot be reached.
+  // Learns from the first step of case `info` what the hosts have, and which cannot be reached.
   void learn(const Step& step, const std::vector<JobOutcome>& outcomes) {
     if (step.case_name != "info" || learnt_) return;
     learnt_ = true;
@@ -337,11 +338,11 @@ class CampaignRun {
   const Profile& profile_;
   std::vector<JobKey> jobs_;
   ChainRoot root_;
-  Journal journal_;  // of earlier runs
+  Journal journal_;  // as earlier runs left it
   JournalWriter writer_;
   bool learnt_ = false;
   std::map<std::string, HostInventory> inventories_;
-  std::map<std::string, Said> excluded_;  // host, why
+  std::map<std::string, Said> excluded_;  // host → reason
 };
 
 }  // namespace

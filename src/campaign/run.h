@@ -12,16 +12,16 @@
 
 namespace cb {
 
-// How one job ended in this run, or that it was done before.
+// How one job ended in this run, or that an earlier run did it.
 struct JobOutcome {
   JobKey key;
   JobState state = JobState::missing;
   Said reason;
-  bool kept = false;  // done in an earlier run, not repeated
+  bool kept = false;  // an earlier run did it, and it was not repeated
   std::optional<Document> document;
 };
 
-// Told of what happens, for the terminal.
+// Called with what happens, for the terminal.
 struct RunObserver {
   std::function<void(const Step&)> step_begins;
   std::function<void(const Step&, const std::vector<JobOutcome>&, double seconds)> step_ends;
@@ -30,22 +30,22 @@ struct RunObserver {
 
 struct RunSetup {
   CampaignPaths paths;
-  CampaignFile campaign;             // as read from the directory, or just written to it
-  ToolInfo tool;                     // of this program
-  std::vector<std::string> command;  // of this run
-  std::string binary;                // this program
+  CampaignFile campaign;             // as read from the directory, or as just written to it
+  ToolInfo tool;                     // this program
+  std::vector<std::string> command;  // this run's command line
+  std::string binary;                // path of this program
   Catalogue catalogue;
   ExecutorOptions executor;
   std::filesystem::path key = {};  // signs the journal; empty: nothing is signed
-  // Steps that are measured once more although they are done, with the hosts (empty: across all);
-  // the samples are pooled with the earlier ones.
+  // Jobs that are measured once more although they are done: pairs of step and host (empty: across
+  // all hosts). Their samples are pooled with the earlier ones.
   std::set<std::pair<std::string, std::string>> again = {};
-  // Afterwards each check has to find a planted fault: prove_campaign().
+  // After the run, each check must find a planted fault: prove_campaign().
   bool prove = false;
 };
 
-// The measurement ends itself at the step's deadline and says who hangs; a while later it is ended
-// from outside.
+// The measurement ends itself at the step's deadline and names what hangs. After this many more
+// seconds it is ended from outside.
 inline constexpr double kLateSeconds = 10;
 
 struct RunEnd {
@@ -54,20 +54,20 @@ struct RunEnd {
 };
 
 // Runs, in the profile's order, every job that is not done with the same fingerprint. A step whose
-// needs the inventories do not meet is not applicable; a host that failed the first `info` step is
-// left out of the later ones, so that it costs no more than itself. The caller holds the lock.
+// needs the inventories do not meet is not applicable. A host that failed the first `info` step is
+// left out of later steps, so that it costs only itself. The caller must hold the lock.
 RunEnd run_campaign(const RunSetup& setup, const RunObserver& observer);
 
 // The command of a job that runs this step.
 Command step_command(const RunSetup& setup, const Step& step, const std::vector<HostSlots>& hosts,
                      const std::filesystem::path& record);
 
-// Of that command. The paths of this directory are left out, so that a campaign can be moved and
-// continued; `record` is relative to it.
+// The fingerprint of that command. It leaves out the paths of this directory, so that a campaign
+// can be moved and continued. `record` is relative to the directory.
 std::string step_fingerprint(const RunSetup& setup, const Step& step,
                              const std::vector<HostSlots>& hosts, const std::string& record);
 
-// The command of one job, as run_campaign() would start it; for --dry-run.
+// The command of one job as run_campaign() would start it, for --dry-run.
 Command job_command(const RunSetup& setup, const JobKey& key, const std::vector<HostSlots>& hosts,
                     const std::filesystem::path& record);
 

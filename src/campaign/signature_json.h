@@ -11,8 +11,8 @@ namespace cb {
 // {"algorithm": "ed25519", "public_key": …, "value": …}
 nlohmann::json signature_json(const Ed25519Signature& signature);
 
-// The signature of an object that holds one at "signature"; nothing for any other shape: what
-// stands beside these three names nobody has signed.
+// The signature in an object's member "signature". Nothing if that has any other shape: members
+// beside these three are not signed.
 std::optional<Ed25519Signature> signature_in(const nlohmann::json& holder);
 
 }  // namespace cb

@@ -1,5 +1,5 @@
-// Signatures under a campaign: each lists the digest of every file that it saw, so that a changed
-// byte is found with sha256 alone; Ed25519 on top says whose list it is.
+// Signatures under a campaign. Each lists the digest of every file that it saw, so that sha256
+// alone finds a changed byte. Ed25519 on top says whose list it is.
 #include "campaign/signoff.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What `run` wrote, and what people wrote down since.
+// True for what `run` wrote, and what people have written down since.
 bool is_evidence(const fs::path& relative) {
   const std::string name = relative.generic_string();
   const std::string first = relative.begin()->string();
@@ -51,8 +51,8 @@ Signoff words_of(const SignoffRequest& request) {
   return s;
 }
 
-// The files as they will be once the reports are written. What `report` writes beside signatures
-// may be written again, and is not signed.
+// The files as they will be once the reports are written. The page that `report` writes beside
+// signatures may be written again, so it is not signed.
 std::map<std::string, SignedFile> files_to_sign(
     const fs::path& directory, const CampaignFiles& files,
     const std::vector<std::pair<std::string, std::string>>& reports) {
@@ -89,7 +89,7 @@ Signing::Signing(const fs::path& directory, const Campaign& campaign, const Judg
   if (!problems.empty()) throw UsageError(directory.string(), problems);
   if (request.key_file) refuse_key_inside(directory, *request.key_file);
 
-  // A report that somebody has signed stays as it is.
+  // A report that somebody has signed is not written again.
   if (before.signoffs.empty()) reports_ = request.reports;
   earlier_ = before.signoffs;
   Signoff s = words_of(request);
@@ -103,7 +103,7 @@ Signing::Signing(const fs::path& directory, const Campaign& campaign, const Judg
   s.files = files_to_sign(directory, files, reports_);
   s.file = signoff_name(s.number, s.role);
   text_ = signoff_text(s, request.key ? &*request.key : nullptr);
-  // What could not be verified afterwards is not written.
+  // Does not write a signature that could not be verified afterwards.
   if (const auto problem = signoff_problem(text_, s.file))
     throw Error(fmt::format("the signature would not verify: it {}", *problem));
   signoff_ = parse_signoff(text_, s.file);

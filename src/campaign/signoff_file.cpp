@@ -58,7 +58,7 @@ json body_of(const Signoff& s) {
               {"open", json::array()},
               {"waivers", json::array()},
               {"files", json::object()}};
-  // Signed too, so that taking the signature away does not make an unsigned file of it.
+  // The key is signed too, so that removing the signature does not make an unsigned file.
   if (s.public_key) out["public_key"] = *s.public_key;
   for (const OpenItem& i : s.open)
     out["open"].push_back({{"kind", i.kind}, {"text", i.text}, {"state", i.state}, {"due", i.due}});

@@ -9,27 +9,28 @@
 #include "core/ed25519.h"
 #include "judge/signoff_data.h"
 
-// The file of one signature. It is written in one way only (sorted keys, fixed blanks), so that
-// even a changed blank is seen; "digest" is the sha256 of the document without digest and
-// signature, which is also what an Ed25519 key signs.
+// The file of one signature. There is only one way to write it (sorted keys, fixed blanks), so that
+// even a changed blank is seen. "digest" is the sha256 of the document without digest and
+// signature; an Ed25519 key signs that same text.
 namespace cb {
 
-// The whole file; with a key it is signed by it, and names it in what is signed.
+// The text of the file. A key signs it, and is named in the signed part.
 std::string signoff_text(Signoff signoff, const Ed25519Key* key);
 
-// Throws UsageError for anything but a whole document of a known schema, role and verdict.
+// Throws UsageError unless the text is a whole document of a known schema, role and verdict.
 Signoff parse_signoff(std::string_view text, const std::string& file);
 
-// What is wrong with the file itself: not as written, another digest, an invalid signature.
+// What is wrong with the file itself: not as written, another name, another digest, an invalid
+// signature. Nothing if it is right.
 std::optional<std::string> signoff_problem(std::string_view text, const std::string& file);
 
 // "signoffs/002-customer.json"
 std::string signoff_name(int number, const std::string& role);
 
-// "signoffs/002-customer.json" → "signoffs/002-customer.tsr", its time stamp.
+// The time stamp of a signature: "signoffs/002-customer.json" gives "signoffs/002-customer.tsr".
 std::string stamp_name(const std::string& signoff_file);
 
-// The signatures' files in their order.
+// The files of the signatures, in order.
 std::vector<std::string> signoff_files(const CampaignPaths& paths);
 
 }  // namespace cb

@@ -37,7 +37,7 @@ void check_utf8(const std::string& option, const std::string& text, Problems& pr
   if (!is_utf8(text)) problems.add(option, "is not UTF-8: no document can hold it");
 }
 
-// A reader must see who signed, in one line, and all of it.
+// A reader must see all of who signed, in one line.
 void check_name(const std::string& option, const std::string& text, Problems& problems) {
   constexpr size_t kMax = 200;
   if (text.empty()) return;

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether a file that may go on after a signature is what the history beside it ends with.
+// True if a file that may change after a signature is what its history ends with.
 bool follows_its_history(const fs::path& directory, const std::string& file) {
   try {
     require_history(directory, file);
@@ -73,7 +73,7 @@ class FileCheck {
   std::set<std::string> named_;
 };
 
-// The time stamp beside a signature must be over that signature's file.
+// The time stamp beside a signature must cover that signature's file.
 void check_stamp(const fs::path& directory, Signoff& s, SignoffCheck& out) {
   const std::string file = stamp_name(s.file);
   std::error_code failed;
@@ -107,7 +107,8 @@ void check_one(const fs::path& directory, const std::string& file, int expected,
   out.signoffs.push_back(std::move(signoff));
 }
 
-// Whose keys the reader has. A file that was changed stays invalid, whoever signed it.
+// Names the signatures' keys from the reader's list. A file that was changed stays invalid, whoever
+// signed it.
 void check_keys(const std::vector<TrustedKey>& trusted, SignoffCheck& out) {
   std::set<std::string> used;
   for (Signoff& s : out.signoffs) {
@@ -127,7 +128,7 @@ void check_keys(const std::vector<TrustedKey>& trusted, SignoffCheck& out) {
   }
 }
 
-// The last signature that the reader trusts, or the last one where no key is listed or none signed.
+// The last signature by a listed key; without one, the last signature.
 const Signoff& last_word(const std::vector<Signoff>& signoffs) {
   const auto trusted = std::find_if(signoffs.rbegin(), signoffs.rend(),
                                     [](const Signoff& s) { return !s.key_name.empty(); });
@@ -138,7 +139,7 @@ std::string line_name(const std::string& file, const HistoryLine& line) {
   return fmt::format("{} line {}", history_of(file), line.number);
 }
 
-// Lines of a history behind `covered` bytes: whose are they?
+// Says who wrote the lines of a history after its first `covered` bytes.
 void check_later_lines(const fs::path& directory, const std::string& file, uint64_t covered,
                        const Signoff& last, SignoffCheck& out) {
   for (const HistoryLine& line : history_lines(directory, file, last.campaign)) {
@@ -172,13 +173,13 @@ void check_papers(const fs::path& directory, const Signoff& last, SignoffCheck& 
   }
 }
 
-// A stamp's own check says whether it belongs there.
+// A stamp has a check of its own, which says whether it belongs there.
 bool is_stamp(const std::string& file, const SignoffCheck& out) {
   return std::ranges::any_of(out.signoffs,
                              [&](const Signoff& s) { return file == stamp_name(s.file); });
 }
 
-// What the last signature does not cover.
+// Finds files that the last signature does not cover.
 void check_added(const fs::path& directory, const Signoff& last, SignoffCheck& out) {
   const CampaignFiles files = campaign_files(directory);
   for (const std::string& file : files.other)

@@ -7,14 +7,14 @@
 
 namespace cb {
 
-// Compares every byte that was signed with what is there. With `trusted` keys every signature must
-// be by one of them, each of them must have signed, and what the last of these signatures does not
-// cover was added. Throws UsageError if the directory cannot be read.
+// Compares every signed byte with what is there. With `trusted` keys, each signature must be by one
+// of them, each of them must have signed, and whatever the last of these signatures does not cover
+// counts as added. Throws UsageError if the directory cannot be read.
 SignoffCheck verify_campaign(const std::filesystem::path& directory,
                              const std::vector<TrustedKey>& trusted);
 
-// Names the key of a signature where it is a trusted one; valid then, unless it was changed.
-// Whether it is one.
+// Names a signature's key if it is a trusted one; the signature is then valid, unless its file was
+// changed. Returns true if the key is trusted.
 bool name_key(Signoff& signoff, const std::vector<TrustedKey>& trusted);
 
 }  // namespace cb

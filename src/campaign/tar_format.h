@@ -9,7 +9,7 @@ namespace cb {
 inline constexpr size_t kTarBlock = 512;
 using TarHeader = std::array<char, kTarBlock>;
 
-// Where the fields are and how long.
+// Offset and length of a field.
 struct TarField {
   size_t at, size;
 };
@@ -20,7 +20,7 @@ inline constexpr size_t kTarType = 156;
 inline constexpr TarField kTarMagic{257, 6};
 inline constexpr TarField kTarPrefix{345, 155};
 
-// The sum of all bytes, those of the sum itself taken as blanks.
+// The sum of all bytes of the header; the bytes of the sum field count as blanks.
 unsigned tar_sum(const TarHeader& header);
 
 }  // namespace cb

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kIdDigits = 16;
 
-// An archive, compressed or not, read from its begin to its end.
+// Reads an archive, compressed or not, from its begin to its end.
 class BundleReader {
  public:
   explicit BundleReader(const fs::path& path) : path_(path), file_(::gzopen(path.c_str(), "rb")) {
@@ -35,7 +35,7 @@ class BundleReader {
     throw UsageError(path_.string(), "", why);
   }
 
-  // As many bytes as are there, `size` at most.
+  // Reads `size` bytes, or fewer at the end of the archive. Returns their number.
   size_t read(char* to, size_t size) {
     const int n = ::gzread(file_, to, static_cast<unsigned>(size));
     int failed = Z_OK;
@@ -62,7 +62,7 @@ std::string field_text(const TarHeader& header, TarField field) {
   return std::string(text.substr(0, text.find('\0')));
 }
 
-// Digits, ended by a NUL, a blank or the field's end.
+// Parses octal digits that end with a NUL, a blank or the field.
 std::optional<uint64_t> field_number(const TarHeader& header, TarField field) {
   const std::string text = field_text(header, field);
   uint64_t out = 0;
@@ -77,7 +77,8 @@ bool is_end(const TarHeader& header) {
   return std::all_of(header.begin(), header.end(), [](char c) { return c == '\0'; });
 }
 
-// "campaign-0123456789abcdef/records/001-a.json": nothing that leads out of its folder.
+// True for names like "campaign-0123456789abcdef/records/001-a.json", which do not lead out of
+// their folder.
 bool is_safe(const std::string& name) {
   constexpr std::string_view begin = "campaign-";
   const size_t slash = name.find('/');
@@ -112,7 +113,7 @@ TarMember member_of(const BundleReader& in, const TarHeader& header) {
   return out;
 }
 
-// A new file, never one that is there already.
+// Writes a new file; refuses if the path exists.
 void unpack(BundleReader& in, const TarMember& member, const fs::path& root) {
   const fs::path path = root / member.name;
   std::error_code failed;
@@ -136,7 +137,7 @@ void unpack(BundleReader& in, const TarMember& member, const fs::path& root) {
   if (!out) throw Error(fmt::format("cannot write {}: is the disk full?", path.string()));
 }
 
-// What stands behind the end nobody would see who unpacks it.
+// Refuses content after the end: a reader who unpacks the archive would not see it.
 void require_end(BundleReader& in) {
   TarHeader block{};
   in.read_whole(block.data(), block.size());
@@ -149,7 +150,7 @@ void require_end(BundleReader& in) {
   }
 }
 
-// The one folder that all of it lies in.
+// Unpacks all files. Returns the one folder that they lie in.
 std::string unpack_all(BundleReader& in, const fs::path& root) {
   std::set<std::string> folders;
   for (;;) {
