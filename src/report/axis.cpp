@@ -16,7 +16,7 @@ AxisUnit axis_unit(double largest, std::string_view unit) {
   const ValueText parts = format_value_parts(largest, unit);
   const auto shown = parse_number(parts.number);
   if (!shown || *shown == 0) return {1, parts.unit};
-  // The factor that format_value() chose, found again from what it printed.
+  // Finds the factor that format_value() chose, from the text that it printed.
   for (const double base : {1000.0, 1024.0}) {
     for (int power = -4; power <= 6; ++power) {
       const double factor = std::pow(base, power);

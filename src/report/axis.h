@@ -1,4 +1,4 @@
-// Scales and tick marks of the charts.
+// Scales and tick marks for the charts.
 #pragma once
 
 #include <string>
@@ -9,17 +9,17 @@
 
 namespace cb {
 
-// The unit in which an axis up to `largest` is labelled: values are divided by factor.
+// The unit that labels an axis up to `largest`; values are divided by `factor`.
 struct AxisUnit {
   double factor = 1;
   std::string label;
 };
 AxisUnit axis_unit(double largest, std::string_view unit);
 
-// At most about `wanted` round numbers from low to high, both within the first and the last.
+// About `wanted` round numbers that enclose [low, high].
 std::vector<double> round_ticks(double low, double high, int wanted);
 
-// The same, round in the unit in which the axis is labelled.
+// Like round_ticks(), but the numbers are round in the unit that labels the axis.
 std::vector<double> axis_ticks(double low, double high, int wanted, std::string_view unit);
 
 std::string tick_text(double value);

@@ -13,7 +13,7 @@
 namespace cb {
 namespace {
 
-constexpr double kPixelsPerColumn = 6.3;  // of the 11 px sans serif faces in the style sheet
+constexpr double kPixelsPerColumn = 6.3;  // for the style sheet's 11 px sans serif faces
 
 template <typename... F>
 struct Overloaded : F... {
@@ -50,7 +50,7 @@ std::string fit_label(std::string_view text, double pixels) {
   std::string out = terminal_safe(text);
   if (label_width(out) <= pixels) return out;
   while (!out.empty() && label_width(out) + kPixelsPerColumn > pixels) {
-    // A whole UTF-8 character: its continuation bytes and its first byte.
+    // Removes a whole UTF-8 character: its continuation bytes, then its first byte.
     while (out.size() > 1 && (static_cast<unsigned char>(out.back()) & 0xC0U) == 0x80U)
       out.pop_back();
     out.pop_back();
@@ -82,7 +82,7 @@ void draw_x_axis(Svg& svg, const Plot& plot, const Scale& x, const std::vector<d
     if (&tick == &visible.back() && !unit.label.empty()) text += " " + unit.label;
     const double half = label_width(text) / 2;
     if (at - half < free_from) {
-      // Better the last number without its unit than no last number.
+      // The last number without its unit is better than no last number.
       text = tick_text(tick / unit.factor);
       if (at - label_width(text) / 2 < free_from) continue;
     }

@@ -1,4 +1,4 @@
-// Charts as data: SI numbers, the unit's name and labels in the reader's language.
+// Charts as data: numbers in SI units, the unit's name, and labels in the reader's language.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace cb {
 
 using Point = std::array<double, 2>;
 
-// A horizontal line across part of a chart: a requirement.
+// A requirement: a horizontal line across part of a chart.
 struct LimitLine {
   double from = 0;
   double to = 0;
@@ -21,14 +21,14 @@ struct LimitLine {
   std::string label;
 };
 
-// A metric over a parameter that grows by factors: log x, linear y from 0.
+// A metric over a parameter that grows by factors; x is logarithmic, y is linear from 0.
 struct CurveChart {
   std::string unit;
   bool x_is_bytes = true;
   std::vector<Point> worst;
   std::string worst_label;
-  std::vector<std::array<double, 3>> interval;  // x, low, high: of the worst line's median
-  std::vector<Point> typical;                   // median of all entities, where there are several
+  std::vector<std::array<double, 3>> interval;  // x, low, high of the worst line's median
+  std::vector<Point> typical;  // median of all entities; empty if there is only one
   std::string typical_label;
   std::vector<Point> ceiling;
   std::string ceiling_label;
@@ -47,12 +47,12 @@ struct ValueMark {
   bool bad = false;
 };
 
-// How often which value was seen.
+// A histogram: how often each value was seen.
 struct DistributionChart {
   std::string unit;
   bool log_x = false;
   std::vector<Bin> bins;
-  std::vector<ValueMark> marks;  // quantiles, the limit, the worst
+  std::vector<ValueMark> marks;  // quantiles, the limit, the worst value
   std::string count_label;
 };
 
@@ -61,7 +61,7 @@ struct TimeLine {
   bool emphasised = false;
 };
 
-// One scale of a time line chart.
+// One panel of a time line chart, with a scale of its own.
 struct TimePanel {
   std::string label;
   std::string unit;
@@ -74,23 +74,23 @@ struct TimeEvent {
 };
 
 struct TimelineChart {
-  std::vector<TimePanel> panels;  // one above the other, same time axis
+  std::vector<TimePanel> panels;  // one above the other, with the same time axis
   std::vector<TimeEvent> events;
 };
 
 struct StripCell {
   std::string name;
   double value = 0;
-  State state = State::pass;  // only fail and warn are marked
+  State state = State::pass;  // only fail and warn get a mark
   bool worst = false;
 };
 
-// One cell per entity.
+// A strip of cells, one per entity.
 struct StripChart {
   std::string unit;
   bool higher_is_better = true;
   std::vector<StripCell> cells;
-  std::string low_label;  // of the legend
+  std::string low_label;  // for the low end of the legend
   std::string high_label;
 };
 
@@ -101,10 +101,10 @@ struct Bar {
   std::optional<double> required;
   std::optional<double> ceiling;
   State state = State::pass;
-  bool cut = false;  // the value lies beyond the end of the bar, which is marked
+  bool cut = false;  // the value lies beyond the end of the bar; a mark shows this
 };
 
-// Horizontal bars with the requirement as a tick and the ceiling as a dashed one.
+// Horizontal bars. A tick marks the requirement, a dashed tick the ceiling.
 struct BarsChart {
   std::string unit;
   std::vector<Bar> bars;
@@ -117,15 +117,15 @@ struct MatrixCell {
   size_t column = 0;
   double value = 0;
   bool bad = false;
-  std::string name;  // with the value; of bad cells
+  std::string name;  // name and value; only for bad cells
 };
 
-// Who with whom: one cell per pair; cells that were not measured are left white.
+// One cell per pair of sender and receiver. Cells that were not measured stay white.
 struct MatrixChart {
   std::vector<std::string> rows;
   std::vector<std::string> columns;
   std::vector<MatrixCell> cells;
-  double worst = 0;  // ends of the shades; best may be the smaller number
+  double worst = 0;  // ends of the shades; `best` may be the smaller number
   double best = 0;
   std::string low_label;
   std::string high_label;
@@ -134,11 +134,11 @@ struct MatrixChart {
 using Chart =
     std::variant<CurveChart, DistributionChart, TimelineChart, StripChart, BarsChart, MatrixChart>;
 
-// The chart as an <svg> element; all text in it is escaped. `id` must be unique in the page.
+// The chart as an <svg> element. All text in it is escaped. `id` must be unique in the page.
 std::string draw(const Chart& chart, const std::string& id, const std::string& title,
                  const std::string& description);
 
-// ✓ ✗ ? ! ~ –: the mark that stands beside the word, so that colour is never alone.
+// The mark beside the word (✓ ✗ ? ! ~ –), so that colour never stands alone.
 const char* state_mark(State state);
 
 }  // namespace cb

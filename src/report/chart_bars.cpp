@@ -1,4 +1,5 @@
-// Horizontal bars: measured, with the requirement as a thick tick and the ceiling as a dashed one.
+// Draws horizontal bars of measured values; a thick tick is the requirement, a dashed one the
+// ceiling.
 #include <algorithm>
 
 #include "report/chart_parts.h"
@@ -9,7 +10,7 @@ namespace {
 constexpr double kRow = 22;
 constexpr double kBarsTop = 24;
 constexpr double kBarLabels = 190;  // pixels for the names on the left
-constexpr double kValues = 96;      // and for the numbers on the right
+constexpr double kValues = 96;      // pixels for the numbers on the right
 
 }  // namespace
 
@@ -38,7 +39,7 @@ std::string draw_bars(const BarsChart& chart, Svg svg) {
     if (bar.cut) svg.text({x(bar.value) - 4, y + 15}, "»", "cut", "end");
     if (bar.required) svg.line({x(*bar.required), y + 1}, {x(*bar.required), y + kRow - 1}, "req");
     if (bar.ceiling) svg.line({x(*bar.ceiling), y + 1}, {x(*bar.ceiling), y + kRow - 1}, "ceil");
-    // A unit too long for the space is in the caption; a number is never cut.
+    // A unit that is too long for the space is in the caption; a number is never cut.
     const bool fits = label_width(bar.value_text) <= kValues - 10;
     svg.text({plot.right + 8, y + 15},
              fits ? bar.value_text : bar.value_text.substr(0, bar.value_text.find(' ')), "lbl");

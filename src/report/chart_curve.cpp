@@ -1,5 +1,5 @@
-// A metric over a size: the worst entity's median with its interval, the others' median, the
-// ceiling, the requirement.
+// Draws a metric over a size: the worst entity's median with its interval, the median of all
+// entities, the ceiling and the requirement.
 #include <algorithm>
 
 #include "core/units.h"
@@ -40,19 +40,19 @@ void draw_sizes(Svg& svg, const CurveChart& chart, const Plot& plot, const Scale
 void draw_limits(Svg& svg, const CurveChart& chart, const Plot& plot, const Scale& x,
                  const Scale& y) {
   for (const LimitLine& limit : chart.limits) {
-    // A requirement at one size is a short line, so that it can be seen at all.
+    // A requirement at one size becomes a short line, so that it is visible.
     const double from = std::max(x(limit.from) - 14, plot.left);
     const double to = std::min(x(limit.to) + 14, plot.right);
     svg.line({from, y(limit.value)}, {to, y(limit.value)}, "req");
     const bool right = (from + to) / 2 > (plot.left + plot.right) / 2;
-    // Below its line, but not over the axis' own labels.
+    // Puts the text below its line, but not over the axis' own labels.
     const double line = y(limit.value);
     const double text = line + 15 > plot.bottom ? line - 5 : line + 13;
     svg.text({right ? to : from, text}, limit.label, "note", right ? "end" : "start");
   }
 }
 
-// What each line is, above the plot: the line itself, then its name.
+// Draws the legend above the plot: each line, then its name.
 void draw_key(Svg& svg, const CurveChart& chart, const Plot& plot) {
   double at = plot.left + 4;
   const auto entry = [&](const std::string& label, const char* css) {

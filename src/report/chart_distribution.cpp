@@ -1,4 +1,4 @@
-// How often which value was seen, with quantiles and the limit as marked lines.
+// Draws a histogram of values, with quantiles and the limit as marked lines.
 #include <algorithm>
 #include <cmath>
 
@@ -20,7 +20,7 @@ std::vector<double> log_ticks(double low, double high) {
   return out;
 }
 
-// Labels that would touch stand in the next row.
+// Labels that would touch move to the next row.
 void draw_marks(Svg& svg, const DistributionChart& chart, const Plot& plot, const Scale& x) {
   std::vector<double> free_from(4, -1e9);
   std::vector<ValueMark> marks = chart.marks;
@@ -62,7 +62,7 @@ std::string draw_distribution(const DistributionChart& chart, Svg svg) {
   for (const Bin& bin : chart.bins) {
     if (bin.count == 0) continue;
     const double left = x(bin.low);
-    // One count among thousands is still one: never thinner than a visible line.
+    // A single count among thousands stays visible.
     const double height = std::max(plot.bottom - y(bin.count), 1.2);
     svg.rect({left, plot.bottom - height}, {std::max(x(bin.high) - left - 0.6, 1.0), height},
              "bin");

@@ -1,5 +1,5 @@
-// N×N heat map: rows send, columns receive. Beyond 64 rows neighbours share a cell, which then
-// shows the worst of them.
+// Draws an N×N heat map: rows send, columns receive. If there are more than 64 rows, neighbours
+// share a cell, which shows the worst of them.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -21,7 +21,7 @@ double cell_size(const MatrixChart& chart) {
   return std::min(kMaxCell, (kChartWidth - kRowLabels - 4) / std::max(n, 1.0));
 }
 
-// Five shades from the worst to the best of all cells.
+// One of five shades, from the worst to the best of all cells.
 int shade(const MatrixChart& chart, double value) {
   const double span = chart.best - chart.worst;
   if (span == 0) return 4;
@@ -45,7 +45,7 @@ std::string draw_matrix(const MatrixChart& chart, Svg svg) {
     svg.text({kRowLabels + size * static_cast<double>(chart.columns.size()), kMatrixTop - 6},
              chart.columns.back(), "tick", "end");
   }
-  // One shape per shade: a cell of its own would cost 100 bytes each.
+  // One shape per shade: an element for each cell would cost 100 bytes.
   std::array<std::vector<Point>, 5> corners;
   for (const MatrixCell& cell : chart.cells) {
     const Point at{kRowLabels + size * static_cast<double>(cell.column),

@@ -1,4 +1,4 @@
-// What the drawings share: plot area, axes, estimated text width.
+// Helpers that the drawings share: plot area, axes, estimated text width.
 #pragma once
 
 #include <string_view>
@@ -17,17 +17,17 @@ struct Plot {
   double bottom = 0;
 };
 
-// Width in pixels of a label at the charts' text size (11 px; wide characters count double).
+// Width in pixels of a label at the charts' text size (11 px). Wide characters count double.
 double label_width(std::string_view text);
 
-// The text shortened with … to fit.
+// The text, shortened with … to fit into `pixels`.
 std::string fit_label(std::string_view text, double pixels);
 
-// Horizontal grid lines with their numbers, and the unit above them.
+// Draws horizontal grid lines with their numbers, and the unit above them.
 void draw_y_axis(Svg& svg, const Plot& plot, const Scale& y, const std::vector<double>& ticks,
                  const AxisUnit& unit);
 
-// Numbers below the plot.
+// Draws the numbers below the plot.
 void draw_x_axis(Svg& svg, const Plot& plot, const Scale& x, const std::vector<double>& ticks,
                  const AxisUnit& unit);
 
@@ -40,7 +40,7 @@ std::string draw_matrix(const MatrixChart& chart, Svg svg);
 
 constexpr double kChartWidth = 540;
 
-// Heights in pixels; strips and bars grow with what they show.
+// Heights in pixels. Those of strips, bars, matrices and time lines grow with the content.
 double strip_height(const StripChart& chart);
 double bars_height(const BarsChart& chart);
 double matrix_height(const MatrixChart& chart);

@@ -1,4 +1,5 @@
-// One cell per entity, darker is better; the worst and what fails carry a mark, not only a colour.
+// Draws one cell per entity; darker is better. The worst cell and failing cells carry a mark, not
+// only a colour.
 #include <algorithm>
 #include <array>
 
@@ -10,7 +11,7 @@ namespace {
 
 constexpr std::array<const char*, 5> kShades{"q0", "q1", "q2", "q3", "q4"};
 
-// Beyond this many only what stands out carries its name: 100 bytes a cell would fill the page.
+// With more cells, only those that stand out carry a name: 100 bytes per cell would fill the page.
 constexpr size_t kMaxNamed = 512;
 
 struct Layout {
@@ -35,7 +36,7 @@ size_t shade_of(const StripChart& chart, double low, double high, double value) 
   return std::min<size_t>(static_cast<size_t>(share * 5), 4);
 }
 
-// Fails are ✗ on red, warnings ! on yellow, the worst of a healthy set ▼ on its own shade.
+// A fail is ✗ on red, a warning ! on yellow, the worst of a healthy set ▼ on its own shade.
 void draw_cell(Svg& svg, const StripCell& cell, Point at, double size, std::string_view shade,
                const std::string& unit) {
   const bool fails = cell.state == State::fail;

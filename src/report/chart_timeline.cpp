@@ -1,4 +1,4 @@
-// Up to two scales one above the other over the same time, with events across both.
+// Draws up to two panels, one above the other, over the same time; events cross both.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -42,7 +42,7 @@ Range times_of(const TimelineChart& chart) {
 
 void draw_panel(Svg& svg, const TimePanel& panel, const Plot& plot, const Scale& x) {
   const Range range = values_of(panel);
-  // A flat line is shown flat: the scale spans at least a tenth of the value.
+  // A flat line stays flat: the scale spans at least a tenth of the value.
   const double margin =
       std::max((range.high - range.low) * 0.1, std::max(std::abs(range.high), 1e-12) * 0.05);
   const std::vector<double> ticks =

@@ -12,7 +12,7 @@ constexpr const char* kHeading =
     "step,case,domain,point,metric,unit,better,host,kind,id,peer,samples,median,min,p05,p95,p99,"
     "max,ceiling,state,limit\r\n";
 
-// The parameters of the record, "dtype bf16; size 8G".
+// The record's parameters: "dtype bf16; size 8G".
 std::string point_of(const MetricGroup& group) {
   std::string out;
   for (const auto& [name, values] : group.params.all())
@@ -20,8 +20,8 @@ std::string point_of(const MetricGroup& group) {
   return out;
 }
 
-// Excel, LibreOffice and others run what begins like this (OWASP, CSV injection); in East Asian
-// settings also with the full-width characters.
+// Excel, LibreOffice and others execute a text that begins like this (OWASP, CSV injection). With
+// East Asian settings they also accept the full-width characters.
 bool begins_formula(std::string_view text) {
   for (const std::string_view sign : {"=", "+", "-", "@", "＝", "＋", "－", "＠"}) {
     if (text.starts_with(sign)) return true;
@@ -39,7 +39,7 @@ const std::string& metric_of(const Criterion& criterion) {
   return rule == nullptr ? none : rule->metric;
 }
 
-// The worst entity, its value and what is required of it.
+// A criterion's row: its worst entity, that entity's value, and the limit.
 std::string criterion_row(const CriterionVerdict& v) {
   const Entity where = v.worst.value_or(Entity{});
   return fmt::format(

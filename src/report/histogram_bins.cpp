@@ -14,7 +14,7 @@ struct Weighted {
   double count;
 };
 
-// The kept samples, or where there is a histogram (it has all of them) its buckets.
+// The kept samples, or the buckets of the histogram if there is one (it holds all samples).
 std::vector<Weighted> weighted(const Samples& samples, double min, double max) {
   std::vector<Weighted> out;
   if (const Histogram* histogram = samples.histogram()) {
@@ -37,7 +37,7 @@ DistributionChart bins_of(const Samples& samples) {
   const auto value = [&](double p) { return out.log_x ? std::exp(p) : p; };
   double low = place(summary.min);
   double high = place(summary.max);
-  if (!(high > low)) {  // one value: a bin of a hundredth around it
+  if (!(high > low)) {  // a single value: the bins span a hundredth around it
     const double half = std::max(std::abs(summary.max) * 0.005, 1e-12);
     low = summary.min - half;
     high = summary.max + half;

@@ -5,8 +5,8 @@
 
 namespace cb {
 
-// At most 48 bins over the samples; logarithmic where they span more than a factor of three and are
-// positive. Needs one sample. Every sample is in exactly one bin.
+// Divides the samples into 48 bins, logarithmic if they are positive and span more than a factor of
+// three. Every sample is in exactly one bin. `samples` must not be empty.
 DistributionChart bins_of(const Samples& samples);
 
 }  // namespace cb

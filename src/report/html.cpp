@@ -17,8 +17,8 @@ namespace {
 using kainjow::mustache::data;
 using kainjow::mustache::mustache;
 
-// A name that is absent is looked up in the surrounding objects, so every object sets all names
-// that its part of the template uses, and each part has names of its own.
+// mustache looks up an absent name in the surrounding objects. So every object sets all names that
+// its part of the template uses, and each part has its own names.
 
 data strings(const std::vector<std::string>& texts) {
   data out(data::type::list);
@@ -26,7 +26,8 @@ data strings(const std::vector<std::string>& texts) {
   return out;
 }
 
-// A name or a date is never broken, a digest or a path anywhere.
+// Chooses the class for line breaks: a name or a date never breaks, a digest or a path breaks
+// anywhere.
 std::string cell_class(const Table& table, const Row& row, size_t column) {
   constexpr size_t kShort = 14;
   constexpr size_t kNumber = 18;  // "≥ 4335 GFLOP/s" in bytes
@@ -137,7 +138,7 @@ data head_data(const View& view) {
   return out;
 }
 
-// A text as a string of CSS: every character that could mean something there is escaped.
+// The text as a CSS string; every character with a meaning in CSS is escaped.
 std::string css_string(const std::string& text) {
   std::string out;
   for (const char c : terminal_safe(text)) {

@@ -6,8 +6,8 @@
 
 namespace cb {
 
-// The view as one self-contained HTML file: templates/report.html with everything escaped but the
-// charts, whose text draw() escapes. No script, nothing fetched.
+// Renders the view as one self-contained HTML file from templates/report.html. Everything is
+// escaped except the charts, whose text draw() escapes. The page has no script and fetches nothing.
 std::string render_html(const View& view);
 
 }  // namespace cb

@@ -174,7 +174,7 @@ json uniformity_json(const Campaign& campaign) {
   return out;
 }
 
-// Nothing of it where nobody has signed.
+// Adds nothing if nobody has signed.
 void add_signatures(json& out, const SignoffCheck& check) {
   for (const Signoff& s : check.signoffs) {
     json one = {{"file", s.file}, {"role", s.role},       {"name", s.name},

@@ -12,7 +12,7 @@
 namespace cb {
 namespace {
 
-constexpr size_t kMaxEntities = 50;  // of one criterion: GitLab refuses files beyond 30 MB
+constexpr size_t kMaxEntities = 50;  // per criterion: GitLab refuses files beyond 30 MB
 
 struct Suite {
   pugi::xml_node node;
@@ -48,7 +48,7 @@ std::string finding_text(const Finding& f) {
                      f.limit_is_minimum ? "at least" : "at most", format_value(*f.limit, f.unit));
 }
 
-// The entities behind a failure, the worst first.
+// Adds the entities behind a failure, the worst first.
 void add_entities(Suite& suite, const CriterionVerdict& v) {
   std::map<std::string, int> seen;
   for (const Finding& f : v.failing) {
@@ -93,7 +93,8 @@ void add_criterion(Suite& suite, const CriterionVerdict& v) {
   if (v.state == State::fail) add_entities(suite, v);
 }
 
-// Signatures and what they cover; no suite where nobody has signed.
+// Adds the signatures and the problems of what they cover. The caller makes no suite if nobody has
+// signed.
 void add_signatures(Suite& suite, const SignoffCheck& check) {
   const auto add = [&](const std::string& name) {
     ++suite.tests;
@@ -120,7 +121,7 @@ void add_signatures(Suite& suite, const SignoffCheck& check) {
   }
 }
 
-// What is wrong with the evidence as a whole, where something is.
+// Adds what is wrong with the evidence as a whole.
 void add_doubts(Suite& suite, const Judgement& judgement) {
   for (const Said& doubt : judgement.doubts) {
     ++suite.errors;
@@ -128,14 +129,14 @@ void add_doubts(Suite& suite, const Judgement& judgement) {
   }
 }
 
-// Skipped, not passed: figures that a script made up say nothing of a machine.
+// Adds a skipped test, not a passed one: figures that a script made up say nothing of a machine.
 void add_test_profile(Suite& suite) {
   ++suite.skipped;
   add_outcome(add_case(suite, "profile", "test profile"), "skipped",
               say(Lang::en, {"verdict.test_profile", {}}));
 }
 
-// A pipeline that reads this file alone must not see a pass.
+// Adds an error, so that a pipeline that reads only this file does not see a pass.
 void add_profile(Suite& suite, const Message& why) {
   ++suite.errors;
   add_outcome(add_case(suite, "host", "profile"), "error", say(Lang::en, why));
@@ -155,7 +156,7 @@ std::string render_junit(const Campaign& campaign, const Judgement& judgement,
     suite.node = root.append_child("testsuite");
     set(suite.node, "name", "clusterbench." + name);
     set(suite.node, "hostname", campaign.hosts.empty() ? "" : campaign.hosts.front());
-    // Without a zone, as the format's schema has it.
+    // The format's schema has no time zone here.
     set(suite.node, "timestamp", campaign.started.substr(0, 19));
     set(suite.node, "time", "0");
     return suite;

@@ -9,8 +9,8 @@
 namespace cb {
 namespace {
 
-// Between backticks nothing is markup but a backtick itself, and a bar would still end a table
-// cell; angle brackets are kept out for renderers that are not strict.
+// Between backticks only a backtick is markup, but a bar would still end a table cell. Angle
+// brackets are also escaped, for renderers that are not strict.
 std::string code(std::string_view text) {
   std::string out = terminal_safe(text);
   if (out.empty()) return "";
@@ -24,7 +24,7 @@ std::string cells_line(const std::vector<std::string>& cells) {
   return out + "\n";
 }
 
-// A fence longer than any run of backticks inside.
+// A fence that is longer than any run of backticks in the lines.
 std::string fence_for(const std::vector<std::string>& lines) {
   size_t longest = 2;
   for (const std::string& line : lines) {

@@ -7,11 +7,11 @@
 
 namespace cb {
 
-// The view as GitHub-flavoured Markdown. Charts are given as their captions.
+// Renders the view as GitHub-flavoured Markdown. Only the captions of charts appear.
 std::string render_markdown(const View& view);
 
-// Text from anywhere as plain text inside a Markdown paragraph or table cell: nothing in it is
-// markup, a link, HTML or a cell's end.
+// Turns any text into plain text for a Markdown paragraph or table cell: nothing in it is markup, a
+// link, HTML or the end of a cell.
 std::string markdown_escape(std::string_view text);
 
 }  // namespace cb

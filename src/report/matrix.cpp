@@ -9,12 +9,12 @@
 namespace cb {
 namespace {
 
-constexpr size_t kMaxCells = 64;      // more share cells
+constexpr size_t kMaxCells = 64;      // more rows than this share cells
 constexpr double kFarOut = 5;         // robust standard deviations behind the median
-constexpr double kMinSpread = 0.005;  // of the median: a healthy fabric has hardly any spread
+constexpr double kMinSpread = 0.005;  // share of the median: a healthy fabric has hardly any spread
 constexpr size_t kNamed = 3;
 
-// Names in the order in which they come, each once, and which of at most 64 groups each is in.
+// Distinct names, sorted, divided into at most 64 groups: one cell each.
 class Axis {
  public:
   void add(const std::string& name) { index_.try_emplace(name, index_.size()); }
@@ -40,7 +40,7 @@ class Axis {
 std::string sender(const Entity& e) { return e.id.empty() ? e.host : e.host + ":" + e.id; }
 std::string receiver(const Entity& e) { return e.peer.value_or(""); }
 
-// Values so far behind the median that chance does not explain them.
+// The bound beyond which a value is so far behind the median that chance does not explain it.
 double bound_of(const MetricGroup& group) {
   std::vector<double> medians;
   for (const MeasuredValue& v : group.values) medians.push_back(v.summary.median);

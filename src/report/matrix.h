@@ -4,7 +4,7 @@
 
 namespace cb {
 
-// The N×N picture of a group of pairs: rows are the senders, columns the receivers.
+// The N×N figure of a group of pairs. Rows are senders, columns receivers.
 Figure matrix_figure(const ReportInput& in, const MetricGroup& group, const std::string& title);
 
 }  // namespace cb

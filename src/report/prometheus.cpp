@@ -15,7 +15,7 @@ namespace {
 constexpr std::array kStates{State::pass,       State::warn,           State::fail,
                              State::incomplete, State::not_applicable, State::waived};
 
-// One family: its help and type, then its lines.
+// A metric family: its help and type, then its lines.
 class Family {
  public:
   Family(std::string name, std::string_view help) : name_(std::move(name)) {

@@ -11,7 +11,7 @@
 namespace cb {
 namespace {
 
-constexpr size_t kMaxSummaryEntities = 8;  // of one criterion
+constexpr size_t kMaxSummaryEntities = 8;  // per criterion
 
 std::string title_of(const Criterion& c, Lang lang) {
   const std::string& title = lang == Lang::zh && !c.title.zh.empty() ? c.title.zh : c.title.en;

@@ -8,7 +8,7 @@
 namespace cb {
 
 // The verdict on one screen of Markdown, for a pipeline's job summary or a merge request: the
-// counts, what stands open with its entities, and where the whole report is.
+// verdict, the counts, and every open criterion with its entities.
 std::string render_summary(const Campaign& campaign, const Judgement& judgement, Lang lang);
 
 }  // namespace cb

@@ -1,4 +1,4 @@
-// A small writer of SVG elements. Text is escaped here; numbers have one decimal.
+// A small writer of SVG elements. It escapes text; numbers have one decimal.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace cb {
 
-// Text from anywhere made safe inside HTML and SVG, in elements and in quoted attributes: control
-// characters and invalid UTF-8 are replaced, & < > " ' escaped.
+// Makes any text safe inside HTML and SVG, in elements and in quoted attributes: replaces control
+// characters and invalid UTF-8, escapes & < > " '.
 std::string markup_escape(std::string_view text);
 
 class Svg {
@@ -23,9 +23,9 @@ class Svg {
   void circle(Point centre, double radius, std::string_view css);
   void polyline(const std::vector<Point>& points, std::string_view css);
   void polygon(const std::vector<Point>& points, std::string_view css);
-  // Squares of one look as a single element, which keeps thousands of them small.
+  // Draws squares of one style as a single element, which keeps thousands of them small.
   void squares(const std::vector<Point>& corners, double size, std::string_view css);
-  // anchor: start, middle or end.
+  // `anchor`: start, middle or end.
   void text(Point at, std::string_view text, std::string_view css,
             std::string_view anchor = "start");
 

@@ -10,8 +10,8 @@
 namespace cb {
 namespace {
 
-constexpr size_t kMaxLines = 16;    // beside the worst one
-constexpr size_t kMaxPoints = 240;  // of one line; more cannot be seen
+constexpr size_t kMaxLines = 16;    // lines beside the worst one
+constexpr size_t kMaxPoints = 240;  // points per line; more would not be visible
 constexpr size_t kMaxEvents = 8;
 
 struct Recorded {
@@ -51,7 +51,7 @@ AllSeries series_of(const Campaign& campaign, const Step& step) {
   return out;
 }
 
-// Temperatures and latencies are bad when high, everything else when low.
+// High is bad for temperatures and latencies; low is bad for everything else.
 bool high_is_bad(const Series& series) {
   return series.unit == "celsius" || series.unit == "seconds";
 }
@@ -63,7 +63,7 @@ const Recorded& worst_of(const std::vector<Recorded>& list) {
   return *std::ranges::min_element(list, {}, key);
 }
 
-// Means over equal runs of points, so that a long line keeps its shape.
+// Replaces each run of n points by its mean, so that a long line keeps its shape.
 TimeLine thinned(const Series& series, bool emphasised) {
   TimeLine out{.emphasised = emphasised};
   const size_t run = (series.at.size() + kMaxPoints - 1) / kMaxPoints;
@@ -89,7 +89,7 @@ TimePanel panel_of(const std::string& name, const std::vector<Recorded>& list, c
   return out;
 }
 
-// Each step upwards of a counter; the first ones, and how many there were.
+// The first steps upwards of the counters. `all` gets the number of all of them.
 std::vector<TimeEvent> events_of(const std::vector<Recorded>& counters, const Texts& t,
                                  size_t& all) {
   std::vector<TimeEvent> out;

@@ -1,4 +1,4 @@
-// What the report says, as strings with units applied and charts as numbers; no markup. The
+// What the report says: strings with units applied, and charts as numbers, without markup. The
 // renderers turn the same view into HTML and Markdown.
 #pragma once
 
@@ -35,7 +35,7 @@ struct Column {
 };
 
 struct Row {
-  std::optional<State> state;  // colours the first cell, which carries mark and word as well
+  std::optional<State> state;  // colours the first cell, which also carries mark and word
   std::vector<std::string> cells;
 };
 
@@ -43,16 +43,16 @@ struct Table {
   std::string caption;
   std::vector<Column> columns;
   std::vector<Row> rows;
-  bool pairs = false;  // names and their values: all such tables have names of one width
+  bool pairs = false;  // names and their values: such tables share one width of names
 };
 
 struct Figure {
   Chart chart;
   std::string title;
-  std::string caption;  // what is seen, in words; also the description for screen readers
+  std::string caption;  // what the chart shows, in words; screen readers read it too
 };
 
-// Figures that stand together.
+// Figures that appear together.
 struct Figures {
   std::vector<Figure> list;
 };
@@ -64,7 +64,7 @@ struct Section {
   std::vector<Block> blocks;
 };
 
-// How many criteria have a state.
+// The number of criteria in one state.
 struct StateCount {
   State state = State::pass;
   std::string mark;
@@ -79,14 +79,14 @@ struct Party {
 
 struct View {
   std::string language;  // BCP 47: "en", "zh-CN"
-  std::string document;  // what kind of document this is
+  std::string document;  // the kind of document
   std::string title;
-  std::vector<std::string> facts;  // campaign, profile, tool, each a line
+  std::vector<std::string> facts;  // campaign, profile, tool: one line each
   State overall = State::incomplete;
   std::string verdict_mark;
   std::string verdict;
   std::string verdict_reason;
-  std::string counterfactual_heading;       // empty when there is nothing to mend
+  std::string counterfactual_heading;       // empty if there is nothing to mend
   std::vector<std::string> counterfactual;  // what each failing or incomplete criterion lacks
   std::string counts_heading;
   std::vector<StateCount> counts;
@@ -94,16 +94,17 @@ struct View {
   std::string conclusion_heading;
   std::string running_head;  // on every printed page: project and document number
   std::string identity_caption;
-  std::vector<std::pair<std::string, std::string>> identity;  // what is signed: name, value
-  std::optional<Table> signatures;                            // those given
-  std::vector<std::string> conclusion_items;  // what is wrong with them, open items, waivers
+  std::vector<std::pair<std::string, std::string>>
+      identity;                               // what the signature covers: name, value
+  std::optional<Table> signatures;            // the signatures given, if any
+  std::vector<std::string> conclusion_items;  // problems of the signatures, open items, waivers
   std::vector<std::string> choices;
   std::vector<Party> parties;
   std::string footer;
 };
 
-// The report of a judged campaign. The catalogue says to which domain a case belongs and what its
-// parameters are. Pure: the same input gives the same view, whenever and wherever it is built.
+// The report of a judged campaign. The catalogue gives a case's domain and its parameters. Pure:
+// the same input gives the same view, no matter when and where.
 View build_view(const Campaign& campaign, const Judgement& judgement, const Catalogue& catalogue,
                 const Texts& texts, const Paperwork& papers = {});
 

@@ -1,5 +1,5 @@
-// What lets another engineer check and repeat this: jobs that did not finish, commands,
-// environment, raw data.
+// The part that lets another engineer check and repeat the campaign: jobs that did not finish,
+// commands, environment, raw data.
 #include <algorithm>
 #include <map>
 
@@ -62,7 +62,7 @@ Table unfinished_table(const Campaign& campaign, const Texts& t, size_t& left_ou
   return table;
 }
 
-// Records of finished jobs that hold no number, and documents that ended early.
+// Records of jobs that hold no number, and documents that ended early.
 Items records_without_number(const Campaign& campaign, const Texts& t) {
   Items out;
   for (const Job& job : campaign.jobs) {
@@ -105,7 +105,7 @@ Items repeated_jobs(const Campaign& campaign, const Texts& t) {
   return out;
 }
 
-// The command of each step's first job; the others differ in the host only.
+// The command of each step's first job; those of the other jobs differ only in the host.
 Listing commands_listing(const Campaign& campaign, const Texts& t) {
   Listing out{.caption = t("repeat.steps")};
   for (const Step& step : campaign.profile.steps) {
@@ -123,7 +123,7 @@ Listing commands_listing(const Campaign& campaign, const Texts& t) {
   return out;
 }
 
-// NAME=value of every job, with the values' hosts where they differ.
+// NAME=value of every job, with the hosts of each value if values differ.
 Listing environment_listing(const Campaign& campaign, const Texts& t) {
   std::map<std::string, std::map<std::string, std::vector<std::string>>> names;
   for (const Job& job : campaign.jobs) {

@@ -1,4 +1,4 @@
-// The table of assets: what stands in each host, with the number that names it.
+// The table of assets: the parts in each host, and the serial number of the host.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -18,8 +18,8 @@ std::string shown(const Part* part, const std::string& attribute) {
   return found == part->attributes.end() ? "" : attribute_display(attribute, found->second);
 }
 
-// "8 × NVIDIA H20, 1 × NVIDIA H20-3e": parts of the kind by the attribute; those without it by
-// kind.
+// "8 × NVIDIA H20, 1 × NVIDIA H20-3e": counts the parts of a kind by the attribute. A part without
+// the attribute counts under its kind.
 std::string counted(const HostInventory& host, const std::string& kind,
                     const std::string& attribute) {
   std::vector<std::pair<std::string, int>> groups;

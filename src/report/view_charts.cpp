@@ -1,5 +1,5 @@
-// Which charts a step gets: a curve for a sweep, a strip or bars over several entities, a
-// distribution where the tail matters, a time line where something was recorded over time.
+// Chooses the charts of a step: a curve for a sweep, a strip or bars over several entities, a
+// distribution where the tail matters, a time line if something was recorded over time.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -17,8 +17,8 @@
 namespace cb {
 namespace {
 
-constexpr size_t kStripFrom = 8;            // entities; fewer are bars with names
-constexpr size_t kMatrixFrom = 6;           // pairs: three hosts both ways
+constexpr size_t kStripFrom = 8;            // entities; fewer become bars with names
+constexpr size_t kMatrixFrom = 6;           // pairs: three hosts in both directions
 constexpr uint64_t kDistributionFrom = 30;  // samples
 
 const MetricRule* rule_of(const CriterionVerdict& verdict) {
@@ -36,7 +36,7 @@ std::vector<const CriterionVerdict*> verdicts_on(const ReportInput& in, const Me
   return out;
 }
 
-// The one that judges exactly this group; null if none does.
+// The verdict that judges exactly this group; null if there is none.
 const CriterionVerdict* verdict_on_point(const ReportInput& in, const MetricGroup& group) {
   for (const CriterionVerdict* v : verdicts_on(in, group)) {
     if (matches(group.params, rule_of(*v)->at)) return v;
@@ -44,13 +44,13 @@ const CriterionVerdict* verdict_on_point(const ReportInput& in, const MetricGrou
   return nullptr;
 }
 
-// "mpi all_reduce · dtype float": what a figure is of.
+// Names what a figure shows: "mpi all_reduce · dtype float".
 std::string figure_title(const MetricGroup& group, const std::string& without, const Texts& t) {
   std::string out = group.step->id;
   for (const auto& [name, values] : group.params.all()) {
     if (name == without || !group.step->params.contains(name)) continue;
     const auto& given = group.step->params.at(name);
-    // A list in the profile makes several records; a single value holds for all of them.
+    // A list in the profile makes several records; a single value is the same for all of them.
     if (given.size() > 1) out += " · " + param_text(group.info, name, values);
   }
   return out + " · " + metric_name(group.metric, t);
@@ -69,7 +69,7 @@ void add_limits(CurveChart& chart, const ReportInput& in, const Sweep& sweep) {
   }
 }
 
-// The entity that is the worst at most points of the sweep, so that one line stays one entity.
+// The entity that is the worst at most points of the sweep: a line must stay with one entity.
 Entity worst_of(const Sweep& sweep) {
   std::map<Entity, size_t> votes;
   for (const MetricGroup* g : sweep.points) ++votes[*g->values[g->worst].entity];
@@ -110,11 +110,12 @@ Figure curve_figure(const ReportInput& in, const Sweep& sweep) {
   return {std::move(chart), figure_title(first, sweep.key, t), std::move(caption)};
 }
 
-// A group as its criterion looks at it: by the statistic that is judged, the median if none is.
+// A group as its criterion sees it: by the statistic that the criterion judges, or by the median if
+// there is no criterion.
 struct Judged {
   const CriterionVerdict* verdict = nullptr;
   std::string statistic = "median";
-  std::vector<double> values;  // of each entity
+  std::vector<double> values;  // one value per entity
   size_t worst = 0;
   size_t best = 0;
   double typical = 0;
@@ -137,10 +138,10 @@ std::string point_title(const MetricGroup& group, const Judged& by, const Texts&
   return figure_title(group, "", t) + (by.statistic == "median" ? "" : " · " + by.statistic);
 }
 
-// Whether one value is on the wrong side of the point's limit.
+// The state of one value by the point's limit.
 State state_of(const CriterionVerdict* verdict, double value) {
   if (verdict == nullptr) return State::pass;
-  // Where the worst entity has wrong data the verdict has no limit, and the rule still has one.
+  // If the worst entity has wrong data, the verdict has no limit, but the rule still has one.
   const MetricRule& rule = *rule_of(*verdict);
   const std::optional<double> least =
       verdict->limit && verdict->limit_is_minimum ? verdict->limit : rule.min;
@@ -192,7 +193,7 @@ Figure bars_figure(const ReportInput& in, const MetricGroup& group) {
           spread_caption(group, by, in.t, "chart.bars.caption")};
 }
 
-// The tail matters where a criterion judges a percentile, and for latencies.
+// The tail matters if a criterion judges a percentile, and for latencies.
 bool wants_distribution(const ReportInput& in, const MetricGroup& group) {
   if (group.values[group.worst].summary.n < kDistributionFrom) return false;
   if (group.unit == "seconds") return true;
@@ -229,7 +230,7 @@ Figure distribution_figure(const ReportInput& in, const MetricGroup& group) {
             format_value(group.better == Better::lower ? s.max : s.min, group.unit))};
 }
 
-// The metrics worth a chart: those that are judged, or else the first of the step.
+// The metrics worth a chart: those that are judged; if none is, the first of the step.
 std::vector<std::vector<const MetricGroup*>> charted_groups(const ReportInput& in,
                                                             const Step& step) {
   std::vector<std::pair<std::string, std::string>> order;
@@ -269,7 +270,8 @@ std::vector<Figure> step_figures(const ReportInput& in, const Step& step) {
   for (const auto& groups : charted_groups(in, step)) {
     const SweepsAndPoints found = find_sweeps(groups);
     for (const Sweep& sweep : found.sweeps) out.push_back(curve_figure(in, sweep));
-    // Of a sweep over several entities the judged point, or the last, shows who is behind.
+    // For a sweep over several entities, the judged point (or else the last) shows which entities
+    // are behind.
     for (const Sweep& sweep : found.sweeps) {
       const MetricGroup* shown = sweep.points.back();
       for (const MetricGroup* g : sweep.points) {

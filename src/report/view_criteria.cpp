@@ -1,4 +1,4 @@
-// The criteria: what stands open, all of them with their figures, the waivers.
+// The criteria: the open ones, all of them with their figures, and the waivers.
 #include <algorithm>
 #include <map>
 
@@ -11,7 +11,7 @@ namespace cb {
 namespace {
 
 constexpr size_t kMaxBars = 30;
-constexpr double kMaxBar = 3;  // times the requirement: beyond this more is not better to read
+constexpr double kMaxBar = 3;  // times the requirement: a longer bar would not be easier to read
 
 std::string source_text(const CriterionVerdict& verdict, const Texts& t) {
   const Source& source = verdict.criterion->source;
@@ -37,7 +37,7 @@ std::string title_text(const CriterionVerdict& verdict, const Texts& t) {
   return out;
 }
 
-// The judge's sentences in the reader's language, with the next step.
+// The judge's sentences in the reader's language, including the next step.
 std::string finding(const CriterionVerdict& verdict, const Texts& t) {
   if (!verdict.why.empty()) return say_all(t.lang(), verdict.why);
   if (!verdict.reason.empty()) return verdict.reason;
@@ -46,7 +46,7 @@ std::string finding(const CriterionVerdict& verdict, const Texts& t) {
   return t("open.no_reason");
 }
 
-// The unit of a metric as recorded, or as this version measures it; empty where neither is known.
+// The unit of a metric as recorded, else as this version measures it; empty if both are unknown.
 std::string unit_of(const ReportInput& in, const Criterion& criterion, const std::string& metric) {
   for (const MetricGroup& group : in.groups) {
     if (group.step->id == criterion.step && group.metric == metric) return group.unit;
@@ -59,7 +59,7 @@ std::string unit_of(const ReportInput& in, const Criterion& criterion, const std
   return found == info->metrics.end() ? "" : found->unit;
 }
 
-// Far from the requirement the exact share says nothing: "29 ×" and "< 1 %" are read at a glance.
+// Far from the requirement the exact share says nothing; "29 ×" and "< 1 %" are read at a glance.
 std::string ratio_text(double ratio) {
   if (ratio >= 10) return fmt::format("{:.0f} ×", ratio);
   if (ratio > 0 && ratio < 0.01) return "< 1 %";
@@ -75,7 +75,7 @@ Row requirement_row(const CriterionVerdict& v, const ReportInput& in) {
                     source_text(v, t)}};
 }
 
-// Measured as a share of what is required, so that all fit one scale.
+// Shows each value as a share of its requirement, so that all fit one scale.
 std::optional<Figure> margins_figure(const std::vector<const CriterionVerdict*>& verdicts,
                                      const Texts& t) {
   BarsChart chart{
@@ -102,7 +102,7 @@ std::optional<Figure> margins_figure(const std::vector<const CriterionVerdict*>&
   return Figure{std::move(chart), t("chart.margins.title"), std::move(caption)};
 }
 
-// How each ceiling was obtained, once per way.
+// Says how each ceiling was obtained: one line per way.
 Items ceiling_items(const Judgement& judgement, const Texts& t) {
   std::map<Said, std::vector<std::string>> titles_by_way;
   for (const CriterionVerdict& v : judgement.criteria) {
@@ -130,7 +130,7 @@ std::string value_text(const CriterionVerdict& verdict, const Texts& t) {
 
 namespace {
 
-// "≥ 120 TFLOP/s", also where nothing was measured that it could be compared with.
+// "≥ 120 TFLOP/s", even if nothing was measured to compare it with.
 std::string required_limit(const CriterionVerdict& v, const MetricRule& rule,
                            const ReportInput& in) {
   const Texts& t = in.t;
@@ -149,9 +149,9 @@ std::string required_limit(const CriterionVerdict& v, const MetricRule& rule,
   return out;
 }
 
-// Which figure of the samples is compared.
+// Names the statistic of the samples that is compared.
 std::string statistic_name(const MetricRule& rule, const Texts& t) {
-  const std::string id = "statistic." + rule.statistic;  // percentiles go by their own name
+  const std::string id = "statistic." + rule.statistic;  // percentiles have no translation
   return has_text(id) ? t(id) : rule.statistic;
 }
 

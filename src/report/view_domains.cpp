@@ -1,5 +1,5 @@
-// One section per domain: the figures, their charts, how they were measured, the checks, and what
-// has no figure.
+// One section per domain: the figures, their charts, how they were measured, the checks, and the
+// steps without a figure.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -17,11 +17,10 @@ namespace {
 
 constexpr std::array<const char*, 8> kDomains{"host",    "compute", "memory",    "interconnect",
                                               "network", "storage", "stability", "training"};
-constexpr size_t kMaxFigures = 24;  // charts of one domain
+constexpr size_t kMaxFigures = 24;  // charts per domain
 constexpr size_t kMaxFailures = 20;
 
-// What sets this group apart from the step's others: the parameters that the profile gives, and
-// those that vary.
+// Tells this group from the step's others: by the parameters in `shown`, which vary.
 std::string point_text(const MetricGroup& group, const std::set<std::string>& shown) {
   std::string out = group.step->id;
   for (const auto& [name, values] : group.params.all()) {
@@ -72,7 +71,8 @@ bool is_judged(const ReportInput& in, const MetricGroup& group) {
   });
 }
 
-// Of a sweep the first, the last and what a criterion names; its chart shows all points.
+// Of a sweep, shows the first point, the last one, and those that a criterion names. The sweep's
+// chart shows all points.
 std::vector<const MetricGroup*> shown_points(const ReportInput& in,
                                              const std::vector<const MetricGroup*>& groups) {
   std::set<const MetricGroup*> shown;
@@ -123,7 +123,7 @@ Table figures_table(const ReportInput& in, const std::vector<const Step*>& steps
   return table;
 }
 
-// A fact of the records, with how many of them it holds for where they differ.
+// The facts of the records; if values differ, each with the number of records that have it.
 Items method_items(const ReportInput& in, const std::vector<const Step*>& steps) {
   Items out;
   for (const Step* step : steps) {
@@ -155,7 +155,7 @@ Items method_items(const ReportInput& in, const std::vector<const Step*>& steps)
   return out;
 }
 
-// Checks of one name in one step, over all records.
+// The checks of one name in one step, over all records.
 struct CheckCount {
   size_t passed = 0;
   size_t all = 0;
@@ -206,7 +206,7 @@ Table checks_table(const ReportInput& in, const std::vector<const Step*>& steps)
   return table;
 }
 
-// Steps of this domain from which there is no number.
+// The steps of this domain that gave no number.
 Items absent_items(const ReportInput& in, const std::vector<const Step*>& steps) {
   Items out;
   for (const Step* step : steps) {
@@ -282,7 +282,7 @@ std::vector<Section> domain_sections(const ReportInput& in) {
   }
   std::vector<Section> out;
   for (const std::string& domain : order) {
-    // The hosts have a section of their own; this one would only say that they have no figures.
+    // The hosts have their own section; this one would only say that they have no figures.
     const bool silent = domain == "host" && std::ranges::none_of(in.groups, [](const auto& g) {
                           return g.domain == "host";
                         });

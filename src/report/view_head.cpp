@@ -22,7 +22,7 @@ void fill_facts(View& view, const ReportInput& in) {
   view.facts.push_back(tool_line(c.tool, t));
 }
 
-// The sentences behind the verdict: how many criteria are in which state.
+// The sentences behind the verdict: the number of criteria in each state.
 std::vector<std::string> verdict_reasons(const Judgement& j, const Texts& t) {
   std::vector<std::string> out;
   const auto add = [&](const char* id, size_t n) {
@@ -59,7 +59,7 @@ void fill_verdict(View& view, const ReportInput& in) {
     view.verdict_reason += (view.verdict_reason.empty() ? "" : t.gap()) + sentence;
 }
 
-// What this criterion lacks to be met.
+// What must change so that this criterion is met.
 std::string what_it_lacks(const CriterionVerdict& verdict, const Texts& t) {
   const std::string title = criterion_title(*verdict.criterion, t);
   const std::string where = verdict.worst ? entity_name(*verdict.worst) : t("lacks.somewhere");

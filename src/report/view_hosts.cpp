@@ -1,4 +1,4 @@
-// The hosts: whether they are alike, what differs, and what the usual one consists of.
+// The hosts: whether they are alike, what differs, and the parts of the most usual one.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -12,8 +12,8 @@ namespace {
 constexpr std::array<std::string_view, 7> kUnits{
     "_bytes_per_second", "_bits_per_second", "_bytes", "_seconds", "_hertz", "_watts", "_celsius"};
 
-// What a table without its own name for the attribute says: the name in words. The unit stands
-// behind the number instead of at the end of the name.
+// The attribute's name in words, for attributes without a name in the tables. If the shown value
+// carries the unit, the name drops it.
 std::string words_of(const std::string& name, const Attribute& value, const std::string& shown) {
   std::string_view label = name;
   if (shown != attribute_text(value)) {
@@ -33,7 +33,7 @@ std::string attribute_label(const std::string& name, const Texts& t) {
   return has_text(id) ? t(id) : name;
 }
 
-// "rate 400 Gb/s".
+// A line such as "rate 400 Gb/s".
 std::string attribute_line(const std::string& name, const Attribute& value, const Texts& t) {
   const bool* truth = std::get_if<bool>(&value);
   const std::string shown =
@@ -50,7 +50,7 @@ std::string part_text(const Part& part, const Texts& t) {
   return out.empty() ? "–" : out;
 }
 
-// The host that has the most usual parts stands for the others.
+// The host with the most usual parts; it stands for the others.
 const HostInventory& usual_host(const std::vector<HostInventory>& hosts, const Texts& t) {
   std::map<std::string, size_t> votes;
   const auto text = [&](const HostInventory& host) {
@@ -82,7 +82,7 @@ Items unavailable_items(const HostInventory& host, const Texts& t) {
   return out;
 }
 
-// The hosts under the names that they were asked for.
+// The hosts, by the names that they were asked for.
 std::vector<std::string> hosts_read(const Campaign& campaign) {
   const HostNames names(campaign);
   std::vector<std::string> out;

@@ -1,4 +1,4 @@
-// Parts that meet their requirements, or have none, and are still far behind their peers.
+// Parts that meet their requirements, or have none, but are far behind their peers.
 #include <fmt/format.h>
 
 #include "core/units.h"

@@ -1,5 +1,5 @@
-// What people add to the figures: scope and basis, what was checked by hand, issues, signatures,
-// and a sheet per test.
+// What people add to the figures: scope and basis, what was checked by hand, issues, and a sheet
+// per test.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -12,12 +12,12 @@ namespace {
 
 constexpr size_t kMaxIssues = 300;
 
-// Whether the parties have named a standard: nothing else claims one.
+// True if the parties have named a standard; without that the report claims none.
 bool names_standard(const ReportInput& in) {
   return in.papers.site && !in.papers.site->standard.empty();
 }
 
-// The item of its section 7 (methods of evaluation), by the table of contents of GB/T 46346-2025.
+// The item in section 7 (methods of evaluation) of GB/T 46346-2025, by its table of contents.
 std::string standard_item(const ReportInput& in, const std::string& domain) {
   const std::string id = "standard." + domain;
   return has_text(id) ? in.papers.site->standard + " §7 " + in.t(id) : "–";
@@ -94,7 +94,7 @@ std::string waivers_text(const CriterionVerdict& v) {
   return out.empty() ? "–" : out;
 }
 
-// What each test rests on.
+// Adds the table of what each test rests on.
 void add_basis(Section& out, const ReportInput& in) {
   const Texts& t = in.t;
   const bool standard = names_standard(in);

@@ -1,4 +1,4 @@
-// The pieces of which the view is built; one .cpp per piece.
+// The pieces that the view is built of; one .cpp per piece.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace cb {
 
-// All that the pieces read.
+// Everything that the pieces read.
 struct ReportInput {
   const Campaign& campaign;
   const Judgement& judgement;
@@ -22,48 +22,50 @@ struct ReportInput {
 // The text in the report's language.
 const std::string& local(const LocalText& text, Lang lang);
 
-// "✗ fail"
+// For example "✗ fail".
 std::string state_cell(State state, const Texts& t);
 std::string domain_name(const std::string& domain, const Texts& t);
 std::string metric_name(const std::string& metric, const Texts& t);
-// A kind of part, a fact or a check ("kind", "fact", "checked"): in English by its name in the
-// document.
+// The name of a kind of part, a fact or a check (`what`: "kind", "fact", "checked"). The English
+// name is the one in the document.
 std::string shown_name(const char* what, const std::string& name, const Texts& t);
 std::string criterion_title(const Criterion& criterion, const Texts& t);
-// "≥ 384 Gb/s", "≤ 412 µs", empty where there is no limit.
+// "≥ 384 Gb/s" or "≤ 412 µs"; empty if there is no limit.
 std::string limit_text(const CriterionVerdict& verdict);
-// "≥ 95 % of ceiling", "≤ 120 % of the median of all"; empty where the rule's limits are absolute.
+// "≥ 95 % of ceiling" or "≤ 120 % of the median of all"; empty if the rule's limits are absolute.
 std::string share_text(const MetricRule& rule, const Texts& t);
-// "node01, node02, node04 and 12 more"
+// For example "node01, node02, node04 and 12 more".
 std::string name_list(const std::vector<std::string>& names, size_t at_most, const Texts& t);
-// What was measured and what is required; in words where nothing was, or no figure is meant.
+// What was measured, and what is required. In words if nothing was measured, or if the criterion
+// has no figure.
 std::string value_text(const CriterionVerdict& verdict, const Texts& t);
 std::string required_text(const CriterionVerdict& verdict, const ReportInput& in);
-// The verdicts, those that need attention first: fail, incomplete, warn, waived, pass, not
-// applicable; within a state the smallest margin first.
+// All verdicts, those that need attention first: fail, incomplete, warn, waived, pass, not
+// applicable. Within a state, the smallest margin comes first.
 std::vector<const CriterionVerdict*> worst_first(const Judgement& judgement);
-// How far a value is inside its limit as a share of it: negative outside. Nothing without a limit.
+// How far a value is inside its limit, as a share of the limit; negative outside. Nothing if there
+// is no limit.
 std::optional<double> margin(const CriterionVerdict& verdict);
-// The line of argv as a shell would take it.
+// argv as one line for a shell.
 std::string shell_line(const std::vector<std::string>& argv);
 
-// Title, verdict, counterfactual, counts.
+// Fills title, verdict, counterfactual and counts.
 void fill_head(View& view, const ReportInput& in);
-// Every part that fails and every host that was not measured, by host.
+// Adds every part that fails and every host that was not measured, by host.
 void add_suspects(Section& section, const ReportInput& in);
 Section open_items_section(const ReportInput& in);
-// Parts far behind their peers; no block where there is none.
+// Parts far behind their peers; no block if there are none.
 Section outliers_section(const ReportInput& in);
-// Which checks found a planted fault; no block where nobody asked.
+// The checks that found a planted fault; no block if nobody asked for proofs.
 Section proofs_section(const ReportInput& in);
 Section requirements_section(const ReportInput& in);
-// One per domain that has steps or criteria.
+// One section per domain that has steps.
 std::vector<Section> domain_sections(const ReportInput& in);
-// The charts of one step's groups.
+// The charts of one step.
 std::vector<Figure> step_figures(const ReportInput& in, const Step& step);
-// What differs between the hosts.
+// Adds what differs between the hosts.
 void add_uniformity(Section& section, const ReportInput& in);
-// One line per host whose inventory is known.
+// One line per host with a known inventory.
 Table assets_table(const ReportInput& in);
 Section hosts_section(const ReportInput& in);
 Section jobs_section(const ReportInput& in);
@@ -71,11 +73,11 @@ Section waivers_section(const ReportInput& in);
 Section scope_section(const ReportInput& in);
 Section checklist_section(const ReportInput& in);
 Section issues_section(const ReportInput& in);
-// One sheet per criterion, as a test engineer signs it.
+// One sheet per criterion, in the form that a test engineer signs.
 Section sheets_section(const ReportInput& in);
 Section repeat_section(const ReportInput& in);
 Section manifest_section(const ReportInput& in);
-// The page that is signed; fill_head() comes before it.
+// Fills the page to sign. Call fill_head() first.
 void fill_signatures(View& view, const ReportInput& in);
 
 }  // namespace cb

@@ -1,4 +1,4 @@
-// Which checks found a fault that was planted on purpose, step by step.
+// Shows which checks found a fault that was planted on purpose, step by step.
 #include <algorithm>
 
 #include "report/view_parts.h"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kMaxHostsOfProof = 4;
 
-// Jobs of one step that came out alike.
+// Jobs of one step with the same result.
 struct ProofGroup {
   const Proof* first = nullptr;
   std::vector<std::string> hosts;
@@ -22,7 +22,7 @@ bool alike(const Proof& a, const Proof& b) {
 std::vector<ProofGroup> grouped(const std::vector<Proof>& proofs) {
   std::vector<ProofGroup> out;
   for (const Proof& p : proofs) {
-    // Jobs of a step follow one another: only the last groups can be of the same step.
+    // The jobs of a step are neighbours, so only the last groups can belong to the same step.
     auto same = out.rbegin();
     while (same != out.rend() && same->first->step == p.step && !alike(*same->first, p)) ++same;
     if (same == out.rend() || same->first->step != p.step) {

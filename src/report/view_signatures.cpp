@@ -1,5 +1,5 @@
-// The page that is signed: what it is about, so that it says so when it lies alone; the signatures
-// given and what each is worth; blanks for those who sign on paper.
+// The page to sign: what it is about, so that it makes sense alone; the signatures given and what
+// each is worth; blanks for those who sign on paper.
 #include <algorithm>
 #include <set>
 

@@ -1,5 +1,5 @@
-// Who is to blame: every part that fails and every host that is not measured, by host, so that one
-// look says where to send somebody.
+// Lists every part that fails and every host that is not measured, by host, so that a reader sees
+// at once where to send somebody.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -32,7 +32,7 @@ Suspicion& suspicion(ByHost& hosts, const std::string& host, const CriterionVerd
   return list.back();
 }
 
-// "mlx5_3", "→ node0017", or the kind of the whole.
+// "nic mlx5_3", the name of a pair, or the kind if the entity is a whole host.
 std::string part_name(const Entity& e, const Texts& t) {
   if (e.kind == "pair") return entity_name(e);
   const std::string kind = shown_name("kind", e.kind, t);
@@ -47,7 +47,8 @@ ByHost by_host(const Judgement& judgement, const Texts& t) {
   ByHost out;
   for (const CriterionVerdict& v : judgement.criteria) {
     if (!stands_open(v.state)) continue;
-    // What only warns stays a warning where the criterion lacks another host and is incomplete.
+    // A criterion that only warns stays a warning, even if it is incomplete because of another
+    // host.
     const bool warns = v.criterion->severity == Severity::warn;
     for (const Finding& f : v.failing) {
       if (f.waived) continue;
@@ -55,7 +56,7 @@ ByHost by_host(const Judgement& judgement, const Texts& t) {
       const std::string host = f.entity.host.empty() ? entity_name(f.entity) : f.entity.host;
       Suspicion& s = suspicion(out, host, v, state);
       s.parts.push_back(part_name(f.entity, t));
-      if (s.worst == nullptr) s.worst = &f;  // they come worst first
+      if (s.worst == nullptr) s.worst = &f;  // findings come worst first
     }
     for (const Gap& gap : v.gaps) {
       if (!gap.host.empty())
@@ -74,7 +75,7 @@ std::string finding_text(const Suspicion& s, const Texts& t) {
            (f.limit_is_minimum ? "≥ " : "≤ ") + format_value(*f.limit, f.unit));
 }
 
-// A host of which nothing is known has one row for all its tests.
+// Merges a host's gaps into one row for all tests that were not measured.
 std::vector<Suspicion> merged_gaps(std::vector<Suspicion> list, const Texts& t,
                                    std::string& titles) {
   std::vector<Suspicion> out;
@@ -97,7 +98,7 @@ size_t badness_rank(const std::vector<Suspicion>& list) {
   return out;
 }
 
-// A warning alone gives nobody anything to mend.
+// Counts hosts with warnings only apart: a warning gives nobody anything to mend.
 std::string suspects_caption(
     const std::vector<std::pair<std::string, std::vector<Suspicion>>>& hosts,
     const ReportInput& in) {

@@ -1,4 +1,4 @@
-// What differs between the hosts, attribute by attribute.
+// Shows what differs between the hosts, attribute by attribute.
 #include <algorithm>
 
 #include "judge/uniformity.h"
