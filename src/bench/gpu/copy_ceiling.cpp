@@ -9,7 +9,8 @@
 namespace cb {
 namespace {
 
-// "NV18", "PIX", …: how the GPU reaches the one of that index; empty where nobody tells.
+// How the GPU reaches the GPU of that index: "NV18", "PIX", …; empty if the inventory does not
+// tell.
 std::string way_to(const Part* gpu, unsigned peer_index) {
   std::istringstream words(text_of(gpu, "topology").value_or(""));
   std::string word;

@@ -8,15 +8,16 @@
 
 namespace cb {
 
-// What the GPU's PCIe link carries at most as it was built: the generation and the lanes that the
-// GPU has, not those that it negotiated, so that a GPU in half a slot is seen. `gpu` is its part of
-// the inventory. Where that does not tell, what was seen during the copies; nothing without either.
-// `ways` is 2 where both directions are counted.
+// The most that the GPU's PCIe link can carry, in bytes a second. It counts the generation and
+// lanes that the GPU was built with, not those it negotiated, so that a GPU in half a slot is seen.
+// `gpu` is the GPU's part of the inventory. If the inventory does not tell, `generation` and
+// `lanes` as seen during the copies count; without either there is no ceiling. `ways` is 2 if both
+// directions are counted.
 std::optional<Ceiling> host_copy_ceiling(const Part* gpu, std::optional<double> generation,
                                          std::optional<double> lanes, double ways);
 
-// What a copy between two GPUs carries at most: NVLink where the topology shows one between them
-// (or does not tell and the product has it), else PCIe as built.
+// The most that a copy between two GPUs can carry, in bytes a second: NVLink if the topology shows
+// one between them (or does not tell and the product has it), else PCIe as built.
 std::optional<Ceiling> peer_copy_ceiling(const GpuSku* sku, const Part* gpu, unsigned peer_index,
                                          double ways);
 

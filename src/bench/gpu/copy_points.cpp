@@ -10,7 +10,7 @@ namespace cb {
 namespace {
 
 constexpr int64_t kTransfer = int64_t{256} << 20;
-// Far beyond every L2 (126 MB on Blackwell).
+// Much larger than every L2 (126 MB on Blackwell).
 constexpr int64_t kLocal = int64_t{2} << 30;
 
 // Names of the parameters that make a difference to this kind of operation.

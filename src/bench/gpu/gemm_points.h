@@ -9,12 +9,12 @@
 
 namespace cb {
 
-// A type of the operands that cuBLASLt multiplies, as `--dtype` names it.
+// A type of operands that cuBLASLt multiplies, by its name in `--dtype`.
 struct GpuDtype {
   std::string name;
-  double bytes = 0;          // of one element of A and B
-  int least_capability = 0;  // compute capability × 10 that has units for it
-  bool integer = false;      // counted as operations, not FLOP
+  double bytes = 0;          // bytes of one element of A and B; 0.5: fp4
+  int least_capability = 0;  // lowest compute capability × 10 with units for this type
+  bool integer = false;      // operations are counted, not FLOP
 };
 const std::vector<GpuDtype>& gpu_dtypes();
 std::vector<std::string> gpu_dtype_names();
@@ -24,23 +24,23 @@ const GpuDtype& gpu_dtype(const std::string& name);  // throws Error for an unkn
 struct GemmPoint {
   std::string dtype;
   int64_t m = 0, n = 0, k = 0;
-  Params params;  // of its record
+  Params params;  // parameters of the point's record
 };
 
-// What an edge of a product of that type has to be a multiple of, so that every result is whole
-// words: 16, 32 for fp4. cuBLASLt asks for it where elements have one byte or less.
+// Every edge of a product of that type must be a multiple of this, so that a result fills whole
+// words: 16, for fp4 32. cuBLASLt requires it for elements of one byte or less.
 int64_t edge_multiple(const GpuDtype& type);
 
-// Every point that the parameters ask for; with --search one per type, whose shape is yet to be
-// found.
+// Every point that the parameters ask for. With --search there is one per type; its shape is found
+// later.
 std::vector<GemmPoint> gemm_points(const Params& params);
 
-// --m, --n and --k go together, and 8-bit and narrower types need multiples of 16 (32 for fp4):
-// cuBLASLt documents both alignments.
+// Adds a problem unless --m, --n and --k come together and every edge has the multiple that the
+// type needs: 16 for 8-bit and narrower types, 32 for fp4. cuBLASLt documents both.
 void check_gemm_points(const Params& params, Problems& problems);
 
-// Shapes that the search times: the squares and the oblong ones in which fleets reached their best
-// (stas00/ml-engineering, mamf-finder), all multiples of 256.
+// The shapes that the search times: squares, and oblong shapes in which fleets reached their best
+// (stas00/ml-engineering, mamf-finder). All edges are multiples of 256.
 struct GemmShapeMnk {
   int64_t m = 0, n = 0, k = 0;
 };

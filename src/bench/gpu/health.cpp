@@ -26,7 +26,7 @@ const MetricDef* definition(const std::vector<MetricDef>& all, const std::string
 void add(Record& record, const std::vector<MetricDef>& defs, const std::string& name,
          const Entity& entity, double value) {
   const MetricDef* def = definition(defs, name);
-  if (def == nullptr) return;  // a reading that no criterion can ask for
+  if (def == nullptr) return;  // no criterion can ask for this reading
   record.metrics.push_back({.name = name,
                             .unit = def->unit,
                             .better = def->better,
@@ -34,9 +34,9 @@ void add(Record& record, const std::vector<MetricDef>& defs, const std::string& 
                             .samples = {value}});
 }
 
-// Which GPUs could not tell what, one note per reason.
+// Adds one note per reason: which GPUs could not tell what.
 void add_notes(Record& record, const HostHealth& health) {
-  std::map<Said, std::vector<std::string>> by_reason;  // "metric: reason" → GPUs
+  std::map<Said, std::vector<std::string>> by_reason;  // "metric: reason" → indices of GPUs
   for (const GpuHealth& g : health.gpus) {
     for (const auto& [name, why] : g.readings.unavailable)
       by_reason[said("gpu.not_read", name, why)].push_back(std::to_string(g.gpu.index));
@@ -48,7 +48,7 @@ void add_notes(Record& record, const HostHealth& health) {
         said("gpu.of_gpus", health.host, fmt::format("{}", fmt::join(gpus, ",")), reason));
 }
 
-// Fatal Xids of the log, GPU by GPU; those of GPUs that NVML does not know count for the host.
+// Adds the fatal Xids of the log, GPU by GPU.
 void add_xids(Record& record, const std::vector<MetricDef>& defs, const HostHealth& health) {
   if (!health.xids) {
     record.notes.push_back(said("gpu.xids_unread", health.host, health.no_xids));
@@ -133,12 +133,12 @@ std::optional<std::string> read_kernel_log(std::string& why) {
   }
   std::string out;
   char line[8192];
-  constexpr size_t kMax = 64 << 20;  // far beyond any ring buffer
+  constexpr size_t kMax = 64 << 20;  // bytes; much larger than any ring buffer
   while (out.size() < kMax) {
     const ssize_t n = ::read(fd, line, sizeof line);
     if (n > 0) out.append(line, static_cast<size_t>(n));
     if (n == 0 || (n < 0 && errno == EAGAIN)) break;
-    // EPIPE: lines were overwritten meanwhile; the next read goes on behind them.
+    // EPIPE: the kernel has overwritten lines; the next read continues behind them.
     if (n < 0 && errno != EPIPE && errno != EINTR) {
       why = fmt::format("/dev/kmsg: {}", std::strerror(errno));
       ::close(fd);

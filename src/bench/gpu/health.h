@@ -9,30 +9,30 @@
 
 namespace cb {
 
-// What `health` records of every GPU and of the host, in the order in which it is listed.
+// The metrics that `health` records of every GPU and of the host, in the order of the report.
 std::vector<MetricDef> health_metrics();
 
-// One GPU as NVML told it.
+// What NVML tells about one GPU.
 struct GpuHealth {
   nvml::Gpu gpu;
   nvml::Readings readings;
 };
 
-// All that is known of one host's GPUs.
+// What is known about the GPUs of one host.
 struct HostHealth {
   std::string host;
   std::vector<GpuHealth> gpus;
   size_t gpus_on_pci = 0;
-  // Of the kernel log; nothing, with the reason, where it may not be read.
+  // Xids of the kernel log; nothing if the log may not be read: `no_xids` then says why.
   std::optional<std::vector<LoggedXid>> xids = {};
   std::string no_xids = {};
 };
 
-// Adds the host's GPUs to the record: a metric for each number that could be read, and for each
-// that could not a note with the reason. Judges nothing.
+// Adds the host's GPUs to the record: a metric for each number that could be read, and a note with
+// the reason for each that could not. Judges nothing.
 void add_health(Record& record, const HostHealth& health);
 
-// The last part of the kernel's log (/dev/kmsg), or nothing with why.
+// The last part of the kernel's log (/dev/kmsg). If it cannot be read: nothing, and `why` is set.
 std::optional<std::string> read_kernel_log(std::string& why);
 
 }  // namespace cb

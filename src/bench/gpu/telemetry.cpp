@@ -68,10 +68,10 @@ struct GpuTelemetry::State {
   struct One {
     nvml::Gpu gpu;
     nvml::Readings first;
-    std::optional<nvml::Readings> last = {};   // nothing where it was not read again
-    std::optional<double> window_joules = {};  // at its begin, which is not that of the other GPUs
+    std::optional<nvml::Readings> last = {};   // nothing if the counters were not read again
+    std::optional<double> window_joules = {};  // counter when this GPU's window opened
     double window_start = 0;
-    std::set<uint64_t> doubts = {};  // Xids that are no verdict on the GPU
+    std::set<uint64_t> doubts = {};  // Xids that do not condemn the GPU
     std::array<BoundedSeries, kLines.size()> lines;
     GpuWindow window;
     Said fatal;
@@ -88,7 +88,7 @@ struct GpuTelemetry::State {
     }
   }
 
-  // One look at every GPU. NVML is asked without the lock, so that nobody waits for a stuck driver.
+  // Looks at every GPU once. Asks NVML without the lock, so that nobody waits for a stuck driver.
   void look() {
     for (One& one : gpus) {
       const nvml::Readings now = library.now(one.gpu);
@@ -134,18 +134,19 @@ struct GpuTelemetry::State {
     }
   }
 
-  // Uncorrectable errors end a GPU as an Xid does.
+  // An uncorrectable error condemns a GPU, as a fatal Xid does.
   void look_for_errors() {
     for (One& one : gpus) {
       const auto before = value_of(one.first, "ecc_uncorrected");
-      if (!before) continue;  // it does not tell
+      if (!before) continue;  // this GPU does not count such errors
       const auto now = library.uncorrected_errors(one.gpu);
       const std::lock_guard lock(mutex);
       if (now && *now > *before && one.fatal.empty()) one.fatal = said("gpu.ecc", *now - *before);
     }
   }
 
-  // Asks each NVLink, some hundred microseconds a call: only when nothing is measured any more.
+  // Asks each NVLink, which takes some hundred microseconds a call: call this when all measuring
+  // has ended.
   void count() {
     look_for_errors();
     for (One& one : gpus) {
@@ -240,8 +241,8 @@ GpuTelemetry::~GpuTelemetry() {
   state_->wake.notify_all();
 }
 
-// The energy counter is read here, not on the thread, so that it spans just the window; each GPU's
-// with its own time, for one call after the other is made while all of them work.
+// The energy counter is read here, not on the thread, so that it spans exactly the window. Each GPU
+// has a start time of its own: the calls come one after the other while all GPUs work.
 void GpuTelemetry::open_window() {
   for (State::One& one : state_->gpus) {
     const auto joules = state_->library.energy_joules(one.gpu);

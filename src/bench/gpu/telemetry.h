@@ -10,7 +10,7 @@
 
 namespace cb {
 
-// What was seen of one GPU between open_window() and close_window().
+// What the telemetry saw of one GPU between open_window() and close_window().
 struct GpuWindow {
   Samples watts = Samples(), clock_hertz = Samples(), memory_clock_hertz = Samples(),
           temperature_celsius = Samples();
@@ -18,31 +18,31 @@ struct GpuWindow {
   double seconds = 0;
   std::optional<double> pcie_generation = {}, pcie_lanes = {};  // last seen
   uint64_t samples = 0;
-  uint64_t throttled = 0;     // of the samples: for heat, by the hardware, or by the power brake
-  uint64_t power_capped = 0;  // of the samples: at the power limit, which is normal under load
+  uint64_t throttled = 0;     // samples slowed for heat, by the hardware, or by the power brake
+  uint64_t power_capped = 0;  // samples at the power limit, which is normal under load
 
-  // Mean power: the energy counter over the window, else the mean of the samples.
+  // Mean power: the energy counter over the window; without it the mean of the samples.
   std::optional<double> mean_watts() const;
-  // Each reading of the power over `limit` in watts; the mean alone where there is no reading.
+  // Each reading of the power divided by `limit` (watts); without readings the mean alone.
   Samples share_of_power(double limit) const;
-  // Each reading of the memory's clock over `highest` in hertz.
+  // Each reading of the memory's clock divided by `highest` (hertz).
   Samples share_of_memory_clock(double highest) const;
 };
 
-// What a window's readings are held against; absent where NVML does not say.
+// The limits that a window's readings are compared with; absent if NVML does not say.
 struct GpuLimits {
   std::optional<double> watts = {};  // the enforced power limit
   std::optional<double> memory_clock_hertz = {};
 };
 
-// Watches GPUs on a thread of its own, from construction to stop(): time lines at 20 Hz, counters
-// before and after, critical errors. A thread that is stuck in the driver is left behind.
+// A thread of its own watches the GPUs from construction to stop(): time lines at 20 Hz, counters
+// before and after, critical errors. If the thread is stuck in the driver, it is left behind.
 class GpuTelemetry {
  public:
   static constexpr double kPeriodSeconds = 0.05;
 
-  // `gpus` must not be empty. Takes the first reading before it returns; throws Error if that has
-  // not come back after `patience_seconds`.
+  // `gpus` must not be empty. The constructor takes the first reading; it throws Error if that
+  // takes longer than `patience_seconds`.
   GpuTelemetry(const nvml::Library& library, std::vector<nvml::Gpu> gpus,
                double patience_seconds = 30);
   ~GpuTelemetry();
@@ -52,13 +52,13 @@ class GpuTelemetry {
   void open_window();
   std::vector<GpuWindow> close_window();  // in the order of the GPUs
 
-  // Why no further result of that GPU (position in the list) counts: a fatal Xid or an
-  // uncorrectable memory error since the start.
+  // The reason why further results of that GPU (position in the list) do not count: a fatal Xid or
+  // an uncorrectable memory error since the start.
   std::optional<Said> fatal(size_t position) const;
   bool any_fatal() const;
 
-  // Ends the watching and adds to the record what was seen: series, deltas, and for every GPU the
-  // check "gpu", which fails for a GPU that fatal() names or that NVML no longer answers for.
+  // Stops watching and adds to the record what was seen: series, deltas, and the check "gpu" for
+  // every GPU. The check fails if fatal() names the GPU or NVML no longer answers for it.
   void stop(Record& record, const std::string& host);
 
   struct State;  // shared with the thread

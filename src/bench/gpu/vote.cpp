@@ -84,7 +84,7 @@ std::string to_text(const WrongPlace& place) {
     bits += fmt::format("{}{}", count == 0 ? "" : " ", bit);
     ++count;
   }
-  constexpr int64_t kTile = 128;  // what the library's kernels give to one SM, usually
+  constexpr int64_t kTile = 128;  // the tile that the library's kernels usually give to one SM
   return fmt::format("row {} column {} (tile {},{} of {}×{}), bit{} {}", place.row, place.column,
                      place.row / kTile, place.column / kTile, kTile, kTile, count == 1 ? "" : "s",
                      bits);

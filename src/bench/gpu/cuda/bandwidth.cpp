@@ -1,4 +1,4 @@
-// `bandwidth --device gpu`: which GPU moves what when, and the metrics of it.
+// `bandwidth --device gpu`: the order in which GPUs move data, and their metrics.
 #include <algorithm>
 #include <functional>
 
@@ -19,7 +19,8 @@ namespace {
 constexpr int64_t kMaxRepetitions = 1000;
 constexpr unsigned kUnknownIndex = ~0U;
 
-// CPUs near the GPU, or of another node; empty where the node is unknown or there is no other.
+// CPUs of the GPU's NUMA node if `near`, else of another node; empty if the node is unknown or
+// there is no other.
 std::vector<int> cpus_of(const Context& context, const GpuUnit& unit, bool near) {
   const auto node =
       context.fs.integer("/sys/bus/pci/devices/" + unit.device.pci_address + "/numa_node");
@@ -50,15 +51,15 @@ SamplePlan plan_of(const Params& params, const std::string& what, bool together)
   return plan;
 }
 
-// What one repetition runs on: a GPU, or a pair.
+// One operation under measurement, on a GPU or a pair of GPUs.
 struct Job {
   std::unique_ptr<Mover> mover;
   GpuUnit* unit = nullptr;
   const GpuUnit* peer = nullptr;
   Samples seconds = Samples();
-  DataErrors errors = {};  // of all samples, warm-up included
-  uint64_t verified = 0;   // repetitions
-  uint64_t loads = 0;      // of one repetition
+  DataErrors errors = {};  // errors of all samples, warm-up included
+  uint64_t verified = 0;   // verified repetitions
+  uint64_t loads = 0;      // loads of one repetition
 };
 
 class Bandwidth {
@@ -98,7 +99,7 @@ class Bandwidth {
   bool is_peer() const {
     return point_.op.kind == CopyKind::peer || point_.op.name == "peer_latency";
   }
-  // Collective. Why no GPU of any rank could do this at all; empty if one did or failed.
+  // Collective. The reason why no GPU of any rank could do this; empty if one did or failed.
   Said nothing_done() {
     const bool tried = !record_.checks.empty() ||
                        std::ranges::any_of(session_.units(),
@@ -108,7 +109,8 @@ class Bandwidth {
     return why.empty() ? said("gpu.none_could") : why;
   }
 
-  // The driver stages pageable copies on the calling thread, so this thread can feed one GPU only.
+  // The driver stages pageable copies on the calling thread: this thread can feed only one GPU
+  // then.
   bool one_at_a_time() const {
     if (point_.op.kind != CopyKind::host) return point_.op.kind == CopyKind::latency;
     return point_.params.flag("one-at-a-time") || point_.params.text("memory") == "pageable";
@@ -124,8 +126,9 @@ class Bandwidth {
     return host_mover(unit, point_, seed_);
   }
 
-  // Bound while the buffers are made and touched, and for pageable copies while they run: the
-  // driver stages those on the calling thread. False where there is no such node.
+  // Binds this thread to CPUs near the GPU or far from it. The buffers are then made and touched
+  // there, and pageable copies run there: the driver stages those on the calling thread. False if
+  // there is no such node.
   bool bind_for(const GpuUnit& unit) {
     if (point_.op.kind != CopyKind::host) return true;
     const bool near = point_.params.text("numa") == "near";
@@ -136,11 +139,12 @@ class Bandwidth {
     return near;
   }
 
-  // The caller has a KeepAffinity around it, and around the sampling where the copies are pageable.
+  // The caller holds a KeepAffinity during the call; if the copies are pageable, during sampling
+  // too.
   void add_job(std::vector<Job>& jobs, GpuUnit& unit, GpuUnit* peer = nullptr) {
     if (!bind_for(unit)) return;
     Job job{.unit = &unit, .peer = peer};
-    // Too little memory is no fault of the GPU: all ranks are told when they meet.
+    // Too little memory is no fault of the GPU: measure() tells all ranks when they meet.
     try {
       guarded(unit, [&] { job.mover = peer == nullptr ? mover_of(unit) : mover_of(unit, *peer); });
     } catch (const cuda::OutOfMemory& e) {
@@ -153,8 +157,8 @@ class Bandwidth {
     context_.watchdog.progress();
   }
 
-  // Collective. `work` for each of the `most` things of every rank, one rank and thing at a time.
-  // All ranks meet after each, so that none waits long for a sign of life.
+  // Collective. Calls work(i) for the `mine` things of every rank, one rank and one thing at a
+  // time. All ranks meet after each thing, so that none goes long without a sign of life.
   void in_turn(size_t mine, const std::function<void(size_t)>& work) {
     const auto most = static_cast<size_t>(context_.comm.max(static_cast<double>(mine)));
     for (int turn = 0; turn < context_.comm.size(); ++turn) {
@@ -167,13 +171,13 @@ class Bandwidth {
     }
   }
 
-  // Collective. Ranks and GPUs one after the other.
+  // Collective. Measures one rank after the other, and its GPUs one after the other.
   void measure_in_turn() {
     if (point_.op.kind == CopyKind::host && point_.params.text("memory") == "pageable")
       record_.notes.push_back(said("gpu.pageable_in_turn"));
     in_turn(session_.units().size(), [&](size_t i) {
       std::vector<Job> jobs;
-      const KeepAffinity keep;  // also while this GPU's copies run
+      const KeepAffinity keep;  // holds while this GPU's copies run too
       add_job(jobs, session_.units()[i]);
       if (jobs.empty()) return;
       sample(jobs, false);
@@ -181,7 +185,7 @@ class Bandwidth {
     });
   }
 
-  // Collective. Every ordered pair of this rank's GPUs, one after the other.
+  // Collective. Measures every ordered pair of this rank's GPUs, one after the other.
   void measure_pairs() {
     const size_t n = session_.units().size();
     in_turn(n * n, [&](size_t i) {
@@ -189,7 +193,7 @@ class Bandwidth {
     });
   }
 
-  // Both ways, since a copy engine may be driven by either side.
+  // Enables access in both directions, since either side may drive a copy engine.
   static bool reachable(GpuUnit& unit, GpuUnit& peer) {
     bool direct = false;
     guarded(peer, [&] { cuda::enable_peer(peer.device.ordinal, unit.device.ordinal); });
@@ -219,12 +223,13 @@ class Bandwidth {
     finish(jobs);
   }
 
-  // One sample of all jobs: the slowest one's seconds. A GPU that fails is left out from then on.
+  // Takes one sample of all jobs and returns the seconds of the slowest. A GPU that fails is left
+  // out from then on.
   double sample_once(std::vector<Job>& jobs, int64_t count, bool together, Spans& spans) {
     for (Job& job : jobs) guarded(*job.unit, [&] { job.mover->prepare(); });
     if (together) context_.comm.barrier();
     for (Job& job : jobs) guarded(*job.unit, [&] { job.mover->start(count); });
-    double slowest = 1e-9;  // of a rank without a GPU
+    double slowest = 1e-9;  // result of a rank without a GPU
     for (Job& job : jobs) {
       guarded(*job.unit, [&] {
         const double one = job.mover->seconds();
@@ -272,7 +277,7 @@ class Bandwidth {
     }
   }
 
-  // One series a GPU: of a pair only one is measured at a time.
+  // One series per GPU is enough: only one pair is measured at a time.
   static std::string span_of(const Job& job) { return job.unit->entity.id; }
 
   Entity entity_of(const Job& job) const {
@@ -288,7 +293,7 @@ class Bandwidth {
       dispose(*job.unit, job.mover);
       context_.watchdog.progress();
       if (!how.empty()) record_.facts["kernel"] = how;
-      if (!job.unit->lost.empty()) continue;  // its check "gpu" says why
+      if (!job.unit->lost.empty()) continue;  // the GPU's check "gpu" says why
       const size_t entity = record_.entity(entity_of(job));
       const DataErrors& errors = job.errors;
       record_.checks.push_back(
@@ -351,7 +356,7 @@ class Bandwidth {
                              w == nullptr ? std::nullopt : w->pcie_lanes, ways);
   }
 
-  // The GPU in the host's inventory; null where it is not listed.
+  // The GPU in the host's inventory; null if the inventory does not list it.
   const Part* part_of(const GpuUnit& unit) const {
     for (const Part* part : context_.inventory.all("gpu")) {
       if (part->id == unit.device.pci_address) return part;

@@ -19,11 +19,12 @@
 namespace cb {
 namespace {
 
-// Queueing a step for each of eight GPUs takes some ten milliseconds, while the step before runs.
+// While a step runs, the next one is queued for each of eight GPUs, which takes some ten
+// milliseconds.
 constexpr double kStepSeconds = 0.2;
-// How often the ranks ask each other whether one was told to stop.
+// Interval at which the ranks ask each other whether one was told to stop.
 constexpr double kVoteSeconds = 1;
-// The injected hang lasts this much longer than it takes to be found, so that the process can end.
+// The injected hang lasts this many seconds longer than its detection, so that the process can end.
 constexpr double kHangMargin = 3;
 
 class Phase {
@@ -45,7 +46,7 @@ class Phase {
   Phase(const Phase&) = delete;
   Phase& operator=(const Phase&) = delete;
 
-  // Collective. Throws Interrupted on every rank if one was told to stop.
+  // Collective. Throws Interrupted on every rank if one rank was told to stop.
   Record run() {
     record_.started = utc_now();
     session_.describe(record_);
@@ -74,8 +75,9 @@ class Phase {
   }
 
  private:
-  // Collective. Why the library cannot multiply this on some GPU; else empty. Throws Error on all
-  // ranks where memory does not suffice on one. A GPU that fails or failed before has no seat.
+  // Collective. Returns the reason if the library cannot multiply this on some GPU; else empty.
+  // Throws Error on all ranks if the memory of one is too small. A GPU that fails, or failed
+  // before, gets no seat.
   Said make_seats() {
     context_.watchdog.note("filling memory for " + name_);
     Said too_much, unsupported;
@@ -100,8 +102,8 @@ class Phase {
     return agreed(context_, unsupported);
   }
 
-  // Collective. Every GPU computes once; the majority of its kind, or the stored golden, says what
-  // is right.
+  // Collective. Every GPU computes once. The majority of its kind, or the stored golden, decides
+  // what is right.
   void elect() {
     std::string mine;
     std::vector<uint64_t> hashes;
@@ -137,7 +139,7 @@ class Phase {
     }
   }
 
-  // On rank 0: "kind \t hash" lines.
+  // Runs on rank 0. Returns lines of "kind \t hash".
   std::string decide(const std::vector<Ballot>& ballots) {
     if (!context_.comm.is_root()) return "";
     Golden golden = vote(ballots);
@@ -183,10 +185,11 @@ class Phase {
     record_.notes.push_back(said("fault.injected", fault));
   }
 
-  // True if some rank was told to stop. Every rank votes equally often, however long its steps.
+  // Returns true if some rank was told to stop. Every rank votes equally often, however long its
+  // steps take.
   bool burn() {
     const double start = monotonic_seconds();
-    if (!plan_.pulse) start_all();  // one step ahead from here on
+    if (!plan_.pulse) start_all();  // from here on one step is always queued ahead
     const auto votes = static_cast<uint64_t>(std::ceil(plan_.phase_seconds / kVoteSeconds));
     for (uint64_t vote = 1; vote <= votes; ++vote) {
       const double until =
@@ -204,7 +207,7 @@ class Phase {
     return false;
   }
 
-  // Queues a step and looks at the oldest one, on all GPUs that are left; false if there is none.
+  // Queues a step and finishes the oldest one on every GPU that is left; false if none is left.
   bool step_all() {
     start_all();
     finish_all();
@@ -239,12 +242,12 @@ class Phase {
     ++seat.steps;
   }
 
-  // The GPU's place among this rank's, which is its place in the telemetry.
+  // The index of the GPU among those of this rank, in the session and in the telemetry.
   size_t position_of(const Seat& seat) const {
     return static_cast<size_t>(seat.unit - session_.units().data());
   }
 
-  // A GPU that fails or hangs costs itself, not the others.
+  // A GPU that fails or hangs drops out; the others go on.
   static void work_on(Seat& seat, const std::function<void()>& work) {
     if (seat.dropped()) return;
     if (!guarded(*seat.unit, work)) drop(seat);
@@ -253,7 +256,7 @@ class Phase {
     if (!seat.dropped()) (seat.unit->hangs ? seat.hung : seat.failed) = seat.unit->lost;
   }
 
-  // Until the next pulse, counted from the common start.
+  // Sleeps until the next pulse, which is counted from the common start.
   void rest(double start) const {
     const double period = plan_.pulse->period_seconds();
     const double now = monotonic_seconds() - start;
@@ -285,7 +288,8 @@ class Phase {
   double elapsed_ = 1;
 };
 
-// Collective. The stored golden, read by rank 0; the same UsageError on all ranks if it is none.
+// Collective. Rank 0 reads the stored golden. All ranks throw the same UsageError if it cannot be
+// read.
 std::map<std::string, uint64_t> read_golden(Context& context, const Params& params) {
   std::map<std::string, uint64_t> out;
   Problems problems;

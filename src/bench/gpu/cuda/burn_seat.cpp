@@ -24,7 +24,7 @@ void SeatReport::add_check(const char* name, size_t entity, uint64_t wrong, cons
                             .detail = wrong == 0 ? Said() : detail});
 }
 
-// No finished pass is wrong too: nothing was shown.
+// A GPU that finished no pass counts as wrong: it has shown nothing.
 uint64_t SeatReport::wrong_results(const Seat& seat) const {
   const BurnFindings& found = seat.burner->findings();
   const uint64_t wrong = found.wrong + (seat.first_wrong.empty() ? 0 : 1);
@@ -78,7 +78,8 @@ void SeatReport::add_rates(const Seat& seat, size_t entity) {
               {static_cast<double>(seat.burner->findings().passes) / elapsed_});
 }
 
-// The pulses that there were: a product that is longer than a pulse makes fewer and longer ones.
+// Reports the pulses that really happened: a product longer than a pulse makes them fewer and
+// longer.
 void SeatReport::add_pulse(const Seat& seat, size_t entity) {
   const double hertz = static_cast<double>(seat.steps) / elapsed_;
   record_.add("pulse_hertz", entity, {hertz});

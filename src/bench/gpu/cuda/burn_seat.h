@@ -13,23 +13,23 @@ struct Seat {
   GpuUnit* unit = nullptr;
   std::unique_ptr<Burner> burner;
   Samples rates = Samples();
-  std::vector<double> in_order = {};  // the same, all of them
-  double seconds = 0;                 // of steps on the GPU
+  std::vector<double> in_order = {};  // every value of `rates`, in the order of measuring
+  double seconds = 0;                 // time of steps on the GPU
   uint64_t steps = 0;
-  Said first_wrong;   // the first result was not the golden one
-  Said hung, failed;  // why it was dropped
+  Said first_wrong;   // set if the first result was not the golden one
+  Said hung, failed;  // why the GPU was dropped
   bool dropped() const { return !hung.empty() || !failed.empty(); }
 };
 
-// What a phase's record says of its GPUs.
+// Writes what a phase's record says about its GPUs.
 class SeatReport {
  public:
-  // `elapsed_seconds`: of the phase under load, pauses of pulses included.
+  // `elapsed_seconds`: duration of the phase under load, pauses of pulses included.
   SeatReport(Record& record, const std::string& phase, const BurnPlan& plan, double elapsed_seconds)
       : record_(record), name_(phase), plan_(plan), elapsed_(elapsed_seconds) {}
 
-  // Checks and, if nothing was wrong, numbers of one GPU. `window`: what the telemetry saw; may be
-  // null.
+  // Adds the checks of one GPU and, if nothing was wrong, its numbers. `window` is what the
+  // telemetry saw; may be null.
   void add(const Seat& seat, const GpuWindow* window, const GpuLimits& limits);
 
  private:

@@ -11,38 +11,38 @@
 
 namespace cb {
 
-// What a burner found wrong, counted and described once.
+// What a burner found wrong: counts, and the first error in words.
 struct BurnFindings {
   uint64_t passes = 0;
-  uint64_t wrong = 0;       // results, bytes, words or blocks that are not what they must be
-  uint64_t not_finite = 0;  // elements of results
-  Said first = {};          // the first wrong one, in words
-  bool all_tests = false;   // of the march: each of its tests was done to its end
+  uint64_t wrong = 0;       // wrong results, bytes, words or blocks
+  uint64_t not_finite = 0;  // elements of results that are infinite or NaN
+  Said first = {};          // describes the first wrong one
+  bool all_tests = false;   // march only: each of its tests ran to its end
 };
 
 enum class Fault { none, bitflip, nan };
 
-// One phase on one GPU. A step is a unit of work of some tens of milliseconds. The next one is
-// queued before the results of the last are looked at, so that the GPU never waits for the host.
+// One phase on one GPU. A step is a unit of work of some tens of milliseconds. The next step is
+// queued before the results of the last one are checked, so that the GPU never waits for the host.
 class Burner {
  public:
   virtual ~Burner() = default;
-  // What the results must be like, for the vote; empty where the host knows it already.
+  // GPUs of one kind must have the same results, so they vote; empty if the host knows the results.
   virtual std::string kind() const { return ""; }
-  virtual uint64_t hash() { return 0; }   // of one clean result
-  virtual void expect(uint64_t) {}        // what the vote decided
-  virtual void inject(Fault) = 0;         // once, in the next step
-  virtual void hang(double seconds) = 0;  // the GPU gets stuck for so long
+  virtual uint64_t hash() { return 0; }   // computes one clean result and returns its hash
+  virtual void expect(uint64_t) {}        // takes the hash that the vote decided on
+  virtual void inject(Fault) = 0;         // damages a result of the next step, once
+  virtual void hang(double seconds) = 0;  // blocks the GPU for `seconds`
 
-  // Queues a step of about so much work, the first one of as little as there is. At most kMaxSteps
-  // are queued at once.
+  // Queues a step of about `seconds` of work; the first step is as short as possible. At most
+  // kMaxSteps steps are queued at once.
   virtual void start(double seconds) = 0;
-  // Of the oldest step: waits at most `deadline` seconds and compares. Returns the work done:
-  // operations or bytes.
+  // Waits at most `deadline` seconds for the oldest step and compares its results. Returns the work
+  // done, in operations or bytes.
   virtual double finish(double deadline) = 0;
-  virtual int queued() const = 0;           // steps that were started and not finished
-  virtual double step_seconds() const = 0;  // that the GPU took for the step finished last
-  // Where the results are too many: which share of the memory that may be used they cover.
+  virtual int queued() const = 0;           // steps that were started but not finished
+  virtual double step_seconds() const = 0;  // GPU time of the step that was finished last
+  // Share of the usable memory that the results cover; nothing if they cover all of it.
   virtual std::optional<double> covered_share() const { return std::nullopt; }
   virtual const BurnFindings& findings() const = 0;
 };
@@ -57,7 +57,7 @@ struct BurnMaker {
   uint64_t seed = 0;
   double memory_share = 0;
 };
-// Throws Error where the memory does not suffice or the library cannot multiply this.
+// Throws Error if the memory is too small or the library cannot multiply this.
 std::unique_ptr<Burner> make_burner(const BurnMaker& maker);
 
 }  // namespace cb

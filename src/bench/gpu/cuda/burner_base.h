@@ -9,7 +9,7 @@
 
 namespace cb {
 
-// Stream, events and findings of a phase: what the burners share.
+// What all burners share: the stream, events and findings of a phase.
 class BurnerBase : public Burner {
  public:
   explicit BurnerBase(const BurnMaker& maker);
@@ -21,26 +21,26 @@ class BurnerBase : public Burner {
   int queued() const override { return static_cast<int>(begun_ - finished_); }
 
  protected:
-  // Of a step as it is queued: begin(), work, end(), what is to be looked at, answer(). The GPU's
-  // time is that from begin() to end(). begin() gives the place of the step among those that are
-  // queued.
+  // A step is queued by these calls: begin(), the work, end(), what computes the answer, answer().
+  // The GPU's time runs from begin() to end(). begin() returns the index of the step among the
+  // queued ones.
   size_t begin();
   void end() { steps_[last()].end.record(stream_); }
-  // Host memory for the answers of all steps, of so many bytes each: before the phase, for it may
-  // wait for the GPU or find none left.
+  // Allocates host memory for the answers of all steps, `bytes` each. Call it before the phase: the
+  // allocation may wait for the GPU or find no memory left.
   void prepare_answers(size_t bytes);
-  // Brings what the host looks at out of the device's memory, which the next step writes again.
+  // Copies the answer out of device memory, which the next step overwrites.
   void answer(const cuda::DeviceMemory& from);
-  // Of the oldest step: waits for its answer and gives its place. Sets the time.
+  // Waits for the answer of the oldest step, sets seconds_ and returns the index of the step.
   size_t wait(double deadline);
   template <typename T>
   const T* answer_of(size_t step) const {
     return static_cast<const T*>(steps_[step].answer->data());
   }
   Fault take_fault() { return std::exchange(fault_, Fault::none); }
-  // Counts what was wrong; the first thing is described with the GPU's name.
+  // Adds `wrong` to the count; keeps the first `what`, with the GPU's name.
   void note(uint64_t wrong, const Said& what);
-  // Flips a bit of a 64-bit word, or writes ones into all of it.
+  // Flips a bit of a 64-bit word, or sets all its bits.
   void damage(void* data, uint64_t word, Fault fault);
 
   int ordinal_;
@@ -61,16 +61,15 @@ class BurnerBase : public Burner {
   uint64_t begun_ = 0, finished_ = 0;
 };
 
-// Products of a step, of four launches at most: two where the library splits the sum, and two for
-// the hash. A stream takes about a thousand launches; the one
-// that finds it full waits, outside of every deadline, and the GPUs whose turn comes next wait with
-// it.
+// The most products of a step. A product takes four launches at most: two if the library splits the
+// sum, and two for the hash. A stream takes about a thousand launches. A launch on a full stream
+// waits without a deadline, and so do the GPUs whose turn comes next.
 inline constexpr int64_t kMaxQueued = 900 / 4 / kMaxSteps;
 
-// How long one product, copy or launch takes before one was timed: the first step then has one.
+// Time of one product, copy or launch before one was timed: the first step then has one of them.
 inline constexpr double kUnknownSeconds = std::numeric_limits<double>::infinity();
 
-// The share of the free memory that the phase may use.
+// The bytes that the phase may use: `memory_share` of the free memory.
 size_t usable_bytes(const BurnMaker& maker);
 
 std::unique_ptr<Burner> product_burner(const BurnMaker& maker);

@@ -12,7 +12,7 @@ constexpr uint64_t kChaseSteps = 20000;
 
 class ChaseMover final : public Timed {
  public:
-  // The lines lie on `home`; far beyond its second-level cache.
+  // The lines lie on `home` and have several times the size of its second-level cache.
   ChaseMover(const GpuUnit& unit, const GpuUnit& home, uint64_t seed)
       : Timed(unit), cycle_(random_cycle(lines_for(home), seed)), place_(sizeof(uint64_t)) {
     constexpr size_t kLine = kernels::chase_line_bytes;
@@ -34,7 +34,7 @@ class ChaseMover final : public Timed {
   int64_t most() const override { return 1000; }
   void prepare() override {}
 
-  // Every sample goes on where the last one ended, and so does the host.
+  // Every sample starts where the last one ended; the host follows the same steps.
   DataErrors verify() override {
     cuda::select(ordinal_);
     uint64_t found = 0;
@@ -45,7 +45,7 @@ class ChaseMover final : public Timed {
     return {1, found, where_ + ", line where the chase ended"};
   }
 
-  // The neighbouring line: the number of lines is even.
+  // Moves to the neighbouring line. It exists: the number of lines is even.
   void spoil() override {
     cuda::select(ordinal_);
     flip_on_device(place_.data(), 1, stream_);

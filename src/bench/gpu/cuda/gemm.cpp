@@ -1,4 +1,4 @@
-// `gemm --device gpu`: choosing the algorithm, warming up to a steady clock, sampling, checking.
+// `gemm --device gpu`: choose the algorithm, warm up to a steady clock, sample, check.
 #include <algorithm>
 #include <sstream>
 
@@ -63,8 +63,9 @@ class Gemm {
 
   Record skipped(const Said& why) const { return skipped_record("gemm", point_.params, why)[0]; }
 
-  // Collective. Buffers on every GPU. Why the library cannot multiply this on some GPU; else empty.
-  // Throws Error on all ranks where memory does not suffice on one. A GPU that fails is left out.
+  // Collective. Makes the buffers on every GPU. Returns the reason if the library cannot multiply
+  // this on some GPU; else empty. Throws Error on all ranks if the memory of one is too small. A
+  // GPU that fails is left out.
   Said make_units() {
     units_.clear();
     units_.resize(session_.units().size());
@@ -87,7 +88,7 @@ class Gemm {
     return agreed(context_, unsupported);
   }
 
-  // The fastest proposal on this GPU, or nothing where the library cannot multiply this.
+  // The fastest proposal on this GPU; nothing if the library cannot multiply this.
   std::optional<cublaslt::Algorithm> fastest_on(GemmUnit& unit, double& seconds) {
     const auto proposals = unit.proposals(static_cast<int>(point_.params.integer("algorithms")));
     std::vector<std::vector<double>> times;
@@ -101,7 +102,7 @@ class Gemm {
     return proposals[static_cast<size_t>(best)];
   }
 
-  // Why the library refused the work on that GPU, which all ranks are told; else empty.
+  // Does the work and returns the reason if the library refuses it on that GPU; else empty.
   Said tried_on(size_t i, const std::function<void()>& work) {
     GpuUnit& unit = session_.units()[i];
     try {
@@ -112,8 +113,9 @@ class Gemm {
     }
   }
 
-  // Collective. Rank 0's first GPU chooses for all GPUs of its kind; others choose for themselves.
-  // Why the product cannot be had, agreed on by all ranks; else empty.
+  // Collective. Rank 0's first GPU chooses for all GPUs of its kind; GPUs of other kinds choose for
+  // themselves. Returns the reason, the same on all ranks, if the product is impossible; else
+  // empty.
   Said choose(Record& record) {
     context_.watchdog.note("timing algorithms");
     std::string chosen, kind;
@@ -152,8 +154,8 @@ class Gemm {
     return agreed(context_, problem);
   }
 
-  // Collective. The shape with the highest rate on rank 0's first GPU. Why there is none; else
-  // empty.
+  // Collective. Sets the shape with the highest rate on rank 0's first GPU. Returns the reason if
+  // there is none; else empty.
   Said search(Record& record) {
     context_.watchdog.note("searching the fastest shape");
     std::string best;
@@ -185,7 +187,8 @@ class Gemm {
     return said("gpu.no_shape", library_.version(), point_.dtype);
   }
 
-  // On this rank's first GPU; 0 where the library cannot multiply it or it does not fit.
+  // Measures on this rank's first GPU; 0 if the library cannot multiply the shape or it does not
+  // fit.
   double rate_of_shape() {
     GpuUnit& first = session_.units()[0];
     std::unique_ptr<GemmUnit> unit;
@@ -211,9 +214,9 @@ class Gemm {
     for (const size_t i : which) guarded(session_.units()[i], [&] { units_[i]->start(count); });
   }
 
-  // Waits for the oldest sample of each. The slowest one's seconds for a product.
+  // Waits for the oldest sample of each GPU. Returns the slowest GPU's seconds for one product.
   double read(const std::vector<size_t>& which, Spans* spans) {
-    double slowest = 1e-9;  // of a rank without a GPU
+    double slowest = 1e-9;  // result of a rank without a GPU
     for (const size_t i : which) {
       GpuUnit& gpu = session_.units()[i];
       guarded(gpu, [&] {
@@ -225,8 +228,9 @@ class Gemm {
     return slowest;
   }
 
-  // As many products as fill kGpuSampleSeconds on this rank's slowest GPU, by the second of two:
-  // the first one's time has the loading of the kernel in it. Many small ones become a graph.
+  // The number of products that fill kGpuSampleSeconds on this rank's slowest GPU. It times two
+  // products and takes the second: the first one includes the loading of the kernel. A large number
+  // of small products becomes a graph.
   int64_t batch_of(const std::vector<size_t>& which) {
     double one = 0;
     for (int i = 0; i < 2; ++i) {
@@ -241,15 +245,15 @@ class Gemm {
     return recorded_ ? count : std::min(count, kMaxProducts);
   }
 
-  // Samples of the GPUs `which`, all at once; the sampler sees the slowest. The next sample is
-  // queued before the last is waited for. A GPU that fails is left out from then on, and no rank
-  // waits for it.
+  // Samples the GPUs `which` all at once; the sampler sees the slowest. The next sample is queued
+  // before the last one is waited for. A GPU that fails is left out from then on, and no rank waits
+  // for it.
   void sample(const std::vector<size_t>& which, std::vector<Samples>& seconds, bool agree) {
     const int64_t count = batch_of(which);
     SamplePlan plan = plan_of(point_.params, point_.dtype);
     plan.together = agree;
     for (const size_t i : which) plan.spans.push_back(session_.units()[i].entity.id);
-    // What was seen of the GPUs before the clock had settled tells nothing about the samples.
+    // The window opens once the clock has settled: earlier readings tell nothing about the samples.
     plan.begin = [this] {
       if (telemetry_) telemetry_->open_window();
     };
@@ -278,8 +282,8 @@ class Gemm {
     finish(record);
   }
 
-  // Collective: every rank's turn, each of its GPUs while all others idle. All meet after each, so
-  // that none waits long for a sign of life.
+  // Collective. Ranks take turns, and so do a rank's GPUs: one GPU works while all others idle. All
+  // ranks meet after each GPU, so that none goes long without a sign of life.
   void one_at_a_time(Record& record) {
     telemetry_ = session_.watch();
     std::vector<Samples> seconds(units_.size());
@@ -344,7 +348,7 @@ class Gemm {
       if (const auto peak = peak_at_clock(unit.sku, point_.dtype, clock))
         record.add("share_of_peak", entity, share(*peak));
     }
-    // What was done in the window: its samples, for one begins where the last has ended.
+    // The work done in the window is that of its samples: each begins where the last one ended.
     add_window(
         record, entity, window,
         operations(point_) * static_cast<double>(batch_) * static_cast<double>(seconds.count()));
@@ -357,11 +361,12 @@ class Gemm {
   std::vector<std::unique_ptr<GemmUnit>> units_;
   std::unique_ptr<GpuTelemetry> telemetry_;
   std::vector<GpuWindow> windows_;
-  int64_t batch_ = 0;      // products of a sample
-  bool recorded_ = false;  // as one graph
+  int64_t batch_ = 0;      // products of one sample
+  bool recorded_ = false;  // a sample is launched as one graph
 };
 
-// Types that some GPU of the run has no units for; a point of one of them is skipped as a whole.
+// The reason if some GPU of the run has no units for the point's type: the whole point is skipped
+// then.
 std::optional<Said> unsupported(Context& context, const GpuSession& session,
                                 const GemmPoint& point) {
   Said why;

@@ -14,7 +14,7 @@
 namespace cb {
 namespace {
 
-// What PyTorch gives cuBLASLt on Hopper; smaller parts do not need it all.
+// PyTorch gives cuBLASLt this much on Hopper; smaller GPUs do not need all of it.
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 constexpr double kTryOutSeconds = 0.01;
 constexpr int kTryOuts = 3;
@@ -52,9 +52,9 @@ int64_t sets_for(const GpuUnit& unit, const GemmPoint& p, const GemmNumbers& typ
   return sets;
 }
 
-// Rows of the product that are computed anew: all of a small one, 64 of a large one, one of every
-// tile that the library may give to one SM; fewer where even those are too many multiplications,
-// since some GPUs have few fp64 units.
+// The number of rows of the product that are computed anew: all rows of a small product, 64 of a
+// large one, which is one row of every tile that the library may give to one SM. It is less if even
+// those are too many multiplications, since some GPUs have few fp64 units.
 uint64_t rows_checked(const kernels::ProductCheck& check) {
   constexpr uint64_t kRows = 64, kCheap = uint64_t{1} << 32, kMax = uint64_t{1} << 34;
   const uint64_t row = check.n * check.k;
@@ -119,7 +119,7 @@ GemmUnit::GemmUnit(const cublaslt::Library& library, const GpuUnit& unit, const 
     a_.emplace_back(bytes_of(numbers_.a, point.m * point.k));
     b_.emplace_back(bytes_of(numbers_.b, point.n * point.k));
     d_.emplace_back(bytes_of(numbers_.stored, point.m * point.n));
-    // The same operands in every set: only their addresses differ.
+    // Every set has the same operands: only their addresses differ.
     fill(a_.back(), numbers_.a, point.m * point.k, seed_);
     fill(b_.back(), numbers_.b, point.n * point.k, seed_ + 1);
   }
@@ -166,7 +166,7 @@ void GemmUnit::start(int64_t count) {
   else
     run(count);
   batch.end.record(stream_);
-  ++begun_;  // not where the library refuses a product
+  ++begun_;  // a product that the library refuses does not count
 }
 
 double GemmUnit::seconds() {
@@ -193,7 +193,7 @@ std::vector<double> GemmUnit::try_out(const cublaslt::Algorithm& algorithm) {
   } catch (const cublaslt::Unsupported&) {
     out.clear();
   } catch (const Error& e) {
-    // The library's algorithm failed; whether the GPU has, its stream tells.
+    // The library's algorithm failed. The wait on the stream tells whether the GPU failed too.
     if (e.code() == ExitCode::deadline) throw;
     cuda::forget_error();
     cuda::wait(stream_, kGpuHangSeconds, "what came before a failed algorithm");
@@ -204,7 +204,7 @@ std::vector<double> GemmUnit::try_out(const cublaslt::Algorithm& algorithm) {
   return out;
 }
 
-// The highest bit of a float's exponent, or bit 30 of an int32, in the first column.
+// Flips the highest bit of a float's exponent, or bit 30 of an int32, in the first column.
 void GemmUnit::spoil(uint64_t row) {
   const size_t element = bytes_of(numbers_.stored, 1);
   flip_on_device(d_[0].at((row + 1) * element - 1), 0x40, stream_);

@@ -20,45 +20,46 @@ struct GemmNumbers {
 };
 GemmNumbers gemm_numbers(const std::string& dtype);
 
-// An algorithm as text, for the other ranks and the record; nothing for text that is none.
+// An algorithm as text, for the other ranks and the record. parse_algorithm() returns nothing for
+// text that is no algorithm.
 std::string text_of(const cublaslt::Algorithm& a);
 std::optional<cublaslt::Algorithm> parse_algorithm(const std::string& text);
-// GPUs for which the same bytes mean the same algorithm.
+// The same bytes mean the same algorithm for all GPUs of one kind.
 std::string kind_of(const GpuUnit& unit, const cublaslt::Library& library);
 
-// Products of a batch. Two batches of them stay below the thousand launches that a stream takes,
-// also where the library needs two for a product.
+// The most products of a batch. Two batches stay below the thousand launches that a stream takes,
+// even if the library needs two launches for a product.
 inline constexpr int64_t kMaxProducts = 225;
-// Of a batch that is one graph: launched as one.
+// The most products of a batch that is launched as one graph.
 inline constexpr int64_t kMaxRecorded = 4000;
 
-// One GPU's product: operands in several sets that go round, library objects, stream.
+// One GPU's product: operands in several sets used in rotation, library objects, stream.
 class GemmUnit {
  public:
-  // Makes and fills the buffers on the unit's device. Throws OutOfMemory where not one set
-  // fits. `sets`:
-  // at most so many, 0 for as many as measuring needs.
+  // Makes and fills the buffers on the unit's device. `sets` limits their number; 0: as many sets
+  // as measuring needs. Throws OutOfMemory if not even one set fits.
   GemmUnit(const cublaslt::Library& library, const GpuUnit& unit, const GemmPoint& point,
            uint64_t seed, int64_t sets = 0);
 
   std::vector<cublaslt::Algorithm> proposals(int most) const;
-  // Seconds of each of a few short bursts with this algorithm; empty where the library refuses it.
+  // Seconds of each of a few short bursts with this algorithm; empty if the library refuses it.
   std::vector<double> try_out(const cublaslt::Algorithm& algorithm);
   void use(const cublaslt::Algorithm& algorithm) { algorithm_ = algorithm; }
-  std::string units() const;  // that the algorithm in use computes with; empty if unknown
+  std::string units() const;  // units that compute the algorithm in use; empty if unknown
 
-  // Queues `count` products between two events; seconds() waits for the oldest that were queued and
-  // returns the time of one. Two may be queued at once, so that the GPU never waits for the host.
+  // start() queues `count` products between two events. seconds() waits for the oldest queued batch
+  // and returns the time of one product. Two batches may be queued at once, so that the GPU never
+  // waits for the host.
   void start(int64_t count);
   double seconds();
   int queued() const { return static_cast<int>(begun_ - finished_); }
-  // Batches of so many products are launched as one graph from now on: the host cannot launch
-  // products of microseconds as fast as the GPU computes them. False where the library allows no
+  // From now on, batches of `count` products are launched as one graph: the host cannot launch
+  // products of microseconds as fast as the GPU computes them. False if the library allows no
   // graph.
   bool record(int64_t count);
 
-  // Computes one product anew over poisoned memory and compares rows of it with the reference.
-  // `spoilt`: an element of these rows is changed before.
+  // Computes one product anew over poisoned memory and compares rows of it with the reference. If
+  // `spoilt`, one element of these rows is changed first.
   kernels::ProductResult check(bool spoilt);
 
   int64_t sets() const { return static_cast<int64_t>(d_.size()); }
@@ -84,7 +85,7 @@ class GemmUnit {
   std::array<Batch, kMaxBatches> batches_;
   uint64_t begun_ = 0, finished_ = 0;
   cuda::Graph graph_;
-  int64_t recorded_ = 0;  // products of the graph; 0: there is none
+  int64_t recorded_ = 0;  // products of the graph; 0: there is no graph
   std::vector<cuda::DeviceMemory> a_, b_, d_;
   cuda::DeviceMemory workspace_;
   cuda::DeviceMemory verdict_{sizeof(kernels::ProductResult)};

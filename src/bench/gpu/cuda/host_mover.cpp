@@ -1,5 +1,5 @@
-// Copies between host and device. Targets on the device, and pinned ones on the host, are poisoned
-// and verified by the device, which reaches pinned memory; pageable ones by this thread.
+// Copies between host and device. The device poisons and verifies its own targets and pinned ones
+// on the host, which it reaches. This thread does so for pageable ones.
 #include <algorithm>
 #include <cstring>
 
@@ -33,7 +33,7 @@ DataErrors verify_host(const void* from, size_t bytes, uint64_t seed) {
   return out;
 }
 
-// From one host buffer to targets on the device.
+// One host buffer that is copied to targets on the device.
 struct Up {
   Up(size_t bytes, bool pinned, uint64_t seed) : from(bytes, pinned), to(bytes, kHostTargets) {
     fill_host(from.data(), bytes, seed);
@@ -42,12 +42,12 @@ struct Up {
   Targets to;
 };
 
-// From one buffer on the device to targets on the host.
+// One buffer on the device that is copied to targets on the host.
 struct Down {
   Down(size_t bytes, bool pinned) : from(bytes) {
     for (int64_t i = 0; i < (pinned ? kHostTargets : 1); ++i) {
       to.emplace_back(bytes, pinned);
-      std::memset(to.back().data(), 0, bytes);  // its pages exist, on this node
+      std::memset(to.back().data(), 0, bytes);  // makes the pages exist, on this NUMA node
     }
   }
   cuda::DeviceMemory from;
@@ -99,7 +99,7 @@ class HostMover final : public Timed {
     static_cast<std::byte*>(target(0).data())[target(0).bytes() / 2] ^= std::byte{0x40};
   }
 
-  // As the CPU sees it.
+  // Verifies a target as the CPU sees it.
   DataErrors last_look() override {
     if (!down_) return {};
     return verify_host(target(0).data(), target(0).bytes(), seed_ + 1);

@@ -1,4 +1,4 @@
-// What moves within one device's memory: copy engine, triad, reading alone.
+// Operations within one device's memory: copy engine, triad, reading alone.
 #include <algorithm>
 #include <limits>
 
@@ -71,7 +71,7 @@ class TriadMover final : public Timed {
     return out;
   }
 
-  void spoil() override { flip(a_.at(0) + 7); }  // an exponent
+  void spoil() override { flip(a_.at(0) + 7); }  // flips an exponent
 
   std::string how() const override {
     constexpr const char* kNames[kernels::sweeps] = {"resident blocks", "a thread a word",
@@ -80,7 +80,7 @@ class TriadMover final : public Timed {
   }
 
  private:
-  // The fastest of the kernel's ways on this GPU: the least of three timings of each.
+  // Chooses the kernel's fastest way on this GPU: the one with the least of three timings.
   void choose() {
     double least = std::numeric_limits<double>::infinity();
     kernels::Sweep best = sweep_;
@@ -135,7 +135,7 @@ class ReadMover final : public Timed {
     for (size_t i = 0; i < from_.bytes() / 8; ++i) wanted_ += kernels::pattern_word(i, seed_);
   }
 
-  // The sums of all repetitions are added up, so none goes unseen.
+  // One sum collects all repetitions, so every repetition is checked.
   int64_t most() const override { return 1000; }
   void prepare() override {
     cuda::select(ordinal_);
@@ -148,7 +148,7 @@ class ReadMover final : public Timed {
     uint64_t found = 0;
     cuda::fetch(&found, sum_.data(), 8, stream_, kGpuHangSeconds, "checking the sum");
     if (found == wanted_ * static_cast<uint64_t>(count_)) return {};
-    // The sum says only that something is wrong: look where.
+    // The sum tells that something is wrong; the buffer may tell where.
     DataErrors out = verify_device(from_.data(), from_.bytes(), seed_, verdict_, stream_, where_);
     if (out.wrong == 0) out = {1, 0, where_ + ", sum of what was read (memory is right now)"};
     return out;

@@ -11,8 +11,7 @@
 namespace cb {
 namespace {
 
-// Two halves of memory; the pattern goes to and fro by copies and every byte is compared after
-// each.
+// Two halves of memory. Copies move the pattern to and fro. After each step every byte is compared.
 class MemoryBurner final : public BurnerBase {
  public:
   explicit MemoryBurner(const BurnMaker& maker)
@@ -58,7 +57,7 @@ class MemoryBurner final : public BurnerBase {
  private:
   struct Part {
     int64_t count = 1;
-    void* at = nullptr;  // where the pattern was in the end
+    void* at = nullptr;  // where the pattern lay at the end of the step
   };
 
   void compare(const kernels::VerifyResult& found, void* where) {
@@ -66,7 +65,8 @@ class MemoryBurner final : public BurnerBase {
     if (found.mismatches == 0) return;
     note(found.mismatches, said("burn.copied_wrong", found.mismatches, fmt::format("{}", where),
                                 fmt::format("{:#x}", found.first_mismatch)));
-    // Mended, so that the next error is a new one. The step that is queued has copied this one.
+    // Restores the pattern, so that the next error is a new one. A step that is already queued has
+    // copied this error.
     cuda::check_launch(kernels::launch_fill(from_.data(), bytes_, seed_, stream_.handle()), "fill");
     stale_ = queued() > 0;
   }
@@ -76,7 +76,7 @@ class MemoryBurner final : public BurnerBase {
   cuda::DeviceMemory from_, to_, result_;
   double copy_seconds_ = kUnknownSeconds;
   std::array<Part, kMaxSteps> parts_;
-  bool stale_ = false;  // the next step carries on what was wrong in the last
+  bool stale_ = false;  // the next step repeats an error that was already reported
 };
 
 class MarchBurner final : public BurnerBase {
@@ -89,7 +89,7 @@ class MarchBurner final : public BurnerBase {
     prepare_answers(result_.bytes());
   }
 
-  // One step of one test. Its bytes are counted for the rate; the pauses of bit_fade are not.
+  // Queues one step of one test. Its bytes count for the rate; the pauses of bit_fade do not.
   void start(double) override {
     parts_[begin()] = now_;
     cuda::zero(result(), sizeof(kernels::MarchResult), stream_);
@@ -115,7 +115,7 @@ class MarchBurner final : public BurnerBase {
                 fmt::format("{:#018x}", found.bits)));
     const kernels::MarchStep next = kernels::march_next(done);
     findings_.all_tests |= next.test == kernels::March::address && next.step == 0;
-    return 5.0 * 8 * static_cast<double>(words_);  // what each step reads and writes
+    return 5.0 * 8 * static_cast<double>(words_);  // reads and writes of a word: 5
   }
 
  private:
@@ -124,7 +124,8 @@ class MarchBurner final : public BurnerBase {
   }
   uint64_t* word(size_t i) const { return reinterpret_cast<uint64_t*>(memory_.at(8 * i)); }
 
-  // Written, compared and inverted, compared and written back: one write, twice read and write.
+  // Writes; compares and inverts; compares and writes back: the memory is written three times and
+  // read twice.
   void turn() {
     cuda::check_launch(
         kernels::launch_march_write(memory_.data(), words_, now_.test, now_.step, stream_.handle()),
@@ -139,8 +140,8 @@ class MarchBurner final : public BurnerBase {
     }
   }
 
-  // The first half is written, moved to the second, and from there back in two blocks, so that all
-  // of it lies turned by some words: a move that goes astray shows in one of the halves.
+  // Writes the first half, moves it to the second, and moves it back in two blocks, so that all
+  // words lie shifted: a move that goes astray shows in one of the halves.
   void move() {
     const size_t half = words_ / 2, shift = kernels::march_shift_words;
     cuda::check_launch(
@@ -154,7 +155,7 @@ class MarchBurner final : public BurnerBase {
     compare(half, half, 0);
   }
 
-  // All in words.
+  // All arguments are in words.
   void copy(size_t to, size_t from, size_t count) {
     cuda::check_launch(kernels::launch_copy(word(to), word(from), 8 * count, stream_.handle()),
                        "copy");
@@ -165,7 +166,7 @@ class MarchBurner final : public BurnerBase {
                        "march_compare");
   }
 
-  // Dozens of refresh intervals of the memory.
+  // Seconds; dozens of refresh intervals of the memory.
   static constexpr double kFadeSeconds = 0.4;
 
   size_t words_;

@@ -10,7 +10,7 @@
 // What the movers share: a stream with two events, patterns on the device, targets side by side.
 namespace cb {
 
-// Stream and events of one GPU; what derives from it queues repetition `i` of a sample in once().
+// Stream and events of one GPU. A derived class queues repetition `i` of a sample in once().
 class Timed : public Mover {
  public:
   explicit Timed(const GpuUnit& unit);
@@ -29,7 +29,8 @@ class Timed : public Mover {
   std::string where_;
   cuda::Stream stream_;
   cuda::Event begin_, end_;
-  // What a kernel says of data: made before anything is timed, for by then memory may be used up.
+  // Memory for a kernel's verdict on data. Allocated before anything is timed: later the memory may
+  // be used up.
   cuda::DeviceMemory verdict_{sizeof(kernels::VerifyResult)};
   int64_t count_ = 1;
 };
@@ -37,11 +38,12 @@ class Timed : public Mover {
 // Targets of equal size on the selected device, in one allocation.
 class Targets {
  public:
-  // As many as `most`, as far as a quarter of the free memory goes; at least one.
+  // Makes `most` targets, or fewer if a quarter of the free memory does not hold them; at least
+  // one.
   Targets(size_t bytes, int64_t most);
 
   std::byte* at(int64_t i) const { return memory_.at(static_cast<size_t>(i) * stride_); }
-  size_t bytes() const { return bytes_; }  // of one
+  size_t bytes() const { return bytes_; }  // bytes of one target
   int64_t count() const { return count_; }
   const cuda::DeviceMemory& verdict() const { return verdict_; }
   void poison(const cuda::Stream& stream) const {
@@ -55,8 +57,8 @@ class Targets {
   cuda::DeviceMemory verdict_{sizeof(kernels::VerifyResult)};
 };
 
-// The pattern of kernels/pattern.h in memory that the selected device reaches. Verifying waits;
-// `verdict` is its memory for a VerifyResult.
+// The pattern of kernels/pattern.h in memory that the selected device reaches. verify_device()
+// waits; it needs `verdict` as memory for a VerifyResult.
 void fill_device(void* memory, size_t bytes, uint64_t seed, const cuda::Stream& stream);
 DataErrors verify_device(const void* memory, size_t bytes, uint64_t seed,
                          const cuda::DeviceMemory& verdict, const cuda::Stream& stream,
@@ -64,7 +66,7 @@ DataErrors verify_device(const void* memory, size_t bytes, uint64_t seed,
 DataErrors verify_targets(const Targets& targets, int64_t count, uint64_t seed,
                           const cuda::Stream& stream, const std::string& where);
 
-// Two queues that begin together and end together: one repetition of a two-way copy.
+// Two queues that begin and end together: one repetition of a two-way copy.
 class Forked {
  public:
   const cuda::Stream& other() const { return other_; }

@@ -1,5 +1,5 @@
-// Copies between two GPUs, by the copy engines or by a kernel. Each side poisons and verifies what
-// was written to it.
+// Copies between two GPUs, by the copy engines or by a kernel. Each side poisons and verifies its
+// own targets.
 #include <algorithm>
 
 #include "bench/gpu/cuda/mover_base.h"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kPeerTargets = 4;
 
-// One way: source and targets, each on its own GPU.
+// One direction: source and targets, each on its own GPU.
 struct Way {
   Way(int from_ordinal, int to_ordinal, size_t bytes, uint64_t seed) {
     cuda::select(from_ordinal);
@@ -25,7 +25,7 @@ struct Way {
   std::optional<Targets> to;
 };
 
-// `unit` starts the copies. Two-way: its own writes and its own reads at once.
+// `unit` starts the copies. In a two-way copy it writes and reads at once.
 class PeerMover final : public Timed {
  public:
   PeerMover(const GpuUnit& unit, const GpuUnit& peer, const CopyPoint& point, uint64_t seed)

@@ -1,4 +1,4 @@
-// Matrix products of which every result is hashed on the device and compared with the golden hash.
+// Matrix products. The device hashes every result; the host compares the hash with the golden one.
 #include <algorithm>
 #include <cmath>
 
@@ -36,8 +36,8 @@ class ProductBurner final : public BurnerBase {
 
   std::string kind() const override { return kind_; }
 
-  // The first product, timed: what loading the library's kernel adds only makes the first step
-  // short.
+  // Computes and times the first product. The time includes the loading of the library's kernel,
+  // which only makes the first step short.
   uint64_t hash() override {
     cuda::select(ordinal_);
     cuda::Event begun, ended;
@@ -53,8 +53,8 @@ class ProductBurner final : public BurnerBase {
 
   void expect(uint64_t hash) override { golden_ = hash; }
 
-  // Half of the results at most, so that what was wrong in one step is still there when the next
-  // one has been queued.
+  // Uses at most half of the results, so that a wrong one is still there when the next step is
+  // queued.
   void start(double seconds) override {
     const int64_t most = std::clamp<int64_t>(results_ / 2, 1, kMaxQueued);
     Part part{next_, repetitions(product_seconds_, seconds, most)};
@@ -63,7 +63,7 @@ class ProductBurner final : public BurnerBase {
     for (int64_t i = 0; i < part.count; ++i) {
       const int64_t result = (part.first + i) % results_;
       product(result);
-      // In the middle of a result: a bit of a word, or all of it.
+      // Damages the middle of a result: one bit of a word, or all of it.
       if (i == part.count / 2) damage(at(result), result_bytes_ / 16 + 5, fault);
       hash_of(result);
     }
@@ -90,12 +90,12 @@ class ProductBurner final : public BurnerBase {
 
  private:
   static constexpr size_t kWorkspace = size_t{32} << 20;
-  // More results say nothing more of the units, and their hashes come to the host in every step.
+  // More results tell nothing more about the units, and every step copies their hashes to the host.
   static constexpr size_t kMaxResults = 4096;
-  // What cuBLASLt takes for granted of an address, as cudaMalloc gives it.
+  // cuBLASLt expects this alignment of addresses, which cudaMalloc gives.
   static constexpr size_t kAlignment = 256;
 
-  // The results of a step, one behind the other.
+  // The results of a step, one behind the other; indices wrap around.
   struct Part {
     int64_t first = 0, count = 1;
   };
@@ -121,7 +121,7 @@ class ProductBurner final : public BurnerBase {
     return static_cast<size_t>(size_) * static_cast<size_t>(size_) * element_bits(type) / 8;
   }
 
-  // Operands once, results many: what fills memory is what is compared.
+  // Makes one pair of operands and many results: the memory is filled with what is compared.
   void make_buffers(const BurnMaker& maker) {
     a_.emplace(bytes_of(numbers_.a));
     b_.emplace(bytes_of(numbers_.b));
@@ -168,8 +168,8 @@ class ProductBurner final : public BurnerBase {
         "hash");
   }
 
-  // The wrong element, by computing the product once more beside the wrong one. If the GPU repeats
-  // the error, the two agree: that is said as well.
+  // Finds the wrong element: computes the product once more and compares the two. If the GPU
+  // repeats the error, they agree, and the text says so.
   Said describe(int64_t result, double deadline) {
     if (!findings_.first.empty()) return {};
     const int64_t other = result == 0 ? 1 : 0;

@@ -21,30 +21,30 @@ struct GpuUnit {
   std::optional<nvml::Gpu> nvml = {};
   const GpuSku* sku = nullptr;  // null for a product that the table does not know
   Entity entity;                // id: NVML's index, else CUDA's ordinal
-  // Why it is used no more: it failed or hangs. Nothing is asked of it from then on.
+  // Why the GPU is no longer used: it failed or hangs. Nothing is asked of it from then on.
   Said lost = {};
-  bool hangs = false;  // lost because of that
+  bool hangs = false;  // the GPU was lost because it hangs
 };
 
 // The GPUs of this rank, ready to be used.
 class GpuSession {
  public:
-  // Collective. The reason, agreed on by all ranks, where the GPUs of some host cannot be used: no
-  // driver, MIG, exclusive mode, fabric not ready.
+  // Collective. Opens the GPUs of this rank. Returns a reason, the same on all ranks, if the GPUs
+  // of some host cannot be used: no driver, MIG, exclusive mode, fabric not ready.
   static std::variant<GpuSession, Said> open(Context& context);
 
   std::vector<GpuUnit>& units() { return units_; }
   const std::vector<GpuUnit>& units() const { return units_; }
 
-  // Watches this rank's GPUs from now on; null where NVML is absent or the rank has none.
+  // Watches this rank's GPUs from now on; null if NVML is absent or the rank has no GPU.
   std::unique_ptr<GpuTelemetry> watch() const;
   GpuLimits limits(const GpuUnit& unit) const;
 
-  // Facts and notes that every GPU record has: product, versions, unknown products.
+  // Adds facts and notes that every GPU record has: product, versions, unknown products.
   void describe(Record& record) const;
-  // Last, after the telemetry's own checks: the check "gpu" of every GPU of this rank that is lost
-  // fails and says why. A GPU with a failed check has no numbers, nor has a pair with it; those of
-  // the others stand, so the checks are findings.
+  // Call it last, after the telemetry has added its checks. The check "gpu" of every lost GPU of
+  // this rank fails and says why. A GPU with a failed check keeps no numbers, and neither does a
+  // pair with that GPU. The numbers of other GPUs stand: the checks are findings.
   void settle(Record& record) const;
 
  private:
@@ -53,12 +53,12 @@ class GpuSession {
   Said no_nvml_;
 };
 
-// Does `work` on the unit unless it is lost. If the GPU fails or hangs it is lost from then on: the
-// other GPUs and ranks go on. Returns whether the work was done. What is not about the GPU, such as
-// Unsupported or too little memory, is thrown.
+// Does `work` on the unit unless it is lost; returns whether the work was done. If the GPU fails or
+// hangs, it is lost from then on, and the other GPUs and ranks go on. Rethrows errors that are not
+// about the GPU: Unsupported and OutOfMemory.
 bool guarded(GpuUnit& unit, const std::function<void()>& work);
 
-// Destroys what lies on the unit's device, but leaves it behind if the unit is lost: freeing waits
+// Destroys what lies on the unit's device. If the unit is lost, it is left behind: freeing waits
 // for the device, which may never answer.
 template <typename T>
 void dispose(const GpuUnit& unit, std::unique_ptr<T>& what) {
@@ -68,24 +68,25 @@ void dispose(const GpuUnit& unit, std::unique_ptr<T>& what) {
     static_cast<void>(what.release());
 }
 
-// Collective. The first rank's problem that is not empty, on all ranks; else empty.
+// Collective. Returns, on all ranks, the first problem that is not empty, in the order of ranks;
+// else empty.
 Said agreed(Context& context, Said problem);
 
-// The bare record of a case that cannot measure here.
+// The bare record of a case that cannot be measured here.
 std::vector<Record> skipped_record(const char* name, const Params& params, Said reason);
 
-// Selects the unit's device and returns its ordinal: of a class whose members lie on the device,
-// the first one is made with it.
+// Selects the unit's device and returns its ordinal. A class initializes its first member with
+// this, so that its other members lie on the device.
 int selected(const GpuUnit& unit);
 
-// A sample of GPU work: long against the clock of the events and against starting the work.
+// Seconds of a GPU sample: long compared with the clock of events and with the launch of work.
 inline constexpr double kGpuSampleSeconds = 0.02;
 
-// A wait for queued work that takes longer is a hang.
+// Seconds; a longer wait for queued work is a hang.
 inline constexpr double kGpuHangSeconds = 120;
 
-// Adds power, clock and energy of one GPU over a window; `done` is the work in the window in
-// `unit`s (0: no efficiency is given).
+// Adds power, clock and energy of one GPU over a window. `done` is the FLOP done in the window; 0:
+// no efficiency is given.
 void add_window(Record& record, size_t entity, const GpuWindow& window, double done);
 
 }  // namespace cb

@@ -1,4 +1,5 @@
-// Every SM by itself: the same chain of multiply-adds in every block, its result known to the host.
+// Every SM by itself: each block computes the same chain of multiply-adds; the host knows its
+// result.
 #include <map>
 #include <span>
 
@@ -48,12 +49,12 @@ class SmBurner final : public BurnerBase {
     }
     for (const auto& [sm, results] : wrong)
       note(results, said("burn.sm_wrong", sm, results, wrong.size()));
-    // Two fused multiply-adds a turn; the integer steps are not counted.
+    // A turn has two fused multiply-adds; integer steps are not counted.
     return 4.0 * kIterations * kernels::chain_threads * blocks_ * static_cast<double>(count);
   }
 
  private:
-  // As many as are resident at once, so that every SM has its share.
+  // The number of blocks that an SM holds at once, so that every SM gets work.
   static constexpr unsigned kBlocksPerSm = 8;
   static constexpr uint32_t kIterations = 20000;
 
