@@ -63,8 +63,7 @@ std::optional<Options> measuring_options(const Arguments& argv, const std::strin
 std::vector<std::string> launched_hosts(const Arguments& argv, Launcher launcher) {
   std::string list;
   for (size_t i = 0; i < argv.size() && list.empty(); ++i) {
-    const bool names_hosts =
-        argv[i] == "--host" || argv[i] == "-hosts";  // of Open MPI and of Hydra
+    const bool names_hosts = argv[i] == "--host" || argv[i] == "-hosts";  // Open MPI, Hydra
     if (launcher == Launcher::mpirun && names_hosts && i + 1 < argv.size()) list = argv[i + 1];
     if (launcher == Launcher::srun && argv[i].starts_with("--nodelist=")) list = argv[i].substr(11);
   }

@@ -22,8 +22,7 @@ void refuse_bad_ids(const Profile& profile) {
 
 void add_option(std::vector<std::string>& argv, const std::string& name, const std::string& value) {
   if (value.starts_with('-')) {
-    argv.push_back("--" + name + "=" +
-                   value);  // as a word of its own it would be read as an option
+    argv.push_back("--" + name + "=" + value);  // as a separate word it would be an option
   } else {
     argv.push_back("--" + name);
     argv.push_back(value);

@@ -160,8 +160,7 @@ std::vector<std::string> missing_lines(const Comparison& found) {
     std::set<std::string> steps, metrics;
     size_t count = 0;
   };
-  std::map<std::tuple<bool, std::string, std::string>, Group>
-      groups;  // key: not lost, host, reason
+  std::map<std::tuple<bool, std::string, std::string>, Group> groups;  // not lost, host, reason
   for (const Unmatched& u : found.missing) {
     Group& group = groups[{!u.lost, u.host, u.reason}];
     group.parts.insert(u.host == u.entity.host ? u.entity : Entity{u.host, "host", ""});

@@ -66,8 +66,7 @@ ProfileSource source_for(const std::string& asked, const ProfilePlaces& places) 
   }
   where.insert(where.begin(), beside.begin(), beside.end());
   return [=](const std::string& name) -> std::optional<std::string> {
-    if (files.size() > 1 && name == asked)
-      return std::nullopt;  // the profile reader joins the parts
+    if (files.size() > 1 && name == asked) return std::nullopt;  // the reader joins the parts
     if (!is_path(name)) return by_name(name, where);
     for (const fs::path& directory : beside) {
       if (std::ranges::find(files, name) == files.end() && fs::is_regular_file(directory / name))

@@ -94,9 +94,8 @@ struct View {
   std::string conclusion_heading;
   std::string running_head;  // on every printed page: project and document number
   std::string identity_caption;
-  std::vector<std::pair<std::string, std::string>>
-      identity;                               // what the signature covers: name, value
-  std::optional<Table> signatures;            // the signatures given, if any
+  std::vector<std::pair<std::string, std::string>> identity;  // what is signed: name, value
+  std::optional<Table> signatures;                            // the signatures given, if any
   std::vector<std::string> conclusion_items;  // problems of the signatures, open items, waivers
   std::vector<std::string> choices;
   std::vector<Party> parties;

@@ -33,9 +33,8 @@ uint64_t burn_hash(std::span<const double> values);
 // One core's matrices and memory. Every pass starts from the same seeded data.
 class BurnWork {
  public:
-  static constexpr size_t kRounds = 600;  // matrix products per pass
-  static constexpr size_t kWords =
-      (size_t{4} << 20) / 8;  // 4 MiB, more than the second-level cache
+  static constexpr size_t kRounds = 600;                   // matrix products per pass
+  static constexpr size_t kWords = (size_t{4} << 20) / 8;  // 4 MiB, beyond the second-level cache
   static constexpr double kFlopsPerRound =
       2.0 * kBurnSide * kBurnSide * kBurnSide;  // a multiplication and an addition per term
 

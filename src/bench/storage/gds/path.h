@@ -17,10 +17,9 @@ std::optional<uint64_t> nvfs_requests(std::string_view stats);
 
 // What the kernel has counted up to one moment.
 struct Counters {
-  std::optional<uint64_t> nvfs;  // requests served for the whole host
-  bool nvfs_counts = false;      // nvidia-fs keeps statistics (rw_stats_enabled)
-  std::optional<uint64_t>
-      posix_bytes;  // bytes of this process's read and write calls (rchar + wchar)
+  std::optional<uint64_t> nvfs;         // requests served for the whole host
+  bool nvfs_counts = false;             // nvidia-fs keeps statistics (rw_stats_enabled)
+  std::optional<uint64_t> posix_bytes;  // bytes this process read and wrote (rchar + wchar)
 };
 // Reads nvidia-fs's counters below `fs`, the process's own ones from the machine.
 Counters read_counters(const FsRoot& fs);

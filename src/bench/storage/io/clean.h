@@ -8,9 +8,8 @@
 namespace cb::io {
 
 struct Cleaned {
-  std::vector<std::string> removed;  // names of directories
-  std::vector<std::pair<std::string, Said>>
-      kept;  // directories that look like ours and stay, and why
+  std::vector<std::string> removed;                // names of directories
+  std::vector<std::pair<std::string, Said>> kept;  // what looks like ours but stays, and why
 };
 
 // Removes what killed runs of this host and user left in `parent`: directories that carry our

@@ -33,9 +33,7 @@ class OwnDirectory {
   static bool maker_lives(const std::string& name, const std::string& host);
 
   int parent_fd() const { return parent_.get(); }
-  const std::string& parent_path() const {
-    return parent_path_;
-  }  // absolute, contains no symbolic links
+  const std::string& parent_path() const { return parent_path_; }  // absolute, without links
 
   // Directories in the parent that earlier runs left behind (kill -9, power loss). Does not list
   // those of processes that live on this host. Changes nothing.

@@ -21,8 +21,7 @@ struct Job {
   Order order = Order::random;
   int read_percent = 100;  // percentage of requests that read: 100 only reads, 0 only writes
   uint64_t block_bytes = 4096;
-  uint64_t file_bytes =
-      0;  // a multiple of block_bytes, except if a foreign file ends in a short block
+  uint64_t file_bytes = 0;   // a multiple of block_bytes; a foreign file may end in a short block
   uint64_t first_byte = 0;   // offset of these bytes in the file; a multiple of block_bytes
   unsigned queue_depth = 1;  // requests in flight per thread
   unsigned threads = 1;      // each has its own part of the file
@@ -39,8 +38,7 @@ struct Job {
 
   double steady_round = 0;  // seconds; above 0: the counted time begins in a steady state
   bool verify_only = false;
-  bool faulty =
-      false;  // one block is spoilt as it is read; if the job reads nothing, as it is written
+  bool faulty = false;  // spoil one block as it is read, or as it is written if nothing is read
 
   // A read may find the data as laid out or as written.
   bool either_generation() const { return writes() || verify_only; }

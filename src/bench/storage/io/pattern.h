@@ -86,8 +86,7 @@ class Pattern {
   Origin origin_;
   std::vector<std::byte> random_;  // one period
   std::vector<uint64_t> hashes_;   // hash of what follows the stamp, per sector of the period
-  std::vector<uint64_t>
-      written_;  // checksum without the offset for kWritten, per sector of the period
+  std::vector<uint64_t> written_;  // checksum without its offset for kWritten, per sector
 };
 
 }  // namespace cb::io

@@ -33,9 +33,8 @@ std::vector<std::string> why_not_make_directory(int directory);
 
 // What the user allowed for an existing file or device.
 struct WritePermission {
-  bool overwrite = false;  // --allow-overwrite: a regular file's content may be lost
-  std::optional<std::string>
-      serial;  // --allow-raw-write: the device with this serial number may lose its content
+  bool overwrite = false;             // --allow-overwrite: a regular file's content may be lost
+  std::optional<std::string> serial;  // --allow-raw-write: this device's content may be lost
 };
 
 // A file or device that was checked and may be written. A file stays open, so that nothing else

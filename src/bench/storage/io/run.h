@@ -33,17 +33,15 @@ struct FileView {
   std::string path;                  // for messages
   const Pattern* pattern = nullptr;  // makes the data to write; null for a file that is only read
   bool content_known = false;        // reads can be compared with the pattern
-  uint32_t nvme_namespace =
-      0;                    // id for a generic NVMe device (/dev/ngXnY), which is only read; else 0
-  uint32_t nvme_block = 0;  // bytes per logical block of that namespace
-  bool is_device = false;   // an end of file inside the known size means that the device has gone
+  uint32_t nvme_namespace = 0;       // generic NVMe device (/dev/ngXnY), only read; else 0
+  uint32_t nvme_block = 0;           // bytes per logical block of that namespace
+  bool is_device = false;  // an end of file inside the known size means that the device has gone
 };
 
 // What run_job() tells and asks its caller while the workers work.
 struct RunHooks {
-  std::function<void()> before_start = [] {};  // called once when all workers are ready
-  std::function<void(double)> progress = [](double) {
-  };  // gets the share done, in [0, 1]; called only if it moved
+  std::function<void()> before_start = [] {};            // called once when all workers are ready
+  std::function<void(double)> progress = [](double) {};  // share done, in [0, 1]; only if it moved
   // Called several times a second with this run's stand; returns the stand of all runs that belong
   // together. Stand::stop or above ends the run.
   std::function<Stand(Stand)> consult = [](Stand mine) { return mine; };

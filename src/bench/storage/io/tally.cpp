@@ -7,9 +7,8 @@ namespace cb::io {
 namespace {
 
 constexpr size_t kMaxSlices = 1 << 13;
-constexpr double kInterval = 0.1;  // seconds
-constexpr double kMinRequests =
-    32;  // requests per interval: with fewer, counting alone would make the spread
+constexpr double kInterval = 0.1;    // seconds
+constexpr double kMinRequests = 32;  // per interval: fewer would show the spread of counting
 constexpr double kMinIntervals = 6;  // with fewer intervals the median has no 95 % interval
 
 }  // namespace

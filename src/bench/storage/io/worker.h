@@ -49,8 +49,7 @@ struct Slot {
   uint32_t done = 0;  // bytes transferred so far: a transfer may be short
   // When it was to be submitted: when the slot became free, or with a rate at its planned time.
   double intended = 0;
-  int64_t phase =
-      -1;  // position of the random bytes in `data`, modulo the pattern's period; -1: none
+  int64_t phase = -1;  // position of `data`'s random bytes in the pattern's period; -1: none
 };
 
 // What an engine needs around its requests: it gives the next request and the data to write, and
