@@ -36,7 +36,7 @@ void assign_leaves(Context& context, const Params& params, Nodes& nodes) {
   Problems problems;
   const std::string text = read_leaf_map(context, params.text("leaf-map"));
   const LeafMap map = parse_leaf_map(text, problems);
-  // Of each node's first rank.
+  // The host of each node's first rank.
   std::vector<std::string> hosts;
   for (const auto& ranks : nodes.ranks) {
     const int host = context.place.host_of_rank[static_cast<size_t>(ranks.front())];

@@ -5,17 +5,17 @@
 
 namespace cb::net {
 
-// Collective. The text of a leaf map on all ranks; rank 0 reads it. Throws the same UsageError on
-// all ranks for a file that cannot be read.
+// Collective. Rank 0 reads the text of a leaf map; all ranks get it. Throws the same UsageError on
+// all ranks if the file cannot be read.
 std::string read_leaf_map(Context& context, const std::string& path);
 
-// Collective. Where --leaf-map names a file, rank 0 reads it and every rank learns each node's leaf
-// (nodes.leaf). Throws the same UsageError on all ranks for a file that cannot be read, a wrong
-// line and a host of the job that it lacks.
+// Collective. If --leaf-map names a file, rank 0 reads it and every rank learns each node's leaf
+// (nodes.leaf). Throws the same UsageError on all ranks if the file cannot be read, has a wrong
+// line, or lacks a host of the job.
 void assign_leaves(Context& context, const Params& params, Nodes& nodes);
 
-// What the bisection was cut by, and how many of its pairs cross from one leaf to another:
-// "2 leaves of --leaf-map, 3 of 4 pairs cross".
+// Tells what the bisection was cut by, and how many of its pairs cross from one leaf to another: "2
+// leaves of --leaf-map, 3 of 4 pairs cross".
 Said bisection_fact(const Nodes& nodes, const std::vector<RailRound>& rounds);
 
 }  // namespace cb::net

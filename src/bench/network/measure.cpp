@@ -88,7 +88,8 @@ class Collector {
     add_extra(entity, outcome);
   }
 
-  // At the end of a round: what one node gives or takes in all, where several pairs share it.
+  // Called at the end of a round. If several pairs share this node, adds what it sent or received
+  // in all.
   void end_round(const std::vector<LocalJob>& jobs, const std::vector<PairOutcome>& outcomes) {
     std::map<bool, std::vector<double>> rates;
     for (size_t i = 0; i < jobs.size(); ++i) {
@@ -179,11 +180,11 @@ Record measure_rounds(Context& context, const Nodes& nodes, const Measurement& m
   record.started = utc_now();
   for (const auto& [key, value] : m.facts) record.facts[key] = value;
   Collector collector(context, nodes, m, record);
-  // How long a rank may come after the others: its round's deadline, and some.
+  // Seconds that a rank may arrive later than the others: twice its round's deadline, and a margin.
   const double patience = 2 * m.deadline_seconds + 30;
   for (size_t r = 0; r < m.rounds.size(); ++r) {
     context.watchdog.note(fmt::format("round {} of {}", r + 1, m.rounds.size()));
-    // Also of the ranks that have no part in the round and wait for the others.
+    // Also bounds the ranks without a part in the round: they wait for the others.
     const Watchdog::Bounded round(context.watchdog, m.deadline_seconds);
     run_round(context, nodes, m, m.rounds[r], collector);
     if (context.comm.agree(context.cancel.cancelled() ? 1 : 0, patience) != 0) throw Interrupted();
@@ -192,7 +193,8 @@ Record measure_rounds(Context& context, const Nodes& nodes, const Measurement& m
   const double pairs = context.comm.sum(static_cast<double>(collector.pairs()));
   const double failed = context.comm.sum(static_cast<double>(collector.failed()));
   if (failed > 0 && failed == pairs) {
-    // Every rank says so, or the others' empty share would pass for a measured record.
+    // Every rank reports the error: else the empty share of another rank would pass for a measured
+    // record.
     record.outcome = Errored{
         context.who(), collector.failed() > 0 ? collector.first_failure() : said("net.all_failed")};
     record.checks.clear();

@@ -12,7 +12,7 @@
 namespace cb::net {
 namespace {
 
-// The same text on both ends of a transfer, different for its two ends.
+// A key for each end of a transfer. Both ranks compute the same key for the same end.
 std::string key_of(int self, const PairJob& job, bool sender) {
   const int from = job.task.sends ? self : job.task.peer;
   const int to = job.task.sends ? job.task.peer : self;
@@ -21,7 +21,7 @@ std::string key_of(int self, const PairJob& job, bool sender) {
   return fmt::format("{}:{}>{}:{}{}", from, from_rail, to, to_rail, sender ? "s" : "r");
 }
 
-// Addresses of all ends by key; a failed end's address begins with '!'.
+// Returns the addresses of all ends by key; the address of a failed end begins with '!'.
 std::map<std::string, std::string> exchange_addresses(Comm& comm, const std::string& mine) {
   std::string joined;
   for (const std::string& blob : comm.gather(mine)) joined += blob;
@@ -135,7 +135,7 @@ std::vector<PairFigure> EndTransport::run(std::span<const PairTask> mine, double
   const auto outcomes = ends_.run(deadline_seconds);
   for (size_t i = 0; i < outcomes.size(); ++i) {
     out.push_back(outcomes[i].figure(mine[i].measure));
-    // The end that answers pings times nothing, and that is no failure.
+    // The end that answers pings has no figure, and that is no failure.
     const bool right = (!outcomes[i].wrong_data || outcomes[i].wrong_data->empty());
     if (mine[i].measure == PairMeasure::latency && !mine[i].sends && outcomes[i].failure.empty() &&
         right)

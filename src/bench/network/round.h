@@ -8,18 +8,19 @@
 
 namespace cb::net {
 
-// The ends of one round on this rank: made, connected, run at the same time, destroyed.
+// The ends of one round on this rank. They are made, connected, run at the same time, and
+// destroyed.
 class RoundEnds {
  public:
   RoundEnds() = default;
 
-  // Collective over all ranks, also those without a job: makes the ends, exchanges their addresses
-  // over the communicator and connects. What fails is kept and told by run(). Data exchanged: one
-  // address per end, to all ranks.
+  // Collective over all ranks, those without a job included. Makes the ends, exchanges their
+  // addresses over the communicator and connects. Keeps failures for run(). Sends one address per
+  // end to all ranks.
   void connect(Comm& comm, std::span<const PairJob> jobs, const MakeEnd& make,
                double deadline_seconds);
 
-  // Local: one outcome per job, in order, each job on a thread of its own.
+  // Local. Runs each job on a thread of its own; returns one outcome per job, in order.
   std::vector<PairOutcome> run(double deadline_seconds);
 
  private:
@@ -32,7 +33,7 @@ class RoundEnds {
   std::vector<Slot> slots_;
 };
 
-// PairTransport over any kind of end: what schedules and locate measure with.
+// A PairTransport over any kind of end: schedules and locate measure with it.
 class EndTransport : public PairTransport {
  public:
   EndTransport(std::string name, Comm& comm, MakeEnd make)

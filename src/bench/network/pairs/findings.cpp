@@ -104,14 +104,14 @@ struct Failures {
   bool always() const { return all > 0 && failed == all; }
 };
 
-// Units that no partner got anything from.
+// Units that failed in every reading.
 std::map<int, Failures> dead_units(const std::vector<PairReading>& readings) {
   std::map<int, Failures> by_unit;
   for (const PairReading& r : readings) {
     by_unit[r.from].add(r);
     by_unit[r.to].add(r);
   }
-  // Two units that only fail with each other are a dead pair, not two dead units.
+  // Two units that fail only with each other are a dead pair, not two dead units.
   std::erase_if(by_unit, [](const auto& u) { return !u.second.always(); });
   return by_unit;
 }
@@ -139,7 +139,7 @@ class Findings {
     }
     for (const auto& [cell, f] : cells) {
       const auto& [from, to, rail] = cell;
-      // One transfer of several that failed was measured again and is a busy moment, not a link.
+      // If most transfers of a pair worked, the failed one was a busy moment, not a broken link.
       if (2 * f.failed <= f.all || dead.contains(from) || dead.contains(to)) continue;
       add(pair_entity(names_, cell),
           said("locate.link_failed", end_name(names_, from, rail), end_name(names_, to, rail),

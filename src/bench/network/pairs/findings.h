@@ -6,33 +6,32 @@
 #include "core/result.h"
 #include "model/locate.h"
 
-// From readings of pairs to what the record of `locate` says.
+// Turns readings of pairs into the record of `locate`.
 namespace cb {
 
 // Names of units and of their rails, for entities and messages.
 struct FleetNames {
   std::vector<Unit> units;
-  std::vector<std::string> rails = {};   // empty where there is one rail without a name
+  std::vector<std::string> rails = {};   // empty if there is one rail without a name
   std::string rail_kind = "nic";         // or "gpu"
-  std::vector<std::string> leaves = {};  // by number; empty where leaves are not known
+  std::vector<std::string> leaves = {};  // by number; empty if leaves are unknown
 };
 
-// What the locator takes: every reading that has a value, latencies as their inverse, so that more
+// The samples for the locator: every reading that has a value. Latencies are inverted, so that more
 // is better.
 std::vector<PairSample> to_samples(const std::vector<PairReading>& readings, PairMeasure measure);
 
-// Pairs of which some reading failed although both ends answer others: to be measured again.
+// Pairs with a failed reading whose ends both answer others: they are to be measured again.
 std::vector<HostPair> failed_pairs(const std::vector<PairReading>& readings);
 
-// One metric per directed pair and rail with the values of all its readings.
+// Adds one metric per directed pair and rail, with the values of all its readings.
 void add_pair_metrics(Record& record, const FleetNames& names,
                       const std::vector<PairReading>& readings, PairMeasure measure);
 
-// One failed check no_suspect per suspect, behind those that the record has already, the worst
-// first: units of which every pair failed, pairs
-// that failed more often than not although both ends answer others, then the slow ones. One passed
-// check if there is none of them. Its detail begins with kind and name: "host node03: sends 48 % of
-// …".
+// Adds one failed check no_suspect per suspect, after the checks that the record has already. The
+// worst come first: units whose pairs all failed; pairs that failed in more than half of their
+// readings although both ends answer others; then slow ones. Adds one passed check if there is no
+// suspect. The detail of a check begins with kind and name: "host node03: sends 48 % of …".
 void add_findings(Record& record, const FleetNames& names, const std::vector<PairReading>& readings,
                   const Located& located);
 

@@ -11,11 +11,12 @@ namespace cb {
 namespace {
 
 constexpr int kMinToCompare = 3;
-// Rounds of pairs in a group; repeated until a rank has sent about so many times.
+// Rounds of pairs in a group. They are repeated until each rank has sent kSamplesPerRank times or a
+// little more.
 constexpr int kGroupRounds = 4;
 constexpr size_t kSamplesPerRank = 9;
 
-// Ranks on every host, 0 where the hosts have different numbers.
+// Number of ranks on every host; 0 if hosts have different numbers.
 int ranks_each(const Place& place) {
   std::vector<int> count(place.hosts.size(), 0);
   for (const int host : place.host_of_rank) ++count[static_cast<size_t>(host)];
@@ -37,7 +38,7 @@ std::vector<Round> rounds_within(const UnitGroups& groups, uint64_t seed) {
   const std::vector<Round> once =
       both_directions(local_rounds(groups.group_of, kGroupRounds, seed));
   std::vector<Round> out;
-  // Half of the rounds are the other direction.
+  // Half of the rounds go in the other direction, so each rank needs twice the rounds.
   while (!once.empty() && out.size() < 2 * kSamplesPerRank)
     out.insert(out.end(), once.begin(), once.end());
   return out;
@@ -73,7 +74,7 @@ class GroupRecord {
                 percent_text(s.share, 1), s.low, s.samples, percent_text(s.confidence, 2)),
            s.share);
     }
-    if (rail_) return;  // a slow rank of a rail is what the pairs of hosts are for
+    if (rail_) return;  // the pairs of hosts find a slow rank of a rail
     for (const Suspect& s : judged.slow_units) {
       const std::string& host = ranks_.names[static_cast<size_t>(group_of(s.host))];
       fail({host, "rank", std::to_string(s.host)},

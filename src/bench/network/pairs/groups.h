@@ -7,14 +7,14 @@
 #include "core/result.h"
 #include "model/locate_groups.h"
 
-// Before the pairs of hosts: the ranks of a host among themselves, all hosts at the same time, and
-// the ranks of the same place on their hosts, all places at the same time.
+// Compares ranks before pairs of hosts are measured: first the ranks within each host, all hosts at
+// the same time; then the ranks at the same place of each host, all places at the same time.
 namespace cb {
 
-// Ranks that belong together, and why they cannot be compared with the other groups, if so.
+// Ranks in groups, and the reason if the groups cannot be compared.
 struct RankGroups {
   UnitGroups groups;
-  const char* fact = "";  // under which the record says what could have been seen
+  const char* fact = "";  // name of the fact that says what could have been seen
   std::vector<std::string> names = {};
   Said not_compared = {};
 };
@@ -26,12 +26,12 @@ struct GroupFindings {
   std::vector<PairReading> readings;
 };
 
-// Collective: a few rounds of pairs inside the groups. What was found on rank 0.
+// Collective. Runs a few rounds of pairs inside the groups. Rank 0 gets the findings.
 GroupFindings survey_groups(Context& context, PairTransport& transport, const SurveyPlan& plan,
                             const RankGroups& ranks, uint64_t seed, const LocateOptions& options);
 
-// On rank 0: a failed check no_suspect per slow group and slow rank, the groups' figures as
-// metrics, and a fact that says what could have been seen.
+// Called on rank 0. Adds a failed check no_suspect per slow group and per slow rank, the groups'
+// figures as metrics, and a fact that says what could have been seen.
 void add_group_findings(Record& record, const Place& place, const RankGroups& ranks,
                         const GroupFindings& found, double worst_acceptable);
 

@@ -1,7 +1,7 @@
 // Pairs over MPI point-to-point messages in host memory. Every transfer is a small state machine
-// that is polled, so that several run at once, each has a deadline, and no call waits for a peer.
-// Counted are the bytes that arrived after the first tenth of the time; every message's first and
-// last word are compared with what this message of this sender must hold.
+// that is polled: several transfers run at once, each has a deadline, and no call waits for a peer.
+// Bytes count if they arrive after the first tenth of the time. The first and last word of every
+// message are compared with what this message of this sender must hold.
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -21,18 +21,18 @@ namespace cb {
 namespace {
 
 constexpr int kWindow = 8;          // messages in flight
-constexpr double kWarmShare = 0.1;  // of the time, not counted
+constexpr double kWarmShare = 0.1;  // share of the time that is not counted
 constexpr size_t kMaxSamples = 100000;
 
-// One message's buffer and request.
+// The buffer and the request of one message.
 struct Slot {
   std::vector<std::byte> memory;
   MPI_Request request = MPI_REQUEST_NULL;
   uint64_t sequence = 0;
-  bool ending = false;  // its message is the empty one that ends the transfer
+  bool ending = false;  // its message is empty and ends the transfer
 };
 
-// The words at both ends of a message.
+// The word that stands at both ends of a message.
 uint64_t stamp(uint64_t seed, uint64_t sequence) { return kernels::pattern_word(sequence, seed); }
 
 void write_stamp(std::vector<std::byte>& memory, uint64_t seed, uint64_t sequence) {
@@ -53,7 +53,7 @@ bool stamp_matches(const std::vector<std::byte>& memory, uint64_t seed, uint64_t
 class Flow {
  public:
   virtual ~Flow() = default;
-  virtual bool poll() = 0;  // true once it has ended
+  virtual bool poll() = 0;  // true if it has ended
   virtual PairFigure figure() const = 0;
 };
 
@@ -63,7 +63,7 @@ struct Line {
   int tag;
   uint64_t bytes;
   double seconds;
-  uint64_t seed_out;  // of what is sent
+  uint64_t seed_out;  // seed of the messages that this rank sends
   uint64_t seed_in;
 };
 
@@ -119,7 +119,7 @@ class ReceiveFlow final : public Flow {
     }
   }
 
-  // Slots are completed in the order in which they were posted, which is that of the messages.
+  // Completes slots in the order in which they were posted, which is the order of the messages.
   bool poll() override {
     for (int i = 0; i < kWindow; ++i) {
       Slot& s = slots_[oldest_];
@@ -180,7 +180,8 @@ class ReceiveFlow final : public Flow {
   uint64_t received_ = 0, counted_ = 0, wrong_ = 0;
 };
 
-// To and fro; the sender times round trips and ends with an empty message that comes back empty.
+// Messages go to and fro. The sender times round trips; an empty message ends them and comes back
+// empty.
 class PingPongFlow final : public Flow {
  public:
   PingPongFlow(const Line& line, bool initiates) : line_(line), initiates_(initiates) {
@@ -260,7 +261,8 @@ class PingPongFlow final : public Flow {
 class MpiTransport final : public PairTransport {
  public:
   explicit MpiTransport(int rank) : rank_(rank) {}
-  // MPI may write to the buffers of transfers that never ended as long as the process lives.
+  // Never frees the buffers of transfers that did not end: MPI may write to them while the process
+  // lives.
   ~MpiTransport() override {
     for (auto& flow : abandoned_) static_cast<void>(flow.release());
   }
@@ -294,7 +296,7 @@ class MpiTransport final : public PairTransport {
                         ? figure_of(flows[i])
                         : PairFigure{std::nullopt, said("locate.no_answer", mine[i].peer,
                                                         fmt::format("{:.3g}", deadline_seconds))});
-      // MPI may still write to their buffers.
+      // Keeps the buffers: MPI may still write to them.
       if (!done[i]) std::move(flows[i].begin(), flows[i].end(), std::back_inserter(abandoned_));
     }
     return out;
@@ -318,8 +320,8 @@ class MpiTransport final : public PairTransport {
     return out;
   }
 
-  // A tag of its own per round and rail, so that what an abandoned transfer left behind is never
-  // taken for a later one's.
+  // Each round and rail has its own tag, so that a later transfer never takes what an abandoned one
+  // left behind.
   Line line(const PairTask& task) const {
     const auto seed = [&](int sender) {
       return kernels::pattern_word(static_cast<uint64_t>(sender),

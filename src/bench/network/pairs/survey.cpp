@@ -48,7 +48,7 @@ std::vector<Round> both_directions(const std::vector<Round>& rounds) {
   return out;
 }
 
-// ", with n2": for the words of a rank that is stuck in the round.
+// Returns ", with n2": it completes the note about a rank that is stuck in the round.
 std::string PairSurvey::partners(const Round& round) const {
   std::string out;
   for (const HostPair& pair : round) {
@@ -97,7 +97,7 @@ std::vector<PairReading> PairSurvey::run(std::span<const Round> rounds, bool alo
                                        alone ? ", suspects alone" : "", partners(rounds[i])));
     context_.progress.update(static_cast<double>(i) / static_cast<double>(rounds.size()),
                              fmt::format("round {} of {}", i + 1, rounds.size()));
-    // Also of the ranks that have no part in the round and wait for the others.
+    // Also bounds the ranks without a part in the round: they wait for the others.
     const Watchdog::Bounded round(context_.watchdog, plan_.deadline_seconds);
     run_round(rounds[i], parts);
     ++rounds_done_;
@@ -107,7 +107,7 @@ std::vector<PairReading> PairSurvey::run(std::span<const Round> rounds, bool alo
   return join(parts, alone);
 }
 
-// One end failed: there is no number, whatever the other one saw.
+// If one end failed, there is no number, whatever the other end saw.
 void PairSurvey::add_reading(const Part& sender, const Part& receiver, bool alone,
                              std::vector<PairReading>& out) const {
   const Unit& from = units_.at(static_cast<size_t>(sender.from));
@@ -133,7 +133,7 @@ void PairSurvey::add_reading(const Part& sender, const Part& receiver, bool alon
 std::vector<PairReading> PairSurvey::join(const std::vector<Part>& mine, bool alone) {
   json list = json::array();
   for (const Part& p : mine) {
-    json value;  // null where there is none
+    json value;  // null if there is no value
     if (p.figure.value) value = *p.figure.value;
     list.push_back({p.round, p.from, p.to, p.rail, p.sends, value, pack_said(p.figure.failure)});
   }

@@ -9,15 +9,15 @@
 #include "bench/network/pairs/transport.h"
 #include "model/schedule.h"
 
-// Runs schedules of pairs (src/model/schedule.h) over a transport and brings what was measured
-// to rank 0.
+// Runs schedules of pairs (src/model/schedule.h) over a transport and brings the readings to rank
+// 0.
 namespace cb {
 
-// What takes part in a schedule as one: a host (its first rank) or a rank.
+// A member of a schedule: a host (represented by its first rank) or a rank.
 struct Unit {
   int rank = 0;
   std::string host;
-  std::string id = {};  // "rank 5" where units are ranks, else empty
+  std::string id = {};  // "rank 5" if units are ranks, else empty
 
   std::string name() const { return id.empty() ? host : host + " " + id; }
 };
@@ -26,37 +26,37 @@ struct Unit {
 std::vector<Unit> host_units(const Place& place);
 std::vector<Unit> rank_units(const Place& place);
 
-// How every pair of a schedule is measured.
+// How to measure every pair of a schedule.
 struct SurveyPlan {
   PairMeasure measure = PairMeasure::bandwidth;
   bool two_way = false;
-  int rails = 1;                 // of each unit, all at the same time; rail i with rail i
-  uint64_t bytes = 65536;        // a message
-  double seconds = 0.2;          // per round, about
-  double deadline_seconds = 10;  // per round: whoever has not answered then has failed
+  int rails = 1;                 // rails of each unit, all at the same time; rail i with rail i
+  uint64_t bytes = 65536;        // bytes of a message
+  double seconds = 0.2;          // approximate time of a round
+  double deadline_seconds = 10;  // for a round; a rank that has not answered by then has failed
 };
 
-// One directed transfer of a round, as both of its ends saw it.
+// One directed transfer of a round, joined from what both of its ends saw.
 struct PairReading {
-  int from = 0;  // units
+  int from = 0;  // index of the sending unit
   int to = 0;
   int rail = 0;
-  int round = 0;  // counted over all runs of the survey
+  int round = 0;  // number of the round over all runs of the survey
   bool alone = false;
   std::optional<double> value = {};  // bytes per second, or seconds of latency
-  Said failure = {};                 // if there is no value
+  Said failure = {};                 // reason if there is no value
 };
 
 class PairSurvey {
  public:
-  // `units` are the same on all ranks; ranks that are none of them only take part in the barriers.
+  // `units` are the same on all ranks. A rank that is no unit only takes part in the barriers.
   PairSurvey(Context& context, PairTransport& transport, std::vector<Unit> units, SurveyPlan plan)
       : context_(context), transport_(transport), units_(std::move(units)), plan_(plan) {}
 
-  // Collective; the same rounds on all ranks. In each round `from` sends to `to` (with two_way both
-  // do, and each direction gives a reading). The readings of all rounds on rank 0, elsewhere empty.
-  // `alone`: said of the readings; the caller made rounds of one pair. Throws Interrupted when
-  // cancelled.
+  // Collective; all ranks pass the same rounds. In each round `from` sends to `to`; with two_way
+  // both send, and each direction gives a reading. Returns the readings of all rounds on rank 0;
+  // elsewhere nothing. `alone` is copied to the readings: the caller made rounds of one pair.
+  // Throws Interrupted if cancelled.
   std::vector<PairReading> run(std::span<const Round> rounds, bool alone);
 
   const std::vector<Unit>& units() const { return units_; }
@@ -80,8 +80,8 @@ class PairSurvey {
   int rounds_done_ = 0;
 };
 
-// The same rounds with every pair turned round, each behind the round it came from: both directions
-// of a schedule of undirected pairs.
+// Returns both directions of a schedule of undirected pairs: each round is followed by a copy in
+// which every pair is reversed.
 std::vector<Round> both_directions(const std::vector<Round>& rounds);
 
 }  // namespace cb

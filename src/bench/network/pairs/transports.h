@@ -10,24 +10,24 @@
 
 namespace cb {
 
-// A transport, or why this rank has none ("no RDMA device on node03").
+// A transport, or the reason why this rank has none ("no RDMA device on node03").
 struct OpenedTransport {
   std::unique_ptr<PairTransport> transport;
   Said absent = {};
 };
 
-// What some transports need to know beforehand.
+// Options of some transports.
 struct TransportOptions {
-  bool host_memory = false;  // nccl: for a library that stands in for it
-  double wait_seconds = 60;  // nccl: a transfer that takes longer ends the job
-  double init_seconds = 90;  // nccl: to make the communicator
+  bool host_memory = false;  // nccl: use a stand-in library that takes host memory
+  double wait_seconds = 60;  // nccl: a longer transfer ends the job
+  double init_seconds = 90;  // nccl: limit for making the communicator
 };
 
-// Every transport that pairs can be measured with, in the order in which they are listed.
+// Every transport that can measure pairs, in the order of the list for users.
 const std::vector<std::string>& transport_names();
 
-// Collective. Opens the transport of that name on every rank. Throws UsageError for a name that is
-// not in transport_names().
+// Collective. Opens the transport of that name on every rank. Throws UsageError if
+// transport_names() lacks the name.
 OpenedTransport make_transport(std::string_view name, Context& context,
                                const TransportOptions& options = {});
 

@@ -26,7 +26,7 @@ double thread_cpu_seconds() {
 }  // namespace
 
 std::vector<size_t> cpu_shares(const std::vector<RankCpus>& ranks) {
-  std::map<std::string, std::map<int, int>> users;  // of each machine's CPUs
+  std::map<std::string, std::map<int, int>> users;  // CPU → number of its ranks, by machine
   for (const RankCpus& rank : ranks) {
     auto& of_machine = users[rank.machine];
     for (const int cpu : rank.cpus) ++of_machine[cpu];
@@ -34,7 +34,7 @@ std::vector<size_t> cpu_shares(const std::vector<RankCpus>& ranks) {
   std::vector<size_t> out;
   for (const RankCpus& rank : ranks) {
     const auto& of_machine = users[rank.machine];
-    double share = 1e-9;  // thirds add up to a little less than one
+    double share = 1e-9;  // makes up for rounding: three thirds add up to less than one
     for (const int cpu : rank.cpus) share += 1.0 / of_machine.at(cpu);
     out.push_back(std::max<size_t>(1, static_cast<size_t>(share)));
   }
@@ -109,12 +109,12 @@ void Carrier::move_all() {
   for (size_t live = movers_.size(); live > 0 && !baton_.abort.load(std::memory_order_relaxed);) {
     poll(waiting.data(), waiting.size(), kSocketSliceMs);
     const Phase phase = books_.look();
-    // That the measurement is over concerns the streams that are not ready too.
+    // Streams that are not ready must learn of the end too.
     for (size_t i = 0; i < movers_.size(); ++i) {
       if (waiting[i].fd < 0 || (waiting[i].revents == 0 && phase != Phase::over)) continue;
       books_.add(movers_[i]->step(phase, false, memory_));
       if (!movers_[i]->ended()) continue;
-      waiting[i].fd = -1;  // poll() leaves it out
+      waiting[i].fd = -1;  // poll() ignores a negative descriptor
       movers_[i]->finish();
       --live;
     }

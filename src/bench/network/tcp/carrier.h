@@ -8,28 +8,28 @@
 
 #include "bench/network/tcp/stream.h"
 
-// The threads that move the streams of a bandwidth measurement, and what they cost.
+// The threads that move the streams of a bandwidth measurement, and their cost.
 namespace cb::tcp {
 
-// The CPUs that a rank may use, of the machine (kernel) that it runs on.
+// The machine (kernel) that a rank runs on, and the CPUs that it may use there.
 struct RankCpus {
   std::string machine;
   std::vector<int> cpus;
 };
 
-// How many CPUs each rank can count on beside the others: one that k ranks may use counts 1/k for
-// each of them. Rounded down, at least 1.
+// The number of CPUs that each rank can count on beside the others. A CPU that k ranks may use
+// counts 1/k for each of them. Rounded down, at least 1.
 std::vector<size_t> cpu_shares(const std::vector<RankCpus>& ranks);
 
-// How many threads move the streams of one direction: one a stream, but no more than there are CPUs
-// for them: more are slower (docs/evidence/tcp.md).
+// The number of threads that move the streams of one direction: one per stream, but not more than
+// CPUs: more threads are slower (docs/evidence/tcp.md).
 size_t carriers_for(size_t streams, size_t cpus);
 
-// What one thread did in one phase.
+// The work of one thread in one phase.
 struct Tally {
   uint64_t bytes = 0;
-  double seconds = 0;      // wall clock
-  double cpu_seconds = 0;  // of this thread, user and system
+  double seconds = 0;      // wall clock time
+  double cpu_seconds = 0;  // CPU time of this thread, user and system
   void add(const Tally& other);
 };
 
@@ -37,9 +37,9 @@ struct Tally {
 class Accountant {
  public:
   explicit Accountant(const Baton& baton) : baton_(baton) {}
-  void begin();  // on the thread itself
-  Phase look();  // the phase now; closes the books of the one before when it has changed
-  void close();  // at the end of the thread
+  void begin();  // called on the thread itself
+  Phase look();  // returns the current phase; if it is new, closes the books of the one before
+  void close();  // called at the end of the thread
   void add(uint64_t bytes) { open_.bytes += bytes; }
   const Tally& of(Phase phase) const { return tallies_[static_cast<size_t>(phase)]; }
   Phase seen() const { return seen_.load(std::memory_order_acquire); }
@@ -52,8 +52,8 @@ class Accountant {
   std::atomic<Phase> seen_{Phase::warm_up};
 };
 
-// A thread that moves some streams of one direction: one alone by calls that sleep, several in turn
-// as poll() finds them ready, one call each.
+// A thread that moves streams of one direction. A single stream is moved by calls that sleep.
+// Several streams take turns: poll() finds those that are ready, and each gets one call.
 class Carrier {
  public:
   Carrier(std::vector<Mover*> movers, const Spec& spec, const Baton& baton);

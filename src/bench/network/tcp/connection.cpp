@@ -18,14 +18,15 @@ namespace cb::tcp {
 namespace {
 
 constexpr uint32_t kMagic = 0x63627463;      // "cbtc"
-constexpr double kTryOneAddressSeconds = 3;  // while others are left to try
-constexpr uint32_t kMaxWordBytes = 1 << 20;  // a longer one is not ours
+constexpr double kTryOneAddressSeconds = 3;  // limit for an address while others are left to try
+constexpr uint32_t kMaxWordBytes = 1 << 20;  // a longer message is not ours
 
-// The first bytes of every connection: the token first, so that a stranger's are known by them.
+// The first bytes of every connection. The token comes first, so that a stranger is recognized by
+// it.
 struct Greeting {
   uint64_t token;
   uint32_t magic;
-  uint32_t index;  // 0 is the control connection
+  uint32_t index;  // 0: the control connection; else the stream
 };
 
 void send_all(int fd, const void* data, size_t size, const std::string& peer, const Until& until) {
@@ -73,7 +74,7 @@ std::string source_for(const Source& source, const std::string& address) {
   throw Error(fmt::format("{} has no address of its family", source.interface));
 }
 
-// Of a connection that began with the token.
+// Index in the greeting of a connection that began with the token; nothing if the rest is wrong.
 std::optional<uint32_t> stream_index(const std::string& bytes, int streams) {
   Greeting greeting = {};
   std::memcpy(&greeting, bytes.data(), std::min(bytes.size(), sizeof greeting));
@@ -108,7 +109,7 @@ Address Address::parse(const std::string& text) {
   std::string list;
   in >> out.host >> out.network >> out.token;
   if (in.fail()) throw Error(fmt::format("'{}' is no address of a TCP end", text));
-  in >> list;  // empty where the end sends
+  in >> list;  // empty if the end sends
   std::istringstream items(list);
   for (std::string item; std::getline(items, item, ',');) out.doors.push_back(parse_door(item));
   return out;
@@ -168,7 +169,7 @@ Link accept_link(Reception& reception, const std::string& peer_host, int streams
       if (!index) continue;
       prepare_stream(socket.fd());
       Socket& place = *index == 0 ? link.control : link.streams[*index - 1];
-      // Whoever tried several addresses may come twice: the last one counts.
+      // A peer that tried several addresses may connect twice: the last connection counts.
       if (!place.open()) --missing;
       place = std::move(socket);
     }

@@ -1,5 +1,5 @@
-// Counters of the kernel (/proc/net/snmp, /proc/net/netstat: pairs of lines, names and values) and
-// of interfaces (/sys/class/net/X/statistics).
+// Counters of the kernel (/proc/net/snmp and /proc/net/netstat: pairs of lines with names and
+// values) and of interfaces (/sys/class/net/X/statistics).
 #include <array>
 #include <sstream>
 

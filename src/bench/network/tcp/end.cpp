@@ -20,7 +20,7 @@ uint64_t random_token() {
   return (uint64_t{source()} << 32) | source();
 }
 
-// One connection on which whole messages go to and fro.
+// One connection that carries whole messages to and fro.
 class Messages {
  public:
   Messages(int fd, const Spec& spec, const std::string& peer, const Until& until)
@@ -36,7 +36,7 @@ class Messages {
     }
   }
 
-  // False when the peer has ended instead.
+  // False if the peer has ended the exchange.
   bool receive_message(std::span<std::byte> message) {
     const int flags = spec_.spin ? MSG_DONTWAIT : 0;
     for (size_t at = 0; at < message.size();) {
@@ -55,7 +55,7 @@ class Messages {
   void again_or_throw() {
     if (errno != EAGAIN && errno != EINTR)
       throw Error(fmt::format("{}: {}", peer_, std::strerror(errno)));
-    constexpr unsigned kLook = 1024;  // a spinning wait asks the clock less often
+    constexpr unsigned kLook = 1024;  // a spinning wait reads the clock once in 1024 empty polls
     if (spec_.spin && ++empty_ % kLook != 0) return;
     if (until_.over()) until_.require(said("tcp.nothing_from", peer_));
   }
@@ -82,8 +82,8 @@ void TcpEnd::connect(const std::string& peer_address, double) {
   peer_ = Address::parse(peer_address);
 }
 
-// The loopback door leads to the peer only where both ends share that interface; there it is what
-// the routes would lead to anyway.
+// The loopback door leads to the peer only if both ends share that interface. The routes would lead
+// there anyway.
 std::vector<Door> TcpEnd::ways_to_peer() const {
   const auto loopback = [](const Door& d) { return d.address == kLoopback; };
   const bool elsewhere = place_.source.fixed && place_.source.interface != "lo";
@@ -121,7 +121,7 @@ net::PairOutcome TcpEnd::run(double deadline_seconds) {
   try {
     send_word(*link, {Word::failed, {}, pack_said(out.failure)}, Until(0.5, cancel_));
   } catch (const std::exception&) {
-    // The connection is what failed: the other end notices by itself.
+    // The connection is what failed: the other end notices it by itself.
   }
   return out;
 }
@@ -167,7 +167,7 @@ void TcpEnd::ping_pong(const Link& link, const Until& until, net::PairOutcome& o
       check();
     }
   }
-  // Either end's failure is both ends'.
+  // A failure of one end is a failure of both ends.
   send_word(link, {Word::result}, until);
   wait_word(link, Word::result, until);
   if (!spec_.verify) return;

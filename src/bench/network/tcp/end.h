@@ -9,14 +9,14 @@
 
 namespace cb::tcp {
 
-// Who this end is and how it leaves its host.
+// The identity of this end, and how it leaves its host.
 struct EndPlace {
   Source source;
-  Address address;  // of this host on that rail; token and doors are the end's own
-  size_t cpus = 1;  // that this rank can count on: threads for its streams
+  Address address;  // this host on that rail; the end adds token and doors
+  size_t cpus = 1;  // CPUs that this rank can count on: limit of the threads for its streams
 };
 
-// One end of a measured transfer over TCP. The sending end connects; all waiting is in run().
+// One end of a measured transfer over TCP. The sending end connects. Only run() waits.
 class TcpEnd : public net::PairEnd {
  public:
   TcpEnd(const Spec& spec, const net::PairJob& job, EndPlace place, const CancelToken& cancel);

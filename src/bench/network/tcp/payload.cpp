@@ -11,8 +11,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the pattern's words are little-endian");
 
-// Calls piece(position in the span, bytes, the eight bytes of the pattern that they are part of,
-// where they begin in these) for each whole or partial word until it returns true.
+// Calls piece(position in the span, number of bytes, the bytes that belong there) for each whole or
+// partial word of the pattern until it returns true.
 template <typename Piece>
 void each_word(size_t size, uint64_t offset, uint64_t seed, const Piece& piece) {
   for (size_t at = 0; at < size;) {

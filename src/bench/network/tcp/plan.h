@@ -8,15 +8,15 @@
 namespace cb::tcp {
 
 std::vector<ParamDef> params();
-// What is wrong with params that are each right by themselves.
+// Adds a problem for params that are right by themselves but wrong together.
 void check_params(const Params& params, Problems& problems);
 
-// One record: what is measured, and its params.
+// What one record measures, and its params.
 struct Point {
   Spec spec;
   Params params;
 };
-// Every combination of --schedule, --test, --direction, --streams and --size, for this rank.
+// Every combination of --schedule, --test, --direction, --streams and --size, seen from this rank.
 std::vector<Point> plan(const Params& params, int rank);
 
 }  // namespace cb::tcp

@@ -28,7 +28,7 @@ std::vector<Candidate> own_candidates(const FsRoot& fs) {
   return out;
 }
 
-// Of every host, as its first rank sees it.
+// The candidates of every host, as its first rank sees them.
 std::vector<std::vector<Candidate>> candidates_of_hosts(Context& context) {
   json mine = json::array();
   for (const Candidate& c : own_candidates(context.fs))
@@ -57,7 +57,7 @@ Rail with_link(const FsRoot& fs, Rail rail) {
   return rail;
 }
 
-// The interface that the route to another host leads through; "lo" where there is none.
+// The interface that the route to another host leads through; "lo" if there is none.
 std::string routed_interface(const std::vector<std::vector<Candidate>>& hosts, size_t self) {
   for (size_t step = 1; step < hosts.size(); ++step) {
     const size_t other = (self + step) % hosts.size();
@@ -75,7 +75,7 @@ Rail automatic_rail(const Context& context, const std::vector<std::vector<Candid
   const size_t self = own_host(context);
   Rail rail{.interface = routed_interface(hosts, self)};
   const std::vector<Candidate> usable = usable_candidates(hosts, self);
-  // What the routes lead through first.
+  // Addresses of the routed interface come first.
   for (const bool routed : {true, false}) {
     for (const Candidate& c : usable) {
       if ((c.interface == rail.interface) == routed) rail.addresses.push_back(c.address);
@@ -113,14 +113,14 @@ Rail rail_from(const json& j) {
   return rail;
 }
 
-// Every node's rails, as its first rank has them.
+// Tells every rank the rails of every node; a node's first rank decides.
 void share_rails(Context& context, Setup& setup) {
   json mine = json::array();
   for (const Rail& rail : setup.mine) mine.push_back(to_json(rail));
   json all = json::array();
   for (const std::string& blob : context.comm.gather(mine.dump())) all.push_back(json::parse(blob));
   all = json::parse(context.comm.broadcast_text(all.dump()));
-  const bool by_rank = context.place.hosts.size() == 1;  // where ranks are paired, not hosts
+  const bool by_rank = context.place.hosts.size() == 1;  // then ranks are paired, not hosts
   for (const std::vector<int>& ranks : setup.nodes.ranks) {
     auto& rails = setup.rails.emplace_back();
     auto& names = setup.rail_names.emplace_back();
@@ -132,9 +132,10 @@ void share_rails(Context& context, Setup& setup) {
   }
 }
 
-// The ranks that serve a rail share, the others sleep meanwhile (but for locate between ranks,
-// where each has what it may use). Ranks of one kernel have its CPUs in common, whatever their
-// hosts are called (containers, network namespaces).
+// Returns the number of CPUs for this rank. Ranks that serve a rail share the CPUs; the others
+// sleep meanwhile. (For locate between ranks, a rank without a rail counts all CPUs that it may
+// use.) Ranks on one kernel have its CPUs in common even if their host names differ (containers,
+// network namespaces).
 size_t share_cpus(Context& context, const Setup& setup) {
   bool serves = false;
   for (int node = 0; node < setup.nodes.count(); ++node) {

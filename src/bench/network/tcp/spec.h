@@ -7,28 +7,28 @@ namespace cb::tcp {
 
 enum class ZeroCopy { automatic, on, off };
 
-// How transfers are to be made, the same on both ends. docs/methods/tcp.md says what each means.
+// How to make transfers; the same on both ends. docs/methods/tcp.md explains each option.
 struct Spec {
   bool latency = false;
   bool two_way = false;
-  uint64_t bytes = 131072;  // a message: one call of send()
+  uint64_t bytes = 131072;  // bytes of a message: one call of send()
   int streams = 1;          // connections per transfer
-  double seconds = 5;       // of all repetitions together, warm-up not counted
-  int repetitions = 10;     // equal parts of that time, one sample of bandwidth each
-  bool own_rate = false;    // two-way: an end's figure is of what arrives at it, not of both
+  double seconds = 5;       // duration of all repetitions together, without warm-up
+  int repetitions = 10;     // equal parts of that time; each gives one sample of bandwidth
+  bool own_rate = false;    // two-way: the figure of an end is what arrives at it, not the sum
   bool verify = false;
-  bool corrupt = false;  // test hook: this end spoils a byte of what it received
-  bool spin = false;     // latency: ask again and again instead of sleeping
+  bool corrupt = false;  // test hook: this end spoils a byte that it received
+  bool spin = false;     // latency: poll instead of sleeping
   ZeroCopy zero_copy = ZeroCopy::automatic;
-  uint64_t buffer_bytes = 0;  // of both sockets; 0: the kernel tunes them
+  uint64_t buffer_bytes = 0;  // of both sockets; 0: the kernel tunes the size
 };
 
-// Below this size of a message pinning its pages costs more than copying it (kernel's
+// Messages shorter than this are copied: pinning their pages costs more than copying (kernel's
 // Documentation/networking/msg_zerocopy.rst: effective above around 10 KB).
 constexpr uint64_t kZeroCopyFromBytes = 16384;
 
-// The warm-up lets the congestion window grow and, with --zero-copy auto, tries both ways of
-// sending: shares of the measuring time.
+// Shares of the measuring time. The warm-up lets the congestion window grow. With --zero-copy auto,
+// two trials follow, one for each way of sending.
 constexpr double kWarmShare = 0.1;
 constexpr double kTrialShare = 0.1;
 

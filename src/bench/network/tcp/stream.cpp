@@ -15,12 +15,12 @@ namespace {
 
 constexpr int kReceiveBytes = 131072;
 
-// Lets a receiving thread sleep until half its buffer can be filled (recv() and poll() heed it):
-// woken for every segment, it would spend its time, or that of the sending thread beside it, on
-// being woken. What is left at the end comes with the sender's FIN.
+// Lets a receiving thread sleep until half of its buffer can be filled (recv() and poll() respect
+// this). If every segment woke it, it would spend its own time, or that of the sending thread
+// beside it, on wake-ups. The rest at the end arrives with the sender's FIN.
 void wake_for_much(int fd) {
   const int least = kReceiveBytes / 2;
-  setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least);  // an aid only
+  setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least);  // may fail: only an aid
 }
 
 int flags(bool sleeps) { return sleeps ? 0 : MSG_DONTWAIT; }
@@ -56,7 +56,7 @@ bool Sender::zero_copy_in(Phase phase) const {
 ssize_t Sender::send_some(std::span<const std::byte> rest, Phase phase, bool sleeps) {
   if (!zero_copy_in(phase)) {
     const ssize_t n = send(fd_, rest.data(), rest.size(), MSG_NOSIGNAL | flags(sleeps));
-    // Notices that nobody takes would keep poll() from sleeping.
+    // Drains the error queue, else poll() never sleeps.
     if (n < 0 && errno == EAGAIN && zero_) {
       zero_->reap();
       errno = EAGAIN;
@@ -70,7 +70,7 @@ ssize_t Sender::send_some(std::span<const std::byte> rest, Phase phase, bool sle
 }
 
 ssize_t Sender::move(Phase phase, bool sleeps, std::span<std::byte> memory) {
-  // However late its thread comes, a stream carries something.
+  // A stream carries at least something, however late its thread starts.
   if (phase == Phase::over && bytes() > 0) {
     shutdown(fd_, SHUT_WR);
     end();
@@ -93,11 +93,11 @@ ssize_t Sender::move(Phase phase, bool sleeps, std::span<std::byte> memory) {
 short Receiver::readiness() const { return POLLIN; }
 
 ssize_t Receiver::move(Phase, bool sleeps, std::span<std::byte> memory) {
-  // Not for several one-way streams: the thread has its CPU to itself and would sleep while there
-  // is data.
+  // Several one-way streams are exempt: their thread has its CPU to itself and would sleep while
+  // there is data.
   if (!std::exchange(started_, true) && (sleeps || spec_.two_way)) wake_for_much(fd_);
   const ssize_t n = recv(fd_, memory.data(), kReceiveBytes, flags(sleeps));
-  if (n == 0) end();  // the sender's orderly end
+  if (n == 0) end();  // the sender ended in good order
   if (n <= 0) return n;
   const std::span got(memory.data(), static_cast<size_t>(n));
   if (std::exchange(corrupt_, false)) got[got.size() / 2] ^= std::byte{1};

@@ -13,8 +13,8 @@
 #include "bench/network/tcp/spec.h"
 #include "bench/network/tcp/zero_copy.h"
 
-// The streams of a bandwidth measurement, one call of send() or recv() at a time. Threads that make
-// the calls: carrier.h.
+// The streams of a bandwidth measurement, one call of send() or recv() at a time. carrier.h has the
+// threads that make the calls.
 namespace cb::tcp {
 
 enum class Phase : int { warm_up, try_copy, try_zero_copy, settle, measured, over };
@@ -23,14 +23,14 @@ constexpr size_t kPhases = 6;
 // What the conductor of a transfer tells its threads.
 struct Baton {
   std::atomic<Phase> phase{Phase::warm_up};
-  std::atomic<bool> zero_copy{false};  // in phase measured
-  std::atomic<bool> abort{false};      // end at once, whatever is missing
+  std::atomic<bool> zero_copy{false};  // way of sending in phase measured
+  std::atomic<bool> abort{false};      // true: end at once, whatever is missing
 };
 
-// Of the memory that a thread lends its streams.
+// Bytes of the memory that a thread lends to its streams.
 size_t scratch_bytes(const Spec& spec);
 
-// One direction of one connection. One thread moves it; the conductor looks on.
+// One direction of one connection. One thread moves it; the conductor reads its state.
 class Mover {
  public:
   Mover(int fd, const Spec& spec, uint64_t seed, const Baton& baton)
@@ -39,25 +39,25 @@ class Mover {
   Mover(const Mover&) = delete;
   Mover& operator=(const Mover&) = delete;
 
-  // One call's worth: the bytes moved, 0 if the socket was not ready or the stream has ended.
-  // `sleeps`: waits for a socket that is not ready, kSocketSliceMs at most. `memory`: of the
-  // thread, for what nobody looks at, at least scratch_bytes(); its streams share it, so that it
-  // stays in the caches. Never throws.
+  // Makes one call and returns the bytes moved; 0 if the socket was not ready or the stream has
+  // ended. `sleeps`: waits for a socket that is not ready, kSocketSliceMs at most. `memory` is the
+  // thread's buffer of scratch_bytes() or more for data that nobody checks; the thread's streams
+  // share it, so that it stays in the caches. Never throws.
   size_t step(Phase phase, bool sleeps, std::span<std::byte> memory) noexcept;
-  // What poll() is to wait for.
+  // The event that poll() has to wait for.
   virtual short readiness() const = 0;
   int fd() const { return fd_; }
 
-  // No further step will be made.
+  // Called after the last step.
   void finish() { finished_.store(true, std::memory_order_release); }
-  bool ended() const { return ended_; }  // for the moving thread: nothing is left to do
+  bool ended() const { return ended_; }  // for the moving thread: true if nothing is left to do
   bool finished() const { return finished_.load(std::memory_order_acquire); }
-  // Once finished: why it ended early; empty if it did not.
+  // Valid once finished: why the stream ended early; empty if it did not.
   const Said& failure() const { return failure_; }
-  uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }  // so far
+  uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }  // bytes moved so far
 
  protected:
-  // As step(), but -1 with errno when nothing was moved.
+  // Works like step(), but returns -1 and sets errno if it moved nothing.
   virtual ssize_t move(Phase phase, bool sleeps, std::span<std::byte> memory) = 0;
   void end() { ended_ = true; }
 
@@ -77,7 +77,7 @@ class Sender final : public Mover {
  public:
   using Mover::Mover;
   short readiness() const override;
-  // Whether in the phase try_zero_copy the kernel really left the copying out.
+  // True if the kernel really avoided copying in the phase try_zero_copy.
   bool zero_copied() const { return zero_copied_; }
 
  private:
@@ -85,8 +85,8 @@ class Sender final : public Mover {
   ssize_t send_some(std::span<const std::byte> rest, Phase phase, bool sleeps);
   bool zero_copy_in(Phase phase) const;
 
-  std::vector<std::byte> message_;  // of a stream that is verified
-  size_t at_ = 0;                   // sent of the current message
+  std::vector<std::byte> message_;  // used if the stream is verified
+  size_t at_ = 0;                   // bytes of the current message that were sent
   std::optional<ZeroCopySender> zero_;
   std::atomic<bool> zero_copied_{false};
 };
@@ -95,7 +95,7 @@ class Receiver final : public Mover {
  public:
   using Mover::Mover;
   short readiness() const override;
-  // Once finished: the position of the first wrong byte, if the payload is verified.
+  // Valid once finished: position of the first wrong byte, if the payload is verified.
   std::optional<uint64_t> wrong_at() const { return wrong_at_; }
 
  private:

@@ -14,9 +14,9 @@
 namespace cb::tcp {
 namespace {
 
-constexpr double kLookSeconds = 0.05;        // how often a waiting conductor looks at its threads
+constexpr double kLookSeconds = 0.05;  // interval at which a waiting conductor checks its threads
 constexpr double kAcknowledgeSeconds = 0.3;  // three time slices of a blocked thread
-constexpr double kWorthwhile = 0.05;         // less of a gain is noise
+constexpr double kWorthwhile = 0.05;         // a smaller gain is noise
 
 using Carriers = std::vector<std::unique_ptr<Carrier>>;
 
@@ -81,7 +81,8 @@ void Transfer::require_healthy() const {
   look(receivers_);
 }
 
-// Meanwhile the peer may say that it is done (its clock runs ahead) or that it failed.
+// Waits until `time`. The peer may say meanwhile that it is done (its clock runs ahead) or that it
+// failed.
 void Transfer::pause_until(double time) {
   for (double left = time - monotonic_seconds(); left > 0; left = time - monotonic_seconds()) {
     if (until_.over()) until_.require(said("tcp.transfer_with", link_.peer));
@@ -125,17 +126,17 @@ uint64_t Transfer::received() const {
                          [](uint64_t sum, const auto& r) { return sum + r->bytes(); });
 }
 
-// Bytes per second that arrived in each repetition.
+// Measures each repetition and returns the bytes per second that arrived in it.
 std::vector<double> Transfer::windows(double begin) {
   std::vector<double> out;
   double last = monotonic_seconds();
-  begin = std::max(begin, last);  // a conductor that comes late still measures whole windows
+  begin = std::max(begin, last);  // a conductor that is late still measures whole windows
   uint64_t before = received();
   for (int i = 1; i <= spec_.repetitions; ++i) {
     pause_until(begin + spec_.seconds * i / spec_.repetitions);
     const double now = monotonic_seconds();
     const uint64_t bytes = received();
-    // A conductor that was held up past a whole window has nothing to tell of it.
+    // A conductor that was delayed past a whole window knows nothing about it.
     if (now - last >= 0.1 * spec_.seconds / spec_.repetitions)
       out.push_back(static_cast<double>(bytes - before) / (now - last));
     last = now;
@@ -144,8 +145,8 @@ std::vector<double> Transfer::windows(double begin) {
   return out;
 }
 
-// A verified stream is read to its end. Else what is still on its way is thrown away with the
-// connection: over a slow link that could be seconds of it.
+// Reads a verified stream to its end. Otherwise data on its way is thrown away with the connection:
+// over a slow link it could take seconds to arrive.
 void Transfer::end_streams() {
   if (!spec_.verify) {
     const linger at_once{1, 0};
@@ -162,12 +163,12 @@ void Transfer::end_streams() {
   }
   for (const auto& c : receiving_) c->join();
   require_healthy();
-  // One of several streams may starve in a short time; all of them do not.
+  // In a short time one of several streams may starve, but not all of them.
   if (!receivers_.empty() && received() == 0) throw Error(said("tcp.never_came", link_.peer));
 }
 
-// One-way: the receiving end's. Two-way: the sum of both. Once an end has the other's word its
-// threads have ended, and the connections may be closed.
+// One-way: both ends get the receiving end's rates. Two-way: they get the sums. An end sends its
+// rates after its threads have ended, so the connections may be closed once both have arrived.
 std::vector<double> Transfer::exchange_rates(const std::vector<double>& mine) {
   send_word(link_, {Word::result, mine}, until_);
   const std::vector<double> theirs = wait_word(link_, Word::result, until_).values;

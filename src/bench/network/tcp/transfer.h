@@ -9,12 +9,13 @@
 
 namespace cb::tcp {
 
-// One end of a bandwidth measurement: starts the threads, leads them through warm-up, trials and
+// One end of a bandwidth measurement. Starts the threads, leads them through warm-up, trials and
 // repetitions, and reads how much arrives.
 class Transfer {
  public:
-  // seed(stream, of_this_end): of the payload that this end sends or receives. `prefix`: of the
-  // names of this end's further figures. `cpus`: that it can count on.
+  // seed(stream, of_this_end) is the seed of the payload that this end sends (true) or receives
+  // (false). `prefix` begins the names of this end's further figures. `cpus` is the number of CPUs
+  // that it can count on.
   Transfer(const Link& link, const Spec& spec, bool sends, bool receives,
            const std::function<uint64_t(size_t, bool)>& seed, std::string prefix, size_t cpus,
            const Until& until);
@@ -22,7 +23,8 @@ class Transfer {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  // Both ends at once. Throws Error naming the peer for everything that ends it early.
+  // Called on both ends at once. Throws Error that names the peer if something ends the transfer
+  // early.
   void run(net::PairOutcome& out);
 
  private:
@@ -52,7 +54,7 @@ class Transfer {
   Said zero_copy_fact_;
 };
 
-// Whether sending without a copy is worth it, from what both ways gave in equal times, and why.
+// Whether sending without a copy is worthwhile, and why. The trials of both ways took equal times.
 struct ZeroCopyChoice {
   bool use = false;
   Said why;

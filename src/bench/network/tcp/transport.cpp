@@ -9,7 +9,7 @@ namespace cb {
 namespace tcp {
 namespace {
 
-// Of a pair in a survey: enough to fill a fast NIC, few enough to start quickly.
+// Streams of a pair in a survey: enough to fill a fast NIC, few enough to start quickly.
 constexpr int kSurveyStreams = 4;
 
 class TcpTransport final : public net::EndTransport {

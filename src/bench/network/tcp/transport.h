@@ -5,7 +5,7 @@
 
 namespace cb::tcp {
 
-// Ends of transfers as `spec` says; `setup` and `cancel` outlive them.
+// Makes ends of transfers according to `spec`. `setup` and `cancel` must outlive them.
 net::MakeEnd end_maker(const Setup& setup, const Spec& spec, const std::string& host,
                        const CancelToken& cancel);
 

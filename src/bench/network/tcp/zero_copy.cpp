@@ -30,9 +30,9 @@ ssize_t ZeroCopySender::send(std::span<const std::byte> bytes, int flags) {
     return n;
   }
   if (errno != ENOBUFS && errno != EAGAIN) return n;
-  // The notices take memory of the socket (net.core.optmem_max): make room.
+  // The notices take memory of the socket (net.core.optmem_max): take them to make room.
   if (errno == ENOBUFS && flags == 0) {
-    pollfd waiting{fd_, 0, 0};  // POLLERR needs no asking
+    pollfd waiting{fd_, 0, 0};  // poll() reports POLLERR without being asked
     poll(&waiting, 1, kSocketSliceMs);
   }
   reap();
@@ -52,7 +52,7 @@ void ZeroCopySender::reap() {
                         (c->cmsg_level == SOL_IPV6 && c->cmsg_type == IPV6_RECVERR);
       const auto* error = reinterpret_cast<const sock_extended_err*>(CMSG_DATA(c));
       if (!ours || error->ee_origin != SO_EE_ORIGIN_ZEROCOPY) continue;
-      const uint64_t count = uint64_t{error->ee_data - error->ee_info} + 1;  // a range of messages
+      const uint64_t count = uint64_t{error->ee_data - error->ee_info} + 1;  // messages of a notice
       finished_ += count;
       if ((error->ee_code & SO_EE_CODE_ZEROCOPY_COPIED) != 0) copied_ += count;
     }

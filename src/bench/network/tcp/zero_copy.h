@@ -7,20 +7,21 @@
 
 namespace cb::tcp {
 
-// Sends with MSG_ZEROCOPY: the kernel reads the caller's pages and says later, through the socket's
-// error queue, that it is done with them (Documentation/networking/msg_zerocopy.rst). The caller
-// never changes the bytes of a message that it has sent.
+// Sends with MSG_ZEROCOPY: the kernel reads the caller's pages. Later the kernel tells through the
+// socket's error queue that it has finished with them (Documentation/networking/msg_zerocopy.rst).
+// The caller must never change the bytes of a message that it has sent.
 class ZeroCopySender {
  public:
   explicit ZeroCopySender(int fd);
   bool possible() const { return possible_; }
-  // As ::send(): the bytes taken, or -1 with errno. `flags`: MSG_DONTWAIT or 0. Without room for
-  // more notices it waits for some within the socket's time slice, unless it is not to wait, and
-  // says EAGAIN.
+  // Works like ::send(): returns the bytes taken, or -1 with errno. `flags` is MSG_DONTWAIT or 0.
+  // If there is no room for more notices, it says EAGAIN; with flags 0 it first waits for notices,
+  // at most the socket's time slice.
   ssize_t send(std::span<const std::byte> bytes, int flags);
-  // Takes the notices that are there.
+  // Takes the notices that have arrived.
   void reap();
-  // Messages that the kernel copied after all: loopback, veth, a NIC without scatter-gather.
+  // Number of messages that the kernel copied after all: loopback, veth, a NIC without
+  // scatter-gather.
   uint64_t copied() const { return copied_; }
   uint64_t finished() const { return finished_; }
 

@@ -1,5 +1,5 @@
-// Streaming bandwidth and message rate: posted in turn over all queue pairs, one completion for
-// many messages, timed from the first post to the last completion.
+// Streaming bandwidth and message rate. Posts go in turn over all queue pairs, one completion
+// covers many messages, and the time runs from the first post to the last completion.
 #include "bench/network/verbs/bandwidth.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace cb::verbs {
 namespace {
 
 constexpr int kPollBatch = 16;
-// Datagrams that are under way when the sender has finished come within this time or never.
+// A datagram that is on its way when the sender finishes arrives within these seconds or never.
 constexpr double kStragglerSeconds = 0.02;
 constexpr uint64_t kNoEnd = std::numeric_limits<uint64_t>::max();
 
@@ -92,8 +92,8 @@ bool Stream::reap_receives() {
   return n > 0;
 }
 
-// Time is up: what is posted is what there is. The last message of each flow needs a completion, so
-// a flow whose last one asked for none sends one more.
+// Ends the repetition when time is up: no more messages are posted. The last message of each flow
+// needs a completion, so a flow whose last message asked for none sends one more.
 void Stream::finish_at_time(double end) {
   if (flows_.empty() || flows_[0].target != kNoEnd || raw_seconds() < end) return;
   for (Flow& flow : flows_) flow.target = flow.posted + (flow.unsignalled > 0 ? 1 : 0);
@@ -114,7 +114,7 @@ void Stream::hear(Idle& idle) {
                     : said("verbs.not_finished", link_.device().name(), link_.peer().name));
 }
 
-// Takes what is still coming after the peer has said how much it sent.
+// Takes messages that still arrive after the peer has said how many it sent.
 void Stream::drain(Idle& idle) {
   const bool lossy = link_.spec().service != Service::rc;
   double last = raw_seconds();

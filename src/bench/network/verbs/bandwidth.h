@@ -4,23 +4,24 @@
 
 namespace cb::verbs {
 
-// The streaming transfer between two ends: every queue pair keeps up to `depth` messages in flight.
+// A streaming transfer between two ends. Every queue pair keeps up to `depth` messages in flight.
 class Stream {
  public:
   Stream(Link& link, bool sends, bool receives);
 
   struct Result {
-    uint64_t sent = 0;        // by this end in this repetition
-    uint64_t peer_sent = 0;   // by the other one
-    double seconds = 0;       // first post to last completion of this end; 0 if it sends nothing
-    double peer_seconds = 0;  // likewise
+    uint64_t sent = 0;        // messages of this end in this repetition
+    uint64_t peer_sent = 0;   // messages of the other end in this repetition
+    double seconds = 0;       // of this end, first post to last completion; 0: it sends nothing
+    double peer_seconds = 0;  // of the other end, measured in the same way
   };
-  // One repetition, on both ends at once: `iterations` messages per queue pair, or as many as
-  // `seconds` hold. Throws Error naming both ends when it fails or the deadline passes.
+  // Runs one repetition; call it on both ends at once. Each queue pair sends `iterations` messages;
+  // 0: as many as fit into `seconds`. Throws Error that names both ends if it fails or the deadline
+  // passes.
   Result run(uint64_t iterations, double seconds, Idle& idle);
 
-  uint64_t received() const;  // so far, datagrams that got lost not counted
-  // Messages of the first queue pair so far, of this end and of the other one.
+  uint64_t received() const;  // messages received so far, without lost datagrams
+  // Messages that the first queue pair of this end has sent so far.
   uint64_t sent_per_pair() const { return flows_.empty() ? 0 : flows_[0].posted; }
 
  private:
@@ -45,7 +46,7 @@ class Stream {
   std::vector<Receives> receive_;
   uint64_t moderation_;
   std::optional<Message> heard_;
-  uint64_t expected_ = 0;  // receives that the peer says it has sent, in all
+  uint64_t expected_ = 0;  // messages that the peer says it has sent, in all repetitions
 };
 
 }  // namespace cb::verbs

@@ -7,7 +7,7 @@
 namespace cb::verbs {
 namespace {
 
-// Of all queues; the largest that a device has is smaller.
+// Most completions that are taken from all queues; more than the largest queue of a device holds.
 constexpr int kMaxTaken = 1 << 22;
 
 bool is_cause(const ibv_wc& wc, uint32_t number) {

@@ -8,15 +8,16 @@
 namespace cb::verbs {
 namespace {
 
-// 4.096 µs × 2^14 = 67 ms without an answer, seven times, then the transfer fails: half a second.
+// 4.096 µs × 2^14 = 67 ms without an answer, seven times; then the transfer fails after half a
+// second.
 constexpr uint8_t kTimeout = 14;
-// Soft-RoCE: 0.54 s. The kernel's side of it waits for a processor, so 67 ms pass without a loss,
-// and what is then sent again needlessly ends two-way transfers (Linux 6.1: "remote invalid request
-// error", perftest -b likewise).
+// For soft-RoCE: 0.54 s. The kernel does its work and waits for a processor, so 67 ms may pass
+// without a loss. A needless repeat then ends two-way transfers (Linux 6.1: "remote invalid request
+// error"; perftest -b fails too).
 constexpr uint8_t kSoftTimeout = 17;
 constexpr uint8_t kRetries = 7;
-constexpr uint8_t kReceiverNotReadyRetries = 7;  // for ever: our deadline ends it
-constexpr uint8_t kReceiverNotReadyTimer = 12;   // 0.64 ms
+constexpr uint8_t kReceiverNotReadyRetries = 7;  // 7: for ever; our deadline ends it
+constexpr uint8_t kReceiverNotReadyTimer = 12;   // 12: 0.64 ms
 constexpr uint8_t kHops = 64;
 
 ibv_qp_type type_of(Service service) {

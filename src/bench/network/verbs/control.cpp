@@ -30,7 +30,8 @@ void Control::connect(const Device& device, const Spec& spec, const Address& min
   make_ready(qp_.get(), device, spec, Service::rc, mine, peer, peer.control, path);
 }
 
-// Receives in the first half of the buffer, sends in the second.
+// The buffer of a message. Received ones lie in the first half of the memory, sent ones in the
+// second.
 ibv_sge Control::piece(uint32_t slot) const {
   return {reinterpret_cast<uintptr_t>(buffer_.data()) + slot * sizeof(Message), sizeof(Message),
           memory_->lkey};
@@ -80,7 +81,7 @@ std::optional<Message> Control::try_receive() {
 }
 
 Message Control::wait(const Idle& idle) {
-  constexpr double kLookSeconds = 0.1;  // for a cancelled job
+  constexpr double kLookSeconds = 0.1;  // interval at which to look for a cancelled job
   for (;;) {
     if (auto message = try_receive()) return *message;
     if (const int rc = ibv_req_notify_cq(cq_.get(), 0); rc != 0)

@@ -9,18 +9,18 @@
 
 namespace cb::verbs {
 
-// What the two ends of a transfer tell each other around it.
+// A message between the two ends of a transfer, beside the transfer.
 struct Message {
   enum Kind : uint32_t { ready = 1, done = 2, failed = 3 };
   uint32_t kind = 0;
   uint32_t reserved = 0;
-  uint64_t messages = 0;  // sent, or received
-  double seconds = 0;     // from first post to last completion
-  char text[104] = {};    // of a failure
+  uint64_t messages = 0;  // messages sent or received
+  double seconds = 0;     // first post to last completion
+  char text[104] = {};    // text of a failure
 };
 
-// A reliable connection of its own beside the measured one. Waiting for a message sleeps, so the
-// passive end of a transfer takes no processor from it. Not part of any figure.
+// A reliable connection beside the measured one. A wait for a message sleeps, so that the passive
+// end of a transfer takes no processor from it. No figure includes this connection.
 class Control {
  public:
   Control(const Device& device, const Spec& spec);
@@ -33,7 +33,7 @@ class Control {
   std::optional<Message> try_receive();
   // Sleeps until a message comes. Throws Error past the deadline or when the connection breaks.
   Message wait(const Idle& idle);
-  // Both ends have come this far.
+  // Returns after both ends have called it.
   void barrier(const Idle& idle);
 
  private:

@@ -24,16 +24,17 @@ struct Device {
   std::string name_;                                  // "node03 mlx5_0", for messages
 };
 
-// Opens the port. Throws Error for a port that is not active, saying what to look at.
+// Opens the port. If it is not active, throws Error that says what to look at.
 std::shared_ptr<const Device> open_port(const RdmaPort& info, const std::string& host);
 
-// What of the spec this device cannot do: "--inline 4096 is more than …". One line each.
+// Demands of the spec that this device cannot meet: "--inline 4096 is more than …". One line each.
 std::vector<std::string> unsupported(const Device& device, const Spec& spec);
 
-// The GID to use; throws UsageError where --gid-index names none. Null for InfiniBand without one.
+// The GID to use; null for InfiniBand without one. Throws UsageError if the device lacks
+// --gid-index, Error if an Ethernet port has no GID.
 const RdmaGid* choose_gid(const Device& device, const Spec& spec);
 
-// Each port opened once, whatever number of rounds it serves. Thread-safe.
+// Opens each port once, whatever number of rounds it serves. Thread-safe.
 class DevicePool {
  public:
   explicit DevicePool(std::string host) : host_(std::move(host)) {}

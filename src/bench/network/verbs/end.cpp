@@ -23,7 +23,7 @@ bool receives(const Spec& spec, const net::PairJob& job) {
   return spec.verb == Verb::send && (!job.task.sends || spec.two_way || spec.latency);
 }
 
-// Seeds of the two directions: 1 from the pair's sender, 2 towards it.
+// Seeds of the two directions: 1 for messages of the pair's sender, 2 for messages to it.
 uint64_t direction(bool sender) { return sender ? 1 : 2; }
 
 }  // namespace
@@ -41,7 +41,7 @@ void VerbsEnd::connect(const std::string& peer_address, double) {
   link_.memory().push();
 }
 
-// CPU seconds per gigabit that this end spent, where it took part in what was timed.
+// Adds the CPU seconds per gigabit of this end, if data moved in the timed part.
 void VerbsEnd::add_cost(double cpu_seconds, double bytes, net::PairOutcome& out) const {
   constexpr double kGigabit = 1e9 / 8;
   if (bytes <= 0) return;
@@ -65,7 +65,7 @@ net::PairOutcome VerbsEnd::run(double deadline_seconds) {
   return out;
 }
 
-// Tells the other end as well.
+// Tells the other end, too.
 net::PairOutcome VerbsEnd::fail_with(const Said& why) {
   net::PairOutcome out;
   out.failure = why;
@@ -75,12 +75,12 @@ net::PairOutcome VerbsEnd::fail_with(const Said& why) {
   try {
     link_.control().send(last);
   } catch (const Error&) {
-    // The connection is what failed: the other end notices by itself.
+    // The connection is what failed: the other end notices it by itself.
   }
   return out;
 }
 
-// Why this end's requests were only flushed: the other end may have seen it, and says so at once.
+// If this end's requests were only flushed, the other end may know the cause and says so at once.
 std::string VerbsEnd::word_of_peer() {
   constexpr double kPatienceSeconds = 0.2;
   const double end = monotonic_seconds() + kPatienceSeconds;
@@ -92,7 +92,7 @@ std::string VerbsEnd::word_of_peer() {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   } catch (const Error&) {
-    // Its words would come over a connection that is broken too.
+    // This connection is broken too, so nothing can arrive.
   }
   return "";
 }
@@ -130,8 +130,7 @@ void VerbsEnd::ping_pong(Idle& idle, net::PairOutcome& out) {
   verify(r.peer, out);
 }
 
-// Whether anything came into this end's memory: what is written or sent by the peer, or what this
-// end has read itself.
+// True if data arrived in this end's memory: the peer wrote or sent it, or this end read it.
 bool VerbsEnd::is_target() const {
   const bool asks = job_.task.sends || spec_.two_way;
   const bool asked = !job_.task.sends || spec_.two_way;
@@ -144,7 +143,7 @@ void VerbsEnd::verify(uint64_t from_peer, net::PairOutcome& out) {
   link_.memory().pull();
   if (spec_.corrupt) corrupt_payload(link_);
   const bool reads = spec_.verb == Verb::read;
-  // What an end reads lies in the peer's `out`, which is filled as if for sending.
+  // An end reads from the peer's `out`, which is filled in the same way as for sending.
   out.wrong_data = is_atomic(spec_.verb) ? check_atomics(link_, from_peer)
                                          : check_payload(link_, direction(!job_.task.sends),
                                                          reads ? link_.slots() : from_peer);

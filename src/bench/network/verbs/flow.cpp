@@ -65,7 +65,7 @@ Requests::Requests(const Link& link, size_t q)
   }
 }
 
-// A read fetches from the peer's `out` into our `in`; atomics leave the old value in our `out`.
+// A read fetches from the peer's `out` into our `in`. An atomic leaves the old value in our `out`.
 void Requests::aim(size_t k, uint64_t number) {
   const uint64_t slot = number % link_.slots();
   ibv_send_wr& wr = list_[k];

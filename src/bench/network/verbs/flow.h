@@ -8,14 +8,15 @@
 
 namespace cb::verbs {
 
-// The send requests of one queue pair, prepared once: a chain of spec.post_list that is posted
-// again and again.
+// The send requests of one queue pair: a chain of spec.post_list requests. It is prepared once and
+// posted again and again.
 class Requests {
  public:
   Requests(const Link& link, size_t q);
 
-  // Posts `count` (at most post_list) messages from number `first` on; the last one asks for a
-  // completion that stands for `covers` messages unless that is 0. Throws Error.
+  // Posts `count` messages (at most post_list); `first` is the number of the first one. If `covers`
+  // is not 0, the last message asks for a completion, which stands for `covers` messages. Throws
+  // Error.
   void post(uint64_t first, int count, uint64_t covers);
 
  private:
@@ -28,12 +29,12 @@ class Requests {
   std::vector<ibv_send_wr> list_;
 };
 
-// The receive requests of one queue pair, kept full in bulk.
+// The receive requests of one queue pair. They are posted in batches, so that the queue stays full.
 class Receives {
  public:
   Receives(const Link& link, size_t q);
   void post_all();
-  // One message has come; every so often its likes are posted again. Throws Error.
+  // Counts one received message; now and then posts a batch of new requests. Throws Error.
   void consumed();
   uint64_t count() const { return consumed_; }
 
@@ -48,8 +49,8 @@ class Receives {
   std::vector<ibv_recv_wr> list_;
 };
 
-// Unless the completion is a success: throws Error naming both ends, the queue pair and what ended
-// it, which may stand in a later completion (completion.h); Flushed if that did not come.
+// If the completion is no success, throws Error that names both ends, the queue pair and the cause.
+// The cause may stand in a later completion (completion.h); throws Flushed if that did not arrive.
 void check_completion(const Link& link, const ibv_wc& wc, size_t q);
 
 }  // namespace cb::verbs

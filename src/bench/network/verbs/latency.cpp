@@ -1,5 +1,5 @@
-// Latency of single messages. Every iteration is kept: ticks of the processor's counter, turned
-// into seconds by the raw clock over the same stretch.
+// Latency of single messages. Every iteration is kept as ticks of the processor's counter. The raw
+// clock over the same stretch turns ticks into seconds.
 #include "bench/network/verbs/latency.h"
 
 #include <algorithm>
@@ -10,14 +10,15 @@
 namespace cb::verbs {
 namespace {
 
-// Stamps that are kept before they go into the histogram, which takes a moment.
+// Number of stamps that are collected before they go into the histogram, which takes a moment.
 constexpr size_t kStretch = 16384;
 constexpr uint64_t kWarmUp = 64;
-// Looks at a byte take less time than a poll of a completion queue: so many count as one poll.
+// A look at a byte takes less time than a poll of a completion queue: this number of looks counts
+// as one poll.
 constexpr int kGlances = 64;
 
-// The write's last byte, as the receiver waits for it: 1…255, so that two in a row differ and none
-// is the 0 that memory begins with.
+// The last byte of a write, which the receiver waits for: 1…255. Two in a row differ, and none is
+// 0, which the memory begins with.
 std::byte mark(uint64_t number) { return static_cast<std::byte>(1 + number % 255); }
 
 struct Stopped {};  // the other end has finished
@@ -44,7 +45,7 @@ void PingPong::look(Idle& idle) {
   if (!heard_) heard_ = link_.control().try_receive();
   if (heard_ && heard_->kind == Message::failed)
     throw Error(said("said.of", link_.peer().name, heard_->text));
-  // What came before the peer's last word has been looked at once more by the next poll.
+  // The peer says this after our last answer: no message is left to take.
   if (heard_ && !begins_) throw Stopped{};
   if (!idle.go_on())
     throw Error(idle.cancelled()
@@ -67,7 +68,7 @@ void PingPong::reap_sends(Idle& idle) {
   }
 }
 
-// Pongs tell that pings have arrived, so only one message in many asks for a completion.
+// A pong proves that the ping arrived, so only one message in many asks for a completion.
 void PingPong::post_next() {
   if (by_byte_) link_.out(0, 0)[link_.spec().bytes - 1] = mark(posted_);
   const uint64_t covers = ++unsignalled_ >= moderation_ ? unsignalled_ : 0;
@@ -83,7 +84,7 @@ void PingPong::await_byte(Idle& idle) {
       if (*last == wanted) return;
     }
     if (!idle.again()) continue;
-    // A broken connection shows nowhere but here.
+    // Only this poll reveals a broken connection.
     ibv_wc wc;
     if (ibv_poll_cq(link_.send_cq(), 1, &wc) > 0) {
       check_completion(link_, wc, 0);
@@ -126,11 +127,11 @@ void PingPong::one(Idle& idle) {
 
 void PingPong::begin(uint64_t iterations, double seconds, Idle& idle, Result& result) {
   const TickScale whole;
-  // Over a slow path so many pings would take longer than what is to be measured.
+  // On a slow path kWarmUp pings would take longer than the measurement.
   const double warm = raw_seconds() + std::min(0.2, seconds / 4);
   for (uint64_t i = 0; i < kWarmUp && (i == 0 || raw_seconds() < warm); ++i) one(idle);
   const double share = is_round_trip(link_.spec().verb) ? 1 : 0.5;
-  // Only says when to stop; what is converted below has its own scale.
+  // Decides only when to stop: each stretch below is converted with its own scale.
   const double estimate = whole.seconds_per_tick();
   const uint64_t end = iterations > 0 || estimate <= 0
                            ? UINT64_MAX
@@ -153,7 +154,7 @@ void PingPong::begin(uint64_t iterations, double seconds, Idle& idle, Result& re
   }
 }
 
-// Until the other end says that it has finished, which it does after our last answer.
+// Answers until the other end says that it has finished. It says so after our last answer.
 void PingPong::answer(Idle& idle) {
   try {
     for (;;) {

@@ -5,18 +5,19 @@
 
 namespace cb::verbs {
 
-// One message at a time. Write and send: ping-pong, timed by the end that begins; read and atomics:
-// by the end that asks, and the other one sleeps.
+// One message at a time. Write and send: ping-pong, timed by the end that begins. Read and atomics:
+// timed by the end that asks, while the other end sleeps.
 class PingPong {
  public:
   PingPong(Link& link, bool begins);
 
   struct Result {
-    Histogram seconds;      // half a round trip of write and send, else the whole one
-    uint64_t messages = 0;  // that this end sent or asked for
-    uint64_t peer = 0;      // likewise of the other one
+    Histogram seconds;      // half a round trip of write and send, else a whole one
+    uint64_t messages = 0;  // messages that this end sent or asked for
+    uint64_t peer = 0;      // messages that the other end sent or asked for
   };
-  // On both ends at once. Throws Error naming both ends when it fails or the deadline passes.
+  // Call it on both ends at once. Throws Error that names both ends if it fails or the deadline
+  // passes.
   Result run(uint64_t iterations, double seconds, Idle& idle);
 
  private:

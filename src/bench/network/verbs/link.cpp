@@ -22,7 +22,7 @@ uint64_t stride_of(const Spec& spec) {
   return rounded(spec.bytes + (spec.service == Service::ud ? kGrhBytes : 0), kCacheLine);
 }
 
-// Latency goes through one slot: its last byte tells that a message has come.
+// Latency uses one slot: its last byte tells that a message has arrived.
 uint64_t slots_of(const Spec& spec) {
   if (spec.latency) return 1;
   return std::clamp<uint64_t>(kRegion / stride_of(spec), 1, static_cast<uint64_t>(spec.depth));
@@ -56,10 +56,10 @@ Link::Link(std::shared_ptr<const Device> device, const Spec& spec, bool sends, b
   make_pairs(sends, receives);
 }
 
-// A latency's payload goes inline as far as the device takes it, as perftest does; a bandwidth's
-// only when asked. Soft-RoCE takes it too, and gains nothing.
+// The payload of a latency goes inline if the device takes it, as in perftest; that of a bandwidth
+// goes inline only if the user asks. Soft-RoCE accepts inline data but gains nothing.
 uint32_t Link::choose_inline(bool sends) const {
-  // The processor, which copies what goes inline, does not read a GPU's memory.
+  // The processor copies inline data, and it cannot read a GPU's memory.
   if (!sends || is_round_trip(spec_.verb) || spec_.gpu) return 0;
   if (spec_.inline_bytes) return static_cast<uint32_t>(*spec_.inline_bytes);
   return spec_.latency && spec_.bytes <= kLatencyInline ? static_cast<uint32_t>(spec_.bytes) : 0;
@@ -87,7 +87,7 @@ void Link::make_pairs(bool sends, bool receives) {
     try {
       pairs_.push_back(make());
     } catch (const Error&) {
-      // Not asked for by the user: a device may take less inline data than others do.
+      // The user did not ask for inline data, and some devices take less of it than others.
       if (spec_.inline_bytes || inline_bytes_ == 0) throw;
       inline_bytes_ = 0;
       pairs_.push_back(make());

@@ -9,19 +9,19 @@
 
 namespace cb::verbs {
 
-constexpr uint64_t kGrhBytes = 40;  // in front of every received datagram
+constexpr uint64_t kGrhBytes = 40;  // bytes in front of every received datagram
 
-// One end of a connection to one peer: memory, completion queues, queue pairs. Memory is one
-// registered piece: for each queue pair a region `out` to send from (or to be read) and a region
-// `in` to receive in (or to be written); a region is cut into slots, one a message, that are used
-// in turn, as far as 4 KiB go.
+// One end of a connection to one peer: memory, completion queues, queue pairs. The memory is one
+// registered piece. It has two regions for each queue pair: `out` to send from (or for the peer to
+// read), and `in` to receive in (or for the peer to write). A region is cut into slots, one for
+// each message, which are used in turn; a region of small messages has 4 KiB.
 class Link {
  public:
   // Makes the queue pairs. Throws Error if the device cannot.
   Link(std::shared_ptr<const Device> device, const Spec& spec, bool sends, bool receives);
 
   Address address() const;
-  // Throws Error naming the peer.
+  // Throws Error that names the peer.
   void connect(const Address& peer);
 
   const Spec& spec() const { return spec_; }
@@ -36,10 +36,10 @@ class Link {
   ibv_ah* handle() const { return handle_.get(); }
 
   uint64_t slots() const { return slots_; }
-  // As the host sees them; `in` is the message, behind a datagram's header.
+  // Addresses as the host sees them. `in` is the message, after a datagram's header.
   std::byte* out(size_t q, uint64_t slot) const;
   std::byte* in(size_t q, uint64_t slot) const;
-  // As the NIC knows them.
+  // Addresses as the NIC knows them.
   uintptr_t out_address(size_t q, uint64_t slot) const;
   uintptr_t in_address(size_t q, uint64_t slot) const;
   uint64_t peer_out(size_t q, uint64_t slot) const;
@@ -51,9 +51,9 @@ class Link {
   const RdmaGid* gid() const { return gid_; }
   TransferMemory& memory() const { return *memory_; }
   uint32_t receive_depth() const { return receive_depth_; }
-  // Of an end that sleeps for completions: the first call asks to be woken, so that the caller
-  // polls once more; the second sleeps until a completion comes or some time has passed; and so on.
-  // True if the time has passed: a moment to look around.
+  // For an end that sleeps until completions come; the calls alternate. The first call asks to be
+  // woken: the caller has to poll once more. The second call sleeps until a completion comes or
+  // some time has passed. True if the time has passed: the caller should look around.
   bool wait_event(double seconds);
 
  private:

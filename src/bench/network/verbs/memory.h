@@ -9,41 +9,41 @@
 
 namespace cb::verbs {
 
-// Registered memory that a NIC reads and writes: of the host or of a GPU.
+// Registered memory that a NIC reads and writes: host memory or GPU memory.
 class TransferMemory {
  public:
   virtual ~TransferMemory() = default;
-  // As the NIC knows it.
+  // The address as the NIC knows it.
   virtual uintptr_t address() const = 0;
   virtual const ibv_mr& region() const = 0;
-  // Where the host sees it: the memory itself, or a copy that push() and pull() bring there and
-  // back. They throw Error, past a deadline of a minute too.
+  // The memory as the host sees it: the memory itself, or a copy. push() writes the copy to the
+  // memory, pull() reads it back. Both throw Error, also after a deadline of a minute.
   virtual std::byte* host() const = 0;
   virtual void push() {}
   virtual void pull() {}
-  // "huge pages, NUMA node 1", "GPU 0 (…) by dma-buf": for the record's facts.
+  // A text for the record's facts: "huge pages, NUMA node 1", "GPU 0 by dma-buf".
   virtual std::string how() const = 0;
 };
 
-// What to register memory with, and for whom.
+// What is needed to register memory.
 struct Registration {
   ibv_pd* pd = nullptr;
   bool relaxed_ordering = false;
   std::string device;  // "node03 mlx5_0", for messages
 };
 
-// Zeroed. Throws Error.
+// The memory is zeroed. Throws Error.
 std::unique_ptr<TransferMemory> host_memory(size_t bytes, std::optional<int> numa_node,
                                             const Registration& with);
 
-// Of the GPU with this number in CUDA's order: registered as a dma-buf, or, where that fails, by
-// its address, which needs the module nvidia-peermem. Throws Error with both reasons.
+// Memory of the GPU with this number in CUDA's order. It is registered as a dma-buf; if that fails,
+// by its address, which needs the module nvidia-peermem. Throws Error with both reasons.
 std::unique_ptr<TransferMemory> gpu_memory(int ordinal, size_t bytes, const Registration& with);
 
-// PCI addresses of the GPUs in CUDA's order, or why there are none.
+// PCI addresses of the GPUs in CUDA's order, or the reason why there are none.
 struct Gpus {
   std::vector<std::string> pci_addresses;
-  Said absent;  // empty if there are some
+  Said absent;  // empty if there are GPUs
 };
 Gpus visible_gpus();
 

@@ -8,21 +8,22 @@
 namespace cb::verbs {
 namespace {
 
-// SplitMix64's finaliser (Steele, Lea, Flood 2014).
+// The finaliser of SplitMix64 (Steele, Lea, Flood 2014).
 uint64_t mixed(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
   return x ^ (x >> 31);
 }
 
-// Datagrams can be lost, and so can arrive in another slot than they were sent from: there every
-// slot holds the same. In the others a message in a wrong slot is a wrong message.
+// Datagrams can get lost and then arrive in another slot than they were sent from, so all slots
+// hold the same. With rc, a message in a wrong slot is a wrong message.
 uint64_t seed_of(const Link& link, uint64_t direction, size_t q, uint64_t slot) {
   const bool in_order = link.spec().service == Service::rc;
   return mixed(direction * 0x9e3779b97f4a7c15ULL + q * 1024 + (in_order ? slot : 0) + 1);
 }
 
-// A written latency message ends with the byte that the receiver waits for.
+// The last byte of a written latency message is the one that the receiver waits for: it is not
+// verified.
 uint64_t verified_bytes(const Spec& spec) {
   return spec.latency && spec.verb == Verb::write ? spec.bytes - 1 : spec.bytes;
 }

@@ -4,25 +4,26 @@
 
 #include "bench/network/verbs/link.h"
 
-// What is sent, and whether it came. Every byte depends on the pair, the queue pair, the slot and
-// its position; what has not been overwritten is the complement, so nothing untouched looks right.
+// The payload, and the check of what arrived. Every byte depends on the direction, the queue pair,
+// the slot and its position. Memory that was not overwritten holds the complement, so untouched
+// memory never looks right.
 namespace cb::verbs {
 
 // The byte at `position` of a message.
 uint8_t payload_byte(uint64_t seed, uint64_t position);
 
-// Prepares a repetition: pattern in `out`, its complement in `in`; zeros for atomics. `to_peer` and
-// `from_peer` tell the two directions apart.
+// Prepares a repetition: the pattern in `out`, its complement in `in`; zeros for atomics. `to_peer`
+// and `from_peer` distinguish the two directions.
 void fill_payload(Link& link, uint64_t to_peer, uint64_t from_peer);
 
-// What arrived in `in` after `messages` of each queue pair: empty if right, else the first wrong
-// byte. `from_peer` as the sender filled it.
+// Checks `in` after `messages` messages of each queue pair. Returns "" if it is right, else a text
+// about the first wrong byte. `from_peer` is the seed that the sender used.
 Said check_payload(const Link& link, uint64_t from_peer, uint64_t messages);
 
-// Whether the queue pairs' words, the targets of `messages` atomics, counted them all.
+// Checks that the queue pairs' words counted all `messages` atomics. Returns "" if they did.
 Said check_atomics(const Link& link, uint64_t messages);
 
-// Test hook: spoils one byte of what arrived, in the middle of the last queue pair's message.
+// Test hook: spoils one byte of what arrived, in the middle of a message of the last queue pair.
 void corrupt_payload(Link& link);
 
 }  // namespace cb::verbs

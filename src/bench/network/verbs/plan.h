@@ -9,18 +9,17 @@ namespace cb::verbs {
 
 std::vector<ParamDef> params();
 
-// What is wrong with params that are each right by themselves.
+// Adds a problem for params that are right by themselves but wrong together.
 void check_params(const Params& params, Problems& problems);
 
-// One record: what is measured, and the params that stand in it.
+// What one record measures, and its params.
 struct Point {
   Spec spec;
   Params params;
 };
 
-// Every combination of --schedule, --op, --test, --service, --direction, --qps and size that has a
-// meaning, in that order of nesting. Atomics are always 8 bytes; latency is one-way over one queue
-// pair.
+// Every meaningful combination of --schedule, --op, --test, --service, --direction, --qps and size,
+// nested in this order. Atomics always have 8 bytes. Latency is one-way over one queue pair.
 std::vector<Point> plan(const Params& params, int rank);
 
 }  // namespace cb::verbs

@@ -9,7 +9,7 @@
 namespace cb::verbs {
 namespace {
 
-// "n3:mlx5_4" for one host, when n3 is a host of the job; else for all.
+// A port for one host ("n3:mlx5_4", if n3 is a host of the job) or for all hosts.
 struct Asked {
   std::string host;
   std::string port;

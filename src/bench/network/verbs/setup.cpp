@@ -41,7 +41,7 @@ std::vector<RailLimits> unpack(const std::string& text) {
   return out;
 }
 
-// Every rank's text on every rank; texts hold no form feed.
+// Returns every rank's text, on every rank. Texts must hold no form feed.
 std::vector<std::string> all_gather(Comm& comm, const std::string& mine) {
   std::string joined;
   for (const std::string& blob : comm.gather(mine)) joined += blob + '\f';
@@ -63,13 +63,13 @@ std::string down_ports(const std::vector<RdmaPort>& ports) {
   return out;
 }
 
-// With one host its ranks are the nodes, and each has one of the named NICs.
+// With a single host, its ranks are the nodes: each gets one of the named NICs.
 std::vector<RdmaPort> share_of(std::vector<RdmaPort> rails, const Place& place) {
   if (place.hosts.size() > 1 || place.local_size == 1 || rails.size() < 2) return rails;
   return {rails[static_cast<size_t>(place.local_rank) % rails.size()]};
 }
 
-// How many rails each rank has must be the same; said once per host otherwise.
+// Every rank must have the same number of rails; otherwise each host is named once.
 void require_equal_counts(Context& context, const std::vector<RdmaPort>& rails,
                           const std::vector<RdmaPort>& ports) {
   const auto mine = static_cast<double>(rails.size());
@@ -90,7 +90,7 @@ void gather_limits(Context& context, Setup& setup) {
       mine.back().active_mtu = static_cast<int>(mtu_bytes(attributes.active_mtu));
       mine.back().mtu = static_cast<int>(mtu_bytes(attributes.max_mtu));
     } catch (const std::exception&) {
-      // Its own pairs will say so.
+      // The pairs of this port will report it.
     }
   }
   const auto all = all_gather(context.comm, pack(mine));
@@ -101,7 +101,7 @@ void gather_limits(Context& context, Setup& setup) {
   }
 }
 
-// The slot that the NIC was built for; as negotiated where it does not tell.
+// Sets the slot that the NIC was built for; if it does not tell, the negotiated one.
 void add_slot(const RdmaPort& port, RailLimits& out) {
   const bool built = port.pcie_max_generation && port.pcie_max_lanes;
   const auto generation = built ? port.pcie_max_generation : port.pcie_generation;
@@ -119,7 +119,7 @@ void add_slot(const RdmaPort& port, RailLimits& out) {
 
 RailLimits rail_limits(const RdmaPort& port) {
   RailLimits out{.name = port.name(), .ethernet = port.ethernet(), .slot = "unknown"};
-  // A device without a slot is software: its link rate is a fixed number that means nothing.
+  // A device without a slot is software: its link rate is a fixed number without meaning.
   if (!port.pci_address) return out;
   if (port.signal_bits_per_second)
     out.link_bits_per_second =
@@ -221,7 +221,7 @@ Said need_gpus(Context& context, Setup& setup, const Params& params) {
 
 namespace {
 
-// The most inline data that the device takes, by halving.
+// Finds the most inline data that the device takes, by bisection.
 int most_inline(const Device& device, const Spec& spec, int asked) {
   const CqPtr cq(ibv_create_cq(device.context.get(), 1, nullptr, nullptr, 0));
   const auto takes = [&](int bytes) {
@@ -262,7 +262,7 @@ void require_supported(Context& context, const Setup& setup, const std::vector<P
     try {
       device = setup.pool->get(port);
     } catch (const std::exception&) {
-      continue;  // costs its own pairs, which say why
+      continue;  // only the pairs of this port fail, and they say why
     }
     try {
       for (const Point& point : points) check_point(*device, point.spec, wrong);
@@ -304,7 +304,7 @@ void CounterWatch::stop(Record& record, const Context& context, bool lossless) {
     std::map<std::string, double> deltas;
     for (const auto& [name, value] : after) {
       const auto before = before_[i].find(name);
-      // A counter that went backwards was reset: no delta.
+      // A counter that went backwards was reset: it has no delta.
       if (before == before_[i].end() || value < before->second) continue;
       deltas[name] = value - before->second;
       if (is_saturated(name, value))

@@ -1,4 +1,4 @@
-// Pairs over RDMA for schedules and locate: writes for bandwidth, written ping-pong for latency.
+// Pairs over RDMA for schedules and locate. Bandwidth uses writes, latency a ping-pong of writes.
 #include "bench/network/pairs/transports.h"
 #include "bench/network/round.h"
 #include "bench/network/verbs/end.h"
@@ -13,7 +13,7 @@ class VerbsTransport : public net::EndTransport {
       : EndTransport("verbs over " + setup->rails[0].name(), comm, std::move(make)),
         setup_(std::move(setup)) {}
   int rails() const override { return setup_->rail_count(); }
-  // Empty where the hosts' names differ: one name could not stand for all.
+  // Empty if hosts use different names: one name could not stand for all.
   std::string rail_name(int rail) const override {
     const auto& names = setup_->rail_names;
     for (const auto& of_node : names) {

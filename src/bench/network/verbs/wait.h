@@ -9,10 +9,10 @@
 
 namespace cb::verbs {
 
-// What a polling loop does when it finds nothing. What comes soon must not find the poller in a
-// system call, so a wait begins with polls alone; only a long one gives the processor away. On
-// soft-RoCE, where the kernel does the transport's work on the same processors, it then does so
-// again and again; a device does its work alone.
+// What a polling loop does when it finds nothing. A message that comes soon must not find the
+// poller in a system call, so a wait begins with polls alone; only a long wait gives the processor
+// away. On soft-RoCE the kernel does the transport's work on the same processors, so the loop then
+// yields again and again. A device does its work alone.
 class Idle {
  public:
   Idle(double deadline_seconds, bool soft_device, const CancelToken& cancel)
@@ -22,10 +22,10 @@ class Idle {
         look_(soft_device ? 4096 : 16384),
         cancel_(cancel) {}
 
-  // When something has come, or a wait begins: for a while no processor is given away.
+  // Called when something has come or a wait begins: no processor is given away for a while.
   void found() { yield_at_ = empty_ + spin_; }
-  // After each empty poll. True every so often, waits short or long: time to look around, at
-  // go_on() and at what the peer says.
+  // Called after each empty poll. Returns true every now and then, in short and long waits: the
+  // caller should then check go_on() and the peer's messages.
   bool again() {
     if (++empty_ >= yield_at_) {
       ::sched_yield();
@@ -33,7 +33,7 @@ class Idle {
     }
     return (empty_ & (look_ - 1)) == 0;
   }
-  // False past the deadline or when cancelled.
+  // False past the deadline or if cancelled.
   bool go_on() const { return !cancel_.cancelled() && monotonic_seconds() < end_; }
   double left() const { return end_ - monotonic_seconds(); }
   bool cancelled() const { return cancel_.cancelled(); }
@@ -41,8 +41,8 @@ class Idle {
  private:
   double end_;
   uint64_t spin_;  // empty polls in a row before the first yield
-  uint64_t rest_;  // and before each further one
-  uint64_t look_;  // a power of two
+  uint64_t rest_;  // empty polls before each further yield
+  uint64_t look_;  // empty polls between two looks around; a power of two
   uint64_t empty_ = 0;
   uint64_t yield_at_ = spin_;
   const CancelToken& cancel_;

@@ -9,7 +9,7 @@ namespace cb::verbs {
 namespace {
 
 constexpr double kDeadlineSeconds = 60;
-// What CUDA hands out in pieces of this size begins at a page, as a dma-buf must.
+// CUDA aligns allocations of this size to a page, which a dma-buf needs.
 constexpr size_t kPiece = size_t{2} << 20;
 
 size_t whole_pieces(size_t bytes) { return (bytes + kPiece - 1) / kPiece * kPiece; }
@@ -30,7 +30,7 @@ class GpuTransferMemory : public TransferMemory {
   uintptr_t address() const override { return reinterpret_cast<uintptr_t>(memory_.data()); }
   const ibv_mr& region() const override { return *region_; }
   std::byte* host() const override { return copy_.data(); }
-  // Whichever thread drives the transfer: the device is chosen per thread.
+  // Selects the device first: any thread may drive the transfer, and the choice is per thread.
   void push() override {
     cuda::select(ordinal_);
     cuda::copy(memory_.data(), copy_.data(), copy_.size(), stream_);
