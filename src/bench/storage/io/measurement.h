@@ -24,9 +24,8 @@ struct Measurement {
   RunResult run;
   std::optional<double> fsync_seconds;
   double close_seconds = 0;
-  std::optional<uint64_t> read_before,
-      read_after;                // bytes the kernel fetched for this process
-  std::optional<double> cached;  // share in the page cache after the run
+  std::optional<uint64_t> read_before, read_after;  // bytes the kernel fetched for this process
+  std::optional<double> cached;                     // share in the page cache after the run
   // Share of the file in the page cache when cached reads began, and before a read-back through the
   // cache. Both are taken after the file was evicted.
   std::optional<double> cached_at_start, cached_at_read_back;
