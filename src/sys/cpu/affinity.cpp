@@ -18,7 +18,7 @@ struct FreeSet {
 };
 using CpuSet = std::unique_ptr<cpu_set_t, FreeSet>;
 
-// cpu_set_t itself ends at 1,024 CPUs.
+// cpu_set_t itself has room for 1,024 CPUs only.
 constexpr int kMaxCpus = 16384;
 
 }  // namespace

@@ -23,7 +23,7 @@ std::optional<CpuTimes> read_cpu_times(const FsRoot& fs) {
   if (!text) return std::nullopt;
   std::istringstream line(*text);
   std::string name;
-  // user nice system idle iowait irq softirq steal; guest time stands in user already.
+  // user nice system idle iowait irq softirq steal; user already includes guest time.
   std::array<double, 8> ticks{};
   line >> name;
   for (double& t : ticks) line >> t;

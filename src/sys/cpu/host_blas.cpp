@@ -11,10 +11,10 @@
 namespace cb::host_blas {
 namespace {
 
-// Only in OpenBLAS's own cblas.h, while any package's cblas.h may be installed.
+// Only OpenBLAS's own cblas.h declares these, but any package's cblas.h may be installed.
 using OpenblasText = char*();
 using OpenblasSetThreads = void(int);
-// Only in BLIS's header, which Debian ships per threading variant.
+// Only BLIS's header declares these, and Debian ships one for each threading variant.
 using BlisText = const char*();
 using BlisSetThreads = void(int64_t);
 using BlisArch = int();
@@ -24,7 +24,7 @@ constexpr const char* kOverride = "CLUSTERBENCH_OPENBLAS";
 
 void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
 
-// cblas_dgemm and cblas_sgemm of any CBLAS, row-major, alpha 1, beta 0.
+// Wraps cblas_dgemm or cblas_sgemm of any CBLAS: row-major, alpha 1, beta 0.
 template <typename Function, typename Real>
 auto row_major(Function* gemm) {
   return [gemm](const Shape& s, const Real* a, const Real* b, Real* c) {
@@ -48,7 +48,8 @@ std::string text_of(const DynamicLibrary& dl, const char* function) {
   return get != nullptr ? get() : "";
 }
 
-// A process that measures fp64 and fp32 may need two core types; each instance fixes one.
+// A process that measures fp64 and fp32 may need two core types, and each instance of the library
+// has only one.
 DynamicLibrary load_openblas(const std::string& core) {
   DynamicLibrary dl = DynamicLibrary::open(kOverride, {"libopenblas.so.0", "libopenblas.so"});
   if (!dl.present() || core.empty()) return dl;
@@ -70,7 +71,7 @@ std::variant<Cblas, Absent> open_openblas(const std::string& core, int threads) 
   if (!dl.present()) return Absent{dl.reason()};
   if (const auto set_threads = dl.symbol<OpenblasSetThreads>("openblas_set_num_threads"))
     set_threads(threads);
-  // "OpenBLAS 0.3.21 DYNAMIC_ARCH …": name and version.
+  // "OpenBLAS 0.3.21 DYNAMIC_ARCH …": keeps name and version.
   std::string config = text_of(dl, "openblas_get_config");
   if (const size_t space = config.find(' '); space != std::string::npos)
     config.resize(std::min(config.find(' ', space + 1), config.size()));

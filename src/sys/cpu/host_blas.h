@@ -17,14 +17,14 @@ struct Shape {
   int64_t k = 0;
 };
 
-// The library or its routine is not there: what was tried, and why it did not work.
+// The library or its routine is absent: what was tried, and why it did not work.
 struct Absent {
   Said reason;
 };
 
-// What was opened.
+// The library that was opened.
 struct Identity {
-  std::string version;  // as the library says it, "OpenBLAS 0.3.21"
+  std::string version;  // as the library states it, "OpenBLAS 0.3.21"
   std::string core;     // kernel set in use, "SkylakeX"; empty if the library does not tell
   std::string path;
 };
@@ -32,7 +32,7 @@ struct Identity {
 using Multiply64 = std::function<void(const Shape&, const double* a, const double* b, double* c)>;
 using Multiply32 = std::function<void(const Shape&, const float* a, const float* b, float* c)>;
 
-// OpenBLAS, BLIS: fp64 and fp32.
+// OpenBLAS or BLIS: fp64 and fp32.
 struct Cblas {
   Identity identity;
   Multiply64 fp64;
@@ -40,7 +40,7 @@ struct Cblas {
 };
 
 // oneDNN's matrix product on the CPU: fp32, bf16 (bits in uint16_t) with fp32 sums, and int8 with
-// int32 sums. A call throws Error with the library's status if it fails.
+// int32 sums. A call that fails throws Error with the library's status.
 struct Onednn {
   Identity identity;
   Multiply32 fp32;
@@ -48,10 +48,10 @@ struct Onednn {
   std::function<void(const Shape&, const int8_t* a, const int8_t* b, int32_t* c)> int8;
 };
 
-// Each fixes the number of threads, and OpenBLAS its core type (empty: its own guess), in this
-// process's environment before loading, since the libraries read it only then. Threads that they
-// start inherit the calling thread's affinity mask. Path overrides: CLUSTERBENCH_OPENBLAS,
-// CLUSTERBENCH_BLIS, CLUSTERBENCH_ONEDNN.
+// Each function first sets the number of threads, and OpenBLAS's core type (empty: its own guess),
+// in this process's environment, because the libraries read it only when they are loaded. The
+// libraries' threads inherit the calling thread's affinity mask. Path overrides:
+// CLUSTERBENCH_OPENBLAS, CLUSTERBENCH_BLIS, CLUSTERBENCH_ONEDNN.
 std::variant<Cblas, Absent> open_openblas(const std::string& core, int threads);
 std::variant<Cblas, Absent> open_blis(int threads);
 std::variant<Onednn, Absent> open_onednn(int threads);

@@ -17,8 +17,8 @@ std::optional<uint64_t> mem_available(const FsRoot& fs) {
   return std::nullopt;
 }
 
-// "max" (no limit) is no number, so it gives nothing. Page cache counts as used although it can be
-// reclaimed: the result is on the safe side.
+// "max" (no limit) is not a number, so it gives nothing. Page cache counts as used although it can
+// be reclaimed: the result is on the safe side.
 std::optional<uint64_t> left_in_group(const FsRoot& fs, const char* limit, const char* used) {
   const auto most = fs.integer(limit);
   const auto now = fs.integer(used);

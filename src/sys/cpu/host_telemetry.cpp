@@ -19,7 +19,7 @@ bool numbered(const std::string& name, const std::string& prefix) {
          std::isdigit(static_cast<unsigned char>(name[prefix.size()])) != 0;
 }
 
-// "cpu MHz" by processor number; x86 only.
+// Reads "cpu MHz" by processor number; only x86 has it.
 std::map<std::string, double> clocks_of_cpuinfo(const FsRoot& fs) {
   std::map<std::string, double> out;
   const std::string text = fs.text(kCpuinfo).value_or("");
@@ -121,7 +121,7 @@ std::optional<double> HostSensors::value(const Sensor& sensor) const {
 }
 
 std::vector<std::optional<double>> HostSensors::read() const {
-  std::map<std::string, double> clocks;  // read once, not once per CPU
+  std::map<std::string, double> clocks;  // /proc/cpuinfo is read once, not once per CPU
   bool have_clocks = false;
   std::vector<std::optional<double>> out;
   for (const Sensor& sensor : sensors_) {

@@ -8,26 +8,26 @@
 
 namespace cb {
 
-// One thing that a host tells about itself while it works.
+// One reading that a host offers while it works.
 struct Sensor {
   std::string name;  // "clock_hertz", "temperature_celsius coretemp Package id 0"
   std::string unit;
-  std::string kind;      // of the entity: "cpu" or "host"
-  std::string id;        // of the entity: the cpu's number, empty for the host
-  bool counter = false;  // only the difference between two readings means something
+  std::string kind;      // the entity's kind: "cpu" or "host"
+  std::string id;        // the entity's id: the CPU's number, empty for the host
+  bool counter = false;  // true if only the difference between two readings means something
   std::string path = {};
   double scale = 1;
 };
 
-// What can be read below `fs` without root rights: clock per CPU (cpufreq, else /proc/cpuinfo),
-// temperatures (hwmon, thermal zones), thermal throttling counters per CPU, memory errors counted
-// by the memory controllers (EDAC), load average. A sensor that is not there is not listed.
+// The sensors that can be read below `fs` without root rights: clock per CPU (cpufreq, else
+// /proc/cpuinfo), temperatures (hwmon, thermal zones), thermal throttling counters per CPU, memory
+// errors counted by the memory controllers (EDAC), load average. An absent sensor is not listed.
 class HostSensors {
  public:
   explicit HostSensors(const FsRoot& fs);
 
   const std::vector<Sensor>& sensors() const { return sensors_; }
-  // In the order of sensors(), in their units; nothing where a reading failed.
+  // Returns values in the order of sensors(), in their units; nothing for a failed reading.
   std::vector<std::optional<double>> read() const;
 
  private:

@@ -6,7 +6,7 @@
 namespace cb {
 namespace {
 
-// The resolution of the coarse clock, which a tick moves.
+// Returns the resolution of the coarse clock, which each tick advances.
 double tick_seconds() {
   timespec t{};
   ::clock_getres(CLOCK_MONOTONIC_COARSE, &t);

@@ -1,4 +1,4 @@
-// Whether a processor that waits for a moment gives up its timer tick.
+// Whether an idle processor stops its timer tick.
 #pragma once
 
 #include <optional>
@@ -7,14 +7,15 @@
 
 namespace cb {
 
-// The kernel stops the tick of an idle processor and starts it again at the end, unless its idle
-// governor expects the end before the next tick (Documentation/admin-guide/pm/cpuidle.rst). In a
-// virtual machine there is often no governor to expect anything: no cpuidle driver, or haltpoll
-// that does not poll. Each wait for a device then sets the timer twice, and where a hypervisor
-// keeps it that costs microseconds; a timer that ends before the next tick leaves the tick alone.
+// The kernel stops the tick of a processor when it becomes idle and restarts it when the idle time
+// ends, unless the idle governor expects that end before the next tick
+// (Documentation/admin-guide/pm/cpuidle.rst). A virtual machine often has no governor that could
+// expect anything: no cpuidle driver, or haltpoll that does not poll. Each wait for a device then
+// sets the timer twice, which costs microseconds if a hypervisor keeps the timer. A timer that ends
+// before the next tick leaves the tick running.
 //
-// Seconds between two ticks where every idle moment stops them; nothing where a governor decides,
-// and where it cannot be told.
+// Returns the seconds between two ticks if every idle moment stops them. Nothing if a governor
+// decides, or if this is not known.
 std::optional<double> tick_that_idle_stops(const FsRoot& fs);
 
 }  // namespace cb

@@ -27,7 +27,7 @@ Topology load_topology() {
 
 int first_node(hwloc_const_nodeset_t nodeset) { return std::max(0, hwloc_bitmap_first(nodeset)); }
 
-// The largest data or unified cache above the cores: L3, else L2.
+// Returns the type of the last cache level: L4 if there is one, else L3, else L2.
 hwloc_obj_type_t last_level(hwloc_topology_t t) {
   if (hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_L4CACHE) > 0) return HWLOC_OBJ_L4CACHE;
   if (hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_L3CACHE) > 0) return HWLOC_OBJ_L3CACHE;
@@ -41,7 +41,7 @@ void add_caches(hwloc_topology_t t, Machine& machine) {
        c = hwloc_get_next_obj_by_type(t, type, c)) {
     const auto bytes = static_cast<int64_t>(c->attr->cache.size);
     machine.llc_bytes += bytes;
-    // A cache above several nodes (sub-NUMA clustering) counts for each of them.
+    // A cache shared by several nodes (sub-NUMA clustering) counts for each of them.
     for (size_t i = 0; i < machine.nodes.size(); ++i) {
       if (hwloc_bitmap_isset(c->nodeset, static_cast<unsigned>(machine.nodes[i])) != 0)
         machine.node_llc_bytes[i] += bytes;
@@ -65,7 +65,7 @@ Machine read_machine() {
     }
     if (!mine.cpus.empty()) machine.cores.push_back(std::move(mine));
   }
-  // Some virtual machines tell nothing about cores: every CPU then counts as one.
+  // Some virtual machines do not report cores: every CPU then counts as one.
   if (machine.cores.empty()) {
     for (const int cpu : allowed) machine.cores.push_back({{cpu}, 0});
   }

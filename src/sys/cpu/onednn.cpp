@@ -11,7 +11,7 @@
 namespace cb::onednn {
 namespace {
 
-// Binds one function after another and keeps the name of the first that is missing.
+// Binds functions by name and keeps the name of the first that is missing.
 class Binder {
  public:
   explicit Binder(const DynamicLibrary& library) : library_(library) {}
@@ -56,7 +56,7 @@ void bind_version_3(Binder& get, Table& t) {
   get(t.matmul_create, "dnnl_matmul_primitive_desc_create");
 }
 
-// Makes the primitive at the first call of a shape and keeps it.
+// Makes the primitive at the first call with a shape and keeps it for the next ones.
 template <typename In, typename Out>
 std::function<void(const host_blas::Shape&, const In*, const In*, Out*)> matmul(const Table& t,
                                                                                 int in, int out) {
@@ -67,7 +67,8 @@ std::function<void(const host_blas::Shape&, const In*, const In*, Out*)> matmul(
   };
 }
 
-// Newest first. Version 3's soname has the minor number in some distributions: libdnnl.so.3.6.
+// The newest name comes first. In some distributions version 3's soname has the minor number:
+// libdnnl.so.3.6.
 std::vector<std::string> library_names() {
   std::vector<std::string> names{"libdnnl.so.3"};
   for (int minor = 15; minor >= 0; --minor) names.push_back(fmt::format("libdnnl.so.3.{}", minor));
@@ -103,7 +104,7 @@ std::optional<Table> bind(const DynamicLibrary& library, std::string& why) {
 
 std::string isa_name(int major, int isa) {
   struct Name {
-    int major;  // 0: the same number in both
+    int major;  // 0: both versions use this number
     int isa;
     const char* name;
   };

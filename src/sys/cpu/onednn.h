@@ -1,6 +1,6 @@
-// The part of oneDNN that is called, declared here: versions 2 and 3 are both in use, and a header
-// knows only one of them. They differ in how a matmul is described; all other calls are the same.
-// Layouts and values: dnnl_types.h of 2.6 and of 3.6.
+// The part of oneDNN that this program calls. It is declared here because versions 2 and 3 are both
+// in use and a header knows only one of them. They describe a matmul differently; all other calls
+// are the same. Layouts and values: dnnl_types.h of 2.6 and of 3.6.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ struct Version {
 constexpr int kSuccess = 0;
 constexpr int kBf16 = 2, kF32 = 3;                    // types
 constexpr int kCpu = 1, kInOrder = 1, kRowMajor = 3;  // engine, stream, layout of two dimensions
-constexpr int kSource = 1, kWeights = 33, kDestination = 17;  // places of arguments
-// Version 2's descriptors are structs: 696 bytes of memory, 2800 of a matmul.
+constexpr int kSource = 1, kWeights = 33, kDestination = 17;  // argument numbers
+// Version 2's descriptors are structs: 696 bytes for memory, 2800 for a matmul.
 struct alignas(16) MemoryBytes {
   unsigned char bytes[1024] = {};
 };
@@ -55,12 +55,12 @@ struct Table {
   int (*primitive_create)(abi::Handle*, abi::Handle);
   int (*primitive_destroy)(abi::Handle);
   int (*primitive_execute)(abi::Handle, abi::Handle, int, const abi::Argument*);
-  // Version 2 only.
+  // These exist in version 2 only.
   int (*memory_desc_init)(abi::MemoryBytes*, int, const abi::Dims, int, int);
   int (*matmul_desc_init)(abi::MatmulBytes*, const void*, const void*, const void*, const void*);
   int (*primitive_desc_create)(abi::Handle*, const abi::MatmulBytes*, abi::Handle, abi::Handle,
                                abi::Handle);
-  // Version 3 only.
+  // These exist in version 3 only.
   int (*memory_desc_create)(abi::Handle*, int, const abi::Dims, int, int);
   int (*memory_desc_destroy)(abi::Handle);
   int (*matmul_create)(abi::Handle*, abi::Handle, abi::Handle, abi::Handle, abi::Handle,
@@ -68,17 +68,17 @@ struct Table {
   int major = 0;
 };
 
-// Nothing, and why, for a library that is no oneDNN 2 or 3.
+// Returns nothing, and sets `why`, if the library is not oneDNN 2 or 3.
 std::optional<Table> bind(const DynamicLibrary& library, std::string& why);
 
-// The instruction set that the library uses, "avx512_core"; empty for a number that is not known.
+// Returns the instruction set that the library uses, "avx512_core"; "" for an unknown number.
 std::string isa_name(int major, int isa);
 
-// Throws Error with the call and the status, unless it is success.
+// Throws Error naming the call and the status, unless the status is success.
 void check(int status, const char* call);
 
 // A matmul primitive with plain row-major operands for one shape and one type. Immovable: the
-// destructor hands back what the constructor made.
+// destructor releases what the constructor made.
 class Matmul {
  public:
   Matmul(const Table& table, const host_blas::Shape& shape, int in, int out);

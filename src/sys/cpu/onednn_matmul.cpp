@@ -2,7 +2,7 @@
 
 namespace cb::onednn {
 
-// One matrix as the library describes it: a struct of version 2, a handle of version 3.
+// Describes one matrix to the library: by a struct in version 2, by a handle in version 3.
 struct Matmul::Operand {
   Operand(const Table& table, int64_t rows, int64_t columns, int type) : t(table) {
     const abi::Dims dims{rows, columns};

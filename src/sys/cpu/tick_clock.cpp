@@ -16,7 +16,7 @@ constexpr int kReadings = 16;
 constexpr double kWantedUncertainty = 10e-6;
 constexpr double kMaxCalibration = 0.1;  // seconds
 constexpr auto kCalibrationStep = std::chrono::milliseconds(10);
-// The histogram's buckets are 0.4 % wide: a scale that is off by less than this does no harm.
+// The histogram's buckets are 0.4 % wide: a smaller error of the scale does no harm.
 constexpr double kWorstScale = 1e-3;
 
 bool kernel_trusts_ticks(const FsRoot& fs) {

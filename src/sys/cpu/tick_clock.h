@@ -1,4 +1,4 @@
-// A clock for loops that ask for the time at every request.
+// A clock for loops that read the time at every request.
 #pragma once
 
 #include <cstdint>
@@ -11,40 +11,40 @@
 
 namespace cb {
 
-// The processor's counter and CLOCK_MONOTONIC_RAW at one moment.
+// The processor's counter and CLOCK_MONOTONIC_RAW, read at almost the same moment.
 struct ClockReading {
   uint64_t ticks = 0;
   double seconds = 0;
-  double uncertainty = 0;  // seconds: the two are at most so far from one moment
+  double uncertainty = 0;  // the two readings are at most this many seconds apart
 };
 
-// The closest of several attempts: the counter is read between two readings of the clock.
+// Reads the counter between two readings of the clock, several times, and returns the closest pair.
 ClockReading read_clocks();
 
-// What a tick lasts between two readings, and the share by which it may be wrong: the sum of both
-// uncertainties over the time between. Nothing where no time or no tick has passed.
+// The length of a tick between two readings, in seconds, and its possible error as a share: the sum
+// of both uncertainties over the time between. Nothing if no time or no tick has passed.
 struct TickLength {
   double seconds = 0;
   double uncertainty = 0;
 };
 std::optional<TickLength> tick_length(const ClockReading& from, const ClockReading& to);
 
-// Why a tick that was taken to last `assumed` seconds cannot have between the two readings: it is
-// off by more than 0.1 % and what the readings themselves are uncertain by. Nothing if it fits.
+// Says why the assumed length of a tick, `assumed` seconds, contradicts the two readings: the ticks
+// differ from the clock by more than 0.1 % plus the readings' own uncertainty. Nothing if it fits.
 std::optional<std::string> why_wrong_scale(double assumed, const ClockReading& from,
                                            const ClockReading& to);
 
-// Seconds since construction, the same for all threads. The processor's counter where the kernel
-// keeps its own time by it, which it does only as long as it ticks evenly and alike on all cores;
-// else CLOCK_MONOTONIC. A tick's length is measured at construction against CLOCK_MONOTONIC_RAW,
-// which time servers do not slew; that takes 10 ms to 100 ms, until it is known within 10 ppm; if
-// that cannot be had, CLOCK_MONOTONIC serves too. The counter is read without a fence, so that a
-// reading may be some nanoseconds early, or before one of another core that it came after: what is
-// to be timed to the nanosecond has to be ordered by other means, as a system call does.
+// Seconds since construction, the same for all threads. Reads the processor's counter if the kernel
+// keeps its own time by it, which it does only while the counter ticks evenly and equally on all
+// cores; else CLOCK_MONOTONIC. The constructor measures the length of a tick against
+// CLOCK_MONOTONIC_RAW, which time servers do not slew. That takes 10 ms to 100 ms, until the length
+// is known within 10 ppm; if that cannot be reached, the clock uses CLOCK_MONOTONIC. The counter is
+// read without a fence: a reading may be some nanoseconds early, or before an earlier reading of
+// another core. To time nanoseconds, order the reads by other means, such as a system call.
 class TickClock {
  public:
   explicit TickClock(const FsRoot& fs);
-  // From `start` on by ticks of that length; of none, by CLOCK_MONOTONIC.
+  // Counts from `start` in ticks of that length; in CLOCK_MONOTONIC if the length is 0.
   TickClock(const ClockReading& start, const TickLength& tick) : start_(start), tick_(tick) {}
 
   double now() const {
@@ -53,15 +53,16 @@ class TickClock {
   }
 
   // "processor's counter, its scale within 4.0 ppm of CLOCK_MONOTONIC_RAW", or "CLOCK_MONOTONIC":
-  // for a record's facts.
+  // goes into a record's facts.
   std::string how() const;
-  // Compares the whole time since construction with CLOCK_MONOTONIC_RAW. Throws Error where the
-  // counter went another way meanwhile: nothing that was timed by it means anything then.
+  // Compares the whole time since construction with CLOCK_MONOTONIC_RAW. Throws Error if the
+  // counter deviated: no time measured with it means anything then.
   void check() const;
 
  private:
   ClockReading start_;
-  double start_seconds_ = monotonic_seconds();  // for the clock that is asked where tick_ is 0
+  double start_seconds_ = monotonic_seconds();  // used while tick_ is 0, when now() reads
+                                                // CLOCK_MONOTONIC
   TickLength tick_;
 };
 

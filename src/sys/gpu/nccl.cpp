@@ -7,7 +7,7 @@
 namespace cb::nccl {
 namespace {
 
-// What an unhappy user can do about a result.
+// Says what a user can do about a failed call.
 const char* advice(abi::Result result) {
   switch (result) {
     case abi::kUnhandledCudaError:

@@ -9,12 +9,12 @@
 #include "core/messages/said.h"
 #include "sys/os/dl.h"
 
-// NVIDIA's collective library, or AMD's RCCL, which has the same interface, opened at run time.
+// NVIDIA's collective library, or AMD's RCCL, which has the same interface. Opened at run time.
 namespace cb::nccl {
 
-// The part of the interface that is called, declared here because nccl.h does not come with the
-// CUDA toolkit. Layouts and values: nccl.h of 2.28.9, with which tests/unit/sys/nccl_test.cpp
-// compares them where it is installed.
+// The part of the interface that this program calls. It is declared here because nccl.h does not
+// come with the CUDA toolkit. Layouts and values: nccl.h of 2.28.9; if that is installed,
+// tests/unit/sys/nccl_test.cpp compares them.
 namespace abi {
 using Comm = struct ncclComm*;
 using Window = struct ncclWindow_vidmem*;
@@ -50,12 +50,12 @@ struct UniqueId {
   std::array<char, 128> internal = {};
 };
 
-// The library looks at `size` bytes at most, and at the fields that `version` had.
+// The library reads at most `size` bytes, and only the fields that `version` had.
 struct Config {
   size_t size = sizeof(Config);
   unsigned magic = 0xcafebeef;
   unsigned version = 22809;
-  int blocking = INT_MIN;  // INT_MIN and null: the library decides
+  int blocking = INT_MIN;  // INT_MIN or null lets the library decide
   int cga_cluster_size = INT_MIN;
   int min_ctas = INT_MIN;
   int max_ctas = INT_MIN;
@@ -79,13 +79,14 @@ struct SimInfo {
 };
 
 constexpr int kWindowSymmetric = 1;
-constexpr int kScalarHostImmediate = 1;  // read when the operation is created
+constexpr int kScalarHostImmediate = 1;  // the scalar is read when the operation is created
 }  // namespace abi
 
-// "2.28.9" from NCCL's number: 2809 before 2.9, 22809 since.
+// Formats NCCL's number, 2809 before 2.9 or 22809 since, as "2.28.9".
 std::string version_text(int version);
 
-// Every function that is called; those in the second part may be null, in older libraries.
+// Every function that is called. Those from red_op_create_pre_mul_sum on may be null in older
+// libraries.
 struct Functions {
   using R = abi::Result;
   R (*get_version)(int*) = nullptr;
@@ -129,8 +130,8 @@ struct Functions {
 
 class Library {
  public:
-  // The library, or why there is none: nothing was found, or it lacks a function that every version
-  // since 2.7 has. CLUSTERBENCH_NCCL_LIBRARY names another file, RCCL's too.
+  // Returns the library, or why there is none: nothing was found, or it lacks a function that every
+  // version since 2.7 has. CLUSTERBENCH_NCCL_LIBRARY names another file, which may be RCCL's.
   static std::variant<Library, Said> open();
 
   const Functions& call() const { return functions_; }
@@ -139,13 +140,13 @@ class Library {
   const std::string& path() const { return library_.path(); }
   std::string name() const;  // "NCCL 2.28.9", "RCCL 2.21.5"
 
-  // What went wrong in words, with the library's own last error where it keeps one.
+  // Describes the error in words, with the library's own last error if it keeps one.
   std::string text(abi::Result result, abi::Comm comm) const;
-  // Throws Error unless the call succeeded or goes on (kInProgress).
+  // Throws Error unless the call succeeded or is still in progress (kInProgress).
   void check(abi::Result result, const char* what, abi::Comm comm = nullptr) const;
 
  private:
-  std::string bind();  // what is missing; empty if nothing is
+  std::string bind();  // returns the first missing function, or ""
   DynamicLibrary library_;
   Functions functions_;
   int version_ = 0;

@@ -1,6 +1,6 @@
 // The one header through which NVML, the driver's management library, is called. It is opened at
-// run time (CLUSTERBENCH_NVML_LIBRARY overrides the path) and never closed. What one GPU or one
-// driver version cannot tell is absent with NVML's reason; it is never zero.
+// run time (CLUSTERBENCH_NVML_LIBRARY overrides the path) and never closed. A value that a GPU or a
+// driver version does not report is absent, with NVML's reason; it is never zero.
 #pragma once
 
 #include <cstdint>
@@ -15,31 +15,31 @@
 
 namespace cb::nvml {
 
-// NVML cannot be used at all, and why.
+// NVML cannot be used at all, with the reason.
 struct Absent {
   Said reason;
 };
 
-// Numbers by name, and the reason for each that could not be read.
+// Numbers by name, and the reason for each number that could not be read.
 struct Readings {
   std::map<std::string, double> values = {};
   std::map<std::string, Said> unavailable = {};
 };
 
-// One GPU in NVML's order.
+// One GPU, in NVML's order.
 struct Gpu {
   unsigned index = 0;
-  std::string uuid;         // empty if it does not answer
+  std::string uuid;         // empty if the GPU does not answer
   std::string pci_address;  // "0000:9b:00.0"
   std::string name;
   double memory_bytes = 0;
-  Said unreachable = {};   // why NVML has no handle for it ("GPU is lost"); else empty
+  Said unreachable = {};   // why NVML has no handle ("GPU is lost"); empty if it has one
   void* handle = nullptr;  // an nvmlDevice_t
 };
 
 // A critical error event.
 struct XidEvent {
-  unsigned gpu = 0;  // index
+  unsigned gpu = 0;  // the GPU's index
   uint64_t xid = 0;
 };
 
@@ -47,37 +47,39 @@ struct XidEvent {
 inline constexpr uint64_t kSwPowerCap = 0x4, kHwSlowdown = 0x8, kSwThermal = 0x20,
                           kHwThermal = 0x40, kPowerBrake = 0x80;
 
-// How two GPUs reach one another, as `nvidia-smi topo -m` names it: NV18 (that many NVLinks), PIX,
-// PXB, PHB, NODE, SYS, X for itself; empty if NVML does not tell.
+// How two GPUs reach each other, named as in `nvidia-smi topo -m`: NV18 (18 NVLinks), PIX, PXB,
+// PHB, NODE, SYS, X for itself; empty if NVML does not say.
 using Topology = std::vector<std::vector<std::string>>;
 
 struct Table;
 
-// An initialised NVML. Thread-safe, as NVML is.
+// An initialised NVML. Thread-safe, because NVML is.
 class Library {
  public:
   explicit Library(std::shared_ptr<const Table> table);
 
-  // Every GPU, including those that are lost.
+  // Returns every GPU, including lost ones.
   std::vector<Gpu> gpus() const;
   std::string driver_version() const;  // empty if unknown
 
-  // What the GPU is and how it is set: attributes for the inventory's part.
+  // Adds what the GPU is and how it is set to the inventory's part.
   void describe(const Gpu& gpu, Part& part) const;
   Topology topology(const std::vector<Gpu>& gpus) const;
 
-  // The state that node health checks look at, by the names of the case `health`.
+  // Reads the state that node health checks look at, named as in the case `health`.
   Readings health(const Gpu& gpu) const;
-  // What changes from moment to moment: watts, temperature_celsius, memory_temperature_celsius,
-  // clock_hertz, memory_clock_hertz, event_reasons (bits), pcie_generation, pcie_lanes.
+  // Reads what changes from moment to moment: watts, temperature_celsius,
+  // memory_temperature_celsius, clock_hertz, memory_clock_hertz, event_reasons (bits),
+  // pcie_generation, pcie_lanes.
   Readings now(const Gpu& gpu) const;
-  // Counters that only grow: energy_joules, ecc_corrected, ecc_uncorrected, rows_remapped…,
-  // power_cap_seconds, thermal_seconds, pcie_replays, nvlink_errors.
-  // Asks each NVLink: for the begin and the end of a record, not between.
+  // Reads counters that only grow: energy_joules, ecc_corrected, ecc_uncorrected, rows_remapped…,
+  // power_cap_seconds, thermal_seconds, pcie_replays, nvlink_errors. Asks each NVLink: call it at
+  // the begin and the end of a record, not between.
   Readings counters(const Gpu& gpu) const;
-  // One call each, for what is asked while a GPU works.
+  // These make one call each, so that they can be called while a GPU works.
   std::optional<double> energy_joules(const Gpu& gpu) const;
-  std::optional<double> uncorrected_errors(const Gpu& gpu) const;  // as ecc_uncorrected
+  std::optional<double> uncorrected_errors(const Gpu& gpu) const;  // the same counter as
+                                                                   // ecc_uncorrected
   std::optional<double> power_limit_watts(const Gpu& gpu) const;
   std::optional<double> highest_memory_clock_hertz(const Gpu& gpu) const;
 
@@ -87,15 +89,15 @@ class Library {
 };
 
 // Opens and initialises NVML once in the process; later calls get the same answer. May hang with a
-// broken driver: call it behind call_with_deadline().
+// broken driver: use call_with_deadline().
 std::variant<Library, Absent> open();
 
-// The call that NVML is in now or was in last, for messages about hangs: "nvmlDeviceGetPowerUsage
-// of GPU 3". Safe from any thread.
+// Returns the call that NVML is in now or was in last, for messages about hangs:
+// "nvmlDeviceGetPowerUsage of GPU 3". Safe from any thread.
 std::string last_call();
 
-// Critical errors of the GPUs, from construction on. Nothing is reported where the driver refuses
-// events.
+// Collects critical errors of the GPUs from its construction on. Reports nothing if the driver
+// refuses events.
 class XidWatch {
  public:
   XidWatch(const Library& library, const std::vector<Gpu>& gpus);
@@ -104,7 +106,7 @@ class XidWatch {
   XidWatch& operator=(const XidWatch&) = delete;
 
   bool watching() const { return set_ != nullptr; }
-  std::vector<XidEvent> take();  // since the last call; does not wait
+  std::vector<XidEvent> take();  // events since the last call; does not wait
 
  private:
   std::shared_ptr<const Table> table_;

@@ -8,8 +8,8 @@
 namespace cb {
 namespace {
 
-// The PCI devices above one, from the host bridge ("pci0000:00") down to itself; none if no bridge
-// is known above it.
+// Returns the PCI devices from the host bridge ("pci0000:00") down to the device itself; empty if
+// no host bridge is known above it.
 std::vector<std::string> pci_ancestry(const FsRoot& fs, const std::string& link) {
   std::error_code error;
   std::vector<std::string> out;
@@ -32,7 +32,7 @@ PciReach reach_between(const std::vector<std::string>& a, const std::vector<std:
   const auto shared = rest_a - a.begin();
   if (shared == 0) return same_node ? PciReach::node : PciReach::sys;
   if (shared == 1) return PciReach::phb;
-  // Below the last bridge in common: the device, and a port of the switch above it.
+  // Below the last common bridge: the device, and a port of the switch above it.
   return a.end() - rest_a <= 2 && b.end() - rest_b <= 2 ? PciReach::pix : PciReach::pxb;
 }
 

@@ -1,4 +1,4 @@
-// How near PCI functions are to each other, by the bridges that /sys shows above both.
+// How near PCI functions are to each other, by the bridges that /sys shows above them.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace cb {
 
-// In the terms of `nvidia-smi topo -m`, the nearest first.
+// Uses the terms of `nvidia-smi topo -m`, the nearest first.
 enum class PciReach {
-  pix,   // at most one PCIe switch between
-  pxb,   // several
-  phb,   // the same host bridge
-  node,  // another one on the same NUMA node
-  sys    // another node, or one of the two nodes is not known
+  pix,   // at most one PCIe switch is between them
+  pxb,   // several PCIe switches are between them
+  phb,   // they share a host bridge
+  node,  // they have different host bridges on the same NUMA node
+  sys    // they are on different nodes, or the node of one is not known
 };
 const char* pci_reach_name(PciReach reach);  // "PIX"
 
@@ -23,15 +23,16 @@ struct ReachedNic {
   PciReach reach = PciReach::sys;
 };
 
-// Every RDMA device that is a PCI function, in the natural order of names, whatever the state of
-// its ports; none where the function itself is unknown (an empty address too).
+// Returns every RDMA device that is a PCI function, in the natural order of names and in any state
+// of its ports. Empty if the function itself is unknown (also for an empty address).
 std::vector<ReachedNic> reached_nics(const FsRoot& fs, const std::string& pci_address);
 
-// Those of them that are nearest: all that are equally near.
+// Returns the nearest of them: all that are equally near.
 std::vector<ReachedNic> nearest_nics(const FsRoot& fs, const std::string& pci_address);
 
-// Which of these PCI functions (addresses) has most bridges in common with one: its index. The
-// first of equals, and 0 where the function itself is unknown (an empty address too).
+// Returns the index of the PCI function (address) in `others` that shares most bridges with
+// `pci_address`: the first of equals, and 0 if the function itself is unknown (also for an empty
+// address).
 size_t nearest_function(const FsRoot& fs, const std::string& pci_address,
                         const std::vector<std::string>& others);
 

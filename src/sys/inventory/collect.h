@@ -5,8 +5,8 @@
 #include "core/inventory.h"
 #include "sys/os/fs_root.h"
 
-// One collector per kind of part. Each returns what it finds below `fs`, ids ascending; what cannot
-// be read is absent. Calls that are not file reads are made only if fs.is_machine().
+// One collector per kind of part. Each returns what it finds below `fs`, in ascending order of ids.
+// What cannot be read is absent. Calls other than file reads are made only if fs.is_machine().
 namespace cb::inventory {
 
 std::vector<Part> system_parts(const FsRoot& fs);    // system
@@ -18,21 +18,21 @@ std::vector<Part> numa_parts(const FsRoot& fs);      // numa, one per node
 std::vector<Part> iommu_parts(const FsRoot& fs);     // iommu
 std::vector<Part> acs_parts(const FsRoot& fs);       // acs
 std::vector<Part> gpu_parts(const FsRoot& fs);       // gpu, nvswitch: one per PCI device
-std::vector<Part> nic_parts(const FsRoot& fs);       // nic, one per network interface but lo
+std::vector<Part> nic_parts(const FsRoot& fs);       // nic, one per network interface except lo
 std::vector<Part> rdma_parts(const FsRoot& fs);      // rdma, one per port
 std::vector<Part> nvme_parts(const FsRoot& fs);      // nvme, one per controller
 std::vector<Part> disk_parts(const FsRoot& fs);      // disk, one per block device with media
 std::vector<Part> mount_parts(const FsRoot& fs);     // mount, one per real file system
-std::vector<Part> limit_parts(const FsRoot& fs);     // limits of this process
+std::vector<Part> limit_parts(const FsRoot& fs);     // limits, those of this process
 std::vector<Part> clock_parts(const FsRoot& fs);     // clock
 std::vector<Part> driver_parts(const FsRoot& fs);    // driver, one per kernel module that matters
 std::vector<Part> library_parts(const FsRoot& fs);   // library, one per library that matters
 
-// Adds modules and empty slots to the part "memory", which root alone may read.
+// Adds modules and empty slots to the part "memory". Only root may read them.
 void add_modules(Part& part, const FsRoot& fs);
 
-// Adds to the parts of kind gpu what NVML tells, matched by PCI address; GPUs that only NVML knows
-// are appended. Where it is absent or hangs, each part says so.
+// Adds NVML's facts to the parts of kind gpu, matched by PCI address, and appends GPUs that only
+// NVML knows. If NVML is absent or hangs, each part says so.
 void add_nvml_facts(std::vector<Part>& gpus);
 
 }  // namespace cb::inventory

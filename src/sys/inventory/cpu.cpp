@@ -20,7 +20,7 @@ std::string cpu_path(int cpu, const std::string& rest) {
   return fmt::format("{}cpu{}/{}", kCpus, cpu, rest);
 }
 
-// Arm cores give numbers instead of a name: MIDR_EL1 implementer and part (Arm's technical
+// Arm cores have numbers instead of a name: MIDR_EL1 implementer and part (Arm's technical
 // reference manuals, Linux arch/arm64/include/asm/cputype.h).
 struct ArmCore {
   const char* implementer;
@@ -69,8 +69,8 @@ std::vector<int> online(const FsRoot& fs) {
   return number_list(fs.text(kCpus + "online").value_or(""));
 }
 
-// Number of different sets that a list file such as topology/thread_siblings_list splits the
-// processors into; a processor already seen in a set is not read again.
+// Returns into how many different sets a list file such as topology/thread_siblings_list divides
+// the processors. Does not read the file of a processor that is in a known set.
 std::optional<int64_t> count_sets(const FsRoot& fs, const std::vector<int>& cpus,
                                   const std::string& file) {
   std::set<int> seen;
@@ -95,7 +95,8 @@ void add_topology(const FsRoot& fs, Part& part) {
   if (cores) part.attributes["smt"] = static_cast<int64_t>(cpus.size()) > *cores;
 }
 
-// One governor as a rule; where processors differ all of them stand there, which is a finding.
+// Returns the governor, usually one. If processors differ, returns all names, and that is a
+// finding.
 std::optional<std::string> governor(const FsRoot& fs) {
   std::set<std::string> names;
   for (const std::string& policy : fs.entries(kCpus + "cpufreq")) {

@@ -39,7 +39,7 @@ std::optional<std::string> bracketed(const std::optional<std::string>& text) {
 }
 
 std::vector<int> number_list(std::string_view text) {
-  constexpr int kMax = 1 << 16;  // no machine has more processors; keeps "0-2000000000" harmless
+  constexpr int kMax = 1 << 16;  // no machine has more processors; makes "0-2000000000" harmless
   std::vector<int> out;
   std::istringstream in{std::string(text)};
   for (std::string item; std::getline(in, item, ',');) {

@@ -1,5 +1,5 @@
-// NVIDIA GPUs and NVSwitches from PCI: what is plugged in is listed even if no driver is loaded.
-// What NVML tells is added to it.
+// NVIDIA GPUs and NVSwitches from PCI: lists what is plugged in even if no driver is loaded. NVML's
+// facts are added.
 #include <algorithm>
 #include <cctype>
 
@@ -17,8 +17,8 @@ constexpr long long kNvidia = 0x10de;
 // PCI class codes without the interface byte (PCI-SIG class code list).
 constexpr uint32_t kVga = 0x0300, kController3d = 0x0302, kOtherBridge = 0x0680;
 
-// The driver's version stands somewhere in the first line of its version file, for example
-// "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.54.15  Release Build …".
+// The driver's version is a word in the first line of its version file, for example "NVRM version:
+// NVIDIA UNIX Open Kernel Module for x86_64  550.54.15  Release Build …".
 std::optional<std::string> driver_version(const FsRoot& fs) {
   const auto text = fs.text("/proc/driver/nvidia/version");
   if (!text) return std::nullopt;
@@ -32,14 +32,14 @@ std::optional<std::string> driver_version(const FsRoot& fs) {
   return std::nullopt;
 }
 
-// What the driver tells of each GPU without any tool.
+// Adds what the driver states about each GPU in /proc.
 void add_driver_facts(const FsRoot& fs, Part& part) {
   const auto text = fs.text("/proc/driver/nvidia/gpus/" + part.id + "/information");
   if (!text) return;
   const auto fields = colon_fields(*text);
   const auto take = [&](const char* attribute, const char* key) {
     const auto found = fields.find(key);
-    // Question marks stand for what the driver has not read yet.
+    // The driver prints question marks for what it has not read yet.
     if (found != fields.end() && found->second.find("??") == std::string::npos)
       put_text(part, attribute, found->second);
   };
@@ -49,7 +49,7 @@ void add_driver_facts(const FsRoot& fs, Part& part) {
   take("uuid", "GPU UUID");
 }
 
-// "mlx5_0 PIX, mlx5_1 NODE, …": every RDMA device and how this GPU reaches it.
+// Returns "mlx5_0 PIX, mlx5_1 NODE, …": every RDMA device and how this GPU reaches it.
 std::optional<std::string> nics_of(const FsRoot& fs, const std::string& gpu) {
   std::string out;
   for (const ReachedNic& nic : reached_nics(fs, gpu))

@@ -1,4 +1,4 @@
-// What only NVML tells of GPUs: settings, limits, links, how they reach one another.
+// What only NVML knows about GPUs: settings, limits, links, how they reach each other.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ Described ask_nvml() {
   return out;
 }
 
-// NVML knows better what PCI also tells, but for the link: sysfs has the slot's too.
+// NVML's values replace those from PCI, and add to them.
 void merge(Part& into, const Part& from) {
   for (const auto& [name, value] : from.attributes) into.attributes[name] = value;
   for (const auto& [name, why] : from.unavailable) {
@@ -61,7 +61,7 @@ void add_nvml_facts(std::vector<Part>& gpus) {
     if (found != gpus.end())
       merge(*found, told);
     else
-      gpus.push_back(told);  // a container that hides PCI
+      gpus.push_back(told);  // in a container that hides PCI
   }
 }
 

@@ -15,7 +15,7 @@ struct Collector {
   std::vector<Part> (*collect)(const FsRoot&);
 };
 
-// In the order in which a reader wants them.
+// The order is that in which a reader wants them.
 constexpr Collector kCollectors[] = {
     {"system", inventory::system_parts},
     {"cpu", inventory::cpu_parts},
@@ -37,7 +37,7 @@ constexpr Collector kCollectors[] = {
     {"library", inventory::library_parts},
 };
 
-// One collector that fails must not cost the host its other parts.
+// A collector that fails must not cost the host its other parts.
 std::vector<Part> collected(const Collector& collector, const FsRoot& fs, Part& failures) {
   try {
     return collector.collect(fs);

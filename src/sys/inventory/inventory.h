@@ -7,11 +7,11 @@
 
 namespace cb {
 
-// This host's name as its kernel gives it.
+// Returns this host's name as the kernel states it.
 std::string host_name();
 
-// What the host consists of, read below `fs` without root rights. Never throws: what cannot be read
-// is absent.
+// Reads what the host consists of, below `fs` and without root rights. Never throws: what cannot be
+// read is absent.
 HostInventory collect_inventory(const FsRoot& fs, const std::string& host);
 
 }  // namespace cb

@@ -16,7 +16,7 @@
 namespace cb::inventory {
 namespace {
 
-// What the kernel's command line asks for; the groups say what came of it.
+// Returns what the kernel's command line asks for; the groups show the result.
 std::optional<std::string> asked_mode(const FsRoot& fs) {
   const auto line = fs.text("/proc/cmdline");
   if (!line) return std::nullopt;
@@ -31,12 +31,12 @@ std::optional<std::string> asked_mode(const FsRoot& fs) {
 }
 
 constexpr uint32_t kPciBridge = 0x0604;
-// PCI Express Base Specification: extended capabilities start at 0x100; ACS has the ID 0x000D and
-// its control register 6 bytes into it.
+// PCI Express Base Specification: extended capabilities start at 0x100. ACS has the ID 0x000D; its
+// control register is 6 bytes into it.
 constexpr off_t kExtended = 0x100;
 constexpr uint32_t kAcsId = 0x000D;
 constexpr off_t kAcsControl = 6;
-constexpr int kMaxCapabilities = 64;  // ends a list that leads back into itself
+constexpr int kMaxCapabilities = 64;  // ends a list that leads back to itself
 
 enum class Acs { absent, off, on, not_permitted };
 
@@ -50,7 +50,7 @@ class ConfigSpace {
   ConfigSpace(const ConfigSpace&) = delete;
   ConfigSpace& operator=(const ConfigSpace&) = delete;
 
-  // Little-endian, as the specification has it. Only the bytes asked for: each costs an access to
+  // Reads little-endian, as specified, and only the requested bytes: each byte costs an access to
   // the device.
   std::optional<uint32_t> read(off_t offset, size_t bytes) const {
     std::array<unsigned char, 4> raw{};
@@ -69,7 +69,7 @@ class ConfigSpace {
 };
 
 Acs acs_of(const ConfigSpace& config) {
-  if (config.size() == kExtended) return Acs::absent;  // conventional PCI ends at 256 bytes
+  if (config.size() == kExtended) return Acs::absent;  // conventional PCI has only 256 bytes
   off_t at = kExtended;
   for (int i = 0; i < kMaxCapabilities && at >= kExtended; ++i) {
     const auto header = config.read(at, 4);
@@ -110,7 +110,7 @@ std::vector<Part> acs_parts(const FsRoot& fs) {
     const ConfigSpace config(fs.resolve(pci_path(function.address, "config")));
     const Acs acs = acs_of(config);
     ++count[static_cast<size_t>(acs)];
-    if (acs == Acs::not_permitted) break;  // the others are not either
+    if (acs == Acs::not_permitted) break;  // the other bridges will not permit it either
   }
   if (bridges == 0) return {};
   Part part{.kind = "acs", .id = "0"};

@@ -38,7 +38,7 @@ std::optional<Space> space_of(const std::string& mount_point) {
 }
 
 std::optional<ClockState> clock_state() {
-  timex state{};  // modes 0: only read
+  timex state{};  // modes = 0: adjtimex() only reads
   const int rc = ::adjtimex(&state);
   if (rc < 0) return std::nullopt;
   return ClockState{rc != TIME_ERROR && (state.status & STA_UNSYNC) == 0,

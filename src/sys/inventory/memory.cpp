@@ -8,7 +8,7 @@
 namespace cb::inventory {
 namespace {
 
-// Bytes of a "MemTotal:  24684084 kB" line.
+// Returns the bytes in a "MemTotal:  24684084 kB" line.
 std::optional<long long> kibibyte_field(const std::string& text, std::string_view key) {
   for (const std::string& line : lines(text)) {
     const size_t at = line.find(key);

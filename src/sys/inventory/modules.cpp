@@ -1,4 +1,4 @@
-// Memory modules, as the firmware lists them: SMBIOS structures of type 17 (DMTF DSP0134, 7.18).
+// Memory modules, from the firmware's list: SMBIOS structures of type 17 (DMTF DSP0134, 7.18).
 #include <map>
 
 #include <fmt/format.h>
@@ -14,7 +14,8 @@ constexpr const char* kTable = "/sys/firmware/dmi/tables/DMI";
 constexpr unsigned kMemoryDevice = 17, kEnd = 127;
 constexpr size_t kHeader = 4;
 
-// One structure without its texts; 0 for what lies behind its end, as in older versions.
+// One structure without its texts. A field beyond its end reads as 0, since older versions are
+// shorter.
 struct Structure {
   std::string_view bytes;
 
@@ -29,7 +30,7 @@ struct Structure {
   }
 };
 
-// Bytes; 0 for an empty slot, nothing where the firmware does not know.
+// Returns bytes: 0 for an empty slot, nothing if the firmware does not know.
 std::optional<int64_t> module_bytes(const Structure& s) {
   constexpr unsigned kUnknown = 0xffff, kLarge = 0x7fff, kInKibibytes = 0x8000;
   const unsigned size = s.word(0x0c);
@@ -39,7 +40,7 @@ std::optional<int64_t> module_bytes(const Structure& s) {
   return static_cast<int64_t>(size) << 20;
 }
 
-// Megatransfers per second; 0 for unknown.
+// Returns megatransfers per second; 0 if unknown.
 unsigned long transfers(const Structure& s, size_t at, size_t extended) {
   const unsigned value = s.word(at);
   return value == 0xffff ? s.long_word(extended) : value;
@@ -79,8 +80,8 @@ std::string module_text(const Structure& s, int64_t bytes) {
   return out;
 }
 
-// The next structure, taken off the front with its texts; empty at the end of the table, and where
-// it is damaged.
+// Removes the next structure with its texts from the front of `rest` and returns it. Empty at the
+// end of the table, or if the table is damaged.
 Structure next_structure(std::string_view& rest) {
   const Structure none;
   if (rest.size() < kHeader) return none;

@@ -14,7 +14,7 @@ const std::string kNet = "/sys/class/net/";
 const std::string kRdma = "/sys/class/infiniband/";
 
 std::optional<std::string> interface_type(const FsRoot& fs, const std::string& dir) {
-  // Numbers of Linux' if_arp.h.
+  // The numbers are those of Linux's if_arp.h.
   const auto type = fs.integer(dir + "type");
   if (type == 32) return "infiniband";
   if (fs.exists(dir + "bonding")) return "bond";
@@ -24,7 +24,7 @@ std::optional<std::string> interface_type(const FsRoot& fs, const std::string& d
 }
 
 void add_rate(const FsRoot& fs, const std::string& dir, Part& part) {
-  const auto speed = fs.integer(dir + "speed");  // Mbit/s; -1 or unreadable while unknown
+  const auto speed = fs.integer(dir + "speed");  // Mbit/s; -1 or unreadable if unknown
   if (speed && *speed > 0) {
     put_integer(part, "rate_bits_per_second", speed, 1'000'000);
     return;
@@ -51,8 +51,8 @@ Part nic_part(const FsRoot& fs, const std::string& name) {
   return part;
 }
 
-// A RoCE table has 256 entries, filled from the front: after this many empty ones in a row the
-// rest is not read, which keeps eight devices within a millisecond.
+// A RoCE table has 256 entries and is filled from the front: after this many empty ones in a row
+// the rest is skipped, so that eight devices take less than a millisecond.
 constexpr int kEmptyGids = 8;
 
 int64_t gid_count(const FsRoot& fs, const std::string& port) {
@@ -75,7 +75,7 @@ std::optional<std::string> behind_colon(const std::optional<std::string>& text) 
   return colon == std::string::npos ? *text : trimmed(std::string_view(*text).substr(colon + 1));
 }
 
-// "400 Gb/sec (4X NDR)". A port that is not active gives a rate that means nothing.
+// "400 Gb/sec (4X NDR)". The rate of a port that is not active means nothing.
 void add_port_rate(const FsRoot& fs, const std::string& port, Part& part) {
   const auto state = behind_colon(fs.text(port + "state"));
   put_text(part, "state", state);

@@ -13,7 +13,7 @@
 namespace cb::inventory {
 namespace {
 
-// PCI Express Base Specification: transfers per second and lane of each generation.
+// PCI Express Base Specification: gigatransfers per second and lane of each generation.
 struct Speed {
   double gigatransfers;
   int64_t generation;
@@ -27,7 +27,7 @@ void put_link(Part& part, const FsRoot& fs, const std::string& address, const ch
   const auto lanes = fs.integer(pci_path(address, fmt::format("{}_link_width", file_prefix)));
   const auto generation = speed ? pcie_generation(*speed) : std::nullopt;
   if (generation) part.attributes[fmt::format("{}generation", attribute_prefix)] = *generation;
-  // 0 and 255 stand for a link that is not trained and a device that does not answer.
+  // 0 means that the link is not trained, 255 that the device does not answer.
   if (lanes && *lanes > 0 && *lanes < 255)
     part.attributes[fmt::format("{}lanes", attribute_prefix)] = static_cast<int64_t>(*lanes);
 }
@@ -40,7 +40,7 @@ std::string hex_digits(const std::optional<long long>& value) {
 
 bool is_pci_address(std::string_view text) {
   constexpr std::string_view kPattern = "hhhh:hh:hh.d";
-  // Domains beyond 16 bits (VMD, hyperv) have more digits in front.
+  // Domains beyond 16 bits (VMD, hyperv) have more digits at the front.
   if (text.size() < kPattern.size() || text.size() > kPattern.size() + 4) return false;
   const size_t extra = text.size() - kPattern.size();
   for (size_t i = 0; i < text.size(); ++i) {
@@ -94,7 +94,7 @@ std::vector<PciFunction> pci_functions(const FsRoot& fs) {
     const auto code = fs.integer(pci_path(address, "class"));
     if (is_pci_address(address) && code) out.push_back({address, static_cast<uint32_t>(*code)});
   }
-  // Hexadecimal: the natural order of names would put 9d before 43.
+  // Addresses are hexadecimal: the natural order of names would put 9d before 43.
   std::sort(out.begin(), out.end(), [](const PciFunction& a, const PciFunction& b) {
     return std::pair(a.address.size(), a.address) < std::pair(b.address.size(), b.address);
   });

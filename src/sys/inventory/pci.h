@@ -10,18 +10,18 @@
 
 namespace cb::inventory {
 
-// "0000:9b:00.0"
+// True for "0000:9b:00.0".
 bool is_pci_address(std::string_view text);
 
-// The PCI function that a /sys/class/…/device link leads to; for a device behind another bus
-// (virtio) the function above it. Nothing if there is none.
+// Returns the PCI function that a /sys/class/…/device link leads to. For a device on another bus
+// (virtio), returns the function above it. Nothing if there is none.
 std::optional<std::string> pci_address_of(const FsRoot& fs, const std::string& device_link);
 
 // "32.0 GT/s PCIe" → 5; nothing for "Unknown".
 std::optional<int64_t> pcie_generation(const std::string& speed);
 
-// Adds pci_address, pci_id ("15b3:1021"), numa_node and the link: pcie_generation, pcie_lanes as
-// trained now and pcie_max_generation, pcie_max_lanes as the device can.
+// Adds pci_address, pci_id ("15b3:1021"), numa_node and the link: pcie_generation and pcie_lanes as
+// trained now, pcie_max_generation and pcie_max_lanes as the device allows.
 void put_pci(Part& part, const FsRoot& fs, const std::string& address);
 
 struct PciFunction {
@@ -29,7 +29,7 @@ struct PciFunction {
   uint32_t class_code = 0;  // base class, subclass, interface: 0x030200
 };
 
-// Every PCI function, addresses ascending.
+// Returns every PCI function, addresses ascending.
 std::vector<PciFunction> pci_functions(const FsRoot& fs);
 
 std::string pci_path(const std::string& address, const std::string& file);

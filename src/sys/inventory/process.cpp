@@ -7,7 +7,7 @@
 namespace cb::inventory {
 namespace {
 
-// The soft limit in a line such as "Max locked memory  65536  65536  bytes".
+// Returns the soft limit in a line such as "Max locked memory  65536  65536  bytes".
 std::optional<Attribute> soft_limit(const std::string& text, std::string_view name) {
   for (const std::string& line : lines(text)) {
     if (!line.starts_with(name)) continue;
@@ -38,7 +38,7 @@ std::vector<Part> clock_parts(const FsRoot& fs) {
   put_file(part, "source", fs, "/sys/devices/system/clocksource/clocksource0/current_clocksource");
   if (const auto state = fs.is_machine() ? clock_state() : std::nullopt) {
     part.attributes["synchronised"] = state->synchronised;
-    // An unsynchronised clock has errors without meaning.
+    // The errors of an unsynchronised clock mean nothing.
     if (state->synchronised) {
       part.attributes["max_error_seconds"] = state->max_error_seconds;
       part.attributes["estimated_error_seconds"] = state->estimated_error_seconds;

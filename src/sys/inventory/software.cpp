@@ -1,6 +1,6 @@
 // Versions of the kernel modules and libraries that decide how fast a cluster is. Libraries are
-// found as the dynamic linker would find them, without opening any: a vendor library takes long to
-// load, and every measurement collects this.
+// found as the dynamic linker would find them, but not opened: a vendor library loads slowly, and
+// every measurement collects this.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -23,8 +23,8 @@ constexpr std::array kModules{"nvidia",    "nvidia_uvm", "nvidia_peermem", "nvid
 
 struct Library {
   const char* id;
-  const char* soname;  // up to ".so"
-  // Whether the digits in the file's name are the release; with libtool they count interfaces.
+  const char* soname;  // the name up to ".so"
+  // True if the digits in the file's name are the release; libtool's digits count interfaces.
   bool release_in_name;
 };
 constexpr std::array kLibraries{
@@ -46,15 +46,15 @@ const Library* library_of(std::string_view file) {
   return nullptr;
 }
 
-// The name of the file that the links lead to: libnccl.so.2 → libnccl.so.2.28.9.
+// Returns the name of the file that the links lead to: libnccl.so.2 → libnccl.so.2.28.9.
 std::string real_name(const FsRoot& fs, const std::string& path) {
   std::error_code error;
   const auto real = std::filesystem::canonical(fs.resolve(path), error);
   return error ? path.substr(path.rfind('/') + 1) : real.filename().string();
 }
 
-// "libnccl.so.2.28.9" → "2.28.9"; in Debian's "libopenblasp-r0.3.21.so" it stands before the
-// ending. A single number is the interface's, not a release.
+// "libnccl.so.2.28.9" → "2.28.9"; Debian's "libopenblasp-r0.3.21.so" has it before the ending. A
+// single number is the interface's number, not a release.
 std::optional<std::string> release(const std::string& name) {
   const size_t ending = name.find(".so");
   if (ending == std::string::npos) return std::nullopt;
@@ -66,8 +66,8 @@ std::optional<std::string> release(const std::string& name) {
   return version.find('.') == std::string::npos ? std::nullopt : std::optional(version);
 }
 
-// Absolute paths in the linker's cache, which keeps its strings NUL-terminated at its end
-// (glibc elf/cache.c): no need to know the tables in front of them.
+// Returns the absolute paths in the linker's cache. Its strings are NUL-terminated and at its end
+// (glibc elf/cache.c), so the tables in front of them need not be parsed.
 std::vector<std::string> cached_paths(const FsRoot& fs) {
   std::vector<std::string> out;
   const std::string cache = fs.text("/etc/ld.so.cache").value_or("");
@@ -79,7 +79,8 @@ std::vector<std::string> cached_paths(const FsRoot& fs) {
   return out;
 }
 
-// LD_LIBRARY_PATH goes before the cache. It is this process's, so only for the machine itself.
+// LD_LIBRARY_PATH comes before the cache. It belongs to this process, so it is read only on the
+// machine itself.
 std::vector<std::string> path_candidates(const FsRoot& fs) {
   std::vector<std::string> out;
   const char* variable = fs.is_machine() ? std::getenv("LD_LIBRARY_PATH") : nullptr;
@@ -124,7 +125,7 @@ std::vector<Part> library_parts(const FsRoot& fs) {
   std::vector<std::string> paths = path_candidates(fs);
   const std::vector<std::string> cached = cached_paths(fs);
   paths.insert(paths.end(), cached.begin(), cached.end());
-  std::map<std::string, Part> found;  // the first of each wins, as for the linker
+  std::map<std::string, Part> found;  // the first path of each library wins, as in the linker
   for (const std::string& path : paths) {
     const Library* library = library_of(std::string_view(path).substr(path.rfind('/') + 1));
     if (library == nullptr || found.contains(library->id)) continue;

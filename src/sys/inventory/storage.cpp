@@ -15,9 +15,9 @@
 namespace cb::inventory {
 namespace {
 
-constexpr long long kSectorBytes = 512;  // the unit of sysfs' size files on every device
+constexpr long long kSectorBytes = 512;  // unit of sysfs's size files on every device
 
-// Sum over the namespaces nvme0n1, nvme0n2 …
+// Returns the sum over the namespaces nvme0n1, nvme0n2 …
 std::optional<long long> nvme_size(const FsRoot& fs, const std::string& controller,
                                    const std::vector<std::string>& disks) {
   std::optional<long long> sectors;
@@ -36,8 +36,8 @@ bool is_disk(const FsRoot& fs, const std::string& name) {
   return fs.integer("/sys/block/" + name + "/size").value_or(0) > 0;
 }
 
-// Kinds of file systems that hold data although no local device is behind them. They live
-// elsewhere, so asking one whose server is gone would hang.
+// File systems that hold data without a local device. Their data is elsewhere, so a call would hang
+// if the server is gone.
 constexpr std::array<std::string_view, 13> kRemote{
     "nfs",  "nfs4", "lustre", "gpfs",     "beegfs", "beegfs_nodev", "ceph",
     "cifs", "smb3", "9p",     "virtiofs", "wekafs", "glusterfs"};
@@ -64,7 +64,7 @@ std::string unescaped(std::string_view text) {
   return out;
 }
 
-// Without the options that hold addresses.
+// Removes the options that contain addresses.
 std::string plain_options(const std::string& text) {
   std::vector<std::string> out;
   size_t from = 0;
@@ -140,12 +140,12 @@ std::vector<Part> mount_parts(const FsRoot& fs) {
   auto text = fs.text("/proc/self/mounts");
   if (!text) text = fs.text("/proc/mounts");
   std::vector<Part> out;
-  std::set<std::string> sources;  // bind mounts show a file system again: the first one counts
+  std::set<std::string> sources;  // bind mounts list a file system again: only the first one counts
   for (const std::string& line : lines(text.value_or(""))) {
     const auto cells = words(line);  // source, mount point, type, options
     if (cells.size() < 4 || !is_real(cells[0], cells[2])) continue;
     if (!sources.insert(cells[0]).second && cells[2] != "overlay") continue;
-    if (cells[2] == "overlay" && cells[1] != "/") continue;  // the layers of containers
+    if (cells[2] == "overlay" && cells[1] != "/") continue;  // skips the layers of containers
     out.push_back(mount_part(fs, cells));
   }
   std::sort(out.begin(), out.end(), [](const Part& a, const Part& b) { return a.id < b.id; });

@@ -1,5 +1,5 @@
-// Kernel, distribution, board and firmware, virtualisation, and the settings of the kernel that
-// change what a measurement gives.
+// Kernel, distribution, board and firmware, virtualisation, and the kernel's settings that change
+// measurements.
 #include <array>
 
 #include <sys/utsname.h>
@@ -10,7 +10,7 @@
 namespace cb::inventory {
 namespace {
 
-// Value of KEY=value or KEY="value" in an os-release file.
+// Returns the value of KEY=value or KEY="value" in an os-release file.
 std::optional<std::string> release_field(const std::string& text, std::string_view key) {
   for (const std::string& line : lines(text)) {
     if (!line.starts_with(key) || line.size() <= key.size() || line[key.size()] != '=') continue;
@@ -25,7 +25,7 @@ std::optional<std::string> release_field(const std::string& text, std::string_vi
 
 void add_software(const FsRoot& fs, Part& part) {
   put_file(part, "kernel", fs, "/proc/sys/kernel/osrelease");
-  put_file(part, "architecture", fs, "/proc/sys/kernel/arch");  // since Linux 6.1
+  put_file(part, "architecture", fs, "/proc/sys/kernel/arch");  // exists since Linux 6.1
   utsname name{};
   if (fs.is_machine() && ::uname(&name) == 0)
     part.attributes["architecture"] = std::string(name.machine);
@@ -64,8 +64,8 @@ std::optional<std::string> named_in(const std::optional<std::string>& text,
   return std::nullopt;
 }
 
-// From files alone. An x86 processor says whether there is a hypervisor; its name comes from the
-// clock source or the board's vendor. Other processors do not say, so the board alone decides.
+// Reads files only. An x86 processor says if there is a hypervisor; its name comes from the clock
+// source or the board's vendor. Other processors do not say, so only the board decides.
 std::optional<std::string> virtualisation(const FsRoot& fs) {
   const auto cpu = first_processor(fs);
   const auto flags = cpu.find("flags");
@@ -93,7 +93,7 @@ std::optional<std::string> container(const FsRoot& fs) {
   return std::nullopt;
 }
 
-// Only names that change performance: a command line can also hold what is nobody's business.
+// Lists only names that change performance: a command line may also contain private data.
 constexpr std::array<std::string_view, 18> kKernelParameters{"iommu",
                                                              "intel_iommu",
                                                              "amd_iommu",
@@ -132,7 +132,7 @@ void add_settings(const FsRoot& fs, Part& part) {
            bracketed(fs.text("/sys/kernel/mm/transparent_hugepage/enabled")));
   put_number_file(part, "numa_balancing", fs, "/proc/sys/kernel/numa_balancing");
   put_file(part, "tuned_profile", fs, "/etc/tuned/active_profile");
-  const auto swaps = fs.text("/proc/swaps");  // a heading, then name type size-in-KiB …
+  const auto swaps = fs.text("/proc/swaps");  // a heading, then lines: name type size-in-KiB …
   if (!swaps) return;
   int64_t kibibytes = 0;
   for (const std::string& line : lines(*swaps)) {

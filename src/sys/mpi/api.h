@@ -3,10 +3,10 @@
 #include <string>
 #include <string_view>
 
-// The part of MPI's C interface that is called, through a table that is filled at run time: the
-// library is that of the launcher of the job, and there are three binary interfaces of it (Open
-// MPI's, MPICH's, and the standard's of MPI 5). The names are those of the standard. Only <mpi.h>
-// is replaced: use "sys/mpi/mpi.h".
+// The part of MPI's C interface that this program calls, through a table that is filled at run
+// time. The library is that of the job's launcher, and MPI has three binary interfaces: Open MPI's,
+// MPICH's, and the standard's (MPI 5). The names are those of the standard. This header only
+// replaces <mpi.h>: include "sys/mpi/mpi.h".
 struct CbMpiComm;
 struct CbMpiDatatype;
 struct CbMpiOp;
@@ -17,8 +17,8 @@ using MPI_Datatype = CbMpiDatatype*;
 using MPI_Op = CbMpiOp*;
 using MPI_Request = CbMpiRequest*;
 using MPI_Errhandler = CbMpiErrhandler*;
-// Its members differ between the interfaces: 20 bytes with MPICH, 24 with Open MPI, 32 in the
-// standard's. MPI_Get_count reads it.
+// Its members differ between the interfaces: it has 20 bytes in MPICH, 24 in Open MPI, 32 in the
+// standard. Read it with MPI_Get_count.
 struct MPI_Status {
   alignas(8) unsigned char bytes[64];
 };
@@ -89,7 +89,7 @@ struct MPI_Status {
 
 namespace cb::mpi {
 
-// What the standard leaves to each library.
+// Values that the standard leaves to each library.
 struct Constants {
   MPI_Comm comm_world, comm_null;
   MPI_Request request_null;
@@ -110,20 +110,20 @@ struct Api {
 #undef CB_MPI_SLOT
   Constants constants;
   Abi abi;
-  std::string path;    // of the library; empty without one
-  std::string reason;  // why there is none; empty with one
+  std::string path;    // the library's path; empty if there is none
+  std::string reason;  // why there is no library; empty if there is one
 };
 
-// The library of this process, opened at the first call. Without one every function fails, but
-// Initialized and Finalized, which say no. Never throws.
+// Returns the library of this process, which is opened at the first call. Without a library every
+// function fails, except Initialized and Finalized, which answer no. Never throws.
 const Api& api();
 
-// Which interface a library has. The standard's tells by the name it was built under (else the
-// file's), for it may stand on Open MPI's and show its objects as well; the others by what they
-// hold: Open MPI 1 also was libmpi.so.12.
+// Returns which interface a library has. The standard's is known by the name that it was built
+// under (or by the file's), because it may be built on Open MPI's and show its objects too. The
+// other two are known by their objects: Open MPI 1 also was libmpi.so.12.
 Abi abi_of(std::string_view name, bool open_mpi_objects);
 
-// The table of one library, for tests and for api(): `path` alone is tried.
+// Returns the table of one library and tries only `path`; for tests.
 Api open_api(const std::string& path);
 
 }  // namespace cb::mpi
@@ -134,8 +134,8 @@ CB_MPI_FUNCTIONS(CB_MPI_INLINE)
 #undef CB_MPI_INLINE
 
 #define MPI_SUCCESS 0
-#define MPI_MAX_ERROR_STRING 1024            // the largest of the three
-#define MPI_MAX_LIBRARY_VERSION_STRING 8192  // the same
+#define MPI_MAX_ERROR_STRING 1024            // the largest of the three interfaces
+#define MPI_MAX_LIBRARY_VERSION_STRING 8192  // the largest of the three interfaces
 #define MPI_COMM_WORLD (::cb::mpi::api().constants.comm_world)
 #define MPI_COMM_NULL (::cb::mpi::api().constants.comm_null)
 #define MPI_REQUEST_NULL (::cb::mpi::api().constants.request_null)

@@ -14,8 +14,8 @@
 namespace cb::mpi {
 namespace {
 
-constexpr int kGenerations = 8;  // mpirun or orted, a shell or numactl or two, this process
-// Where a library lies, seen from the launcher's prefix.
+constexpr int kGenerations = 8;  // mpirun or orted, one or two shells or numactl, this process
+// The folders below the launcher's prefix in which a library may be.
 constexpr std::array<std::string_view, 7> kLibraryFolders{"lib",
                                                           "lib64",
                                                           "lib/release",
@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 7> kLibraryFolders{"lib",
                                                           "lib/aarch64-linux-gnu"};
 constexpr std::array<const char*, 4> kPrefixVariables{"OPAL_PREFIX", "MPI_HOME", "I_MPI_ROOT",
                                                       "MPICH_DIR"};
-// Distributions that have several MPIs keep them off the loader's path.
+// Distributions with several MPIs keep them out of the loader's path.
 constexpr std::array<std::string_view, 6> kKnownFolders{"/usr/lib/x86_64-linux-gnu/openmpi/lib",
                                                         "/usr/lib/aarch64-linux-gnu/openmpi/lib",
                                                         "/usr/lib64/openmpi/lib",
@@ -33,8 +33,8 @@ constexpr std::array<std::string_view, 6> kKnownFolders{"/usr/lib/x86_64-linux-g
                                                         "/usr/lib64/mpi/gcc/openmpi4/lib64",
                                                         "/opt/hpcx/ompi/lib"};
 
-// Executables that start ranks: Open MPI 4 and 5, PRRTE, Slurm, MPICH's Hydra, which is Intel's
-// too.
+// Executables that start ranks: those of Open MPI 4 and 5, PRRTE, Slurm, and MPICH's Hydra, which
+// Intel uses too.
 struct KnownLauncher {
   std::string_view name;
   LauncherKind kind;
@@ -49,7 +49,8 @@ constexpr std::array<KnownLauncher, 9> kLaunchers{{{"hydra", LauncherKind::mpich
                                                    {"mpirun", LauncherKind::open_mpi},
                                                    {"mpiexec", LauncherKind::open_mpi}}};
 
-// Of Hydra's "mpiexec.hydra" too. Nothing if the file starts no ranks.
+// Returns the kind of a launcher's file, also of "mpiexec.hydra". Nothing if the file starts no
+// ranks.
 std::optional<LauncherKind> kind_of(std::string_view file) {
   const std::string_view name = file.substr(file.rfind('/') + 1);
   for (const KnownLauncher& known : kLaunchers) {
@@ -62,7 +63,7 @@ std::optional<LauncherKind> kind_of(std::string_view file) {
   return std::nullopt;
 }
 
-// Of a process that no known launcher started, as far as the processes above can be seen.
+// Guesses the kind if no known launcher is visible among the processes above.
 LauncherKind kind_by_variables(const Surroundings& around) {
   const auto is_set = [&](const char* name) { return around.variable(name).has_value(); };
   const bool mpich = is_set("PMI_RANK") && !is_set("OMPI_COMM_WORLD_SIZE");
@@ -71,8 +72,8 @@ LauncherKind kind_by_variables(const Surroundings& around) {
 
 using Names = std::vector<std::string>;
 
-// Names of Open MPI's library, of MPICH's (Debian renames it), and of the standard's. Intel's of
-// the standard's interface ends the job at each error, so its older one is preferred.
+// Names of Open MPI's library, of MPICH's (Debian renames it), and of the standard's. Intel's
+// library with the standard's interface ends the job at each error, so its older one is preferred.
 struct LibraryNames {
   Names own, standard, others;
 };
@@ -87,7 +88,7 @@ LibraryNames library_names(const Surroundings& around) {
   return {open_mpi, standard, mpich};
 }
 
-// "/opt/mpi" of "/opt/mpi/bin/mpirun"; empty if it lies in no such folder.
+// Returns "/opt/mpi" for "/opt/mpi/bin/mpirun"; "" if the file is in no such folder.
 std::string prefix_of(const std::string& file) {
   const size_t name = file.rfind('/');
   if (name == std::string::npos || name == 0) return "";
@@ -103,7 +104,7 @@ Names prefixes_of_variables(const Surroundings& around) {
   return out;
 }
 
-// A list of files and names in which each stands once.
+// A list of files and names without duplicates.
 class Candidates {
  public:
   explicit Candidates(const Surroundings& around) : around_(around) {}
@@ -121,7 +122,7 @@ class Candidates {
     for (const std::string_view folder : kLibraryFolders)
       add_in(fmt::format("{}/{}", prefix, folder), names);
   }
-  // From everywhere but beside the launcher.
+  // Adds files from everywhere except beside the launcher.
   void add_elsewhere(const Names& names) {
     for (const std::string& prefix : prefixes_of_variables(around_)) add_below(prefix, names);
     for (const std::string& name : names) add(name);
@@ -137,13 +138,13 @@ class Candidates {
 long parent_of(long process) {
   std::ifstream file(fmt::format("/proc/{}/stat", process));
   const std::string text(std::istreambuf_iterator<char>(file), {});
-  const size_t behind = text.rfind(')');  // the name before it may hold anything
+  const size_t behind = text.rfind(')');  // the name in front of it may contain anything
   return behind == std::string::npos || behind + 4 > text.size()
              ? 0
              : std::strtol(text.c_str() + behind + 4, nullptr, 10);
 }
 
-// Readable also where the file is another user's, such as Slurm's.
+// Works also if the process is another user's, such as Slurm's, whose file cannot be read.
 std::string bare_name(long process) {
   std::ifstream file(fmt::format("/proc/{}/comm", process));
   std::string out;
@@ -181,7 +182,7 @@ std::vector<std::string> library_candidates(const Surroundings& around) {
     return {*given};
   const LibraryNames names = library_names(around);
   const LauncherAbove above = launcher_above(around);
-  // Slurm's daemon is of no MPI: what lies in its prefix is as good as any other.
+  // Slurm's daemon belongs to no MPI: a library in its prefix is no better than any other.
   const std::string launcher = above.kind == LauncherKind::slurm ? "" : prefix_of(above.file);
   Candidates out(around);
   for (const Names* kind : {&names.own, &names.standard}) out.add_below(launcher, *kind);

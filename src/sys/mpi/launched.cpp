@@ -6,8 +6,8 @@ namespace cb::mpi {
 namespace {
 
 struct Variables {
-  std::vector<const char*> joining;  // any of these: MPI_Init finds its job
-  std::vector<const char*> ranks;    // the first that is set counts
+  std::vector<const char*> joining;  // if one of these is set, MPI_Init finds its job
+  std::vector<const char*> ranks;    // the first one that is set counts
   std::vector<const char*> sizes;
 };
 

@@ -5,30 +5,31 @@
 
 #include "sys/mpi/find.h"
 
-// What the launcher of this process says of it before MPI_Init.
+// What the launcher states about this process before MPI_Init.
 namespace cb::mpi {
 
-// A variable that is set, and the number in it; the name is empty if there is none.
+// A variable that is set, and its number. The name is empty if there is none.
 struct Told {
   std::string variable = {};
   int number = 0;
 };
 
 struct Launched {
-  bool joins = false;  // a launcher that MPI_Init can join started it
+  bool joins = false;  // true if a launcher that MPI_Init can join started it
   Told rank = {};
-  Told processes = {};  // how many there are; the largest of those that say so
+  Told processes = {};  // number of processes: the largest number that a variable states
 };
 
-// Only the nearest launcher's variables are asked where it is known: those of others further up,
-// or left over in a shell, are not of this process.
+// If the nearest launcher is known, reads only its variables: those of launchers further up, or
+// left over in a shell, are not about this process.
 Launched launched_by(const Surroundings& around);
 
-// "mpirun", "srun" or "none", as records name it: an mpirun within an allocation of Slurm is one.
+// Returns "mpirun", "srun" or "none", as in records. An mpirun within a Slurm allocation is
+// "mpirun".
 std::string launcher_name_of(const Surroundings& around);
 
-// Whether a process that MPI finds alone is one of several, or may be: another rank than the first,
-// or one that nothing tells how many there are.
+// True if a process that is alone in MPI is, or may be, one of several: its rank is not the first,
+// or nothing states the number of processes.
 bool left_alone(const Launched& told);
 
 }  // namespace cb::mpi

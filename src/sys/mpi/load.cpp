@@ -35,7 +35,7 @@ Api without_library(std::string reason) {
   return out;
 }
 
-// Looks functions up by name, and keeps the first that is missing.
+// Looks functions up by name, and keeps the name of the first that is missing.
 struct Binder {
   const DynamicLibrary& library;
   std::string missing = {};
@@ -68,7 +68,7 @@ std::string bind_mpich(const DynamicLibrary& library, Api& out) {
   return binder.missing;
 }
 
-// Of Open MPI also the first object that is missing.
+// For Open MPI, also sets `missing` to the first object that it lacks.
 Constants constants_of(Abi abi, const DynamicLibrary& library, std::string& missing) {
   if (abi == Abi::mpich) return mpich_constants();
   if (abi == Abi::standard) return standard_constants();

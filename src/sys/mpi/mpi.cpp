@@ -16,22 +16,22 @@ namespace {
 
 constexpr unsigned kAbortSeconds = 10;
 
-std::atomic<bool> begun = false;  // MPI_Init_thread was called; before that nobody needs a library
+std::atomic<bool> begun = false;  // MPI_Init_thread was called; before that no library is needed
 
 Launched launch() { return launched_by(own_surroundings()); }
 
-// The launcher's program, or its name in documents.
+// Returns the launcher's program, or its name in documents if the program is not known.
 std::string starter() {
   const std::string file = launcher_above(own_surroundings()).file;
   return file.empty() ? launcher_name() : file;
 }
 
-// What MPI_Init reads; what the user has set stays.
+// Sets variables that MPI_Init reads, unless the user has set them.
 void settle_environment() {
-  // No rank needs displays, for which hwloc's plugin would ask a name server that may not answer.
+  // No rank needs displays. hwloc's plugin would ask a name server for them, which may not answer.
   ::setenv("HWLOC_COMPONENTS", "-gl", 0);
-  // mpirun believes the slots that it is given. More ranks than processors that spin while they
-  // wait take ten times as long as ranks that yield.
+  // mpirun trusts the number of slots that it is given. If there are more ranks than processors,
+  // ranks that spin while they wait take ten times as long as ranks that yield.
   if (share_processors(std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE"), ::sysconf(_SC_NPROCESSORS_ONLN)))
     ::setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
 }
@@ -44,7 +44,7 @@ void require_library() {
                                starter(), api().reason, kLibraryVariable));
 }
 
-// "MPICH Version:      5.0.2" and "Open MPI v4.1.4, package: …" in a few words.
+// Shortens "MPICH Version:      5.0.2" and "Open MPI v4.1.4, package: …" to a few words.
 std::string short_name(const std::string& text) {
   std::string out;
   for (const char c : text.substr(0, text.find_first_of(",\n"))) {
@@ -111,7 +111,7 @@ std::string library_name() {
   if (api().abi == Abi::none) return "none";
   if (MPI_Get_library_version(text, &length) != MPI_SUCCESS) return "MPI";
   text[MPI_MAX_LIBRARY_VERSION_STRING - 1] = '\0';
-  return short_name(text);  // whatever length the library says, the text ends in it
+  return short_name(text);  // the text ends here, whatever length the library states
 }
 
 std::string library_and_path() { return fmt::format("{} ({})", library_name(), api().path); }
@@ -159,7 +159,7 @@ void abort_job(int exit_code) {
     MPI_Initialized(&initialized);
     MPI_Finalized(&finalized);
   }
-  // Should MPI not come to end the job either, the kernel ends this process.
+  // If MPI does not end the job either, the kernel ends this process.
   std::signal(SIGALRM, SIG_DFL);
   alarm(kAbortSeconds);
   if (initialized != 0 && finalized == 0) MPI_Abort(MPI_COMM_WORLD, exit_code);

@@ -4,8 +4,8 @@
 
 #include "sys/mpi/api.h"
 
-// A function of MPICH's interface behind one of ours: its handles are 32-bit numbers, ours are
-// pointers that hold them.
+// Wraps a function of MPICH's interface: MPICH's handles are 32-bit numbers, ours are pointers that
+// hold them.
 namespace cb::mpi {
 
 template <typename T>
@@ -21,7 +21,7 @@ inline constexpr bool kIsHandle<MPI_Request> = true;
 template <>
 inline constexpr bool kIsHandle<MPI_Errhandler> = true;
 
-// What is no handle passes as it is.
+// An argument that is not a handle is passed unchanged.
 template <typename T>
 struct Narrowed {
   using Type = T;
@@ -53,7 +53,7 @@ struct Narrowed<T*> {
   int value;
 };
 
-// One type, and so one `native`, for each member of the table.
+// Each member of the table has its own type, and so its own `native`.
 template <auto Member, typename Function>
 struct MpichCall;
 

@@ -23,7 +23,7 @@
 namespace cb {
 namespace {
 
-// An address with its length, for either family.
+// An address with its length, of either family.
 struct Address {
   sockaddr_storage storage{};
   socklen_t length = 0;
@@ -53,7 +53,7 @@ Socket new_socket(int family) {
   return out;
 }
 
-// Numeric text of an interface's address; empty for loopback, link-local and other families.
+// Returns an interface's address as numbers; "" for loopback, link-local and other families.
 std::string address_text(const sockaddr* address) {
   char text[INET6_ADDRSTRLEN] = {};
   if (address->sa_family == AF_INET) {

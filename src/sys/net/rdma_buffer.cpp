@@ -24,7 +24,7 @@ void* map(size_t bytes, int flags) {
   return got == MAP_FAILED ? nullptr : got;
 }
 
-// Prefers the node without insisting: a full node must not end the measurement.
+// Prefers the node but does not insist: a full node must not end the measurement.
 bool bind_to_node(void* data, size_t bytes, int node) {
   if (node < 0 || node >= 64) return false;
   const unsigned long mask = 1UL << static_cast<unsigned>(node);
@@ -34,7 +34,7 @@ bool bind_to_node(void* data, size_t bytes, int node) {
 }  // namespace
 
 DeviceBuffer::DeviceBuffer(size_t bytes, std::optional<int> numa_node) {
-  // Half a huge page would be wasted on small buffers, and huge pages are few.
+  // A small buffer would waste half a huge page, and huge pages are few.
   if (bytes >= kHugePage) {
     bytes_ = rounded(bytes, kHugePage);
     data_ = static_cast<std::byte*>(map(bytes_, MAP_HUGETLB));
@@ -50,7 +50,7 @@ DeviceBuffer::DeviceBuffer(size_t bytes, std::optional<int> numa_node) {
                     "--tx-depth",
                     bytes, std::strerror(errno)));
   if (numa_node && bind_to_node(data_, bytes_, *numa_node)) node_ = numa_node;
-  std::memset(data_, 0, bytes_);  // every page is there, and on its node, before it is used
+  std::memset(data_, 0, bytes_);  // allocates every page, on its node, before it is used
 }
 
 DeviceBuffer::~DeviceBuffer() { ::munmap(data_, bytes_); }

@@ -7,11 +7,11 @@
 
 namespace cb {
 
-// Zeroed memory for a network device to read and write: huge pages where the host has some free,
-// else ordinary pages; on the device's NUMA node where one is named and the kernel agrees.
+// Zeroed memory that a network device reads and writes: in huge pages if the host has free ones,
+// else in ordinary pages; on the device's NUMA node if one is given and the kernel agrees.
 class DeviceBuffer {
  public:
-  // Throws Error when there is no memory.
+  // Throws Error if there is no memory.
   explicit DeviceBuffer(size_t bytes, std::optional<int> numa_node = {});
   ~DeviceBuffer();
   DeviceBuffer(const DeviceBuffer&) = delete;
@@ -19,7 +19,7 @@ class DeviceBuffer {
 
   std::byte* data() const { return data_; }
   size_t size() const { return bytes_; }
-  // "huge pages, NUMA node 1": for the record's facts.
+  // "huge pages, NUMA node 1": goes into the record's facts.
   std::string how() const;
 
  private:

@@ -1,4 +1,4 @@
-// Names of counters: linux/Documentation/ABI/stable/sysfs-class-infiniband for counters/, the
+// Sources of the names: linux/Documentation/ABI/stable/sysfs-class-infiniband for counters/, the
 // drivers' own tables (hw/mlx5/counters.c, hw/bnxt_re/hw_counters.c, hw/irdma/verbs.c,
 // sw/rxe/rxe_hw_counters.c) for hw_counters/.
 #include "sys/net/rdma_counters.h"
@@ -59,7 +59,7 @@ const Names* names_of(const std::string& driver) {
   if (driver == "mlx5_core") return &kMlx5;
   if (driver == "rxe") return &kRxe;
   if (driver == "bnxt_en" || driver == "bnxt_re") return &kBnxt;
-  // irdma's function belongs to the Ethernet driver.
+  // The PCI function of irdma belongs to the Ethernet driver.
   if (driver == "irdma" || driver == "ice" || driver == "i40e" || driver == "idpf") return &kIrdma;
   return nullptr;
 }
@@ -103,7 +103,8 @@ bool any_of(std::string_view name, std::initializer_list<std::string_view> parts
                      [name](std::string_view p) { return name.find(p) != std::string_view::npos; });
 }
 
-// Of the hundreds that `ethtool -S` lists, those that tell of the link and of congestion.
+// Selects those counters of `ethtool -S`, which lists hundreds, that show the state of the link or
+// congestion.
 bool is_telling(std::string_view name) {
   return any_of(name, {"pause", "discard", "drop", "crc", "symbol_err", "link_down", "pfc", "ecn",
                        "cnp", "out_of_buffer", "marked", "pci_signal", "outbound_pci"});
@@ -112,7 +113,7 @@ bool is_telling(std::string_view name) {
 void add_directory(const FsRoot& fs, const std::string& directory, const std::string& driver,
                    RdmaCounters& out) {
   for (const std::string& name : fs.entries(directory)) {
-    if (name == "lifespan") continue;  // how often the driver refreshes, no counter
+    if (name == "lifespan") continue;  // refresh interval of the driver, not a counter
     if (const auto value = fs.integer(directory + "/" + name); value && *value >= 0)
       out[common_counter_name(driver, name)] = static_cast<double>(*value);
   }
@@ -148,7 +149,7 @@ bool is_congestion_counter(const std::string& name) {
          (name.starts_with("eth_") && any_of(name, {"pause", "pfc", "marked"}));
 }
 
-// IBTA: PortCounters' widths; 64-bit counters never come near.
+// Widths of the legacy counters: IBTA, PortCounters. 64-bit counters never reach these values.
 bool is_saturated(const std::string& name, double value) {
   if (name == "symbol_error" || name == "port_rcv_errors" ||
       name == "port_rcv_remote_physical_errors" || name == "port_xmit_discards")

@@ -9,25 +9,25 @@
 
 namespace cb {
 
-// Counters of a port under the names used in records. What a driver calls otherwise is renamed to
-// the common name ("out_of_seq_request" of rxe is out_of_sequence); what has no common name keeps
-// its own. A counter that the driver does not have is absent.
+// Counters of a port under the names used in records. A driver's own name is replaced by the common
+// name ("out_of_seq_request" of rxe is out_of_sequence); a counter without a common name keeps its
+// own. A counter that the driver lacks is absent.
 using RdmaCounters = std::map<std::string, double>;
 
-// From /sys: counters/ (absent with rxe and EFA) and hw_counters/ of the port; and, on a machine,
-// the statistics of the port's interface that tell of pauses, marks, drops and errors, behind
-// "eth_".
+// Reads the port's counters/ (absent in rxe and EFA) and hw_counters/ below /sys. On a machine also
+// reads the interface's statistics about pauses, marks, drops and errors, with the prefix "eth_".
 RdmaCounters read_rdma_counters(const FsRoot& fs, const RdmaPort& port);
 
-// "local_ack_timeout_err" → "ack_timeouts" and so on, by driver.
+// Returns the common name: "local_ack_timeout_err" → "ack_timeouts", by driver.
 std::string common_counter_name(const std::string& driver, const std::string& name);
 
-// What must not move while a healthy link is measured: link downs, errors, drops, retransmissions.
+// True for counters that must not move while a healthy link is measured: link downs, errors, drops,
+// retransmissions.
 bool is_fault_counter(const std::string& name);
-// Congestion that a lossless network answers to: pauses, marks, notifications.
+// True for counters of congestion that a lossless network reacts to: pauses, marks, notifications.
 bool is_congestion_counter(const std::string& name);
 
-// True if a legacy counter of few bits stands at its largest value: its delta says nothing.
+// True if a legacy counter with few bits is at its largest value: its delta means nothing.
 bool is_saturated(const std::string& name, double value);
 
 }  // namespace cb

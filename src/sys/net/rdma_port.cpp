@@ -17,8 +17,8 @@ using inventory::words;
 
 const std::string kClass = "/sys/class/infiniband/";
 
-// A RoCE table has up to 1,024 entries, filled from the front; after this many empty ones the rest
-// is not read.
+// A RoCE table has up to 1,024 entries and is filled from the front: after this many empty ones the
+// rest is skipped.
 constexpr int kEmptyGids = 8;
 
 std::string behind_colon(const std::string& text) {
@@ -54,7 +54,7 @@ std::vector<RdmaGid> read_gids(const FsRoot& fs, const std::string& port, bool e
 }
 
 void add_rate(const FsRoot& fs, const std::string& dir, RdmaPort& port) {
-  if (!port.active()) return;  // the rate of a port that is down means nothing
+  if (!port.active()) return;  // the rate of a port that is not active means nothing
   const auto rate = words(fs.text(dir + "rate").value_or(""));
   if (rate.size() < 2 || rate[1] != "Gb/sec") return;
   if (const auto gigabits = parse_number(rate[0]); gigabits && *gigabits > 0 && *gigabits < 1e6)
@@ -71,7 +71,7 @@ void add_pci(const FsRoot& fs, const std::string& device, RdmaPort& port) {
   const std::string link = kClass + device + "/device";
   port.driver = fs.link_name(link + "/driver").value_or("");
   port.pci_address = inventory::pci_address_of(fs, link);
-  // Devices on the auxiliary bus (irdma) have the driver above them.
+  // For devices on the auxiliary bus (irdma), the driver is that of the PCI function above.
   if (port.pci_address && (port.driver.empty() || port.driver == "irdma"))
     port.driver =
         fs.link_name(inventory::pci_path(*port.pci_address, "driver")).value_or(port.driver);
@@ -89,7 +89,8 @@ void add_pci(const FsRoot& fs, const std::string& device, RdmaPort& port) {
 }
 
 std::string netdev_of(const FsRoot& fs, const std::string& device, const RdmaPort& port) {
-  if (const auto parent = fs.text(kClass + device + "/parent")) return *parent;  // soft-RoCE
+  // only soft-RoCE has this file
+  if (const auto parent = fs.text(kClass + device + "/parent")) return *parent;
   for (const RdmaGid& gid : port.gids) {
     if (!gid.netdev.empty()) return gid.netdev;
   }

@@ -9,7 +9,7 @@
 
 #include "sys/os/fs_root.h"
 
-// RDMA devices as /sys shows them. No call into libibverbs: composed trees test it.
+// RDMA devices as /sys shows them. Never calls libibverbs, so that tests can use composed trees.
 namespace cb {
 
 enum class RoceVersion { none, v1, v2 };  // none: InfiniBand
@@ -30,13 +30,14 @@ struct RdmaPort {
   std::string link_layer = {};                        // "InfiniBand" or "Ethernet"
   std::string state = {};                             // "ACTIVE"
   std::string physical_state = {};                    // "LinkUp"
-  std::optional<double> signal_bits_per_second = {};  // what `rate` says; absent unless active
+  std::optional<double> signal_bits_per_second = {};  // rate in /sys; absent unless active
   std::string link = {};                              // "4X NDR"
-  std::string driver = {};  // of the PCI function ("mlx5_core"); "rxe" where there is none
+  std::string driver = {};  // driver of the PCI function ("mlx5_core"); "rxe" if there is no
+                            // function
   std::string netdev = {};
   std::optional<std::string> pci_address = {};
   std::optional<int> numa_node = {};
-  std::optional<int> pcie_generation = {};  // as negotiated
+  std::optional<int> pcie_generation = {};  // as negotiated now
   std::optional<int> pcie_lanes = {};
   std::optional<int> pcie_max_generation = {};  // what the NIC was built for
   std::optional<int> pcie_max_lanes = {};
@@ -48,18 +49,18 @@ struct RdmaPort {
   std::string directory() const;
 };
 
-// Every port of every device: by PCI address, then by name, so that the same position means the
+// Returns every port of every device, by PCI address, then by name: the same position means the
 // same slot on equal hosts. Devices without a PCI function (soft-RoCE) come last.
 std::vector<RdmaPort> rdma_ports(const FsRoot& fs);
 
-// "fe80:0000:…" in 16 bytes; nothing if malformed.
+// Parses "fe80:0000:…" into 16 bytes; nothing if malformed.
 std::optional<std::array<uint8_t, 16>> parse_gid(std::string_view text);
 
-// How well a GID serves between hosts; negative: not at all. RoCE v2 before v1, IPv4-mapped before
-// IPv6, routable before link-local, the one of `netdev` before others.
+// Returns how well a GID works between hosts; negative: not at all. RoCE v2 is better than v1,
+// IPv4-mapped than IPv6, routable than link-local, and a GID of `netdev` than others.
 int gid_score(const RdmaGid& gid, const std::string& netdev);
 
-// The best GID of a RoCE port, the first of equals; for InfiniBand index 0 if there is one. Null if
+// Returns the best GID of a RoCE port, the first of equals; for InfiniBand the first GID. Null if
 // the port has none.
 const RdmaGid* best_gid(const RdmaPort& port);
 

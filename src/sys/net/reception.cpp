@@ -12,9 +12,8 @@
 namespace cb {
 namespace {
 
-constexpr int kWaitingConnections = 1024;  // more are not kept waiting on any system by default
-// A crowd that comes and goes is looked at no faster than this, and ours are kept waiting no
-// longer.
+constexpr int kWaitingConnections = 1024;  // no system keeps more waiting by default
+// Interval at which a crowd of strangers is served. The job's own ranks wait no longer than this.
 constexpr double kRestSeconds = 0.1;
 
 }  // namespace
@@ -51,7 +50,7 @@ bool Reception::admits(double now) const {
 }
 
 void Reception::watch(std::vector<Watched>& sockets, double now) const {
-  // poll() passes over negative numbers.
+  // poll() ignores negative descriptors.
   for (const Socket& l : listeners_) sockets.push_back({.fd = admits(now) ? l.fd() : -1});
   for (const Guest& g : guests_) sockets.push_back({.fd = g.socket.fd()});
 }
@@ -74,7 +73,8 @@ std::vector<Reception::Arrival> Reception::serve(std::span<const Watched> watche
   return out;
 }
 
-// A place is made by turning away who has been silent for longest, if that is long enough.
+// If all places are taken, turns away the guest that has been silent longest, if it has been silent
+// long enough.
 void Reception::make_room(double now) {
   if (guests_.size() < kMaxGuests || now - guests_.front().since < kCrowdedSeconds) return;
   turn_away(0);
@@ -89,7 +89,7 @@ void Reception::admit(const Socket& listener, double now, std::vector<Arrival>& 
       if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) rest(now);
       return;
     }
-    // Most greet in the same moment.
+    // Most guests greet at the moment in which they connect.
     const bool alive = hear(guest, out);
     if (alive && guest.socket.open()) guests_.push_back(std::move(guest));
     if (!alive) ++turned_away_;
@@ -97,8 +97,8 @@ void Reception::admit(const Socket& listener, double now, std::vector<Arrival>& 
   }
 }
 
-// Without a descriptor left a connection stays where it is, and would be tried in a circle. Those
-// that strangers hold may be what is missing, here and in the measurement.
+// Without a free descriptor the connection keeps waiting, and accept() would fail in a loop. The
+// descriptors that guests hold may be the missing ones, here and in the measurement.
 void Reception::rest(double now) {
   guests_.clear();
   rest_until_ = now + kRestSeconds;
@@ -109,7 +109,8 @@ void Reception::turn_away(size_t guest) {
   ++turned_away_;
 }
 
-// False if the guest is none of ours, or has gone. The socket of one of ours goes to `out`.
+// Reads the guest's greeting. Returns false if the guest is a stranger or has gone. Moves the
+// socket of a complete greeting to `out`.
 bool Reception::hear(Guest& guest, std::vector<Arrival>& out) const {
   std::string piece(greeting_bytes_ - guest.greeting.size(), '\0');
   const long n = read_some(guest.socket, piece.data(), piece.size());

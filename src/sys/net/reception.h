@@ -9,26 +9,26 @@
 
 namespace cb {
 
-// Where one port of this process can be reached.
+// An address and port at which this process can be reached.
 struct Door {
   std::string address;
   int port = 0;
 };
 
-// Takes the connections of a job's other ranks, and costs little whoever else comes: strangers get
-// no thread, little memory, few descriptors and a short time. Who belongs to the job begins with a
-// greeting of a fixed length that begins with its token. Nothing here waits.
+// Accepts the connections of a job's other ranks, at little cost: strangers get no thread, little
+// memory, few descriptors and a short time. A rank of the job first sends a greeting of a fixed
+// length, which begins with the job's token. Nothing here waits.
 class Reception {
  public:
-  static constexpr size_t kMaxGuests = 64;  // that have not greeted yet
+  static constexpr size_t kMaxGuests = 64;  // guests that have not greeted yet
   static constexpr double kGreetingSeconds = 2;
-  // While all places are taken, a guest that has been silent for so long gives up its own: ours
-  // greet in the moment in which they connect.
+  // While all places are taken, a guest that has been silent for this time loses its place: the
+  // job's ranks greet at the moment in which they connect.
   static constexpr double kCrowdedSeconds = 0.1;
 
-  Reception() = default;  // closed
-  // Listens at those of `addresses` that can be listened at, each on a port that the kernel
-  // chooses. Throws Error if there is none.
+  Reception() = default;  // not listening
+  // Listens at each of `addresses` that allows it, on ports that the kernel chooses. Throws Error
+  // if none does.
   Reception(const std::vector<std::string>& addresses, std::string token, size_t greeting_bytes,
             uint64_t buffer_bytes = 0);
 
@@ -36,15 +36,15 @@ class Reception {
   bool open() const { return !listeners_.empty(); }
   size_t guests() const { return guests_.size(); }
 
-  // Adds what is to be waited for, for wait_for_any().
+  // Adds the sockets that wait_for_any() has to wait for.
   void watch(std::vector<Watched>& sockets, double now) const;
-  // Who has greeted, with the whole greeting. `watched`: what watch() added.
+  // A rank that has greeted, with its whole greeting. `watched` is what watch() added.
   struct Arrival {
     Socket socket;
     std::string greeting;
   };
   std::vector<Arrival> serve(std::span<const Watched> watched, double now);
-  // Turns everybody away and listens no more.
+  // Turns all guests away and stops listening.
   void close();
 
  private:
@@ -66,8 +66,8 @@ class Reception {
   std::string token_;
   size_t greeting_bytes_ = 0;
   std::vector<Guest> guests_;  // the oldest first
-  double rest_until_ = 0;      // no connection is taken before
-  double window_began_ = 0;    // in which those turned away are counted
+  double rest_until_ = 0;      // no connection is accepted before this time
+  double window_began_ = 0;    // begin of the window in which turned_away_ counts
   size_t turned_away_ = 0;
 };
 

@@ -66,8 +66,8 @@ void set_option(int fd, int level, int option, int value, const char* what) {
   if (setsockopt(fd, level, option, &value, sizeof value) != 0) fail(what);
 }
 
-// The kernel halves what it accounts for itself, and caps at net.core.{w,r}mem_max; what came of it
-// is read back by buffer_sizes().
+// The kernel keeps half of it for its own accounting, and limits it to net.core.{w,r}mem_max.
+// buffer_sizes() reads the result.
 void set_buffers(int fd, uint64_t bytes) {
   if (bytes == 0) return;
   const int value = static_cast<int>(std::min<uint64_t>(bytes, INT32_MAX / 2));
@@ -114,7 +114,7 @@ std::vector<InterfaceAddress> interface_addresses() {
 }
 
 std::optional<std::string> source_address_towards(const std::string& address) {
-  const auto peer = endpoint(address, 9);  // any port: nothing is sent
+  const auto peer = endpoint(address, 9);  // any port will do: nothing is sent
   if (!peer) return std::nullopt;
   const Socket probe(socket(peer->storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!probe.open() || connect(probe.fd(), peer->get(), peer->length) != 0) return std::nullopt;
@@ -130,7 +130,7 @@ InterfaceLink interface_link(const FsRoot& fs, const std::string& interface) {
   InterfaceLink out;
   if (const auto mtu = fs.integer(dir + "mtu")) out.mtu_bytes = static_cast<int>(*mtu);
   out.ethernet = fs.integer(dir + "type") == 1;  // ARPHRD_ETHER
-  const auto speed = fs.integer(dir + "speed");  // Mbit/s; -1 or unreadable while unknown
+  const auto speed = fs.integer(dir + "speed");  // Mbit/s; -1 or unreadable if unknown
   if ((fs.exists(dir + "device") || fs.exists(dir + "bonding")) && speed && *speed > 0)
     out.bits_per_second = static_cast<double>(*speed) * 1e6;
   return out;
@@ -143,7 +143,7 @@ Listener listen_at(const std::string& address, int backlog, uint64_t buffer_byte
       Socket(socket(here->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0))};
   if (!out.socket.open()) fail("socket");
   const int fd = out.socket.fd();
-  set_buffers(fd, buffer_bytes);  // accepted sockets inherit them
+  set_buffers(fd, buffer_bytes);  // accepted sockets inherit the sizes
   if (bind(fd, here->get(), here->length) != 0) fail("bind");
   if (listen(fd, backlog) != 0) fail("listen");
   out.port = port_of(fd);

@@ -66,8 +66,8 @@ unsigned all_access(bool relaxed_ordering) {
 MrPtr register_memory(ibv_pd* pd, void* memory, size_t bytes, bool relaxed_ordering,
                       const std::string& what) {
   const unsigned access = all_access(relaxed_ordering);
-  // In brackets, since the macro of that name takes the newer function, which rdma-core before 28
-  // has not.
+  // The brackets avoid the macro of that name, which calls a newer function that rdma-core before
+  // 28 lacks.
   MrPtr mr(relaxed_ordering
                ? ibv_reg_mr_iova2(pd, memory, bytes, reinterpret_cast<uintptr_t>(memory), access)
                : (ibv_reg_mr)(pd, memory, bytes, static_cast<int>(access)));

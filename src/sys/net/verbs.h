@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 
-// The one header through which libibverbs is called. Objects are owned by unique_ptr; a failed call
+// The one header through which libibverbs is called. unique_ptrs own the objects. A failed call
 // throws Error with the call, the object and the system's reason.
 namespace cb::verbs {
 
@@ -32,21 +32,21 @@ using ChannelPtr = std::unique_ptr<ibv_comp_channel, Destroy>;
 [[noreturn]] void fail(const std::string& call, const std::string& what, int error,
                        const std::string& hint = {});
 
-// Opens the device of that name. Throws Error if there is none or it cannot be opened.
+// Opens the device with that name. Throws Error if there is none or it cannot be opened.
 ContextPtr open_device(const std::string& device);
 
-// Bytes of an enumerated MTU and back; 0 for what is no MTU.
+// Converts between an MTU in bytes and its enumerator; 0 for anything else.
 uint32_t mtu_bytes(ibv_mtu mtu);
 ibv_mtu mtu_of(uint64_t bytes);
 
 // Registers memory for local writing and all remote access. With `relaxed_ordering` the device may
-// write out of order (ignored by devices that do not know it). Throws Error; where the limit of
-// locked memory is the reason it says so.
+// write out of order (devices that do not know it ignore it). Throws Error, which says so if the
+// limit of locked memory is the reason.
 MrPtr register_memory(ibv_pd* pd, void* memory, size_t bytes, bool relaxed_ordering,
                       const std::string& what);
 
-// The same for another device's memory that its driver has exported as a dma-buf; `memory` is its
-// address there. Throws Error where the NIC's driver cannot.
+// Registers another device's memory, which its driver has exported as a dma-buf; `memory` is its
+// address on that device. Throws Error if the NIC's driver cannot do this.
 MrPtr register_dma_buf(ibv_pd* pd, int descriptor, const void* memory, size_t bytes,
                        bool relaxed_ordering, const std::string& what);
 

@@ -1,6 +1,6 @@
-// Defines the functions of libibverbs that are called, under their own names, so that no caller
-// differs and nothing is linked: each is passed on to the library that was opened. Hidden, since
-// libraries of the site that are opened later call their own.
+// Defines the functions of libibverbs that are called under their own names, so that callers need
+// no change and nothing is linked. Each function calls the library that was opened. They are
+// hidden, because site libraries that are opened later must call their own.
 #include "sys/net/verbs_library.h"
 
 #include <fmt/format.h>
@@ -8,7 +8,8 @@
 #include "core/error.h"
 #include "sys/os/dl.h"
 
-// The functions themselves, which the header's inline code calls.
+// Below are the functions themselves, which the header's inline code calls; its macros would hide
+// them.
 #undef ibv_query_port
 #undef ibv_reg_mr
 
@@ -19,7 +20,7 @@ constexpr const char* kVariable = "CLUSTERBENCH_VERBS_LIBRARY";
 
 struct Opened {
   Library library;
-  std::string reason;  // empty: usable
+  std::string reason;  // empty if the library is usable
 };
 
 Opened opened() {

@@ -4,8 +4,8 @@
 
 #include <string>
 
-// The functions of libibverbs that are called, besides those that the header inlines and that go
-// through the context: X(result, name, parameters, arguments).
+// The functions of libibverbs that are called, except those that the header defines inline and
+// those that go through the context: X(result, name, parameters, arguments).
 #define CB_VERBS_FUNCTIONS(X)                                                                      \
   X(ibv_device**, ibv_get_device_list, (int* count), (count))                                      \
   X(void, ibv_free_device_list, (ibv_device * *list), (list))                                      \
@@ -38,7 +38,7 @@
   X(int, ibv_destroy_ah, (ibv_ah * ah), (ah))                                                      \
   X(const char*, ibv_wc_status_str, (ibv_wc_status status), (status))
 
-// What came later: without one the rest works.
+// Newer functions: the rest works without them.
 #define CB_VERBS_NEWER_FUNCTIONS(X)                                                             \
   X(ibv_mr*, ibv_reg_mr_iova2,                                                                  \
     (ibv_pd * pd, void* memory, size_t bytes, uint64_t address, unsigned access),               \
@@ -49,7 +49,7 @@
 
 namespace cb::verbs {
 
-// The site's libibverbs, opened when it is first called: its drivers (mlx5, irdma, rxe) belong to
+// The site's libibverbs, opened at the first call: its drivers (mlx5, irdma, rxe) work with only
 // one build of it.
 struct Library {
 #define CB_VERBS_SLOT(result, name, parameters, arguments) result(*name) parameters = nullptr;
@@ -59,8 +59,8 @@ struct Library {
   std::string path;
 };
 
-// Opens libibverbs.so.1, or what CLUSTERBENCH_VERBS_LIBRARY names, once. Throws Error, each time,
-// where there is none.
+// Opens libibverbs.so.1, or the file that CLUSTERBENCH_VERBS_LIBRARY names, once. Every call throws
+// Error if there is none.
 const Library& library();
 
 }  // namespace cb::verbs

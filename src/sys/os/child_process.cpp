@@ -28,7 +28,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return out;
 }
 
-// Said here: from the failing spawn it would look as if the program were missing.
+// Checked here because a failing spawn would look as if the program were missing.
 void require_null_device(const std::string& program) {
   if (::access("/dev/null", R_OK | W_OK) == 0) return;
   throw Error(fmt::format(
@@ -68,7 +68,7 @@ bool read_until(int fd, double deadline, std::string& out) {
   }
 }
 
-// The child may close stdout and live on; it is given until the deadline as well.
+// The child may close stdout and continue: it too has time until the deadline.
 int wait_for(pid_t pid, double deadline, bool& in_time) {
   int status = 0;
   for (;;) {

@@ -9,9 +9,9 @@
 
 namespace cb {
 
-// Calls f on a thread of its own and returns its result, or nothing if it has not come back after
-// `seconds`: then the thread is left behind, because a call stuck in a driver cannot be ended. So f
-// owns all that it uses. What f throws is thrown here.
+// Calls f on a thread of its own and returns its result, or nothing if f has not returned after
+// `seconds`. The thread is then left behind, because a call stuck in a driver cannot be ended: f
+// must own all that it uses. Rethrows what f throws.
 template <typename Result>
 std::optional<Result> call_with_deadline(double seconds, std::function<Result()> f) {
   std::packaged_task<Result()> task(std::move(f));

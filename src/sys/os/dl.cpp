@@ -29,14 +29,14 @@ std::string last_dl_error() {
   return text != nullptr ? text : "unknown reason";
 }
 
-// False for a pipe or a device, of which the loader would read until somebody writes.
+// False for a pipe or a device: the loader would wait until somebody writes to it.
 bool may_be_library(const std::string& name) {
   struct stat info {};
   return name.find('/') == std::string::npos || ::stat(name.c_str(), &info) != 0 ||
          S_ISREG(info.st_mode);
 }
 
-// Copies the whole file `from` to the descriptor `to`; false with errno set.
+// Copies the whole file `from` to the descriptor `to`. Returns false with errno set if that fails.
 bool copy_file_to(const std::string& from, int to) {
   const int in = ::open(from.c_str(), O_RDONLY | O_CLOEXEC);
   if (in < 0) return false;

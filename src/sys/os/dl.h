@@ -6,30 +6,34 @@
 
 namespace cb {
 
-// A shared library opened at run time. Absence is data: `reason()` says what was tried and why it
-// did not open. Never closed, because BLAS libraries keep threads that would run in unmapped code.
+// A shared library opened at run time. An absent library is no error: reason() says what was tried
+// and why it did not open. Never closed, because BLAS libraries keep threads that would run in
+// unmapped code.
 class DynamicLibrary {
  public:
-  // Whether what is loaded later finds the library's names. Open MPI's plugins, up to 3, do so.
+  // `global`: libraries that are loaded later find its names. Open MPI's plugins, up to version 3,
+  // need that.
   enum class Names { local, global };
 
-  // Tries the path in the environment variable `override_name` alone if that is set, else each of
-  // `names` as the loader searches them.
+  // If the environment variable `override_name` is set, tries only its path; otherwise tries each
+  // of `names`, where the loader searches them.
   static DynamicLibrary open(const char* override_name, const std::vector<std::string>& names,
                              Names visible = Names::local);
 
-  // A second instance of an open library with state of its own (its file copied into memory), for
-  // libraries that fix a choice when loaded. Linux only; absent with the reason where not allowed.
+  // Opens a second instance with its own state (the file is copied into memory), for libraries that
+  // fix a choice when they are loaded. Linux only; if it is not allowed, the result is absent, with
+  // the reason.
   DynamicLibrary private_copy() const;
 
   bool present() const { return handle_ != nullptr; }
   const std::string& reason() const { return reason_; }  // empty if present
-  const std::string& path() const { return path_; }      // of the file; empty if absent
-  // The name that the library was built under, whatever its file is called; empty if it has none.
+  const std::string& path() const { return path_; }      // the file's path; empty if absent
+  // Returns the name that the library was built under, which the file's name may not be; "" if it
+  // has none.
   std::string own_name() const;
 
-  // The function of that name, typed by the vendor's declaration: symbol<decltype(::f)>("f"). Null
-  // if the library is absent or has none.
+  // Returns the function with that name, typed by the vendor's declaration:
+  // symbol<decltype(::f)>("f"). Null if the library is absent or lacks the function.
   template <typename Function>
   Function* symbol(const char* name) const {
     return reinterpret_cast<Function*>(find(name));

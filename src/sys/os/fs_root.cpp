@@ -31,7 +31,7 @@ std::optional<std::string> FsRoot::text(std::string_view path) const {
   if (!in) return std::nullopt;
   std::ostringstream content;
   content << in.rdbuf();
-  // Many sysfs attributes open but cannot be read (link down, not permitted).
+  // Many sysfs files open but cannot be read (link down, not permitted).
   if (in.bad() || content.fail()) {
     if (content.str().empty()) return std::nullopt;
   }

@@ -13,7 +13,7 @@ class FsRoot {
  public:
   explicit FsRoot(std::filesystem::path root = "/") : root_(std::move(root)) {}
 
-  // `path` is absolute as on the machine ("/proc/cpuinfo").
+  // `path` is absolute, as on the machine ("/proc/cpuinfo").
   std::filesystem::path resolve(std::string_view path) const;
   bool is_machine() const { return root_ == "/"; }
 

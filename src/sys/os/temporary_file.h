@@ -5,8 +5,8 @@
 
 namespace cb {
 
-// A file of this process alone below $TMPDIR or /tmp, removed with the object, into which a library
-// writes by its name. Throws Error if it cannot be made.
+// A file of this process alone, below $TMPDIR or /tmp and removed with the object. A library writes
+// to it by its name. Throws Error if it cannot be made.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& purpose);
@@ -15,7 +15,7 @@ class TemporaryFile {
   TemporaryFile& operator=(const TemporaryFile&) = delete;
 
   const std::string& path() const { return path_; }
-  // What was written since the last call.
+  // Returns what was written since the last call.
   std::string read_new();
 
  private:

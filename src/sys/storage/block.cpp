@@ -10,7 +10,7 @@
 namespace cb::block {
 namespace {
 
-constexpr uint64_t kSectorBytes = 512;  // the unit of sysfs' size files on every device
+constexpr uint64_t kSectorBytes = 512;  // unit of sysfs's size files on every device
 
 std::string node(const std::string& name) { return "/sys/class/block/" + name; }
 
@@ -30,8 +30,8 @@ std::optional<std::string> trimmed(std::optional<std::string> text) {
   return text;
 }
 
-// SCSI vital product data page 80h: four bytes of header, the last two the length, then the serial
-// number (SPC-4 7.8.13).
+// SCSI vital product data page 80h: four bytes of header, of which the last two are the length,
+// then the serial number (SPC-4 7.8.13).
 std::optional<std::string> scsi_serial(const FsRoot& fs, const std::string& dir) {
   const auto page = fs.text(dir + "/device/vpd_pg80");
   if (!page || page->size() <= 4) return std::nullopt;
@@ -61,7 +61,7 @@ std::string unescape(const std::string& text) {
   return out;
 }
 
-// The kernel's name behind a path such as /dev/disk/by-id/x, /dev/mapper/vg-lv or /dev/sda1.
+// Returns the kernel's name of a path such as /dev/disk/by-id/x, /dev/mapper/vg-lv or /dev/sda1.
 std::optional<std::string> kernel_name(const FsRoot& fs, const std::string& path) {
   if (!path.starts_with("/dev/")) return std::nullopt;
   std::error_code error;
@@ -79,7 +79,8 @@ void add_once(std::vector<Device>& list, const std::optional<Device>& device) {
   if (device && std::find_if(list.begin(), list.end(), same) == list.end()) list.push_back(*device);
 }
 
-// Of the nearest device above that has one: an NVMe controller, a SCSI host's PCI function.
+// Returns the node of the nearest device above that has one: an NVMe controller, or the PCI
+// function of a SCSI host.
 std::optional<int> numa_node_above(const FsRoot& fs, const std::string& dir) {
   std::error_code error;
   const auto top = std::filesystem::canonical(fs.resolve("/sys"), error);
@@ -163,7 +164,7 @@ std::vector<Device> touched_by_writing(const FsRoot& fs, const Device& device) {
   if (device.partition) add_once(out, whole(fs, device));
   for (const std::string& name : device.partitions) add_once(out, find(fs, name));
   for (size_t i = 0; i < out.size(); ++i) {
-    const std::vector<std::string> holders = out[i].holders;  // `out` grows below
+    const std::vector<std::string> holders = out[i].holders;  // a copy, because `out` grows below
     for (const std::string& name : holders) {
       const auto holder = find(fs, name);
       add_once(out, holder);
@@ -195,7 +196,7 @@ std::vector<Swap> swaps(const FsRoot& fs) {
   std::vector<Swap> out;
   std::istringstream in(fs.text("/proc/swaps").value_or(""));
   std::string line;
-  std::getline(in, line);  // the heading
+  std::getline(in, line);  // skips the heading
   while (std::getline(in, line)) {
     std::istringstream cells(line);
     std::string path, type;

@@ -16,42 +16,45 @@ struct Number {
 };
 std::string to_text(Number number);  // "259:0"
 
-// A block device as the kernel knows it, whatever name led to it.
+// A block device as the kernel knows it, independent of the name that led to it.
 struct Device {
   Number number;
-  std::string name;  // the kernel's: "nvme0n1p1", "dm-0"
+  std::string name;  // the kernel's name: "nvme0n1p1", "dm-0"
   bool partition = false;
   uint64_t bytes = 0;
   bool read_only = false, removable = false;
-  std::optional<std::string> serial, wwid, model;        // of the whole device
-  std::optional<int> numa_node;                          // of its controller
-  std::optional<std::string> backing_file;               // of a loop device
-  std::optional<std::string> mapped_name;                // of a device-mapper device: "vg0-data"
-  std::vector<std::string> partitions, holders, slaves;  // kernel names
+  std::optional<std::string> serial, wwid, model;        // those of the whole device
+  std::optional<int> numa_node;                          // its controller's node
+  std::optional<std::string> backing_file;               // set for a loop device
+  std::optional<std::string> mapped_name;                // set for a device-mapper device:
+                                                         // "vg0-data"
+  std::vector<std::string> partitions, holders, slaves;  // names as the kernel knows them
 };
 
-// Below /sys; nothing if the kernel has no such device.
+// Finds a device below /sys; nothing if the kernel has none.
 std::optional<Device> find(const FsRoot& fs, Number number);
 std::optional<Device> find(const FsRoot& fs, const std::string& name);
-// The device behind a path below /dev, also by way of links and device-mapper names.
+// Finds the device of a path below /dev; follows links and device-mapper names.
 std::optional<Device> find_path(const FsRoot& fs, const std::string& path);
-// The disk that a partition is of.
+// Returns the disk that contains the partition.
 std::optional<Device> whole(const FsRoot& fs, const Device& partition);
-// Every block device.
+// Returns every block device.
 std::vector<Device> all(const FsRoot& fs);
 
-// The physical disks below a device: itself or its whole, or what md and device-mapper put it on.
+// Returns the physical disks below a device: itself or its whole disk, or the disks under md and
+// device-mapper.
 std::vector<Device> disks_below(const FsRoot& fs, const Device& device);
 
-// What is changed when `device` is written: itself, its whole, its partitions, and what holds any
-// of these (LVM, md, dm-crypt, multipath, bcache), upwards without end. No sibling partitions.
+// Returns what writing to `device` changes: itself, its whole disk, its partitions, and whatever
+// holds one of these (LVM, md, dm-crypt, multipath, bcache), at any height. Sibling partitions are
+// not changed.
 std::vector<Device> touched_by_writing(const FsRoot& fs, const Device& device);
 
-// Where a device is mounted in this mount namespace: by device number, and by the name of the
-// source, because btrfs and others show numbers that are no device's.
+// Returns where a device is mounted in this mount namespace. Compares device numbers and also names
+// of sources, because btrfs and others show numbers that belong to no device.
 std::vector<std::string> mount_points(const FsRoot& fs, const Device& device);
 
-// An entry of /proc/swaps, its name as the kernel wrote it, "\040" resolved.
+// An entry of /proc/swaps. Its path has escapes such as "\040" resolved.
 struct Swap {
   std::string path;
   bool is_file = false;

@@ -22,7 +22,7 @@ using abi::BatchRequest;
 using abi::Descriptor;
 using abi::Status;
 
-// Functions as the library has them.
+// Types of the library's functions.
 using Plain = Status();
 using Register = Status(void**, Descriptor*);
 using Deregister = void(void*);
@@ -38,9 +38,10 @@ using StreamRegister = Status(void*, unsigned);
 using StreamDeregister = Status(void*);
 using AsyncTransfer = Status(void*, void*, size_t*, off_t*, off_t*, ssize_t*, void*);
 
-// Buffer offset, file offset and size are fixed when a request is put in, and aligned to 4 KiB.
+// Promises that buffer offset, file offset and size are fixed when a request is queued, and aligned
+// to 4 KiB.
 constexpr unsigned kAllFixedAndAligned = 0xF;
-// No count of bytes: stands in a slot until cuFile has written what became of the request.
+// Not a valid count of bytes: it is in a slot until cuFile writes the request's result.
 constexpr ssize_t kNotYet = std::numeric_limits<ssize_t>::min();
 
 void check(const Status& status, const std::string& what) {
@@ -50,7 +51,8 @@ void check(const Status& status, const std::string& what) {
                           status.cuda != 0 ? fmt::format(", CUDA error {}", status.cuda) : ""));
 }
 
-// What a negative result of cuFileRead or cuFileWrite means: -1 is errno, else -CUfileOpError.
+// Explains a negative result of cuFileRead or cuFileWrite: -1 means errno, others are
+// -CUfileOpError.
 std::string result_text(ssize_t result, int error) {
   return result == -1 ? std::strerror(error) : error_text(static_cast<int>(-result));
 }
@@ -254,7 +256,7 @@ void StreamQueue::run(const File& file, Direction direction, void* base, size_t 
   } catch (...) {
     failure = std::current_exception();
   }
-  // Also those before a refused one have to come back before their slots may go.
+  // Requests before a refused one must come back too before their slots are freed.
   try {
     for (size_t i = 0; i < put_in; ++i) wait(file, slots_->at(i), until);
   } catch (...) {
@@ -272,7 +274,7 @@ void StreamQueue::run(const File& file, Direction direction, void* base, size_t 
   }
 }
 
-// The library may yet write into slots that never came back: they stay until the process ends.
+// The library may still write into slots that never came back: they stay until the process ends.
 void StreamQueue::abandon(std::unique_ptr<std::vector<Slot>> slots) {
   static std::mutex mutex;
   static auto* const kept = new std::vector<std::unique_ptr<std::vector<Slot>>>;
@@ -289,7 +291,7 @@ void StreamQueue::put(const File& file, Direction direction, void* base, Slot& s
                     slot.file_offset, file.path()));
 }
 
-// The library writes the count from another thread, when the stream has come to it.
+// The library writes the count from another thread when the stream reaches the request.
 void StreamQueue::wait(const File& file, Slot& slot, double until) {
   const std::atomic_ref<ssize_t> moved(slot.moved);
   while (moved.load(std::memory_order_acquire) == kNotYet) {

@@ -16,16 +16,16 @@
 
 namespace cb::cufile {
 
-// The part of NVIDIA's cuFile interface that is called, declared here because cufile.h does not
-// come with every CUDA toolkit. Layouts and values: cuFile API Reference Guide and the header of
-// nvidia-cufile-cu12 1.13.
+// The part of NVIDIA's cuFile interface that this program calls. It is declared here because not
+// every CUDA toolkit comes with cufile.h. Layouts and values: cuFile API Reference Guide and the
+// header of nvidia-cufile-cu12 1.13.
 namespace abi {
 struct Status {
   int error = 0;  // 0, or 5001 … (CUfileOpError)
-  int cuda = 0;   // CUresult, where error is 5011
+  int cuda = 0;   // CUresult if error is 5011
 };
 struct Descriptor {
-  int type = 1;  // a file descriptor of Linux
+  int type = 1;  // means a Linux file descriptor
   union {
     int fd;
     void* handle;
@@ -33,7 +33,7 @@ struct Descriptor {
   const void* operations = nullptr;
 };
 struct BatchRequest {
-  int mode = 1;  // batch
+  int mode = 1;  // means batch
   struct {
     void* base;
     off_t file_offset;
@@ -46,7 +46,7 @@ struct BatchRequest {
 };
 struct BatchEvent {
   void* cookie = nullptr;
-  int status = 0;  // kComplete, or what went wrong
+  int status = 0;  // kComplete, or the failure
   size_t bytes = 0;
 };
 constexpr int kPending = 0x03, kComplete = 0x10;
@@ -55,11 +55,11 @@ static_assert(sizeof(Descriptor) == 24 && sizeof(BatchRequest) == 64 && sizeof(B
 
 enum class Direction { read, write };
 
-// Why the library cannot be opened; empty if it can. Its driver is not started.
+// Says why the library cannot be opened; empty if it can. Does not start its driver.
 Said why_absent(const FsRoot& fs);
 
-// The library, its driver open as long as the object lives. Throws Error with what was tried and
-// what to do next if it cannot be opened.
+// The library with its driver, which is open while the object lives. If it cannot be opened, throws
+// Error with what was tried and what to do next.
 class Driver {
  public:
   Driver();
@@ -79,7 +79,7 @@ class Driver {
   DynamicLibrary library_;
 };
 
-// An open file known to cuFile; the descriptor stays the caller's.
+// An open file registered with cuFile. The descriptor stays the caller's.
 class File {
  public:
   File(const Driver& driver, int fd, std::string path);
@@ -87,8 +87,9 @@ class File {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
-  // All of it, in as many calls as it takes; the number of calls. Throws Error naming file, offset
-  // and cuFile's or the system's error; a read at the end of the file is one.
+  // Transfers all bytes, in as many calls as that takes, and returns the number of calls. Throws
+  // Error naming file, offset and cuFile's or the system's error; a read at the end of the file is
+  // an error.
   int transfer(Direction direction, void* base, size_t bytes, uint64_t file_offset,
                uint64_t buffer_offset) const;
   void* handle() const { return handle_; }
@@ -100,7 +101,7 @@ class File {
   void* handle_ = nullptr;
 };
 
-// Memory registered for as long as the object lives.
+// Memory that is registered while the object lives.
 class Buffer {
  public:
   Buffer(const Driver& driver, void* base, size_t bytes);
@@ -113,10 +114,10 @@ class Buffer {
   void* base_;
 };
 
-// Several requests at once, each of `bytes` to or from its slot of the buffer.
+// Several requests at once. Each moves `bytes` to or from its own part of the buffer.
 class Batch {
  public:
-  static constexpr unsigned kMax = 128;  // io_batchsize's default
+  static constexpr unsigned kMax = 128;  // default of io_batchsize
   Batch(const Driver& driver, unsigned requests);
   ~Batch();
   Batch(const Batch&) = delete;
@@ -126,8 +127,8 @@ class Batch {
     uint64_t file_offset = 0;
     uint64_t buffer_offset = 0;
   };
-  // Submits all and waits for all, at most `deadline_seconds`. Throws Error naming the request that
-  // failed, was short, or did not come back.
+  // Submits all requests and waits for all, at most `deadline_seconds`. Throws Error naming the
+  // request that failed, was short, or did not come back.
   void run(const File& file, Direction direction, void* base, size_t bytes,
            const std::vector<Request>& requests, double deadline_seconds) const;
 
@@ -136,25 +137,25 @@ class Batch {
   void* id_ = nullptr;
 };
 
-// Requests that are put into a CUDA stream (cuFileReadAsync, cuFileWriteAsync) and done in its
-// order. The stream is registered for as long as the object lives, with the promise that offsets
-// and sizes are known when a request is put in and are multiples of 4 KiB.
+// Requests in a CUDA stream (cuFileReadAsync, cuFileWriteAsync), which are done in the stream's
+// order. The stream is registered while the object lives, with the promise that offsets and sizes
+// are fixed when a request is queued and are multiples of 4 KiB.
 class StreamQueue {
  public:
-  // `stream`: a cudaStream_t; null is the default stream.
+  // `stream` is a cudaStream_t; null is the default stream.
   StreamQueue(const Driver& driver, void* stream);
   ~StreamQueue();
   StreamQueue(const StreamQueue&) = delete;
   StreamQueue& operator=(const StreamQueue&) = delete;
 
-  // Puts all in and waits for all, at most `deadline_seconds`. Throws Error naming the request that
-  // was refused, failed, was short, or did not come back.
+  // Queues all requests and waits for all, at most `deadline_seconds`. Throws Error naming the
+  // request that was refused, failed, was short, or did not come back.
   void run(const File& file, Direction direction, void* base, size_t bytes,
            const std::vector<Batch::Request>& requests, double deadline_seconds);
 
  private:
-  // What cuFile reads when the request's turn comes and writes when it is done: it has to live
-  // until then.
+  // cuFile reads it when the request's turn comes and writes it when the request is done: it must
+  // live until then.
   struct Slot {
     size_t bytes = 0;
     off_t file_offset = 0;
@@ -167,11 +168,11 @@ class StreamQueue {
 
   const Driver& driver_;
   void* stream_;
-  // Kept beyond this object if a request never came back.
+  // outlive this object if a request never came back
   std::unique_ptr<std::vector<Slot>> slots_ = {};
 };
 
-// "5008 (not supported on this file)".
+// Returns "5008 (not supported on this file)".
 std::string error_text(int error);
 
 }  // namespace cb::cufile

@@ -17,10 +17,10 @@ namespace {
 constexpr uint8_t kGetLogPage = 0x02, kIdentify = 0x06;
 constexpr uint32_t kSmartLogId = 0x02, kIdentifyController = 0x01, kAllNamespaces = 0xffffffff;
 constexpr uint32_t kTimeoutMs = 5000;
-constexpr double kZeroCelsius = 273;  // the specification counts whole kelvins
+constexpr double kZeroCelsius = 273;  // the specification counts in whole kelvins
 constexpr double kDataUnitBytes = 512'000;
 
-// Little-endian, up to 16 bytes; beyond 2^53 rounded, which no counter reaches.
+// Reads a little-endian number of up to 16 bytes. Rounds above 2^53, which no counter reaches.
 double number(std::span<const std::byte> page, size_t at, size_t bytes) {
   double out = 0;
   for (size_t i = bytes; i-- > 0;) out = out * 256 + std::to_integer<unsigned>(page[at + i]);
@@ -39,7 +39,7 @@ std::string text(std::span<const std::byte> page, size_t at, size_t bytes) {
 }
 
 std::optional<double> celsius(double kelvin) {
-  if (kelvin == 0) return std::nullopt;  // not reported
+  if (kelvin == 0) return std::nullopt;  // 0 means not reported
   return kelvin - kZeroCelsius;
 }
 
@@ -112,7 +112,7 @@ Reading<SmartLog> read_smart(const std::string& controller, const AdminCommand& 
   command.nsid = kAllNamespaces;
   command.addr = reinterpret_cast<uintptr_t>(page.data());
   command.data_len = kSmartBytes;
-  command.cdw10 = kSmartLogId | (kSmartBytes / 4 - 1) << 16;  // words to read, less one
+  command.cdw10 = kSmartLogId | (kSmartBytes / 4 - 1) << 16;  // number of words to read, minus one
   command.timeout_ms = kTimeoutMs;
   const std::string device = "/dev/" + controller;
   const int result = send(device, command);

@@ -21,20 +21,21 @@ struct SmartLog {
   unsigned critical_warning = 0;  // bits: spare, temperature, reliability, read-only, backup, PMR
   double temperature_celsius = 0;
   unsigned available_spare_percent = 0, spare_threshold_percent = 0, percentage_used = 0;
-  double read_bytes = 0, written_bytes = 0;  // in units of 1,000 × 512 bytes, rounded up
+  double read_bytes = 0, written_bytes = 0;  // rounded up to units of 1,000 × 512 bytes
   double read_commands = 0, write_commands = 0;
   double power_cycles = 0, power_on_hours = 0, unsafe_shutdowns = 0;
   double media_errors = 0, error_log_entries = 0;
-  double warning_temperature_seconds = 0, critical_temperature_seconds = 0;  // counted in minutes
+  // the drive counts minutes
+  double warning_temperature_seconds = 0, critical_temperature_seconds = 0;
   double light_throttle_count = 0, heavy_throttle_count = 0;
   double light_throttle_seconds = 0, heavy_throttle_seconds = 0;
 };
 constexpr size_t kSmartBytes = 512;
 SmartLog parse_smart(std::span<const std::byte, kSmartBytes> page);
-// "spare below threshold, read-only"; empty for 0.
+// Returns "spare below threshold, read-only"; empty for 0.
 Said critical_warning_text(unsigned bits);
 
-// From Identify Controller (figure 275).
+// The answer of Identify Controller (figure 275).
 struct Identity {
   std::string serial, model, firmware;
   std::optional<double> warning_celsius, critical_celsius;  // composite temperature thresholds
@@ -42,11 +43,11 @@ struct Identity {
 constexpr size_t kIdentifyBytes = 4096;
 Identity parse_identity(std::span<const std::byte, kIdentifyBytes> page);
 
-// Sends an admin command to a device file: 0, an NVMe status, or -errno.
+// Sends an admin command to a device file. Returns 0, an NVMe status, or -errno.
 using AdminCommand = std::function<int(const std::string& device, nvme_passthru_cmd& command)>;
 int send_admin_command(const std::string& device, nvme_passthru_cmd& command);
 
-// What was read, or why not ("needs CAP_SYS_ADMIN (root): Permission denied").
+// The value, or why it was not read ("needs CAP_SYS_ADMIN (root): Permission denied").
 template <typename T>
 struct Reading {
   std::optional<T> value = {};
@@ -55,11 +56,11 @@ struct Reading {
 Reading<SmartLog> read_smart(const std::string& controller, const AdminCommand& send);
 Reading<Identity> read_identity(const std::string& controller, const AdminCommand& send);
 
-// The controllers ("nvme0") that a namespace's block device is reached by: one, or with native
-// multipath all of its subsystem. Empty for what is no NVMe device.
+// Returns the controllers ("nvme0") of a namespace's block device: one, or all controllers of its
+// subsystem with native multipath. Empty if it is not an NVMe device.
 std::vector<std::string> controllers_of(const FsRoot& fs, const block::Device& disk);
 
-// The PCI Express link of a controller as trained now and as it could be; nothing for fabrics.
+// A controller's PCI Express link as trained now, and its maximum. Fabrics have none.
 struct Link {
   std::string speed, width, max_speed, max_width;  // "16.0 GT/s PCIe", "4"
   bool below_maximum() const { return speed != max_speed || width != max_width; }

@@ -19,7 +19,7 @@ constexpr uint8_t kIdentify = 0x06;
 constexpr uint32_t kTimeoutMilliseconds = 5000;
 using IdentifyData = std::array<std::byte, 4096>;
 
-// Little-endian.
+// Reads a little-endian number.
 uint64_t number(const IdentifyData& data, size_t at, size_t bytes) {
   uint64_t out = 0;
   for (size_t i = bytes; i-- > 0;) out = out << 8 | std::to_integer<uint64_t>(data[at + i]);
@@ -46,8 +46,8 @@ NvmeNamespace identify_nvme_namespace(int fd) {
   command.timeout_ms = kTimeoutMilliseconds;
   if (const int rc = ::ioctl(fd, NVME_IOCTL_ADMIN_CMD, &command); rc != 0)
     fail("identify namespace", rc);
-  // NVM Command Set Specification 1.0, figure 97: NSZE, then of the format in use (FLBAS) metadata
-  // bytes and the block size as a power of two.
+  // NVM Command Set Specification 1.0, figure 97: NSZE; then, for the format in use (FLBAS), the
+  // metadata bytes and the block size as a power of two.
   const size_t format = 128 + 4 * (number(data, 26, 1) & 0xf);
   if (number(data, format, 2) != 0)
     throw Error("the namespace has metadata in its blocks; next: read its block device instead");

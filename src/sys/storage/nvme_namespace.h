@@ -4,14 +4,14 @@
 
 namespace cb {
 
-// A namespace behind its generic character device (/dev/ng0n1).
+// A namespace of a generic character device (/dev/ng0n1).
 struct NvmeNamespace {
   uint32_t id = 0;
   uint64_t blocks = 0;
   uint32_t block_bytes = 0;
 };
 
-// Asks the drive (Identify Namespace). Throws Error naming what failed, and for a namespace with
+// Asks the drive (Identify Namespace). Throws Error naming what failed; also if the namespace has
 // metadata in its blocks.
 NvmeNamespace identify_nvme_namespace(int fd);
 

@@ -37,7 +37,7 @@ std::vector<Signature> signatures(int fd, const std::string& path) {
   blkid_probe_set_superblocks_flags(probe.get(), BLKID_SUBLKS_TYPE | BLKID_SUBLKS_USAGE);
   blkid_probe_enable_partitions(probe.get(), 1);
   std::vector<Signature> out;
-  // Each call goes on behind the last find; the "safe" probe would give up where two are found.
+  // Each call continues after the last find; the "safe" probe would give up if it found two.
   int rc = 0;
   while ((rc = blkid_do_probe(probe.get())) == 0) {
     if (const std::string type = value(probe.get(), "TYPE"); !type.empty())

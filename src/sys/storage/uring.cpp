@@ -16,8 +16,8 @@ struct SetupMode {
   const char* name;
 };
 
-// Best first. A kernel that does not know a flag answers EINVAL; anything else is no matter of
-// flags.
+// The best mode comes first. A kernel that does not know a flag answers EINVAL; any other error has
+// nothing to do with flags.
 constexpr std::array<SetupMode, 4> kModes{{
     {IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN, "SINGLE_ISSUER DEFER_TASKRUN"},
     {IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_COOP_TASKRUN, "SINGLE_ISSUER COOP_TASKRUN"},
@@ -73,7 +73,7 @@ Uring::Uring(unsigned entries, const FsRoot& fs, UringOptions options) {
     if (rc != -EINVAL) break;
   }
   if (rc < 0) throw UringUnavailable(reason(-rc, fs));
-  // Without it a wait with a deadline would cost a second request.
+  // Without this feature a wait with a deadline would cost a second request.
   if ((ring_.features & IORING_FEAT_EXT_ARG) == 0) {
     io_uring_queue_exit(&ring_);
     throw UringUnavailable(said("uring.old"));
@@ -116,7 +116,7 @@ void Uring::queue_nvme_read(int fd, uint32_t nsid, std::span<std::byte> data, ui
                             uint32_t blocks, uint64_t tag) {
   io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
   if (sqe == nullptr) throw Error("io_uring: the submission queue is full");
-  // Entries are twice as long here, and liburing clears only the first half.
+  // Entries are twice as long in a wide ring, and liburing clears only the first half.
   std::memset(static_cast<void*>(sqe), 0, 2 * sizeof(*sqe));
   sqe->opcode = IORING_OP_URING_CMD;
   sqe->fd = fixed_file_ ? 0 : fd;
@@ -143,7 +143,7 @@ void Uring::queue_timer(double seconds, uint64_t tag) {
 
 namespace {
 
-// EAGAIN and EBUSY: the kernel is short of requests for now, the queue stays as it is.
+// EAGAIN and EBUSY: the kernel is short of requests for now; the queue stays unchanged.
 void check_enter(int rc) {
   if (rc >= 0 || rc == -ETIME || rc == -EINTR || rc == -EAGAIN || rc == -EBUSY) return;
   throw Error(fmt::format("io_uring_enter: {}", std::strerror(-rc)));

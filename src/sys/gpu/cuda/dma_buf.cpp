@@ -10,8 +10,8 @@
 namespace cb::cuda {
 namespace {
 
-// The driver's own functions are reached through the runtime, which opens the driver: nothing is
-// linked against libcuda.
+// Gets the driver's functions through the runtime, which opens the driver: nothing is linked
+// against libcuda.
 template <class Function>
 Function driver_function(const char* name, unsigned version) {
   void* found = nullptr;
@@ -19,7 +19,7 @@ Function driver_function(const char* name, unsigned version) {
 #if CUDART_VERSION >= 12050
   const cudaError_t code =
       cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableDefault, &result);
-#else  // that of the runtime's own version, which is newer than any asked for here
+#else  // the runtime's own version, newer than any asked for here
   static_cast<void>(version);
   const cudaError_t code = cudaGetDriverEntryPoint(name, &found, cudaEnableDefault, &result);
 #endif

@@ -4,7 +4,7 @@
 
 namespace cb::cuda {
 
-// Work that was queued on a stream once and is launched as one from then on.
+// Work that is recorded once from a stream and then launched as a whole.
 class Graph {
  public:
   Graph() = default;
@@ -12,12 +12,12 @@ class Graph {
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
-  // What is queued on the stream between the two is recorded and not run. end() replaces what was
-  // recorded before.
+  // Work queued on the stream between begin() and end() is recorded and not run. end() replaces an
+  // earlier recording.
   static void begin(const Stream& stream);
   void end(const Stream& stream);
   void launch(const Stream& stream) const;
-  // Ends a recording that went wrong; nothing of it is kept.
+  // Ends a recording that failed, and keeps nothing of it.
   static void abandon(const Stream& stream);
 
  private:

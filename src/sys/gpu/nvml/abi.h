@@ -1,9 +1,9 @@
-// The part of NVIDIA's management library that is called, declared here because nvml.h comes with
-// few CUDA toolkits and no distribution. Layouts and values: NVML API Reference Guide and the
-// header of nvidia-nvml-dev 13; they have been the same since driver 450, and newer functions say
-// theirs in `version`. tests/unit/sys/nvml_abi_test.cpp compares them with the real header where
-// there is one. Numbers of fields that differ between NVML 12 and 13 are not here: asked by a wrong
-// number, the driver answers with another counter.
+// The part of NVIDIA's management library that this program calls. It is declared here because few
+// CUDA toolkits and no distribution come with nvml.h. Layouts and values: NVML API Reference Guide
+// and the header of nvidia-nvml-dev 13. They have not changed since driver 450, and newer functions
+// state theirs in `version`. If there is a real header, tests/unit/sys/nvml_abi_test.cpp compares
+// them. Fields whose numbers differ between NVML 12 and 13 are not here: for a wrong number the
+// driver returns another counter.
 #pragma once
 
 #include <type_traits>
@@ -60,7 +60,7 @@ static_assert(sizeof(Memory) == 24);
 struct MemoryV2 {
   unsigned version;
   unsigned long long total;
-  unsigned long long reserved;  // by driver and firmware; `used` is without it
+  unsigned long long reserved;  // reserved by driver and firmware; `used` does not include it
   unsigned long long free;
   unsigned long long used;
 };
@@ -69,7 +69,7 @@ static_assert(sizeof(MemoryV2) == 40);
 // ---- fields ----
 constexpr unsigned kFieldPowerPolicy = 74, kFieldThermalPolicy = 75, kFieldMemoryTemperature = 82,
                    kFieldPowerInstant = 186, kFieldRecoveryAction = 230;
-// Of one link each; what Blackwell has in place of nvmlDeviceGetNvLinkErrorCounter.
+// These are per link. On Blackwell they replace nvmlDeviceGetNvLinkErrorCounter.
 constexpr unsigned kFieldLinkReceiveErrors = 208, kFieldLinkIntegrityErrors = 211,
                    kFieldLinkRecoveries = 215;
 using ValueType = int;
@@ -94,7 +94,7 @@ struct FieldValue {
 };
 static_assert(sizeof(FieldValue) == 40);
 
-// ---- structs that say their version: size and number in one ----
+// ---- structs that state their version: size and number in one ----
 template <typename T>
 constexpr unsigned version_of(unsigned number) {
   return static_cast<unsigned>(sizeof(T)) | number << 24;
@@ -120,7 +120,7 @@ struct FabricInfo {
 static_assert(sizeof(FabricInfo) == 36);
 constexpr unsigned kFabricInfoVersion = version_of<FabricInfo>(2);
 constexpr unsigned char kFabricNotSupported = 0, kFabricCompleted = 3;
-// Each kind of trouble has two bits of the mask: 0 unknown, 1 true, 2 false.
+// Each fault has two bits in the mask: 0 unknown, 1 true, 2 false.
 constexpr unsigned kFabricDegradedBandwidth = 0, kFabricRouteRecovery = 2,
                    kFabricRouteUnhealthy = 4, kFabricAccessTimeout = 6;
 constexpr bool fabric_trouble(unsigned mask, unsigned shift) { return (mask >> shift & 3) == 1; }
@@ -134,7 +134,7 @@ struct EventData {
 };
 static_assert(sizeof(EventData) == 32);
 
-struct ProcessInfo;  // only counted
+struct ProcessInfo;  // processes are only counted
 
 // X(name, type): every function that is called.
 #define CB_NVML_FUNCTIONS(X)                                                               \
@@ -196,7 +196,7 @@ struct ProcessInfo;  // only counted
   X(nvmlDeviceGetCount_v2, Return(unsigned*))                                              \
   X(nvmlDeviceGetHandleByIndex_v2, Return(unsigned, Device*))
 
-// Any of them may be null: a driver older than the function.
+// Any of them may be null: the driver is older than the function.
 struct Functions {
 #define CB_NVML_MEMBER(name, ...) std::type_identity_t<__VA_ARGS__>* name = nullptr;
   CB_NVML_FUNCTIONS(CB_NVML_MEMBER)

@@ -1,4 +1,4 @@
-// What the files of src/sys/nvml/ share: NVML's functions, and asking them for one GPU.
+// Shared by the files of src/sys/gpu/nvml/: NVML's functions, and calls for one GPU.
 #pragma once
 
 #include <array>
@@ -19,10 +19,10 @@ struct Table : abi::Functions {};
 
 std::string error_text(const Table& table, abi::Return code);
 
-// What last_call() says next.
+// Sets the call that last_call() returns next.
 void note_call(const char* name, int gpu);
 
-// Calls one function for one GPU; empty if it succeeded, else why not.
+// Calls one function for one GPU. Returns "" if it succeeded, else why it did not.
 template <typename F, typename... Args>
 Said call(const Table& t, int gpu, const char* name, F* function, Args... args) {
   if (function == nullptr) return said("nvml.lacks", name);
@@ -32,7 +32,7 @@ Said call(const Table& t, int gpu, const char* name, F* function, Args... args) 
   return said("said.of", name, error_text(t, code));
 }
 
-// One GPU's calls, filling readings or attributes.
+// Calls NVML for one GPU and puts the answers into readings or attributes.
 class Asker {
  public:
   Asker(const Table& table, const Gpu& gpu)
@@ -43,7 +43,8 @@ class Asker {
     return call(t_, static_cast<int>(gpu_.index), name, function, device_, args...);
   }
 
-  // A number of type T behind the function's last parameter; `before` are those in front of it.
+  // Reads a number of type T, which the function stores through its last parameter. `before` are
+  // the parameters in front of it.
   template <typename T, typename F, typename... Before>
   std::optional<double> number(Readings& out, const char* key, const char* name, F* function,
                                double scale, Before... before) const {
@@ -56,8 +57,8 @@ class Asker {
     return out.values[key] = static_cast<double>(value) * scale;
   }
 
-  // Field values, in one call; abi.h says which may be asked. `scope`: the link, of those that are
-  // a link's.
+  // Reads field values in one call; abi.h says which fields may be asked for. `scope` is the link,
+  // for fields of a link.
   struct Field {
     const char* key;
     unsigned id;
@@ -148,13 +149,14 @@ class Asker {
   abi::Device device_;
 };
 
-// As sysfs writes it: four digits of domain, lower case.
+// Formats the address as sysfs does: four digits of domain, lower case.
 std::string pci_text(const abi::PciInfo& pci);
 
-// Links that are up; nothing, and why, if the GPU has none at all or does not tell.
+// Returns the number of links that are up. Nothing, and sets `why`, if the GPU has no link or does
+// not say.
 std::optional<int64_t> active_nvlinks(const Asker& a, Said& why);
 
-// Readings that more than one of the calls of Library returns.
+// Readings that several functions of Library return.
 void read_remapped_rows(const Asker& a, Readings& out);
 void read_temperatures(const Asker& a, Readings& out);
 void read_nvlink_errors(const Asker& a, Readings& out);

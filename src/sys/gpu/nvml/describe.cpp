@@ -1,4 +1,4 @@
-// What a GPU is, how it is set, and how GPUs reach one another.
+// Describes what a GPU is, how it is set, and how GPUs reach each other.
 #include <algorithm>
 
 #include "sys/gpu/nvml/ask.h"
@@ -20,7 +20,8 @@ void describe_identity(const Asker& a, Part& part) {
           .empty())
     part.attributes["compute_capability"] = fmt::format("{}.{}", major, minor);
   a.integer(part, "cores", "nvmlDeviceGetNumGpuCores", t.nvmlDeviceGetNumGpuCores, 1);
-  // fp32 units of an SM by compute capability: CUDA programming guide, arithmetic throughput.
+  // Number of fp32 units in an SM by compute capability: CUDA programming guide, arithmetic
+  // throughput.
   const int64_t per_sm = major == 8 && minor == 0 ? 64 : 128;
   if (const auto cores = part.attributes.find("cores");
       cores != part.attributes.end() && major >= 8)
@@ -101,8 +102,9 @@ bool in_ready_fabric(const Asker& a) {
          info.state == abi::kFabricCompleted;
 }
 
-// Where the GPU's active NVLinks lead: PCI addresses; those of switches are no GPU's. The switches
-// of NVLink 5 are no PCI devices: there a link of a GPU whose fabric is ready leads to one.
+// Returns the PCI addresses at the other ends of the GPU's active NVLinks; a switch's address is no
+// GPU's. NVLink 5's switches are not PCI devices: if the GPU's fabric is ready, such a link leads
+// to a switch.
 std::vector<std::string> nvlink_ends(const Asker& a) {
   std::vector<std::string> out;
   const Table& t = a.table();
@@ -132,7 +134,7 @@ std::optional<int64_t> active_nvlinks(const Asker& a, Said& why) {
     const Said problem =
         a.ask("nvmlDeviceGetNvLinkState", a.table().nvmlDeviceGetNvLinkState, link, &state);
     if (!problem.empty()) {
-      if (!any) why = problem;  // beyond the last link NVML refuses: that is the end of the list
+      if (!any) why = problem;  // NVML refuses the first number beyond the last link: the list ends
       break;
     }
     any = true;
@@ -171,7 +173,7 @@ Topology Library::topology(const std::vector<Gpu>& gpus) const {
     for (size_t j = 0; j < gpus.size(); ++j) {
       if (i == j) out[i][j] = "X";
       if (i == j || gpus[i].handle == nullptr || gpus[j].handle == nullptr) continue;
-      // Links to switches lead to every GPU that has such links too.
+      // Links to switches lead to every other GPU with such links.
       const bool switched = !ends[j].empty() && !is_gpu(ends[j].front());
       const auto links = std::count_if(ends[i].begin(), ends[i].end(), [&](const std::string& e) {
         return e == gpus[j].pci_address || (switched && !is_gpu(e));

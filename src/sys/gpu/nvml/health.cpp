@@ -1,4 +1,4 @@
-// What node health checks look at: DCGM's software plugin, Azure's and OCI's scripts.
+// Reads what node health checks look at: DCGM's software plugin, Azure's and OCI's scripts.
 #include "sys/gpu/nvml/ask.h"
 
 namespace cb::nvml {
@@ -88,7 +88,7 @@ void health_settings(const Asker& a, Readings& out) {
 
 void health_use(const Asker& a, Readings& out) {
   const Table& t = a.table();
-  unsigned count = 0;  // asks only how many there are
+  unsigned count = 0;  // 0 asks only for the number of processes
   const Said why =
       a.ask("nvmlDeviceGetComputeRunningProcesses_v3", t.nvmlDeviceGetComputeRunningProcesses_v3,
             &count, static_cast<abi::ProcessInfo*>(nullptr));
@@ -98,7 +98,7 @@ void health_use(const Asker& a, Readings& out) {
     out.values["processes"] = count;
   else
     out.unavailable["processes"] = why;
-  // Without what the driver reserves, up to a gigabyte and more of large parts (driver 510).
+  // Leaves out the driver's reserve, which is a gigabyte and more on large parts (driver 510).
   abi::MemoryV2 memory{.version = abi::kMemoryV2Version};
   if (a.ask("nvmlDeviceGetMemoryInfo_v2", t.nvmlDeviceGetMemoryInfo_v2, &memory).empty()) {
     out.values["memory_used_bytes"] = static_cast<double>(memory.used);
@@ -120,7 +120,7 @@ void health_links(const Asker& a, Readings& out) {
   a.number<unsigned>(raw, "most lanes", "nvmlDeviceGetMaxPcieLinkWidth",
                      t.nvmlDeviceGetMaxPcieLinkWidth, 1);
   ratio(out, "pcie_lanes_share", raw, "lanes", "most lanes");
-  // Of the slot, not of the moment: an idle link trains down to save power.
+  // The slot's best generation, not the current one: an idle link trains down to save power.
   a.number<unsigned>(raw, "generation", "nvmlDeviceGetMaxPcieLinkGeneration",
                      t.nvmlDeviceGetMaxPcieLinkGeneration, 1);
   a.number<unsigned>(raw, "gpu generation", "nvmlDeviceGetGpuMaxPcieLinkGeneration",

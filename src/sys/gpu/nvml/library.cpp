@@ -4,8 +4,8 @@
 namespace cb::nvml {
 
 namespace {
-// Name and GPU of the call under way. Two atomics: a message may in theory mix two calls, which is
-// better than a lock held by a call that hangs.
+// Name and GPU of the current call. They are two atomics: a message might mix two calls, which is
+// better than a lock that a hanging call holds.
 std::atomic<const char*> g_call{"nvmlInit_v2"};
 std::atomic<int> g_gpu{-1};
 }  // namespace

@@ -1,4 +1,4 @@
-// What changes from moment to moment, counters, and critical events.
+// Reads what changes from moment to moment, counters, and critical events.
 #include <algorithm>
 
 #include "sys/gpu/nvml/ask.h"
@@ -25,7 +25,7 @@ void read_remapped_rows(const Asker& a, Readings& out) {
 std::optional<uint64_t> read_event_reasons(const Asker& a, Said& why) {
   unsigned long long bits = 0;
   const Table& t = a.table();
-  // The new name since driver 535; the old one has the same bits.
+  // Drivers since 535 have the new name; the old one has the same bits.
   why = t.nvmlDeviceGetCurrentClocksEventReasons != nullptr
             ? a.ask("nvmlDeviceGetCurrentClocksEventReasons",
                     t.nvmlDeviceGetCurrentClocksEventReasons, &bits)
@@ -43,8 +43,8 @@ void read_temperatures(const Asker& a, Readings& out) {
 
 namespace {
 
-// Of one link: the counters up to Hopper, else those of Blackwell, on which the former are not
-// supported (nvml.h 13). Nothing, and why, where neither is told.
+// Returns the errors of one link: by the counters up to Hopper, or by those of Blackwell, which
+// does not support the former (nvml.h 13). Nothing, and sets `why`, if the GPU has neither.
 std::optional<double> link_errors(const Asker& a, unsigned link, Said& why) {
   double sum = 0;
   for (const abi::NvLinkErrorCounter counter : {abi::kReplay, abi::kRecovery, abi::kCrcFlit}) {
@@ -69,7 +69,7 @@ std::optional<double> link_errors(const Asker& a, unsigned link, Said& why) {
 
 }  // namespace
 
-// A link that is down counts nothing; the first one that NVML refuses is behind the last.
+// A link that is down counts nothing. The first link that NVML refuses is beyond the last.
 void read_nvlink_errors(const Asker& a, Readings& out) {
   std::optional<double> all;
   Said why;
@@ -96,7 +96,8 @@ Readings Library::now(const Gpu& gpu) const {
   const Table& t = *table_;
   a.fields(out, {{"watts", abi::kFieldPowerInstant, 1e-3},
                  {"memory_temperature_celsius", abi::kFieldMemoryTemperature, 1}});
-  // Instantaneous where the driver has it; nvmlDeviceGetPowerUsage averages over a second on most.
+  // The field is the instantaneous power; nvmlDeviceGetPowerUsage, the fallback, averages over a
+  // second on most GPUs.
   if (!out.values.contains("watts")) {
     if (a.number<unsigned>(out, "watts", "nvmlDeviceGetPowerUsage", t.nvmlDeviceGetPowerUsage,
                            1e-3))
@@ -148,7 +149,7 @@ Readings Library::counters(const Gpu& gpu) const {
                                abi::kUncorrected, abi::kVolatile);
   read_remapped_rows(a, out);
   for (const char* state : {"row_remap_pending", "row_remap_failed"}) {
-    out.values.erase(state);  // states, not counters
+    out.values.erase(state);  // these are states, not counters
     out.unavailable.erase(state);
   }
   a.fields(out, {{"power_cap_seconds", abi::kFieldPowerPolicy, 1e-9},
@@ -205,7 +206,7 @@ XidWatch::~XidWatch() {
 
 std::vector<XidEvent> XidWatch::take() {
   std::vector<XidEvent> out;
-  constexpr int kMax = 64;  // a storm of errors must not hold the sampler
+  constexpr int kMax = 64;  // limits one call: a storm of errors must not hold up the sampler
   constexpr uint64_t kDoubleBitEcc = 48;
   for (int i = 0; set_ != nullptr && i < kMax; ++i) {
     abi::EventData data{};
