@@ -1,5 +1,5 @@
-// Data of collectives by grid-stride loops, one element or one word a thread and step. Mismatches
-// are rare: a thread that found some does one atomic per counter.
+// Data of collectives by grid-stride loops. In each step a thread handles one element or one word.
+// Mismatches are rare: a thread that found some does one atomic per counter.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>

@@ -1,14 +1,18 @@
 // The data of collectives, the same on host and device: what a rank contributes to a reduction, and
 // what the reduction over all ranks must give. docs/methods/collectives-data.md.
 //
-// With h a hash of index and iteration, rank r contributes at offset (r + h) mod m. Over all ranks
-// the offsets are every residue in turn, so their sum and the number of odd ones are known without
-// a loop over the ranks. A sum adds the offset to a base of the index; a product takes the offset
-// as sign (signed types) or as power of 3 (unsigned ones, modulo 2^bits), and one rank a small
-// factor; minimum and maximum are those of the offsets, on a base that in every second element lies
-// just below the sign bit's change; an average is the sum divided by the ranks, without what
-// remains (integers) or over a power of two (floats); of a sum whose terms each rank multiplies
-// first, odd ranks bring the negative term and the factor −1.
+// Let h be a hash of index and iteration. Rank r contributes at offset (r + h) mod m. Over all
+// ranks the offsets are every residue in turn, so their sum and the number of odd ones are known
+// without a loop over the ranks.
+//   sum: adds the offset to a base of the index.
+//   product: uses the offset as sign (signed types) or as power of 3 (unsigned types, modulo
+//     2^bits); one rank also contributes a small factor.
+//   minimum, maximum: those of the offsets. In every second element the base is just below the
+//     change of the sign bit.
+//   average: the sum divided by the ranks, without the remainder (integers) or over a power of two
+//     (floats).
+//   sum whose terms each rank multiplies first: odd ranks contribute the negative term and the
+//     factor −1.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +47,7 @@ struct Terms {
   std::uint64_t iteration = 0;
 };
 
-// A float of few bits, kept as its bits: sign, exponent, `Mantissa` stored bits.
+// A float with few bits, stored as its bits: sign, exponent, `Mantissa` stored bits.
 template <typename Bits, int Mantissa, int ExponentBias>
 struct SmallFloat {
   Bits bits = 0;
@@ -55,9 +59,9 @@ using BFloat16 = SmallFloat<std::uint16_t, 7, 127>;
 using Fp8E4M3 = SmallFloat<std::uint8_t, 3, 7>;
 using Fp8E5M2 = SmallFloat<std::uint8_t, 2, 15>;
 
-// How a type holds whole numbers: `largest` up to which all are exact, also as partial sums, and
-// make(value, halvings), value / 2^halvings, which the caller knows to be a number of the type; an
-// integer is not halved.
+// How a type represents whole numbers. All numbers up to `largest` are exact, also as partial sums.
+// make(value, halvings) returns value / 2^halvings, which the caller knows to be a number of the
+// type; integers are not halved.
 template <typename T>
 struct Holds;
 
@@ -112,7 +116,7 @@ struct Holds<SmallFloat<Bits, Mantissa, ExponentBias>> {
   CB_HOST_DEVICE static T signed_value(std::int64_t value) { return make(value, 0); }
 };
 
-// Uniform in [0, bound) from 32 random bits without a division; bound < 2^32.
+// Returns a uniform number in [0, bound) from 32 random bits without a division; bound < 2^32.
 CB_HOST_DEVICE constexpr std::uint64_t below(std::uint64_t random, std::uint64_t bound) {
   return ((random & 0xffffffff) * bound) >> 32;
 }
@@ -155,7 +159,7 @@ class TermModel {
       return with_sign(factor, offset);
   }
 
-  // What a rank multiplies its terms by before they are added (mulsum).
+  // Returns the factor by which a rank multiplies its terms before they are added (mulsum).
   CB_HOST_DEVICE static T multiplier(std::uint64_t rank) {
     return Holds<T>::signed_value(rank % 2 == 0 ? 1 : -1);
   }
@@ -192,8 +196,9 @@ class TermModel {
   CB_HOST_DEVICE static T whole(std::uint64_t value, int halvings = 0) {
     return Holds<T>::make(static_cast<std::int64_t>(value), halvings);
   }
-  // What becomes of the sum over all ranks: itself, or the average. NCCL adds integers and then
-  // divides, towards zero; floats it multiplies by 1/n first, which is exact for powers of two.
+  // Turns the sum over all ranks into the result: the sum, or the average. NCCL adds integers and
+  // then divides them, towards zero; it first multiplies floats by 1/n, which is exact for powers
+  // of two.
   CB_HOST_DEVICE T of_sum(std::uint64_t sum) const {
     if constexpr (Holds<T>::is_float)
       return whole(sum, halvings_);
@@ -214,9 +219,9 @@ class TermModel {
     return a < b ? a : b;
   }
 
-  // How many different offsets the ranks contribute: as many as keep the sum of all within T, and
-  // leave room for a base below the extreme. Sums do not wrap on purpose: Open MPI's vectorised
-  // 8-bit sums saturate.
+  // Returns how many different offsets the ranks contribute: few enough that the sum of all fits
+  // into T and leaves room for a base below the extreme. Sums must not wrap, because Open MPI's
+  // vectorised 8-bit sums saturate.
   CB_HOST_DEVICE std::uint64_t offsets_for() const {
     const std::uint64_t most = smaller(t_.ranks, kMaxOffsets);
     const std::uint64_t room = adds_ ? Holds<T>::largest / t_.ranks : Holds<T>::largest / 2;
@@ -228,10 +233,11 @@ class TermModel {
     return smaller(most > offsets_ ? most - offsets_ : 0, (std::uint64_t{1} << 31) - 1);
   }
 
-  // A type too narrow for the sum over all ranks: one rank an element contributes, the others zero.
+  // True if the type is too narrow for the sum over all ranks: one rank contributes to an element,
+  // the others contribute zero.
   CB_HOST_DEVICE bool alone() const { return adds_ && offsets_ == 1; }
-  // Half of the elements that are compared straddle the value where the sign bit changes: a library
-  // that takes numbers with a sign for such without, or the reverse, is seen.
+  // Half of the compared elements are on both sides of the value where the sign bit changes. This
+  // shows a library that takes unsigned numbers for signed ones, or the reverse.
   CB_HOST_DEVICE std::uint64_t base(std::uint64_t h) const {
     if (compares_ && offsets_ > 1 && (h & 1) != 0) return kSignChanges - 1 - below(h, offsets_ - 1);
     return below(h, base_bound_);
@@ -240,8 +246,8 @@ class TermModel {
   CB_HOST_DEVICE std::uint64_t leader(std::uint64_t h) const { return below(h >> 16, t_.ranks); }
   CB_HOST_DEVICE static std::uint64_t leader_factor(std::uint64_t h) { return 2 + (h >> 60) % 6; }
 
-  // Ranks 0 … ranks-1 run through all offsets in turn, starting at `from`, the last round cut short
-  // after `rest`, of which `run` come before the wrap.
+  // Ranks 0 … ranks-1 use all offsets in turn, beginning with `from`. The last round has only
+  // `rest` offsets, of which `run` come before the wrap.
   CB_HOST_DEVICE std::uint64_t sum_of_offsets(std::uint64_t from) const {
     const std::uint64_t rest = t_.ranks % offsets_;
     const std::uint64_t run = smaller(rest, offsets_ - from);
@@ -251,7 +257,7 @@ class TermModel {
   CB_HOST_DEVICE std::uint64_t odd_offsets(std::uint64_t from) const {
     const std::uint64_t rest = t_.ranks % offsets_;
     const std::uint64_t run = smaller(rest, offsets_ - from);
-    // The whole rounds hold offsets_ / 2 odd numbers each.
+    // Each whole round has offsets_ / 2 odd numbers.
     return t_.ranks / offsets_ * (offsets_ / 2) + (from + run) / 2 - from / 2 + (rest - run) / 2;
   }
   CB_HOST_DEVICE static std::uint64_t triangle(std::uint64_t n) {
@@ -267,7 +273,7 @@ class TermModel {
   int halvings_ = 0;
 };
 
-// Calls `with` with a value of the C++ type. Host only.
+// Calls `with` with a value of the C++ type. Runs on the host only.
 template <typename With>
 auto dispatch(Element type, With with) {
   switch (type) {
@@ -299,20 +305,21 @@ auto dispatch(Element type, With with) {
   return with(Fp8E5M2{});
 }
 
-// Launchers, as in fill_verify.h: they start work on the stream, return a cudaError_t and wait for
-// nothing. Addresses are aligned to the element, for words to 8 bytes.
+// Launchers, as in fill_verify.h: they start work on the stream, return a cudaError_t and do not
+// wait. Addresses are aligned to the element; those of words to 8 bytes.
 
-// `count` terms of rank `rank` from index 0 on.
+// Writes `count` terms of rank `rank`, beginning with index 0.
 int launch_fill_terms(const Terms& terms, std::uint64_t rank, void* out, std::uint64_t count,
                       void* stream);
-// Compares `count` elements with the reduced ones from `first_index` on; *result counts elements.
+// Compares `count` elements with the reduced ones, beginning with `first_index`; *result counts
+// elements.
 int launch_verify_terms(const Terms& terms, std::uint64_t first_index, const void* in,
                         std::uint64_t count, VerifyResult* result, void* stream);
-// Pattern `seed` from its word `first_word` on.
+// Writes the pattern `seed`, beginning with its word `first_word`.
 int launch_fill_words(void* out, std::size_t bytes, std::uint64_t seed, std::uint64_t first_word,
                       void* stream);
-// Compares with it; *result counts elements of `element_bytes` (1, 2, 4 or 8), of which `bytes` is
-// a multiple.
+// Compares memory with that pattern; *result counts elements of `element_bytes` (1, 2, 4 or 8).
+// `bytes` must be a multiple of it.
 int launch_verify_words(const void* in, std::size_t bytes, std::uint64_t seed,
                         std::uint64_t first_word, int element_bytes, VerifyResult* result,
                         void* stream);

@@ -1,6 +1,6 @@
-// Pattern fill and verify by grid-stride loops over 64-bit words; the last, partial word is handled
-// bytewise by the thread it falls to. Memory-bound; mismatches are rare, so each thread that has
-// any does one atomic per counter and nothing is spent on reducing zeros.
+// Pattern fill and verify by grid-stride loops over 64-bit words. The first thread handles the
+// last, partial word by bytes. Both are memory-bound. Mismatches are rare, so each thread that has
+// any does one atomic per counter, and no time is spent on reducing zeros.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace cb::kernels {
 namespace {
 
 constexpr unsigned threads_per_block = 256;
-// Enough blocks to fill the largest device several times over; the loop takes what is left.
+// Enough blocks to fill the largest device several times; the loop handles the rest.
 constexpr std::size_t max_blocks = 4096;
 
 using Word = std::uint64_t;

@@ -1,5 +1,6 @@
-// Operands by grid-stride loops, one element a thread (fp4: two); the check computes each sum anew
-// from the elements' definition, so that it shares neither memory nor units with what it checks.
+// Makes operands by grid-stride loops, one element a thread (fp4: two). The check computes each sum
+// anew from the definition of the elements, so it shares neither memory nor units with what it
+// checks.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -35,7 +36,7 @@ __device__ void store(void* data, Number type, Index i, Index seed) {
       static_cast<std::int8_t*>(data)[i] = static_cast<std::int8_t>(value);
       break;
     case Number::fp4: {
-      if (i % 2 == 1) break;  // the even one writes both, the lower nibble first
+      if (i % 2 == 1) break;  // the even element writes both, the lower nibble first
       const double next = gemm_element(type, i + 1, seed);
       static_cast<std::uint8_t*>(data)[i / 2] =
           static_cast<std::uint8_t>(encode_float(value, type) | encode_float(next, type) << 4);
@@ -84,7 +85,7 @@ __global__ void check(const void* d, ProductCheck c, ProductResult* result) {
     const double value = load(d, c.stored, at);
     ++found.checked;
     const double limit = product_tolerance(exact, static_cast<double>(c.k), c.a, c.stored);
-    if (fabs(value - exact.sum) <= limit) continue;  // false for NaN, so NaN is wrong
+    if (fabs(value - exact.sum) <= limit) continue;  // false for NaN: NaN is wrong
     ++found.wrong;
     if (!isfinite(value)) ++found.not_finite;
     if (at < found.first) found.first = at;

@@ -1,4 +1,5 @@
-// Hash, comparison and planted errors by grid-stride loops over 64-bit words; one atomic a warp.
+// Hashes, compares and plants errors by grid-stride loops over 64-bit words; the hash needs one
+// atomic a warp.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ __device__ Wide warp_sum(Wide value) {
   return value;
 }
 
-// Elements of the word whose exponent is all ones.
+// Counts the elements of the word whose exponent is all ones.
 __device__ Wide not_finite(Word word, int element_bits, int exponent_bits) {
   Wide count = 0;
   const Word ones = (Word{1} << exponent_bits) - 1;

@@ -20,7 +20,7 @@ __global__ void write(Word* data, Word words, March test, Word step) {
     data[i] = march_word(test, step, i, false);
 }
 
-// What one thread found, and adds to the result if it is anything.
+// What one thread found; add_to() adds it to the result unless it is nothing.
 struct Found {
   Wide wrong = 0, first = ~Wide{0}, bits = 0;
 

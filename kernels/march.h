@@ -1,5 +1,6 @@
-// Memory tests: patterns that are written, read back, inverted and read back again. The same values
-// on host and device. After the tests of memtest86 and cuda_memtest, which DCGM's memtest has too.
+// Memory tests: patterns that are written, read back, inverted and read back again. Host and device
+// use the same values. The tests are those of memtest86 and cuda_memtest, which DCGM's memtest has
+// too.
 #pragma once
 
 #include <cstddef>
@@ -10,28 +11,30 @@
 namespace cb::kernels {
 
 enum class March : int {
-  address,      // each word holds its own index: wrong address lines
-  walking_one,  // one bit set, walking from word to word and step to step: stuck and coupled bits
+  address,      // each word holds its own index: finds wrong address lines
+  walking_one,  // one bit set, walking from word to word and step to step: finds stuck and coupled
+                // bits
   solid,        // all zero, then all one: moving inversions
-  checkered,    // 0101…, then 1010…: neighbours that disturb each other
+  checkered,    // 0101…, then 1010…: finds neighbours that disturb each other
   random,       // random words
-  modulo_20,    // every twentieth word differs from its neighbours: what caches and buffers hide
-  bit_fade,     // all zero, then all one, each left alone for a while: cells that do not hold
-  block_move    // random words, moved in blocks within the memory and looked for where they must be
+  modulo_20,    // every twentieth word differs from its neighbours: finds what caches and buffers
+                // hide
+  bit_fade,     // all zero, then all one, each left alone for a while: finds cells that do not hold
+  block_move    // random words, moved in blocks within the memory and compared at their new places
 };
 inline constexpr int march_tests = 8;
-// Tests that are written, compared and inverted; block_move is moved and compared instead.
+// True for tests that are written, compared and inverted; block_move is moved and compared instead.
 inline constexpr bool march_turns(March test) { return test != March::block_move; }
-// The last move of block_move takes the first half of memory to where it was, turned by that many
+// The last move of block_move returns the first half of memory to its place, rotated by this many
 // words.
 inline constexpr std::uint64_t march_shift_words = 8;
 inline constexpr std::uint64_t march_steps(March test) {
   return test == March::walking_one ? 64 : test == March::modulo_20 ? 20 : 1;
 }
 
-// A step of a test, and which one comes after it: first a step of every test, then the next one of
-// those that have more, so that a short march over a large memory has seen every kind of fault.
-// After the last one the first comes again.
+// A step of a test, and its successor. First comes one step of every test, then the next step of
+// the tests that have more: a short march over a large memory has then looked for every kind of
+// fault. After the last step the first comes again.
 struct MarchStep {
   March test = March::address;
   std::uint64_t step = 0;
@@ -46,7 +49,8 @@ inline constexpr MarchStep march_next(MarchStep now) {
   return {static_cast<March>(test), now.step};
 }
 
-// What word `index` must hold in step `step`; `inverted` in the second half of the step.
+// Returns what word `index` must hold in step `step`; `inverted` is true in the second half of the
+// step.
 CB_HOST_DEVICE constexpr std::uint64_t march_word(March test, std::uint64_t step,
                                                   std::uint64_t index, bool inverted) {
   std::uint64_t value = 0;
@@ -78,18 +82,18 @@ CB_HOST_DEVICE constexpr std::uint64_t march_word(March test, std::uint64_t step
 }
 
 struct MarchResult {
-  std::uint64_t wrong;  // words
-  std::uint64_t first;  // index of the first, ~0 if none
-  std::uint64_t bits;   // every bit that was wrong anywhere
+  std::uint64_t wrong;  // number of wrong words
+  std::uint64_t first;  // index of the first wrong word; ~0 if there is none
+  std::uint64_t bits;   // every bit that was wrong in any word
 };
 
 int launch_march_write(void* data, std::size_t words, March test, std::uint64_t step, void* stream);
-// Compares every word and writes its inverse: with `inverted` it expects the inverse and writes the
-// value. Adds to `*result`, whose `first` the caller has set to ~0 and the rest to 0.
+// Compares every word and writes its inverse. With `inverted` it expects the inverse and writes the
+// value. Adds to `*result`; before the first call the caller sets `first` to ~0 and the rest to 0.
 int launch_march_turn(void* data, std::size_t words, March test, std::uint64_t step, bool inverted,
                       MarchResult* result, void* stream);
-// Compares only: word i must be what was written as word (i − shift) modulo `words`. Adds to
-// `*result` as above.
+// Only compares: word i must be what was written as word (i − shift) modulo `words`. Adds to
+// `*result` as launch_march_turn() does.
 int launch_march_compare(const void* data, std::size_t words, March test, std::uint64_t step,
                          std::uint64_t shift, MarchResult* result, void* stream);
 

@@ -12,7 +12,7 @@
 namespace cb::kernels {
 
 // Returns the 64-bit word number `word` of the pattern `seed`. Every word differs from its
-// neighbours in about half of its bits, so shifted, stale, zeroed and repeated data are all seen.
+// neighbours in about half of its bits, so the check sees shifted, stale, zeroed and repeated data.
 // Method: the output function of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014) on seed and position.
 CB_HOST_DEVICE constexpr std::uint64_t pattern_word(std::uint64_t word, std::uint64_t seed) {
   std::uint64_t z = seed + (word + 1) * 0x9e3779b97f4a7c15U;

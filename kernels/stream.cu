@@ -1,5 +1,5 @@
-// Loops over 16-byte words. Blocks that stride are as many as the device holds at once, by the
-// occupancy calculator: a second wave would leave a tail.
+// Loops over 16-byte words. Kernels that stride have as many blocks as the device holds at once, by
+// the occupancy calculator: a second wave would leave a tail.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ __device__ double2 fused(double2 b, double2 c) {
   return {fma(triad_scalar, c.x, b.x), fma(triad_scalar, c.y, b.y)};
 }
 
-// A pair that the caches need not keep.
+// Stores a pair that the caches need not keep.
 __device__ void store_streamed(double2* to, double2 value) {
   asm volatile("st.global.cs.v2.f64 [%0], {%1, %2};" ::"l"(to), "d"(value.x), "d"(value.y)
                : "memory");
@@ -118,7 +118,7 @@ __global__ void chase(const Index* lines, Index steps, Index* place) {
   *place = at;
 }
 
-// As many blocks of the kernel as the current device holds at once.
+// Sets `count` to the number of blocks of the kernel that the current device holds at once.
 template <typename Kernel>
 int blocks(Kernel kernel, unsigned& count) {
   int device = 0, sms = 0, per_sm = 0;
