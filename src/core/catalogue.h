@@ -10,7 +10,7 @@ namespace cb {
 
 enum class Better { higher, lower };
 
-// A metric that a case can produce. The unit is one that format_value() knows.
+// A metric that a case can produce. format_value() must know its unit.
 struct MetricDef {
   std::string name;
   std::string unit;
@@ -18,57 +18,57 @@ struct MetricDef {
   std::string help;
 };
 
-// What a case needs; what is missing makes it skipped with the reason.
+// What a case needs. If something is missing, the case is skipped with the reason.
 struct Needs {
-  int ranks = 1;  // at least
+  int ranks = 1;  // least number of ranks
   bool gpu = false;
   bool directory = false;
 };
 
-// Where nobody would look at spoilt data: a parameter with one of these values; with none, given at
-// all.
+// A parameter with which no check looks at spoilt data: if it has one of `values`, or if it is
+// given at all when `values` is empty.
 struct Blind {
   std::string param;
   std::vector<std::string> values;
   Said why;
 };
 
-// How a case shows that its check can fail: with --inject-fault it spoils its own data where a real
-// fault would. `run --prove` makes a short job of it.
+// How a case shows that its check can fail: with --inject-fault it spoils its own data at the place
+// of a real fault. `run --prove` makes a short job of it.
 struct FaultPlan {
   Said planted = {};                     // what is spoilt; empty: no fault can be planted
-  Said why_not = {};                     // then why
-  std::vector<std::string> checks = {};  // one of them has to fail
-  GivenParams brief = {};                // makes the job short, where the step allows it
-  double point_seconds = 1;              // about, that a point of the short job takes
+  Said why_not = {};                     // why no fault can be planted
+  std::vector<std::string> checks = {};  // names of checks, one of which must fail
+  GivenParams brief = {};                // make the job short, if the step allows it
+  double point_seconds = 1;              // approximate duration of one point of the short job
   std::vector<Blind> blind = {};
 };
 
-// What is known of a case without being able to run it: the profile's validation, `list`, help and
-// completion read this.
+// What is known about a case that may not be able to run here. The profile's validation, `list`,
+// help and completion read it.
 struct CaseInfo {
   std::string name;
-  std::string device;  // "cpu", "gpu", or empty where the case has no --device
+  std::string device;  // "cpu", "gpu"; empty if the case has no --device
   std::string summary;
-  std::string example;  // one command line for --help
-  std::string
-      domain;  // where the report shows it: host, compute, memory, network, storage, stability
+  std::string example;  // one command line, shown by --help
+  std::string domain;   // section of the report: host, compute, memory, network, storage, stability
   Needs needs = {};
   std::vector<ParamDef> params = {};
   std::vector<MetricDef> metrics = {};
   std::vector<std::string> checks = {};
   FaultPlan fault = {};
-  // Facts that its table shows where some record has them.
+  // Facts that the case's table shows if a record has them.
   std::vector<std::string> fact_columns = {};
   bool prints_suspects = false;  // one line "suspect: …" per failed finding, or "suspects: none"
-  // No case for users: not in lists, help and suggestions, and refused in profiles.
+  // Not for users: absent from lists, help and suggestions, and refused in profiles.
   bool hidden = false;
-  bool prints_inventory = false;  // its table is what the hosts consist of and where they differ
+  bool prints_inventory = false;  // its table is the hosts' parts and their differences
 };
 
 using Catalogue = std::vector<CaseInfo>;
 
-// The entry of that name and device (device empty: the first of that name); null if there is none.
+// Returns the entry with this name and device, or null. An empty device means the first entry with
+// that name.
 const CaseInfo* find_case(const Catalogue& catalogue, std::string_view name,
                           std::string_view device = {});
 

@@ -23,8 +23,9 @@ class Descriptor {
 
   int get() const { return fd_; }
   bool open() const { return fd_ >= 0; }
-  int release() { return std::exchange(fd_, -1); }  // the caller closes it
-  // Closing can report a delayed write error (NFS, quota), so writers close by hand.
+  int release() { return std::exchange(fd_, -1); }  // the caller must close it
+  // Closing can report a delayed write error (NFS, quota), so writers call this and check the
+  // result.
   int close() { return ::close(std::exchange(fd_, -1)); }
 
  private:

@@ -56,7 +56,7 @@ std::optional<std::vector<unsigned char>> unhex(std::string_view text, size_t si
   return out;
 }
 
-// What libcrypto's callback is handed. No exception may cross libcrypto.
+// The argument of libcrypto's callback. No exception may pass through libcrypto.
 struct Asking {
   const AskPassphrase* ask;
   const std::string& file;
@@ -94,7 +94,7 @@ Key raw_public(const std::vector<unsigned char>& key) {
 
 bool is_ed25519(const Key& key) { return key && EVP_PKEY_id(key.get()) == EVP_PKEY_ED25519; }
 
-// Nothing for what is no private key at all.
+// Returns null if the text is not a private key at all.
 Key private_key(std::string_view text, const std::string& file, const AskPassphrase& ask) {
   if (is_openssh_private_key(text)) return raw_private(openssh_private_key(text, file));
   Asking asking{&ask, file};
@@ -135,7 +135,7 @@ Ed25519Key::Ed25519Key(const std::filesystem::path& file, const AskPassphrase& a
   key_ = std::move(key);
 }
 
-// Verified at once: a key that the agent took for this one would be noticed by the reader only.
+// Verifies at once: otherwise only the reader would notice that the agent took another key.
 Ed25519Signature Ed25519Key::sign_by_agent(std::string_view message) const {
   const std::string raw = ssh_agent_sign(*unhex(public_key_, kKeyBytes), message, file_);
   const Ed25519Signature out{public_key_, hex({raw.begin(), raw.end()})};

@@ -1,4 +1,4 @@
-// Files of profiles/ and templates/ carried inside the binary, so that the bare file works alone.
+// Files of profiles/ and templates/ in the binary itself, so that the binary works alone.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@ namespace cb {
 
 struct EmbeddedFile {
   std::string_view path;     // relative to the source tree, e.g. "profiles/host.json"
-  std::string_view content;  // exact bytes, alive as long as the program
+  std::string_view content;  // exact bytes, valid while the program runs
 };
 
 // Returns all embedded files, sorted by path.

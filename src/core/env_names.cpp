@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, 24> kRefused{
     "OPAL_PREFIX",   "PMIX_PREFIX",    "PRTE_PREFIX",    "MPI_HOME",
     "I_MPI_ROOT",    "MPICH_DIR",      "UCX_MODULE_DIR", "IBV_DRIVERS",
     "RDMAV_DRIVERS", "GLIBC_TUNABLES", "MALLOC_TRACE",   "CLUSTERBENCH_TEST_CASES"};
-// Of hwloc: a file that says what machine this is.
+// hwloc's variables can name a file that describes another machine.
 constexpr std::array<std::string_view, 6> kRefusedPrefixes{
     "LD_", "DYLD_", "BASH_FUNC_", "CUDA_INJECTION", "OPENSSL_", "HWLOC_"};
 
@@ -26,13 +26,13 @@ bool is_name(const std::string& name) {
          (name[0] < '0' || name[0] > '9');
 }
 
-// Parameters of Open MPI, PMIx and PRRTE that name a program or a place of plugins.
+// True for parameters of Open MPI, PMIx and PRRTE that name a program or a folder of plugins.
 bool names_code(const std::string& name) {
   return name.find("_MCA_") != std::string::npos &&
          (name.ends_with("_agent") || name.ends_with("_path") || name.ends_with("_param_files"));
 }
 
-// Where this program finds a library of a vendor.
+// True for variables that name a vendor's library for this program.
 bool names_library(const std::string& name) {
   return name.starts_with("CLUSTERBENCH_") &&
          (name.ends_with("_LIBRARY") || name == "CLUSTERBENCH_OPENBLAS" ||

@@ -5,8 +5,8 @@
 
 namespace cb {
 
-// Why a file may not set this variable for a job: it is no name of one, or it decides which program
-// or library runs (LD_PRELOAD, PATH, an agent of the launcher). Nothing if it may.
+// Says why a file may not set this variable for a job: it is not a valid name, or it decides which
+// program or library runs (LD_PRELOAD, PATH, an agent of the launcher). Nothing if it may.
 std::optional<std::string> refused_variable(const std::string& name);
 
 }  // namespace cb

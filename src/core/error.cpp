@@ -35,7 +35,7 @@ std::string Problems::text() const {
   std::string out;
   for (const Problem& p : list) {
     if (!out.empty()) out += '\n';
-    // Names come from files and command lines of others; the message goes to a terminal.
+    // Names come from other people's files and command lines, and the message goes to a terminal.
     const std::string where = terminal_safe(p.where), what = terminal_safe(p.what);
     out += where.empty() ? "  " + what : "  " + pad_right(where, width) + "  " + what;
   }

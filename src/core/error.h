@@ -11,14 +11,13 @@
 
 namespace cb {
 
-// A failure with the exit code that it leads to. The text says what happened, to what, and what to
-// do next.
+// A failure and its exit code. The text says what happened, to what, and what to do next.
 class Error : public std::runtime_error {
  public:
   explicit Error(Said what, ExitCode code = ExitCode::runtime)
       : std::runtime_error(what.text()), said_(std::move(what)), code_(code) {}
   ExitCode code() const noexcept { return code_; }
-  // what() with its id, where it has one.
+  // Returns what() with its id, if it has one.
   const Said& said() const noexcept { return said_; }
 
  private:
@@ -26,21 +25,20 @@ class Error : public std::runtime_error {
   ExitCode code_;
 };
 
-// What any exception says.
+// Returns the message of any exception.
 Said said_by(const std::exception& exception);
 
-// One thing wrong with the input: where it stands ("--size", "criteria[3].min") and what is wrong
-// with it.
+// One thing that is wrong with the input: its place ("--size", "criteria[3].min") and what is
+// wrong.
 struct Problem {
   std::string where;
   std::string what;
-  Message message = {};  // of `what`, where it is a sentence of the table
+  Message message = {};  // `what` as a message, if it is a sentence of the table
 
   Said said() const { return {what, message}; }
 };
 
-// Every problem found while resolving options, profiles or data, so that the user sees all of them
-// at once.
+// Every problem found while resolving options, profiles or data: the user sees all of them at once.
 struct Problems {
   std::vector<Problem> list;
 

@@ -2,7 +2,7 @@
 
 namespace cb {
 
-// What the process tells its caller. Documented in README.md, asserted by tests/cli.
+// The exit code of the process. Documented in README.md, asserted by tests/cli.
 enum class ExitCode : int {
   ok = 0,            // accepted, or measured without a failed check
   not_accepted = 1,  // a criterion fails, or measured data is wrong

@@ -29,7 +29,7 @@ void write_all(int fd, std::string_view content, const std::filesystem::path& pa
   }
 }
 
-// locate(), with the path in the message.
+// Calls locate() and adds the path to its message.
 PathEnd place_of(const std::filesystem::path& path) {
   try {
     return locate(path);
@@ -45,8 +45,8 @@ struct stat status_at(const PathEnd& at) {
   return out;
 }
 
-// Renaming a file over a device or a pipe would replace it, for root even /dev/null; and what the
-// kernel links to is open somewhere.
+// Renaming a file over a device or a pipe would replace it, for root even /dev/null. What the
+// kernel links to is open elsewhere.
 bool is_written_in_place(const PathEnd& at) {
   const mode_t mode = status_at(at).st_mode;
   return at.kernels_link || (mode != 0 && !S_ISREG(mode) && !S_ISDIR(mode));
@@ -85,7 +85,8 @@ void sync_directory(const PathEnd& at) {
   if (fd.get() >= 0) ::fsync(fd.get());
 }
 
-// What a shell's <(...) and a user's /dev/stdin are; any other special file is in a file's place.
+// True for the names of a shell's <(...) and a user's /dev/stdin; any other special file stands
+// where a regular file is expected.
 bool is_named_device(const std::filesystem::path& path) {
   const std::string name = path.string();
   return name.starts_with("/dev/") || name.starts_with("/proc/");
@@ -100,7 +101,7 @@ void wait_for_data(int fd) {
 
 std::string read_file(const std::filesystem::path& path, size_t at_most) {
   const auto refuse = [&](const Said& why) { throw UsageError(path.string(), "", why); };
-  // Opening a pipe would else wait for whoever writes to it.
+  // O_NONBLOCK, because opening a pipe would wait until somebody writes to it.
   const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (fd.get() < 0) refuse(said("file.unreadable", std::strerror(errno)));
   struct stat status {};
@@ -109,7 +110,7 @@ std::string read_file(const std::filesystem::path& path, size_t at_most) {
     refuse("is no regular file: a pipe, a device or a socket");
   wait_for_data(fd.get());
   constexpr size_t kPiece = size_t{1} << 16;
-  // One byte more than it says that it has: the read after the last one finds the end.
+  // One byte more than its size: the read after the last byte finds the end.
   const bool sized = S_ISREG(status.st_mode) && status.st_size > 0;
   std::string content(sized ? std::min(static_cast<size_t>(status.st_size), at_most) + 1 : kPiece,
                       '\0');
@@ -171,7 +172,7 @@ void append_line_durably(const std::filesystem::path& path, std::string_view lin
     write_all(fd.get(), std::string(line) + "\n", path);
     if (::fsync(fd.get()) != 0) fail(path, "append to");
   } catch (...) {
-    // Half a line would spoil the next one.
+    // Half a line would spoil the next one, so it is cut off.
     if (before >= 0 && ::ftruncate(fd.get(), before) != 0) ::fsync(fd.get());
     throw;
   }

@@ -10,7 +10,7 @@
 namespace cb {
 namespace {
 
-// The bucket is read off the bits of the double: its exponent and the top seven bits of its
+// The bucket number is in the bits of the double: its exponent and the top seven bits of its
 // mantissa.
 constexpr int kMantissaBits = 7;
 constexpr int kShift = 52 - kMantissaBits;
@@ -28,7 +28,7 @@ double lower_edge(size_t bucket) { return std::bit_cast<double>((kBase + bucket)
 
 double middle(size_t bucket) { return (lower_edge(bucket) + lower_edge(bucket + 1)) / 2; }
 
-// Of more the sums would no longer be exact; no measurement comes near.
+// With more samples the sums would not be exact; no measurement comes near.
 constexpr uint64_t kMaxSamples = uint64_t{1} << 53;
 
 void require(bool fine, const char* what) {
@@ -37,7 +37,7 @@ void require(bool fine, const char* what) {
 
 }  // namespace
 
-// Grows the kept range to include the bucket.
+// Extends the kept range to include the bucket.
 uint64_t& Histogram::bucket(size_t index) {
   if (counts_.empty()) first_ = index;
   if (index < first_) {
@@ -73,7 +73,7 @@ void Histogram::merge(const Histogram& other) {
   squares_ += other.squares_;
 }
 
-// What a sample of that bucket is read back as.
+// Returns the value that stands for a sample of this bucket.
 double Histogram::representative(size_t index) const {
   if (index == 0) return min_;
   if (index == kBuckets - 1) return max_;
@@ -89,9 +89,9 @@ double Histogram::at_rank(uint64_t rank) const {
   return max_;
 }
 
-// The smallest and the largest sample are known exactly and are mapped by themselves. The rest is
-// moved by what lies between the buckets' middles and the exact sum: without that a share of a
-// limit would have another mean than the power that it is computed from.
+// The smallest and the largest sample are known exactly and are mapped directly. All others are
+// first scaled so that the buckets' middles add up to the exact sum: otherwise a share of a limit
+// would have another mean than the power that it is computed from.
 Histogram Histogram::mapped(const std::function<double(double)>& f) const {
   Histogram out;
   if (count_ == 0) return out;
@@ -159,7 +159,7 @@ Histogram Histogram::restore(const Buckets& buckets, const Exact& exact) {
   require(exact.min >= 0 && exact.min <= exact.max, "the minimum is negative or above the maximum");
   require(bucket_of(exact.min) == buckets.front().first, "the minimum is in another bucket");
   require(bucket_of(exact.max) == buckets.back().first, "the maximum is in another bucket");
-  // Sums of rounded numbers, so with some room.
+  // The sums are of rounded numbers, so they are compared with some tolerance.
   const double n = static_cast<double>(h.count_), room = 1e-6;
   require(exact.sum >= n * exact.min * (1 - room) && exact.sum <= n * exact.max * (1 + room),
           "the sum does not fit the samples");

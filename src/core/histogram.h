@@ -9,19 +9,20 @@
 
 namespace cb {
 
-// Log-linear histogram of positive numbers (seconds, bytes per second, …) from 2^-40 to 2^64: 128
-// buckets an octave, so a quantile read from it is within 0.4 % of the sample; minimum, maximum,
-// sum and count are exact. Numbers below the range (also 0) count in its first bucket, above it in
-// the last, and are read back as the minimum and the maximum. Mergeable: merging equals adding all
-// samples to one. Keeps only the buckets between the lowest and the highest in use.
+// Log-linear histogram of positive numbers (seconds, bytes per second, …) from 2^-40 to 2^64, with
+// 128 buckets an octave: a quantile is within 0.4 % of the sample; minimum, maximum, sum and count
+// are exact. Numbers below the range (also 0) count in the first bucket and are read back as the
+// minimum; numbers above it count in the last and are read back as the maximum. Merging two
+// histograms equals adding all samples to one. Keeps only the buckets between the lowest and the
+// highest in use.
 class Histogram {
  public:
-  // Throws Error for what is negative or not finite.
+  // Throws Error if the value is negative or not finite.
   void add(double value);
   void merge(const Histogram& other);
-  // The histogram of f(sample) for a monotone f that gives no negative number. Count, minimum and
-  // maximum stay exact; each other sample is mapped from its bucket's middle, so that a quantile is
-  // within about 1 % of the sample. The sum stays exact where f is a factor.
+  // Returns the histogram of f(sample) for a monotone f that returns no negative number. Count,
+  // minimum and maximum stay exact; each other sample is mapped from its bucket's middle, so a
+  // quantile is within about 1 % of the sample. The sum stays exact if f is a factor.
   Histogram mapped(const std::function<double(double)>& f) const;
 
   uint64_t count() const { return count_; }
@@ -29,22 +30,22 @@ class Histogram {
   double max() const { return max_; }
   double sum() const { return sum_; }
 
-  // The q-quantile (0 <= q <= 1): the order statistic of rank 1 + floor(q (n - 1)), as the middle
-  // of its bucket clamped to [min, max]. Needs one sample.
+  // Returns the q-quantile (0 <= q <= 1): the order statistic of rank 1 + floor(q (n - 1)), as the
+  // middle of its bucket clamped to [min, max]. Needs at least one sample.
   double quantile(double q) const;
   Summary summary() const;
 
   // Sparse form for documents: (bucket, count), ascending, no zero counts.
   using Buckets = std::vector<std::pair<uint32_t, uint64_t>>;
   Buckets buckets() const;
-  // The middle of a bucket's range, for drawing.
+  // Returns the middle of a bucket's range, for drawing.
   static double bucket_middle(uint32_t bucket);
   struct Exact {
     double min, max, sum, sum_of_squares;
   };
   Exact exact() const { return {min_, max_, sum_, squares_}; }
-  // Rebuilds from buckets() and exact(); throws Error for buckets that are out of range, not
-  // ascending or empty, and for exact numbers that no samples in these buckets could have.
+  // Rebuilds a histogram from buckets() and exact(). Throws Error for buckets that are out of
+  // range, not ascending or empty, and for exact numbers that no samples in these buckets can have.
   static Histogram restore(const Buckets& buckets, const Exact& exact);
 
  private:
@@ -53,7 +54,7 @@ class Histogram {
   double at_rank(uint64_t rank) const;
   uint64_t& bucket(size_t index);
 
-  std::vector<uint64_t> counts_;  // of the buckets from first_ on
+  std::vector<uint64_t> counts_;  // counts of the buckets beginning with first_
   size_t first_ = 0;
   uint64_t count_ = 0;
   double min_ = 0;

@@ -81,7 +81,7 @@ std::string attribute_display(std::string_view name, const Attribute& attribute)
           return 0.0;
       },
       attribute);
-  // A size such as an MTU of 9000 bytes is known by its exact number.
+  // People know a size such as an MTU of 9000 bytes by its exact number.
   if (name.ends_with("_bytes") && value < 65536 && std::fmod(value, 1024) != 0)
     return fmt::format("{} B", value);
   for (const std::string_view unit :
@@ -111,7 +111,9 @@ nlohmann::json inventory_to_json(const HostInventory& inventory) {
     nlohmann::json attributes = nlohmann::json::object();
     for (const auto& [name, value] : part.attributes) {
       const double* number = std::get_if<double>(&value);
-      if (number != nullptr && !std::isfinite(*number)) continue;  // JSON cannot say it: absent
+      if (number != nullptr && !std::isfinite(*number))
+        continue;  // JSON has no such number: leave
+                   // it out
       attributes[name] = std::visit([](const auto& v) { return nlohmann::json(v); }, value);
     }
     nlohmann::json out = {

@@ -14,10 +14,10 @@ namespace cb {
 
 using Attribute = std::variant<bool, int64_t, double, std::string>;
 
-// One part of a host: kind "cpu", "memory", "numa", "nic", "rdma", "gpu", "nvme", "mount",
-// "system", "library", … and its attributes with the unit in the name ("rate_bits_per_second"). An
-// attribute that could not be read is absent there and stands in `unavailable` with the reason
-// where the reason is known.
+// One part of a host. Its kind is "cpu", "memory", "numa", "nic", "rdma", "gpu", "nvme", "mount",
+// "system", "library", …; its attributes have the unit in their names ("rate_bits_per_second"). An
+// attribute that could not be read is not in `attributes`; if the reason is known, it is in
+// `unavailable`.
 struct Part {
   std::string kind;
   std::string id;
@@ -25,8 +25,8 @@ struct Part {
   std::map<std::string, Said> unavailable = {};
 };
 
-// What one host consists of, in a fixed order (kinds as collected, ids ascending), so that hosts
-// can be compared.
+// The parts of one host in a fixed order (kinds as collected, ids ascending), so that hosts can be
+// compared.
 struct HostInventory {
   std::string host;
   std::vector<Part> parts = {};
@@ -37,11 +37,11 @@ struct HostInventory {
 };
 
 std::string attribute_text(const Attribute& attribute);
-// As people read it: a number in the unit that the end of the attribute's name states
+// Formats an attribute for people: a number in the unit at the end of the attribute's name
 // ("rate_bits_per_second"), else attribute_text().
 std::string attribute_display(std::string_view name, const Attribute& attribute);
 std::optional<std::string> text_of(const Part* part, std::string_view attribute);
-// The attribute as a number; nothing if absent or a text.
+// Returns the attribute as a number; nothing if it is absent or a text.
 std::optional<double> number_of(const Part* part, std::string_view attribute);
 
 nlohmann::json inventory_to_json(const HostInventory& inventory);

@@ -8,9 +8,9 @@
 namespace cb {
 namespace {
 
-constexpr size_t kMaxExact = 30;  // samples together: 0.4 million additions
+constexpr size_t kMaxExact = 30;  // samples of both together: 0.4 million additions
 
-// Twice the rank of each sample, a's first, so that midranks are whole numbers.
+// Returns twice the rank of each sample, first a's, then b's: doubled midranks are whole numbers.
 std::vector<size_t> doubled_ranks(std::span<const double> a, std::span<const double> b) {
   std::vector<double> all(a.begin(), a.end());
   all.insert(all.end(), b.begin(), b.end());
@@ -27,11 +27,11 @@ std::vector<size_t> doubled_ranks(std::span<const double> a, std::span<const dou
   return out;
 }
 
-// The share of the choices of n among all samples whose doubled rank sum is at least as far from
-// its mean as `sum`.
+// Returns the share of all choices of n samples whose doubled rank sum is at least as far from its
+// mean as `sum` is.
 double exact_p(const std::vector<size_t>& doubled, size_t n, size_t sum) {
   const size_t most = std::accumulate(doubled.begin(), doubled.end(), size_t{0});
-  // ways[k][s]: choices of k of the samples seen so far with doubled rank sum s.
+  // ways[k][s]: number of choices of k of the samples so far that have doubled rank sum s.
   std::vector<std::vector<double>> ways(n + 1, std::vector<double>(most + 1, 0));
   ways[0][0] = 1;
   for (const size_t rank : doubled) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxNumber = 9;
 
-// "node" "0010" ":5": the number is the last one in front of a colon or a space.
+// "node" "0010" ":5": the number is the last one before a colon or a space.
 struct SplitName {
   std::string head, number, tail;
 };
@@ -27,7 +27,7 @@ SplitName split_name(const std::string& name) {
   return {name.substr(0, begin), name.substr(begin, end - begin), name.substr(end)};
 }
 
-// Ascending numbers of one width as "0001-0003,0007".
+// Folds ascending numbers of one width: "0001-0003,0007".
 std::string folded(const std::vector<std::string>& numbers) {
   std::string out;
   for (size_t i = 0; i < numbers.size();) {
@@ -47,7 +47,7 @@ std::string folded(const std::vector<std::string>& numbers) {
 std::string name_ranges(std::vector<std::string> names) {
   std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
-  // By head, tail and width of the number; the width keeps n9 and n010 apart.
+  // Groups by head, tail and width of the number; the width keeps n9 and n010 apart.
   std::map<std::tuple<std::string, std::string, size_t>, std::vector<std::string>> kinds;
   for (const std::string& name : names) {
     const SplitName parts = split_name(name);

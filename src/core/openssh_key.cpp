@@ -18,7 +18,7 @@ constexpr std::string_view kBegin = "-----BEGIN OPENSSH PRIVATE KEY-----";
 constexpr std::string_view kEnd = "-----END OPENSSH PRIVATE KEY-----";
 constexpr std::string_view kMagic{"openssh-key-v1\0", 15};
 constexpr std::string_view kKind = "ssh-ed25519";
-constexpr size_t kHalf = 32;  // the seed; the public key follows it
+constexpr size_t kHalf = 32;  // size of the seed; the public key of the same size follows it
 
 std::optional<std::string> base64_bytes(std::string_view text) {
   std::string packed;
@@ -37,7 +37,7 @@ std::optional<std::string> base64_bytes(std::string_view text) {
 
 Bytes bytes_of(std::string_view text) { return {text.begin(), text.end()}; }
 
-// Whether signatures by this seed verify with this public key.
+// True if signatures with this seed verify with this public key.
 bool belong_together(std::string_view seed, std::string_view open) {
   const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(
       EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr,
@@ -52,7 +52,7 @@ bool belong_together(std::string_view seed, std::string_view open) {
          derived == open;
 }
 
-// The private half of a key that has no passphrase; nothing for what is damaged.
+// Returns the private half of a key without a passphrase; nothing if it is damaged.
 std::optional<Bytes> seed_of(std::string_view secret) {
   SshReader in(secret);
   const auto first = in.number();
@@ -91,8 +91,8 @@ Bytes openssh_private_key(std::string_view text, const std::string& file) {
   if (!raw || !raw->starts_with(kMagic)) throw UsageError(file, "", "is a damaged OpenSSH key");
   SshReader in(std::string_view(*raw).substr(kMagic.size()));
   const auto cipher = in.text();
-  in.text();  // how the passphrase becomes a key
-  in.text();  // and with which salt
+  in.text();  // skips how the passphrase becomes a key
+  in.text();  // skips the salt
   if (cipher && *cipher != "none")
     throw UsageError(file, "",
                      "is an OpenSSH key with a passphrase: give it to the agent (ssh-add FILE) and "

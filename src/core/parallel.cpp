@@ -9,7 +9,7 @@
 namespace cb {
 
 void on_all_processors(size_t count, const std::function<void(size_t)>& f) {
-  constexpr size_t kMaxThreads = 8;  // beyond that memory and disk are the limit
+  constexpr size_t kMaxThreads = 8;  // with more threads, memory and disk are the limit
   std::atomic<size_t> next{0};
   std::atomic<bool> stop{false};
   std::exception_ptr failure;

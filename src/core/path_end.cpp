@@ -16,7 +16,7 @@
 namespace cb {
 namespace {
 
-constexpr int kMaxLinks = 40;  // as many as the kernel follows
+constexpr int kMaxLinks = 40;  // the kernel's own limit
 constexpr int kLook = O_PATH | O_NOFOLLOW | O_CLOEXEC;
 
 [[noreturn]] void fail() { throw Error(std::strerror(errno)); }

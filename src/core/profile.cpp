@@ -1,4 +1,4 @@
-// Parses a resolved profile. Reading is lenient towards nothing: see profile_reader.h.
+// Parses a resolved profile. Tolerates no mistake: see profile_reader.h.
 #include "core/profile.h"
 
 #include <algorithm>
@@ -86,7 +86,7 @@ MetricRule read_metric_rule(ProfileReader& r) {
   if (rule.min && rule.min_of_ceiling) r.problem("min", "and min_of_ceiling exclude each other");
   if (rule.min && rule.max && *rule.min > *rule.max)
     r.problem("min", "is above max: nothing can pass");
-  // Below a hundredth, or beyond a hundredfold, a limit is missed by nothing that runs at all.
+  // Nothing that runs at all misses a limit below a hundredth, or beyond a hundredfold.
   if (rule.min_of_ceiling && (*rule.min_of_ceiling < 0.01 || *rule.min_of_ceiling > 1))
     r.problem("min_of_ceiling", "is a share of a physical ceiling: from 0.01 to 1");
   if (rule.min_of_fleet && (*rule.min_of_fleet < 0.01 || *rule.min_of_fleet >= 1))
@@ -111,7 +111,7 @@ UniformRule read_uniform_rule(ProfileReader& r) {
   return rule;
 }
 
-// YYYY, YYYY-MM or YYYY-MM-DD.
+// True for YYYY, YYYY-MM or YYYY-MM-DD.
 bool is_date(const std::string& text) {
   constexpr std::string_view pattern = "dddd-dd-dd";
   if (text.size() != 4 && text.size() != 7 && text.size() != 10) return false;
@@ -164,7 +164,7 @@ Criterion read_criterion(ProfileReader& r, Problems& problems) {
   return c;
 }
 
-// Reads a list of objects, each with an id of its own.
+// Reads a list of objects. Each must have its own id.
 template <typename T, typename Read>
 std::vector<T> read_list(ProfileReader& parent, const std::string& key, Problems& problems,
                          Read read) {

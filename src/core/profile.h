@@ -11,8 +11,8 @@
 #include "core/catalogue.h"
 #include "core/params.h"
 
-// The profile, "clusterbench.profile/1": what to run and what to require of one kind of cluster.
-// docs/guide/profile.md.
+// The profile, "clusterbench.profile/1": what to run on one kind of cluster, and what to require of
+// it. docs/guide/profile.md.
 namespace cb {
 
 // A text that a customer reads, in both languages.
@@ -21,12 +21,13 @@ struct LocalText {
   std::string zh;
 };
 
-// Least number of hosts ("hosts"), or greatest ("hosts_at_most"), or least number of a kind of part
-// on every host (Part::kind, as "gpu"). Unmet: the step or criterion is not applicable.
+// Least number of hosts ("hosts"), greatest number of hosts ("hosts_at_most"), or least number of
+// parts of a kind on every host (Part::kind, such as "gpu"). If they are unmet, the step or
+// criterion is not applicable.
 using Requirements = std::map<std::string, int>;
 
 enum class Scope {
-  host,    // a job of its own on every host: a lost host costs only itself
+  host,    // one job for each host: a lost host costs only its own job
   cluster  // one job across all hosts
 };
 
@@ -35,12 +36,12 @@ struct Step {
   std::string case_name;
   GivenParams params = {};
   Scope scope = Scope::host;
-  int ranks_per_host = 1;  // 0: as many as the host has slots
+  int ranks_per_host = 1;  // 0: the number of slots of the host
   std::map<std::string, std::string> env = {};
   double deadline_seconds = 600;
   Requirements needs = {};
-  // No criterion judges its figures, and `why` says what it is for. Wrong data in it fails all the
-  // same.
+  // No criterion judges its figures, and `why` says what the step is for. Its wrong data still
+  // fails.
   bool informative = false;
   LocalText why = {};
 };
@@ -54,33 +55,34 @@ struct Source {
   std::string date;  // YYYY, YYYY-MM or YYYY-MM-DD
 };
 
-// A metric of the step's records compared with limits (in the metric's unit); the worst entity
+// Compares a metric of the step's records with limits in the metric's unit. The worst entity
 // decides.
 struct MetricRule {
   std::string metric;
-  GivenParams at = {};               // selects records by their params
-  std::string statistic = "median";  // of the samples: min p05 median mean p95 p99 max
+  GivenParams at = {};               // selects records by their parameters
+  std::string statistic = "median";  // statistic of the samples: min p05 median mean p95 p99 max
   std::optional<double> min = {};
   std::optional<double> max = {};
   std::optional<double> min_of_ceiling = {};  // share of the metric's ceiling
-  // Shares of the median over all entities of the kind at the same point, three at least.
+  // Shares of the median over all entities of the kind at the same point, which must be at least
+  // three.
   std::optional<double> min_of_fleet = {};
   std::optional<double> max_of_fleet = {};
-  // An earlier step of the same case: the limits are of how much the metric of the entity has grown
-  // since. Empty: of the metric itself.
+  // An earlier step of the same case: the limits apply to the growth of each entity's metric since
+  // then. Empty: they apply to the metric itself.
   std::string since = {};
-  // Among the parts of one kind of each host at the same point, two at least: the greatest value
-  // less the smallest in the metric's unit, and the greatest over the smallest.
+  // Compare the parts of one kind of each host at the same point, which must be at least two: the
+  // greatest value minus the smallest in the metric's unit, and the greatest over the smallest.
   std::optional<double> max_spread_of_host = {};
   std::optional<double> max_ratio_of_host = {};
 
-  // Of limits that were given with a unit ("100 GB/s"): key, unit. Empty: the metric's.
+  // Key → unit of limits that were given with a unit ("100 GB/s"); empty: the metric's unit.
   std::map<std::string, std::string> units = {};
 
   bool compares_parts_of_host() const { return max_spread_of_host || max_ratio_of_host; }
 };
 
-// Every check of that name in the step's records has passed, and there is at least one.
+// Every check with that name in the step's records has passed, and there is at least one.
 struct CheckRule {
   std::string check;
   GivenParams at = {};
@@ -91,8 +93,8 @@ struct UniformRule {
   std::vector<std::string> attributes;
 };
 
-// Every job of the step is done, every record measured, and no check failed that another criterion
-// does not judge. No profile states it: it holds for every step.
+// Every job of the step is done, every record is measured, and no check failed that no other
+// criterion judges. No profile states this rule: it applies to every step.
 struct StepRule {};
 
 struct Criterion {
@@ -119,39 +121,41 @@ struct Profile {
   std::vector<Step> steps = {};
   std::vector<Criterion> criteria = {};
   std::vector<ChecklistItem> checklist = {};
-  std::string resolved = {};  // the profile as JSON text with all bases merged in
+  std::string resolved = {};  // the profile with all bases merged in, as JSON text
   std::string sha256 = {};    // of `resolved`
 };
 
-// Text of the profile of that name, or nothing. Used for the profile asked for and for its bases.
+// Returns the text of the profile with that name, or nothing. Used for the requested profile and
+// for its bases.
 using ProfileSource = std::function<std::optional<std::string>(const std::string& name)>;
 
-// Loads `name` and its bases, merges (objects by key; steps, criteria and checklist by id, {"id":…,
-// "remove": true} removes) and parses. Throws UsageError with every problem found: unknown keys
-// with the nearest valid one, missing or wrong values, duplicate ids, base cycles. Names of cases
-// and metrics are checked by validate_profile().
+// Loads `name` and its bases, merges them (objects by key; steps, criteria and checklist by id;
+// {"id":…, "remove": true} removes) and parses the result. Throws UsageError with every problem
+// found: unknown keys with the nearest valid one, missing or wrong values, duplicate ids, cycles of
+// bases. validate_profile() checks the names of cases and metrics.
 Profile load_profile(const std::string& name, const ProfileSource& source);
 
-// As load_profile(), but problems inside the profile are added to `problems` and what could be read
-// is returned, so that it can be validated as well and all problems be shown at once.
+// Does the same as load_profile(), but adds problems inside the profile to `problems` and returns
+// what it could read. The caller can then validate that too and show all problems at once.
 Profile read_profile(const std::string& name, const ProfileSource& source, Problems& problems);
 
-// Parses a profile already resolved (as stored in a campaign). `source` names it in messages. Same
-// errors.
+// Parses a profile that is already resolved (as stored in a campaign). `source` names it in
+// messages. Throws the same errors.
 Profile parse_resolved_profile(std::string_view text, const std::string& source);
 
-// A step's id names files on every system that a campaign is copied to.
+// True if the text can be a step's id, which names files on every system that a campaign is copied
+// to.
 bool is_step_id(const std::string& id);
 inline constexpr const char* kStepIdRule =
     "names files: letters, digits, '.', '_' and '-' only, none of '.' and '-' first, at most 100";
 
-// Cases, params, metrics, checks, steps and units against the catalogue; physically impossible
-// thresholds (a share of a ceiling above 1, an empty range) and steps that nothing judges are
-// problems as well.
+// Checks cases, parameters, metrics, checks, steps and units against the catalogue. Also reports
+// physically impossible thresholds (a share of a ceiling above 1, an empty range) and steps that no
+// criterion judges.
 Problems validate_profile(const Profile& profile, const Catalogue& catalogue);
 
-// The entry of the catalogue that a step runs (its "device" parameter selects among those of one
-// name), or null.
+// Returns the entry of the catalogue that a step runs, or null. The step's "device" parameter
+// selects among entries with the same name.
 const CaseInfo* case_of(const Step& step, const Catalogue& catalogue);
 
 }  // namespace cb

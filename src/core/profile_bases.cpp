@@ -18,7 +18,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kLists[] = {"steps", "criteria", "checklist"};
-// What two bases may say differently of one step without measuring something else.
+// Keys in which two bases may differ for a step without measuring something else.
 constexpr const char* kHarmless[] = {"deadline", "informative", "why"};
 constexpr const char* kLimits[] = {"metric",
                                    "check",
@@ -40,7 +40,7 @@ std::string place_of(const char* list, const json& entry) {
   return fmt::format("{}[{}]", list, entry["id"].get<std::string>());
 }
 
-// The entry as text, without what may differ.
+// Returns the entry as text, without the keys that may differ.
 std::string version_of(const char* list, const json& entry) {
   if (std::string_view(list) != "steps") return entry.dump();
   json essence = entry;
@@ -48,7 +48,7 @@ std::string version_of(const char* list, const json& entry) {
   return essence.dump();
 }
 
-// JSON is json or const json. A null pointer where there is none.
+// JSON is json or const json. Returns null if there is no such entry.
 template <typename JSON>
 JSON* find_entry(JSON& profile, const char* list, const json& id) {
   const auto entries = profile.find(list);
@@ -59,7 +59,7 @@ JSON* find_entry(JSON& profile, const char* list, const json& id) {
   return nullptr;
 }
 
-// "params.rw", "case": where the two differ.
+// Returns the keys in which the two differ: "params.rw", "case".
 std::vector<std::string> differing_keys(const json& a, const json& b) {
   std::vector<std::string> out;
   std::set<std::string> keys;
@@ -130,7 +130,7 @@ class BaseAdder {
       return;
     }
     const std::string own = version_of(list, *mine);
-    if (knows(first_, place, theirs)) return;  // mine is theirs, or was made out of it
+    if (knows(first_, place, theirs)) return;  // ours is theirs, or was derived from it
     if (knows(second_, place, own)) {
       *mine = entry;
       first_.origins[place] = origin_of(second_, place);
@@ -147,7 +147,7 @@ class BaseAdder {
     (*first_.json)[list].push_back(entry);
   }
 
-  // What the second base took out of a common one and the first left as it was.
+  // Drops entries of a common base that the second base removed and the first left unchanged.
   void drop_removed(const char* list) {
     if (!first_.json->contains(list) || !(*first_.json)[list].is_array()) return;
     json kept = json::array();
@@ -236,7 +236,8 @@ std::vector<std::string> ids_of(const json& profile, const char* list) {
   return out;
 }
 
-// The id of the base that an entry of it was to change; nothing for one that stands for itself.
+// Returns the id in a base that the entry probably means; nothing if the entry is complete or its
+// id is known.
 std::optional<std::string> misspelt_id(const json& entry, const std::vector<std::string>& known,
                                        const char* needed) {
   if (!is_entry(entry) || entry.contains(needed) || entry.contains("remove")) return std::nullopt;
@@ -248,7 +249,7 @@ std::optional<std::string> misspelt_id(const json& entry, const std::vector<std:
 }  // namespace
 
 void take_out_misspelt(const ResolvedProfile& base, json& derived, Problems& problems) {
-  // What no whole entry of the list lacks.
+  // Keys that every complete entry of the list has.
   constexpr std::pair<const char*, const char*> kNeeded[] = {{"steps", "case"},
                                                              {"criteria", "step"}};
   for (const auto& [list, needed] : kNeeded) {

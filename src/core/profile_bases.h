@@ -9,35 +9,36 @@
 
 #include "core/error.h"
 
-// Several bases of one profile: each keeps all that it runs and requires, or it is said why not.
+// Several bases of one profile: the result runs and requires all that each base does, or says why
+// it cannot.
 namespace cb {
 
-// A profile with its own bases merged in, and for every entry ("steps[burn]") all versions that its
-// bases gave it, so that a version is known from one that was made out of it.
+// A profile with its own bases merged in. For every entry ("steps[burn]") it keeps all versions
+// that its bases had: they show whether an entry is that of a base or was derived from it.
 struct ResolvedProfile {
-  std::unique_ptr<nlohmann::json> json = {};  // null until there is one
+  std::unique_ptr<nlohmann::json> json = {};  // null until a profile was read
   std::map<std::string, std::set<std::string>> versions = {};
-  std::map<std::string, std::string> origins = {};  // which base an entry came from
+  std::map<std::string, std::string> origins = {};  // entry → the base that it came from
 
   void note_origin(const std::string& base);
-  // Adds the entries as they now stand to their versions.
+  // Adds the current entries to their versions.
   void note_versions();
 };
 
-// Puts `prefix.` before the ids of steps and criteria, and where criteria name a step.
+// Puts `prefix.` before the ids of steps and criteria, and before the step names in criteria.
 void rename_entries(ResolvedProfile& profile, const std::string& prefix);
 
-// Adds a further base. An entry that both have must be the same, or one be made out of the other,
-// which then holds; all else is a problem that names both.
+// Adds a further base. An entry that both have must be the same, or one must be derived from the
+// other and then wins. Anything else is a problem that names both.
 void add_base(ResolvedProfile& first, const ResolvedProfile& second, Problems& problems);
 
-// A limit that `derived` changes says where the new one comes from: the source of the old one
-// would be a false one.
+// If `derived` changes a limit, it must name the new limit's source: the old source says nothing
+// about it.
 void require_own_sources(const ResolvedProfile& base, const nlohmann::json& derived,
                          Problems& problems);
 
-// An entry of `derived` that is new and not whole, and whose id is nearly that of one of the base,
-// is that one misspelt: a problem with the name that is meant, and the entry is taken out.
+// An incomplete new entry of `derived`, whose id is nearly that of an entry in the base, is
+// misspelt: this adds a problem with the probable id, and removes the entry.
 void take_out_misspelt(const ResolvedProfile& base, nlohmann::json& derived, Problems& problems);
 
 }  // namespace cb

@@ -9,8 +9,8 @@ namespace {
 
 using nlohmann::json;
 
-// A part that cannot be read or has no title in that language is called by its name: what is wrong
-// with it is said when it is read as a base.
+// Returns the part's name if the part cannot be read or has no title in that language. Reading it
+// as a base reports what is wrong with it.
 std::string title_of(const std::string& part, const ProfileSource& source, const char* language) {
   const json read = json::parse(source(part).value_or(""), nullptr, false);
   if (!read.is_object() || !read.contains("title") || !read["title"].is_object()) return part;

@@ -8,14 +8,14 @@
 
 namespace cb {
 
-// Names of profiles joined by '+', as "h200-sxm-cluster+ib-ndr400": a profile that has these as its
-// bases and nothing of its own.
+// Names of profiles joined by '+', such as "h200-sxm-cluster+ib-ndr400": a profile with these bases
+// and nothing else.
 
-// The joined names; empty where `name` is not of that form.
+// Returns the joined names; empty if `name` does not have that form.
 std::vector<std::string> composed_parts(const std::string& name);
 
-// The text of that profile. Its title is the titles of its parts, or the name of a part that has
-// none. Nothing where `name` is not of that form.
+// Returns the text of that profile; nothing if `name` does not have that form. Its title joins the
+// titles of its parts; a part without a title is called by its name.
 std::optional<std::string> composed_profile(const std::string& name, const ProfileSource& source);
 
 }  // namespace cb

@@ -1,4 +1,4 @@
-// Limits that look like limits and let everything pass.
+// Finds limits that let everything pass.
 #include "core/profile_limits.h"
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 namespace cb {
 namespace {
 
-// What one part, host or cluster may have at all: least is passed by whatever moves, most is far
-// beyond the largest installation (an exascale machine has 2e18 FLOP/s and 1e5 hosts).
+// What one part, host or cluster can have at all: anything that works is above `least`, and `most`
+// is far beyond the largest installation (an exascale machine has 2e18 FLOP/s and 1e5 hosts).
 struct UnitRange {
   std::string_view unit;
   double least, most;
@@ -40,7 +40,7 @@ UnitRange range_of(const std::string& unit) {
 }
 
 constexpr int kMaxHosts = 100000;
-constexpr int kMaxParts = 4096;  // of one kind in one host: NUMA nodes, mounts and libraries too
+constexpr int kMaxParts = 4096;  // of one kind in one host, such as NUMA nodes or mounts
 constexpr int kMaxGpus = 256;
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Inheritance of profiles, on JSON: the derived profile's objects are merged over the base's, lists
-// of things with an id are merged by id, so that a profile for one more kind of cluster states only
-// what differs. Several bases (a product, a network) are put together by profile_bases.cpp.
+// Inheritance of profiles, on JSON. The derived profile's objects are merged over the base's, and
+// lists of things with an id are merged by id, so that a profile for one more kind of cluster
+// states only what differs. profile_bases.cpp combines several bases (a product, a network).
 #include "core/profile_merge.h"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ void merge_list(json& base, const json& derived) {
 void merge_into(json& base, const json& derived) {
   for (const auto& [key, value] : derived.items()) {
     if (value.is_null()) {
-      base.erase(key);  // as in a JSON merge patch (RFC 7396)
+      base.erase(key);  // removed, as in a JSON merge patch (RFC 7396)
     } else if (base.contains(key) && base[key].is_object() && value.is_object()) {
       merge_into(base[key], value);
     } else if (base.contains(key) && is_list_by_id(base[key]) && is_list_by_id(value)) {
@@ -66,7 +66,7 @@ void merge_into(json& base, const json& derived) {
 
 struct Base {
   std::string name;
-  std::string as;  // put before its ids; empty: they stay
+  std::string as;  // prefix of its ids; empty: ids stay
   std::string label() const { return as.empty() ? name : name + " as " + as; }
 };
 
@@ -84,7 +84,7 @@ Base read_base(const json& b, const std::string& name) {
   return out;
 }
 
-// One, or a list of them.
+// Reads one base, or a list of bases.
 std::vector<Base> read_bases(const json& base, const std::string& name) {
   std::vector<Base> out;
   for (const json& b : base.is_array() ? base : json::array({base}))

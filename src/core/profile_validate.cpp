@@ -1,4 +1,5 @@
-// A profile against the catalogue: what it names must exist and what it asks must be possible.
+// Checks a profile against the catalogue: what it names must exist and what it asks for must be
+// possible.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -64,7 +65,7 @@ void validate_at(const GivenParams& at, const CaseInfo& info, const std::string&
   }
 }
 
-// The earlier step must have run before, and have measured the same.
+// The step named by `since` must run before this one and measure the same.
 void validate_since(const Criterion& criterion, const Profile& profile, Problems& problems) {
   const auto* rule = std::get_if<MetricRule>(&criterion.rule);
   if (rule == nullptr || rule->since.empty()) return;
@@ -102,7 +103,7 @@ void validate_rule(const Criterion& criterion, const CaseInfo& info, Problems& p
   }
 }
 
-// A measurement that nothing judges would be taken and forgotten.
+// A measurement that no criterion judges would be taken and forgotten.
 void require_judges(const Profile& profile, Problems& problems) {
   for (const Step& step : profile.steps) {
     if (step.informative) continue;
@@ -113,7 +114,7 @@ void require_judges(const Profile& profile, Problems& problems) {
   }
 }
 
-// A profile that cannot reject anything is no profile.
+// A profile that can reject nothing is useless.
 void require_rejection(const Profile& profile, Problems& problems) {
   if (profile.criteria.empty())
     return problems.add("criteria", "are missing: this profile judges nothing");

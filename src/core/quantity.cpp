@@ -29,7 +29,7 @@ struct Known {
   Prefixes prefixes;
 };
 
-// The longer signs first: "B/s" ends with "/s", and "IOPS" with none of the others.
+// Longer signs come first: "B/s" ends with "/s", and no other sign ends with "IOPS".
 constexpr std::array kKnown{
     Known{"FLOP/s", "flops_per_second", Prefixes::decimal},
     Known{"FLOPS", "flops_per_second", Prefixes::decimal},

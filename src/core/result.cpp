@@ -57,7 +57,7 @@ RunInfo run_from_json(const json& j) {
   return r;
 }
 
-// Nothing that failed or was skipped has a number.
+// A record that failed or was skipped must have no number.
 Record consistent_record(const json& j) {
   Record r = record_from_json(j);
   if (!r.measured() && !r.metrics.empty())
@@ -77,7 +77,7 @@ Document document_from_json(const json& j, int version) {
 
 namespace {
 
-// Of a pair: the id is the sender's NIC or rank, alone or with its host in front.
+// Names the sender of a pair: the id is its NIC or rank, alone or with its host in front.
 std::string sender_name(const Entity& e) {
   if (e.id.empty()) return e.host;
   if (e.id.starts_with(e.host)) return e.id;

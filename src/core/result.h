@@ -13,8 +13,8 @@
 #include "core/params.h"
 #include "core/samples.h"
 
-// The result document, "clusterbench.result/2": docs/result.schema.json describes the file,
-// docs/guide/result.md the meaning.
+// The result document, "clusterbench.result/2". docs/result.schema.json describes the file,
+// docs/guide/result.md its meaning.
 namespace cb {
 
 struct Measured {};
@@ -27,7 +27,7 @@ struct Errored {
 };
 using Outcome = std::variant<Measured, Skipped, Errored>;
 
-// What a number is about. kind: cpu, gpu, nic, disk, filesystem, pair, group, rank, numa, host,
+// The subject of a number. kind: cpu, gpu, nic, disk, filesystem, pair, group, rank, numa, host,
 // cluster.
 struct Entity {
   std::string host;  // empty for kind cluster
@@ -38,10 +38,10 @@ struct Entity {
   auto operator<=>(const Entity&) const = default;
 };
 
-// "node017:mlx5_3", "node04" for the host itself, "cluster", "n1 → n2" for a pair.
+// Returns "node017:mlx5_3", "node04" for the host itself, "cluster", "n1 → n2" for a pair.
 std::string entity_name(const Entity& entity);
 
-// A physical upper bound of a metric, computed or measured in the same record, and how.
+// A physical upper bound of a metric, computed or measured in the same record, and its derivation.
 struct Ceiling {
   double value = 0;
   Said how;
@@ -54,8 +54,8 @@ struct Metric {
   size_t entity = 0;  // index into Record::entities
   Samples samples = Samples();
   std::optional<Ceiling> ceiling = {};
-  // Where a job was measured more than once: each measurement's own summary, in their order. The
-  // samples are those of all together.
+  // If a job was measured more than once: the summary of each measurement, in their order. The
+  // samples are those of all measurements together.
   std::vector<Summary> attempts = {};
 };
 
@@ -65,13 +65,13 @@ struct Check {
   std::optional<double> value = {};
   std::optional<double> limit = {};
   size_t entity = 0;
-  Said detail = {};  // what was wrong and where, if it failed
-  // True: it judges a part of the cluster (a suspect), not the data, and the numbers stand although
-  // it failed.
+  Said detail = {};  // what was wrong and where; empty if it passed
+  // True: the check judges a part of the cluster (a suspect), not the data. The numbers are valid
+  // although it failed.
   bool finding = false;
 };
 
-// A time line taken beside the measurement; at[i] seconds after the record's start.
+// A time line taken during the measurement; at[i] is in seconds after the record's start.
 struct Series {
   std::string name;
   std::string unit;
@@ -94,7 +94,7 @@ struct Telemetry {
   std::vector<Delta> deltas = {};
 };
 
-// One measurement at one point of parameters, over all entities.
+// One measurement at one point of the parameters, over all entities.
 struct Record {
   std::string case_name;
   Params params = {};
@@ -103,18 +103,18 @@ struct Record {
   std::vector<Metric> metrics = {};
   std::vector<Check> checks = {};
   Telemetry telemetry = {};
-  // How it was measured: library, core type, io path, cached or direct.
+  // How it was measured: library, core type, IO path, cached or direct.
   std::map<std::string, Said> facts = {};
-  std::vector<Said> notes = {};  // what a reader must know to read the number right
+  std::vector<Said> notes = {};  // what a reader must know to understand the number
   std::string started = {};      // ISO 8601, UTC
   std::string ended = {};
 
-  // Index of the entity, added if new.
+  // Returns the index of the entity, which is added if it is new.
   size_t entity(const Entity& wanted);
-  // Adds a metric by its name. Unit and direction stand in the case's CaseInfo alone, from where
-  // the runner takes them: bench/harness/declared.h.
+  // Adds a metric by its name. Its unit and direction are stated only in the case's CaseInfo; the
+  // runner takes them from there: bench/harness/declared.h.
   Metric& add(std::string metric, size_t of, Samples samples, std::optional<Ceiling> ceiling = {});
-  // The first metric of that name, or that of this entity; null if there is none.
+  // Returns the first metric with that name, or the one of this entity; null if there is none.
   const Metric* find(std::string_view metric) const;
   const Metric* find(std::string_view metric, size_t entity) const;
   bool measured() const { return std::holds_alternative<Measured>(outcome); }
@@ -133,7 +133,7 @@ struct RunInfo {
   std::string launcher = {};  // "none", "mpirun", "srun"
   int ranks = 1;
   std::vector<std::string> hosts = {};
-  std::map<std::string, std::string> environment = {};  // allow-listed names only
+  std::map<std::string, std::string> environment = {};  // only names on a list
   std::optional<Said> partial = {};                     // why the run ended early, if it did
 };
 
@@ -141,7 +141,7 @@ constexpr std::string_view kResultSchema = "clusterbench.result";
 constexpr int kResultVersion = 2;
 
 struct Document {
-  int version = kResultVersion;  // of the schema that it was written in
+  int version = kResultVersion;  // version of the schema in which it was written
   ToolInfo tool;
   RunInfo run;
   std::vector<HostInventory> hosts = {};
@@ -151,10 +151,10 @@ struct Document {
 // Throws Error if a record refers to an entity that it does not have.
 std::string to_json_text(const Document& document);
 
-// Reads a document. `source` names the file in messages. Throws UsageError for anything but a
+// Reads a document. `source` names the file in messages. Throws UsageError for anything except a
 // whole, consistent document of a schema that this version knows: foreign, truncated, newer,
-// non-finite, negative counts, dangling indices.
-// Without `inventories` those may be passed over, for a reader that has no use for them.
+// non-finite, negative counts, dangling indices. Without `inventories` the hosts' inventories may
+// be skipped, for a reader that does not use them.
 Document parse_document(std::string_view text, const std::string& source, bool inventories = true);
 
 }  // namespace cb

@@ -11,8 +11,8 @@
 
 namespace cb {
 
-// The samples of one metric of one entity. Every sample is kept up to a bound; beyond it a
-// histogram holds all of them and there is no list any more.
+// The samples of one metric of one entity. Every sample is kept up to a bound. Beyond it a
+// histogram holds all of them, and the list is gone.
 class Samples {
  public:
   static constexpr size_t kDefaultBound = 2048;
@@ -23,20 +23,20 @@ class Samples {
   }
   static Samples from_histogram(Histogram histogram);
 
-  // Throws Error for NaN, infinity and what is beyond kMaxSample: a wrong number never enters a
-  // statistic. Beyond the bound also for negative numbers, which a histogram does not hold.
+  // Throws Error for NaN, infinity and values beyond kMaxSample: a wrong number never enters a
+  // statistic. Beyond the bound also throws for negative numbers, which a histogram cannot hold.
   void add(double value);
 
   uint64_t count() const { return histogram_ ? histogram_->count() : list_.size(); }
   bool empty() const { return count() == 0; }
-  // Every sample in the order of arrival, or nothing once a histogram holds them. A figure that is
-  // computed from samples uses mapped(), which has all of them in both forms.
+  // Returns every sample in the order of arrival; empty once a histogram holds them. To compute a
+  // figure from samples use mapped(), which has all of them in both forms.
   std::span<const double> list() const { return list_; }
   const Histogram* histogram() const { return histogram_ ? &*histogram_ : nullptr; }
-  Summary summary() const;  // needs one sample
+  Summary summary() const;  // needs at least one sample
 
-  // f of every sample, such as a rate of a time: for a monotone f. Throws Error where f gives no
-  // finite number.
+  // Returns f of every sample, for a monotone f, such as a rate from a time. Throws Error if f
+  // returns a number that is not finite.
   Samples mapped(const std::function<double(double)>& f) const;
 
  private:

@@ -12,13 +12,13 @@ constexpr std::array<std::string_view, 10> kSecretWords{
     "CREDENTIAL", "APIKEY", "ACCESSKEY", "PRIVATEKEY", "BEARER"};
 constexpr std::string_view kSettingCharacters = " _.,:;=^/+@%*()[]{}~-#<>|!";
 constexpr size_t kMaxSetting = 512;
-// A key in hexadecimal or base 64 is at least so long; names of interfaces, devices (a UUID has
-// groups of 12) and algorithms are shorter.
+// Shortest keys in base 64 and in hexadecimal. Names of interfaces, devices (a UUID has groups of
+// 12) and algorithms are shorter.
 constexpr size_t kMinKey = 20, kMinHexKey = 32;
 
 bool is_alnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-// A run of letters and digits that nobody has thought of.
+// True for a run of letters and digits that looks random.
 bool looks_like_key(std::string_view run) {
   const auto has = [&](int (*is)(int)) {
     return std::any_of(run.begin(), run.end(), [&](unsigned char c) { return is(c) != 0; });
@@ -42,7 +42,7 @@ std::string without_keys(std::string_view text) {
   return out;
 }
 
-// "https://user:password@host": everything before the @.
+// "https://user:password@host": removes everything before the @.
 std::string without_user(std::string text) {
   for (size_t at = 0; (at = text.find("://", at)) != std::string::npos;) {
     at += 3;

@@ -51,7 +51,7 @@ std::string sha256_hex(std::string_view bytes) {
 }
 
 std::string sha256_hex_of_file(const std::filesystem::path& path) {
-  // Opening a pipe would wait for whoever writes to it.
+  // Opening a pipe would wait until somebody writes to it.
   if (std::filesystem::is_fifo(path)) throw UsageError(path.string(), "", "is a pipe");
   std::ifstream in(path, std::ios::binary);
   if (!in) throw UsageError(path.string(), "", "cannot be read");
@@ -60,7 +60,7 @@ std::string sha256_hex_of_file(const std::filesystem::path& path) {
   while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), in.gcount() > 0) {
     hash.update(std::string_view(buffer).substr(0, static_cast<size_t>(in.gcount())));
   }
-  // A directory opens and then fails to read: it must not get the digest of nothing.
+  // A directory opens and then fails to read: it must not get the digest of an empty file.
   if (in.bad()) throw UsageError(path.string(), "", "cannot be read");
   return hash.hex();
 }

@@ -22,10 +22,10 @@ constexpr char kSignResponse = 14;
 constexpr std::string_view kAlgorithm = "ssh-ed25519";
 constexpr size_t kSignatureBytes = 64;
 constexpr uint32_t kMaxAnswer = 4096;
-constexpr size_t kMaxMessage = 255 << 10;  // OpenSSH's agent takes requests of 256 KiB
+constexpr size_t kMaxMessage = 255 << 10;  // OpenSSH's agent accepts requests of 256 KiB
 constexpr double kPatience = 60;           // seconds
 
-// One question and its answer, by a deadline.
+// Asks one question and reads the answer, within a deadline.
 class Agent {
  public:
   explicit Agent(const std::string& file) : file_(file), end_(monotonic_seconds() + kPatience) {
@@ -112,7 +112,7 @@ std::string sign_request(const std::vector<unsigned char>& key, std::string_view
   std::string out(1, kSignRequest);
   append_ssh_text(out, blob);
   append_ssh_text(out, message);
-  append_ssh_number(out, 0);  // flags, of which Ed25519 has none
+  append_ssh_number(out, 0);  // no flags: Ed25519 has none
   return out;
 }
 

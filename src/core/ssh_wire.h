@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-// Numbers and texts as SSH writes them (RFC 4251, section 5): 32 bits, most significant first; a
-// text is its length and its bytes.
+// Numbers and texts in SSH's format (RFC 4251, section 5). A number has 32 bits, most significant
+// first; a text is its length and its bytes.
 namespace cb {
 
 inline void append_ssh_number(std::string& out, uint32_t value) {
@@ -18,7 +18,7 @@ inline void append_ssh_text(std::string& out, std::string_view text) {
   out += text;
 }
 
-// Reads what stands next; nothing beyond the end.
+// Reads the next number or text; returns nothing beyond the end.
 class SshReader {
  public:
   explicit SshReader(std::string_view bytes) : rest_(bytes) {}

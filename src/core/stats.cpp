@@ -17,15 +17,15 @@ std::vector<double> sorted_copy(std::span<const double> samples) {
   return out;
 }
 
-// P(B(n, 1/2) = k).
+// Returns P(B(n, 1/2) = k).
 double binomial_half(double n, double k) {
   return std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) -
                   n * std::log(2.0));
 }
 
-// Largest k with P(B(n, 1/2) < k) <= 0.025. The stop rule asks after every sample, so the sum
-// starts nine standard deviations below the centre (what lies further down is under 1e-18) and goes
-// from term to term: P(k + 1) = P(k) (n - k) / (k + 1).
+// Returns the largest k with P(B(n, 1/2) < k) <= 0.025. The stop rule calls this after every
+// sample, so the sum begins nine standard deviations below the centre (what is below that is under
+// 1e-18) and computes each term from the last: P(k + 1) = P(k) (n - k) / (k + 1).
 uint64_t lower_rank(uint64_t n) {
   const double nd = static_cast<double>(n);
   double k = std::max(0.0, std::floor(nd / 2 - 4.5 * std::sqrt(nd)));

@@ -8,7 +8,7 @@
 
 namespace cb {
 
-// Larger numbers (also negative ones) are no measurement, and their squares would overflow.
+// Numbers with a larger magnitude are no measurement, and their squares would overflow.
 inline constexpr double kMaxSample = 1e100;
 
 // Order statistics and moments of a set of samples, in the samples' own unit.
@@ -26,30 +26,32 @@ struct Summary {
       ci95;  // non-parametric interval of the median; needs six samples
 };
 
-// The q-quantile (0 <= q <= 1) of ascending samples, linearly interpolated between order statistics
-// (Hyndman & Fan 1996, type 7). Needs at least one sample.
+// Returns the q-quantile (0 <= q <= 1) of ascending samples, linearly interpolated between order
+// statistics (Hyndman & Fan 1996, type 7). Needs at least one sample.
 double quantile_of_sorted(std::span<const double> ascending, double q);
 
 double median(std::span<const double> samples);
 
-// Median of the absolute deviations from the median, unscaled.
+// Returns the median of the absolute deviations from the median, unscaled.
 double median_absolute_deviation(std::span<const double> samples);
 
 double mean(std::span<const double> samples);
 std::optional<double> standard_deviation(std::span<const double> samples);
 
-// 1-based ranks (lower, upper) of the order statistics that enclose the median with at least 95 %
-// confidence, from the binomial distribution B(n, 1/2) (Conover, Practical Nonparametric
-// Statistics, §3.2); nothing below n = 6.
+// Returns the 1-based ranks (lower, upper) of the order statistics that enclose the median with at
+// least 95 % confidence, from the binomial distribution B(n, 1/2) (Conover, Practical Nonparametric
+// Statistics, §3.2). Nothing below n = 6.
 std::optional<std::array<uint64_t, 2>> median_interval_ranks(uint64_t n);
 
-// Everything in Summary. Needs at least one sample; all must be finite.
+// Computes everything in Summary. Needs at least one sample; all must be finite.
 Summary summarise(std::span<const double> samples);
 
-// The number of that name: min p05 median mean p95 p99 max. Throws Error for another name.
+// Returns the number with that name: min p05 median mean p95 p99 max. Throws Error for another
+// name.
 double statistic_of(const Summary& summary, std::string_view name);
 
-// Half the width of ci95 over the median: how far the median is known, as a share of it.
+// Returns half the width of ci95 over the median: how exactly the median is known, as a share of
+// it.
 std::optional<double> relative_half_width(const Summary& summary);
 
 }  // namespace cb

@@ -12,7 +12,7 @@ constexpr int kMaxTerms = 500;
 double not_zero(double x) { return std::abs(x) < kTiny ? kTiny : x; }
 
 // The continued fraction of the incomplete beta function (Abramowitz & Stegun 26.5.8), evaluated
-// from the front after Lentz.
+// from the front by Lentz's method.
 double beta_fraction(double a, double b, double x) {
   double c = 1, d = 1 / not_zero(1 - (a + b) * x / (a + 1)), out = d;
   for (int m = 1; m <= kMaxTerms; ++m) {
@@ -35,7 +35,7 @@ double incomplete_beta(double a, double b, double x) {
   if (x >= 1) return 1;
   const double front = std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) +
                                 a * std::log(x) + b * std::log1p(-x));
-  // The fraction converges fast on the side where x is small.
+  // The fraction converges fast for small x, so larger x use the symmetry.
   if (x < (a + 1) / (a + b + 2)) return front * beta_fraction(a, b, x) / a;
   return 1 - front * beta_fraction(b, a, 1 - x) / b;
 }

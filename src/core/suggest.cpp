@@ -9,10 +9,10 @@
 namespace cb {
 namespace {
 
-// Beyond this many a list of all valid values helps nobody.
+// A longer list of valid values helps nobody.
 constexpr size_t kListAtMost = 24;
 
-// A longer word is no typing mistake, and comparing it would cost the product of the lengths.
+// A longer word is not a typing mistake, and comparing it would cost the product of the lengths.
 constexpr size_t kMaxWord = 200;
 
 std::string shortened(std::string_view word) {
@@ -27,12 +27,12 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// A word of two letters or more may hold one mistake, a longer one a mistake in three letters.
+// A word may contain one mistake for every three letters; a word of two letters may contain one.
 constexpr size_t kLettersAnEdit = 3;
 constexpr size_t kMaxEdits = 4;
-constexpr size_t kMinLetters = 2;  // a single one says nothing
+constexpr size_t kMinLetters = 2;  // a single letter is no evidence
 
-// Without the dashes in front of an option, which say nothing of what is meant.
+// Counts the letters without an option's leading dashes, which do not show what is meant.
 size_t letters_of(std::string_view word) {
   const size_t dashes = word.find_first_not_of('-');
   return dashes == std::string_view::npos ? 0 : word.size() - dashes;
@@ -49,7 +49,7 @@ std::optional<std::string> begins_with(const std::string& wanted,
   return best == nullptr ? std::nullopt : std::optional(*best);
 }
 
-// "warning" for "warn": the longest candidate that is the first half of the word or more.
+// Returns "warn" for "warning": the longest candidate that is at least the first half of the word.
 std::optional<std::string> beginning_of(const std::string& wanted,
                                         const std::vector<std::string>& candidates) {
   const std::string* best = nullptr;

@@ -1,5 +1,5 @@
-// What other tools call our options, so that whoever knows them finds ours. A letter means another
-// thing in each tool: it is taken where the case has an option that only that tool's measurement
+// Other tools' names for our options, so that their users find ours. A letter means another thing
+// in each tool: it counts only if the case has an option that only that tool's kind of measurement
 // has.
 #include <algorithm>
 #include <array>
@@ -11,13 +11,14 @@ namespace {
 
 struct Alias {
   std::string_view theirs, ours;
-  std::string_view beside = {};  // only where this option is known too
+  std::string_view beside = {};  // the alias counts only if this option is known too
 };
 
 constexpr std::string_view kCollectives = "--reduction", kVerbs = "--qps", kTcp = "--streams",
                            kIo = "--queue-depth";
 
-// fio 3.33 (HOWTO), nccl-tests 2.13 (README), perftest 4.5 (man ib_write_bw), iperf3 3.12 (man).
+// Sources: fio 3.33 (HOWTO), nccl-tests 2.13 (README), perftest 4.5 (man ib_write_bw), iperf3 3.12
+// (man).
 constexpr std::array kAliases{
     Alias{"--bs", "--block-size"},
     Alias{"--blocksize", "--block-size"},

@@ -15,8 +15,8 @@ struct Decoded {
   size_t length;
 };
 
-// One UTF-8 character at the start of the text; nothing if invalid (also overlong forms and
-// surrogates).
+// Decodes one UTF-8 character at the start of the text; nothing if it is invalid (also for overlong
+// forms and surrogates).
 std::optional<Decoded> decode(std::string_view text) {
   const auto byte = [&](size_t i) {
     return static_cast<uint32_t>(static_cast<unsigned char>(text[i]));
@@ -43,27 +43,27 @@ struct Range {
   uint32_t first, last;
 };
 
-// Each of the Unicode standard's chapters 2.4, 23.2 to 23.9.
+// Each range is from chapters 2.4 and 23.2 to 23.9 of the Unicode standard.
 constexpr Range kHarmful[] = {
     {0x00, 0x1F},                         // C0
     {0x7F, 0x9F},                         // DEL, C1
-    {0xAD, 0xAD},                         // soft hyphen: seen only at the end of a line
+    {0xAD, 0xAD},                         // soft hyphen: visible only at the end of a line
     {0x061C, 0x061C},                     // bidirectional marks, overrides and isolates
-    {0x180E, 0x180E},                     // a separator that nothing shows
-    {0x200B, 0x200B},  {0x200E, 0x200F},  // blank without a width
+    {0x180E, 0x180E},                     // an invisible separator
+    {0x200B, 0x200B},  {0x200E, 0x200F},  // blanks without a width
     {0x2028, 0x202E},                     // separators of lines, bidirectional overrides
     {0x2060, 0x206F},                     // invisible operators, isolates, deprecated controls
-    {0xFDD0, 0xFDEF},                     // no characters, which XML 1.0 discourages
+    {0xFDD0, 0xFDEF},                     // noncharacters, which XML 1.0 discourages
     {0xFEFF, 0xFEFF},  {0xFFF9, 0xFFFB},  // BOM, interlinear notes
-    {0xFFFE, 0xFFFF},                     // no characters: a document of XML with one is none
-    {0xE0000, 0xE007F}};                  // tags: a text within the text
+    {0xFFFE, 0xFFFF},                     // noncharacters: XML with one is not well-formed
+    {0xE0000, 0xE007F}};                  // tags: a hidden text within the text
 
 bool harmful(uint32_t code) {
   const auto holds = [&](const Range& r) { return code >= r.first && code <= r.last; };
   return std::any_of(std::begin(kHarmful), std::end(kHarmful), holds) || (code & 0xFFFE) == 0xFFFE;
 }
 
-// Takes no column of its own: combining accents, joiners, variation selectors.
+// True if it takes no column of its own: combining accents, joiners, variation selectors.
 bool is_zero_width(uint32_t code) {
   return (code >= 0x0300 && code <= 0x036F) || (code >= 0x200B && code <= 0x200D) ||
          (code >= 0xFE00 && code <= 0xFE0F);

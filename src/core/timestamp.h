@@ -5,14 +5,15 @@
 
 namespace cb {
 
-// What a time-stamp response (RFC 3161, a .tsr file) says. Who made it is not checked here: that
-// needs the certificates of its authority, and `openssl ts -verify` does it.
+// The contents of a time-stamp response (RFC 3161, a .tsr file). Its signer is not checked here:
+// that needs the authority's certificates, and `openssl ts -verify` does it.
 struct TimeStamp {
-  std::string sha256;  // of what was stamped, hex
+  std::string sha256;  // digest of the stamped data, hex
   std::string at;      // ISO 8601, UTC
 };
 
-// Throws UsageError naming the file: no response, a refusal, or a digest other than SHA-256.
+// Throws UsageError naming the file if it is not a response, is a refusal, or has a digest other
+// than SHA-256.
 TimeStamp read_time_stamp(std::string_view response, const std::string& file);
 
 }  // namespace cb

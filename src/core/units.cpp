@@ -21,7 +21,7 @@ std::optional<T> parse_whole(std::string_view text) {
   return value;
 }
 
-// Splits "1.5M" into 1.5 and "M". A sign is refused, also that of -0.
+// Splits "1.5M" into 1.5 and "M". Refuses a minus sign, also that of -0.
 std::optional<std::pair<double, std::string_view>> split_number(std::string_view text) {
   double value = 0;
   if (text.starts_with('-')) return std::nullopt;
@@ -59,8 +59,8 @@ std::optional<int> binary_exponent(std::string_view suffix) {
   }
 }
 
-// At least three significant digits: 5.678 -> "5.68", 93.12 -> "93.1", 512.4 -> "512", 1234.4 ->
-// "1234".
+// Formats at least three significant digits: 5.678 -> "5.68", 93.12 -> "93.1", 512.4 -> "512",
+// 1234.4 -> "1234".
 std::string three_digits(double value) {
   const double magnitude = std::abs(value);
   if (magnitude == 0) return "0";
@@ -73,8 +73,8 @@ std::string three_digits(double value) {
   return fmt::format("{:.0f}", value);
 }
 
-// `from` is where people change to the unit if that is not at one of it: 9,999 GB/s, then 10.0
-// TB/s.
+// `from` is the value at which people change to the unit, if that is not 1 of it: 9,999 GB/s, then
+// 10.0 TB/s.
 struct Scale {
   double factor;
   std::string_view unit;
@@ -89,10 +89,10 @@ ValueText scaled(double value, std::initializer_list<Scale> scales) {
   return {three_digits(value / chosen->factor), std::string(chosen->unit)};
 }
 
-// Ten thousand years: what is longer is no duration but a mistake, and is shown as it is.
+// Ten thousand years. Anything longer is not a duration but a mistake, and is shown in seconds.
 constexpr double kMaxAsHours = 3e11;
 
-// "4 m 10 s", and "72 h" where there are no minutes.
+// Returns "4 m 10 s", or "72 h" if there are no minutes.
 std::string two_parts(int64_t large, const char* large_unit, int64_t small,
                       const char* small_unit) {
   if (small == 0) return fmt::format("{} {}", large, large_unit);
@@ -154,8 +154,8 @@ std::string format_size(int64_t bytes) {
   size_t step = 0;
   double value = static_cast<double>(bytes);
   if (value >= kMaxInt64 || static_cast<int64_t>(value) != bytes)
-    return fmt::format("{}", bytes);  // no double holds it
-  // Only exact multiples of 1/4 are shortened, so that the text reads back as the same number.
+    return fmt::format("{}", bytes);  // no double has this exact value
+  // Shortens only exact multiples of 1/4, so that the text reads back as the same number.
   while (step + 1 < suffixes.size() && value >= 1024 && std::fmod(value / 1024 * 4, 1.0) == 0) {
     value /= 1024;
     ++step;

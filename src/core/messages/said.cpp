@@ -10,7 +10,7 @@
 namespace cb {
 namespace {
 
-// Of "{3}": 3. The tables have one digit.
+// Returns 3 for "{3}". The tables use one digit.
 std::optional<size_t> place_at(std::string_view text, size_t at) {
   if (at + 2 >= text.size() || text[at + 2] != '}') return std::nullopt;
   const char digit = text[at + 1];
@@ -18,7 +18,7 @@ std::optional<size_t> place_at(std::string_view text, size_t at) {
   return static_cast<size_t>(digit - '0');
 }
 
-// Of these the table has what stands between two arguments, however many there are.
+// For these ids the table has the text between two arguments; there may be any number of arguments.
 bool is_list(std::string_view id) { return id == "list.clauses" || id == "list.names"; }
 
 std::optional<std::string> joined(Lang lang, const Message& list) {
@@ -66,7 +66,7 @@ bool operator<(const Message& a, const Message& b) {
 Arg::Arg(double number) : text_(fmt::format("{}", number)) {}
 
 Arg::Arg(const Quantity& quantity) : text_(format_value(quantity.value, quantity.unit)) {
-  if (std::isfinite(quantity.value)) quantity_ = quantity;  // JSON has no other number
+  if (std::isfinite(quantity.value)) quantity_ = quantity;  // JSON has no number that is not finite
 }
 
 Arg::Arg(const Message& message) : text_(say(Lang::en, message)), message_{message} {}

@@ -1,5 +1,5 @@
-// What measuring, running and loading say to a person: a sentence of the table by its id, with what
-// stands in it, so that whoever shows it chooses the language.
+// What measuring, running and loading say to a person: the id of a sentence in the table and its
+// arguments, so that the code that shows it chooses the language.
 #pragma once
 
 #include <concepts>
@@ -18,8 +18,8 @@ enum class Lang { en, zh };
 class Arg;
 class Said;
 
-// A sentence as its id in the table and what stands in it. Arguments may be sentences themselves,
-// hence all functions elsewhere.
+// A sentence: its id in the table and its arguments. Arguments may be sentences themselves, so all
+// functions are defined in the .cpp file.
 struct Message {
   std::string id;
   std::vector<Arg> args;
@@ -37,8 +37,8 @@ struct Message {
 bool operator==(const Message& a, const Message& b);
 bool operator<(const Message& a, const Message& b);
 
-// What stands in a sentence: text that is the same in every language (a name, a path, a count, what
-// a library or the kernel says), a figure with its unit, or another sentence.
+// An argument of a sentence: text that is the same in every language (a name, a path, a count, a
+// message of a library or the kernel), a figure with its unit, or another sentence.
 class Arg {
  public:
   Arg() = default;
@@ -48,16 +48,17 @@ class Arg {
   template <std::integral T>
   requires(!std::same_as<T, bool> && !std::same_as<T, char>) Arg(T number)
       : text_(std::to_string(number)) {}
-  Arg(double number);  // in as few digits as it has
+  Arg(double number);  // with as few digits as it needs
   Arg(const Quantity& quantity);
   Arg(const Message& message);
   Arg(const Said& said);
-  // Of a document: the table need not have that sentence.
+  // Makes an argument from a document: the table need not have its sentence.
   static Arg of_document(Message message);
 
-  // Nothing for a sentence that the table does not have.
+  // Returns nothing for a sentence that the table does not have.
   std::optional<std::string> in(Lang lang) const;
-  // The three kinds, for whoever writes them down: at most one of these, else it is text.
+  // The kinds of argument, for code that writes them to a file: it has at most one of these; else
+  // it is text.
   const std::optional<Quantity>& quantity() const { return quantity_; }
   const Message* message() const { return message_.empty() ? nullptr : &message_.front(); }
 
@@ -65,27 +66,28 @@ class Arg {
   friend bool operator<(const Arg& a, const Arg& b);
 
  private:
-  std::optional<std::string> text_ = {};  // as it stands in English
+  std::optional<std::string> text_ = {};  // in English
   std::optional<Quantity> quantity_ = {};
-  std::vector<Message> message_ = {};  // one or none
+  std::vector<Message> message_ = {};  // has one element or none
 };
 
-// What a sentence says in English, and its id and arguments where it has them. What was read from a
-// document keeps the English that stands there.
+// A text in English, and its sentence's id and arguments if it has one. A text from a document
+// keeps its English.
 class Said {
  public:
   Said() = default;
-  // A text that is in no table: a file's, a library's or the kernel's own words.
+  // Makes a text that is in no table: a file's, a library's or the kernel's own words.
   Said(std::string text) : text_(std::move(text)) {}
   Said(const char* text) : text_(text) {}
   Said(std::string text, Message message) : text_(std::move(text)), message_(std::move(message)) {}
   Said(Message message);
 
   const std::string& text() const { return text_; }
-  // Its id is empty where the text is in no table.
+  // Its id is empty if the text is in no table.
   const Message& message() const { return message_; }
   bool empty() const { return text_.empty(); }
-  // The English where the table has no such sentence: of another version, or of no table at all.
+  // Returns the English text if the table has no such sentence: it is of another version, or of no
+  // table at all.
   std::string in(Lang lang) const;
 
   friend bool operator==(const Said& a, const Said& b) { return a.text_ == b.text_; }
@@ -100,32 +102,32 @@ class Said {
   Message message_;
 };
 
-// The sentence of that id with these arguments. Throws Error where the table has no such sentence.
+// Makes the sentence with that id and these arguments. Throws Error if the table does not have it.
 template <typename... Args>
 Said said(std::string_view id, Args&&... args) {
   return Said(Message(std::string(id), {Arg(std::forward<Args>(args))...}));
 }
 
-// `id`.one or `id`.many; the number is argument {0}.
+// Chooses `id`.one or `id`.many by the number, which is argument {0}.
 template <std::integral T, typename... Args>
 Said said_count(const std::string& id, T number, Args&&... args) {
   return said(id + (number == 1 ? ".one" : ".many"), number, std::forward<Args>(args)...);
 }
 
-// The sentence in that language; nothing where the table has no such sentence, or one with more
-// arguments.
+// Returns the sentence in that language; nothing if the table has no such sentence, or only one
+// with more arguments.
 std::optional<std::string> find_sentence(Lang lang, const Message& message);
 
-// Whether the text is what its sentence says in English: what was read from a document may be
-// forged. True where there is no such sentence in the table, or within it.
+// True if the text is its sentence in English: a text from a document may be forged. Also true if
+// the table lacks the sentence, or one of its arguments.
 bool says_its_text(const Said& said);
 
-// One after the other: as clauses of one sentence, or as a list of names.
+// Join them: as clauses of one sentence, or as a list of names.
 Said said_list(const std::vector<Said>& clauses);
 Said said_names(const std::vector<Said>& names);
 
-// A sentence through a channel that carries text alone (between ranks): every Said has one such
-// text, and every text is one Said.
+// Convert a sentence for a channel that carries only text (between ranks): every Said has exactly
+// one such text, and every text gives one Said.
 std::string pack_said(const Said& said);
 Said unpack_said(std::string_view packed);
 

@@ -1,4 +1,4 @@
-// What measuring the network says, and the watchdog of ranks that hang, in both languages.
+// What measuring the network says, and what the watchdog says about hung ranks, in both languages.
 #include "core/messages/said_tables.h"
 
 namespace cb {

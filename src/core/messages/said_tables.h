@@ -4,7 +4,7 @@
 
 #include "core/messages/texts.h"
 
-// What measuring, running and loading say: sentences for said(), part of all_texts().
+// What measuring, running and loading say: the sentences for said(). Part of all_texts().
 namespace cb {
 
 std::span<const TextRow> said_campaign();

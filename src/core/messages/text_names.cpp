@@ -1,4 +1,4 @@
-// What metrics, series and the attributes of an inventory are called, in both languages.
+// Names of metrics, of series and of the attributes of an inventory, in both languages.
 #include "core/messages/text_names.h"
 
 namespace cb {

@@ -1,5 +1,5 @@
-// Why a criterion has its verdict, in both languages: what was measured of it, what is missing, and
-// what the profile needs of hosts.
+// Why a criterion has its verdict, in both languages: what was measured, what is missing, and what
+// the profile needs of hosts.
 #include "core/messages/text_reasons.h"
 
 namespace cb {

@@ -1,4 +1,4 @@
-// What kinds of parts, facts and checks are called, and how yes and no are said, in both languages.
+// Names of kinds of parts, facts and checks, and the words for yes and no, in both languages.
 #include "core/messages/said_tables.h"
 
 namespace cb {
