@@ -23,7 +23,7 @@ size_t index_in(const std::vector<std::string>& names, std::string_view name) {
   return static_cast<size_t>(found - names.begin());
 }
 
-// For messages.
+// The value as text, for messages.
 template <typename T>
 std::string value_text(const T& value) {
   if constexpr (std::is_arithmetic_v<T>) {
@@ -42,7 +42,7 @@ std::string value_text(const T& value) {
 }  // namespace
 
 const std::vector<std::string>& element_type_names() {
-  // In the order of the enumeration.
+  // The names follow the order of the enumeration.
   static const std::vector<std::string> names{"int8",  "uint8",    "int32",  "uint32",
                                               "int64", "uint64",   "float",  "double",
                                               "half",  "bfloat16", "f8e4m3", "f8e5m2"};

@@ -10,8 +10,8 @@
 namespace cb {
 namespace {
 
-// Raw samples of one series that are kept in all by all ranks together, so that the document of
-// 1,000 ranks stays readable; beyond, each rank keeps a histogram.
+// The raw samples of one series that all ranks together keep, so that the document of 1,000 ranks
+// stays readable. A rank with more samples keeps a histogram.
 constexpr size_t kRawSamplesOfAllRanks = 200000;
 
 Samples samples_of(const std::vector<double>& values, int series) {
@@ -30,7 +30,7 @@ std::string rank_name(const Context& context, int rank) {
   return fmt::format("{} rank {}", context.place.hosts[static_cast<size_t>(host)], rank);
 }
 
-// The pair of which this rank is the lower one.
+// The pair in which this rank is the lower one.
 size_t own_pair(Record& record, const Context& context) {
   const int partner = context.comm.rank() + context.comm.size() / 2;
   return record.entity({context.place.host, "pair", context.who(), rank_name(context, partner)});
@@ -38,7 +38,7 @@ size_t own_pair(Record& record, const Context& context) {
 
 bool leads_pair(const Context& context) { return context.comm.rank() < context.comm.size() / 2; }
 
-// Of pair_one_way and pair_two_way: what each pair reaches, in each direction.
+// For pair_one_way and pair_two_way: adds the bandwidth of each pair, in each direction.
 void add_pair_bandwidth(Record& record, const Context& context, const CollectivePoint& point,
                         const PointResult& result) {
   if (!leads_pair(context)) return;
@@ -63,7 +63,7 @@ void add_times(Record& record, const Context& context, const PointResult& result
   add("late_seconds", result.late_seconds);
 }
 
-// Of all ranks of the group together, so its first rank alone adds it.
+// The bandwidths belong to all ranks of the group together, so only its first rank adds them.
 void add_bandwidths(Record& record, const FigureScope& scope, const CollectivePoint& point,
                     const PointResult& result) {
   const Group& group = scope.group;
@@ -108,7 +108,7 @@ Record begin_collective_record(const Context& context, const char* case_name, co
 
 void add_collective_figures(Record& record, const Context& context, const FigureScope& scope,
                             const CollectivePoint& point, const PointResult& result) {
-  if (!result.measured) return;  // wrong data on any rank yields no number on any
+  if (!result.measured) return;  // wrong data on any rank: no rank gets a number
   if (point.collective == Collective::pingpong) {
     add_latency(record, context, result);
     return;
@@ -120,14 +120,14 @@ void add_collective_figures(Record& record, const Context& context, const Figure
 
 namespace {
 
-// All but the size: what a curve over sizes is of.
+// A curve over sizes: all parameters except the size.
 Params curve_of(const Record& record) {
   Params out = record.params;
   out.erase("size");
   return out;
 }
 
-// A larger size that is slower than the one before it.
+// Adds a note if a larger size is slower than the one before it.
 void note_dip(Record& last, const Record& before) {
   const int64_t size = last.params.integer("size"), smaller = before.params.integer("size");
   if (size <= smaller || curve_of(last) != curve_of(before)) return;

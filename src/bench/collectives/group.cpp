@@ -11,7 +11,7 @@
 namespace cb {
 namespace {
 
-// The rank's place among the ranks of its host.
+// The index of the rank among the ranks of its host.
 int place_on_host(const Place& place, int rank) {
   const auto begin = place.host_of_rank.begin();
   return static_cast<int>(

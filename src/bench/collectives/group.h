@@ -11,25 +11,25 @@
 
 namespace cb {
 
-// The processes of a group: a part of MPI_COMM_WORLD, or one process alone without MPI. Every call
-// but rank() and size() is collective over the group.
+// The processes of a group: a part of MPI_COMM_WORLD, or one process without MPI. Every call except
+// rank(), size() and mpi() is collective over the group.
 class GroupComm {
  public:
-  GroupComm() = default;  // alone
+  GroupComm() = default;  // a single process
   explicit GroupComm(mpi::Communicator comm);
 
   int rank() const { return rank_; }
   int size() const { return size_; }
-  // Null where the process is alone.
+  // Null if the process is alone.
   MPI_Comm mpi() const { return comm_ ? comm_->get() : MPI_COMM_NULL; }
   void barrier() const {
     if (comm_) mpi::check(MPI_Barrier(comm_->get()), "MPI_Barrier");
   }
-  // Element by element over the processes, which give equally many.
+  // Compares element by element over the processes. All must pass the same number of elements.
   std::vector<double> max(const std::vector<double>& mine) const { return reduce(mine, true); }
   std::vector<double> min(const std::vector<double>& mine) const { return reduce(mine, false); }
-  void broadcast(std::span<std::byte> bytes) const;  // from the first process; at most 2 GiB
-  // What this process adds to its monotonic clock to get the first one's, in seconds.
+  void broadcast(std::span<std::byte> bytes) const;  // the first process sends; at most 2 GiB
+  // Seconds that this process adds to its monotonic clock to get that of the first process.
   double clock_offset() const;
 
  private:
@@ -39,24 +39,24 @@ class GroupComm {
   int size_ = 1;
 };
 
-// The processes among which this one measures.
+// The group in which this process measures.
 struct Group {
   GroupComm comm = {};
-  std::string name = {};  // "rail 3"; empty for all
-  std::string host = {};  // where the whole group is on one
+  std::string name = {};  // "rail 3"; empty: all processes
+  std::string host = {};  // host of the group if it has only one
 };
 
-// What is wrong with a split: "", "host", "rail", "pair", "half" or a number of groups. Every group
-// needs two members; a process counts as `members` of them.
+// Adds a problem if the split is not "", "host", "rail", "pair", "half" or a number of groups, or
+// if a group has fewer than two members. Each process counts as `members` members.
 void check_split(const Place& place, const std::string& split, int members, Problems& problems);
 
-// Which group a rank belongs to, and what that is called. host: the ranks of a host; rail: the
-// ranks with the same place on their hosts; pair: ranks i and i + n/2; half: the lower and the
-// upper half; N: by rank modulo N. An odd rank without a partner joins the last pair.
+// The group that a rank belongs to, and its name. host: the ranks of a host. rail: the ranks with
+// the same place on their hosts. pair: ranks i and i + n/2. half: the lower and the upper half. N:
+// rank modulo N. An odd rank without a partner joins the last pair.
 int group_of(const Place& place, int rank, const std::string& split);
 std::string group_name(const Place& place, int group, const std::string& split);
 
-// Collective. With an empty split all ranks.
+// Collective. An empty split makes one group of all ranks.
 Group make_group(const Place& place, int rank, const std::string& split);
 
 }  // namespace cb

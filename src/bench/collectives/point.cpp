@@ -10,7 +10,7 @@
 namespace cb {
 namespace {
 
-// Kept call by call, since the ranks of a group are compared call by call.
+// The samples keep every call, since the ranks of a group are compared call by call.
 constexpr const char* kSeconds = "seconds";
 constexpr const char* kArrival = "arrival";
 
@@ -41,7 +41,7 @@ class PointMeasurement {
  private:
   void check(int count, const std::string& id) {
     for (int i = 0; i < count; ++i) {
-      // A signal may have come to one rank only: all stop, or none.
+      // Only one rank may have got the signal: all ranks stop, or none.
       if (context_.comm.any(context_.cancel.cancelled())) throw Interrupted();
       const Said what = said(id, i + 1);
       context_.watchdog.note(point_.plan.what + ", " + what.text());
@@ -77,7 +77,8 @@ class PointMeasurement {
     const double after = group_.clock_offset();
     result_.seconds = run.spans.of(kSeconds);
     arrivals_ = run.spans.of(kArrival);
-    // On the group's first rank's clock; clocks drift, so the offset is taken before and after.
+    // Converts arrivals to the clock of the group's first rank. Clocks drift, so the offset was
+    // taken before and after.
     const double drift = (after - before) / std::max(1e-9, monotonic_seconds() - begun);
     for (double& at : arrivals_) at += before + drift * (at - begun);
   }
@@ -86,7 +87,7 @@ class PointMeasurement {
     const bool verified = std::has_single_bit(++timed_);
     if (verified) call_.prepare(++iteration_);
     context_.watchdog.enter();
-    // Ping-pong keeps its pair in step by itself; a barrier would only disturb the other pairs.
+    // Ping-pong keeps its pair in step by itself; a barrier would only disturb other pairs.
     if (point_.collective != Collective::pingpong) group_.barrier();
     const double start = monotonic_seconds();
     call_.run();
@@ -111,9 +112,9 @@ class PointMeasurement {
   const GroupComm& group_;
   CollectiveCall& call_;
   PointResult result_;
-  uint64_t iteration_ = 0;  // of the data
+  uint64_t iteration_ = 0;  // number of the data that prepare() made
   uint64_t timed_ = 0;
-  std::vector<double> arrivals_;  // when each timed call began, monotonic seconds
+  std::vector<double> arrivals_;  // start of each timed call, monotonic seconds
 };
 
 }  // namespace

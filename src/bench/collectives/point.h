@@ -11,7 +11,7 @@
 
 namespace cb {
 
-// One collective at one size: what to measure and how.
+// What to measure at one size of one collective, and how.
 struct CollectivePoint {
   Collective collective = Collective::all_reduce;
   ElementType type = ElementType::float32;
@@ -19,34 +19,35 @@ struct CollectivePoint {
   int64_t asked_bytes = 0;
   CollectiveSize size = {};
   SamplePlan plan = {};
-  int checks = 20;  // besides those of timed iterations
+  int checks = 20;  // in addition to those of timed iterations
   InPlace in_place = InPlace::no;
-  std::optional<int64_t> faulty_rank = {};  // flips a bit of what it receives
+  std::optional<int64_t> faulty_rank = {};  // this rank flips a bit of what it receives
 };
 
-// What this rank saw.
+// What this rank measured.
 struct PointResult {
-  std::vector<double> seconds;          // of one call, in every timed iteration, this rank;
-                                        // pingpong: of half a round trip, where this rank initiates
-  std::vector<double> slowest_seconds;  // of every timed iteration, the largest over the ranks of
-                                        // the group
-  std::vector<double> late_seconds;     // of every timed iteration, this rank's arrival after the
-                                        // first of the group
-  int checks = 0;                       // calls of which every element was verified
+  // Seconds of one call in every timed iteration, on this rank. Pingpong: of half a round trip, if
+  // this rank initiates; else empty.
+  std::vector<double> seconds;
+  // The largest of the group's ranks, in every timed iteration.
+  std::vector<double> slowest_seconds;
+  // Seconds from the first arrival in the group to this rank's, in every timed iteration.
+  std::vector<double> late_seconds;
+  int checks = 0;  // calls of which every element was verified
   uint64_t wrong_elements = 0;
   Said first_wrong;       // empty if every check passed: which call, index, got and expected
   bool measured = false;  // on all ranks: no rank saw a wrong element
 };
 
-// Collective. A quarter of the checks come before the timing (which is left out if one fails), the
-// rest after it, and of the timed iterations the 1st, 2nd, 4th, 8th … carry fresh data and are
-// verified as well. The group may be a part of all ranks: then the groups measure at the same time
-// and take the same number of iterations. Throws Error for the library's errors, Interrupted when
+// Collective. A quarter of the checks come before the timing, the rest after it; if one of the
+// first fails, both are left out. The timed iterations 1, 2, 4, 8 … carry fresh data and are
+// verified too. The group may be a part of all ranks: the groups then measure at the same time and
+// take the same number of iterations. Throws Error for the library's errors, Interrupted if
 // cancelled.
 PointResult measure_point(Context& context, const CollectivePoint& point, const GroupComm& group,
                           CollectiveCall& call);
 
-// Only the checks: for a group in which there is nothing to measure.
+// Makes only the checks: for a group in which there is nothing to measure.
 PointResult check_point(Context& context, const CollectivePoint& point, CollectiveCall& call);
 
 }  // namespace cb

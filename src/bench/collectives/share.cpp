@@ -5,7 +5,7 @@
 namespace cb {
 namespace {
 
-// Joins what one block has wrong to what the blocks before had.
+// Adds the mismatch of one block to that of the blocks before it.
 void join(std::optional<Mismatch>& all, std::optional<Mismatch> here, uint64_t first_element) {
   if (!here) return;
   here->first += first_element;
@@ -38,7 +38,8 @@ uint64_t CollectiveShare::offset_of(uint64_t from, uint64_t to) const {
   return out;
 }
 
-// all_gather takes the rank's own block from where it will be, the others from the beginning.
+// all_gather has the rank's own block at its final place; other operations have their data at the
+// beginning.
 uint64_t CollectiveShare::source_at() const {
   return spec_.collective == Collective::all_gather ? self() * spec_.size.block * width() : 0;
 }
@@ -82,8 +83,8 @@ bool CollectiveShare::receives() const {
   }
 }
 
-// alltoallv: the block from rank r lies behind those from the ranks before it, and is the part of
-// r's send buffer behind those to the ranks before this one.
+// alltoallv: the block from rank r follows the blocks from lower ranks. In r's send buffer it
+// follows the blocks to ranks lower than this one.
 std::optional<Mismatch> CollectiveShare::verify_uneven(uint64_t iteration) {
   std::optional<Mismatch> wrong;
   for (uint64_t r = 0; r < static_cast<uint64_t>(spec_.ranks); ++r) {
@@ -95,7 +96,7 @@ std::optional<Mismatch> CollectiveShare::verify_uneven(uint64_t iteration) {
   return wrong;
 }
 
-// Block r of the receive buffer comes from rank r, from `first_byte` of its send buffer on.
+// Block r of the receive buffer comes from rank r; in r's send buffer it begins at `first_byte`.
 std::optional<Mismatch> CollectiveShare::verify_blocks(uint64_t iteration, uint64_t first_byte) {
   const uint64_t bytes = spec_.size.block * width();
   std::optional<Mismatch> wrong;

@@ -10,15 +10,15 @@
 
 namespace cb {
 
-// Where an in-place call has its data and its result, which differs between the libraries.
+// Where an in-place call has its data and its result: libraries differ.
 enum class InPlace {
   no,
-  mpi,  // reduce_scatter leaves its block at the beginning of the buffer
-  nccl  // and here at the rank's place in it
+  mpi,  // reduce_scatter: the rank's block is at the beginning of the buffer
+  nccl  // reduce_scatter: the rank's block is at the rank's place in it
 };
 
-// One collective of one size as one rank sees it. Root is rank 0. Pairwise operations pair rank i
-// with rank i + n/2 (integer division), all pairs at once; with an odd number of ranks the last one
+// One collective of one size, seen from one rank. Root is rank 0. Pairwise operations pair rank i
+// with rank i + n/2 (integer division), all pairs at once. With an odd number of ranks the last one
 // has no partner.
 struct ShareSpec {
   Collective collective = Collective::all_reduce;
@@ -30,24 +30,24 @@ struct ShareSpec {
   InPlace in_place = InPlace::no;
 };
 
-// A rank's buffers in a collective: what it sends, and whether what it received is right. The call
-// itself is the library's.
+// A rank's buffers in a collective. It makes what the rank sends and checks what it received. The
+// library makes the call itself.
 class CollectiveShare {
  public:
   using MakeBuffer = std::function<std::unique_ptr<CollectiveBuffer>(uint64_t bytes)>;
   CollectiveShare(const ShareSpec& spec, const MakeBuffer& make);
 
-  // Of both buffers together.
+  // Bytes of both buffers together.
   static uint64_t buffer_bytes(const CollectiveSize& size, uint64_t bytes_per_element) {
     return (size.send + size.receive) * bytes_per_element;
   }
 
-  // Fresh data to send and a receive buffer that holds none of what is expected.
+  // Makes fresh data to send, and clears the receive buffer of everything that is expected.
   void prepare(uint64_t iteration);
-  // Every received element and the guard zones against what prepare(iteration) made. count 0 with
-  // a text: a guard zone was written to.
+  // Compares every received element and the guard zones with what prepare(iteration) made. A count
+  // of 0 with a text means that a guard zone was overwritten.
   std::optional<Mismatch> verify(uint64_t iteration);
-  // Flips one bit of what was received (or of a guard zone where this rank receives nothing).
+  // Flips one bit of what was received, or of a guard zone if this rank receives nothing.
   void corrupt();
 
   const ShareSpec& spec() const { return spec_; }
@@ -55,9 +55,10 @@ class CollectiveShare {
   std::byte* receive() { return receive_->data(); }
   std::byte* result() { return receive_->data() + result_at(); }
   bool receives() const;
-  std::optional<int> partner() const;  // of pairwise operations
+  std::optional<int> partner() const;  // nothing if this rank has none
   bool initiates() const { return partner() && spec_.rank < *partner(); }
-  // alltoallv, by peer: elements to and from it (the matrix is symmetric), and where they lie.
+  // alltoallv, by peer: number of elements to and from it (the matrix is symmetric), and their
+  // offsets.
   const std::vector<uint64_t>& counts() const { return counts_; }
   const std::vector<uint64_t>& offsets() const { return offsets_; }
 
@@ -65,7 +66,7 @@ class CollectiveShare {
   bool in_place() const { return spec_.in_place != InPlace::no; }
   uint64_t width() const { return element_bytes(spec_.type); }
   uint64_t self() const { return static_cast<uint64_t>(spec_.rank); }
-  uint64_t source_at() const;  // bytes, of an in-place call's data in the receive buffer
+  uint64_t source_at() const;  // bytes; offset of an in-place call's data in the receive buffer
   uint64_t result_at() const;
   Terms terms(uint64_t iteration) const;
   std::optional<Mismatch> verify_data(uint64_t iteration);

@@ -8,7 +8,7 @@
 namespace cb {
 namespace {
 
-// Hosts of the group, 0 where they have different numbers of its processes.
+// Number of hosts of the group; 0 if the hosts have different numbers of its processes.
 uint64_t equal_hosts(const Context& context, const Group& group) {
   const double mine = context.comm.rank();
   std::vector<double> here(context.place.host_of_rank.size(), 0);

@@ -22,7 +22,7 @@ MPI_Datatype datatype(ElementType type) {
     case ElementType::float64:
       return MPI_DOUBLE;
     default:
-      break;  // halves and less are NCCL's only
+      break;  // only NCCL has halves and smaller types
   }
   throw Error("MPI has no such element type");
 }
@@ -38,7 +38,7 @@ MPI_Op operation(Reduction reduction) {
     case Reduction::max:
       return MPI_MAX;
     default:
-      break;  // NCCL's only
+      break;  // only NCCL has the others
   }
   throw Error("MPI has no such reduction");
 }
@@ -112,7 +112,7 @@ void MpiCall::all_to_all_uneven() {
              "MPI_Alltoallv");
 }
 
-// Both send data of their own, so that both directions are checked.
+// Each end sends its own data, so that both directions are checked.
 void MpiCall::ping_pong() {
   const auto other = share_.partner();
   if (!other) return;
@@ -137,7 +137,7 @@ void MpiCall::send_to_partner() {
   const auto other = share_.partner();
   if (!other) return;
   const int count = static_cast<int>(share_.spec().size.block);
-  // The receiver answers with nothing, so that the sender's time is that of the arrival.
+  // The receiver answers with an empty message, so that the sender's time ends after the arrival.
   if (share_.initiates()) {
     mpi::check(MPI_Send(share_.send(), count, type_, *other, 0, comm_), "MPI_Send");
     mpi::check(MPI_Recv(nullptr, 0, type_, *other, 1, comm_, MPI_STATUS_IGNORE), "MPI_Recv");

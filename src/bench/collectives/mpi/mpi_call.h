@@ -11,7 +11,7 @@ namespace cb {
 // A collective of MPI in host memory.
 class MpiCall final : public CollectiveCall {
  public:
-  // `spec`'s rank and ranks are those of `comm`.
+  // Rank and ranks of `spec` are those of `comm`.
   MpiCall(const ShareSpec& spec, MPI_Comm comm);
 
   void prepare(uint64_t iteration) override { share_.prepare(iteration); }
@@ -29,7 +29,7 @@ class MpiCall final : public CollectiveCall {
   CollectiveShare share_;
   MPI_Comm comm_;
   MPI_Datatype type_;
-  std::vector<int> counts_, offsets_;  // alltoallv
+  std::vector<int> counts_, offsets_;  // used by alltoallv
 };
 
 }  // namespace cb

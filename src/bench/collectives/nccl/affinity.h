@@ -10,21 +10,20 @@
 
 namespace cb::nccl {
 
-// Where a process may run against where its devices hang.
+// Compares where a process may run with where its devices hang.
 struct NumaFit {
-  std::vector<int> cpus;  // near the devices and allowed, ascending; empty: nothing to bind to
-  std::string text;       // "node 1, CPUs 32-63"; empty where no device tells its node
-  std::string note;       // what to do where the launcher lets it run on other nodes only
+  std::vector<int> cpus;  // allowed CPUs near the devices, ascending; empty: nothing to bind to
+  std::string text;       // "node 1, CPUs 32-63"; empty if no device tells its node
+  std::string note;       // what to do if the launcher lets it run only on other nodes
 };
 
 // `allowed` is the part of the host that the process may use (read_machine()). Devices without a
-// PCI address, or whose node the kernel does not know, count for nothing.
+// PCI address or with an unknown node are ignored.
 NumaFit fit_to_devices(const std::vector<std::string>& pci_addresses, const FsRoot& fs,
                        const Machine& allowed);
 
-// Binds the calling thread near its devices as long as the object lives. The library's threads,
-// which are started from it meanwhile, inherit that. The launcher's binding is narrowed, never
-// left.
+// Binds the calling thread near its devices while the object lives. Threads that the library starts
+// from it meanwhile inherit the binding. The launcher's binding is narrowed, never left.
 class NearDevices {
  public:
   NearDevices(const Context& context, const Devices& devices);

@@ -10,7 +10,7 @@
 namespace cb::nccl {
 namespace {
 
-// Inside a group a call that does not block may say that it goes on.
+// Inside a group, a non-blocking call may report that it is in progress.
 bool fine(abi::Result result) { return result == abi::kSuccess || result == abi::kInProgress; }
 
 constexpr double kIterationSeconds = 0.02;
@@ -90,8 +90,8 @@ void NcclCall::set_calls(int calls) {
   if (options_.graph) record_graph();
 }
 
-// A sum of premultiplied terms is an operation of its own on every communicator, with this rank's
-// factor.
+// A sum of premultiplied terms needs an operation of its own on every communicator, with this
+// rank's factor.
 void NcclCall::make_reductions(Reduction reduction) {
   own_ops_ = reduction == Reduction::mulsum;
   if (!own_ops_) {
@@ -114,11 +114,11 @@ NcclCall::~NcclCall() {
   try {
     give_back();
   } catch (const std::exception&) {
-    // What went wrong was told where it happened; the communicator is aborted next.
+    // The error was reported where it happened; the communicator is aborted next.
   }
 }
 
-// The k-th buffer of every device together: registering a window is collective.
+// Registers the k-th buffer of every device together: registering a window is collective.
 void NcclCall::register_buffers() {
   if (options_.registering == Register::none) return;
   const Functions& call = comms_.library().call();
@@ -155,7 +155,7 @@ void NcclCall::give_back() {
   }
 }
 
-// Everything is called once before, so that connections are made outside the graph.
+// Calls everything once beforehand, so that connections are made outside the graph.
 void NcclCall::record_graph() {
   queue();
   comms_.finish("the call before the graph");
@@ -203,7 +203,7 @@ void NcclCall::queue() {
   if (collective == Collective::pingpong) return queue_ping_pong();
   comms_.grouped(collective_name(collective), [&](size_t i) { return one(i); });
   if (collective != Collective::pair_one_way) return;
-  // The receiver answers with an element, so that the sender's time is that of the arrival.
+  // The receiver answers with one element, so that the sender's time ends after the arrival.
   comms_.grouped("pair_one_way", [&](size_t i) {
     CollectiveShare& s = *shares_[i];
     const Functions& call = comms_.library().call();
@@ -215,7 +215,7 @@ void NcclCall::queue() {
   });
 }
 
-// Two groups, one behind the other on the stream: there and back.
+// Queues two groups, one behind the other on the stream: there and back.
 void NcclCall::queue_ping_pong() {
   for (const bool there : {true, false}) {
     comms_.grouped("pingpong", [&](size_t i) {
@@ -280,7 +280,7 @@ abi::Result NcclCall::one(size_t i) {
   return abi::kInvalidUsage;
 }
 
-// The library's own call where it has one, since 2.28, as nccl-tests does.
+// Uses the library's own call if it has one (since 2.28), as nccl-tests does.
 abi::Result NcclCall::all_to_all(size_t i) {
   CollectiveShare& s = *shares_[i];
   const Functions& call = comms_.library().call();

@@ -11,8 +11,8 @@ namespace cb::nccl {
 
 enum class Register {
   none,
-  user,   // ncclCommRegister, 2.19
-  window  // ncclCommWindowRegister, symmetric over the ranks, 2.27
+  user,   // ncclCommRegister, NCCL 2.19
+  window  // ncclCommWindowRegister, symmetric over the ranks, NCCL 2.27
 };
 
 struct CallOptions {
@@ -20,40 +20,40 @@ struct CallOptions {
   bool graph = false;
 };
 
-// How many calls of this length are timed together: what fills 20 ms, at least 5 and at most 20
-// (the default of nccl-tests' -n), so that leaving the barrier and seeing the end are no part of a
-// call.
+// The number of calls of this length that are timed together: they fill 20 ms, but are at least 5
+// and at most 20 (the default of nccl-tests' -n). This way, leaving the barrier and seeing the end
+// add little to the time of a call.
 int calls_of_iteration(double seconds);
 
 // A collective of NCCL on this process's devices.
 class NcclCall final : public CollectiveCall {
  public:
-  // `spec`'s rank and ranks are filled in here.
+  // The constructor fills in rank and ranks of `spec`.
   NcclCall(ShareSpec spec, Communicators& comms, const CallOptions& options);
   ~NcclCall() override;
 
   void prepare(uint64_t iteration) override;
   void run() override;
   int calls() const override { return calls_; }
-  // Back to back, timed together, from now on: one until this is called. Makes the graph, if one
-  // was asked for.
+  // Sets the number of calls that run back to back and are timed together; 1 before. Makes the
+  // graph if one was asked for.
   void set_calls(int calls);
   std::optional<Mismatch> verify(uint64_t iteration) override;
   void corrupt() override { shares_.front()->corrupt(); }
   bool initiates() const override { return shares_.front()->initiates(); }
 
-  // The library's own estimate of one call in seconds, where it gives one.
+  // The library's own estimate of one call in seconds, if it gives one.
   std::optional<double> estimate();
 
-  // Buffers that the library has taken, and those that it was told of. NCCL says success with no
-  // handle where it ignores a registration.
+  // Counts of the buffers that were registered. If NCCL ignores a registration, it reports success
+  // but gives no handle: the buffer is not taken.
   struct Registrations {
     size_t taken = 0, asked = 0;
   };
   Registrations registrations() const;
 
  private:
-  void queue();  // one call on every device
+  void queue();  // queues one call on every device
   void queue_ping_pong();
   abi::Result one(size_t i);
   abi::Result to_partner(size_t i, bool sends, bool receives);
@@ -63,10 +63,10 @@ class NcclCall final : public CollectiveCall {
   abi::Result from_root(size_t i);
   void make_reductions(Reduction reduction);
   void register_buffers();
-  void give_back();  // buffers and operations that the library was told of
+  void give_back();  // deregisters buffers and destroys operations
   void record_graph();
 
-  // A buffer as it was registered: on which communicator, and the handle.
+  // A registered buffer: its communicator and handle.
   struct Registered {
     size_t comm;
     void* base;
@@ -78,15 +78,15 @@ class NcclCall final : public CollectiveCall {
   Communicators& comms_;
   CallOptions options_;
   int calls_ = 1;
-  bool recorded_ = false;  // the calls, as a graph
+  bool recorded_ = false;  // the calls are recorded as a graph
   abi::DataType type_;
-  std::vector<abi::RedOp> ops_;  // by device
-  bool own_ops_ = false;         // made for these communicators
+  std::vector<abi::RedOp> ops_;  // one per device
+  bool own_ops_ = false;         // the operations were made for these communicators
   std::vector<Registered> registered_;
   std::vector<std::unique_ptr<CollectiveShare>> shares_;
 };
 
 abi::DataType data_type(ElementType type);
-abi::RedOp reduction_op(Reduction reduction);  // of those that need no communicator
+abi::RedOp reduction_op(Reduction reduction);  // only for reductions that need no communicator
 
 }  // namespace cb::nccl

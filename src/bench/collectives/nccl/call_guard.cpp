@@ -45,7 +45,7 @@ void CallGuard::loop() {
 void CallGuard::look() {
   double deadline = deadline_.load(std::memory_order_acquire);
   if (deadline <= 0 || monotonic_seconds() < deadline) return;
-  // The call may have ended meanwhile, and another may have begun.
+  // The call may have ended meanwhile, and another one may have begun.
   if (deadline_.compare_exchange_strong(deadline, kWasLate)) on_late_(what_, seconds_);
 }
 

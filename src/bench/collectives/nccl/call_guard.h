@@ -8,8 +8,8 @@
 
 namespace cb::nccl {
 
-// A deadline for calls that block: a thread of its own looks at the one that is under way, and
-// calls `on_late` once when its time has passed. Beginning and ending a call cost a store each.
+// A deadline for calls that block. A thread of its own watches the current call and calls `on_late`
+// once if its time has passed. The begin and the end of a call cost one store each.
 class CallGuard {
  public:
   using OnLate = std::function<void(const char* what, double seconds)>;
@@ -20,7 +20,7 @@ class CallGuard {
   CallGuard& operator=(const CallGuard&) = delete;
 
   void begin(const char* what, double seconds) noexcept;
-  // False: the call was late, and on_late has begun.
+  // False if the call was late; on_late has then begun.
   bool end() noexcept;
 
  private:
@@ -28,9 +28,9 @@ class CallGuard {
   void look();
 
   OnLate on_late_;
-  const char* what_ = "";  // both are the guard's while deadline_ says that the call was late
+  const char* what_ = "";  // what_ and seconds_ belong to the guard while deadline_ is -1
   double seconds_ = 0;
-  std::atomic<double> deadline_{0};  // monotonic seconds; 0: no call; -1: it was late
+  std::atomic<double> deadline_{0};  // monotonic seconds; 0: no call; -1: the call was late
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;

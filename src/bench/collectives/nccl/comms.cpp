@@ -14,9 +14,9 @@
 namespace cb::nccl {
 namespace {
 
-// An abort that does not come back is left behind: the watchdog ends the process.
+// Seconds; a longer abort is left behind, and the watchdog ends the process.
 constexpr double kAbortSeconds = 5;
-// The watchdog ends the job within this.
+// The watchdog ends the job within this time.
 constexpr auto kEndSeconds = std::chrono::seconds(30);
 constexpr double kRasSeconds = 3;
 
@@ -60,7 +60,7 @@ void Communicators::init(const abi::UniqueId& id, const CommOptions& options) {
     begun = configured ? call.comm_init_rank_config(&comms_[i], ranks_, id, rank(i), &config)
                        : call.comm_init_rank(&comms_[i], ranks_, id, rank(i));
   }
-  // An open group would only collect what comes after it, the abort included.
+  // Ends the group in any case: an open group would collect the calls after it, the abort too.
   const abi::Result ended = within("making the communicator", options.init_seconds, call.group_end);
   library_.check(begun, "ncclCommInitRank");
   library_.check(ended, "ncclGroupEnd");
@@ -72,7 +72,7 @@ Communicators::~Communicators() {
   const Functions& call = library_.call();
   for (const abi::Comm comm : comms_) {
     if (comm == nullptr) continue;
-    // Destroying waits for what is queued, for ever where a peer is gone.
+    // comm_destroy() waits for what is queued: for ever if a peer is gone.
     abi::Result state = abi::kSuccess;
     call.comm_get_async_error(comm, &state);
     if (state == abi::kSuccess)
@@ -91,13 +91,12 @@ void Communicators::grouped(const char* what, const std::function<abi::Result(si
       library_.check(f(i), what, comms_[i]);
     }
   } catch (...) {
-    call.group_end();  // what the next point calls would else only be added to this group
+    call.group_end();  // otherwise the calls of the next point would join this group
     throw;
   }
   const abi::Result ended = within(what, wait_seconds_, call.group_end);
   library_.check(ended, what, comms_[0]);
-  // A library that has taken the calls says so by its result. One that has not refuses the next
-  // call.
+  // The result tells whether the library has taken the calls. If not, it refuses the next call.
   if (ended == abi::kInProgress) settle(what, wait_seconds_, [] { return true; });
 }
 
@@ -108,8 +107,8 @@ void Communicators::finish(const char* what) {
   });
 }
 
-// Polls without pause for a millisecond, since small collectives take microseconds, and gives the
-// processor away between two looks after that.
+// Polls without pause for a millisecond, since small collectives take microseconds. After that it
+// gives the processor away between two looks.
 void Communicators::settle(const char* what, double seconds, const std::function<bool()>& also) {
   const double start = monotonic_seconds();
   for (;;) {
@@ -134,8 +133,8 @@ void Communicators::settle(const char* what, double seconds, const std::function
 
 std::optional<double> Communicators::estimate(const std::function<abi::Result(size_t i)>& f) {
   const Functions& call = library_.call();
-  // In a communicator that does not block NCCL runs what it is to simulate (groupLaunchNonBlocking
-  // of 2.22 to 2.30), and refuses the next call until that has settled.
+  // In a non-blocking communicator, NCCL runs what it is to simulate (groupLaunchNonBlocking of
+  // 2.22 to 2.30), and refuses the next call until that has settled.
   if (call.group_simulate_end == nullptr || !blocking_) return std::nullopt;
   abi::SimInfo info;
   info.version = static_cast<unsigned>(library_.version());
@@ -172,15 +171,15 @@ void Communicators::abort_all() const {
 }
 
 void Communicators::release() {
-  // Before the abort, which ends what RAS could tell.
+  // Ask before the abort, which ends what RAS could tell.
   if (const std::string ras = ask_ras(kRasSeconds); !ras.empty() && context_.comm.is_root())
     context_.log("what NCCL's RAS says:\n" + ras);
-  // Also before it: the abort makes the peers fail, which would hide who did not come.
+  // Expire before the abort, too: the abort makes peers fail, which would hide who did not arrive.
   context_.watchdog.expire();
   abort_all();
 }
 
-// The communicators are gone, or going: nothing may use them.
+// The communicators are aborted or about to be: nothing may use them.
 void Communicators::end_here(const char* what, double seconds) {
   std::this_thread::sleep_for(kEndSeconds);
   std::fill(comms_.begin(), comms_.end(), nullptr);

@@ -13,20 +13,19 @@ namespace cb::nccl {
 
 struct CommOptions {
   std::optional<int> min_ctas, max_ctas, cta_policy;
-  bool blocking = true;       // as nccl-tests has them; a library before 2.14 has no others
-  double init_seconds = 120;  // at most, to make the communicators
-  double wait_seconds = 60;   // at most, for anything else
+  bool blocking = true;       // as in nccl-tests; libraries before 2.14 only block
+  double init_seconds = 120;  // limit for making the communicators
+  double wait_seconds = 60;   // limit for everything else
 };
 
-// The communicators of a group's GPUs, this process's part of them. Only the end of a group of
-// calls may block; a thread of its own then has the deadline, as settle() has it for what is
-// polled. Where that passes, the communicators are aborted, so that their kernels leave the GPUs
-// and the blocked call comes back, and the watchdog ends the job with what every rank was doing
-// (exit code 124).
+// This process's communicators of a group's GPUs. Only the end of a group of calls may block; the
+// guard's thread then keeps the deadline. settle() keeps it for what is polled. Past the deadline
+// the communicators are aborted: their kernels leave the GPUs and the blocked call returns. The
+// watchdog then ends the job with what every rank was doing (exit code 124).
 class Communicators {
  public:
-  // Collective over the group; every process has equally many devices. The unique id goes from the
-  // group's first process to the others.
+  // Collective over the group. Every process must have the same number of devices. The unique id
+  // goes from the group's first process to the others.
   Communicators(const Library& library, Context& context, const GroupComm& group, Devices& devices,
                 const CommOptions& options);
   ~Communicators();
@@ -41,20 +40,20 @@ class Communicators {
   int ranks() const { return ranks_; }
   bool blocking() const { return blocking_; }
 
-  // `f(i)` for every communicator of this process inside one group of calls, and waits until the
+  // Calls f(i) for every communicator of this process inside one group of calls; waits until the
   // library has taken them.
   void grouped(const char* what, const std::function<abi::Result(size_t i)>& f);
-  // Waits until all that was queued is done on the devices.
+  // Waits until the devices have done everything that was queued.
   void finish(const char* what);
-  // The library's own estimate of a group of calls in seconds, nothing where it gives none.
+  // The library's own estimate of a group of calls in seconds; nothing if it gives none.
   std::optional<double> estimate(const std::function<abi::Result(size_t i)>& f);
 
  private:
   void init(const abi::UniqueId& id, const CommOptions& options);
-  // What a call that may block gives, unless it has passed its deadline.
+  // Returns the result of f(), which may block. Throws Error if f() passed its deadline.
   abi::Result within(const char* what, double seconds, const std::function<abi::Result()>& f);
   void settle(const char* what, double seconds, const std::function<bool()>& also);
-  // Tells what is known of the hang, and aborts; from the guard's thread too.
+  // Reports what is known of the hang, and aborts. The guard's thread calls it too.
   void release();
   [[noreturn]] void end_here(const char* what, double seconds);
   void abort_all() const;
@@ -67,7 +66,7 @@ class Communicators {
   int first_rank_ = 0;
   int ranks_ = 1;
   bool blocking_;
-  CallGuard guard_;  // last: its thread uses all of the others
+  CallGuard guard_;  // last member: its thread uses all the others
 };
 
 }  // namespace cb::nccl

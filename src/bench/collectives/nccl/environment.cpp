@@ -14,7 +14,7 @@ const std::vector<std::string>& transport_names() {
 // https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
 Environment transport_environment(const std::string& transport) {
   if (transport == "p2p") return {{"NCCL_P2P_LEVEL", "SYS"}, {"NCCL_SHM_DISABLE", "1"}};
-  // NVLS is the switch's own path between GPUs: it goes with P2P.
+  // NVLS is the switch's own path between GPUs: without P2P it must go too.
   if (transport == "shm") return {{"NCCL_P2P_DISABLE", "1"}, {"NCCL_NVLS_ENABLE", "0"}};
   return {{"NCCL_P2P_DISABLE", "1"}, {"NCCL_SHM_DISABLE", "1"}, {"NCCL_NVLS_ENABLE", "0"}};
 }

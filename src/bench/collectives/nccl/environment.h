@@ -10,19 +10,19 @@ namespace cb::nccl {
 
 using Environment = std::map<std::string, std::string>;
 
-// Which way data go between the GPUs of a host.
+// The ways that data may take between the GPUs of a host.
 const std::vector<std::string>& transport_names();  // p2p (NVLink or PCIe), shm, net
 
-// The variables with which NCCL uses this transport alone where it can: p2p leaves no shared
-// memory to fall back to, net leaves neither; both end in the NIC where a pair has nothing better.
+// The variables that make NCCL use only this transport where it can. p2p disables the fallback to
+// shared memory; net disables both others. A pair that can use nothing else goes through the NIC.
 Environment transport_environment(const std::string& transport);
 
-// The variables with which NCCL writes its choice of algorithm, protocol and channels per call to
+// The variables that make NCCL write its choice of algorithm, protocol and channels of each call to
 // `file`.
 Environment tuning_log_environment(const std::string& file);
 
-// Sets them for this process, which must not have opened the library yet. One that is set to
-// another value already is a problem: the user's word is not overruled in silence.
+// Sets the variables for this process, which must not have opened the library yet. Adds a problem
+// if the user has set one to another value: the user is not overruled in silence.
 void apply(const Environment& environment, Problems& problems);
 
 // "NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1", for the record.

@@ -46,7 +46,7 @@ CommOptions comm_options(const Params& params) {
                   .wait_seconds = params.number("wait-deadline")};
   if (params.has("min-ctas")) out.min_ctas = static_cast<int>(params.integer("min-ctas"));
   if (params.has("max-ctas")) out.max_ctas = static_cast<int>(params.integer("max-ctas"));
-  // NCCL compares the least with the most, and takes one that was not set for less than any.
+  // NCCL compares the minimum with the maximum, and an unset maximum counts as less than any.
   if (out.min_ctas && !out.max_ctas) out.max_ctas = std::max(*out.min_ctas, kMaxCtas);
   if (params.has("cta-policy")) {
     const std::string policy = params.text("cta-policy");

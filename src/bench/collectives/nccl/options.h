@@ -5,10 +5,10 @@
 
 namespace cb::nccl {
 
-// What the params of `nccl` ask for that the library is too old for, with the version needed.
+// Adds a problem for each param of `nccl` that needs a newer library, with the version.
 void check_library(const Library& library, const Params& params, Problems& problems);
 
-// How the params of `nccl` want the communicators.
+// The communicators that the params of `nccl` ask for.
 CommOptions comm_options(const Params& params);
 
 }  // namespace cb::nccl

@@ -20,12 +20,12 @@ std::optional<std::string> nearest_nics_of(const Device& device, const FsRoot& f
   return out.empty() ? std::nullopt : std::optional(out);
 }
 
-// Of the process's device with this number.
+// The nearest RDMA devices of the process's device with this number.
 std::optional<std::string> nics_beside(const RankDevices& one, size_t device) {
   return device < one.nearest_nics.size() ? one.nearest_nics[device] : std::nullopt;
 }
 
-// What `line` says of each rank of the library, that is of each device, the first `most` of them.
+// Joins what `line` says about the first `most` ranks of the library; each device is a rank.
 template <typename Line>
 std::string rank_lines(const std::vector<RankDevices>& ranks, size_t most, Line line) {
   std::string out;
@@ -43,7 +43,7 @@ std::string rank_lines(const std::vector<RankDevices>& ranks, size_t most, Line 
 }  // namespace
 
 void check_rank_map(const std::vector<RankDevices>& ranks, Problems& problems) {
-  std::map<std::string, size_t> owner;  // by identity
+  std::map<std::string, size_t> owner;  // identity → process that owns it
   for (size_t r = 0; r < ranks.size(); ++r) {
     const RankDevices& one = ranks[r];
     if (one.names.empty()) {

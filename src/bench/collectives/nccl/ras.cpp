@@ -13,7 +13,7 @@ namespace {
 constexpr uint16_t kDefaultPort = 28028;
 constexpr size_t kMaxBytes = 1 << 20;
 
-// NCCL_RAS_ADDR is "host:port"; the service of this process always listens on this host.
+// NCCL_RAS_ADDR is "host:port". The service of this process always listens on this host.
 uint16_t ras_port() {
   const char* given = std::getenv("NCCL_RAS_ADDR");
   const std::string text = given == nullptr ? "" : given;

@@ -1,8 +1,8 @@
-// Pairs over NCCL's sends and receives. A rail is a GPU of the process: GPU i of one with GPU i of
-// the other. How many messages a transfer has is agreed before each round, from the median over the
-// ranks in the round before, since both ends must know it; a slow pair so takes longer instead of
-// sending less.
-// Counted is the time from the start until the receiving GPU is done with the last message.
+// Pairs over NCCL's sends and receives. A rail is a GPU of the process: GPU i of one process
+// exchanges with GPU i of the other. Both ends must know the number of messages, so all ranks agree
+// on it before each round, from the median time of the round before. A slow pair thus takes longer
+// instead of sending less. The timed part lasts from the start until the receiving GPU has the last
+// message.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -29,12 +29,12 @@ using nccl::Library;
 constexpr uint64_t kUsualMessage = 16U << 20;
 constexpr int kTrialMessages = 4;
 constexpr int kMinMessages = 4;
-// Queued at once; more would fill the GPU's queue, and queueing would wait.
+// Messages that are queued at once. More would fill the GPU's queue, and queueing would wait.
 constexpr int kQueuedMessages = 64;
 constexpr double kMaxMessages = 1e6;
 constexpr size_t kMapLines = 64;
 
-// The median of what the ranks bring, on all of them; ranks without a figure bring 0.
+// The median of the ranks' figures, on all ranks; a rank without a figure passes 0.
 double agreed_median(Context& context, double mine) {
   std::vector<double> there;
   for (const std::string& text : context.comm.gather(mine > 0 ? fmt::format("{}", mine) : "")) {
@@ -88,7 +88,7 @@ class NcclTransport final : public PairTransport {
   }
 
  private:
-  // An error rather than what goes on, and that rather than success.
+  // Joins two results: an error wins over "in progress", which wins over success.
   static nccl::abi::Result joined(nccl::abi::Result a, nccl::abi::Result b) {
     const bool fine = a == nccl::abi::kSuccess || a == nccl::abi::kInProgress;
     return !fine || b == nccl::abi::kSuccess ? a : b;
@@ -106,7 +106,7 @@ class NcclTransport final : public PairTransport {
     return !t.sends || t.two_way || t.measure == PairMeasure::latency;
   }
   size_t rail(const PairTask& t) const { return static_cast<size_t>(t.rail); }
-  // Of the communicator, which counts GPUs.
+  // The rank in the communicator, which counts GPUs.
   int nccl_rank(int rank, int rail) const {
     return rank * static_cast<int>(devices_.size()) + rail;
   }
@@ -133,7 +133,7 @@ class NcclTransport final : public PairTransport {
     mine_took_ = mine.empty() ? 0 : (monotonic_seconds() - start) / count;
   }
 
-  // `count` messages of every task, or round trips; the ranks without a task have nothing to do.
+  // Exchanges `count` messages (or round trips) of every task. Ranks without a task do nothing.
   void exchange(std::span<const PairTask> mine, int count) {
     if (mine.empty()) return;
     for (int done = 0; done < count; done += kQueuedMessages) {
@@ -149,7 +149,7 @@ class NcclTransport final : public PairTransport {
     }
   }
 
-  // One message of every task; of a round trip the leg that `sending` ends begin.
+  // Queues one message of every task. `sending` tells which ends send in this leg of a round trip.
   void queue(std::span<const PairTask> mine, const std::function<bool(const PairTask&)>& sending) {
     comms_.grouped("a pair's transfer", [&](size_t device) {
       nccl::abi::Result result = nccl::abi::kSuccess;
@@ -192,13 +192,14 @@ class NcclTransport final : public PairTransport {
   nccl::Devices devices_;
   Group group_;
   nccl::Communicators comms_;
-  std::vector<Buffers> buffers_;  // by GPU
+  std::vector<Buffers> buffers_;  // one per GPU
   uint64_t epoch_ = 0;
-  int messages_ = kMinMessages;  // of a transfer
-  double mine_took_ = 0;  // seconds of a message in this rank's last transfer; 0: it had none
+  int messages_ = kMinMessages;  // messages of a transfer
+  double mine_took_ = 0;         // seconds per message of this rank's last transfer; 0: it had none
 };
 
-// Every rank's library and GPUs, or the first rank's reason why not; the same on all ranks.
+// Returns the first rank's reason why it has no library, the same on all ranks; empty if all have
+// one.
 Said agreed_absence(Context& context, const Said& mine) {
   std::string found;
   for (const std::string& text :
@@ -208,7 +209,7 @@ Said agreed_absence(Context& context, const Said& mine) {
   return unpack_said(context.comm.broadcast_text(found));
 }
 
-// Hosts with another version than rank 0's are named.
+// Adds a problem for a host whose version differs from rank 0's.
 void require_same_library(Context& context, const Library& library, Problems& problems) {
   const std::string first =
       context.comm.broadcast_text(library.name() + " on " + context.place.host);

@@ -1,4 +1,4 @@
-// The GPU as a rank of a communicator. Data are made and checked by kernels where they lie
+// The GPU as a rank of a communicator. Kernels make and check data where they lie
 // (kernels/collective_data.cu); only a wrong element comes to the host.
 #include "bench/collectives/nccl/device.h"
 
@@ -80,7 +80,7 @@ class GpuBuffer final : public DeviceBuffer {
           static_cast<int>(bytes_per_element), out, stream_.handle());
     });
     return explain(extent, result, bytes_per_element, [&](std::span<const std::byte> got) {
-      // The host's check of the same word gives the words.
+      // The host checks the same word again, to get the values.
       const uint64_t word = result.first_mismatch * bytes_per_element / 8 * 8;
       return cb::verify_pattern(got, rank, iteration, first_byte + word, bytes_per_element);
     });
@@ -128,7 +128,7 @@ class GpuBuffer final : public DeviceBuffer {
     return out;
   }
 
-  // What the host says of the aligned word in which the first wrong element lies.
+  // What the host's check says about the aligned word with the first wrong element.
   template <typename OnHost>
   std::optional<Mismatch> explain(Extent extent, const kernels::VerifyResult& result,
                                   uint64_t width, OnHost on_host) {
