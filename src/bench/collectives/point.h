@@ -36,7 +36,7 @@ struct PointResult {
   int checks = 0;  // calls of which every element was verified
   uint64_t wrong_elements = 0;
   Said first_wrong;       // empty if every check passed: which call, index, got and expected
-  bool measured = false;  // on all ranks: no rank saw a wrong element
+  bool measured = false;  // same on all ranks: no rank saw a wrong element
 };
 
 // Collective. A quarter of the checks come before the timing, the rest after it; if one of the

@@ -14,7 +14,7 @@ namespace cb {
 struct GpuWindow {
   Samples watts = Samples(), clock_hertz = Samples(), memory_clock_hertz = Samples(),
           temperature_celsius = Samples();
-  std::optional<double> energy_joules = {};  // by the GPU's own counter
+  std::optional<double> energy_joules = {};  // energy by the GPU's own counter
   double seconds = 0;
   std::optional<double> pcie_generation = {}, pcie_lanes = {};  // last seen
   uint64_t samples = 0;
@@ -50,7 +50,7 @@ class GpuTelemetry {
   GpuTelemetry& operator=(const GpuTelemetry&) = delete;
 
   void open_window();
-  std::vector<GpuWindow> close_window();  // in the order of the GPUs
+  std::vector<GpuWindow> close_window();  // one per GPU, in their order
 
   // The reason why further results of that GPU (position in the list) do not count: a fatal Xid or
   // an uncorrectable memory error since the start.

@@ -19,8 +19,8 @@ struct Measurement {
   std::string latency_name = "half_round_trip_seconds";
   std::vector<RailRound> rounds = {};
   std::map<std::string, Said> facts = {};                 // facts of the record
-  double deadline_seconds = 30;                           // for one round
-  std::vector<std::vector<std::string>> rail_names = {};  // of each node; by rail
+  double deadline_seconds = 30;                           // limit of one round
+  std::vector<std::vector<std::string>> rail_names = {};  // by node, then by rail
   MakeEnd make = {};
   // The ceiling of a pair's bandwidth, if one is known.
   std::function<std::optional<Ceiling>(const RailPair&)> ceiling = {};

@@ -12,7 +12,7 @@ namespace cb::nccl {
 // One process and its devices, for the map of ranks.
 struct RankDevices {
   std::string host;
-  std::vector<std::string> identities;  // of its devices; empty if a device may be shared
+  std::vector<std::string> identities;  // one per device; empty if the device may be shared
   std::vector<std::string> names;
   // The nearest RDMA devices of each device, all that are equally near: "mlx5_0 (PIX), mlx5_1
   // (PIX)"; nothing if none is known. May be shorter than `names`.

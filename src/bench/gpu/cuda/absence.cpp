@@ -5,7 +5,7 @@
 namespace cb {
 
 Said why_no_gpu(const FsRoot&) {
-  constexpr double kDriverSeconds = 10;  // with eight GPUs the driver starts in two
+  constexpr double kDriverSeconds = 10;  // the driver of eight GPUs starts in two
   const auto found = call_with_deadline<Said>(kDriverSeconds, [] {
     const auto devices = cuda::devices();
     const auto* absent = std::get_if<cuda::Absent>(&devices);

@@ -33,7 +33,7 @@ struct SurveyPlan {
   int rails = 1;                 // rails of each unit, all at the same time; rail i with rail i
   uint64_t bytes = 65536;        // bytes of a message
   double seconds = 0.2;          // approximate time of a round
-  double deadline_seconds = 10;  // for a round; a rank that has not answered by then has failed
+  double deadline_seconds = 10;  // limit of a round; a rank without an answer by then has failed
 };
 
 // One directed transfer of a round, joined from what both of its ends saw.

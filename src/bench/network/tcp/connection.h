@@ -29,9 +29,9 @@ class Until {
 // What the receiving end of a pair tells the sending end, which connects.
 struct Address {
   std::string host;
-  std::string network;  // network_identity()
-  uint64_t token = 0;   // of this transfer; a connection that begins with another one is refused
-  std::vector<Door> doors = {};  // in the order in which to try them
+  std::string network;           // network_identity()
+  uint64_t token = 0;            // a connection that begins with another token is refused
+  std::vector<Door> doors = {};  // to be tried in this order
 
   std::string text() const;  // one line
   // Throws Error if malformed.

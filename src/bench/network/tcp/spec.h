@@ -20,7 +20,7 @@ struct Spec {
   bool corrupt = false;  // test hook: this end spoils a byte that it received
   bool spin = false;     // latency: poll instead of sleeping
   ZeroCopy zero_copy = ZeroCopy::automatic;
-  uint64_t buffer_bytes = 0;  // of both sockets; 0: the kernel tunes the size
+  uint64_t buffer_bytes = 0;  // buffer size of both sockets; 0: the kernel tunes it
 };
 
 // Messages shorter than this are copied: pinning their pages costs more than copying (kernel's

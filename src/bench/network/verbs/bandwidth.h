@@ -12,8 +12,8 @@ class Stream {
   struct Result {
     uint64_t sent = 0;        // messages of this end in this repetition
     uint64_t peer_sent = 0;   // messages of the other end in this repetition
-    double seconds = 0;       // of this end, first post to last completion; 0: it sends nothing
-    double peer_seconds = 0;  // of the other end, measured in the same way
+    double seconds = 0;       // this end: first post to last completion; 0: it sends nothing
+    double peer_seconds = 0;  // the other end: measured in the same way
   };
   // Runs one repetition; call it on both ends at once. Each queue pair sends `iterations` messages;
   // 0: as many as fit into `seconds`. Throws Error that names both ends if it fails or the deadline

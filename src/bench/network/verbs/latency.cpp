@@ -127,7 +127,7 @@ void PingPong::one(Idle& idle) {
 
 void PingPong::begin(uint64_t iterations, double seconds, Idle& idle, Result& result) {
   const TickScale whole;
-  // On a slow path kWarmUp pings would take longer than the measurement.
+  // kWarmUp pings on a slow path would take longer than the measurement.
   const double warm = raw_seconds() + std::min(0.2, seconds / 4);
   for (uint64_t i = 0; i < kWarmUp && (i == 0 || raw_seconds() < warm); ++i) one(idle);
   const double share = is_round_trip(link_.spec().verb) ? 1 : 0.5;

@@ -36,7 +36,7 @@ struct Spec {
   bool relaxed_ordering = false;
   bool events = false;
   std::optional<int> gid_index = {};
-  uint64_t iterations = 0;  // per repetition and queue pair; 0: by time
+  uint64_t iterations = 0;  // messages per repetition and queue pair; 0: by time
   double seconds = 1;       // duration of all repetitions together
   int repetitions = 1;      // repetitions of bandwidth
   bool verify = true;
