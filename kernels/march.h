@@ -12,13 +12,11 @@ namespace cb::kernels {
 
 enum class March : int {
   address,      // each word holds its own index: finds wrong address lines
-  walking_one,  // one bit set, walking from word to word and step to step: finds stuck and coupled
-                // bits
+  walking_one,  // one bit set, walking by word and step: finds stuck and coupled bits
   solid,        // all zero, then all one: moving inversions
   checkered,    // 0101…, then 1010…: finds neighbours that disturb each other
   random,       // random words
-  modulo_20,    // every twentieth word differs from its neighbours: finds what caches and buffers
-                // hide
+  modulo_20,    // every twentieth word differs: finds what caches and buffers hide
   bit_fade,     // all zero, then all one, each left alone for a while: finds cells that do not hold
   block_move    // random words, moved in blocks within the memory and compared at their new places
 };

@@ -111,9 +111,7 @@ nlohmann::json inventory_to_json(const HostInventory& inventory) {
     nlohmann::json attributes = nlohmann::json::object();
     for (const auto& [name, value] : part.attributes) {
       const double* number = std::get_if<double>(&value);
-      if (number != nullptr && !std::isfinite(*number))
-        continue;  // JSON has no such number: leave
-                   // it out
+      if (number != nullptr && !std::isfinite(*number)) continue;  // JSON has no such number
       attributes[name] = std::visit([](const auto& v) { return nlohmann::json(v); }, value);
     }
     nlohmann::json out = {

@@ -48,7 +48,7 @@ struct Step {
 
 enum class Severity { fail, warn };
 
-// Where a threshold comes from.
+// The origin of a threshold.
 struct Source {
   std::string kind;  // standard, vendor, measured, contract, practice
   LocalText ref;

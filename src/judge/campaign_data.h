@@ -32,8 +32,7 @@ struct Job {
   std::string host;  // empty for a step of scope cluster
   JobState state = JobState::missing;
   Said reason;                       // why it is not done, with what to do next
-  bool curable = true;               // `run --resume` can cure it; says nothing of a job that is
-                                     // done
+  bool curable = true;               // `run --resume` can cure it; ignored if it is done
   std::string file;                  // its records' file, relative to the campaign directory
   std::string log;                   // its output's file, relative to the campaign directory
   std::vector<std::string> command;  // the command line that ran
@@ -71,8 +70,7 @@ struct Campaign {
   std::string started, ended;  // ended is empty while unfinished
   ToolInfo tool;
   std::string launcher;
-  std::string public_key;                  // the key that signed every event; empty: no event is
-                                           // signed
+  std::string public_key;                  // the key that signed every event; empty: unsigned
   std::vector<std::string> hosts;          // the hosts asked for, in the hostfile's order
   std::vector<std::string> command;        // the `run` command line
   std::vector<HostInventory> inventories;  // one for each host that could be read

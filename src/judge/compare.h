@@ -65,16 +65,14 @@ struct Comparison {
   HostMatch hosts;
   std::vector<Change> changes;  // worst first
   std::vector<Unmatched> missing, added;
-  std::vector<CheckChange> checks;  // checks that fail in either campaign; those that fail now come
-                                    // first
+  std::vector<CheckChange> checks;  // all that fail in either campaign; those that fail now first
   std::vector<VerdictChange> verdicts;
   State overall_before = State::incomplete, overall_after = State::incomplete;
 
   size_t count(ChangeKind kind) const;  // number of figures whose change is of this kind
   size_t lost() const;
   bool worse() const;  // true if any figure, check, verdict or host is worse
-  bool open() const;   // true if something cannot be told: undecided, no longer asked for, or
-                       // nothing to compare
+  bool open() const;   // true if something is undecided, no longer asked for, or nothing compares
 };
 
 // One campaign with what was derived from it. All of it must outlive the comparison.

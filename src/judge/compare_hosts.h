@@ -37,8 +37,7 @@ struct HostMatch {
   // Returns its host or its peer's host if that one has no counterpart; "" if both have one.
   std::string gone_host(const Entity& before) const;
 
-  std::map<std::string, std::string> names = {};  // earlier name → later name, of every host with a
-                                                  // counterpart
+  std::map<std::string, std::string> names = {};  // earlier name → later name
   // {host, index} of a GPU, both as the earlier campaign names them → its index now.
   std::map<std::pair<std::string, std::string>, std::string> gpus = {};
 };

@@ -161,8 +161,8 @@ void add_absent_checks(std::vector<CheckChange>& out, std::vector<Unmatched>& mi
                        const Checks& then, const Checks& now, Misser& misser) {
   std::set<Place> places;
   std::set<std::string> steps;
-  std::set<std::pair<std::string, std::string>> names, of_all;  // {step, check}; `of_all`: checks
-                                                                // that the whole cluster passed
+  // Pairs of step and check; `of_all` has those that the whole cluster passed.
+  std::set<std::pair<std::string, std::string>> names, of_all;
   for (const auto& [point, state] : now) {
     const auto& [step, check, entity] = point.first;
     places.insert(point.first);

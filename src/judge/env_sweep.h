@@ -14,8 +14,7 @@ namespace cb {
 struct SweepRun {
   size_t combination = 0;
   size_t block = 0;
-  bool control = false;                // it runs the first combination again, as if that were
-                                       // another one
+  bool control = false;                // it runs the first combination again
   const Document* document = nullptr;  // null if the job left no document
 };
 
@@ -38,9 +37,8 @@ struct SweepPoint {
   Params params;
   std::vector<SweepFigure> ranked;
   SweepVerdict verdict = SweepVerdict::too_few;
-  std::optional<double> control = {};   // by what share the first combination differs from itself
-  std::optional<double> smallest = {};  // the smallest difference that this number of jobs could
-                                        // show
+  std::optional<double> control = {};   // share by which the first combination differs from itself
+  std::optional<double> smallest = {};  // smallest difference that these jobs could show
 };
 
 // Returns the metric that a sweep compares by default: the first in the case's list that some run

@@ -28,8 +28,7 @@ struct Issue {
   std::string severity;  // critical, major, minor, note
   std::string owner, action;
   std::string old_part, new_part;  // serial numbers of a replacement
-  std::string criterion;           // ids of the failed criteria, separated by blanks; empty if
-                                   // found by hand
+  std::string criterion;           // failed criteria, with blanks between; empty: found by hand
   std::string retest;              // campaign in which it passed, and its manifest's sha256
   std::string closed;              // when it was closed; empty while it is open
 };
@@ -40,8 +39,7 @@ struct Site {
   std::string document;  // the document's number; the campaign's id if there is none
   std::string project, contract, supplier, customer, supervisor, location, scope, version;
   std::map<std::string, std::string> clauses;  // id of a criterion, or a domain → clause
-  std::string standard;  // the report names this standard's items beside the tests; empty: no
-                         // standard is claimed
+  std::string standard;  // the report names this standard's items; empty: it names none
 };
 
 // What people add to a campaign, in files beside it.

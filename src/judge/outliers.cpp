@@ -13,7 +13,7 @@ constexpr size_t kMinPeers = 8;
 constexpr double kFarOut = 3.5;
 constexpr double kDiscoveryRate = 0.01;
 constexpr double kSpreadFloor = 0.005;
-constexpr double kNormalQuartile = 0.6745;  // of the standard normal distribution at 0.75
+constexpr double kNormalQuartile = 0.6745;  // the 0.75 quantile of the standard normal distribution
 
 void add_group(std::vector<Outlier>& out, const MetricGroup& group) {
   if (group.values.size() < kMinPeers) return;
@@ -40,7 +40,7 @@ std::vector<double> adjusted_for_discovery(const std::vector<double>& p) {
   std::ranges::sort(order, [&](size_t a, size_t b) { return p[a] > p[b]; });
   std::vector<double> out(p.size());
   double least = 1;
-  for (size_t i = 0; i < order.size(); ++i) {  // from the largest p, which has rank m
+  for (size_t i = 0; i < order.size(); ++i) {  // begins with the largest p, which has rank m
     const auto rank = static_cast<double>(p.size() - i);
     least = std::min(least, p[order[i]] * static_cast<double>(p.size()) / rank);
     out[order[i]] = least;

@@ -58,7 +58,7 @@ struct Signoff {
   std::string campaign, profile_sha256, manifest_sha256;
   std::string result;  // the judgement: accepted, not-accepted, incomplete
   std::vector<OpenItem> open;
-  std::vector<Waiver> waivers;  // in force when the person signed
+  std::vector<Waiver> waivers;  // those in force when the person signed
   std::map<std::string, SignedFile> files;
   std::string digest;                     // sha256 of the signed bytes, for the parties to exchange
   std::optional<std::string> public_key;  // hex; nothing if it was signed without a key
@@ -72,8 +72,7 @@ struct Signoff {
 // What verification found.
 struct SignoffCheck {
   std::vector<Signoff> signoffs;             // signatures that could be read
-  std::vector<std::string> problems;         // changed, missing or added files; each text names its
-                                             // file
+  std::vector<std::string> problems;         // changed, missing, added; each names its file
   std::vector<std::string> unauthenticated;  // later work that no listed key has signed
   std::vector<std::string> later;            // later work that a listed key has signed
 };

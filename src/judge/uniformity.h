@@ -23,8 +23,7 @@ struct AttributeValues {
   std::string attribute;                    // "kind.attribute", "kind[id].attribute", "kind.count"
   std::vector<ValueGroup> groups;           // most hosts first; one group if all are equal
   std::optional<Said> majority = {};        // the value that more than half of the hosts have
-  std::vector<std::string> odd_hosts = {};  // hosts with another value; empty if there is no
-                                            // majority
+  std::vector<std::string> odd_hosts = {};  // hosts with another value; empty without a majority
 
   bool equal() const { return groups.size() <= 1; }
   // True if at least one host has the attribute.
@@ -34,8 +33,7 @@ struct AttributeValues {
 struct Uniformity {
   size_t hosts = 0;
   size_t compared = 0;                       // number of attributes compared
-  std::vector<AttributeValues> differences;  // those with fewest odd hosts first, those without
-                                             // majority last
+  std::vector<AttributeValues> differences;  // fewest odd hosts first; without majority last
 
   bool uniform() const { return differences.empty(); }
 };

@@ -34,8 +34,7 @@ struct CriterionVerdict {
   std::vector<Message> why = {};            // the reason as messages, for any language
   std::vector<Finding> failing = {};        // every entity that fails or warns, the worst first
   std::vector<Gap> gaps = {};               // everything that was not measured
-  bool impossible = false;                  // the limit is above what physics allows, for every
-                                            // entity
+  bool impossible = false;                  // the limit is beyond physics for every entity
 };
 
 struct Judgement {
@@ -44,8 +43,7 @@ struct Judgement {
   std::vector<CriterionVerdict> criteria;
   std::vector<std::shared_ptr<const Criterion>> of_steps;  // owns the criteria of those steps
   std::string judged_by;             // the judging profile's name, if it is not the campaign's own
-  bool test_profile = false;         // it runs scripted cases: its verdict says nothing about a
-                                     // machine
+  bool test_profile = false;         // it runs scripted cases: it judges no machine
   std::vector<Message> proofs = {};  // what `run --prove` has shown; empty if nobody asked
   bool proven = true;                // all proofs that were asked for are shown
   // What is wrong with the evidence as a whole (Campaign::warnings). A campaign with a doubt is

@@ -40,8 +40,7 @@ struct AbsentRank {
 
 struct HangDiagnosis {
   std::vector<AbsentRank> absent;  // the ranks at fault, as far as that is known
-  Said reason;                     // one line for the document: which rank did not arrive, and
-                                   // where
+  Said reason;                     // which rank did not arrive, and where, in one line
   std::vector<std::string> lines;  // every rank's last state, the absent ones first
 };
 

@@ -8,17 +8,15 @@ namespace cb {
 
 // Groups of units. Pairs were measured inside the groups, in all groups at the same time.
 struct UnitGroups {
-  SuspectKind kind = SuspectKind::inside;  // inside: groups of hosts; rail: groups of ranks in the
-                                           // same place
+  SuspectKind kind = SuspectKind::inside;  // inside: of hosts; rail: of ranks in the same place
   int count = 0;
   std::vector<int> group_of = {};  // unit → its group
 };
 
 struct JudgedGroups {
   std::vector<Suspect> suspects = {};    // worst first; `host` or `rail` is the group
-  std::vector<Suspect> slow_units = {};  // slow members of groups that are not slow; `host` is the
-                                         // unit
-  double noise = 0;                      // as Located::noise
+  std::vector<Suspect> slow_units = {};  // slow members of other groups; `host` is the unit
+  double noise = 0;                      // see Located::noise
   double least_detectable = 1;  // smallest shortfall that would be seen in a group, as a share
 };
 

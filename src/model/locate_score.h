@@ -25,7 +25,7 @@ struct Sample {
   int from, to, rail;
   float x;
   bool alone;
-  bool explained = false;  // by a wider cause; it no longer counts for narrower ones
+  bool explained = false;  // explained by a wider cause; ignored for narrower ones
 };
 
 // Values by part (a NIC, a leaf), all parts in one block of memory.

@@ -13,9 +13,8 @@ namespace cb {
 // One call as NCCL ran it.
 struct TuningChoice {
   std::string function;                // "AllReduce"; empty if this version of NCCL does not say
-  uint64_t bytes = 0;                  // as NCCL counts the call
-  std::string algorithm;               // ring, tree, nvls, …; the kernel's name for symmetric
-                                       // kernels
+  uint64_t bytes = 0;                  // size as NCCL counts it
+  std::string algorithm;               // ring, tree, nvls, …; or a symmetric kernel's name
   std::string protocol;                // ll, ll128, simple; empty for symmetric kernels
   std::optional<int> channels = {};    // nothing if this version of NCCL does not say
   std::optional<double> seconds = {};  // NCCL's own estimate; nothing if it does not say

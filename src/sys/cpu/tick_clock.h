@@ -61,8 +61,7 @@ class TickClock {
 
  private:
   ClockReading start_;
-  double start_seconds_ = monotonic_seconds();  // used while tick_ is 0, when now() reads
-                                                // CLOCK_MONOTONIC
+  double start_seconds_ = monotonic_seconds();  // start on CLOCK_MONOTONIC, if tick_ is 0
   TickLength tick_;
 };
 

@@ -78,8 +78,7 @@ class Library {
   Readings counters(const Gpu& gpu) const;
   // These make one call each, so that they can be called while a GPU works.
   std::optional<double> energy_joules(const Gpu& gpu) const;
-  std::optional<double> uncorrected_errors(const Gpu& gpu) const;  // the same counter as
-                                                                   // ecc_uncorrected
+  std::optional<double> uncorrected_errors(const Gpu& gpu) const;  // reads ecc_uncorrected
   std::optional<double> power_limit_watts(const Gpu& gpu) const;
   std::optional<double> highest_memory_clock_hertz(const Gpu& gpu) const;
 

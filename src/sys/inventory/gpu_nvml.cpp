@@ -61,7 +61,7 @@ void add_nvml_facts(std::vector<Part>& gpus) {
     if (found != gpus.end())
       merge(*found, told);
     else
-      gpus.push_back(told);  // in a container that hides PCI
+      gpus.push_back(told);  // a container may hide PCI
   }
 }
 

@@ -32,8 +32,7 @@ struct RdmaPort {
   std::string physical_state = {};                    // "LinkUp"
   std::optional<double> signal_bits_per_second = {};  // rate in /sys; absent unless active
   std::string link = {};                              // "4X NDR"
-  std::string driver = {};  // driver of the PCI function ("mlx5_core"); "rxe" if there is no
-                            // function
+  std::string driver = {};  // the PCI function's ("mlx5_core"); "rxe" if there is none
   std::string netdev = {};
   std::optional<std::string> pci_address = {};
   std::optional<int> numa_node = {};

@@ -26,7 +26,7 @@ class Reception {
   // job's ranks greet at the moment in which they connect.
   static constexpr double kCrowdedSeconds = 0.1;
 
-  Reception() = default;  // not listening
+  Reception() = default;  // listens nowhere
   // Listens at each of `addresses` that allows it, on ports that the kernel chooses. Throws Error
   // if none does.
   Reception(const std::vector<std::string>& addresses, std::string token, size_t greeting_bytes,

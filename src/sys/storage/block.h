@@ -25,9 +25,8 @@ struct Device {
   bool read_only = false, removable = false;
   std::optional<std::string> serial, wwid, model;        // those of the whole device
   std::optional<int> numa_node;                          // its controller's node
-  std::optional<std::string> backing_file;               // set for a loop device
-  std::optional<std::string> mapped_name;                // set for a device-mapper device:
-                                                         // "vg0-data"
+  std::optional<std::string> backing_file;               // if it is a loop device
+  std::optional<std::string> mapped_name;                // if device-mapper made it: "vg0-data"
   std::vector<std::string> partitions, holders, slaves;  // names as the kernel knows them
 };
 
