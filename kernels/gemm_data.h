@@ -114,7 +114,7 @@ struct ExactElement {
 // more.
 CB_HOST_DEVICE inline double product_tolerance(const ExactElement& exact, double k, Number type,
                                                Number stored) {
-  // m is 32 for fp8
+  // For fp8, m is 32.
   const bool fp8 = type == Number::fp8_e4m3 || type == Number::fp8_e5m2;
   const double c = fp8 || k <= 16384 ? 16 : sqrt(k) / 8;
   return c * sum_roundoff(type) * sqrt(exact.a2) * sqrt(exact.b2) +

@@ -103,7 +103,7 @@ Checks checks_of(const Compared& c, const HostMatch* hosts) {
   return out;
 }
 
-// A pair of two hosts that still exist is not lost: the later survey may have drawn other pairs.
+// A pair of two hosts that still exist is not lost: the later campaign may have drawn other pairs.
 bool can_be_lost(const Entity& entity, const HostMatch& hosts) {
   return entity.kind != "pair" || !hosts.gone_host(entity).empty();
 }
@@ -139,7 +139,7 @@ class Misser {
   std::map<std::string, std::string> steps_before_, steps_after_;
   const Campaign& later_;
   const HostMatch& hosts_;
-  // by step and host
+  // Reasons by step and host.
   std::map<std::pair<std::string, std::string>, std::string> reasons_;
 };
 

@@ -12,7 +12,7 @@
 namespace cb {
 namespace {
 
-constexpr double kFalseWinners = 0.05;  // share of sweeps of equals that may name a winner
+constexpr double kFalseWinners = 0.05;  // share of sweeps of equal settings that name a winner
 
 bool has_metric(const SweepRun& run, const std::string& name) {
   if (run.document == nullptr) return false;

@@ -14,7 +14,7 @@ namespace cb {
 struct SweepRun {
   size_t combination = 0;
   size_t block = 0;
-  bool control = false;                // it runs the first combination again
+  bool control = false;                // repeats the first combination as if it were another
   const Document* document = nullptr;  // null if the job left no document
 };
 

@@ -89,7 +89,7 @@ void add_pci(const FsRoot& fs, const std::string& device, RdmaPort& port) {
 }
 
 std::string netdev_of(const FsRoot& fs, const std::string& device, const RdmaPort& port) {
-  // only soft-RoCE has this file
+  // Only soft-RoCE has this file.
   if (const auto parent = fs.text(kClass + device + "/parent")) return *parent;
   for (const RdmaGid& gid : port.gids) {
     if (!gid.netdev.empty()) return gid.netdev;

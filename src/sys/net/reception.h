@@ -67,7 +67,7 @@ class Reception {
   size_t greeting_bytes_ = 0;
   std::vector<Guest> guests_;  // the oldest first
   double rest_until_ = 0;      // no connection is accepted before this time
-  double window_began_ = 0;    // begin of the window in which turned_away_ counts
+  double window_began_ = 0;    // start of the window in which turned_away_ counts
   size_t turned_away_ = 0;
 };
 

@@ -25,7 +25,7 @@ struct SmartLog {
   double read_commands = 0, write_commands = 0;
   double power_cycles = 0, power_on_hours = 0, unsafe_shutdowns = 0;
   double media_errors = 0, error_log_entries = 0;
-  // the drive counts minutes
+  // The drive counts minutes.
   double warning_temperature_seconds = 0, critical_temperature_seconds = 0;
   double light_throttle_count = 0, heavy_throttle_count = 0;
   double light_throttle_seconds = 0, heavy_throttle_seconds = 0;
