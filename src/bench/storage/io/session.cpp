@@ -43,8 +43,8 @@ std::vector<int> cpus_near(Context& context, Target& target) {
   return near_cpus(disks_of(context.fs, target.view().fd, target.storage().source), read_machine());
 }
 
-// The rank whose part this one reads. It is on another host, so that no client reads from its own
-// cache.
+// The rank whose part this one reads. By default it is on another host, so that no client reads
+// from its own cache.
 int other_rank(const Context& context, const Params& params) {
   const int64_t shift =
       params.has("rank-shift") ? params.integer("rank-shift") : context.place.local_size;
