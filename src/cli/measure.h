@@ -7,7 +7,8 @@
 
 namespace cb {
 
-// Options that every measurement has.
+// Options that every measurement has; the durations are those of a user who was already told what
+// is wrong with them.
 struct MeasureOptions {
   std::string json;
   std::string deadline = "1h";
@@ -21,9 +22,5 @@ struct MeasureOptions {
 // Runs one case, alone or as one rank of a launched job, writes the document and prints the table
 // (rank 0).
 ExitCode measure(const Case& c, const Params& params, const MeasureOptions& options);
-
-// What the records amount to: runtime if one errored, not_accepted if a check failed, incomplete if
-// nothing was measured.
-ExitCode outcome_code(const std::vector<Record>& records);
 
 }  // namespace cb

@@ -5,13 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "bench/harness/job.h"
 #include "bench/registry.h"
 #include "cli/commands.h"
 #include "cli/measure.h"
 #include "core/file.h"
 #include "core/suggest.h"
 #include "core/units.h"
-#include "sys/mpi/mpi.h"
 
 namespace cb {
 namespace {
@@ -107,7 +107,7 @@ void check_common(const MeasureOptions& common, Problems& problems) {
   check_time("--deadline", common.deadline);
   check_time("--stall", common.stall);
   // In a launched job only rank 0's host writes: measure() looks there.
-  if (common.json.empty() || mpi::launched()) return;
+  if (common.json.empty() || launched_job()) return;
   if (const auto why = why_not_writable(common.json))
     problems.add("--json", fmt::format("{} cannot be written: {}", common.json, *why));
 }

@@ -18,8 +18,8 @@ namespace cb {
 namespace {
 
 // All that is known of the case without running it. `list`, `--help`, profiles and completion read
-// this and nothing else. A parameter is built from its type and name: what it means, its default as a
-// user would write it (none: absent unless given), its limits, whether it is a list. What several
+// this and nothing else. A parameter is built from its type and name: what it means, its default as
+// a user would write it (none: absent unless given), its limits, whether it is a list. What several
 // cases have is in shared_params.h.
 CaseInfo describe() {
   using namespace param;

@@ -1,8 +1,7 @@
-#include "cli/last_words.h"
+#include "bench/harness/last_words.h"
 
 #include <chrono>
 #include <cstdlib>
-#include <iostream>
 #include <thread>
 
 #include <fmt/format.h>
@@ -61,10 +60,10 @@ std::shared_ptr<SideChannel> LastWords::open_channel(Comm& comm, const Place& pl
   if (const char* given = std::getenv(kInterfaceVariable)) options.interface = given;
   options.on_trouble = [this](const Trouble& trouble) { on_trouble(trouble); };
   options.on_root_lost = [this](const std::string& host) {
-    std::cerr << fmt::format(
+    view_.say(fmt::format(
         "clusterbench {}: {}: rank 0 on {} is gone: its connection broke\n  next: look at {}\n",
-        case_name_, terminal_safe(who_), terminal_safe(host), terminal_safe(host));
-    mpi::abort_job(static_cast<int>(ExitCode::runtime));
+        case_name_, terminal_safe(world_.who), terminal_safe(host), terminal_safe(host)));
+    world_.abort(ExitCode::runtime);
   };
   std::shared_ptr<SideChannel> channel =
       open_side_channel(comm, place, watchdog, cancel, std::move(options));
@@ -84,16 +83,16 @@ void LastWords::on_expiry(const WatchState& state) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   std::string text = fmt::format(
       "clusterbench {}: deadline: {} has not moved for {} in {} ({}), {} iterations done\n",
-      case_name_, terminal_safe(who_), format_seconds(state.idle_seconds), state.doing,
+      case_name_, terminal_safe(world_.who), format_seconds(state.idle_seconds), state.doing,
       state.note.empty() ? "starting" : state.note, state.iterations);
   if (channel)
     text += fmt::format("  not there : {} rank 0, which writes the results, does not answer\n",
                         terminal_safe(root_host_));
-  std::cerr << text +
-                   "  next      : look at the ranks that report nothing or wait for no one, and "
-                   "at their hosts' kernel logs\n";
+  view_.say(text +
+            "  next      : look at the ranks that report nothing or wait for no one, and "
+            "at their hosts' kernel logs\n");
   if (mpi::launched()) std::this_thread::sleep_for(kOwnWords);
-  mpi::abort_job(static_cast<int>(ExitCode::deadline));
+  world_.abort(ExitCode::deadline);
 }
 
 void LastWords::on_trouble(const Trouble& trouble) {
@@ -103,10 +102,10 @@ void LastWords::on_trouble(const Trouble& trouble) {
   for (const std::string& line : trouble.diagnosis.lines) text += "  " + terminal_safe(line) + "\n";
   if (trouble.diagnosis.absent.empty()) text += "  " + trouble.diagnosis.reason.text() + "\n";
   text += "  next      : " + terminal_safe(next_step(trouble)) + "\n";
-  std::cerr << text << std::flush;
+  view_.say(text);
   write_partial(trouble, said("said.of", title, trouble.diagnosis.reason));
   const bool expired = trouble.kind == Trouble::Kind::expired;
-  mpi::abort_job(static_cast<int>(expired ? ExitCode::deadline : ExitCode::runtime));
+  world_.abort(expired ? ExitCode::deadline : ExitCode::runtime);
 }
 
 void LastWords::write_partial(const Trouble& trouble, const Said& reason) {
@@ -118,11 +117,10 @@ void LastWords::write_partial(const Trouble& trouble, const Said& reason) {
   // Not durably: the ranks that wait can keep all processors busy, and a disk then takes long.
   try {
     write_file_atomically(json_, to_json_text(document), Durable::no);
-    std::cerr << fmt::format("  results   : {} finished record{} in {} (partial)\n",
-                             document.records.size(), document.records.size() == 1 ? "" : "s",
-                             json_);
+    view_.say(fmt::format("  results   : {} finished record{} in {} (partial)\n",
+                          document.records.size(), document.records.size() == 1 ? "" : "s", json_));
   } catch (const std::exception& e) {
-    std::cerr << fmt::format("clusterbench {}: {}\n", case_name_, terminal_safe(e.what()));
+    view_.say(fmt::format("clusterbench {}: {}\n", case_name_, terminal_safe(e.what())));
   }
 }
 

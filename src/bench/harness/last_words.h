@@ -3,7 +3,9 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
+#include "bench/harness/job.h"
 #include "bench/harness/oob/channel.h"
 #include "core/result.h"
 
@@ -13,9 +15,9 @@ namespace cb {
 // rank's last state, and the records that were finished. Works while the main thread is stuck.
 class LastWords {
  public:
-  // `who`: this process, "node03 rank 5"; `json`: where the document goes, empty for nowhere.
-  LastWords(std::string case_name, std::string who, std::string json)
-      : case_name_(std::move(case_name)), who_(std::move(who)), json_(std::move(json)) {}
+  // `json`: where the document goes, empty for nowhere.
+  LastWords(std::string case_name, const JobWorld& world, std::string json, JobView& view)
+      : case_name_(std::move(case_name)), world_(world), json_(std::move(json)), view_(view) {}
 
   // Collective. `document` has everything but records.
   std::shared_ptr<SideChannel> open_channel(Comm& comm, const Place& place, Watchdog& watchdog,
@@ -29,7 +31,10 @@ class LastWords {
   void on_trouble(const Trouble& trouble);
   void write_partial(const Trouble& trouble, const Said& reason);
 
-  std::string case_name_, who_, json_;
+  std::string case_name_;
+  const JobWorld& world_;
+  std::string json_;
+  JobView& view_;
   std::string root_host_;
   Document document_;
   std::mutex mutex_;

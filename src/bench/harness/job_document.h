@@ -1,6 +1,6 @@
 #pragma once
 
-#include <string>
+#include <vector>
 
 #include "bench/harness/comm.h"
 #include "core/result.h"
@@ -11,7 +11,8 @@ namespace cb {
 // only.
 Document begin_document(const Place& place, int ranks, bool redact);
 
-std::string pack_inventory(const HostInventory& inventory);
-HostInventory unpack_inventory(const std::string& blob);
+// Collective. The inventory of every host, by first rank: on rank 0, elsewhere none.
+std::vector<HostInventory> gather_inventories(Comm& comm, const Place& place,
+                                              const HostInventory& mine);
 
 }  // namespace cb

@@ -1,4 +1,4 @@
-#include "cli/document.h"
+#include "bench/harness/job_document.h"
 
 #include <algorithm>
 #include <array>
@@ -52,6 +52,11 @@ std::vector<std::string> command_line(bool redact) {
   return redact ? arguments_without_values(out) : arguments_without_secrets(out);
 }
 
+std::string pack_inventory(const HostInventory& inventory) {
+  return inventory_to_json(inventory).dump(-1, ' ', false,
+                                           nlohmann::json::error_handler_t::replace);
+}
+
 std::string new_id() {
   std::random_device random;
   return fmt::format("{:08x}{:08x}", random(), random());
@@ -80,13 +85,13 @@ Document begin_document(const Place& place, int ranks, bool redact) {
   return document;
 }
 
-std::string pack_inventory(const HostInventory& inventory) {
-  return inventory_to_json(inventory).dump(-1, ' ', false,
-                                           nlohmann::json::error_handler_t::replace);
-}
-
-HostInventory unpack_inventory(const std::string& blob) {
-  return inventory_from_json(nlohmann::json::parse(blob));
+std::vector<HostInventory> gather_inventories(Comm& comm, const Place& place,
+                                              const HostInventory& mine) {
+  std::vector<HostInventory> out;
+  for (const std::string& blob : comm.gather(place.first_on_host() ? pack_inventory(mine) : "")) {
+    if (!blob.empty()) out.push_back(inventory_from_json(nlohmann::json::parse(blob)));
+  }
+  return out;
 }
 
 }  // namespace cb
