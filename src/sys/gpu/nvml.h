@@ -74,7 +74,7 @@ class Library {
   Readings now(const Gpu& gpu) const;
   // Reads counters that only grow: energy_joules, ecc_corrected, ecc_uncorrected, rows_remapped…,
   // power_cap_seconds, thermal_seconds, pcie_replays, nvlink_errors. Asks each NVLink: call it at
-  // the begin and the end of a record, not between.
+  // the start and the end of a record, not between.
   Readings counters(const Gpu& gpu) const;
   // These make one call each, so that they can be called while a GPU works.
   std::optional<double> energy_joules(const Gpu& gpu) const;
