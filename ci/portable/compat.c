@@ -4,10 +4,12 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,8 +22,15 @@ HIDDEN char __libc_single_threaded = 0;
 // Of 2.36, asked by std::random_device.
 HIDDEN uint32_t arc4random(void) {
   uint32_t value = 0;
-  while (syscall(SYS_getrandom, &value, sizeof value, 0) != (long)sizeof value) {
-  }
+  long got;
+  do {
+    got = syscall(SYS_getrandom, &value, sizeof value, 0);
+  } while (got < 0 && errno == EINTR);
+  if (got == (long)sizeof value) return value;
+  // A kernel before 3.17, or a filter of system calls that does not know getrandom.
+  const int device = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+  if (device < 0 || read(device, &value, sizeof value) != (ssize_t)sizeof value) abort();
+  close(device);
   return value;
 }
 

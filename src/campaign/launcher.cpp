@@ -179,6 +179,23 @@ Launcher choose_launcher(const std::string& name, const Environment& environment
   return in_path("mpirun", environment) ? Launcher::mpirun : Launcher::none;
 }
 
+namespace {
+
+// Of a shell script; other files have no such lines.
+std::string without_comments(const std::string& text) {
+  if (!text.starts_with("#!")) return text;
+  std::string out;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const size_t word = text.find_first_not_of(" \t", begin);
+    if (word < end && text[word] != '#') out += text.substr(begin, end - begin) + '\n';
+    begin = end + 1;
+  }
+  return out;
+}
+
+}  // namespace
+
 bool mpirun_is_hydra(const Environment& environment) {
   std::error_code failed;
   const auto file = std::filesystem::canonical(file_in_path("mpirun", environment), failed);
@@ -186,8 +203,9 @@ bool mpirun_is_hydra(const Environment& environment) {
   const std::string name = file.filename().string();
   if (name.starts_with("orterun") || name.starts_with("prterun")) return false;
   if (name.find("hydra") != std::string::npos) return true;
-  // Intel's is a script that starts mpiexec.hydra; copies of MPICH's name hydra_pmi_proxy.
-  const std::string text = beginning_of(file);
+  // Intel's is a script that starts mpiexec.hydra; copies of MPICH's name hydra_pmi_proxy. A site's
+  // script for Open MPI may speak of it in a comment.
+  const std::string text = without_comments(beginning_of(file));
   return text.find("mpiexec.hydra") != std::string::npos ||
          text.find("hydra_pmi_proxy") != std::string::npos;
 }

@@ -402,9 +402,21 @@ def test_pageable_copies_are_staged_on_the_cpus_that_were_asked_for(tmp_path, mo
 
 @pytest.mark.parametrize("case", ["gemm", "bandwidth", "burn"])
 def test_a_build_without_code_for_the_gpu_is_not_the_gpus_fault(tmp_path, case):
-    record = run(tmp_path, case, cuda="no_kernels=1", code=3)[0]
+    record = run(tmp_path, case, cuda="no_kernels=209", code=3)[0]
     assert "built without code for compute capability 9.0" in record["reason"]
     assert not record["checks"]
+
+
+def test_another_error_is_not_told_as_missing_code(tmp_path):
+    record = run(tmp_path, "gemm", cuda="no_kernels=719", code=3)[0]
+    assert "cudaFuncGetAttributes" in record["reason"] and "built without" not in record["reason"]
+
+
+@pytest.mark.parametrize("case, args", [("gemm", ()), ("burn", ("--phase", "bf16"))])
+def test_a_gpu_that_dies_in_a_call_of_the_library_is_named(tmp_path, case, args):
+    """The library's "internal error" was a skipped record that named no GPU, and exit code 3."""
+    record = run(tmp_path, case, *args, cuda="blas_meets_death@1=1", code=1)[0]
+    assert {gpu for _, gpu in failed(record)} == {"1"}
 
 
 @pytest.mark.parametrize("status, ranks", [(1, 0), (14, 2)])  # not initialized, internal error

@@ -229,6 +229,10 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
                                               cublasLtMatmulHeuristicResult_t results[],
                                               int* count) {
   *count = 0;
+  if (fake::number("blas_meets_death", fake::selected_device(), 0) != 0) {
+    fake::kill(fake::selected_device());
+    return CUBLAS_STATUS_INTERNAL_ERROR;
+  }
   if (c != d || fake::text("refuse", -1) == "gemm" ||
       !allowed(*real<Desc>(desc), *real<const Layout>(a), *real<const Layout>(b),
                *real<const Layout>(d)))

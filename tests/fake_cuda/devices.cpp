@@ -45,6 +45,10 @@ Device& device(int i) {
   return devices[i] = out;
 }
 
+int selected_device() { return current; }
+
+void kill(int i) { device(i).dead = true; }
+
 cudaError_t state(int i) { return device(i).dead ? cudaErrorLaunchFailure : cudaSuccess; }
 
 // Work begins when the one before has ended and it has been launched: between the two the device

@@ -9,8 +9,9 @@
 //   count_error=802       cudaGetDeviceCount fails with that code
 //   die@1=40              the 40th kernel or product on the device fails, and all that follows
 //   full@1=40             after the 40th there is no memory left: another program has taken it
-//   no_kernels=1          this program has no code for the devices
+//   no_kernels=209        CUDA's error for asking for a kernel; 209: none for the device
 //   blas=7                cublasLtCreate gives that status
+//   blas_meets_death@1=1  the device dies while cuBLASLt looks for algorithms
 //   hang@1=40             … never ends
 //   slow@1=0.5            half as fast
 //   flip@1=OPERATION      one bit of every result is wrong: copy, gemm, triad, read, chain, march
@@ -39,6 +40,10 @@ bool flips(void* stream, const char* operation);
 // Queues work that takes `seconds` of the device's time; `counted`: as a kernel or product does,
 // for die and hang. The runtime's error code.
 int enqueue(void* stream, double seconds, bool counted, std::function<void()> work);
+
+// The device of the calling thread, and the end of a device.
+int selected_device();
+void kill(int device);
 
 // Keeps the stream busy for that long, by the wall's clock.
 int enqueue_spin(void* stream, double seconds);

@@ -96,6 +96,9 @@ bool taken_for_hydra(const std::string& text, const std::string& target = "") {
 TEST_CASE("whose mpirun it is") {
   CHECK(taken_for_hydra("\x7f", "mpiexec.hydra"));
   CHECK(taken_for_hydra("#!/bin/sh\nexec mpiexec.hydra \"$@\"\n"));
+  CHECK(taken_for_hydra("#!/bin/sh\nexport I_MPI_ROOT=/opt\n  exec mpiexec.hydra \"$@\"\n"));
+  CHECK_FALSE(
+      taken_for_hydra("#!/bin/sh\n  # not mpiexec.hydra: Open MPI\nexec orterun.real \"$@\"\n"));
   CHECK(taken_for_hydra(std::string("\x7f\0hydra_pmi_proxy", 17)));
   CHECK_FALSE(taken_for_hydra("\x7f"));
   CHECK_FALSE(taken_for_hydra("hydra_pmi_proxy", "orterun"));

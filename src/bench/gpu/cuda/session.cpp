@@ -47,6 +47,7 @@ Said unusable(const cuda::Device& device) {
     cuda::memory_info();
     const int code = kernels::find_kernels();
     if (code == 0) return {};
+    if (!cuda::lacks_code(code)) cuda::check_launch(code, "cudaFuncGetAttributes");
     cuda::forget_error();
     return said(
         "gpu.no_kernels", device.name,

@@ -65,8 +65,20 @@ std::string load(const DynamicLibrary& library, Table& t) {
   return missing;
 }
 
-// `queued`: of the product itself, which a GPU that has failed fails too. Else the library does not
-// suit this driver or GPU, or cannot do this: nothing of it is the GPU's fault.
+// What has happened to the device that the calling thread has selected, as any call of CUDA tells
+// it then; empty while it answers.
+std::string device_failure() {
+  try {
+    cuda::memory_info();
+    return "";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+// Throws Unsupported where the library does not suit this driver or GPU, or cannot do this: nothing
+// of it is the GPU's fault. Throws Error where the GPU has failed, with which the library fails
+// too; `queued`: the call was the product itself.
 void check(const Table& t, cublasStatus_t status, const char* call, bool queued = false) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   const std::string what = fmt::format(
@@ -76,7 +88,9 @@ void check(const Table& t, cublasStatus_t status, const char* call, bool queued 
   const bool refused = status == CUBLAS_STATUS_NOT_SUPPORTED ||
                        status == CUBLAS_STATUS_INVALID_VALUE ||
                        status == CUBLAS_STATUS_ARCH_MISMATCH;
-  if (refused || (!queued && status != CUBLAS_STATUS_EXECUTION_FAILED)) throw Unsupported(what);
+  if (refused) throw Unsupported(what);
+  if (const std::string why = device_failure(); !why.empty()) throw Error(what + "; " + why);
+  if (!queued && status != CUBLAS_STATUS_EXECUTION_FAILED) throw Unsupported(what);
   throw Error(what);
 }
 

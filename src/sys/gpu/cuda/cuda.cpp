@@ -269,6 +269,11 @@ bool enable_peer(int ordinal, int peer) {
 
 void forget_error() { cudaGetLastError(); }
 
+bool lacks_code(int code) {
+  return code == cudaErrorInvalidDeviceFunction || code == cudaErrorNoKernelImageForDevice ||
+         code == cudaErrorUnsupportedPtxVersion;
+}
+
 void check_launch(int code, const char* kernel) { check(static_cast<cudaError_t>(code), kernel); }
 
 }  // namespace cb::cuda

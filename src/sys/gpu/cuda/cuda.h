@@ -147,6 +147,9 @@ bool enable_peer(int ordinal, int peer);
 // would report it as its own.
 void forget_error();
 
+// Whether `code`, as find_kernels() returned it, says that this program has no code for the device.
+bool lacks_code(int code);
+
 // Throws Error if `code`, as a kernel launcher returned it, is not success.
 void check_launch(int code, const char* kernel);
 
