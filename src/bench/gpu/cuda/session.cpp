@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kPatienceSeconds = 30;
 
-// Collective. What each rank shall drive, by uuid.
+// Collective. The uuids of the GPUs that this rank drives.
 std::vector<std::string> my_share(Context& context, const std::vector<cuda::Device>& seen) {
   std::string mine;
   for (const cuda::Device& d : seen) mine += d.uuid + "\n";
@@ -40,7 +40,7 @@ std::vector<std::string> my_share(Context& context, const std::vector<cuda::Devi
   return out;
 }
 
-// Why one device cannot be used although CUDA lists it; empty if it can.
+// The reason why a device that CUDA lists cannot be used; empty if it can.
 Said unusable(const cuda::Device& device) {
   try {
     cuda::select(device.ordinal);
@@ -75,7 +75,7 @@ Nvml open_nvml() {
   return {{}, {}, said("nvml.not_back", nvml::last_call())};
 }
 
-// CUDA shows slices in place of a GPU that is cut up, with their own uuids but the GPU's address.
+// For a GPU in MIG mode, CUDA shows slices with uuids of their own but with the GPU's address.
 bool in_mig_mode(const HostInventory& inventory, const cuda::Device& device) {
   for (const Part* part : inventory.all("gpu")) {
     if (text_of(part, "uuid") != device.uuid && part->id != device.pci_address) continue;
@@ -85,7 +85,8 @@ bool in_mig_mode(const HostInventory& inventory, const cuda::Device& device) {
   return false;
 }
 
-// The check "gpu" of that entity fails; if it did so already, the telemetry knows the cause.
+// Makes the check "gpu" of that entity fail. If it has failed already, the telemetry knows the
+// cause.
 void fail(Record& record, size_t entity, const Said& why) {
   const auto there = std::ranges::find_if(
       record.checks, [&](const Check& c) { return c.name == "gpu" && c.entity == entity; });
@@ -97,7 +98,7 @@ void fail(Record& record, size_t entity, const Said& why) {
   check.detail = why;
 }
 
-// Whether `entity` is that GPU, or a pair that it is part of.
+// True if `entity` is that GPU or a pair that the GPU is part of.
 bool involves(const Entity& entity, const Entity& gpu) {
   if (entity == gpu) return true;
   return entity.kind == "pair" && entity.host == gpu.host &&
