@@ -34,7 +34,8 @@ bool exceeds_slots(const std::vector<HostSlots>& hosts, int ranks_per_host) {
                      [&](const HostSlots& h) { return ranks_on(h, ranks_per_host) > h.slots; });
 }
 
-// A rank with more than one core to itself runs threads, which a binding to one core would pile up.
+// True if a rank has more than one core to itself: it runs threads, which a binding to one core
+// would put on that core.
 bool has_spare_slots(const std::vector<HostSlots>& hosts, int ranks_per_host) {
   return ranks_per_host == 1 || std::any_of(hosts.begin(), hosts.end(), [&](const HostSlots& h) {
            return ranks_on(h, ranks_per_host) < h.slots;
@@ -54,7 +55,7 @@ Arguments mpirun_arguments(const LaunchSetup& setup, const std::vector<HostSlots
         fmt::format("{}{}:{}", list.empty() ? "" : ",", host.name, ranks_on(host, ranks_per_host));
   append(out, {"--host", list, "-np", std::to_string(ranks_in_all(hosts, ranks_per_host))});
   if (exceeds_slots(hosts, ranks_per_host)) {
-    // The slots given above hide from Open MPI that cores are shared, so it would spin and not
+    // The slots above hide from Open MPI that ranks share cores; without this it would spin and not
     // yield.
     append(out, {"--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "--bind-to", "none"});
   } else if (has_spare_slots(hosts, ranks_per_host)) {
@@ -65,7 +66,8 @@ Arguments mpirun_arguments(const LaunchSetup& setup, const std::vector<HostSlots
   return out;
 }
 
-// One number for all hosts where they have the same: Intel's takes none behind a single host.
+// One number of ranks for all hosts if they have the same: Intel MPI takes no number after a single
+// host.
 Arguments hydra_hosts(const std::vector<HostSlots>& hosts, int ranks_per_host) {
   const int each = ranks_on(hosts[0], ranks_per_host);
   const bool even = std::ranges::all_of(
@@ -98,7 +100,7 @@ Arguments srun_arguments(const LaunchSetup& setup, const std::vector<HostSlots>&
   std::string list;
   for (const HostSlots& host : hosts) list += (list.empty() ? "" : ",") + host.name;
   Arguments out{"srun"};
-  // A single rank needs no wire-up, and so works where Slurm was built without PMIx.
+  // A single rank needs no wire-up, so this also works where Slurm was built without PMIx.
   out.push_back(ranks == 1 ? "--mpi=none" : "--mpi=pmix");
   append(out, {"--nodes=" + std::to_string(hosts.size()), "--nodelist=" + list,
                "--ntasks=" + std::to_string(ranks),
@@ -110,7 +112,7 @@ Arguments srun_arguments(const LaunchSetup& setup, const std::vector<HostSlots>&
   return out;
 }
 
-// The program's file; empty if the PATH has none.
+// Path of the program's file; empty if the PATH has none.
 std::string file_in_path(const std::string& program, const Environment& environment) {
   std::istringstream path(environment("PATH").value_or("/usr/bin:/bin"));
   for (std::string directory; std::getline(path, directory, ':');) {
@@ -124,7 +126,7 @@ bool in_path(const std::string& program, const Environment& environment) {
   return !file_in_path(program, environment).empty();
 }
 
-// Of a program or script: as much as any launcher has.
+// The first 4 MiB of a program or script: no launcher is longer.
 std::string beginning_of(const std::filesystem::path& file) {
   constexpr std::streamsize kMax = 4 << 20;
   std::string out(static_cast<size_t>(kMax), '\0');
@@ -203,8 +205,8 @@ bool mpirun_is_hydra(const Environment& environment) {
   const std::string name = file.filename().string();
   if (name.starts_with("orterun") || name.starts_with("prterun")) return false;
   if (name.find("hydra") != std::string::npos) return true;
-  // Intel's is a script that starts mpiexec.hydra; copies of MPICH's name hydra_pmi_proxy. A site's
-  // script for Open MPI may speak of it in a comment.
+  // Intel MPI's mpirun is a script that starts mpiexec.hydra; copies of MPICH's mpirun hold the
+  // name hydra_pmi_proxy. A site's script for Open MPI may mention mpiexec.hydra in a comment.
   const std::string text = without_comments(beginning_of(file));
   return text.find("mpiexec.hydra") != std::string::npos ||
          text.find("hydra_pmi_proxy") != std::string::npos;
@@ -212,7 +214,8 @@ bool mpirun_is_hydra(const Environment& environment) {
 
 namespace {
 
-// Hydra's parser takes any number of dashes, "=" for a blank and any case: "--GENV=NAME" is -genv.
+// Normalises an option as Hydra's parser does: it takes any number of dashes, "=" for a blank and
+// any case: "--GENV=NAME" is -genv.
 std::string hydra_option(const std::string& word) {
   if (!word.starts_with('-')) return "";
   std::string out = word.substr(std::min(word.find_first_not_of('-'), word.size()));
@@ -220,8 +223,8 @@ std::string hydra_option(const std::string& word) {
   return out;
 }
 
-// The variable that the argument at `i` sets: of Open MPI's "-x NAME=VALUE" and Hydra's "-genv NAME
-// VALUE". "-x NAME" hands on what the user's own environment has, and sets none.
+// The variable that the argument at `i` sets: "-x NAME=VALUE" of Open MPI, "-genv NAME VALUE" of
+// Hydra. "-x NAME" only hands on a variable of the user's environment and sets none.
 std::string variable_set_at(const Arguments& arguments, size_t i) {
   const std::string& argument = arguments[i];
   const std::string own = hydra_option(argument);
@@ -237,7 +240,7 @@ std::string variable_set_at(const Arguments& arguments, size_t i) {
   return option == "x" && equals != std::string::npos ? argument.substr(0, equals) : "";
 }
 
-// Whether a word stands behind such a name as its value, and the name is a secret's.
+// True if an argument sets a variable whose name is a secret's.
 bool sets_secret(const Arguments& arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (names_secret(variable_set_at(arguments, i))) return true;
@@ -297,7 +300,7 @@ Command launch_command(const LaunchSetup& setup, const std::vector<HostSlots>& h
                            : mpirun_arguments(setup, hosts, ranks_per_host, environment);
   } else {
     if (setup.launcher == Launcher::srun) out.argv = srun_arguments(setup, hosts, ranks_per_host);
-    out.environment = environment;  // srun hands its own on
+    out.environment = environment;  // srun hands its own environment on
   }
   append(out.argv, program);
   return out;
