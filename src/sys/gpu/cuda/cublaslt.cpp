@@ -16,7 +16,7 @@ struct Table {
   decltype(::cublasLtCreate)* create = nullptr;
   decltype(::cublasLtDestroy)* destroy = nullptr;
   decltype(::cublasLtGetVersion)* version = nullptr;
-  decltype(::cublasLtGetStatusString)* status_string = nullptr;  // may be absent
+  decltype(::cublasLtGetStatusString)* status_string = nullptr;  // null in libraries that lack it
   decltype(::cublasLtMatmul)* matmul = nullptr;
   decltype(::cublasLtMatmulDescCreate)* desc_create = nullptr;
   decltype(::cublasLtMatmulDescDestroy)* desc_destroy = nullptr;
@@ -37,10 +37,10 @@ void forbid_emulation() {
   ::setenv("CUBLAS_EMULATE_DOUBLE_PRECISION", "0", 1);
   ::setenv("CUBLAS_EMULATE_SINGLE_PRECISION", "0", 1);
   ::unsetenv("CUBLAS_EMULATION_STRATEGY");
-  ::unsetenv("NVIDIA_TF32_OVERRIDE");  // 0 would make tf32 products fp32 ones
+  ::unsetenv("NVIDIA_TF32_OVERRIDE");  // 0 would turn tf32 products into fp32 ones
 }
 
-// Fills the table; the name of the first function that is missing, or empty.
+// Fills the table. Returns the name of the first function that is missing, or "".
 std::string load(const DynamicLibrary& library, Table& t) {
   std::string missing;
   const auto need = [&](auto& member, const char* name) {
@@ -65,8 +65,8 @@ std::string load(const DynamicLibrary& library, Table& t) {
   return missing;
 }
 
-// What has happened to the device that the calling thread has selected, as any call of CUDA tells
-// it then; empty while it answers.
+// Asks the device that the calling thread has selected. Returns the error with which any call of
+// CUDA fails once the device has failed; empty while the device answers.
 std::string device_failure() {
   try {
     cuda::memory_info();
@@ -76,9 +76,9 @@ std::string device_failure() {
   }
 }
 
-// Throws Unsupported where the library does not suit this driver or GPU, or cannot do this: nothing
-// of it is the GPU's fault. Throws Error where the GPU has failed, with which the library fails
-// too; `queued`: the call was the product itself.
+// Throws Error if the GPU has failed, with which the library fails too, or if the product itself
+// failed (`queued`). Throws Unsupported otherwise: the library does not suit this driver or GPU, or
+// cannot do this, and the GPU is not at fault.
 void check(const Table& t, cublasStatus_t status, const char* call, bool queued = false) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   const std::string what = fmt::format(
@@ -99,7 +99,7 @@ struct Types {
   cublasComputeType_t compute;
 };
 
-// In the headers since CUDA 12.8 only; the numbers are the library's interface.
+// Headers have these only since CUDA 12.8; the numbers are part of the library's interface.
 constexpr auto kFp4 = static_cast<cudaDataType_t>(33);  // CUDA_R_4F_E2M1
 constexpr auto kScaleModeA = static_cast<cublasLtMatmulDescAttributes_t>(31);
 constexpr auto kScaleModeB = static_cast<cublasLtMatmulDescAttributes_t>(32);
@@ -121,7 +121,7 @@ Types types_of(const std::string& dtype) {
   throw Error(fmt::format("cuBLASLt: no type {}", dtype));
 }
 
-// What may compute the product: "fp64_vector" and "fp32" leave the tensor cores out.
+// Selects the units that may compute the product: "fp64_vector" and "fp32" exclude tensor cores.
 uint64_t units_mask(const std::string& dtype) {
   const bool vector = dtype == "fp64_vector" || dtype == "fp32";
   return vector ? ~uint64_t{CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK} : ~uint64_t{0};
@@ -131,7 +131,8 @@ int64_t rounded(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-// The one that suits the driver first: CUDA 13's library starts on no driver of CUDA 12.
+// The library that suits the driver comes first: CUDA 13's library does not start on a driver of
+// CUDA 12.
 std::vector<std::string> names_for(int driver_major) {
   const char* older = "libcublasLt.so.12";
   const char* newer = "libcublasLt.so.13";
@@ -163,7 +164,7 @@ struct Matmul::Parts {
   cublasLtHandle_t handle = nullptr;
   cublasLtMatmulDesc_t desc = nullptr;
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, d = nullptr;
-  std::optional<cuda::DeviceMemory> scales;  // of fp4
+  std::optional<cuda::DeviceMemory> scales;  // for fp4 only
   uint64_t units = ~uint64_t{0};
   bool integer = false, wide = false;
 
@@ -183,7 +184,7 @@ struct Matmul::Parts {
 
 namespace {
 
-// One scale for every 16 elements, all of them 1: so their tiled order does not matter.
+// One scale for every 16 elements. All are 1, so their tiled order does not matter.
 template <typename Parts>
 void add_fp4_scales(Parts& p, int64_t m, int64_t n, int64_t k) {
   const auto bytes = static_cast<size_t>(rounded(std::max(m, n), 128) * rounded((k + 15) / 16, 4));

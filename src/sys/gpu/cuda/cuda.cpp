@@ -22,7 +22,7 @@ int current_device() {
 
 void check(cudaError_t code, const char* call) {
   if (code == cudaSuccess) return;
-  cudaGetLastError();  // else the next launch reports it as its own
+  cudaGetLastError();  // clears the error, which the next launch would report as its own
   const std::string what = fmt::format("{} on CUDA device {}: {} ({})", call, current_device(),
                                        cudaGetErrorString(code), cudaGetErrorName(code));
   if (code == cudaErrorMemoryAllocation) throw OutOfMemory(what);
@@ -56,7 +56,7 @@ Device describe(int ordinal) {
   return out;
 }
 
-// NVIDIA's table of the oldest driver for each major version of the runtime (CUDA compatibility
+// The oldest driver for each major version of the runtime, from NVIDIA's table (CUDA compatibility
 // guide).
 const char* least_driver(int major) { return major < 12 ? "450" : major == 12 ? "525" : "580"; }
 
@@ -65,7 +65,7 @@ std::string dashed(std::string version) {
   return version;
 }
 
-// What to do about a machine on which CUDA does not start; empty where its own words say it.
+// Says what to do on a machine on which CUDA does not start; "" if CUDA's own message says it.
 std::string next_step(cudaError_t code) {
   int driver = 0, runtime = 0;
   cudaDriverGetVersion(&driver);
@@ -133,7 +133,7 @@ MemoryInfo memory_info() {
 DeviceMemory::DeviceMemory(size_t bytes) : bytes_(bytes) {
   check(cudaMalloc(&data_, bytes), "cudaMalloc");
 }
-// A failure in here follows one that was reported where it happened.
+// Ignores the result: a failure here follows one that was reported where it happened.
 DeviceMemory::~DeviceMemory() { cudaFree(data_); }
 DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
@@ -191,7 +191,7 @@ void Event::record(const Stream& stream) {
 bool Event::reached() const {
   const cudaError_t code = cudaEventQuery(static_cast<cudaEvent_t>(handle_));
   if (code == cudaErrorNotReady) {
-    cudaGetLastError();  // it is remembered like an error, and the next launch would report it
+    cudaGetLastError();  // clears "not ready", which the next launch would report as an error
     return false;
   }
   check(code, "cudaEventQuery");
@@ -260,7 +260,7 @@ bool enable_peer(int ordinal, int peer) {
   select(ordinal);
   const cudaError_t code = cudaDeviceEnablePeerAccess(peer, 0);
   if (code == cudaErrorPeerAccessAlreadyEnabled) {
-    cudaGetLastError();  // it would be reported again by the next launch
+    cudaGetLastError();  // clears the error, which the next launch would report again
     return true;
   }
   check(code, "cudaDeviceEnablePeerAccess");

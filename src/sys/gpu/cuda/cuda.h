@@ -1,6 +1,6 @@
 // The one header through which the CUDA runtime is called. The runtime is linked statically and
-// opens the driver when first called, so that the binary starts where there is none. Built only
-// where nvcc is found (CLUSTERBENCH_CUDA). Every failure throws Error naming call and device.
+// opens the driver at the first call, so the binary starts on hosts without one. Built only if nvcc
+// is found (CLUSTERBENCH_CUDA). Every failure throws Error naming call and device.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +13,17 @@
 
 namespace cb::cuda {
 
-// The device has less free memory than was asked for; it is well otherwise.
+// The device has less free memory than was asked for; it is fine otherwise.
 class OutOfMemory : public Error {
  public:
   using Error::Error;
 };
 
-// One device as CUDA sees it. CUDA's order is not NVML's: match by uuid.
+// One device as CUDA sees it. CUDA and NVML order devices differently: match by uuid.
 struct Device {
   int ordinal = 0;
   std::string name;
-  std::string uuid;            // "GPU-5a3c…", "MIG-…" for a slice
+  std::string uuid;            // "GPU-5a3c…"; "MIG-…" for a slice of a GPU
   std::string pci_address;     // "0000:9b:00.0"
   int compute_capability = 0;  // 90 for 9.0
   int sms = 0;
@@ -38,18 +38,18 @@ struct Absent {
 
 std::variant<std::vector<Device>, Absent> devices();
 
-std::string driver_version();   // "13.0", of the CUDA API that the driver has
-int driver_major();             // 13; 0 where the driver does not tell
-std::string runtime_version();  // of the linked runtime
+std::string driver_version();   // "13.0": version of the CUDA API that the driver has
+int driver_major();             // 13; 0 if the driver does not say
+std::string runtime_version();  // version of the linked runtime
 
-// Makes the device the calling thread's: what is created next belongs to it.
+// Selects the device for the calling thread: what it creates next belongs to this device.
 void select(int ordinal);
 
 struct MemoryInfo {
   int64_t free_bytes = 0;
   int64_t total_bytes = 0;
 };
-MemoryInfo memory_info();  // of the selected device
+MemoryInfo memory_info();  // reads the selected device
 
 // Memory of the selected device.
 class DeviceMemory {
@@ -69,7 +69,7 @@ class DeviceMemory {
   size_t bytes_ = 0;
 };
 
-// Host memory, page-locked for the devices or ordinary pages; on the calling thread's NUMA node.
+// Host memory, page-locked for the devices or in ordinary pages, on the calling thread's NUMA node.
 class HostMemory {
  public:
   HostMemory(size_t bytes, bool pinned);
@@ -87,7 +87,7 @@ class HostMemory {
   bool pinned_ = false;
 };
 
-// A queue of work on the device selected when it was made.
+// A queue of work on the device that was selected when it was made.
 class Stream {
  public:
   Stream();
@@ -116,8 +116,8 @@ class Event {
   double seconds_since(const Event& start) const;
   // Makes the stream wait for this point.
   void hold(const Stream& stream) const;
-  // Waits for the point, sleeping between looks. Throws Error (deadline) naming `what` and the
-  // device after `deadline_seconds`: a device that hangs must not hang us.
+  // Waits for the point, sleeping between polls. After `deadline_seconds` throws Error (deadline)
+  // naming `what` and the device: a device that hangs must not hang us.
   void wait(double deadline_seconds, const std::string& what) const;
 
  private:
@@ -125,32 +125,32 @@ class Event {
   int ordinal_ = 0;
 };
 
-// Waits for all work of the stream so far, with a deadline as Event::wait().
+// Waits for all work queued on the stream so far, with a deadline as in Event::wait().
 void wait(const Stream& stream, double deadline_seconds, const std::string& what);
 
-// By copy engine (or, for ordinary host pages, through the driver's staging buffers); between any
-// two places that the driver can tell apart by address.
+// Copies between any two places that the driver can tell apart by address: by copy engine, or
+// through the driver's staging buffers for ordinary host pages.
 void copy(void* to, const void* from, size_t bytes, const Stream& stream);
-// Brings bytes from the device to ordinary host memory once the work queued so far is done. The
-// wait has the deadline of Event::wait(): a copy to pageable memory would itself wait for ever.
+// Copies bytes from the device to ordinary host memory after the work queued so far. Waits with the
+// deadline of Event::wait(), because a copy to pageable memory would itself wait for ever.
 void fetch(void* to, const void* from, size_t bytes, const Stream& stream, double deadline_seconds,
            const std::string& what);
 void zero(void* to, size_t bytes, const Stream& stream);
 void fill(void* to, uint8_t value, size_t bytes, const Stream& stream);
-void poison(void* to, size_t bytes, const Stream& stream);  // all bits set: NaN in every type
+void poison(void* to, size_t bytes, const Stream& stream);  // sets all bits: NaN in every type
 
-// Direct access of `ordinal` to the memory of `peer`; false where the hardware or a setting (ACS,
-// IOMMU, MIG) does not allow it. Selects `ordinal`.
+// Gives `ordinal` direct access to the memory of `peer`. Returns false if the hardware or a setting
+// (ACS, IOMMU, MIG) does not allow it. Selects `ordinal`.
 bool enable_peer(int ordinal, int peer);
 
-// Drops an error that the runtime remembers for this thread: the next launch, on whichever device,
-// would report it as its own.
+// Drops an error that the runtime keeps for this thread: the next launch on any device would report
+// it as its own.
 void forget_error();
 
-// Whether `code`, as find_kernels() returned it, says that this program has no code for the device.
+// True if `code`, which find_kernels() returned, says that this program has no code for the device.
 bool lacks_code(int code);
 
-// Throws Error if `code`, as a kernel launcher returned it, is not success.
+// Throws Error if `code`, which a kernel launcher returned, is not success.
 void check_launch(int code, const char* kernel);
 
 }  // namespace cb::cuda
