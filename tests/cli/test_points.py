@@ -109,6 +109,11 @@ INTERRUPTED = [
                  "latency 128M", "size", [1 << 26], id="bandwidth-cpu"),
     pytest.param(BINARY, {}, ("io", "--dir", "WORK", "--workload", "qd-sweep", "--size", "8M", "--duration", "500ms"),
                  "queue depth 4", "queue-depth", [1, 2], id="io"),
+    pytest.param(BINARY, {}, ("io", "--dir", "WORK", "--workload", "mixed", "--size", "512M", "--duration", "500ms", "--warm-up", "0s"),
+                 "checkpoint", "workload", ["dataset-read"], id="io-mixed"),
+    # One record: what the phases before had measured.
+    pytest.param(BINARY, {}, ("io", "--dir", "WORK", "--workload", "metadata", "--files", "100000"),
+                 "metadata stat", "workload", ["metadata"], id="io-metadata"),
     pytest.param(BINARY, {"CLUSTERBENCH_CUFILE_LIBRARY": str(FAKE / "fake_cufile.so"), "FAKE_CUFILE": "direct"},
                  ("gds", "--dir", "WORK", "--memory", "host", "--size", "1M", "--block-size", "64K", "--queue-depth", "4", "--allow-compat",
                   "--mode", "sync,bounce,batch", "--duration", "1s"),
@@ -138,3 +143,37 @@ def test_ctrl_c_keeps_the_points_before_it(disk, work, binary, env, args, point,
     assert done[:len(before)] == before and len(done) <= len(before) + 1, run.seen
     assert all(r["outcome"] == "measured" and r["metrics"] for r in document["records"])
     assert list(work.iterdir()) == []
+
+
+def disturbed(disk, work, args, point, disturb):
+    """The records of a run of io, of which `disturb` spoils a file as soon as that point has begun."""
+    out = disk / "r.json"
+    run = Terminal(BINARY, ["io", "--dir", work, *args, "--json", out], {})
+    run.wait_for(point)
+    disturb()
+    assert run.process.wait(timeout=120) == 4, run.seen
+    assert list(work.iterdir()) == []
+    return json.loads(out.read_text())["records"]
+
+
+def test_a_file_that_goes_away_leaves_the_phases_before(disk, work):
+    def remove_last():
+        next(work.rglob("rank0.99999.dat")).unlink()
+    before, failed = disturbed(disk, work, ["--workload", "metadata", "--files", "100000"], "metadata stat", remove_last)
+    names = {m["name"] for m in before["metrics"]}
+    assert before["outcome"] == "measured" and {"create_per_second", "create_latency_seconds"} <= names
+    assert "unlink_per_second" not in names
+    assert failed["outcome"] == "errored" and failed["metrics"] == []
+    assert "rank0.99999.dat" in failed["reason"]
+
+
+def test_a_data_set_that_is_cut_off_leaves_the_reading_alone(disk, work):
+    def cut():
+        for file in work.rglob("*"):
+            if file.is_file() and file.stat().st_size > 1 << 20:
+                os.truncate(file, 0)
+    alone, *beside = disturbed(disk, work, ["--workload", "mixed", "--size", "512M", "--duration", "500ms", "--warm-up", "0s"],
+                               "checkpoint", cut)
+    assert alone["outcome"] == "measured" and alone["params"]["workload"] == "dataset-read" and alone["metrics"]
+    assert beside[0]["outcome"] == "errored" and beside[0]["params"]["workload"] == "mixed"
+    assert not any(m["name"] == "share_of_undisturbed" for r in beside for m in r["metrics"])

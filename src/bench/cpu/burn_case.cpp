@@ -18,6 +18,7 @@
 #include "bench/cpu/burn/rates.h"
 #include "bench/cpu/burn/worker.h"
 #include "bench/harness/fault.h"
+#include "bench/harness/points.h"
 #include "bench/harness/shared_params.h"
 #include "bench/harness/telemetry.h"
 #include "core/clock.h"
@@ -207,7 +208,7 @@ class Burn {
   RateWindows windows_{1, 0};
 };
 
-std::vector<Record> run(Context& context, const Params& params) {
+Record burn_once(Context& context, const Params& params) {
   Record record{.case_name = "burn", .params = params};
   record.started = utc_now();
   Burn burn(context, params);
@@ -218,7 +219,12 @@ std::vector<Record> run(Context& context, const Params& params) {
   if (telemetry) telemetry->stop(record, context.place.host);
   burn.add_to(record);
   record.ended = utc_now();
-  return {std::move(record)};
+  return record;
+}
+
+std::vector<Record> run(Context& context, const Params& params) {
+  return run_points(context, "burn", {{params, "burn"}},
+                    [&](size_t) { return std::vector<Record>{burn_once(context, params)}; });
 }
 
 }  // namespace

@@ -125,6 +125,13 @@ class PointLoop {
 
 }  // namespace
 
+void keep_unfinished(Context& context, Record record) {
+  if (context.info != nullptr) complete_metrics(record, *context.info);
+  if (record.ended.empty()) record.ended = utc_now();
+  context.publish(record);
+  context.finish(record);
+}
+
 std::vector<Record> run_points(Context& context, std::string_view case_name,
                                const std::vector<PointName>& points, const MeasurePoint& measure) {
   return PointLoop(context, case_name, points, measure).run();

@@ -29,6 +29,10 @@ using MeasurePoint = std::function<std::vector<Record>(size_t)>;
 std::vector<Record> run_points(Context& context, std::string_view case_name,
                                const std::vector<PointName>& points, const MeasurePoint& measure);
 
+// A record of which the rest will not come, on every rank alike: where the job ends now, it is
+// kept.
+void keep_unfinished(Context& context, Record record);
+
 // The same for a case's own kind of point: `name(point)` gives its PointName, `measure(point)` its
 // Record or Records.
 template <typename Point, typename Name, typename Measure>

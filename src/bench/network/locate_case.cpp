@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/cases.h"
+#include "bench/harness/points.h"
 #include "bench/harness/shared_params.h"
 #include "bench/network/leaves.h"
 #include "bench/network/pairs/findings.h"
@@ -302,7 +303,7 @@ class Search {
   std::vector<PairReading> readings_;
 };
 
-std::vector<Record> run(Context& context, const Params& params) {
+Record search(Context& context, const Params& params) {
   require_same_program(context);
   Record record{.case_name = "locate", .params = params};
   std::vector<Unit> units =
@@ -311,7 +312,7 @@ std::vector<Record> run(Context& context, const Params& params) {
     record.outcome = Skipped{
         said(params.text("between") == "host" ? "locate.few_hosts_next" : "locate.few_ranks",
              kMinUnits, units.size())};
-    return {record};
+    return record;
   }
   const OpenedTransport opened =
       make_transport(params.text("backend"), context,
@@ -319,11 +320,17 @@ std::vector<Record> run(Context& context, const Params& params) {
                       .wait_seconds = params.number("duration") + params.number("round-deadline")});
   if (const Said absent = first_absence(context, opened); !absent.empty()) {
     record.outcome = Skipped{absent};
-    return {record};
+    return record;
   }
   record.facts["transport"] = opened.transport->name();
   Search(context, params, *opened.transport, std::move(units)).run(record);
-  return {record};
+  return record;
+}
+
+// One point: a search that ends early has cleared nobody and found nobody.
+std::vector<Record> run(Context& context, const Params& params) {
+  return run_points(context, "locate", {{params, "locate"}},
+                    [&](size_t) { return std::vector<Record>{search(context, params)}; });
 }
 
 }  // namespace

@@ -192,7 +192,7 @@ CaseInfo describe() {
 std::vector<Record> run_one_place(Context& context, const Params& given) {
   const Params params = with_workload(given);
   const std::string workload = params.has("workload") ? params.text("workload") : "";
-  if (workload == "metadata") return {measure_metadata(context, params)};
+  if (workload == "metadata") return measure_metadata(context, params);
   if (workload == "mixed") return measure_mixed(context, given);
   if (workload == "memory-cache") return measure_memory_cache(context, params);
   return measure_target(context, params);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "bench/harness/fault.h"
+#include "bench/harness/points.h"
 #include "bench/storage/io/directory.h"
 #include "bench/storage/io/measurement.h"
 #include "bench/storage/io/space.h"
@@ -164,47 +165,105 @@ bool make_files(Context& context, const Params& params, std::optional<Files>& fi
   });
 }
 
-}  // namespace
-
-Record measure_metadata(Context& context, const Params& params) {
-  Record record{.case_name = "io", .params = params};
-  if (!require_room(context, params)) return record;
-  if (params.flag("dry-run")) {
-    record.entity({context.place.host, "filesystem", params.text("dir")});
-    record.notes.push_back(
-        said("dry.files", context.who(), params.integer("files"), kFileBytes, params.text("dir")));
-    record.facts["dry_run"] = said("dry.nothing");
-    return record;
-  }
-  std::optional<Files> files;
-  if (!make_files(context, params, files)) return record;
+// The record's own entity of this rank, and what is known before anything is measured.
+size_t describe_place(Record& record, const Context& context, const Params& params,
+                      const Files& files) {
   const Storage storage =
-      storage_of(files->directory().parent_fd(), files->directory().parent_path());
+      storage_of(files.directory().parent_fd(), files.directory().parent_path());
   std::string id = storage.mount_point;
   if (context.place.local_size > 1) id += fmt::format(" rank {}", context.comm.rank());
-  const size_t self = record.entity({context.place.host, "filesystem", id});
   record.facts["filesystem"] = storage.filesystem;
   record.facts["directory"] =
       params.flag("shared-directory") ? said("io.one_directory") : said("io.own_directories");
   record.facts["path"] = said("io.metadata_cached");
-  for (const Phase& p : kPhases) {
+  return record.entity({context.place.host, "filesystem", id});
+}
+
+// The phases are the points. What they measure is one record, which comes with the last of them.
+class PhaseRun {
+ public:
+  PhaseRun(Context& context, const Params& params, Files& files)
+      : context_(context), params_(params), files_(files) {
+    record_.params = params;
+    self_ = describe_place(record_, context, params, files);
+  }
+
+  std::vector<Record> run() {
+    try {
+      const std::vector<Phase> phases(kPhases.begin(), kPhases.end());
+      const auto name = [&](const Phase& p) {
+        return PointName{params_, fmt::format("metadata {}", p.name)};
+      };
+      std::vector<Record> records = run_points(context_, "io", phases, name,
+                                               [&](const Phase& p) { return measure_phase(p); });
+      if (failed_ && !record_.metrics.empty()) records.insert(records.begin(), record_);
+      return records;
+    } catch (const Interrupted&) {
+      if (!record_.metrics.empty()) keep_unfinished(context_, record_);
+      throw;
+    }
+  }
+
+ private:
+  // Collective. Nothing before the last phase, and nothing behind one that failed.
+  std::vector<Record> measure_phase(const Phase& p) {
+    if (failed_) return {};
+    failed_ = true;  // until it went well
     Histogram latency;
     double seconds = 0;
-    if (!all_well(context, [&] { seconds = files->phase(p.call, p.name, latency); })) return record;
-    const auto count = static_cast<double>(files->count());
-    record.add(p.rate, self, {count / seconds});
-    record.add(p.latency, self, Samples::from_histogram(latency));
-    const double slowest = context.comm.max(seconds), all = context.comm.sum(count);
-    if (context.comm.size() > 1 && context.comm.is_root())
-      record.add(p.rate_of_all, record.entity({"", "cluster", "cluster"}), {all / slowest});
+    if (!all_well(context_, [&] { seconds = files_.phase(p.call, p.name, latency); })) return {};
+    add_figures(p, seconds, latency);
+    const bool last = p.call == kPhases.back().call;
+    if (last && !all_well(context_, [&] { files_.remove(); })) return {};
+    failed_ = false;
+    if (!last) return {};
+    add_data_check();
+    return {record_};
   }
-  all_well(context, [&] { files->remove(); });
-  Check check{.name = "data", .passed = files->wrong() == 0, .entity = self};
-  check.value = static_cast<double>(files->wrong());
-  check.limit = 0;
-  if (!check.passed) check.detail = said("io.files_wrong", context.who(), files->wrong());
-  record.checks.push_back(std::move(check));
+
+  void add_figures(const Phase& p, double seconds, const Histogram& latency) {
+    const auto count = static_cast<double>(files_.count());
+    record_.add(p.rate, self_, {count / seconds});
+    record_.add(p.latency, self_, Samples::from_histogram(latency));
+    const double slowest = context_.comm.max(seconds), all = context_.comm.sum(count);
+    if (context_.comm.size() > 1 && context_.comm.is_root())
+      record_.add(p.rate_of_all, record_.entity({"", "cluster", "cluster"}), {all / slowest});
+  }
+
+  void add_data_check() {
+    Check check{.name = "data", .passed = files_.wrong() == 0, .entity = self_};
+    check.value = static_cast<double>(files_.wrong());
+    check.limit = 0;
+    if (!check.passed) check.detail = said("io.files_wrong", context_.who(), files_.wrong());
+    record_.checks.push_back(std::move(check));
+  }
+
+  Context& context_;
+  const Params& params_;
+  Files& files_;
+  Record record_{.case_name = "io", .started = utc_now()};
+  size_t self_ = 0;
+  bool failed_ = false;
+};
+
+Record dry_run(const Context& context, const Params& params) {
+  Record record{.case_name = "io", .params = params};
+  record.entity({context.place.host, "filesystem", params.text("dir")});
+  record.notes.push_back(
+      said("dry.files", context.who(), params.integer("files"), kFileBytes, params.text("dir")));
+  record.facts["dry_run"] = said("dry.nothing");
   return record;
+}
+
+}  // namespace
+
+std::vector<Record> measure_metadata(Context& context, const Params& params) {
+  const Record nothing{.case_name = "io", .params = params};  // another rank failed, and says why
+  if (!require_room(context, params)) return {nothing};
+  if (params.flag("dry-run")) return {dry_run(context, params)};
+  std::optional<Files> files;
+  if (!make_files(context, params, files)) return {nothing};
+  return PhaseRun(context, params, *files).run();
 }
 
 }  // namespace cb::io

@@ -5,8 +5,11 @@
 #include <atomic>
 #include <exception>
 #include <future>
+#include <optional>
 #include <thread>
+#include <utility>
 
+#include "bench/harness/points.h"
 #include "bench/storage/io/records.h"
 #include "bench/storage/io/session.h"
 #include "bench/storage/io/workload.h"
@@ -102,6 +105,73 @@ void add_share(Record& disturbed, const Record& alone) {
   disturbed.add("share_of_undisturbed", now->entity, {now->samples.summary().mean / whole});
 }
 
+// The reading alone, then beside a checkpoint: two points.
+class MixedRun {
+ public:
+  MixedRun(Context& context, const Params& params, Params reads, Params writes, Target& reader,
+           Target& writer, EngineChoice choice)
+      : context_(context),
+        params_(params),
+        reads_(std::move(reads)),
+        writes_(std::move(writes)),
+        reader_(reader),
+        writer_(writer),
+        choice_(choice) {}
+
+  std::vector<Record> run() {
+    const std::vector<PointName> points{{reads_, "reading alone"},
+                                        {as_mixed(reads_), "reading beside a checkpoint"}};
+    return run_points(context_, "io", points,
+                      [&](size_t i) { return i == 0 ? read_alone() : read_beside(); });
+  }
+
+ private:
+  static Params as_mixed(const Params& params) {
+    return params.with("workload", std::string("mixed"));
+  }
+
+  // Collective, as is the other. A rank that failed throws, and the others have no record.
+  std::vector<Record> read_alone() {
+    Measurement m{.choice = choice_};
+    std::vector<Record> records = measure(context_, reads_, reader_, m);
+    if (records.empty()) return records;
+    if (!context_.comm.any(m.run.failure.has_value() || m.run.wrong.has_value()))
+      alone_ = records.front();
+    return records;
+  }
+
+  // Nothing without the reading alone, of which it is a share.
+  std::vector<Record> read_beside() {
+    if (!alone_) return {};
+    const std::string started = utc_now();
+    Measurement reading{.choice = choice_}, writing{.choice = choice_};
+    if (!run_both(context_, params_, reader_, writer_, reading, writing) ||
+        !all_well(context_, [&] {
+          if (!writing.run.partial()) read_back_writes(context_, writer_, params_, writing);
+        }))
+      return {};
+    const bool failed =
+        context_.comm.any(writing.run.failure.has_value() || reading.run.failure.has_value());
+    const auto record = [&](const Params& p, Target& target, const Measurement& m, Direction d) {
+      Record out = failed ? failed_record(context_, as_mixed(p), target, m, d)
+                          : record_of(context_, as_mixed(p), d, target, m);
+      out.started = started;
+      return out;
+    };
+    std::vector<Record> records{record(reads_, reader_, reading, Direction::read),
+                                record(writes_, writer_, writing, Direction::write)};
+    if (!failed) add_share(records.front(), *alone_);
+    return records;
+  }
+
+  Context& context_;
+  const Params& params_;
+  Params reads_, writes_;
+  Target &reader_, &writer_;
+  EngineChoice choice_;
+  std::optional<Record> alone_;  // of this rank; none where it failed on any rank
+};
+
 }  // namespace
 
 std::vector<Record> measure_mixed(Context& context, const Params& params) {
@@ -114,35 +184,8 @@ std::vector<Record> measure_mixed(Context& context, const Params& params) {
   if (!prepare(context, {reads, writes}, targets, ready)) return {};
   if (!ready.dry_run.empty()) return ready.dry_run;
   Target &reader = *targets[0], &writer = *targets[1];
-
-  Measurement alone{.choice = ready.choice}, reading{.choice = ready.choice},
-      writing{.choice = ready.choice};
-  std::vector<Record> records = measure(context, reads, reader, alone);
-  if (records.empty()) return {};
-  if (context.comm.any(alone.run.failure.has_value() || alone.run.wrong.has_value())) {
-    all_well(context, [&] {
-      reader.remove();
-      writer.remove();
-    });
-    return records;
-  }
-  const std::string started = utc_now();
-  if (!run_both(context, params, reader, writer, reading, writing) || !all_well(context, [&] {
-        if (!writing.run.partial()) read_back_writes(context, writer, params, writing);
-      }))
-    return {};
-  const bool failed =
-      context.comm.any(writing.run.failure.has_value() || reading.run.failure.has_value());
-  const auto add = [&](const Params& p, Target& target, const Measurement& m, Direction d) {
-    const Params named = p.with("workload", std::string("mixed"));
-    records.push_back(failed ? failed_record(context, named, target, m, d)
-                             : record_of(context, named, d, target, m));
-    records.back().started = started;
-    records.back().ended = utc_now();
-  };
-  add(reads, reader, reading, Direction::read);
-  if (!failed) add_share(records[1], records[0]);
-  add(writes, writer, writing, Direction::write);
+  std::vector<Record> records =
+      MixedRun(context, params, reads, writes, reader, writer, ready.choice).run();
   all_well(context, [&] {
     reader.remove();
     writer.remove();
