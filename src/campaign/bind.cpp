@@ -88,14 +88,14 @@ Misfit options_misfit(const Step& step, const std::vector<std::string>& argv, co
   return std::nullopt;
 }
 
-int slots_of(const CampaignFile& campaign, const std::string& name) {
-  const auto found = std::ranges::find(campaign.hosts, name, &HostSlots::name);
-  return found == campaign.hosts.end() ? 0 : found->slots;
+int slots_of(const JobClaim& claim, const std::string& name) {
+  const auto found = claim.slots.find(name);
+  return found == claim.slots.end() ? 0 : found->second;
 }
 
 Misfit hosts_misfit(const JobClaim& claim, const std::vector<std::string>& launched) {
   for (const std::string& host : launched) {
-    if (slots_of(claim.campaign, host) == 0) return said("bind.no_host", shown(host));
+    if (slots_of(claim, host) == 0) return said("bind.no_host", shown(host));
     if (!claim.key.host.empty() && host != claim.key.host)
       return said("bind.other_host", shown(host), shown(claim.key.host));
   }
@@ -106,7 +106,7 @@ int expected_ranks(const JobClaim& claim, const Step& step,
                    const std::vector<std::string>& launched) {
   int out = 0;
   for (const std::string& host : launched)
-    out += step.ranks_per_host == 0 ? slots_of(claim.campaign, host) : step.ranks_per_host;
+    out += step.ranks_per_host == 0 ? slots_of(claim, host) : step.ranks_per_host;
   return out;
 }
 
@@ -156,6 +156,12 @@ Misfit command_misfit(const JobClaim& claim, const Step& step, const Document& d
 }
 
 }  // namespace
+
+SlotsOfHosts slots_of_hosts(const CampaignFile& campaign) {
+  SlotsOfHosts out;
+  for (const HostSlots& host : campaign.hosts) out.emplace(host.name, host.slots);
+  return out;
+}
 
 std::optional<Said> misfit(const JobClaim& claim, const Document& document) {
   const Step& step = claim.step;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -9,9 +10,14 @@
 
 namespace cb {
 
+// The slots of each host of a campaign, by its name.
+using SlotsOfHosts = std::map<std::string, int>;
+SlotsOfHosts slots_of_hosts(const CampaignFile& campaign);
+
 // What a record must fit: the job that it stands for.
 struct JobClaim {
   const CampaignFile& campaign;
+  const SlotsOfHosts& slots;
   const JobKey& key;
   const Step& step;          // the step as the job had to run it
   const std::string record;  // path of the job's document, relative to the directory

@@ -25,6 +25,14 @@ std::string signed_text(const json& unsigned_event) {
   return "clusterbench.journal/1 " + one_line(unsigned_event);
 }
 
+bool is_signed(const std::string& public_key, const json& event) {
+  const auto signature = event.find(kSignature);
+  if (signature == event.end() || !signature->is_string()) return false;
+  json rest = event;
+  rest.erase(kSignature);
+  return ed25519_verify({public_key, signature->get<std::string>()}, signed_text(rest));
+}
+
 void add_lines(std::vector<Said>& to, const std::vector<size_t>& lines, const char* id) {
   if (lines.empty()) return;
   const Said first = said(id, lines.front());
@@ -47,31 +55,29 @@ std::string last_link(const std::string& journal, const std::string& campaign_sh
   return sha256_hex(std::string_view(journal).substr(begin, end + 1 - begin));
 }
 
+LineFacts facts_of_line(const ChainRoot& root, std::string_view line, const json* event) {
+  const bool can_be_signed = event != nullptr && !root.public_key.empty();
+  return {.sha256 = sha256_hex(line),
+          .is_signed = can_be_signed && is_signed(root.public_key, *event)};
+}
+
 ChainReader::ChainReader(ChainRoot root)
     : root_(std::move(root)), previous_(root_.campaign_sha256) {}
 
-void ChainReader::readable(size_t number, const std::string& line, const json& event) {
+void ChainReader::readable(size_t number, const LineFacts& facts, const json& event) {
   ++lines_;
   settle_torn(event.value("event", "") == "session");
   const bool has_link = event.contains(kPrevious);
   const bool follows = has_link && event.at(kPrevious) == previous_;
   if (has_link ? !follows : linked_) broken_.push_back(number);
   linked_ |= has_link;
-  if (!root_.public_key.empty() && !is_signed(event)) unsigned_.push_back(number);
-  previous_ = sha256_hex(line);
+  if (!root_.public_key.empty() && !facts.is_signed) unsigned_.push_back(number);
+  previous_ = facts.sha256;
 }
 
-void ChainReader::unreadable(size_t number, const std::string& line) {
+void ChainReader::unreadable(size_t number, const LineFacts& facts) {
   torn_.push_back(number);
-  previous_ = sha256_hex(line);
-}
-
-bool ChainReader::is_signed(const json& event) const {
-  const auto signature = event.find(kSignature);
-  if (signature == event.end() || !signature->is_string()) return false;
-  json rest = event;
-  rest.erase(kSignature);
-  return ed25519_verify({root_.public_key, signature->get<std::string>()}, signed_text(rest));
+  previous_ = facts.sha256;
 }
 
 // A kill tears at most the line that is being written, and a resumed run begins a session. So a

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/messages/said.h"
@@ -26,17 +27,25 @@ std::string linked_line(nlohmann::json event, const std::string& previous,
 // The digest of a journal's last line; without any line, the digest of campaign.json.
 std::string last_link(const std::string& journal, const std::string& campaign_sha256);
 
+// What is known of a line without the lines before it.
+struct LineFacts {
+  std::string sha256;
+  bool is_signed = false;  // with the root's key; false where that has none
+};
+
+// `event` is null where the line is no JSON.
+LineFacts facts_of_line(const ChainRoot& root, std::string_view line, const nlohmann::json* event);
+
 // Follows a journal line by line. Faults go to `warnings`. A line that a kill tore goes to `notes`
 // if the run was continued after it.
 class ChainReader {
  public:
   explicit ChainReader(ChainRoot root);
-  void readable(size_t number, const std::string& line, const nlohmann::json& event);
-  void unreadable(size_t number, const std::string& line);
+  void readable(size_t number, const LineFacts& facts, const nlohmann::json& event);
+  void unreadable(size_t number, const LineFacts& facts);
   void end(std::vector<Said>& warnings, std::vector<Said>& notes);
 
  private:
-  bool is_signed(const nlohmann::json& event) const;
   void settle_torn(bool continued);
 
   ChainRoot root_;

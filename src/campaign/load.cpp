@@ -171,17 +171,23 @@ void refuse_misfits(const std::vector<Reading>& readings) {
 }
 
 // `journal` and `file` say what each record must be of.
+std::optional<Said> misfit_of(const Reading& r, const Journal& journal, const CampaignFile& file,
+                              const SlotsOfHosts& slots) {
+  const JobEvent* start = journal.start_of(r.key->name, r.event.attempt);
+  const bool known = start != nullptr && start->session < journal.sessions.size();
+  const ToolInfo& tool = known ? journal.sessions[start->session].tool : file.tool;
+  return misfit({file, slots, *r.key, file.profile.steps[r.key->step],
+                 CampaignPaths::record(r.key->name), start, tool},
+                *r.loaded.document);
+}
+
 void find_misfits(std::vector<Reading>& readings, const Journal& journal,
                   const CampaignFile& file) {
-  for (Reading& r : readings) {
-    if (!r.loaded.document) continue;
-    const JobEvent* start = journal.start_of(r.key->name, r.event.attempt);
-    const bool known = start != nullptr && start->session < journal.sessions.size();
-    const ToolInfo& tool = known ? journal.sessions[start->session].tool : file.tool;
-    r.misfit = misfit({file, *r.key, file.profile.steps[r.key->step],
-                       CampaignPaths::record(r.key->name), start, tool},
-                      *r.loaded.document);
-  }
+  const SlotsOfHosts slots = slots_of_hosts(file);
+  on_all_processors(readings.size(), [&](size_t i) {
+    Reading& r = readings[i];
+    if (r.loaded.document) r.misfit = misfit_of(r, journal, file, slots);
+  });
 }
 
 // Gives every job what its attempts say together.

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "campaign/bind.h"
 #include "campaign/directory.h"
 #include "campaign/journal.h"
 #include "campaign/plan.h"
@@ -15,6 +16,7 @@ struct ProofSource {
   const CampaignPaths& paths;
   const CampaignFile& file;
   const Journal& journal;
+  SlotsOfHosts slots = slots_of_hosts(file);
 };
 
 // One for every job that is done, `keys` and `jobs` being alike in order. A proof is shown only by

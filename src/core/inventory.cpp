@@ -4,43 +4,11 @@
 #include <type_traits>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "core/json/json_read.h"
-#include "core/json/said_json.h"
 #include "core/units.h"
 
 namespace cb {
 namespace {
-
-Attribute attribute_from_json(const nlohmann::json& json) {
-  if (json.is_boolean()) return json.get<bool>();
-  if (json.is_number_integer()) return whole_number(json, "an attribute");
-  if (json.is_number()) return finite_number(json, "an attribute");
-  if (json.is_string()) return json.get<std::string>();
-  throw Error("an inventory attribute is neither a number, a text nor a truth value");
-}
-
-Part part_from_json(const nlohmann::json& json) {
-  Part part{.kind = text_at(json, "kind"), .id = text_at(json, "id")};
-  for (const auto& [name, value] : object_at(json, "attributes").items())
-    part.attributes[name] = attribute_from_json(value);
-  if (!json.contains("unavailable")) return part;
-  static const nlohmann::json nothing = nlohmann::json::object();
-  const auto& say = json.contains("say") ? object_at(json, "say") : nothing;
-  for (const auto& [name, why] : texts_at(json, "unavailable"))
-    part.unavailable.emplace(name, with_say(why, say, name.c_str(), "unavailable." + name));
-  return part;
-}
-
-void add_unavailable(const Part& part, nlohmann::json& out) {
-  nlohmann::json say = nlohmann::json::object();
-  for (const auto& [name, why] : part.unavailable) {
-    out["unavailable"][name] = why.text();
-    add_say(say, why, name.c_str());
-  }
-  if (!say.empty()) out["say"] = std::move(say);
-}
 
 const Attribute* find_attribute(const Part* part, std::string_view name) {
   if (part == nullptr) return nullptr;
@@ -103,27 +71,6 @@ std::optional<double> number_of(const Part* part, std::string_view attribute) {
   if (const auto* i = std::get_if<int64_t>(found)) return static_cast<double>(*i);
   if (const auto* d = std::get_if<double>(found)) return *d;
   return std::nullopt;
-}
-
-nlohmann::json inventory_to_json(const HostInventory& inventory) {
-  nlohmann::json parts = nlohmann::json::array();
-  for (const Part& part : inventory.parts) {
-    nlohmann::json attributes = nlohmann::json::object();
-    for (const auto& [name, value] : part.attributes) {
-      const double* number = std::get_if<double>(&value);
-      if (number != nullptr && !std::isfinite(*number)) continue;  // JSON has no such number
-      attributes[name] = std::visit([](const auto& v) { return nlohmann::json(v); }, value);
-    }
-    nlohmann::json out = {
-        {"kind", part.kind}, {"id", part.id}, {"attributes", std::move(attributes)}};
-    add_unavailable(part, out);
-    parts.push_back(std::move(out));
-  }
-  return {{"host", inventory.host}, {"parts", std::move(parts)}};
-}
-
-HostInventory inventory_from_json(const nlohmann::json& json) {
-  return {.host = text_at(json, "host"), .parts = read_each<Part>(json, "parts", part_from_json)};
 }
 
 }  // namespace cb

@@ -6,76 +6,69 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/json/document_reader.h"
-#include "core/json/json_read.h"
+#include "core/json/document_parts.h"
 #include "core/json/json_text.h"
-#include "core/json/record_json.h"
-#include "core/json/said_json.h"
+#include "core/json/said_fields.h"
 
 namespace cb {
 namespace {
 
 using nlohmann::json;
 
-json tool_to_json(const ToolInfo& t) {
-  return {{"version", t.version}, {"commit", t.commit}, {"dirty", t.dirty}, {"build", t.build}};
+constexpr Field<ToolInfo> kTool[] = {
+    field<&ToolInfo::version>("version"), field<&ToolInfo::commit>("commit"),
+    field<&ToolInfo::dirty>("dirty"), field<&ToolInfo::build>("build")};
+
+void read_ranks(Value from, RunInfo& to) {
+  uint64_t ranks = 0;
+  read_value(from, ranks);
+  if (ranks < 1 || ranks > uint64_t{std::numeric_limits<int>::max()})
+    refuse("is not a number of processes");
+  to.ranks = static_cast<int>(ranks);
 }
 
-ToolInfo tool_from_json(const json& j) {
-  if (!j.contains("dirty") || !j["dirty"].is_boolean())
-    throw Error("tool.dirty is neither true nor false");
-  return {.version = text_at(j, "version"),
-          .commit = text_at(j, "commit"),
-          .dirty = j["dirty"].get<bool>(),
-          .build = texts_at(j, "build")};
-}
-
-json run_to_json(const RunInfo& r) {
-  json out = {{"id", r.id},       {"started", r.started},        {"ended", r.ended},
-              {"argv", r.argv},   {"launcher", r.launcher},      {"ranks", r.ranks},
-              {"hosts", r.hosts}, {"environment", r.environment}};
-  if (r.partial) {
-    out["partial"] = r.partial->text();
-    add_say(out, *r.partial);
-  }
-  return out;
-}
-
-RunInfo run_from_json(const json& j) {
-  RunInfo r{.id = text_at(j, "id"),
-            .started = text_at(j, "started"),
-            .ended = text_at(j, "ended"),
-            .argv = text_list_at(j, "argv"),
-            .launcher = text_at(j, "launcher"),
-            .hosts = text_list_at(j, "hosts"),
-            .environment = texts_at(j, "environment")};
-  const int64_t ranks = whole_number(j.at("ranks"), "run.ranks");
-  if (ranks < 1 || ranks > std::numeric_limits<int>::max())
-    throw Error("run.ranks is not a number of processes");
-  r.ranks = static_cast<int>(ranks);
-  if (j.contains("partial")) r.partial = with_say(text_at(j, "partial"), j);
-  return r;
-}
-
-// A record that failed or was skipped must have no number.
-Record consistent_record(const json& j) {
-  Record r = record_from_json(j);
-  if (!r.measured() && !r.metrics.empty())
-    throw Error("has metrics, though its outcome is not measured");
-  return r;
-}
-
-Document document_from_json(const json& j, int version) {
-  return {.version = version,
-          .tool = tool_from_json(object_at(j, "tool")),
-          .run = run_from_json(object_at(j, "run")),
-          .hosts = read_each<HostInventory>(j, "hosts", inventory_from_json),
-          .records = read_each<Record>(j, "records", consistent_record)};
-}
+constexpr Field<RunInfo> kRun[] = {
+    field<&RunInfo::id>("id"),
+    field<&RunInfo::started>("started"),
+    field<&RunInfo::ended>("ended"),
+    field<&RunInfo::argv>("argv"),
+    field<&RunInfo::launcher>("launcher"),
+    {"ranks", Need::required, read_ranks, [](const RunInfo& from) { return json(from.ranks); }},
+    field<&RunInfo::hosts>("hosts"),
+    field<&RunInfo::environment>("environment"),
+    field<&RunInfo::partial>("partial"),
+    say_field<&RunInfo::partial>("say")};
 
 }  // namespace
 
+void read_value(Value from, ToolInfo& to) { read_object(from, kTool, to); }
+json write_value(const ToolInfo& from) { return write_object(from, kTool); }
+
+void read_value(Value from, RunInfo& to) { read_object(from, kRun, to); }
+json write_value(const RunInfo& from) { return write_object(from, kRun); }
+
 namespace {
+
+constexpr Field<Document> kDocument[] = {
+    {"schema", Need::required, [](Value, Document&) {},  // read before everything else
+     [](const Document&) { return json(fmt::format("{}/{}", kResultSchema, kResultVersion)); }},
+    field<&Document::tool>("tool"),
+    field<&Document::run>("run"),
+    field<&Document::hosts>("hosts"),
+    field<&Document::records>("records")};
+
+std::optional<std::string> schema_of(Value document) {
+  std::string_view out;
+  if (!document.is_object() || document.at_key("schema").get(out) != simdjson::SUCCESS) return {};
+  return std::string(out);
+}
+
+// The parser of trees says where, in line and column.
+[[noreturn]] void refuse_text(std::string_view text, const std::string& source) {
+  parse_json(text, source);
+  throw UsageError(source, "",
+                   "is nested too deeply, or holds a number or a text that cannot be read");
+}
 
 // Names the sender of a pair: the id is its NIC or rank, alone or with its host in front.
 std::string sender_name(const Entity& e) {
@@ -123,29 +116,19 @@ const Metric* Record::find(std::string_view metric, size_t of) const {
   return found == metrics.end() ? nullptr : &*found;
 }
 
-std::string to_json_text(const Document& d) {
-  json out = {{"schema", fmt::format("{}/{}", kResultSchema, kResultVersion)},
-              {"tool", tool_to_json(d.tool)},
-              {"run", run_to_json(d.run)},
-              {"hosts", json::array()},
-              {"records", json::array()}};
-  for (const HostInventory& h : d.hosts) out["hosts"].push_back(inventory_to_json(h));
-  for (const Record& r : d.records) out["records"].push_back(record_to_json(r));
-  return dump_json(out);
-}
+std::string to_json_text(const Document& d) { return dump_json(write_object(d, kDocument)); }
 
 Document parse_document(std::string_view text, const std::string& source, bool inventories) {
-  if (auto document = read_document_quickly(text, inventories)) return std::move(*document);
-  const json j = parse_json(text, source);
-  const int version = require_schema(j, kResultSchema, kResultVersion, source);
+  const std::optional<Value> root = parse_value(text);
+  if (!root) refuse_text(text, source);
+  Document out;
+  out.version = require_schema_text(schema_of(*root), kResultSchema, kResultVersion, source);
   try {
-    return document_from_json(j, version);
-  } catch (const UsageError&) {
-    throw;
-  } catch (const std::exception& e) {
-    throw UsageError(source, "",
-                     fmt::format("is not a usable result document: {}", reading_problem(e)));
+    read_object(*root, kDocument, out, inventories ? "" : "hosts");
+  } catch (const Refusal& r) {
+    throw UsageError(source, "", "is not a usable result document: " + r.text());
   }
+  return out;
 }
 
 }  // namespace cb

@@ -258,7 +258,7 @@ def test_two_languages_cannot_be_made_to_say_different_things(campaign):
     forged(campaign, "the peak of the data sheet")
     gate = cb("gate", campaign)
     assert gate.returncode == 3
-    assert ('records[0]: metrics[0]: say: the text is "the peak of the data sheet", but its sentence fake.ceiling says '
+    assert ('records[0].metrics[0].ceiling.say does not say its text: the text is "the peak of the data sheet", but its sentence fake.ceiling says '
             '"1.25 × the scripted value": one of them was changed') in gate.stdout
     for language in ("en", "zh"):
         page = campaign.parent / f"{language}.md"

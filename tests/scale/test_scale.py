@@ -46,6 +46,23 @@ def large(tmp_path_factory):
     return directory, generate(directory, 1250)
 
 
+@pytest.fixture(scope="module")
+def with_findings(tmp_path_factory):
+    """As records of GPUs are: each has a finding of each GPU."""
+    directory = tmp_path_factory.mktemp("findings") / "campaign"
+    generate(directory, 1250, "--findings")
+    return directory
+
+
+def seconds_of_a_plain_parser(directory):
+    """CPU seconds in which Python's parser reads the records once: a measure of this machine as busy as it is now."""
+    script = ("import json,pathlib,resource,sys\n"
+              "for p in pathlib.Path(sys.argv[1], 'records').iterdir(): json.loads(p.read_bytes())\n"
+              "u = resource.getrusage(resource.RUSAGE_SELF); print(u.ru_utime + u.ru_stime)")
+    done = subprocess.run(["/usr/bin/python3", "-c", script, directory], capture_output=True, text=True, timeout=240)
+    return float(done.stdout)
+
+
 def verdicts(directory, tmp_path):
     path = tmp_path / "report.json"
     done = Used("report", directory, "--json", path, "--html", tmp_path / "report.html")
@@ -112,3 +129,14 @@ def test_the_cost_is_linear(large, tmp_path):
         cost = [min(Used.measured(command[0], directory, *command[1:])[1] for _ in range(1))
                 for directory in (small, large[0])]
         assert cost[1] < 30 * cost[0], cost
+
+
+def test_the_gate_costs_little_more_than_reading(with_findings):
+    """Reading, digests, binding and judging of 8,700 records take about 1.1 times what Python takes to parse them; a
+    reader that reads twice, or a search that is quadratic in the hosts, is far above the limit."""
+    ratios = []
+    for _ in range(3):
+        code, seconds, _ = Used.measured("gate", with_findings)
+        assert code == 1
+        ratios.append(seconds / seconds_of_a_plain_parser(with_findings))
+    assert min(ratios) < 1.7, ratios

@@ -8,14 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/json/value.h"
 #include "core/units.h"
 
 namespace cb {
 namespace {
 
 using nlohmann::json;
-
-constexpr int kDeepest = 64;
 
 // Refuses what nlohmann's parser would silently accept: duplicate keys (the last wins) and
 // unbounded depth.
@@ -24,7 +23,7 @@ class Guard {
   bool operator()(int depth, json::parse_event_t event, json& parsed) {
     const bool opens =
         event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
-    if (opens && depth >= kDeepest) throw Error("nested too deeply");
+    if (opens && depth >= kMaxJsonDepth) throw Error("nested too deeply");
     if (event == json::parse_event_t::object_start) {
       keys_.emplace_back();
     } else if (event == json::parse_event_t::object_end) {
@@ -50,9 +49,48 @@ std::string position(std::string_view text, size_t byte) {
   return fmt::format("line {}, column {}", line, column);
 }
 
+// Its keys differ everywhere, or it is refused.
+json tree_of(Value v) {
+  switch (v.type()) {
+    case simdjson::dom::element_type::ARRAY: {
+      json out = json::array();
+      for (const Value item : list_of(v)) out.push_back(tree_of(item));
+      return out;
+    }
+    case simdjson::dom::element_type::OBJECT: {
+      json out = json::object();
+      for (const auto member : object_of(v))
+        out.emplace(std::string(member.key), tree_of(member.value));
+      return out;
+    }
+    case simdjson::dom::element_type::STRING:
+      return std::string(std::string_view(v));
+    case simdjson::dom::element_type::INT64:
+      return int64_t(v) < 0 ? json(int64_t(v)) : json(uint64_t(v));
+    case simdjson::dom::element_type::UINT64:
+      return uint64_t(v);
+    case simdjson::dom::element_type::DOUBLE:
+      return double(v);
+    case simdjson::dom::element_type::BOOL:
+      return bool(v);
+    default:
+      return nullptr;
+  }
+}
+
+// What the fast parser does not take the slow one takes, or says where it is wrong.
+std::optional<json> parse_quickly(std::string_view text) {
+  try {
+    if (const std::optional<Value> value = parse_value(text)) return tree_of(*value);
+  } catch (const Refusal&) {
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 json parse_json(std::string_view text, const std::string& source) {
+  if (std::optional<json> out = parse_quickly(text)) return std::move(*out);
   try {
     Guard guard;
     return json::parse(text, [&](int depth, json::parse_event_t event, json& parsed) {
@@ -75,11 +113,17 @@ std::string dump_json(const json& j) {
 }
 
 int require_schema(const json& j, std::string_view name, int newest, const std::string& source) {
+  const bool has = j.is_object() && j.contains("schema") && j["schema"].is_string();
+  const auto found = has ? std::optional(j["schema"].get<std::string>()) : std::nullopt;
+  return require_schema_text(found, name, newest, source);
+}
+
+int require_schema_text(const std::optional<std::string>& stated, std::string_view name, int newest,
+                        const std::string& source) {
   const std::string wanted = fmt::format("{}/{}", name, newest);
-  if (!j.is_object() || !j.contains("schema") || !j["schema"].is_string()) {
+  if (!stated)
     throw UsageError(source, "schema", fmt::format("is absent: this is not a {} file", name));
-  }
-  const auto found = j["schema"].get<std::string>();
+  const std::string& found = *stated;
   const size_t slash = found.rfind('/');
   const auto version = slash == std::string::npos
                            ? std::nullopt

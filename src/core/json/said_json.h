@@ -13,14 +13,12 @@ constexpr int kMaxSaidDepth = 12;
 
 nlohmann::json message_to_json(const Message& message);
 // Throws Error for anything else, and beyond that depth.
-Message message_from_json(const nlohmann::json& json, int depth = 0);
+Message message_from_json(const nlohmann::json& json);
 
 // Adds the sentence to the object under `key` where the text has one.
 void add_say(nlohmann::json& object, const Said& said, const char* key = "say");
 // The text with the sentence that stands in the object under `key`, if one does. Throws Error where
-// that sentence says another thing in English: a Chinese report would say what nobody measured.
-// `place` names the sentence in the message, where the key alone does not.
-Said with_say(std::string text, const nlohmann::json& object, const char* key = "say",
-              const std::string& place = {});
+// that sentence says another thing in English.
+Said with_say(std::string text, const nlohmann::json& object, const char* key = "say");
 
 }  // namespace cb

@@ -32,8 +32,9 @@ struct Claimed {
     start.fingerprint = fingerprint(command, c.setup.tool, c.setup.campaign.profile.sha256);
   }
   std::string why() const {
-    return misfit({c.setup.campaign, key, c.setup.campaign.profile.steps[key.step],
-                   CampaignPaths::record(key.name), &start, c.setup.tool},
+    return misfit({c.setup.campaign, slots_of_hosts(c.setup.campaign), key,
+                   c.setup.campaign.profile.steps[key.step], CampaignPaths::record(key.name),
+                   &start, c.setup.tool},
                   document)
         .value_or(Said())
         .text();
@@ -173,7 +174,8 @@ TEST_CASE("without links in the journal its command is not looked at; with them 
   c.c.setup.campaign.chained = false;
   CHECK(c.why() == "");
   c.c.setup.campaign.chained = true;
-  CHECK(misfit({c.c.setup.campaign, c.key, c.c.setup.campaign.profile.steps[c.key.step],
-                CampaignPaths::record(c.key.name), nullptr, c.c.setup.tool},
+  CHECK(misfit({c.c.setup.campaign, slots_of_hosts(c.c.setup.campaign), c.key,
+                c.c.setup.campaign.profile.steps[c.key.step], CampaignPaths::record(c.key.name),
+                nullptr, c.c.setup.tool},
                c.document) == "the journal does not say that its job began");
 }

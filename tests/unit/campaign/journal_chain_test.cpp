@@ -35,13 +35,15 @@ Lines texts_of(const std::vector<Said>& sentences) {
 }
 
 Heard follow(const Lines& lines, ChainRoot root = {kRoot, "", true}) {
-  ChainReader reader(std::move(root));
+  ChainReader reader(root);
   for (size_t i = 0; i < lines.size(); ++i) {
     const json event = json::parse(lines[i], nullptr, false);
-    if (event.is_discarded())
-      reader.unreadable(i + 1, lines[i]);
+    const bool whole = !event.is_discarded();
+    const LineFacts facts = facts_of_line(root, lines[i], whole ? &event : nullptr);
+    if (whole)
+      reader.readable(i + 1, facts, event);
     else
-      reader.readable(i + 1, lines[i], event);
+      reader.unreadable(i + 1, facts);
   }
   std::vector<Said> warnings, notes;
   reader.end(warnings, notes);
