@@ -32,8 +32,7 @@ const char* network_id(CollectiveAlgorithm a) {
 }
 
 // The best way inside a host that the algorithm and the links allow.
-CollectiveAlgorithm inside_host(Collective collective, CollectiveAlgorithm a,
-                                const CollectiveWires& w) {
+CollectiveAlgorithm inside_host(Collective collective, CollectiveAlgorithm a, const LinkRates& w) {
   if (collective != Collective::all_reduce) return CollectiveAlgorithm::ring;
   if (w.nvls_possible && uses_nvlink_switch(a)) return CollectiveAlgorithm::nvls;
   return uses_network_switches(a) ? CollectiveAlgorithm::in_network : CollectiveAlgorithm::ring;
@@ -42,7 +41,7 @@ CollectiveAlgorithm inside_host(Collective collective, CollectiveAlgorithm a,
 Quantity rate(double bytes_per_second) { return {bytes_per_second, "bytes_per_second"}; }
 
 // Rate of the slowest wire that every byte of a ring crosses.
-std::optional<double> ring_wire(const CollectiveWires& w) {
+std::optional<double> ring_wire(const LinkRates& w) {
   std::optional<double> out;
   if (w.hosts > 1 && w.host_network) out = w.host_network;
   if (w.gpu_link && w.ranks > w.hosts) out = out ? std::min(*out, *w.gpu_link) : *w.gpu_link;
@@ -92,7 +91,7 @@ std::optional<double> link_bus_ceiling(Collective collective, CollectiveAlgorith
 
 std::optional<CollectiveCeiling> collective_ceiling(Collective collective,
                                                     CollectiveAlgorithm algorithm,
-                                                    const CollectiveWires& w) {
+                                                    const LinkRates& w) {
   std::optional<CollectiveCeiling> out;
   const auto lower = [&](const std::optional<double>& value, const Said& how) {
     if (value && (!out || *value < out->bytes_per_second)) out = CollectiveCeiling{*value, how};
@@ -112,7 +111,7 @@ std::optional<CollectiveCeiling> collective_ceiling(Collective collective,
   return out;
 }
 
-Said explain_above_wire(Collective collective, double bus, const CollectiveWires& w) {
+Said explain_above_wire(Collective collective, double bus, const LinkRates& w) {
   const auto wire = ring_wire(w);
   if (collective != Collective::all_reduce || !wire || bus <= *wire) return {};
   return said("coll.above_wire", rate(bus), rate(*wire));

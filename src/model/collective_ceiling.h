@@ -23,7 +23,7 @@ enum class CollectiveAlgorithm {
 };
 
 // The wires. A rate is that of one direction in bytes per second; nothing if it is not known.
-struct CollectiveWires {
+struct LinkRates {
   uint64_t ranks = 1;
   uint64_t hosts = 1;                       // each has the same number of ranks
   std::optional<double> host_network = {};  // all ports of a host together
@@ -68,12 +68,11 @@ std::optional<double> link_bus_ceiling(Collective collective, CollectiveAlgorith
 // highest bound of all algorithms, which no measurement can exceed.
 std::optional<CollectiveCeiling> collective_ceiling(Collective collective,
                                                     CollectiveAlgorithm algorithm,
-                                                    const CollectiveWires& wires);
+                                                    const LinkRates& wires);
 
 // Says why a bus bandwidth is above the rate of its wire; empty if it is not. Such a figure is
 // right: it counts a ring's bytes.
-Said explain_above_wire(Collective collective, double bus_bytes_per_second,
-                        const CollectiveWires& wires);
+Said explain_above_wire(Collective collective, double bus_bytes_per_second, const LinkRates& wires);
 
 // Maps NCCL's name: ring, tree and pat (hierarchical), collnet… (in_network), nvls, nvls_tree.
 CollectiveAlgorithm algorithm_of(const std::string& nccl_name);

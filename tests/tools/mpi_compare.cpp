@@ -162,7 +162,7 @@ class Comparison {
 
 // A processor for each rank, where there are enough: two polling ranks that the scheduler has put
 // on one take a thousand times as long until it moves one of them.
-void pin_if_possible(const Place& place) {
+void pin_if_possible(const RankMap& place) {
   const std::vector<int> cpus = allowed_cpus();
   if (place.local_size <= static_cast<int>(cpus.size()))
     pin_this_thread(cpus[static_cast<size_t>(place.local_rank)]);
@@ -194,7 +194,7 @@ int main(int argc, char** argv) {
   }
   const mpi::Session session;
   const auto comm = world_comm();
-  const Place place = locate_ranks(*comm, "host");
+  const RankMap place = locate_ranks(*comm, "host");
   pin_if_possible(place);
   const CancelToken cancel;
   Watchdog watchdog([](const WatchState&) { std::abort(); });

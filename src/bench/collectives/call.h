@@ -18,7 +18,7 @@ class CollectiveCall {
   // Error if the library reports one.
   virtual void run() = 0;
   virtual int calls() const { return 1; }
-  // Compares what was received with what prepare(iteration) made; see CollectiveShare.
+  // Compares what was received with what prepare(iteration) made; see RankBuffers.
   virtual std::optional<Mismatch> verify(uint64_t iteration) = 0;
   virtual void corrupt() = 0;
   virtual bool initiates() const = 0;  // pairwise operations: its time is the pair's time

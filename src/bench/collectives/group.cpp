@@ -12,7 +12,7 @@ namespace cb {
 namespace {
 
 // The index of the rank among the ranks of its host.
-int place_on_host(const Place& place, int rank) {
+int place_on_host(const RankMap& place, int rank) {
   const auto begin = place.host_of_rank.begin();
   return static_cast<int>(
       std::count(begin, begin + rank, place.host_of_rank[static_cast<size_t>(rank)]));
@@ -48,7 +48,7 @@ void GroupComm::broadcast(std::span<std::byte> bytes) const {
 
 double GroupComm::clock_offset() const { return comm_ ? cb::clock_offset(comm_->get()) : 0; }
 
-int group_of(const Place& place, int rank, const std::string& split) {
+int group_of(const RankMap& place, int rank, const std::string& split) {
   const int ranks = static_cast<int>(place.host_of_rank.size());
   const int half = std::max(1, ranks / 2);
   if (split.empty()) return 0;
@@ -59,14 +59,14 @@ int group_of(const Place& place, int rank, const std::string& split) {
   return rank % static_cast<int>(parse_integer(split).value());
 }
 
-std::string group_name(const Place& place, int group, const std::string& split) {
+std::string group_name(const RankMap& place, int group, const std::string& split) {
   if (split == "host") return place.hosts[static_cast<size_t>(group)];
   if (split == "half") return group == 0 ? "lower half" : "upper half";
   const bool named = split == "rail" || split == "pair";
   return fmt::format("{} {}", named ? split : "group", group);
 }
 
-void check_split(const Place& place, const std::string& split, int members, Problems& problems) {
+void check_split(const RankMap& place, const std::string& split, int members, Problems& problems) {
   if (split.empty()) return;
   if (!known(split)) {
     problems.add("--split", fmt::format("'{}' is none of host, rail, pair, half or a number of "
@@ -84,7 +84,7 @@ void check_split(const Place& place, const std::string& split, int members, Prob
   }
 }
 
-Group make_group(const Place& place, int rank, const std::string& split) {
+Group make_group(const RankMap& place, int rank, const std::string& split) {
   if (place.host_of_rank.size() == 1) return {};  // MPI may not have been started
   const int mine = group_of(place, rank, split);
   Group out{.comm = GroupComm(mpi::Communicator::split_world(mine, rank))};

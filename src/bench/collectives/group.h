@@ -48,15 +48,15 @@ struct Group {
 
 // Adds a problem if the split is not "", "host", "rail", "pair", "half" or a number of groups, or
 // if a group has fewer than two members. Each process counts as `members` members.
-void check_split(const Place& place, const std::string& split, int members, Problems& problems);
+void check_split(const RankMap& place, const std::string& split, int members, Problems& problems);
 
 // The group that a rank belongs to, and its name. host: the ranks of a host. rail: the ranks with
 // the same place on their hosts. pair: ranks i and i + n/2. half: the lower and the upper half. N:
 // rank modulo N. An odd rank without a partner joins the last pair.
-int group_of(const Place& place, int rank, const std::string& split);
-std::string group_name(const Place& place, int group, const std::string& split);
+int group_of(const RankMap& place, int rank, const std::string& split);
+std::string group_name(const RankMap& place, int group, const std::string& split);
 
 // Collective. An empty split makes one group of all ranks.
-Group make_group(const Place& place, int rank, const std::string& split);
+Group make_group(const RankMap& place, int rank, const std::string& split);
 
 }  // namespace cb

@@ -6,9 +6,9 @@
 
 #include "bench/cases.h"
 #include "bench/collectives/figures.h"
+#include "bench/collectives/link_rates.h"
 #include "bench/collectives/mpi/mpi_call.h"
 #include "bench/collectives/plan.h"
-#include "bench/collectives/wires.h"
 #include "core/clock.h"
 
 namespace cb {
@@ -46,7 +46,7 @@ bool same_everywhere(Context& context, const PointResult& result) {
 }
 
 Record measure(Context& context, const Params& params, const CollectivePoint& point,
-               const Group& group, const CollectiveWires& wires) {
+               const Group& group, const LinkRates& wires) {
   const std::string started = utc_now();
   MpiCall call({.collective = point.collective,
                 .type = point.type,
@@ -83,7 +83,7 @@ std::vector<Record> run(Context& context, const Params& params) {
       .no_room = [&](const CollectivePoint& point) { return no_host_room(context, point); }};
   const std::vector<CollectivePoint> points = plan_collectives(context, params, limits, problems);
   throw_agreed(context.comm, "clusterbench mpi", problems);
-  const CollectiveWires wires = collective_wires(context, group, group.comm.size(), 0, false);
+  const LinkRates wires = collective_wires(context, group, group.comm.size(), 0, false);
   return run_collectives(context, "mpi", params, points, [&](const CollectivePoint& point) {
     return measure(context, params, point, group, wires);
   });

@@ -9,13 +9,13 @@
 
 #include "bench/cases.h"
 #include "bench/collectives/figures.h"
+#include "bench/collectives/link_rates.h"
 #include "bench/collectives/nccl/affinity.h"
 #include "bench/collectives/nccl/call.h"
 #include "bench/collectives/nccl/environment.h"
 #include "bench/collectives/nccl/options.h"
 #include "bench/collectives/nccl/ranks.h"
 #include "bench/collectives/plan.h"
-#include "bench/collectives/wires.h"
 #include "bench/gpu/measure.h"
 #include "core/clock.h"
 #include "core/param_builder.h"
@@ -37,7 +37,10 @@ constexpr size_t kMaxMapLines = 64;
 std::vector<ParamDef> own_params() {
   using namespace param;
   return {
-      integer("gpus").help("of each rank; by default its share of the host's").range(1, 64),
+      integer("gpus")
+          .help(
+              "GPUs that each rank drives; by default the host's GPUs are divided among its ranks")
+          .range(1, 64),
       integer("calls")
           .help("back to back in a timed iteration; by default what fills 20 ms, 5 to 20")
           .range(1, 10000),
@@ -52,17 +55,20 @@ std::vector<ParamDef> own_params() {
       integer("min-ctas").help("thread blocks that the library uses, at least").range(1, 64),
       integer("max-ctas").help("and at most").range(1, 64),
       choice("cta-policy", {"default", "efficiency", "zero"})
-          .help("of the library: efficiency takes fewer thread blocks, zero leaves it to the copy "
+          .help("the library's policy: efficiency uses fewer thread blocks, zero uses the copy "
                 "engines"),
       choice("transport", nccl::transport_names())
-          .help("only this way between the GPUs of a host, as far as the library can"),
+          .help("use only this path between the GPUs of a host, where the library can"),
       flag("algorithms").help("log which algorithm, protocol and channels the library chose"),
       choice("memory", {"gpu", "host"})
           .help("host is for a library that stands in for NCCL")
           .by_default("gpu"),
-      duration("init-deadline").help("to make the communicators").by_default("90s").at_least(0.1),
+      duration("init-deadline")
+          .help("time limit to make the communicators")
+          .by_default("90s")
+          .at_least(0.1),
       duration("wait-deadline")
-          .help("for a call, then it is aborted")
+          .help("time limit of a call; then the communicator is aborted")
           .by_default("60s")
           .at_least(0.1)};
 }
@@ -100,7 +106,7 @@ std::vector<Record> skipped(const Params& params, Said reason) {
 }
 
 std::string no_gpu_room(Devices& devices, const CollectivePoint& p) {
-  const uint64_t needed = CollectiveShare::buffer_bytes(p.size, element_bytes(p.type));
+  const uint64_t needed = RankBuffers::buffer_bytes(p.size, element_bytes(p.type));
   for (auto& device : devices) {
     const double room = kShareOfMemory * static_cast<double>(device->free_bytes());
     if (static_cast<double>(needed) > room)
@@ -250,7 +256,7 @@ class Measurement {
   nccl::Environment environment_;
   TemporaryFile* log_;
   nccl::Communicators comms_;
-  CollectiveWires wires_;
+  LinkRates wires_;
 };
 
 // This rank's devices, or why some rank has none.

@@ -130,7 +130,7 @@ void check_average(const ElementKind& element, int ranks, Problems& problems) {
 
 std::string no_host_room(const Context& context, const CollectivePoint& p) {
   const auto available = available_memory_bytes(context.fs);
-  const uint64_t needed = CollectiveShare::buffer_bytes(p.size, element_bytes(p.type)) *
+  const uint64_t needed = RankBuffers::buffer_bytes(p.size, element_bytes(p.type)) *
                           static_cast<uint64_t>(context.place.local_size);
   if (!available || static_cast<double>(needed) <= kShareOfMemory * static_cast<double>(*available))
     return "";
@@ -159,7 +159,7 @@ std::vector<ParamDef> collective_params(const std::vector<std::string>& types,
           flag("in-place").help("send from the receive buffer"),
           choice("dtype", types).help("types of the elements").by_default("float").list(),
           choice("reduction", reductions)
-              .help("of all_reduce, reduce_scatter and reduce")
+              .help("operation of all_reduce, reduce_scatter and reduce")
               .by_default("sum")
               .list(),
           integer("iterations").help("exactly this many per size").range(1, 10000000),

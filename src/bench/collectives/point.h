@@ -6,7 +6,7 @@
 
 #include "bench/collectives/call.h"
 #include "bench/collectives/group.h"
-#include "bench/collectives/share.h"
+#include "bench/collectives/rank_buffers.h"
 #include "bench/harness/case.h"
 
 namespace cb {

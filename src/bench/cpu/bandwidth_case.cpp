@@ -45,13 +45,14 @@ CaseInfo describe() {
                .by_default("copy,scale,add,triad")
                .list(),
            size("size")
-               .help("of each of the three arrays of a host; else 4 × the last-level caches")
+               .help(
+                   "size of each of the host's three arrays; by default 4 × the last-level caches")
                .at_least(4096),
            choice("stores", {"auto", "regular", "streaming"})
                .help("through the caches or past them; auto: the faster")
                .by_default("auto"),
            threads_param(),
-           integer("iterations").help("exactly so many passes").range(10, kMaxPasses),
+           integer("iterations").help("exact number of passes").range(10, kMaxPasses),
            sampling_param("5s"),
            size("min-size").help("latency: first working set").by_default("4K").at_least(128),
            size("max-size").help("latency: last working set").by_default("1G").at_least(128),

@@ -56,7 +56,7 @@ ProbeAnswer failed(const std::vector<GemmType>& types, const std::string& reason
 }
 
 // What is known of one candidate for one type.
-struct Standing {
+struct Ranking {
   Candidate candidate;
   std::vector<double> figures;
   std::string core;
@@ -64,7 +64,7 @@ struct Standing {
   double figure() const { return figures.empty() ? 0 : median(figures); }
 };
 
-void add(Standing& standing, const std::variant<ProbeFigure, std::string>& answer) {
+void add(Ranking& standing, const std::variant<ProbeFigure, std::string>& answer) {
   if (const auto* figure = std::get_if<ProbeFigure>(&answer)) {
     standing.figures.push_back(figure->operations_per_second);
     standing.core = figure->core;
@@ -73,15 +73,15 @@ void add(Standing& standing, const std::variant<ProbeFigure, std::string>& answe
   }
 }
 
-void sort_fastest_first(std::vector<Standing>& standings) {
+void sort_fastest_first(std::vector<Ranking>& standings) {
   std::stable_sort(standings.begin(), standings.end(),
-                   [](const Standing& a, const Standing& b) { return a.figure() > b.figure(); });
+                   [](const Ranking& a, const Ranking& b) { return a.figure() > b.figure(); });
 }
 
-std::string figures_text(const std::vector<Standing>& standings, GemmType type) {
+std::string figures_text(const std::vector<Ranking>& standings, GemmType type) {
   const char* unit = type == GemmType::int8 ? "operations_per_second" : "flops_per_second";
   std::vector<std::string> out;
-  for (const Standing& s : standings) {
+  for (const Ranking& s : standings) {
     std::string name = candidate_name(s.candidate);
     if (s.candidate.core.empty() && !s.core.empty()) name += fmt::format(" ({})", s.core);
     out.push_back(s.figures.empty() ? fmt::format("{} failed: {}", name, s.reason)
@@ -92,7 +92,7 @@ std::string figures_text(const std::vector<Standing>& standings, GemmType type) 
 
 // The candidates so near to the fastest that noise may have ranked them wrongly. Empty if the
 // fastest has no rival.
-std::vector<Candidate> finalists(std::vector<Standing>& standings) {
+std::vector<Candidate> finalists(std::vector<Ranking>& standings) {
   sort_fastest_first(standings);
   std::vector<Candidate> out;
   for (size_t i = 0; i < std::min(kFinalists, standings.size()); ++i) {
@@ -102,14 +102,14 @@ std::vector<Candidate> finalists(std::vector<Standing>& standings) {
   return out.size() > 1 ? out : std::vector<Candidate>{};
 }
 
-Standing& standing_of(std::vector<Standing>& standings, const Candidate& candidate) {
+Ranking& standing_of(std::vector<Ranking>& standings, const Candidate& candidate) {
   return *std::find_if(standings.begin(), standings.end(),
-                       [&](const Standing& s) { return s.candidate == candidate; });
+                       [&](const Ranking& s) { return s.candidate == candidate; });
 }
 
 // A candidate that failed in any round does not win.
-Choice decide(std::vector<Standing>& standings, GemmType type) {
-  for (Standing& s : standings) {
+Choice decide(std::vector<Ranking>& standings, GemmType type) {
+  for (Ranking& s : standings) {
     if (!s.reason.empty()) s.figures.clear();
   }
   sort_fastest_first(standings);
@@ -225,14 +225,14 @@ std::map<GemmType, Choice> choose(const ProbeRequest& request, const std::string
       out[type] = {{library, ""}, said("gemm.builtin_asked")};
     return out;
   }
-  std::map<GemmType, std::vector<Standing>> table;
+  std::map<GemmType, std::vector<Ranking>> table;
   for (const Candidate& c : candidates(library)) {
     ProbeRequest mine = request;
     mine.candidate = c;
     ProbeAnswer answer = prober(mine);
     moved();
     for (const GemmType type : request.types) {
-      Standing standing{.candidate = c};
+      Ranking standing{.candidate = c};
       add(standing, answer.contains(type) ? answer[type] : "no answer");
       table[type].push_back(std::move(standing));
     }

@@ -36,10 +36,11 @@ CaseInfo describe() {
       .example = "clusterbench burn --device cpu --duration 10m --json burn.json",
       .domain = "stability",
       .needs = {},
-      .params = {device_param("cpu", "what to load"),
-                 duration("duration").help("how long").by_default("20s").at_least(0.001),
-                 fault_param("flips a bit in the first pass of its first CPU, to prove that it is "
-                             "seen")},
+      .params =
+          {device_param("cpu", "what to load"),
+           duration("duration").help("duration of the burn").by_default("20s").at_least(0.001),
+           fault_param("flips a bit in the first pass of its first CPU, to prove that it is "
+                       "seen")},
       .metrics = {{"flops_per_second", "flops_per_second", Better::higher,
                    "of a host, per second of the run, memory phases included in the time"},
                   {"passes_per_second", "count per second", Better::higher,

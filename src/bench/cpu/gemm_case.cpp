@@ -48,7 +48,7 @@ CaseInfo describe() {
            edge_params(1),
            {threads_param(),
             choice("library", {"auto", "openblas", "blis", "onednn", "builtin"})
-                .help("which multiplies")
+                .help("library that multiplies")
                 .by_default("auto"),
             seed_param("of the data"), iterations_param(), sampling_param("5s"),
             fault_param("changes an element of the product, to prove that it is seen")}}),

@@ -49,7 +49,7 @@ std::vector<int> cpus_of_rank(Comm& comm, const RankCores& cores, const Params& 
   return out;
 }
 
-RankCores cores_of_rank(Comm& comm, const Place& place) {
+RankCores cores_of_rank(Comm& comm, const RankMap& place) {
   RankCores out;
   out.machine = read_machine();
   const std::string mine = cpu_list(allowed_cpus());

@@ -30,6 +30,6 @@ std::vector<int> cpus_of_rank(Comm& comm, const RankCores& cores, const Params& 
 
 // Ranks of a host that have the same affinity mask divide its cores; if none is bound, these are
 // all ranks. A rank bound by its launcher keeps its own cores. Collective.
-RankCores cores_of_rank(Comm& comm, const Place& place);
+RankCores cores_of_rank(Comm& comm, const RankMap& place);
 
 }  // namespace cb

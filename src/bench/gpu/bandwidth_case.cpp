@@ -23,7 +23,7 @@ CaseInfo describe() {
       .params =
           {device_param("gpu", "whose memory"),
            choice("op", copy_op_names())
-               .help("what is moved; peer_* and peer_latency need two GPUs in one process")
+               .help("operations; peer_* and peer_latency need two GPUs in one process")
                .by_default("host_to_device,device_to_host,two_way,copy,triad,read,latency")
                .list(),
            choice("memory", {"pinned", "pageable"})
@@ -31,7 +31,7 @@ CaseInfo describe() {
                .by_default("pinned")
                .list(),
            choice("engine", {"ce", "sm"})
-               .help("of peer copies: the copy engines or the SMs (kernel)")
+               .help("engine of peer copies: the copy engines or the SMs (kernel)")
                .by_default("ce")
                .list(),
            choice("numa", {"near", "far"})
@@ -41,7 +41,7 @@ CaseInfo describe() {
            flag("one-at-a-time")
                .help("host copies of one GPU while the others idle; else all at once"),
            size("size")
-               .help("of a copy; else 256M for host and peer, 2G device-local")
+               .help("bytes of a copy; by default 256M for host and peer, 2G device-local")
                .at_least(4096),
            seed_param("of the pattern"),
            duration("warm-up").help("before sampling, at most").by_default("500ms").range(0, 600),

@@ -22,14 +22,17 @@ CaseInfo describe() {
       .params =
           {device_param("gpu", "what to load"),
            choice("phase", burn_phase_names())
-               .help("what is done, in this order; --duration is shared out equally")
+               .help("phases in this order; each gets an equal part of --duration")
                .by_default("bf16,fp64,hbm,sm,march")
                .list(),
-           duration("duration").help("of all phases together").by_default("60s").at_least(0.1),
+           duration("duration")
+               .help("duration of all phases together")
+               .by_default("60s")
+               .at_least(0.1),
            text("pulse").help(
                "HZ:DUTY, such as 2:0.5: load in pulses, all ranks together; else steady"),
            number("memory-share")
-               .help("of the free device memory that is used")
+               .help("share of the free device memory to use")
                .by_default("0.9")
                .range(0.05, 0.97),
            size("size").help("M = N = K of the products").by_default("8192").range(128, 32768),

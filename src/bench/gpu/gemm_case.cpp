@@ -33,7 +33,7 @@ CaseInfo describe() {
                 .help("each GPU while the others idle: a weak GPU stays weak, a shared power "
                       "limit does not"),
             integer("algorithms")
-                .help("of the library's heuristics to time")
+                .help("number of algorithms that the library proposes and we time")
                 .by_default("16")
                 .range(1, 64),
             seed_param("of the data"),

@@ -22,8 +22,10 @@ CaseInfo describe() {
       .example = "clusterbench health --json h.json",
       .domain = "host",
       .needs = {.gpu = true},
-      .params =
-          {duration("patience").help("that NVML has to answer").by_default("30s").range(0.1, 600)},
+      .params = {duration("patience")
+                     .help("time limit for an answer of NVML")
+                     .by_default("30s")
+                     .range(0.1, 600)},
       .metrics = health_metrics(),
       .checks = {},
       .fault = {.why_not = said("fault.counters")},

@@ -19,7 +19,7 @@ namespace cb {
 // All that a case may touch.
 struct Context {
   Comm& comm;
-  const Place& place;
+  const RankMap& place;
   Sampler& sampler;
   Watchdog& watchdog;
   const CancelToken& cancel;

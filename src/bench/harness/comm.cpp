@@ -65,12 +65,12 @@ void throw_agreed(Comm& comm, const std::string& subject, const Problems& mine) 
 
 std::unique_ptr<Comm> single_comm() { return std::make_unique<SingleComm>(); }
 
-Place locate_ranks(Comm& comm, const std::string& hostname) {
+RankMap locate_ranks(Comm& comm, const std::string& hostname) {
   std::string joined;
   for (const std::string& name : comm.gather(hostname)) joined += name + "\n";
   const std::vector<std::string> names = split_lines(comm.broadcast_text(std::move(joined)));
 
-  Place place{.host = hostname, .hosts = {}, .host_of_rank = {}};
+  RankMap place{.host = hostname, .hosts = {}, .host_of_rank = {}};
   std::unordered_map<std::string, int> index;
   for (const std::string& name : names) {
     const auto [found, is_new] = index.emplace(name, static_cast<int>(place.hosts.size()));

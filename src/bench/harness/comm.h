@@ -51,7 +51,7 @@ class Comm {
 };
 
 // Where the ranks are.
-struct Place {
+struct RankMap {
   std::string host;                // of this rank
   std::vector<std::string> hosts;  // distinct hosts by first rank
   std::vector<int> host_of_rank;   // index into hosts
@@ -63,7 +63,7 @@ struct Place {
 
 // Collective. Every rank gets the whole map. O(ranks) data in all per host of the tree, no pairwise
 // exchange.
-Place locate_ranks(Comm& comm, const std::string& hostname);
+RankMap locate_ranks(Comm& comm, const std::string& hostname);
 
 // Collective. Throws the same UsageError on every rank if any rank has a problem: each distinct one
 // is listed once, so that "fits on rank 0" never leaves rank 7 behind.

@@ -37,7 +37,7 @@ HostLoad::HostLoad(const FsRoot& fs) : fs_(fs) {
   began_ = monotonic_seconds();
 }
 
-void HostLoad::add_to(std::vector<Record>& records, Comm& comm, const Place& place) const {
+void HostLoad::add_to(std::vector<Record>& records, Comm& comm, const RankMap& place) const {
   const bool long_enough = first_ && monotonic_seconds() - began_ >= kMinSeconds;
   const auto last = long_enough && place.first_on_host() ? read_cpu_times(fs_) : std::nullopt;
   const double all = last ? last->user - first_->user : 0;

@@ -19,7 +19,7 @@ class HostLoad {
   // system takes less), what they took and what there was, as deltas of every record with metrics
   // (model/disturbance.h). After less than a second, or where /proc/stat cannot be read,
   // nothing: the kernel counts in steps of 10 ms.
-  void add_to(std::vector<Record>& records, Comm& comm, const Place& place) const;
+  void add_to(std::vector<Record>& records, Comm& comm, const RankMap& place) const;
 
  private:
   FsRoot fs_;

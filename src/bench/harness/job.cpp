@@ -63,7 +63,7 @@ class JobRun {
   // From the first collective call to the last. Every wait in here is under the watchdog.
   ExitCode run() {
     const FsRoot fs(job_.sysroot);
-    const Place place = locate_ranks(comm_, host_name());
+    const RankMap place = locate_ranks(comm_, host_name());
     require_writable(comm_, name_, job_.json);
     const HostInventory inventory = collect_inventory(fs, place.host);
     Document document = begin_document(place, comm_.size(), job_.redact);
@@ -79,7 +79,7 @@ class JobRun {
 
  private:
   // The records of the document, and whether it is partial.
-  void measure(const FsRoot& fs, const Place& place, const HostInventory& inventory,
+  void measure(const FsRoot& fs, const RankMap& place, const HostInventory& inventory,
                SideChannel& side, Document& document) {
     Sampler sampler(comm_, watchdog_, cancel_);
     Progress& progress = view_.progress(comm_.is_root());
@@ -135,7 +135,7 @@ JobRanks join_launched(Watchdog& watchdog) {
     out.session = std::make_shared<mpi::Session>();
   }
   out.comm = out.session ? world_comm() : single_comm();
-  mpi::require_company(out.comm->size());
+  mpi::require_launched_ranks(out.comm->size());
   return out;
 }
 

@@ -64,7 +64,7 @@ std::string new_id() {
 
 }  // namespace
 
-Document begin_document(const Place& place, int ranks, bool redact) {
+Document begin_document(const RankMap& place, int ranks, bool redact) {
   const BuildInfo& build = build_info();
   Document document;
   document.tool.version = build.version;
@@ -85,7 +85,7 @@ Document begin_document(const Place& place, int ranks, bool redact) {
   return document;
 }
 
-std::vector<HostInventory> gather_inventories(Comm& comm, const Place& place,
+std::vector<HostInventory> gather_inventories(Comm& comm, const RankMap& place,
                                               const HostInventory& mine) {
   std::vector<HostInventory> out;
   for (const std::string& blob : comm.gather(place.first_on_host() ? pack_inventory(mine) : "")) {

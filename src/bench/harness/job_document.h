@@ -9,10 +9,10 @@ namespace cb {
 
 // A document with tool, run and environment filled in: NCCL_, UCX_, OMPI_MCA_, CUDA_ and OMP_ names
 // only.
-Document begin_document(const Place& place, int ranks, bool redact);
+Document begin_document(const RankMap& place, int ranks, bool redact);
 
 // Collective. The inventory of every host, by first rank: on rank 0, elsewhere none.
-std::vector<HostInventory> gather_inventories(Comm& comm, const Place& place,
+std::vector<HostInventory> gather_inventories(Comm& comm, const RankMap& place,
                                               const HostInventory& mine);
 
 }  // namespace cb

@@ -24,23 +24,23 @@ constexpr auto kOwnWords = std::chrono::milliseconds(700);
 constexpr const char* kInterfaceVariable = "CLUSTERBENCH_INTERFACE";
 
 // A partial document's reason and the first line on stderr.
-Said headline(const Trouble& trouble) {
+Said headline(const JobFailure& trouble) {
   switch (trouble.kind) {
-    case Trouble::Kind::expired:
+    case JobFailure::Kind::expired:
       return said("hang.deadline", format_seconds(trouble.idle_seconds));
-    case Trouble::Kind::lost:
+    case JobFailure::Kind::lost:
       return said("hang.rank_lost");
-    case Trouble::Kind::failed:
+    case JobFailure::Kind::failed:
       return said("hang.rank_failed");
-    case Trouble::Kind::cancelled:
+    case JobFailure::Kind::cancelled:
       break;
   }
   return said("run.interrupted");
 }
 
-std::string next_step(const Trouble& trouble) {
+std::string next_step(const JobFailure& trouble) {
   const HangDiagnosis& diagnosis = trouble.diagnosis;
-  if (trouble.kind == Trouble::Kind::failed)
+  if (trouble.kind == JobFailure::Kind::failed)
     return "mend what that rank says; the others only waited";
   if (diagnosis.absent.empty())
     return "look at the links between the hosts, or give it more time with --deadline and --stall";
@@ -51,14 +51,14 @@ std::string next_step(const Trouble& trouble) {
 
 }  // namespace
 
-std::shared_ptr<SideChannel> LastWords::open_channel(Comm& comm, const Place& place,
+std::shared_ptr<SideChannel> LastWords::open_channel(Comm& comm, const RankMap& place,
                                                      Watchdog& watchdog, const CancelToken& cancel,
                                                      const Document& document) {
   document_ = document;
   root_host_ = place.hosts.at(0);
   SideChannelOptions options;
   if (const char* given = std::getenv(kInterfaceVariable)) options.interface = given;
-  options.on_trouble = [this](const Trouble& trouble) { on_trouble(trouble); };
+  options.on_trouble = [this](const JobFailure& trouble) { on_trouble(trouble); };
   options.on_root_lost = [this](const std::string& host) {
     view_.say(fmt::format(
         "clusterbench {}: {}: rank 0 on {} is gone: its connection broke\n  next: look at {}\n",
@@ -95,20 +95,20 @@ void LastWords::on_expiry(const WatchState& state) {
   world_.abort(ExitCode::deadline);
 }
 
-void LastWords::on_trouble(const Trouble& trouble) {
+void LastWords::on_trouble(const JobFailure& trouble) {
   const Said title = headline(trouble);
-  if (trouble.kind == Trouble::Kind::cancelled) return write_partial(trouble, title);
+  if (trouble.kind == JobFailure::Kind::cancelled) return write_partial(trouble, title);
   std::string text = fmt::format("\nclusterbench {}: {}\n", case_name_, title.text());
   for (const std::string& line : trouble.diagnosis.lines) text += "  " + terminal_safe(line) + "\n";
   if (trouble.diagnosis.absent.empty()) text += "  " + trouble.diagnosis.reason.text() + "\n";
   text += "  next      : " + terminal_safe(next_step(trouble)) + "\n";
   view_.say(text);
   write_partial(trouble, said("said.of", title, trouble.diagnosis.reason));
-  const bool expired = trouble.kind == Trouble::Kind::expired;
+  const bool expired = trouble.kind == JobFailure::Kind::expired;
   world_.abort(expired ? ExitCode::deadline : ExitCode::runtime);
 }
 
-void LastWords::write_partial(const Trouble& trouble, const Said& reason) {
+void LastWords::write_partial(const JobFailure& trouble, const Said& reason) {
   if (json_.empty()) return;
   Document document = document_;
   document.records = trouble.finished;

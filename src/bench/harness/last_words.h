@@ -20,7 +20,7 @@ class LastWords {
       : case_name_(std::move(case_name)), world_(world), json_(std::move(json)), view_(view) {}
 
   // Collective. `document` has everything but records.
-  std::shared_ptr<SideChannel> open_channel(Comm& comm, const Place& place, Watchdog& watchdog,
+  std::shared_ptr<SideChannel> open_channel(Comm& comm, const RankMap& place, Watchdog& watchdog,
                                             const CancelToken& cancel, const Document& document);
 
   // On the watchdog's thread: leaves the end to rank 0 if that still answers, else says where this
@@ -28,8 +28,8 @@ class LastWords {
   void on_expiry(const WatchState& state);
 
  private:
-  void on_trouble(const Trouble& trouble);
-  void write_partial(const Trouble& trouble, const Said& reason);
+  void on_trouble(const JobFailure& trouble);
+  void write_partial(const JobFailure& trouble, const Said& reason);
 
   std::string case_name_;
   const JobWorld& world_;

@@ -13,15 +13,15 @@ ParamDef seed_param(const char* help) {
 }
 
 ParamDef threads_param() {
-  return integer("threads").help("per rank; else one per core").range(1, 4096);
+  return integer("threads").help("threads per rank; by default one per core").range(1, 4096);
 }
 
 ParamDef iterations_param() {
-  return integer("iterations").help("exactly so many samples").range(1, 1000000);
+  return integer("iterations").help("exact number of samples").range(1, 1000000);
 }
 
 ParamDef sampling_param(const char* by_default) {
-  return duration("duration").help("of sampling, at most").by_default(by_default).at_least(0.01);
+  return duration("duration").help("time limit of sampling").by_default(by_default).at_least(0.01);
 }
 
 ParamDef step_factor_param(const char* by_default) {

@@ -44,29 +44,33 @@ CaseInfo describe() {
       .needs = {.ranks = 2},
       .params =
           {choice("backend", transport_names())
-               .help("what pairs are measured with")
+               .help("transport that measures the pairs")
                .by_default("mpi"),
            choice("mode", {"quick", "full"})
                .help("quick: rounds grow with log N; full: every pair")
                .by_default("quick"),
-           choice("measure", {"bandwidth", "latency"}).help("of each pair").by_default("bandwidth"),
+           choice("measure", {"bandwidth", "latency"})
+               .help("figure of each pair")
+               .by_default("bandwidth"),
            choice("between", {"host", "rank"})
-               .help("what is paired: hosts (their first ranks) or all ranks")
+               .help("units to pair: hosts (their first ranks) or all ranks")
                .by_default("host"),
            flag("two-way").help("both of a pair send at once"),
-           size("size").help("of a message: 1M, with nccl 16M, for latency 8").range(1, 1 << 30),
+           size("size")
+               .help("bytes of a message; by default 1M, with nccl 16M, for latency 8")
+               .range(1, 1 << 30),
            text("leaf-map")
                .help("file of lines HOST LEAF, or ibnetdiscover's output: slow uplinks of leaves "
                      "are named"),
            choice("memory", {"gpu", "host"})
-               .help("of nccl; host is for a library that stands in for NCCL")
+               .help("memory for nccl; host is for a library that stands in for NCCL")
                .by_default("gpu"),
-           duration("duration").help("of a round").by_default("200ms").range(0.001, 3600),
+           duration("duration").help("duration of a round").by_default("200ms").range(0.001, 3600),
            integer("repeats")
-               .help("of every round; by default as few as the decision needs")
+               .help("repeats of every round; by default as few as the decision needs")
                .range(1, 1000),
            number("tolerance")
-               .help("less below the fleet, as a share, is nobody's fault")
+               .help("a smaller share below the fleet is no finding")
                .by_default("0.025")
                .range(0, 0.9),
            duration("round-deadline")

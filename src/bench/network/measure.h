@@ -21,7 +21,7 @@ struct Measurement {
   std::map<std::string, Said> facts = {};                 // facts of the record
   double deadline_seconds = 30;                           // limit of one round
   std::vector<std::vector<std::string>> rail_names = {};  // by node, then by rail
-  MakeEnd make = {};
+  MakeEndpoint make = {};
   // The ceiling of a pair's bandwidth, if one is known.
   std::function<std::optional<Ceiling>(const RailPair&)> ceiling = {};
 };

@@ -57,7 +57,7 @@ PairFigure PairOutcome::figure(PairMeasure measure) const {
   return {std::nullopt, said("net.nothing")};
 }
 
-void RoundEnds::make_ends(std::span<const PairJob> jobs, const MakeEnd& make) {
+void RoundEnds::make_ends(std::span<const PairJob> jobs, const MakeEndpoint& make) {
   slots_.clear();
   for (const PairJob& job : jobs) {
     Slot slot{job, nullptr, {}};
@@ -70,7 +70,7 @@ void RoundEnds::make_ends(std::span<const PairJob> jobs, const MakeEnd& make) {
   }
 }
 
-void RoundEnds::connect(Comm& comm, std::span<const PairJob> jobs, const MakeEnd& make,
+void RoundEnds::connect(Comm& comm, std::span<const PairJob> jobs, const MakeEndpoint& make,
                         double deadline_seconds) {
   make_ends(jobs, make);
   std::string mine;

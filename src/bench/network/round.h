@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "bench/harness/comm.h"
-#include "bench/network/pair_end.h"
+#include "bench/network/pair_endpoint.h"
 
 namespace cb::net {
 
@@ -17,7 +17,7 @@ class RoundEnds {
   // Collective over all ranks, those without a job included. Makes the ends, exchanges their
   // addresses over the communicator and connects. Keeps failures for run(). Sends one address per
   // end to all ranks.
-  void connect(Comm& comm, std::span<const PairJob> jobs, const MakeEnd& make,
+  void connect(Comm& comm, std::span<const PairJob> jobs, const MakeEndpoint& make,
                double deadline_seconds);
 
   // Local. Runs each job on a thread of its own; returns one outcome per job, in order.
@@ -26,17 +26,17 @@ class RoundEnds {
  private:
   struct Slot {
     PairJob job;
-    std::unique_ptr<PairEnd> end;
+    std::unique_ptr<PairEndpoint> end;
     Said failure;
   };
-  void make_ends(std::span<const PairJob> jobs, const MakeEnd& make);
+  void make_ends(std::span<const PairJob> jobs, const MakeEndpoint& make);
   std::vector<Slot> slots_;
 };
 
 // A PairTransport over any kind of end: schedules and locate measure with it.
 class EndTransport : public PairTransport {
  public:
-  EndTransport(std::string name, Comm& comm, MakeEnd make)
+  EndTransport(std::string name, Comm& comm, MakeEndpoint make)
       : name_(std::move(name)), comm_(comm), make_(std::move(make)) {}
   std::string name() const override { return name_; }
   void connect(std::span<const PairTask> mine, double deadline_seconds) override;
@@ -45,7 +45,7 @@ class EndTransport : public PairTransport {
  private:
   std::string name_;
   Comm& comm_;
-  MakeEnd make_;
+  MakeEndpoint make_;
   RoundEnds ends_;
 };
 

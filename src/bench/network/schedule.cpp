@@ -73,7 +73,7 @@ std::vector<ParamDef> schedule_params() {
                 "pair once), shift (each directed pair once); each a record of its own")
           .by_default("pair")
           .list(),
-      integer("rounds").help("of --schedule random, 4 unless given").range(1, 100000),
+      integer("rounds").help("rounds of --schedule random; by default 4").range(1, 100000),
       seed_param("of --schedule random"),
       text("leaf-map")
           .help(
@@ -87,7 +87,7 @@ std::vector<ParamDef> schedule_params() {
 
 ParamDef direction_param() {
   return param::choice("direction", {"one-way", "two-way"})
-      .help("of bandwidth; two-way is the sum of both")
+      .help("direction of bandwidth; two-way is the sum of both directions")
       .by_default("one-way")
       .list();
 }
@@ -131,7 +131,7 @@ int Nodes::rank_of(int node, int rail) const {
   return mine[static_cast<size_t>(rail) % mine.size()];
 }
 
-Nodes nodes_of(const Place& place) {
+Nodes nodes_of(const RankMap& place) {
   Nodes nodes;
   const bool by_rank = place.hosts.size() == 1;
   nodes.ranks.resize(by_rank ? place.host_of_rank.size() : place.hosts.size());

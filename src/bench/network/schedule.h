@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "bench/harness/comm.h"
-#include "bench/network/pair_end.h"
+#include "bench/network/pair_endpoint.h"
 #include "core/params.h"
 #include "model/schedule.h"
 
@@ -44,7 +44,7 @@ struct Nodes {
   int count() const { return static_cast<int>(ranks.size()); }
   int rank_of(int node, int rail) const;
 };
-Nodes nodes_of(const Place& place);
+Nodes nodes_of(const RankMap& place);
 
 // One transfer between NICs.
 struct RailPair {

@@ -8,7 +8,7 @@
 #include "bench/harness/points.h"
 #include "bench/network/leaves.h"
 #include "bench/network/measure.h"
-#include "bench/network/verbs/end.h"
+#include "bench/network/verbs/endpoint.h"
 #include "bench/network/verbs/plan.h"
 #include "bench/network/verbs/setup.h"
 #include "sys/gpu/pci_reach.h"
@@ -84,7 +84,7 @@ net::Measurement measurement(Context& context, const verbs::Setup& setup,
     if (spec.gpu_memory && !spec.gpu)
       mine.gpu =
           static_cast<int>(nearest_function(context.fs, port.pci_address.value_or(""), setup.gpus));
-    return std::make_unique<verbs::VerbsEnd>(setup.pool->get(port), mine, job, context.cancel);
+    return std::make_unique<verbs::VerbsEndpoint>(setup.pool->get(port), mine, job, context.cancel);
   };
   m.ceiling = [&setup, spec](const net::RailPair& pair) { return setup.ceiling(pair, spec); };
   return m;

@@ -31,7 +31,7 @@ CaseInfo describe() {
                  integer("skipping-rank").help("this rank is skipped").at_least(0),
                  integer("slow-rank").help("this rank measures half").at_least(0),
                  integer("failing-rank").help("this rank throws an error").at_least(0),
-                 size("failing-size").help("only at this point of the sweep"),
+                 size("failing-size").help("fail only at this point of the sweep"),
                  integer("wrong-rank").help("this rank's data check fails").at_least(0),
                  flag("blind").help("the data check sees no fault"),
                  fault_param("gives wrong data, to prove that it is seen"),

@@ -45,7 +45,9 @@ CaseInfo describe() {
                      "or pread and pwrite with a copy")
                .by_default("sync,batch,bounce")
                .list(),
-           choice("memory", {"gpu", "host"}).help("where the data goes").by_default("gpu"),
+           choice("memory", {"gpu", "host"})
+               .help("memory that data moves to and from")
+               .by_default("gpu"),
            integer("gpu")
                .help("CUDA's number of it; by default each rank's own, by its place on the host")
                .range(0, 1023),
@@ -58,7 +60,7 @@ CaseInfo describe() {
            flag("register").help("register the memory with cuFile").by_default("true"),
            flag("allow-compat")
                .help("give figures also where compatibility mode was used or no path is proven"),
-           duration("duration").help("of each mode, at most").by_default("5s").at_least(0.01),
+           duration("duration").help("time limit of each mode").by_default("5s").at_least(0.01),
            seed_param("of the data"),
            fault_param("spoils a block of its own file as it is read or written, to prove that it "
                        "is seen")},
@@ -91,10 +93,10 @@ Params io_params(const Params& params) {
 }
 
 // One rank's file, memory and what is needed to move between them.
-class Mover {
+class GdsTransfer {
  public:
-  Mover(const Params& params, const io::Target& target, const cufile::Driver& driver,
-        int local_rank, bool faulty)
+  GdsTransfer(const Params& params, const io::Target& target, const cufile::Driver& driver,
+              int local_rank, bool faulty)
       : faulty_(faulty),
         view_(target.view()),
         reads_(params.text("rw") == "read"),
@@ -259,7 +261,7 @@ struct Outcome {
   gds::Evidence evidence;
 };
 
-Outcome measure_mode(Context& context, const Params& params, Mover& mover,
+Outcome measure_mode(Context& context, const Params& params, GdsTransfer& mover,
                      const std::string& mode) {
   const SamplePlan plan{.stop = {.max_seconds = params.number("duration"), .target_half_width = 0},
                         .warm_up_samples = 3,
@@ -278,7 +280,7 @@ Outcome measure_mode(Context& context, const Params& params, Mover& mover,
 }
 
 Record record_of(Context& context, const Params& params, const io::Target& target,
-                 const cufile::Driver& driver, const Mover& mover, const std::string& mode,
+                 const cufile::Driver& driver, const GdsTransfer& mover, const std::string& mode,
                  const Outcome& outcome) {
   Record record{.case_name = "gds", .params = params.with("mode", mode)};
   std::string id = target.id();
@@ -318,7 +320,7 @@ Record record_of(Context& context, const Params& params, const io::Target& targe
 Record measure_point(Context& context, const Params& params, io::Target& target,
                      const cufile::Driver& driver, const std::string& mode) {
   Record record{.case_name = "gds", .params = params.with("mode", mode)};
-  std::optional<Mover> mover;
+  std::optional<GdsTransfer> mover;
   if (!io::all_well(context, [&] {
         mover.emplace(params, target, driver, context.place.local_rank,
                       plants_fault(context, params));

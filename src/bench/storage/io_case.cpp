@@ -41,8 +41,8 @@ CaseInfo describe() {
            flag("allow-overwrite").help("let --rw write into --file"),
            choice("workload", {"checkpoint-write", "checkpoint-read", "dataset-read", "mixed",
                                "memory-cache", "qd-sweep", "metadata", "kv-cache", "soak"})
-               .help("what a training cluster asks of its storage; sets access, block size, queue "
-                     "depth and bounds")
+               .help("a workload of training clusters; sets access, block size, queue depth and "
+                     "bounds")
                .excludes({"rw", "block-size", "queue-depth"})
                .excludes({"duration"}, {"checkpoint-write", "checkpoint-read"}),
            text("cache-dir")
@@ -52,13 +52,16 @@ CaseInfo describe() {
                .help("checkpoint bytes per rank of a model of that size (MLPerf Storage), instead "
                      "of --size")
                .excludes({"size"}),
-           number("scale").help("share of that to write").by_default("1").range(1e-9, 1),
+           number("scale")
+               .help("share of the model's checkpoint to write")
+               .by_default("1")
+               .range(1e-9, 1),
            integer("rank-shift")
-               .help("checkpoint-read: read the file of the rank so many further on [ranks of a "
-                     "host]; given with writes, they are read back by another rank likewise")
+               .help("checkpoint-read: each rank reads the file of the rank that is this many "
+                     "further on [ranks of a host]; given with writes, that rank reads them back")
                .range(0, 1 << 20),
            integer("files")
-               .help("per rank, of the metadata workload")
+               .help("files per rank of the metadata workload")
                .by_default("1000")
                .range(1, 1000000),
            flag("shared-directory")
@@ -75,7 +78,7 @@ CaseInfo describe() {
                "remove what killed runs left in this directory, and nothing else; measure nothing"),
            flag("dry-run").help("say what would be made and written, and stop"),
            integer("max-fill")
-               .help("per cent of the filesystem that may be full with our files")
+               .help("largest fill of the filesystem with our files, in per cent")
                .by_default("95")
                .range(1, 100),
            choice("rw", {"read", "write", "randread", "randwrite", "randrw"})
@@ -97,15 +100,18 @@ CaseInfo describe() {
            duration("warm-up").help("before the measured time of --duration").by_default("500ms"),
            flag("steady").help("count only from a steady state on (SNIA PTS: five rounds alike), "
                                "and give no figures without one"),
-           duration("round").help("of --steady").by_default("60s").at_least(0.1),
-           flag("direct").help("past the page cache (O_DIRECT)").by_default("true"),
+           duration("round")
+               .help("duration of a round of --steady")
+               .by_default("60s")
+               .at_least(0.1),
+           flag("direct").help("bypass the page cache (O_DIRECT)").by_default("true"),
            flag("fsync").help("after writing, timed apart").by_default("true"),
            flag("verify").help("check every block instead of a sample"),
            choice("engine", {"auto", "io_uring", "threads", "null"})
                .help("how requests are made; null makes none: the tool's own cost")
                .by_default("auto"),
            choice("distribution", {"uniform", "zipf"})
-               .help("of random offsets; zipf: some blocks are hot")
+               .help("distribution of random offsets; zipf: some blocks are hot")
                .by_default("uniform"),
            number("zipf-theta").help("skew of zipf").by_default("1.1").range(0.01, 5),
            number("rate")
@@ -123,14 +129,15 @@ CaseInfo describe() {
                .by_default("true"),
            seed_param("of order and data"),
            choice("direction", {"read", "write"})
-               .help("which of a randrw run is reported; each is a record of its own")
+               .help("direction of a randrw run to report; each is a record of its own")
                .by_default("read,write")
                .list(),
            fault_param("spoils a block of its own file as it is read or written, to prove that it "
                        "is seen")},
       .metrics = {{"bytes_per_second", "bytes_per_second", Better::higher,
                    "bytes of finished requests over the whole counted time"},
-                  {"io_per_second", "io_per_second", Better::higher, "finished requests, likewise"},
+                  {"io_per_second", "io_per_second", Better::higher,
+                   "finished requests, as bytes_per_second counts them"},
                   {"interval_bytes_per_second", "bytes_per_second", Better::higher,
                    "with --duration: the same per interval of about 100 ms"},
                   {"latency_seconds", "seconds", Better::lower,
@@ -145,32 +152,36 @@ CaseInfo describe() {
                   {"aggregate_durable_bytes_per_second", "bytes_per_second", Better::higher,
                    "written by all ranks over write, fsync and close of the slowest"},
                   {"slowest_rank_bytes_per_second", "bytes_per_second", Better::higher,
-                   "of the rank that was slowest, writes with fsync and close"},
+                   "rate of the slowest rank; writes include fsync and close"},
                   {"thread_bytes_per_second", "bytes_per_second", Better::higher,
-                   "of each thread of a rank, in their order"},
+                   "rate of each thread of a rank, in the threads' order"},
                   {"share_of_undisturbed", "share", Better::higher,
                    "mixed: reading beside a checkpoint over reading alone"},
                   {"speedup_over_storage", "ratio", Better::higher,
                    "memory-cache: reading from memory over reading from --dir"},
                   {"first_done_seconds", "seconds", Better::lower,
                    "bounded by size: when the first thread had done its part"},
-                  {"last_done_seconds", "seconds", Better::lower, "when the last one had"},
+                  {"last_done_seconds", "seconds", Better::lower,
+                   "when the last thread had done its part"},
                   {"stonewall_bytes_per_second", "bytes_per_second", Better::higher,
                    "bounded by size: until the first was done, so while all worked"},
                   {"create_per_second", "io_per_second", Better::higher,
                    "files created, 4 KiB each"},
-                  {"create_latency_seconds", "seconds", Better::lower, "of one creation"},
+                  {"create_latency_seconds", "seconds", Better::lower, "time of one creation"},
                   {"stat_per_second", "io_per_second", Better::higher, "files looked up"},
-                  {"stat_latency_seconds", "seconds", Better::lower, "of one look-up"},
+                  {"stat_latency_seconds", "seconds", Better::lower, "time of one look-up"},
                   {"read_per_second", "io_per_second", Better::higher, "files opened and read"},
-                  {"read_latency_seconds", "seconds", Better::lower, "of opening and reading one"},
+                  {"read_latency_seconds", "seconds", Better::lower, "time to open and read one"},
                   {"unlink_per_second", "io_per_second", Better::higher, "files removed"},
-                  {"unlink_latency_seconds", "seconds", Better::lower, "of one removal"},
+                  {"unlink_latency_seconds", "seconds", Better::lower, "time of one removal"},
                   {"aggregate_create_per_second", "io_per_second", Better::higher,
-                   "of all ranks over the time of the slowest"},
-                  {"aggregate_stat_per_second", "io_per_second", Better::higher, "likewise"},
-                  {"aggregate_read_per_second", "io_per_second", Better::higher, "likewise"},
-                  {"aggregate_unlink_per_second", "io_per_second", Better::higher, "likewise"},
+                   "creations of all ranks over the time of the slowest rank"},
+                  {"aggregate_stat_per_second", "io_per_second", Better::higher,
+                   "stat calls of all ranks together"},
+                  {"aggregate_read_per_second", "io_per_second", Better::higher,
+                   "read calls of all ranks together"},
+                  {"aggregate_unlink_per_second", "io_per_second", Better::higher,
+                   "unlink calls of all ranks together"},
                   {"aggregate_bytes_per_second", "bytes_per_second", Better::higher,
                    "bytes of all ranks over the time of the slowest"},
                   {"media_errors", "count", Better::lower,

@@ -81,7 +81,7 @@ std::string process_name() {
   return launched() ? fmt::format("{} rank {}", host_name(), launched_rank()) : host_name();
 }
 
-void require_company(int ranks) {
+void require_launched_ranks(int ranks) {
   const Launched told = launch();
   if (ranks > 1 || !left_alone(told)) return;
   const bool counted = told.processes.number > 1;

@@ -26,7 +26,7 @@ std::string process_name();
 
 // Throws UsageError if this process is alone although its launcher started several, or may have:
 // each of them would then measure by itself. Says the likely cause and what to do.
-void require_company(int ranks);
+void require_launched_ranks(int ranks);
 
 // Returns name and version of the MPI library, "Open MPI v4.1.4", or "none". Opens the library;
 // does not need MPI_Init.

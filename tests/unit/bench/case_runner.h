@@ -30,7 +30,7 @@ inline Run run_on(int ranks, const Case& c) {
   std::mutex mutex;
   ThreadGroup group(ranks);
   group.run([&](Comm& comm) {
-    const Place place = locate_ranks(comm, "n" + std::to_string(comm.rank()));
+    const RankMap place = locate_ranks(comm, "n" + std::to_string(comm.rank()));
     Watchdog watchdog([](const WatchState&) {});
     CancelToken cancel;
     Sampler sampler(comm, watchdog, cancel);

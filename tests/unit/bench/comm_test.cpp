@@ -10,13 +10,13 @@ using namespace cb;
 
 TEST_CASE("ranks learn where all of them are") {
   ThreadGroup group(5);
-  std::vector<Place> places(5);
+  std::vector<RankMap> places(5);
   const char* hosts[] = {"b", "a", "b", "c", "a"};
   group.run([&](Comm& comm) {
     const auto r = static_cast<size_t>(comm.rank());
     places[r] = locate_ranks(comm, hosts[r]);
   });
-  for (const Place& p : places) {
+  for (const RankMap& p : places) {
     CHECK(p.hosts == std::vector<std::string>{"b", "a", "c"});
     CHECK(p.host_of_rank == std::vector<int>{0, 1, 0, 2, 1});
   }

@@ -125,7 +125,7 @@ TEST_CASE("pairs become one metric each; failed readings are absent, not zero") 
 }
 
 TEST_CASE("units are hosts by their first rank, or ranks") {
-  Place place{.host = "b", .hosts = {"a", "b"}, .host_of_rank = {0, 0, 1, 0, 1}};
+  RankMap place{.host = "b", .hosts = {"a", "b"}, .host_of_rank = {0, 0, 1, 0, 1}};
   const auto hosts = host_units(place);
   REQUIRE(hosts.size() == 2);
   CHECK(hosts[1].rank == 2);

@@ -7,7 +7,7 @@
 #include "bench/gpu/chase_cycle.h"
 #include "bench/gpu/copy_points.h"
 #include "bench/gpu/gemm_points.h"
-#include "bench/gpu/share_out.h"
+#include "bench/gpu/gpu_plan.h"
 #include "bench/registry.h"
 
 using namespace cb;
@@ -27,12 +27,12 @@ TEST_CASE("every GPU is driven by one rank, however the launcher shows them") {
   const std::vector<std::string> all{"a", "b", "c", "d"};
   using Shares = std::vector<std::vector<std::string>>;
   // One rank sees all; two ranks see all; each rank sees its own; a second host; a rank too many.
-  CHECK(share_out_gpus({{"n1", all}}) == Shares{all});
-  CHECK(share_out_gpus({{"n1", all}, {"n1", all}}) == Shares{{"a", "c"}, {"b", "d"}});
-  CHECK(share_out_gpus({{"n1", {"b"}}, {"n1", {"a"}}}) == Shares{{"b"}, {"a"}});
-  CHECK(share_out_gpus({{"n1", {"a"}}, {"n2", {"a"}}}) == Shares{{"a"}, {"a"}});
-  CHECK(share_out_gpus({{"n1", {"a"}}, {"n1", {"a"}}}) == Shares{{"a"}, {}});
-  CHECK(share_out_gpus({{"n1", {}}}) == Shares{{}});
+  CHECK(assign_gpus({{"n1", all}}) == Shares{all});
+  CHECK(assign_gpus({{"n1", all}, {"n1", all}}) == Shares{{"a", "c"}, {"b", "d"}});
+  CHECK(assign_gpus({{"n1", {"b"}}, {"n1", {"a"}}}) == Shares{{"b"}, {"a"}});
+  CHECK(assign_gpus({{"n1", {"a"}}, {"n2", {"a"}}}) == Shares{{"a"}, {"a"}});
+  CHECK(assign_gpus({{"n1", {"a"}}, {"n1", {"a"}}}) == Shares{{"a"}, {}});
+  CHECK(assign_gpus({{"n1", {}}}) == Shares{{}});
 }
 
 TEST_CASE("buffers go round past the second-level cache") {

@@ -44,7 +44,7 @@ TEST_CASE("what cannot be read is nothing, not zero") {
 
 TEST_CASE("of a captured machine, and of a moment, nothing is said") {
   const auto comm = single_comm();
-  const Place place = locate_ranks(*comm, "n1");
+  const RankMap place = locate_ranks(*comm, "n1");
   Record r{.case_name = "x"};
   r.metrics.push_back({.name = "m", .unit = "seconds", .entity = r.entity({"n1", "host", ""})});
   std::vector<Record> records{r};

@@ -13,14 +13,15 @@ TEST_CASE("one rank that wants a stop is heard by all that work, who never wait 
   std::atomic<int> heard{0}, rounds{0};
   ThreadGroup(4).run([&](Comm& comm) {
     Agreement agreement(comm);
-    Stand known = Stand::working;
-    for (int tick = 0; known < Stand::stop && tick < 200000; ++tick) {
-      known = agreement.exchange(comm.rank() == 2 && tick > 20 ? Stand::stop : Stand::working);
+    RunState known = RunState::working;
+    for (int tick = 0; known < RunState::stop && tick < 200000; ++tick) {
+      known =
+          agreement.exchange(comm.rank() == 2 && tick > 20 ? RunState::stop : RunState::working);
       std::this_thread::yield();
       if (comm.rank() == 0) ++rounds;
     }
-    CHECK(known == Stand::stop);
-    CHECK(agreement.exchange(Stand::working) == Stand::stop);  // it stays
+    CHECK(known == RunState::stop);
+    CHECK(agreement.exchange(RunState::working) == RunState::stop);  // it stays
     ++heard;
   });
   CHECK(heard == 4);
@@ -33,12 +34,12 @@ TEST_CASE("who is ready first goes on answering until the last is done") {
     Agreement agreement(comm);
     if (comm.rank() == 1) {
       for (int i = 0; i < 300; ++i) {
-        CHECK(agreement.exchange(Stand::working) < Stand::stop);
+        CHECK(agreement.exchange(RunState::working) < RunState::stop);
         std::this_thread::sleep_for(std::chrono::microseconds(50));
       }
       last_done = true;
     }
-    CHECK(agreement.conclude([] { return Stand::done; }, [] {}) == Stand::done);
+    CHECK(agreement.conclude([] { return RunState::done; }, [] {}) == RunState::done);
     CHECK(last_done);
   });
 }
@@ -49,14 +50,14 @@ TEST_CASE("nobody counts before all are steady") {
     Agreement agreement(comm);
     const bool slow = comm.rank() == 0;
     for (int i = 0; i < 50; ++i) {
-      const Stand known = agreement.exchange(slow ? Stand::unsteady : Stand::working);
-      CHECK((known == Stand::unsteady || (!slow && steady)));  // the quick one may come late
+      const RunState known = agreement.exchange(slow ? RunState::unsteady : RunState::working);
+      CHECK((known == RunState::unsteady || (!slow && steady)));  // the quick one may come late
     }
     if (slow) steady = true;
-    Stand known = Stand::unsteady;
-    while (known == Stand::unsteady) known = agreement.exchange(Stand::working);
-    CHECK(known == Stand::working);
+    RunState known = RunState::unsteady;
+    while (known == RunState::unsteady) known = agreement.exchange(RunState::working);
+    CHECK(known == RunState::working);
     CHECK(steady);
-    agreement.conclude([] { return Stand::done; }, [] {});
+    agreement.conclude([] { return RunState::done; }, [] {});
   });
 }

@@ -315,7 +315,7 @@ TEST_CASE("a run that others want to stop stops, says so, and gives what was don
     endless.seconds = 3600;
     const CancelToken cancel;
     RunHooks hooks;
-    hooks.consult = [](Stand) { return Stand::stop; };
+    hooks.consult = [](RunState) { return RunState::stop; };
     const RunResult run = run_job(endless, view, engine, FsRoot(), cancel, hooks);
     CHECK(run.stopped);
     CHECK(run.partial());
@@ -337,9 +337,9 @@ TEST_CASE("a run waits for a steady state of all before it counts") {
   RunHooks hooks;
   int asked = 0;
   // The others' word counts: only when nobody is unsteady the counted time begins.
-  hooks.consult = [&](Stand mine) {
-    CHECK(mine == (asked < 3 ? Stand::unsteady : Stand::working));
-    return ++asked < 3 ? Stand::unsteady : Stand::working;
+  hooks.consult = [&](RunState mine) {
+    CHECK(mine == (asked < 3 ? RunState::unsteady : RunState::working));
+    return ++asked < 3 ? RunState::unsteady : RunState::working;
   };
   const RunResult run = run_job(job, view, Engine::null, FsRoot(), cancel, hooks);
   CHECK(asked >= 3);
@@ -356,7 +356,7 @@ TEST_CASE("each thread's part and time are known") {
     const RunResult run = go(job_for(Order::sequential, 0, Pattern::kPrepared),
                              {fd.get(), "scratch", &pattern}, engine);
     REQUIRE(run.threads.size() == 3);
-    for (const ThreadShare& t : run.threads) {
+    for (const ThreadWork& t : run.threads) {
       CHECK(t.bytes == 111 * 4096);
       CHECK(t.done >= run.first_done());
       CHECK(t.done <= run.last_done());

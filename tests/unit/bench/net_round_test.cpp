@@ -9,7 +9,7 @@ using namespace cb::net;
 namespace {
 
 // Tells its peer's address and gives what it was made with.
-class FakeEnd : public PairEnd {
+class FakeEnd : public PairEndpoint {
  public:
   FakeEnd(PairJob job, PairOutcome outcome) : job_(std::move(job)), outcome_(std::move(outcome)) {}
   std::string address() override { return job_.task.sends ? "sender here" : "receiver here"; }
@@ -78,7 +78,7 @@ TEST_CASE("an end that cannot be made fails its job, and its peer hears why") {
                                   {task(false, PairMeasure::bandwidth), 0, "a → b"}};
   ends.connect(
       *comm, jobs,
-      [](const PairJob& job) -> std::unique_ptr<PairEnd> {
+      [](const PairJob& job) -> std::unique_ptr<PairEndpoint> {
         if (job.task.sends) throw Error("port is DOWN");
         return std::make_unique<FakeEnd>(job, PairOutcome{});
       },

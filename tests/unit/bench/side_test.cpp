@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-Place place_of(int rank) {
+RankMap place_of(int rank) {
   return {
       .host = "n" + std::to_string(rank), .hosts = {"n0", "n1", "n2"}, .host_of_rank = {0, 1, 2}};
 }
@@ -38,8 +38,8 @@ Record share(int rank, int64_t size) {
 
 // Three ranks as threads, each with a watchdog and a channel. `act` runs on each of them.
 struct Job {
-  std::promise<Trouble> promise;
-  std::future<Trouble> trouble = promise.get_future();
+  std::promise<JobFailure> promise;
+  std::future<JobFailure> trouble = promise.get_future();
   std::atomic<int> root_lost{0};
   double failed_grace_seconds = 15;
 
@@ -51,7 +51,7 @@ struct Job {
       const CancelToken cancel;
       SideChannelOptions options;
       options.failed_grace_seconds = failed_grace_seconds;
-      options.on_trouble = [&](Trouble t) { promise.set_value(std::move(t)); };
+      options.on_trouble = [&](JobFailure t) { promise.set_value(std::move(t)); };
       options.on_root_lost = [&](const std::string&) { ++root_lost; };
       const auto channel =
           open_side_channel(comm, place_of(comm.rank()), watchdog, cancel, options);
@@ -92,8 +92,8 @@ TEST_CASE("on expiry rank 0 names who is behind and has what was finished") {
     if (rank == 1) CHECK(heard(channel, watchdog));
     if (rank == 0) CHECK(job.trouble.wait_for(30s) == std::future_status::ready);
   });
-  const Trouble t = job.trouble.get();
-  CHECK(t.kind == Trouble::Kind::expired);
+  const JobFailure t = job.trouble.get();
+  CHECK(t.kind == JobFailure::Kind::expired);
   REQUIRE(t.diagnosis.absent.size() == 1);
   CHECK(t.diagnosis.absent[0].rank == 2);
   CHECK(t.diagnosis.absent[0].host == "n2");
@@ -118,9 +118,9 @@ TEST_CASE("a rank that has failed is at fault once no other moves, whatever the 
     if (rank == 2) watchdog.fail("out of memory");
     if (rank == 0) CHECK(job.trouble.wait_for(30s) == std::future_status::ready);
   });
-  const Trouble t = job.trouble.get();
+  const JobFailure t = job.trouble.get();
   CHECK(monotonic_seconds() - begin > 1);  // they might have heard of it by themselves
-  CHECK(t.kind == Trouble::Kind::failed);
+  CHECK(t.kind == JobFailure::Kind::failed);
   REQUIRE(t.diagnosis.absent.size() == 1);
   CHECK(t.diagnosis.absent[0].rank == 2);
   CHECK(t.diagnosis.absent[0].why == "has failed: out of memory");
@@ -144,8 +144,8 @@ TEST_CASE("what breaks once rank 0 has heard of an expiry did not cause it") {
       CHECK(job.trouble.wait_for(30s) == std::future_status::ready);
     }
   });
-  const Trouble t = job.trouble.get();
-  CHECK(t.kind == Trouble::Kind::expired);
+  const JobFailure t = job.trouble.get();
+  CHECK(t.kind == JobFailure::Kind::expired);
   for (const auto& absent : t.diagnosis.absent)
     CHECK_FALSE(absent.why.text().starts_with("has failed"));
 }

@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "bench/network/tcp/end.h"
+#include "bench/network/tcp/endpoint.h"
 #include "bench/network/tcp/payload.h"
 #include "bench/network/tcp/plan.h"
 #include "bench/network/tcp/setup.h"
@@ -25,9 +25,9 @@ std::pair<net::PairOutcome, net::PairOutcome> transfer(const Spec& sender, const
   const CancelToken cancel;
   const auto end = [&](const Spec& spec, bool sends) {
     const net::PairJob job{{.peer = sends ? 1 : 0, .sends = sends}, 0, "a → b"};
-    return std::make_unique<TcpEnd>(
+    return std::make_unique<TcpEndpoint>(
         spec, job,
-        EndPlace{{.interface = "lo"}, {.host = sends ? "a" : "b", .network = "same"}, cpus},
+        EndpointPlace{{.interface = "lo"}, {.host = sends ? "a" : "b", .network = "same"}, cpus},
         cancel);
   };
   const auto from = end(sender, true), to = end(receiver, false);
@@ -131,13 +131,13 @@ TEST_CASE("Streams that share threads arrive whole, each with bytes of its own")
 
 TEST_CASE("Streams that share a thread: one that stands still or breaks holds up no other") {
   const Spec spec = short_spec();
-  Baton baton;
+  TransferControl control;
   Pipe still, broken, good;
   close(std::exchange(broken.there, -1));
-  Sender a(still.here, spec, 1, baton), b(broken.here, spec, 2, baton),
-      c(good.here, spec, 3, baton);
-  Receiver d(good.there, spec, 3, baton);
-  Carrier sending({&a, &b, &c}, spec, baton), receiving({&d}, spec, baton);
+  Sender a(still.here, spec, 1, control), b(broken.here, spec, 2, control),
+      c(good.here, spec, 3, control);
+  Receiver d(good.there, spec, 3, control);
+  StreamThread sending({&a, &b, &c}, spec, control), receiving({&d}, spec, control);
   receiving.start();
   sending.start();
   constexpr uint64_t kMuch = 32U << 20U;
@@ -149,37 +149,37 @@ TEST_CASE("Streams that share a thread: one that stands still or breaks holds up
   CHECK(b.finished());
   CHECK(b.failure() == "Broken pipe");
   CHECK(!a.finished());
-  baton.phase = Phase::over;
+  control.phase = Phase::over;
   sending.join();
   receiving.join();
   CHECK(a.finished());
   CHECK(a.failure() == "");
   CHECK(c.bytes() == d.bytes());
   uint64_t counted = 0;
-  for (const Phase p : {Phase::warm_up, Phase::over}) counted += sending.books().of(p).bytes;
+  for (const Phase p : {Phase::warm_up, Phase::over}) counted += sending.counters().of(p).bytes;
   CHECK(counted == a.bytes() + c.bytes());
 }
 
 TEST_CASE("A CPU that several ranks may use is no rank's alone") {
   const std::vector<int> two{0, 1}, eight{0, 1, 2, 3, 4, 5, 6, 7};
-  CHECK(cpu_shares({{"m", two}}) == std::vector<size_t>{2});
-  CHECK(cpu_shares({{"m", two}, {"m", two}}) == std::vector<size_t>{1, 1});
-  CHECK(cpu_shares({{"m", two}, {"n", two}}) == std::vector<size_t>{2, 2});
-  CHECK(cpu_shares({{"m", {0}}, {"m", {1}}}) == std::vector<size_t>{1, 1});
+  CHECK(cpus_per_rank({{"m", two}}) == std::vector<size_t>{2});
+  CHECK(cpus_per_rank({{"m", two}, {"m", two}}) == std::vector<size_t>{1, 1});
+  CHECK(cpus_per_rank({{"m", two}, {"n", two}}) == std::vector<size_t>{2, 2});
+  CHECK(cpus_per_rank({{"m", {0}}, {"m", {1}}}) == std::vector<size_t>{1, 1});
   // 8 / 3 each; three thirds are one.
-  CHECK(cpu_shares({{"m", eight}, {"m", eight}, {"m", eight}}) == std::vector<size_t>{2, 2, 2});
-  CHECK(cpu_shares({{"m", {0, 1, 2}}, {"m", {0, 1, 2}}, {"m", {0, 1, 2}}}) ==
+  CHECK(cpus_per_rank({{"m", eight}, {"m", eight}, {"m", eight}}) == std::vector<size_t>{2, 2, 2});
+  CHECK(cpus_per_rank({{"m", {0, 1, 2}}, {"m", {0, 1, 2}}, {"m", {0, 1, 2}}}) ==
         std::vector<size_t>{1, 1, 1});
   // More ranks than CPUs, and one that takes no part.
-  CHECK(cpu_shares({{"m", {0}}, {"m", {0}}, {"m", {}}}) == std::vector<size_t>{1, 1, 1});
+  CHECK(cpus_per_rank({{"m", {0}}, {"m", {0}}, {"m", {}}}) == std::vector<size_t>{1, 1, 1});
   // A rank bound to two of four CPUs that another may use all of: 1/2 + 1/2, and 1 + 1 + 1/2 + 1/2.
-  CHECK(cpu_shares({{"m", two}, {"m", {0, 1, 2, 3}}}) == std::vector<size_t>{1, 3});
+  CHECK(cpus_per_rank({{"m", two}, {"m", {0, 1, 2, 3}}}) == std::vector<size_t>{1, 3});
 
-  CHECK(carriers_for(4, 1) == 1);
-  CHECK(carriers_for(4, 3) == 3);
-  CHECK(carriers_for(4, 4) == 4);
-  CHECK(carriers_for(4, 64) == 4);
-  CHECK(carriers_for(4, 0) == 1);
+  CHECK(threads_for(4, 1) == 1);
+  CHECK(threads_for(4, 3) == 3);
+  CHECK(threads_for(4, 4) == 4);
+  CHECK(threads_for(4, 64) == 4);
+  CHECK(threads_for(4, 0) == 1);
 }
 
 TEST_CASE("With own_rate each end tells what arrives at it") {
@@ -225,7 +225,7 @@ TEST_CASE("Latency is a histogram of half round trips at the sender") {
 TEST_CASE("A peer that never comes costs its pair a deadline and is named") {
   const CancelToken cancel;
   const net::PairJob job{{.peer = 0, .sends = false}, 0, "a → b"};
-  TcpEnd alone(short_spec(), job, {{}, {.host = "b", .network = "x"}}, cancel);
+  TcpEndpoint alone(short_spec(), job, {{}, {.host = "b", .network = "x"}}, cancel);
   alone.connect(Address{.host = "a", .network = "x"}.text(), 1);
   const auto outcome = alone.run(0.3);
   CHECK(outcome.failure == "no connection from a: deadline passed");
@@ -233,7 +233,7 @@ TEST_CASE("A peer that never comes costs its pair a deadline and is named") {
 
   // Nobody listens at port 1 of this machine's loopback.
   const net::PairJob sending{{.peer = 1, .sends = true}, 0, "a → b"};
-  TcpEnd sender(short_spec(), sending, {{}, {.host = "a", .network = "x"}}, cancel);
+  TcpEndpoint sender(short_spec(), sending, {{}, {.host = "a", .network = "x"}}, cancel);
   sender.connect(Address{.host = "b", .network = "y", .doors = {{"127.0.0.2", 1}}}.text(), 1);
   CHECK(sender.run(5).failure.text().find("no connection to b (127.0.0.2: Connection refused)") ==
         0);
@@ -243,8 +243,9 @@ TEST_CASE("Strangers at the port cost the transfer nothing") {
   const CancelToken cancel;
   const net::PairJob receiving{{.peer = 0, .sends = false}, 0, "a → b"};
   const net::PairJob sending{{.peer = 1, .sends = true}, 0, "a → b"};
-  const EndPlace place{{.interface = "lo"}, {.host = "b", .network = "same"}};
-  TcpEnd to(short_spec(), receiving, place, cancel), from(short_spec(), sending, place, cancel);
+  const EndpointPlace place{{.interface = "lo"}, {.host = "b", .network = "same"}};
+  TcpEndpoint to(short_spec(), receiving, place, cancel),
+      from(short_spec(), sending, place, cancel);
   from.connect(to.address(), 1);
   to.connect(from.address(), 1);
   // They come first: some say nothing, some begin as one of ours would, some say something else.

@@ -59,7 +59,7 @@ TEST_CASE("inside a host: NVLS counts more than a wire carries, and 482 GB/s of 
         doctest::Approx(700e9));
   CHECK(link_bus_ceiling(Collective::all_gather, CollectiveAlgorithm::nvls, 8, 1, link) == link);
   CHECK_FALSE(link_bus_ceiling(Collective::all_reduce, CollectiveAlgorithm::ring, 1, 1, link));
-  const CollectiveWires h200{.ranks = 8, .hosts = 1, .gpu_link = link, .nvls_possible = true};
+  const LinkRates h200{.ranks = 8, .hosts = 1, .gpu_link = link, .nvls_possible = true};
   const Said why = explain_above_wire(Collective::all_reduce, 482e9, h200);
   CHECK(why.text().find("482") != std::string::npos);
   CHECK(why.text().find("450") != std::string::npos);
@@ -96,7 +96,7 @@ TEST_CASE("reduced in the network: a healthy cluster with SHARP is below its cei
   CHECK(algorithm_of("nvls") == nvls);
   CHECK(algorithm_of("nvls_tree") == nvls_tree);
   CHECK(algorithm_of("tree") == hierarchical);
-  const CollectiveWires wires{.ranks = 64, .hosts = 8, .host_network = 400e9, .gpu_link = 900e9};
+  const LinkRates wires{.ranks = 64, .hosts = 8, .host_network = 400e9, .gpu_link = 900e9};
   const auto ceiling = collective_ceiling(Collective::all_reduce, in_network, wires).value();
   CHECK(ceiling.bytes_per_second == doctest::Approx(787.5e9));
   CHECK(ceiling.how.text().find("in the network's switches") != std::string::npos);
@@ -104,11 +104,11 @@ TEST_CASE("reduced in the network: a healthy cluster with SHARP is below its cei
 
 TEST_CASE("the lower of the wires counts, with the algorithm where it is known") {
   using enum CollectiveAlgorithm;
-  const CollectiveWires one{.ranks = 8, .gpu_link = 450e9, .nvls_possible = true};
+  const LinkRates one{.ranks = 8, .gpu_link = 450e9, .nvls_possible = true};
   CHECK(collective_ceiling(Collective::all_reduce, any, one)->bytes_per_second ==
         doctest::Approx(700e9));
   CHECK(collective_ceiling(Collective::all_reduce, ring, one)->bytes_per_second == 450e9);
-  const CollectiveWires two{
+  const LinkRates two{
       .ranks = 16, .hosts = 2, .host_network = 400e9, .gpu_link = 450e9, .nvls_possible = true};
   CHECK(collective_ceiling(Collective::all_reduce, ring, two)->bytes_per_second == 400e9);
   // 750 by the network, 794 by the switches.
@@ -118,31 +118,31 @@ TEST_CASE("the lower of the wires counts, with the algorithm where it is known")
   CHECK(collective_ceiling(Collective::all_gather, any, two)->bytes_per_second == 400e9);
   CHECK_FALSE(collective_ceiling(Collective::all_reduce, any, {.ranks = 8}).has_value());
   // One rank a host: no link inside a host is used.
-  const CollectiveWires sparse{
+  const LinkRates sparse{
       .ranks = 4, .hosts = 4, .host_network = 50e9, .gpu_link = 1e9, .nvls_possible = false};
   CHECK(collective_ceiling(Collective::all_gather, any, sparse)->bytes_per_second == 50e9);
 }
 
 TEST_CASE("a wire that is not known bounds nothing, and the slower of two explains") {
   using enum CollectiveAlgorithm;
-  const CollectiveWires no_network{.ranks = 16, .hosts = 2, .gpu_link = 450e9};
+  const LinkRates no_network{.ranks = 16, .hosts = 2, .gpu_link = 450e9};
   CHECK(collective_ceiling(Collective::all_reduce, ring, no_network)->bytes_per_second == 450e9);
-  const CollectiveWires no_link{.ranks = 16, .hosts = 2, .host_network = 400e9};
+  const LinkRates no_link{.ranks = 16, .hosts = 2, .host_network = 400e9};
   CHECK(collective_ceiling(Collective::all_reduce, ring, no_link)->bytes_per_second == 400e9);
-  const CollectiveWires both{.ranks = 16, .hosts = 2, .host_network = 400e9, .gpu_link = 450e9};
+  const LinkRates both{.ranks = 16, .hosts = 2, .host_network = 400e9, .gpu_link = 450e9};
   CHECK(explain_above_wire(Collective::all_reduce, 400e9, both).empty());
   CHECK(explain_above_wire(Collective::all_reduce, 425e9, both)
             .text()
             .find("the 400 GB/s of the wire") != std::string::npos);
-  const CollectiveWires slow_link{.ranks = 16, .hosts = 2, .host_network = 400e9, .gpu_link = 60e9};
+  const LinkRates slow_link{.ranks = 16, .hosts = 2, .host_network = 400e9, .gpu_link = 60e9};
   CHECK(explain_above_wire(Collective::all_reduce, 61e9, slow_link).text().find("the 60.0 GB/s") !=
         std::string::npos);
   // One rank a host crosses no link inside a host, one host no network.
-  const CollectiveWires spread{.ranks = 2, .hosts = 2, .host_network = 400e9, .gpu_link = 60e9};
+  const LinkRates spread{.ranks = 2, .hosts = 2, .host_network = 400e9, .gpu_link = 60e9};
   CHECK(explain_above_wire(Collective::all_reduce, 61e9, spread).empty());
-  const CollectiveWires alone{.ranks = 8, .hosts = 1, .host_network = 50e9, .gpu_link = 60e9};
+  const LinkRates alone{.ranks = 8, .hosts = 1, .host_network = 50e9, .gpu_link = 60e9};
   CHECK(explain_above_wire(Collective::all_reduce, 55e9, alone).empty());
-  const CollectiveWires odd{.ranks = 3, .hosts = 3, .host_network = 50e9};
+  const LinkRates odd{.ranks = 3, .hosts = 3, .host_network = 50e9};
   CHECK_FALSE(collective_ceiling(Collective::pair_one_way, ring, odd));
   CHECK_FALSE(link_bus_ceiling(Collective::all_gather, ring, 2, 2, 1e9));
   CHECK(link_bus_ceiling(Collective::all_gather, ring, 3, 2, 1e9) == 1e9);

@@ -51,19 +51,19 @@ std::vector<int> as_ints(const std::vector<uint64_t>& values) {
 
 }  // namespace
 
-MpiCall::MpiCall(const ShareSpec& spec, MPI_Comm comm)
-    : share_(spec, host_buffer),
+MpiCall::MpiCall(const RankBuffersSpec& spec, MPI_Comm comm)
+    : buffers_(spec, host_buffer),
       comm_(comm),
       type_(datatype(spec.type)),
-      counts_(as_ints(share_.counts())),
-      offsets_(as_ints(share_.offsets())) {}
+      counts_(as_ints(buffers_.counts())),
+      offsets_(as_ints(buffers_.offsets())) {}
 
 void MpiCall::run() {
-  const ShareSpec& spec = share_.spec();
+  const RankBuffersSpec& spec = buffers_.spec();
   const int block = static_cast<int>(spec.size.block);
-  void* const own = share_.send();
+  void* const own = buffers_.send();
   void* const send = spec.in_place == InPlace::no ? own : MPI_IN_PLACE;
-  void* const receive = share_.receive();
+  void* const receive = buffers_.receive();
   const MPI_Datatype type = type_;
   switch (spec.collective) {
     case Collective::all_reduce:
@@ -107,24 +107,24 @@ void MpiCall::run() {
 }
 
 void MpiCall::all_to_all_uneven() {
-  mpi::check(MPI_Alltoallv(share_.send(), counts_.data(), offsets_.data(), type_, share_.receive(),
-                           counts_.data(), offsets_.data(), type_, comm_),
+  mpi::check(MPI_Alltoallv(buffers_.send(), counts_.data(), offsets_.data(), type_,
+                           buffers_.receive(), counts_.data(), offsets_.data(), type_, comm_),
              "MPI_Alltoallv");
 }
 
 // Each end sends its own data, so that both directions are checked.
 void MpiCall::ping_pong() {
-  const auto other = share_.partner();
+  const auto other = buffers_.partner();
   if (!other) return;
-  const int count = static_cast<int>(share_.spec().size.block);
+  const int count = static_cast<int>(buffers_.spec().size.block);
   const auto send = [&] {
-    mpi::check(MPI_Send(share_.send(), count, type_, *other, 0, comm_), "MPI_Send");
+    mpi::check(MPI_Send(buffers_.send(), count, type_, *other, 0, comm_), "MPI_Send");
   };
   const auto receive = [&] {
-    mpi::check(MPI_Recv(share_.receive(), count, type_, *other, 0, comm_, MPI_STATUS_IGNORE),
+    mpi::check(MPI_Recv(buffers_.receive(), count, type_, *other, 0, comm_, MPI_STATUS_IGNORE),
                "MPI_Recv");
   };
-  if (share_.initiates()) {
+  if (buffers_.initiates()) {
     send();
     receive();
   } else {
@@ -134,26 +134,26 @@ void MpiCall::ping_pong() {
 }
 
 void MpiCall::send_to_partner() {
-  const auto other = share_.partner();
+  const auto other = buffers_.partner();
   if (!other) return;
-  const int count = static_cast<int>(share_.spec().size.block);
+  const int count = static_cast<int>(buffers_.spec().size.block);
   // The receiver answers with an empty message, so that the sender's time ends after the arrival.
-  if (share_.initiates()) {
-    mpi::check(MPI_Send(share_.send(), count, type_, *other, 0, comm_), "MPI_Send");
+  if (buffers_.initiates()) {
+    mpi::check(MPI_Send(buffers_.send(), count, type_, *other, 0, comm_), "MPI_Send");
     mpi::check(MPI_Recv(nullptr, 0, type_, *other, 1, comm_, MPI_STATUS_IGNORE), "MPI_Recv");
   } else {
-    mpi::check(MPI_Recv(share_.receive(), count, type_, *other, 0, comm_, MPI_STATUS_IGNORE),
+    mpi::check(MPI_Recv(buffers_.receive(), count, type_, *other, 0, comm_, MPI_STATUS_IGNORE),
                "MPI_Recv");
     mpi::check(MPI_Send(nullptr, 0, type_, *other, 1, comm_), "MPI_Send");
   }
 }
 
 void MpiCall::exchange_with_partner() {
-  const auto other = share_.partner();
+  const auto other = buffers_.partner();
   if (!other) return;
-  const int count = static_cast<int>(share_.spec().size.block);
-  mpi::check(MPI_Sendrecv(share_.send(), count, type_, *other, 0, share_.receive(), count, type_,
-                          *other, 0, comm_, MPI_STATUS_IGNORE),
+  const int count = static_cast<int>(buffers_.spec().size.block);
+  mpi::check(MPI_Sendrecv(buffers_.send(), count, type_, *other, 0, buffers_.receive(), count,
+                          type_, *other, 0, comm_, MPI_STATUS_IGNORE),
              "MPI_Sendrecv");
 }
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "bench/collectives/call.h"
-#include "bench/collectives/share.h"
+#include "bench/collectives/rank_buffers.h"
 #include "sys/mpi/mpi.h"
 
 namespace cb {
@@ -12,13 +12,13 @@ namespace cb {
 class MpiCall final : public CollectiveCall {
  public:
   // Rank and ranks of `spec` are those of `comm`.
-  MpiCall(const ShareSpec& spec, MPI_Comm comm);
+  MpiCall(const RankBuffersSpec& spec, MPI_Comm comm);
 
-  void prepare(uint64_t iteration) override { share_.prepare(iteration); }
+  void prepare(uint64_t iteration) override { buffers_.prepare(iteration); }
   void run() override;
-  std::optional<Mismatch> verify(uint64_t iteration) override { return share_.verify(iteration); }
-  void corrupt() override { share_.corrupt(); }
-  bool initiates() const override { return share_.initiates(); }
+  std::optional<Mismatch> verify(uint64_t iteration) override { return buffers_.verify(iteration); }
+  void corrupt() override { buffers_.corrupt(); }
+  bool initiates() const override { return buffers_.initiates(); }
 
  private:
   void ping_pong();
@@ -26,7 +26,7 @@ class MpiCall final : public CollectiveCall {
   void exchange_with_partner();
   void all_to_all_uneven();
 
-  CollectiveShare share_;
+  RankBuffers buffers_;
   MPI_Comm comm_;
   MPI_Datatype type_;
   std::vector<int> counts_, offsets_;  // used by alltoallv

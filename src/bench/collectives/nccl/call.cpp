@@ -69,13 +69,13 @@ abi::RedOp reduction_op(Reduction reduction) {
   return abi::kAvg;
 }
 
-NcclCall::NcclCall(ShareSpec spec, Communicators& comms, const CallOptions& options)
+NcclCall::NcclCall(RankBuffersSpec spec, Communicators& comms, const CallOptions& options)
     : comms_(comms), options_(options), type_(data_type(spec.type)) {
   const Library* allocator = options.registering == Register::none ? nullptr : &comms.library();
   spec.ranks = comms.ranks();
   for (size_t i = 0; i < comms.count(); ++i) {
     spec.rank = comms.rank(i);
-    shares_.push_back(std::make_unique<CollectiveShare>(spec, [&](uint64_t bytes) {
+    rank_buffers_.push_back(std::make_unique<RankBuffers>(spec, [&](uint64_t bytes) {
       auto buffer = comms.devices()[i]->buffer(bytes, allocator);
       registered_.push_back({i, buffer->base(), buffer->base_bytes()});
       return std::unique_ptr<CollectiveBuffer>(std::move(buffer));
@@ -101,7 +101,7 @@ void NcclCall::make_reductions(Reduction reduction) {
   const Functions& call = comms_.library().call();
   for (size_t i = 0; i < comms_.count(); ++i) {
     std::vector<std::byte> factor =
-        mulsum_factor(shares_[i]->spec().type, static_cast<uint64_t>(comms_.rank(i)));
+        mulsum_factor(rank_buffers_[i]->spec().type, static_cast<uint64_t>(comms_.rank(i)));
     comms_.devices()[i]->select();
     comms_.library().check(
         call.red_op_create_pre_mul_sum(&ops_.emplace_back(), factor.data(), type_,
@@ -166,7 +166,7 @@ void NcclCall::record_graph() {
 }
 
 void NcclCall::prepare(uint64_t iteration) {
-  for (auto& share : shares_) share->prepare(iteration);
+  for (auto& buffers : rank_buffers_) buffers->prepare(iteration);
 }
 
 void NcclCall::run() {
@@ -175,16 +175,16 @@ void NcclCall::run() {
   } else {
     for (int i = 0; i < calls_; ++i) queue();
   }
-  comms_.finish(collective_name(shares_.front()->spec().collective));
+  comms_.finish(collective_name(rank_buffers_.front()->spec().collective));
 }
 
 std::optional<Mismatch> NcclCall::verify(uint64_t iteration) {
   std::optional<Mismatch> all;
-  for (auto& share : shares_) {
-    auto wrong = share->verify(iteration);
+  for (auto& buffers : rank_buffers_) {
+    auto wrong = buffers->verify(iteration);
     if (!wrong) continue;
     if (comms_.count() > 1)
-      wrong->text = said("coll.library_rank", share->spec().rank, wrong->text);
+      wrong->text = said("coll.library_rank", buffers->spec().rank, wrong->text);
     if (all)
       all->count += wrong->count;
     else
@@ -194,18 +194,18 @@ std::optional<Mismatch> NcclCall::verify(uint64_t iteration) {
 }
 
 std::optional<double> NcclCall::estimate() {
-  if (shares_.front()->spec().collective == Collective::pingpong) return std::nullopt;
+  if (rank_buffers_.front()->spec().collective == Collective::pingpong) return std::nullopt;
   return comms_.estimate([&](size_t i) { return one(i); });
 }
 
 void NcclCall::queue() {
-  const Collective collective = shares_.front()->spec().collective;
+  const Collective collective = rank_buffers_.front()->spec().collective;
   if (collective == Collective::pingpong) return queue_ping_pong();
   comms_.grouped(collective_name(collective), [&](size_t i) { return one(i); });
   if (collective != Collective::pair_one_way) return;
   // The receiver answers with one element, so that the sender's time ends after the arrival.
   comms_.grouped("pair_one_way", [&](size_t i) {
-    CollectiveShare& s = *shares_[i];
+    RankBuffers& s = *rank_buffers_[i];
     const Functions& call = comms_.library().call();
     abi::Stream stream = comms_.devices()[i]->stream();
     if (!s.partner()) return abi::kSuccess;
@@ -219,14 +219,14 @@ void NcclCall::queue() {
 void NcclCall::queue_ping_pong() {
   for (const bool there : {true, false}) {
     comms_.grouped("pingpong", [&](size_t i) {
-      const bool sends = shares_[i]->initiates() == there;
+      const bool sends = rank_buffers_[i]->initiates() == there;
       return to_partner(i, sends, !sends);
     });
   }
 }
 
 abi::Result NcclCall::to_partner(size_t i, bool sends, bool receives) {
-  CollectiveShare& s = *shares_[i];
+  RankBuffers& s = *rank_buffers_[i];
   const Functions& call = comms_.library().call();
   const abi::Stream stream = comms_.devices()[i]->stream();
   if (!s.partner()) return abi::kSuccess;
@@ -240,8 +240,8 @@ abi::Result NcclCall::to_partner(size_t i, bool sends, bool receives) {
 }
 
 abi::Result NcclCall::one(size_t i) {
-  CollectiveShare& s = *shares_[i];
-  const ShareSpec& spec = s.spec();
+  RankBuffers& s = *rank_buffers_[i];
+  const RankBuffersSpec& spec = s.spec();
   const Functions& call = comms_.library().call();
   const abi::Comm comm = comms_.comm(i);
   const abi::Stream stream = comms_.devices()[i]->stream();
@@ -282,7 +282,7 @@ abi::Result NcclCall::one(size_t i) {
 
 // Uses the library's own call if it has one (since 2.28), as nccl-tests does.
 abi::Result NcclCall::all_to_all(size_t i) {
-  CollectiveShare& s = *shares_[i];
+  RankBuffers& s = *rank_buffers_[i];
   const Functions& call = comms_.library().call();
   const abi::Comm comm = comms_.comm(i);
   const abi::Stream stream = comms_.devices()[i]->stream();
@@ -299,7 +299,7 @@ abi::Result NcclCall::all_to_all(size_t i) {
 }
 
 abi::Result NcclCall::all_to_all_uneven(size_t i) {
-  CollectiveShare& s = *shares_[i];
+  RankBuffers& s = *rank_buffers_[i];
   const Functions& call = comms_.library().call();
   const abi::Comm comm = comms_.comm(i);
   const abi::Stream stream = comms_.devices()[i]->stream();
@@ -315,7 +315,7 @@ abi::Result NcclCall::all_to_all_uneven(size_t i) {
 }
 
 abi::Result NcclCall::to_root(size_t i) {
-  CollectiveShare& s = *shares_[i];
+  RankBuffers& s = *rank_buffers_[i];
   const Functions& call = comms_.library().call();
   const abi::Comm comm = comms_.comm(i);
   const abi::Stream stream = comms_.devices()[i]->stream();
@@ -332,7 +332,7 @@ abi::Result NcclCall::to_root(size_t i) {
 }
 
 abi::Result NcclCall::from_root(size_t i) {
-  CollectiveShare& s = *shares_[i];
+  RankBuffers& s = *rank_buffers_[i];
   const Functions& call = comms_.library().call();
   const abi::Comm comm = comms_.comm(i);
   const abi::Stream stream = comms_.devices()[i]->stream();

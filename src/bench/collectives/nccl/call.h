@@ -5,7 +5,7 @@
 
 #include "bench/collectives/call.h"
 #include "bench/collectives/nccl/comms.h"
-#include "bench/collectives/share.h"
+#include "bench/collectives/rank_buffers.h"
 
 namespace cb::nccl {
 
@@ -29,7 +29,7 @@ int calls_of_iteration(double seconds);
 class NcclCall final : public CollectiveCall {
  public:
   // The constructor fills in rank and ranks of `spec`.
-  NcclCall(ShareSpec spec, Communicators& comms, const CallOptions& options);
+  NcclCall(RankBuffersSpec spec, Communicators& comms, const CallOptions& options);
   ~NcclCall() override;
 
   void prepare(uint64_t iteration) override;
@@ -39,8 +39,8 @@ class NcclCall final : public CollectiveCall {
   // graph if one was asked for.
   void set_calls(int calls);
   std::optional<Mismatch> verify(uint64_t iteration) override;
-  void corrupt() override { shares_.front()->corrupt(); }
-  bool initiates() const override { return shares_.front()->initiates(); }
+  void corrupt() override { rank_buffers_.front()->corrupt(); }
+  bool initiates() const override { return rank_buffers_.front()->initiates(); }
 
   // The library's own estimate of one call in seconds, if it gives one.
   std::optional<double> estimate();
@@ -83,7 +83,7 @@ class NcclCall final : public CollectiveCall {
   std::vector<abi::RedOp> ops_;  // one per device
   bool own_ops_ = false;         // the operations were made for these communicators
   std::vector<Registered> registered_;
-  std::vector<std::unique_ptr<CollectiveShare>> shares_;
+  std::vector<std::unique_ptr<RankBuffers>> rank_buffers_;
 };
 
 abi::DataType data_type(ElementType type);

@@ -6,8 +6,8 @@
 
 #include "bench/gpu/copy_ceiling.h"
 #include "bench/gpu/cuda/copies.h"
+#include "bench/gpu/gpu_plan.h"
 #include "bench/gpu/measure.h"
-#include "bench/gpu/share_out.h"
 #include "bench/harness/fault.h"
 #include "bench/harness/points.h"
 #include "sys/cpu/affinity.h"

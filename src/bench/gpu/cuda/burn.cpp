@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "bench/gpu/burn_plan.h"
-#include "bench/gpu/cuda/burn_seat.h"
+#include "bench/gpu/cuda/gpu_phase.h"
 #include "bench/gpu/gemm_points.h"
 #include "bench/gpu/measure.h"
 #include "bench/gpu/vote.h"
@@ -41,7 +41,7 @@ class Phase {
         record_{.case_name = "burn", .params = params.with("phase", name)} {}
 
   ~Phase() {
-    for (Seat& seat : seats_) dispose(*seat.unit, seat.burner);
+    for (GpuPhase& gpu : gpus_) dispose(*gpu.unit, gpu.burner);
   }
   Phase(const Phase&) = delete;
   Phase& operator=(const Phase&) = delete;
@@ -63,10 +63,10 @@ class Phase {
     elapsed_ = monotonic_seconds() - begun;
     if (telemetry_) windows_ = telemetry_->close_window();
     if (interrupted) throw Interrupted();
-    SeatReport report{record_, name_, plan_, elapsed_};
-    for (const Seat& seat : seats_) {
-      const size_t i = position_of(seat);
-      report.add(seat, i < windows_.size() ? &windows_[i] : nullptr, session_.limits(*seat.unit));
+    GpuPhaseReport report{record_, name_, plan_, elapsed_};
+    for (const GpuPhase& gpu : gpus_) {
+      const size_t i = position_of(gpu);
+      report.add(gpu, i < windows_.size() ? &windows_[i] : nullptr, session_.limits(*gpu.unit));
     }
     if (telemetry_) telemetry_->stop(record_, context_.place.host);
     session_.settle(record_);
@@ -77,7 +77,7 @@ class Phase {
  private:
   // Collective. Returns the reason if the library cannot multiply this on some GPU; else empty.
   // Throws Error on all ranks if the memory of one is too small. A GPU that fails, or failed
-  // before, gets no seat.
+  // before, gets no gpu.
   Said make_seats() {
     context_.watchdog.note("filling memory for " + name_);
     Said too_much, unsupported;
@@ -86,11 +86,11 @@ class Phase {
       maker.size = params_.integer("size");
       maker.seed = static_cast<uint64_t>(params_.integer("seed"));
       maker.memory_share = params_.number("memory-share");
-      Seat seat;
-      seat.unit = &unit;
+      GpuPhase gpu;
+      gpu.unit = &unit;
       try {
-        if (guarded(unit, [&] { seat.burner = make_burner(maker); }))
-          seats_.push_back(std::move(seat));
+        if (guarded(unit, [&] { gpu.burner = make_burner(maker); }))
+          gpus_.push_back(std::move(gpu));
       } catch (const cublaslt::Unsupported& e) {
         unsupported = e.said();
       } catch (const std::exception& e) {
@@ -107,15 +107,15 @@ class Phase {
   void elect() {
     std::string mine;
     std::vector<uint64_t> hashes;
-    for (Seat& seat : seats_) {
+    for (GpuPhase& gpu : gpus_) {
       uint64_t hash = 0;
-      const bool computed = guarded(*seat.unit, [&] { hash = seat.burner->hash(); });
+      const bool computed = guarded(*gpu.unit, [&] { hash = gpu.burner->hash(); });
       hashes.push_back(hash);
       if (!computed) {
-        drop(seat);
+        drop(gpu);
         continue;
       }
-      mine += fmt::format("{}\t{}\t{}\n", entity_name(seat.unit->entity), seat.burner->kind(),
+      mine += fmt::format("{}\t{}\t{}\n", entity_name(gpu.unit->entity), gpu.burner->kind(),
                           hashes.back());
     }
     std::vector<Ballot> ballots;
@@ -134,8 +134,8 @@ class Phase {
     std::string kind, hash;
     while (std::getline(lines, kind, '\t') && std::getline(lines, hash))
       golden[kind] = std::stoull(hash);
-    for (size_t i = 0; i < seats_.size(); ++i) {
-      if (!seats_[i].dropped()) expect(seats_[i], golden, hashes[i]);
+    for (size_t i = 0; i < gpus_.size(); ++i) {
+      if (!gpus_[i].dropped()) expect(gpus_[i], golden, hashes[i]);
     }
   }
 
@@ -161,27 +161,26 @@ class Phase {
     return out;
   }
 
-  static void expect(Seat& seat, const std::map<std::string, uint64_t>& golden, uint64_t hash) {
-    const auto found = golden.find(seat.burner->kind());
-    const std::string name = entity_name(seat.unit->entity);
+  static void expect(GpuPhase& gpu, const std::map<std::string, uint64_t>& golden, uint64_t hash) {
+    const auto found = golden.find(gpu.burner->kind());
+    const std::string name = entity_name(gpu.unit->entity);
     if (found == golden.end()) {
-      seat.first_wrong = said("burn.disagree", name);
+      gpu.first_wrong = said("burn.disagree", name);
       return;
     }
-    seat.burner->expect(found->second);
+    gpu.burner->expect(found->second);
     if (hash != found->second)
-      seat.first_wrong =
-          said("burn.first_differs", name, seat.unit->device.uuid, seat.burner->kind());
+      gpu.first_wrong = said("burn.first_differs", name, gpu.unit->device.uuid, gpu.burner->kind());
   }
 
   void inject() {
     const std::string& fault = params_.text("inject-fault");
-    if (fault == "none" || context_.comm.rank() != 0 || seats_.empty()) return;
-    Seat& seat = seats_[0];
+    if (fault == "none" || context_.comm.rank() != 0 || gpus_.empty()) return;
+    GpuPhase& gpu = gpus_[0];
     if (fault == "hang")
-      work_on(seat, [&] { seat.burner->hang(params_.number("hang-after") + kHangMargin); });
+      work_on(gpu, [&] { gpu.burner->hang(params_.number("hang-after") + kHangMargin); });
     else
-      seat.burner->inject(fault == "nan" ? Fault::nan : Fault::bitflip);
+      gpu.burner->inject(fault == "nan" ? Fault::nan : Fault::bitflip);
     record_.notes.push_back(said("fault.injected", fault));
   }
 
@@ -211,49 +210,49 @@ class Phase {
   bool step_all() {
     start_all();
     finish_all();
-    return std::any_of(seats_.begin(), seats_.end(), [](const Seat& s) { return !s.dropped(); });
+    return std::any_of(gpus_.begin(), gpus_.end(), [](const GpuPhase& s) { return !s.dropped(); });
   }
 
   void start_all() {
     const double seconds = plan_.pulse ? plan_.pulse->on_seconds() : kStepSeconds;
-    for (Seat& seat : seats_) {
-      if (telemetry_ && seat.unit->lost.empty()) {
-        seat.unit->lost = telemetry_->fatal(position_of(seat)).value_or("");
-        drop(seat);
+    for (GpuPhase& gpu : gpus_) {
+      if (telemetry_ && gpu.unit->lost.empty()) {
+        gpu.unit->lost = telemetry_->fatal(position_of(gpu)).value_or("");
+        drop(gpu);
       }
-      work_on(seat, [&] { seat.burner->start(seconds); });
+      work_on(gpu, [&] { gpu.burner->start(seconds); });
     }
   }
 
   void finish_all() {
-    for (Seat& seat : seats_) {
-      work_on(seat, [&] {
-        if (seat.burner->queued() > 0) finish(seat);
+    for (GpuPhase& gpu : gpus_) {
+      work_on(gpu, [&] {
+        if (gpu.burner->queued() > 0) finish(gpu);
       });
     }
   }
 
-  void finish(Seat& seat) const {
-    const double work = seat.burner->finish(params_.number("hang-after"));
-    const double took = seat.burner->step_seconds();
-    seat.rates.add(work / took);
-    seat.in_order.push_back(work / took);
-    seat.seconds += took;
-    ++seat.steps;
+  void finish(GpuPhase& gpu) const {
+    const double work = gpu.burner->finish(params_.number("hang-after"));
+    const double took = gpu.burner->step_seconds();
+    gpu.rates.add(work / took);
+    gpu.in_order.push_back(work / took);
+    gpu.seconds += took;
+    ++gpu.steps;
   }
 
   // The index of the GPU among those of this rank, in the session and in the telemetry.
-  size_t position_of(const Seat& seat) const {
-    return static_cast<size_t>(seat.unit - session_.units().data());
+  size_t position_of(const GpuPhase& gpu) const {
+    return static_cast<size_t>(gpu.unit - session_.units().data());
   }
 
   // A GPU that fails or hangs drops out; the others go on.
-  static void work_on(Seat& seat, const std::function<void()>& work) {
-    if (seat.dropped()) return;
-    if (!guarded(*seat.unit, work)) drop(seat);
+  static void work_on(GpuPhase& gpu, const std::function<void()>& work) {
+    if (gpu.dropped()) return;
+    if (!guarded(*gpu.unit, work)) drop(gpu);
   }
-  static void drop(Seat& seat) {
-    if (!seat.dropped()) (seat.unit->hangs ? seat.hung : seat.failed) = seat.unit->lost;
+  static void drop(GpuPhase& gpu) {
+    if (!gpu.dropped()) (gpu.unit->hangs ? gpu.hung : gpu.failed) = gpu.unit->lost;
   }
 
   // Sleeps until the next pulse, which is counted from the common start.
@@ -266,12 +265,11 @@ class Phase {
 
   std::string status() const {
     uint64_t passes = 0, wrong = 0;
-    for (const Seat& seat : seats_) {
-      passes += seat.burner->findings().passes;
-      wrong += seat.burner->findings().wrong;
+    for (const GpuPhase& gpu : gpus_) {
+      passes += gpu.burner->findings().passes;
+      wrong += gpu.burner->findings().wrong;
     }
-    return fmt::format("burn {}, {} GPUs, {} passes, {} wrong", name_, seats_.size(), passes,
-                       wrong);
+    return fmt::format("burn {}, {} GPUs, {} passes, {} wrong", name_, gpus_.size(), passes, wrong);
   }
 
   Context& context_;
@@ -282,7 +280,7 @@ class Phase {
   std::map<std::string, uint64_t>& stored_;
   const Params& params_;
   Record record_;
-  std::vector<Seat> seats_;
+  std::vector<GpuPhase> gpus_;
   std::unique_ptr<GpuTelemetry> telemetry_;
   std::vector<GpuWindow> windows_;
   double elapsed_ = 1;

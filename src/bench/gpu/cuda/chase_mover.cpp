@@ -10,11 +10,11 @@ namespace {
 
 constexpr uint64_t kChaseSteps = 20000;
 
-class ChaseMover final : public Timed {
+class ChaseMover final : public TimedMover {
  public:
   // The lines lie on `home` and have several times the size of its second-level cache.
   ChaseMover(const GpuUnit& unit, const GpuUnit& home, uint64_t seed)
-      : Timed(unit), cycle_(random_cycle(lines_for(home), seed)), place_(sizeof(uint64_t)) {
+      : TimedMover(unit), cycle_(random_cycle(lines_for(home), seed)), place_(sizeof(uint64_t)) {
     constexpr size_t kLine = kernels::chase_line_bytes;
     std::vector<uint64_t> image(cycle_.size() * kLine / 8);
     for (size_t i = 0; i < cycle_.size(); ++i) image[i * kLine / 8] = cycle_[i];

@@ -6,8 +6,8 @@
 #include <fmt/ranges.h>
 
 #include "bench/gpu/cuda/gemm_unit.h"
+#include "bench/gpu/gpu_plan.h"
 #include "bench/gpu/measure.h"
-#include "bench/gpu/share_out.h"
 #include "bench/harness/fault.h"
 #include "bench/harness/points.h"
 

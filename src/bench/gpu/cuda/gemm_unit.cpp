@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "bench/gpu/cuda/flip.h"
-#include "bench/gpu/share_out.h"
+#include "bench/gpu/gpu_plan.h"
 #include "core/error.h"
 #include "core/units.h"
 

@@ -39,7 +39,7 @@ struct Up {
     fill_host(from.data(), bytes, seed);
   }
   cuda::HostMemory from;
-  Targets to;
+  TargetBuffers to;
 };
 
 // One buffer on the device that is copied to targets on the host.
@@ -54,10 +54,10 @@ struct Down {
   std::vector<cuda::HostMemory> to;
 };
 
-class HostMover final : public Timed {
+class HostMover final : public TimedMover {
  public:
   HostMover(const GpuUnit& unit, const CopyPoint& point, uint64_t seed)
-      : Timed(unit), pinned_(point.params.text("memory") == "pinned"), seed_(seed) {
+      : TimedMover(unit), pinned_(point.params.text("memory") == "pinned"), seed_(seed) {
     const auto bytes = static_cast<size_t>(point.bytes) / 16 * 16;
     if (point.op.name != "device_to_host") up_.emplace(bytes, pinned_, seed_);
     if (point.op.name != "host_to_device") {
@@ -129,7 +129,7 @@ class HostMover final : public Timed {
   uint64_t seed_;
   std::optional<Up> up_;
   std::optional<Down> down_;
-  Forked ways_;
+  ForkJoin ways_;
 };
 
 }  // namespace

@@ -13,10 +13,10 @@ constexpr int64_t kLocalTargets = 8;
 
 size_t size_of(const CopyPoint& point) { return static_cast<size_t>(point.bytes) / 16 * 16; }
 
-class CopyMover final : public Timed {
+class CopyMover final : public TimedMover {
  public:
   CopyMover(const GpuUnit& unit, const CopyPoint& point, uint64_t seed)
-      : Timed(unit), from_(size_of(point)), to_(size_of(point), kLocalTargets), seed_(seed) {
+      : TimedMover(unit), from_(size_of(point)), to_(size_of(point), kLocalTargets), seed_(seed) {
     fill_device(from_.data(), from_.bytes(), seed_, stream_);
     cuda::wait(stream_, kGpuHangSeconds, "filling");
   }
@@ -37,14 +37,14 @@ class CopyMover final : public Timed {
   void once(int64_t i) override { cuda::copy(to_.at(i), from_.data(), from_.bytes(), stream_); }
 
   cuda::DeviceMemory from_;
-  Targets to_;
+  TargetBuffers to_;
   uint64_t seed_;
 };
 
-class TriadMover final : public Timed {
+class TriadMover final : public TimedMover {
  public:
   TriadMover(const GpuUnit& unit, const CopyPoint& point, uint64_t seed)
-      : Timed(unit),
+      : TimedMover(unit),
         elements_(size_of(point) / 8),
         b_(elements_ * 8),
         c_(elements_ * 8),
@@ -121,15 +121,15 @@ class TriadMover final : public Timed {
   size_t elements_;
   cuda::DeviceMemory b_, c_;
   cuda::DeviceMemory found_{sizeof(kernels::TriadResult)};
-  Targets a_;
+  TargetBuffers a_;
   uint64_t seed_;
   kernels::Sweep sweep_ = kernels::Sweep::resident;
 };
 
-class ReadMover final : public Timed {
+class ReadMover final : public TimedMover {
  public:
   ReadMover(const GpuUnit& unit, const CopyPoint& point, uint64_t seed)
-      : Timed(unit), from_(size_of(point)), sum_(8), seed_(seed) {
+      : TimedMover(unit), from_(size_of(point)), sum_(8), seed_(seed) {
     fill_device(from_.data(), from_.bytes(), seed_, stream_);
     cuda::wait(stream_, kGpuHangSeconds, "filling");
     for (size_t i = 0; i < from_.bytes() / 8; ++i) wanted_ += kernels::pattern_word(i, seed_);

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "bench/gpu/cuda/burner_base.h"
-#include "bench/gpu/share_out.h"
+#include "bench/gpu/gpu_plan.h"
 #include "kernels/fill_verify.h"
 #include "kernels/march.h"
 #include "kernels/sm_chain.h"

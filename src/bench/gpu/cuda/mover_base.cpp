@@ -26,9 +26,10 @@ void DataErrors::add(const DataErrors& other) {
   wrong += other.wrong;
 }
 
-Timed::Timed(const GpuUnit& unit) : ordinal_(selected(unit)), where_("GPU " + unit.entity.id) {}
+TimedMover::TimedMover(const GpuUnit& unit)
+    : ordinal_(selected(unit)), where_("GPU " + unit.entity.id) {}
 
-void Timed::start(int64_t count) {
+void TimedMover::start(int64_t count) {
   cuda::select(ordinal_);
   count_ = std::min(count, most());
   begin_.record(stream_);
@@ -36,13 +37,13 @@ void Timed::start(int64_t count) {
   end_.record(stream_);
 }
 
-double Timed::seconds() {
+double TimedMover::seconds() {
   cuda::select(ordinal_);
   end_.wait(kGpuHangSeconds, fmt::format("{} copies on {}", count_, where_));
   return end_.seconds_since(begin_) / static_cast<double>(count_);
 }
 
-Targets::Targets(size_t bytes, int64_t most)
+TargetBuffers::TargetBuffers(size_t bytes, int64_t most)
     : bytes_(bytes),
       stride_(rounded(bytes)),
       count_(how_many(stride_, most)),
@@ -62,7 +63,7 @@ DataErrors verify_device(const void* memory, size_t bytes, uint64_t seed,
   return {found.mismatches, found.first_mismatch, where};
 }
 
-DataErrors verify_targets(const Targets& targets, int64_t count, uint64_t seed,
+DataErrors verify_targets(const TargetBuffers& targets, int64_t count, uint64_t seed,
                           const cuda::Stream& stream, const std::string& where) {
   DataErrors out;
   for (int64_t i = 0; i < count; ++i)
@@ -71,12 +72,12 @@ DataErrors verify_targets(const Targets& targets, int64_t count, uint64_t seed,
   return out;
 }
 
-void Forked::fork(const cuda::Stream& stream) {
+void ForkJoin::fork(const cuda::Stream& stream) {
   begin_.record(stream);
   begin_.hold(other_);
 }
 
-void Forked::join(const cuda::Stream& stream) {
+void ForkJoin::join(const cuda::Stream& stream) {
   end_.record(other_);
   end_.hold(stream);
 }

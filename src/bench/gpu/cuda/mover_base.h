@@ -11,9 +11,9 @@
 namespace cb {
 
 // Stream and events of one GPU. A derived class queues repetition `i` of a sample in once().
-class Timed : public Mover {
+class TimedMover : public Mover {
  public:
-  explicit Timed(const GpuUnit& unit);
+  explicit TimedMover(const GpuUnit& unit);
 
   void start(int64_t count) override;
   double seconds() override;
@@ -35,12 +35,12 @@ class Timed : public Mover {
   int64_t count_ = 1;
 };
 
-// Targets of equal size on the selected device, in one allocation.
-class Targets {
+// TargetBuffers of equal size on the selected device, in one allocation.
+class TargetBuffers {
  public:
   // Makes `most` targets, or fewer if a quarter of the free memory does not hold them; at least
   // one.
-  Targets(size_t bytes, int64_t most);
+  TargetBuffers(size_t bytes, int64_t most);
 
   std::byte* at(int64_t i) const { return memory_.at(static_cast<size_t>(i) * stride_); }
   size_t bytes() const { return bytes_; }  // bytes of one target
@@ -63,11 +63,11 @@ void fill_device(void* memory, size_t bytes, uint64_t seed, const cuda::Stream& 
 DataErrors verify_device(const void* memory, size_t bytes, uint64_t seed,
                          const cuda::DeviceMemory& verdict, const cuda::Stream& stream,
                          const std::string& where);
-DataErrors verify_targets(const Targets& targets, int64_t count, uint64_t seed,
+DataErrors verify_targets(const TargetBuffers& targets, int64_t count, uint64_t seed,
                           const cuda::Stream& stream, const std::string& where);
 
 // Two queues that begin and end together: one repetition of a two-way copy.
-class Forked {
+class ForkJoin {
  public:
   const cuda::Stream& other() const { return other_; }
   void fork(const cuda::Stream& stream);

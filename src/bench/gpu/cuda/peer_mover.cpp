@@ -22,14 +22,14 @@ struct Way {
     to.emplace(bytes, kPeerTargets);
   }
   std::optional<cuda::DeviceMemory> from;
-  std::optional<Targets> to;
+  std::optional<TargetBuffers> to;
 };
 
 // `unit` starts the copies. In a two-way copy it writes and reads at once.
-class PeerMover final : public Timed {
+class PeerMover final : public TimedMover {
  public:
   PeerMover(const GpuUnit& unit, const GpuUnit& peer, const CopyPoint& point, uint64_t seed)
-      : Timed(unit),
+      : TimedMover(unit),
         by_sms_(point.params.text("engine") == "sm"),
         peer_ordinal_(peer.device.ordinal),
         peer_where_("GPU " + peer.entity.id),
@@ -62,7 +62,7 @@ class PeerMover final : public Timed {
   }
 
   void spoil() override {
-    const Targets& targets = read_ ? *read_->to : *write_->to;
+    const TargetBuffers& targets = read_ ? *read_->to : *write_->to;
     cuda::select(read_ ? ordinal_ : peer_ordinal_);
     const cuda::Stream there;
     flip_on_device(targets.at(0) + targets.bytes() / 2, 0x40, there);
@@ -70,14 +70,14 @@ class PeerMover final : public Timed {
   }
 
  private:
-  static void poison(const Targets& targets, int ordinal) {
+  static void poison(const TargetBuffers& targets, int ordinal) {
     cuda::select(ordinal);
     const cuda::Stream there;
     targets.poison(there);
     cuda::wait(there, kGpuHangSeconds, "poisoning");
   }
 
-  DataErrors verified(const Targets& targets, int ordinal, uint64_t seed,
+  DataErrors verified(const TargetBuffers& targets, int ordinal, uint64_t seed,
                       const std::string& where) const {
     cuda::select(ordinal);
     const cuda::Stream there;
@@ -106,7 +106,7 @@ class PeerMover final : public Timed {
   std::string peer_where_;
   uint64_t seed_;
   std::optional<Way> write_, read_;
-  Forked ways_;
+  ForkJoin ways_;
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 #include "bench/gpu/cuda/burner_base.h"
 #include "bench/gpu/cuda/gemm_unit.h"
-#include "bench/gpu/share_out.h"
+#include "bench/gpu/gpu_plan.h"
 #include "bench/gpu/vote.h"
 #include "core/units.h"
 #include "kernels/hash.h"

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "bench/gpu/share_out.h"
+#include "bench/gpu/gpu_plan.h"
 #include "kernels/hash.h"
 #include "sys/gpu/cuda/cublaslt.h"
 #include "sys/os/deadline_call.h"
@@ -29,8 +29,7 @@ std::vector<std::string> my_share(Context& context, const std::vector<cuda::Devi
     ranks.push_back(std::move(one));
   }
   std::string plan;
-  for (const auto& share : share_out_gpus(ranks))
-    plan += fmt::format("{}\n", fmt::join(share, " "));
+  for (const auto& share : assign_gpus(ranks)) plan += fmt::format("{}\n", fmt::join(share, " "));
   std::istringstream lines(context.comm.broadcast_text(plan));
   std::string line;
   for (int r = 0; r <= context.comm.rank(); ++r) std::getline(lines, line);

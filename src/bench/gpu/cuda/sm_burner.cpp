@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "bench/gpu/cuda/burner_base.h"
-#include "bench/gpu/share_out.h"
+#include "bench/gpu/gpu_plan.h"
 #include "kernels/sm_chain.h"
 
 namespace cb {

@@ -16,7 +16,7 @@
 namespace cb {
 
 // What the side channel found wrong, told on rank 0.
-struct Trouble {
+struct JobFailure {
   enum class Kind {
     expired,   // a rank's deadline or stall limit has passed
     lost,      // a rank's connection broke
@@ -45,7 +45,7 @@ struct SideChannelOptions {
   std::string interface = {};  // whose addresses rank 0 offers; all if empty
   // Rank 0, on the channel's thread, once for `expired`, `lost` or `failed` (which end the job) and
   // once for `cancelled`.
-  std::function<void(Trouble)> on_trouble = {};
+  std::function<void(JobFailure)> on_trouble = {};
   // The other ranks, on the channel's thread: rank 0 has gone.
   std::function<void(const std::string& host)> on_root_lost = {};
   // Once a rank has failed, the others may be within a long step after which they hear of it by
@@ -57,7 +57,7 @@ struct SideChannelOptions {
 // connect in the background; a rank that cannot is told apart in the diagnosis. Throws UsageError
 // on every rank if the interface does not exist on rank 0's host. One rank alone speaks for itself:
 // its on_trouble is called by expired().
-std::unique_ptr<SideChannel> open_side_channel(Comm& comm, const Place& place, Watchdog& watchdog,
+std::unique_ptr<SideChannel> open_side_channel(Comm& comm, const RankMap& place, Watchdog& watchdog,
                                                const CancelToken& cancel,
                                                SideChannelOptions options);
 

@@ -51,7 +51,7 @@ std::string greeting_of(const std::string& token, int rank) {
   return fmt::format("{:<32}{:>8}", token, rank);
 }
 
-SideHub::SideHub(Reception reception, std::string token, const Place& place, Watchdog& watchdog,
+SideHub::SideHub(Reception reception, std::string token, const RankMap& place, Watchdog& watchdog,
                  const CancelToken& cancel, SideChannelOptions options)
     : reception_(std::move(reception)),
       began_(monotonic_seconds()),
@@ -178,7 +178,7 @@ void SideHub::listen_to(Peer& peer) {
   if (cancelled_since_ > 0 && now - cancelled_since_ > kQuietAfterCancel) return;
   if (trouble_since_ == 0) {
     trouble_since_ = now;
-    trouble_ = Trouble::Kind::lost;
+    trouble_ = JobFailure::Kind::lost;
   }
 }
 
@@ -221,7 +221,7 @@ bool SideHub::look_for_trouble(double now) {
   }
   if (trouble_since_ == 0 && others_wait_for_a_failed_rank(now)) {
     trouble_since_ = now;
-    trouble_ = Trouble::Kind::failed;
+    trouble_ = JobFailure::Kind::failed;
   }
   if (cancel_.cancelled() && cancelled_since_ == 0) cancelled_since_ = now;
   if (trouble_since_ > 0) {
@@ -230,7 +230,7 @@ bool SideHub::look_for_trouble(double now) {
       watchdog_.heard();
       tell_all(frame::kHeard);
     }
-    const bool lost = trouble_ == Trouble::Kind::lost;
+    const bool lost = trouble_ == JobFailure::Kind::lost;
     // Under a signal there may be no time left.
     const double grace = cancelled_since_ > 0 ? 0 : lost ? kLostGrace : kExpiredGrace;
     if (now - trouble_since_ < grace) return false;
@@ -240,7 +240,7 @@ bool SideHub::look_for_trouble(double now) {
   }
   if (cancelled_since_ > 0 && !cancel_told_ && now - cancelled_since_ > kCancelGrace) {
     cancel_told_ = true;
-    report(Trouble::Kind::cancelled);
+    report(JobFailure::Kind::cancelled);
   }
   return false;
 }
@@ -275,7 +275,7 @@ void SideHub::begin_expiry(double now, double idle_seconds) {
   peers_[0].last = watchdog_.state();
   const bool failed = std::any_of(peers_.begin(), peers_.end(),
                                   [](const Peer& p) { return !p.last.failure.empty(); });
-  trouble_ = failed ? Trouble::Kind::failed : Trouble::Kind::expired;
+  trouble_ = failed ? JobFailure::Kind::failed : JobFailure::Kind::expired;
 }
 
 // A rank that fails leaves the others in a collective that it will never enter.
@@ -294,14 +294,14 @@ bool SideHub::others_wait_for_a_failed_rank(double now) {
   return failed;
 }
 
-void SideHub::report(Trouble::Kind kind) {
+void SideHub::report(JobFailure::Kind kind) {
   reception_.close();  // what is told now is also written, for which no descriptor may be missing
   std::vector<RankState> all = states(monotonic_seconds());
   // What failed after the trouble had begun did so because of it.
-  if (kind != Trouble::Kind::failed) {
+  if (kind != JobFailure::Kind::failed) {
     for (RankState& r : all) r.failure.clear();
   }
-  Trouble trouble{.kind = kind, .idle_seconds = expired_idle_};
+  JobFailure trouble{.kind = kind, .idle_seconds = expired_idle_};
   trouble.diagnosis = diagnose_hang(all);
   std::vector<std::vector<Record>> published;
   {

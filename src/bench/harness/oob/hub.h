@@ -22,7 +22,7 @@ std::string greeting_of(const std::string& token, int rank);
 // Rank 0's end.
 class SideHub final : public SideChannel {
  public:
-  SideHub(Reception reception, std::string token, const Place& place, Watchdog& watchdog,
+  SideHub(Reception reception, std::string token, const RankMap& place, Watchdog& watchdog,
           const CancelToken& cancel, SideChannelOptions options);
   ~SideHub() override;
   void publish(const Record& record) override;
@@ -50,7 +50,7 @@ class SideHub final : public SideChannel {
   bool look_for_trouble(double now);
   void begin_expiry(double now, double idle_seconds);
   bool others_wait_for_a_failed_rank(double now);
-  void report(Trouble::Kind kind);
+  void report(JobFailure::Kind kind);
   std::vector<RankState> states(double now);
 
   Reception reception_;  // until all have come
@@ -63,7 +63,7 @@ class SideHub final : public SideChannel {
   std::vector<Peer> peers_;  // by rank; [0] is this one
   double last_ping_ = 0;
   double trouble_since_ = 0;  // monotonic seconds; 0: none
-  Trouble::Kind trouble_ = Trouble::Kind::expired;
+  JobFailure::Kind trouble_ = JobFailure::Kind::expired;
   bool heard_told_ = false;
   double expired_idle_ = 0;
   double cancelled_since_ = 0;

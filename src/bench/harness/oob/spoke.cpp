@@ -184,7 +184,7 @@ class NoChannel final : public SideChannel {
 
   bool expired(const WatchState& state) override {
     watchdog_.heard();
-    Trouble trouble{.idle_seconds = state.idle_seconds};
+    JobFailure trouble{.idle_seconds = state.idle_seconds};
     trouble.diagnosis = diagnose_hang({{.host = host_,
                                         .note = state.note,
                                         .entered = state.entered,
@@ -237,7 +237,7 @@ std::vector<Door> doors_from(const json& offer, bool same_network) {
 
 }  // namespace
 
-std::unique_ptr<SideChannel> open_side_channel(Comm& comm, const Place& place, Watchdog& watchdog,
+std::unique_ptr<SideChannel> open_side_channel(Comm& comm, const RankMap& place, Watchdog& watchdog,
                                                const CancelToken& cancel,
                                                SideChannelOptions options) {
   if (comm.size() == 1)

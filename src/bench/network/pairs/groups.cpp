@@ -17,14 +17,14 @@ constexpr int kGroupRounds = 4;
 constexpr size_t kSamplesPerRank = 9;
 
 // Number of ranks on every host; 0 if hosts have different numbers.
-int ranks_each(const Place& place) {
+int ranks_each(const RankMap& place) {
   std::vector<int> count(place.hosts.size(), 0);
   for (const int host : place.host_of_rank) ++count[static_cast<size_t>(host)];
   const bool equal = std::all_of(count.begin(), count.end(), [&](int c) { return c == count[0]; });
   return equal ? count[0] : 0;
 }
 
-std::vector<int> places_on_hosts(const Place& place) {
+std::vector<int> places_on_hosts(const RankMap& place) {
   std::vector<int> seen(place.hosts.size(), 0), out;
   for (const int host : place.host_of_rank) out.push_back(seen[static_cast<size_t>(host)]++);
   return out;
@@ -50,7 +50,7 @@ std::string percent_text(double share, int digits) {
 
 class GroupRecord {
  public:
-  GroupRecord(Record& record, const Place& place, const RankGroups& ranks)
+  GroupRecord(Record& record, const RankMap& place, const RankGroups& ranks)
       : record_(record),
         place_(place),
         ranks_(ranks),
@@ -127,14 +127,14 @@ class GroupRecord {
   }
 
   Record& record_;
-  const Place& place_;
+  const RankMap& place_;
   const RankGroups& ranks_;
   bool rail_;
 };
 
 }  // namespace
 
-RankGroups ranks_of_hosts(const Place& place) {
+RankGroups ranks_of_hosts(const RankMap& place) {
   RankGroups out{
       .groups = {SuspectKind::inside, static_cast<int>(place.hosts.size()), place.host_of_rank},
       .fact = "hosts_inside",
@@ -146,7 +146,7 @@ RankGroups ranks_of_hosts(const Place& place) {
   return out;
 }
 
-RankGroups ranks_of_rails(const Place& place) {
+RankGroups ranks_of_rails(const RankMap& place) {
   const int each = ranks_each(place);
   RankGroups out{.groups = {SuspectKind::rail, each, places_on_hosts(place)},
                  .fact = "rails_compared"};
@@ -167,7 +167,7 @@ GroupFindings survey_groups(Context& context, PairTransport& transport, const Su
   return out;
 }
 
-void add_group_findings(Record& record, const Place& place, const RankGroups& ranks,
+void add_group_findings(Record& record, const RankMap& place, const RankGroups& ranks,
                         const GroupFindings& found, double worst_acceptable) {
   GroupRecord out(record, place, ranks);
   out.add_metrics(found.readings);

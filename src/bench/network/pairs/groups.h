@@ -18,8 +18,8 @@ struct RankGroups {
   std::vector<std::string> names = {};
   Said not_compared = {};
 };
-RankGroups ranks_of_hosts(const Place& place);
-RankGroups ranks_of_rails(const Place& place);
+RankGroups ranks_of_hosts(const RankMap& place);
+RankGroups ranks_of_rails(const RankMap& place);
 
 struct GroupFindings {
   JudgedGroups judged;
@@ -32,7 +32,7 @@ GroupFindings survey_groups(Context& context, PairTransport& transport, const Su
 
 // Called on rank 0. Adds a failed check no_suspect per slow group and per slow rank, the groups'
 // figures as metrics, and a fact that says what could have been seen.
-void add_group_findings(Record& record, const Place& place, const RankGroups& ranks,
+void add_group_findings(Record& record, const RankMap& place, const RankGroups& ranks,
                         const GroupFindings& found, double worst_acceptable);
 
 }  // namespace cb

@@ -18,7 +18,7 @@ Said failure_at(const Unit& unit, const PairFigure& figure) {
 
 }  // namespace
 
-std::vector<Unit> host_units(const Place& place) {
+std::vector<Unit> host_units(const RankMap& place) {
   std::vector<Unit> out;
   for (size_t rank = 0; rank < place.host_of_rank.size(); ++rank) {
     const auto host = static_cast<size_t>(place.host_of_rank[rank]);
@@ -28,7 +28,7 @@ std::vector<Unit> host_units(const Place& place) {
   return out;
 }
 
-std::vector<Unit> rank_units(const Place& place) {
+std::vector<Unit> rank_units(const RankMap& place) {
   std::vector<Unit> out;
   for (size_t rank = 0; rank < place.host_of_rank.size(); ++rank) {
     const auto host = static_cast<size_t>(place.host_of_rank[rank]);

@@ -23,8 +23,8 @@ struct Unit {
 };
 
 // One unit per host, or one per rank.
-std::vector<Unit> host_units(const Place& place);
-std::vector<Unit> rank_units(const Place& place);
+std::vector<Unit> host_units(const RankMap& place);
+std::vector<Unit> rank_units(const RankMap& place);
 
 // How to measure every pair of a schedule.
 struct SurveyPlan {

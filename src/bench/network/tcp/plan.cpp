@@ -71,7 +71,7 @@ std::vector<ParamDef> params() {
   using namespace param;
   return joined(
       {{choice("test", {"bandwidth", "latency"})
-            .help("what to measure")
+            .help("figure to measure")
             .by_default("bandwidth,latency")
             .list(),
         net::direction_param(),
@@ -83,7 +83,7 @@ std::vector<ParamDef> params() {
        net::sweep_params(
            {.bandwidth = "128K", .latency = "64", .max = 1 << 28, .step_factor = "4"}),
        {duration("duration")
-            .help("of a pair's measurement, warm-up not counted")
+            .help("duration of a pair's measurement without warm-up")
             .by_default("5s")
             .range(0.05, 86400),
         integer("repetitions")
@@ -100,7 +100,7 @@ std::vector<ParamDef> params() {
             .help("MSG_ZEROCOPY; auto tries both in the warm-up")
             .by_default("auto"),
         size("buffer")
-            .help("of the sockets; the kernel tunes them unless given")
+            .help("buffer size of the sockets; by default the kernel tunes it")
             .range(2048, 1 << 30),
         flag("spin").help("latency: wait by asking again instead of sleeping"),
         flag("verify").help("compare every byte that arrives; costs bandwidth"),

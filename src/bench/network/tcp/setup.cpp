@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "bench/network/tcp/carrier.h"
 #include "bench/network/tcp/connection.h"
+#include "bench/network/tcp/stream_thread.h"
 #include "core/suggest.h"
 #include "model/tcp_ceiling.h"
 #include "sys/cpu/affinity.h"
@@ -151,7 +151,7 @@ size_t share_cpus(Context& context, const Setup& setup) {
     const json of_rank = json::parse(blob);
     ranks.push_back({of_rank[0], of_rank[1]});
   }
-  const json shares = json::parse(context.comm.broadcast_text(json(cpu_shares(ranks)).dump()));
+  const json shares = json::parse(context.comm.broadcast_text(json(cpus_per_rank(ranks)).dump()));
   return serves ? shares.at(static_cast<size_t>(context.comm.rank())).get<size_t>()
                 : allowed.size();
 }

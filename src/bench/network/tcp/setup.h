@@ -6,7 +6,7 @@
 
 #include "bench/harness/case.h"
 #include "bench/network/schedule.h"
-#include "bench/network/tcp/end.h"
+#include "bench/network/tcp/endpoint.h"
 
 namespace cb::tcp {
 

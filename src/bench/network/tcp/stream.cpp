@@ -29,7 +29,7 @@ int flags(bool sleeps) { return sleeps ? 0 : MSG_DONTWAIT; }
 
 size_t scratch_bytes(const Spec& spec) { return std::max<size_t>(kReceiveBytes, spec.bytes); }
 
-size_t Mover::step(Phase phase, bool sleeps, std::span<std::byte> memory) noexcept {
+size_t StreamEnd::step(Phase phase, bool sleeps, std::span<std::byte> memory) noexcept {
   try {
     const ssize_t n = move(phase, sleeps, memory);
     if (n > 0) {
@@ -50,7 +50,7 @@ short Sender::readiness() const { return POLLOUT; }
 
 bool Sender::zero_copy_in(Phase phase) const {
   return phase == Phase::try_zero_copy ||
-         (phase == Phase::measured && baton_.zero_copy.load(std::memory_order_relaxed));
+         (phase == Phase::measured && control_.zero_copy.load(std::memory_order_relaxed));
 }
 
 ssize_t Sender::send_some(std::span<const std::byte> rest, Phase phase, bool sleeps) {

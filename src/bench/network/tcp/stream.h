@@ -20,8 +20,8 @@ namespace cb::tcp {
 enum class Phase : int { warm_up, try_copy, try_zero_copy, settle, measured, over };
 constexpr size_t kPhases = 6;
 
-// What the conductor of a transfer tells its threads.
-struct Baton {
+// What the main thread of a transfer tells the threads that move its streams.
+struct TransferControl {
   std::atomic<Phase> phase{Phase::warm_up};
   std::atomic<bool> zero_copy{false};  // way of sending in phase measured
   std::atomic<bool> abort{false};      // true: end at once, whatever is missing
@@ -30,14 +30,15 @@ struct Baton {
 // Bytes of the memory that a thread lends to its streams.
 size_t scratch_bytes(const Spec& spec);
 
-// One direction of one connection. One thread moves it; the conductor reads its state.
-class Mover {
+// One direction of one connection. One thread moves it; the main thread of the transfer reads its
+// state.
+class StreamEnd {
  public:
-  Mover(int fd, const Spec& spec, uint64_t seed, const Baton& baton)
-      : fd_(fd), spec_(spec), seed_(seed), baton_(baton) {}
-  virtual ~Mover() = default;
-  Mover(const Mover&) = delete;
-  Mover& operator=(const Mover&) = delete;
+  StreamEnd(int fd, const Spec& spec, uint64_t seed, const TransferControl& control)
+      : fd_(fd), spec_(spec), seed_(seed), control_(control) {}
+  virtual ~StreamEnd() = default;
+  StreamEnd(const StreamEnd&) = delete;
+  StreamEnd& operator=(const StreamEnd&) = delete;
 
   // Makes one call and returns the bytes moved; 0 if the socket was not ready or the stream has
   // ended. `sleeps`: waits for a socket that is not ready, kSocketSliceMs at most. `memory` is the
@@ -64,7 +65,7 @@ class Mover {
   int fd_;
   const Spec& spec_;
   uint64_t seed_;
-  const Baton& baton_;
+  const TransferControl& control_;
 
  private:
   Said failure_;
@@ -73,9 +74,9 @@ class Mover {
   std::atomic<bool> finished_{false};
 };
 
-class Sender final : public Mover {
+class Sender final : public StreamEnd {
  public:
-  using Mover::Mover;
+  using StreamEnd::StreamEnd;
   short readiness() const override;
   // True if the kernel really avoided copying in the phase try_zero_copy.
   bool zero_copied() const { return zero_copied_; }
@@ -91,9 +92,9 @@ class Sender final : public Mover {
   std::atomic<bool> zero_copied_{false};
 };
 
-class Receiver final : public Mover {
+class Receiver final : public StreamEnd {
  public:
-  using Mover::Mover;
+  using StreamEnd::StreamEnd;
   short readiness() const override;
   // Valid once finished: position of the first wrong byte, if the payload is verified.
   std::optional<uint64_t> wrong_at() const { return wrong_at_; }

@@ -14,15 +14,15 @@
 namespace cb::tcp {
 namespace {
 
-constexpr double kLookSeconds = 0.05;  // interval at which a waiting conductor checks its threads
+constexpr double kLookSeconds = 0.05;        // interval at which the waiting main thread looks
 constexpr double kAcknowledgeSeconds = 0.3;  // three time slices of a blocked thread
 constexpr double kWorthwhile = 0.05;         // a smaller gain is noise
 
-using Carriers = std::vector<std::unique_ptr<Carrier>>;
+using StreamThreads = std::vector<std::unique_ptr<StreamThread>>;
 
-Tally sum_of(const Carriers& carriers, Phase phase) {
+Tally sum_of(const StreamThreads& threads, Phase phase) {
   Tally out;
-  for (const auto& c : carriers) out.add(c->books().of(phase));
+  for (const auto& c : threads) out.add(c->counters().of(phase));
   return out;
 }
 
@@ -48,33 +48,33 @@ Transfer::Transfer(const Link& link, const Spec& spec, bool sends, bool receives
                    const std::function<uint64_t(size_t, bool)>& seed, std::string prefix,
                    size_t cpus, const Until& until)
     : link_(link), spec_(spec), prefix_(std::move(prefix)), until_(until) {
-  baton_.zero_copy = spec.zero_copy == ZeroCopy::on;
+  control_.zero_copy = spec.zero_copy == ZeroCopy::on;
   for (size_t i = 0; i < link.streams.size(); ++i) {
     const int fd = link.streams[i].fd();
-    if (sends) senders_.push_back(std::make_unique<Sender>(fd, spec_, seed(i, true), baton_));
+    if (sends) senders_.push_back(std::make_unique<Sender>(fd, spec_, seed(i, true), control_));
     if (receives)
-      receivers_.push_back(std::make_unique<Receiver>(fd, spec_, seed(i, false), baton_));
+      receivers_.push_back(std::make_unique<Receiver>(fd, spec_, seed(i, false), control_));
   }
-  share_out(senders_, cpus, sending_);
-  share_out(receivers_, cpus, receiving_);
+  distribute(senders_, cpus, sending_);
+  distribute(receivers_, cpus, receiving_);
 }
 
-template <typename Movers>
-void Transfer::share_out(const Movers& movers, size_t cpus, Carriers& carriers) {
-  if (movers.empty()) return;
-  std::vector<std::vector<Mover*>> shares(carriers_for(movers.size(), cpus));
-  for (size_t i = 0; i < movers.size(); ++i) shares[i % shares.size()].push_back(movers[i].get());
+template <typename Streams>
+void Transfer::distribute(const Streams& streams, size_t cpus, StreamThreads& threads) {
+  if (streams.empty()) return;
+  std::vector<std::vector<StreamEnd*>> shares(threads_for(streams.size(), cpus));
+  for (size_t i = 0; i < streams.size(); ++i) shares[i % shares.size()].push_back(streams[i].get());
   for (auto& share : shares)
-    carriers.push_back(std::make_unique<Carrier>(std::move(share), spec_, baton_));
+    threads.push_back(std::make_unique<StreamThread>(std::move(share), spec_, control_));
 }
 
-Transfer::~Transfer() { baton_.abort = true; }
+Transfer::~Transfer() { control_.abort = true; }
 
 void Transfer::require_healthy() const {
-  const auto look = [&](const auto& movers) {
-    for (size_t i = 0; i < movers.size(); ++i) {
-      if (movers[i]->finished() && !movers[i]->failure().empty())
-        throw Error(said("tcp.stream_failed", i + 1, link_.peer, movers[i]->failure()));
+  const auto look = [&](const auto& streams) {
+    for (size_t i = 0; i < streams.size(); ++i) {
+      if (streams[i]->finished() && !streams[i]->failure().empty())
+        throw Error(said("tcp.stream_failed", i + 1, link_.peer, streams[i]->failure()));
     }
   };
   look(senders_);
@@ -100,12 +100,12 @@ void Transfer::pause_until(double time) {
 }
 
 void Transfer::try_both_ways(double begin) {
-  baton_.phase = Phase::try_copy;
+  control_.phase = Phase::try_copy;
   pause_until(begin + spec_.seconds * kTrialShare);
-  baton_.phase = Phase::try_zero_copy;
+  control_.phase = Phase::try_zero_copy;
   pause_until(begin + spec_.seconds * 2 * kTrialShare);
-  baton_.phase = Phase::settle;
-  const auto behind = [](const auto& c) { return c->books().seen() != Phase::settle; };
+  control_.phase = Phase::settle;
+  const auto behind = [](const auto& c) { return c->counters().seen() != Phase::settle; };
   const double end = monotonic_seconds() + kAcknowledgeSeconds;
   while (std::any_of(sending_.begin(), sending_.end(), behind) && monotonic_seconds() < end)
     nap(0.001);
@@ -117,7 +117,7 @@ void Transfer::try_both_ways(double begin) {
       std::all_of(senders_.begin(), senders_.end(), [](const auto& s) { return s->zero_copied(); });
   const ZeroCopyChoice choice = choose_zero_copy(sum_of(sending_, Phase::try_copy),
                                                  sum_of(sending_, Phase::try_zero_copy), really);
-  baton_.zero_copy = choice.use;
+  control_.zero_copy = choice.use;
   zero_copy_fact_ = said(choice.use ? "tcp.on_because" : "tcp.off_because", choice.why);
 }
 
@@ -130,13 +130,13 @@ uint64_t Transfer::received() const {
 std::vector<double> Transfer::windows(double begin) {
   std::vector<double> out;
   double last = monotonic_seconds();
-  begin = std::max(begin, last);  // a conductor that is late still measures whole windows
+  begin = std::max(begin, last);  // a main thread that is late still measures whole windows
   uint64_t before = received();
   for (int i = 1; i <= spec_.repetitions; ++i) {
     pause_until(begin + spec_.seconds * i / spec_.repetitions);
     const double now = monotonic_seconds();
     const uint64_t bytes = received();
-    // A conductor that was delayed past a whole window knows nothing about it.
+    // A main thread that was delayed past a whole window knows nothing about it.
     if (now - last >= 0.1 * spec_.seconds / spec_.repetitions)
       out.push_back(static_cast<double>(bytes - before) / (now - last));
     last = now;
@@ -152,7 +152,7 @@ void Transfer::end_streams() {
     const linger at_once{1, 0};
     for (const Socket& s : link_.streams)
       setsockopt(s.fd(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-    baton_.abort = true;
+    control_.abort = true;
   }
   for (const auto& c : sending_) c->join();
   for (const auto& r : receivers_) {
@@ -208,8 +208,8 @@ void Transfer::add_states(net::PairOutcome& out, const std::vector<TcpState>& be
 }
 
 void Transfer::add_cpu(net::PairOutcome& out) const {
-  const auto add = [&](const Carriers& carriers, const char* name) {
-    const Tally t = sum_of(carriers, Phase::measured);
+  const auto add = [&](const StreamThreads& threads, const char* name) {
+    const Tally t = sum_of(threads, Phase::measured);
     if (t.bytes > 0)
       out.extra[prefix_ + name] = t.cpu_seconds / (static_cast<double>(t.bytes) * 8e-9);
   };
@@ -230,7 +230,7 @@ void Transfer::run(net::PairOutcome& out) {
     try_both_ways(begin + spec_.seconds * kWarmShare);
   const double measured_from = begin + warm_up_seconds(spec_);
   pause_until(measured_from);
-  baton_.phase = Phase::measured;
+  control_.phase = Phase::measured;
   std::vector<double> rates;
   if (receivers_.empty())
     pause_until(measured_from + spec_.seconds);
@@ -239,7 +239,7 @@ void Transfer::run(net::PairOutcome& out) {
   if (!receivers_.empty()) send_word(link_, {Word::done}, until_);
   if (!senders_.empty() && !peer_done_) wait_word(link_, Word::done, until_);
   add_states(out, before);
-  baton_.phase = Phase::over;
+  control_.phase = Phase::over;
   end_streams();
   out.bytes_per_second = exchange_rates(rates);
   add_cpu(out);

@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "bench/network/pair_end.h"
-#include "bench/network/tcp/carrier.h"
+#include "bench/network/pair_endpoint.h"
+#include "bench/network/tcp/stream_thread.h"
 
 namespace cb::tcp {
 
@@ -28,9 +28,9 @@ class Transfer {
   void run(net::PairOutcome& out);
 
  private:
-  template <typename Movers>
-  void share_out(const Movers& movers, size_t cpus,
-                 std::vector<std::unique_ptr<Carrier>>& carriers);
+  template <typename Streams>
+  void distribute(const Streams& streams, size_t cpus,
+                  std::vector<std::unique_ptr<StreamThread>>& threads);
   void pause_until(double time);
   void try_both_ways(double begin);
   void end_streams();
@@ -46,10 +46,10 @@ class Transfer {
   const Spec& spec_;
   std::string prefix_;
   const Until& until_;
-  Baton baton_;
+  TransferControl control_;
   std::vector<std::unique_ptr<Sender>> senders_;
   std::vector<std::unique_ptr<Receiver>> receivers_;
-  std::vector<std::unique_ptr<Carrier>> sending_, receiving_;
+  std::vector<std::unique_ptr<StreamThread>> sending_, receiving_;
   bool peer_done_ = false;
   Said zero_copy_fact_;
 };

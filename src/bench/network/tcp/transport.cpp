@@ -24,7 +24,7 @@ class TcpTransport final : public net::EndTransport {
   }
 
  private:
-  static net::MakeEnd maker(const Context& context, const Setup& setup) {
+  static net::MakeEndpoint maker(const Context& context, const Setup& setup) {
     return [&setup, host = context.place.host, &cancel = context.cancel](const net::PairJob& job) {
       const Spec spec{.latency = job.task.measure == PairMeasure::latency,
                       .two_way = job.task.two_way,
@@ -43,15 +43,15 @@ class TcpTransport final : public net::EndTransport {
 
 }  // namespace
 
-net::MakeEnd end_maker(const Setup& setup, const Spec& spec, const std::string& host,
-                       const CancelToken& cancel) {
+net::MakeEndpoint end_maker(const Setup& setup, const Spec& spec, const std::string& host,
+                            const CancelToken& cancel) {
   return [&setup, spec, host, &cancel](const net::PairJob& job) {
     const Rail& rail = setup.mine[static_cast<size_t>(job.task.rail) % setup.mine.size()];
-    return std::make_unique<TcpEnd>(spec, job,
-                                    EndPlace{{rail.interface, rail.addresses, rail.fixed},
-                                             {.host = host, .network = setup.network},
-                                             setup.cpus},
-                                    cancel);
+    return std::make_unique<TcpEndpoint>(spec, job,
+                                         EndpointPlace{{rail.interface, rail.addresses, rail.fixed},
+                                                       {.host = host, .network = setup.network},
+                                                       setup.cpus},
+                                         cancel);
   };
 }
 

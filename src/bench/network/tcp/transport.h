@@ -1,12 +1,12 @@
 #pragma once
 
-#include "bench/network/pair_end.h"
+#include "bench/network/pair_endpoint.h"
 #include "bench/network/tcp/setup.h"
 
 namespace cb::tcp {
 
 // Makes ends of transfers according to `spec`. `setup` and `cancel` must outlive them.
-net::MakeEnd end_maker(const Setup& setup, const Spec& spec, const std::string& host,
-                       const CancelToken& cancel);
+net::MakeEndpoint end_maker(const Setup& setup, const Spec& spec, const std::string& host,
+                            const CancelToken& cancel);
 
 }  // namespace cb::tcp

@@ -113,7 +113,7 @@ std::vector<ParamDef> params() {
             .range(1, 15000),
         integer("post-list").help("requests per post").by_default("1").range(1, 15000),
         integer("cq-moderation")
-            .help("one completion for so many requests")
+            .help("number of requests per completion")
             .by_default("100")
             .range(1, 15000),
         integer("inline")
@@ -130,9 +130,10 @@ std::vector<ParamDef> params() {
         integer("outstanding-reads")
             .help("reads and atomics in flight; the devices' most unless given")
             .range(1, 255),
-        choice("memory", {"host", "gpu"}).help("where the payload lies").by_default("host"),
+        choice("memory", {"host", "gpu"}).help("memory of the payload").by_default("host"),
         integer("gpu")
-            .help("of --memory gpu: CUDA's number of it; the one nearest the NIC unless given")
+            .help(
+                "CUDA's number of the GPU for --memory gpu; by default the GPU nearest to the NIC")
             .range(0, 1023),
         integer("qp-timeout")
             .help(
@@ -151,9 +152,12 @@ std::vector<ParamDef> params() {
             .by_default("true"),
         integer("iterations").help("messages per queue pair and repetition").range(1, 1000000000),
         duration("duration")
-            .help("per pair and point, 2s unless --iterations is given")
+            .help("duration per pair and point; by default 2s, or what --iterations takes")
             .at_least(0.001),
-        integer("repetitions").help("of bandwidth, each a sample").by_default("5").range(1, 1000),
+        integer("repetitions")
+            .help("repetitions of bandwidth; each is a sample")
+            .by_default("5")
+            .range(1, 1000),
         flag("verify").help("compare every byte of the last messages").by_default("true"),
         flag("lossless")
             .help("check that counters of drops and retransmissions stand still (RoCE; with "

@@ -64,7 +64,7 @@ std::string down_ports(const std::vector<RdmaPort>& ports) {
 }
 
 // With a single host, its ranks are the nodes: each gets one of the named NICs.
-std::vector<RdmaPort> share_of(std::vector<RdmaPort> rails, const Place& place) {
+std::vector<RdmaPort> share_of(std::vector<RdmaPort> rails, const RankMap& place) {
   if (place.hosts.size() > 1 || place.local_size == 1 || rails.size() < 2) return rails;
   return {rails[static_cast<size_t>(place.local_rank) % rails.size()]};
 }

@@ -1,7 +1,7 @@
 // Pairs over RDMA for schedules and locate. Bandwidth uses writes, latency a ping-pong of writes.
 #include "bench/network/pairs/transports.h"
 #include "bench/network/round.h"
-#include "bench/network/verbs/end.h"
+#include "bench/network/verbs/endpoint.h"
 #include "bench/network/verbs/setup.h"
 
 namespace cb {
@@ -9,7 +9,7 @@ namespace {
 
 class VerbsTransport : public net::EndTransport {
  public:
-  VerbsTransport(Comm& comm, std::shared_ptr<const verbs::Setup> setup, net::MakeEnd make)
+  VerbsTransport(Comm& comm, std::shared_ptr<const verbs::Setup> setup, net::MakeEndpoint make)
       : EndTransport("verbs over " + setup->rails[0].name(), comm, std::move(make)),
         setup_(std::move(setup)) {}
   int rails() const override { return setup_->rail_count(); }
@@ -43,8 +43,8 @@ OpenedTransport make_verbs_transport(Context& context) {
   const CancelToken& cancel = context.cancel;
   auto make = [setup, &cancel](const net::PairJob& job) {
     const RdmaPort& port = setup->rails[static_cast<size_t>(job.task.rail) % setup->rails.size()];
-    return std::make_unique<verbs::VerbsEnd>(setup->pool->get(port), spec_of(job.task), job,
-                                             cancel);
+    return std::make_unique<verbs::VerbsEndpoint>(setup->pool->get(port), spec_of(job.task), job,
+                                                  cancel);
   };
   return {std::make_unique<VerbsTransport>(context.comm, setup, make)};
 }

@@ -8,8 +8,8 @@
 // Ranks that work for long in one step tell each other how they stand, without waiting.
 namespace cb::io {
 
-// What a rank says of itself. The largest stand of all ranks counts.
-enum class Stand {
+// What a rank says of itself. The largest state of all ranks counts.
+enum class RunState {
   done = 0,      // this rank's part of the step is finished
   working = 1,   // this rank works and is ready to be counted
   unsteady = 2,  // this rank works, but waits for a steady state before it counts
@@ -23,21 +23,21 @@ class Agreement {
  public:
   explicit Agreement(Comm& comm) : comm_(comm) {}
 
-  // Brings this rank's stand into a round and returns the outcome of the last complete round, or
+  // Brings this rank's state into a round and returns the outcome of the last complete round, or
   // `unsteady` before there is one. Never waits. The outcome is final once all ranks are done or
   // one of them wants a stop.
-  Stand exchange(Stand mine);
+  RunState exchange(RunState mine);
 
   // For a rank that has ended its part: repeats exchange() until the outcome is final. Calls
   // `alive` for each complete round.
-  Stand conclude(const std::function<Stand()>& mine, const std::function<void()>& alive);
+  RunState conclude(const std::function<RunState()>& mine, const std::function<void()>& alive);
 
  private:
-  bool over() const { return known_ == Stand::done || known_ >= Stand::stop; }
+  bool over() const { return known_ == RunState::done || known_ >= RunState::stop; }
 
   Comm& comm_;
   std::unique_ptr<PendingMax> round_;
-  Stand known_ = Stand::unsteady;
+  RunState known_ = RunState::unsteady;
   unsigned rounds_ = 0;
 };
 

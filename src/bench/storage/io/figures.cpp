@@ -112,7 +112,7 @@ void add_time_lines(Record& record, Direction direction, double lead,
 void add_threads(Record& record, const Job& job, const RunResult& run, size_t self) {
   if (run.threads.size() < 2) return;
   Samples rates;
-  for (const ThreadShare& t : run.threads) {
+  for (const ThreadWork& t : run.threads) {
     const double seconds = job.seconds ? run.elapsed : t.done;
     rates.add(seconds > 0 ? static_cast<double>(t.bytes) / seconds : 0);
   }

@@ -35,7 +35,7 @@ RunHooks hooks_of(Context& context, const std::string& text, Agreement* agreemen
     context.progress.update(share, text);
   };
   if (agreement != nullptr)
-    hooks.consult = [agreement](Stand mine) { return agreement->exchange(mine); };
+    hooks.consult = [agreement](RunState mine) { return agreement->exchange(mine); };
   return hooks;
 }
 

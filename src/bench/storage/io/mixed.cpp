@@ -56,7 +56,7 @@ class Background {
       job.steady_round = 0;
       RunHooks hooks;
       hooks.before_start = [this] { gate_.get_future().wait(); };
-      hooks.consult = [this](Stand mine) { return stop_ ? Stand::stop : mine; };
+      hooks.consult = [this](RunState mine) { return stop_ ? RunState::stop : mine; };
       m.run = run_job(job, target.view(), m.choice.engine, context.fs, context.cancel, hooks);
       // The stop is this run's planned end.
       m.run.stopped = false;
@@ -84,8 +84,8 @@ bool run_both(Context& context, const Params& params, Target& reader, Target& wr
       context.comm.barrier();
       background.release();
     };
-    hooks.consult = [&](Stand mine) {
-      return agreement.exchange(background.failed() ? Stand::stop : mine);
+    hooks.consult = [&](RunState mine) {
+      return agreement.exchange(background.failed() ? RunState::stop : mine);
     };
     writing.run = run_job(writer.job(), writer.view(), writing.choice.engine, context.fs,
                           context.cancel, hooks);

@@ -21,9 +21,9 @@ namespace {
 constexpr auto kTick = std::chrono::milliseconds(100);
 
 // The operating-system threads of one run: starts them, lines them up, watches and joins them.
-class Crew {
+class WorkerThreads {
  public:
-  Crew(Shared& shared, Engine engine) : shared_(shared), engine_(engine) {
+  WorkerThreads(Shared& shared, Engine engine) : shared_(shared), engine_(engine) {
     const unsigned each = engine == Engine::threads ? shared.job.queue_depth : 1;
     for (unsigned t = 0; t < shared.job.threads; ++t) {
       feeds_.emplace_back(OpSource(shared.job, t));
@@ -35,13 +35,13 @@ class Crew {
     }
   }
 
-  ~Crew() {
+  ~WorkerThreads() {
     shared_.stop = true;
     release();
     for (std::thread& t : threads_) t.join();
   }
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
+  WorkerThreads(const WorkerThreads&) = delete;
+  WorkerThreads& operator=(const WorkerThreads&) = delete;
 
   // Starts the threads and returns when each is ready or has failed.
   void line_up() {
@@ -63,7 +63,7 @@ class Crew {
   }
 
   std::deque<Worker>& workers() { return workers_; }
-  std::deque<Feed>& feeds() { return feeds_; }
+  std::deque<OpQueue>& feeds() { return feeds_; }
 
  private:
   void work(Worker& worker) {
@@ -99,7 +99,7 @@ class Crew {
 
   Shared& shared_;
   Engine engine_;
-  std::deque<Feed> feeds_;  // deques, since neither type can be moved
+  std::deque<OpQueue> feeds_;  // deques, since neither type can be moved
   std::deque<Worker> workers_;
   std::vector<std::thread> threads_;
   std::mutex mutex_;
@@ -110,7 +110,7 @@ class Crew {
 };
 
 // Calls before_start() exactly once, even if the set-up throws.
-void line_up_then(Crew& crew, const std::function<void()>& before_start) {
+void line_up_then(WorkerThreads& crew, const std::function<void()>& before_start) {
   std::exception_ptr failure;
   try {
     crew.line_up();
@@ -129,7 +129,7 @@ double share_done(const Shared& shared, uint64_t finished, double start) {
 // The main thread of a run: watches the workers and what the other ranks' runs want.
 class Supervisor {
  public:
-  Supervisor(Crew& crew, Shared& shared, const CancelToken& cancel, const RunHooks& hooks)
+  Supervisor(WorkerThreads& crew, Shared& shared, const CancelToken& cancel, const RunHooks& hooks)
       : crew_(crew), shared_(shared), cancel_(cancel), hooks_(hooks) {
     if (shared.job.steady_round > 0)
       conditioning_.emplace(shared.job.steady_round, shared.start + shared.job.warm_up_seconds);
@@ -140,11 +140,11 @@ class Supervisor {
       if (cancel_.cancelled()) shared_.stop = true;
       const uint64_t finished = count();
       if (waiting()) conditioning_->look(shared_.clock.now(), finished);
-      const Stand all = hooks_.consult(stand());
-      if (all >= Stand::stop) {
+      const RunState all = hooks_.consult(state());
+      if (all >= RunState::stop) {
         told_to_stop_ = told_to_stop_ || !shared_.stop;
         shared_.stop = true;
-      } else if (all <= Stand::working && waiting()) {
+      } else if (all <= RunState::working && waiting()) {
         begin_counting();
       }
       tell(finished);
@@ -158,9 +158,9 @@ class Supervisor {
  private:
   bool waiting() const { return conditioning_ && std::isinf(shared_.count_from.load()); }
 
-  Stand stand() const {
-    if (shared_.stop) return Stand::stop;
-    return waiting() && !conditioning_->over() ? Stand::unsteady : Stand::working;
+  RunState state() const {
+    if (shared_.stop) return RunState::stop;
+    return waiting() && !conditioning_->over() ? RunState::unsteady : RunState::working;
   }
 
   // Sets the end first: a worker that sees the beginning must see the end too.
@@ -185,7 +185,7 @@ class Supervisor {
     hooks_.progress(std::min(1.0, share));
   }
 
-  Crew& crew_;
+  WorkerThreads& crew_;
   Shared& shared_;
   const CancelToken& cancel_;
   const RunHooks& hooks_;
@@ -204,19 +204,19 @@ void note_failure(RunResult& out, const std::exception_ptr& failure) {
 }
 
 // What each thread of the job did. With blocking calls a thread of the job has several workers.
-std::vector<ThreadShare> shares_of(Crew& crew, double count_from) {
-  std::vector<ThreadShare> out(crew.feeds().size());
+std::vector<ThreadWork> shares_of(WorkerThreads& crew, double count_from) {
+  std::vector<ThreadWork> out(crew.feeds().size());
   const size_t each = crew.workers().size() / out.size();
   for (size_t i = 0; i < crew.workers().size(); ++i) {
     const Worker& w = crew.workers()[i];
-    ThreadShare& share = out[i / each];
+    ThreadWork& share = out[i / each];
     share.bytes += w.tally[0].bytes + w.tally[1].bytes;
     share.done = std::max(share.done, w.last - count_from);
   }
   return out;
 }
 
-RunResult collect(Crew& crew, const Shared& shared, const Supervisor& supervisor) {
+RunResult collect(WorkerThreads& crew, const Shared& shared, const Supervisor& supervisor) {
   RunResult out;
   for (Worker& w : crew.workers()) {
     if (w.failure) note_failure(out, w.failure);
@@ -230,7 +230,7 @@ RunResult collect(Crew& crew, const Shared& shared, const Supervisor& supervisor
     out.blocks_checked += w.blocks_checked;
     if (w.wrong && !out.wrong) out.wrong = w.wrong;
   }
-  for (const Feed& feed : crew.feeds()) out.issued.push_back(feed.source.issued());
+  for (const OpQueue& feed : crew.feeds()) out.issued.push_back(feed.source.issued());
   out.engine = crew.workers().front().how;
   out.clock = shared.clock.how();
   out.stopped = supervisor.told_to_stop();
@@ -268,13 +268,13 @@ void plant_fault(Shared& shared) {
 double RunResult::first_done() const {
   const auto least =
       std::min_element(threads.begin(), threads.end(),
-                       [](const ThreadShare& a, const ThreadShare& b) { return a.done < b.done; });
+                       [](const ThreadWork& a, const ThreadWork& b) { return a.done < b.done; });
   return least == threads.end() ? 0 : least->done;
 }
 
 double RunResult::last_done() const {
   double out = 0;
-  for (const ThreadShare& t : threads) out = std::max(out, t.done);
+  for (const ThreadWork& t : threads) out = std::max(out, t.done);
   return out;
 }
 
@@ -287,7 +287,7 @@ RunResult run_job(const Job& job, const FileView& file, Engine engine, const FsR
                   const CancelToken& cancel, const RunHooks& hooks) {
   Shared shared{job, file, fs, TickClock(fs)};
   plant_fault(shared);
-  Crew crew(shared, engine);
+  WorkerThreads crew(shared, engine);
   line_up_then(crew, hooks.before_start);
   schedule(shared);
   crew.release();

@@ -42,13 +42,13 @@ struct FileView {
 struct RunHooks {
   std::function<void()> before_start = [] {};            // called once when all workers are ready
   std::function<void(double)> progress = [](double) {};  // share done, in [0, 1]; only if it moved
-  // Called several times a second with this run's stand; returns the stand of all runs that belong
-  // together. Stand::stop or above ends the run.
-  std::function<Stand(Stand)> consult = [](Stand mine) { return mine; };
+  // Called several times a second with this run's state; returns the state of all runs that belong
+  // together. RunState::stop or above ends the run.
+  std::function<RunState(RunState)> consult = [](RunState mine) { return mine; };
 };
 
 // What one thread of a job did in the counted time.
-struct ThreadShare {
+struct ThreadWork {
   uint64_t bytes = 0;
   double done = 0;  // seconds of counted time until its last request was finished
 };
@@ -66,7 +66,7 @@ struct RunResult {
   uint64_t finished_ios = 0;           // warm-up included
   uint64_t system_calls = 0;  // system calls of io_uring for finished_ios; other engines: 0
   double cpu_seconds = 0;     // user and system time of the threads for finished_ios
-  std::vector<ThreadShare> threads = {};
+  std::vector<ThreadWork> threads = {};
   std::optional<Conditioning> conditioning = {};  // only if the job waits for a steady state
   bool stopped = false;                           // ended early because another run wanted it
   // The first request that failed. All other fields then say what was done until it failed.

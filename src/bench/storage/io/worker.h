@@ -31,8 +31,8 @@ struct Shared {
 };
 
 // The requests of one thread of the job; a lock guards them where several workers share them.
-struct Feed {
-  explicit Feed(const OpSource& requests) : source(requests) {}
+struct OpQueue {
+  explicit OpQueue(const OpSource& requests) : source(requests) {}
   OpSource source;
   std::mutex mutex;
   double first_due = 0;  // seconds after the start; only with a rate
@@ -54,10 +54,10 @@ struct Slot {
 
 // What an engine needs around its requests: it gives the next request and the data to write, and
 // counts and checks what came back. There is one per operating-system thread; workers share only
-// Shared and Feed.
+// Shared and OpQueue.
 class Worker {
  public:
-  Worker(Shared& shared, Feed& feed, bool feed_is_shared)
+  Worker(Shared& shared, OpQueue& feed, bool feed_is_shared)
       : shared_(shared), feed_(feed), locked_(feed_is_shared) {}
 
   const Job& job() const { return shared_.job; }
@@ -101,7 +101,7 @@ class Worker {
   void spoil(Slot& slot) const;
 
   Shared& shared_;
-  Feed& feed_;
+  OpQueue& feed_;
   bool locked_;
   double due_ = 0;
   uint64_t finished_bytes_ = 0;

@@ -1,4 +1,4 @@
-#include "bench/network/verbs/end.h"
+#include "bench/network/verbs/endpoint.h"
 
 #include <algorithm>
 #include <chrono>
@@ -28,21 +28,21 @@ uint64_t direction(bool sender) { return sender ? 1 : 2; }
 
 }  // namespace
 
-VerbsEnd::VerbsEnd(std::shared_ptr<const Device> device, const Spec& spec, const net::PairJob& job,
-                   const CancelToken& cancel)
+VerbsEndpoint::VerbsEndpoint(std::shared_ptr<const Device> device, const Spec& spec,
+                             const net::PairJob& job, const CancelToken& cancel)
     : job_(job),
       spec_(spec),
       cancel_(cancel),
       link_(std::move(device), spec, sends(spec, job), receives(spec, job)) {}
 
-void VerbsEnd::connect(const std::string& peer_address, double) {
+void VerbsEndpoint::connect(const std::string& peer_address, double) {
   link_.connect(Address::parse(peer_address));
   fill_payload(link_, direction(job_.task.sends), direction(!job_.task.sends));
   link_.memory().push();
 }
 
 // Adds the CPU seconds per gigabit of this end, if data moved in the timed part.
-void VerbsEnd::add_cost(double cpu_seconds, double bytes, net::PairOutcome& out) const {
+void VerbsEndpoint::add_cost(double cpu_seconds, double bytes, net::PairOutcome& out) const {
   constexpr double kGigabit = 1e9 / 8;
   if (bytes <= 0) return;
   const char* name =
@@ -50,7 +50,7 @@ void VerbsEnd::add_cost(double cpu_seconds, double bytes, net::PairOutcome& out)
   out.extra[name] = cpu_seconds / (bytes / kGigabit);
 }
 
-net::PairOutcome VerbsEnd::run(double deadline_seconds) {
+net::PairOutcome VerbsEndpoint::run(double deadline_seconds) {
   net::PairOutcome out;
   Idle idle(deadline_seconds, link_.device().soft(), cancel_);
   try {
@@ -66,7 +66,7 @@ net::PairOutcome VerbsEnd::run(double deadline_seconds) {
 }
 
 // Tells the other end, too.
-net::PairOutcome VerbsEnd::fail_with(const Said& why) {
+net::PairOutcome VerbsEndpoint::fail_with(const Said& why) {
   net::PairOutcome out;
   out.failure = why;
   Message last;
@@ -81,7 +81,7 @@ net::PairOutcome VerbsEnd::fail_with(const Said& why) {
 }
 
 // If this end's requests were only flushed, the other end may know the cause and says so at once.
-std::string VerbsEnd::word_of_peer() {
+std::string VerbsEndpoint::word_of_peer() {
   constexpr double kPatienceSeconds = 0.2;
   const double end = monotonic_seconds() + kPatienceSeconds;
   try {
@@ -97,7 +97,7 @@ std::string VerbsEnd::word_of_peer() {
   return "";
 }
 
-void VerbsEnd::stream(Idle& idle, net::PairOutcome& out) {
+void VerbsEndpoint::stream(Idle& idle, net::PairOutcome& out) {
   Stream stream(link_, job_.task.sends || spec_.two_way, receives(spec_, job_));
   const auto depth = static_cast<uint64_t>(spec_.depth);
   const uint64_t warm_up = spec_.iterations > 0 ? std::min(depth, spec_.iterations) : depth;
@@ -123,7 +123,7 @@ void VerbsEnd::stream(Idle& idle, net::PairOutcome& out) {
   verify(receives(spec_, job_) ? stream.received() : from_peer, out);
 }
 
-void VerbsEnd::ping_pong(Idle& idle, net::PairOutcome& out) {
+void VerbsEndpoint::ping_pong(Idle& idle, net::PairOutcome& out) {
   PingPong exchange(link_, job_.task.sends);
   PingPong::Result r = exchange.run(spec_.iterations, spec_.seconds, idle);
   out.latency_seconds = std::move(r.seconds);
@@ -131,14 +131,14 @@ void VerbsEnd::ping_pong(Idle& idle, net::PairOutcome& out) {
 }
 
 // True if data arrived in this end's memory: the peer wrote or sent it, or this end read it.
-bool VerbsEnd::is_target() const {
+bool VerbsEndpoint::is_target() const {
   const bool asks = job_.task.sends || spec_.two_way;
   const bool asked = !job_.task.sends || spec_.two_way;
   if (spec_.verb == Verb::read) return asks;
   return asked || (spec_.latency && !is_atomic(spec_.verb));
 }
 
-void VerbsEnd::verify(uint64_t from_peer, net::PairOutcome& out) {
+void VerbsEndpoint::verify(uint64_t from_peer, net::PairOutcome& out) {
   if (!spec_.verify || !is_target()) return;
   link_.memory().pull();
   if (spec_.corrupt) corrupt_payload(link_);
@@ -149,7 +149,7 @@ void VerbsEnd::verify(uint64_t from_peer, net::PairOutcome& out) {
                                                          reads ? link_.slots() : from_peer);
 }
 
-void VerbsEnd::add_facts(net::PairOutcome& out) const {
+void VerbsEndpoint::add_facts(net::PairOutcome& out) const {
   out.facts["mtu_bytes"] = std::to_string(link_.mtu());
   out.facts["memory"] = link_.memory().how();
   if (sends(spec_, job_)) out.facts["inline_bytes"] = std::to_string(link_.inline_bytes());

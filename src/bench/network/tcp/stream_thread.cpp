@@ -1,4 +1,4 @@
-#include "bench/network/tcp/carrier.h"
+#include "bench/network/tcp/stream_thread.h"
 
 #include <poll.h>
 #include <sys/resource.h>
@@ -25,7 +25,7 @@ double thread_cpu_seconds() {
 
 }  // namespace
 
-std::vector<size_t> cpu_shares(const std::vector<RankCpus>& ranks) {
+std::vector<size_t> cpus_per_rank(const std::vector<RankCpus>& ranks) {
   std::map<std::string, std::map<int, int>> users;  // CPU → number of its ranks, by machine
   for (const RankCpus& rank : ranks) {
     auto& of_machine = users[rank.machine];
@@ -41,7 +41,7 @@ std::vector<size_t> cpu_shares(const std::vector<RankCpus>& ranks) {
   return out;
 }
 
-size_t carriers_for(size_t streams, size_t cpus) {
+size_t threads_for(size_t streams, size_t cpus) {
   return std::min(streams, std::max<size_t>(1, cpus));
 }
 
@@ -51,13 +51,13 @@ void Tally::add(const Tally& other) {
   cpu_seconds += other.cpu_seconds;
 }
 
-void Accountant::begin() {
+void PhaseCounters::begin() {
   since_ = monotonic_seconds();
   cpu_since_ = thread_cpu_seconds();
 }
 
-Phase Accountant::look() {
-  const Phase now = baton_.phase.load(std::memory_order_relaxed);
+Phase PhaseCounters::look() {
+  const Phase now = control_.phase.load(std::memory_order_relaxed);
   if (now != seen_.load(std::memory_order_relaxed)) {
     close();
     seen_.store(now, std::memory_order_release);
@@ -65,7 +65,7 @@ Phase Accountant::look() {
   return now;
 }
 
-void Accountant::close() {
+void PhaseCounters::close() {
   const double now = monotonic_seconds(), cpu = thread_cpu_seconds();
   open_.seconds = now - since_;
   open_.cpu_seconds = cpu - cpu_since_;
@@ -75,47 +75,52 @@ void Accountant::close() {
   cpu_since_ = cpu;
 }
 
-Carrier::Carrier(std::vector<Mover*> movers, const Spec& spec, const Baton& baton)
-    : movers_(std::move(movers)), baton_(baton), memory_(scratch_bytes(spec)), books_(baton) {
+StreamThread::StreamThread(std::vector<StreamEnd*> streams, const Spec& spec,
+                           const TransferControl& control)
+    : streams_(std::move(streams)),
+      control_(control),
+      memory_(scratch_bytes(spec)),
+      counters_(control) {
   fill_stream(memory_, 0, 1);
 }
 
-Carrier::~Carrier() { join(); }
+StreamThread::~StreamThread() { join(); }
 
-void Carrier::start() {
+void StreamThread::start() {
   thread_ = std::thread([this] { work(); });
 }
 
-void Carrier::join() {
+void StreamThread::join() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Carrier::work() {
-  books_.begin();
-  movers_.size() == 1 ? move_one(*movers_[0]) : move_all();
-  books_.close();
-  for (Mover* m : movers_) m->finish();
+void StreamThread::work() {
+  counters_.begin();
+  streams_.size() == 1 ? move_one(*streams_[0]) : move_all();
+  counters_.close();
+  for (StreamEnd* m : streams_) m->finish();
 }
 
-void Carrier::move_one(Mover& mover) {
-  while (!mover.ended() && !baton_.abort.load(std::memory_order_relaxed))
-    books_.add(mover.step(books_.look(), true, memory_));
+void StreamThread::move_one(StreamEnd& stream) {
+  while (!stream.ended() && !control_.abort.load(std::memory_order_relaxed))
+    counters_.add(stream.step(counters_.look(), true, memory_));
 }
 
-void Carrier::move_all() {
+void StreamThread::move_all() {
   std::vector<pollfd> waiting;
-  waiting.reserve(movers_.size());
-  for (const Mover* m : movers_) waiting.push_back({m->fd(), m->readiness(), 0});
-  for (size_t live = movers_.size(); live > 0 && !baton_.abort.load(std::memory_order_relaxed);) {
+  waiting.reserve(streams_.size());
+  for (const StreamEnd* m : streams_) waiting.push_back({m->fd(), m->readiness(), 0});
+  for (size_t live = streams_.size();
+       live > 0 && !control_.abort.load(std::memory_order_relaxed);) {
     poll(waiting.data(), waiting.size(), kSocketSliceMs);
-    const Phase phase = books_.look();
+    const Phase phase = counters_.look();
     // Streams that are not ready must learn of the end too.
-    for (size_t i = 0; i < movers_.size(); ++i) {
+    for (size_t i = 0; i < streams_.size(); ++i) {
       if (waiting[i].fd < 0 || (waiting[i].revents == 0 && phase != Phase::over)) continue;
-      books_.add(movers_[i]->step(phase, false, memory_));
-      if (!movers_[i]->ended()) continue;
+      counters_.add(streams_[i]->step(phase, false, memory_));
+      if (!streams_[i]->ended()) continue;
       waiting[i].fd = -1;  // poll() ignores a negative descriptor
-      movers_[i]->finish();
+      streams_[i]->finish();
       --live;
     }
   }

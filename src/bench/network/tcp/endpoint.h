@@ -3,23 +3,24 @@
 #include <memory>
 #include <string>
 
-#include "bench/network/pair_end.h"
+#include "bench/network/pair_endpoint.h"
 #include "bench/network/tcp/connection.h"
 #include "bench/network/tcp/spec.h"
 
 namespace cb::tcp {
 
 // The identity of this end, and how it leaves its host.
-struct EndPlace {
+struct EndpointPlace {
   Source source;
   Address address;  // this host on that rail; the end adds token and doors
   size_t cpus = 1;  // CPUs that this rank can count on: limit of the threads for its streams
 };
 
 // One end of a measured transfer over TCP. The sending end connects. Only run() waits.
-class TcpEnd : public net::PairEnd {
+class TcpEndpoint : public net::PairEndpoint {
  public:
-  TcpEnd(const Spec& spec, const net::PairJob& job, EndPlace place, const CancelToken& cancel);
+  TcpEndpoint(const Spec& spec, const net::PairJob& job, EndpointPlace place,
+              const CancelToken& cancel);
   std::string address() override { return place_.address.text(); }
   void connect(const std::string& peer_address, double deadline_seconds) override;
   net::PairOutcome run(double deadline_seconds) override;
@@ -35,7 +36,7 @@ class TcpEnd : public net::PairEnd {
 
   Spec spec_;
   net::PairJob job_;
-  EndPlace place_;
+  EndpointPlace place_;
   const CancelToken& cancel_;
   Reception reception_;
   Address peer_;

@@ -1,16 +1,16 @@
 #pragma once
 
-#include "bench/network/pair_end.h"
+#include "bench/network/pair_endpoint.h"
 #include "bench/network/verbs/bandwidth.h"
 #include "bench/network/verbs/device.h"
 
 namespace cb::verbs {
 
 // One end of a measured transfer over RDMA.
-class VerbsEnd : public net::PairEnd {
+class VerbsEndpoint : public net::PairEndpoint {
  public:
-  VerbsEnd(std::shared_ptr<const Device> device, const Spec& spec, const net::PairJob& job,
-           const CancelToken& cancel);
+  VerbsEndpoint(std::shared_ptr<const Device> device, const Spec& spec, const net::PairJob& job,
+                const CancelToken& cancel);
   std::string address() override { return link_.address().text(); }
   void connect(const std::string& peer_address, double deadline_seconds) override;
   net::PairOutcome run(double deadline_seconds) override;

@@ -1,4 +1,4 @@
-#include "bench/network/tcp/end.h"
+#include "bench/network/tcp/endpoint.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -69,7 +69,8 @@ class Messages {
 
 }  // namespace
 
-TcpEnd::TcpEnd(const Spec& spec, const net::PairJob& job, EndPlace place, const CancelToken& cancel)
+TcpEndpoint::TcpEndpoint(const Spec& spec, const net::PairJob& job, EndpointPlace place,
+                         const CancelToken& cancel)
     : spec_(spec), job_(job), place_(std::move(place)), cancel_(cancel) {
   if (spec_.latency) spec_.streams = 1;
   if (job_.task.sends) return;
@@ -78,13 +79,13 @@ TcpEnd::TcpEnd(const Spec& spec, const net::PairJob& job, EndPlace place, const 
   place_.address.doors = reception_.doors();
 }
 
-void TcpEnd::connect(const std::string& peer_address, double) {
+void TcpEndpoint::connect(const std::string& peer_address, double) {
   peer_ = Address::parse(peer_address);
 }
 
 // The loopback door leads to the peer only if both ends share that interface. The routes would lead
 // there anyway.
-std::vector<Door> TcpEnd::ways_to_peer() const {
+std::vector<Door> TcpEndpoint::ways_to_peer() const {
   const auto loopback = [](const Door& d) { return d.address == kLoopback; };
   const bool elsewhere = place_.source.fixed && place_.source.interface != "lo";
   std::vector<Door> out = peer_.doors;
@@ -93,20 +94,20 @@ std::vector<Door> TcpEnd::ways_to_peer() const {
   return out;
 }
 
-Link TcpEnd::make_link(const Until& until) {
+Link TcpEndpoint::make_link(const Until& until) {
   if (!job_.task.sends) return accept_link(reception_, peer_.host, spec_.streams, until);
   Address peer = peer_;
   peer.doors = ways_to_peer();
   return connect_link(peer, place_.source, spec_.streams, spec_.buffer_bytes, until);
 }
 
-uint64_t TcpEnd::seed(size_t stream, bool of_this_end) const {
+uint64_t TcpEndpoint::seed(size_t stream, bool of_this_end) const {
   const uint64_t token = job_.task.sends ? peer_.token : place_.address.token;
   const bool from_pairs_sender = of_this_end == job_.task.sends;
   return kernels::pattern_word(2 * stream + (from_pairs_sender ? 1 : 0), token);
 }
 
-net::PairOutcome TcpEnd::run(double deadline_seconds) {
+net::PairOutcome TcpEndpoint::run(double deadline_seconds) {
   const Until until(deadline_seconds, cancel_);
   net::PairOutcome out;
   std::optional<Link> link;
@@ -126,7 +127,7 @@ net::PairOutcome TcpEnd::run(double deadline_seconds) {
   return out;
 }
 
-void TcpEnd::stream(const Link& link, const Until& until, net::PairOutcome& out) const {
+void TcpEndpoint::stream(const Link& link, const Until& until, net::PairOutcome& out) const {
   Transfer transfer(
       link, spec_, sends(), receives(),
       [this](size_t stream, bool of_this_end) { return seed(stream, of_this_end); },
@@ -134,7 +135,7 @@ void TcpEnd::stream(const Link& link, const Until& until, net::PairOutcome& out)
   transfer.run(out);
 }
 
-void TcpEnd::ping_pong(const Link& link, const Until& until, net::PairOutcome& out) const {
+void TcpEndpoint::ping_pong(const Link& link, const Until& until, net::PairOutcome& out) const {
   Messages messages(link.streams.at(0).fd(), spec_, link.peer, until);
   std::vector<std::byte> mine(spec_.bytes), theirs(spec_.bytes);
   fill_stream(mine, 0, seed(0, true));

@@ -1,4 +1,4 @@
-#include "bench/gpu/share_out.h"
+#include "bench/gpu/gpu_plan.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace cb {
 
-std::vector<std::vector<std::string>> share_out_gpus(const std::vector<RankGpus>& ranks) {
+std::vector<std::vector<std::string>> assign_gpus(const std::vector<RankGpus>& ranks) {
   std::vector<std::vector<std::string>> out(ranks.size());
   std::vector<std::pair<std::string, std::string>> done;  // host, uuid
   for (const RankGpus& one : ranks) {

@@ -9,7 +9,7 @@
 namespace cb {
 
 // One GPU in one phase.
-struct Seat {
+struct GpuPhase {
   GpuUnit* unit = nullptr;
   std::unique_ptr<Burner> burner;
   Samples rates = Samples();
@@ -22,23 +22,24 @@ struct Seat {
 };
 
 // Writes what a phase's record says about its GPUs.
-class SeatReport {
+class GpuPhaseReport {
  public:
   // `elapsed_seconds`: duration of the phase under load, pauses of pulses included.
-  SeatReport(Record& record, const std::string& phase, const BurnPlan& plan, double elapsed_seconds)
+  GpuPhaseReport(Record& record, const std::string& phase, const BurnPlan& plan,
+                 double elapsed_seconds)
       : record_(record), name_(phase), plan_(plan), elapsed_(elapsed_seconds) {}
 
   // Adds the checks of one GPU and, if nothing was wrong, its numbers. `window` is what the
   // telemetry saw; may be null.
-  void add(const Seat& seat, const GpuWindow* window, const GpuLimits& limits);
+  void add(const GpuPhase& gpu, const GpuWindow* window, const GpuLimits& limits);
 
  private:
   const char* result_check() const;
   void add_check(const char* name, size_t entity, uint64_t wrong, const Said& detail);
-  void add_checks(const Seat& seat, size_t entity);
-  uint64_t wrong_results(const Seat& seat) const;
-  void add_rates(const Seat& seat, size_t entity);
-  void add_pulse(const Seat& seat, size_t entity);
+  void add_checks(const GpuPhase& gpu, size_t entity);
+  uint64_t wrong_results(const GpuPhase& gpu) const;
+  void add_rates(const GpuPhase& gpu, size_t entity);
+  void add_pulse(const GpuPhase& gpu, size_t entity);
   void add_power(const GpuWindow& window, std::optional<double> limit, size_t entity);
   void add_readings(const GpuWindow& window, const GpuLimits& limits, size_t entity);
 

@@ -19,11 +19,11 @@ struct RankCpus {
 
 // The number of CPUs that each rank can count on beside the others. A CPU that k ranks may use
 // counts 1/k for each of them. Rounded down, at least 1.
-std::vector<size_t> cpu_shares(const std::vector<RankCpus>& ranks);
+std::vector<size_t> cpus_per_rank(const std::vector<RankCpus>& ranks);
 
 // The number of threads that move the streams of one direction: one per stream, but not more than
 // CPUs: more threads are slower (docs/evidence/tcp.md).
-size_t carriers_for(size_t streams, size_t cpus);
+size_t threads_for(size_t streams, size_t cpus);
 
 // The work of one thread in one phase.
 struct Tally {
@@ -34,18 +34,18 @@ struct Tally {
 };
 
 // Counts a thread's bytes, time and CPU by phase.
-class Accountant {
+class PhaseCounters {
  public:
-  explicit Accountant(const Baton& baton) : baton_(baton) {}
+  explicit PhaseCounters(const TransferControl& control) : control_(control) {}
   void begin();  // called on the thread itself
-  Phase look();  // returns the current phase; if it is new, closes the books of the one before
+  Phase look();  // returns the current phase; if it is new, closes the counters of the one before
   void close();  // called at the end of the thread
   void add(uint64_t bytes) { open_.bytes += bytes; }
   const Tally& of(Phase phase) const { return tallies_[static_cast<size_t>(phase)]; }
   Phase seen() const { return seen_.load(std::memory_order_acquire); }
 
  private:
-  const Baton& baton_;
+  const TransferControl& control_;
   std::array<Tally, kPhases> tallies_ = {};
   Tally open_ = {};
   double since_ = 0, cpu_since_ = 0;
@@ -54,26 +54,26 @@ class Accountant {
 
 // A thread that moves streams of one direction. A single stream is moved by calls that sleep.
 // Several streams take turns: poll() finds those that are ready, and each gets one call.
-class Carrier {
+class StreamThread {
  public:
-  Carrier(std::vector<Mover*> movers, const Spec& spec, const Baton& baton);
-  ~Carrier();
-  Carrier(const Carrier&) = delete;
-  Carrier& operator=(const Carrier&) = delete;
+  StreamThread(std::vector<StreamEnd*> streams, const Spec& spec, const TransferControl& control);
+  ~StreamThread();
+  StreamThread(const StreamThread&) = delete;
+  StreamThread& operator=(const StreamThread&) = delete;
 
   void start();
   void join();
-  const Accountant& books() const { return books_; }
+  const PhaseCounters& counters() const { return counters_; }
 
  private:
   void work();
-  void move_one(Mover& mover);
+  void move_one(StreamEnd& stream);
   void move_all();
 
-  std::vector<Mover*> movers_;
-  const Baton& baton_;
+  std::vector<StreamEnd*> streams_;
+  const TransferControl& control_;
   std::vector<std::byte> memory_;
-  Accountant books_;
+  PhaseCounters counters_;
   std::thread thread_;
 };
 

@@ -40,9 +40,9 @@ struct PairOutcome {
 
 // One end of one transfer. It is made, its address goes to the peer, it connects, runs once, and is
 // destroyed.
-class PairEnd {
+class PairEndpoint {
  public:
-  virtual ~PairEnd() = default;
+  virtual ~PairEndpoint() = default;
   // What the other end needs to connect: one line of text.
   virtual std::string address() = 0;
   // Throws Error that names the peer if it cannot connect before the deadline.
@@ -52,6 +52,6 @@ class PairEnd {
 };
 
 // Makes an end. Throws Error if the host cannot provide it.
-using MakeEnd = std::function<std::unique_ptr<PairEnd>(const PairJob&)>;
+using MakeEndpoint = std::function<std::unique_ptr<PairEndpoint>(const PairJob&)>;
 
 }  // namespace cb::net

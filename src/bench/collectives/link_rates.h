@@ -14,14 +14,14 @@ double host_network_rate(const HostInventory& inventory);
 
 // Collective over all ranks. The wires under a group of `ranks` ranks, as the library counts them.
 // The slowest host's network counts. `gpu_link` is 0 if it is unknown.
-CollectiveWires collective_wires(Context& context, const Group& group, int ranks, double gpu_link,
-                                 bool nvls_possible);
+LinkRates collective_wires(Context& context, const Group& group, int ranks, double gpu_link,
+                           bool nvls_possible);
 
 // The ceiling of a point, for its record; nothing if the wires are unknown.
 std::optional<Ceiling> point_ceiling(const CollectivePoint& point, CollectiveAlgorithm algorithm,
-                                     const CollectiveWires& wires);
+                                     const LinkRates& wires);
 
 // Adds a sentence that explains a bus bandwidth above the wire, if there is one.
-void note_above_wire(Record& record, const CollectivePoint& point, const CollectiveWires& wires);
+void note_above_wire(Record& record, const CollectivePoint& point, const LinkRates& wires);
 
 }  // namespace cb

@@ -20,7 +20,7 @@ enum class InPlace {
 // One collective of one size, seen from one rank. Root is rank 0. Pairwise operations pair rank i
 // with rank i + n/2 (integer division), all pairs at once. With an odd number of ranks the last one
 // has no partner.
-struct ShareSpec {
+struct RankBuffersSpec {
   Collective collective = Collective::all_reduce;
   ElementType type = ElementType::float32;
   Reduction reduction = Reduction::sum;
@@ -32,10 +32,10 @@ struct ShareSpec {
 
 // A rank's buffers in a collective. It makes what the rank sends and checks what it received. The
 // library makes the call itself.
-class CollectiveShare {
+class RankBuffers {
  public:
   using MakeBuffer = std::function<std::unique_ptr<CollectiveBuffer>(uint64_t bytes)>;
-  CollectiveShare(const ShareSpec& spec, const MakeBuffer& make);
+  RankBuffers(const RankBuffersSpec& spec, const MakeBuffer& make);
 
   // Bytes of both buffers together.
   static uint64_t buffer_bytes(const CollectiveSize& size, uint64_t bytes_per_element) {
@@ -50,7 +50,7 @@ class CollectiveShare {
   // Flips one bit of what was received, or of a guard zone if this rank receives nothing.
   void corrupt();
 
-  const ShareSpec& spec() const { return spec_; }
+  const RankBuffersSpec& spec() const { return spec_; }
   std::byte* send() { return in_place() ? receive_->data() + source_at() : send_->data(); }
   std::byte* receive() { return receive_->data(); }
   std::byte* result() { return receive_->data() + result_at(); }
@@ -74,7 +74,7 @@ class CollectiveShare {
   std::optional<Mismatch> verify_uneven(uint64_t iteration);
   uint64_t offset_of(uint64_t from, uint64_t to) const;  // alltoallv: elements before that block
 
-  ShareSpec spec_;
+  RankBuffersSpec spec_;
   std::unique_ptr<CollectiveBuffer> send_;
   std::unique_ptr<CollectiveBuffer> receive_;
   std::vector<uint64_t> counts_, offsets_;

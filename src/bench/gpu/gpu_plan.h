@@ -16,7 +16,7 @@ struct RankGpus {
 // The GPUs that each rank drives, by uuid, in the order of `ranks`. Each GPU goes to the rank of
 // its host that sees it and has the fewest so far. The result is the same whether a launcher shows
 // each rank one GPU or all. O(ranks × GPUs).
-std::vector<std::vector<std::string>> share_out_gpus(const std::vector<RankGpus>& ranks);
+std::vector<std::vector<std::string>> assign_gpus(const std::vector<RankGpus>& ranks);
 
 // The number of sets of buffers to use in rotation, so that no product finds its operands in the
 // cache. Wanted are two sets or more that together have twice the second-level cache (CUTLASS's

@@ -1,4 +1,4 @@
-#include "bench/collectives/wires.h"
+#include "bench/collectives/link_rates.h"
 
 #include <algorithm>
 #include <map>
@@ -37,12 +37,12 @@ double host_network_rate(const HostInventory& inventory) {
   return bits / 8;
 }
 
-CollectiveWires collective_wires(Context& context, const Group& group, int ranks, double gpu_link,
-                                 bool nvls_possible) {
+LinkRates collective_wires(Context& context, const Group& group, int ranks, double gpu_link,
+                           bool nvls_possible) {
   const double network = context.comm.min(host_network_rate(context.inventory));
   const double link = context.comm.min(gpu_link);
   const uint64_t hosts = equal_hosts(context, group);
-  CollectiveWires out{.ranks = static_cast<uint64_t>(ranks), .hosts = std::max<uint64_t>(1, hosts)};
+  LinkRates out{.ranks = static_cast<uint64_t>(ranks), .hosts = std::max<uint64_t>(1, hosts)};
   if (hosts == 0) return out;
   if (network > 0) out.host_network = network;
   if (link > 0) out.gpu_link = link;
@@ -51,13 +51,13 @@ CollectiveWires collective_wires(Context& context, const Group& group, int ranks
 }
 
 std::optional<Ceiling> point_ceiling(const CollectivePoint& point, CollectiveAlgorithm algorithm,
-                                     const CollectiveWires& wires) {
+                                     const LinkRates& wires) {
   const auto ceiling = collective_ceiling(point.collective, algorithm, wires);
   if (!ceiling) return std::nullopt;
   return Ceiling{ceiling->bytes_per_second, ceiling->how};
 }
 
-void note_above_wire(Record& record, const CollectivePoint& point, const CollectiveWires& wires) {
+void note_above_wire(Record& record, const CollectivePoint& point, const LinkRates& wires) {
   for (const Metric& m : record.metrics) {
     if (m.name != "bus_bytes_per_second") continue;
     const Said why = explain_above_wire(point.collective, m.samples.summary().median, wires);

@@ -1,4 +1,4 @@
-#include "bench/collectives/share.h"
+#include "bench/collectives/rank_buffers.h"
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@ void join(std::optional<Mismatch>& all, std::optional<Mismatch> here, uint64_t f
 
 }  // namespace
 
-CollectiveShare::CollectiveShare(const ShareSpec& spec, const MakeBuffer& make) : spec_(spec) {
+RankBuffers::RankBuffers(const RankBuffersSpec& spec, const MakeBuffer& make) : spec_(spec) {
   const CollectiveSize& size = spec.size;
   send_ = make(in_place() ? 0 : size.send * width());
   receive_ = make((in_place() ? std::max(size.send, size.receive) : size.receive) * width());
@@ -28,11 +28,11 @@ CollectiveShare::CollectiveShare(const ShareSpec& spec, const MakeBuffer& make) 
   }
 }
 
-Terms CollectiveShare::terms(uint64_t iteration) const {
+Terms RankBuffers::terms(uint64_t iteration) const {
   return {spec_.type, spec_.reduction, static_cast<uint64_t>(spec_.ranks), iteration};
 }
 
-uint64_t CollectiveShare::offset_of(uint64_t from, uint64_t to) const {
+uint64_t RankBuffers::offset_of(uint64_t from, uint64_t to) const {
   uint64_t out = 0;
   for (uint64_t r = 0; r < to; ++r) out += alltoallv_count(spec_.size.block, from, r);
   return out;
@@ -40,17 +40,17 @@ uint64_t CollectiveShare::offset_of(uint64_t from, uint64_t to) const {
 
 // all_gather has the rank's own block at its final place; other operations have their data at the
 // beginning.
-uint64_t CollectiveShare::source_at() const {
+uint64_t RankBuffers::source_at() const {
   return spec_.collective == Collective::all_gather ? self() * spec_.size.block * width() : 0;
 }
 
-uint64_t CollectiveShare::result_at() const {
+uint64_t RankBuffers::result_at() const {
   const bool at_its_place =
       spec_.in_place == InPlace::nccl && spec_.collective == Collective::reduce_scatter;
   return at_its_place ? self() * spec_.size.block * width() : 0;
 }
 
-void CollectiveShare::prepare(uint64_t iteration) {
+void RankBuffers::prepare(uint64_t iteration) {
   receive_->set({0, receive_->bytes()}, static_cast<uint8_t>(0x5a ^ (iteration & 0xff)));
   CollectiveBuffer& source = in_place() ? *receive_ : *send_;
   const Extent extent{in_place() ? source_at() : 0, spec_.size.send * width()};
@@ -60,13 +60,13 @@ void CollectiveShare::prepare(uint64_t iteration) {
     source.fill_pattern(extent, self(), iteration, 0);
 }
 
-std::optional<int> CollectiveShare::partner() const {
+std::optional<int> RankBuffers::partner() const {
   const int half = spec_.ranks / 2;
   if (!is_pairwise(spec_.collective) || spec_.rank >= 2 * half) return std::nullopt;
   return spec_.rank < half ? spec_.rank + half : spec_.rank - half;
 }
 
-bool CollectiveShare::receives() const {
+bool RankBuffers::receives() const {
   switch (spec_.collective) {
     case Collective::broadcast:
       return spec_.rank != 0;
@@ -85,7 +85,7 @@ bool CollectiveShare::receives() const {
 
 // alltoallv: the block from rank r follows the blocks from lower ranks. In r's send buffer it
 // follows the blocks to ranks lower than this one.
-std::optional<Mismatch> CollectiveShare::verify_uneven(uint64_t iteration) {
+std::optional<Mismatch> RankBuffers::verify_uneven(uint64_t iteration) {
   std::optional<Mismatch> wrong;
   for (uint64_t r = 0; r < static_cast<uint64_t>(spec_.ranks); ++r) {
     const Extent block{offsets_[r] * width(), counts_[r] * width()};
@@ -97,7 +97,7 @@ std::optional<Mismatch> CollectiveShare::verify_uneven(uint64_t iteration) {
 }
 
 // Block r of the receive buffer comes from rank r; in r's send buffer it begins at `first_byte`.
-std::optional<Mismatch> CollectiveShare::verify_blocks(uint64_t iteration, uint64_t first_byte) {
+std::optional<Mismatch> RankBuffers::verify_blocks(uint64_t iteration, uint64_t first_byte) {
   const uint64_t bytes = spec_.size.block * width();
   std::optional<Mismatch> wrong;
   for (uint64_t r = 0; r < static_cast<uint64_t>(spec_.ranks); ++r)
@@ -106,7 +106,7 @@ std::optional<Mismatch> CollectiveShare::verify_blocks(uint64_t iteration, uint6
   return wrong;
 }
 
-std::optional<Mismatch> CollectiveShare::verify_data(uint64_t iteration) {
+std::optional<Mismatch> RankBuffers::verify_data(uint64_t iteration) {
   const Extent whole{result_at(), spec_.size.receive * width()};
   const uint64_t own_block = self() * spec_.size.block;
   const auto from = [&](int rank, uint64_t first_byte) {
@@ -140,13 +140,13 @@ std::optional<Mismatch> CollectiveShare::verify_data(uint64_t iteration) {
   return std::nullopt;
 }
 
-std::optional<Mismatch> CollectiveShare::verify(uint64_t iteration) {
+std::optional<Mismatch> RankBuffers::verify(uint64_t iteration) {
   if (!receive_->guards_intact() || !send_->guards_intact())
     return Mismatch{0, 0, said("coll.beside")};
   return receives() ? verify_data(iteration) : std::nullopt;
 }
 
-void CollectiveShare::corrupt() {
+void RankBuffers::corrupt() {
   const auto middle = static_cast<int64_t>(result_at() + spec_.size.receive * width() / 2);
   receive_->flip(receives() ? middle : -1);
 }
