@@ -116,7 +116,7 @@ class MixedRun {
         writes_(std::move(writes)),
         reader_(reader),
         writer_(writer),
-        choice_(choice) {}
+        choice_(std::move(choice)) {}
 
   std::vector<Record> run() {
     const std::vector<PointName> points{{reads_, "reading alone"},
