@@ -415,8 +415,8 @@ def test_another_error_is_not_told_as_missing_code(tmp_path):
 @pytest.mark.parametrize("case, args", [("gemm", ()), ("burn", ("--phase", "bf16"))])
 def test_a_gpu_that_dies_in_a_call_of_the_library_is_named(tmp_path, case, args):
     """The library's "internal error" was a skipped record that named no GPU, and exit code 3."""
-    record = run(tmp_path, case, *args, cuda="blas_meets_death@1=1", code=1)[0]
-    assert {gpu for _, gpu in failed(record)} == {"1"}
+    record = run(tmp_path, case, *args, cuda="blas_meets_death@0=1", code=1)[0]
+    assert {gpu for _, gpu in failed(record)} == {"0"}
 
 
 @pytest.mark.parametrize("status, ranks", [(1, 0), (14, 2)])  # not initialized, internal error
