@@ -198,15 +198,21 @@ void require_entities(const Record& r) {
   check(r.telemetry.deltas, "telemetry.deltas");
 }
 
-}  // namespace
-
-void read_value(Value from, Record& to) {
+// What one rank says of a record. It may have measured before it failed; joining the ranks takes
+// those numbers away.
+void read_share(Value from, Record& to) {
   read_object(from, kRecord, to);
   if (!to.measured()) require_key(from, "reason");
   if (std::holds_alternative<Errored>(to.outcome)) require_key(from, "where");
+  require_entities(to);
+}
+
+}  // namespace
+
+void read_value(Value from, Record& to) {
+  read_share(from, to);
   if (!to.measured() && !to.metrics.empty())
     refuse("has metrics, though its outcome is not measured");
-  require_entities(to);
 }
 
 json write_value(const Record& from) {
@@ -222,7 +228,7 @@ json record_to_json(const Record& record) { return write_value(record); }
 
 // Bytes of others in it need not be UTF-8.
 Record record_from_json(const json& j) {
-  return read_tree<Record>(j.dump(-1, ' ', false, json::error_handler_t::replace));
+  return read_tree<Record>(j.dump(-1, ' ', false, json::error_handler_t::replace), read_share);
 }
 
 }  // namespace cb

@@ -59,12 +59,14 @@ nlohmann::json write_value(const Scalar& from);
 
 // Reads what came through another channel than a document by the same rules. Throws Error.
 template <typename T>
-T read_tree(const std::string& text) {
+T read_tree(
+    const std::string& text,
+    void (*read)(Value, T&) = [](Value from, T& to) { read_value(from, to); }) {
   T out;
   try {
     const std::optional<Value> value = parse_value(text);
     if (!value) refuse("is not valid JSON");
-    read_value(*value, out);
+    read(*value, out);
   } catch (const Refusal& r) {
     throw Error(r.text());
   }

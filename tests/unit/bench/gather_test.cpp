@@ -82,6 +82,16 @@ TEST_CASE("an error on any rank is the record's, with every failing rank named")
   CHECK(r.telemetry.series.empty());
 }
 
+TEST_CASE("a rank that measured before it failed sends all of it, and joining takes the numbers") {
+  Record failed = record_of(1, "h");
+  failed.outcome = Errored{"h rank 1", "read failed (EIO)"};
+  const Record sent = unpack_record(pack_record(failed));
+  CHECK(sent.metrics.size() == failed.metrics.size());
+  const auto joined = join_records({{record_of(0, "h")}, {sent}});
+  CHECK(std::get<Errored>(joined.at(0).outcome).what.text() == "read failed (EIO)");
+  CHECK(joined[0].metrics.empty());
+}
+
 TEST_CASE("of many failing ranks some are named") {
   auto ranks = ranks_of(1000);
   for (int r = 0; r < 1000; ++r)
