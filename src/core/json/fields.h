@@ -90,9 +90,9 @@ template <auto kMember>
 using StructOf = decltype(struct_of(kMember));
 
 template <typename T>
-constexpr bool kIsOptional = false;
+inline constexpr bool kIsOptional = false;
 template <typename T>
-constexpr bool kIsOptional<std::optional<T>> = true;
+inline constexpr bool kIsOptional<std::optional<T>> = true;
 
 // A member; only a std::optional may be absent.
 template <auto kMember, typename T = StructOf<kMember>>
