@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <thread>
 
@@ -13,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "cli/commands.h"
+#include "cli/help_formatter.h"
 #include "cli/standard_descriptors.h"
 #include "core/build_info.h"
 #include "core/error.h"
@@ -120,6 +122,7 @@ std::vector<std::string> words_of(int argc, char** argv) {
 
 ExitCode parse_and_run(int argc, char** argv) {
   CLI::App app{"Measures a GPU cluster and lets its buyer accept it.", "clusterbench"};
+  app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("-V,--version", version_text());
   app.require_subcommand(1);
   app.footer(

@@ -249,6 +249,17 @@ def test_every_help_has_an_example():
         assert f"clusterbench {name}" in done.stdout.partition("Example")[2], name
 
 
+@pytest.mark.parametrize("name", ["nccl", "tcp", "io"])
+def test_the_texts_of_options_stand_in_one_column(name):
+    """Names of lists end with "…", which has three bytes; flags have a negative form, which CLI11 marks for itself."""
+    text = run(name, "--help").stdout
+    assert "{false}" not in text
+    for line in text.splitlines():
+        if line.startswith("  --") and len(line) > 30:
+            assert line[28:30] == "  " or "  " not in line[2:], line
+            assert line[30] != " ", line
+
+
 def test_what_other_tools_call_an_option_leads_to_ours():
     assert "--bs       unknown option, did you mean --block-size?" in refused("io", "--bs", "4k", "--iodepth", 8)
     assert "--iodepth  unknown option, did you mean --queue-depth?" in refused("io", "--bs", "4k", "--iodepth", 8)
