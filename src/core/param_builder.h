@@ -8,7 +8,7 @@
 #include "core/params.h"
 
 // How a case states its parameters:
-//   integer("gpus").help("of each rank").range(1, 64)
+//   integer("gpus").help("GPUs that each rank drives").range(1, 64)
 //   choice("op", {"read", "write"}).help("access").by_default("read").list()
 // Without by_default() a parameter is absent unless given; a flag is false.
 namespace cb::param {

@@ -13,9 +13,10 @@
 // struct. Reading, writing and messages follow from the table; what a value of one type looks like
 // is said by its read_value() and write_value().
 //
-//   constexpr Field<Entity> kEntity[] = {field<&Entity::host>("host"),
-//   field<&Entity::peer>("peer")}; void read_value(Value from, Entity& to) { read_object(from,
-//   kEntity, to); } json write_value(const Entity& from) { return write_object(from, kEntity); }
+//   constexpr Field<Entity> kEntity[] = {
+//       field<&Entity::host>("host"), field<&Entity::peer>("peer")};
+//   void read_value(Value from, Entity& to) { read_object(from, kEntity, to); }
+//   json write_value(const Entity& from) { return write_object(from, kEntity); }
 namespace cb {
 
 template <typename T>
