@@ -10,7 +10,8 @@ help_if_asked "$@"
 
 files() { find . \( -name .git -o -name .cache -o -name build -o -name 'build-*' -o -name out \) -prune -o -type f "$@" -print0; }
 mapfile -d '' -t sources < <(files \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' \) | sort -z)
-mapfile -d '' -t scripts < <(files \( -name '*.sh' -o -path './.ci/run' \) | sort -z)
+# Templates of scripts are checked as they are printed: tests/cli/test_template.py.
+mapfile -d '' -t scripts < <(files ! -path './templates/*' \( -name '*.sh' -o -path './.ci/run' \) | sort -z)
 shell_style=(-i 2 -ci)
 
 if [ "${1-}" = --fix ]; then

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Checks the include arrows between the rooms, where outside headers may be used, file lengths, and that a class
-has a name of its own: of two in one namespace the linker takes either's destructor for both.
+has a name of its own: of two in one namespace the linker takes either's destructor for both. Nothing outside of
+src/bench may depend on a case's name: what others must know is a field of CaseInfo.
 
 The CMake targets enforce most arrows through the linker; this also sees headers, and says which line.
 """
@@ -16,7 +17,7 @@ HARNESS = {"bench/harness", "bench:cases.h", "kernels", "model", "sys", "core"}
 ARROWS = {
     "core": set(),
     "kernels": set(),
-    "sys": {"core"},
+    "sys": {"core", "kernels:module_table.h"},
     "model": {"core"},
     "judge": {"core", "model:disturbance.h"},
     "bench/harness": {"sys", "model", "core"},
@@ -109,6 +110,19 @@ def check_class_names(headers):
                 yield path, line, f"{name} is also in {first[name].relative_to(ROOT)}: rename one"
 
 
+def case_names():
+    return {name for path in files(["src/bench"], {".cpp"}) if path.name.endswith("_case.cpp")
+            for name in re.findall(r'^\s+\.name = "(\w+)",$', path.read_text(encoding="utf-8"), re.MULTILINE)}
+
+
+def check_case_names(path, names):
+    """A comparison with a case's name, which a field of CaseInfo should answer."""
+    compared = re.compile(r'case_name\s*[!=]=\s*"|[!=]=\s*"(?:' + "|".join(sorted(names)) + r')"')
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if names and compared.search(line):
+            yield number, "compares with a case's name: make it a field of CaseInfo (src/core/catalogue.h)"
+
+
 def check_length(path):
     lines = path.read_text(encoding="utf-8").count("\n")
     if lines > MAX_LINES:
@@ -134,6 +148,12 @@ def main():
         for line, problem in check(path):
             print(f"{path.relative_to(ROOT)}:{line}: {problem}")
             problems += 1
+    names = case_names()
+    for path in sources:
+        if not path.is_relative_to(ROOT / "src/bench"):
+            for line, problem in check_case_names(path, names):
+                print(f"{path.relative_to(ROOT)}:{line}: {problem}")
+                problems += 1
     for path, line, problem in check_class_names([p for p in sources if p.suffix == ".h"]):
         print(f"{path.relative_to(ROOT)}:{line}: {problem}")
         problems += 1

@@ -5,7 +5,8 @@
 #   --check     also builds a second time from nothing, without a compiler cache, and compares the bytes. In the same folder:
 #               nvcc puts a sum of its source's path into the names of kernels
 # Of the last commit: a checkout with changes is refused. Needs Debian 12 with the packages of ci/packages.txt, and pip and apt for three source packages and a wheel, which
-# ci/portable/inputs.txt pins; later calls need no network. CUDA kernels are in it where nvcc is found.
+# ci/portable/inputs.txt pins, and two packages with CUDA 11.8; later calls need no network. Where nvcc is found, kernels and CUDA runtime are in
+# it as modules: one of that nvcc, one of CUDA 11.8 for older drivers.
 # shellcheck source=ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 help_if_asked "$@"
@@ -37,6 +38,7 @@ export SOURCE_DATE_EPOCH
 umask 022
 
 ci/portable/libraries.sh
+ci/portable/cuda.sh || stage "without CUDA 11.8: this release has no GPU cases with drivers before 580"
 stage "building"
 jobs=${CLUSTERBENCH_JOBS:-$jobs}
 build_preset portable clusterbench
@@ -60,7 +62,8 @@ tar -C "$place" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURC
 (cd "$out" && sha256sum "$name.tar.gz" >"$name.tar.gz.sha256")
 
 stage "checking"
-ci/portable/check.py "$folder/bin/clusterbench" "$out/$name.tar.gz"
+shopt -s nullglob
+ci/portable/check.py "$folder/bin/clusterbench" "$out/$name.tar.gz" "$folder"/lib/clusterbench/*.so
 cat "$out/$name.tar.gz.sha256"
 echo "release: $out/$name.tar.gz"
 if ! $twice; then exit 0; fi

@@ -3,10 +3,14 @@ set(generated ${PROJECT_BINARY_DIR}/generated)
 
 # The commit may change without CMake noticing, so the script runs in every build; it rewrites the
 # file, and so causes a compile, only when the content changed.
+set(cuda_text ${CLUSTERBENCH_CUDA_VERSION})
+if(CLUSTERBENCH_CUDA_MODULES)
+  set(cuda_text modules)
+endif()
 add_custom_target(cb_build_info
   COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DOUT=${generated}/build_info.cpp
           -DVERSION=${PROJECT_VERSION} "-DCOMPILER=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}"
-          -DBUILD_TYPE=$<CONFIG> -DCUDA=${CLUSTERBENCH_CUDA_VERSION} -DSANITIZE=${CLUSTERBENCH_SANITIZE}
+          -DBUILD_TYPE=$<CONFIG> -DCUDA=${cuda_text} -DSANITIZE=${CLUSTERBENCH_SANITIZE}
           -P ${PROJECT_SOURCE_DIR}/ci/cmake/build_info.cmake
   BYPRODUCTS ${generated}/build_info.cpp
   COMMENT "Recording version and commit" VERBATIM)

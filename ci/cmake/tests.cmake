@@ -135,6 +135,48 @@ if(CLUSTERBENCH_CUDA_VERSION AND TARGET clusterbench)
   set_target_properties(clusterbench_fake_gpu PROPERTIES ENABLE_EXPORTS ON)
 endif()
 
+# ---- the same over CUDA modules, which lie where a release has them; and a driver that says the version it is told to ----
+# cb_fake_module(TARGET FOLDER MAJOR RUNTIME ARCHITECTURES PTX SOURCES)
+function(cb_fake_module target folder major runtime architectures ptx sources)
+  add_library(${target} MODULE ${PROJECT_SOURCE_DIR}/kernels/module.cpp)
+  target_compile_definitions(${target} PRIVATE CB_MODULE_RUNTIME=${runtime} CB_MODULE_PTX=${ptx}
+                             CB_MODULE_ARCHITECTURES=${architectures} CB_MODULE_SOURCES=\"${sources}\")
+  target_link_libraries(${target} PRIVATE fake_cuda_runtime)
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME clusterbench_cuda${major} LIBRARY_OUTPUT_DIRECTORY ${folder}
+                        LINK_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/module.version)
+  target_link_options(${target} PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/kernels/module.version)
+  add_dependencies(clusterbench_fake_modules ${target})
+endfunction()
+if(CLUSTERBENCH_CUDA_VERSION AND TARGET clusterbench)
+  set(in_fake_cuda ${PROJECT_SOURCE_DIR}/tests/fake_cuda)
+  add_library(fake_cuda_runtime SHARED ${in_fake_cuda}/runtime.cpp ${in_fake_cuda}/devices.cpp ${in_fake_cuda}/script.cpp
+                                       ${in_fake_cuda}/kernels.cpp ${in_fake_cuda}/collectives.cpp)
+  target_link_libraries(fake_cuda_runtime PRIVATE cb_flags)
+  target_include_directories(fake_cuda_runtime PUBLIC ${PROJECT_SOURCE_DIR})
+  target_include_directories(fake_cuda_runtime SYSTEM PUBLIC ${CUDAToolkit_INCLUDE_DIRS})
+  add_library(fake_cublaslt_modules MODULE ${in_fake_cuda}/cublaslt.cpp)
+  target_link_libraries(fake_cublaslt_modules PRIVATE fake_cuda_runtime)
+  add_library(fake_cuda_driver MODULE ${in_fake_cuda}/driver.cpp ${in_fake_cuda}/script.cpp)
+  target_include_directories(fake_cuda_driver PRIVATE ${PROJECT_SOURCE_DIR})
+  set_target_properties(fake_cuda_driver PROPERTIES OUTPUT_NAME libcuda SUFFIX .so.1)
+  set_target_properties(fake_cublaslt_modules fake_cuda_driver PROPERTIES PREFIX "")
+  set_target_properties(fake_cuda_runtime fake_cublaslt_modules fake_cuda_driver PROPERTIES
+                        LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fake)
+
+  file(GLOB module_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/sys/gpu/cuda/modules/*.cpp)
+  add_executable(clusterbench_fake_modules src/cli/main.cpp ${module_sources})
+  target_include_directories(clusterbench_fake_modules SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+  target_link_libraries(clusterbench_fake_modules PRIVATE cb_cli)
+  add_dependencies(clusterbench_fake_modules fake_cublaslt_modules fake_cuda_driver)
+  set(places ${PROJECT_BINARY_DIR}/fake/modules)
+  # As those of the release; one of 12 besides, without PTX.
+  cb_fake_module(fake_module_11 ${places} 11 11080 80,86,89,90 90 ${cb_kernel_digest})
+  cb_fake_module(fake_module_12 ${places} 12 12080 80,90 0 ${cb_kernel_digest})
+  cb_fake_module(fake_module_13 ${places} 13 13000 80,90,100,103,120 120 ${cb_kernel_digest})
+  cb_fake_module(fake_module_blackwell ${places}/blackwell 13 13000 100,103,120 120 ${cb_kernel_digest})
+  cb_fake_module(fake_module_foreign ${places}/foreign 13 13000 80,90 90 other)
+endif()
+
 # ---- a stand-in for cuFile, likewise ----
 add_library(fake_cufile MODULE ${PROJECT_SOURCE_DIR}/tests/fake_cufile/fake_cufile.cpp)
 set_target_properties(fake_cufile PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY

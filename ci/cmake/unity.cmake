@@ -4,6 +4,8 @@
 file(GLOB cb_compiled_alone CONFIGURE_DEPENDS
      ${PROJECT_SOURCE_DIR}/src/bench/*/*_case.cpp # each has its own describe() and run()
      ${PROJECT_SOURCE_DIR}/src/bench/cpu/burn/gemm_avx*.cpp # have flags of their own, below
+     ${PROJECT_SOURCE_DIR}/src/sys/gpu/no_modules.cpp # not taken by the test program that has modules
+     ${PROJECT_SOURCE_DIR}/src/sys/gpu/cuda/modules/*.cpp # one of them knows the digest of kernels/
      ${PROJECT_SOURCE_DIR}/src/sys/net/verbs_library.cpp # defines what a header has as macros
      ${PROJECT_SOURCE_DIR}/src/sys/net/tcp_socket.cpp) # <linux/tcp.h>, which <netinet/tcp.h> contradicts
 set_source_files_properties(${cb_compiled_alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

@@ -1,10 +1,11 @@
 #!/usr/bin/python3
-"""Says whether a program is the portable one: check.py BINARY [ARCHIVE]. A line per check; exit 1 if any fails."""
+"""Says whether a program is the portable one: check.py BINARY [ARCHIVE [CUDA_MODULE…]]. A line per check; exit 1 if any fails."""
 import math
 import re
 import subprocess
 import sys
 import time
+from itertools import chain
 from pathlib import Path
 
 NEWEST_GLIBC = (2, 28)
@@ -13,6 +14,7 @@ ANYWAY = {"ld-linux-x86-64.so.2"}  # the loader itself, which is there before an
 COPIED = {"stderr"}  # which nobody moves; of libstdc++.a
 PACKED_BYTES = 60 * 10**6
 HELP_SECONDS = 0.020
+DRIVERS = {"11": 450, "12": 525, "13": 580}  # from which on a module serves, as src/sys/gpu/cuda_runtime.cpp has it
 
 
 def said(*command):
@@ -81,12 +83,27 @@ def checks(binary, archive):
         yield "packed within 60 MB", size <= PACKED_BYTES, f"{size / 1e6:.1f} MB"
 
 
+def module_checks(module):
+    """The same for a CUDA module, but for what it exports."""
+    name = Path(module).name
+    lists = {"no symbol newer than glibc 2.28": newer_symbols, "only libc, libm, libdl, libpthread, librt": other_libraries,
+             "no search path of its own": search_paths}
+    for check, look in lists.items():
+        found = look(module)
+        yield f"{name}: {check}", not found, ", ".join(found[:12])
+    exported = exported_symbols(module)
+    yield f"{name}: exports its table alone", exported == ["clusterbench_cuda"], ", ".join(exported[:12])
+    driver = DRIVERS.get(re.sub(r"\D", "", name))
+    yield f"{name}: serves drivers", driver is not None, f"from {driver} on, {Path(module).stat().st_size / 1e6:.1f} MB"
+
+
 def main():
-    if len(sys.argv) not in (2, 3) or sys.argv[1].startswith("-"):
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
         print(__doc__, file=sys.stderr)
         return 2
     failed = 0
-    for name, good, found in checks(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None):
+    of_modules = (check for module in sys.argv[3:] for check in module_checks(module))
+    for name, good, found in chain(checks(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None), of_modules):
         print(f"{'ok    ' if good else 'FAILED'} {name}{': ' + found if found else ''}")
         failed += not good
     return 1 if failed else 0

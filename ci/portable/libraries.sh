@@ -6,40 +6,11 @@
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 help_if_asked "$@"
 
-place=$root/.cache/release
-inputs=${CLUSTERBENCH_RELEASE_INPUTS:-$place/inputs}
-list=$root/ci/portable/inputs.txt
-made=$(cat "$list" "${BASH_SOURCE[0]}" | sha256sum | cut -c1-16)
+# shellcheck source=ci/portable/inputs.sh
+source "$root/ci/portable/inputs.sh"
+
+made=$(grep -v "^non-free" "$list" | cat - "${BASH_SOURCE[0]}" | sha256sum | cut -c1-16)
 if [ "$(cat "$place/root/made" 2>/dev/null)" = "$made" ]; then exit 0; fi
-
-# entry NAME FIELD: of that line of the list; kind 1, name 2, version 3, sum 4, file 5.
-entry() { awk -v name="$1" -v field="$2" '!/^#/ && $2 == name { print $field }' "$list"; }
-good() { [ -f "$inputs/$(entry "$1" 5)" ] && sha256sum --quiet -c - <<<"$(entry "$1" 4)  $inputs/$(entry "$1" 5)" 2>/dev/null; }
-
-# With lists of its own: this machine's apt may have no line for sources, and stays as it is.
-fetch_source() {
-  local apt=$place/apt
-  mkdir -p "$apt/lists/partial" "$apt/archives/partial"
-  # shellcheck disable=SC2016 # the dollars are apt's
-  apt-get indextargets --format 'deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(REPO_URI) $(RELEASE) $(COMPONENT)' \
-    'Created-By: Packages' 'Origin: Debian' | sort -u >"$apt/sources.list"
-  local options=(-qq -o "Dir::Etc::SourceList=$apt/sources.list" -o Dir::Etc::SourceParts=/dev/null
-    -o "Dir::State::Lists=$apt/lists" -o "Dir::Cache=$apt" -o APT::Sandbox::User=root)
-  apt-get "${options[@]}" update && (cd "$inputs" && apt-get "${options[@]}" source --download-only "$1=$2")
-}
-
-fetch() {
-  local name=$1
-  stage "fetching $(entry "$name" 5)"
-  case $(entry "$name" 1) in
-    source) fetch_source "$name" "$(entry "$name" 3)" ;;
-    wheel)
-      python3 -m pip download --quiet --no-deps --only-binary :all: --platform manylinux_2_12_x86_64 \
-        --dest "$inputs" "$name==$(entry "$name" 3)"
-      ;;
-  esac >"$place/fetch.log" 2>&1 || tail -n 5 "$place/fetch.log" >&2
-  good "$name" || die "$(entry "$name" 5) is missing or differs from its SHA-256 in $list; next: put it into $inputs (no network?)"
-}
 
 shopt -s extglob
 # unpacked NAME: the folder of its sources; its licence is kept.
@@ -93,7 +64,7 @@ work=$(mktemp -d -t clusterbench-release.XXXXXX) new=$place/root.new
 trap 'rm -rf --one-file-system "$work"' EXIT
 rm -rf --one-file-system "$new"
 mkdir -p "$inputs" "$new/lib" "$new/include" "$new/glibc" "$new/licences"
-mapfile -t names < <(awk '!/^#/ { print $2 }' "$list")
+mapfile -t names < <(awk '!/^#/ && $1 != "non-free" { print $2 }' "$list")
 for name in "${names[@]}"; do good "$name" || fetch "$name"; done
 static "$(unpacked fmtlib)" fmt src/format.cc include
 stage "simdjson"

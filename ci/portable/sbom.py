@@ -29,18 +29,23 @@ def said(*command):
     return subprocess.run(command, check=True, text=True, capture_output=True, env={**os.environ, "LC_ALL": "C"}).stdout
 
 
-def linked_files(build):
-    """Archives of which a member was taken, and object files that were named, as the linker's map tells."""
-    files = set()
-    for line in (build / "bin/clusterbench.map").read_text(errors="replace").splitlines():
+def linked_into(link_map):
+    """Archives of which a member was taken, and start files that were named, as the linker's map tells."""
+    lines = link_map.read_text(errors="replace").splitlines()
+    for line in lines:
         if line.startswith("Discarded input sections"):
             break
         if found := re.match(r"(\S.*\.a)\(", line):
-            files.add(found[1])
-    for line in (build / "bin/clusterbench.map").read_text(errors="replace").splitlines():
+            yield found[1]
+    for line in lines:
         if found := re.match(r"LOAD (.*crt\w+\.o)$", line):
-            files.add(found[1])
-    return {Path(os.path.join(build, f)).resolve() for f in files}
+            yield found[1]
+
+
+def linked_files(build):
+    """Of the program and of the CUDA modules beside it."""
+    maps = [build / "bin/clusterbench.map", *sorted(build.glob("lib/clusterbench/*.map"))]
+    return {Path(os.path.join(build, f)).resolve() for link_map in maps for f in linked_into(link_map)}
 
 
 def headers(build):
@@ -90,7 +95,7 @@ def cuda_runtime(file):
     if not places:
         sys.exit(f"sbom.py: {file} is linked and its licence (EULA.txt) was not found in its toolkit")
     version = re.search(r"CUDART_VERSION\s+(\d+)", (file.parent.parent / "include/cuda_runtime_api.h").read_text())[1]
-    return {"name": "cuda-cudart", "version": f"{int(version) // 1000}.{int(version) % 1000 // 10}", "source": "cuda",
+    return {"name": f"cuda-cudart-{int(version) // 1000}", "version": f"{int(version) // 1000}.{int(version) % 1000 // 10}", "source": "cuda",
             "how": "STATIC_LINK", "purl": "pkg:generic/nvidia/cuda-cudart", "text": places[0]}
 
 

@@ -13,6 +13,7 @@ import pytest
 
 SOURCE = Path(os.environ["CLUSTERBENCH_SOURCE_DIR"])
 BINARY = os.environ["CLUSTERBENCH_BIN"]
+BUILD = Path(os.environ["CLUSTERBENCH_BUILD_DIR"])
 CHECK = SOURCE / "ci/portable/check.py"
 PACK = SOURCE / "build/portable/pack"
 
@@ -149,6 +150,26 @@ def folder():
 def test_the_portable_program_needs_libc_alone(folder):
     done = checked(folder / "bin/clusterbench")
     assert done.returncode == 0, done.stdout
+
+
+def test_the_cuda_modules_need_no_newer_glibc(folder):
+    modules = sorted((folder / "lib/clusterbench").glob("libclusterbench_cuda*.so"))
+    if not modules:
+        pytest.skip("made without nvcc")
+    assert "libclusterbench_cuda11.so" in {m.name for m in modules}  # drivers before 580
+    done = checked(folder / "bin/clusterbench", folder / "LICENSE", *modules)
+    assert done.returncode == 0, done.stdout
+    for module in modules:
+        assert f"ok     {module.name}: no symbol newer than glibc 2.28" in done.stdout
+        assert f"ok     {module.name}: exports its table alone: clusterbench_cuda" in done.stdout
+
+
+@pytest.mark.skipif(not (BUILD / "fake/modules").exists(), reason="built without CUDA")
+def test_a_module_that_is_linked_to_its_build_machine_is_refused():
+    module = BUILD / "fake/modules/libclusterbench_cuda13.so"
+    lines = checked(BINARY, SOURCE / "LICENSE", module).stdout.splitlines()
+    assert any(line.startswith(f"FAILED {module.name}: only libc") and "libfake_cuda_runtime.so" in line for line in lines), lines
+    assert f"ok     {module.name}: exports its table alone: clusterbench_cuda" in lines
 
 
 def test_what_is_linked_stands_in_the_list_of_parts_with_a_licence(folder):

@@ -9,6 +9,7 @@
 #include "bench/gpu/gpu_plan.h"
 #include "kernels/hash.h"
 #include "sys/gpu/cuda/cublaslt.h"
+#include "sys/gpu/cuda_runtime.h"
 #include "sys/os/deadline_call.h"
 
 namespace cb {
@@ -168,6 +169,7 @@ GpuLimits GpuSession::limits(const GpuUnit& unit) const {
 void GpuSession::describe(Record& record) const {
   record.facts["cuda_driver"] = cuda::driver_version();
   record.facts["cuda_runtime"] = cuda::runtime_version();
+  if (const auto module = cuda::module_in_use()) record.facts["cuda_module"] = module->reason;
   if (nvml_) record.facts["driver"] = nvml_->driver_version();
   if (!nvml_) record.notes.push_back(said("gpu.no_sensors", no_nvml_));
   for (const GpuUnit& unit : units_) {

@@ -134,10 +134,11 @@ int64_t rounded(int64_t value, int64_t multiple) {
 // The library that suits the driver comes first: CUDA 13's library does not start on a driver of
 // CUDA 12.
 std::vector<std::string> names_for(int driver_major) {
-  const char* older = "libcublasLt.so.12";
-  const char* newer = "libcublasLt.so.13";
-  if (driver_major == 12) std::swap(older, newer);
-  return {newer, older, "libcublasLt.so", "/usr/local/cuda/lib64/libcublasLt.so"};
+  std::vector<std::string> out{"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11",
+                               "libcublasLt.so", "/usr/local/cuda/lib64/libcublasLt.so"};
+  const auto own = std::ranges::find(out, fmt::format("libcublasLt.so.{}", driver_major));
+  if (own != out.end()) std::rotate(out.begin(), own, own + 1);
+  return out;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "sys/gpu/cuda_runtime.h"
 
 namespace cb::cuda {
 namespace {
@@ -40,10 +41,6 @@ std::string uuid_text(const cudaUUID_t& uuid) {
   return out;
 }
 
-std::string version_text(int version) {
-  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
-}
-
 Device describe(int ordinal) {
   cudaDeviceProp p{};
   check(cudaGetDeviceProperties(&p, ordinal), "cudaGetDeviceProperties");
@@ -55,10 +52,6 @@ Device describe(int ordinal) {
   out.memory_bytes = static_cast<int64_t>(p.totalGlobalMem);
   return out;
 }
-
-// The oldest driver for each major version of the runtime, from NVIDIA's table (CUDA compatibility
-// guide).
-const char* least_driver(int major) { return major < 12 ? "450" : major == 12 ? "525" : "580"; }
 
 std::string dashed(std::string version) {
   std::ranges::replace(version, '.', '-');
@@ -93,6 +86,8 @@ std::string next_step(cudaError_t code) {
 }  // namespace
 
 std::variant<std::vector<Device>, Absent> devices() {
+  if (const auto module = module_in_use(); module && module->runtime == 0)
+    return Absent{module->reason};
   int count = 0;
   if (const cudaError_t code = cudaGetDeviceCount(&count); code != cudaSuccess) {
     cudaGetLastError();

@@ -1,0 +1,110 @@
+// The table between clusterbench and its CUDA modules: a module is a shared library with the
+// kernels and the CUDA runtime of one toolkit, so that one program works with drivers of many
+// years. Everything crosses as plain C: handles (streams, events, graphs) are void*, enumerations
+// int, results the number of a cudaError_t.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/collective_data.h"
+#include "kernels/fill_verify.h"
+#include "kernels/gemm_data.h"
+#include "kernels/hash.h"
+#include "kernels/march.h"
+#include "kernels/sm_chain.h"
+#include "kernels/stream.h"
+
+namespace cb::kernels {
+
+// Goes up with every change of this file. A change of the kernels' files shows in
+// CudaTable::sources.
+inline constexpr int cuda_table_version = 1;
+
+// The only name that a module exports, and its type: returns null for another table version.
+inline constexpr const char* cuda_table_symbol = "clusterbench_cuda";
+struct CudaTable;
+using CudaTableFunction = const CudaTable*(int table_version);
+
+// What the program reads of a cudaDeviceProp, whose layout differs between CUDA 11, 12 and 13.
+struct CudaDevice {
+  char name[256];
+  unsigned char uuid[16];
+  int pci_domain, pci_bus, pci_device;
+  int major, minor;  // compute capability
+  int multiprocessors;
+  std::int64_t l2_bytes, memory_bytes;
+};
+
+struct CudaTable {
+  int version;          // cuda_table_version of the module
+  const char* sources;  // digest of the files below kernels/ that the module was built from
+  int runtime;          // CUDART_VERSION: 11080 for 11.8
+  const int*
+      architectures;  // compute capabilities that it has machine code for (90 for 9.0); 0 ends them
+  int ptx;  // compute capability of its PTX, which drivers compile for newer GPUs; 0 for none
+
+  // Functions of the runtime, named as there without "cuda".
+  int (*DeviceCanAccessPeer)(int* can, int device, int peer);
+  int (*DeviceEnablePeerAccess)(int peer, unsigned flags);
+  int (*DriverGetVersion)(int* version);
+  int (*EventCreate)(void** event);
+  int (*EventDestroy)(void* event);
+  int (*EventElapsedTime)(float* milliseconds, void* start, void* end);
+  int (*EventQuery)(void* event);
+  int (*EventRecord)(void* event, void* stream);
+  int (*Free)(void* memory);
+  int (*FreeHost)(void* memory);
+  int (*GetDevice)(int* device);
+  int (*GetDeviceCount)(int* count);
+  int (*GetLastError)();
+  int (*GraphDestroy)(void* graph);
+  int (*GraphExecDestroy)(void* executable);
+  int (*GraphLaunch)(void* executable, void* stream);
+  int (*HostAlloc)(void** memory, std::size_t bytes, unsigned flags);
+  int (*Malloc)(void** memory, std::size_t bytes);
+  int (*MemGetInfo)(std::size_t* free, std::size_t* total);
+  int (*MemcpyAsync)(void* to, const void* from, std::size_t bytes, int kind, void* stream);
+  int (*MemsetAsync)(void* to, int value, std::size_t bytes, void* stream);
+  int (*SetDevice)(int device);
+  int (*StreamBeginCapture)(void* stream, int mode);
+  int (*StreamCreateWithFlags)(void** stream, unsigned flags);
+  int (*StreamDestroy)(void* stream);
+  int (*StreamEndCapture)(void* stream, void** graph);
+  int (*StreamWaitEvent)(void* stream, void* event, unsigned flags);
+  const char* (*GetErrorName)(int code);
+  const char* (*GetErrorString)(int code);
+  // These have other parameters in CUDA 11, 12 or 13.
+  int (*describe_device)(CudaDevice* out, int device);
+  int (*instantiate_graph)(void** executable, void* graph);
+  // A function of the driver, as of that version of CUDA; null if the driver has none.
+  int (*find_driver_function)(const char* name, void** found, unsigned version);
+
+  // The kernels' launchers.
+  decltype(&cb::kernels::find_kernels) find_kernels;
+  decltype(&cb::kernels::launch_chain) launch_chain;
+  decltype(&cb::kernels::launch_chase) launch_chase;
+  decltype(&cb::kernels::launch_compare) launch_compare;
+  decltype(&cb::kernels::launch_copy) launch_copy;
+  decltype(&cb::kernels::launch_damage) launch_damage;
+  decltype(&cb::kernels::launch_fill) launch_fill;
+  decltype(&cb::kernels::launch_fill_terms) launch_fill_terms;
+  decltype(&cb::kernels::launch_fill_words) launch_fill_words;
+  decltype(&cb::kernels::launch_gemm_check) launch_gemm_check;
+  decltype(&cb::kernels::launch_gemm_fill) launch_gemm_fill;
+  decltype(&cb::kernels::launch_hash) launch_hash;
+  decltype(&cb::kernels::launch_march_compare) launch_march_compare;
+  decltype(&cb::kernels::launch_march_turn) launch_march_turn;
+  decltype(&cb::kernels::launch_march_write) launch_march_write;
+  decltype(&cb::kernels::launch_read) launch_read;
+  decltype(&cb::kernels::launch_spin) launch_spin;
+  decltype(&cb::kernels::launch_triad) launch_triad;
+  decltype(&cb::kernels::launch_triad_check) launch_triad_check;
+  decltype(&cb::kernels::launch_triad_fill) launch_triad_fill;
+  decltype(&cb::kernels::launch_verify) launch_verify;
+  decltype(&cb::kernels::launch_verify_byte) launch_verify_byte;
+  decltype(&cb::kernels::launch_verify_terms) launch_verify_terms;
+  decltype(&cb::kernels::launch_verify_words) launch_verify_words;
+};
+
+}  // namespace cb::kernels

@@ -1,0 +1,161 @@
+#include "sys/gpu/cuda/modules/choice.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sys/gpu/cuda/modules/library.h"
+#include "sys/gpu/cuda_runtime.h"
+#include "sys/os/dl.h"
+
+namespace cb::cuda {
+namespace {
+
+struct Driver {
+  int version = 0;     // newest CUDA that it knows; 0 without a driver
+  std::string reason;  // why there is none
+};
+
+// Asks the driver itself, which says its version before it looks at any device.
+Driver ask_driver() {
+  static const DynamicLibrary library =
+      DynamicLibrary::open("CLUSTERBENCH_CUDA_LIBRARY", {"libcuda.so.1"});
+  if (!library.present()) return {0, library.reason()};
+  auto* const get = library.symbol<int(int*)>("cuDriverGetVersion");
+  Driver out;
+  if (get == nullptr || get(&out.version) != 0) return {0, library.path() + " tells no version"};
+  return out;
+}
+
+const Driver& driver() {
+  static const Driver asked = ask_driver();
+  return asked;
+}
+
+const Modules& modules() {
+  static const Modules found = find_modules();
+  return found;
+}
+
+std::vector<const Module*> modules_for_driver() {
+  std::vector<const Module*> out;
+  for (const Module& module : modules().found) {
+    if (module.runs_on_driver(driver().version)) out.push_back(&module);
+  }
+  return out;
+}
+
+// "libclusterbench_cuda13.so (CUDA 13.0, driver 580 or newer)" for each that is there.
+std::vector<Said> what_each_needs() {
+  std::vector<Said> out;
+  for (const Module& module : modules().found)
+    out.push_back(said("gpu.module_needs", module.path, version_text(module.table->runtime),
+                       least_driver(module.major())));
+  return out;
+}
+
+// The steps that are left with a driver that is older than every module.
+Said driver_too_old() {
+  const Module& oldest = modules().found.back();
+  std::string package = version_text(oldest.table->runtime);
+  std::ranges::replace(package, '.', '-');
+  return said(oldest.major() > 11 ? "gpu.module_driver_old" : "gpu.module_driver_oldest",
+              version_text(driver().version), said_list(what_each_needs()),
+              least_driver(oldest.major()), package, version_text(oldest.table->runtime));
+}
+
+Said why_no_module() {
+  if (driver().version == 0) return said("gpu.module_no_driver", driver().reason);
+  if (!modules().found.empty()) return driver_too_old();
+  if (!modules().refused.empty()) return said_list(modules().refused);
+  return said("gpu.module_none", fmt::format("{}", fmt::join(modules().folders, ", ")));
+}
+
+// Adds the files that lie there and are not used, so that a damaged one is seen.
+Said with_refused(const Said& reason) {
+  if (modules().refused.empty()) return reason;
+  return said("gpu.module_beside", reason, said_list(modules().refused));
+}
+
+ModuleChoice choice_of(const Module& module, const Said& reason) {
+  return {driver().version, module.table->runtime, module.path, with_refused(reason)};
+}
+
+Said newest(const Module& module) {
+  return said("gpu.module_newest", module.file(), version_text(module.table->runtime),
+              version_text(driver().version));
+}
+
+// The compute capabilities of the devices that the module's runtime sees; none if it does not
+// start.
+std::set<int> capabilities_seen_by(const Module& module) {
+  std::set<int> out;
+  int count = 0;
+  if (module.table->GetDeviceCount(&count) != 0) count = 0;
+  for (int i = 0; i < count; ++i) {
+    kernels::CudaDevice device{};
+    if (module.table->describe_device(&device, i) == 0)
+      out.insert(device.major * 10 + device.minor);
+  }
+  module.table->GetLastError();  // clears what went wrong: the cases meet it again and say it
+  return out;
+}
+
+bool covers(const Module& module, const std::set<int>& capabilities) {
+  return std::ranges::all_of(capabilities, [&](int one) {
+    return module.has_code_for(one) || module.has_ptx_for(one, driver().version);
+  });
+}
+
+struct InUse {
+  const Module* module = nullptr;
+  ModuleChoice choice;
+};
+
+Said why_this(const Module& module, bool is_newest, const std::set<int>& capabilities) {
+  const Said reason =
+      is_newest ? newest(module)
+                : said("gpu.module_has_code", module.file(), version_text(module.table->runtime),
+                       version_text(driver().version));
+  for (const int capability : capabilities) {
+    if (!module.has_code_for(capability) && module.has_ptx_for(capability, driver().version))
+      return said("gpu.module_ptx", reason, fmt::format("{}.{}", capability / 10, capability % 10));
+  }
+  return reason;
+}
+
+// The newest that the driver runs and that has code for the devices. If none has, the newest: its
+// cases say what is lacking.
+InUse choose() {
+  const auto fitting = modules_for_driver();
+  if (fitting.empty()) return {nullptr, {driver().version, 0, "", why_no_module()}};
+  const std::set<int> capabilities = capabilities_seen_by(*fitting.front());
+  const auto good = std::ranges::find_if(
+      fitting, [&](const Module* module) { return covers(*module, capabilities); });
+  const Module& module = good == fitting.end() ? *fitting.front() : **good;
+  const bool is_newest = &module == fitting.front();
+  return {&module, choice_of(module, why_this(module, is_newest, capabilities))};
+}
+
+const InUse& in_use() {
+  static const InUse chosen = choose();
+  return chosen;
+}
+
+}  // namespace
+
+std::optional<ModuleChoice> module_for_driver() {
+  const auto fitting = modules_for_driver();
+  if (fitting.empty()) return ModuleChoice{driver().version, 0, "", why_no_module()};
+  return choice_of(*fitting.front(), newest(*fitting.front()));
+}
+
+std::optional<ModuleChoice> module_in_use() { return in_use().choice; }
+
+const kernels::CudaTable* table_in_use() {
+  return in_use().module == nullptr ? nullptr : in_use().module->table;
+}
+
+}  // namespace cb::cuda

@@ -1,0 +1,36 @@
+// Which CUDA runtime and kernels this program works with: those that are linked into it, or those
+// of a module beside it, which is chosen by the driver (CLUSTERBENCH_CUDA_MODULES in
+// CMakeLists.txt).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/error.h"
+
+namespace cb::cuda {
+
+// The module that was chosen, or why there is none.
+struct ModuleChoice {
+  int driver = 0;    // newest CUDA that the driver knows, 12020 for 12.2; 0 without a driver
+  int runtime = 0;   // CUDA of the module; 0: no module can be used
+  std::string path;  // of the module; "" if there is none
+  Said reason;       // why this one, or why none and what to do
+};
+
+// Chooses by the driver's version only: touches no device, so it cannot hang on one. Nothing if no
+// module is needed: runtime and kernels are linked into the program, or it was built without CUDA.
+std::optional<ModuleChoice> module_for_driver();
+
+// The module that the GPU cases work with: it also has code for the devices here, as far as one
+// has. The first call starts the driver.
+std::optional<ModuleChoice> module_in_use();
+
+// "12.2" for 12020.
+std::string version_text(int version);
+
+// The oldest driver for each major version of the runtime, from NVIDIA's table (CUDA compatibility
+// guide).
+const char* least_driver(int runtime_major);
+
+}  // namespace cb::cuda

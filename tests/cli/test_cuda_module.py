@@ -1,0 +1,238 @@
+"""CUDA runtime and kernels as modules beside the program: which one is taken for which driver, what is said where none can be,
+and every GPU case over the table (stand-in runtime of tests/fake_cuda as modules; a libcuda.so.1 that says the version it is told to)."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import test_gds
+import test_gpu_flow as flow
+from test_gds import disk  # noqa: F401 (a fixture)
+
+BUILD = Path(os.environ["CLUSTERBENCH_BUILD_DIR"])
+PROGRAM = BUILD / "bin/clusterbench_fake_modules"
+FAKE = BUILD / "fake"
+MODULES = FAKE / "modules"
+NCCL = BUILD / "fake/fake_nccl.so"
+NAME = "libclusterbench_cuda{}.so"
+
+pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="built without CUDA")
+
+
+class Place:
+    """A program with modules where a release has them."""
+
+    def __init__(self, folder):
+        self.program = folder / "bin/clusterbench"
+        self.modules = folder / "lib/clusterbench"
+        self.program.parent.mkdir()
+        self.modules.mkdir(parents=True)
+        shutil.copy(PROGRAM, self.program)
+
+    def put(self, *names):
+        """Numbers of the modules, or their paths below the stand-ins."""
+        for name in names:
+            source = MODULES / (NAME.format(name) if isinstance(name, int) else name)
+            shutil.copy(source, self.modules / source.name)
+        return self
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLUSTERBENCH_CUDA_LIBRARY", str(FAKE / "libcuda.so.1"))
+    monkeypatch.setenv("CLUSTERBENCH_NVML_LIBRARY", str(FAKE / "fake_nvml.so"))
+    monkeypatch.setenv("CLUSTERBENCH_FAKE_NVML", "gpus=1")
+    monkeypatch.setenv("CLUSTERBENCH_CUBLASLT_LIBRARY", str(FAKE / "fake_cublaslt_modules.so"))
+    return Place(tmp_path)
+
+
+def run(place, *args, cuda="", code=0, **env):
+    done = subprocess.run([place.program, *args], text=True, capture_output=True, timeout=120, check=False,
+                          env={**os.environ, "CLUSTERBENCH_FAKE_CUDA": f"devices=1 memory=536870912 {cuda}", **env})
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+def copied(place, cuda, code=0, **env):
+    """The record of a copy on the device."""
+    file = place.program.parent / "r.json"
+    run(place, "bandwidth", "--device", "gpu", "--op", "copy", "--size", "32K", "--warm-up", "0s", "--iterations", "3", "--json", file,
+        cuda=cuda, code=code, **env)
+    return json.loads(file.read_text())["records"][0]
+
+
+@pytest.mark.parametrize("there, driver, taken, runtime", [
+    ((11, 13), 11040, 11, "11.8"),   # 470
+    ((11, 13), 12020, 11, "11.8"),   # 535
+    ((11, 13), 12080, 11, "11.8"),   # 570
+    ((11, 13), 13000, 13, "13.0"),   # 580
+    ((11, 13), 13010, 13, "13.0"),
+    ((11, 12, 13), 12020, 12, "12.8"),  # within a major version any driver runs any runtime
+    ((11, 12, 13), 13000, 13, "13.0"),
+    ((11,), 13000, 11, "11.8")])
+def test_the_newest_module_that_the_driver_runs_is_taken(place, there, driver, taken, runtime):
+    record = copied(place.put(*there), f"driver={driver}")
+    assert record["outcome"] == "measured" and record["facts"]["cuda_runtime"] == runtime
+    assert record["facts"]["cuda_module"].startswith(f"{NAME.format(taken)} (CUDA {runtime}): the newest here that a driver of CUDA ")
+
+
+@pytest.mark.parametrize("there, driver, capability, taken, ptx", [
+    ((11, 13), 13000, 100, 13, False),
+    ((11, 13), 12080, 100, 11, True),       # a B200 with driver 570
+    ((11, 12, 13), 12080, 100, 11, True),   # 12 has no code for it, and no PTX
+    ((11, 12, 13), 12080, 89, 12, False),   # code for 8.0 runs on 8.9
+    ((11, "blackwell/" + NAME.format(13)), 13000, 90, 11, False),
+    ((11, "blackwell/" + NAME.format(13)), 13000, 103, 13, False)])
+def test_the_module_has_code_for_the_device(place, there, driver, capability, taken, ptx):
+    record = copied(place.put(*there), f"driver={driver} capability={capability}")
+    fact = record["facts"]["cuda_module"]
+    assert fact.startswith(NAME.format(taken)), fact
+    assert fact.endswith("compiles its PTX for compute capability 10.0") == ptx
+
+
+def test_without_a_driver_it_is_said_that_there_is_none(place, monkeypatch):
+    monkeypatch.setenv("CLUSTERBENCH_CUDA_LIBRARY", str(place.modules / "libcuda.so.1"))
+    record = copied(place.put(11, 13), "", code=3)
+    assert record["outcome"] == "skipped" and "the NVIDIA driver's libcuda.so.1 is not there" in record["reason"]
+    assert not record.get("metrics")
+
+
+def test_an_old_driver_is_named_with_the_modules_and_the_ways_out(place):
+    reason = copied(place.put(13), "driver=12020", code=3)["reason"]
+    assert "driver knows CUDA 12.2" in reason
+    assert f"{place.modules / NAME.format(13)} (CUDA 13.0, driver 580 or newer)" in reason
+    assert "next: update the driver to 580 or newer" in reason
+    assert "libclusterbench_cuda11.so" in reason and "cuda-compat-13-0" in reason
+    oldest = copied(place.put(11), "driver=10020", code=3)["reason"]  # 440
+    assert "driver knows CUDA 10.2" in oldest and "update the driver to 450 or newer, or put" in oldest
+
+
+def test_without_a_module_it_is_said_where_one_was_looked_for(place):
+    reason = copied(place, "", code=3)["reason"]
+    assert f"looked for in {place.program.parent}, {place.modules}" in reason
+    assert "libclusterbench_cuda*.so" in reason and "next: unpack the release" in reason and "CLUSTERBENCH_CUDA_MODULE" in reason
+
+
+def test_a_module_of_another_version_is_refused_with_its_path(place):
+    path = place.put("foreign/" + NAME.format(13)).modules / NAME.format(13)
+    reason = copied(place, "", code=3)["reason"]
+    assert f"{path} is no CUDA module of this clusterbench" in reason and "next: take program and modules from one release" in reason
+    # Beside a good one it is not used, and seen.
+    fact = copied(place.put(11), "")["facts"]["cuda_module"]
+    assert fact.startswith(NAME.format(11)) and f"not used: {path} is no CUDA module" in fact
+
+
+def test_a_file_that_is_no_library_is_refused_with_its_path(place):
+    path = place.modules / NAME.format(13)
+    path.write_text("an upload that broke off")
+    reason = copied(place, "", code=3)["reason"]
+    assert f"the CUDA module {path} does not open" in reason and "next: unpack the release again" in reason
+
+
+def test_a_module_can_be_named(place):
+    path = MODULES / NAME.format(11)
+    record = copied(place.put(13), "", CLUSTERBENCH_CUDA_MODULE=str(path))
+    assert record["facts"]["cuda_module"].startswith(NAME.format(11))
+    reason = copied(place, "", code=3, CLUSTERBENCH_CUDA_MODULE="/nonexistent/module.so")["reason"]
+    assert "/nonexistent/module.so" in reason and "does not open" in reason
+
+
+def test_a_module_lies_beside_the_program_too(place):
+    shutil.copy(MODULES / NAME.format(11), place.program.parent)
+    assert copied(place, "")["outcome"] == "measured"
+
+
+def test_info_says_which_module_the_driver_gets_and_why(place):
+    text = run(place.put(11, 13), "info", cuda="driver=12020").stdout
+    part = text[text.rindex("  cuda\n"):]
+    assert "driver   12.2" in part and "runtime  11.8" in part and str(place.modules / NAME.format(11)) in part
+    assert "the newest here that a driver of CUDA 12.2 runs" in part
+    text = run(place, "info", CLUSTERBENCH_CUDA_LIBRARY="/nonexistent.so").stdout
+    assert "libcuda.so.1 is not there" in text[text.rindex("  cuda\n"):]
+
+
+def test_a_profile_cannot_name_a_module(place, tmp_path):
+    (tmp_path / "p.json").write_text(json.dumps({"schema": "clusterbench.profile/1", "id": "p", "name": "p", "steps": [
+        {"id": "s", "case": "bandwidth", "env": {"CLUSTERBENCH_CUDA_MODULE": "/tmp/x.so"}}]}))
+    assert "CLUSTERBENCH_CUDA_MODULE" in run(place, "profile", "validate", str(tmp_path / "p.json"), code=2).stderr
+
+
+# ---- the cases, over the table of each module ----
+@pytest.fixture(params=[11, 13])
+def over_module(request, place, monkeypatch):
+    """Makes the functions of test_gpu_flow run the program that has modules, with a driver that takes this one."""
+    place.put(11, 13)
+    fakes = place.program.parent.parent / "fake"
+    fakes.mkdir()
+    shutil.copy(FAKE / "fake_cublaslt_modules.so", fakes / "fake_cublaslt.so")
+    (fakes / "fake_nvml.so").symlink_to(FAKE / "fake_nvml.so")
+    monkeypatch.setattr(flow, "BIN", place.program)
+    monkeypatch.setattr(flow, "FAKE", fakes)
+    driver = {11: 12020, 13: 13000}[request.param]
+    plain = flow.run
+    monkeypatch.setattr(flow, "run", lambda *args, cuda="", **more: plain(*args, cuda=f"driver={driver} {cuda}", **more))
+    return request.param
+
+
+CASES = [flow.test_every_type_is_multiplied_and_right, flow.test_a_wrong_product_has_no_number, flow.test_copies,
+         flow.test_every_wrong_copy_is_counted, flow.test_peers, flow.test_burn, flow.test_all_memory_tests, flow.test_ranks_share_the_gpus,
+         flow.test_a_hang_is_told_and_the_rest_is_kept, flow.test_small_products_are_not_the_time_of_their_launches,
+         flow.test_a_fatal_xid_ends_that_gpu]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+def test_over_the_table(over_module, tmp_path, case):
+    case(tmp_path)
+
+
+@pytest.mark.parametrize("fault", ["bitflip", "nan"])
+@pytest.mark.parametrize("phase, check", [("bf16", "result"), ("sm", "sm"), ("march", "memory")])
+def test_an_injected_fault_is_found_over_the_table(over_module, tmp_path, phase, check, fault):
+    flow.test_an_injected_fault_is_found(tmp_path, phase, check, fault)
+
+
+@pytest.mark.parametrize("case", ["gemm", "burn"])
+def test_a_gpu_that_fails_over_the_table(over_module, tmp_path, case):
+    flow.test_a_gpu_that_fails_does_not_take_the_others_along(tmp_path, case, 0)
+
+
+@pytest.mark.parametrize("code, what", [(802, "systemctl status nvidia-fabricmanager"), (46, "exclusive or prohibited mode")])
+def test_why_the_runtime_of_a_module_does_not_start(over_module, tmp_path, code, what):
+    record = flow.run(tmp_path, "gemm", cuda=f"count_error={code}", code=3)[0]
+    assert record["outcome"] == "skipped" and what in record["reason"]
+
+
+@pytest.mark.parametrize("driver", [12020, 13000])
+def test_nccl_over_the_table(place, tmp_path, driver):
+    """Data is made and compared by the module's kernels on two GPUs."""
+    file = tmp_path / "nccl.json"
+    done = subprocess.run(
+        ["mpirun", "--oversubscribe", "-np", "2", place.put(11, 13).program, "nccl", "--op", "all_reduce", "--size", "32K", "--json", file],
+        text=True, capture_output=True, timeout=120, check=False,
+        env={**os.environ, "CLUSTERBENCH_FAKE_CUDA": f"devices=2 driver={driver}", "CLUSTERBENCH_FAKE_NVML": "gpus=2",
+             "CLUSTERBENCH_NCCL_LIBRARY": str(NCCL)})
+    assert done.returncode == 0, done.stdout + done.stderr
+    record = json.loads(file.read_text())["records"][0]
+    assert record["outcome"] == "measured" and record["checks"] and all(c["passed"] for c in record["checks"])
+
+
+@pytest.mark.parametrize("rw", ["read", "write"])
+def test_gds_over_the_table(place, disk, monkeypatch, rw):  # noqa: F811
+    monkeypatch.setattr(test_gds, "FAKE_GPU", place.put(11, 13).program)
+    test_gds.test_the_way_by_the_host_has_page_locked_memory_and_each_rank_its_own_gpu(disk, monkeypatch, rw)
+
+
+def test_health_over_the_table(place):
+    run(place.put(11, 13), "health", "--json", place.program.parent / "h.json")
+    records = json.loads((place.program.parent / "h.json").read_text())["records"]
+    assert records and all(r["outcome"] == "measured" for r in records)
+
+
+# ---- the file ----
+@pytest.mark.parametrize("number", [11, 12, 13])
+def test_a_module_exports_its_table_alone(number):
+    names = subprocess.run(["nm", "-D", "--defined-only", MODULES / NAME.format(number)], text=True, capture_output=True, check=True).stdout
+    assert [line.split()[-1] for line in names.splitlines()] == ["clusterbench_cuda"]
