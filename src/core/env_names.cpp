@@ -35,8 +35,9 @@ bool names_code(const std::string& name) {
 // True for variables that name a vendor's library for this program.
 bool names_library(const std::string& name) {
   return name.starts_with("CLUSTERBENCH_") &&
-         (name.ends_with("_LIBRARY") || name == "CLUSTERBENCH_OPENBLAS" ||
-          name == "CLUSTERBENCH_BLIS" || name == "CLUSTERBENCH_ONEDNN" || name.ends_with("_ARGS"));
+         (name.ends_with("_LIBRARY") || name == "CLUSTERBENCH_CUDA_MODULE" ||
+          name == "CLUSTERBENCH_OPENBLAS" || name == "CLUSTERBENCH_BLIS" ||
+          name == "CLUSTERBENCH_ONEDNN" || name.ends_with("_ARGS"));
 }
 
 }  // namespace

@@ -1,0 +1,134 @@
+"""What `template slurm` prints, under a real Slurm of three nodes: it measures all of them, outlives a node that is drained or
+lost in the middle, and keeps jobs off a node that its check finds sick."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "slurm"))
+import slurm_lab  # noqa: E402
+
+SOURCE = {"kind": "practice", "ref": "lab", "date": "2026-11"}
+
+
+@pytest.fixture(scope="module")
+def slurm(netns, tmp_path_factory):
+    if reason := slurm_lab.why_not():
+        pytest.skip(reason)
+    with slurm_lab.SlurmLab(netns, tmp_path_factory.mktemp("slurm") / "lab") as lab:
+        yield lab
+
+
+def write_profile(path, seconds):
+    """A step for each host, one of two ranks a host over PMIx, and a last one for each host."""
+    def metric(identity):
+        return {"id": f"{identity}.rate", "step": identity, "domain": "host", "why": "lab", "source": SOURCE,
+                "metric": "bytes_per_second", "min": 1}
+
+    def step(identity, **more):
+        return {"id": identity, "case": "fake", "deadline": "60s", "params": {"value": 2, **more.pop("params", {})}, **more}
+
+    path.write_text(json.dumps({
+        "schema": "clusterbench.profile/1", "name": "lab", "title": {"en": "lab", "zh": "lab"},
+        "steps": [{"id": "info", "case": "info", "deadline": "60s", "informative": True, "why": "lab"},
+                  step("each", params={"samples": 1, "pause": f"{seconds}s"}),
+                  step("all", scope="cluster", ranks_per_host=2), step("last")],
+        "criteria": [metric("each"), metric("all"), metric("last")]}))
+    return path
+
+
+def submit(slurm, clusterbench, tmp_path, seconds=0, **environment):
+    """The rendered script as a job; its identity and the campaign's directory."""
+    script, profile = tmp_path / "acceptance.sbatch", tmp_path / "profile.json"
+    if not script.exists():
+        write_profile(profile, seconds)
+        made = slurm.run([clusterbench, "template", "slurm", "--profile", profile, "--hosts", slurm.netns.host_list(2),
+                          "--directory", tmp_path, "--program", clusterbench, "--time", "10:00"])
+        assert made.returncode == 0, made.stderr
+        script.write_text(made.stdout)
+    words = [f"{name}={value}" for name, value in environment.items()]
+    sent = slurm.run(["env", *words, "sbatch", "--parsable", script], cwd=tmp_path)
+    assert sent.returncode == 0, sent.stderr
+    job = sent.stdout.strip()
+    return job, Path(environment.get("CAMPAIGN", tmp_path / f"acceptance-{job}"))
+
+
+def end_of(slurm, job, tmp_path):
+    """The exit code of the job, and what it printed."""
+    slurm.wait(lambda: slurm.job(job)["JobState"] not in ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING"), f"job {job} has no end", 120)
+    return int(slurm.job(job)["ExitCode"].split(":")[0]), (tmp_path / f"clusterbench-{job}.log").read_text()
+
+
+def test_a_campaign_over_three_nodes(slurm, clusterbench, tmp_path):
+    job, campaign = submit(slurm, clusterbench, tmp_path)
+    code, printed = end_of(slurm, job, tmp_path)
+    assert code == 0, printed
+    assert "ACCEPTED" in printed
+    for host in slurm.netns.hosts:
+        record = json.loads((campaign / f"records/002-each@{host}.json").read_text())
+        assert record["run"]["hosts"] == [host]
+    record = json.loads((campaign / "records/003-all.json").read_text())
+    assert (record["run"]["hosts"], record["run"]["ranks"], record["run"]["launcher"]) == (slurm.netns.hosts, 6, "srun")
+
+
+def start_of(campaign, step, host):
+    """True once the step runs on the host."""
+    journal = campaign / "journal.jsonl"
+    return journal.exists() and any(f"{step}@{host}" in line and '"start"' in line for line in journal.read_text().splitlines())
+
+
+def test_a_node_drained_in_the_middle_ends_its_job_first(slurm, clusterbench, tmp_path):
+    job, campaign = submit(slurm, clusterbench, tmp_path, seconds=6)
+    second = slurm.netns.hosts[1]
+    slurm.wait(lambda: start_of(campaign, "each", second), "the step does not begin")
+    assert slurm.run(["scontrol", "update", f"nodename={second}", "state=drain", "reason=lab"]).returncode == 0
+    try:
+        assert slurm.states()[second] in ("draining", "drained")
+        code, printed = end_of(slurm, job, tmp_path)
+        assert code == 0 and "ACCEPTED" in printed, printed
+        assert (campaign / f"records/004-last@{second}.json").exists()
+        slurm.wait(lambda: slurm.states()[second] == "drained", "the node is not drained")
+    finally:
+        slurm.run(["scontrol", "update", f"nodename={second}", "state=resume"])
+    slurm.wait(lambda: slurm.states()[second] == "idle", "the node does not come back")
+
+
+def test_a_lost_node_costs_itself_and_is_measured_later(slurm, clusterbench, tmp_path):
+    job, campaign = submit(slurm, clusterbench, tmp_path, seconds=6)
+    lost = slurm.netns.hosts[2]
+    slurm.wait(lambda: start_of(campaign, "each", lost), "the step does not begin")
+    slurm.stop(lost)
+    code, printed = end_of(slurm, job, tmp_path)
+    slurm.start(lost)
+    assert code == 3 and "INCOMPLETE" in printed and lost in printed, printed
+    for host in slurm.netns.hosts[:2]:
+        assert (campaign / f"records/004-last@{host}.json").exists()
+    slurm.wait(lambda: slurm.states()[lost] == "idle", "the node does not come back")
+    again, _ = submit(slurm, clusterbench, tmp_path, CAMPAIGN=str(campaign))
+    code, printed = end_of(slurm, again, tmp_path)
+    assert code == 0 and "ACCEPTED" in printed, printed
+
+
+def test_the_prolog_keeps_jobs_off_a_sick_node(slurm, clusterbench, tmp_path):
+    """A program in place of clusterbench says that the second node is sick, as `health` would by its exit code."""
+    sick = slurm.netns.hosts[1]
+    fake = tmp_path / "clusterbench"
+    fake.write_text(f'#!/bin/sh\n[ "$(hostname)" != {sick} ] || [ "$1" != health ] || exit 1\nexit 3\n')
+    fake.chmod(0o755)
+    made = slurm.run([clusterbench, "template", "slurm", "--file", "node-check.sh", "--program", fake])
+    check = tmp_path / "node-check.sh"
+    check.write_text(made.stdout)
+    check.chmod(0o755)
+    slurm.configure(f"Prolog={check}")
+    try:
+        done = slurm.run(["srun", "--immediate=20", "-N2", "-w", ",".join(slurm.netns.hosts[::2]), "hostname"])
+        assert sorted(done.stdout.split()) == slurm.netns.hosts[::2], done.stderr
+        done = slurm.run(["sbatch", "--parsable", "--no-requeue", "-w", sick, "--wrap", "true"], cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        slurm.wait(lambda: slurm.states()[sick] in ("drained", "draining"), "the node is not drained")
+    finally:
+        slurm.configure("")
+        slurm.run(["scancel", "--state=PENDING"])
+        slurm.run(["scontrol", "update", f"nodename={sick}", "state=resume"])
