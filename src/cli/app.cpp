@@ -144,6 +144,8 @@ ExitCode parse_and_run(int argc, char** argv) {
   add_checklist_command(app, action);
   add_issue_command(app, action);
   add_compare_transports_command(app, action);
+  add_template_command(app, action);
+  add_doctor_command(app, action);
   std::vector<std::string> words = words_of(argc, argv);
   check_subcommand(app, words);
   std::ranges::reverse(words);  // CLI11 takes the words in reverse

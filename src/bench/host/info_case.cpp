@@ -19,6 +19,7 @@ CaseInfo describe() {
       .checks = {},
       .fault = {.why_not = said("fault.inventory")},
       .prints_inventory = true,
+      .learns_hosts = true,
   };
 }
 

@@ -27,6 +27,8 @@ std::vector<Part> limit_parts(const FsRoot& fs);     // limits, those of this pr
 std::vector<Part> clock_parts(const FsRoot& fs);     // clock
 std::vector<Part> driver_parts(const FsRoot& fs);    // driver, one per kernel module that matters
 std::vector<Part> library_parts(const FsRoot& fs);   // library, one per library that matters
+// cuda: which module this driver gets, and why; none where no module is needed.
+std::vector<Part> cuda_parts(const FsRoot& fs);
 
 // Adds modules and empty slots to the part "memory". Only root may read them.
 void add_modules(Part& part, const FsRoot& fs);

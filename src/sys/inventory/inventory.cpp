@@ -35,6 +35,7 @@ constexpr Collector kCollectors[] = {
     {"clock", inventory::clock_parts},
     {"driver", inventory::driver_parts},
     {"library", inventory::library_parts},
+    {"cuda", inventory::cuda_parts},
 };
 
 // A collector that fails must not cost the host its other parts.

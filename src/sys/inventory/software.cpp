@@ -9,6 +9,7 @@
 
 #include <gnu/libc-version.h>
 
+#include "sys/gpu/cuda_runtime.h"
 #include "sys/inventory/collect.h"
 #include "sys/inventory/fields.h"
 #include "sys/mpi/mpi.h"
@@ -138,6 +139,21 @@ std::vector<Part> library_parts(const FsRoot& fs) {
   }
   for (auto& [id, part] : found) out.push_back(std::move(part));
   return out;
+}
+
+std::vector<Part> cuda_parts(const FsRoot& fs) {
+  const auto module = fs.is_machine() ? cuda::module_for_driver() : std::nullopt;
+  if (!module) return {};
+  Part part{.kind = "cuda", .id = "module"};
+  if (module->driver > 0) part.attributes["driver"] = cuda::version_text(module->driver);
+  if (module->runtime == 0) {
+    part.unavailable["module"] = module->reason;
+    return {part};
+  }
+  part.attributes["runtime"] = cuda::version_text(module->runtime);
+  part.attributes["path"] = module->path;
+  part.attributes["module"] = module->reason.text();
+  return {part};
 }
 
 }  // namespace cb::inventory

@@ -1,0 +1,173 @@
+#include "sys/inventory/doctor_facts.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <sstream>
+
+#include <netdb.h>
+#include <sched.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "sys/os/child_process.h"
+#include "sys/os/deadline_call.h"
+
+namespace cb {
+namespace {
+
+constexpr double kPatience = 5;  // seconds for srun and for the name server
+
+std::optional<double> number(const std::optional<std::string>& text) {
+  if (!text || text->empty() || text->find_first_not_of("0123456789") != std::string::npos)
+    return std::nullopt;
+  return std::strtod(text->c_str(), nullptr);
+}
+
+void lower(std::optional<double>& limit, const std::optional<double>& other) {
+  if (other && (!limit || *other < *limit)) limit = other;
+}
+
+// "max 100000" or "200000 100000": microseconds in each period.
+std::optional<double> quota_of(const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  std::istringstream words(*text);
+  std::string quota, period;
+  words >> quota >> period;
+  const auto used = number(quota), of = number(period);
+  return used && of && *of > 0 ? std::optional(*used / *of) : std::nullopt;
+}
+
+std::optional<double> old_quota(const FsRoot& fs, const std::string& directory) {
+  const auto used = number(fs.text(directory + "/cpu.cfs_quota_us"));
+  const auto period = number(fs.text(directory + "/cpu.cfs_period_us"));
+  return used && period && *period > 0 ? std::optional(*used / *period) : std::nullopt;
+}
+
+// Version 1 writes a number near 2^63 for "no limit".
+std::optional<double> old_memory(const FsRoot& fs, const std::string& directory) {
+  constexpr double kNoLimit = 1e18;
+  const auto bytes = number(fs.text(directory + "/memory.limit_in_bytes"));
+  return bytes && *bytes < kNoLimit ? bytes : std::nullopt;
+}
+
+// Calls `at` with the group's directory below `mount` and with each one above it.
+void each_above(const std::string& mount, std::string group,
+                const std::function<void(const std::string&)>& at) {
+  for (; group.size() > 1; group.resize(group.rfind('/'))) at(mount + group);
+  at(mount);
+}
+
+std::string file_in_path(const char* program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream directories(path == nullptr ? "/usr/bin:/bin" : path);
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    std::string file = directory + "/" + program;
+    if (::access(file.c_str(), X_OK) == 0) return file;
+  }
+  return "";
+}
+
+void read_rdma(const FsRoot& fs, DoctorFacts& facts) {
+  facts.rdma_devices = fs.entries("/sys/class/infiniband").size();
+  facts.rdma_opens = true;
+  for (const std::string& name : fs.entries("/dev/infiniband")) {
+    if (!name.starts_with("uverbs")) continue;
+    facts.rdma_files = true;
+    const auto file = fs.resolve("/dev/infiniband/" + name);
+    facts.rdma_opens = facts.rdma_opens && ::access(file.c_str(), R_OK | W_OK) == 0;
+  }
+}
+
+void read_processors(DoctorFacts& facts) {
+  facts.cpus_online = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  cpu_set_t allowed;
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+    facts.cpus_allowed = CPU_COUNT(&allowed);
+}
+
+void read_srun(DoctorFacts& facts) {
+  const std::string srun = file_in_path("srun");
+  facts.srun = !srun.empty();
+  if (!facts.srun) return;
+  // It lists its plugins on stderr or stdout, by version.
+  const ChildResult said = run_child({"/bin/sh", "-c", "exec srun --mpi=list 2>&1"},
+                                     child_environment({}, {}), kPatience);
+  if (said.ok) facts.srun_pmix = said.out.find("pmix") != std::string::npos;
+}
+
+void read_own_name(DoctorFacts& facts) {
+  const double begin = monotonic_seconds();
+  const auto code = call_with_deadline<int>(kPatience, [name = facts.host] {
+    addrinfo* found = nullptr;
+    const int result = ::getaddrinfo(name.c_str(), nullptr, nullptr, &found);
+    if (result == 0) ::freeaddrinfo(found);
+    return result;
+  });
+  if (!code) return;
+  facts.lookup_seconds = monotonic_seconds() - begin;
+  facts.name_known = *code == 0;
+}
+
+void read_inventory(const HostInventory& inventory, DoctorFacts& facts) {
+  const Part* limits = inventory.find("limits");
+  if (text_of(limits, "memlock_bytes") == "unlimited")
+    facts.memlock_bytes = std::numeric_limits<double>::infinity();
+  else
+    facts.memlock_bytes = number_of(limits, "memlock_bytes");
+  if (const auto clock = text_of(inventory.find("clock"), "synchronised"))
+    facts.clock_synchronised = *clock == "yes";
+  facts.memory_bytes = number_of(inventory.find("memory"), "total_bytes");
+  facts.gpus = inventory.all("gpu").size();
+  facts.nvml_library = inventory.find("library", "nvml") != nullptr;
+  facts.cuda_library = inventory.find("library", "cuda") != nullptr;
+  facts.verbs_library = inventory.find("library", "ibverbs") != nullptr;
+  facts.mpi_library = text_of(inventory.find("library", "mpi"), "version").value_or("");
+}
+
+}  // namespace
+
+CgroupLimits cgroup_limits(const FsRoot& fs) {
+  CgroupLimits out;
+  std::istringstream groups(fs.text("/proc/self/cgroup").value_or(""));
+  for (std::string line; std::getline(groups, line);) {
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string kinds = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string group = line.substr(second + 1);
+    if (kinds == ",,")
+      each_above("/sys/fs/cgroup", group, [&](const std::string& at) {
+        lower(out.cpus, quota_of(fs.text(at + "/cpu.max")));
+        lower(out.memory_bytes, number(fs.text(at + "/memory.max")));
+      });
+    if (kinds.find(",cpu,") != std::string::npos)
+      each_above("/sys/fs/cgroup/cpu", group,
+                 [&](const std::string& at) { lower(out.cpus, old_quota(fs, at)); });
+    if (kinds.find(",memory,") != std::string::npos)
+      each_above("/sys/fs/cgroup/memory", group,
+                 [&](const std::string& at) { lower(out.memory_bytes, old_memory(fs, at)); });
+  }
+  return out;
+}
+
+DoctorFacts doctor_facts(const FsRoot& fs, const HostInventory& inventory) {
+  DoctorFacts facts{.host = inventory.host};
+  struct statvfs shm {};
+  if (fs.exists("/dev/shm") && ::statvfs(fs.resolve("/dev/shm").c_str(), &shm) == 0)
+    facts.shm_bytes = static_cast<double>(shm.f_blocks) * static_cast<double>(shm.f_frsize);
+  read_inventory(inventory, facts);
+  read_rdma(fs, facts);
+  read_processors(facts);
+  const CgroupLimits limits = cgroup_limits(fs);
+  facts.cpu_quota = limits.cpus;
+  facts.memory_limit_bytes = limits.memory_bytes;
+  facts.mpirun = file_in_path("mpirun");
+  read_srun(facts);
+  read_own_name(facts);
+  return facts;
+}
+
+}  // namespace cb

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/inventory.h"
+#include "sys/os/fs_root.h"
+
+namespace cb {
+
+// What decides if this host or container can measure. An absent value could not be read.
+struct DoctorFacts {
+  std::string host;
+  std::optional<double> shm_bytes = {};      // size of /dev/shm
+  std::optional<double> memlock_bytes = {};  // infinity: unlimited
+  size_t rdma_devices = 0;                   // known to the kernel
+  bool rdma_files = false;                   // /dev/infiniband has files for them
+  bool rdma_opens = false;                   // this user may open all of these files
+  bool verbs_library = false;
+  size_t gpus = 0;
+  bool nvml_library = false;
+  bool cuda_library = false;
+  int cpus_online = 0;
+  int cpus_allowed = 0;
+  std::optional<double> cpu_quota = {};  // of the cgroup, in processors; nothing: no limit
+  std::optional<double> memory_bytes = {};
+  std::optional<double> memory_limit_bytes = {};  // of the cgroup; nothing: no limit
+  std::optional<bool> clock_synchronised = {};
+  std::string mpirun = {};       // the file in the PATH; empty: none
+  std::string mpi_library = {};  // its name and version; empty: none opens
+  bool srun = false;
+  std::optional<bool> srun_pmix = {};         // nothing: srun did not say
+  std::optional<double> lookup_seconds = {};  // of this host's own name; nothing: no answer
+  bool name_known = false;
+};
+
+// Limits of this process's cgroup and of those above it, of both versions.
+struct CgroupLimits {
+  std::optional<double> cpus = {};
+  std::optional<double> memory_bytes = {};
+};
+CgroupLimits cgroup_limits(const FsRoot& fs);
+
+// Asks this machine. Every wait has a deadline of a few seconds.
+DoctorFacts doctor_facts(const FsRoot& fs, const HostInventory& inventory);
+
+}  // namespace cb

@@ -1,0 +1,79 @@
+"""`doctor`: a table and a document of what is in the way, on this host and on others."""
+
+import json
+import os
+import socket
+import subprocess
+
+import pytest
+
+from campaigns import BINARY, cb
+
+HERE = socket.gethostname()
+CHECKS = ["shared-memory", "locked-memory", "rdma", "gpu-driver", "processors", "memory", "clock", "mpi", "pmix", "own-name"]
+ROOT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def document(*options, **more):
+    done = cb("doctor", "--json", "-", *options, timeout=200, **more)
+    return done, json.loads(done.stdout)
+
+
+def states(host):
+    return {c["id"]: c["state"] for c in host["checks"]}
+
+
+def test_this_host_is_checked():
+    done, found = document()
+    assert found["schema"] == "clusterbench.doctor/1"
+    (host,) = found["hosts"]
+    assert host["host"] == HERE and [c["id"] for c in host["checks"]] == CHECKS
+    assert done.returncode == (1 if "fail" in states(host).values() else 0)
+    for check in host["checks"]:
+        assert check["state"] in ("ok", "warn", "fail", "not checked") and check["seen"] and check["say"]["id"]
+        assert ("next" in check) == (check["state"] in ("warn", "fail"))
+        assert check["id"] in done.stderr  # the table, beside the document
+
+
+def test_both_languages():
+    assert "next step" in cb("doctor").stdout
+    assert "下一步" in cb("doctor", "--lang", "zh").stdout
+    assert cb("doctor", "--lang", "de").returncode == 2
+
+
+def test_without_a_launcher_only_this_host_can_be_measured(tmp_path):
+    done, found = document(env={**os.environ, "PATH": str(tmp_path)})
+    mpi = next(c for c in found["hosts"][0]["checks"] if c["id"] == "mpi")
+    assert (mpi["state"], mpi["seen"]) == ("warn", "neither mpirun nor srun is in the PATH")
+    done = cb("doctor", "--hosts", "n1,n2", env={**os.environ, "PATH": str(tmp_path)})
+    assert done.returncode == 2 and "needs mpirun or srun" in done.stderr
+
+
+@pytest.mark.parametrize("listed, state", [("none pmi2 pmix", "ok"), ("none cray_shasta", "warn")])
+def test_srun_is_asked_for_pmix(tmp_path, listed, state):
+    (tmp_path / "srun").write_text(f"#!/bin/sh\necho {listed} >&2\n")
+    (tmp_path / "srun").chmod(0o755)
+    _, found = document(env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    assert states(found["hosts"][0])["pmix"] == state
+
+
+def test_an_srun_that_hangs_is_not_waited_for(tmp_path):
+    (tmp_path / "srun").write_text("#!/bin/sh\nexec sleep 100\n")
+    (tmp_path / "srun").chmod(0o755)
+    done = subprocess.run([BINARY, "doctor", "--json", "-"], capture_output=True, text=True, timeout=30,
+                          env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    pmix = next(c for c in json.loads(done.stdout)["hosts"][0]["checks"] if c["id"] == "pmix")
+    assert (pmix["state"], pmix["seen"]) == ("warn", "srun --mpi=list does not answer")
+
+
+def test_a_host_that_cannot_be_reached_fails_and_is_named(tmp_path):
+    """The launcher fails for it, so the ports between the hosts cannot be tried either."""
+    (tmp_path / "mpirun").write_text("#!/bin/sh\nexit 9\n")
+    (tmp_path / "mpirun").chmod(0o755)
+    done, found = document("--hosts", f"{HERE},far", env={**ROOT, "PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    assert done.returncode == 1
+    here, far, between = found["hosts"]
+    assert list(states(here)) == CHECKS
+    assert (far["host"], states(far)) == ("far", {"reached": "fail"})
+    assert "exit code 9" in far["checks"][0]["seen"] and "doctor --json -" in far["checks"][0]["next"]
+    assert states(between) == {"listeners": "fail"}

@@ -1,0 +1,135 @@
+// Both sides of every threshold of `doctor`.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "cli/doctor_checks.h"
+
+using namespace cb;
+
+namespace {
+
+constexpr double kMiB = 1 << 20;
+
+// A host with everything.
+DoctorFacts good_facts() {
+  return {.host = "node01",
+          .shm_bytes = 64 * 1024 * kMiB,
+          .memlock_bytes = std::numeric_limits<double>::infinity(),
+          .rdma_devices = 8,
+          .rdma_files = true,
+          .rdma_opens = true,
+          .verbs_library = true,
+          .gpus = 8,
+          .nvml_library = true,
+          .cuda_library = true,
+          .cpus_online = 96,
+          .cpus_allowed = 96,
+          .memory_bytes = 1000 * kMiB,
+          .clock_synchronised = true,
+          .mpirun = "/usr/bin/mpirun",
+          .mpi_library = "Open MPI v4.1.4",
+          .srun = true,
+          .srun_pmix = true,
+          .lookup_seconds = 0.001,
+          .name_known = true};
+}
+
+DoctorCheck check_of(const DoctorFacts& facts, const std::string& id) {
+  const auto checks = doctor_checks(facts);
+  const auto found = std::ranges::find(checks, id, &DoctorCheck::id);
+  REQUIRE(found != checks.end());
+  // What is not in order has a next step, and nothing else has one.
+  const bool wrong = found->state == DoctorState::warn || found->state == DoctorState::fail;
+  CHECK(found->next.empty() != wrong);
+  return *found;
+}
+
+// The state of one check after one change of the host with everything.
+template <typename Change>
+std::string after(const std::string& id, Change change) {
+  DoctorFacts facts = good_facts();
+  change(facts);
+  return doctor_state_name(check_of(facts, id).state);
+}
+
+}  // namespace
+
+TEST_CASE("a host with everything passes every check") {
+  for (const DoctorCheck& c : doctor_checks(good_facts())) CHECK(c.state == DoctorState::ok);
+}
+
+TEST_CASE("of a host of which nothing is known nothing passes") {
+  for (const DoctorCheck& c : doctor_checks({.host = "node01"})) {
+    CHECK_MESSAGE(c.state != DoctorState::ok, c.id);
+    CHECK_FALSE(c.seen.empty());
+  }
+}
+
+TEST_CASE("shared memory: a container's default fails, less than 1 GiB warns") {
+  const auto with = [](double bytes) {
+    return after("shared-memory", [=](DoctorFacts& f) { f.shm_bytes = bytes; });
+  };
+  CHECK(with(64 * kMiB) == "fail");
+  CHECK(with(64 * kMiB + 1) == "warn");
+  CHECK(with(1024 * kMiB - 1) == "warn");
+  CHECK(with(1024 * kMiB) == "ok");
+  CHECK(after("shared-memory", [](DoctorFacts& f) { f.shm_bytes = {}; }) == "fail");
+}
+
+TEST_CASE("locked memory matters where there is RDMA") {
+  const auto with = [](double bytes, size_t devices) {
+    return after("locked-memory", [=](DoctorFacts& f) {
+      f.memlock_bytes = bytes;
+      f.rdma_devices = devices;
+    });
+  };
+  CHECK(with(1024 * kMiB - 1, 1) == "fail");
+  CHECK(with(1024 * kMiB, 1) == "warn");
+  CHECK(with(65536, 0) == "ok");
+  CHECK(after("locked-memory", [](DoctorFacts& f) { f.memlock_bytes = {}; }) == "not checked");
+}
+
+TEST_CASE("RDMA devices need files, rights and the library") {
+  CHECK(after("rdma", [](DoctorFacts& f) { f.rdma_devices = 0; }) == "not checked");
+  CHECK(after("rdma", [](DoctorFacts& f) { f.rdma_files = false; }) == "fail");
+  CHECK(after("rdma", [](DoctorFacts& f) { f.rdma_opens = false; }) == "fail");
+  CHECK(after("rdma", [](DoctorFacts& f) { f.verbs_library = false; }) == "fail");
+}
+
+TEST_CASE("GPUs need both libraries of the driver, and the missing one is named") {
+  CHECK(after("gpu-driver", [](DoctorFacts& f) { f.gpus = 0; }) == "not checked");
+  DoctorFacts facts = good_facts();
+  facts.cuda_library = false;
+  CHECK(check_of(facts, "gpu-driver").seen.text() == "8 GPUs, but no libcuda.so.1");
+  facts.nvml_library = false;
+  CHECK(check_of(facts, "gpu-driver").seen.text() == "8 GPUs, but no libnvidia-ml.so.1");
+  CHECK(check_of(facts, "gpu-driver").state == DoctorState::fail);
+}
+
+TEST_CASE("limits of processors and memory warn") {
+  CHECK(after("processors", [](DoctorFacts& f) { f.cpu_quota = 95.5; }) == "warn");
+  CHECK(after("processors", [](DoctorFacts& f) { f.cpu_quota = 96; }) == "ok");
+  CHECK(after("processors", [](DoctorFacts& f) { f.cpus_allowed = 95; }) == "warn");
+  CHECK(after("memory", [](DoctorFacts& f) { f.memory_limit_bytes = 899 * kMiB; }) == "warn");
+  CHECK(after("memory", [](DoctorFacts& f) { f.memory_limit_bytes = 900 * kMiB; }) == "ok");
+}
+
+TEST_CASE("clock, MPI and Slurm") {
+  CHECK(after("clock", [](DoctorFacts& f) { f.clock_synchronised = false; }) == "warn");
+  CHECK(after("clock", [](DoctorFacts& f) { f.clock_synchronised = {}; }) == "not checked");
+  CHECK(after("mpi", [](DoctorFacts& f) { f.mpirun = ""; }) == "ok");  // srun is there
+  CHECK(after("mpi", [](DoctorFacts& f) { f.mpirun = "", f.srun = false; }) == "warn");
+  CHECK(after("mpi", [](DoctorFacts& f) { f.mpi_library = ""; }) == "fail");
+  CHECK(after("pmix", [](DoctorFacts& f) { f.srun = false; }) == "not checked");
+  CHECK(after("pmix", [](DoctorFacts& f) { f.srun_pmix = false; }) == "warn");
+  CHECK(after("pmix", [](DoctorFacts& f) { f.srun_pmix = {}; }) == "warn");
+}
+
+TEST_CASE("a name that is found late costs every job of MPI that time") {
+  CHECK(after("own-name", [](DoctorFacts& f) { f.lookup_seconds = 1.0; }) == "ok");
+  CHECK(after("own-name", [](DoctorFacts& f) { f.lookup_seconds = 1.01; }) == "warn");
+  CHECK(after("own-name", [](DoctorFacts& f) { f.lookup_seconds = {}; }) == "fail");
+  CHECK(after("own-name", [](DoctorFacts& f) { f.name_known = false; }) == "warn");
+}
