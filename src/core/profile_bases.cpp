@@ -110,14 +110,13 @@ class BaseAdder {
     }
     for (const char* list : kLists) {
       drop_removed(list);
-      if (!second_.json->contains(list) || !(*second_.json)[list].is_array()) continue;
-      for (const json& entry : (*second_.json)[list]) {
-        if (is_entry(entry)) add_entry(list, entry);
-      }
+      if (!second_.json->contains(list)) continue;
+      for (const json& entry : (*second_.json)[list]) add_entry(list, entry);
     }
     for (const auto& [place, versions] : second_.versions)
       first_.versions[place].insert(versions.begin(), versions.end());
     for (const auto& [place, origin] : second_.origins) first_.origins.emplace(place, origin);
+    first_.bases.insert(second_.bases.begin(), second_.bases.end());
   }
 
  private:
@@ -149,11 +148,11 @@ class BaseAdder {
 
   // Drops entries of a common base that the second base removed and the first left unchanged.
   void drop_removed(const char* list) {
-    if (!first_.json->contains(list) || !(*first_.json)[list].is_array()) return;
+    if (!first_.json->contains(list)) return;
     json kept = json::array();
     const json& theirs = *second_.json;
     for (json& entry : (*first_.json)[list]) {
-      const bool removed = is_entry(entry) && find_entry(theirs, list, entry["id"]) == nullptr &&
+      const bool removed = find_entry(theirs, list, entry["id"]) == nullptr &&
                            knows(second_, place_of(list, entry), version_of(list, entry));
       if (!removed) kept.push_back(std::move(entry));
     }
@@ -200,6 +199,22 @@ void rename_entries(ResolvedProfile& profile, const std::string& prefix) {
   }
   profile.versions.clear();
   profile.note_versions();
+}
+
+void require_entries(ResolvedProfile& base, const std::string& name, Problems& problems) {
+  for (const char* list : kLists) {
+    const auto found = base.json->find(list);
+    if (found == base.json->end()) continue;
+    if (!found->is_array()) problems.add(fmt::format("{} of {}", list, name), "is not a list");
+    json kept = json::array();
+    for (size_t i = 0; found->is_array() && i < found->size(); ++i) {
+      if (is_entry((*found)[i]))
+        kept.push_back((*found)[i]);
+      else
+        problems.add(fmt::format("{}[{}] of {}", list, i, name), "has no id that is a text");
+    }
+    *found = std::move(kept);
+  }
 }
 
 void add_base(ResolvedProfile& first, const ResolvedProfile& second, Problems& problems) {

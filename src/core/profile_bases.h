@@ -19,6 +19,7 @@ struct ResolvedProfile {
   std::unique_ptr<nlohmann::json> json = {};  // null until a profile was read
   std::map<std::string, std::set<std::string>> versions = {};
   std::map<std::string, std::string> origins = {};  // entry → the base that it came from
+  std::set<std::string> bases = {};  // names of its bases and of theirs; none under a prefix
 
   void note_origin(const std::string& base);
   // Adds the current entries to their versions.
@@ -27,6 +28,10 @@ struct ResolvedProfile {
 
 // Puts `prefix.` before the ids of steps and criteria, and before the step names in criteria.
 void rename_entries(ResolvedProfile& profile, const std::string& prefix);
+
+// Of a base among several: each list must be one, and each entry must have an id, since they are
+// joined by it. Takes out what is neither, with a problem that names the base.
+void require_entries(ResolvedProfile& base, const std::string& name, Problems& problems);
 
 // Adds a further base. An entry that both have must be the same, or one must be derived from the
 // other and then wins. Anything else is a problem that names both.

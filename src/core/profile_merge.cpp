@@ -106,17 +106,44 @@ void merge_profile(json& base, const json& derived, const std::string& name) {
 ResolvedProfile load_chain(const std::string& name, const ProfileSource& source,
                            std::vector<std::string> chain, Problems& problems);
 
+// A profile beside one that was derived from it: the derived one may ask for less, so that limits
+// which somebody named would be gone without a word.
+void refuse_ancestors(const std::vector<Base>& bases, const std::vector<ResolvedProfile>& read,
+                      Problems& problems) {
+  for (size_t i = 0; i < bases.size(); ++i) {
+    for (const Base& other : bases) {
+      if (!other.as.empty() || !read[i].bases.contains(other.name)) continue;
+      problems.add("base",
+                   fmt::format("names {} beside {}, which changes it: name {} alone, or keep "
+                               "both with {{\"profile\": NAME, \"as\": PREFIX}}",
+                               other.name, bases[i].label(), bases[i].name));
+    }
+  }
+}
+
+ResolvedProfile load_base(const Base& base, const ProfileSource& source,
+                          const std::vector<std::string>& chain, Problems& problems) {
+  ResolvedProfile out = load_chain(base.name, source, chain, problems);
+  if (!base.as.empty()) {
+    rename_entries(out, base.as);
+    out.bases.clear();
+  }
+  out.note_origin(base.label());
+  return out;
+}
+
 ResolvedProfile load_bases(const std::vector<Base>& bases, const ProfileSource& source,
                            const std::vector<std::string>& chain, Problems& problems) {
-  ResolvedProfile out;
+  std::vector<ResolvedProfile> read;
   for (const Base& base : bases) {
-    ResolvedProfile next = load_chain(base.name, source, chain, problems);
-    if (!base.as.empty()) rename_entries(next, base.as);
-    next.note_origin(base.label());
-    if (!out.json)
-      out = std::move(next);
-    else
-      add_base(out, next, problems);
+    read.push_back(load_base(base, source, chain, problems));
+    if (bases.size() > 1) require_entries(read.back(), base.label(), problems);
+  }
+  refuse_ancestors(bases, read, problems);
+  ResolvedProfile out = std::move(read.front());
+  for (size_t i = 1; i < read.size(); ++i) add_base(out, read[i], problems);
+  for (const Base& base : bases) {
+    if (base.as.empty()) out.bases.insert(base.name);
   }
   return out;
 }

@@ -50,9 +50,9 @@ Profile load_with(const json& mine, const json& network, const json& faster = {}
 
 Profile load_mine(const json& mine) { return load_with(mine, part("network", "write", 2)); }
 
-std::string refusal(const json& mine, const json& network) {
+std::string refusal(const json& mine, const json& network, const json& faster = {}) {
   try {
-    (void)load_with(mine, network);
+    (void)load_with(mine, network, faster);
   } catch (const UsageError& e) {
     std::string out;
     for (const Problem& p : e.problems().list) out += p.where + " " + p.what + "\n";
@@ -122,15 +122,48 @@ TEST_CASE("a base under a prefix keeps its own beside that of the other") {
     CHECK(refusal(combined(json::array({"product", bad})), other).find("base") == 0);
 }
 
-TEST_CASE("of a common ancestor the base that changed something holds, in both orders") {
+json faster_product() {
   json faster = combined("product");
   faster["name"] = "faster";
   faster["criteria"] = {{{"id", "gemm.rate"}, {"min", 7}, {"source", kSource}},
                         {{"id", "shared"}, {"remove", true}}};
-  for (const json& bases : {json{"product", "faster"}, json{"faster", "product"}}) {
-    const Profile p = load_with(combined(bases), part("network", "write", 2), faster);
+  return faster;
+}
+
+TEST_CASE("of a common ancestor the base that changed something holds, in both orders") {
+  const json other = combined("product");  // changes nothing
+  for (const json& bases : {json{"network", "faster"}, json{"faster", "network"}}) {
+    const Profile p = load_with(combined(bases), other, faster_product());
     REQUIRE(p.criteria.size() == 1);
     CHECK(std::get<MetricRule>(p.criteria[0].rule).min == 7);
+  }
+}
+
+TEST_CASE(
+    "a profile beside one that was derived from it is refused: a limit could be gone unseen") {
+  for (const json& bases : {json{"product", "faster"}, json{"faster", "product"}}) {
+    CHECK(
+        refusal(combined(bases), part("network", "write", 2), faster_product()) ==
+        "base names product beside faster, which changes it: name faster alone, or keep both with "
+        "{\"profile\": NAME, \"as\": PREFIX}\n");
+  }
+  const json apart = json::array({json{{"profile", "product"}, {"as", "p"}}, "faster"});
+  CHECK(refusal(combined(apart), part("network", "write", 2), faster_product()) == "accepted");
+}
+
+TEST_CASE("a list of one of several bases that is none is refused, and so is an entry without id") {
+  for (const json& list : {json("x"), json::object(), json()}) {
+    json bad = part("network", "write", 2);
+    bad["criteria"] = list;
+    for (const json& bases : {json{"product", "network"}, json{"network", "product"}})
+      CHECK(refusal(combined(bases), bad).find("criteria of network is not a list\n") !=
+            std::string::npos);
+  }
+  for (const json& id : {json(7), json()}) {
+    json bad = part("network", "write", 2);
+    bad["criteria"][1]["id"] = id;
+    CHECK(refusal(combined({"product", "network"}), bad)
+              .find("criteria[1] of network has no id that is a text\n") != std::string::npos);
   }
 }
 
