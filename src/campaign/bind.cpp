@@ -41,22 +41,30 @@ bool stands_for_others(const std::vector<std::string>& values) {
 // Adds the parts of lists: a list may be written as one text, "fp64,fp32".
 std::vector<std::string> with_parts(std::vector<std::string> values) {
   for (const std::string& value : std::vector<std::string>(values)) {
+    if (value.find(',') == std::string::npos) continue;
     std::istringstream parts(value);
     for (std::string part; std::getline(parts, part, ',');) values.push_back(part);
   }
   return values;
 }
 
+// True if the records of a case without its parameter `name` are not of the step.
+bool belongs_into_records(const CaseInfo* info, const std::string& name) {
+  return info != nullptr &&
+         std::ranges::find(info->params, name, &ParamDef::name) != info->params.end();
+}
+
 // It is enough if one record agrees: a case may resolve a parameter otherwise in some records (a
 // cached read beside a direct one).
-Misfit resolved_misfit(const Step& step, const Document& document) {
-  for (const auto& [name, values] : step.params) {
+Misfit resolved_misfit(const JobClaim& claim, const Document& document) {
+  for (const auto& [name, values] : claim.step.params) {
     if (stands_for_others(values)) continue;
     const GivenParams wanted{{name, with_parts(values)}};
-    bool has = false, agrees = false;
+    bool has = false, agrees = false, measured = false;
     std::string other;
     for (const Record& record : document.records) {
       const auto found = record.params.all().find(name);
+      measured = measured || !record.metrics.empty();
       if (found == record.params.all().end() || found->second.empty()) continue;
       has = true;
       agrees = agrees || matches(record.params, wanted);
@@ -64,6 +72,37 @@ Misfit resolved_misfit(const Step& step, const Document& document) {
     }
     if (has && !agrees)
       return said("bind.params", shown(name), shown(other), shown(joined(values)));
+    if (!has && measured && belongs_into_records(claim.info, name))
+      return said("bind.no_param", shown(name), shown(joined(values)));
+  }
+  return std::nullopt;
+}
+
+Misfit metric_misfit(const CaseInfo& info, const Metric& metric) {
+  const auto def = std::ranges::find(info.metrics, metric.name, &MetricDef::name);
+  if (def == info.metrics.end() || metric.unit == def->unit) return std::nullopt;
+  return said("bind.unit", shown(metric.name), shown(metric.unit), shown(def->unit));
+}
+
+// Limits are in the unit that the case declares.
+Misfit unit_misfit(const JobClaim& claim, const Document& document) {
+  if (claim.info == nullptr) return std::nullopt;
+  for (const Record& record : document.records) {
+    for (const Metric& metric : record.metrics) {
+      if (auto why = metric_misfit(*claim.info, metric)) return why;
+    }
+  }
+  return std::nullopt;
+}
+
+// Figures are of the hosts on which the job ran, as the ranks name them.
+Misfit entity_misfit(const Document& document) {
+  const std::vector<std::string>& hosts = document.run.hosts;
+  for (const Record& record : document.records) {
+    for (const Entity& entity : record.entities) {
+      if (!entity.host.empty() && std::ranges::find(hosts, entity.host) == hosts.end())
+        return said("bind.entity", shown(entity.host), hosts.empty() ? "?" : shown(joined(hosts)));
+    }
   }
   return std::nullopt;
 }
@@ -166,7 +205,9 @@ SlotsOfHosts slots_of_hosts(const CampaignFile& campaign) {
 std::optional<Said> misfit(const JobClaim& claim, const Document& document) {
   const Step& step = claim.step;
   if (auto why = case_misfit(step, document)) return why;
-  if (auto why = resolved_misfit(step, document)) return why;
+  if (auto why = resolved_misfit(claim, document)) return why;
+  if (auto why = unit_misfit(claim, document)) return why;
+  if (auto why = entity_misfit(document)) return why;
   if (auto why = options_misfit(step, document.run.argv, said("bind.command"))) return why;
   if (auto why = run_misfit(claim, document)) return why;
   return claim.campaign.chained ? command_misfit(claim, step, document) : std::nullopt;

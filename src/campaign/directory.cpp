@@ -14,6 +14,7 @@
 
 #include "campaign/tool_json.h"
 #include "core/file.h"
+#include "core/json/json_read.h"
 #include "core/json/json_text.h"
 #include "core/sha256.h"
 #include "core/text.h"
@@ -89,21 +90,22 @@ void refuse_malformed(const CampaignFile& file) {
 
 CampaignFile from_json(const json& j, const std::string& source) {
   CampaignFile file;
-  file.id = j.at("id").get<std::string>();
+  file.id = text_at(j, "id");
   if (!is_hex(file.id, 16)) throw Error("its id is not 16 hex digits");
-  file.started = j.at("started").get<std::string>();
+  file.started = text_at(j, "started");
   file.profile = parse_resolved_profile(dump_json(j.at("profile")), source + ": profile");
-  if (file.profile.sha256 != j.at("profile_sha256").get<std::string>())
+  if (file.profile.sha256 != text_at(j, "profile_sha256"))
     throw Error("the profile was changed after the campaign began (its sha256 differs)");
   file.tool = tool_from_json(j.at("tool"));
-  for (const json& h : j.at("hosts"))
-    file.hosts.push_back({h.at("name").get<std::string>(), h.at("slots").get<int>()});
+  file.hosts = read_each<HostSlots>(j, "hosts", [](const json& h) {
+    return HostSlots{text_at(h, "name"), int_at(h, "slots")};
+  });
   if (file.hosts.empty()) throw Error("it has no hosts");
-  file.launch.launcher = launcher_from(j.at("launcher").get<std::string>());
-  file.launch.arguments = j.at("launcher_arguments").get<std::vector<std::string>>();
+  file.launch.launcher = launcher_from(text_at(j, "launcher"));
+  file.launch.arguments = text_list_at(j, "launcher_arguments");
   file.launch.as_root = j.at("as_root").get<bool>();
   file.launch.hydra = j.value("hydra", false);
-  file.command = j.at("command").get<std::vector<std::string>>();
+  file.command = text_list_at(j, "command");
   file.public_key = j.value("public_key", "");
   file.chained = j.value("chained", false);
   file.redact = j.value("redact", false);
@@ -146,7 +148,7 @@ CampaignFile parse_campaign_file(std::string_view text, const std::string& sourc
   } catch (const UsageError&) {
     throw;
   } catch (const std::exception& e) {
-    throw UsageError(source, "", fmt::format("is not a usable campaign: {}", e.what()));
+    throw UsageError(source, "", fmt::format("is not a usable campaign: {}", reading_problem(e)));
   }
 }
 

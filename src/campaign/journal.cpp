@@ -10,7 +10,9 @@
 #include "campaign/directory.h"
 #include "campaign/tool_json.h"
 #include "core/error.h"
+#include "core/exit_code.h"
 #include "core/file.h"
+#include "core/json/json_read.h"
 #include "core/json/json_text.h"
 #include "core/json/said_json.h"
 #include "core/parallel.h"
@@ -29,6 +31,13 @@ JobState state_from(const std::string& name) {
     if (name == job_state_name(state)) return state;
   }
   throw Error(fmt::format("{} is no state", name));
+}
+
+// The codes of a job whose records are whole: all well, a check failed, something was skipped.
+bool may_be_done(int code) {
+  const auto exit_code = static_cast<ExitCode>(code);
+  return exit_code == ExitCode::ok || exit_code == ExitCode::not_accepted ||
+         exit_code == ExitCode::incomplete;
 }
 
 json document_json(const JobEvent& e) {
@@ -66,8 +75,9 @@ void read_document(const json& j, JobEvent& e) {
   e.sha256 = j.value("sha256", "");
   e.file = j.value("file", "");
   e.adds = j.value("adds", false);
-  e.bad = {j.value("failed_checks", 0), j.value("errored", 0), j.value("skipped", 0)};
-  e.unmet = j.value("unmet", 0);
+  e.bad = {count_or_zero(j, "failed_checks"), count_or_zero(j, "errored"),
+           count_or_zero(j, "skipped")};
+  e.unmet = count_or_zero(j, "unmet");
   if (e.file.empty() || e.file == CampaignPaths::record(e.job) ||
       e.file == CampaignPaths::record(e.job, e.attempt))
     return;
@@ -75,16 +85,18 @@ void read_document(const json& j, JobEvent& e) {
 }
 
 JobEvent job_event(const json& j, bool ended) {
-  JobEvent e{.job = j.at("job").get<std::string>(), .ended = ended};
-  e.attempt = j.at("attempt").get<int>();
-  e.at = j.at("at").get<std::string>();
-  e.fingerprint = j.at("fingerprint").get<std::string>();
+  JobEvent e{.job = text_at(j, "job"), .ended = ended};
+  e.attempt = int_at(j, "attempt");
+  e.at = text_at(j, "at");
+  e.fingerprint = text_at(j, "fingerprint");
   if (!ended) {
-    e.command = j.at("command").get<std::vector<std::string>>();
+    e.command = text_list_at(j, "command");
     return e;
   }
-  e.state = state_from(j.at("state").get<std::string>());
-  e.code = j.at("code").get<int>();
+  e.state = state_from(text_at(j, "state"));
+  e.code = int_at(j, "code");
+  if (e.state == JobState::done && !may_be_done(e.code))
+    throw Error(fmt::format("a job that ended with code {} is not done", e.code));
   e.reason = with_say(j.value("reason", ""), j);
   read_document(j, e);
   return e;
@@ -92,19 +104,18 @@ JobEvent job_event(const json& j, bool ended) {
 
 // The event of a document whose end no run journaled.
 JobEvent kept_event(const json& j) {
-  JobEvent e{.job = j.at("job").get<std::string>(), .ended = true};
-  e.attempt = j.at("attempt").get<int>();
-  e.at = j.at("at").get<std::string>();
+  JobEvent e{.job = text_at(j, "job"), .ended = true};
+  e.attempt = int_at(j, "attempt");
+  e.at = text_at(j, "at");
   read_document(j, e);
   return e;
 }
 
 void read_event(const json& j, Journal& journal) {
-  const auto event = j.at("event").get<std::string>();
+  const auto event = text_at(j, "event");
   if (event == "session") {
-    journal.sessions.push_back({j.at("at").get<std::string>(), tool_from_json(j.at("tool")),
-                                j.at("command").get<std::vector<std::string>>(),
-                                j.value("prove", false)});
+    journal.sessions.push_back({text_at(j, "at"), tool_from_json(j.at("tool")),
+                                text_list_at(j, "command"), j.value("prove", false)});
     journal.finished.clear();
   } else if (event == "start" || event == "end") {
     JobEvent e = job_event(j, event == "end");
@@ -118,7 +129,7 @@ void read_event(const json& j, Journal& journal) {
     e.session = journal.sessions.empty() ? 0 : journal.sessions.size() - 1;
     journal.proofs[e.job].events.push_back(std::move(e));
   } else if (event == "finished") {
-    journal.finished = j.at("at").get<std::string>();
+    journal.finished = text_at(j, "at");
     journal.files = j.value("files", "");
   } else {
     throw Error("is of an unknown kind");

@@ -170,23 +170,33 @@ void refuse_misfits(const std::vector<Reading>& readings) {
   }
 }
 
-// `journal` and `file` say what each record must be of.
-std::optional<Said> misfit_of(const Reading& r, const Journal& journal, const CampaignFile& file,
-                              const SlotsOfHosts& slots) {
+// What each record must be of.
+struct Expected {
+  const Journal& journal;
+  const CampaignFile& file;
+  SlotsOfHosts slots;
+  std::vector<const CaseInfo*> cases;  // of each step; null if it is not known
+
+  Expected(const Journal& j, const CampaignFile& f, const Catalogue& catalogue)
+      : journal(j), file(f), slots(slots_of_hosts(f)) {
+    for (const Step& step : f.profile.steps) cases.push_back(case_of(step, catalogue));
+  }
+};
+
+std::optional<Said> misfit_of(const Reading& r, const Expected& expected) {
+  const auto& [journal, file, slots, cases] = expected;
   const JobEvent* start = journal.start_of(r.key->name, r.event.attempt);
   const bool known = start != nullptr && start->session < journal.sessions.size();
   const ToolInfo& tool = known ? journal.sessions[start->session].tool : file.tool;
-  return misfit({file, slots, *r.key, file.profile.steps[r.key->step],
+  return misfit({file, slots, *r.key, file.profile.steps[r.key->step], cases[r.key->step],
                  CampaignPaths::record(r.key->name), start, tool},
                 *r.loaded.document);
 }
 
-void find_misfits(std::vector<Reading>& readings, const Journal& journal,
-                  const CampaignFile& file) {
-  const SlotsOfHosts slots = slots_of_hosts(file);
+void find_misfits(std::vector<Reading>& readings, const Expected& expected) {
   on_all_processors(readings.size(), [&](size_t i) {
     Reading& r = readings[i];
-    if (r.loaded.document) r.misfit = misfit_of(r, journal, file, slots);
+    if (r.loaded.document) r.misfit = misfit_of(r, expected);
   });
 }
 
@@ -304,7 +314,7 @@ void check_foreign(const CampaignPaths& paths, const std::map<std::string, std::
 
 }  // namespace
 
-Campaign load_campaign(const fs::path& directory) {
+Campaign load_campaign(const fs::path& directory, const Catalogue& catalogue) {
   const CampaignPaths paths{directory};
   if (!fs::is_directory(directory))
     throw UsageError(directory.string(), "",
@@ -338,7 +348,7 @@ Campaign load_campaign(const fs::path& directory) {
     note_lost_attempts(keys[i], journal, campaign);
   }
   read_records(readings, directory);
-  find_misfits(readings, journal, file);
+  find_misfits(readings, {journal, file, catalogue});
   take(readings, campaign);
   std::map<std::string, std::string> digests;
   for (const Reading& r : readings) digests.emplace(r.event.file, r.loaded.sha256);

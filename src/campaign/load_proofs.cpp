@@ -38,9 +38,10 @@ std::optional<Said> binding_problem(const ProofSource& source, const JobKey& key
   const ToolInfo& tool = start->session < source.journal.sessions.size()
                              ? source.journal.sessions[start->session].tool
                              : source.file.tool;
-  return misfit(
-      {source.file, source.slots, key, step, CampaignPaths::proof(key.name, 1), &begun, tool},
-      document);
+  // A proof has no figures: its case's units are not asked.
+  return misfit({source.file, source.slots, key, step, nullptr, CampaignPaths::proof(key.name, 1),
+                 &begun, tool},
+                document);
 }
 
 // Why the document does not show what the journal says it does; nothing if it does.

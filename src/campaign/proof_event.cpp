@@ -7,6 +7,7 @@
 
 #include "campaign/directory.h"
 #include "core/error.h"
+#include "core/json/json_read.h"
 #include "core/json/said_json.h"
 
 namespace cb {
@@ -20,7 +21,7 @@ void add_text(json& to, const char* name, const std::string& text) {
 
 void read_end(const json& j, ProofEvent& e) {
   Proof& p = e.proof;
-  p.step = j.at("step").get<std::string>();
+  p.step = text_at(j, "step");
   p.host = j.value("host", "");
   if (j.at("found").get<bool>()) p.state = ProofState::shown;
   if (j.value("impossible", false)) p.state = ProofState::impossible;
@@ -62,15 +63,15 @@ json proof_event_json(const ProofEvent& e) {
 }
 
 ProofEvent proof_event_from(const json& j) {
-  ProofEvent e{.job = j.at("job").get<std::string>(),
+  ProofEvent e{.job = text_at(j, "job"),
                .ended = j.at("event") == "proved",
-               .attempt = j.at("attempt").get<int>(),
-               .at = j.at("at").get<std::string>()};
+               .attempt = int_at(j, "attempt"),
+               .at = text_at(j, "at")};
   e.fingerprint = j.value("fingerprint", "");
   if (e.ended)
     read_end(j, e);
   else
-    e.command = j.at("command").get<std::vector<std::string>>();
+    e.command = text_list_at(j, "command");
   return e;
 }
 

@@ -320,9 +320,11 @@ class CampaignRun {
     return false;
   }
 
-  // Learns from the first step of case `info` what the hosts have, and which cannot be reached.
+  // Learns from the first step of a case that knows the hosts what the hosts have, and which cannot
+  // be reached.
   void learn(const Step& step, const std::vector<JobOutcome>& outcomes) {
-    if (step.case_name != "info" || learnt_) return;
+    const CaseInfo* info = find_case(setup_.catalogue, step.case_name);
+    if (info == nullptr || !info->learns_hosts || learnt_) return;
     learnt_ = true;
     for (const JobOutcome& o : outcomes) {
       if (!o.key.host.empty() && o.state != JobState::done && o.state != JobState::not_applicable)

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json/json_read.h"
+
 namespace cb {
 
 nlohmann::json tool_to_json(const ToolInfo& tool) {
@@ -13,10 +15,10 @@ nlohmann::json tool_to_json(const ToolInfo& tool) {
 
 ToolInfo tool_from_json(const nlohmann::json& json) {
   ToolInfo tool;
-  tool.version = json.at("version").get<std::string>();
-  tool.commit = json.at("commit").get<std::string>();
+  tool.version = text_at(json, "version");
+  tool.commit = text_at(json, "commit");
   tool.dirty = json.at("dirty").get<bool>();
-  tool.build = json.at("build").get<std::map<std::string, std::string>>();
+  tool.build = texts_at(json, "build");
   return tool;
 }
 

@@ -55,8 +55,8 @@ void warn(const std::string& directory, const Campaign& campaign) {
 ExitCode compare(const CompareOptions& options) {
   const DocumentsOnStandardOutput guard("clusterbench compare", {options.json, options.markdown});
   const std::vector<MappedHost> map = host_map(options);
-  const Campaign before = load_campaign(options.before);
-  const Campaign after = load_campaign(options.after);
+  const Campaign before = load_campaign(options.before, catalogue());
+  const Campaign after = load_campaign(options.after, catalogue());
   warn(options.before, before);
   warn(options.after, after);
   const Catalogue known = catalogue();

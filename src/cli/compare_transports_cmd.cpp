@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/registry.h"
 #include "cli/commands.h"
 #include "core/file.h"
 #include "core/text.h"
@@ -58,7 +59,7 @@ ExitCode run(const std::vector<std::string>& files) {
   std::vector<std::vector<Record>> jobs;
   for (const std::string& file : files)
     jobs.push_back(parse_document(read_file(file), file).records);
-  const std::vector<TransportRow> rows = compare_transports(jobs);
+  const std::vector<TransportRow> rows = compare_transports(jobs, catalogue());
   if (rows.empty())
     throw UsageError("clusterbench compare-transports", "FILE",
                      "no measured record of verbs or tcp in these documents");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "cli/standard_descriptors.h"
 #include "core/error.h"
 #include "core/file.h"
 
@@ -15,6 +16,8 @@ DocumentsOnStandardOutput::DocumentsOnStandardOutput(const std::string& command,
   if (count > 1)
     throw UsageError(command, "-",
                      "standard output has room for one document: name files for the others");
+  if (standard_output_was_closed())
+    throw UsageError(command, "-", "standard output is closed: name a file for the document");
   before_ = std::cout.rdbuf(std::cerr.rdbuf());
 }
 

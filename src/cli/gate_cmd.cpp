@@ -61,7 +61,7 @@ ExitCode gate(const GateOptions& options) {
                                         options.outputs.and_files({options.summary}));
   refuse_writing_over_evidence(options.directory, options.outputs.and_files({options.summary}));
   // Never freed: for a large campaign, freeing it would take a tenth of the time.
-  static Campaign& campaign = *new Campaign(load_campaign(options.directory));
+  static Campaign& campaign = *new Campaign(load_campaign(options.directory, catalogue()));
   const Profile profile =
       options.profile.empty()
           ? campaign.profile

@@ -41,7 +41,7 @@ std::optional<HistorySigner> signer_of(const std::string& directory, const KeyOp
 }
 
 ExitCode checklist(const ChecklistOptions& options) {
-  const Campaign campaign = load_campaign(options.directory);
+  const Campaign campaign = load_campaign(options.directory, catalogue());
   if (!options.entry.item.empty()) {
     ChecklistEntry entry = options.entry;
     entry.at = utc_now();
@@ -90,7 +90,7 @@ void print(const Issue& i) {
 }
 
 ExitCode add_issues(const IssueOptions& options) {
-  const Campaign campaign = load_campaign(options.directory);
+  const Campaign campaign = load_campaign(options.directory, catalogue());
   const std::string state = issues_state(options.directory);
   std::vector<Issue> all = read_paperwork(options.directory).issues;
   std::vector<Issue> fresh;
@@ -119,7 +119,7 @@ ExitCode add_issues(const IssueOptions& options) {
 
 // Closes an issue only by a campaign in which the part passes.
 void close_issue(Issue& issue, const Campaign& found_by, const std::string& directory) {
-  Campaign retest = load_campaign(directory);
+  Campaign retest = load_campaign(directory, catalogue());
   // The re-test is judged by the profile that the part failed, with the same steps: another profile
   // could ask for less.
   if (retest.profile.sha256 != found_by.profile.sha256)
@@ -157,7 +157,7 @@ ExitCode update_issue(const IssueOptions& options) {
   if (!given.symptom.empty()) found->symptom = given.symptom;
   set(found->old_part, given.old_part), set(found->new_part, given.new_part);
   set(found->serial, given.serial), set(found->evidence, given.evidence);
-  const Campaign campaign = load_campaign(options.directory);
+  const Campaign campaign = load_campaign(options.directory, catalogue());
   if (!options.retest.empty()) close_issue(*found, campaign, options.retest);
   const auto signer = signer_of(options.directory, options.key, campaign.id);
   write_issues(options.directory, all, utc_now(), signer ? &*signer : nullptr, state);

@@ -87,7 +87,7 @@ void require_good(const Campaign& campaign, const std::string& directory) {
 ExitCode capture(const ProfileOptions& options) {
   std::vector<Campaign> campaigns;
   for (const std::string& directory : options.campaigns)
-    campaigns.push_back(load_campaign(directory));
+    campaigns.push_back(load_campaign(directory, catalogue()));
   for (size_t i = 0; i < campaigns.size(); ++i) require_good(campaigns[i], options.campaigns[i]);
   const Catalogue known = catalogue();
   std::vector<KnownGood> good;

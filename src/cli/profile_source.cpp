@@ -86,7 +86,8 @@ std::string parted_name(const std::string& name, const std::vector<std::string>&
     return fmt::format("is not there: join the product's profile and the network's, such as {}+{}",
                        product, network);
   }
-  return unknown_name(name, names);
+  const std::string text = unknown_name(name, names);
+  return text.ends_with('?') ? text : text + "; next: clusterbench profile list";
 }
 
 void refuse_unknown_name(const std::string& name, const ProfilePlaces& places) {

@@ -38,7 +38,7 @@ bool is_signed(const Paperwork& papers) {
 ExitCode write_reports(const ReportOptions& options) {
   const DocumentsOnStandardOutput guard(
       "clusterbench report", options.outputs.and_files({options.html, options.markdown}));
-  const Campaign campaign = load_campaign(options.directory);
+  const Campaign campaign = load_campaign(options.directory, catalogue());
   const std::vector<Waiver> waivers =
       options.waivers.empty() ? std::vector<Waiver>()
                               : parse_waivers(read_file(options.waivers), options.waivers);

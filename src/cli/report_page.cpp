@@ -25,7 +25,7 @@ std::string report_page(const Campaign& campaign, const Judgement& judgement,
 bool is_our_signed_report(const std::filesystem::path& directory, const SignoffCheck& verified) {
   try {
     const std::string shown = read_file(directory / kSignedReport);
-    const Campaign campaign = load_campaign(directory);
+    const Campaign campaign = load_campaign(directory, catalogue());
     Paperwork papers = read_paperwork(directory);
     const std::vector<Waiver> last =
         verified.signoffs.empty() ? std::vector<Waiver>() : verified.signoffs.back().waivers;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "bench/registry.h"
 #include "campaign/again.h"
 #include "campaign/headline.h"
 #include "campaign/load.h"
@@ -97,7 +98,7 @@ ExitCode dry_run(const RunSetup& setup) {
 }
 
 ExitCode conclude(const RunSetup& setup, bool no_color) {
-  const Campaign campaign = load_campaign(setup.paths.root);
+  const Campaign campaign = load_campaign(setup.paths.root, catalogue());
   const Judgement judgement = judge_campaign(campaign, campaign.profile, {}, today_utc());
   const bool color = stdout_color(no_color);
   std::cout << gate_lines(judgement, color)
@@ -118,7 +119,7 @@ ExitCode interrupted(const RunSetup& setup, const RunEnd& end) {
 }
 
 std::set<std::pair<std::string, std::string>> open_jobs(const RunSetup& setup) {
-  const Campaign campaign = load_campaign(setup.paths.root);
+  const Campaign campaign = load_campaign(setup.paths.root, catalogue());
   return jobs_to_repeat(campaign, judge(campaign, campaign.profile, {}, today_utc()));
 }
 

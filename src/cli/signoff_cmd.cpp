@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "bench/registry.h"
 #include "campaign/load.h"
 #include "campaign/paperwork.h"
 #include "campaign/signoff.h"
@@ -68,7 +69,7 @@ SignoffRequest request_of(const SignoffOptions& options) {
 
 ExitCode sign(const SignoffOptions& options) {
   SignoffRequest request = request_of(options);
-  const Campaign campaign = load_campaign(options.directory);
+  const Campaign campaign = load_campaign(options.directory, catalogue());
   const std::vector<Waiver> waivers =
       options.waivers.empty() ? std::vector<Waiver>()
                               : parse_waivers(read_file(options.waivers), options.waivers);

@@ -7,4 +7,7 @@ namespace cb {
 // Error on failure. Call it before anything else is opened.
 void open_standard_descriptors();
 
+// True if it was closed: what is written there is seen by nobody.
+bool standard_output_was_closed();
+
 }  // namespace cb

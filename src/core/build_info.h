@@ -11,7 +11,7 @@ struct BuildInfo {
   bool dirty = false;           // true if tracked files differed from the commit
   std::string_view compiler;    // e.g. "GNU 12.2.0"
   std::string_view build_type;  // e.g. "Release"
-  std::string_view cuda;        // version of nvcc; "none" if built without kernels
+  std::string_view cuda;        // version of nvcc; "modules"; "none" without kernels
   std::string_view sanitizers;  // e.g. "address,undefined", "none"
 };
 

@@ -44,6 +44,9 @@ struct FaultPlan {
   std::vector<Blind> blind = {};
 };
 
+// The side of compare-transports on which a case's records stand.
+enum class TransportSide { none, rdma, tcp };
+
 // What is known about a case that may not be able to run here. The profile's validation, `list`,
 // help and completion read it.
 struct CaseInfo {
@@ -63,6 +66,11 @@ struct CaseInfo {
   // Not for users: absent from lists, help and suggestions, and refused in profiles.
   bool hidden = false;
   bool prints_inventory = false;  // its table is the hosts' parts and their differences
+  // A campaign's first step of it says what the hosts have, and which cannot be reached.
+  bool learns_hosts = false;
+  TransportSide transport = TransportSide::none;
+  // The parameters that name a point in a table: "write 1M", "8 streams".
+  std::vector<std::string> label_params = {};
 };
 
 using Catalogue = std::vector<CaseInfo>;

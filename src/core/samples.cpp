@@ -1,11 +1,19 @@
 #include "core/samples.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "core/error.h"
 
 namespace cb {
+namespace {
+
+void require_finite(double value) {
+  if (!(std::abs(value) <= kMaxSample)) throw Error("a sample is not a finite number");
+}
+
+}  // namespace
 
 Samples Samples::from_histogram(Histogram histogram) {
   Samples out;
@@ -13,8 +21,15 @@ Samples Samples::from_histogram(Histogram histogram) {
   return out;
 }
 
+Samples Samples::from_list(std::vector<double> values) {
+  for (const double value : values) require_finite(value);
+  Samples out(std::max(values.size(), kDefaultBound));
+  out.list_ = std::move(values);
+  return out;
+}
+
 void Samples::add(double value) {
-  if (!(std::abs(value) <= kMaxSample)) throw Error("a sample is not a finite number");
+  require_finite(value);
   if (!histogram_ && list_.size() == bound_) {
     histogram_.emplace();
     for (const double v : list_) histogram_->add(v);

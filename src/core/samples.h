@@ -22,6 +22,8 @@ class Samples {
     for (const double v : values) add(v);
   }
   static Samples from_histogram(Histogram histogram);
+  // Takes all of them as they are, however many. Throws as add() does.
+  static Samples from_list(std::vector<double> values);
 
   // Throws Error for NaN, infinity and values beyond kMaxSample: a wrong number never enters a
   // statistic. Beyond the bound also throws for negative numbers, which a histogram cannot hold.

@@ -15,10 +15,16 @@ struct ContextDeleter {
   void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
 };
 
+// Fetched once: OpenSSL looks an implementation up for every EVP_sha256().
+const EVP_MD* algorithm() {
+  static const EVP_MD* const out = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  return out;
+}
+
 class Sha256 {
  public:
   Sha256() : context_(EVP_MD_CTX_new()) {
-    if (!context_ || EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) != 1)
+    if (!context_ || EVP_DigestInit_ex(context_.get(), algorithm(), nullptr) != 1)
       throw Error("sha256 is not available");
   }
   void update(std::string_view bytes) {

@@ -27,17 +27,29 @@ bool one_way(const Record& record) {
   return !record.params.has("direction") || record.params.text("direction") == "one-way";
 }
 
-std::string point(const Record& record) {
-  const std::string size =
-      record.params.has("size") ? format_size(record.params.integer("size")) : "";
-  if (record.case_name == "verbs") return record.params.text("op") + " " + size;
-  const int64_t streams = record.params.has("streams") ? record.params.integer("streams") : 1;
-  return fmt::format("{} stream{}", streams, streams == 1 ? "" : "s");
+std::string label_part(const CaseInfo& info, const Record& record, const std::string& name) {
+  const ParamDef* def = find_param(&info, name);
+  if (def == nullptr || !record.params.has(name)) return "";
+  if (def->type == ParamType::size) return format_size(record.params.integer(name));
+  if (def->type != ParamType::integer) return record.params.text(name);
+  const int64_t count = record.params.integer(name);
+  return fmt::format("{} {}", count, count == 1 ? name.substr(0, name.size() - 1) : name);
+}
+
+std::string point(const Catalogue& catalogue, const Record& record) {
+  const CaseInfo* info = find_case(catalogue, record.case_name);
+  std::string out;
+  for (const std::string& name :
+       info == nullptr ? std::vector<std::string>() : info->label_params) {
+    const std::string part = label_part(*info, record, name);
+    out += (out.empty() || part.empty() ? "" : " ") + part;
+  }
+  return out;
 }
 
 using TransportJobs = std::vector<std::vector<Record>>;
 
-// One point of a case: the record of every job that has one.
+// One point of a transport: the record of every job that has one.
 using PointRecords = std::vector<const Record*>;
 
 std::vector<double> transport_figures(const PointRecords& records, const std::string& metric) {
@@ -49,12 +61,14 @@ std::vector<double> transport_figures(const PointRecords& records, const std::st
 }
 
 // Returns the point with the best median over the jobs; empty if no job has the metric.
-PointRecords best_point(const TransportJobs& jobs, const std::string& case_name,
+PointRecords best_point(const TransportJobs& jobs, const Catalogue& catalogue, TransportSide side,
                         const std::string& metric, Better better) {
   std::map<std::string, PointRecords> points;
   for (const std::vector<Record>& records : jobs) {
     for (const Record& r : records) {
-      if (r.case_name == case_name && r.measured() && one_way(r) && over_pairs(r, metric))
+      const CaseInfo* info = find_case(catalogue, r.case_name);
+      if (info != nullptr && info->transport == side && r.measured() && one_way(r) &&
+          over_pairs(r, metric))
         points[params_key(r.params)].push_back(&r);
     }
   }
@@ -70,18 +84,19 @@ PointRecords best_point(const TransportJobs& jobs, const std::string& case_name,
   return best == nullptr ? PointRecords() : *best;
 }
 
-void put_figures(const PointRecords& records, const std::string& metric, std::vector<double>& jobs,
-                 std::optional<double>& value, std::string& where) {
+void put_figures(const Catalogue& catalogue, const PointRecords& records, const std::string& metric,
+                 std::vector<double>& jobs, std::optional<double>& value, std::string& where) {
   jobs = transport_figures(records, metric);
   if (!jobs.empty()) value = median(jobs);
-  if (!records.empty()) where = point(*records.front());
+  if (!records.empty()) where = point(catalogue, *records.front());
 }
 
-TransportRow row(const std::string& name, const std::string& unit, Better better,
-                 const std::string& metric, const PointRecords& rdma, const PointRecords& tcp) {
+TransportRow row(const Catalogue& catalogue, const std::string& name, const std::string& unit,
+                 Better better, const std::string& metric, const PointRecords& rdma,
+                 const PointRecords& tcp) {
   TransportRow out{.name = name, .unit = unit, .better = better};
-  put_figures(rdma, metric, out.rdma_jobs, out.rdma, out.rdma_point);
-  put_figures(tcp, metric, out.tcp_jobs, out.tcp, out.tcp_point);
+  put_figures(catalogue, rdma, metric, out.rdma_jobs, out.rdma, out.rdma_point);
+  put_figures(catalogue, tcp, metric, out.tcp_jobs, out.tcp, out.tcp_point);
   return out;
 }
 
@@ -121,17 +136,20 @@ TransportVerdict TransportRow::verdict() const {
              : TransportVerdict::no_difference;
 }
 
-std::vector<TransportRow> compare_transports(const std::vector<std::vector<Record>>& jobs) {
+std::vector<TransportRow> compare_transports(const std::vector<std::vector<Record>>& jobs,
+                                             const Catalogue& catalogue) {
   const std::string latency = "half_round_trip_seconds", rate = "bytes_per_second";
-  std::vector<TransportRow> rows{row("half round trip", "seconds", Better::lower, latency,
-                                     best_point(jobs, "verbs", latency, Better::lower),
-                                     best_point(jobs, "tcp", latency, Better::lower))};
-  const PointRecords rdma = best_point(jobs, "verbs", rate, Better::higher);
-  const PointRecords tcp = best_point(jobs, "tcp", rate, Better::higher);
-  rows.push_back(row("bandwidth, one way", "bytes_per_second", Better::higher, rate, rdma, tcp));
-  rows.push_back(row("CPU seconds per gigabit, sender", "seconds", Better::lower,
+  std::vector<TransportRow> rows{
+      row(catalogue, "half round trip", "seconds", Better::lower, latency,
+          best_point(jobs, catalogue, TransportSide::rdma, latency, Better::lower),
+          best_point(jobs, catalogue, TransportSide::tcp, latency, Better::lower))};
+  const PointRecords rdma = best_point(jobs, catalogue, TransportSide::rdma, rate, Better::higher);
+  const PointRecords tcp = best_point(jobs, catalogue, TransportSide::tcp, rate, Better::higher);
+  rows.push_back(
+      row(catalogue, "bandwidth, one way", "bytes_per_second", Better::higher, rate, rdma, tcp));
+  rows.push_back(row(catalogue, "CPU seconds per gigabit, sender", "seconds", Better::lower,
                      "send_cpu_per_gigabit_seconds", rdma, tcp));
-  rows.push_back(row("CPU seconds per gigabit, receiver", "seconds", Better::lower,
+  rows.push_back(row(catalogue, "CPU seconds per gigabit, receiver", "seconds", Better::lower,
                      "receive_cpu_per_gigabit_seconds", rdma, tcp));
   std::erase_if(rows, [](const TransportRow& r) { return !r.rdma && !r.tcp; });
   return rows;

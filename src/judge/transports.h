@@ -4,9 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "core/catalogue.h"
 #include "core/result.h"
 
-// Compares RDMA with TCP: what the records of verbs and tcp say about the same hosts.
+// Compares RDMA with TCP: what the records of cases of both say about the same hosts.
 namespace cb {
 
 // Whether the difference is larger than the spread between jobs of one kind.
@@ -33,7 +34,8 @@ struct TransportRow {
 
 // Compares latency (half a round trip), one-way bandwidth, and the CPU time per gigabit at both
 // ends of that bandwidth. Leaves out a quantity that neither transport has. Each element of `jobs`
-// has the records of one job (document).
-std::vector<TransportRow> compare_transports(const std::vector<std::vector<Record>>& jobs);
+// has the records of one job (document); the catalogue says which cases are which transport.
+std::vector<TransportRow> compare_transports(const std::vector<std::vector<Record>>& jobs,
+                                             const Catalogue& catalogue);
 
 }  // namespace cb

@@ -79,3 +79,13 @@ def test_single_headers(lint, tmp_path, room, header):
 def test_libraries_stay_in_their_room(lint, tmp_path, room, header, said):
     user = place(tmp_path, f"{room}/user.cpp", f"#include <{header}>\n")
     assert [text for _, text in lint.check_source(user) if said in text]
+
+
+def test_nothing_outside_of_bench_depends_on_the_name_of_a_case(lint, tmp_path):
+    place(tmp_path, "bench/cpu/walk_case.cpp", 'CaseInfo describe() {\n  return {\n      .name = "walk",\n  };\n}\n')
+    assert lint.case_names() == {"walk"}
+    for text in ('if (record.case_name == "run")', 'if (name != "walk")'):
+        user = place(tmp_path, "judge/user.cpp", text + "\n")
+        assert [line for line, _ in lint.check_case_names(user, {"walk"})] == [1]
+    fine = place(tmp_path, "judge/user.cpp", 'const char* part = "walk";\nif (kind == "walker")\n')
+    assert not list(lint.check_case_names(fine, {"walk"}))

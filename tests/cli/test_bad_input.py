@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import signal
 import subprocess
 import time
@@ -164,6 +165,47 @@ def test_an_interrupt_writes_what_there_is(tmp_path, name):
     document = json.loads(out.read_text(encoding="utf-8"))
     assert document["run"]["partial"] == "interrupted"
     assert list(tmp_path.iterdir()) == [out]
+
+
+@pytest.mark.parametrize("options, acts", [
+    (["--rwmix", "30"], "--rw randrw"),
+    (["--rw", "write", "--direction", "write"], "--rw randrw"),
+    (["--zipf-theta", "1.3"], "--distribution zipf"),
+    (["--round", "5s"], "--steady"),
+    (["--files", "5"], "--workload metadata"),
+])
+def test_an_option_of_io_that_would_change_nothing_is_refused(tmp_path, options, acts):
+    done = run("io", "--dir", tmp_path, "--size", "1M", *options)
+    assert done.returncode == 2
+    assert re.search(f"{options[-2]} +changes nothing here: it is for {acts}", done.stderr)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("apart", [0, 0.02, 0.3])
+@pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
+def test_the_same_key_press_twice_costs_no_document(tmp_path, sig, apart):
+    """A terminal and mpirun both pass a Ctrl-C on."""
+    out = tmp_path / "r.json"
+    with subprocess.Popen([BINARY, "fake", "--pause", "400ms", "--samples", "10000", "--json", out],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(1)
+        process.send_signal(sig)
+        time.sleep(apart)
+        process.send_signal(sig)
+        process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert json.loads(out.read_text(encoding="utf-8"))["run"]["partial"]
+
+
+def test_a_later_interrupt_ends_at_once():
+    with subprocess.Popen([BINARY, "fake", "--hanging-rank", "0", "--stall", "60s"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        time.sleep(1.2)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=5)
+    assert process.returncode == -signal.SIGINT
 
 
 def test_results_stand_on_stdout_and_only_there(tmp_path):

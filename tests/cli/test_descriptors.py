@@ -72,3 +72,12 @@ def test_what_only_prints_ends_as_with_a_terminal(campaign, which, command):
     before = {p: p.read_bytes() for p in pathlib.Path(campaign).rglob("*") if p.is_file()}
     assert closed(which, *words).returncode == expected
     assert {p: p.read_bytes() for p in pathlib.Path(campaign).rglob("*") if p.is_file()} == before
+
+
+@pytest.mark.parametrize("command", [["fake", "--json", "-"], ["gate", "CAMPAIGN", "--json", "-"], ["report", "CAMPAIGN", "--md", "-"]],
+                         ids=lambda c: c[0])
+def test_a_document_for_closed_standard_output_is_refused(campaign, command):
+    words = [str(campaign) if word == "CAMPAIGN" else word for word in command]
+    done = subprocess.run(["sh", "-c", 'exec "$0" "$@" 1>&-', BINARY, *words], stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == 2
+    assert "standard output is closed: name a file for the document" in done.stderr

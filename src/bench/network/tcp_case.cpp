@@ -56,6 +56,8 @@ CaseInfo describe() {
                 .brief = {{"duration", {"200ms"}}, {"repetitions", {"1"}}},
                 .point_seconds = 2,
                 .blind = {{"verify", {"false"}, said("fault.no_verify")}}},
+      .transport = TransportSide::tcp,
+      .label_params = {"streams"},
   };
 }
 

@@ -54,6 +54,8 @@ CaseInfo describe() {
                 .brief = {{"duration", {"100ms"}}, {"repetitions", {"1"}}},
                 .point_seconds = 2,
                 .blind = {{"verify", {"false"}, said("fault.no_verify")}}},
+      .transport = TransportSide::rdma,
+      .label_params = {"op", "size"},
   };
 }
 

@@ -47,6 +47,19 @@ uint64_t whole_count(const json& j, const char* what) {
   return static_cast<uint64_t>(value);
 }
 
+int int_at(const json& j, const char* key) {
+  const int64_t value = whole_number(at(j, key), key);
+  if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max())
+    throw Error(fmt::format("{} is beyond 32 bits", key));
+  return static_cast<int>(value);
+}
+
+int count_or_zero(const json& j, const char* key) {
+  const int value = j.contains(key) ? int_at(j, key) : 0;
+  if (value < 0) throw Error(fmt::format("{} is negative", key));
+  return value;
+}
+
 const json& object_at(const json& j, const char* key) {
   const json& value = at(j, key);
   if (!value.is_object()) throw Error(fmt::format("{} is not an object", key));

@@ -20,6 +20,10 @@ double finite_number(const nlohmann::json& json, const char* what);
 int64_t whole_number(const nlohmann::json& json, const char* what);
 // Not negative.
 uint64_t whole_count(const nlohmann::json& json, const char* what);
+// A whole number that an int holds.
+int int_at(const nlohmann::json& json, const char* key);
+// The same, but not negative, and 0 where the key is absent.
+int count_or_zero(const nlohmann::json& json, const char* key);
 // A key that is there and has that type.
 const nlohmann::json& object_at(const nlohmann::json& json, const char* key);
 const nlohmann::json& list_at(const nlohmann::json& json, const char* key);

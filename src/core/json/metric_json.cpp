@@ -104,12 +104,9 @@ json histogram_to_json(const Histogram& h) {
 }
 
 Samples samples_of(Value from) {
-  const simdjson::dom::array list = list_of(from);
-  Samples out(std::max(list.size(), Samples::kDefaultBound));
   std::vector<double> values;
   read_value(from, values);
-  for (const double value : values) out.add(value);
-  return out;
+  return Samples::from_list(std::move(values));
 }
 
 constexpr Field<Ceiling> kCeiling[] = {field<&Ceiling::value>("value"), field<&Ceiling::how>("how"),

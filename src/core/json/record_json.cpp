@@ -44,7 +44,12 @@ constexpr Field<Telemetry> kTelemetry[] = {field<&Telemetry::series>("series"),
 void read_value(Value from, Entity& to) { read_object(from, kEntity, to); }
 json write_value(const Entity& from) { return write_object(from, kEntity); }
 
-void read_value(Value from, Check& to) { read_object(from, kCheck, to); }
+void read_value(Value from, Check& to) {
+  read_object(from, kCheck, to);
+  // A limit of 0 counts what is wrong; other limits may be least values.
+  if (to.passed && to.limit == 0.0 && to.value > 0.0)
+    refuse_at(".passed", "is true, though its value is above its limit of 0");
+}
 
 // A residual of NaN is what a wrong product gives: the number is left out, the failure stays.
 json write_value(const Check& from) {

@@ -103,8 +103,9 @@ class NetnsLab:
     def close(self):
         remove_registered(self._registry)
 
-    def address(self, host):
-        return f"{SUBNET}.{self.hosts.index(host) + 1}"
+    def address(self, host=None):
+        """Of a host, or of the head."""
+        return HEAD_ADDRESS if host is None else f"{SUBNET}.{self.hosts.index(host) + 1}"
 
     def host_list(self, slots, hosts=None):
         """For mpirun --host and clusterbench run --hosts: "n1:2,n2:2"."""

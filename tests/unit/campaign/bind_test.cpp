@@ -33,8 +33,8 @@ struct Claimed {
   }
   std::string why() const {
     return misfit({c.setup.campaign, slots_of_hosts(c.setup.campaign), key,
-                   c.setup.campaign.profile.steps[key.step], CampaignPaths::record(key.name),
-                   &start, c.setup.tool},
+                   c.setup.campaign.profile.steps[key.step], &c.setup.catalogue[1],
+                   CampaignPaths::record(key.name), &start, c.setup.tool},
                   document)
         .value_or(Said())
         .text();
@@ -175,7 +175,33 @@ TEST_CASE("without links in the journal its command is not looked at; with them 
   CHECK(c.why() == "");
   c.c.setup.campaign.chained = true;
   CHECK(misfit({c.c.setup.campaign, slots_of_hosts(c.c.setup.campaign), c.key,
-                c.c.setup.campaign.profile.steps[c.key.step], CampaignPaths::record(c.key.name),
-                nullptr, c.c.setup.tool},
+                c.c.setup.campaign.profile.steps[c.key.step], &c.c.setup.catalogue[1],
+                CampaignPaths::record(c.key.name), nullptr, c.c.setup.tool},
                c.document) == "the journal does not say that its job began");
+}
+
+TEST_CASE("figures without the parameter that the step gives are not of the step") {
+  Claimed c(kRateJob);
+  c.document.records[0].params = {};
+  CHECK(c.why() == "no record names its size, the step has 1K");
+  c.document.records[0].metrics.clear();  // what was skipped never came to its parameters
+  CHECK(c.why() == "");
+}
+
+TEST_CASE("a metric has the unit that its case declares") {
+  Claimed c(kRateJob);
+  c.document.records[0].metrics[0].unit = "bits_per_second";
+  CHECK(c.why() ==
+        "its bytes_per_second is in bits_per_second, the case measures it in bytes_per_second");
+}
+
+TEST_CASE("figures are of hosts on which the job ran") {
+  Claimed c(kRateJob);
+  c.document.records[0].entities[0].host = "n2";
+  CHECK(c.why() == "it has figures of n2, the job ran on n1");
+  c.document.records[0].entities[0].host = "";  // the cluster as a whole
+  CHECK(c.why() == "");
+  c.document.run.hosts.clear();
+  c.document.records[0].entities[0].host = "n1";
+  CHECK(c.why() == "it has figures of n1, the job ran on ?");
 }

@@ -73,6 +73,9 @@ TEST_CASE("what stands in a campaign's first file and must not is refused") {
   says("\"slots\": 1", "\"slots\": 0", "has 0 slots");
   says("\"slots\": 1", "\"slots\": 4097", "has 4097 slots");
   CHECK(why("\"slots\": 1", "\"slots\": 4096").empty());
+  says("\"slots\": 1", "\"slots\": 1.9", "hosts[0]: slots is not a whole number");
+  says("\"slots\": 1", "\"slots\": true", "hosts[0]: slots is not a whole number");
+  says("\"slots\": 1", "\"slots\": 4294967297", "hosts[0]: slots is beyond 32 bits");
   says("\"mpirun\"", "\"sh\"", "launcher sh is not known");
   says("\"1K\"", "\"2K\"", "its sha256 differs");
   says("\"started\"", "\"begun\"", "is not a usable campaign");

@@ -2,6 +2,7 @@
 #include "campaign/journal.h"
 
 #include <filesystem>
+#include <set>
 
 #include <doctest/doctest.h>
 
@@ -81,6 +82,7 @@ TEST_CASE("what an end says is read back, and what it does not say is nothing") 
   bad.bad = {2, 3, 4};
   bad.unmet = 5;
   bad.adds = true;
+  bad.state = JobState::failed;
   bad.code = 7;
   bad.reason = "why";
   w.job(bad);
@@ -95,7 +97,7 @@ TEST_CASE("what an end says is read back, and what it does not say is nothing") 
   CHECK(a.adds);
   CHECK(a.code == 7);
   CHECK(a.reason == "why");
-  CHECK(a.state == JobState::done);
+  CHECK(a.state == JobState::failed);
   const JobEvent& b = *j.last("002-b");
   CHECK_FALSE(b.bad.any());
   CHECK(b.unmet == 0);
@@ -103,6 +105,20 @@ TEST_CASE("what an end says is read back, and what it does not say is nothing") 
   CHECK(b.session == 0);
   CHECK(j.finished == "2026-11-21T12:00:00Z");
   CHECK(j.files == "digest");
+}
+
+TEST_CASE("a job is done with the codes of whole records only") {
+  const std::set<int> whole{0, 1, 3};
+  for (const int code : {0, 1, 2, 3, 4, 124, 130, 137}) {
+    const JournalFile file;
+    JournalWriter w = file.writer();
+    w.session({"2026-11-21T10:00:00Z", {}, {"run"}});
+    JobEvent end = ended_event("001-a", 1);
+    end.code = code;
+    w.job(end);
+    CHECK_MESSAGE((file.read().last("001-a") != nullptr) == whole.contains(code), code);
+    CHECK_MESSAGE(file.read().warnings.empty() == whole.contains(code), code);
+  }
 }
 
 TEST_CASE("a line that cannot be read is named by its number, empty ones count and say nothing") {
@@ -192,4 +208,23 @@ TEST_CASE("of one name for all attempts the last file stands, and a kept documen
   CHECK(j.documents("001-a")[0].sha256 == "b");
   CHECK(j.documents("001-a")[0].file == "records/001-a.json");
   CHECK(numbers_of(j.documents("002-b")) == std::vector<int>{1, 2});
+}
+
+TEST_CASE("numbers of the journal are whole, counts are not negative") {
+  const std::pair<const char*, const char*> spoilt[] = {
+      {"\"attempt\":1", "\"attempt\":1.5"},
+      {"\"attempt\":1", "\"attempt\":true"},
+      {"\"attempt\":1", "\"attempt\":4294967297"},
+      {"\"failed_checks\":2", "\"failed_checks\":-2"}};
+  for (const auto& [good, bad] : spoilt) {
+    const JournalFile file;
+    JobEvent end = ended_event("001-a", 1);
+    end.bad.failed_checks = 2;
+    file.writer().job(end);
+    std::string text = read_file(file.path());
+    const size_t at = text.find(good);
+    REQUIRE(at != std::string::npos);
+    write_file_atomically(file.path(), text.replace(at, std::string_view(good).size(), bad));
+    CHECK_MESSAGE(file.read().last("001-a") == nullptr, bad);
+  }
 }

@@ -56,7 +56,10 @@ class SmallCampaign {
     setup.tool = {.version = "1", .commit = "abc"};
     setup.binary = "cb";
     setup.command = {"clusterbench", "run", "small"};
-    setup.catalogue = {{.name = "info"}, {.name = "fake", .params = {{"size", ParamType::size}}}};
+    setup.catalogue = {{.name = "info", .learns_hosts = true},
+                       {.name = "fake",
+                        .params = {{"size", ParamType::size}},
+                        .metrics = {{"bytes_per_second", "bytes_per_second"}}}};
     setup.executor.term_grace_seconds = 0.2;
     CampaignFile& file = setup.campaign;
     file.id = "0123456789abcdef";
@@ -148,7 +151,7 @@ class SmallCampaign {
     end = run_campaign(setup, observer);
     return out;
   }
-  Campaign load() const { return load_campaign(root()); }
+  Campaign load() const { return load_campaign(root(), setup.catalogue); }
   Journal journal() const {
     return read_journal(setup.paths.journal(),
                         chain_root(setup.campaign, read_file(setup.paths.campaign())));

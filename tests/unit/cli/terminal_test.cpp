@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bench/registry.h"
+#include "cli/doctor_checks.h"
 #include "cli/gate_cmd_lines.h"
 #include "cli/info_table.h"
 #include "cli/measure_table.h"
@@ -135,3 +136,25 @@ TEST_CASE("the result of a sweep") {
 }
 
 TEST_CASE("GPUs, each to each") { compare("pair_matrix", pair_matrix(pairs())); }
+
+TEST_CASE("what doctor says of a container with little, in both languages") {
+  const DoctorFacts facts{.host = "node01",
+                          .shm_bytes = 64.0 * (1 << 20),
+                          .memlock_bytes = 8.0 * (1 << 20),
+                          .rdma_devices = 8,
+                          .gpus = 8,
+                          .nvml_library = true,
+                          .cpus_online = 96,
+                          .cpus_allowed = 96,
+                          .cpu_quota = 4.5,
+                          .memory_bytes = 1024.0 * (1 << 30),
+                          .memory_limit_bytes = 16.0 * (1 << 30),
+                          .clock_synchronised = false,
+                          .mpirun = "/usr/bin/mpirun",
+                          .mpi_library = "Open MPI v4.1.4",
+                          .lookup_seconds = 4.9,
+                          .name_known = false};
+  const std::vector<DoctorHost> hosts{{facts.host, doctor_checks(facts)}};
+  compare("doctor", doctor_table(hosts, Lang::en));
+  compare("doctor.zh", doctor_table(hosts, Lang::zh));
+}

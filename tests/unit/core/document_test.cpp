@@ -280,6 +280,20 @@ TEST_CASE("the document of these tests has every field that there is") {
     CHECK_MESSAGE(text.find(fmt::format("\"{}\":", name)) != std::string::npos, name);
 }
 
+TEST_CASE("a check that passed although something was wrong is refused") {
+  json root = json::parse(document_text());
+  json& check = root["records"][0]["checks"][0];
+  check = {{"name", "data"}, {"passed", true}, {"value", 5}, {"limit", 0}, {"entity", 0}};
+  CHECK(why_unusable(root) ==
+        "is not a usable result document: records[0].checks[0].passed is true, though its value is "
+        "above its limit of 0");
+  check["value"] = 0;
+  CHECK(why_unusable(root).empty());
+  check["value"] = 5;
+  check["limit"] = 3;  // a least value, such as evidence of the storage
+  CHECK(why_unusable(root).empty());
+}
+
 TEST_CASE("attempts that do not add up to the samples are refused") {
   json root = json::parse(document_text());
   json& attempts = root["records"][0]["metrics"][2]["attempts"];

@@ -49,3 +49,14 @@ TEST_CASE("a rate of every time, in both forms") {
   CHECK(many.count() == 3);
   CHECK(many.summary().max == doctest::Approx(0.5).epsilon(0.01));
 }
+
+TEST_CASE("a list from a document is kept whole, whatever its length") {
+  std::vector<double> values(Samples::kDefaultBound + 1, 2.0);
+  values.back() = 3.0;
+  const Samples samples = Samples::from_list(values);
+  CHECK(samples.count() == values.size());
+  CHECK(samples.histogram() == nullptr);
+  CHECK(samples.list().back() == 3.0);
+  CHECK_THROWS_AS(Samples::from_list({1.0, std::nan("")}), Error);
+  CHECK_THROWS_AS(Samples::from_list({2 * kMaxSample}), Error);
+}

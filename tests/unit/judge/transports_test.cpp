@@ -6,6 +6,17 @@ using namespace cb;
 
 namespace {
 
+// Two cases as the registry has them: what matters here is side and label.
+const Catalogue kCases{{.name = "verbs",
+                        .params = {{.name = "op", .type = ParamType::choice},
+                                   {.name = "size", .type = ParamType::size}},
+                        .transport = TransportSide::rdma,
+                        .label_params = {"op", "size"}},
+                       {.name = "tcp",
+                        .params = {{.name = "streams", .type = ParamType::integer}},
+                        .transport = TransportSide::tcp,
+                        .label_params = {"streams"}}};
+
 Record measured_by(const char* case_name, const char* direction, int64_t size) {
   Record r{.case_name = case_name};
   r.params.set("direction", std::string(direction));
@@ -36,7 +47,7 @@ TEST_CASE("the best one-way record of each, the median over its pairs") {
   add(records[2], "bytes_per_second", {90e9});
   add(records[3], "bytes_per_second", {12e9});
   add(records[3], "send_cpu_per_gigabit_seconds", {0.02});
-  const auto rows = compare_transports({records});
+  const auto rows = compare_transports({records}, kCases);
   REQUIRE(rows.size() == 2);
   CHECK(rows[0].name == "bandwidth, one way");
   CHECK(rows[0].rdma == 48e9);
@@ -50,18 +61,33 @@ TEST_CASE("the best one-way record of each, the median over its pairs") {
 TEST_CASE("what only one of them has is shown, without a factor") {
   std::vector<Record> records{measured_by("tcp", "one-way", 64)};
   add(records[0], "half_round_trip_seconds", {20e-6});
-  const auto rows = compare_transports({records});
+  const auto rows = compare_transports({records}, kCases);
   REQUIRE(rows.size() == 1);
   CHECK_FALSE(rows[0].rdma.has_value());
   CHECK_FALSE(rows[0].factor().has_value());
-  CHECK(compare_transports({}).empty());
+  CHECK(compare_transports({}, kCases).empty());
+}
+
+TEST_CASE("the catalogue alone says which case is which transport") {
+  Record other{.case_name = "ribbon"};
+  other.params.set("lanes", int64_t{1});
+  add(other, "bytes_per_second", {7e9});
+  CHECK(compare_transports({{other}}, kCases).empty());
+  const Catalogue renamed{{.name = "ribbon",
+                           .params = {{.name = "lanes", .type = ParamType::integer}},
+                           .transport = TransportSide::rdma,
+                           .label_params = {"lanes"}}};
+  const auto rows = compare_transports({{other}}, renamed);
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].rdma == 7e9);
+  CHECK(rows[0].rdma_point == "1 lane");
 }
 
 TEST_CASE("a record that errored says nothing") {
   std::vector<Record> records{measured_by("verbs", "one-way", 64)};
   add(records[0], "half_round_trip_seconds", {2e-6});
   records[0].outcome = Errored{"n1", "gone"};
-  CHECK(compare_transports({records}).empty());
+  CHECK(compare_transports({records}, kCases).empty());
 }
 
 TEST_CASE("more than one job each tells a difference from noise") {
@@ -74,7 +100,7 @@ TEST_CASE("more than one job each tells a difference from noise") {
     std::vector<std::vector<Record>> jobs;
     for (const double r : rdma) jobs.push_back(job("verbs", r));
     for (const double r : tcp) jobs.push_back(job("tcp", r));
-    return compare_transports(jobs).at(0);
+    return compare_transports(jobs, kCases).at(0);
   };
   CHECK(row({48e9}, {12e9}).verdict() == TransportVerdict::one_job);
   CHECK(row({48e9, 49e9}, {12e9}).verdict() == TransportVerdict::one_job);
@@ -93,7 +119,7 @@ TEST_CASE("RDMA can be the slower one") {
                               measured_by("tcp", "one-way", 64)};
   add(records[0], "bytes_per_second", {5e9});
   add(records[1], "bytes_per_second", {10e9});
-  CHECK(*compare_transports({records}).at(0).factor() == doctest::Approx(0.5));
+  CHECK(*compare_transports({records}, kCases).at(0).factor() == doctest::Approx(0.5));
 }
 
 TEST_CASE("no factor of what is not above 0, for either of them, and no verdict") {

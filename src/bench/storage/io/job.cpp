@@ -63,6 +63,27 @@ std::string job_text(const Params& params) {
                      params.integer("threads"), params.integer("threads") == 1 ? "" : "s");
 }
 
+namespace {
+
+// Options that change nothing here: whoever gives one expects a measurement that is not made.
+void refuse_idle_options(const Params& params, Problems& problems) {
+  const bool workload = params.has("workload");
+  const auto only = [&](bool acts, bool changed, const char* option, const char* with) {
+    if (!acts && changed)
+      problems.add(option, fmt::format("changes nothing here: it is for {}", with));
+  };
+  const bool mixes = !workload && params.text("rw") == "randrw";
+  only(mixes, params.integer("rwmix") != 70, "--rwmix", "--rw randrw");
+  only(mixes, params.texts("direction").size() == 1, "--direction", "--rw randrw");
+  only(params.text("distribution") == "zipf", params.number("zipf-theta") != 1.1, "--zipf-theta",
+       "--distribution zipf");
+  only(params.flag("steady"), params.number("round") != 60, "--round", "--steady");
+  only(workload && params.text("workload") == "metadata", params.integer("files") != 1000,
+       "--files", "--workload metadata");
+}
+
+}  // namespace
+
 void check_params(const Params& params, Problems& problems) {
   if (params.has("clean")) {
     if (params.has("dir") || params.has("file"))
@@ -112,6 +133,7 @@ void check_params(const Params& params, Problems& problems) {
     problems.add("--reap", "above 1 would delay the requests that --rate plans");
   if (params.has("duration") && params.number("duration") <= 0)
     problems.add("--duration", "must be longer than 0; leave it out to be bounded by --size");
+  refuse_idle_options(params, problems);
 }
 
 }  // namespace cb::io
