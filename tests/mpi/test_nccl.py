@@ -113,7 +113,8 @@ def test_in_place_and_registered(nccl, job):
 def test_the_calls_of_an_iteration_fill_a_time_and_not_a_number_of_bytes(nccl):
     """As measured by nccl-tests, which has 20: a call that takes 4 ms and more is still five times in an iteration."""
     records, _ = nccl(2, "--op", "all_reduce", "--size", "1K,4M", "--iterations", 2, "--checks", 1, behaviour="rate=500")
-    assert [r["facts"]["calls_per_iteration"] for r in records] == ["20", "5"]
+    small, large = (int(r["facts"]["calls_per_iteration"]) for r in records)
+    assert large == 5 and 5 < small <= 20, "a busy machine makes the small call longer, so fewer fit in the time"
     records, _ = nccl(2, "--op", "all_reduce", "--size", "1K", "--iterations", 2, "--calls", 3)
     assert records[0]["facts"]["calls_per_iteration"] == "3"
     records, _ = nccl(2, "--op", "all_reduce", "--size", "1K", "--iterations", 2, "--in-place")
