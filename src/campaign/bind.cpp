@@ -48,8 +48,7 @@ std::vector<std::string> with_parts(std::vector<std::string> values) {
   return values;
 }
 
-// True if the records of a case without its parameter `name` are not of the step.
-bool belongs_into_records(const CaseInfo* info, const std::string& name) {
+bool is_param_of(const CaseInfo* info, const std::string& name) {
   return info != nullptr &&
          std::ranges::find(info->params, name, &ParamDef::name) != info->params.end();
 }
@@ -60,11 +59,10 @@ Misfit resolved_misfit(const JobClaim& claim, const Document& document) {
   for (const auto& [name, values] : claim.step.params) {
     if (stands_for_others(values)) continue;
     const GivenParams wanted{{name, with_parts(values)}};
-    bool has = false, agrees = false, measured = false;
+    bool has = false, agrees = false;
     std::string other;
     for (const Record& record : document.records) {
       const auto found = record.params.all().find(name);
-      measured = measured || !record.metrics.empty();
       if (found == record.params.all().end() || found->second.empty()) continue;
       has = true;
       agrees = agrees || matches(record.params, wanted);
@@ -72,7 +70,19 @@ Misfit resolved_misfit(const JobClaim& claim, const Document& document) {
     }
     if (has && !agrees)
       return said("bind.params", shown(name), shown(other), shown(joined(values)));
-    if (!has && measured && belongs_into_records(claim.info, name))
+  }
+  return std::nullopt;
+}
+
+// Figures whose records name no parameter at all cannot be told from figures of another step. A
+// case may leave out some: a sweep to --max-size names the size of each point.
+Misfit nameless_misfit(const JobClaim& claim, const Document& document) {
+  const auto measured = [](const Record& r) { return !r.metrics.empty(); };
+  const auto nameless = [](const Record& r) { return r.params.all().empty(); };
+  if (std::ranges::none_of(document.records, measured)) return std::nullopt;
+  if (!std::ranges::all_of(document.records, nameless)) return std::nullopt;
+  for (const auto& [name, values] : claim.step.params) {
+    if (!stands_for_others(values) && is_param_of(claim.info, name))
       return said("bind.no_param", shown(name), shown(joined(values)));
   }
   return std::nullopt;
@@ -207,10 +217,13 @@ std::optional<Said> misfit(const JobClaim& claim, const Document& document) {
   if (auto why = case_misfit(step, document)) return why;
   if (auto why = resolved_misfit(claim, document)) return why;
   if (auto why = unit_misfit(claim, document)) return why;
-  if (auto why = entity_misfit(document)) return why;
   if (auto why = options_misfit(step, document.run.argv, said("bind.command"))) return why;
   if (auto why = run_misfit(claim, document)) return why;
-  return claim.campaign.chained ? command_misfit(claim, step, document) : std::nullopt;
+  if (claim.campaign.chained) {
+    if (auto why = command_misfit(claim, step, document)) return why;
+  }
+  if (auto why = nameless_misfit(claim, document)) return why;
+  return entity_misfit(document);
 }
 
 }  // namespace cb

@@ -211,20 +211,22 @@ TEST_CASE("of one name for all attempts the last file stands, and a kept documen
 }
 
 TEST_CASE("numbers of the journal are whole, counts are not negative") {
-  const std::pair<const char*, const char*> spoilt[] = {
-      {"\"attempt\":1", "\"attempt\":1.5"},
-      {"\"attempt\":1", "\"attempt\":true"},
-      {"\"attempt\":1", "\"attempt\":4294967297"},
-      {"\"failed_checks\":2", "\"failed_checks\":-2"}};
-  for (const auto& [good, bad] : spoilt) {
+  struct Spoilt {
+    std::string good, bad;
+  };
+  const Spoilt spoilt[] = {{"\"attempt\":1", "\"attempt\":1.5"},
+                           {"\"attempt\":1", "\"attempt\":true"},
+                           {"\"attempt\":1", "\"attempt\":4294967297"},
+                           {"\"failed_checks\":2", "\"failed_checks\":-2"}};
+  for (const Spoilt& s : spoilt) {
     const JournalFile file;
     JobEvent end = ended_event("001-a", 1);
     end.bad.failed_checks = 2;
     file.writer().job(end);
     std::string text = read_file(file.path());
-    const size_t at = text.find(good);
+    const size_t at = text.find(s.good);
     REQUIRE(at != std::string::npos);
-    write_file_atomically(file.path(), text.replace(at, std::string_view(good).size(), bad));
-    CHECK_MESSAGE(file.read().last("001-a") == nullptr, bad);
+    write_file_atomically(file.path(), text.replace(at, s.good.size(), s.bad));
+    CHECK_MESSAGE(file.read().last("001-a") == nullptr, s.bad);
   }
 }
