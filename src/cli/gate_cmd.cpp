@@ -99,7 +99,8 @@ void add_gate_command(CLI::App& app, Action& action) {
   const auto options = std::make_shared<GateOptions>();
   sub->group("Acceptance");
   sub->footer(
-      "Exit code: 0 accepted, 1 not accepted, 3 incomplete, 2 usage.\n"
+      "Exit code: 0 accepted, 1 not accepted, 3 incomplete, 2 usage, 4 it could not judge or "
+      "write.\n"
       "Example:\n  clusterbench gate out/acceptance --waivers waivers.json");
   sub->add_option("directory", options->directory, "a campaign's directory")
       ->required()

@@ -158,9 +158,14 @@ class Missing {
     const auto found = std::find_if(rows_.begin(), rows_.end(),
                                     [&](const MissingRow& row) { return row.why == why; });
     if (found == rows_.end())
-      rows_.push_back({std::holds_alternative<Skipped>(record.outcome) ? "–" : "✗", label, why});
+      rows_.push_back(
+          {std::holds_alternative<Skipped>(record.outcome) ? "–" : kFailed, label, why});
     else if (!label.empty())
       found->labels += (found->labels.empty() ? "" : ", ") + label;
+  }
+  bool failed() const {
+    return std::ranges::any_of(
+        rows_, [](const MissingRow& row) { return row.mark == std::string_view(kFailed); });
   }
   std::string text() const {
     std::string out;
@@ -170,6 +175,7 @@ class Missing {
   }
 
  private:
+  static constexpr const char* kFailed = "✗";
   struct MissingRow {
     std::string mark, labels, why;
   };
@@ -208,7 +214,8 @@ std::string measure_table(const Document& document, const CaseInfo& info) {
                   document.run.ranks == 1 ? "" : "s");
   if (rows.size() > 1) out += text_table(rows, to_the_right);
   out += matrices + missing.text() + failures;
-  if (failures.empty() && checks > 0)
+  // No mark of success below a failure.
+  if (failures.empty() && !missing.failed() && checks > 0)
     out += fmt::format("✓ {} check{}, none failed\n", checks, checks == 1 ? "" : "s");
   for (const Said& note : notes) out += "  " + terminal_safe(note.text()) + "\n";
   return out;

@@ -83,7 +83,8 @@ void add_report_command(CLI::App& app, Action& action) {
   sub->footer(
       "Without a file to write it writes DIR/report.html, or DIR/report-signed.html beside "
       "signatures.\n"
-      "Exit code: 0 written, 1 written, but a signature does not hold or is not by a listed key.\n"
+      "Exit code: 0 written, 1 written, but a signature does not hold or is not by a listed key;\n"
+      "2 usage, 4 it could not read or write.\n"
       "Example:\n  clusterbench report out/acceptance --html report.html --lang zh");
   sub->add_option("directory", options->directory, "a campaign's directory")
       ->required()

@@ -153,6 +153,12 @@ def test_a_deadline_names_host_and_what_it_waited_for():
     assert "fake" in done.stderr and "next  " in done.stderr
 
 
+def test_a_deadline_of_one_process_speaks_of_no_other_ranks():
+    done = run("fake", "--deadline", "1ms")
+    assert "give it more time with --deadline" in done.stderr
+    assert "ranks that report nothing" not in done.stderr
+
+
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_an_interrupt_writes_what_there_is(tmp_path, name):
     out = tmp_path / "r.json"

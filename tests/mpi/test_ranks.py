@@ -142,6 +142,14 @@ def test_ctrl_c_leaves_a_partial_document_and_nothing_else(job, nothing_left, ca
     assert sorted(p.name for p in job.folder.iterdir()) == ["result.json"]
 
 
+def test_ctrl_c_writes_one_document_to_standard_output(job):
+    process = job.start(2, "mpi", "--size", "64K", "--iterations", 10000000, "--json", "-")
+    wait_until_busy(job.wait_for_ranks(process, 2)[0], 0.5)
+    process.send_signal(signal.SIGINT)
+    _, out, err, _ = job.finish(process, timeout=20)
+    assert json.loads(out)["run"]["partial"] == "interrupted", err
+
+
 def test_sigint_to_one_rank_stops_all(job, nothing_left):
     process = job.start(4, "mpi", "--size", "64K", "--iterations", 10000000, "--json", job.json)
     pids = job.wait_for_ranks(process, 4)

@@ -102,7 +102,8 @@ class JobRun {
   ExitCode finish(Document document) {
     document.run.ended = utc_now();
     view_.results(document);
-    if (!job_.json.empty()) write_file_atomically(job_.json, to_json_text(document));
+    if (!job_.json.empty() && last_words_.takes_output())
+      write_file_atomically(job_.json, to_json_text(document));
     view_.outcome(document);
     return document.run.partial ? ExitCode::interrupted : outcome_code(document.records);
   }

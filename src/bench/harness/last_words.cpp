@@ -21,6 +21,13 @@ constexpr double kRootEndsWithin = 30;
 // Where rank 0 cannot: each rank has this long to say where it stands before one ends the job.
 constexpr auto kOwnWords = std::chrono::milliseconds(700);
 
+constexpr const char* kNextOfRanks =
+    "  next      : look at the ranks that report nothing or wait for no one, and at their hosts' "
+    "kernel logs\n";
+constexpr const char* kNextAlone =
+    "  next      : give it more time with --deadline and --stall; if it still does not move, look "
+    "at the kernel log\n";
+
 constexpr const char* kInterfaceVariable = "CLUSTERBENCH_INTERFACE";
 
 // A partial document's reason and the first line on stderr.
@@ -88,9 +95,7 @@ void LastWords::on_expiry(const WatchState& state) {
   if (channel)
     text += fmt::format("  not there : {} rank 0, which writes the results, does not answer\n",
                         terminal_safe(root_host_));
-  view_.say(text +
-            "  next      : look at the ranks that report nothing or wait for no one, and "
-            "at their hosts' kernel logs\n");
+  view_.say(text + (mpi::launched() ? kNextOfRanks : kNextAlone));
   if (mpi::launched()) std::this_thread::sleep_for(kOwnWords);
   world_.abort(ExitCode::deadline);
 }
@@ -108,8 +113,10 @@ void LastWords::on_trouble(const JobFailure& trouble) {
   world_.abort(expired ? ExitCode::deadline : ExitCode::runtime);
 }
 
+bool LastWords::takes_output() { return json_ != kStandardOutput || !taken_.exchange(true); }
+
 void LastWords::write_partial(const JobFailure& trouble, const Said& reason) {
-  if (json_.empty()) return;
+  if (json_.empty() || !takes_output()) return;
   Document document = document_;
   document.records = trouble.finished;
   document.run.partial = reason;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -27,6 +28,9 @@ class LastWords {
   // rank stands and ends the job with ExitCode::deadline.
   void on_expiry(const WatchState& state);
 
+  // True if the caller may write the document: a file always, the standard output once.
+  bool takes_output();
+
  private:
   void on_trouble(const JobFailure& trouble);
   void write_partial(const JobFailure& trouble, const Said& reason);
@@ -37,6 +41,7 @@ class LastWords {
   JobView& view_;
   std::string root_host_;
   Document document_;
+  std::atomic<bool> taken_{false};
   std::mutex mutex_;
   std::shared_ptr<SideChannel> channel_;
 };

@@ -16,6 +16,10 @@ namespace {
 
 using nlohmann::json;
 
+struct TooDeep : Error {
+  using Error::Error;
+};
+
 // Refuses what nlohmann's parser would silently accept: duplicate keys (the last wins) and
 // unbounded depth.
 class Guard {
@@ -23,7 +27,7 @@ class Guard {
   bool operator()(int depth, json::parse_event_t event, json& parsed) {
     const bool opens =
         event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
-    if (opens && depth >= kMaxJsonDepth) throw Error("nested too deeply");
+    if (opens && depth >= kMaxJsonDepth) throw TooDeep("");
     if (event == json::parse_event_t::object_start) {
       keys_.emplace_back();
     } else if (event == json::parse_event_t::object_end) {
@@ -47,6 +51,33 @@ std::string position(std::string_view text, size_t byte) {
   const size_t column =
       line_start == std::string_view::npos ? before.size() + 1 : before.size() - line_start;
   return fmt::format("line {}, column {}", line, column);
+}
+
+// The 1-based byte of the first bracket that opens one level too many. `text` is JSON up to there.
+size_t too_deep_at(std::string_view text) {
+  bool quoted = false;
+  int depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted && c == '\\')
+      ++i;
+    else if (c == '"')
+      quoted = !quoted;
+    else if (!quoted && (c == '[' || c == '{') && depth++ == kMaxJsonDepth)
+      return i + 1;
+    else if (!quoted && (c == ']' || c == '}'))
+      --depth;
+  }
+  return text.size();
+}
+
+// ": 1e999" out of nlohmann's "… number overflow parsing '1e999'", "" where it quotes none.
+std::string quoted_in(const json::out_of_range& e) {
+  const std::string_view what = e.what();
+  const size_t from = what.find('\''), to = what.rfind('\'');
+  if (from == std::string_view::npos || to <= from + 1) return "";
+  constexpr size_t kMaxShown = 40;
+  return fmt::format(": {}", what.substr(from + 1, std::min(to - from - 1, kMaxShown)));
 }
 
 // Its keys differ everywhere, or it is refused.
@@ -101,8 +132,10 @@ json parse_json(std::string_view text, const std::string& source) {
     throw UsageError(source, position(text, e.byte),
                      at_end ? "the JSON ends too early: the file is truncated or empty"
                             : "is not valid JSON here");
-  } catch (const json::out_of_range&) {
-    throw UsageError(source, "", "holds a number that is too large to be one");
+  } catch (const json::out_of_range& e) {
+    throw UsageError(source, "", fmt::format("holds a number that is too large{}", quoted_in(e)));
+  } catch (const TooDeep&) {
+    throw UsageError(source, position(text, too_deep_at(text)), "is nested too deeply");
   } catch (const Error& e) {
     throw UsageError(source, "", e.what());
   }

@@ -255,7 +255,7 @@ TEST_CASE("a document may begin with a byte order mark, and its depth has a limi
     std::string deep = document_text();
     deep.insert(1, "\"a\":" + std::string(static_cast<size_t>(levels), '[') +
                        std::string(static_cast<size_t>(levels), ']') + ",");
-    CHECK(why_unusable(deep) == (levels < 64 ? "" : "nested too deeply"));
+    CHECK(why_unusable(deep) == (levels < 64 ? "" : "is nested too deeply"));
   }
 }
 
