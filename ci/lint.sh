@@ -56,6 +56,7 @@ cmake --preset release -B build/lint -DCLUSTERBENCH_TESTS=OFF >build/lint.log 2>
 [ ${#sources[@]} -eq 0 ] || check clang-format clang-format --dry-run -Werror "${sources[@]}"
 check includes ci/lint_includes.py
 check uses ci/lint_uses.py
+check unity ci/lint_unity.py
 if [ ${#scripts[@]} -gt 0 ]; then
   check shellcheck shellcheck -x -P SCRIPTDIR "${scripts[@]}"
   check shfmt shfmt -d "${shell_style[@]}" "${scripts[@]}"

@@ -20,7 +20,7 @@ namespace {
 constexpr char kSignRequest = 13;
 constexpr char kSignResponse = 14;
 constexpr std::string_view kAlgorithm = "ssh-ed25519";
-constexpr size_t kSignatureBytes = 64;
+constexpr size_t kAgentSignatureBytes = 64;
 constexpr uint32_t kMaxAnswer = 4096;
 constexpr size_t kMaxMessage = 255 << 10;  // OpenSSH's agent accepts requests of 256 KiB
 constexpr double kPatience = 60;           // seconds
@@ -135,7 +135,7 @@ std::string ssh_agent_sign(const std::vector<unsigned char>& key, std::string_vi
   SshReader parts(whole.text().value_or(""));
   const auto algorithm = parts.text();
   const auto signature = parts.text();
-  if (algorithm != kAlgorithm || !signature || signature->size() != kSignatureBytes)
+  if (algorithm != kAlgorithm || !signature || signature->size() != kAgentSignatureBytes)
     agent.fail("was answered by the agent with something that is no Ed25519 signature");
   return std::string(*signature);
 }
