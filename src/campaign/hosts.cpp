@@ -1,6 +1,8 @@
 #include "campaign/hosts.h"
 
 #include <algorithm>
+#include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -76,14 +78,26 @@ bool expand_one(const std::string& text, std::vector<std::string>& out) {
   return true;
 }
 
-void add_host(std::vector<HostSlots>& hosts, const std::string& name, int slots) {
-  const auto found =
-      std::find_if(hosts.begin(), hosts.end(), [&](const HostSlots& h) { return h.name == name; });
-  if (found == hosts.end())
-    hosts.push_back({name, slots});
-  else
-    found->slots += slots;
-}
+std::string too_many() { return fmt::format("names more than {} hosts", kMaxHosts); }
+
+// Hosts in the order in which they were named first; a host that is named again gets more slots.
+class HostList {
+ public:
+  bool empty() const { return hosts_.empty(); }
+  bool has_room(size_t more) const { return hosts_.size() + more <= kMaxHosts; }
+  void add(const std::string& name, int slots) {
+    const auto [found, fresh] = place_.emplace(name, hosts_.size());
+    if (fresh)
+      hosts_.push_back({name, slots});
+    else
+      hosts_[found->second].slots += slots;
+  }
+  std::vector<HostSlots> take() { return std::move(hosts_); }
+
+ private:
+  std::vector<HostSlots> hosts_;
+  std::unordered_map<std::string, size_t> place_;  // by name, in hosts_
+};
 
 int parse_slots(const std::string& text, const std::string& where, Problems& problems) {
   const auto slots = digits(text);
@@ -93,17 +107,19 @@ int parse_slots(const std::string& text, const std::string& where, Problems& pro
   return 1;
 }
 
-void add_hosts(std::vector<HostSlots>& hosts, const std::string& text, const std::string& where,
+void add_hosts(HostList& hosts, const std::string& text, const std::string& where,
                Problems& problems) {
+  if (!problems.empty() && !hosts.has_room(1)) return;  // said already
   const size_t colon = text.rfind(':');
   const bool has_slots = colon != std::string::npos;
   const int slots = has_slots ? parse_slots(text.substr(colon + 1), where, problems) : 1;
-  for (const std::string& name : expand_node_list(text.substr(0, colon), where, problems))
-    add_host(hosts, name, slots);
+  const std::vector<std::string> names = expand_node_list(text.substr(0, colon), where, problems);
+  if (!hosts.has_room(names.size())) return problems.add(where, too_many());
+  for (const std::string& name : names) hosts.add(name, slots);
 }
 
 // Parses "host", "host:8", "node[01-16]" or "host slots=8 max_slots=8".
-void parse_line(const std::string& line, const std::string& where, std::vector<HostSlots>& hosts,
+void parse_line(const std::string& line, const std::string& where, HostList& hosts,
                 Problems& problems) {
   const std::vector<std::string> parts = words(line.substr(0, line.find('#')));
   if (parts.empty()) return;
@@ -129,7 +145,7 @@ std::vector<int> expand_counts(const std::string& text, const std::string& where
     int64_t times = 1;
     if (open != std::string::npos)
       times = digits(part.substr(open + 2, part.size() - open - 3)).value_or(0);
-    if (times < 1 || static_cast<size_t>(times) > kMaxHosts)
+    if (times < 1 || static_cast<size_t>(times) > kMaxHosts - std::min(kMaxHosts, out.size()))
       problems.add(where, fmt::format("'{}' cannot be understood", terminal_safe(part)));
     else
       out.insert(out.end(), static_cast<size_t>(times), slots);
@@ -159,6 +175,10 @@ std::vector<std::string> expand_node_list(std::string_view text, const std::stri
                    fmt::format("'{}' is not a list such as node[001-128]", terminal_safe(part)));
       continue;
     }
+    if (out.size() + names.size() > kMaxHosts) {
+      problems.add(where, too_many());
+      return out;
+    }
     for (const std::string& name : names) {
       if (is_host_name(name))
         out.push_back(name);
@@ -171,22 +191,22 @@ std::vector<std::string> expand_node_list(std::string_view text, const std::stri
 
 std::vector<HostSlots> parse_hosts(std::string_view text) {
   Problems problems;
-  std::vector<HostSlots> hosts;
+  HostList hosts;
   for (const std::string& part : split(text, ',', true))
     add_hosts(hosts, part, "--hosts", problems);
   if (!problems.empty()) throw UsageError("clusterbench run", problems);
-  return hosts;
+  return hosts.take();
 }
 
 std::vector<HostSlots> parse_hostfile(std::string_view text, const std::string& source) {
   Problems problems;
-  std::vector<HostSlots> hosts;
+  HostList hosts;
   size_t line = 0;
   for (const std::string& content : split(text, '\n', false))
     parse_line(content, fmt::format("line {}", ++line), hosts, problems);
   if (hosts.empty() && problems.empty()) problems.add("", "names no host");
   if (!problems.empty()) throw UsageError(source, problems);
-  return hosts;
+  return hosts.take();
 }
 
 std::optional<std::vector<HostSlots>> slurm_hosts(const Environment& environment) {

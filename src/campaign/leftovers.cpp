@@ -17,11 +17,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::optional<JobEvent> document_event(const fs::path& file, const JobEvent& start) {
+std::optional<JobEvent> document_event(const fs::path& file, const JobEvent& start,
+                                       const UnmetOf& unmet) {
   try {
     const std::string text = read_file(file);
     JobEvent out{.job = start.job, .ended = true, .attempt = start.attempt, .at = utc_now()};
-    out.bad = bad_news(parse_document(text, file.filename().string()));
+    const Document document = parse_document(text, file.filename().string());
+    out.bad = bad_news(document);
+    out.unmet = unmet(start.job, document);
     out.sha256 = sha256_hex(text);
     return out;
   } catch (const UsageError&) {
@@ -42,11 +45,11 @@ std::vector<std::string> places(const JobEvent& start, const std::set<std::strin
 }
 
 std::optional<JobEvent> adopt(const CampaignPaths& paths, const JobEvent& start,
-                              const std::set<std::string>& journaled) {
+                              const std::set<std::string>& journaled, const UnmetOf& unmet) {
   for (const std::string& place : places(start, journaled)) {
     std::error_code ignored;
     if (!fs::is_regular_file(paths.root / place, ignored)) continue;
-    std::optional<JobEvent> event = document_event(paths.root / place, start);
+    std::optional<JobEvent> event = document_event(paths.root / place, start, unmet);
     if (!event) continue;
     event->file = place;
     if (place.ends_with(".partial")) {
@@ -67,7 +70,8 @@ std::string record_name(const CampaignPaths& paths, const JobEvent& event) {
   return CampaignPaths::record(event.job, event.attempt);
 }
 
-std::vector<JobEvent> adopt_leftovers(const CampaignPaths& paths, const Journal& journal) {
+std::vector<JobEvent> adopt_leftovers(const CampaignPaths& paths, const Journal& journal,
+                                      const UnmetOf& unmet) {
   std::vector<JobEvent> out;
   for (const auto& [job, events] : journal.jobs) {
     std::set<int> settled;
@@ -80,7 +84,7 @@ std::vector<JobEvent> adopt_leftovers(const CampaignPaths& paths, const Journal&
     // that ended last.
     for (auto e = events.rbegin(); e != events.rend(); ++e) {
       if (e->ended || !settled.insert(e->attempt).second) continue;
-      auto found = adopt(paths, *e, journaled);
+      auto found = adopt(paths, *e, journaled, unmet);
       if (!found) continue;
       journaled.insert(found->file);
       out.push_back(std::move(*found));

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "campaign/directory.h"
 #include "campaign/journal.h"
+#include "core/result.h"
 
 namespace cb {
 
@@ -13,7 +16,9 @@ std::string record_name(const CampaignPaths& paths, const JobEvent& event);
 
 // Finds documents of attempts of which the journal has the start but no document: the run was
 // killed, but the job still wrote its results. Gives each complete document its name, and returns
-// the events to journal.
-std::vector<JobEvent> adopt_leftovers(const CampaignPaths& paths, const Journal& journal);
+// the events to journal. `unmet` says how many criteria a job's document misses or leaves open.
+using UnmetOf = std::function<int(const std::string& job, const Document& document)>;
+std::vector<JobEvent> adopt_leftovers(const CampaignPaths& paths, const Journal& journal,
+                                      const UnmetOf& unmet);
 
 }  // namespace cb

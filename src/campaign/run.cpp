@@ -72,7 +72,13 @@ class CampaignRun {
   // other.
   void keep_leftovers() {
     const Journal now = read_journal(setup_.paths.journal(), root_);
-    for (const JobEvent& found : adopt_leftovers(setup_.paths, now)) writer_.kept(found);
+    const auto unmet = [&](const std::string& job, const Document& document) {
+      const auto key = std::ranges::find(jobs_, job, &JobKey::name);
+      if (key == jobs_.end()) return 0;  // the document of no job proves nothing
+      return unmet_criteria(profile_, profile_.steps[key->step].id, setup_.campaign.hosts.size(),
+                            document);
+    };
+    for (const JobEvent& found : adopt_leftovers(setup_.paths, now, unmet)) writer_.kept(found);
     remove_leftovers(setup_.paths);
   }
 

@@ -131,8 +131,8 @@ def test_a_failing_figure_is_not_measured_away_by_an_interruption(tmp_path):
     assert "attempt 3 of 002-two left no record" in gate.stderr
 
 
-def test_figures_of_a_killed_attempt_count(tmp_path):
-    """A figure that was measured is not forgotten because its run was killed afterwards."""
+def slow_then_killed(tmp_path):
+    """A resumed campaign whose run was killed when the slow first attempt had its document, but no line in the journal."""
     out = tmp_path / "out"
     environment = stand_in_mpirun.install(tmp_path / "bin", {"002-two:1": "slow"})
     run(profile(tmp_path, 1.5), out, environment)
@@ -143,10 +143,28 @@ def test_figures_of_a_killed_attempt_count(tmp_path):
         path.unlink()
     stand_in_mpirun.install(tmp_path / "bin", {})
     cb("run", "--resume", out, env=environment)
+    return out, environment
+
+
+def test_figures_of_a_killed_attempt_count(tmp_path):
+    """A figure that was measured is not forgotten because its run was killed afterwards."""
+    out, _ = slow_then_killed(tmp_path)
     assert cb("gate", out, "--csv", tmp_path / "figures.csv").returncode == 0
     rows = list(csv.DictReader((tmp_path / "figures.csv").open()))
     (samples,) = {row["samples"] for row in rows if row["step"] == "two"}
     assert samples == "60"  # a slow attempt and two good ones
+
+
+def test_a_lost_record_of_a_killed_attempt_is_not_replaced_either(tmp_path):
+    """What was taken in after a kill spoke against the machine too, and the journal says so."""
+    out, environment = slow_then_killed(tmp_path)
+    taken_in, = (e for e in journal(out) if e["event"] == "kept")
+    assert taken_in["unmet"] > 0
+    (out / taken_in["file"]).unlink()
+    done = cb("run", "--resume", out, env=environment)
+    assert done.returncode == 3, done.stdout
+    assert "by the journal it spoke against the machine" in done.stdout + done.stderr
+    assert cb("gate", out).returncode == 3
 
 
 @pytest.mark.parametrize("spoilt", [lambda p: p.unlink(), lambda p: p.write_bytes(p.read_bytes() + b" ")])

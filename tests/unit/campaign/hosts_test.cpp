@@ -39,6 +39,21 @@ TEST_CASE("every mistake in a list is named") {
   }
 }
 
+TEST_CASE("a list of many hosts is read at once, and of too many not at all") {
+  const Hosts hosts = parse_hosts("e[00001-88021]:2,e00007");
+  REQUIRE(hosts.size() == 88021);
+  CHECK(hosts[6] == HostSlots{"e00007", 3});
+  CHECK(parse_hosts("a[1-60000],b[1-40000]").size() == 100000);
+  for (const char* text : {"a[1-60000],b[1-40001]", "a[1-100000],b", "a[1-100001]"})
+    CHECK_THROWS_AS_MESSAGE(parse_hosts(text), UsageError, text);
+  CHECK_THROWS_WITH_AS(parse_hostfile("a[1-60000]\nb[1-60000]\n", "f"),
+                       doctest::Contains("line 2  names more than 100000 hosts"), UsageError);
+  CHECK_THROWS_AS(slurm({{"SLURM_JOB_ID", "1"},
+                         {"SLURM_JOB_NODELIST", "a[1-60000],b[1-60000]"},
+                         {"SLURM_TASKS_PER_NODE", "1(x60000),1(x60000)"}}),
+                  UsageError);
+}
+
 TEST_CASE("Slurm's node lists keep leading zeros") {
   Problems problems;
   const auto expand = [&](const char* text) { return expand_node_list(text, "x", problems); };
