@@ -10,6 +10,7 @@ constexpr TextRow kSaidHost[] = {
     {"memory.small_arrays", "arrays below 4 × the last-level caches ({0}): not STREAM's rule, a part comes from the caches", "数组小于末级缓存的 4 倍（{0}）：不符合 STREAM 规则，部分数据来自缓存"},
     {"gemm.peak_unknown", "theoretical peak of this processor unknown: only the measured one", "该处理器的理论峰值未知：只有实测峰值"},
     {"gemm.crowded", "more ranks than cores on a host: the ranks disturb one another", "每台主机的进程数多于核数：进程互相干扰"},
+    {"clock.counter", "processor's counter, its scale within {0} ppm of CLOCK_MONOTONIC_RAW", "处理器计数器，与 CLOCK_MONOTONIC_RAW 的比例偏差在 {0} ppm 以内"},
     {"inventory.driver_silent", "the driver does not say", "驱动未提供"},
     {"inventory.firmware_silent", "the firmware does not say", "固件未提供"},
     {"inventory.no_scaling", "the kernel does not scale this processor's frequency", "内核不调节该处理器频率"},

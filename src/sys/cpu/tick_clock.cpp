@@ -72,10 +72,9 @@ TickClock::TickClock(const FsRoot& fs) : start_(read_clocks()) {
   if (kernel_trusts_ticks(fs)) tick_ = calibrate(start_);
 }
 
-std::string TickClock::how() const {
-  if (tick_.seconds == 0) return "CLOCK_MONOTONIC";
-  return fmt::format("processor's counter, its scale within {:.1f} ppm of CLOCK_MONOTONIC_RAW",
-                     std::max(0.1, tick_.uncertainty * 1e6));
+Said TickClock::how() const {
+  if (tick_.seconds == 0) return Said("CLOCK_MONOTONIC");
+  return said("clock.counter", fmt::format("{:.1f}", std::max(0.1, tick_.uncertainty * 1e6)));
 }
 
 void TickClock::check() const {

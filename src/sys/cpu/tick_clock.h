@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/clock.h"
+#include "core/messages/said.h"
 #include "sys/cpu/ticks.h"
 #include "sys/os/fs_root.h"
 
@@ -54,7 +55,7 @@ class TickClock {
 
   // "processor's counter, its scale within 4.0 ppm of CLOCK_MONOTONIC_RAW", or "CLOCK_MONOTONIC":
   // goes into a record's facts.
-  std::string how() const;
+  Said how() const;
   // Compares the whole time since construction with CLOCK_MONOTONIC_RAW. Throws Error if the
   // counter deviated: no time measured with it means anything then.
   void check() const;
