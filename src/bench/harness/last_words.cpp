@@ -86,8 +86,9 @@ void LastWords::on_expiry(const WatchState& state) {
     channel = channel_;
   }
   const double end = monotonic_seconds() + kRootEndsWithin;
-  while (channel && channel->expired(state) && monotonic_seconds() < end)
+  while (channel && !ended_ && channel->expired(state) && monotonic_seconds() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  if (ended_) return;
   std::string text = fmt::format(
       "clusterbench {}: deadline: {} has not moved for {} in {} ({}), {} iterations done\n",
       case_name_, terminal_safe(world_.who), format_seconds(state.idle_seconds), state.doing,
@@ -111,6 +112,7 @@ void LastWords::on_trouble(const JobFailure& trouble) {
   write_partial(trouble, said("said.of", title, trouble.diagnosis.reason));
   const bool expired = trouble.kind == JobFailure::Kind::expired;
   world_.abort(expired ? ExitCode::deadline : ExitCode::runtime);
+  ended_ = true;
 }
 
 bool LastWords::takes_output() { return json_ != kStandardOutput || !taken_.exchange(true); }

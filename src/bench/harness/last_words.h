@@ -42,6 +42,7 @@ class LastWords {
   std::string root_host_;
   Document document_;
   std::atomic<bool> taken_{false};
+  std::atomic<bool> ended_{false};  // only a test's world comes back from its end
   std::mutex mutex_;
   std::shared_ptr<SideChannel> channel_;
 };
