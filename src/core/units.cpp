@@ -194,6 +194,7 @@ ValueText format_value_parts(double value, std::string_view unit) {
   if (unit == "celsius") return {three_digits(value), "°C"};
   if (unit == "watts") return {three_digits(value), "W"};
   if (unit == "count per second") return {three_digits(value), "/s"};
+  if (unit == "ratio") return {three_digits(value), ""};
   if (unit == "count") return {fmt::format("{}", value), ""};
   return {three_digits(value), std::string(unit)};
 }

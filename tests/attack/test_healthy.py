@@ -106,8 +106,8 @@ def test_on_another_machine_in_another_directory(finished, tmp_path):
 
 
 def test_documents_of_an_earlier_release(tmp_path):
-    """The example was measured by the first release: what its documents cannot say does not count against it."""
-    old = shutil.copytree(SOURCE_DIR / "docs/examples/host/campaign", tmp_path / "c")
+    """It was measured by the first release: what its documents cannot say does not count against it."""
+    old = shutil.copytree(SOURCE_DIR / "tests/data/campaign-v1", tmp_path / "c")
     assert re.search(r"^ACCEPTED", cb("gate", old).stdout, re.M)
     accepted(old)
 

@@ -78,16 +78,23 @@ void sort_fastest_first(std::vector<Ranking>& standings) {
                    [](const Ranking& a, const Ranking& b) { return a.figure() > b.figure(); });
 }
 
-std::string figures_text(const std::vector<Ranking>& standings, GemmType type) {
+Said why_without_figure(const std::string& name, const std::string& reason, GemmType type) {
+  const char* product = gemm_type_name(type);
+  if (reason == has_no_product(type)) return said("gemm.no_product", name, product);
+  return said("gemm.candidate_failed", name, reason);
+}
+
+Said figures_text(const std::vector<Ranking>& standings, GemmType type) {
   const char* unit = type == GemmType::int8 ? "operations_per_second" : "flops_per_second";
-  std::vector<std::string> out;
+  std::vector<Said> out;
   for (const Ranking& s : standings) {
     std::string name = candidate_name(s.candidate);
     if (s.candidate.core.empty() && !s.core.empty()) name += fmt::format(" ({})", s.core);
-    out.push_back(s.figures.empty() ? fmt::format("{} failed: {}", name, s.reason)
-                                    : fmt::format("{} {}", name, format_value(s.figure(), unit)));
+    out.push_back(s.figures.empty()
+                      ? why_without_figure(name, s.reason, type)
+                      : Said(fmt::format("{} {}", name, format_value(s.figure(), unit))));
   }
-  return fmt::format("{}", fmt::join(out, ", "));
+  return said_names(out);
 }
 
 // The candidates so near to the fastest that noise may have ranked them wrongly. Empty if the
@@ -113,7 +120,7 @@ Choice decide(std::vector<Ranking>& standings, GemmType type) {
     if (!s.reason.empty()) s.figures.clear();
   }
   sort_fastest_first(standings);
-  const std::string text = figures_text(standings, type);
+  const Said text = figures_text(standings, type);
   if (standings.empty() || standings[0].figures.empty())
     throw Error(said("gemm.no_library", gemm_type_name(type), text));
   return {standings[0].candidate, text};

@@ -70,7 +70,7 @@ Opened from_cblas(const std::string& library,
         static_cast<float*>(d.c()));
     };
   } else {
-    return host_blas::Absent{fmt::format("has no {} product", gemm_type_name(type))};
+    return host_blas::Absent{has_no_product(type)};
   }
   return out;
 }
@@ -124,6 +124,10 @@ const char* gemm_type_name(GemmType type) { return kTypeNames[static_cast<int>(t
 size_t element_bytes(GemmType type) {
   constexpr size_t bytes[] = {8, 4, 2, 1};
   return bytes[static_cast<int>(type)];
+}
+
+std::string has_no_product(GemmType type) {
+  return fmt::format("has no {} product", gemm_type_name(type));
 }
 
 size_t sum_bytes(GemmType type) { return type == GemmType::fp64 ? 8 : 4; }

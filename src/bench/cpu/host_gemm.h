@@ -19,6 +19,8 @@ namespace cb {
 enum class GemmType { fp64, fp32, bf16, int8 };
 GemmType gemm_type(std::string_view name);  // throws Error for an unknown name
 const char* gemm_type_name(GemmType type);
+// Why a library is no candidate for a type: "has no fp64 product".
+std::string has_no_product(GemmType type);
 size_t element_bytes(GemmType type);  // one element of A or B
 size_t sum_bytes(GemmType type);      // one element of C
 

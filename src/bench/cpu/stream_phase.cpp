@@ -17,7 +17,7 @@ constexpr int kReadPasses = 5;
 std::string pack(const StreamShare& s) {
   json ops = json::object();
   for (const auto& [op, seconds] : s.seconds)
-    ops[stream_op_name(op)] = {{"seconds", seconds}, {"variant", s.variant.at(op)}};
+    ops[stream_op_name(op)] = {{"seconds", seconds}, {"variant", pack_said(s.variant.at(op))}};
   const json whole{
       {"host", s.host},       {"kind", s.kind},          {"id", s.id}, {"elements", s.elements},
       {"threads", s.threads}, {"wrong", s.errors.wrong}, {"ops", ops}, {"read", s.read_seconds}};
@@ -35,7 +35,7 @@ StreamShare unpack(const std::string& blob) {
   out.read_seconds = whole.at("read").get<std::vector<double>>();
   for (const auto& [name, op] : whole.at("ops").items()) {
     out.seconds[stream_op(name)] = op.at("seconds").get<std::vector<double>>();
-    out.variant[stream_op(name)] = op.at("variant");
+    out.variant[stream_op(name)] = unpack_said(op.at("variant").get<std::string>());
   }
   return out;
 }
@@ -72,7 +72,9 @@ StreamShare run_stream(Context& context, const StreamPhase& phase, const StreamP
     out.threads = team->threads();
     for (const StreamOp op : plan.ops) {
       variants[op] = &team->fastest(op, plan.stores);
-      out.variant[op] = fmt::format("{} stores, {}", variants[op]->name, variants[op]->isa);
+      const bool past_caches = std::string_view(variants[op]->name) == "streaming";
+      out.variant[op] =
+          said(past_caches ? "memory.streaming" : "memory.regular", variants[op]->isa);
       context.watchdog.progress();
     }
     team->reset();

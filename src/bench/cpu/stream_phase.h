@@ -29,7 +29,7 @@ struct StreamShare {
   std::string host;
   std::string kind, id;
   std::map<StreamOp, std::vector<double>> seconds;  // one value per pass through all kernels
-  std::map<StreamOp, std::string> variant;
+  std::map<StreamOp, Said> variant;
   std::vector<double> read_seconds;  // one value per pass that only reads the three arrays
   size_t elements = 0;
   int threads = 0;

@@ -34,8 +34,7 @@ void compare(const std::string& name, const std::string& text) {
 }
 
 Document example_document(const std::string& name) {
-  const std::filesystem::path file =
-      source() / "docs/examples/host/campaign/records" / (name + ".json");
+  const std::filesystem::path file = source() / "tests/data/campaign-v1/records" / (name + ".json");
   return parse_document(read_file(file), file.string());
 }
 
