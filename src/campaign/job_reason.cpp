@@ -61,7 +61,8 @@ JobEnd exited(int code, const Document* document, const Said& problem, const Log
     case ExitCode::ok:
     case ExitCode::not_accepted:
     case ExitCode::incomplete:
-      if (document != nullptr) return {JobState::done, {}};
+      if (document != nullptr && !document->run.partial) return {JobState::done, {}};
+      if (document != nullptr) return {JobState::failed, with_log(*document->run.partial, log)};
       return {JobState::failed, with_log(problem, log)};
     case ExitCode::deadline:
       // The partial document names the ranks that did not arrive.

@@ -17,18 +17,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::optional<JobEvent> document_event(const fs::path& file, const JobEvent& start,
-                                       const UnmetOf& unmet) {
+// The end of the attempt; without a digest and with the reason if the document cannot be read.
+JobEvent document_event(const fs::path& file, const JobEvent& start, const UnmetOf& unmet) {
+  JobEvent out{.job = start.job,
+               .ended = true,
+               .attempt = start.attempt,
+               .at = utc_now(),
+               .fingerprint = start.fingerprint};
   try {
     const std::string text = read_file(file);
-    JobEvent out{.job = start.job, .ended = true, .attempt = start.attempt, .at = utc_now()};
     const Document document = parse_document(text, file.filename().string());
     out.bad = bad_news(document);
     out.unmet = unmet(start.job, document);
     out.sha256 = sha256_hex(text);
     return out;
-  } catch (const UsageError&) {
-    return std::nullopt;  // torn: it tells nothing
+  } catch (const UsageError& e) {
+    out.state = JobState::failed;
+    out.reason = said("end.unusable_record", e.problems().list.front().said());
+    return out;
   }
 }
 
@@ -49,12 +55,14 @@ std::optional<JobEvent> adopt(const CampaignPaths& paths, const JobEvent& start,
   for (const std::string& place : places(start, journaled)) {
     std::error_code ignored;
     if (!fs::is_regular_file(paths.root / place, ignored)) continue;
-    std::optional<JobEvent> event = document_event(paths.root / place, start, unmet);
-    if (!event) continue;
-    event->file = place;
-    if (place.ends_with(".partial")) {
-      event->file = record_name(paths, *event);
-      fs::rename(paths.root / place, paths.root / event->file);
+    JobEvent event = document_event(paths.root / place, start, unmet);
+    const bool fresh = place.ends_with(".partial");
+    if (event.sha256.empty() && !fresh) continue;
+    if (event.sha256.empty()) return event;
+    event.file = place;
+    if (fresh) {
+      event.file = record_name(paths, event);
+      fs::rename(paths.root / place, paths.root / event.file);
     }
     return event;
   }
@@ -85,7 +93,8 @@ std::vector<JobEvent> adopt_leftovers(const CampaignPaths& paths, const Journal&
     for (auto e = events.rbegin(); e != events.rend(); ++e) {
       if (e->ended || !settled.insert(e->attempt).second) continue;
       auto found = adopt(paths, *e, journaled, unmet);
-      if (!found) continue;
+      // Of a job that went on since, the line would say that it failed.
+      if (!found || (found->sha256.empty() && &*e != &events.back())) continue;
       journaled.insert(found->file);
       out.push_back(std::move(*found));
     }

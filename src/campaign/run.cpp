@@ -78,7 +78,12 @@ class CampaignRun {
       return unmet_criteria(profile_, profile_.steps[key->step].id, setup_.campaign.hosts.size(),
                             document);
     };
-    for (const JobEvent& found : adopt_leftovers(setup_.paths, now, unmet)) writer_.kept(found);
+    for (const JobEvent& found : adopt_leftovers(setup_.paths, now, unmet)) {
+      if (found.sha256.empty())
+        writer_.job(found);
+      else
+        writer_.kept(found);
+    }
     remove_leftovers(setup_.paths);
   }
 

@@ -151,6 +151,10 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
   if (durable == Durable::yes) sync_directory(at);
 }
 
+bool is_replaced_by_writing(const std::filesystem::path& path) {
+  return path != kStandardOutput && !is_written_in_place(place_of(path));
+}
+
 std::optional<std::string> why_not_writable(const std::filesystem::path& path) try {
   if (path == kStandardOutput) return std::nullopt;
   const PathEnd at = locate(path);

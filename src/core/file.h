@@ -22,6 +22,10 @@ enum class Durable { no, yes };
 void write_file_atomically(const std::filesystem::path& path, std::string_view content,
                            Durable durable = Durable::yes);
 
+// True if write_file_atomically() would give a fresh file this name: not for standard output, a
+// pipe or a device, to which it adds.
+bool is_replaced_by_writing(const std::filesystem::path& path);
+
 // The name for standard output, as in most programs.
 inline constexpr const char* kStandardOutput = "-";
 

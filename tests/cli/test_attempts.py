@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import pathlib
 import random
 import signal
 import subprocess
@@ -165,6 +166,55 @@ def test_a_lost_record_of_a_killed_attempt_is_not_replaced_either(tmp_path):
     assert done.returncode == 3, done.stdout
     assert "by the journal it spoke against the machine" in done.stdout + done.stderr
     assert cb("gate", out).returncode == 3
+
+
+def unreadable_and_killed(tmp_path):
+    """A campaign of which the run was killed while the document of its last job could not be read."""
+    out = tmp_path / "out"
+    environment = stand_in_mpirun.install(tmp_path / "bin", {})
+    run(profile(tmp_path, 1), out, environment)
+    lines = (out / "journal.jsonl").read_text().splitlines(keepends=True)
+    begun = next(i for i, line in enumerate(lines) if '"job":"002-two"' in line)
+    (out / "journal.jsonl").write_text("".join(lines[:begun + 1]))
+    (out / "records/002-two.json").unlink()
+    (out / "records/002-two.json.1.partial").write_text('{"schema": "clusterb')
+    return out, environment
+
+
+def test_a_document_that_cannot_be_read_does_not_vanish_without_a_word(tmp_path):
+    out, environment = unreadable_and_killed(tmp_path)
+    done = cb("run", "--resume", out, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    first, second = ends(out, "002-two")
+    assert first["attempt"] == 1 and first["state"] == "failed" and "sha256" not in first
+    assert first["reason"].startswith("its record file cannot be used")
+    assert second["attempt"] == 2 and second["state"] == "done"
+    assert "attempt 1 of 002-two left no record" in cb("gate", out).stderr
+
+
+def test_what_a_killed_process_had_finished_still_counts(tmp_path):
+    """Rank 0 writes the document. It is killed after a point with a failed check, and nobody is left to say so."""
+    steps = [step("two", params={"value": 2, "size": ["1K", "2K"], "pause": "1s", "inject-fault": 0})]
+    path = write_profile(tmp_path, steps, [criterion("two.data", "two", check="data")])
+    out = tmp_path / "out"
+    with subprocess.Popen([BINARY, "run", path, "--out", out, "--launcher", "none"], stdout=subprocess.PIPE, text=True) as process:
+        partial = out / "records/001-two.json.1.partial"
+        end = time.monotonic() + 60
+        while not partial.exists() and time.monotonic() < end:
+            time.sleep(0.01)
+        os.kill(child_of(process.pid), signal.SIGKILL)
+        told = process.communicate(timeout=60)[0]
+    assert process.returncode == 1, told
+    end, = ends(out)
+    assert end["state"] == "failed" and end["failed_checks"] == 1
+    (record,) = json.loads((out / end["file"]).read_text())["records"]
+    assert record["params"]["size"] == 1024
+
+
+def child_of(process):
+    (children,) = [(task / "children").read_text().split() for task in pathlib.Path(f"/proc/{process}/task").iterdir()
+                   if (task / "children").read_text()]
+    return int(children[0])
 
 
 @pytest.mark.parametrize("spoilt", [lambda p: p.unlink(), lambda p: p.write_bytes(p.read_bytes() + b" ")])

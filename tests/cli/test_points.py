@@ -6,6 +6,7 @@ import pty
 import signal
 import subprocess
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ BINARY = os.environ["CLUSTERBENCH_BIN"]
 BUILD = Path(os.environ["CLUSTERBENCH_BUILD_DIR"])
 FAKE_GPU = BUILD / "bin" / "clusterbench_fake_gpu"
 FAKE = BUILD / "fake"
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 GPU = {"CLUSTERBENCH_CUBLASLT_LIBRARY": str(FAKE / "fake_cublaslt.so"), "CLUSTERBENCH_FAKE_CUDA": "devices=1 memory=536870912",
        "CLUSTERBENCH_NVML_LIBRARY": str(FAKE / "fake_nvml.so"), "CLUSTERBENCH_FAKE_NVML": "gpus=1"}
 
@@ -177,3 +179,64 @@ def test_a_data_set_that_is_cut_off_leaves_the_reading_alone(disk, work):
     assert alone["outcome"] == "measured" and alone["params"]["workload"] == "dataset-read" and alone["metrics"]
     assert beside[0]["outcome"] == "errored" and beside[0]["params"]["workload"] == "mixed"
     assert not any(m["name"] == "share_of_undisturbed" for r in beside for m in r["metrics"])
+
+
+def records_so_far(out, process, at_least=1):
+    """The document that a job keeps while it runs, once it has that many records."""
+    end = time.monotonic() + 120
+    while time.monotonic() < end and process.poll() is None:
+        if out.exists() and len(document := json.loads(out.read_text())["records"]) >= at_least:
+            return document
+        time.sleep(0.02)
+    raise AssertionError(f"no record was kept: {process.poll()}")
+
+
+KILLED = ["gemm", "--device", "cpu", "--library", "builtin", "--size", "200,220,1400", "--iterations", "300"]
+
+
+def test_points_outlive_a_process_that_is_killed(disk):
+    out = disk / "r.json"
+    with subprocess.Popen([BINARY, *KILLED, "--json", out, "--quiet"]) as run:
+        records_so_far(out, run, at_least=2)
+        run.kill()
+    document = json.loads(out.read_text())
+    assert [r["params"]["size"] for r in document["records"]] == [200, 220]
+    assert all(r["outcome"] == "measured" and r["metrics"] for r in document["records"])
+    assert document["run"]["partial"] == "the process that writes the results ended before the measurement did"
+    assert [f.name for f in disk.iterdir()] == ["r.json"]
+    gate = subprocess.run([BINARY, "gate", out], capture_output=True, text=True, timeout=60, check=False)
+    assert gate.returncode != 0, gate.stdout
+
+
+def rank_zero(launcher):
+    """The process identifier of rank 0 below that launcher."""
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(status.read_text().rsplit(")", 1)[1].split()[1])
+            environment = (status.parent / "environ").read_bytes().split(b"\0")
+        except (OSError, IndexError):
+            continue
+        if parent == launcher and b"OMPI_COMM_WORLD_RANK=0" in environment:
+            return int(status.parent.name)
+    raise AssertionError("rank 0 does not run")
+
+
+def test_points_outlive_rank_zero(disk):
+    """What both ranks had finished is in the document, though nobody was left to write it."""
+    out = disk / "r.json"
+    command = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", "2", BINARY, *KILLED, "--json", out, "--quiet"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, env={**os.environ, **AS_ROOT}) as run:
+        kept = records_so_far(out, run)
+        os.kill(rank_zero(run.pid), signal.SIGKILL)
+        assert run.wait(timeout=60) != 0
+    records = json.loads(out.read_text())["records"]
+    assert records[:len(kept)] == kept
+    assert [e["id"] for e in records[0]["entities"]] == ["rank 0", "rank 1"]
+    assert {m["entity"] for m in records[0]["metrics"]} == {0, 1}
+    assert not [n for n in records[0]["notes"] if "without the shares" in n]
+
+
+def test_a_document_that_goes_to_a_pipe_is_written_once():
+    done = subprocess.run([BINARY, "gemm", "--device", "cpu", "--library", "builtin", "--size", "64,96", "--iterations", "6", "--json", "/dev/stdout",
+                           "--quiet"], capture_output=True, text=True, timeout=120, check=True)
+    assert len(json.loads(done.stdout)["records"]) == 2

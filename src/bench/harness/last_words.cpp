@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/clock.h"
+#include "core/error.h"
 #include "core/file.h"
 #include "core/text.h"
 #include "core/units.h"
@@ -20,6 +21,9 @@ namespace {
 constexpr double kRootEndsWithin = 30;
 // Where rank 0 cannot: each rank has this long to say where it stands before one ends the job.
 constexpr auto kOwnWords = std::chrono::milliseconds(700);
+
+// A thread that keeps records may be stuck in that.
+constexpr auto kOtherWriterWithin = std::chrono::seconds(2);
 
 constexpr const char* kNextOfRanks =
     "  next      : look at the ranks that report nothing or wait for no one, and at their hosts' "
@@ -66,6 +70,8 @@ std::shared_ptr<SideChannel> LastWords::open_channel(Comm& comm, const RankMap& 
   SideChannelOptions options;
   if (const char* given = std::getenv(kInterfaceVariable)) options.interface = given;
   options.on_trouble = [this](const JobFailure& trouble) { on_trouble(trouble); };
+  if (!json_.empty() && is_replaced_by_writing(json_))
+    options.on_finished = [this](std::vector<Record> finished) { keep(std::move(finished)); };
   options.on_root_lost = [this](const std::string& host) {
     view_.say(fmt::format(
         "clusterbench {}: {}: rank 0 on {} is gone: its connection broke\n  next: look at {}\n",
@@ -119,18 +125,32 @@ bool LastWords::takes_output() { return json_ != kStandardOutput || !taken_.exch
 
 void LastWords::write_partial(const JobFailure& trouble, const Said& reason) {
   if (json_.empty() || !takes_output()) return;
-  Document document = document_;
-  document.records = trouble.finished;
-  document.run.partial = reason;
-  document.run.ended = utc_now();
-  // Not durably: the ranks that wait can keep all processors busy, and a disk then takes long.
   try {
-    write_file_atomically(json_, to_json_text(document), Durable::no);
+    write(trouble.finished, reason);
     view_.say(fmt::format("  results   : {} finished record{} in {} (partial)\n",
-                          document.records.size(), document.records.size() == 1 ? "" : "s", json_));
+                          trouble.finished.size(), trouble.finished.size() == 1 ? "" : "s", json_));
   } catch (const std::exception& e) {
     view_.say(fmt::format("clusterbench {}: {}\n", case_name_, terminal_safe(e.what())));
   }
+}
+
+// What cannot be written now is written at the end, or the end says why not.
+void LastWords::keep(std::vector<Record> finished) {
+  try {
+    write(std::move(finished), said("run.unfinished"));
+  } catch (const std::exception&) {
+  }
+}
+
+// Not durably: the ranks that wait can keep all processors busy, and a disk then takes long.
+void LastWords::write(std::vector<Record> records, const Said& reason) {
+  const std::unique_lock lock(writing_, kOtherWriterWithin);
+  if (!lock) throw Error(fmt::format("cannot write {}: its disk does not answer", json_));
+  Document document = document_;
+  document.records = std::move(records);
+  document.run.partial = reason;
+  document.run.ended = utc_now();
+  write_file_atomically(json_, to_json_text(document), Durable::no);
 }
 
 }  // namespace cb

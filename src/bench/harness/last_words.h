@@ -34,6 +34,9 @@ class LastWords {
  private:
   void on_trouble(const JobFailure& trouble);
   void write_partial(const JobFailure& trouble, const Said& reason);
+  // While the job runs: what every rank has finished, for the case that this process is killed.
+  void keep(std::vector<Record> finished);
+  void write(std::vector<Record> records, const Said& reason);
 
   std::string case_name_;
   const JobWorld& world_;
@@ -43,6 +46,7 @@ class LastWords {
   Document document_;
   std::atomic<bool> taken_{false};
   std::atomic<bool> ended_{false};  // only a test's world comes back from its end
+  std::timed_mutex writing_;
   std::mutex mutex_;
   std::shared_ptr<SideChannel> channel_;
 };

@@ -70,6 +70,7 @@ constexpr TextRow kSaidCampaign[] = {
     {"launcher.none_cannot.one", "needs {1} ranks on {0} host, which the launcher none cannot start: install Open MPI, or use --launcher srun", "需要在 {0} 台主机上运行 {1} 个进程，无启动器无法启动：请安装 Open MPI，或使用 --launcher srun"},
     {"launcher.none_cannot.many", "needs {1} ranks on {0} hosts, which the launcher none cannot start: install Open MPI, or use --launcher srun", "需要在 {0} 台主机上运行 {1} 个进程，无启动器无法启动：请安装 Open MPI，或使用 --launcher srun"},
     {"run.interrupted", "interrupted", "被中断"},
+    {"run.unfinished", "the process that writes the results ended before the measurement did", "负责写结果的进程在测量完成之前就已结束"},
     {"issue.below", "{0} where at least {1} is required", "实测 {0}，要求不低于 {1}"},
     {"issue.above", "{0} where at most {1} is required", "实测 {0}，要求不高于 {1}"},
     {"sweep.not_run", "it was not run", "未运行"},

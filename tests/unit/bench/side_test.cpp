@@ -41,6 +41,7 @@ struct Job {
   std::promise<JobFailure> promise;
   std::future<JobFailure> trouble = promise.get_future();
   std::atomic<int> root_lost{0};
+  std::vector<std::vector<Record>> kept;  // by the channel's thread, until it is closed
   double failed_grace_seconds = 15;
 
   void run(const std::function<void(int, SideChannel&, Watchdog&)>& act) {
@@ -52,6 +53,7 @@ struct Job {
       SideChannelOptions options;
       options.failed_grace_seconds = failed_grace_seconds;
       options.on_trouble = [&](JobFailure t) { promise.set_value(std::move(t)); };
+      options.on_finished = [&](std::vector<Record> all) { kept.push_back(std::move(all)); };
       options.on_root_lost = [&](const std::string&) { ++root_lost; };
       const auto channel =
           open_side_channel(comm, place_of(comm.rank()), watchdog, cancel, options);
@@ -103,6 +105,38 @@ TEST_CASE("on expiry rank 0 names who is behind and has what was finished") {
   CHECK(t.finished[1].metrics.size() == 2);
   REQUIRE(t.finished[1].notes.size() == 1);
   CHECK(t.finished[1].notes[0].text().starts_with("without the shares of ranks 1,"));
+}
+
+TEST_CASE("rank 0 keeps what every rank has finished, before the job is over") {
+  Job job;
+  job.run([&](int rank, SideChannel& channel, Watchdog&) {
+    channel.publish(share(rank, 1024));
+    if (rank != 1) channel.publish(share(rank, 4096));
+    let_states_arrive();
+    if (rank == 1) channel.publish(share(rank, 4096));
+    let_states_arrive();
+  });
+  REQUIRE(job.kept.size() == 2);
+  CHECK(job.kept[0].at(0).metrics.size() == 3);
+  CHECK(job.kept[0].at(0).notes.empty());
+  REQUIRE(job.kept[1].size() == 2);
+  CHECK(job.kept[1][1].metrics.size() == 3);
+  CHECK(job.kept[1][1].notes.empty());
+}
+
+TEST_CASE("keeping takes little of the job's time") {
+  int kept = 0;
+  FinishedKeeper keeper([&](std::vector<Record>) {
+    ++kept;
+    std::this_thread::sleep_for(30ms);
+  });
+  const auto nothing = [] { return std::vector<Record>(); };
+  keeper.offer(0, nothing);
+  CHECK(kept == 0);
+  for (size_t i = 1; i <= 20; ++i) keeper.offer(i, nothing);
+  CHECK(kept == 2);  // 30 ms and 60 ms, of which 50 ms are free
+  keeper.offer(1, nothing);
+  CHECK(kept == 2);
 }
 
 TEST_CASE("a rank that has failed is at fault once no other moves, whatever the others wait in") {

@@ -52,6 +52,12 @@ TEST_CASE("each code that a job ends with, with a document and without one") {
     CHECK(job_exit(code, nullptr, log.tail()).state == JobState::failed);
     CHECK(job_exit(code, nullptr, log.tail()).reason == "it left no result document");
   }
+  Document partial;
+  partial.run.partial = "not all of it";
+  for (const ExitCode code : {ExitCode::ok, ExitCode::not_accepted, ExitCode::incomplete}) {
+    CHECK(job_exit(code, &partial, log.tail()).state == JobState::failed);
+    CHECK(job_exit(code, &partial, log.tail()).reason == "not all of it");
+  }
   CHECK(job_exit(ExitCode::deadline, &document, log.tail()).state == JobState::deadline);
   CHECK(job_exit(ExitCode::deadline, &document, log.tail()).reason == "it hung or ran too long");
   CHECK(job_exit(ExitCode::usage, &document, log.tail()).reason == "its command was refused");

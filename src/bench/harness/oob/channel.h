@@ -46,6 +46,9 @@ struct SideChannelOptions {
   // Rank 0, on the channel's thread, once for `expired`, `lost` or `failed` (which end the job) and
   // once for `cancelled`.
   std::function<void(JobFailure)> on_trouble = {};
+  // Rank 0, while the job runs: the joined records that every rank has published, again when there
+  // are more. On the channel's thread; of one rank alone on that which publishes.
+  std::function<void(std::vector<Record>)> on_finished = {};
   // The other ranks, on the channel's thread: rank 0 has gone.
   std::function<void(const std::string& host)> on_root_lost = {};
   // Once a rank has failed, the others may be within a long step after which they hear of it by

@@ -59,7 +59,8 @@ SideHub::SideHub(Reception reception, std::string token, const RankMap& place, W
       watchdog_(watchdog),
       cancel_(cancel),
       options_(std::move(options)),
-      peers_(place.host_of_rank.size()) {
+      peers_(place.host_of_rank.size()),
+      keeper_(options_.on_finished) {
   for (const int host : place.host_of_rank)
     host_of_.push_back(place.hosts[static_cast<size_t>(host)]);
   for (Peer& p : peers_) p.last_heard = monotonic_seconds();
@@ -97,6 +98,7 @@ void SideHub::loop() {
     serve(kPollSeconds);
     const double now = monotonic_seconds();
     ping(now);
+    keep_finished();
     if (look_for_trouble(now)) return;
   }
   say_goodbye();
@@ -303,14 +305,31 @@ void SideHub::report(JobFailure::Kind kind) {
   }
   JobFailure trouble{.kind = kind, .idle_seconds = expired_idle_};
   trouble.diagnosis = diagnose_hang(all);
+  trouble.finished = joined_records();
+  if (options_.on_trouble) options_.on_trouble(std::move(trouble));
+}
+
+std::vector<Record> SideHub::joined_records() {
   std::vector<std::vector<Record>> published;
   {
     const std::lock_guard lock(mutex_);
     published.push_back(own_records_);
   }
   for (size_t r = 1; r < peers_.size(); ++r) published.push_back(peers_[r].records);
-  trouble.finished = join_published(published);
-  if (options_.on_trouble) options_.on_trouble(std::move(trouble));
+  return join_published(published);
+}
+
+// A rank that has never come publishes nothing: it must not keep the others' records back.
+void SideHub::keep_finished() {
+  size_t complete = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    complete = own_records_.size();
+  }
+  for (size_t r = 1; r < peers_.size(); ++r) {
+    if (peers_[r].state != RankLink::never) complete = std::min(complete, peers_[r].records.size());
+  }
+  keeper_.offer(complete, [this] { return joined_records(); });
 }
 
 namespace {

@@ -6,6 +6,7 @@
 
 #include "bench/harness/oob/channel.h"
 #include "bench/harness/oob/frames.h"
+#include "bench/harness/oob/keeper.h"
 #include "sys/net/reception.h"
 
 namespace cb {
@@ -51,6 +52,8 @@ class SideHub final : public SideChannel {
   void begin_expiry(double now, double idle_seconds);
   bool others_wait_for_a_failed_rank(double now);
   void report(JobFailure::Kind kind);
+  void keep_finished();
+  std::vector<Record> joined_records();
   std::vector<RankState> states(double now);
 
   Reception reception_;  // until all have come
@@ -61,6 +64,7 @@ class SideHub final : public SideChannel {
   const CancelToken& cancel_;
   SideChannelOptions options_;
   std::vector<Peer> peers_;  // by rank; [0] is this one
+  FinishedKeeper keeper_;
   double last_ping_ = 0;
   double trouble_since_ = 0;  // monotonic seconds; 0: none
   JobFailure::Kind trouble_ = JobFailure::Kind::expired;

@@ -175,11 +175,19 @@ namespace {
 class NoChannel final : public SideChannel {
  public:
   NoChannel(std::string host, Watchdog& watchdog, SideChannelOptions options)
-      : host_(std::move(host)), watchdog_(watchdog), options_(std::move(options)) {}
+      : host_(std::move(host)),
+        watchdog_(watchdog),
+        options_(std::move(options)),
+        keeper_(options_.on_finished) {}
 
   void publish(const Record& record) override {
-    const std::lock_guard lock(mutex_);
-    records_.push_back(record);
+    size_t complete = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      records_.push_back(record);
+      complete = records_.size();
+    }
+    keeper_.offer(complete, [this] { return finished(); });
   }
 
   bool expired(const WatchState& state) override {
@@ -190,10 +198,7 @@ class NoChannel final : public SideChannel {
                                         .entered = state.entered,
                                         .left = state.iterations,
                                         .idle_seconds = state.idle_seconds}});
-    {
-      const std::lock_guard lock(mutex_);
-      trouble.finished = join_published({records_});
-    }
+    trouble.finished = finished();
     if (options_.on_trouble) options_.on_trouble(std::move(trouble));
     return true;
   }
@@ -201,9 +206,15 @@ class NoChannel final : public SideChannel {
   void close(const std::string&) override {}
 
  private:
+  std::vector<Record> finished() {
+    const std::lock_guard lock(mutex_);
+    return join_published({records_});
+  }
+
   std::string host_;
   Watchdog& watchdog_;
   SideChannelOptions options_;
+  FinishedKeeper keeper_;
   std::mutex mutex_;
   std::vector<Record> records_;
 };
