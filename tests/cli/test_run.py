@@ -114,7 +114,7 @@ def test_a_hanging_rank_costs_its_step_and_is_named(tmp_path):
     assert time.monotonic() - begin < 30
     assert done.returncode == 3, done.stderr
     assert [e["state"] for e in ends(out)] == ["deadline", "done"]
-    assert re.search(r"deadline: nothing has moved for .*: \S+ rank 1", done.stdout)
+    assert re.search(r"deadline: the time of the whole measurement, 2.00 s, has passed; nothing has moved for .*: \S+ rank 1", done.stdout)
 
 
 def test_needs_are_journaled_as_not_applicable(tmp_path):

@@ -38,6 +38,9 @@ constexpr const char* kInterfaceVariable = "CLUSTERBENCH_INTERFACE";
 Said headline(const JobFailure& trouble) {
   switch (trouble.kind) {
     case JobFailure::Kind::expired:
+      if (trouble.used_up_seconds > 0)
+        return said("hang.used_up", format_seconds(trouble.used_up_seconds),
+                    format_seconds(trouble.idle_seconds));
       return said("hang.deadline", format_seconds(trouble.idle_seconds));
     case JobFailure::Kind::lost:
       return said("hang.rank_lost");
@@ -47,6 +50,13 @@ Said headline(const JobFailure& trouble) {
       break;
   }
   return said("run.interrupted");
+}
+
+std::string how_it_expired(const WatchState& state) {
+  if (state.used_up_seconds > 0)
+    return fmt::format("has not moved for {}, and all of {} has passed",
+                       format_seconds(state.idle_seconds), format_seconds(state.used_up_seconds));
+  return "has not moved for " + format_seconds(state.idle_seconds);
 }
 
 std::string next_step(const JobFailure& trouble) {
@@ -96,8 +106,8 @@ void LastWords::on_expiry(const WatchState& state) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   if (ended_) return;
   std::string text = fmt::format(
-      "clusterbench {}: deadline: {} has not moved for {} in {} ({}), {} iterations done\n",
-      case_name_, terminal_safe(world_.who), format_seconds(state.idle_seconds), state.doing,
+      "clusterbench {}: deadline: {} {} in {} ({}), {} iterations done\n", case_name_,
+      terminal_safe(world_.who), how_it_expired(state), state.doing,
       state.note.empty() ? "starting" : state.note, state.iterations);
   if (channel)
     text += fmt::format("  not there : {} rank 0, which writes the results, does not answer\n",

@@ -32,6 +32,8 @@ void Watchdog::arm(std::string doing, double total_seconds, double idle_seconds)
   note_.clear();
   failure_.clear();
   const double now = monotonic_seconds();
+  armed_ = now;
+  total_seconds_ = total_seconds;
   deadline_ = now + total_seconds;
   idle_limit_ = idle_seconds;
   heard_ = false;
@@ -101,11 +103,14 @@ WatchState Watchdog::state() const {
 }
 
 WatchState Watchdog::state_locked(double now) const {
+  const double idle = now - last_progress_.load();
+  const bool used_up = now >= armed_ + total_seconds_ && idle < idle_limit_;
   return {doing_,
           note_,
           std::max(entered_.load(), iterations_.load()),
           iterations_.load(),
-          now - last_progress_.load(),
+          idle,
+          used_up ? total_seconds_ : 0,
           failure_};
 }
 

@@ -16,6 +16,7 @@ struct WatchState {
   uint64_t entered = 0;      // collective steps begun since armed
   uint64_t iterations = 0;   // finished since armed
   double idle_seconds = 0;   // since the last progress
+  double used_up_seconds = 0;  // the whole deadline where that has passed though it moved; else 0
   std::string failure = {};  // why it measures no more, while it waits for the others to hear it
 };
 
@@ -91,6 +92,8 @@ class Watchdog {
   std::string note_;
   std::string failure_;
   double deadline_ = 0;  // monotonic seconds; 0: not armed
+  double total_seconds_ = 0;
+  double armed_ = 0;  // monotonic seconds
   double idle_limit_ = 0;
   double bounded_until_ = 0;  // monotonic seconds; 0: not in such a step
   bool heard_ = false;

@@ -72,6 +72,8 @@ constexpr TextRow kSaidNetwork[] = {
     {"coll.per_host", "{0} per host in a direction over {1} hosts", "每台主机单向 {0}，共 {1} 台主机"},
     {"coll.per_host_inside", "{0} per host in a direction over {1} hosts, reduced inside the hosts first", "每台主机单向 {0}，共 {1} 台主机，先在主机内归约"},
     {"coll.per_host_switch", "{0} per host in a direction over {1} hosts, reduced in the network's switches", "每台主机单向 {0}，共 {1} 台主机，由网络交换机归约"},
+    {"hang.used_up", "deadline: the time of the whole measurement, {0}, has passed; nothing has moved for {1}",
+     "超时：整个测量的时限 {0} 已到；{1} 内没有进展"},
     {"hang.deadline", "deadline: nothing has moved for {0}", "超时：{0} 内没有任何进展"},
     {"hang.rank_lost", "a rank was lost", "有进程失联"},
     {"hang.rank_failed", "a rank has failed, and the others wait for it", "有进程失败，其余进程在等待它"},

@@ -197,14 +197,15 @@ TEST_CASE("a job that ends in order has no trouble, whoever closes first") {
 }
 
 TEST_CASE("a state goes over the channel and back; foreign bytes do not come through") {
-  const WatchState state{"mpi", "sampling \xff", 7, 6, 1.5};
+  const WatchState state{"mpi", "sampling \xff", 7, 6, 1.5, 0};
   const WatchState back =
-      state_from_text(state_to_text({"mpi", "sampling", 7, 6, 1.5, "no memory"}));
+      state_from_text(state_to_text({"mpi", "sampling", 7, 6, 1.5, 2.5, "no memory"}));
   CHECK(back.failure == "no memory");
   CHECK(back.note == "sampling");
   CHECK(back.entered == 7);
   CHECK(back.iterations == 6);
   CHECK(back.idle_seconds == 1.5);
+  CHECK(back.used_up_seconds == 2.5);
   CHECK_NOTHROW(state_to_text(state));
   CHECK_THROWS(state_from_text("{"));
 }
@@ -304,7 +305,7 @@ TEST_CASE("once every rank has come nobody else is listened to") {
     CHECK(job.listens());  // a rank that does not hear the welcome in time comes again
   }
   for (FrameLink& link : ranks) {
-    link.queue(frame::kState, state_to_text({"job", "note", 1, 1, 0, ""}));
+    link.queue(frame::kState, state_to_text({"job", "note", 1, 1, 0, 0, ""}));
     CHECK(link.flush());
   }
   const double end = monotonic_seconds() + 20;

@@ -37,6 +37,7 @@ TEST_CASE("without progress it expires once and tells what was going on") {
   CHECK(state.note == "sampling");
   CHECK(state.iterations == 2);
   CHECK(state.idle_seconds >= 0.1);
+  CHECK(state.used_up_seconds == 0);
   std::this_thread::sleep_for(250ms);  // a second expiry would throw from set_value()
 }
 
@@ -51,7 +52,8 @@ TEST_CASE("progress keeps it quiet, until the whole deadline") {
   w.watchdog.arm("x", 0.1, 60);
   const auto end = std::chrono::steady_clock::now() + 5s;
   while (!w.expires_within(10ms) && std::chrono::steady_clock::now() < end) w.watchdog.progress();
-  CHECK(w.expires_within(0ms));
+  REQUIRE(w.expires_within(0ms));
+  CHECK(w.expired.get().used_up_seconds == 0.1);
 }
 
 TEST_CASE(

@@ -24,7 +24,8 @@ struct JobFailure {
     cancelled  // the job was asked to stop half a second ago and has not yet
   };
   Kind kind = Kind::expired;
-  double idle_seconds = 0;  // of the rank that expired
+  double idle_seconds = 0;     // of the rank that expired
+  double used_up_seconds = 0;  // WatchState's, of that rank
   HangDiagnosis diagnosis = {};
   std::vector<Record> finished = {};  // joined from what the ranks published
 };

@@ -36,15 +36,20 @@ constexpr double kQuietAfterCancel = 0.7;
 }  // namespace
 
 std::string state_to_text(const WatchState& state) {
-  return json{{"doing", state.doing},     {"note", state.note},         {"entered", state.entered},
-              {"left", state.iterations}, {"idle", state.idle_seconds}, {"failure", state.failure}}
+  return json{{"doing", state.doing},
+              {"note", state.note},
+              {"entered", state.entered},
+              {"left", state.iterations},
+              {"idle", state.idle_seconds},
+              {"used_up", state.used_up_seconds},
+              {"failure", state.failure}}
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 WatchState state_from_text(const std::string& text) {
   const json j = json::parse(text);
-  return {j.at("doing"), j.at("note"), j.at("entered"),
-          j.at("left"),  j.at("idle"), j.at("failure")};
+  return {j.at("doing"), j.at("note"),    j.at("entered"), j.at("left"),
+          j.at("idle"),  j.at("used_up"), j.at("failure")};
 }
 
 std::string greeting_of(const std::string& token, int rank) {
@@ -77,7 +82,7 @@ void SideHub::publish(const Record& record) {
 bool SideHub::expired(const WatchState& state) {
   const std::lock_guard lock(mutex_);
   own_expired_ = true;
-  own_idle_ = state.idle_seconds;
+  own_state_ = state;
   return !closing_;
 }
 
@@ -191,7 +196,7 @@ void SideHub::take(Peer& peer, const Frame& f) {
     case frame::kState:
       peer.last = state_from_text(f.body);
       peer.told = true;
-      if (f.kind == frame::kExpired) begin_expiry(peer.last_heard, peer.last.idle_seconds);
+      if (f.kind == frame::kExpired) begin_expiry(peer.last_heard, peer.last);
       break;
     case frame::kRecord:
       peer.records.push_back(unpack_record(f.body));
@@ -219,7 +224,7 @@ void SideHub::ping(double now) {
 bool SideHub::look_for_trouble(double now) {
   {
     const std::lock_guard lock(mutex_);
-    if (own_expired_) begin_expiry(now, own_idle_);
+    if (own_expired_) begin_expiry(now, own_state_);
   }
   if (trouble_since_ == 0 && others_wait_for_a_failed_rank(now)) {
     trouble_since_ = now;
@@ -270,10 +275,10 @@ std::vector<RankState> SideHub::states(double now) {
 }
 
 // Where a rank has failed before, the others waited for it.
-void SideHub::begin_expiry(double now, double idle_seconds) {
+void SideHub::begin_expiry(double now, const WatchState& expired) {
   if (trouble_since_ != 0) return;
   trouble_since_ = now;
-  expired_idle_ = idle_seconds;
+  expired_ = expired;
   peers_[0].last = watchdog_.state();
   const bool failed = std::any_of(peers_.begin(), peers_.end(),
                                   [](const Peer& p) { return !p.last.failure.empty(); });
@@ -303,7 +308,9 @@ void SideHub::report(JobFailure::Kind kind) {
   if (kind != JobFailure::Kind::failed) {
     for (RankState& r : all) r.failure.clear();
   }
-  JobFailure trouble{.kind = kind, .idle_seconds = expired_idle_};
+  JobFailure trouble{.kind = kind,
+                     .idle_seconds = expired_.idle_seconds,
+                     .used_up_seconds = expired_.used_up_seconds};
   trouble.diagnosis = diagnose_hang(all);
   trouble.finished = joined_records();
   if (options_.on_trouble) options_.on_trouble(std::move(trouble));

@@ -49,7 +49,7 @@ class SideHub final : public SideChannel {
   void take(Peer& peer, const Frame& f);
   void ping(double now);
   bool look_for_trouble(double now);
-  void begin_expiry(double now, double idle_seconds);
+  void begin_expiry(double now, const WatchState& expired);
   bool others_wait_for_a_failed_rank(double now);
   void report(JobFailure::Kind kind);
   void keep_finished();
@@ -69,14 +69,14 @@ class SideHub final : public SideChannel {
   double trouble_since_ = 0;  // monotonic seconds; 0: none
   JobFailure::Kind trouble_ = JobFailure::Kind::expired;
   bool heard_told_ = false;
-  double expired_idle_ = 0;
+  WatchState expired_ = {};
   double cancelled_since_ = 0;
   bool cancel_told_ = false;
 
   std::mutex mutex_;  // what other threads hand over
   std::vector<Record> own_records_;
   bool own_expired_ = false;
-  double own_idle_ = 0;
+  WatchState own_state_ = {};
   bool closing_ = false;
   std::thread thread_;
 };

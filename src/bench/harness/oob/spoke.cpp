@@ -192,7 +192,8 @@ class NoChannel final : public SideChannel {
 
   bool expired(const WatchState& state) override {
     watchdog_.heard();
-    JobFailure trouble{.idle_seconds = state.idle_seconds};
+    JobFailure trouble{.idle_seconds = state.idle_seconds,
+                       .used_up_seconds = state.used_up_seconds};
     trouble.diagnosis = diagnose_hang({{.host = host_,
                                         .note = state.note,
                                         .entered = state.entered,
