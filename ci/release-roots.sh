@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # Tries a release in bare roots of Debian: the archive with nothing installed, then with the MPI of the suite; the .deb beside it; the
 # .rpm with `rpm --root`, where rpm is.
-#   ci/release-roots.sh ARCHIVE [SUITE…]     SUITE is bullseye, bookworm or trixie; all three where none is named
+#   ci/release-roots.sh [--packages] ARCHIVE [SUITE…]   SUITE is bullseye, bookworm or trixie; all three where none is named
+#   --packages   the .deb and .rpm beside it alone
 # Needs root and mmdebstrap, as ci/fresh-machine.sh does. What was tried stands on standard output, a line a command
 # (ci/portable/try.sh, ci/portable/try-package.sh); exit 1 if one did not do as it should.
 # shellcheck source=ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 help_if_asked "$@"
+packages_alone=false
+if [ "${1-}" = --packages ]; then packages_alone=true && shift; fi
 [ $# -ge 1 ] || die "which release file? ci/release.sh makes one"
 archive=$(realpath "$1")
 shift
@@ -34,12 +37,12 @@ try_rpm() {
 
 status=0
 for suite in "$@"; do
-  ci/fresh-machine.sh "$suite" --with "$archive" 'bash ci/portable/try.sh /srv/*.tar.gz' || status=1
+  $packages_alone || ci/fresh-machine.sh "$suite" --with "$archive" 'bash ci/portable/try.sh /srv/*.tar.gz' || status=1
   for deb in "${debs[@]}"; do
     ci/fresh-machine.sh "$suite" --with "$deb" 'bash ci/portable/try-package.sh install /srv/*.deb' || status=1
   done
   for rpm in "${rpms[@]}"; do try_rpm "$rpm" "$suite" || status=1; done
-  ci/fresh-machine.sh "$suite" --keep --with "$archive" 'apt-get update >/dev/null && apt-get install -y --no-install-recommends \
+  $packages_alone || ci/fresh-machine.sh "$suite" --keep --with "$archive" 'apt-get update >/dev/null && apt-get install -y --no-install-recommends \
     openmpi-bin >/dev/null && bash ci/portable/try.sh /srv/*.tar.gz mpi' || status=1
 done
 exit "$status"
