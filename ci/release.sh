@@ -55,6 +55,7 @@ mkdir -p "$folder/share/doc/clusterbench"
 git archive HEAD LICENSE README.md CHANGELOG.md SECURITY.md docs | tar -x -C "$folder/share/doc/clusterbench"
 mv "$folder/share/doc/clusterbench/LICENSE" "$folder/"
 ci/portable/sbom.py build/portable "$folder" >"$place/parts.txt"
+install -D -m 644 packaging/modulefile "$folder/share/modulefiles/clusterbench/$version"
 ci/portable/packages.sh "$folder" "$out"
 (cd "$folder" && find . -type f -printf '%P\0' | LC_ALL=C sort -z | xargs -0 sha256sum) >"$place/sums"
 mv "$place/sums" "$folder/SHA256SUMS"
@@ -63,7 +64,9 @@ tar -C "$place" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURC
   -cf - "$name" | gzip -9 -n >"$out/$name.tar.gz"
 files=("$name.tar.gz" "clusterbench_$version-1_amd64.deb" "clusterbench-$version-1.x86_64.rpm")
 (cd "$out" && "$root/ci/portable/sbom.py" --files "$folder/sbom.spdx.json" "${files[@]}" >"clusterbench-$version.spdx.json")
-files+=("clusterbench-$version.spdx.json")
+sum=$(sha256sum "$out/$name.tar.gz" | cut -d' ' -f1)
+sed "s/@VERSION@/$version/; s/@SHA256@/$sum/" packaging/spack/package.py >"$out/clusterbench-$version.spack.py"
+files+=("clusterbench-$version.spdx.json" "clusterbench-$version.spack.py")
 (cd "$out" && sha256sum "${files[@]}" >SHA256SUMS)
 
 stage "checking"

@@ -36,6 +36,7 @@ tree() {
   cp -r "$folder/bin" "$folder/share" "$usr/"
   [ ! -d "$folder/lib" ] || cp -r "$folder/lib" "$usr/"
   cp -r "$folder/licences" "$folder/sbom.spdx.json" "$folder/LICENSE" "$doc/"
+  rm -rf "$usr/share/modulefiles" # below /usr the program is in every PATH
   find "$usr/share/man" -name '*.1' -exec gzip -9 -n {} +
   find "$1" -type d -exec chmod 755 {} +
   find "$1" -type f -perm /111 -exec chmod 755 {} +
