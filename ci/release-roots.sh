@@ -1,20 +1,48 @@
 #!/usr/bin/env bash
-# Tries a release file in bare roots of Debian, first with nothing installed, then with the MPI of the suite.
-#   ci/release-roots.sh ARCHIVE [SUITE…]     SUITE is bullseye, bookworm or trixie; all three where none is named
+# Tries a release in bare roots of Debian: the archive with nothing installed, then with the MPI of the suite; the .deb beside it; the
+# .rpm with `rpm --root`, where rpm is.
+#   ci/release-roots.sh [--packages] ARCHIVE [SUITE…]   SUITE is bullseye, bookworm or trixie; all three where none is named
+#   --packages   the .deb and .rpm beside it alone
 # Needs root and mmdebstrap, as ci/fresh-machine.sh does. What was tried stands on standard output, a line a command
-# (ci/portable/try.sh); exit 1 if one did not do as it should.
+# (ci/portable/try.sh, ci/portable/try-package.sh); exit 1 if one did not do as it should.
 # shellcheck source=ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 help_if_asked "$@"
+packages_alone=false
+if [ "${1-}" = --packages ]; then packages_alone=true && shift; fi
 [ $# -ge 1 ] || die "which release file? ci/release.sh makes one"
 archive=$(realpath "$1")
 shift
 [ $# -gt 0 ] || set -- bullseye bookworm trixie
+shopt -s nullglob
+debs=("$(dirname "$archive")"/clusterbench_*.deb)
+rpms=("$(dirname "$archive")"/clusterbench-*.rpm)
+
+# try_rpm FILE SUITE: into the root that the last run left. Nothing in it provides "glibc" by that name, which rpm has to say first.
+try_rpm() {
+  local file=$1 machine=$root/.cache/fresh-machine/$2 said
+  command -v rpm >/dev/null || { echo "not run: rpm --root ($2): no rpm here" && return; }
+  rpm --root "$machine" --initdb
+  if said=$(rpm --root "$machine" --install "$file" 2>&1); then
+    echo "FAILED rpm does not ask for glibc" && return 1
+  fi
+  grep -q 'glibc >= 2.28 is needed' <<<"$said" || { echo "FAILED rpm: $said" && return 1; }
+  rpm --root "$machine" --install --nodeps "$file" || return 1
+  echo "ok     rpm --root, after it asked for glibc >= 2.28"
+  ci/fresh-machine.sh "$2" --keep 'bash ci/portable/try-package.sh look' || return 1
+  rpm --root "$machine" --verify --nodeps clusterbench && rpm --root "$machine" --erase clusterbench || return 1
+  [ -z "$(find "$machine/usr" -name '*clusterbench*')" ] || { echo "FAILED rpm left files" && return 1; }
+  echo "ok     rpm --verify, rpm --erase: nothing is left"
+}
 
 status=0
 for suite in "$@"; do
-  ci/fresh-machine.sh "$suite" --with "$archive" 'bash ci/portable/try.sh /srv/*.tar.gz' || status=1
-  ci/fresh-machine.sh "$suite" --keep --with "$archive" 'apt-get update >/dev/null && apt-get install -y --no-install-recommends \
+  $packages_alone || ci/fresh-machine.sh "$suite" --with "$archive" 'bash ci/portable/try.sh /srv/*.tar.gz' || status=1
+  for deb in "${debs[@]}"; do
+    ci/fresh-machine.sh "$suite" --with "$deb" 'bash ci/portable/try-package.sh install /srv/*.deb' || status=1
+  done
+  for rpm in "${rpms[@]}"; do try_rpm "$rpm" "$suite" || status=1; done
+  $packages_alone || ci/fresh-machine.sh "$suite" --keep --with "$archive" 'apt-get update >/dev/null && apt-get install -y --no-install-recommends \
     openmpi-bin >/dev/null && bash ci/portable/try.sh /srv/*.tar.gz mpi' || status=1
 done
 exit "$status"

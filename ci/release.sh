@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Makes the release file: one program for x86_64 and every glibc from 2.28 on, with profiles, documents and licences.
+# Makes the release: one program for x86_64 and every glibc from 2.28 on, with profiles, documents, manual pages and licences, as
+# .tar.gz, .deb and .rpm, with their list of parts (SPDX) and sums.
 #   ci/release.sh [--out DIR] [--check]
-#   --out DIR   where clusterbench-VERSION-x86_64.tar.gz goes (build/dist)
+#   --out DIR   where the files go (build/dist); files of that version are replaced
 #   --check     also builds a second time from nothing, without a compiler cache, and compares the bytes. In the same folder:
 #               nvcc puts a sum of its source's path into the names of kernels
 # Of the last commit: a checkout with changes is refused. Needs Debian 12 with the packages of ci/packages.txt, and pip and apt for three source packages and a wheel, which
@@ -54,17 +55,27 @@ mkdir -p "$folder/share/doc/clusterbench"
 git archive HEAD LICENSE README.md CHANGELOG.md SECURITY.md docs | tar -x -C "$folder/share/doc/clusterbench"
 mv "$folder/share/doc/clusterbench/LICENSE" "$folder/"
 ci/portable/sbom.py build/portable "$folder" >"$place/parts.txt"
+install -D -m 644 packaging/modulefile "$folder/share/modulefiles/clusterbench/$version"
+ci/portable/packages.sh "$folder" "$out"
 (cd "$folder" && find . -type f -printf '%P\0' | LC_ALL=C sort -z | xargs -0 sha256sum) >"$place/sums"
 mv "$place/sums" "$folder/SHA256SUMS"
 # The same bytes from the same files: order, owner, time and mode do not come from this machine, gzip writes no name.
 tar -C "$place" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" --mode=u=rwX,go=rX --format=ustar \
   -cf - "$name" | gzip -9 -n >"$out/$name.tar.gz"
-(cd "$out" && sha256sum "$name.tar.gz" >"$name.tar.gz.sha256")
+files=("$name.tar.gz" "clusterbench_$version-1_amd64.deb" "clusterbench-$version-1.x86_64.rpm")
+(cd "$out" && "$root/ci/portable/sbom.py" --files "$folder/sbom.spdx.json" "${files[@]}" >"clusterbench-$version.spdx.json")
+sum=$(sha256sum "$out/$name.tar.gz" | cut -d' ' -f1)
+sed "s/@VERSION@/$version/; s/@SHA256@/$sum/" packaging/spack/package.py >"$out/clusterbench-$version.spack.py"
+files+=("clusterbench-$version.spdx.json" "clusterbench-$version.spack.py")
+(cd "$out" && sha256sum "${files[@]}" >SHA256SUMS)
 
 stage "checking"
 shopt -s nullglob
 ci/portable/check.py "$folder/bin/clusterbench" "$out/$name.tar.gz" "$folder"/lib/clusterbench/*.so
-cat "$out/$name.tar.gz.sha256"
+for file in "${files[@]}"; do
+  [ "$(stat -c %s "$out/$file")" -le 60000000 ] || die "$file has more than 60 MB"
+done
+(cd "$out" && cat SHA256SUMS && du -b "${files[@]}")
 echo "release: $out/$name.tar.gz"
 if ! $twice; then exit 0; fi
 
@@ -73,5 +84,7 @@ rm -rf --one-file-system build/portable
 again=$(mktemp -d "$root/.cache/release/again.XXXXXX")
 trap 'rm -rf --one-file-system "$again"' EXIT
 CCACHE_DISABLE=1 ci/release.sh --out "$again" >&2
-cmp "$out/$name.tar.gz" "$again/$name.tar.gz" || die "two builds of one commit differ"
+for file in "${files[@]}" SHA256SUMS; do
+  cmp "$out/$file" "$again/$file" || die "two builds of one commit differ in $file"
+done
 echo "release: two builds, the same bytes"

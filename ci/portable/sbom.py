@@ -3,6 +3,8 @@
 
 Into FOLDER, whose bin/clusterbench is the program: sbom.spdx.json (SPDX 2.3) and licences/. What was linked is read from the
 linker's map, what was compiled in as a header from the build's dependencies; dpkg knows whose files they are.
+
+sbom.py --files SBOM FILE… prints SBOM once more with the files of a release that the program lies in, and their sums.
 """
 import hashlib
 import json
@@ -172,7 +174,24 @@ def document(folder, found):
     return out
 
 
+def with_files(document_of_program, names):
+    """SPDX: each file of the release contains the program."""
+    for name in names:
+        one = {"SPDXID": "SPDXRef-File-" + re.sub(r"[^A-Za-z0-9.-]", "-", name), "fileName": f"./{name}", "fileTypes": ["ARCHIVE"],
+               "checksums": [{"algorithm": kind.upper(), "checksumValue": hashlib.new(kind, Path(name).read_bytes()).hexdigest()}
+                             for kind in ("sha1", "sha256")],
+               "licenseConcluded": "NOASSERTION", "licenseInfoInFiles": ["NOASSERTION"], "copyrightText": "NOASSERTION"}
+        document_of_program.setdefault("files", []).append(one)
+        document_of_program["relationships"].append(
+            {"spdxElementId": one["SPDXID"], "relationshipType": "CONTAINS", "relatedSpdxElement": "SPDXRef-clusterbench"})
+    document_of_program["documentNamespace"] += "-release"
+    return document_of_program
+
+
 def main():
+    if sys.argv[1:2] == ["--files"]:
+        print(json.dumps(with_files(json.loads(Path(sys.argv[2]).read_text()), sys.argv[3:]), indent=1))
+        return
     build, folder = (Path(a).resolve() for a in sys.argv[1:])
     found = parts(build, (ROOT / ".cache/release/root").resolve())
     (folder / "sbom.spdx.json").write_text(json.dumps(document(folder, found), indent=1) + "\n")

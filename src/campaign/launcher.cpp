@@ -166,6 +166,13 @@ const char* launcher_name(Launcher launcher) {
   return "";
 }
 
+std::vector<std::string> launcher_names() {
+  std::vector<std::string> names{"auto"};
+  for (const Launcher launcher : {Launcher::mpirun, Launcher::srun, Launcher::none})
+    names.emplace_back(launcher_name(launcher));
+  return names;
+}
+
 Launcher choose_launcher(const std::string& name, const Environment& environment) {
   if (name == "none") return Launcher::none;
   for (const Launcher launcher : {Launcher::mpirun, Launcher::srun}) {
@@ -175,8 +182,7 @@ Launcher choose_launcher(const std::string& name, const Environment& environment
                      fmt::format("{} is not in the PATH: install it or load its module", name));
   }
   if (name != "auto")
-    throw UsageError("clusterbench run", "--launcher",
-                     unknown_name(name, {"auto", "mpirun", "srun", "none"}));
+    throw UsageError("clusterbench run", "--launcher", unknown_name(name, launcher_names()));
   if (environment("SLURM_JOB_ID") && in_path("srun", environment)) return Launcher::srun;
   return in_path("mpirun", environment) ? Launcher::mpirun : Launcher::none;
 }

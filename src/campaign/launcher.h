@@ -11,6 +11,8 @@ namespace cb {
 
 enum class Launcher { none, mpirun, srun };
 const char* launcher_name(Launcher launcher);
+// What --launcher takes: "auto" and the names of all.
+std::vector<std::string> launcher_names();
 
 struct LaunchSetup {
   Launcher launcher = Launcher::none;

@@ -225,8 +225,8 @@ void set_checklist_entry(const fs::path& directory, const Campaign& campaign,
   Problems problems;
   if (std::find(items.begin(), items.end(), entry.item) == items.end())
     problems.add("--item", unknown_name(entry.item, items));
-  const std::vector<std::string> results{"pass", "fail", "not-applicable"};
-  if (std::find(results.begin(), results.end(), entry.result) == results.end())
+  const std::vector<std::string> results(kChecklistResults.begin(), kChecklistResults.end());
+  if (std::ranges::find(results, entry.result) == results.end())
     problems.add("--result", unknown_name(entry.result, results));
   if (entry.by.empty()) problems.add("--by", "is empty: who checked it?");
   if (!problems.empty()) throw UsageError("checklist", problems);

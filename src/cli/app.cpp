@@ -130,22 +130,7 @@ ExitCode parse_and_run(int argc, char** argv) {
       "  clusterbench gemm --device cpu --dtype fp64 --size 4096 --json gemm.json\n"
       "  clusterbench SUBCOMMAND --help\n");
   Action action;
-  add_measure_commands(app, action);
-  add_report_command(app, action);
-  add_list_command(app, action);
-  add_blas_probe_command(app, action);
-  add_run_command(app, action);
-  add_sweep_command(app, action);
-  add_gate_command(app, action);
-  add_profile_command(app, action);
-  add_signoff_command(app, action);
-  add_bundle_command(app, action);
-  add_compare_command(app, action);
-  add_checklist_command(app, action);
-  add_issue_command(app, action);
-  add_compare_transports_command(app, action);
-  add_template_command(app, action);
-  add_doctor_command(app, action);
+  add_commands(app, action);
   std::vector<std::string> words = words_of(argc, argv);
   check_subcommand(app, words);
   std::ranges::reverse(words);  // CLI11 takes the words in reverse

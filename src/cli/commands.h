@@ -28,5 +28,9 @@ void add_issue_command(CLI::App& app, Action& action);
 void add_compare_transports_command(CLI::App& app, Action& action);
 void add_template_command(CLI::App& app, Action& action);
 void add_doctor_command(CLI::App& app, Action& action);
+void add_documents_command(CLI::App& app, Action& action);  // hidden
+
+// All of them: what the program parses, and what manual pages and completion are made of.
+void add_commands(CLI::App& app, Action& action);
 
 }  // namespace cb

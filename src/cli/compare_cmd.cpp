@@ -86,10 +86,10 @@ void add_compare_command(CLI::App& app, Action& action) {
       "Example:\n  clusterbench compare out/march out/november --map node17=spare02 --json c.json");
   sub->add_option("before", options->before, "the earlier campaign's directory")
       ->required()
-      ->type_name("A");
-  sub->add_option("after", options->after, "the later one's")->required()->type_name("B");
+      ->type_name("DIR");
+  sub->add_option("after", options->after, "the later one's")->required()->type_name("DIR");
   sub->add_option("--map", options->map,
-                  "a host with another name in B; OLD= for one that is gone on purpose")
+                  "a host with another name in the later one; OLD= for one that is gone on purpose")
       ->type_name("OLD=NEW")
       ->expected(1)
       ->take_all();

@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/doctor_checks.h"
 #include "cli/documents_on_standard_output.h"
+#include "cli/offers.h"
 #include "cli/profile_source.h"
 #include "cli/run_cmd_setup.h"
 #include "core/error.h"
@@ -179,14 +180,15 @@ void add_doctor_command(CLI::App& app, Action& action) {
                   "hosts as in an Open MPI hostfile, a plain list or Slurm node lists")
       ->check(not_blank)
       ->type_name("FILE");
-  sub->add_option("--launcher", options->run.launcher, "auto, mpirun or srun [auto]")
+  offer(sub->add_option("--launcher", options->run.launcher, "auto, mpirun or srun [auto]"),
+        launcher_names())
       ->type_name("NAME");
   sub->add_option("--json", options->json,
                   "write the document to this file, or - for standard output")
       ->check(not_blank)
       ->type_name("FILE");
-  sub->add_option("--lang", options->language, "language of the table [en]")
-      ->check(CLI::IsMember({"en", "zh"}))
+  offer_only(sub->add_option("--lang", options->language, "language of the table [en]"),
+             {"en", "zh"})
       ->type_name("en|zh");
   sub->callback([&action, options] { action = [options] { return doctor(*options); }; });
 }

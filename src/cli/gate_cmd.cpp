@@ -13,6 +13,7 @@
 #include "cli/gate_cmd_lines.h"
 #include "cli/judging.h"
 #include "cli/key_options.h"
+#include "cli/offers.h"
 #include "cli/outputs.h"
 #include "cli/profile_source.h"
 #include "cli/signoff_lines.h"
@@ -105,7 +106,9 @@ void add_gate_command(CLI::App& app, Action& action) {
   sub->add_option("directory", options->directory, "a campaign's directory")
       ->required()
       ->type_name("DIR");
-  sub->add_option("--profile", options->profile, "judge by this profile, not the campaign's own")
+  offer(sub->add_option("--profile", options->profile,
+                        "judge by this profile, not the campaign's own"),
+        built_in_profiles())
       ->type_name("NAME|FILE");
   sub->add_option("--profile-dir", options->profile_directory, "look for profiles here first")
       ->type_name("DIR");
@@ -117,8 +120,8 @@ void add_gate_command(CLI::App& app, Action& action) {
       ->type_name("FILE");
   sub->add_option("--md", options->summary, "write a summary in Markdown, for a job's page")
       ->type_name("FILE");
-  sub->add_option("--lang", options->language, "language of the summary: en, zh")
-      ->check(CLI::IsMember({"en", "zh"}))
+  offer_only(sub->add_option("--lang", options->language, "language of the summary: en, zh"),
+             {"en", "zh"})
       ->capture_default_str();
   add_output_options(*sub, options->outputs);
   sub->add_flag("--no-color", options->no_color, "no colour, also on a terminal");

@@ -9,6 +9,7 @@
 #include "bench/registry.h"
 #include "cli/commands.h"
 #include "cli/measure.h"
+#include "cli/offers.h"
 #include "core/file.h"
 #include "core/suggest.h"
 #include "core/units.h"
@@ -49,10 +50,17 @@ void add_param(CLI::App& sub, const ParamDef& def, Given& given) {
   static const std::map<ParamType, std::string> type_names{
       {ParamType::integer, "N"}, {ParamType::number, "X"},      {ParamType::text, "TEXT"},
       {ParamType::size, "SIZE"}, {ParamType::duration, "TIME"}, {ParamType::choice, "NAME"}};
-  sub.add_option("--" + def.name, given.values[def.name], option_help(def))
+  offer(sub.add_option("--" + def.name, given.values[def.name], option_help(def)), def.choices)
       ->type_name(type_names.at(def.type) + (def.list ? ",…" : ""))
       ->expected(1)
       ->take_all();
+}
+
+// A device gives an option that another has too its own words, and maybe its own meaning.
+void add_meaning(CLI::Option& known, const ParamDef& def, const std::string& device) {
+  offer(&known, def.choices);
+  if (known.get_description() != option_help(def))
+    known.description(fmt::format("{}; {}: {}", known.get_description(), device, option_help(def)));
 }
 
 GivenParams given_params(const Given& given) {
@@ -168,9 +176,8 @@ void add_measure_commands(CLI::App& app, Action& action) {
       CLI::Option* known = subs[name]->get_option_no_throw("--" + def.name);
       if (known == nullptr)
         add_param(*subs[name], def, *givens[name]);
-      else if (known->get_description() != option_help(def))  // means another thing there
-        known->description(
-            fmt::format("{}; {}: {}", known->get_description(), c.info.device, option_help(def)));
+      else
+        add_meaning(*known, def, c.info.device);
     }
   }
 }

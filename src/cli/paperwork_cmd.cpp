@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/judging.h"
 #include "cli/key_options.h"
+#include "cli/offers.h"
 #include "core/clock.h"
 #include "core/sha256.h"
 #include "core/suggest.h"
@@ -179,7 +180,8 @@ void add_fields(CLI::App& sub, Issue& issue) {
          "--symptom", [&issue](const std::string& text) { issue.symptom = text; }, "what was found")
       ->type_name("TEXT");
   sub.add_option("--evidence", issue.evidence, "file or link that shows it")->type_name("TEXT");
-  sub.add_option("--severity", issue.severity, "critical, major, minor, note")->type_name("WORD");
+  offer(sub.add_option("--severity", issue.severity, "critical, major, minor, note"), kSeverities)
+      ->type_name("WORD");
   sub.add_option("--owner", issue.owner, "who mends it")->type_name("NAME");
   sub.add_option("--action", issue.action, "what is done")->type_name("TEXT");
   sub.add_option("--serial", issue.serial, "serial number")->type_name("SN");
@@ -200,7 +202,8 @@ void add_checklist_command(CLI::App& app, Action& action) {
       ->required()
       ->type_name("DIR");
   sub->add_option("--item", options->entry.item, "the item to set")->type_name("ID");
-  sub->add_option("--result", options->entry.result, "pass, fail, not-applicable")
+  offer(sub->add_option("--result", options->entry.result, "pass, fail, not-applicable"),
+        {kChecklistResults.begin(), kChecklistResults.end()})
       ->type_name("WORD");
   sub->add_option("--by", options->entry.by, "who checked it")->type_name("NAME");
   sub->add_option("--remark", options->entry.remark, "a remark")->type_name("TEXT");

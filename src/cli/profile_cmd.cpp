@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/gate_cmd_lines.h"
 #include "cli/judging.h"
+#include "cli/offers.h"
 #include "cli/profile_source.h"
 #include "core/file.h"
 #include "core/text.h"
@@ -132,10 +133,16 @@ void add_capture(CLI::App& parent, const std::shared_ptr<ProfileOptions>& option
   sub->callback([&action, options] { action = [options] { return capture(*options); }; });
 }
 
+void add_profile(CLI::App& sub, const char* name, std::string& profile, const char* help) {
+  offer(sub.add_option(name, profile, help), built_in_profiles())
+      ->required()
+      ->type_name("NAME|FILE");
+}
+
 void add_diff(CLI::App& parent, const std::shared_ptr<ProfileOptions>& options, Action& action) {
   CLI::App* sub = parent.add_subcommand("diff", "what differs between two profiles");
-  sub->add_option("before", options->name, "name or file of a profile")->required();
-  sub->add_option("after", options->other, "name or file of the other")->required();
+  add_profile(*sub, "before", options->name, "name or file of a profile");
+  add_profile(*sub, "after", options->other, "name or file of the other");
   sub->add_option("--profile-dir", options->directory, "look for profiles here first")
       ->type_name("DIR");
   sub->footer("Exit code: 0 none, 1 some.\nExample:\n  clusterbench profile diff host-quick host");
@@ -147,8 +154,7 @@ using Run = ExitCode (*)(const ProfileOptions&);
 void add_verb(CLI::App& parent, const char* name, const char* help, const char* example, Run run,
               bool takes_name, const std::shared_ptr<ProfileOptions>& options, Action& action) {
   CLI::App* sub = parent.add_subcommand(name, help);
-  if (takes_name)
-    sub->add_option("profile", options->name, "name or file of a profile")->required();
+  if (takes_name) add_profile(*sub, "profile", options->name, "name or file of a profile");
   sub->add_option("--profile-dir", options->directory, "look for profiles here first")
       ->type_name("DIR");
   sub->footer(std::string("Example:\n  ") + example);

@@ -142,12 +142,19 @@ std::vector<ProfileEntry> list_profiles(const ProfilePlaces& places) {
         out.push_back({name, fs::weakly_canonical(directory, ignored).string()});
     }
   }
-  for (const EmbeddedFile& file : embedded_files()) {
-    if (!file.path.starts_with(kEmbedded) || !file.path.ends_with(".json")) continue;
-    const fs::path path(std::string(file.path.substr(kEmbedded.size())));
-    if (seen.insert(path.stem().string()).second) out.push_back({path.stem().string(), "built in"});
+  for (const std::string& name : built_in_profiles()) {
+    if (seen.insert(name).second) out.push_back({name, "built in"});
   }
   return out;
+}
+
+std::vector<std::string> built_in_profiles() {
+  std::vector<std::string> names;
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (file.path.starts_with(kEmbedded) && file.path.ends_with(".json"))
+      names.push_back(fs::path(file.path.substr(kEmbedded.size())).stem().string());
+  }
+  return names;
 }
 
 // A part that could not be read is empty, and the catalogue's complaints about it would only repeat

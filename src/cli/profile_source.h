@@ -24,6 +24,9 @@ struct ProfileEntry {
 };
 std::vector<ProfileEntry> list_profiles(const ProfilePlaces& places);
 
+// Names of the profiles within this program.
+std::vector<std::string> built_in_profiles();
+
 // Loads a profile and validates it against the cases of this program. Throws UsageError with every
 // problem; for an unknown name it gives the nearest valid one.
 Profile load_valid_profile(const std::string& name, const ProfilePlaces& places);

@@ -14,6 +14,7 @@
 #include "cli/documents_on_standard_output.h"
 #include "cli/judging.h"
 #include "cli/key_options.h"
+#include "cli/offers.h"
 #include "cli/report_page.h"
 #include "core/file.h"
 #include "core/text.h"
@@ -99,8 +100,8 @@ void add_report_command(CLI::App& app, Action& action) {
   sub->add_option("--public-key", options->public_keys,
                   "a key that has signed, PEM or OpenSSH (repeatable)")
       ->type_name("FILE");
-  sub->add_option("--lang", options->language, "language of HTML and Markdown: en, zh")
-      ->check(CLI::IsMember({"en", "zh"}))
+  offer_only(sub->add_option("--lang", options->language, "language of HTML and Markdown: en, zh"),
+             {"en", "zh"})
       ->capture_default_str();
   sub->callback([&action, options] { action = [options] { return write_reports(*options); }; });
 }

@@ -15,6 +15,8 @@
 #include "cli/commands.h"
 #include "cli/gate_cmd_lines.h"
 #include "cli/judging.h"
+#include "cli/offers.h"
+#include "cli/profile_source.h"
 #include "cli/run_cmd_setup.h"
 #include "cli/run_proofs.h"
 #include "cli/stop_signals.h"
@@ -196,8 +198,9 @@ std::string not_empty(const std::string& text) {
 }
 
 void add_options(CLI::App& sub, RunOptions& options) {
-  sub.add_option("profile", options.profile,
-                 "name or file of a profile; with --resume the campaign's directory")
+  offer(sub.add_option("profile", options.profile,
+                       "name or file of a profile; with --resume the campaign's directory"),
+        built_in_profiles())
       ->type_name("PROFILE|DIR");
   sub.add_option("--out", options.out, "the campaign's directory [out/<time>-<host>]")
       ->type_name("DIR");
@@ -208,7 +211,8 @@ void add_options(CLI::App& sub, RunOptions& options) {
                  "hosts as in an Open MPI hostfile, a plain list or Slurm node lists")
       ->check(not_empty)
       ->type_name("FILE");
-  sub.add_option("--launcher", options.launcher, "auto, mpirun, srun or none [auto]")
+  offer(sub.add_option("--launcher", options.launcher, "auto, mpirun, srun or none [auto]"),
+        launcher_names())
       ->type_name("NAME");
   sub.add_option("--dir", options.dirs,
                  "directories that storage steps measure, one after the other: one of each drive; "

@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/judging.h"
 #include "cli/key_options.h"
+#include "cli/offers.h"
 #include "cli/report_page.h"
 #include "cli/signoff_lines.h"
 #include "cli/signoff_verify_cmd.h"
@@ -105,11 +106,15 @@ ExitCode stamp(const SignoffOptions& options) {
 void add_sign_options(CLI::App& sub, SignoffOptions& options) {
   SignoffRequest& r = options.request;
   sub.add_option("directory", options.directory, "a campaign's directory")->type_name("DIR");
-  sub.add_option("--role", r.role, "supplier, customer, supervisor, witness")->type_name("ROLE");
+  offer(sub.add_option("--role", r.role, "supplier, customer, supervisor, witness"),
+        {kSignoffRoles.begin(), kSignoffRoles.end()})
+      ->type_name("ROLE");
   sub.add_option("--name", r.name, "who signs")->type_name("NAME");
   sub.add_option("--title", r.title, "as what this person signs")->type_name("TEXT");
   sub.add_option("--company", r.company, "for whom this person signs")->type_name("TEXT");
-  sub.add_option("--verdict", r.verdict, "accepted, conditional, rejected")->type_name("WORD");
+  offer(sub.add_option("--verdict", r.verdict, "accepted, conditional, rejected"),
+        {kSignoffVerdicts.begin(), kSignoffVerdicts.end()})
+      ->type_name("WORD");
   sub.add_option("--until", r.until, "day by which open items are closed (conditional)")
       ->type_name("YYYY-MM-DD");
   sub.add_option("--open-item", options.items,

@@ -12,6 +12,7 @@
 #include "bench/registry.h"
 #include "campaign/env_sweep.h"
 #include "cli/commands.h"
+#include "cli/offers.h"
 #include "cli/profile_source.h"
 #include "cli/run_cmd_setup.h"
 #include "cli/stop_signals.h"
@@ -253,6 +254,14 @@ ExitCode sweep(const SweepOptions& options) {
   return conclude(setup, outcomes, *find_case(cases, options.arguments[0]), options.metric);
 }
 
+std::vector<std::string> names_of_cases() {
+  std::vector<std::string> names;
+  for (const Case& c : all_cases()) {
+    if (!c.info.hidden) names.push_back(c.info.name);
+  }
+  return names;
+}
+
 }  // namespace
 
 void add_sweep_command(CLI::App& app, Action& action) {
@@ -281,7 +290,9 @@ void add_sweep_command(CLI::App& app, Action& action) {
   sub->add_option("--deadline", options->deadline, "of each job [10m]")->type_name("TIME");
   sub->add_option("--out", options->out, "a fresh directory [out/<time>-sweep-<case>]")
       ->type_name("DIR");
-  sub->add_option("--launcher", options->launching.launcher, "auto, mpirun, srun or none [auto]")
+  offer(sub->add_option("--launcher", options->launching.launcher,
+                        "auto, mpirun, srun or none [auto]"),
+        launcher_names())
       ->type_name("NAME");
   sub->add_option("--hosts", options->launching.hosts, "hosts and their slots: a:2,b:2")
       ->type_name("LIST");
@@ -290,7 +301,8 @@ void add_sweep_command(CLI::App& app, Action& action) {
   sub->add_option("--ranks-per-host", options->ranks_per_host, "[as many as a host has slots]")
       ->check(CLI::Range(1, 100000))
       ->type_name("N");
-  sub->add_option("case", options->case_name, "what to measure")->type_name("CASE");
+  offer(sub->add_option("case", options->case_name, "what to measure"), names_of_cases())
+      ->type_name("CASE");
   // The options of the case need an option here: CLI11 hands the words after -- to the parent once
   // no positional is open.
   sub->add_option("options", options->case_options, "of the case, behind --")->type_name("-- …");

@@ -11,6 +11,7 @@
 
 #include "campaign/hosts.h"
 #include "cli/commands.h"
+#include "cli/offers.h"
 #include "cli/profile_source.h"
 #include "core/build_info.h"
 #include "core/error.h"
@@ -101,13 +102,17 @@ void check_word(Problems& problems, const char* option, const std::string& text)
                            terminal_safe(text), letters, rule.marks, rule.example));
 }
 
-const ClusterKind& kind_of(const std::string& name) {
+std::vector<std::string> names_of_kinds() {
   std::vector<std::string> names;
+  for (const ClusterKind& kind : cluster_kinds()) names.emplace_back(kind.name);
+  return names;
+}
+
+const ClusterKind& kind_of(const std::string& name) {
   for (const ClusterKind& kind : cluster_kinds()) {
     if (kind.name == name) return kind;
-    names.emplace_back(kind.name);
   }
-  throw UsageError(kCommand, "KIND", unknown_name(name, names));
+  throw UsageError(kCommand, "KIND", unknown_name(name, names_of_kinds()));
 }
 
 void list_kinds() {
@@ -251,18 +256,20 @@ std::string not_empty_value(const std::string& text) {
   return text.empty() ? "is empty: give a value, or leave the option out" : "";
 }
 
-void add_text(CLI::App& sub, const std::string& name, std::string& value, const std::string& help,
-              const char* type) {
-  sub.add_option(name, value, help)->check(not_empty_value)->type_name(type);
+CLI::Option* add_text(CLI::App& sub, const std::string& name, std::string& value,
+                      const std::string& help, const char* type) {
+  return sub.add_option(name, value, help)->check(not_empty_value)->type_name(type);
 }
 
 void add_template_options(CLI::App& sub, TemplateOptions& o) {
   ClusterChoice& c = o.choice;
-  sub.add_option("kind", o.kind,
-                 "slurm, mpijob, apptainer, enroot, docker or ansible; without: a list")
+  offer(sub.add_option("kind", o.kind,
+                       "slurm, mpijob, apptainer, enroot, docker or ansible; without: a list"),
+        names_of_kinds())
       ->type_name("KIND");
-  add_text(sub, "--profile", c.profile, "name or file of the profile to run [host-quick]",
-           "PROFILE");
+  offer(add_text(sub, "--profile", c.profile, "name or file of the profile to run [host-quick]",
+                 "PROFILE"),
+        built_in_profiles());
   add_text(sub, "--hosts", o.hosts, "hosts and their slots: a:2,b:2 or node[01-16]:8", "LIST");
   add_text(sub, "--hostfile", o.hostfile,
            "hosts as in an Open MPI hostfile, a plain list or Slurm node lists", "FILE");

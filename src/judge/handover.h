@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/messages/said.h"
@@ -10,10 +12,13 @@
 
 namespace cb {
 
+inline constexpr std::array<std::string_view, 3> kChecklistResults{"pass", "fail",
+                                                                   "not-applicable"};
+
 // The result of one checklist item that a person checked by hand.
 struct ChecklistEntry {
   std::string item;    // the item's id in the profile
-  std::string result;  // pass, fail, not-applicable
+  std::string result;  // one of kChecklistResults
   std::string by, at, remark;
 };
 

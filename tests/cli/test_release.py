@@ -198,3 +198,88 @@ def test_the_sums_name_every_file(folder):
 def test_no_folder_of_the_build_machine_is_in_the_program(folder):
     words = subprocess.run(["strings", "-n", "6", folder / "bin/clusterbench"], text=True, capture_output=True, check=True).stdout
     assert not re.findall(re.escape(str(SOURCE)) + r".*", words)
+
+
+# ---- the packages: ci/portable/packages.sh of a folder as ci/release.sh stages it, with the program of this build ----
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory):
+    for tool in ("dpkg-deb", "rpmbuild"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"{tool} is not installed")
+    place = tmp_path_factory.mktemp("packages")
+    staged = place / "staged"
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}
+    subprocess.run(["cmake", "--install", BUILD, "--prefix", staged], check=True, capture_output=True, timeout=120, env=environment)
+    (staged / "bin/clusterbench").write_text("#!/bin/sh\necho small\n")  # a real one takes a compressor seconds
+    (staged / "share/doc/clusterbench/docs").mkdir(parents=True)
+    for name in ("CHANGELOG.md", "README.md"):
+        shutil.copy(SOURCE / name, staged / "share/doc/clusterbench")
+    shutil.copytree(SOURCE / "docs/examples", staged / "share/doc/clusterbench/docs/examples")
+    shutil.copy(SOURCE / "LICENSE", staged)
+    (staged / "licences").mkdir()
+    (staged / "licences/fmtlib.txt").write_text("MIT\n")
+    (staged / "sbom.spdx.json").write_text('{"documentNamespace": "https://spdx.org/spdxdocs/x", "relationships": []}\n')
+    made = []
+    for name in ("once", "again"):
+        (place / name).mkdir()
+        subprocess.run([SOURCE / "ci/portable/packages.sh", staged, place / name], check=True, capture_output=True, timeout=120, env=environment)
+        made.append({p.name: p for p in (place / name).iterdir()})
+    return made
+
+
+def the(packages, ending):
+    return next(p for name, p in packages[0].items() if name.endswith(ending))
+
+
+def said_by(*command):
+    return subprocess.run(command, text=True, capture_output=True, timeout=60, check=True).stdout
+
+
+FILES = ["/usr/bin/clusterbench", "/usr/share/man/man1/clusterbench.1.gz", "/usr/share/man/man1/clusterbench-signoff.1.gz",
+         "/usr/share/bash-completion/completions/clusterbench", "/usr/share/fish/vendor_completions.d/clusterbench.fish",
+         "/usr/share/clusterbench/profiles/host-quick.json", "/usr/share/clusterbench/templates/cluster/slurm/acceptance.sbatch",
+         "/usr/share/doc/clusterbench/LICENSE", "/usr/share/doc/clusterbench/licences/fmtlib.txt",
+         "/usr/share/doc/clusterbench/sbom.spdx.json", "/usr/share/doc/clusterbench/docs/examples/host/report.en.html"]
+
+
+def test_packages_are_the_same_bytes_twice(packages):
+    assert set(packages[0]) == set(packages[1]) and len(packages[0]) == 2
+    for name, file in packages[0].items():
+        assert file.read_bytes() == packages[1][name].read_bytes(), name
+
+
+def test_the_deb_needs_libc_alone_and_has_every_file(packages):
+    deb = the(packages, "_amd64.deb")
+    assert said_by("dpkg-deb", "--field", deb, "Depends").strip() == "libc6 (>= 2.28)"
+    recommended = said_by("dpkg-deb", "--field", deb, "Recommends").strip()
+    assert recommended == "libibverbs1, libopenblas0-pthread | libopenblas0, openmpi-bin | mpich"
+    lines = said_by("dpkg-deb", "--contents", deb).splitlines()
+    found = {line.split()[5][1:]: line for line in lines}
+    assert set(FILES + ["/usr/share/zsh/vendor-completions/_clusterbench", "/usr/share/doc/clusterbench/copyright"]) <= set(found)
+    assert {line.split()[1] for line in lines} == {"root/root"}
+    assert {line.split()[3] for line in lines} == {"2023-11-14"}
+    assert found["/usr/bin/clusterbench"].startswith("-rwxr-xr-x")
+
+
+def test_the_rpm_needs_libc_alone_and_has_every_file(packages):
+    rpm = the(packages, ".x86_64.rpm")
+    requires = said_by("rpm", "-qp", "--requires", rpm).splitlines()
+    assert [r for r in requires if not r.startswith("rpmlib(")] == ["glibc >= 2.28"]
+    assert said_by("rpm", "-qp", "--recommends", rpm).split() == ["libibverbs", "openblas", "openmpi"]
+    assert set(FILES + ["/usr/share/zsh/site-functions/_clusterbench"]) <= set(said_by("rpm", "-qpl", rpm).splitlines())
+    assert said_by("rpm", "-qp", "--qf", "%{LICENSE} %{ARCH} %{BUILDTIME} %{BUILDHOST}", rpm) == "Apache-2.0 x86_64 1700000000 localhost"
+
+
+def test_the_list_of_parts_names_the_files_of_the_release_with_their_sums(packages, tmp_path):
+    deb = the(packages, "_amd64.deb")
+    (tmp_path / "sbom.json").write_text('{"documentNamespace": "https://spdx.org/spdxdocs/x", "relationships": []}\n')
+    done = subprocess.run([SOURCE / "ci/portable/sbom.py", "--files", tmp_path / "sbom.json", deb.name], text=True, capture_output=True,
+                          timeout=60, check=True, cwd=deb.parent)
+    parts = json.loads(done.stdout)
+    sums = {c["algorithm"]: c["checksumValue"] for c in parts["files"][0]["checksums"]}
+    assert sums["SHA256"] == hashlib.sha256(deb.read_bytes()).hexdigest()
+    assert parts["files"][0]["fileName"] == f"./{deb.name}"
+    assert parts["relationships"] == [{"spdxElementId": parts["files"][0]["SPDXID"], "relationshipType": "CONTAINS",
+                                       "relatedSpdxElement": "SPDXRef-clusterbench"}]

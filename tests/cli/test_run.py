@@ -270,6 +270,7 @@ def test_out_that_cannot_be_written(tmp_path):
     done = run_local(two_steps(tmp_path), "/proc/clusterbench-out")
     assert done.returncode == 4
     assert "cannot create /proc/clusterbench-out" in done.stderr
+    assert "next: name a directory that can be written, with --out" in done.stderr
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="mounting a small file system needs root")
