@@ -154,7 +154,7 @@ def test_a_deadline_names_host_and_what_it_waited_for():
 
 
 def test_a_deadline_of_one_process_speaks_of_no_other_ranks():
-    done = run("fake", "--deadline", "1ms")
+    done = run("fake", "--deadline", "1ms", "--pause", "1s")  # else it may end before
     assert "give it more time with --deadline" in done.stderr
     assert "ranks that report nothing" not in done.stderr
 
