@@ -185,8 +185,9 @@ void create_campaign(const CampaignPaths& paths, const CampaignFile& file) {
   std::error_code failed;
   fs::create_directories(paths.root, failed);
   if (failed)
-    throw Error(fmt::format("cannot create {}: {}; next: name a directory that can be written, with --out",
-                            paths.root.string(), failed.message()));
+    throw Error(
+        fmt::format("cannot create {}: {}; next: name a directory that can be written, with --out",
+                    paths.root.string(), failed.message()));
   write_once(paths.campaign(), campaign_file_text(file));
 }
 

@@ -11,8 +11,10 @@
 #include "bench/harness/job_signals.h"
 #include "bench/harness/last_words.h"
 #include "bench/harness/runner.h"
+#include "core/build_info.h"
 #include "core/clock.h"
 #include "core/file.h"
+#include "core/messages/said.h"
 #include "core/text.h"
 #include "sys/inventory/inventory.h"
 #include "sys/mpi/mpi.h"
@@ -36,6 +38,21 @@ void require_writable(Comm& comm, const std::string& name, const std::string& pa
     else if (std::filesystem::is_directory(path))
       problems.add("--json", path + " is a directory");
   }
+  throw_agreed(comm, "clusterbench " + name, problems);
+}
+
+std::string own_build() {
+  const BuildInfo& build = build_info();
+  return fmt::format("{} {}{}", build.version, build.commit.substr(0, 12),
+                     build.dirty ? " modified" : "");
+}
+
+// The same program everywhere, or nothing is measured: hosts with another build are named.
+void require_same_program(Comm& comm, const std::string& name, const std::string& host) {
+  const std::string mine = own_build();
+  const std::string first = comm.broadcast_text(mine), first_host = comm.broadcast_text(host);
+  Problems problems;
+  if (mine != first) problems.add(host, said("locate.versions", mine, first_host, first).text());
   throw_agreed(comm, "clusterbench " + name, problems);
 }
 
@@ -64,6 +81,7 @@ class JobRun {
   ExitCode run() {
     const FsRoot fs(job_.sysroot);
     const RankMap place = locate_ranks(comm_, host_name());
+    require_same_program(comm_, name_, host_name());
     require_writable(comm_, name_, job_.json);
     const HostInventory inventory = collect_inventory(fs, place.host);
     Document document = begin_document(place, comm_.size(), job_.redact);

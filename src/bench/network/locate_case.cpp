@@ -13,7 +13,6 @@
 #include "bench/network/pairs/findings.h"
 #include "bench/network/pairs/groups.h"
 #include "bench/network/pairs/transports.h"
-#include "core/build_info.h"
 #include "core/param_builder.h"
 #include "core/units.h"
 #include "model/leaf_map.h"
@@ -86,21 +85,6 @@ CaseInfo describe() {
       .fault = {.why_not = said("fault.no_compare")},
       .prints_suspects = true,
   };
-}
-
-// The same program everywhere, or nothing is measured: hosts with another build are named.
-void require_same_program(Context& context) {
-  const BuildInfo& build = build_info();
-  const std::string mine = fmt::format("{} {} {}{}", context.place.host, build.version,
-                                       build.commit.substr(0, 12), build.dirty ? " modified" : "");
-  std::string first = context.comm.broadcast_text(mine);
-  const auto version = [](const std::string& s) { return s.substr(s.find(' ') + 1); };
-  Problems problems;
-  if (version(mine) != version(first))
-    problems.add(context.place.host, said("locate.versions", version(mine),
-                                          first.substr(0, first.find(' ')), version(first))
-                                         .text());
-  throw_agreed(context.comm, "clusterbench locate", problems);
 }
 
 // The ranks agree on whether all have the transport; the reason of one that has it not.
@@ -308,7 +292,6 @@ class Search {
 };
 
 Record search(Context& context, const Params& params) {
-  require_same_program(context);
   Record record{.case_name = "locate", .params = params};
   std::vector<Unit> units =
       params.text("between") == "rank" ? rank_units(context.place) : host_units(context.place);
