@@ -22,6 +22,7 @@ Case burn_gpu_case();
 Case health_case();
 Case verbs_case();
 Case nics_case();
+Case fabric_case();
 Case drives_case();
 Case tcp_case();
 

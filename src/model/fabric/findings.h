@@ -1,0 +1,70 @@
+// What is wrong with a subnet, by its own regularity and by its cabling plan. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/messages/said.h"
+#include "model/fabric/net.h"
+
+namespace cb {
+
+// `kind` is also the check's name: "link_rate", "swapped", …
+struct NetFinding {
+  std::string kind;
+  std::string part;  // the port, link or device that it is about
+  Said what;         // with the next step
+};
+
+// How the subnet is built. Leaves are switches with adapters of hosts.
+struct NetShape {
+  size_t adapters = 0;  // without aggregation nodes
+  size_t switches = 0;
+  size_t routers = 0;
+  size_t hosts = 0;
+  size_t tiers = 0;       // of switches; 0 where no switch has an adapter
+  size_t components = 0;  // parts of the subnet without a link between them
+  std::vector<int> tier;  // by node: 0 of a leaf, -1 of what is no switch or not reached
+  // Of each leaf with links upwards: rate to its adapters over rate upwards.
+  std::vector<double> oversubscription;
+};
+
+NetShape shape_of(const Net& net);
+
+// Kinds link_rate, duplicate_guid, duplicate_lid, duplicate_name, one_sided, wrong_rail:
+//   link_rate     more than half of at least kEnoughLinks links between the same tiers are faster
+//   wrong_rail    at least kRailShare of at least kEnoughLinks adapters of its leaf have one NIC
+//                 name, and this one another
+std::vector<NetFinding> irregularities(const Net& net, const NetShape& shape);
+constexpr size_t kEnoughLinks = 4;
+constexpr double kRailShare = 0.9;
+
+// A link of the plan: device and port of both ends. An adapter is "host nic" or "host/nic".
+struct PlannedEnd {
+  std::string device;  // in small letters
+  int port = 0;
+  auto operator<=>(const PlannedEnd&) const = default;
+};
+struct PlannedLink {
+  PlannedEnd a, b;  // a < b
+  auto operator<=>(const PlannedLink&) const = default;
+};
+
+// Reads CSV as people write it (byte order mark, quoted commas, blank lines, \r\n) with the columns
+// a_device, a_port, b_device and b_port in any order; others are passed over. Throws UsageError
+// with the line.
+std::vector<PlannedLink> read_cabling(const std::string& csv, const std::string& file);
+
+// The difference of plan and subnet. Every port has at most one link in each, so the links in which
+// they differ form paths and cycles, and each shape has a name: missing, surplus, moved, swapped
+// (two cables), rotated (more than two), chain. Of links that are not planned only those count that
+// touch a device of the plan.
+struct PlanDifference {
+  std::vector<NetFinding> findings;
+  // Links of the plan that join the same two devices at other ports: they carry the same, and the
+  // paper is wrong.
+  std::vector<std::string> at_other_ports;
+};
+PlanDifference against_plan(const Net& net, const std::vector<PlannedLink>& plan);
+
+}  // namespace cb

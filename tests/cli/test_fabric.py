@@ -1,0 +1,56 @@
+"""`fabric` without a subnet: what it says of input that is no dump, and without one."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+BINARY = os.environ["CLUSTERBENCH_BIN"]
+DUMP = """#
+Switch	4 "S-0000000000000001"		# "leaf" base port 0 lid 1 lmc 0
+[1]	"H-0000000000000002"[1](2) 		# "n1 mlx5_0" lid 2 4xNDR
+
+Ca	1 "H-0000000000000002"		# "n1 mlx5_0"
+[1](2) 	"S-0000000000000001"[1]		# lid 2 lmc 0 "leaf" lid 1 4xNDR
+"""
+
+
+def fabric(*args):
+    return subprocess.run([BINARY, "fabric", *map(str, args)], capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_without_a_dump_it_is_skipped_with_the_next_step():
+    done = fabric()
+    assert done.returncode == 3 and "ibnetdiscover >net.txt" in done.stderr
+
+
+def test_a_dump_of_one_leaf(tmp_path):
+    net, out = tmp_path / "net.txt", tmp_path / "f.json"
+    net.write_text(DUMP)
+    assert fabric("--from", net, "--json", out).returncode == 0
+    (record,) = json.loads(out.read_text())["records"]
+    assert {m["name"]: m["summary"]["max"] for m in record["metrics"]} == {"adapters": 1, "switches": 1, "links": 1, "hosts": 1}
+    assert {c["name"] for c in record["checks"]} == {"link_rate", "duplicate_guid", "duplicate_lid", "duplicate_name", "one_sided", "wrong_rail"}
+
+
+@pytest.mark.parametrize("text, said", [("", "names no node"), ("hello\n", "names no node"), ("Switch many\n", "line 1"),
+                                        (DUMP.replace("[1]	", "[one]	"), "line 3")])
+def test_what_is_no_dump_is_refused_with_its_line(tmp_path, text, said):
+    net = tmp_path / "net.txt"
+    net.write_text(text)
+    done = fabric("--from", net)
+    assert done.returncode == 2 and said in done.stderr and str(net) in done.stderr
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    done = fabric("--from", tmp_path / "none.txt")
+    assert done.returncode == 2 and "No such file" in done.stderr
+
+
+def test_a_plan_with_an_unknown_device_suggests_the_nearest(tmp_path):
+    net, plan = tmp_path / "net.txt", tmp_path / "plan.csv"
+    net.write_text(DUMP)
+    plan.write_text("a_device,a_port,b_device,b_port\nleaf,1,n1/mlx5_0,1\nleaf,2,n1/mlx5_1,1\n")
+    done = fabric("--from", net, "--plan", plan)
+    assert done.returncode == 1 and "n1 mlx5_0" in done.stdout + done.stderr
