@@ -37,6 +37,8 @@ constexpr TextRow kValues[] = {
     {"kind.library", "library", "库"},
     {"kind.driver", "driver", "驱动"},
     {"kind.inventory", "inventory", "清单"},
+    {"fact.tiers", "tiers of switches", "交换机层数"},
+    {"fact.parts", "parts of the subnet", "子网分块数"},
     {"fact.library", "library", "库"},
     {"fact.library_version", "library version", "库版本"},
     {"fact.library_path", "library path", "库路径"},
