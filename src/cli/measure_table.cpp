@@ -234,7 +234,10 @@ std::string suspect_lines(const Document& document) {
   for (const Record& r : document.records) {
     for (const Check& c : r.checks) {
       findings += c.finding;
-      if (c.finding && !c.passed) out += "suspect: " + terminal_safe(c.detail.text()) + "\n";
+      if (!c.finding || c.passed) continue;
+      const std::string part = entity_name(r.entities.at(c.entity)), what = c.detail.text();
+      const bool named = what.find(part) != std::string::npos;
+      out += "suspect: " + terminal_safe(named ? what : part + ": " + what) + "\n";
     }
   }
   return findings > 0 && out.empty() ? "suspects: none\n" : out;

@@ -83,6 +83,7 @@ std::string entity_name(const Entity& e) {
   if (e.kind == "cluster") return "cluster";
   if (e.kind == "pair" && e.peer) return fmt::format("{} → {}", sender_name(e), *e.peer);
   if (e.kind == "host" || e.id.empty()) return e.host;
+  if (e.host.empty()) return e.id;  // of no host: a switch, a link of the subnet
   return fmt::format("{}:{}", e.host, e.id);
 }
 

@@ -109,6 +109,8 @@ def test_a_healthy_subnet_is_as_it_was_built(place):
     figures = {m["name"]: m["summary"]["max"] for m in record["metrics"]}
     assert figures == {"adapters": HOSTS * RAILS, "switches": RAILS + SPINES, "links": len(list(links())), "hosts": HOSTS,
                        "oversubscription": HOSTS / SPINES}
+    leaves = [record["entities"][m["entity"]]["id"] for m in record["metrics"] if m["name"] == "oversubscription"]
+    assert sorted(leaves) == [f"leaf-{r}" for r in range(RAILS)]
     assert record["facts"]["tiers"] == "2" and record["facts"]["parts"] == "1"
 
 
@@ -121,7 +123,7 @@ def test_two_exchanged_cables_are_one_finding(place):
     _, failed, said = judge(place, dump, 1, "--plan", write_plan(place))
     # Five of six adapters of a leaf are not enough to say which rail it is.
     assert failed == {("swapped", "host001 mlx5_0 port 1 – leaf-0 port 2; host001 mlx5_3 port 1 – leaf-3 port 2")}
-    assert "suspect: " in said
+    assert "suspect: host001 mlx5_0 port 1 – leaf-0 port 2; host001 mlx5_3 port 1 – leaf-3 port 2: are in the plan; two cables" in said
 
 
 def test_a_cable_that_is_out_is_missing(place):

@@ -72,10 +72,9 @@ void add_shape(Record& record, const Net& net, const NetShape& shape) {
   record.add("switches", all, Samples{static_cast<double>(shape.switches)});
   record.add("links", all, Samples{static_cast<double>(net.links.size())});
   record.add("hosts", all, Samples{static_cast<double>(shape.hosts)});
-  if (!shape.oversubscription.empty()) {
-    Samples leaves;
-    for (const double ratio : shape.oversubscription) leaves.add(ratio);
-    record.add("oversubscription", all, std::move(leaves));
+  for (const LeafRatio& leaf : shape.oversubscription) {
+    const size_t of = record.entity({"", "switch", net.nodes[leaf.node].name});
+    record.add("oversubscription", of, Samples{leaf.ratio});
   }
   record.facts["tiers"] = std::to_string(shape.tiers);
   record.facts["parts"] = std::to_string(shape.components);

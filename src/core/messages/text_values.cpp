@@ -16,6 +16,7 @@ constexpr TextRow kValues[] = {
     {"kind.disk", "disk", "磁盘"},
     {"kind.filesystem", "filesystem", "文件系统"},
     {"kind.pair", "pair", "节点对"},
+    {"kind.switch", "switch", "交换机"},
     {"kind.link", "link", "链路"},
     {"kind.group", "group", "组"},
     {"kind.rank", "rank", "进程"},

@@ -16,6 +16,11 @@ struct NetFinding {
   Said what;         // with the next step
 };
 
+struct LeafRatio {
+  size_t node = 0;
+  double ratio = 0;
+};
+
 // How the subnet is built. Leaves are switches with adapters of hosts.
 struct NetShape {
   size_t adapters = 0;  // without aggregation nodes
@@ -26,7 +31,7 @@ struct NetShape {
   size_t components = 0;  // parts of the subnet without a link between them
   std::vector<int> tier;  // by node: 0 of a leaf, -1 of what is no switch or not reached
   // Of each leaf with links upwards: rate to its adapters over rate upwards.
-  std::vector<double> oversubscription;
+  std::vector<LeafRatio> oversubscription;
 };
 
 NetShape shape_of(const Net& net);

@@ -63,7 +63,7 @@ size_t components_of(const std::vector<std::vector<size_t>>& next) {
   return count;
 }
 
-std::vector<double> oversubscription_of(const Net& net, const std::vector<int>& tier) {
+std::vector<LeafRatio> oversubscription_of(const Net& net, const std::vector<int>& tier) {
   std::vector<double> down(net.nodes.size(), 0), up(net.nodes.size(), 0);
   std::vector<bool> known(net.nodes.size(), true);
   const auto add = [&](const NetEnd& from, const NetEnd& to, const NetLink& link) {
@@ -78,9 +78,9 @@ std::vector<double> oversubscription_of(const Net& net, const std::vector<int>& 
     add(link.a, link.b, link);
     add(link.b, link.a, link);
   }
-  std::vector<double> out;
+  std::vector<LeafRatio> out;
   for (size_t i = 0; i < net.nodes.size(); ++i) {
-    if (tier[i] == 0 && known[i] && up[i] > 0) out.push_back(down[i] / up[i]);
+    if (tier[i] == 0 && known[i] && up[i] > 0) out.push_back({i, down[i] / up[i]});
   }
   return out;
 }

@@ -87,7 +87,7 @@ TEST_CASE("a rail-optimised subnet is read whole and has the shape it was built 
   CHECK(shape.tiers == 2);
   CHECK(shape.components == 1);
   REQUIRE(shape.oversubscription.size() == kRails);
-  CHECK(shape.oversubscription[0] == 3);  // 12 down, 4 up, at one rate
+  CHECK(shape.oversubscription[0].ratio == 3);  // 12 down, 4 up, at one rate
   CHECK(net.lids.size() == net.nodes.size());
 }
 
