@@ -62,9 +62,9 @@ std::optional<int> lid_after(const std::string& line, size_t from) {
   return std::nullopt;
 }
 
-class Reader {
+class NetReader {
  public:
-  explicit Reader(std::string file) : file_(std::move(file)) {}
+  explicit NetReader(std::string file) : file_(std::move(file)) {}
 
   Net read(const std::string& text) {
     std::istringstream in(text);
@@ -174,7 +174,7 @@ class Reader {
 }  // namespace
 
 Net read_ibnetdiscover(const std::string& text, const std::string& file) {
-  return Reader(file).read(text);
+  return NetReader(file).read(text);
 }
 
 }  // namespace cb
