@@ -36,12 +36,9 @@ constexpr double kQuietAfterCancel = 0.7;
 }  // namespace
 
 std::string state_to_text(const WatchState& state) {
-  return json{{"doing", state.doing},
-              {"note", state.note},
-              {"entered", state.entered},
-              {"left", state.iterations},
-              {"idle", state.idle_seconds},
-              {"used_up", state.used_up_seconds},
+  return json{{"doing", state.doing},       {"note", state.note},
+              {"entered", state.entered},   {"left", state.iterations},
+              {"idle", state.idle_seconds}, {"used_up", state.used_up_seconds},
               {"failure", state.failure}}
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -326,7 +323,8 @@ std::vector<Record> SideHub::joined_records() {
   return join_published(published);
 }
 
-// A rank that has never come publishes nothing: it must not keep the others' records back.
+// A rank that has not come by the end of the reception publishes nothing: it must not keep the
+// others' records back.
 void SideHub::keep_finished() {
   size_t complete = 0;
   {
@@ -334,7 +332,8 @@ void SideHub::keep_finished() {
     complete = own_records_.size();
   }
   for (size_t r = 1; r < peers_.size(); ++r) {
-    if (peers_[r].state != RankLink::never) complete = std::min(complete, peers_[r].records.size());
+    const bool never_comes = peers_[r].state == RankLink::never && !reception_.open();
+    if (!never_comes) complete = std::min(complete, peers_[r].records.size());
   }
   keeper_.offer(complete, [this] { return joined_records(); });
 }
