@@ -43,6 +43,9 @@ def dump(links):
 
 
 def main():
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        print(__doc__.strip())
+        return
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     links = list(wires(int(sys.argv[2]) if len(sys.argv) > 2 else 1280))

@@ -105,10 +105,10 @@ void LastWords::on_expiry(const WatchState& state) {
   while (channel && !ended_ && channel->expired(state) && monotonic_seconds() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   if (ended_) return;
-  std::string text = fmt::format(
-      "clusterbench {}: deadline: {} {} in {} ({}), {} iterations done\n", case_name_,
-      terminal_safe(world_.who), how_it_expired(state), state.doing,
-      state.note.empty() ? "starting" : state.note, state.iterations);
+  std::string text =
+      fmt::format("clusterbench {}: deadline: {} {} in {} ({}), {} iterations done\n", case_name_,
+                  terminal_safe(world_.who), how_it_expired(state), state.doing,
+                  state.note.empty() ? "starting" : state.note, state.iterations);
   if (channel)
     text += fmt::format("  not there : {} rank 0, which writes the results, does not answer\n",
                         terminal_safe(root_host_));

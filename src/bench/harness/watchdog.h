@@ -11,13 +11,13 @@ namespace cb {
 
 // What this rank is doing, as the watchdog tells it when time is up.
 struct WatchState {
-  std::string doing;         // case and parameters
-  std::string note;          // "warm-up", "sampling", "waiting for rank 3"
-  uint64_t entered = 0;      // collective steps begun since armed
-  uint64_t iterations = 0;   // finished since armed
-  double idle_seconds = 0;   // since the last progress
+  std::string doing;           // case and parameters
+  std::string note;            // "warm-up", "sampling", "waiting for rank 3"
+  uint64_t entered = 0;        // collective steps begun since armed
+  uint64_t iterations = 0;     // finished since armed
+  double idle_seconds = 0;     // since the last progress
   double used_up_seconds = 0;  // the whole deadline where that has passed though it moved; else 0
-  std::string failure = {};  // why it measures no more, while it waits for the others to hear it
+  std::string failure = {};    // why it measures no more, while it waits for the others to hear it
 };
 
 // A thread that calls `on_expiry` once when an armed deadline passes without progress() for
