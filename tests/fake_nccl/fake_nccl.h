@@ -18,6 +18,7 @@
 //   sharp nvls nvl72 gdr_pci  logs CollNet if NCCL_COLLNET_ENABLE=1; NVLS unless
 //   NCCL_NVLS_ENABLE=0;
 //                             NVLink between hosts; the kind of GPUDirect, as 2.26 and newer do
+//   silent                    logs no connection
 //   ras                       rank 0 answers at NCCL_RAS_ADDR as the RAS service does
 // FAKE_NCCL_LOG names a file to which every ncclCommAbort and every registration adds a line.
 #pragma once

@@ -126,7 +126,7 @@ int version() {
 }
 
 void log_connections(const Comm* c) {
-  if (!logs("INIT")) return;
+  if (!logs("INIT") || has_word("silent")) return;
   DebugFile log;
   log.info("Using network %s", said_of("socket", c->rank) ? "Socket" : network_name().c_str());
   for (int peer = 0; peer < c->ranks; ++peer) {

@@ -19,6 +19,7 @@ constexpr TextRow kNames[] = {
     {"metric.in_network_connections", "connections to switches that reduce", "连到可归约交换机的连接数"},
     {"metric.domain_connections", "connections over NVLink to other hosts", "跨主机 NVLink 连接数"},
     {"metric.nvls_channels", "NVLS channels", "NVLS 通道数"},
+    {"metric.in_network_share", "choices that reduce in the network", "由网络交换机归约的选择占比"},
     {"metric.in_switch_share", "choices that reduce in switches", "由交换机归约的选择占比"},
     {"metric.algorithm_bytes_per_second", "algorithm bandwidth", "算法带宽"},
     {"metric.available_spare_share", "spare blocks left", "剩余备用块比例"},

@@ -45,10 +45,17 @@ std::string paths_by_rank(const std::vector<std::string>& texts) {
   return out;
 }
 
-// What the switches reduce or multiply: those of the network or of NVLink.
-bool in_switches(const TuningChoice& choice) {
+// Whether the network's switches reduce or multiply. Between hosts NVLS takes them too; with a tree
+// between hosts it does not.
+bool in_network(const TuningChoice& choice, uint64_t hosts) {
   const CollectiveAlgorithm a = algorithm_of(choice.algorithm);
-  return a == CollectiveAlgorithm::in_network || a == CollectiveAlgorithm::nvls ||
+  return a == CollectiveAlgorithm::in_network || (a == CollectiveAlgorithm::nvls && hosts > 1);
+}
+
+// Whether any switches do, those of the network or of NVLink.
+bool in_switches(const TuningChoice& choice, uint64_t hosts) {
+  const CollectiveAlgorithm a = algorithm_of(choice.algorithm);
+  return in_network(choice, hosts) || a == CollectiveAlgorithm::nvls ||
          a == CollectiveAlgorithm::nvls_tree;
 }
 
@@ -85,7 +92,9 @@ std::vector<MetricDef> log_metrics() {
            "of a rank's communicator through the NVLink switch that reduces (--paths)"},
           {"in_switch_share", "share", Better::higher,
            "of the library's choices that reduce or multiply in switches: nvls, collnet "
-           "(--algorithms)"}};
+           "(--algorithms)"},
+          {"in_network_share", "share", Better::higher,
+           "of those that do so in the network's switches: SHARP (--algorithms)"}};
 }
 
 void describe_paths(Record& record, Context& context, const LibraryLog& log, bool measured) {
@@ -110,15 +119,18 @@ void describe_paths(Record& record, Context& context, const LibraryLog& log, boo
 }
 
 void describe_choices(Record& record, const std::vector<TuningChoice>& choices,
-                      const std::optional<Entity>& group) {
+                      const std::optional<Entity>& group, uint64_t hosts) {
   if (choices.empty()) return;
   std::string text;
   for (const TuningChoice& c : choices) text += (text.empty() ? "" : "; ") + to_text(c);
   record.facts["algorithm"] = text;
   if (!group) return;
-  const auto reduced = std::ranges::count_if(choices, in_switches);
-  record.add("in_switch_share", record.entity(*group),
-             {static_cast<double>(reduced) / static_cast<double>(choices.size())});
+  const auto share = [&](bool (*is)(const TuningChoice&, uint64_t)) {
+    const auto count = std::ranges::count_if(choices, [&](const auto& c) { return is(c, hosts); });
+    return static_cast<double>(count) / static_cast<double>(choices.size());
+  };
+  record.add("in_switch_share", record.entity(*group), {share(in_switches)});
+  record.add("in_network_share", record.entity(*group), {share(in_network)});
 }
 
 }  // namespace cb::nccl

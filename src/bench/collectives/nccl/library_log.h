@@ -51,8 +51,9 @@ std::vector<MetricDef> log_metrics();
 void describe_paths(Record& record, Context& context, const LibraryLog& log, bool measured);
 
 // Adds the fact of the choices, and to the group's entity which share of them reduces or multiplies
-// in switches. Nothing without a choice.
+// in switches, and which in those of the network: CollNet, and over `hosts` hosts or NVLink domains
+// NVLS too. Nothing without a choice.
 void describe_choices(Record& record, const std::vector<TuningChoice>& choices,
-                      const std::optional<Entity>& group);
+                      const std::optional<Entity>& group, uint64_t hosts);
 
 }  // namespace cb::nccl

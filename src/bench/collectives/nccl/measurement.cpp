@@ -110,16 +110,16 @@ Record Measurement::run_grid(size_t i) {
   Record record =
       begin_collective_record(context_, "nccl", params_, lanes_.front().points[i], joined);
   describe(record, described);
-  if (log_ != nullptr) {
-    log_->read();
-    if (log_->wants().paths) describe_paths(record, context_, *log_, joined.measured);
-    describe_choices(record, log_->choices(), {});
-  }
+  if (log_ != nullptr) log_->read();
   std::vector<LaneFigures> figures;
   for (size_t l = 0; l < lanes_.size(); ++l)
     figures.push_back({lanes_[l].group, lanes_[l].points[i], results[l],
                        point_ceiling(lanes_[l].points[i], algorithm(), lanes_[l].wires)});
   add_grid_figures(record, context_, joined, figures);
+  if (log_ != nullptr) {
+    if (log_->wants().paths) describe_paths(record, context_, *log_, joined.measured);
+    describe_choices(record, log_->choices(), {}, 1);
+  }
   return record;
 }
 
@@ -189,13 +189,6 @@ CollectiveAlgorithm Measurement::algorithm() const {
 
 void Measurement::add_figures(Record& record, const Lane& lane, const CollectivePoint& point,
                               const PointResult& result, const std::optional<double>& estimate) {
-  if (log_ != nullptr) {
-    if (log_->wants().paths) describe_paths(record, context_, *log_, result.measured);
-    const bool leads = result.measured && lane.group.comm.rank() == 0;
-    describe_choices(record, log_->choices(),
-                     leads ? std::optional(group_entity(lane.group)) : std::nullopt);
-    if (log_->wants().algorithms) record.notes.emplace_back(said("coll.nccl_log"));
-  }
   if (lane.wires.hosts == 1 && context_.place.hosts.size() > 1 && lane.group.host.empty())
     record.notes.emplace_back(said("coll.uneven"));
   add_collective_figures(
@@ -203,6 +196,14 @@ void Measurement::add_figures(Record& record, const Lane& lane, const Collective
       {lane.group, lane.comms->ranks(), point_ceiling(point, algorithm(), lane.wires)}, point,
       result);
   note_above_wire(record, point, lane.wires);
+  if (log_ != nullptr) {
+    if (log_->wants().paths) describe_paths(record, context_, *log_, result.measured);
+    const bool leads = result.measured && lane.group.comm.rank() == 0;
+    describe_choices(record, log_->choices(),
+                     leads ? std::optional(group_entity(lane.group)) : std::nullopt,
+                     lane.wires.hosts);
+    if (log_->wants().algorithms) record.notes.emplace_back(said("coll.nccl_log"));
+  }
   if (!result.measured || !estimate || lane.group.comm.rank() != 0) return;
   record.add("estimated_seconds", record.entity({"", "cluster", ""}), {*estimate});
 }
