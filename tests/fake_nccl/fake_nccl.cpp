@@ -347,7 +347,9 @@ API int ncclMemFree(void* at) {
 API int ncclCommRegister(Comm* c, void*, size_t, void** handle) {
   fake::log_line("register rank " + std::to_string(c->rank));
   // register.cc: success without a handle where NCCL_LOCAL_REGISTER is 0.
-  *handle = fake::has_word("no_register") ? nullptr : c;
+  const char* local = std::getenv("NCCL_LOCAL_REGISTER");
+  const bool off = local != nullptr && std::strcmp(local, "0") == 0;
+  *handle = off || fake::has_word("no_register") ? nullptr : c;
   return fake::kSuccess;
 }
 API int ncclCommDeregister(Comm* c, void*) {

@@ -34,12 +34,9 @@ def test_a_dimension_s_figure_is_of_its_own_ranks(job):
     assert not groups(record, "tp") and not groups(record, "pp")
 
 
-@pytest.mark.parametrize("split, words", [
-    ("grid:2,2,2", "needs 8 ranks, the job has 4"), ("grid:2,2", "write grid:DP,TP,PP"),
-    ("grid:3,*,1", "a multiple of 3 ranks"), ("grid:2,x,1", "'x' is no number of ranks")])
-def test_a_grid_that_does_not_fit_is_refused(job, split, words):
-    code, _, err = job.run(4, "mpi", "--size", "4K", "--split", split)
-    assert code == 2 and words in " ".join(err.split())
+def test_a_grid_that_does_not_fit_is_refused(job):
+    code, _, err = job.run(4, "mpi", "--size", "4K", "--split", "grid:2,2,2")
+    assert code == 2 and "needs 8 ranks, the job has 4" in " ".join(err.split())
 
 
 def test_wrong_data_in_any_dimension_leaves_no_figure(job):

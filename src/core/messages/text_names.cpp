@@ -20,6 +20,7 @@ constexpr TextRow kNames[] = {
     {"metric.domain_connections", "connections over NVLink to other hosts", "跨主机 NVLink 连接数"},
     {"metric.nvls_channels", "NVLS channels", "NVLS 通道数"},
     {"metric.in_network_share", "choices that reduce in the network", "由网络交换机归约的选择占比"},
+    {"metric.registered_share", "buffers registered", "已注册缓冲区占比"},
     {"metric.in_switch_share", "choices that reduce in switches", "由交换机归约的选择占比"},
     {"metric.algorithm_bytes_per_second", "algorithm bandwidth", "算法带宽"},
     {"metric.available_spare_share", "spare blocks left", "剩余备用块比例"},

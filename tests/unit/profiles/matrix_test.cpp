@@ -111,9 +111,10 @@ class MatrixFleet {
     }
     if (step.id == "matrix-rail") rails(r);
     if (step.id == "matrix-grid") grid(r, hosts);
-    if (step.id == "matrix-p2p") add(r, {"", "cluster", ""}, "bus_bytes_per_second", 360e9);
+    const Entity node{hosts.front(), "group", hosts.front()};
+    if (step.id == "matrix-p2p") add(r, node, "bus_bytes_per_second", 360e9);
     if (step.id == "matrix-net")
-      add(r, {"", "cluster", ""}, "bus_bytes_per_second",
+      add(r, node, "bus_bytes_per_second",
           is(Plant::slow_node_network, hosts.front()) ? 300e9 : 340e9);
     if (step.id == "matrix-sharp") {
       add(r, {"", "cluster", ""}, "bus_bytes_per_second", 550e9);
@@ -211,7 +212,7 @@ TEST_CASE("the matrix: every planted defect fails by name, and nobody else is ac
       {Plant::sharp_lost, "matrix.sharp.taken", {"cluster"}},
       {Plant::slow_rail, "matrix.rail.fleet", {"rail 3"}},
       {Plant::all_rails_slow, "matrix.rail.ceiling", {"rail 0", "rail 7"}},
-      {Plant::slow_node_network, "matrix.net.fleet", {"n2"}},
+      {Plant::slow_node_network, "matrix.net.fleet", {"n2:n2"}},
       {Plant::slow_tensor_groups, "matrix.grid.tp", {"n2:tp 1"}},
       {Plant::wrong_data, "matrix.grid.correct", {"n2:11"}}};
   const Profile profile = test::shipped("nccl-matrix-sharp");

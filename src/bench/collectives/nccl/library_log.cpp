@@ -94,7 +94,9 @@ std::vector<MetricDef> log_metrics() {
            "of the library's choices that reduce or multiply in switches: nvls, collnet "
            "(--algorithms)"},
           {"in_network_share", "share", Better::higher,
-           "of those that do so in the network's switches: SHARP (--algorithms)"}};
+           "of those that do so in the network's switches: SHARP (--algorithms)"},
+          {"registered_share", "share", Better::higher,
+           "of a rank's buffers that the library registered (--register)"}};
 }
 
 void describe_paths(Record& record, Context& context, const LibraryLog& log, bool measured) {

@@ -168,7 +168,13 @@ void Measurement::describe(Record& record, const std::vector<const NcclCall*>& c
     told.asked += call->registrations().asked;
     told.taken += call->registrations().taken;
   }
-  if (told.asked > 0) record.facts["registered"] = said("coll.registered", told.taken, told.asked);
+  if (told.asked > 0) {
+    record.facts["registered"] = said("coll.registered", told.taken, told.asked);
+    record.add(
+        "registered_share",
+        record.entity({context_.place.host, "rank", std::to_string(context_.comm.rank())}),
+        {static_cast<double>(told.taken) / static_cast<double>(told.asked)});
+  }
   if (told.taken < told.asked)
     record.notes.emplace_back(said("coll.unregistered", told.asked - told.taken, told.asked));
   if (!environment_.empty()) record.facts["environment"] = to_text(environment_);
@@ -178,6 +184,7 @@ void Measurement::describe(Record& record, const std::vector<const NcclCall*>& c
 void Measurement::end_alone(Record& record, const PointResult& result) {
   if (!result.first_wrong.empty()) return;
   record.checks.clear();
+  record.metrics.clear();
   record.entities.clear();
   record.outcome = Skipped{said("coll.alone", result.checks)};
 }
