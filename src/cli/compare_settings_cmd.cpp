@@ -82,10 +82,9 @@ std::vector<SettingRule> chosen_rules(const SettingOptions& options, Problems& p
 }
 
 fs::path settings_directory(const SettingOptions& options, Problems& problems) {
-  const std::string name = !options.out.empty()
-                               ? options.out
-                               : fmt::format("out/{:%Y%m%d-%H%M%S}-settings",
-                                             fmt::localtime(std::time(nullptr)));
+  const std::string name = !options.out.empty() ? options.out
+                                                : fmt::format("out/{:%Y%m%d-%H%M%S}-settings",
+                                                              fmt::localtime(std::time(nullptr)));
   std::error_code failed;
   if (fs::exists(name, failed) && !(fs::is_directory(name, failed) && fs::is_empty(name, failed)))
     problems.add("--out", fmt::format("{} is not empty: name a fresh directory", name));
@@ -102,8 +101,7 @@ SweepSetup common_setup(const SettingOptions& options, Problems& problems) {
   if (!problems.empty()) throw UsageError("clusterbench compare-settings", problems);
   setup.deadline_seconds = *deadline;
   setup.binary = startable_binary();
-  setup.arguments = {"nccl",   "--op",  options.op, "--size", options.size, "--algorithms",
-                     "--paths"};
+  setup.arguments = {"nccl", "--op", options.op, "--size", options.size, "--algorithms", "--paths"};
   setup.arguments.insert(setup.arguments.end(), options.case_options.begin(),
                          options.case_options.end());
   Launching launching = choose_launching(options.launching);
@@ -138,15 +136,16 @@ SettingVerdict compare_setting(const SettingRule& rule, SweepSetup setup, const 
   setup.directory /= rule.id;
   fs::create_directories(setup.directory);
   setup.variables = {{rule.variable, {rule.off, rule.on}}};
-  if (rule.id == "registered") setup.arguments.insert(setup.arguments.end(), {"--register", "user"});
+  if (rule.id == "registered")
+    setup.arguments.insert(setup.arguments.end(), {"--register", "user"});
   const size_t count = sweep_jobs(2, setup.repeats, setup.seed).size();
   const auto outcomes = run_sweep(setup, [&](size_t index, const SweepOutcome& o) {
     const bool done = o.state == JobState::done;
-    std::cerr << terminal_safe(fmt::format(
-                     "   {} {}/{} {} {}={}{} {}{}", rule.id, index + 1, count, done ? "✓" : "✗",
-                     rule.variable, o.values.empty() ? "" : o.values.front(),
-                     o.job.control ? " (A/A)" : "", format_seconds(o.seconds),
-                     done ? "" : "  " + o.reason.text()))
+    std::cerr << terminal_safe(fmt::format("   {} {}/{} {} {}={}{} {}{}", rule.id, index + 1, count,
+                                           done ? "✓" : "✗", rule.variable,
+                                           o.values.empty() ? "" : o.values.front(),
+                                           o.job.control ? " (A/A)" : "", format_seconds(o.seconds),
+                                           done ? "" : "  " + o.reason.text()))
               << '\n';
   });
   std::vector<SweepRun> runs;
@@ -216,7 +215,8 @@ void add_compare_settings_command(CLI::App& app, Action& action) {
   const auto options = std::make_shared<SettingOptions>();
   sub->group("Measurements");
   sub->footer(
-      "Example:\n  clusterbench compare-settings --setting nvls,sharp --require sharp=1.3 --size 1G "
+      "Example:\n  clusterbench compare-settings --setting nvls,sharp --require sharp=1.3 --size "
+      "1G "
       "--hosts a:8,b:8 -- --duration 2s");
   offer(sub->add_option("--setting", options->settings, "these [all]"), setting_names())
       ->type_name("NAME,…")

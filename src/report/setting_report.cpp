@@ -67,10 +67,10 @@ nlohmann::json point_json(const SettingPoint& p) {
 std::vector<std::vector<std::string>> setting_rows(const std::vector<SettingVerdict>& verdicts,
                                                    const MetricDef& metric, Lang lang) {
   const Texts t(lang);
-  std::vector<std::vector<std::string>> out{
-      {t("setting.setting"), t("setting.point"), t("setting.off"), t("setting.on"),
-       t("setting.ratio"), t("setting.interval"), t("setting.control"), t("setting.proof"),
-       t("setting.verdict")}};
+  std::vector<std::vector<std::string>> out{{t("setting.setting"), t("setting.point"),
+                                             t("setting.off"), t("setting.on"), t("setting.ratio"),
+                                             t("setting.interval"), t("setting.control"),
+                                             t("setting.proof"), t("setting.verdict")}};
   for (const SettingVerdict& v : verdicts) {
     for (const SettingPoint& p : v.points) {
       const std::string interval =
@@ -89,8 +89,7 @@ std::vector<std::vector<std::string>> setting_rows(const std::vector<SettingVerd
 std::string setting_markdown(const std::vector<SettingVerdict>& verdicts, const MetricDef& metric,
                              Lang lang) {
   const Texts t(lang);
-  std::string out = fmt::format("# {}\n\n{}: **{}**\n\n", t("setting.title"),
-                                t("setting.verdict"),
+  std::string out = fmt::format("# {}\n\n{}: **{}**\n\n", t("setting.title"), t("setting.verdict"),
                                 t(std::string("state.") + state_name(overall(verdicts))));
   bool head = true;
   for (const std::vector<std::string>& row : setting_rows(verdicts, metric, lang)) {
@@ -114,10 +113,10 @@ std::string setting_json(const std::vector<SettingVerdict>& verdicts, const Metr
   for (const SettingVerdict& v : verdicts) {
     nlohmann::json points = nlohmann::json::array();
     for (const SettingPoint& p : v.points) points.push_back(point_json(p));
-    nlohmann::json one{{"id", v.rule.id},           {"variable", v.rule.variable},
-                       {"off", v.rule.off},         {"on", v.rule.on},
-                       {"proof_metric", v.rule.proof}, {"verdict", state_name(v.state())},
-                       {"points", points}};
+    nlohmann::json one{
+        {"id", v.rule.id}, {"variable", v.rule.variable},  {"off", v.rule.off},
+        {"on", v.rule.on}, {"proof_metric", v.rule.proof}, {"verdict", state_name(v.state())},
+        {"points", points}};
     if (v.rule.least_ratio) one["least_ratio"] = *v.rule.least_ratio;
     settings.push_back(std::move(one));
   }

@@ -17,7 +17,8 @@ std::string setting_markdown(const std::vector<SettingVerdict>& verdicts, const 
                              Lang lang);
 
 // The document "clusterbench.settings/1", as text: every setting with its variable, values, proof
-// and required ratio, and its points with figures, proofs, verdict and the reason in both languages.
+// and required ratio, and its points with figures, proofs, verdict and the reason in both
+// languages.
 std::string setting_json(const std::vector<SettingVerdict>& verdicts, const MetricDef& metric);
 
 }  // namespace cb
