@@ -17,9 +17,7 @@ std::vector<Part> hugepage_parts(const FsRoot& fs);  // hugepages, one per page 
 std::vector<Part> numa_parts(const FsRoot& fs);      // numa, one per node
 std::vector<Part> iommu_parts(const FsRoot& fs);     // iommu
 std::vector<Part> acs_parts(const FsRoot& fs);       // acs
-// gpu, nvswitch: one per PCI device; nvlink_domain: one per NVLink domain of the GPUs, if NVML names
-// one
-std::vector<Part> gpu_parts(const FsRoot& fs);
+std::vector<Part> gpu_parts(const FsRoot& fs);       // gpu, nvswitch per PCI device; nvlink_domain
 std::vector<Part> nic_parts(const FsRoot& fs);       // nic, one per network interface except lo
 std::vector<Part> rdma_parts(const FsRoot& fs);      // rdma, one per port
 std::vector<Part> nvme_parts(const FsRoot& fs);      // nvme, one per controller
