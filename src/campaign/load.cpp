@@ -15,6 +15,7 @@
 #include "campaign/load_proofs.h"
 #include "campaign/lost.h"
 #include "campaign/plan.h"
+#include "campaign/soak_cycles.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/parallel.h"
@@ -345,6 +346,7 @@ Campaign load_campaign(const fs::path& directory, const Catalogue& catalogue) {
     job.step = file.profile.steps[keys[i].step].id;
     job.host = keys[i].host;
     fill_from_journal(job, keys[i], journal, readings);
+    fill_cycle(job, keys[i], journal);
     note_lost_attempts(keys[i], journal, campaign);
   }
   read_records(readings, directory);

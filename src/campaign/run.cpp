@@ -13,6 +13,7 @@
 #include "campaign/leftovers.h"
 #include "campaign/lost.h"
 #include "campaign/pool.h"
+#include "campaign/soak_cycles.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -45,10 +46,15 @@ class CampaignRun {
   RunEnd run() {
     prepare();
     RunEnd end;
-    for (size_t step = 0; step < profile_.steps.size(); ++step) {
+    CyclePace pace(profile_.soak, setup_.executor.stop_signals, observer_.resting);
+    for (const Round& round : plan_rounds(profile_)) {
+      const size_t step = round.step;
+      pace.wait_for(round.cycle);
       const double start = monotonic_seconds();
+      observer_.round_begins(round);
       observer_.step_begins(profile_.steps[step]);
-      const std::vector<JobOutcome> outcomes = run_step(step);
+      const std::vector<JobOutcome> outcomes = run_step(round);
+      pace.ran(round.cycle, outcomes);
       if (stopped()) {
         end.interrupted = true;
         break;
@@ -103,10 +109,10 @@ class CampaignRun {
     }
   }
 
-  std::vector<JobOutcome> run_step(size_t step) {
+  std::vector<JobOutcome> run_step(const Round& round) {
     std::vector<JobOutcome> outcomes;
     for (const JobKey& key : jobs_) {
-      if (key.step == step) outcomes.push_back({.key = key});
+      if (Round{key.step, key.cycle} == round) outcomes.push_back({.key = key});
     }
     std::vector<size_t> todo;
     for (size_t i = 0; i < outcomes.size(); ++i) {
@@ -147,8 +153,20 @@ class CampaignRun {
       return true;
     }
     const std::string wanted = key_fingerprint(key);
+    if (key.cycle > 0 && is_over(journal_.last(key.name), wanted)) {
+      keep_ended_cycle(outcome);
+      return true;
+    }
     if (lost(outcome, wanted)) return true;
     return keep(outcome, wanted) && !once_more(key);
+  }
+
+  void keep_ended_cycle(JobOutcome& outcome) const {
+    const JobEvent& last = *journal_.last(outcome.key.name);
+    outcome.state = last.state;
+    outcome.reason = last.reason;
+    outcome.kept = true;
+    outcome.document = figures_of(outcome.key.name);
   }
 
   // The figures of this job's earlier attempts count. If one is lost that spoke against the
@@ -163,7 +181,7 @@ class CampaignRun {
   }
 
   bool once_more(const JobKey& key) const {
-    return setup_.again.contains({profile_.steps[key.step].id, key.host});
+    return key.cycle == 0 && setup_.again.contains({profile_.steps[key.step].id, key.host});
   }
 
   NeedsFit needs_fit(const Step& step, const JobKey& key) const {
@@ -252,6 +270,7 @@ class CampaignRun {
     const ExecutorEvents events{[&](size_t i) {
                                   attempts[i].event.at = utc_now();
                                   writer_.job(attempts[i].event);
+                                  observer_.job_changes(attempts[i].event);
                                 },
                                 [&](size_t i, const TaskEnd& end) { finish(attempts[i], end); },
                                 [&] { observer_.stopping(); }};
@@ -296,6 +315,7 @@ class CampaignRun {
     event.state = a.outcome->state = conclusion.state;
     event.reason = a.outcome->reason = conclusion.reason;
     writer_.job(event);
+    observer_.job_changes(event);
     if (fresh && event.adds && a.outcome->document) pool_samples(*fresh, *a.outcome->document);
     a.outcome->document = std::move(fresh);
   }

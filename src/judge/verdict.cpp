@@ -8,6 +8,7 @@
 
 #include "core/parallel.h"
 #include "core/profile_limits.h"
+#include "core/profile_soak.h"
 #include "core/units.h"
 #include "judge/applies.h"
 #include "judge/proofs.h"
@@ -73,6 +74,7 @@ class Judge {
         profile_(profile),
         waivers_(waivers),
         names_(campaign),
+        interruptions_judged_(judges_interruptions(profile)),
         used_(waivers.size(), false) {}
 
   // Gathers for a few criteria at a time: the evidence of one is small, that of all is not.
@@ -102,7 +104,7 @@ class Judge {
 
   Gathered gather(const Criterion& criterion) const {
     Gathered out{.fit = needs_fit(criterion), .evidence = {}};
-    if (out.fit.fit != Fit::unmet) out.evidence = gather_evidence(campaign_, names_, criterion);
+    if (out.fit.fit != Fit::unmet) out.evidence = gather_evidence(campaign_, names_, criterion, interruptions_judged_);
     return out;
   }
 
@@ -140,7 +142,8 @@ class Judge {
     auto criterion = std::make_shared<const Criterion>(step_criterion(profile_, step));
     Gathered gathered{.fit = needs_fit(*criterion), .evidence = {}};
     if (gathered.fit.fit == Fit::unmet) return;
-    gathered.evidence = step_evidence(campaign_, names_, step, out.criteria, only_wrong_data);
+    gathered.evidence = step_evidence(campaign_, names_, step, out.criteria,
+                                      {only_wrong_data, interruptions_judged_});
     if (gathered.evidence.findings.empty() && gathered.evidence.gaps.empty()) return;
     CriterionVerdict v;
     v.criterion = criterion.get();
@@ -293,6 +296,7 @@ class Judge {
   const Profile& profile_;
   const std::vector<Waiver>& waivers_;
   const HostNames names_;
+  const bool interruptions_judged_;
   std::vector<bool> used_;
   std::map<std::string, std::string> useless_;  // waiver id → what is wrong with its limit
 };

@@ -6,6 +6,7 @@
 
 #include "judge/verdict_gaps.h"
 #include "judge/verdict_select.h"
+#include "judge/verdict_soak.h"
 
 namespace cb {
 namespace {
@@ -20,9 +21,10 @@ const GivenParams& points_of(const Criterion& criterion) {
 class StepCollector {
  public:
   StepCollector(const Campaign& campaign, const HostNames& names, const Step& step,
-                const std::vector<CriterionVerdict>& criteria, bool only_wrong_data)
-      : campaign_(campaign), names_(names), step_(step), only_wrong_data_(only_wrong_data) {
+                const std::vector<CriterionVerdict>& criteria, const StepJudging& how)
+      : campaign_(campaign), names_(names), step_(step), how_(how) {
     for (const CriterionVerdict& v : criteria) {
+      if (std::holds_alternative<SoakRule>(v.criterion->rule)) continue;  // of no single step
       if (v.criterion->step != step.id || v.state == State::not_applicable) continue;
       applied_.push_back(v.criterion);
       for (const Gap& gap : v.gaps) said_.insert(gap.what);
@@ -61,15 +63,16 @@ class StepCollector {
 
   void gap(const std::string& host, Message what) {
     excused_.insert(host);
-    if (!only_wrong_data_ && said_.insert(what).second)
+    if (!how_.only_wrong_data && said_.insert(what).second)
       evidence_.gaps.push_back({host, std::move(what)});
   }
 
   void collect_job(const Job& job) {
-    if (job.state != JobState::done) gap(job.host, job_gap(job));
+    const bool counted = is_counted_interruption(job, how_.interruptions_judged);
+    if (job.state != JobState::done && !counted) gap(job.host, job_gap(job));
     if (!job.document) return;
     const Document& document = *job.document;
-    if (document.run.partial)
+    if (document.run.partial && !counted)
       gap(job.host, {"gap.partial", {job.step, job_place(job), *document.run.partial}});
     if (document.records.empty() && job.state == JobState::done)
       gap(job.host, {"gap.no_record", {job.step, job_place(job), ""}});
@@ -87,7 +90,8 @@ class StepCollector {
   }
 
   void collect_record(const Job& job, const Record& record) {
-    if (!record.measured()) gap(job.host, record_gap(job, record));
+    const bool counted = is_counted_interruption(job, how_.interruptions_judged);
+    if (!record.measured() && !counted) gap(job.host, record_gap(job, record));
     for (const Check& check : record.checks) {
       if (!check.passed && !is_said(record, check)) add_failed(job, record, check);
     }
@@ -123,7 +127,7 @@ class StepCollector {
   const Campaign& campaign_;
   const HostNames& names_;
   const Step& step_;
-  const bool only_wrong_data_;
+  const StepJudging how_;
   Evidence evidence_;
   std::vector<const Criterion*> applied_;  // this step's criteria, except those that do not apply
   std::set<Message> said_;
@@ -148,8 +152,8 @@ Criterion step_criterion(const Profile& profile, const Step& step) {
 }
 
 Evidence step_evidence(const Campaign& campaign, const HostNames& names, const Step& step,
-                       const std::vector<CriterionVerdict>& criteria, bool only_wrong_data) {
-  return StepCollector(campaign, names, step, criteria, only_wrong_data).collect();
+                       const std::vector<CriterionVerdict>& criteria, const StepJudging& how) {
+  return StepCollector(campaign, names, step, criteria, how).collect();
 }
 
 }  // namespace cb
