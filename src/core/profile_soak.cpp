@@ -220,9 +220,9 @@ void validate_soak(const Profile& profile, Problems& problems) {
   }
   if (!profile.soak) return;
   require_neighbours(profile, problems);
-  if (!judges_interruptions(profile))
+  if (std::ranges::none_of(profile.criteria, counts_interruptions))
     problems.add("soak",
-                 "is judged by no criterion of kind interruptions or "
+                 "is judged by no criterion of severity fail and kind interruptions or "
                  "mean_time_between_interruptions: an interruption would go unseen");
 }
 
@@ -232,13 +232,10 @@ bool judges_figures(const Criterion& criterion) {
          rule->kind == SoakRule::Kind::events;
 }
 
-bool judges_interruptions(const Profile& profile) {
-  return std::ranges::any_of(profile.criteria, [](const Criterion& c) {
-    const SoakRule* rule = soak_rule(c);
-    return rule != nullptr && (rule->kind == SoakRule::Kind::interruptions ||
-                               rule->kind == SoakRule::Kind::mtbi) &&
-           c.severity == Severity::fail && c.needs.empty();
-  });
+bool counts_interruptions(const Criterion& criterion) {
+  const SoakRule* rule = soak_rule(criterion);
+  return rule != nullptr && criterion.severity == Severity::fail &&
+         (rule->kind == SoakRule::Kind::interruptions || rule->kind == SoakRule::Kind::mtbi);
 }
 
 }  // namespace cb

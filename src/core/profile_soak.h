@@ -21,9 +21,9 @@ void validate_soak_rule(const SoakRule& rule, const CaseInfo& info, const std::s
 // False for criteria that look at the soak as a whole and not at the figures of their step.
 bool judges_figures(const Criterion& criterion);
 
-// True if the profile has a criterion on how often the soak was interrupted. A cycle that ended
-// badly is then evidence for that criterion, and no gap.
-bool judges_interruptions(const Profile& profile);
+// True if the criterion can fail for how often the soak was interrupted. Where one applies, a cycle
+// that ended badly is evidence for it, and no gap.
+bool counts_interruptions(const Criterion& criterion);
 
 // The kinds of events that "of" can name: name, class and whether the kernel's log tells it.
 enum class EventClass { defect, degradation, environment, tool };

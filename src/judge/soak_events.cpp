@@ -193,6 +193,13 @@ class EventCollector {
     add_growth(job, record, entity, kind, delta.name, delta.after - delta.before);
   }
 
+  // Whether a counter of some part of the host tells events of this kind, so that the log's lines
+  // would be the same events again.
+  bool is_total(const std::string& host, std::string_view kind) const {
+    return std::ranges::any_of(
+        totals_, [&](const Counted& c) { return c.first.host == host && c.second == kind; });
+  }
+
   // Every cycle reads the whole log, so a line is seen again and again; lines from before the soak
   // are none of its events.
   void add_kernel_line(const Job& job, const Said& note) {
@@ -202,7 +209,8 @@ class EventCollector {
     for (size_t i = 0; i < part.size(); ++i) part[i] = m.args[i].in(Lang::en).value_or("");
     const auto& [host, name, at, place, text] = part;
     const EventKind* kind = find_event_kind(name);
-    if (kind == nullptr || at < begin_ || !lines_.insert(host + " " + place).second) return;
+    const bool counted = kind != nullptr && !kind->of_kernel_log && is_total(host, kind->name);
+    if (kind == nullptr || counted || at < begin_ || !lines_.insert(host + " " + place).second) return;
     events_.push_back(event(job, at, {host, "host", ""}, kind, text));
   }
 

@@ -74,8 +74,11 @@ class Judge {
         profile_(profile),
         waivers_(waivers),
         names_(campaign),
-        interruptions_judged_(judges_interruptions(profile)),
-        used_(waivers.size(), false) {}
+        used_(waivers.size(), false) {
+    interruptions_judged_ = std::ranges::any_of(profile.criteria, [&](const Criterion& c) {
+      return counts_interruptions(c) && needs_fit(c).fit == Fit::met;
+    });
+  }
 
   // Gathers for a few criteria at a time: the evidence of one is small, that of all is not.
   Judgement judge() {
@@ -296,7 +299,7 @@ class Judge {
   const Profile& profile_;
   const std::vector<Waiver>& waivers_;
   const HostNames names_;
-  const bool interruptions_judged_;
+  bool interruptions_judged_ = false;
   std::vector<bool> used_;
   std::map<std::string, std::string> useless_;  // waiver id → what is wrong with its limit
 };

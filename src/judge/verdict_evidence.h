@@ -16,7 +16,7 @@ struct Evidence {
 };
 
 // `interruptions_judged`: a criterion counts the soak's cycles that ended badly
-// (judges_interruptions()), so that they are no gaps here.
+// (counts_interruptions()), so that they are no gaps here.
 Evidence gather_evidence(const Campaign& campaign, const HostNames& names,
                          const Criterion& criterion, bool interruptions_judged = false);
 

@@ -180,6 +180,8 @@ class EventReader {
       record_.notes.push_back(said("events.unread", host_, "/dev/kmsg", why));
       return;
     }
+    const std::string boot_id =
+        fs_.text("/proc/sys/kernel/random/boot_id").value_or("").substr(0, 8);
     const KernelEvents events = kernel_events(*log);
     add("kernel_messages", "host", "", static_cast<double>(events.messages));
     const size_t shown = std::min(events.lines.size(), kMaxKernelLines);
@@ -190,7 +192,7 @@ class EventReader {
       const auto at = static_cast<std::time_t>(static_cast<double>(*boot) + line.seconds);
       record_.notes.push_back(said("events.kernel", host_, line.kind,
                                    fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(at)),
-                                   fmt::format("{}:{}", *boot, line.sequence), line.text));
+                                   fmt::format("{}:{}", boot_id, line.sequence), line.text));
     }
   }
 

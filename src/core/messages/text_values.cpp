@@ -32,6 +32,7 @@ constexpr TextRow kValues[] = {
     {"kind.mount", "mount", "挂载点"},
     {"kind.iommu", "IOMMU", "IOMMU"},
     {"kind.acs", "PCIe ACS", "PCIe ACS"},
+    {"kind.pcie", "PCIe device", "PCIe 设备"},
     {"kind.limits", "limits", "限制"},
     {"kind.clock", "clock", "时钟"},
     {"kind.cuda", "CUDA", "CUDA"},
