@@ -17,9 +17,11 @@
 #include "cli/judging.h"
 #include "cli/offers.h"
 #include "cli/profile_source.h"
+#include "cli/run_board.h"
 #include "cli/run_cmd_setup.h"
 #include "cli/run_proofs.h"
 #include "cli/stop_signals.h"
+#include "core/file.h"
 #include "core/text.h"
 #include "core/units.h"
 
@@ -33,7 +35,7 @@ std::string step_label(const Step& step) { return pad_right(terminal_safe(step.i
 
 // The line of a step that has ended, and one more line for each job that failed.
 std::string step_lines(const Profile& profile, const Step& step,
-                       const std::vector<JobOutcome>& outcomes, double seconds) {
+                       const std::vector<JobOutcome>& outcomes, double seconds, size_t cycle) {
   std::vector<const Document*> documents;
   const JobOutcome* not_applicable = nullptr;
   std::string failures;
@@ -48,7 +50,9 @@ std::string step_lines(const Profile& profile, const Step& step,
         fmt::format("      {}{}\n", o.key.host.empty() ? "" : terminal_safe(o.key.host) + ": ",
                     terminal_safe(o.reason.text()));
   }
-  const std::string time = kept == outcomes.size() ? "done before" : format_seconds(seconds);
+  const std::string of_cycle = cycle == 0 ? "" : fmt::format("  cycle {}", cycle);
+  const std::string time =
+      (kept == outcomes.size() ? "done before" : format_seconds(seconds)) + of_cycle;
   if (bad > 0)
     return fmt::format("   {} ✗ {} of {} jobs not done  {}\n{}", step_label(step), bad,
                        outcomes.size(), time, failures);
@@ -88,6 +92,7 @@ ExitCode dry_run(const RunSetup& setup) {
   std::vector<std::string> hosts;
   for (const HostSlots& h : setup.campaign.hosts) hosts.push_back(h.name);
   for (const JobKey& key : plan_jobs(setup.campaign.profile, hosts)) {
+    if (key.cycle > 1) continue;
     std::vector<HostSlots> on;
     for (const HostSlots& h : setup.campaign.hosts) {
       if (key.host.empty() || key.host == h.name) on.push_back(h);
@@ -95,6 +100,9 @@ ExitCode dry_run(const RunSetup& setup) {
     const auto record = setup.paths.root / CampaignPaths::record(key.name);
     std::cout << terminal_safe(shell_text(job_command(setup, key, on, record))) << '\n';
   }
+  if (const auto& soak = setup.campaign.profile.soak)
+    std::cout << fmt::format("# the steps of the soak are repeated in {} cycles, one every {}\n",
+                             soak->cycles(), format_seconds(soak->every_seconds));
   if (setup.prove) std::cout << proof_commands(setup);
   return ExitCode::ok;
 }
@@ -166,19 +174,33 @@ ExitCode run(const RunOptions& options) {
     create_campaign(setup.paths, setup.campaign);
   const CampaignLock lock(setup.paths);
   std::cerr << heading(setup);
-  const bool terminal = ::isatty(STDERR_FILENO) == 1;
-  const std::string clear = terminal ? "\r\033[K" : "";
+  RunBoard board(setup, ::isatty(STDERR_FILENO) == 1, options.prometheus);
+  // The executor asks for stop signals all the time: that is when the board is drawn again.
+  setup.executor.stop_signals = [&board] {
+    board.tick();
+    return stop_signals();
+  };
+  size_t cycle = 0;
   const RunObserver observer{
-      [&](const Step& step) {
-        if (terminal) std::cerr << "   " << step_label(step) << " …" << std::flush;
-      },
-      [&](const Step& step, const std::vector<JobOutcome>& outcomes, double seconds) {
-        std::cerr << clear << step_lines(setup.campaign.profile, step, outcomes, seconds)
-                  << std::flush;
-      },
-      [&] {
-        std::cerr << clear << "stopping: waiting for the running jobs to end\n" << std::flush;
-      }};
+      .step_begins = [](const Step&) {},
+      .step_ends =
+          [&](const Step& step, const std::vector<JobOutcome>& outcomes, double seconds) {
+            board.clear();
+            std::cerr << step_lines(setup.campaign.profile, step, outcomes, seconds, cycle)
+                      << std::flush;
+          },
+      .stopping =
+          [&] {
+            board.clear();
+            std::cerr << "stopping: waiting for the running jobs to end\n" << std::flush;
+          },
+      .round_begins =
+          [&](const Round& round) {
+            cycle = round.cycle;
+            board.round_begins(round);
+          },
+      .job_changes = [&](const JobEvent& event) { board.job_changes(event); },
+      .resting = [&](double seconds) { board.rests(seconds); }};
   RunEnd end;
   try {
     end = run_all(setup, observer);
@@ -189,12 +211,19 @@ ExitCode run(const RunOptions& options) {
                             e.what(), setup.paths.root.string()),
                 e.code());
   }
+  board.finish();
   return end.interrupted ? interrupted(setup, end) : conclude(setup, options.no_color);
 }
 
 // Refuses an empty value: an unset variable of a script would silently mean this host alone.
 std::string not_empty(const std::string& text) {
   return text.empty() ? "is empty: name the hosts, or leave the option out" : "";
+}
+
+std::string not_empty_file(const std::string& file) {
+  if (file.empty()) return "is empty: name a file, or leave the option out";
+  const auto why = why_not_writable(file);
+  return why ? *why : "";
 }
 
 void add_options(CLI::App& sub, RunOptions& options) {
@@ -237,6 +266,11 @@ void add_options(CLI::App& sub, RunOptions& options) {
       "--prove", options.prove,
       "afterwards plant a fault in a short job of every step, which its check has to find");
   sub.add_flag("--dry-run", options.dry_run, "print the commands and run nothing");
+  sub.add_option("--prom", options.prometheus,
+                 "while it runs, keep its progress in this file as Prometheus text (textfile "
+                 "collector)")
+      ->check(not_empty_file)
+      ->type_name("FILE");
   sub.add_flag("--no-color", options.no_color, "no colour, also on a terminal");
 }
 

@@ -93,19 +93,6 @@ std::vector<std::string> own_launcher_arguments(Launcher launcher) {
   return out;
 }
 
-ToolInfo own_tool() {
-  const BuildInfo& build = build_info();
-  ToolInfo tool;
-  tool.version = build.version;
-  tool.commit = build.commit;
-  tool.dirty = build.dirty;
-  tool.build = {{"compiler", std::string(build.compiler)},
-                {"build_type", std::string(build.build_type)},
-                {"cuda", std::string(build.cuda)},
-                {"sanitizers", std::string(build.sanitizers)}};
-  return tool;
-}
-
 std::string new_campaign_id() {
   std::random_device random;
   return fmt::format("{:08x}{:08x}", random(), random());
@@ -233,6 +220,19 @@ CampaignFile resumed_campaign(const RunOptions& options, const CampaignPaths& pa
 }
 
 }  // namespace
+
+ToolInfo own_tool() {
+  const BuildInfo& build = build_info();
+  ToolInfo tool;
+  tool.version = build.version;
+  tool.commit = build.commit;
+  tool.dirty = build.dirty;
+  tool.build = {{"compiler", std::string(build.compiler)},
+                {"build_type", std::string(build.build_type)},
+                {"cuda", std::string(build.cuda)},
+                {"sanitizers", std::string(build.sanitizers)}};
+  return tool;
+}
 
 Launching choose_launching(const RunOptions& options) {
   Launching out;

@@ -22,7 +22,11 @@ struct RunOptions {
   bool prove = false;  // show that each check finds a planted fault
   bool dry_run = false;
   bool no_color = false;
+  std::string prometheus;  // file for Prometheus text while it runs; empty: none
 };
+
+// This program, as documents name it.
+ToolInfo own_tool();
 
 // Everything that run_campaign() needs, from the options or, with --resume, from the campaign's
 // directory. Writes nothing. Throws UsageError.
