@@ -66,8 +66,7 @@ std::vector<JobKey> plan_jobs(const Profile& profile, const std::vector<std::str
       continue;
     }
     for (const std::string& host : hosts)
-      out.push_back(
-          {round.step, host, hosts.size() == 1 ? stem : stem + "@" + host, round.cycle});
+      out.push_back({round.step, host, hosts.size() == 1 ? stem : stem + "@" + host, round.cycle});
   }
   return out;
 }

@@ -27,11 +27,12 @@ struct Round {
   bool operator==(const Round&) const = default;
 };
 
-// All rounds in the order in which they run: the steps of a soak one after the other, cycle by cycle.
+// All rounds in the order in which they run: the steps of a soak one after the other, cycle by
+// cycle.
 std::vector<Round> plan_rounds(const Profile& profile);
 
-// All jobs, in the order of rounds, then hosts. Throws UsageError if a step's id cannot be part of a
-// file name.
+// All jobs, in the order of rounds, then hosts. Throws UsageError if a step's id cannot be part of
+// a file name.
 std::vector<JobKey> plan_jobs(const Profile& profile, const std::vector<std::string>& hosts);
 
 // The parts of a job's command.

@@ -78,8 +78,7 @@ class ProgressReader {
     } else {
       ++step.bad;
       if (last->state != JobState::missing) ++out_.interruptions;
-      step.last_problem =
-          (key.host.empty() ? "" : key.host + ": ") + last->reason.text();
+      step.last_problem = (key.host.empty() ? "" : key.host + ": ") + last->reason.text();
     }
   }
 
@@ -87,7 +86,8 @@ class ProgressReader {
   void add_running(StepProgress& step, const JobKey& key, const JobEvent& start) {
     if (start.session + 1 != journal_.sessions.size() || !journal_.finished.empty()) return;
     const auto at = seconds_since_epoch(start.at);
-    step.running.push_back({key.host, start.at, at ? std::max(0.0, static_cast<double>(now_ - *at)) : 0});
+    step.running.push_back(
+        {key.host, start.at, at ? std::max(0.0, static_cast<double>(now_ - *at)) : 0});
   }
 
   void add_round(size_t step, const RoundState& state) {
@@ -121,8 +121,8 @@ class ProgressReader {
     }
     // Cycles also rest.
     if (cycles_left > 0)
-      of_cycles = std::max(of_cycles, static_cast<double>(cycles_left - 1) *
-                                          file_.profile.soak->every_seconds);
+      of_cycles = std::max(
+          of_cycles, static_cast<double>(cycles_left - 1) * file_.profile.soak->every_seconds);
     out_.left_seconds += of_cycles;
   }
 
@@ -149,8 +149,8 @@ std::optional<Document> newest_document(const CampaignPaths& paths, const Journa
   const JobEvent* last = journal.last(job);
   if (last == nullptr) return std::nullopt;
   if (!last->ended)
-    return read_document(paths.root / (CampaignPaths::record(job) +
-                                       fmt::format(".{}.partial", last->attempt)));
+    return read_document(paths.root /
+                         (CampaignPaths::record(job) + fmt::format(".{}.partial", last->attempt)));
   return last->file.empty() ? std::nullopt : read_document(paths.root / last->file);
 }
 
@@ -165,7 +165,8 @@ void add_headlines(CampaignProgress& progress, const CampaignPaths& paths, const
   for (const auto& [step, names] : jobs) {
     std::vector<Document> read;
     for (auto name = names.rbegin(); name != names.rend() && read.size() < documents; ++name) {
-      if (auto document = newest_document(paths, journal, *name)) read.push_back(std::move(*document));
+      if (auto document = newest_document(paths, journal, *name))
+        read.push_back(std::move(*document));
     }
     std::vector<const Document*> all;
     for (const Document& d : read) all.push_back(&d);
@@ -175,7 +176,7 @@ void add_headlines(CampaignProgress& progress, const CampaignPaths& paths, const
   }
 }
 
-std::string quoted(const std::string& text) {
+std::string quoted_label(const std::string& text) {
   std::string out;
   for (const char c : terminal_safe(text)) {
     if (c == '\\' || c == '"') out += '\\';
@@ -221,7 +222,7 @@ CampaignProgress read_progress(const CampaignPaths& paths, int64_t now, size_t d
 std::string progress_metrics(const CampaignProgress& p, std::optional<bool> running, int64_t now) {
   std::string out;
   Gauge(out, "clusterbench_run_info", "Which campaign this is.")
-      .add(1, fmt::format("campaign={},profile={}", quoted(p.id), quoted(p.profile)));
+      .add(1, fmt::format("campaign={},profile={}", quoted_label(p.id), quoted_label(p.profile)));
   if (running)
     Gauge(out, "clusterbench_run_active", "1 while a run works in the campaign's directory.")
         .add(*running ? 1 : 0);
@@ -232,7 +233,8 @@ std::string progress_metrics(const CampaignProgress& p, std::optional<bool> runn
   if (const auto at = seconds_since_epoch(p.last_event))
     Gauge(out, "clusterbench_run_last_event_timestamp_seconds", "When a job last began or ended.")
         .add(static_cast<double>(*at));
-  Gauge(out, "clusterbench_run_elapsed_seconds", "Since the campaign began.").add(p.elapsed_seconds);
+  Gauge(out, "clusterbench_run_elapsed_seconds", "Since the campaign began.")
+      .add(p.elapsed_seconds);
   if (p.finished.empty()) {
     Gauge(out, "clusterbench_run_left_seconds", "Estimate, without the steps of unknown length.")
         .add(p.left_seconds);
@@ -252,9 +254,11 @@ std::string progress_metrics(const CampaignProgress& p, std::optional<bool> runn
         {"failed", s.bad},
         {"not-applicable", s.not_applicable},
         {"running", s.running.size()},
-        {"waiting", s.jobs - std::min(s.jobs, s.done + s.bad + s.not_applicable + s.running.size())}};
+        {"waiting",
+         s.jobs - std::min(s.jobs, s.done + s.bad + s.not_applicable + s.running.size())}};
     for (const auto& [state, n] : states)
-      jobs.add(static_cast<double>(n), fmt::format("step={},state=\"{}\"", quoted(s.id), state));
+      jobs.add(static_cast<double>(n),
+               fmt::format("step={},state=\"{}\"", quoted_label(s.id), state));
   }
   return out;
 }

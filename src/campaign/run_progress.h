@@ -1,5 +1,5 @@
-// How far a campaign is, from its journal and the documents that there are. Reads only: safe beside a
-// run that works in the directory.
+// How far a campaign is, from its journal and the documents that there are. Reads only: safe beside
+// a run that works in the directory.
 #pragma once
 
 #include <map>
@@ -48,8 +48,8 @@ struct CampaignProgress {
 // `now`: seconds since 1970. Does not read documents.
 CampaignProgress progress_of(const CampaignFile& file, const Journal& journal, int64_t now);
 
-// Reads the directory, and of each step at most `documents` of its newest documents for the headline,
-// also what a running job has left of one. Throws UsageError if it is no campaign.
+// Reads the directory, and of each step at most `documents` of its newest documents for the
+// headline, also what a running job has left of one. Throws UsageError if it is no campaign.
 CampaignProgress read_progress(const CampaignPaths& paths, int64_t now, size_t documents = 64);
 
 // For the textfile collector of Prometheus' node exporter. `running` is absent if nobody can tell.

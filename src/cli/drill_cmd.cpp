@@ -81,8 +81,9 @@ void refuse_bad(const DrillOptions& o, const std::vector<HostSlots>& hosts) {
     // The first host's rank writes the document: with it the drill's own witness would be lost.
     if (d->action != DrillAction::fill && d->action != DrillAction::slow && hosts.size() > 1 &&
         o.on == hosts.front().name)
-      problems.add("--on", "is the first host, whose rank writes the results: name another one, or "
-                           "put it last in --hosts");
+      problems.add("--on",
+                   "is the first host, whose rank writes the results: name another one, or "
+                   "put it last in --hosts");
   }
   if (!o.on.empty() && !known(o.on)) problems.add("--on", "is none of the hosts");
   if (!problems.empty()) throw UsageError("clusterbench drill", problems);
@@ -102,7 +103,9 @@ DrillSetup drill_setup(DrillOptions& o) {
   setup.hold_seconds = o.hold_seconds;
   setup.deadline_seconds = o.deadline_seconds;
   setup.stop_signals = stop_signals;
-  setup.say = [](const std::string& text) { std::cerr << "   " << terminal_safe(text) << std::endl; };
+  setup.say = [](const std::string& text) {
+    std::cerr << "   " << terminal_safe(text) << std::endl;
+  };
   setup.ask = ask_person;
   return setup;
 }
@@ -112,8 +115,9 @@ std::string line_of(const Record& r) {
   for (const Check& c : r.checks) out += fmt::format(" {} {}", c.passed ? "✓" : "✗", c.name);
   for (const char* name : {"time_to_detection_seconds", "time_to_recovery_seconds"}) {
     if (const Metric* m = r.find(name))
-      out += fmt::format("  {} {}", name == std::string("time_to_detection_seconds") ? "seen after" : "well after",
-                         format_seconds(m->samples.summary().median));
+      out += fmt::format(
+          "  {} {}", name == std::string("time_to_detection_seconds") ? "seen after" : "well after",
+          format_seconds(m->samples.summary().median));
   }
   for (const Check& c : r.checks) {
     if (!c.passed) out += "\n      " + terminal_safe(c.detail.text());
@@ -146,7 +150,8 @@ void declare(Record& record) {
 ExitCode run(DrillOptions o) {
   for (const std::string& id : o.ids) {
     if (find_drill(id) == nullptr)
-      throw UsageError("clusterbench drill", "ID", fmt::format("{} is no drill: see clusterbench drill list", id));
+      throw UsageError("clusterbench drill", "ID",
+                       fmt::format("{} is no drill: see clusterbench drill list", id));
   }
   const DrillSetup setup = drill_setup(o);
   refuse_bad(o, setup.hosts);
@@ -156,10 +161,11 @@ ExitCode run(DrillOptions o) {
   if (failed)
     throw Error(fmt::format("cannot create {}: {}", setup.directory.string(), failed.message()));
   if (!UndoList(undo_file(setup.directory)).open().empty())
-    throw UsageError("clusterbench drill", "--out",
-                     fmt::format("has changes of an earlier drill that are not undone: clusterbench "
-                                 "drill restore {} first",
-                                 o.directory));
+    throw UsageError(
+        "clusterbench drill", "--out",
+        fmt::format("has changes of an earlier drill that are not undone: clusterbench "
+                    "drill restore {} first",
+                    o.directory));
   std::vector<Record> records;
   bool good = true;
   for (const std::string& id : o.ids) {
@@ -259,7 +265,8 @@ void add_agent(CLI::App& parent, Action& action) {
 }  // namespace
 
 void add_drill_command(CLI::App& app, Action& action) {
-  CLI::App* sub = app.add_subcommand("drill", "make faults on purpose, and see whether they are seen");
+  CLI::App* sub =
+      app.add_subcommand("drill", "make faults on purpose, and see whether they are seen");
   sub->group("Acceptance");
   sub->require_subcommand(1);
   sub->footer("Example:\n  clusterbench drill list");

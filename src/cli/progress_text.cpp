@@ -64,9 +64,9 @@ std::string progress_table(const CampaignProgress& p) {
   }
   if (p.cycles > 0) out += fmt::format("cycle {} of {} of the soak\n", p.cycle, p.cycles);
   const std::string left = left_text(p);
-  out += p.finished.empty()
-             ? fmt::format("began {}, {} ago; {}\n", p.started, format_seconds(p.elapsed_seconds), left)
-             : fmt::format("began {}, finished {}\n", p.started, p.finished);
+  out += p.finished.empty() ? fmt::format("began {}, {} ago; {}\n", p.started,
+                                          format_seconds(p.elapsed_seconds), left)
+                            : fmt::format("began {}, finished {}\n", p.started, p.finished);
   return out;
 }
 

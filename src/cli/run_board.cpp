@@ -45,10 +45,16 @@ void RunBoard::round_begins(const Round& round) {
   round_ = round;
   ended_ = bad_ = 0;
   resting_until_ = 0;
+  shown_ = true;
   running_.clear();
   documents_.clear();
   if (terminal_) count_hosts();
   tick();
+}
+
+void RunBoard::round_ends() {
+  clear();
+  shown_ = false;
 }
 
 void RunBoard::job_changes(const JobEvent& event) {
@@ -73,13 +79,15 @@ void RunBoard::take_figures(const JobEvent& event) {
   }
 }
 
-void RunBoard::rests(double seconds) { resting_until_ = monotonic_seconds() + seconds; }
+void RunBoard::rests(double seconds) {
+  resting_until_ = monotonic_seconds() + seconds;
+  shown_ = true;
+}
 
 void RunBoard::tick() {
   const double now = monotonic_seconds();
-  if (terminal_ && now - drawn_at_ >= kDrawSeconds) draw();
-  if (!prometheus_.empty() &&
-      now - written_at_ >= std::max(kWriteSeconds, kCheap * estimate_cost_))
+  if (terminal_ && shown_ && now - drawn_at_ >= kDrawSeconds) draw();
+  if (!prometheus_.empty() && now - written_at_ >= std::max(kWriteSeconds, kCheap * estimate_cost_))
     write_metrics(true);
 }
 
@@ -92,8 +100,8 @@ void RunBoard::draw() {
     estimate_cost_ = estimated_at_ - now;
   }
   const Step& step = setup_.campaign.profile.steps.at(round_.step);
-  std::string head = fmt::format("   {} … {} of {} jobs", pad_right(terminal_safe(step.id), 24),
-                                 ended_, jobs_);
+  std::string head =
+      fmt::format("   {} … {} of {} jobs", pad_right(terminal_safe(step.id), 24), ended_, jobs_);
   if (bad_ > 0) head += fmt::format(", {} not done", bad_);
   if (round_.cycle > 0)
     head += fmt::format(" · cycle {} of {}", round_.cycle, setup_.campaign.profile.soak->cycles());
@@ -102,8 +110,10 @@ void RunBoard::draw() {
   if (!left_.empty()) head += " · " + left_;
   std::vector<std::string> lines{head};
   StepProgress running;
-  for (const auto& [job, began] : running_) running.running.push_back({hosts_[job], "", now - began});
-  for (const std::string& line : running_lines(running, kBoardHosts)) lines.push_back("      " + line);
+  for (const auto& [job, began] : running_)
+    running.running.push_back({hosts_[job], "", now - began});
+  for (const std::string& line : running_lines(running, kBoardHosts))
+    lines.push_back("      " + line);
   std::vector<const Document*> all;
   for (const Document& d : documents_) all.push_back(&d);
   if (!all.empty())

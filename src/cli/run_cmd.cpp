@@ -185,7 +185,7 @@ ExitCode run(const RunOptions& options) {
       .step_begins = [](const Step&) {},
       .step_ends =
           [&](const Step& step, const std::vector<JobOutcome>& outcomes, double seconds) {
-            board.clear();
+            board.round_ends();
             std::cerr << step_lines(setup.campaign.profile, step, outcomes, seconds, cycle)
                       << std::flush;
           },

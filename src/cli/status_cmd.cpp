@@ -30,16 +30,17 @@ struct StatusOptions {
   double watch_seconds = 0;
 };
 
-// The process that holds the campaign's lock, by the kernel's list of locks; nothing if none does on
-// this host. A lock that is tried would disturb a run that begins at that moment.
+// The process that holds the campaign's lock, by the kernel's list of locks; nothing if none does
+// on this host. A lock that is tried would disturb a run that begins at that moment.
 std::optional<std::string> lock_holder(const CampaignPaths& paths) {
   struct stat info {};
   if (::stat(paths.campaign().c_str(), &info) != 0) return std::nullopt;
-  const std::string place = fmt::format("{:02x}:{:02x}:{}", major(info.st_dev),
-                                        minor(info.st_dev), info.st_ino);
+  const std::string place =
+      fmt::format("{:02x}:{:02x}:{}", major(info.st_dev), minor(info.st_dev), info.st_ino);
   std::ifstream locks("/proc/locks");
   for (std::string number, type, kind, access, process, where, rest;
-       locks >> number >> type >> kind >> access >> process >> where && std::getline(locks, rest);) {
+       locks >> number >> type >> kind >> access >> process >> where &&
+       std::getline(locks, rest);) {
     if (type == "FLOCK" && where == place) return process;
   }
   return std::nullopt;
@@ -50,10 +51,10 @@ std::string state_line(const CampaignProgress& p, const std::optional<std::strin
   if (!p.finished.empty() && !holder) return "finished";
   if (holder) return "running, process " + *holder;
   const auto last = seconds_since_epoch(p.last_event);
-  return fmt::format(
-      "no run of this host works in it{}",
-      last ? fmt::format("; the last event was {} ago", format_seconds(static_cast<double>(now - *last)))
-           : "");
+  return fmt::format("no run of this host works in it{}",
+                     last ? fmt::format("; the last event was {} ago",
+                                        format_seconds(static_cast<double>(now - *last)))
+                          : "");
 }
 
 void show(const StatusOptions& options, bool clear) {

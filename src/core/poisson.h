@@ -8,8 +8,8 @@ namespace cb {
 // a > 0 and x >= 0.
 double incomplete_gamma(double a, double x);
 
-// Returns the x that a chi-square variable with `df` degrees of freedom stays below with probability
-// `p`, 0 <= p < 1.
+// Returns the x that a chi-square variable with `df` degrees of freedom stays below with
+// probability `p`, 0 <= p < 1.
 double chi_square_quantile(double p, double df);
 
 // Exact one-sided bounds of the mean of a Poisson variable that was seen to be `count` (Garwood

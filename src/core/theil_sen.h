@@ -7,8 +7,8 @@
 
 namespace cb {
 
-// A line through points by the median of the slopes of all pairs (Theil 1950; Sen 1968, J. Am. Stat.
-// Assoc. 63:1379): an outlier in less than 29 % of the points does not move it.
+// A line through points by the median of the slopes of all pairs (Theil 1950; Sen 1968, J. Am.
+// Stat. Assoc. 63:1379): an outlier in less than 29 % of the points does not move it.
 struct TheilSen {
   double slope = 0;      // in the unit of y over that of x
   double intercept = 0;  // median of y - slope * x

@@ -34,11 +34,10 @@ void place_ends(MetricGroup& group) {
 
 // Of a soak's cycles an entity shows its worst one.
 void add_value(MetricGroup& group, const MeasuredValue& value, bool of_cycle) {
-  const auto before =
-      !of_cycle ? group.values.end()
-                : std::ranges::find_if(group.values, [&](const MeasuredValue& v) {
-                    return *v.entity == *value.entity;
-                  });
+  const auto before = !of_cycle ? group.values.end()
+                                : std::ranges::find_if(group.values, [&](const MeasuredValue& v) {
+                                    return *v.entity == *value.entity;
+                                  });
   if (before == group.values.end()) return group.values.push_back(value);
   const bool below = value.summary.median < before->summary.median;
   const bool above = value.summary.median > before->summary.median;

@@ -29,8 +29,8 @@ struct SoakEvent {
   bool interrupts = false;  // a job of the soak ended badly, and not by this program's doing
 };
 
-// In the order of time. Counts what every cycle's records and the journal say; a counter that several
-// steps read counts once.
+// In the order of time. Counts what every cycle's records and the journal say; a counter that
+// several steps read counts once.
 std::vector<SoakEvent> soak_events(const Campaign& campaign);
 
 // The kinds of events that somebody looked for, by the host's own name: counters that its records
@@ -84,8 +84,8 @@ std::vector<SoakSeries> soak_series(const Campaign& campaign, const SoakRule* ru
 
 struct Decay {
   double median = 0;
-  double loss_per_day = 0;  // share of the median; negative: it became better
-  double loss = 0;          // the same from the first to the last cycle
+  double loss_per_day = 0;                        // share of the median; negative: it became better
+  double loss = 0;                                // the same from the first to the last cycle
   std::optional<std::array<double, 2>> interval;  // of `loss`; nothing with too few cycles
   std::optional<double> variation;                // standard deviation over mean
   std::optional<double> last_to_first;  // mean of the last tenth over that of the first; needs 10

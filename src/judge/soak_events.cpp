@@ -67,10 +67,19 @@ constexpr std::array kDeltas{
 };
 
 // Events of these kinds explain an interruption of the same host around their time.
-constexpr std::array<std::string_view, 13> kCauses{
-    "xid",         "gpu_memory_uncorrected", "memory_uncorrected", "machine_check", "pcie_fatal",
-    "drive_error", "drive_reset",            "link_down",          "lockup",        "out_of_memory",
-    "file_system_error", "program_fault",    "xid_of_program"};
+constexpr std::array<std::string_view, 13> kCauses{"xid",
+                                                   "gpu_memory_uncorrected",
+                                                   "memory_uncorrected",
+                                                   "machine_check",
+                                                   "pcie_fatal",
+                                                   "drive_error",
+                                                   "drive_reset",
+                                                   "link_down",
+                                                   "lockup",
+                                                   "out_of_memory",
+                                                   "file_system_error",
+                                                   "program_fault",
+                                                   "xid_of_program"};
 // As Meta attributes failures of its research clusters (Kokolis et al., HPCA 2025, §III).
 constexpr int64_t kSecondsBefore = 600, kSecondsAfter = 300;
 
@@ -140,7 +149,8 @@ class EventCollector {
   }
 
   void add_interruptions(const Job& job) {
-    const Entity place = job.host.empty() ? Entity{"", "cluster", ""} : Entity{job.host, "host", ""};
+    const Entity place =
+        job.host.empty() ? Entity{"", "cluster", ""} : Entity{job.host, "host", ""};
     for (const Interruption& i : job.interruptions) {
       const bool ours = i.state == JobState::missing;
       const EventKind* kind = find_event_kind(ours ? "campaign_stopped" : "interruption");
@@ -210,7 +220,8 @@ class EventCollector {
     const auto& [host, name, at, place, text] = part;
     const EventKind* kind = find_event_kind(name);
     const bool counted = kind != nullptr && !kind->of_kernel_log && is_total(host, kind->name);
-    if (kind == nullptr || counted || at < begin_ || !lines_.insert(host + " " + place).second) return;
+    if (kind == nullptr || counted || at < begin_ || !lines_.insert(host + " " + place).second)
+      return;
     events_.push_back(event(job, at, {host, "host", ""}, kind, text));
   }
 

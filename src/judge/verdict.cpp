@@ -107,7 +107,8 @@ class Judge {
 
   Gathered gather(const Criterion& criterion) const {
     Gathered out{.fit = needs_fit(criterion), .evidence = {}};
-    if (out.fit.fit != Fit::unmet) out.evidence = gather_evidence(campaign_, names_, criterion, interruptions_judged_);
+    if (out.fit.fit != Fit::unmet)
+      out.evidence = gather_evidence(campaign_, names_, criterion, interruptions_judged_);
     return out;
   }
 

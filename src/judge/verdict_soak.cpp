@@ -49,9 +49,7 @@ class SoakJudge {
   }
 
  private:
-  void gap(const std::string& host, Message what) {
-    out_.gaps.push_back({host, std::move(what)});
-  }
+  void gap(const std::string& host, Message what) { out_.gaps.push_back({host, std::move(what)}); }
 
   Finding finding(const Entity& entity, const std::string& unit, double value, double limit,
                   bool minimum) const {
@@ -74,8 +72,8 @@ class SoakJudge {
     for (size_t i = 0; f.failing && i < std::min(events.size(), kShownEvents); ++i) {
       const SoakEvent& e = events[i];
       f.detail.push_back({"why.soak_event",
-                          {e.at, entity_name(e.entity), Message("event." + std::string(e.kind->name)),
-                           e.what, e.cycle}});
+                          {e.at, entity_name(e.entity),
+                           Message("event." + std::string(e.kind->name)), e.what, e.cycle}});
     }
     if (f.failing && events.size() > kShownEvents)
       f.detail.push_back({"why.soak_more", {events.size() - kShownEvents}});
@@ -115,7 +113,8 @@ class SoakJudge {
     const std::vector<SoakSeries> all = soak_series(campaign_, &rule_, criterion_.step);
     if (all.empty()) gap("", {"gap.soak_series", {criterion_.step, rule_.metric}});
     // Of many entities some drift by chance: all together may do so with 1 - confidence.
-    const double alone = 1 - (1 - rule_.confidence) / std::max<double>(1, static_cast<double>(all.size()));
+    const double alone =
+        1 - (1 - rule_.confidence) / std::max<double>(1, static_cast<double>(all.size()));
     std::set<std::string> hosts;
     for (const SoakSeries& s : all) {
       const auto decay = decay_of(s, alone);

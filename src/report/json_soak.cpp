@@ -44,15 +44,10 @@ json event_json(const SoakEvent& e) {
 }
 
 json decay_json(const SoakSeries& s, const Decay& d) {
-  json out = {{"step", s.step},
-              {"params", params_key(s.params)},
-              {"metric", s.metric},
-              {"unit", s.unit},
-              {"entity", entity_of_soak(s.entity)},
-              {"cycles", s.values.size()},
-              {"median", d.median},
-              {"loss_per_day", d.loss_per_day},
-              {"loss", d.loss}};
+  json out = {
+      {"step", s.step},     {"params", params_key(s.params)},     {"metric", s.metric},
+      {"unit", s.unit},     {"entity", entity_of_soak(s.entity)}, {"cycles", s.values.size()},
+      {"median", d.median}, {"loss_per_day", d.loss_per_day},     {"loss", d.loss}};
   if (d.interval) out["interval"] = *d.interval;
   if (d.variation) out["variation"] = *d.variation;
   if (d.last_to_first) out["last_to_first"] = *d.last_to_first;

@@ -85,10 +85,10 @@ Table events_table(const std::vector<SoakEvent>& events, const Texts& t) {
     std::string what = e.what.in(t.lang());
     if (!e.cause.empty()) what += " (" + e.cause.in(t.lang()) + ")";
     const State state = state_of_class(e.cls);
-    table.rows.push_back({state,
-                          {std::string(state_mark(state)) + " " + class_name(e.cls, t), e.at,
-                           std::to_string(e.cycle), e.step, entity_name(e.entity),
-                           event_name(e, t), what}});
+    table.rows.push_back(
+        {state,
+         {std::string(state_mark(state)) + " " + class_name(e.cls, t), e.at,
+          std::to_string(e.cycle), e.step, entity_name(e.entity), event_name(e, t), what}});
   }
   return table;
 }
@@ -104,9 +104,8 @@ std::vector<Drift> drifts_of(const std::vector<SoakSeries>& all) {
   for (const SoakSeries& s : all) {
     if (const auto decay = decay_of(s, kShownConfidence)) out.push_back({&s, *decay});
   }
-  std::ranges::stable_sort(out, [](const Drift& a, const Drift& b) {
-    return a.decay.loss > b.decay.loss;
-  });
+  std::ranges::stable_sort(
+      out, [](const Drift& a, const Drift& b) { return a.decay.loss > b.decay.loss; });
   return out;
 }
 
@@ -158,9 +157,9 @@ Figure cycles_figure(const SoakTime& time, const std::vector<SoakEvent>& events,
   chart.panels.push_back(std::move(jobs));
   if (!drifts.empty()) {
     const SoakSeries& s = *drifts.front().series;
-    TimePanel worst{.label = s.step + " · " + metric_name(s.metric, t) + " · " +
-                             entity_name(s.entity),
-                    .unit = s.unit};
+    TimePanel worst{
+        .label = s.step + " · " + metric_name(s.metric, t) + " · " + entity_name(s.entity),
+        .unit = s.unit};
     worst.lines.push_back({.points = {}, .emphasised = true});
     for (size_t i = 0; i < s.values.size(); ++i)
       worst.lines[0].points.push_back({s.seconds[i], s.values[i]});

@@ -1,6 +1,6 @@
 // What the host has counted and logged against itself since it was booted: links that went down,
-// errors of PCIe, memory and drives, throttling, and lines of the kernel's log. Reads, loads nothing
-// and judges nothing; a soak compares one reading with the next. docs/methods/soak.md.
+// errors of PCIe, memory and drives, throttling, and lines of the kernel's log. Reads, loads
+// nothing and judges nothing; a soak compares one reading with the next. docs/methods/soak.md.
 #include <algorithm>
 #include <optional>
 #include <sstream>
@@ -82,9 +82,8 @@ class EventReader {
       if (!fs_.exists(directory + "/device")) continue;
       if (const auto downs = fs_.integer(directory + "/carrier_down_count"))
         add("link_downs", "nic", name, static_cast<double>(*downs));
-      if (const auto errors =
-              sum(directory + "/statistics", {"rx_crc_errors", "rx_frame_errors",
-                                              "tx_carrier_errors"}))
+      if (const auto errors = sum(directory + "/statistics",
+                                  {"rx_crc_errors", "rx_frame_errors", "tx_carrier_errors"}))
         add("link_errors", "nic", name, *errors);
     }
   }

@@ -89,9 +89,10 @@ void send(const std::string& process, int signal) {
 std::vector<std::string> victims_of(const AgentOrder& order) {
   const auto found = marked_processes(order.token);
   if (found.empty())
-    throw Error(fmt::format("{}: no rank of the drill's measurement runs here: name a host of the "
-                            "measurement with --on",
-                            host_name()));
+    throw Error(
+        fmt::format("{}: no rank of the drill's measurement runs here: name a host of the "
+                    "measurement with --on",
+                    host_name()));
   return found;
 }
 
@@ -201,9 +202,10 @@ void refuse_own_limit(const std::string& interface) {
   if (child > 0) ::waitpid(child, nullptr, 0);
   const auto has = [&](const char* word) { return said.find(word) != std::string::npos; };
   if (!said.empty() && !has("noqueue") && !has("mq ") && !has("fq_codel") && !has("pfifo_fast"))
-    throw Error(fmt::format("{}: {} has a queueing discipline of its own ({}): it would be lost; "
-                            "remove it first, or drill another interface",
-                            host_name(), interface, said.substr(0, said.find('\n'))));
+    throw Error(
+        fmt::format("{}: {} has a queueing discipline of its own ({}): it would be lost; "
+                    "remove it first, or drill another interface",
+                    host_name(), interface, said.substr(0, said.find('\n'))));
 }
 
 void slow_down(const AgentOrder& order, const std::string& id) {
@@ -229,14 +231,16 @@ void fill_up(const AgentOrder& order, const std::string& id) {
   const bool own = fs::exists(order.part + "/..", failed) &&
                    text_of("/proc/self/mounts").find(" " + order.part + " ") != std::string::npos;
   if (size > kMaxFill || !own)
-    throw Error(fmt::format("{}: {} is not a mounted file system of at most 64 GiB: mount a small "
-                            "one there (mount -t tmpfs -o size=64M), which nothing else uses",
-                            host_name(), order.part));
+    throw Error(
+        fmt::format("{}: {} is not a mounted file system of at most 64 GiB: mount a small "
+                    "one there (mount -t tmpfs -o size=64M), which nothing else uses",
+                    host_name(), order.part));
   const Undo undo{id, host_name(), "remove-file", order.part + "/clusterbench-drill-" + id};
   order.list.note(undo);
   const int fd = ::open(undo.part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0)
-    throw Error(fmt::format("{}: cannot make {}: {}", host_name(), undo.part, std::strerror(errno)));
+    throw Error(
+        fmt::format("{}: cannot make {}: {}", host_name(), undo.part, std::strerror(errno)));
   static constexpr size_t kPiece = size_t{1} << 20;
   const std::string piece(kPiece, 'd');
   for (size_t bytes = kPiece; bytes > 0;) {
@@ -253,8 +257,8 @@ void inject(const AgentOrder& order) {
   switch (order.action) {
     case DrillAction::stop:
       for (const std::string& process : victims_of(order)) {
-        order.list.note({id + "." + process, host_name(), "continue", process,
-                         start_of_process(process)});
+        order.list.note(
+            {id + "." + process, host_name(), "continue", process, start_of_process(process)});
         send(process, SIGSTOP);
       }
       return;

@@ -11,9 +11,9 @@ namespace cb {
 
 struct AgentOrder {
   DrillAction action = DrillAction::stop;
-  std::string token;      // marks the processes of the drill's measurement
-  std::string part;       // interface or directory
-  std::string rate;       // of slow-link, as tc takes it
+  std::string token;        // marks the processes of the drill's measurement
+  std::string part;         // interface or directory
+  std::string rate;         // of slow-link, as tc takes it
   double hold_seconds = 0;  // cut-link: until the host undoes it by itself
   UndoList list{""};
 };

@@ -20,9 +20,9 @@ enum class DrillAction {
 struct Drill {
   std::string id;
   DrillAction action = DrillAction::stop;
-  std::string what;      // what happens, for `list`
-  std::string expected;  // how it must be seen
-  bool needs_part = false;       // --part: an interface or a directory
+  std::string what;         // what happens, for `list`
+  std::string expected;     // how it must be seen
+  bool needs_part = false;  // --part: an interface or a directory
   std::string part_help = {};
 };
 

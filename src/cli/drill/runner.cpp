@@ -75,7 +75,9 @@ class Measurement {
     process_->signal_group(SIGKILL);
   }
   Ended result(std::optional<int> code) {
-    Ended out{.code = code, .at = monotonic_seconds(), .log = file_text(path(".out")) + file_text(path(".err"))};
+    Ended out{.code = code,
+              .at = monotonic_seconds(),
+              .log = file_text(path(".out")) + file_text(path(".err"))};
     std::error_code absent;
     if (!fs::exists(record_, absent)) return out;
     try {
@@ -105,8 +107,9 @@ class DrillRun {
     host_ = record_.entity({setup_.on, "host", ""});
     const auto before = rate_of(measure("before", short_job()));
     if (!before)
-      throw Error(fmt::format("the measurement before the drill failed: see {}; next: mend that first",
-                              (setup_.directory / (drill_.id + "-before.err")).string()));
+      throw Error(
+          fmt::format("the measurement before the drill failed: see {}; next: mend that first",
+                      (setup_.directory / (drill_.id + "-before.err")).string()));
     add_rate("rate_before", *before);
     try {
       during();
@@ -142,21 +145,29 @@ class DrillRun {
 
   Words short_job() const {
     if (is_storage())
-      return {"io", "--dir", setup_.part, "--rw", "write", "--size", "8M", "--block-size", "1M",
-              "--no-direct", "--duration", "1s"};
+      return {"io", "--dir",        setup_.part, "--rw",        "write",      "--size",
+              "8M", "--block-size", "1M",        "--no-direct", "--duration", "1s"};
     return {"mpi", "--op", "all_reduce", "--size", "64K", "--duration", "2s"};
   }
 
   Words long_job() const {
     if (is_storage()) return short_job();
-    return {"mpi",          "--op",     "all_reduce", "--size",       "64K",
-            "--duration",   fmt::format("{}s", setup_.deadline_seconds),
-            "--iterations", "10000000", "--stall",    fmt::format("{}s", kStallSeconds)};
+    return {"mpi",
+            "--op",
+            "all_reduce",
+            "--size",
+            "64K",
+            "--duration",
+            fmt::format("{}s", setup_.deadline_seconds),
+            "--iterations",
+            "10000000",
+            "--stall",
+            fmt::format("{}s", kStallSeconds)};
   }
 
   static Words locate_job() {
-    return {"locate", "--backend", "mpi", "--size", "32K", "--duration", "150ms", "--tolerance",
-            "0.25"};
+    return {"locate",     "--backend", "mpi",         "--size", "32K",
+            "--duration", "150ms",     "--tolerance", "0.25"};
   }
 
   Command command(Words words, const std::vector<HostSlots>& hosts, const fs::path& record) const {
@@ -270,15 +281,16 @@ class DrillRun {
 
   void make_fault() {
     if (drill_.action == DrillAction::manual) {
-      const std::string prompt = fmt::format("{} ({}) on {}: do it now, then press Enter", drill_.id,
-                                             setup_.part, setup_.on);
+      const std::string prompt = fmt::format("{} ({}) on {}: do it now, then press Enter",
+                                             drill_.id, setup_.part, setup_.on);
       if (!setup_.ask || !setup_.ask(prompt, setup_.deadline_seconds))
         throw Error("nobody answered: a drill by hand needs a person at a terminal");
       return;
     }
     Words words{"--do", drill_.id, "--token", token_};
     if (!setup_.part.empty()) words.insert(words.end(), {"--part", setup_.part});
-    words.insert(words.end(), {"--rate", setup_.rate, "--hold", fmt::format("{}", setup_.hold_seconds)});
+    words.insert(words.end(),
+                 {"--rate", setup_.rate, "--hold", fmt::format("{}", setup_.hold_seconds)});
     order(words, setup_.on);
   }
 
@@ -384,8 +396,7 @@ void restore_drills(const DrillSetup& setup) {
     agent.end();
   }
   std::string left;
-  for (const Undo& u : list.open())
-    left += fmt::format("\n  {}: {} {}", u.host, u.action, u.part);
+  for (const Undo& u : list.open()) left += fmt::format("\n  {}: {} {}", u.host, u.action, u.part);
   if (!left.empty())
     throw Error(fmt::format("not undone:{}\n  see {}; next: reach the host, or undo it by hand",
                             left, (setup.directory / "restore-agent.err").string()));

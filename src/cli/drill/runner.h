@@ -36,9 +36,9 @@ std::filesystem::path undo_file(const std::filesystem::path& directory);
 // hosts blames none.
 bool blames(std::string_view text, const std::string& host, const std::vector<HostSlots>& all);
 
-// Measures, makes the fault, waits until it is seen, undoes it and measures again. The record has the
-// checks detected, named, restored and recovered, and what was measured. Always undoes what it did,
-// also when it throws.
+// Measures, makes the fault, waits until it is seen, undoes it and measures again. The record has
+// the checks detected, named, restored and recovered, and what was measured. Always undoes what it
+// did, also when it throws.
 Record run_drill(const Drill& drill, const DrillSetup& setup);
 
 // Undoes on every host what is open on the list, through the launcher. Throws Error naming what is

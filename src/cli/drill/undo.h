@@ -24,8 +24,8 @@ class UndoList {
   // Appends and flushes. Throws Error; then nothing may be changed.
   void note(const Undo& undo) const;
   void done(const Undo& undo) const;
-  // What was noted and is not done, in the order in which it is to be undone: the last first. A torn
-  // last line is nothing that was done. Throws UsageError for any other foreign line.
+  // What was noted and is not done, in the order in which it is to be undone: the last first. A
+  // torn last line is nothing that was done. Throws UsageError for any other foreign line.
   std::vector<Undo> open() const;
   const std::filesystem::path& file() const { return file_; }
 

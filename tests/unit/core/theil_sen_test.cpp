@@ -43,8 +43,8 @@ TEST_CASE("Sen's interval: the example of Hollander and Wolfe, by hand") {
   REQUIRE(fit->interval);
   CHECK((*fit->interval)[0] == 2);
   CHECK((*fit->interval)[1] == 6);
-  CHECK_FALSE(theil_sen(std::vector<double>{0, 1, 2, 3}, std::vector<double>{0, 1, 2, 3}, 0.95)
-                  ->interval);
+  CHECK_FALSE(
+      theil_sen(std::vector<double>{0, 1, 2, 3}, std::vector<double>{0, 1, 2, 3}, 0.95)->interval);
 }
 
 TEST_CASE("the exact rank and the normal approximation meet") {

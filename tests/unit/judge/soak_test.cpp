@@ -128,8 +128,7 @@ TEST_CASE("every event has its class, and an interruption its cause") {
   c.jobs[1].document->records[0].checks[0].passed = false;
   c.jobs[2].document->records[0].checks.push_back(
       {.name = "suspect", .passed = false, .entity = 0, .finding = true});
-  c.jobs[5].document->records[0].telemetry.deltas.push_back(
-      {"ecc_corrected", "count", 0, 7, 9});
+  c.jobs[5].document->records[0].telemetry.deltas.push_back({"ecc_corrected", "count", 0, 7, 9});
   add_counter(c.jobs[5], "power_brake", 1);
   interrupt(c.jobs[6], said("end.code", 4));
   // The kernel told of an Xid a minute before; and of another one before the soak began.
@@ -205,7 +204,8 @@ TEST_CASE("a cycle that never ran is a gap, and one that failed is one where not
 TEST_CASE("criterion: mean time between interruptions passes, fails, and is left open") {
   Campaign c = soak({"n1", "n2"}, 10);  // 5 h of the cluster, 10 h of the hosts
   const auto rule = [](double hours, bool per_host) {
-    return soak_profile({.kind = SoakRule::Kind::mtbi, .limit = hours * kHour, .per_host = per_host});
+    return soak_profile(
+        {.kind = SoakRule::Kind::mtbi, .limit = hours * kHour, .per_host = per_host});
   };
   // 5 / ln 20 = 1.669 h; 10 / ln 20 = 3.338 h.
   CHECK(verdict(c, rule(1.66, false)).state == State::pass);
@@ -215,7 +215,8 @@ TEST_CASE("criterion: mean time between interruptions passes, fails, and is left
   CHECK(verdict(c, rule(3.33, true)).state == State::pass);
   CHECK(verdict(c, rule(3.34, true)).state == State::incomplete);
   for (const size_t i : {2U, 4U, 6U, 8U}) interrupt(c.jobs[i], said("end.code", 4));
-  // Four in 5 h of the cluster (n2 ran on): at most 2 · 5 / chi2(0.05; 8) = 10 / 2.73264 = 3.6595 h.
+  // Four in 5 h of the cluster (n2 ran on): at most 2 · 5 / chi2(0.05; 8) = 10 / 2.73264 = 3.6595
+  // h.
   CHECK(verdict(c, rule(3.65, false)).state == State::incomplete);
   CHECK(verdict(c, rule(3.67, false)).state == State::fail);
 }
@@ -265,8 +266,8 @@ TEST_CASE("criterion: no decay passes, fails, is left open, and has too few cycl
 }
 
 TEST_CASE("false alarms of the criterion over 200 seeds, with 16 parts") {
-  const Profile p = soak_profile(
-      {.kind = SoakRule::Kind::decay, .limit = 1e-6, .metric = "bytes_per_second"});
+  const Profile p =
+      soak_profile({.kind = SoakRule::Kind::decay, .limit = 1e-6, .metric = "bytes_per_second"});
   int failed = 0;
   for (unsigned seed = 0; seed < 200; ++seed) {
     std::mt19937_64 random(seed);
