@@ -1,6 +1,7 @@
 #include "core/poisson.h"
 
 #include <cmath>
+#include <initializer_list>
 
 #include <doctest/doctest.h>
 
