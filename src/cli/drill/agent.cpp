@@ -37,9 +37,9 @@ std::string text_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-std::string namespace_of(const std::string& process, const char* kind) {
+std::string network_of(const std::string& process) {
   std::error_code failed;
-  return fs::read_symlink("/proc/" + process + "/ns/" + kind, failed).string();
+  return fs::read_symlink("/proc/" + process + "/ns/net", failed).string();
 }
 
 // Field 22 of /proc/PID/stat: with the number it names a process for good. 0: there is none.
@@ -67,9 +67,7 @@ std::vector<std::string> marked_processes(const std::string& token) {
     std::istringstream variables(text_of("/proc/" + process + "/environ"));
     bool marked = false;
     for (std::string one; std::getline(variables, one, '\0');) marked = marked || one == wanted;
-    if (marked && namespace_of(process, "net") == namespace_of("self", "net") &&
-        namespace_of(process, "uts") == namespace_of("self", "uts"))
-      out.push_back(process);
+    if (marked && network_of(process) == network_of("self")) out.push_back(process);
   }
   return out;
 }
