@@ -4,6 +4,7 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <memory>
 #include <random>
 #include <sstream>
 #include <thread>
@@ -61,7 +62,8 @@ class Measurement {
  public:
   Measurement(const Command& command, const fs::path& stem, const fs::path& record)
       : stem_(stem), record_(record) {
-    process_.emplace(command.argv, command.environment, path(".out"), path(".err"));
+    process_ =
+        std::make_unique<Process>(command.argv, command.environment, path(".out"), path(".err"));
   }
 
   std::optional<int> poll() {
@@ -92,7 +94,7 @@ class Measurement {
   fs::path path(const char* end) const { return stem_.string() + end; }
 
   fs::path stem_, record_;
-  std::optional<Process> process_;
+  std::unique_ptr<Process> process_;
 };
 
 class DrillRun {
