@@ -67,6 +67,7 @@ constexpr TextRow kValues[] = {
     {"fact.launched_as", "launched as", "启动方式"},
     {"fact.registered", "registered with the library", "已向库注册"},
     {"fact.environment", "environment", "环境变量"},
+    {"fact.paths", "paths between the ranks", "进程间路径"},
     {"fact.algorithm", "algorithm", "算法"},
     {"fact.rank_map", "rank map", "进程分布"},
     {"fact.nearest_nics", "nearest NICs", "最近的网卡"},
