@@ -24,6 +24,7 @@ if(CLUSTERBENCH_SANITIZE)
   target_compile_definitions(cb_test_main PUBLIC CB_SANITIZED) # compilers tell it in ways of their own
   set(cb_unit_timeout 300) # a minute with eight at a time on two cores
 endif()
+add_subdirectory(${PROJECT_SOURCE_DIR}/tests/device_executor ${PROJECT_BINARY_DIR}/device_executor)
 foreach(room core sys kernels model judge profiles campaign report bench cli)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${room}/*.cpp)
   if(room STREQUAL cli) # what gate prints is of the report's example
@@ -31,8 +32,8 @@ foreach(room core sys kernels model judge profiles campaign report bench cli)
   endif()
   if(sources)
     add_executable(unit_${room} ${sources})
-    string(REGEX REPLACE "^cb_kernels$" kernels library cb_${room})
-    string(REGEX REPLACE "^cb_profiles$" cb_judge library ${library}) # what is shipped, and what it judges
+    string(REGEX REPLACE "^cb_kernels$" "kernels_checked;device_executor" library cb_${room}) # the same sources, for the CPU
+    string(REGEX REPLACE "^cb_profiles$" cb_judge library "${library}") # what is shipped, and what it judges
     target_link_libraries(unit_${room} PRIVATE cb_test_main ${library})
     if(room STREQUAL sys) # the constants of each MPI, read from its own header
       foreach(mpi open_mpi mpich)
