@@ -135,6 +135,7 @@ void Grid::use(Region& region, std::size_t at, bool writes, const Use& now) {
 // Another thread must not come in between, but may come before.
 void Grid::begin_atomic(const void* address) {
   if (settings_.shuffled && draws_.below(4) == 0) pause();
+  if (!settings_.checked) return;
   atomic_ = true;
   const auto& announced = announced_[reinterpret_cast<std::uintptr_t>(address)];
   for (const auto& [block, time] : announced)

@@ -17,12 +17,18 @@ struct Settings {
   bool shuffled = false;
   std::uint64_t seed = 0;
   double deadline_seconds = 60;  // of a launch
+  // Looks for races and for accesses beside all memory, where the kernels are compiled so that they
+  // tell.
+  bool checked = true;
 };
 
 // What a kernel did wrong: kernel, block and thread, what it did, and where.
 struct Fault : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+// Whether a device takes the launch's shape.
+bool possible(const Launch& launch);
 
 // Runs the launch and returns when all threads have ended. Throws Fault. Returns a cudaError_t for
 // a shape that no device takes.

@@ -37,14 +37,14 @@ void fiber_entry() { running_grid->work(); }
 
 std::uint64_t volume(const dim3& d) { return std::uint64_t{d.x} * d.y * d.z; }
 
+}  // namespace
+
 bool possible(const Launch& launch) {
   const dim3 &g = launch.blocks, &b = launch.threads;
   return volume(g) > 0 && g.x <= 0x7fffffff && g.y <= 65535 && g.z <= 65535 && volume(b) > 0 &&
          volume(b) <= kMostThreads && b.x <= 1024 && b.y <= 1024 && b.z <= 64 &&
          launch.shared_bytes <= kMostSharedBytes;
 }
-
-}  // namespace
 
 std::uint64_t Draws::below(std::uint64_t bound) {
   std::uint64_t z = state_ += 0x9e3779b97f4a7c15U;
@@ -114,7 +114,7 @@ void Grid::begin_block(std::uint64_t block) {
   warps_.resize((threads_of_block_ + kLanes - 1) / kLanes);
   for (Warp& warp : warps_) {
     warp.waiting = 0;
-    if (!sees_accesses()) continue;
+    if (!settings_.checked) continue;
     warp.known = {};
     for (unsigned lane = 0; lane < kLanes; ++lane) warp.known[lane][lane] = 1;
   }
