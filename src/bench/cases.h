@@ -20,6 +20,7 @@ Case gemm_gpu_case();
 Case bandwidth_gpu_case();
 Case burn_gpu_case();
 Case health_case();
+Case watch_case();
 Case verbs_case();
 Case nics_case();
 Case fabric_case();

@@ -9,6 +9,8 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include "sys/os/deadline_call.h"
+
 namespace cb {
 namespace {
 
@@ -147,6 +149,16 @@ std::optional<std::string> read_kernel_log(std::string& why) {
   }
   ::close(fd);
   return out;
+}
+
+Said nvml_absence(const FsRoot&) {
+  constexpr double kLibrarySeconds = 10;
+  const auto found = call_with_deadline<Said>(kLibrarySeconds, [] {
+    const auto opened = nvml::open();
+    const auto* absent = std::get_if<nvml::Absent>(&opened);
+    return absent == nullptr ? Said() : absent->reason;
+  });
+  return found ? *found : said("nvml.silent");
 }
 
 }  // namespace cb

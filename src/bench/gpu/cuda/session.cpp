@@ -230,6 +230,10 @@ void add_window(Record& record, size_t entity, const GpuWindow& window, double d
   if (done > 0 && watts && *watts > 0 && window.seconds > 0)
     record.add("flops_per_joule", entity, {done / (*watts * window.seconds)});
   const std::string name = entity_name(record.entities[entity]);
+  if (const Said did = activity_sentence(window.activity()); !did.empty())
+    record.notes.push_back(said("activity.of", name, did));
+  if (!window.no_units.empty())
+    record.notes.push_back(said("activity.absent", name, window.no_units));
   if (window.throttled > 0)
     record.notes.push_back(said("gpu.throttled", name, window.throttled, window.samples));
   if (window.power_capped > 0)
