@@ -123,7 +123,8 @@ if(CLUSTERBENCH_CUDA_VERSION AND TARGET clusterbench)
   # These define all that is called of CUDA, so that nothing of the real runtime and kernels is linked.
   add_executable(clusterbench_fake_gpu src/cli/main.cpp tests/fake_cuda/runtime.cpp
                                        tests/fake_cuda/devices.cpp tests/fake_cuda/script.cpp
-                                       tests/fake_cuda/kernels.cpp tests/fake_cuda/collectives.cpp)
+                                       tests/fake_cuda/kernels.cpp tests/fake_cuda/collectives.cpp
+                                       tests/fake_cuda/overhead.cpp)
   target_include_directories(clusterbench_fake_gpu SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
   target_link_libraries(clusterbench_fake_gpu PRIVATE cb_cli)
   add_library(fake_cublaslt MODULE ${PROJECT_SOURCE_DIR}/tests/fake_cuda/cublaslt.cpp)
@@ -150,7 +151,8 @@ endfunction()
 if(CLUSTERBENCH_CUDA_VERSION AND TARGET clusterbench)
   set(in_fake_cuda ${PROJECT_SOURCE_DIR}/tests/fake_cuda)
   add_library(fake_cuda_runtime SHARED ${in_fake_cuda}/runtime.cpp ${in_fake_cuda}/devices.cpp ${in_fake_cuda}/script.cpp
-                                       ${in_fake_cuda}/kernels.cpp ${in_fake_cuda}/collectives.cpp)
+                                       ${in_fake_cuda}/kernels.cpp ${in_fake_cuda}/collectives.cpp
+                                       ${in_fake_cuda}/overhead.cpp)
   target_link_libraries(fake_cuda_runtime PRIVATE cb_flags)
   target_include_directories(fake_cuda_runtime PUBLIC ${PROJECT_SOURCE_DIR})
   target_include_directories(fake_cuda_runtime SYSTEM PUBLIC ${CUDAToolkit_INCLUDE_DIRS})

@@ -19,6 +19,7 @@ Case gds_case();
 Case gemm_gpu_case();
 Case bandwidth_gpu_case();
 Case burn_gpu_case();
+Case gpu_overhead_case();
 Case health_case();
 Case watch_case();
 Case verbs_case();

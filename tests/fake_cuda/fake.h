@@ -21,6 +21,9 @@
 //                         file for "DEVICE FROM TO", a line for each time without a gap
 //   flops=1e8             of a product, a second (1e9)
 //   refuse=gemm           cuBLASLt proposes nothing
+//   launch_cost=1e-4      wall seconds that a launch of a kernel really takes its caller; also
+//                         copy_cost, graph_cost (a whole graph), malloc_cost and pool_cost (each of
+//                         allocating and freeing)
 #pragma once
 
 #include <cstddef>
@@ -40,6 +43,9 @@ bool flips(void* stream, const char* operation);
 // Queues work that takes `seconds` of the device's time; `counted`: as a kernel or product does,
 // for die and hang. The runtime's error code.
 int enqueue(void* stream, double seconds, bool counted, std::function<void()> work);
+
+// Keeps the caller busy for as many seconds of the wall's clock as the script says.
+void spend(const char* key);
 
 // The device of the calling thread, and the end of a device.
 int selected_device();

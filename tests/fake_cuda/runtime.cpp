@@ -80,6 +80,7 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
 }
 
 cudaError_t cudaMalloc(void** out, size_t bytes) {
+  fake::spend("malloc_cost");
   if (const cudaError_t code = state(current); code != cudaSuccess) return result(code);
   Device& on = device(current);
   if (on.counted >= fake::number("full", current, 1e18)) return result(cudaErrorMemoryAllocation);
@@ -93,6 +94,7 @@ cudaError_t cudaMalloc(void** out, size_t bytes) {
 // Waits for all that the device has to do, as the real one: for ever, if it hangs.
 cudaError_t cudaFree(void* memory) {
   if (memory == nullptr) return cudaSuccess;
+  fake::spend("malloc_cost");
   const auto found = blocks.find(memory);
   if (found == blocks.end()) return result(cudaErrorInvalidValue);
   for (Stream* stream : streams) {
@@ -102,6 +104,27 @@ cudaError_t cudaFree(void* memory) {
   if (found->second.device >= 0) device(found->second.device).free += found->second.bytes;
   blocks.erase(found);
   std::free(memory);
+  return cudaSuccess;
+}
+
+// The pool keeps what was given back in the stream: nothing waits.
+cudaError_t cudaMallocAsync(void** out, size_t bytes, cudaStream_t) {
+  fake::spend("pool_cost");
+  if (const cudaError_t code = state(current); code != cudaSuccess) return result(code);
+  if (bytes > device(current).free) return result(cudaErrorMemoryAllocation);
+  *out = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  device(current).free -= bytes;
+  blocks[*out] = {current, bytes};
+  return cudaSuccess;
+}
+cudaError_t cudaFreeAsync(void* memory, cudaStream_t handle) {
+  fake::spend("pool_cost");
+  const auto found = blocks.find(memory);
+  if (found == blocks.end()) return result(cudaErrorInvalidValue);
+  device(found->second.device).free += found->second.bytes;
+  blocks.erase(found);
+  stream_of(handle).queue.push_back(
+      {.launched_at = fake::clock_or_zero(), .run = [memory] { std::free(memory); }});
   return cudaSuccess;
 }
 
@@ -247,6 +270,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* out, cudaGraph_t graph, unsign
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t queue) {
   Stream& stream = stream_of(queue);
   if (const cudaError_t code = state(stream.device); code != cudaSuccess) return result(code);
+  fake::spend("graph_cost");
   host_now += fake::number("launch", -1, 0);
   for (const Node& node : *reinterpret_cast<std::vector<Node>*>(graph))
     fake::enqueue_launched(stream, node.seconds, node.counted, node.run);

@@ -19,7 +19,7 @@ std::optional<double> share_of_link(std::optional<double> sent, std::optional<do
 
 }  // namespace
 
-GpuActivity gpu_activity(const std::map<std::string, double>& values, const LinkRates& rates) {
+GpuActivity gpu_activity(const std::map<std::string, double>& values, const GpuLinkRates& rates) {
   return {.utilisation = named(values, "gpu_utilisation"),
           .sm = named(values, "sm_active"),
           .occupancy = named(values, "sm_occupancy"),
@@ -32,8 +32,7 @@ GpuActivity gpu_activity(const std::map<std::string, double>& values, const Link
           .pcie = share_of_link(named(values, "pcie_sent_bytes_per_second"),
                                 named(values, "pcie_received_bytes_per_second"), rates.pcie),
           .nvlink = share_of_link(named(values, "nvlink_sent_bytes_per_second"),
-                                  named(values, "nvlink_received_bytes_per_second"),
-                                  rates.nvlink)};
+                                  named(values, "nvlink_received_bytes_per_second"), rates.nvlink)};
 }
 
 }  // namespace cb

@@ -31,11 +31,11 @@ inline constexpr std::array kActivityNames{
 
 // Rates of a GPU's links in one direction, in bytes per second. A link whose rate is not known has
 // no share.
-struct LinkRates {
+struct GpuLinkRates {
   std::optional<double> nvlink = {}, pcie = {};
 };
 
 // Makes the model's shares of values by those names.
-GpuActivity gpu_activity(const std::map<std::string, double>& values, const LinkRates& rates);
+GpuActivity gpu_activity(const std::map<std::string, double>& values, const GpuLinkRates& rates);
 
 }  // namespace cb

@@ -6,6 +6,7 @@
 #include "core/result.h"
 #include "model/xid.h"
 #include "sys/gpu/nvml.h"
+#include "sys/os/fs_root.h"
 
 namespace cb {
 

@@ -39,8 +39,8 @@ const char* counter_unit(const std::string& name) {
   return name.ends_with("_seconds") ? "seconds" : "count";
 }
 
-constexpr double kUnitsSeconds = 0.2;   // between looks at the units: twice what the driver needs
-constexpr double kErrorsSeconds = 1;    // between looks for uncorrectable errors
+constexpr double kUnitsSeconds = 0.2;  // between looks at the units: twice what the driver needs
+constexpr double kErrorsSeconds = 1;   // between looks for uncorrectable errors
 
 constexpr uint64_t kThrottling =
     nvml::kHwSlowdown | nvml::kSwThermal | nvml::kHwThermal | nvml::kPowerBrake;
@@ -75,7 +75,7 @@ Samples GpuWindow::share_of_memory_clock(double highest) const {
 GpuActivity GpuWindow::activity() const {
   std::map<std::string, double> values = units ? units->values : std::map<std::string, double>();
   if (!utilisation.empty()) values["gpu_utilisation"] = utilisation.summary().mean;
-  LinkRates rates{.nvlink = nvlink_bytes_per_second};
+  GpuLinkRates rates{.nvlink = nvlink_bytes_per_second};
   if (pcie_generation && pcie_lanes)
     rates.pcie =
         pcie_bytes_per_second(static_cast<int>(*pcie_generation), static_cast<int>(*pcie_lanes));
@@ -157,7 +157,8 @@ struct GpuTelemetry::State {
       const double at = monotonic_seconds() - start;
       const std::lock_guard lock(mutex);
       for (size_t i = 0; i < kActivityNames.size(); ++i) {
-        if (const auto value = value_of(now, kActivityNames[i].name)) one.activity[i].add(at, *value);
+        if (const auto value = value_of(now, kActivityNames[i].name))
+          one.activity[i].add(at, *value);
       }
       if (window_open) add_sample(one.window.utilisation, now, "gpu_utilisation");
     }
@@ -295,7 +296,8 @@ GpuTelemetry::~GpuTelemetry() {
 }
 
 // Energy and the units' counters are read here, not on the thread, so that they span exactly the
-// window. Each GPU has a start time of its own: the calls come one after the other while all GPUs work.
+// window. Each GPU has a start time of its own: the calls come one after the other while all GPUs
+// work.
 void GpuTelemetry::open_window() {
   for (State::One& one : state_->gpus) {
     one.over_window->mark();

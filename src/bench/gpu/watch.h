@@ -29,7 +29,8 @@ class WatchedGpu {
   void add(const GpuWindow& window);
   // Adds the metrics, a value for each window, and the sentence about their mean.
   void report(Record& record, const std::string& host) const;
-  // "98/97/11/91", with – for what is not known: utilisation, SMs, tensor cores and DRAM in percent.
+  // "98/97/11/91", with – for what is not known: utilisation, SMs, tensor cores and DRAM in
+  // percent.
   std::string latest() const;
   const nvml::Gpu& gpu() const { return gpu_; }
 
@@ -37,7 +38,7 @@ class WatchedGpu {
   nvml::Gpu gpu_;
   std::map<std::string, Samples> values_ = {};
   std::map<std::string, double> last_ = {};
-  LinkRates rates_ = {};
+  GpuLinkRates rates_ = {};
   Said no_units_ = {};
 };
 

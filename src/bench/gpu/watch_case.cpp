@@ -1,8 +1,8 @@
-// What the GPUs do beside somebody's job: utilisation, SMs, tensor cores, device memory and links by
-// NVML. It makes no CUDA context and starts nothing. docs/methods/gpu-activity.md.
+// What the GPUs do beside somebody's job: utilisation, SMs, tensor cores, device memory and links
+// by NVML. It makes no CUDA context and starts nothing. docs/methods/gpu-activity.md.
 #include <algorithm>
 #include <chrono>
-#include <cmath>
+#include <exception>
 #include <optional>
 #include <thread>
 
@@ -73,7 +73,12 @@ class Watch {
   // Collective: all ranks go through the same rows, and the first rank of each host watches.
   std::vector<Record> run() {
     Record record{.case_name = "watch", .params = params_};
-    if (const Said why = begin(); context_.comm.any(!why.empty())) {
+    const Said why = begin();
+    if (context_.comm.any(failure_ != nullptr)) {
+      if (failure_) std::rethrow_exception(failure_);
+      return {std::move(record)};
+    }
+    if (context_.comm.any(!why.empty())) {
       if (!why.empty()) record.outcome = Skipped{said("said.of", context_.place.host, why)};
       return {std::move(record)};
     }
@@ -98,9 +103,17 @@ class Watch {
     return out;
   }
 
-  // Returns why this host cannot be watched.
+  // Returns why this host cannot be watched. An error is kept: the ranks agree on it first.
   Said begin() {
-    if (!context_.place.first_on_host()) return {};
+    try {
+      return context_.place.first_on_host() ? begin_here() : Said();
+    } catch (const Error&) {
+      failure_ = std::current_exception();
+      return {};
+    }
+  }
+
+  Said begin_here() {
     if (pid() != 0 && context_.place.hosts.size() > 1) throw Error(said("watch.one_host", pid()));
     std::set<int> family;
     if (pid() != 0) {
@@ -117,8 +130,7 @@ class Watch {
     const std::vector<nvml::Gpu> chosen = watched_gpus(seen->gpus, indices(), family, pid());
     for (const nvml::Gpu& gpu : chosen) gpus_.emplace_back(gpu);
     if (!chosen.empty())
-      telemetry_ =
-          std::make_unique<GpuTelemetry>(*seen->library, chosen, patience, kLookSeconds);
+      telemetry_ = std::make_unique<GpuTelemetry>(*seen->library, chosen, patience, kLookSeconds);
     return {};
   }
 
@@ -173,6 +185,7 @@ class Watch {
   std::vector<WatchedGpu> gpus_;
   std::unique_ptr<GpuTelemetry> telemetry_;
   std::optional<std::string> ended_;  // seconds after which the process was gone
+  std::exception_ptr failure_ = {};
   int rows_ = 0;
 };
 
