@@ -8,6 +8,7 @@ namespace cb {
 Case info_case();
 Case mpi_case();
 Case nccl_case();
+Case overlap_case();
 Case locate_case();
 Case burn_cpu_case();
 Case fake_case();

@@ -69,6 +69,7 @@ bool take_one(Stream& stream, std::shared_ptr<Point>* reached) {
   if (stream.blocked && Clock::now() < stream.blocked_until) return false;
   stream.blocked = false;
   Work& work = stream.queue.front();
+  if (Clock::now() < work.ready) return false;
   if (work.blocks > 0) {
     stream.blocked = true;
     const double most = std::min(work.blocks, 1e6);
@@ -150,6 +151,12 @@ int enqueue_launched(Stream& stream, double seconds, bool counted, std::function
   stream.queue.push_back({.seconds = 2e-6 + seconds / number("slow", stream.device, 1),
                           .launched_at = clock_or_zero(),
                           .run = std::move(work)});
+  if (counted && number("wall", stream.device, 0) != 0) {
+    const std::chrono::duration<double> takes(stream.queue.back().seconds);
+    stream.last_ready = std::max(stream.last_ready, Clock::now()) +
+                        std::chrono::duration_cast<Clock::duration>(takes);
+    stream.queue.back().ready = stream.last_ready;
+  }
   // A stream takes about a thousand launches; the next one waits within its call: for ever, if the
   // device hangs.
   while (stream.queue.size() > 1024) {

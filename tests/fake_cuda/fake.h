@@ -20,6 +20,8 @@
 //                         one that has nothing queued idles. CLUSTERBENCH_FAKE_CUDA_BUSY names a
 //                         file for "DEVICE FROM TO", a line for each time without a gap
 //   flops=1e8             of a product, a second (1e9)
+//   wall=1                the products take their time by the wall's clock too, from when they are
+//                         launched: beside what the host and other libraries do
 //   refuse=gemm           cuBLASLt proposes nothing
 //   launch_cost=1e-4      wall seconds that a launch of a kernel really takes its caller; also
 //                         copy_cost, graph_cost (a whole graph), malloc_cost and pool_cost (each of

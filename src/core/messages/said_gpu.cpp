@@ -141,6 +141,10 @@ constexpr TextRow kSaidGpu[] = {
     {"overhead.copies_wrong", "GPU {0} ({1}): {2} of {3} copies came back wrong", "GPU {0}（{1}）：{3} 次拷贝中有 {2} 次返回的数据错误"},
     {"overhead.memory_wrong", "GPU {0} ({1}): {2} of {3} allocations did not hold what was written into them", "GPU {0}（{1}）：{3} 次分配中有 {2} 次未保持写入的数据"},
     {"fault.gpu_overhead", "a launch is counted that was not made, or a byte is changed", "计入一次未发起的启动，或改变一个字节"},
+    {"overlap.alone", "a collective needs two GPUs, and there is one", "集合通信需要两块 GPU，这里只有一块"},
+    {"overlap.message_small", "--message of {0} bytes leaves a rank without a block; give at least {1}", "--message 为 {0} 字节时有进程分不到数据块；至少给 {1}"},
+    {"overlap.product_wrong", "GPU {0} ({1}): {2} of {3} elements of the product wrong", "GPU {0}（{1}）：乘积的 {3} 个元素中有 {2} 个错误"},
+    {"fault.overlap", "a bit of what the collective delivered is flipped", "翻转集合通信结果中的一位"},
 };
 // clang-format on
 

@@ -164,6 +164,13 @@ constexpr TextRow kNames[] = {
     {"metric.free_seconds", "freeing", "释放耗时"},
     {"metric.pool_malloc_seconds", "allocation from the pool", "池分配耗时"},
     {"metric.pool_free_seconds", "freeing into the pool", "池释放耗时"},
+    {"metric.product_seconds", "products alone", "仅矩阵乘耗时"},
+    {"metric.collective_seconds", "collectives alone", "仅集合通信耗时"},
+    {"metric.both_seconds", "both at once", "两者同时耗时"},
+    {"metric.exposed_seconds", "exposed communication", "未被掩盖的通信耗时"},
+    {"metric.hidden_share", "hidden communication", "被掩盖的通信占比"},
+    {"metric.product_slowdown", "products slowed down", "矩阵乘减速比"},
+    {"metric.collective_slowdown", "collectives slowed down", "集合通信减速比"},
     {"metric.throttled_share", "throttled share", "降频时间占比"},
 
     {"attribute.architecture", "architecture", "架构"},
