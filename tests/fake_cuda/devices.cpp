@@ -140,12 +140,20 @@ int enqueue(void* handle, double seconds, bool counted, std::function<void()> wo
   return enqueue_launched(stream, seconds, counted, std::move(work));
 }
 
+// Tells a test that waits for it that a kernel hangs from now on.
+static void tell_hang() {
+  const char* name = std::getenv("CLUSTERBENCH_FAKE_CUDA_HUNG");
+  if (FILE* file = name == nullptr ? nullptr : std::fopen(name, "w")) std::fclose(file);
+}
+
 int enqueue_launched(Stream& stream, double seconds, bool counted, std::function<void()> work) {
   Device& on = device(stream.device);
   if (counted) {
     ++on.counted;
-    if (on.counted == static_cast<int>(number("hang", stream.device, -1)))
+    if (on.counted == static_cast<int>(number("hang", stream.device, -1))) {
       stream.queue.push_back({.blocks = std::numeric_limits<double>::infinity()});
+      tell_hang();
+    }
     if (on.counted == static_cast<int>(number("die", stream.device, -1))) on.dead = true;
   }
   stream.queue.push_back({.seconds = 2e-6 + seconds / number("slow", stream.device, 1),

@@ -12,7 +12,8 @@
 //   no_kernels=209        CUDA's error for asking for a kernel; 209: none for the device
 //   blas=7                cublasLtCreate gives that status
 //   blas_meets_death@1=1  the device dies while cuBLASLt looks for algorithms
-//   hang@1=40             … never ends
+//   hang@1=40             … never ends; CLUSTERBENCH_FAKE_CUDA_HUNG names a file that is made when
+//                         it is launched
 //   slow@1=0.5            half as fast
 //   flip@1=OPERATION      one bit of every result is wrong: copy, gemm, triad, read, chain, march
 //   launch=2e-5           the host needs so many seconds for a launch, and all devices have one

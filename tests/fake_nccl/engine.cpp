@@ -43,7 +43,10 @@ bool may_send(Comm& c, size_t bytes) {
   return true;
 }
 
-double rate_of(int rank) {
+double rate_of(int rank, int max_ctas) {
+  constexpr int kCtas = 32;
+  if (const long each = setting("cta_rate", -1); each > 0)
+    return 1e6 * static_cast<double>(each * (max_ctas > 0 ? max_ctas : kCtas));
   const long slow = setting("slow", rank);
   return 1e6 * static_cast<double>(std::max(0L, slow > 0 ? slow : setting("rate", -1)));
 }
@@ -144,7 +147,7 @@ void* attach(const std::string& name, bool create) {
 }
 
 void run_comm(Comm* c) {
-  c->bytes_per_second = rate_of(c->rank);
+  c->bytes_per_second = rate_of(c->rank, c->max_ctas);
   if (!join_others(*c)) c->error = kRemote;
   --c->pending;
   while (!c->stop) {

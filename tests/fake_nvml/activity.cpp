@@ -33,10 +33,17 @@ struct Metric {
   unsigned id;
   const char* key;
 };
-constexpr Metric kMetrics[] = {{2, "gpm_sm"},       {3, "gpm_occupancy"},  {4, "gpm_integer"},
-                               {5, "gpm_tensor"},   {10, "gpm_dram"},      {11, "gpm_fp64"},
-                               {12, "gpm_fp32"},    {13, "gpm_fp16"},      {20, "gpm_pcie_sent"},
-                               {21, "gpm_pcie_received"}, {60, "gpm_nvlink_received"},
+constexpr Metric kMetrics[] = {{2, "gpm_sm"},
+                               {3, "gpm_occupancy"},
+                               {4, "gpm_integer"},
+                               {5, "gpm_tensor"},
+                               {10, "gpm_dram"},
+                               {11, "gpm_fp64"},
+                               {12, "gpm_fp32"},
+                               {13, "gpm_fp16"},
+                               {20, "gpm_pcie_sent"},
+                               {21, "gpm_pcie_received"},
+                               {60, "gpm_nvlink_received"},
                                {61, "gpm_nvlink_sent"}};
 
 const char* key_of(unsigned id) {

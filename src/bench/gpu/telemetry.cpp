@@ -187,6 +187,14 @@ struct GpuTelemetry::State {
     }
   }
 
+  // A link that went down takes its errors out of their sum, which would hide it.
+  static void note_links(One& one, const nvml::Readings& now) {
+    const auto before = value_of(one.first, "nvlinks_active");
+    const auto after = value_of(now, "nvlinks_active");
+    if (before && after && *after < *before && one.fatal.empty())
+      one.fatal = said("gpu.links_down", *before, *after);
+  }
+
   // Asks each NVLink, which takes some hundred microseconds a call: call this when all measuring
   // has ended.
   void count() {
@@ -194,6 +202,7 @@ struct GpuTelemetry::State {
     for (One& one : gpus) {
       nvml::Readings now = library.counters(one.gpu);
       const std::lock_guard lock(mutex);
+      note_links(one, now);
       one.last = std::move(now);
     }
   }
@@ -262,6 +271,7 @@ void add_series(Record& record, const State::One& one, size_t entity) {
 void add_deltas(Record& record, const State::One& one, size_t entity) {
   if (!one.last) return;
   for (const auto& [name, before] : one.first.values) {
+    if (name == "nvlinks_active") continue;  // a state: note_links() looks at it
     const auto after = value_of(*one.last, name);
     if (after && *after >= before)
       record.telemetry.deltas.push_back({name, counter_unit(name), entity, before, *after});

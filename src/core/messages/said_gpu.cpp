@@ -145,6 +145,8 @@ constexpr TextRow kSaidGpu[] = {
     {"overlap.message_small", "--message of {0} bytes leaves a rank without a block; give at least {1}", "--message 为 {0} 字节时有进程分不到数据块；至少给 {1}"},
     {"overlap.product_wrong", "GPU {0} ({1}): {2} of {3} elements of the product wrong", "GPU {0}（{1}）：乘积的 {3} 个元素中有 {2} 个错误"},
     {"fault.overlap", "a bit of what the collective delivered is flipped", "翻转集合通信结果中的一位"},
+    {"gpu.not_freed", "what was queued on it did not end within {0} s: it hangs; see `dmesg | grep -i xid`, then reset or replace it", "其上排队的工作在 {0} s 内未结束：设备挂起；见 `dmesg | grep -i xid`，然后复位或更换"},
+    {"gpu.links_down", "{0} NVLinks were up before the record, {1} after it", "记录前有 {0} 条 NVLink 连通，之后为 {1} 条"},
 };
 // clang-format on
 

@@ -1,7 +1,7 @@
 // The telemetry of GPU records against a driver library that behaves as a script says. One script
 // for the whole process: GPU 0 is busy, well and has an Xid that may be a program's, 1 has a fatal
 // Xid, 2 counts uncorrectable errors, 3 has an application's Xid and no GPM, 4 is throttled by heat
-// and in MIG mode, 5 cannot tell its power, nor one of GPM's metrics.
+// and in MIG mode, 5 cannot tell its power, nor one of GPM's metrics, 6 loses an NVLink.
 #include "bench/gpu/telemetry.h"
 
 #include <algorithm>
@@ -21,7 +21,8 @@ using namespace cb;
 namespace {
 
 constexpr const char* kScript =
-    "gpus=6 watts=480 event_reasons=4 energy_millijoules_step=24000 xid@1=79 "
+    "gpus=7 nvlink_down_after@6=18 watts=480 event_reasons=4 energy_millijoules_step=24000 "
+    "xid@1=79 "
     "ecc_uncorrected_volatile_step@2=1 xid@0=31 xid@3=13 event_reasons@4=100 "
     "fail@5=nvmlDeviceGetFieldValues refuse@5=nvmlDeviceGetPowerUsage pcie_replays_step@0=2 "
     "utilisation=98 gpm_sm=97 gpm_tensor=11 gpm_dram=91 gpm_fp16=0 gpm_nvlink_sent=102400 "
@@ -71,7 +72,7 @@ TEST_CASE("what GPUs do during a record, and which of them do not count") {
     windows = telemetry.close_window();
   } while (monotonic_seconds() - start < 50 &&
            !(seen() && telemetry.fatal(1) && telemetry.fatal(2)));
-  REQUIRE(windows.size() == 6);
+  REQUIRE(windows.size() == 7);
 
   CHECK(windows[0].watts.summary().median == doctest::Approx(480));
   CHECK(windows[0].clock_hertz.summary().median == doctest::Approx(1.83e9));
@@ -115,7 +116,7 @@ TEST_CASE("what GPUs do during a record, and which of them do not count") {
 
   Record record{.case_name = "gemm"};
   telemetry.stop(record, "n1");
-  CHECK(record.checks.size() == 6);
+  CHECK(record.checks.size() == 7);
   REQUIRE(record.notes.size() == 1);
   CHECK(record.notes[0].text().starts_with("n1 GPU 0: Xid 31 "));
   CHECK(check_of(record, "0").passed);
@@ -125,6 +126,11 @@ TEST_CASE("what GPUs do during a record, and which of them do not count") {
   CHECK(check_of(record, "3").passed);
   CHECK(check_of(record, "4").passed);
   CHECK(check_of(record, "5").passed);
+  CHECK_FALSE(check_of(record, "6").passed);
+  CHECK(check_of(record, "6")
+            .detail.text()
+            .find("18 NVLinks were up before the record, 17 after it") != std::string::npos);
+  CHECK(delta_of(record, "0", "nvlinks_active") == nullptr);
   const Delta* replays = delta_of(record, "0", "pcie_replays");
   REQUIRE(replays != nullptr);
   CHECK(replays->after > replays->before);
@@ -161,8 +167,8 @@ TEST_CASE("a window asks each GPU five times at most, a look for seven things") 
   telemetry.open_window();
   std::this_thread::sleep_for(std::chrono::milliseconds(220));
   telemetry.close_window();
-  // Energy twice; a sample of the units twice and their figures once, of the four that have them.
-  CHECK(asked() - before == 2 * gpus.size() + 3 * 4);
+  // Energy twice; a sample of the units twice and their figures once, of the five that have them.
+  CHECK(asked() - before == 2 * gpus.size() + 3 * 5);
   before = asked();
   library.now(gpus[0]);
   CHECK(asked() - before <= 7);

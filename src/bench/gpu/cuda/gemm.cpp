@@ -37,6 +37,10 @@ class Gemm {
        const GemmPoint& point)
       : context_(context), session_(session), library_(library), point_(point) {}
 
+  ~Gemm() { drop_units(); }
+  Gemm(const Gemm&) = delete;
+  Gemm& operator=(const Gemm&) = delete;
+
   Record measure() {
     Record record{.case_name = "gemm", .params = point_.params};
     session_.describe(record);
@@ -67,7 +71,7 @@ class Gemm {
   // this on some GPU; else empty. Throws Error on all ranks if the memory of one is too small. A
   // GPU that fails is left out.
   Said make_units() {
-    units_.clear();
+    drop_units();
     units_.resize(session_.units().size());
     const auto seed = static_cast<uint64_t>(point_.params.integer("seed"));
     Said too_much, unsupported;
@@ -307,7 +311,12 @@ class Gemm {
     if (telemetry_) telemetry_->stop(record, context_.place.host);
     telemetry_.reset();
     session_.settle(record);
+    drop_units();
+  }
+
+  void drop_units() {
     for (size_t i = 0; i < units_.size(); ++i) dispose(session_.units()[i], units_[i]);
+    units_.clear();
   }
 
   void add_unit(Record& record, size_t i, const Samples& seconds) {

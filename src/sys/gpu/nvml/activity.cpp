@@ -34,7 +34,8 @@ constexpr GpmReading kGpmReadings[] = {
 void take_metric(const Table& t, const GpmReading& wanted, const abi::GpmMetric& metric,
                  Readings& out) {
   if (metric.result != abi::kSuccess)
-    out.unavailable[wanted.key] = said("said.of", "nvmlGpmMetricsGet", error_text(t, metric.result));
+    out.unavailable[wanted.key] =
+        said("said.of", "nvmlGpmMetricsGet", error_text(t, metric.result));
   else if (!std::isfinite(metric.value) || metric.value < 0)
     out.unavailable[wanted.key] = said("gpm.no_number");
   else
@@ -73,7 +74,8 @@ Said ActivityMeter::find_out() {
   for (void** sample : {&marked_, &other_}) {
     abi::GpmSample made = nullptr;
     if (why.empty())
-      why = call(t, static_cast<int>(gpu_.index), "nvmlGpmSampleAlloc", t.nvmlGpmSampleAlloc, &made);
+      why =
+          call(t, static_cast<int>(gpu_.index), "nvmlGpmSampleAlloc", t.nvmlGpmSampleAlloc, &made);
     *sample = made;
   }
   return why;
@@ -82,9 +84,9 @@ Said ActivityMeter::find_out() {
 void ActivityMeter::mark() {
   marked_at_ = -1;
   if (!absent_.empty()) return;
-  const Said why = Asker(*table_, gpu_)
-                       .ask("nvmlGpmSampleGet", table_->nvmlGpmSampleGet,
-                            static_cast<abi::GpmSample>(marked_));
+  const Said why =
+      Asker(*table_, gpu_)
+          .ask("nvmlGpmSampleGet", table_->nvmlGpmSampleGet, static_cast<abi::GpmSample>(marked_));
   if (why.empty()) marked_at_ = monotonic_seconds();
 }
 
@@ -121,9 +123,9 @@ std::optional<Readings> ActivityMeter::take() {
 
 std::optional<double> Library::utilisation(const Gpu& gpu) const {
   abi::Utilisation now{};
-  const Said why = Asker(*table_, gpu)
-                       .ask("nvmlDeviceGetUtilizationRates",
-                            table_->nvmlDeviceGetUtilizationRates, &now);
+  const Said why =
+      Asker(*table_, gpu)
+          .ask("nvmlDeviceGetUtilizationRates", table_->nvmlDeviceGetUtilizationRates, &now);
   if (!why.empty()) return std::nullopt;
   return now.gpu * kPercent;
 }
