@@ -10,6 +10,7 @@
 #include "bench/gpu/measure.h"
 #include "bench/harness/fault.h"
 #include "bench/harness/points.h"
+#include "sys/gpu/nvtx.h"
 
 namespace cb {
 namespace {
@@ -122,6 +123,7 @@ class Gemm {
   // empty.
   Said choose(Record& record) {
     context_.watchdog.note("timing algorithms");
+    const nvtx::Range range("timing algorithms");
     std::string chosen, kind;
     Said problem;
     double seconds = 0;
@@ -322,6 +324,7 @@ class Gemm {
   void add_unit(Record& record, size_t i, const Samples& seconds) {
     GpuUnit& unit = session_.units()[i];
     const size_t entity = record.entity(unit.entity);
+    const nvtx::Range range("checking the product");
     kernels::ProductResult result{};
     const bool spoilt = i == 0 && plants_fault(context_, point_.params);
     if (!guarded(unit, [&] { result = units_[i]->check(spoilt); })) return;  // check "gpu" says why

@@ -15,6 +15,7 @@
 #include "bench/harness/points.h"
 #include "core/clock.h"
 #include "model/overlap.h"
+#include "sys/gpu/nvtx.h"
 
 namespace cb {
 namespace {
@@ -154,6 +155,9 @@ class Overlap {
   // Collective. The products are queued first: the collective comes into a GPU that works.
   Turn turn(nccl::NcclCall* call, bool with_products) {
     Turn out;
+    const nvtx::Range range(call == nullptr ? "products alone"
+                            : with_products ? "products and collectives"
+                                            : "collectives alone");
     context_.comm.barrier();
     const double start = monotonic_seconds();
     if (with_products) {
