@@ -156,9 +156,10 @@ int enqueue_launched(Stream& stream, double seconds, bool counted, std::function
     }
     if (on.counted == static_cast<int>(number("die", stream.device, -1))) on.dead = true;
   }
-  stream.queue.push_back({.seconds = 2e-6 + seconds / number("slow", stream.device, 1),
-                          .launched_at = clock_or_zero(),
-                          .run = std::move(work)});
+  stream.queue.push_back(
+      {.seconds = number("start", -1, 2e-6) + seconds / number("slow", stream.device, 1),
+       .launched_at = clock_or_zero(),
+       .run = std::move(work)});
   if (counted && number("wall", stream.device, 0) != 0) {
     const std::chrono::duration<double> takes(stream.queue.back().seconds);
     stream.last_ready = std::max(stream.last_ready, Clock::now()) +

@@ -20,7 +20,12 @@
 //   clock:
 //                         one that has nothing queued idles. CLUSTERBENCH_FAKE_CUDA_BUSY names a
 //                         file for "DEVICE FROM TO", a line for each time without a gap
-//   flops=1e8             of a product, a second (1e9)
+//   flops=1e8             of a product, a second (1e9); flops_TYPE for one type of operands only:
+//                         fp64 fp32 tf32 fp16 bf16 fp8 int8 fp4
+//   host_rate=5e10        bytes a second of copies from and to the host (1e9); also peer_rate, of
+//                         copies between devices, and memory_rate, of kernels and other copies
+//   start=0               seconds before a kernel or copy begins (2e-6)
+//   name=NVIDIA_B200      what devices are called (NVIDIA_H20); total=1.8e11: bytes they say to have
 //   wall=1                the products take their time by the wall's clock too, from when they are
 //                         launched: beside what the host and other libraries do
 //   refuse=gemm           cuBLASLt proposes nothing
@@ -63,7 +68,8 @@ constexpr double flops_per_second = 1e9;
 // Queues a kernel that takes the time of so many bytes.
 template <typename Work>
 int kernel(void* stream, std::size_t bytes, Work work) {
-  return enqueue(stream, static_cast<double>(bytes) / bytes_per_second, true, std::move(work));
+  const double rate = number("memory_rate", -1, bytes_per_second);
+  return enqueue(stream, static_cast<double>(bytes) / rate, true, std::move(work));
 }
 
 }  // namespace fake

@@ -61,7 +61,10 @@ cudaError_t cudaSetDevice(int ordinal) {
 // As fake_nvml numbers and names its GPUs.
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* out, int ordinal) {
   *out = {};
-  std::strcpy(out->name, "NVIDIA H20");
+  std::string name =
+      fake::text("name", ordinal).empty() ? "NVIDIA_H20" : fake::text("name", ordinal);
+  std::ranges::replace(name, '_', ' ');
+  std::strcpy(out->name, name.c_str());
   out->uuid.bytes[15] = static_cast<char>(ordinal);
   out->pciBusID = 0x1b + 0x10 * ordinal;
   const int capability = static_cast<int>(fake::number("capability", ordinal, 90));
@@ -69,7 +72,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* out, int ordinal) {
   out->minor = capability % 10;
   out->multiProcessorCount = 4;
   out->l2CacheSize = 1 << 16;
-  out->totalGlobalMem = 102625181696ULL;
+  out->totalGlobalMem = static_cast<size_t>(fake::number("total", ordinal, 102625181696.0));
   return cudaSuccess;
 }
 
@@ -206,6 +209,17 @@ static void log_staging_cpus() {
   std::fclose(file);
 }
 
+// Of the way that a copy takes.
+static double copy_rate(const Block* source, const Block* target) {
+  const bool host =
+      source == nullptr || target == nullptr || source->device < 0 || target->device < 0;
+  const bool peers = !host && source->device != target->device;
+  return fake::number(host    ? "host_rate"
+                      : peers ? "peer_rate"
+                              : "memory_rate",
+                      -1, fake::bytes_per_second);
+}
+
 // From pageable memory the bytes are taken at once; to pageable memory the call waits for the
 // stream, whatever it does: for ever, if that hangs.
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind,
@@ -220,8 +234,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
     staged.assign(begin, begin + bytes);
   }
   const bool flip = bytes > 4096 && fake::flips(handle, "copy");
-  const int code = fake::enqueue(handle, static_cast<double>(bytes) / fake::bytes_per_second, false,
-                                 [to, from, bytes, flip, staged = std::move(staged)] {
+  const int code = fake::enqueue(handle, static_cast<double>(bytes) / copy_rate(source, target),
+                                 false, [to, from, bytes, flip, staged = std::move(staged)] {
                                    std::memcpy(to, staged.empty() ? from : staged.data(), bytes);
                                    if (flip) static_cast<unsigned char*>(to)[bytes / 2] ^= 4;
                                  });

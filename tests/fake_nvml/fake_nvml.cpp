@@ -92,7 +92,7 @@ abi::Return nvmlDeviceGetModuleId(abi::Device device, unsigned* to) {
 
 abi::Return nvmlDeviceGetMemoryInfo(abi::Device device, abi::Memory* to) {
   ENTER();
-  to->total = 102625181696ULL;
+  to->total = static_cast<unsigned long long>(number("memory_total_bytes", gpu, 102625181696.0));
   to->used = static_cast<unsigned long long>(number("memory_used_bytes", gpu, 600e6));
   to->free = to->total - to->used;
   return abi::kSuccess;
