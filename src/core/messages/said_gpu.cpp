@@ -138,7 +138,7 @@ constexpr TextRow kSaidGpu[] = {
     {"watch.no_process", "there is no process {0} on {1}; next: nvidia-smi lists those on the GPUs", "{1} 上没有进程 {0}；下一步：nvidia-smi 列出 GPU 上的进程"},
     {"watch.process_ended", "process {0} ended after {1} s: what follows was not watched", "进程 {0} 在 {1} s 后结束：此后不再观察"},
     {"overhead.count_wrong", "GPU {0} ({1}): {2} launches ran, {3} were made", "GPU {0}（{1}）：发起 {3} 次内核启动，实际运行 {2} 次"},
-    {"overhead.copies_wrong", "GPU {0} ({1}): {2} of {3} copies came back wrong", "GPU {0}（{1}）：{3} 次拷贝中有 {2} 次返回的数据错误"},
+    {"overhead.copies_wrong", "GPU {0} ({1}): {2} of {3} copies were wrong", "GPU {0}（{1}）：{3} 次拷贝中有 {2} 次数据错误"},
     {"overhead.memory_wrong", "GPU {0} ({1}): {2} of {3} allocations did not hold what was written into them", "GPU {0}（{1}）：{3} 次分配中有 {2} 次未保持写入的数据"},
     {"fault.gpu_overhead", "a launch is counted that was not made, or a byte is changed", "计入一次未发起的启动，或改变一个字节"},
     {"overlap.alone", "a collective needs two GPUs, and there is one", "集合通信需要两块 GPU，这里只有一块"},

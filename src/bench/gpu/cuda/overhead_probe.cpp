@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/gpu/cuda/mover_base.h"
 #include "core/clock.h"
 #include "kernels/overhead.h"
 #include "kernels/pattern.h"
@@ -83,28 +84,24 @@ class LaunchProbe final : public ProbeBase {
   }
   const char* check() const override { return "count"; }
 
-  // The counting kernel is timed, and the empty one by the host: it is the launch that is looked
-  // for.
   void sample(Spans& spans) override {
     select();
     const auto n = static_cast<double>(plan_.launches);
     double host = 0;
-    const double interval = timed(
-                                [&] {
-                                  for (int64_t i = 0; i < plan_.launches; ++i) counter_.launch();
-                                },
-                                host) /
-                            n;
+    const double counted = timed([&] { launch_each([&] { counter_.launch(); }); }, host) / n;
+    counter_.expect(plan_.launches);
     if (!with_graph_) {
+      const double empty = timed([&] { launch_each([&] { launch_empty(); }); }, host) / n;
       spans.add("launch_seconds", host / n);
-      spans.add("launch_interval_seconds", interval);
-      spans.add("kernels_per_second", 1 / interval);
+      spans.add("launch_interval_seconds", empty);
+      spans.add("kernels_per_second", 1 / counted);
       return;
     }
     const double in_graph = timed([&] { graph_.launch(stream_); }, host) / n;
+    counter_.expect(plan_.launches);
     spans.add("graph_launch_seconds", host);
     spans.add("graph_interval_seconds", in_graph);
-    spans.add("graph_speedup", interval / in_graph);
+    spans.add("graph_speedup", counted / in_graph);
   }
 
   bool right(bool spoilt, Said& what) override {
@@ -113,13 +110,19 @@ class LaunchProbe final : public ProbeBase {
   }
 
  private:
+  void launch_each(const std::function<void()>& launch) const {
+    for (int64_t i = 0; i < plan_.launches; ++i) launch();
+  }
+  void launch_empty() const {
+    cuda::check_launch(kernels::launch_count(nullptr, stream_.handle()), "empty");
+  }
+
   // Seconds of the GPU between two events around the work; `host`: of the host for queueing it.
   double timed(const std::function<void()>& work, double& host) {
     begin_.record(stream_);
     host = seconds_of(work);
     end_.record(stream_);
     end_.wait(kGpuHangSeconds, "launches");
-    counter_.expect(plan_.launches);
     return end_.seconds_since(begin_);
   }
 
@@ -155,7 +158,8 @@ class RoundTripProbe final : public ProbeBase {
   Counter counter_{stream_};
 };
 
-// A few bytes of pinned memory to the device and back: other bytes each time, and compared.
+// A few bytes of pinned memory to the device and back: other bytes each time, compared on the
+// device and again on the host.
 class CopyProbe final : public ProbeBase {
  public:
   CopyProbe(const OverheadPlan& plan, const GpuUnit& unit)
@@ -176,7 +180,10 @@ class CopyProbe final : public ProbeBase {
     for (size_t i = 0; i < from_.bytes(); ++i) bytes[i] = kernels::pattern_byte(i, round_);
     std::memset(back_.data(), ~bytes[0], back_.bytes());
     spans.add("copy_to_device_seconds", seconds_of([&] { copy(device_.data(), from_.data()); }));
+    const DataErrors there =
+        verify_device(device_.data(), device_.bytes(), round_, verdict_, stream_, "");
     spans.add("copy_to_host_seconds", seconds_of([&] { copy(back_.data(), device_.data()); }));
+    if (there.wrong > 0) ++wrong_;
     compare();
   }
 
@@ -186,7 +193,7 @@ class CopyProbe final : public ProbeBase {
       compare();
     }
     if (wrong_ == 0 && round_ > 0) return true;
-    what = said("overhead.copies_wrong", unit_.entity.id, unit_.device.uuid, wrong_, round_);
+    what = said("overhead.copies_wrong", unit_.entity.id, unit_.device.uuid, wrong_, 2 * round_);
     return false;
   }
 
@@ -202,6 +209,7 @@ class CopyProbe final : public ProbeBase {
 
   cuda::HostMemory from_, back_;
   cuda::DeviceMemory device_;
+  cuda::DeviceMemory verdict_{sizeof(kernels::VerifyResult)};
   cuda::Event end_;
   uint64_t round_ = 0, wrong_ = 0;
 };

@@ -128,11 +128,17 @@ class Overlap {
   // training has its collectives under longer products.
   void set_counts(Record& record, nccl::NcclCall& call) {
     call.prepare(0);
-    double one_call = 0, one_product = 0;
-    for (int i = 0; i < 2; ++i) {  // the first of each loads and connects
+    double one_product = 0;
+    const auto seconds_of_run = [&] {
       const double start = monotonic_seconds();
       call.run();
-      one_call = monotonic_seconds() - start;
+      context_.watchdog.progress();
+      return context_.comm.max(monotonic_seconds() - start);
+    };
+    seconds_of_run();  // the first one connects
+    call.set_calls(nccl::calls_of_iteration(seconds_of_run()));
+    const double wanted = std::max(kGpuSampleSeconds, seconds_of_run());
+    for (int i = 0; i < 2; ++i) {  // the first one loads
       one_product = 0;
       for (size_t u = 0; u < products_.size(); ++u) {
         on(u, [&] {
@@ -142,13 +148,10 @@ class Overlap {
       }
       context_.watchdog.progress();
     }
-    const int calls = nccl::calls_of_iteration(context_.comm.max(one_call));
-    call.set_calls(calls);
-    const double wanted = std::max(kGpuSampleSeconds, context_.comm.max(one_call) * calls);
     const double most = static_cast<double>(kMaxProducts);
     count_ = static_cast<int64_t>(
         context_.comm.max(std::clamp(std::ceil(wanted / std::max(one_product, 1e-9)), 1.0, most)));
-    record.facts["calls_per_iteration"] = std::to_string(calls);
+    record.facts["calls_per_iteration"] = std::to_string(call.calls());
     record.facts["products_per_iteration"] = std::to_string(count_);
   }
 
