@@ -130,6 +130,15 @@ void join_shared(const RowKernels<Real>& rows, const Real* dk, const Real* dv, R
   }
 }
 
+// work(thread): all threads, or the caller alone where waking them takes longer than the work. The
+// caller then does everybody's part.
+template <typename Work>
+void run_on(Team& team, const AttentionShape& s, Work work) {
+  constexpr int64_t kAlone = 1 << 20;  // multiplications of the scores
+  if (s.batch * s.heads * s.sequence * s.sequence * s.dim >= kAlone) return team.run(work);
+  for (int index = 0; index < team.size(); ++index) work(index);
+}
+
 template <typename Real>
 std::unique_ptr<Real[]> scratch(int64_t count) {
   return std::make_unique_for_overwrite<Real[]>(static_cast<size_t>(count));
@@ -140,7 +149,7 @@ std::unique_ptr<Real[]> scratch(int64_t count) {
 template <typename Real>
 void HostAttention<Real>::forward(const Real* qkv, Real* out, Real* log_sums,
                                   const AttentionShape& s) const {
-  team.run([&](int index) {
+  run_on(team, s, [&](int index) {
     const auto scores = scratch<Real>(kBlock * s.sequence);
     const Range mine = share_of_items(static_cast<size_t>(s.batch * s.heads), team.size(), index);
     for (size_t task = mine.begin; task < mine.end; ++task)
@@ -155,7 +164,7 @@ void HostAttention<Real>::backward(const Real* qkv, const Real* out, const Real*
                                    const AttentionShape& s) const {
   const int64_t each = s.sequence * s.dim;
   const auto dk = scratch<Real>(s.batch * s.heads * each), dv = scratch<Real>(s.batch * s.heads * each);
-  team.run([&](int index) {
+  run_on(team, s, [&](int index) {
     const auto p = scratch<Real>(kBlock * s.sequence), dp = scratch<Real>(kBlock * s.sequence);
     const auto dots = scratch<Real>(kBlock);
     const Range mine = share_of_items(static_cast<size_t>(s.batch * s.heads), team.size(), index);
@@ -173,7 +182,7 @@ void HostAttention<Real>::backward(const Real* qkv, const Real* out, const Real*
         backward_block<Real>(*this, x, s, head, block_at(s, first));
     }
   });
-  team.run([&](int index) {
+  run_on(team, s, [&](int index) {
     const Range mine = share_of_items(static_cast<size_t>(s.tokens()), team.size(), index);
     for (size_t token = mine.begin; token < mine.end; ++token)
       join_shared<Real>(rows, dk.get(), dv.get(), dqkv, s, static_cast<int64_t>(token));

@@ -21,7 +21,9 @@
 namespace cb::training {
 namespace {
 
-constexpr int64_t kAlone = 1 << 14;  // elements below which waking the team costs more
+// Below these the caller alone is faster than waking the team, which takes some microseconds.
+constexpr int64_t kAlone = 1 << 15;         // elements of a loop
+constexpr int64_t kProductAlone = 1 << 20;  // m·n·k of a product
 constexpr int64_t kChunk = 1 << 14;  // elements of a partial sum
 
 // Adds the time of its life to one kind of work.
@@ -65,7 +67,7 @@ class HostBackend final : public Backend<Real> {
     const Timed timed(ledger_, Work::matmul);
     const auto [m, n, k] = p.shape;
     ++ledger_.matmuls[{m, n, k, p.transpose_a, p.transpose_b}];
-    if (m * n * k < kAlone * 16) return product_(p);
+    if (team_.size() == 1 || m * n * k < kProductAlone) return product_(p);
     const Grid grid = product_grid(m, n, team_.size());
     team_.run([&](int index) { part_of_product(p, grid, index); });
   }

@@ -18,7 +18,7 @@ struct Stopped {};
 
 constexpr double kStragglerLimit = 1.10;  // SuperBench's bar for training steps: −10 %
 constexpr double kFirstLossBand = 0.02;
-constexpr size_t kLastLosses = 10;
+constexpr size_t kWindow = 10;  // steps whose mean counts: the loss of one alone is noise
 
 template <typename T>
 std::string bytes_of(const std::vector<T>& values) {
@@ -47,11 +47,16 @@ std::vector<Suspect> unpacked(const std::string& text) {
   return out;
 }
 
-// The mean of the last losses: one alone is noise.
-double last_loss(const std::vector<double>& losses) {
-  const size_t count = std::min(kLastLosses, losses.size());
-  return std::accumulate(losses.end() - static_cast<std::ptrdiff_t>(count), losses.end(), 0.0) /
-         static_cast<double>(count);
+// Means of all windows of the steps, in their order.
+std::vector<double> means_of(const std::vector<double>& losses) {
+  const size_t width = std::min(kWindow, losses.size());
+  std::vector<double> out;
+  for (size_t end = width; end <= losses.size(); ++end) {
+    const auto last = losses.begin() + static_cast<std::ptrdiff_t>(end);
+    out.push_back(std::accumulate(last - static_cast<std::ptrdiff_t>(width), last, 0.0) /
+                  static_cast<double>(width));
+  }
+  return out;
 }
 
 // The text is drawn, so the mean of a step varies around its entropy. A token costs −ln(likely) or
@@ -234,15 +239,17 @@ void Session::add_checks(Record& record, size_t self, size_t whole,
   about_job("first_loss", off <= kFirstLossBand, off, kFirstLossBand,
             said("train.first_loss", measured.losses.front(), expected));
   const double floor = loss_floor(options_.text);
-  const auto tokens = static_cast<double>(options_.batch.tokens() * options_.layout.data);
-  const double lowest = *std::min_element(measured.losses.begin(), measured.losses.end());
+  const std::vector<double> means = means_of(measured.losses);
+  const auto tokens = static_cast<double>(options_.batch.tokens() * options_.layout.data) *
+                      static_cast<double>(std::min(kWindow, measured.losses.size()));
+  const double lowest = *std::min_element(means.begin(), means.end());
   const double slack = floor_slack(options_.text, tokens);
   about_job("floor", lowest >= floor - slack, floor - lowest, slack,
             said("train.below_floor", lowest, floor));
   if (options_.reach && !measured.stopped) {
-    const double above = last_loss(measured.losses) - floor;
+    const double above = means.back() - floor;
     about_job("reach", above <= *options_.reach, above, *options_.reach,
-              said("train.not_reached", last_loss(measured.losses), floor, *options_.reach));
+              said("train.not_reached", means.back(), floor, *options_.reach));
   }
   if (measured.stopped) return;
   Check fast{.name = "straggler", .passed = true, .entity = self, .finding = true};

@@ -75,7 +75,6 @@ CaseInfo describe() {
                 .brief = {{"steps", {"2"}}, {"warm-up-steps", {"1"}}},
                 .point_seconds = 10,
                 .blind = {{"twin-every", {"0"}, said("train.no_twin")}}},
-      .fact_columns = {"model", "layout", "attention"},
       .label_params = {"model"},
   };
 }
