@@ -13,10 +13,12 @@ namespace cb::training {
 struct Trained {
   std::vector<double> losses;                 // of every step; the same on all ranks
   SampleRun run;                              // of the timed steps: seconds, and spans
-  std::vector<double> computing_seconds;      // of all ranks, by rank: median over timed steps
+  // Of all ranks, by rank, over the timed steps: the median and the least.
+  std::vector<double> computing_seconds, least_seconds;
   Ledger ledger;                              // of one step
   int64_t memory_bytes = 0;
   bool stopped = false;                       // wrong data ended it
+  bool crowded = false;                       // ranks share cores somewhere: no straggler is sought
 };
 
 // Names of the spans of a step.
@@ -41,6 +43,7 @@ class Session {
   void locate_not_finite();
   void share_computing(Trained& measured);
   std::vector<Suspect> suspects_of(const std::vector<TracePoint>& trace);
+  void add_straggler_check(Record& record, size_t self, const Trained& measured) const;
   void suspect(const char* check, const std::vector<Suspect>& suspects);
 
   Context& context_;

@@ -209,7 +209,8 @@ Record measure_training(Context& context, const Params& params, const Options& o
   if (mine.rank != context.comm.rank()) mine.kind = Fault::Kind::none;
   Trainer<float> trainer(context.comm, fabric, *backend, stage, text, o.recipe, mine);
   Session session(context, o, trainer, *backend);
-  const Trained measured = session.train();
+  Trained measured = session.train();
+  measured.crowded = context.comm.any(cores.oversubscribed);
 
   const size_t self =
       record.entity({context.place.host, "rank", std::to_string(context.comm.rank())});

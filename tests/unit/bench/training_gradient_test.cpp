@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "bench/training/host_backend.h"
 #include "bench/training/trainer.h"
 #include "sys/cpu/affinity.h"
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "bench/training/host_backend.h"
 #include "bench/training/trainer.h"
 #include "sys/cpu/affinity.h"
 
