@@ -29,5 +29,6 @@ Case nics_case();
 Case fabric_case();
 Case drives_case();
 Case tcp_case();
+Case train_cpu_case();
 
 }  // namespace cb

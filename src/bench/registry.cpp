@@ -12,8 +12,9 @@ const std::vector<Case>& all_cases() {
       overlap_case(),       mpi_case(),          nics_case(),
       fabric_case(),        verbs_case(),        drives_case(),
       tcp_case(),           locate_case(),       io_case(),
-      gds_case(),           burn_cpu_case(),     burn_gpu_case(),
-      events_case(),        fake_case(),         skeleton_case(),
+      gds_case(),           train_cpu_case(),    burn_cpu_case(),
+      burn_gpu_case(),      events_case(),       fake_case(),
+      skeleton_case(),
   };
   return cases;
 }
