@@ -8,6 +8,7 @@
 namespace cb {
 
 std::span<const TextRow> said_campaign();
+std::span<const TextRow> said_fabric();
 std::span<const TextRow> said_gpu();
 std::span<const TextRow> said_host();
 std::span<const TextRow> said_locate();
