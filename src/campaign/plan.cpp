@@ -37,7 +37,8 @@ bool is_flag(const CaseInfo& info, const std::string& name) {
 
 }  // namespace
 
-std::vector<JobKey> plan_jobs(const Profile& profile, const std::vector<std::string>& hosts) {
+std::vector<JobKey> plan_jobs(const Profile& profile, const std::vector<std::string>& hosts,
+                              bool has_spares) {
   refuse_bad_ids(profile);
   std::vector<JobKey> out;
   for (size_t i = 0; i < profile.steps.size(); ++i) {
@@ -47,8 +48,14 @@ std::vector<JobKey> plan_jobs(const Profile& profile, const std::vector<std::str
       continue;
     }
     for (const std::string& host : hosts)
-      out.push_back({i, host, hosts.size() == 1 ? stem : stem + "@" + host});
+      out.push_back({i, host, hosts.size() == 1 && !has_spares ? stem : stem + "@" + host});
   }
+  return out;
+}
+
+std::map<std::string, std::string> step_environment(const Step& step) {
+  std::map<std::string, std::string> out = step.env;
+  if (step.start_deadline_seconds > 0) out.emplace("CLUSTERBENCH_SAY_STARTED", "1");
   return out;
 }
 
@@ -64,6 +71,7 @@ std::vector<std::string> step_arguments(const Step& step, const CaseInfo& info,
   if (info.needs.directory && !step.params.contains("dir") && !step.params.contains("file"))
     add_option(argv, "dir", program.scratch.string());
   add_option(argv, "deadline", fmt::format("{}s", step.deadline_seconds));
+  if (step.stall_seconds > 0) add_option(argv, "stall", fmt::format("{}s", step.stall_seconds));
   if (program.redact) argv.emplace_back("--redact");
   argv.emplace_back("--no-color");
   add_option(argv, "json", program.record.string());

@@ -19,7 +19,12 @@ struct JobKey {
 
 // All jobs, in the order of steps, then hosts. Throws UsageError if a step's id cannot be part of a
 // file name.
-std::vector<JobKey> plan_jobs(const Profile& profile, const std::vector<std::string>& hosts);
+// `has_spares`: names always have the host's, as others may step in.
+std::vector<JobKey> plan_jobs(const Profile& profile, const std::vector<std::string>& hosts,
+                              bool has_spares = false);
+
+// The variables of the step, and what makes its measurement say that it has started.
+std::map<std::string, std::string> step_environment(const Step& step);
 
 // The parts of a job's command.
 struct JobProgram {

@@ -10,6 +10,7 @@
 #include "campaign/job_reason.h"
 #include "campaign/journal.h"
 #include "campaign/proof_step.h"
+#include "campaign/roster.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -130,7 +131,8 @@ class Prover {
   // Only a job that was measured has a check to prove.
   bool is_done(const ProofJob& job) const {
     const JobEvent* last = journal_.last(job.key.name);
-    return last != nullptr && last->ended && last->state == JobState::done;
+    const bool is_out = read_roster(setup_.campaign, journal_).out(job.key.host) != nullptr;
+    return last != nullptr && last->ended && last->state == JobState::done && !is_out;
   }
 
   // The proof of an earlier run, if it is one of exactly this job; else null.
@@ -153,7 +155,7 @@ class Prover {
 
   // The hosts that the step's own job was started on.
   std::vector<HostSlots> hosts_of(const ProofJob& job) const {
-    const std::vector<HostSlots>& all = setup_.campaign.hosts;
+    const std::vector<HostSlots> all = read_roster(setup_.campaign, journal_).all();
     std::vector<std::string> names{job.key.host};
     if (job.key.host.empty()) {
       const JobEvent* start = journal_.last_start(job.key.name);
@@ -299,10 +301,9 @@ class Prover {
 }  // namespace
 
 std::vector<ProofJob> plan_proofs(const RunSetup& setup) {
-  std::vector<std::string> hosts;
-  for (const HostSlots& h : setup.campaign.hosts) hosts.push_back(h.name);
   std::vector<ProofJob> out;
-  for (JobKey& key : plan_jobs(setup.campaign.profile, hosts)) {
+  for (JobKey& key : plan_jobs(setup.campaign.profile, names_of(hosts_so_far(setup)),
+                               !setup.campaign.spares.empty())) {
     const Step& step = setup.campaign.profile.steps[key.step];
     const CaseInfo& info = info_of(setup, step);
     ProofJob job{.key = std::move(key), .step = step};

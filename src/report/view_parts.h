@@ -58,6 +58,7 @@ Section open_items_section(const ReportInput& in);
 Section outliers_section(const ReportInput& in);
 // The checks that found a planted fault; no block if nobody asked for proofs.
 Section proofs_section(const ReportInput& in);
+Section excluded_section(const ReportInput& in);
 Section requirements_section(const ReportInput& in);
 // One section per domain that has steps.
 std::vector<Section> domain_sections(const ReportInput& in);
