@@ -60,6 +60,7 @@ class Prover {
         observer_(observer),
         root_(chain_root(setup.campaign, read_file(setup.paths.campaign()))),
         journal_(read_journal(setup.paths.journal(), root_)),
+        roster_(read_roster(setup.campaign, journal_)),
         writer_(setup.paths.journal(), root_.campaign_sha256, setup.key) {}
 
   bool run() {
@@ -131,7 +132,7 @@ class Prover {
   // Only a job that was measured has a check to prove.
   bool is_done(const ProofJob& job) const {
     const JobEvent* last = journal_.last(job.key.name);
-    const bool is_out = read_roster(setup_.campaign, journal_).out(job.key.host) != nullptr;
+    const bool is_out = roster_.out(job.key.host) != nullptr;
     return last != nullptr && last->ended && last->state == JobState::done && !is_out;
   }
 
@@ -155,7 +156,7 @@ class Prover {
 
   // The hosts that the step's own job was started on.
   std::vector<HostSlots> hosts_of(const ProofJob& job) const {
-    const std::vector<HostSlots> all = read_roster(setup_.campaign, journal_).all();
+    const std::vector<HostSlots> all = roster_.all();
     std::vector<std::string> names{job.key.host};
     if (job.key.host.empty()) {
       const JobEvent* start = journal_.last_start(job.key.name);
@@ -295,6 +296,7 @@ class Prover {
   const ProofObserver& observer_;
   ChainRoot root_;
   Journal journal_;  // as earlier runs left it
+  Roster roster_;
   JournalWriter writer_;
 };
 

@@ -540,16 +540,25 @@ class CampaignRun {
 
 }  // namespace
 
-Command step_command(const RunSetup& setup, const Step& step, const std::vector<HostSlots>& hosts,
-                     const fs::path& record) {
+namespace {
+
+Command command_for(const RunSetup& setup, const Step& step, const std::vector<HostSlots>& hosts,
+                    const JobProgram& program) {
   const CaseInfo* info = case_of(step, setup.catalogue);
   if (info == nullptr)
     throw UsageError("profile " + setup.campaign.profile.name,
                      fmt::format("steps[{}].case", step.id),
                      fmt::format("{} is not a case of this clusterbench", step.case_name));
-  const JobProgram program{setup.binary, setup.paths.scratch(), record, setup.campaign.redact};
   return launch_command(setup.campaign.launch, hosts, step.ranks_per_host, step_environment(step),
                         step_arguments(step, *info, program));
+}
+
+}  // namespace
+
+Command step_command(const RunSetup& setup, const Step& step, const std::vector<HostSlots>& hosts,
+                     const fs::path& record) {
+  return command_for(setup, step, hosts,
+                     {setup.binary, setup.paths.scratch(), record, setup.campaign.redact});
 }
 
 Command job_command(const RunSetup& setup, const JobKey& key, const std::vector<HostSlots>& hosts,
@@ -559,14 +568,9 @@ Command job_command(const RunSetup& setup, const JobKey& key, const std::vector<
 
 std::string step_fingerprint(const RunSetup& setup, const Step& step,
                              const std::vector<HostSlots>& hosts, const std::string& record) {
-  const RunSetup placeless = {.paths = {"DIR"},
-                              .campaign = setup.campaign,
-                              .tool = setup.tool,
-                              .command = {},
-                              .binary = "clusterbench",
-                              .catalogue = setup.catalogue,
-                              .executor = {}};
-  return fingerprint(step_command(placeless, step, hosts, record), setup.tool,
+  const JobProgram placeless{"clusterbench", CampaignPaths{"DIR"}.scratch(), record,
+                             setup.campaign.redact};
+  return fingerprint(command_for(setup, step, hosts, placeless), setup.tool,
                      setup.campaign.profile.sha256);
 }
 
