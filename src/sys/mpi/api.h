@@ -51,9 +51,6 @@ struct MPI_Status {
   X(MPI_Reduce_scatter_block,                                                                      \
     (const void* s, void* r, int n, MPI_Datatype t, MPI_Op op, MPI_Comm comm),                     \
     (s, r, n, t, op, comm))                                                                        \
-  X(MPI_Ireduce_scatter_block,                                                                     \
-    (const void* s, void* r, int n, MPI_Datatype t, MPI_Op op, MPI_Comm comm, MPI_Request* q),     \
-    (s, r, n, t, op, comm, q))                                                                     \
   X(MPI_Gather,                                                                                    \
     (const void* s, int n, MPI_Datatype t, void* r, int m, MPI_Datatype u, int root, MPI_Comm c),  \
     (s, n, t, r, m, u, root, c))                                                                   \
