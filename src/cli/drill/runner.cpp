@@ -303,7 +303,7 @@ class DrillRun {
     cutter_.emplace(start_agent(words, setup_.on));
     const double until = monotonic_seconds() + kAgentSeconds;
     while (list_.open().empty()) {
-      if (cutter_->poll() || monotonic_seconds() > until || stopped())
+      if ((cutter_->poll() && list_.open().empty()) || monotonic_seconds() > until || stopped())
         throw Error(fmt::format("{}: the drill's agent failed: {}", setup_.on,
                                 last_line(cutter_->result(std::nullopt).log)));
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
