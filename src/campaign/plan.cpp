@@ -54,7 +54,8 @@ std::vector<Round> plan_rounds(const Profile& profile) {
   return out;
 }
 
-std::vector<JobKey> plan_jobs(const Profile& profile, const std::vector<std::string>& hosts) {
+std::vector<JobKey> plan_jobs(const Profile& profile, const std::vector<std::string>& hosts,
+                              bool has_spares) {
   refuse_bad_ids(profile);
   std::vector<JobKey> out;
   for (const Round& round : plan_rounds(profile)) {
@@ -66,8 +67,15 @@ std::vector<JobKey> plan_jobs(const Profile& profile, const std::vector<std::str
       continue;
     }
     for (const std::string& host : hosts)
-      out.push_back({round.step, host, hosts.size() == 1 ? stem : stem + "@" + host, round.cycle});
+      out.push_back({round.step, host, hosts.size() == 1 && !has_spares ? stem : stem + "@" + host,
+                     round.cycle});
   }
+  return out;
+}
+
+std::map<std::string, std::string> step_environment(const Step& step) {
+  std::map<std::string, std::string> out = step.env;
+  if (step.start_deadline_seconds > 0) out.emplace("CLUSTERBENCH_SAY_STARTED", "1");
   return out;
 }
 
@@ -83,6 +91,7 @@ std::vector<std::string> step_arguments(const Step& step, const CaseInfo& info,
   if (info.needs.directory && !step.params.contains("dir") && !step.params.contains("file"))
     add_option(argv, "dir", program.scratch.string());
   add_option(argv, "deadline", fmt::format("{}s", step.deadline_seconds));
+  if (step.stall_seconds > 0) add_option(argv, "stall", fmt::format("{}s", step.stall_seconds));
   if (program.redact) argv.emplace_back("--redact");
   argv.emplace_back("--no-color");
   add_option(argv, "json", program.record.string());

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "campaign/headline.h"
+#include "campaign/roster.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -20,6 +21,11 @@ double seconds_between(const std::string& from, const std::string& to) {
   return a && b && *b > *a ? static_cast<double>(*b - *a) : 0;
 }
 
+// Of all hosts that take or took part.
+std::vector<JobKey> planned_jobs(const CampaignFile& file, const Journal& journal) {
+  return plan_jobs(file.profile, names_of(read_roster(file, journal).all()), !file.spares.empty());
+}
+
 // The jobs of one round, as far as they have come.
 struct RoundState {
   std::string first, last;
@@ -33,9 +39,7 @@ class ProgressReader {
 
   CampaignProgress read() {
     begin();
-    std::vector<std::string> hosts;
-    for (const HostSlots& h : file_.hosts) hosts.push_back(h.name);
-    for (const JobKey& key : plan_jobs(file_.profile, hosts)) add_job(key);
+    for (const JobKey& key : planned_jobs(file_, journal_)) add_job(key);
     for (const auto& [round, state] : rounds_) add_round(round.first, state);
     estimate();
     return std::move(out_);
@@ -156,10 +160,8 @@ std::optional<Document> newest_document(const CampaignPaths& paths, const Journa
 
 void add_headlines(CampaignProgress& progress, const CampaignPaths& paths, const CampaignFile& file,
                    const Journal& journal, size_t documents) {
-  std::vector<std::string> hosts;
-  for (const HostSlots& h : file.hosts) hosts.push_back(h.name);
   std::map<size_t, std::vector<std::string>> jobs;
-  for (const JobKey& key : plan_jobs(file.profile, hosts)) {
+  for (const JobKey& key : planned_jobs(file, journal)) {
     if (journal.last(key.name) != nullptr) jobs[key.step].push_back(key.name);
   }
   for (const auto& [step, names] : jobs) {

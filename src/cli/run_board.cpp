@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "campaign/headline.h"
+#include "campaign/roster.h"
 #include "cli/progress_text.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -32,10 +33,9 @@ RunBoard::RunBoard(const RunSetup& setup, bool terminal, std::string prometheus)
 RunBoard::~RunBoard() { clear(); }
 
 void RunBoard::count_hosts() {
-  std::vector<std::string> names;
-  for (const HostSlots& h : setup_.campaign.hosts) names.push_back(h.name);
   hosts_.clear();
-  for (const JobKey& key : plan_jobs(setup_.campaign.profile, names)) {
+  for (const JobKey& key : plan_jobs(setup_.campaign.profile, names_of(hosts_so_far(setup_)),
+                                     !setup_.campaign.spares.empty())) {
     if (Round{key.step, key.cycle} == round_) hosts_[key.name] = key.host;
   }
   jobs_ = hosts_.size();

@@ -12,6 +12,7 @@
 #include "campaign/headline.h"
 #include "campaign/load.h"
 #include "campaign/prove.h"
+#include "campaign/roster.h"
 #include "cli/commands.h"
 #include "cli/gate_cmd_lines.h"
 #include "cli/judging.h"
@@ -82,19 +83,22 @@ std::string heading(const RunSetup& setup) {
   const CampaignFile& c = setup.campaign;
   int slots = 0;
   for (const HostSlots& h : c.hosts) slots += h.slots;
-  return fmt::format("{} on {} host{}, {} slot{}, launcher {}{} → {}\n",
+  const std::string spares = c.spares.empty() ? ""
+                                              : fmt::format(" and {} spare{}", c.spares.size(),
+                                                            c.spares.size() == 1 ? "" : "s");
+  return fmt::format("{} on {} host{}{}, {} slot{}, launcher {}{} → {}\n",
                      terminal_safe(c.profile.name), c.hosts.size(), c.hosts.size() == 1 ? "" : "s",
-                     slots, slots == 1 ? "" : "s", launcher_name(c.launch.launcher),
+                     spares, slots, slots == 1 ? "" : "s", launcher_name(c.launch.launcher),
                      launcher_remark(c.launch), terminal_safe(setup.paths.root.string()));
 }
 
 ExitCode dry_run(const RunSetup& setup) {
-  std::vector<std::string> hosts;
-  for (const HostSlots& h : setup.campaign.hosts) hosts.push_back(h.name);
-  for (const JobKey& key : plan_jobs(setup.campaign.profile, hosts)) {
+  const std::vector<HostSlots> hosts = hosts_so_far(setup);
+  for (const JobKey& key :
+       plan_jobs(setup.campaign.profile, names_of(hosts), !setup.campaign.spares.empty())) {
     if (key.cycle > 1) continue;
     std::vector<HostSlots> on;
-    for (const HostSlots& h : setup.campaign.hosts) {
+    for (const HostSlots& h : hosts) {
       if (key.host.empty() || key.host == h.name) on.push_back(h);
     }
     const auto record = setup.paths.root / CampaignPaths::record(key.name);
@@ -121,7 +125,7 @@ ExitCode conclude(const RunSetup& setup, bool no_color) {
 ExitCode interrupted(const RunSetup& setup, const RunEnd& end) {
   const std::string where =
       setup.again.empty() ? fmt::format("after {} of {} steps", end.steps_ended,
-                                        setup.campaign.profile.steps.size())
+                                        plan_rounds(setup.campaign.profile).size())
                           : "while figures that leave the verdict open were measured once more";
   std::cerr << fmt::format("interrupted {}\ncontinue with: clusterbench run --resume {}\n", where,
                            terminal_safe(setup.paths.root.string()));
@@ -156,13 +160,27 @@ RunEnd run_all(RunSetup& setup, const RunObserver& observer) {
     if (setup.again.empty()) break;
     std::cerr << fmt::format("   inconclusive or failing: {} job{} measured once more\n",
                              setup.again.size(), setup.again.size() == 1 ? "" : "s");
+    setup.lets_back = false;  // whoever is out stays out for this run
+    setup.only.clear();       // what --only asked for is measured
     end = run_campaign(setup, again_only(observer, setup));
   }
   if (!end.interrupted && wants_proofs(setup)) end.interrupted = !prove_steps(setup);
   return end;
 }
 
-ExitCode run(const RunOptions& options) {
+// What happened to a host, and the next step.
+std::string excluded_lines(const RunSetup& setup, const ExcludedHost& out) {
+  const std::string next =
+      !out.by.empty() ? fmt::format("{} takes its place", out.by)
+                      : fmt::format("repair it, then: clusterbench run --only {} --into {}",
+                                    out.host, setup.paths.root.string());
+  return terminal_safe(fmt::format("   ! {}: {}", out.host, out.reason.text())) + "\n" +
+         terminal_safe(fmt::format("      {}", next)) + "\n";
+}
+
+ExitCode run(const RunOptions& given) {
+  RunOptions options = given;
+  settle_options(options);
   RunSetup setup = run_setup(options);
   if (options.dry_run) {
     if (!options.resume) refuse_used_directory(setup.paths);
@@ -200,7 +218,18 @@ ExitCode run(const RunOptions& options) {
             board.round_begins(round);
           },
       .job_changes = [&](const JobEvent& event) { board.job_changes(event); },
-      .resting = [&](double seconds) { board.rests(seconds); }};
+      .resting = [&](double seconds) { board.rests(seconds); },
+      .excluded =
+          [&](const ExcludedHost& out) {
+            board.clear();
+            std::cerr << excluded_lines(setup, out) << std::flush;
+          },
+      .returned =
+          [&](const std::string& host) {
+            board.clear();
+            std::cerr << fmt::format("   {} answers and takes part again\n", terminal_safe(host))
+                      << std::flush;
+          }};
   RunEnd end;
   try {
     end = run_all(setup, observer);
@@ -240,6 +269,20 @@ void add_options(CLI::App& sub, RunOptions& options) {
                  "hosts as in an Open MPI hostfile, a plain list or Slurm node lists")
       ->check(not_empty)
       ->type_name("FILE");
+  sub.add_option("--spares", options.spares,
+                 "hosts that step in for those that are taken out, in this order")
+      ->check(not_empty)
+      ->type_name("LIST");
+  offer(sub.add_option("--exclude", options.exclude,
+                       "hosts to take out: never, lost (they do not answer, or hang a step) or "
+                       "failing (besides, a step fails on them or finds wrong data) [lost]"),
+        exclude_names())
+      ->type_name("WHICH");
+  sub.add_option("--only", options.only,
+                 "with --into: measure these hosts of that campaign again, after a repair")
+      ->check(not_empty)
+      ->type_name("LIST");
+  sub.add_option("--into", options.into, "the campaign's directory, with --only")->type_name("DIR");
   offer(sub.add_option("--launcher", options.launcher, "auto, mpirun, srun or none [auto]"),
         launcher_names())
       ->type_name("NAME");

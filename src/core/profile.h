@@ -39,6 +39,12 @@ struct Step {
   int ranks_per_host = 1;  // 0: the number of slots of the host
   std::map<std::string, std::string> env = {};
   double deadline_seconds = 600;
+  // A job that has said nothing until then has not started and is stopped. 0: only the deadline.
+  double start_deadline_seconds = 0;
+  double stall_seconds = 0;  // without progress for this time it ends itself; 0: the case's own
+  // How often a job is started again, in one run, that failed or ran past its deadline.
+  int retries = 0;
+  bool retry_failed = true, retry_deadline = true;
   Requirements needs = {};
   // No criterion judges its figures, and `why` says what the step is for. Its wrong data still
   // fails.
@@ -116,13 +122,16 @@ struct SoakRule {
   GivenParams at = {};      // decay: selects records by their parameters
   std::vector<std::string> of = {};
 };
+// Hosts that were taken out while the campaign ran are those that the contract lets go. No profile
+// states this rule: it applies to Profile::delivery.
+struct DeliveryRule {};
 
 struct Criterion {
   std::string id;
   std::string step;
   std::string domain;  // host, compute, memory, interconnect, network, storage, stability
   LocalText title = {};
-  std::variant<MetricRule, CheckRule, UniformRule, StepRule, SoakRule> rule = {};
+  std::variant<MetricRule, CheckRule, UniformRule, StepRule, SoakRule, DeliveryRule> rule = {};
   Severity severity = Severity::fail;
   LocalText why = {};
   Source source = {};
@@ -146,6 +155,13 @@ struct Soak {
   bool has(const std::string& step) const;
 };
 inline constexpr size_t kMaxCycles = 10000;
+// What the contract says about hosts that are taken out while the campaign runs.
+struct Delivery {
+  int hosts = 0;             // number of hosts that are delivered
+  int replaced_at_most = 0;  // number of hosts that spares may replace
+  LocalText why = {};
+  Source source = {};
+};
 
 struct Profile {
   std::string name;
@@ -154,8 +170,9 @@ struct Profile {
   std::vector<Criterion> criteria = {};
   std::vector<ChecklistItem> checklist = {};
   std::optional<Soak> soak = {};
-  std::string resolved = {};  // the profile with all bases merged in, as JSON text
-  std::string sha256 = {};    // of `resolved`
+  std::optional<Delivery> delivery = {};  // nothing: no host may be taken out
+  std::string resolved = {};              // the profile with all bases merged in, as JSON text
+  std::string sha256 = {};                // of `resolved`
 };
 
 // Returns the text of the profile with that name, or nothing. Used for the requested profile and

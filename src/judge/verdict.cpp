@@ -11,6 +11,7 @@
 #include "core/profile_soak.h"
 #include "core/units.h"
 #include "judge/applies.h"
+#include "judge/delivery.h"
 #include "judge/proofs.h"
 #include "judge/verdict_evidence.h"
 #include "judge/verdict_steps.h"
@@ -96,6 +97,7 @@ class Judge {
     }
     refuse_unmatched(out);
     judge_steps(out);
+    judge_delivery(out);
     return out;
   }
 
@@ -139,6 +141,21 @@ class Judge {
         judge_step(step, true, out, found);
     }
     std::ranges::move(found, std::back_inserter(out.criteria));
+  }
+
+  // Judges who is delivered, where a host was taken out or the profile says something about it.
+  void judge_delivery(Judgement& out) {
+    if (!needs_delivery(campaign_, profile_)) return;
+    auto criterion = std::make_shared<const Criterion>(delivery_criterion(profile_));
+    Evidence evidence = delivery_evidence(campaign_, profile_);
+    CriterionVerdict v;
+    v.criterion = criterion.get();
+    decide(v, evidence);
+    if (v.state == State::pass) v.why = {delivery_message(campaign_)};
+    keep(v, std::move(evidence));
+    v.reason = say_all(Lang::en, v.why);
+    out.criteria.push_back(std::move(v));
+    out.of_steps.push_back(std::move(criterion));
   }
 
   void judge_step(const Step& step, bool only_wrong_data, Judgement& out,

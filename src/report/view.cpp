@@ -140,6 +140,7 @@ View build_view(const Campaign& campaign, const Judgement& judgement, const Cata
   append(view, open_items_section(in));
   append(view, scope_section(in));
   append(view, requirements_section(in));
+  append(view, excluded_section(in));
   append(view, proofs_section(in));
   append(view, soak_section(in));
   append(view, outliers_section(in));

@@ -62,6 +62,7 @@ Section proofs_section(const ReportInput& in);
 Section soak_section(const ReportInput& in);
 // What a criterion on a soak as a whole requires, in words.
 std::string soak_required_text(const SoakRule& rule, const Texts& t);
+Section excluded_section(const ReportInput& in);
 Section requirements_section(const ReportInput& in);
 // One section per domain that has steps.
 std::vector<Section> domain_sections(const ReportInput& in);

@@ -13,7 +13,8 @@ namespace cb {
 double host_network_rate(const HostInventory& inventory);
 
 // Collective over all ranks. The wires under a group of `ranks` ranks, as the library counts them.
-// The slowest host's network counts. `gpu_link` is 0 if it is unknown.
+// The slowest host's network counts; of groups that measure at the same time each has the share of
+// its ranks on the host. `gpu_link` is 0 if it is unknown.
 LinkRates collective_wires(Context& context, const Group& group, int ranks, double gpu_link,
                            bool nvls_possible);
 

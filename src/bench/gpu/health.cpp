@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sys/os/deadline_call.h"
+
 namespace cb {
 namespace {
 
@@ -119,6 +121,16 @@ void add_health(Record& record, const HostHealth& health) {
   }
   add_xids(record, defs, health);
   add_notes(record, health);
+}
+
+Said nvml_absence(const FsRoot&) {
+  constexpr double kLibrarySeconds = 10;
+  const auto found = call_with_deadline<Said>(kLibrarySeconds, [] {
+    const auto opened = nvml::open();
+    const auto* absent = std::get_if<nvml::Absent>(&opened);
+    return absent == nullptr ? Said() : absent->reason;
+  });
+  return found ? *found : said("nvml.silent");
 }
 
 }  // namespace cb

@@ -6,6 +6,7 @@
 #include "core/result.h"
 #include "model/xid.h"
 #include "sys/gpu/nvml.h"
+#include "sys/os/fs_root.h"
 
 namespace cb {
 
@@ -31,5 +32,8 @@ struct HostHealth {
 // Adds the host's GPUs to the record: a metric for each number that could be read, and a note with
 // the reason for each that could not. Judges nothing.
 void add_health(Record& record, const HostHealth& health);
+
+// For Case::lacks: why NVML cannot be asked here; empty if it can.
+Said nvml_absence(const FsRoot& fs);
 
 }  // namespace cb

@@ -152,13 +152,7 @@ class NetReader {
                       line.peer_port};
       told[line.from] = {line.from, to, line.rate};
     }
-    for (const auto& [from, link] : told) {
-      const auto back = told.find(link.b);
-      if (back == told.end() || back->second.b != from)
-        net_.one_sided.push_back(link);
-      else if (from < link.b)
-        net_.links.push_back(link);
-    }
+    join_ends(net_, told);
   }
 
   std::string file_;
