@@ -235,10 +235,8 @@ class CampaignRun {
       conclude(outcome, JobState::missing, said("end.all_left_out"));
       return true;
     }
-    if (!setup_.only.empty() && !key.host.empty() && !setup_.only.contains(key.host)) {
-      stand(outcome);
-      return true;
-    }
+    if (!setup_.only.empty() && !key.host.empty() && !setup_.only.contains(key.host))
+      return stand(outcome);
     const NeedsFit fit = needs_fit(step, key);
     if (fit.fit == Fit::unmet) {
       conclude(outcome, JobState::not_applicable, fit.reason());
@@ -250,20 +248,9 @@ class CampaignRun {
     }
     const std::string wanted =
         step_fingerprint(setup_, step, standing_hosts(key), CampaignPaths::record(key.name));
-    if (key.cycle > 0 && is_over(journal_.last(key.name), wanted)) {
-      keep_ended_cycle(outcome);
-      return true;
-    }
+    if (key.cycle > 0 && is_over(journal_.last(key.name), wanted)) return stand(outcome);
     if (lost(outcome, wanted)) return true;
     return keep(outcome, wanted) && !once_more(key);
-  }
-
-  void keep_ended_cycle(JobOutcome& outcome) const {
-    const JobEvent& last = *journal_.last(outcome.key.name);
-    outcome.state = last.state;
-    outcome.reason = last.reason;
-    outcome.kept = true;
-    outcome.document = figures_of(outcome.key.name);
   }
 
   // The job of a host that is out stays as it ended. It says why it has not run, if it has not.
@@ -275,14 +262,15 @@ class CampaignRun {
     outcome.kept = true;
   }
 
-  // The job is not to be run now, whatever it is.
-  void stand(JobOutcome& outcome) {
+  // The job is not to be run now, whatever it is. Returns true.
+  bool stand(JobOutcome& outcome) {
     const JobEvent* last = journal_.last(outcome.key.name);
     outcome.kept = true;
-    if (last == nullptr || !last->ended) return;
+    if (last == nullptr || !last->ended) return true;
     outcome.state = last->state;
     outcome.reason = last->reason;
     if (outcome.state == JobState::done) outcome.document = figures_of(outcome.key.name);
+    return true;
   }
 
   // The figures of this job's earlier attempts count. If one is lost that spoke against the
@@ -297,10 +285,9 @@ class CampaignRun {
   }
 
   bool once_more(const JobKey& key) const {
-    if (key.cycle > 0) return false;  // another cycle shows it
-    if (setup_.only.contains(key.host) && !tested_.contains(key.name)) return true;
-    return setup_.again.contains({profile_.steps[key.step].id, key.host}) &&
-           !tested_.contains(key.name);
+    if (key.cycle > 0 || tested_.contains(key.name)) return false;  // a soak has other cycles
+    return setup_.only.contains(key.host) ||
+           setup_.again.contains({profile_.steps[key.step].id, key.host});
   }
 
   NeedsFit needs_fit(const Step& step, const JobKey& key) const {

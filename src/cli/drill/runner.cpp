@@ -4,6 +4,7 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <random>
 #include <sstream>
@@ -223,17 +224,21 @@ class DrillRun {
 
   void add_rate(const char* name, double rate) { record_.add(name, host_, {rate}); }
 
-  // Starts the agent on the host. The answer to a cut may be lost with the link.
-  void order(const Words& more, const std::string& host) const {
+  Measurement start_agent(const Words& more, const std::string& host) const {
     Words words{setup_.binary, "drill", "agent", "--list", list_.file().string()};
     words.insert(words.end(), more.begin(), more.end());
     std::vector<HostSlots> on;
     std::ranges::copy_if(setup_.hosts, std::back_inserter(on),
                          [&](const HostSlots& h) { return h.name == host; });
     const fs::path stem = setup_.directory / (drill_.id + "-agent");
-    Measurement agent(launch_command(setup_.launch, on, 1, {}, words), stem, "");
+    return {launch_command(setup_.launch, on, 1, {}, words), stem, ""};
+  }
+
+  // Runs the agent on the host, to its end.
+  void order(const Words& more, const std::string& host) const {
+    Measurement agent = start_agent(more, host);
     const Ended end = wait(agent, kAgentSeconds);
-    if (end.code != 0 && drill_.action != DrillAction::cut)
+    if (end.code != 0)
       throw Error(fmt::format("{}: the drill's agent failed: {}", host, last_line(end.log)));
   }
 
@@ -293,7 +298,16 @@ class DrillRun {
     if (!setup_.part.empty()) words.insert(words.end(), {"--part", setup_.part});
     words.insert(words.end(),
                  {"--rate", setup_.rate, "--hold", fmt::format("{}", setup_.hold_seconds)});
-    order(words, setup_.on);
+    if (drill_.action != DrillAction::cut) return order(words, setup_.on);
+    // Its answer is lost with the link, so nobody waits for it; what it changes is on the list.
+    cutter_.emplace(start_agent(words, setup_.on));
+    const double until = monotonic_seconds() + kAgentSeconds;
+    while (list_.open().empty()) {
+      if ((cutter_->poll() && list_.open().empty()) || monotonic_seconds() > until || stopped())
+        throw Error(fmt::format("{}: the drill's agent failed: {}", setup_.on,
+                                last_line(cutter_->result(std::nullopt).log)));
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
   }
 
   static bool has_suspect(const Ended& ended) {
@@ -347,6 +361,7 @@ class DrillRun {
         setup_.say(e.what());
       }
     }
+    if (cutter_) cutter_->end();
     record_.facts["restored_at"] = utc_now();
     return list_.open().empty();
   }
@@ -365,6 +380,7 @@ class DrillRun {
   const UndoList list_;
   const std::string token_;
   Record record_;
+  std::optional<Measurement> cutter_;  // the agent that has cut its own way back
   size_t host_ = 0;
 };
 

@@ -149,6 +149,8 @@ TEST_CASE("every text asked for is in the table, and none is left over") {
                                                                "kind.",
                                                                "fact.",
                                                                "checked.",
+                                                               "event.",
+                                                               "class.",
                                                                "xid.",
                                                                "locate.nic",
                                                                "locate.gpu",
