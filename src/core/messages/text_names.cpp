@@ -207,7 +207,6 @@ constexpr TextRow kNames[] = {
     {"metric.graph_launch_seconds", "launch of a graph", "图启动耗时"},
     {"metric.graph_interval_seconds", "time from kernel to kernel of a graph", "图内核间隔"},
     {"metric.graph_speedup", "graph against launches", "图相对逐个启动的加速"},
-    {"metric.round_trip_seconds", "launch and its end seen", "启动往返时延"},
     {"metric.copy_to_device_seconds", "copy of a few bytes to the GPU", "小拷贝至 GPU 时延"},
     {"metric.copy_to_host_seconds", "copy of a few bytes to the host", "小拷贝至主机时延"},
     {"metric.malloc_seconds", "allocation", "分配耗时"},
