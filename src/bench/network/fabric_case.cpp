@@ -9,14 +9,16 @@
 
 #include "bench/cases.h"
 #include "bench/network/subnet/input.h"
+#include "core/file.h"
 #include "core/param_builder.h"
 #include "model/fabric/routes.h"
+#include "model/fabric/write.h"
 
 namespace cb {
 namespace {
 
 // A kind of finding passes only where what it needs was read.
-enum class KindNeeds { nothing, live, plan, ports, pkeys, managers, firmware, tables, counters, limit, sharp };
+enum class KindNeeds { nothing, live, plan, ports, mtus, pkeys, managers, firmware, tables, counters, limit, sharp, alarms };
 struct NetKind {
   const char* name;
   KindNeeds needs;
@@ -35,7 +37,7 @@ constexpr NetKind kKinds[] = {{"link_rate", KindNeeds::nothing},
                               {"rotated", KindNeeds::plan},
                               {"chain", KindNeeds::plan},
                               {"port_state", KindNeeds::ports},
-                              {"mtu", KindNeeds::ports},
+                              {"mtu", KindNeeds::mtus},
                               {"pkeys", KindNeeds::pkeys},
                               {"manager", KindNeeds::managers},
                               {"second_master", KindNeeds::managers},
@@ -50,7 +52,8 @@ constexpr NetKind kKinds[] = {{"link_rate", KindNeeds::nothing},
                               {"saturated", KindNeeds::counters},
                               {"cleared", KindNeeds::counters},
                               {"oversubscribed", KindNeeds::limit},
-                              {"sharp", KindNeeds::sharp}};
+                              {"sharp", KindNeeds::sharp},
+                              {"alarm", KindNeeds::alarms}};
 
 std::vector<std::string> kind_names() {
   std::vector<std::string> out;
@@ -74,7 +77,10 @@ CaseInfo describe() {
                                   "is host/nic"),
                 number("max-oversubscription")
                     .range(0.01, 1000)
-                    .help("of a switch with links upwards, as the contract says: 1 or 1.5")}}),
+                    .help("of a switch with links upwards, as the contract says: 1 or 1.5"),
+                text("save").help("file for the subnet as ibnetdiscover prints it: for --leaf-map of "
+                                  "locate and verbs, and to read it again"),
+                text("dot").help("file for a graph of it, for Graphviz")}}),
           .metrics = {{"adapters", "count", higher, "of hosts"},
                       {"switches", "count", higher, ""},
                       {"links", "count", higher, "that both ends tell of"},
@@ -108,6 +114,10 @@ bool was_read(KindNeeds needs, const net::FabricInput& input, const Params& para
       return !input.plan.empty();
     case KindNeeds::ports:
       return knows.ports;
+    case KindNeeds::mtus:
+      return knows.mtus;
+    case KindNeeds::alarms:
+      return knows.alarms;
     case KindNeeds::pkeys:
       return knows.pkeys;
     case KindNeeds::managers:
@@ -212,7 +222,19 @@ void add_source(Record& record, const net::FabricInput& input) {
            input.mads->refused);
 }
 
-void check_key(const Params& params, Problems& problems) {
+// What a user named to be written, on rank 0.
+void write_texts(const Params& params, const Net& net, const NetShape& shape,
+                 const std::vector<NetFinding>& findings) {
+  if (params.has("save")) write_file_atomically(params.text("save"), ibnetdiscover_text(net));
+  if (params.has("dot")) write_file_atomically(params.text("dot"), dot_text(net, shape, findings));
+}
+
+void check_input(const Params& params, Problems& problems) {
+  for (const char* name : {"save", "dot"}) {
+    if (!params.has(name)) continue;
+    if (const auto why = why_not_writable(params.text(name)))
+      problems.add(std::string("--") + name, *why);
+  }
   if (params.has("mkey") && !net::parse_management_key(params.text("mkey")))
     problems.add("--mkey", said("fabric.bad_key"));
 }
@@ -244,6 +266,7 @@ std::vector<Record> run(Context& context, const Params& params) {
       record.notes.push_back(said("fabric.other_ports", difference.at_other_ports.size(),
                                   difference.at_other_ports.front()));
   }
+  write_texts(params, input.net, shape, findings);
   add_source(record, input);
   add_shape(record, input.net, shape);
   add_routes(record, input.net, routes);
@@ -254,6 +277,6 @@ std::vector<Record> run(Context& context, const Params& params) {
 
 }  // namespace
 
-Case fabric_case() { return {describe(), run, check_key}; }
+Case fabric_case() { return {describe(), run, check_input}; }
 
 }  // namespace cb

@@ -59,6 +59,7 @@ constexpr double kRailShare = 0.9;
 //   firmware        another than more than half of at least kEnoughLinks devices of its model
 //   sharp           a switch without aggregation node, where more than half of the switches of its
 //                   tier have one
+//   alarm           the fabric's manager has raised one
 std::vector<NetFinding> state_findings(const Net& net, const NetShape& shape);
 constexpr double kStuckSeconds = 10;
 

@@ -191,16 +191,16 @@ void aggregation(const Net& net, const NetShape& shape, std::vector<NetFinding>&
 std::vector<NetFinding> state_findings(const Net& net, const NetShape& shape) {
   std::vector<NetFinding> out;
   unanswered(net, out);
-  if (net.knows.ports) {
-    // Without a manager no port becomes active: that is one finding, not one a port.
-    if (!net.knows.managers || has_master(net)) port_states(net, out);
-    mtus(net, out);
-  }
+  // Without a manager no port becomes active: that is one finding, not one a port.
+  if (net.knows.ports && (!net.knows.managers || has_master(net))) port_states(net, out);
+  if (net.knows.mtus) mtus(net, out);
   if (net.knows.pkeys) pkeys(net, out);
   for (size_t part = 0; net.knows.managers && part < shape.components; ++part)
     managers_of_part(net, shape, part, out);
   if (net.knows.firmware) firmwares(net, out);
   aggregation(net, shape, out);
+  for (const NetAlarm& alarm : net.alarms)
+    out.push_back({"alarm", alarm.object, said("fabric.alarm", alarm.severity, alarm.what)});
   return out;
 }
 
