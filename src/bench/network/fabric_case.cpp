@@ -18,7 +18,7 @@ namespace cb {
 namespace {
 
 // A kind of finding passes only where what it needs was read.
-enum class KindNeeds { nothing, live, plan, ports, mtus, pkeys, managers, firmware, tables, counters, limit, sharp, alarms };
+enum class KindNeeds { nothing, live, plan, ports, mtus, pkeys, managers, firmware, tables, counters, limit, sharp, alarms, before };
 struct NetKind {
   const char* name;
   KindNeeds needs;
@@ -41,7 +41,6 @@ constexpr NetKind kKinds[] = {{"link_rate", KindNeeds::nothing},
                               {"pkeys", KindNeeds::pkeys},
                               {"manager", KindNeeds::managers},
                               {"second_master", KindNeeds::managers},
-                              {"standby", KindNeeds::managers},
                               {"manager_stuck", KindNeeds::managers},
                               {"firmware", KindNeeds::firmware},
                               {"route_hole", KindNeeds::tables},
@@ -53,7 +52,10 @@ constexpr NetKind kKinds[] = {{"link_rate", KindNeeds::nothing},
                               {"cleared", KindNeeds::counters},
                               {"oversubscribed", KindNeeds::limit},
                               {"sharp", KindNeeds::sharp},
-                              {"alarm", KindNeeds::alarms}};
+                              {"alarm", KindNeeds::alarms},
+                              {"changed", KindNeeds::before},
+                              {"gone", KindNeeds::before},
+                              {"new", KindNeeds::before}};
 
 std::vector<std::string> kind_names() {
   std::vector<std::string> out;
@@ -80,6 +82,8 @@ CaseInfo describe() {
                     .help("of a switch with links upwards, as the contract says: 1 or 1.5"),
                 text("save").help("file for the subnet as ibnetdiscover prints it: for --leaf-map of "
                                   "locate and verbs, and to read it again"),
+                text("before").excludes({"plan"}).help("an earlier file of the same subnet: every "
+                                                       "difference is a finding"),
                 text("dot").help("file for a graph of it, for Graphviz")}}),
           .metrics = {{"adapters", "count", higher, "of hosts"},
                       {"switches", "count", higher, ""},
@@ -96,6 +100,7 @@ CaseInfo describe() {
                       {"ends_with_errors", "count", lower, "with an error counter above 0"},
                       {"shown_errors_per_bit", "ratio", lower,
                        "that a window without an error shows with 95 % confidence"},
+                      {"standby_managers", "count", higher, "that would take over from a master"},
                       {"discovery_seconds", "seconds", lower, "nodes, ports and links"}},
           .checks = kind_names(),
           .fault = {.why_not = said("fault.counters")},
@@ -112,6 +117,8 @@ bool was_read(KindNeeds needs, const net::FabricInput& input, const Params& para
       return input.mads.has_value();
     case KindNeeds::plan:
       return !input.plan.empty();
+    case KindNeeds::before:
+      return input.before.has_value();
     case KindNeeds::ports:
       return knows.ports;
     case KindNeeds::mtus:
@@ -155,6 +162,23 @@ void add_checks(Record& record, const std::vector<NetFinding>& findings,
   }
 }
 
+Said topology_text(const NetTopology& topology) {
+  const std::string percent = fmt::format("{:.0f}", std::floor(100 * topology.fits));
+  switch (topology.is) {
+    case NetClass::lone_switches:
+      return said("fabric.class.lone");
+    case NetClass::fat_tree:
+      return said("fabric.class.tree", percent);
+    case NetClass::rail_optimised:
+      return said("fabric.class.rails", percent);
+    case NetClass::dragonfly:
+      return said("fabric.class.dragonfly", percent);
+    case NetClass::irregular:
+      break;
+  }
+  return said("fabric.class.irregular", percent);
+}
+
 void add_shape(Record& record, const Net& net, const NetShape& shape) {
   const size_t all = record.entity({"", "cluster", ""});
   record.add("adapters", all, Samples{static_cast<double>(shape.adapters)});
@@ -167,6 +191,7 @@ void add_shape(Record& record, const Net& net, const NetShape& shape) {
   }
   record.facts["tiers"] = std::to_string(shape.tiers);
   record.facts["parts"] = std::to_string(shape.components);
+  record.facts["topology"] = topology_text(topology_of(net, shape));
 }
 
 void oversubscribed(const Net& net, const NetShape& shape, double limit,
@@ -214,8 +239,13 @@ void add_counters(Record& record, const Net& net) {
 void add_source(Record& record, const net::FabricInput& input) {
   record.facts["subnet_source"] = input.source;
   record.notes.insert(record.notes.end(), input.notes.begin(), input.notes.end());
-  if (!input.mads) return;
   const size_t all = record.entity({"", "cluster", ""});
+  if (input.net.knows.managers) {
+    const size_t standby = standby_managers(input.net);
+    record.add("standby_managers", all, Samples{static_cast<double>(standby)});
+    if (standby == 0) record.notes.push_back(said("fabric.no_standby"));
+  }
+  if (!input.mads) return;
   record.add("discovery_seconds", all, Samples{input.discovery_seconds});
   record.facts["datagrams"] =
       said("fabric.datagrams", input.mads->sent, input.mads->answered, input.mads->timed_out,
@@ -259,6 +289,7 @@ std::vector<Record> run(Context& context, const Params& params) {
   add(std::move(routes.findings));
   if (params.has("max-oversubscription"))
     oversubscribed(input.net, shape, params.number("max-oversubscription"), findings);
+  if (input.before) add(changes_since(*input.before, input.net));
   if (!input.plan.empty()) {
     PlanDifference difference = against_plan(input.net, input.plan);
     add(std::move(difference.findings));
