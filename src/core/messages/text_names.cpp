@@ -139,6 +139,7 @@ constexpr TextRow kNames[] = {
     {"metric.shift_share", "share of the rate under shifts", "移位通信下的速率份额"},
     {"metric.ends_with_errors", "ports with errors", "有错误的端口数"},
     {"metric.shown_errors_per_bit", "errors per bit that the window shows", "窗口能证明的每比特错误率"},
+    {"metric.standby_managers", "standby subnet managers", "备用子网管理器数"},
     {"metric.discovery_seconds", "discovery", "发现用时"},
     {"metric.ports_active", "active ports", "活动端口数"},
     {"metric.power_brake", "power brake", "功率制动"},

@@ -41,6 +41,7 @@ constexpr TextRow kValues[] = {
     {"kind.driver", "driver", "驱动"},
     {"kind.inventory", "inventory", "清单"},
     {"fact.tiers", "tiers of switches", "交换机层数"},
+    {"fact.topology", "topology", "拓扑"},
     {"fact.subnet_source", "subnet from", "子网来源"},
     {"fact.datagrams", "management datagrams", "管理数据报"},
     {"fact.route_hops", "switches on the longest route", "最长路由经过的交换机数"},
