@@ -179,7 +179,7 @@ void require_compressed_end(const BundleReader& in, const fs::path& archive) {
     }
   }
   ::inflateEnd(&stream);
-  if (refused) in.refuse("goes on behind its end");
+  if (refused || !ended) in.refuse("goes on behind its end");
 }
 
 // Unpacks all files. Returns the one folder that they lie in.
