@@ -10,7 +10,7 @@ using namespace cb;
 
 namespace {
 
-using Names = std::vector<std::string>;
+using RosterNames = std::vector<std::string>;
 
 Roster three_and_two() { return {{{"a", 2}, {"b", 2}, {"c", 2}}, {{"s", 2}, {"t", 4}}}; }
 
@@ -22,19 +22,19 @@ ExcludedHost gone(const std::string& host, const std::string& by = "") {
 
 TEST_CASE("a spare takes the place of a host, in its order and once") {
   Roster r = three_and_two();
-  CHECK(names_of(r.active()) == Names{"a", "b", "c"});
+  CHECK(names_of(r.active()) == RosterNames{"a", "b", "c"});
   CHECK(r.next_spare() == "s");
   r.take_out(gone("b", "s"));
-  CHECK(names_of(r.active()) == Names{"a", "s", "c"});
-  CHECK(names_of(r.all()) == Names{"a", "b", "c", "s"});
+  CHECK(names_of(r.active()) == RosterNames{"a", "s", "c"});
+  CHECK(names_of(r.all()) == RosterNames{"a", "b", "c", "s"});
   CHECK(r.is_replaced("b"));
   CHECK(r.next_spare() == "t");
   r.take_out(gone("s", "t"));  // a spare may be bad too
-  CHECK(names_of(r.active()) == Names{"a", "t", "c"});
+  CHECK(names_of(r.active()) == RosterNames{"a", "t", "c"});
   CHECK(r.active()[1].slots == 4);
   CHECK_FALSE(r.next_spare());
   r.take_out(gone("a"));
-  CHECK(names_of(r.active()) == Names{"t", "c"});
+  CHECK(names_of(r.active()) == RosterNames{"t", "c"});
   CHECK(r.excluded().size() == 3);
 }
 
@@ -45,7 +45,7 @@ TEST_CASE("only a host that nobody replaced comes back, to its own place") {
   r.let_back("b");
   r.let_back("a");
   r.let_back("nobody");
-  CHECK(names_of(r.active()) == Names{"a", "s", "c"});
+  CHECK(names_of(r.active()) == RosterNames{"a", "s", "c"});
   REQUIRE(r.excluded().size() == 1);
   CHECK(r.out("b")->by == "s");
   CHECK(r.out("a") == nullptr);
@@ -66,11 +66,11 @@ TEST_CASE("the journal cannot take out whom nothing speaks against, nor call spa
     const Roster r = read_roster(file, j, warnings);
     return std::pair(names_of(r.active()), warnings);
   };
-  CHECK(roster_after(gone("b", "s"), JobState::failed, 0).first == Names{"a", "s", "c"});
-  CHECK(roster_after(gone("b", "s"), JobState::done, 1).first == Names{"a", "s", "c"});
+  CHECK(roster_after(gone("b", "s"), JobState::failed, 0).first == RosterNames{"a", "s", "c"});
+  CHECK(roster_after(gone("b", "s"), JobState::done, 1).first == RosterNames{"a", "s", "c"});
   // Good figures that somebody would like to see replaced.
   auto [names, warnings] = roster_after(gone("b", "s"), JobState::done, 0);
-  CHECK(names == Names{"a", "b", "c"});
+  CHECK(names == RosterNames{"a", "b", "c"});
   REQUIRE(warnings.size() == 1);
   CHECK(warnings[0].text().find("shows no trouble") != std::string::npos);
   CHECK(roster_after(gone("b", "t"), JobState::failed, 0).second.size() == 1);

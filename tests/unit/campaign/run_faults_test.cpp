@@ -10,7 +10,7 @@ using namespace cb::test;
 
 namespace {
 
-using Names = std::vector<std::string>;
+using FaultNames = std::vector<std::string>;
 
 constexpr const char* kFaultProfile = R"({
   "schema": "clusterbench.profile/1", "name": "faulty",
@@ -29,7 +29,7 @@ struct FaultCampaign : SmallCampaign {
   void lay_all(int attempt, const std::vector<HostSlots>& hosts) const {
     lay_ready("003-all", attempt, to_json_text(document_of("003-all", attempt, hosts)));
   }
-  Names launched(const std::string& job) const {
+  FaultNames launched(const std::string& job) const {
     return launched_hosts(journal().last_start(job)->command, Launcher::mpirun);
   }
   Roster roster() const { return read_roster(setup.campaign, journal()); }
@@ -53,11 +53,11 @@ TEST_CASE("a failing host is tried again, then taken out; a spare makes up for a
   CHECK(c.journal().last_start("002-rate@n3")->attempt == 2);
   CHECK(outcomes.at("002-rate@s1").state == JobState::done);
   CHECK(outcomes.at("001-info@s1").state == JobState::done);
-  CHECK(c.launched("003-all") == Names{"n1", "n2", "s1", "n4"});
+  CHECK(c.launched("003-all") == FaultNames{"n1", "n2", "s1", "n4"});
   CHECK_FALSE(c.journal().jobs.contains("002-rate@s2"));
   const Campaign loaded = c.load();
   CHECK(loaded.warnings.empty());
-  CHECK(loaded.hosts == Names{"n1", "n2", "s1", "n4"});
+  CHECK(loaded.hosts == FaultNames{"n1", "n2", "s1", "n4"});
   REQUIRE(loaded.excluded.size() == 1);
   CHECK(loaded.excluded[0].host == "n3");
   CHECK(loaded.excluded[0].by == "s1");
@@ -73,7 +73,7 @@ TEST_CASE("a spare that steps in late repeats the steps across all hosts") {
   c.lay_ready("004-last@n2", 1, to_json_text(spoilt(c.document("004-last@n2"))), 1);
   c.lay_all(2, {{"n1", 1}, {"s1", 1}, {"n3", 1}, {"n4", 1}});
   c.run();
-  CHECK(c.launched("003-all") == Names{"n1", "s1", "n3", "n4"});
+  CHECK(c.launched("003-all") == FaultNames{"n1", "s1", "n3", "n4"});
   CHECK(c.journal().last_start("003-all")->attempt == 2);
   CHECK(c.journal().last_start("002-rate@n1")->attempt == 1);  // kept
 }
@@ -86,7 +86,7 @@ TEST_CASE("without a spare the host is out, what is done stays, and it comes bac
   c.let_die("n4");
   c.lay_all(1, {{"n1", 1}, {"n2", 1}, {"n3", 1}});
   c.run();
-  CHECK(c.launched("003-all") == Names{"n1", "n2", "n3"});
+  CHECK(c.launched("003-all") == FaultNames{"n1", "n2", "n3"});
   CHECK(c.roster().out("n4")->reason.text().find("does not answer since step rate") !=
         std::string::npos);
   CHECK(c.load().excluded.size() == 1);
@@ -97,7 +97,7 @@ TEST_CASE("without a spare the host is out, what is done stays, and it comes bac
   c.lay_all(2, c.setup.campaign.hosts);
   const auto outcomes = c.run();
   CHECK(outcomes.at("002-rate@n4").state == JobState::done);
-  CHECK(c.launched("003-all") == Names{"n1", "n2", "n3", "n4"});
+  CHECK(c.launched("003-all") == FaultNames{"n1", "n2", "n3", "n4"});
   CHECK(c.load().excluded.empty());
 }
 
@@ -112,7 +112,7 @@ TEST_CASE("a step across all hosts that hangs is repeated without the suspect") 
   c.lay_all(2, {{"n1", 1}, {"n3", 1}, {"n4", 1}});
   const auto outcomes = c.run();
   CHECK(outcomes.at("003-all").state == JobState::done);
-  CHECK(c.launched("003-all") == Names{"n1", "n3", "n4"});
+  CHECK(c.launched("003-all") == FaultNames{"n1", "n3", "n4"});
   CHECK(c.roster().out("n2")->reason.text().find("its watchdogs name it") != std::string::npos);
   CHECK(c.load().excluded.size() == 1);
 }
@@ -124,7 +124,7 @@ TEST_CASE("a host that is gone is out, whoever the watchdogs name") {
   c.let_die("n1");
   c.lay_all(2, {{"n2", 1}, {"n3", 1}, {"n4", 1}});
   c.run();
-  CHECK(c.launched("003-all") == Names{"n2", "n3", "n4"});
+  CHECK(c.launched("003-all") == FaultNames{"n2", "n3", "n4"});
   CHECK(c.roster().out("n1") != nullptr);
 }
 
