@@ -16,7 +16,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(SOURCE / "tests/cli"))
-from gpu_node import run_node  # noqa: E402
+from gpu_node import NO_PCI, run_node  # noqa: E402
 
 
 def run(build, scratch, *arguments, cuda="", nvml=""):
@@ -60,8 +60,8 @@ def looks(build, scratch):
 
 
 def profile(build, scratch):
-    small = {"bandwidth": {"size": "16K"}, "gemm": {"size": "128"}, "burn": {"size": "128", "duration": "60s", "memory-share": 0.02}}
-    code, _, text = run_node(build, SOURCE, scratch, "h20", nvml="call_cost=3e-4", small=small,
+    small = {"bandwidth": {"size": "16K"}, "gemm": {"size": None, "m": 32, "n": 32, "k": 32}, "burn": {"size": "128", "duration": "60s", "memory-share": 0.05}}
+    code, _, text = run_node(build, SOURCE, scratch, "h20", nvml="call_cost=3e-4", small=small, without=NO_PCI,
                              cuda="launch_cost=5e-6 copy_cost=4e-6 graph_cost=2e-5 malloc_cost=2e-4")
     journal = [json.loads(line) for line in (Path(scratch) / "out/journal.jsonl").read_text().splitlines()]
     total = 0.0

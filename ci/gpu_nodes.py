@@ -12,11 +12,11 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(SOURCE / "tests/cli"))
-from gpu_node import FAULTS, PRODUCTS, failing, of_gpu, open_points, run_node  # noqa: E402
+from gpu_node import FAULTS, LONGER, NO_PCI, PRODUCTS, failing, of_gpu, open_points, run_node  # noqa: E402
 
 
 def healthy(build, place, product):
-    code, report, _ = run_node(build, SOURCE, place, product)
+    code, report, _ = run_node(build, SOURCE, place, product, small=LONGER, without=NO_PCI)
     bad, left = failing(report), open_points(report)
     good = code == 0 and not bad and not left
     return good, "accepted" if good else f"exit {code}, failing {bad}, open {left}"
@@ -24,7 +24,7 @@ def healthy(build, place, product):
 
 def faulty(build, place, product, name):
     kind, word, criterion = FAULTS[name]
-    code, report, _ = run_node(build, SOURCE, place, product, **{kind: word})
+    code, report, _ = run_node(build, SOURCE, place, product, small=LONGER, without=NO_PCI, **{kind: word})
     bad = failing(report)
     found = any(of_gpu(one, 3) for one in bad.get(criterion, ()))
     others = {c: sorted(one for one in names if not of_gpu(one, 3)) for c, names in bad.items()}

@@ -235,8 +235,8 @@ void add_compare_settings_command(CLI::App& app, Action& action) {
   sub->add_option("--deadline", options->deadline, "of each job [10m]")->type_name("TIME");
   sub->add_option("--out", options->out, "a fresh directory [out/<time>-settings]")
       ->type_name("DIR");
-  sub->add_option("--lang", options->language, "of the table [en]")
-      ->check(CLI::IsMember({"en", "zh"}))
+  offer_only(sub->add_option("--lang", options->language, "language of the table [en]"),
+             {"en", "zh"})
       ->type_name("en|zh");
   offer(sub->add_option("--launcher", options->launching.launcher,
                         "auto, mpirun, srun or none [auto]"),

@@ -1,6 +1,7 @@
 #include "report/setting_report.h"
 
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(not BIN.exists(), reason="built without CUDA")
 QUICK = {
     "gemm": ("--m", "64", "--n", "64", "--k", "64", "--warm-up", "0s", "--iterations", "6", "--algorithms", "3"),
     "bandwidth": ("--size", "32K", "--warm-up", "0s", "--iterations", "6"),
-    "burn": ("--size", "128", "--memory-share", "0.05"),
+    "burn": ("--size", "128", "--memory-share", "0.01"),
 }
 
 

@@ -19,9 +19,9 @@ def test_a_healthy_node_is_accepted(tmp_path):
 
 
 def test_a_fault_on_each_of_seven_gpus_is_found_and_named_and_nothing_else(tmp_path):
-    """One fault on each GPU but the first, all in one run."""
+    """One fault on each GPU but the first, all in one run; none that other work on the machine could hide."""
     planted = ["a lower power limit", "an NVLink is down", "half the PCIe lanes", "a row waits to be remapped", "wrong products",
-               "a weak memory cell", "a tenth slower"]
+               "a weak memory cell", "a fatal Xid"]
     words = {"nvml": "", "cuda": ""}
     wanted = {}
     for gpu, name in enumerate(planted, 1):

@@ -79,14 +79,29 @@ cb_switch_stacks:
 
 struct Fiber::Context {
 #if CB_UCONTEXT
-  ucontext_t own{}, other{};
+  ucontext_t place{};
 #else
-  void *own = nullptr, *other = nullptr;  // stack pointers
+  void* place = nullptr;  // stack pointer
 #endif
-  void *own_frames = nullptr, *other_frames = nullptr;  // AddressSanitizer's
-  const void* other_stack = nullptr;
-  std::size_t other_bytes = 0;
+  void* frames = nullptr;  // AddressSanitizer's
 };
+
+namespace {
+
+// Of whoever entered: one thread of the system, since launches take turns.
+#if CB_UCONTEXT
+ucontext_t outside;
+void switch_places(ucontext_t& keep, ucontext_t& to) { swapcontext(&keep, &to); }
+#else
+void* outside = nullptr;
+void switch_places(void*& keep, void* to) { cb_switch_stacks(&keep, to); }
+#endif
+void* outside_frames = nullptr;
+const void* outside_stack = nullptr;
+std::size_t outside_bytes = 0;
+bool from_outside = false;
+
+}  // namespace
 
 Fiber::Fiber(void (*entry)()) : entry_(entry), context_(new Context) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -110,11 +125,11 @@ Fiber::~Fiber() {
 void Fiber::restart() {
   forget_frames(stack_, bytes_);
 #if CB_UCONTEXT
-  getcontext(&context_->own);
-  context_->own.uc_stack.ss_sp = stack_;
-  context_->own.uc_stack.ss_size = bytes_;
-  context_->own.uc_link = nullptr;
-  makecontext(&context_->own, entry_, 0);
+  getcontext(&context_->place);
+  context_->place.uc_stack.ss_sp = stack_;
+  context_->place.uc_stack.ss_size = bytes_;
+  context_->place.uc_link = nullptr;
+  makecontext(&context_->place, entry_, 0);
 #else
   // As if the entry had been called: six kept registers, then where to "return" to, then where the
   // entry would.
@@ -122,33 +137,36 @@ void Fiber::restart() {
   *--top = nullptr;
   *--top = reinterpret_cast<void*>(entry_);
   for (int i = 0; i < 6; ++i) *--top = nullptr;
-  context_->own = top;
+  context_->place = top;
 #endif
-  context_->own_frames = nullptr;
+  context_->frames = nullptr;
 }
 
 void Fiber::enter() {
-  tell_leaving(&context_->other_frames, stack_, bytes_);
-#if CB_UCONTEXT
-  swapcontext(&context_->other, &context_->own);
-#else
-  cb_switch_stacks(&context_->other, context_->own);
-#endif
-  tell_arrived(context_->other_frames, nullptr, nullptr);
+  from_outside = true;
+  tell_leaving(&outside_frames, stack_, bytes_);
+  switch_places(outside, context_->place);
+  tell_arrived(outside_frames, nullptr, nullptr);
 }
 
 void Fiber::leave() {
-  tell_leaving(&context_->own_frames, context_->other_stack, context_->other_bytes);
-#if CB_UCONTEXT
-  swapcontext(&context_->own, &context_->other);
-#else
-  cb_switch_stacks(&context_->own, context_->other);
-#endif
+  tell_leaving(&context_->frames, outside_stack, outside_bytes);
+  switch_places(context_->place, outside);
+  arrived();
+}
+
+void Fiber::switch_to(Fiber& next) {
+  tell_leaving(&context_->frames, next.stack_, next.bytes_);
+  switch_places(context_->place, next.context_->place);
   arrived();
 }
 
 void Fiber::arrived() {
-  tell_arrived(context_->own_frames, &context_->other_stack, &context_->other_bytes);
+  if (from_outside)
+    tell_arrived(context_->frames, &outside_stack, &outside_bytes);
+  else
+    tell_arrived(context_->frames, nullptr, nullptr);
+  from_outside = false;
 }
 
 }  // namespace device_executor

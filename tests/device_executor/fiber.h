@@ -13,9 +13,10 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  void enter();    // goes on in the fiber, until it leaves
-  void arrived();  // within the fiber: the first thing that entry does
-  void leave();    // within the fiber: back to whoever entered
+  void enter();                 // from no fiber: goes on in this one, until any of them leaves
+  void leave();                 // within the fiber: back to whoever entered
+  void switch_to(Fiber& next);  // within the fiber: goes on in the other one
+  void arrived();               // within the fiber: the first thing that entry does
   void restart();  // gives up what the fiber was doing: the next enter() begins with entry
   bool holds(const void* address) const {
     return address >= stack_ && address < static_cast<const char*>(stack_) + bytes_;

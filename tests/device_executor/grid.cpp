@@ -149,22 +149,18 @@ void Grid::end_block() {
   shared_.clear();
 }
 
-// Takes the next of those that can run: in order first those that have not begun.
+// Takes the next of those that can run.
 bool Grid::choose() {
   const std::size_t fresh = unstarted_.size() - started_, ready = ready_.size() - resumed_;
   if (fresh + ready == 0) return false;
-  if (settings_.shuffled && ready > 0) {
+  // In order, those that have begun go first: few stacks are then in use.
+  bool resume = ready > 0;
+  if (settings_.shuffled) {
     const std::uint64_t draw = draws_.below(fresh + ready);
-    if (draw < ready) {
-      std::swap(ready_[resumed_], ready_[resumed_ + draw]);
-      running_ = ready_[resumed_++];
-      return true;
-    }
+    resume = draw < ready;
+    if (resume) std::swap(ready_[resumed_], ready_[resumed_ + draw]);
   }
-  if (fresh > 0)
-    running_ = unstarted_[started_++];
-  else
-    running_ = ready_[resumed_++];
+  running_ = resume ? ready_[resumed_++] : unstarted_[started_++];
   if (resumed_ == ready_.size()) {
     ready_.clear();
     resumed_ = 0;
@@ -201,15 +197,15 @@ void Grid::work() {
     grid.threads_[grid.running_].state = State::ended;
     grid.threads_[grid.running_].fiber = nullptr;
     ++grid.ended_;
-    const bool look_at_clock = (grid.ended_ & 255U) == 0;
-    if (!look_at_clock && grid.started_ < grid.unstarted_.size() &&
-        grid.ready_.size() == grid.resumed_) {
-      grid.choose();
+    if (++grid.switches_ % 256 == 0 || !grid.choose()) {
+      grid.idle_.push_back(own);
+      own->leave();
+    } else if (grid.threads_[grid.running_].fiber == nullptr) {
       grid.threads_[grid.running_].fiber = own;
-      continue;
+    } else {
+      grid.idle_.push_back(own);
+      own->switch_to(*grid.threads_[grid.running_].fiber);
     }
-    grid.idle_.push_back(own);
-    own->leave();
   }
 }
 
@@ -224,7 +220,13 @@ void Grid::set_index(unsigned thread) const {
 void Grid::wait(State state) {
   const unsigned self = running_;
   threads_[self].state = state;
-  threads_[self].fiber->leave();
+  Fiber& own = *threads_[self].fiber;
+  if (++switches_ % 256 == 0 || !choose()) {
+    own.leave();  // for a look at the clock, or since nobody can go on
+  } else if (running_ != self) {
+    if (threads_[running_].fiber == nullptr) threads_[running_].fiber = &idle_fiber();
+    own.switch_to(*threads_[running_].fiber);
+  }
   set_index(self);
 }
 

@@ -94,6 +94,7 @@ class Grid {
 
   // Meetings: meetings.cpp.
   void release_block();
+  void go_on_in_turn();
   void release_warp(Warp& warp, unsigned first);
   bool warp_is_complete(const Warp& warp, unsigned first, unsigned mask) const;
   [[noreturn]] void fail(const std::string& what);  // of the running thread; never comes back to it
@@ -116,6 +117,7 @@ class Grid {
   unsigned threads_of_block_;
   std::uint64_t serial_;  // of the launch
   std::chrono::steady_clock::time_point deadline_;
+  std::uint64_t switches_ = 0;
 
   std::uint64_t block_ = 0;
   std::vector<Thread> threads_;

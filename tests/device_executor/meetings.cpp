@@ -1,7 +1,6 @@
 // Barriers, shuffles and votes: who waits for whom, what each gets, and what is told when somebody
 // does not come.
 #include <algorithm>
-#include <bit>
 
 #include "tests/device_executor/grid.h"
 
@@ -42,7 +41,9 @@ std::string at(Site site) {
          std::to_string(site.line);
 }
 
-bool same(Site a, Site b) { return a.line == b.line && std::string_view(a.file) == b.file; }
+bool same(Site a, Site b) {
+  return a.line == b.line && (a.file == b.file || std::string_view(a.file) == b.file);
+}
 
 std::string hexadecimal(unsigned mask) {
   constexpr const char* digits = "0123456789abcdef";
@@ -161,20 +162,26 @@ void Grid::release_block() {
   at_barrier_ = 0;
   for (unsigned thread = 0; thread < threads_of_block_; ++thread)
     if (thread != running_) make_ready(thread);
-  // Nor does the one that came last always go on first.
+  go_on_in_turn();
+}
+
+// The thread that came last goes on first, but not always where the order is drawn.
+void Grid::go_on_in_turn() {
+  threads_[running_].state = State::ready;
+  if (!settings_.shuffled) return;
   make_ready(running_);
   wait(State::ready);
 }
 
 int Grid::shuffle_source(Shuffle way, unsigned operand, int width, Site site) {
-  if (width < 1 || width > 32 || !std::has_single_bit(static_cast<unsigned>(width)))
+  if (width < 1 || width > 32 || (width & (width - 1)) != 0)
     fail("shuffles at " + at(site) + " in groups of " + std::to_string(width) +
          " lanes, which is no power of two up to 32");
   const unsigned lane = running_ % kLanes, w = static_cast<unsigned>(width);
-  const unsigned first = lane / w * w, last = first + w - 1;
+  const unsigned first = lane & ~(w - 1), last = first + w - 1;
   switch (way) {
     case Shuffle::index:
-      return static_cast<int>(first + operand % w);
+      return static_cast<int>(first + (operand & (w - 1)));
     case Shuffle::up:
       return static_cast<int>(operand <= lane - first ? lane - operand : lane);
     case Shuffle::down:
@@ -206,8 +213,7 @@ std::uint64_t Grid::meet_warp(Meeting kind, unsigned mask, std::uint64_t value, 
   warp.waiting |= 1U << lane;
   if (warp_is_complete(warp, first, mask)) {
     release_warp(warp, first);
-    make_ready(running_);
-    wait(State::ready);
+    go_on_in_turn();
   } else {
     wait(State::in_warp);
   }
@@ -232,13 +238,16 @@ void Grid::release_warp(Warp& warp, unsigned first) {
   std::array<std::uint32_t, kLanes> known = {};
   std::uint64_t together = 0, ballot = 0;
   bool begun = false;
+  const bool orders =
+      meeting.meeting == Meeting::warp_barrier;  // shuffles and votes order no memory
   for (unsigned lane = 0; lane < kLanes; ++lane) {
     if ((meeting.mask >> lane & 1U) == 0) continue;
     brought[lane] = threads_[first + lane].value;
     ballot |= std::uint64_t{brought[lane] != 0} << lane;
     together = begun ? reduce(meeting.meeting, together, brought[lane]) : brought[lane];
     begun = true;
-    for (unsigned i = 0; i < kLanes; ++i) known[i] = std::max(known[i], warp.known[lane][i]);
+    if (orders)
+      for (unsigned i = 0; i < kLanes; ++i) known[i] = std::max(known[i], warp.known[lane][i]);
   }
   if (votes(meeting.meeting)) together = ballot;
   if (meeting.meeting == Meeting::all) together = ballot == meeting.mask ? 1 : 0;
@@ -254,7 +263,7 @@ void Grid::release_warp(Warp& warp, unsigned first) {
     } else {
       t.value = together;
     }
-    if (meeting.meeting == Meeting::warp_barrier) {  // shuffles and votes order no memory
+    if (orders) {
       warp.known[lane] = known;
       ++warp.known[lane][lane];
     }

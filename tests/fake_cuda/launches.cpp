@@ -27,7 +27,7 @@ struct Price {
   std::size_t count;  // place of the argument, of 64 bits
   double bytes;
 };
-constexpr Price kPrices[] = {{"chain", kNoCount, 4 << 20},
+constexpr Price kPrices[] = {{"chain", kNoCount, 40 << 20},
                              {"chase", 1, 100},
                              {"compare_march", 1, 8},
                              {"compare_words", 2, 8},

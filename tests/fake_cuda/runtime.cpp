@@ -70,7 +70,8 @@ cudaError_t cudaSetDevice(int ordinal) {
 }
 
 // What launchers of kernels ask for.
-constexpr int multiprocessors = 4;
+// One, since the kernels are really computed: as many blocks as a device holds at once are few.
+constexpr int multiprocessors = 1;
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int ordinal) {
   if (attribute != cudaDevAttrMultiProcessorCount) return result(cudaErrorInvalidValue);
   *value = multiprocessors;

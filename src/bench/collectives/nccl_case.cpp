@@ -182,7 +182,7 @@ std::vector<Record> run(Context& context, const Params& params) {
   if (is_grid(split) && params.flag("graph"))
     problems.add("--graph", "records one group's calls: leave it or --split grid out");
   throw_agreed(context.comm, "clusterbench nccl", problems);
-  nccl::Measurement measurement(context, params, library, environment, log ? &*log : nullptr);
+  nccl::Measurement measurement(context, params, library, environment, log ? &*log : nullptr, map);
   for (size_t l = 0; l < groups.size(); ++l)
     measurement.add_lane(groups[l], of_group[l], points[l]);
   return run_collectives(context, "nccl", params, points.front(), [&](size_t i) {

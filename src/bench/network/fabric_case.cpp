@@ -9,14 +9,16 @@
 
 #include "bench/cases.h"
 #include "bench/network/subnet/input.h"
+#include "core/file.h"
 #include "core/param_builder.h"
 #include "model/fabric/routes.h"
+#include "model/fabric/write.h"
 
 namespace cb {
 namespace {
 
 // A kind of finding passes only where what it needs was read.
-enum class KindNeeds { nothing, live, plan, ports, pkeys, managers, firmware, tables, counters, limit, sharp };
+enum class KindNeeds { nothing, live, plan, ports, mtus, pkeys, managers, firmware, tables, counters, limit, sharp, alarms, before };
 struct NetKind {
   const char* name;
   KindNeeds needs;
@@ -35,11 +37,10 @@ constexpr NetKind kKinds[] = {{"link_rate", KindNeeds::nothing},
                               {"rotated", KindNeeds::plan},
                               {"chain", KindNeeds::plan},
                               {"port_state", KindNeeds::ports},
-                              {"mtu", KindNeeds::ports},
+                              {"mtu", KindNeeds::mtus},
                               {"pkeys", KindNeeds::pkeys},
                               {"manager", KindNeeds::managers},
                               {"second_master", KindNeeds::managers},
-                              {"standby", KindNeeds::managers},
                               {"manager_stuck", KindNeeds::managers},
                               {"firmware", KindNeeds::firmware},
                               {"route_hole", KindNeeds::tables},
@@ -50,7 +51,11 @@ constexpr NetKind kKinds[] = {{"link_rate", KindNeeds::nothing},
                               {"saturated", KindNeeds::counters},
                               {"cleared", KindNeeds::counters},
                               {"oversubscribed", KindNeeds::limit},
-                              {"sharp", KindNeeds::sharp}};
+                              {"sharp", KindNeeds::sharp},
+                              {"alarm", KindNeeds::alarms},
+                              {"changed", KindNeeds::before},
+                              {"gone", KindNeeds::before},
+                              {"new", KindNeeds::before}};
 
 std::vector<std::string> kind_names() {
   std::vector<std::string> out;
@@ -74,7 +79,12 @@ CaseInfo describe() {
                                   "is host/nic"),
                 number("max-oversubscription")
                     .range(0.01, 1000)
-                    .help("of a switch with links upwards, as the contract says: 1 or 1.5")}}),
+                    .help("of a switch with links upwards, as the contract says: 1 or 1.5"),
+                text("save").help("file for the subnet as ibnetdiscover prints it: for --leaf-map of "
+                                  "locate and verbs, and to read it again"),
+                text("before").excludes({"plan"}).help("an earlier file of the same subnet: every "
+                                                       "difference is a finding"),
+                text("dot").help("file for a graph of it, for Graphviz")}}),
           .metrics = {{"adapters", "count", higher, "of hosts"},
                       {"switches", "count", higher, ""},
                       {"links", "count", higher, "that both ends tell of"},
@@ -90,6 +100,7 @@ CaseInfo describe() {
                       {"ends_with_errors", "count", lower, "with an error counter above 0"},
                       {"shown_errors_per_bit", "ratio", lower,
                        "that a window without an error shows with 95 % confidence"},
+                      {"standby_managers", "count", higher, "that would take over from a master"},
                       {"discovery_seconds", "seconds", lower, "nodes, ports and links"}},
           .checks = kind_names(),
           .fault = {.why_not = said("fault.counters")},
@@ -106,8 +117,14 @@ bool was_read(KindNeeds needs, const net::FabricInput& input, const Params& para
       return input.mads.has_value();
     case KindNeeds::plan:
       return !input.plan.empty();
+    case KindNeeds::before:
+      return input.before.has_value();
     case KindNeeds::ports:
       return knows.ports;
+    case KindNeeds::mtus:
+      return knows.mtus;
+    case KindNeeds::alarms:
+      return knows.alarms;
     case KindNeeds::pkeys:
       return knows.pkeys;
     case KindNeeds::managers:
@@ -145,6 +162,23 @@ void add_checks(Record& record, const std::vector<NetFinding>& findings,
   }
 }
 
+Said topology_text(const NetTopology& topology) {
+  const std::string percent = fmt::format("{:.0f}", std::floor(100 * topology.fits));
+  switch (topology.is) {
+    case NetClass::lone_switches:
+      return said("fabric.class.lone");
+    case NetClass::fat_tree:
+      return said("fabric.class.tree", percent);
+    case NetClass::rail_optimised:
+      return said("fabric.class.rails", percent);
+    case NetClass::dragonfly:
+      return said("fabric.class.dragonfly", percent);
+    case NetClass::irregular:
+      break;
+  }
+  return said("fabric.class.irregular", percent);
+}
+
 void add_shape(Record& record, const Net& net, const NetShape& shape) {
   const size_t all = record.entity({"", "cluster", ""});
   record.add("adapters", all, Samples{static_cast<double>(shape.adapters)});
@@ -157,6 +191,7 @@ void add_shape(Record& record, const Net& net, const NetShape& shape) {
   }
   record.facts["tiers"] = std::to_string(shape.tiers);
   record.facts["parts"] = std::to_string(shape.components);
+  record.facts["topology"] = topology_text(topology_of(net, shape));
 }
 
 void oversubscribed(const Net& net, const NetShape& shape, double limit,
@@ -204,15 +239,32 @@ void add_counters(Record& record, const Net& net) {
 void add_source(Record& record, const net::FabricInput& input) {
   record.facts["subnet_source"] = input.source;
   record.notes.insert(record.notes.end(), input.notes.begin(), input.notes.end());
-  if (!input.mads) return;
   const size_t all = record.entity({"", "cluster", ""});
+  if (input.net.knows.managers) {
+    const size_t standby = standby_managers(input.net);
+    record.add("standby_managers", all, Samples{static_cast<double>(standby)});
+    if (standby == 0) record.notes.push_back(said("fabric.no_standby"));
+  }
+  if (!input.mads) return;
   record.add("discovery_seconds", all, Samples{input.discovery_seconds});
   record.facts["datagrams"] =
       said("fabric.datagrams", input.mads->sent, input.mads->answered, input.mads->timed_out,
            input.mads->refused);
 }
 
-void check_key(const Params& params, Problems& problems) {
+// What a user named to be written, on rank 0.
+void write_texts(const Params& params, const Net& net, const NetShape& shape,
+                 const std::vector<NetFinding>& findings) {
+  if (params.has("save")) write_file_atomically(params.text("save"), ibnetdiscover_text(net));
+  if (params.has("dot")) write_file_atomically(params.text("dot"), dot_text(net, shape, findings));
+}
+
+void check_input(const Params& params, Problems& problems) {
+  for (const char* name : {"save", "dot"}) {
+    if (!params.has(name)) continue;
+    if (const auto why = why_not_writable(params.text(name)))
+      problems.add(std::string("--") + name, *why);
+  }
   if (params.has("mkey") && !net::parse_management_key(params.text("mkey")))
     problems.add("--mkey", said("fabric.bad_key"));
 }
@@ -237,6 +289,7 @@ std::vector<Record> run(Context& context, const Params& params) {
   add(std::move(routes.findings));
   if (params.has("max-oversubscription"))
     oversubscribed(input.net, shape, params.number("max-oversubscription"), findings);
+  if (input.before) add(changes_since(*input.before, input.net));
   if (!input.plan.empty()) {
     PlanDifference difference = against_plan(input.net, input.plan);
     add(std::move(difference.findings));
@@ -244,6 +297,7 @@ std::vector<Record> run(Context& context, const Params& params) {
       record.notes.push_back(said("fabric.other_ports", difference.at_other_ports.size(),
                                   difference.at_other_ports.front()));
   }
+  write_texts(params, input.net, shape, findings);
   add_source(record, input);
   add_shape(record, input.net, shape);
   add_routes(record, input.net, routes);
@@ -254,6 +308,6 @@ std::vector<Record> run(Context& context, const Params& params) {
 
 }  // namespace
 
-Case fabric_case() { return {describe(), run, check_key}; }
+Case fabric_case() { return {describe(), run, check_input}; }
 
 }  // namespace cb

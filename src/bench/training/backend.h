@@ -75,9 +75,8 @@ class Backend {
   virtual void row_max(const Real* logits, Real* top, int64_t rows, int64_t width) = 0;
   virtual void exponentials(Real* logits, const Real* top, const int32_t* targets, Real* sums,
                             Real* at_target, int64_t rows, const VocabularyPart&) = 0;
-  virtual void cross_entropy_backward(Real* exponentials, const Real* sums,
-                                      const int32_t* targets, Real factor, int64_t rows,
-                                      const VocabularyPart&) = 0;
+  virtual void cross_entropy_backward(Real* exponentials, const Real* sums, const int32_t* targets,
+                                      Real factor, int64_t rows, const VocabularyPart&) = 0;
   // Σ log(sums[i]) − at_target[i] over the rows, in nats.
   virtual double cross_entropy(const Real* sums, const Real* at_target, int64_t rows) = 0;
 
@@ -94,8 +93,8 @@ class Backend {
   // Changes the highest bit of an element's fraction, or makes it no number: --inject-fault.
   virtual void flip_bit(Real* element) = 0;
   virtual void make_nan(Real* element) = 0;
-  // Normal numbers with this deviation, of a counter: element (i, j) of the part depends on `stream`
-  // and its place (first_row + i, first_column + j) in the whole matrix alone.
+  // Normal numbers with this deviation, of a counter: element (i, j) of the part depends on
+  // `stream` and its place (first_row + i, first_column + j) in the whole matrix alone.
   struct Place {
     int64_t rows = 0, columns = 0, first_row = 0, first_column = 0, whole_columns = 0;
   };

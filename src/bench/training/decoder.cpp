@@ -27,7 +27,8 @@ Decoder<Real>::Decoder(Backend<Real>& backend, Fabric<Real>& fabric, const Stage
   dqkv_ = ops_.allocate(n * stage_.attention().stride());
   if (!stage_.last()) return;
   constexpr int64_t kLogits = int64_t{1} << 22;  // elements: the whole of them may be gigabytes
-  head_rows_ = std::clamp<int64_t>(kLogits / stage_.vocabulary().count, 64, std::max<int64_t>(n, 64));
+  head_rows_ =
+      std::clamp<int64_t>(kLogits / stage_.vocabulary().count, 64, std::max<int64_t>(n, 64));
   logits_ = ops_.allocate(head_rows_ * stage_.vocabulary().count);
   rows_ = ops_.allocate(3 * head_rows_);
   head_normed_ = ops_.allocate(n * h);
@@ -39,10 +40,16 @@ LayerTape<Real> Decoder<Real>::make_layer_tape() {
   const int64_t n = stage_.tokens(), own = stage_.own_tokens(), h = stage_.shape.hidden;
   const AttentionShape attention = stage_.attention();
   const auto make = [&](int64_t count) { return ops_.allocate(count); };
-  return {make(n * h),   make(own),   make(n * attention.stride()),
-          make(n * attention.heads * attention.dim), make(n * attention.heads),
-          make(own * h), make(n * h), make(own),
-          make(2 * n * stage_.feed_forward()), make(n * stage_.feed_forward())};
+  return {make(n * h),
+          make(own),
+          make(n * attention.stride()),
+          make(n * attention.heads * attention.dim),
+          make(n * attention.heads),
+          make(own * h),
+          make(n * h),
+          make(own),
+          make(2 * n * stage_.feed_forward()),
+          make(n * stage_.feed_forward())};
 }
 
 template <typename Real>
@@ -72,9 +79,8 @@ void Decoder<Real>::exchange(F call) {
 template <typename Real>
 const Real* Decoder<Real>::gathered(const Real* own, Real* whole) {
   if (solo_) return own;
-  exchange([&] {
-    fabric_.tensor->all_gather(own, whole, stage_.own_tokens() * stage_.shape.hidden);
-  });
+  exchange(
+      [&] { fabric_.tensor->all_gather(own, whole, stage_.own_tokens() * stage_.shape.hidden); });
   return whole;
 }
 
@@ -174,10 +180,9 @@ void Decoder<Real>::head_chunk(int64_t first, int64_t rows, const Tape<Real>& ta
   loss += ops_.cross_entropy(sums, target, rows);
   const double start = monotonic_seconds();
   ops_.cross_entropy_backward(logits_.get(), sums, targets, static_cast<Real>(factor), rows, part);
-  linear_backward(logits_.get(), parameters_.head(parameters_.weights()),
-                  dhead_.get() + first * h, rows, part.count, h);
-  linear_gradient(logits_.get(), x, parameters_.head(parameters_.gradients()), rows, part.count,
-                  h);
+  linear_backward(logits_.get(), parameters_.head(parameters_.weights()), dhead_.get() + first * h,
+                  rows, part.count, h);
+  linear_gradient(logits_.get(), x, parameters_.head(parameters_.gradients()), rows, part.count, h);
   head_backward_seconds_ += monotonic_seconds() - start;
 }
 
@@ -205,8 +210,8 @@ double Decoder<Real>::head(Tape<Real>& tape, double factor) {
 }
 
 template <typename Real>
-void Decoder<Real>::backward_layer(int64_t local, const Real* in, Real* dstream,
-                                   LayerTape<Real>& t, int64_t micro_batch) {
+void Decoder<Real>::backward_layer(int64_t local, const Real* in, Real* dstream, LayerTape<Real>& t,
+                                   int64_t micro_batch) {
   const LayerWeights<Real> w = parameters_.layer(local), dw = parameters_.layer_gradients(local);
   const AttentionShape a = stage_.attention();
   const int64_t n = stage_.tokens(), own = stage_.own_tokens(), h = stage_.shape.hidden;

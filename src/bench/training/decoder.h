@@ -62,8 +62,7 @@ class Decoder {
                      int64_t micro_batch);
   void backward_layer(int64_t local, const Real* in, Real* dstream, LayerTape<Real>& tape,
                       int64_t micro_batch);
-  void head_chunk(int64_t first, int64_t rows, const Tape<Real>& tape, double factor,
-                  double& loss);
+  void head_chunk(int64_t first, int64_t rows, const Tape<Real>& tape, double factor, double& loss);
   PlaceInStep place(PlaceInStep::Part part, int64_t local, int64_t micro_batch) const;
   // Exchanges among the ranks that share matrices; they count as waiting.
   const Real* gathered(const Real* own, Real* whole);  // tokens of all of them
@@ -83,7 +82,7 @@ class Decoder {
   Parameters<Real>& parameters_;
   Watch<Real>& watch_;
   Hooks hooks_;
-  bool solo_;                                          // no rank shares its matrices
+  bool solo_;                                           // no rank shares its matrices
   std::shared_ptr<Real[]> whole_, own_, dwide_, dqkv_;  // scratch
   std::shared_ptr<Real[]> logits_, rows_, head_normed_, dhead_;
   int64_t head_rows_ = 0;  // of logits at a time

@@ -106,9 +106,9 @@ class MpiGroup final : public Group<Real> {
   void all_reduce(Real* data, int64_t count) override { reduce(data, count, MPI_SUM); }
   void all_reduce_max(Real* data, int64_t count) override { reduce(data, count, MPI_MAX); }
   void reduce_scatter(const Real* whole, Real* part, int64_t each) override {
-    check(MPI_Reduce_scatter_block(whole, part, narrow(each), type_of<Real>(), MPI_SUM,
-                                   comm_.get()),
-          "MPI_Reduce_scatter_block");
+    check(
+        MPI_Reduce_scatter_block(whole, part, narrow(each), type_of<Real>(), MPI_SUM, comm_.get()),
+        "MPI_Reduce_scatter_block");
     moved_();
   }
   // The own part may already be in its place.
@@ -220,14 +220,14 @@ Fabric<Real> connect(Comm& comm, const Layout& l, std::function<void()> moved) {
                    std::make_unique<OneStage<Real>>()};
   // A colour is the first rank of its group.
   if (l.tensor > 1)
-    out.tensor = std::make_unique<MpiGroup<Real>>(rank_at({0, at.data, at.stage}, l), at.tensor,
-                                                  moved);
+    out.tensor =
+        std::make_unique<MpiGroup<Real>>(rank_at({0, at.data, at.stage}, l), at.tensor, moved);
   if (l.data > 1)
-    out.data = std::make_unique<MpiGroup<Real>>(rank_at({at.tensor, 0, at.stage}, l), at.data,
-                                                moved);
+    out.data =
+        std::make_unique<MpiGroup<Real>>(rank_at({at.tensor, 0, at.stage}, l), at.data, moved);
   if (l.pipeline > 1)
-    out.pipeline = std::make_unique<MpiPipeline<Real>>(rank_at({at.tensor, at.data, 0}, l),
-                                                       at.stage, moved);
+    out.pipeline =
+        std::make_unique<MpiPipeline<Real>>(rank_at({at.tensor, at.data, 0}, l), at.stage, moved);
   return out;
 }
 

@@ -26,7 +26,7 @@ class Group {
   virtual int size() const = 0;
   virtual int rank() const = 0;
 
-  virtual void all_reduce(Real* data, int64_t count) = 0;      // sum
+  virtual void all_reduce(Real* data, int64_t count) = 0;  // sum
   virtual void all_reduce_max(Real* data, int64_t count) = 0;
   // `each`: elements of one rank's part. `whole` has size() parts.
   virtual void reduce_scatter(const Real* whole, Real* part, int64_t each) = 0;

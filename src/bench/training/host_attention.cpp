@@ -19,13 +19,9 @@ struct Head {
 
   int64_t row0(const AttentionShape& s) const { return batch * s.sequence; }
   int64_t q(const AttentionShape& s) const { return row0(s) * s.stride() + head * s.dim; }
-  int64_t k(const AttentionShape& s) const {
-    return row0(s) * s.stride() + (s.heads + kv) * s.dim;
-  }
+  int64_t k(const AttentionShape& s) const { return row0(s) * s.stride() + (s.heads + kv) * s.dim; }
   int64_t v(const AttentionShape& s) const { return k(s) + s.kv_heads * s.dim; }
-  int64_t out(const AttentionShape& s) const {
-    return row0(s) * s.heads * s.dim + head * s.dim;
-  }
+  int64_t out(const AttentionShape& s) const { return row0(s) * s.heads * s.dim + head * s.dim; }
   int64_t sums(const AttentionShape& s) const { return (batch * s.heads + head) * s.sequence; }
 };
 
@@ -51,8 +47,8 @@ template <typename Real>
 void multiply(const ThreadProduct<Real>& product, const host_blas::Shape& shape,
               const Operand<Real>& a, const Operand<Real>& b, Real* c, int64_t ldc, Real alpha,
               Real beta) {
-  product({shape, a.data, a.stride, a.transpose, b.data, b.stride, b.transpose, c, ldc, alpha,
-           beta});
+  product(
+      {shape, a.data, a.stride, a.transpose, b.data, b.stride, b.transpose, c, ldc, alpha, beta});
 }
 
 template <typename Real>
@@ -101,8 +97,8 @@ void backward_block(const HostAttention<Real>& t, const BackwardHead<Real>& x,
                  {dout, wide}, x.dv, s.dim, 1, 1);
   t.rows.softmax_backward(x.dp, x.p, x.dots, score_scale<Real>(s), block);
   multiply<Real>(t.product, {block.rows, s.dim, block.columns}, {x.dp, block.columns},
-                 {x.qkv + head.k(s), s.stride()},
-                 x.dqkv + head.q(s) + block.first * s.stride(), s.stride(), 1, 0);
+                 {x.qkv + head.k(s), s.stride()}, x.dqkv + head.q(s) + block.first * s.stride(),
+                 s.stride(), 1, 0);
   multiply<Real>(t.product, {block.columns, s.dim, block.rows}, {x.dp, block.columns, true},
                  {q, s.stride()}, x.dk, s.dim, 1, 1);
 }
@@ -163,7 +159,8 @@ void HostAttention<Real>::backward(const Real* qkv, const Real* out, const Real*
                                    const Real* log_sums, Real* dqkv,
                                    const AttentionShape& s) const {
   const int64_t each = s.sequence * s.dim;
-  const auto dk = scratch<Real>(s.batch * s.heads * each), dv = scratch<Real>(s.batch * s.heads * each);
+  const auto dk = scratch<Real>(s.batch * s.heads * each),
+             dv = scratch<Real>(s.batch * s.heads * each);
   run_on(team, s, [&](int index) {
     const auto p = scratch<Real>(kBlock * s.sequence), dp = scratch<Real>(kBlock * s.sequence);
     const auto dots = scratch<Real>(kBlock);
@@ -171,11 +168,16 @@ void HostAttention<Real>::backward(const Real* qkv, const Real* out, const Real*
     for (size_t i = mine.begin; i < mine.end; ++i) {
       const auto task = static_cast<int64_t>(i);
       const Head<Real> head(s, task);
-      const BackwardHead<Real> x{qkv,  out,
-                                 dout, log_sums,
-                                 dqkv, dk.get() + task * each,
-                                 dv.get() + task * each, p.get(),
-                                 dp.get(), dots.get()};
+      const BackwardHead<Real> x{qkv,
+                                 out,
+                                 dout,
+                                 log_sums,
+                                 dqkv,
+                                 dk.get() + task * each,
+                                 dv.get() + task * each,
+                                 p.get(),
+                                 dp.get(),
+                                 dots.get()};
       std::fill_n(x.dk, each, Real(0));
       std::fill_n(x.dv, each, Real(0));
       for (int64_t first = 0; first < s.sequence; first += kBlock)

@@ -24,7 +24,7 @@ namespace {
 // Below these the caller alone is faster than waking the team, which takes some microseconds.
 constexpr int64_t kAlone = 1 << 15;         // elements of a loop
 constexpr int64_t kProductAlone = 1 << 20;  // m·n·k of a product
-constexpr int64_t kChunk = 1 << 14;  // elements of a partial sum
+constexpr int64_t kChunk = 1 << 14;         // elements of a partial sum
 
 // Adds the time of its life to one kind of work.
 class Timed {
@@ -266,8 +266,8 @@ class HostBackend final : public Backend<Real> {
     for (int64_t j = 0; j < place.columns; ++j) {
       Random random(stream, static_cast<uint64_t>(begin + j));
       const double radius = std::sqrt(-2 * std::log(1 - random.unit()));
-      to[j] = static_cast<Real>(deviation * radius *
-                                std::cos(2 * std::numbers::pi * random.unit()));
+      to[j] =
+          static_cast<Real>(deviation * radius * std::cos(2 * std::numbers::pi * random.unit()));
     }
   }
 
@@ -280,8 +280,8 @@ class HostBackend final : public Backend<Real> {
     (work == Work::optimizer ? ledger_.optimizer_bytes : ledger_.elementwise_bytes) += bytes;
     if (rows * width < kAlone || team_.size() == 1) return body(0, rows, 0);
     team_.run([&](int index) {
-      const Range mine = share_of_items(static_cast<size_t>(rows), team_.size(), index,
-                                        width == 1 ? 64 : 1);
+      const Range mine =
+          share_of_items(static_cast<size_t>(rows), team_.size(), index, width == 1 ? 64 : 1);
       if (mine.size() > 0)
         body(static_cast<int64_t>(mine.begin), static_cast<int64_t>(mine.size()), index);
     });
@@ -315,8 +315,9 @@ class HostBackend final : public Backend<Real> {
     sines_.resize(cosines_.size());
     for (int64_t position = 0; position < s.sequence; ++position)
       for (int64_t i = 0; i < half; ++i) {
-        const double angle = static_cast<double>(position) *
-                             std::pow(500000.0, -static_cast<double>(i) / static_cast<double>(half));
+        const double angle =
+            static_cast<double>(position) *
+            std::pow(500000.0, -static_cast<double>(i) / static_cast<double>(half));
         cosines_[static_cast<size_t>(position * half + i)] = static_cast<Real>(std::cos(angle));
         sines_[static_cast<size_t>(position * half + i)] = static_cast<Real>(std::sin(angle));
       }

@@ -21,7 +21,7 @@ struct MatmulKey {
 struct Ledger {
   std::array<double, kWorks> seconds = {};
   std::map<MatmulKey, int64_t> matmuls = {};  // how often each
-  double elementwise_bytes = 0;  // read and written, each array once
+  double elementwise_bytes = 0;               // read and written, each array once
   double optimizer_bytes = 0;
   int64_t attention_forwards = 0;
   int64_t attention_backwards = 0;

@@ -9,7 +9,7 @@ namespace cb::training {
 
 // What multiplies on one thread.
 struct TrainLibrary {
-  std::string name;  // "onednn oneDNN 2.6.0 avx512_core"
+  std::string name;              // "onednn oneDNN 2.6.0 avx512_core"
   ThreadProduct<float> product;  // empty: the own loops
   Said candidates;
 };

@@ -76,7 +76,8 @@ void check_shape(const Shape& s, Problems& problems) {
 void check_division(const Options& o, Problems& problems) {
   const int t = o.layout.tensor;
   const auto divides = [&](const char* what, int64_t count) {
-    if (count % t != 0) problems.add("--tp", fmt::format("{} does not divide {} {}", t, count, what));
+    if (count % t != 0)
+      problems.add("--tp", fmt::format("{} does not divide {} {}", t, count, what));
   };
   divides("heads of queries", o.shape.heads);
   divides("heads of keys and values", o.shape.kv_heads);

@@ -20,7 +20,9 @@ struct Options {
   int64_t hash_every = 0;
   std::optional<double> reach;  // nats above the floor that the last losses may be
 
-  Stage stage(int rank) const { return {shape, layout, batch, coordinates_of(rank, layout), recompute}; }
+  Stage stage(int rank) const {
+    return {shape, layout, batch, coordinates_of(rank, layout), recompute};
+  }
 };
 
 std::vector<ParamDef> option_params();

@@ -57,8 +57,7 @@ void Parameters<Real>::lay_out() {
   const int64_t h = s.hidden, table = stage_.vocabulary().count * h;
   if (stage_.first()) add_block(-1, {}, {{"embedding", 0, table}});
   for (int64_t i = 0; i < stage_.layers(); ++i) {
-    add_block(stage_.first_layer() + i,
-              {{"attention_gain", 0, h}, {"feed_forward_gain", 0, h}},
+    add_block(stage_.first_layer() + i, {{"attention_gain", 0, h}, {"feed_forward_gain", 0, h}},
               {{"qkv", 0, stage_.attention().stride() * h},
                {"out", 0, h * stage_.heads() * s.head_dim},
                {"gate_up", 0, 2 * stage_.feed_forward() * h},
@@ -103,8 +102,7 @@ void Parameters<Real>::initialise_layer(uint64_t seed, int64_t local) {
   rows(w.gate_up, f, t * f, 3);
   rows(w.gate_up + f * h, f, t * f, 4);
   backend_.normal(w.out, {h, q, 0, t * q, s.heads * d}, stream_of(seed, index, 5), into_stream);
-  backend_.normal(w.down, {h, f, 0, t * f, s.feed_forward}, stream_of(seed, index, 6),
-                  into_stream);
+  backend_.normal(w.down, {h, f, 0, t * f, s.feed_forward}, stream_of(seed, index, 6), into_stream);
 }
 
 template <typename Real>

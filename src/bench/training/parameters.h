@@ -18,10 +18,10 @@ struct Tensor {
 // What is exchanged and updated as one: the embedding, a layer, or the head with the last gain.
 // Gains come first; ranks that share matrices all hold them whole.
 struct Block {
-  int64_t layer = 0;   // of the whole decoder; −1: embedding, shape.layers: head
+  int64_t layer = 0;  // of the whole decoder; −1: embedding, shape.layers: head
   int64_t offset = 0;
-  int64_t gains = 0;   // elements of gains at the begin
-  int64_t count = 0;   // padded, so that every replica's part is equally long
+  int64_t gains = 0;  // elements of gains at the begin
+  int64_t count = 0;  // padded, so that every replica's part is equally long
   std::vector<Tensor> tensors = {};
 };
 

@@ -35,8 +35,17 @@ double product_seconds(Backend<float>& backend, const MatmulKey& key) {
   // The gradients of weights are the products with a transposed A: they add to what is there.
   const float beta = key.transpose_a ? 1 : 0;
   return seconds_of([&] {
-    backend.matmul({{key.m, key.n, key.k}, a.get(), lda, key.transpose_a, b.get(), ldb,
-                    key.transpose_b, c.get(), key.n, 1, beta});
+    backend.matmul({{key.m, key.n, key.k},
+                    a.get(),
+                    lda,
+                    key.transpose_a,
+                    b.get(),
+                    ldb,
+                    key.transpose_b,
+                    c.get(),
+                    key.n,
+                    1,
+                    beta});
   });
 }
 
@@ -103,15 +112,15 @@ double exchange_seconds(Backend<float>& backend, Fabric<float>& fabric, const St
 double best_product_rate(Backend<float>& backend, const Ledger& ledger) {
   double best = 0;
   for (const auto& [key, count] : ledger.matmuls) {
-    const double operations = 2.0 * static_cast<double>(key.m) * static_cast<double>(key.n) *
-                              static_cast<double>(key.k);
+    const double operations =
+        2.0 * static_cast<double>(key.m) * static_cast<double>(key.n) * static_cast<double>(key.k);
     best = std::max(best, operations / product_seconds(backend, key));
   }
   return best;
 }
 
-Prediction predict(Comm& comm, Backend<float>& backend, Fabric<float>& fabric,
-                   const Stage& stage, const Ledger& ledger, Trainer<float>& trainer) {
+Prediction predict(Comm& comm, Backend<float>& backend, Fabric<float>& fabric, const Stage& stage,
+                   const Ledger& ledger, Trainer<float>& trainer) {
   Prediction out;
   comm.barrier();  // all ranks probe at the same time, as they computed
   for (const auto& [key, count] : ledger.matmuls)
@@ -119,8 +128,7 @@ Prediction predict(Comm& comm, Backend<float>& backend, Fabric<float>& fabric,
   out.attention = attention_seconds(backend, stage, ledger);
   out.elementwise =
       ledger.elementwise_bytes / memory_rate(backend, stage.own_tokens() * stage.shape.hidden);
-  out.optimizer =
-      ledger.optimizer_bytes / optimizer_rate(backend, trainer.parameters().count());
+  out.optimizer = ledger.optimizer_bytes / optimizer_rate(backend, trainer.parameters().count());
   comm.barrier();
   out.exchange = exchange_seconds(backend, fabric, stage);
   comm.barrier();

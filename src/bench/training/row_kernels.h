@@ -11,14 +11,14 @@ namespace cb::training {
 
 // Constants of AdamW (Loshchilov & Hutter, arXiv 1711.05101) at one step.
 struct AdamStep {
-  double rate = 0;        // learning rate
+  double rate = 0;  // learning rate
   double beta1 = 0.9;
   double beta2 = 0.95;
   double epsilon = 1e-8;
-  double decay = 0;       // weight decay
-  double correction1 = 1; // 1 − β1^step
-  double correction2 = 1; // 1 − β2^step
-  double scale = 1;       // of the gradient: clipping
+  double decay = 0;        // weight decay
+  double correction1 = 1;  // 1 − β1^step
+  double correction2 = 1;  // 1 − β2^step
+  double scale = 1;        // of the gradient: clipping
 };
 
 // Rows [first, first + rows) of one head's scores, of which row i sees columns 0…i.

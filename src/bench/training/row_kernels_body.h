@@ -82,8 +82,8 @@ void product(const host_blas::Product<Real>& p) {
       const int64_t depth = k - k0 < kDepth ? k - k0 : kDepth;
       for (int64_t q = 0; q < depth; ++q)
         for (int64_t j = 0; j < columns; ++j)
-          packed[q * kColumns + j] = p.transpose_b ? p.b[(j0 + j) * p.ldb + k0 + q]
-                                                   : p.b[(k0 + q) * p.ldb + j0 + j];
+          packed[q * kColumns + j] =
+              p.transpose_b ? p.b[(j0 + j) * p.ldb + k0 + q] : p.b[(k0 + q) * p.ldb + j0 + j];
       for (int64_t i0 = 0; i0 < m; i0 += kRows) {
         const int64_t rows = m - i0 < kRows ? m - i0 : kRows;
         Real sums[kRows][kColumns] = {};
@@ -250,9 +250,8 @@ void adamw(Real* weights, const Real* gradient, Real* mean, Real* square, int64_
 
 template <typename Real>
 double sum_squares(const Real* x, int64_t count) {
-  return lane_sum<double>(count, [&](int64_t i) {
-    return static_cast<double>(x[i]) * static_cast<double>(x[i]);
-  });
+  return lane_sum<double>(
+      count, [&](int64_t i) { return static_cast<double>(x[i]) * static_cast<double>(x[i]); });
 }
 
 template <typename Real>

@@ -71,9 +71,8 @@ double floor_slack(const TextRule& rule, double tokens) {
 
 }  // namespace
 
-const std::vector<std::string> kSpans{"forward",   "backward",    "optimizer",
-                                      "exposed",   "bubble",      "computing",
-                                      "matmul",    "attention",   "elementwise"};
+const std::vector<std::string> kSpans{"forward",   "backward", "optimizer", "exposed",    "bubble",
+                                      "computing", "matmul",   "attention", "elementwise"};
 
 Session::Session(Context& context, const Options& options, Trainer<float>& trainer,
                  Backend<float>& backend)
@@ -109,9 +108,8 @@ void Session::compare_twins() {
     for (const uint64_t order : values_of<uint64_t>(blobs[rank]))
       all.push_back({static_cast<int>(rank), order, true});
   // Whoever got its data from the first one differs later.
-  const auto earliest = std::min_element(all.begin(), all.end(), [](auto& a, auto& b) {
-    return a.order < b.order;
-  });
+  const auto earliest =
+      std::min_element(all.begin(), all.end(), [](auto& a, auto& b) { return a.order < b.order; });
   std::string text;
   if (earliest != all.end()) text = packed({*earliest});
   suspect("twin", unpacked(context_.comm.broadcast_text(text)));
@@ -119,8 +117,7 @@ void Session::compare_twins() {
 
 void Session::compare_weights() {
   const PlaceInStep place{PlaceInStep::Part::weights, 0, 0};
-  suspect("weights",
-          suspects_of({{place.order(options_.shape.layers), trainer_.weights_hash()}}));
+  suspect("weights", suspects_of({{place.order(options_.shape.layers), trainer_.weights_hash()}}));
 }
 
 // The rank whose place is the earliest in the order of the step: the others got it from there.
@@ -134,11 +131,11 @@ void Session::locate_not_finite() {
       all.push_back({static_cast<int>(rank), order, true});
   std::string text;
   if (context_.comm.is_root()) {
-    const auto earliest = std::min_element(
-        all.begin(), all.end(), [](auto& a, auto& b) { return a.order < b.order; });
+    const auto earliest = std::min_element(all.begin(), all.end(),
+                                           [](auto& a, auto& b) { return a.order < b.order; });
     // A sum over ranks that overflowed: no rank alone, so the gradients of rank 0 stand for it.
-    const Suspect whole{0, PlaceInStep{PlaceInStep::Part::weights, 0, 0}.order(
-                               options_.shape.layers), false};
+    const Suspect whole{
+        0, PlaceInStep{PlaceInStep::Part::weights, 0, 0}.order(options_.shape.layers), false};
     text = packed({earliest != all.end() ? *earliest : whole});
   }
   suspect("finite", unpacked(context_.comm.broadcast_text(text)));
@@ -194,8 +191,8 @@ Trained Session::train() {
   plan.stop.max_seconds = 1e9;
   try {
     if (options_.twin_every > 0) compare_twins();
-    out.run = context_.sampler.measure_spans(
-        plan, [&](Spans& spans) { return one_step(spans, out); });
+    out.run =
+        context_.sampler.measure_spans(plan, [&](Spans& spans) { return one_step(spans, out); });
     if (options_.hash_every > 0 && options_.layout.data > 1) compare_weights();
     if (options_.twin_every > 0) compare_twins();
     share_computing(out);
@@ -206,8 +203,7 @@ Trained Session::train() {
   return out;
 }
 
-void Session::add_checks(Record& record, size_t self, size_t whole,
-                         const Trained& measured) const {
+void Session::add_checks(Record& record, size_t self, size_t whole, const Trained& measured) const {
   const int rank = context_.comm.rank();
   const bool root = context_.comm.is_root();
   const auto about_job = [&](const char* name, bool passed, double value, double limit,
@@ -225,8 +221,8 @@ void Session::add_checks(Record& record, size_t self, size_t whole,
       if (s.rank != rank) continue;
       const Said place = PlaceInStep::of_order(s.order, options_.shape.layers).name();
       check.passed = false;
-      check.detail = name == "finite"   ? said("train.not_finite", context_.who(), place, done_ - 1)
-                     : !s.certain       ? said("train.contradicts", context_.who(), place)
+      check.detail = name == "finite" ? said("train.not_finite", context_.who(), place, done_ - 1)
+                     : !s.certain     ? said("train.contradicts", context_.who(), place)
                      : options_.layout.data == 1 ? said("train.not_repeated", context_.who(), place)
                                                  : said("train.differs", context_.who(), place);
     }

@@ -11,14 +11,14 @@ namespace cb::training {
 
 // What the steps gave on this rank.
 struct Trained {
-  std::vector<double> losses;                 // of every step; the same on all ranks
-  SampleRun run;                              // of the timed steps: seconds, and spans
+  std::vector<double> losses;  // of every step; the same on all ranks
+  SampleRun run;               // of the timed steps: seconds, and spans
   // Of all ranks, by rank, over the timed steps: the median and the least.
   std::vector<double> computing_seconds, least_seconds;
-  Ledger ledger;                              // of one step
+  Ledger ledger;  // of one step
   int64_t memory_bytes = 0;
-  bool stopped = false;                       // wrong data ended it
-  bool crowded = false;                       // ranks share cores somewhere: no straggler is sought
+  bool stopped = false;  // wrong data ended it
+  bool crowded = false;  // ranks share cores somewhere: no straggler is sought
 };
 
 // Names of the spans of a step.

@@ -34,41 +34,42 @@ CaseInfo describe() {
       .summary = "training steps of a decoder with real gradients: tokens per second and MFU",
       .example = "clusterbench train --model tiny --steps 200 --json t.json",
       .domain = "compute",
-      .params = joined({{device_param("cpu", "where to train")},
-                        option_params(),
-                        {threads_param(),
-                         choice("library", {"auto", "openblas", "blis", "onednn", "builtin"})
-                             .help("library that multiplies")
-                             .by_default("auto")}}),
-      .metrics =
-          {{"tokens_per_second", "count per second", Better::higher, "of all ranks together"},
-           {"model_flops_per_second", "flops_per_second", Better::higher,
-            "operations that the model needs, over time: all ranks together"},
-           {"share_of_peak", "share", Better::higher,
-            "MFU: the model's operations of this rank over the cores' theoretical peak"},
-           {"share_of_gemm", "share", Better::higher,
-            "the same over this rank's fastest product of the step's shapes"},
-           {"step_seconds", "seconds", Better::lower, "of a whole step"},
-           {"predicted_step_seconds", "seconds", Better::lower,
-            "by its parts, each measured alone"},
-           {"forward_seconds", "seconds", Better::lower, "of a step, without waiting"},
-           {"backward_seconds", "seconds", Better::lower, "of a step, without waiting"},
-           {"optimizer_seconds", "seconds", Better::lower, "of a step, without waiting"},
-           {"exposed_communication_seconds", "seconds", Better::lower,
-            "exchanges of a step that no computing hid"},
-           {"bubble_share", "share", Better::lower, "of a step, waiting for other stages"},
-           {"matmul_seconds", "seconds", Better::lower, "of a step, in products"},
-           {"predicted_matmul_seconds", "seconds", Better::lower, "each product alone"},
-           {"attention_seconds", "seconds", Better::lower, "of a step, in attention"},
-           {"predicted_attention_seconds", "seconds", Better::lower, "attention alone"},
-           {"elementwise_seconds", "seconds", Better::lower, "of a step, row by row"},
-           {"predicted_elementwise_seconds", "seconds", Better::lower,
-            "its bytes over the measured bandwidth"},
-           {"predicted_optimizer_seconds", "seconds", Better::lower, "the optimizer alone"},
-           {"predicted_communication_seconds", "seconds", Better::lower, "exchanges alone"},
-           {"memory_bytes", "bytes", Better::lower, "allocated by a rank"},
-           {"first_loss_nats", "nats", Better::lower, "mean over the tokens of the first step"},
-           {"loss_nats", "nats", Better::lower, "of each timed step"}},
+      .params = joined(
+          {{device_param("cpu", "where to train")},
+           option_params(),
+           {threads_param(), choice("library", {"auto", "openblas", "blis", "onednn", "builtin"})
+                                 .help("library that multiplies")
+                                 .by_default("auto")}}),
+      .metrics = {{"tokens_per_second", "count per second", Better::higher,
+                   "of all ranks together"},
+                  {"model_flops_per_second", "flops_per_second", Better::higher,
+                   "operations that the model needs, over time: all ranks together"},
+                  {"share_of_peak", "share", Better::higher,
+                   "MFU: the model's operations of this rank over the cores' theoretical peak"},
+                  {"share_of_gemm", "share", Better::higher,
+                   "the same over this rank's fastest product of the step's shapes"},
+                  {"step_seconds", "seconds", Better::lower, "of a whole step"},
+                  {"predicted_step_seconds", "seconds", Better::lower,
+                   "by its parts, each measured alone"},
+                  {"forward_seconds", "seconds", Better::lower, "of a step, without waiting"},
+                  {"backward_seconds", "seconds", Better::lower, "of a step, without waiting"},
+                  {"optimizer_seconds", "seconds", Better::lower, "of a step, without waiting"},
+                  {"exposed_communication_seconds", "seconds", Better::lower,
+                   "exchanges of a step that no computing hid"},
+                  {"bubble_share", "share", Better::lower, "of a step, waiting for other stages"},
+                  {"matmul_seconds", "seconds", Better::lower, "of a step, in products"},
+                  {"predicted_matmul_seconds", "seconds", Better::lower, "each product alone"},
+                  {"attention_seconds", "seconds", Better::lower, "of a step, in attention"},
+                  {"predicted_attention_seconds", "seconds", Better::lower, "attention alone"},
+                  {"elementwise_seconds", "seconds", Better::lower, "of a step, row by row"},
+                  {"predicted_elementwise_seconds", "seconds", Better::lower,
+                   "its bytes over the measured bandwidth"},
+                  {"predicted_optimizer_seconds", "seconds", Better::lower, "the optimizer alone"},
+                  {"predicted_communication_seconds", "seconds", Better::lower, "exchanges alone"},
+                  {"memory_bytes", "bytes", Better::lower, "allocated by a rank"},
+                  {"first_loss_nats", "nats", Better::lower,
+                   "mean over the tokens of the first step"},
+                  {"loss_nats", "nats", Better::lower, "of each timed step"}},
       .checks = {"finite", "first_loss", "floor", "reach", "straggler", "twin", "weights"},
       .fault = {.planted = said("fault.activation"),
                 .checks = {"twin"},
@@ -83,8 +84,8 @@ CaseInfo describe() {
 void require_train_memory(Context& context, const Options& o) {
   const double needed = memory_of_rank(o.shape, o.layout, o.batch, 4, o.recompute).total();
   const auto available = available_memory_bytes(context.fs);
-  const bool fits = !available || needed <= 0.8 * static_cast<double>(*available) /
-                                                context.place.local_size;
+  const bool fits =
+      !available || needed <= 0.8 * static_cast<double>(*available) / context.place.local_size;
   throw_where_failed(context.comm,
                      fits ? Said()
                           : said("train.memory", context.who(), format_value(needed, "bytes"),
@@ -154,9 +155,9 @@ void add_shares(Context& context, Record& record, size_t self, const Options& o,
   const auto peak = measure_peak(GemmType::fp32, team, kBursts);
   const double cycles = measure_clock_hertz(team) * cores_of_team(cores, team);
   const auto cpu = read_cpu_id(context.fs);
-  const auto per_cycle = cpu ? flops_per_cycle(*cpu, GemmType::fp32,
-                                               peak ? peak->operations_per_second / cycles : 0)
-                             : std::nullopt;
+  const auto per_cycle =
+      cpu ? flops_per_cycle(*cpu, GemmType::fp32, peak ? peak->operations_per_second / cycles : 0)
+          : std::nullopt;
   if (!per_cycle) {
     record.notes.push_back(said("gemm.peak_unknown"));
     return;
@@ -169,11 +170,9 @@ void add_facts(Record& record, const Options& o, const TrainLibrary& library, co
                bool root) {
   record.facts["model"] = Said(fmt::format(
       "{} L={} h={} heads={}/{} d={} f={} V={}", o.shape.name, o.shape.layers, o.shape.hidden,
-      o.shape.heads, o.shape.kv_heads, o.shape.head_dim, o.shape.feed_forward,
-      o.shape.vocabulary));
-  record.facts["layout"] =
-      Said(fmt::format("dp={} tp={} pp={} {}", o.layout.data, o.layout.tensor, o.layout.pipeline,
-                       o.layout.zero1 ? "zero1" : "zero0"));
+      o.shape.heads, o.shape.kv_heads, o.shape.head_dim, o.shape.feed_forward, o.shape.vocabulary));
+  record.facts["layout"] = Said(fmt::format("dp={} tp={} pp={} {}", o.layout.data, o.layout.tensor,
+                                            o.layout.pipeline, o.layout.zero1 ? "zero1" : "zero0"));
   record.facts["attention"] = said("train.attention_blocks");
   record.facts["flops_per_token"] =
       said("train.flops_convention", flops_per_token(o.shape, o.batch.sequence));
@@ -189,8 +188,8 @@ void add_facts(Record& record, const Options& o, const TrainLibrary& library, co
 bool tensor_groups_cross_hosts(const Context& context, const Layout& l) {
   const auto& host_of = context.place.host_of_rank;
   for (size_t rank = 0; rank < host_of.size(); ++rank)
-    if (host_of[rank] != host_of[rank / static_cast<size_t>(l.tensor) *
-                                 static_cast<size_t>(l.tensor)])
+    if (host_of[rank] !=
+        host_of[rank / static_cast<size_t>(l.tensor) * static_cast<size_t>(l.tensor)])
       return true;
   return false;
 }
@@ -222,8 +221,7 @@ Record measure_training(Context& context, const Params& params, const Options& o
   session.add_checks(record, self, whole, measured);
   if (measured.stopped) return record;  // wrong data yields no number
   context.watchdog.note("measuring the parts alone");
-  const Prediction parts =
-      predict(context.comm, *backend, fabric, stage, measured.ledger, trainer);
+  const Prediction parts = predict(context.comm, *backend, fabric, stage, measured.ledger, trainer);
   const double best = best_product_rate(*backend, measured.ledger);
   const double predicted = context.comm.max(parts.step());
   add_rank_figures(record, self, measured, parts);

@@ -16,9 +16,8 @@ constexpr int64_t kTwinSequence = int64_t{1} << 48;
 }  // namespace
 
 template <typename Real>
-Trainer<Real>::Trainer(Comm& comm, Fabric<Real>& fabric, Backend<Real>& backend,
-                       const Stage& stage, const Text& text, const Recipe& recipe,
-                       const Fault& fault)
+Trainer<Real>::Trainer(Comm& comm, Fabric<Real>& fabric, Backend<Real>& backend, const Stage& stage,
+                       const Text& text, const Recipe& recipe, const Fault& fault)
     : comm_(comm),
       fabric_(fabric),
       ops_(backend),
@@ -51,10 +50,9 @@ template <typename Real>
 void Trainer<Real>::take_tokens(Tape<Real>& tape, int64_t micro_batch) {
   const Batch& b = stage_.batch;
   const int64_t per_replica = b.sequences * b.micro_batches;
-  const int64_t first =
-      exchanging_ ? (steps_ * stage_.layout.data + stage_.at.data) * per_replica +
-                        micro_batch * b.sequences
-                  : kTwinSequence + steps_ * b.sequences;
+  const int64_t first = exchanging_ ? (steps_ * stage_.layout.data + stage_.at.data) * per_replica +
+                                          micro_batch * b.sequences
+                                    : kTwinSequence + steps_ * b.sequences;
   tape.micro_batch = micro_batch;
   tape.tokens.resize(static_cast<size_t>(b.micro_tokens()));
   tape.targets.resize(tape.tokens.size());
@@ -79,8 +77,8 @@ void Trainer<Real>::forward_one(int64_t micro_batch) {
   if (stage_.last()) loss_sum_ += decoder_.head(tape, factor_);
   const double of_backward = decoder_.head_backward_seconds() - headed;
   times_.backward += of_backward;
-  times_.forward += monotonic_seconds() - start - (decoder_.waiting_seconds() - waited) -
-                    of_backward;
+  times_.forward +=
+      monotonic_seconds() - start - (decoder_.waiting_seconds() - waited) - of_backward;
   if (!stage_.last()) fabric_.pipeline->send(1, tape.streams.back().get(), count);
 }
 
@@ -150,11 +148,10 @@ double Trainer<Real>::gradient_squares() {
     const auto share = parameters_.share(block);
     const Real* base = stage_.layout.zero1 ? parameters_.shard() + share.state
                                            : parameters_.gradients() + share.begin;
-    const int64_t skip =
-        stage_.at.tensor == 0
-            ? 0
-            : std::clamp<int64_t>(block.offset + block.gains - share.begin, 0,
-                                  share.end - share.begin);
+    const int64_t skip = stage_.at.tensor == 0
+                             ? 0
+                             : std::clamp<int64_t>(block.offset + block.gains - share.begin, 0,
+                                                   share.end - share.begin);
     sum += ops_.sum_squares(base + skip, share.end - share.begin - skip);
   }
   // Without ZeRO-1 every replica holds all of them.
@@ -170,8 +167,8 @@ void Trainer<Real>::update_block(const Block& block, const AdamStep& step) {
     AdamStep mine = step;
     mine.decay = decay;
     const int64_t state = share.state + begin - share.begin;
-    const Real* gradient = stage_.layout.zero1 ? parameters_.shard() + state
-                                               : parameters_.gradients() + begin;
+    const Real* gradient =
+        stage_.layout.zero1 ? parameters_.shard() + state : parameters_.gradients() + begin;
     ops_.adamw(parameters_.weights() + begin, gradient, parameters_.mean() + state,
                parameters_.square() + state, end - begin, mine);
   };

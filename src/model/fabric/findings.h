@@ -54,13 +54,15 @@ constexpr double kRailShare = 0.9;
 //   pkeys           an adapter with other keys than more than half of at least kEnoughLinks
 //   manager         no master subnet manager, or ports that name another LID than the master's
 //   second_master   more than one
-//   standby         no manager that would take over
 //   manager_stuck   its activity stands still over at least kStuckSeconds, or it still discovers
 //   firmware        another than more than half of at least kEnoughLinks devices of its model
 //   sharp           a switch without aggregation node, where more than half of the switches of its
 //                   tier have one
+//   alarm           the fabric's manager has raised one
 std::vector<NetFinding> state_findings(const Net& net, const NetShape& shape);
 constexpr double kStuckSeconds = 10;
+// Managers that would take over from a master.
+size_t standby_managers(const Net& net);
 
 // Errors per bit that a link may have: below 1e-12 before correction, InfiniBand Architecture
 // Specification volume 2.
@@ -107,5 +109,26 @@ struct PlanDifference {
   std::vector<std::string> at_other_ports;
 };
 PlanDifference against_plan(const Net& net, const std::vector<PlannedLink>& plan);
+
+// The links of an earlier look at the subnet as a plan. Of ports that several devices of one name
+// would share, the first.
+std::vector<PlannedLink> plan_of(const Net& before);
+// Kind `changed`: a link's rate, or a device's firmware, is another than before; `gone` and `new`
+// are devices.
+std::vector<NetFinding> changes_since(const Net& before, const Net& net);
+
+enum class NetClass { lone_switches, fat_tree, rail_optimised, dragonfly, irregular };
+struct NetTopology {
+  NetClass is = NetClass::irregular;
+  double fits = 0;  // share of what the class asks for: links, or leaves, that are as it says
+};
+// lone_switches   no link between switches
+// fat_tree        links between switches join neighbouring tiers; the share that does
+// rail_optimised  as fat_tree, and at least kRailShare of each leaf's adapters have one NIC name, of
+//                 several; the lesser of both shares
+// dragonfly       links of the highest tier join groups, and every two groups are joined; the share
+//                 of pairs of groups that is
+// irregular       none of these fits kRailShare
+NetTopology topology_of(const Net& net, const NetShape& shape);
 
 }  // namespace cb

@@ -102,12 +102,19 @@ struct Unanswered {
 
 // What a source can tell of. What it cannot is not judged.
 struct NetKnows {
-  bool ports = false;     // states, MTU, virtual lanes
+  bool ports = false;     // states
+  bool mtus = false;
   bool managers = false;  // who they are
   bool pkeys = false;
   bool tables = false;
   bool counters = false;
   bool firmware = false;
+  bool alarms = false;
+};
+
+// What the fabric's own manager (UFM) complains of.
+struct NetAlarm {
+  std::string object, what, severity;
 };
 
 struct Net {
@@ -119,11 +126,14 @@ struct Net {
   std::vector<NetLink> one_sided;
   std::vector<std::string> doubled;  // ids of which the dump has several sections
 
+  // Adapters are known by the GUID of a port: their own is not told.
+  bool adapters_by_port = false;
   NetKnows knows = {};
   std::map<NetEnd, NetPort> ports = {};
   std::map<NetEnd, int> lid_masks = {};  // LMC, where it is not 0
   std::vector<SubnetManager> managers = {};
   std::vector<Unanswered> unanswered = {};
+  std::vector<NetAlarm> alarms = {};
   std::optional<double> window_seconds = {};
 
   std::string end_name(const NetEnd& end) const;  // "leaf-03 port 5"

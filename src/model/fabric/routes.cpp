@@ -187,7 +187,8 @@ class RouteFollower {
       out_.figures.uplink_load =
           std::max(out_.figures.uplink_load.value_or(0), most / (sum / links));
       const double mean = std::ceil(static_cast<double>(all) / links);
-      if (static_cast<double>(destinations_[busiest]) > kBalance * mean)
+      const auto busy = static_cast<double>(destinations_[busiest]);
+      if (busy > kBalance * mean && busy >= mean + kEnoughLinks)
         out_.findings.push_back(
             {"route_balance",
              net_.end_name({node, static_cast<int>(busiest - graph_.first[node])}),

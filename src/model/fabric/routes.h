@@ -34,7 +34,7 @@ struct RouteReport {
 //   credit_loop   the routes that arrive wait for one another's buffers in a ring, on one virtual
 //                 lane
 //   route_balance one of a switch's links upwards carries more than kBalance times the mean, rounded
-//                 up, of destinations
+//                 up, of destinations, and at least kEnoughLinks more than that
 RouteReport follow_routes(const Net& net, const NetShape& shape);
 constexpr double kBalance = 1.5;
 constexpr size_t kShifts = 32;

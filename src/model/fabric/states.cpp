@@ -24,10 +24,18 @@ std::optional<Value> usual_of(const std::map<Key, Value>& values) {
   return std::nullopt;
 }
 
+bool has_master(const Net& net) {
+  return std::ranges::any_of(net.managers,
+                             [](const SubnetManager& m) { return m.state == kMaster; });
+}
+
 // One finding for all questions that a port left open: a device that is off answers none.
 void unanswered(const Net& net, std::vector<NetFinding>& out) {
   std::map<NetEnd, std::vector<const Unanswered*>> by_end;
-  for (const Unanswered& u : net.unanswered) by_end[u.after].push_back(&u);
+  // A manager that does not answer is none, which is a finding of its own.
+  for (const Unanswered& u : net.unanswered) {
+    if (u.attribute != "SMInfo" || has_master(net)) by_end[u.after].push_back(&u);
+  }
   for (const auto& [end, all] : by_end) {
     const Unanswered& first = *all.front();
     std::set<std::string> attributes;
@@ -118,20 +126,15 @@ void other_manager(const Net& net, const NetShape& shape, const SubnetManager& m
 void managers_of_part(const Net& net, const NetShape& shape, size_t part,
                       std::vector<NetFinding>& out) {
   std::vector<const SubnetManager*> masters;
-  size_t standbys = 0;
   for (const SubnetManager& m : net.managers) {
     if (shape.component[m.at.node] != part) continue;
     if (m.state == kMaster) masters.push_back(&m);
-    standbys += m.state == kStandby ? 1 : 0;
     stuck(net, m, out);
   }
   if (masters.empty()) {
-    const bool silent = std::ranges::any_of(net.unanswered, [&](const Unanswered& u) {
-      return u.attribute == "SMInfo" && shape.component[u.after.node] == part;
-    });
     const auto first = std::ranges::find(shape.component, part) - shape.component.begin();
     const std::string& name = net.nodes[static_cast<size_t>(first)].name;
-    if (!silent) out.push_back({"manager", "", said("fabric.no_manager", name)});
+    out.push_back({"manager", "", said("fabric.no_manager", name)});
     return;
   }
   if (masters.size() > 1)
@@ -139,13 +142,6 @@ void managers_of_part(const Net& net, const NetShape& shape, size_t part,
                    said("fabric.second_master", masters.size())});
   else
     other_manager(net, shape, *masters.front(), out);
-  if (standbys == 0 && masters.size() == 1)
-    out.push_back({"standby", managers_text(net, masters), said("fabric.no_standby")});
-}
-
-bool has_master(const Net& net) {
-  return std::ranges::any_of(net.managers,
-                             [](const SubnetManager& m) { return m.state == kMaster; });
 }
 
 void firmwares(const Net& net, std::vector<NetFinding>& out) {
@@ -188,19 +184,23 @@ void aggregation(const Net& net, const NetShape& shape, std::vector<NetFinding>&
 
 }  // namespace
 
+size_t standby_managers(const Net& net) {
+  return static_cast<size_t>(std::ranges::count(net.managers, kStandby, &SubnetManager::state));
+}
+
 std::vector<NetFinding> state_findings(const Net& net, const NetShape& shape) {
   std::vector<NetFinding> out;
   unanswered(net, out);
-  if (net.knows.ports) {
-    // Without a manager no port becomes active: that is one finding, not one a port.
-    if (!net.knows.managers || has_master(net)) port_states(net, out);
-    mtus(net, out);
-  }
+  // Without a manager no port becomes active: that is one finding, not one a port.
+  if (net.knows.ports && (!net.knows.managers || has_master(net))) port_states(net, out);
+  if (net.knows.mtus) mtus(net, out);
   if (net.knows.pkeys) pkeys(net, out);
   for (size_t part = 0; net.knows.managers && part < shape.components; ++part)
     managers_of_part(net, shape, part, out);
   if (net.knows.firmware) firmwares(net, out);
   aggregation(net, shape, out);
+  for (const NetAlarm& alarm : net.alarms)
+    out.push_back({"alarm", alarm.object, said("fabric.alarm", alarm.severity, alarm.what)});
   return out;
 }
 

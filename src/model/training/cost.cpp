@@ -13,11 +13,12 @@ int64_t layers_of_first_stage(const Shape& shape, const Layout& layout) {
 
 // The embedding is on the first stage; with one stage the head and the last gain are there too.
 double parameters_of_rank(const Shape& s, const Layout& layout) {
-  const double layers = real(layers_of_first_stage(s, layout) * (layer_parameters(s) - 2 * s.hidden));
+  const double layers =
+      real(layers_of_first_stage(s, layout) * (layer_parameters(s) - 2 * s.hidden));
   const double table = real(s.hidden * s.vocabulary);
   const double shared = layers + table * (layout.pipeline == 1 ? 2 : 1);
-  const double gains = real(2 * s.hidden * layers_of_first_stage(s, layout) +
-                            (layout.pipeline == 1 ? s.hidden : 0));
+  const double gains =
+      real(2 * s.hidden * layers_of_first_stage(s, layout) + (layout.pipeline == 1 ? s.hidden : 0));
   return shared / layout.tensor + gains;
 }
 

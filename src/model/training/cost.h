@@ -10,10 +10,10 @@ namespace cb::training {
 
 // How the ranks share the work: ranks = data · pipeline · tensor.
 struct Layout {
-  int data = 1;       // replicas
-  int pipeline = 1;   // stages
-  int tensor = 1;     // ranks that share each matrix, with sequence parallelism
-  bool zero1 = false; // optimizer state divided over the replicas (ZeRO-1, arXiv 1910.02054)
+  int data = 1;        // replicas
+  int pipeline = 1;    // stages
+  int tensor = 1;      // ranks that share each matrix, with sequence parallelism
+  bool zero1 = false;  // optimizer state divided over the replicas (ZeRO-1, arXiv 1910.02054)
 
   int ranks() const { return data * pipeline * tensor; }
 };
@@ -55,7 +55,7 @@ Memory memory_of_rank(const Shape& shape, const Layout& layout, const Batch& bat
 
 // Bytes that one rank sends in a step, by kind.
 struct Traffic {
-  double data = 0;      // gradients and, with ZeRO-1, weights: 2·G·(d−1)/d, G = bytes of gradients
+  double data = 0;  // gradients and, with ZeRO-1, weights: 2·G·(d−1)/d, G = bytes of gradients
   double tensor = 0;    // 4 pairs of all_gather and reduce_scatter a layer and micro-batch, forward
                         // and backward together: 8·(t−1)/t·b·s·h elements
   double pipeline = 0;  // b·s·h/t elements over each boundary, in both directions

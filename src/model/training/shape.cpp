@@ -10,9 +10,7 @@ int64_t attention_parameters(const Shape& s) {
   return 2 * s.hidden * s.heads * s.head_dim + 2 * s.hidden * s.kv_heads * s.head_dim;
 }
 
-int64_t expert_parameters(const Shape& s) {
-  return (s.gated ? 3 : 2) * s.hidden * s.feed_forward;
-}
+int64_t expert_parameters(const Shape& s) { return (s.gated ? 3 : 2) * s.hidden * s.feed_forward; }
 
 int64_t router_parameters(const Shape& s) { return s.dense() ? 0 : s.hidden * s.experts; }
 

@@ -12,10 +12,10 @@ struct Shape {
   std::string name;
   int64_t layers = 0;
   int64_t hidden = 0;
-  int64_t heads = 0;           // of queries
-  int64_t kv_heads = 0;        // of keys and values; each serves heads / kv_heads heads of queries
-  int64_t head_dim = 0;        // usually hidden / heads
-  int64_t feed_forward = 0;    // inner width
+  int64_t heads = 0;         // of queries
+  int64_t kv_heads = 0;      // of keys and values; each serves heads / kv_heads heads of queries
+  int64_t head_dim = 0;      // usually hidden / heads
+  int64_t feed_forward = 0;  // inner width
   int64_t vocabulary = 0;
   bool gated = true;           // SwiGLU: gate, up and down matrices; else up and down
   int64_t experts = 1;         // feed-forward blocks of a layer

@@ -40,13 +40,27 @@ int replica_of(int rank, const Layout& l) { return rank / l.tensor % l.data; }
 uint64_t PlaceInStep::order(int64_t layers) const {
   int64_t at = 0;
   switch (part) {
-    case Part::forward_attention: at = 2 * layer; break;
-    case Part::forward_feed_forward: at = 2 * layer + 1; break;
-    case Part::head: at = 2 * layers; break;
-    case Part::backward_feed_forward: at = 2 * layers + 1 + 2 * (layers - 1 - layer); break;
-    case Part::backward_attention: at = 2 * layers + 2 + 2 * (layers - 1 - layer); break;
-    case Part::gradient: at = 4 * layers + 1 + (layers - layer); break;
-    case Part::weights: at = 6 * layers + 4; break;
+    case Part::forward_attention:
+      at = 2 * layer;
+      break;
+    case Part::forward_feed_forward:
+      at = 2 * layer + 1;
+      break;
+    case Part::head:
+      at = 2 * layers;
+      break;
+    case Part::backward_feed_forward:
+      at = 2 * layers + 1 + 2 * (layers - 1 - layer);
+      break;
+    case Part::backward_attention:
+      at = 2 * layers + 2 + 2 * (layers - 1 - layer);
+      break;
+    case Part::gradient:
+      at = 4 * layers + 1 + (layers - layer);
+      break;
+    case Part::weights:
+      at = 6 * layers + 4;
+      break;
   }
   return static_cast<uint64_t>(micro_batch) * kMicroBatch + static_cast<uint64_t>(at);
 }
@@ -68,14 +82,20 @@ PlaceInStep PlaceInStep::of_order(uint64_t order, int64_t layers) {
 
 Said PlaceInStep::name() const {
   switch (part) {
-    case Part::forward_attention: return said("train.forward_attention", layer);
-    case Part::forward_feed_forward: return said("train.forward_feed_forward", layer);
-    case Part::head: return said("train.head");
-    case Part::backward_feed_forward: return said("train.backward_feed_forward", layer);
-    case Part::backward_attention: return said("train.backward_attention", layer);
+    case Part::forward_attention:
+      return said("train.forward_attention", layer);
+    case Part::forward_feed_forward:
+      return said("train.forward_feed_forward", layer);
+    case Part::head:
+      return said("train.head");
+    case Part::backward_feed_forward:
+      return said("train.backward_feed_forward", layer);
+    case Part::backward_attention:
+      return said("train.backward_attention", layer);
     case Part::gradient:
       return layer < 0 ? said("train.gradient_embedding") : said("train.gradient", layer);
-    case Part::weights: break;
+    case Part::weights:
+      break;
   }
   return said("train.weights");
 }

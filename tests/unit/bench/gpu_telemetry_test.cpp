@@ -68,7 +68,7 @@ TEST_CASE("what GPUs do during a record, and which of them do not count") {
   };
   do {
     telemetry.open_window();
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    std::this_thread::sleep_for(std::chrono::milliseconds(600));
     windows = telemetry.close_window();
   } while (monotonic_seconds() - start < 50 &&
            !(seen() && telemetry.fatal(1) && telemetry.fatal(2)));

@@ -59,7 +59,8 @@ TEST_CASE("the first loss is that of a head that knows nothing, and it falls") {
   CHECK(losses[59] < std::log(256.0));
 }
 
-TEST_CASE("computing layers again, and micro-batches in other parts, change no more than rounding") {
+TEST_CASE(
+    "computing layers again, and micro-batches in other parts, change no more than rounding") {
   Stage again = tiny_stage(2);
   again.recompute = true;
   Training plain(tiny_stage(2)), recomputed(again);

@@ -59,12 +59,11 @@ TEST_CASE("the published rates of Megatron-Bridge 25.11 follow from its tokens p
     const char* name;
     double tokens, teraflops;
   };
-  const Row rows[] = {{"llama-8b", 37556, 1933}, {"llama-8b", 31508, 1622},
-                      {"llama-8b", 30624, 1576}, {"llama-8b", 14451, 744},
-                      {"llama-70b", 4520, 2030}, {"llama-70b", 4312, 1937},
-                      {"llama-70b", 1602, 719},  {"llama-405b", 999, 2522},
-                      {"llama-405b", 813, 2053}, {"llama-405b", 661, 1667},
-                      {"llama-405b", 292, 737}};
+  const Row rows[] = {
+      {"llama-8b", 37556, 1933}, {"llama-8b", 31508, 1622}, {"llama-8b", 30624, 1576},
+      {"llama-8b", 14451, 744},  {"llama-70b", 4520, 2030}, {"llama-70b", 4312, 1937},
+      {"llama-70b", 1602, 719},  {"llama-405b", 999, 2522}, {"llama-405b", 813, 2053},
+      {"llama-405b", 661, 1667}, {"llama-405b", 292, 737}};
   for (const Row& row : rows) {
     const double found = flops_per_token(*find_shape(row.name), 8192) * row.tokens / 1e12;
     CHECK(found == doctest::Approx(row.teraflops).epsilon(0.002));
@@ -162,14 +161,12 @@ TEST_CASE("the vote names the rank and the first place") {
   const std::vector<TracePoint> good{{0, 10}, {1, 11}, {2, 12}};
   const std::vector<TracePoint> bad{{0, 10}, {1, 99}, {2, 98}};
   CHECK(find_different({good, good, good}, {.data = 3}).empty());
-  CHECK(find_different({good, good, bad}, {.data = 3}) ==
-        std::vector<Suspect>{{2, 1, true}});
+  CHECK(find_different({good, good, bad}, {.data = 3}) == std::vector<Suspect>{{2, 1, true}});
   // Two contradict each other: both.
   CHECK(find_different({good, bad}, {.data = 2}) ==
         std::vector<Suspect>{{0, 1, false}, {1, 1, false}});
   // A rank that computed less.
-  CHECK(find_different({good, good, {{0, 10}}}, {.data = 3}) ==
-        std::vector<Suspect>{{2, 1, true}});
+  CHECK(find_different({good, good, {{0, 10}}}, {.data = 3}) == std::vector<Suspect>{{2, 1, true}});
   // Ranks 0 and 1 are one replica. Rank 3 gets wrong data from rank 2 and differs later.
   const std::vector<TracePoint> later{{0, 10}, {1, 11}, {2, 97}};
   CHECK(find_different({good, good, bad, later, good, good}, {.data = 3, .tensor = 2}) ==

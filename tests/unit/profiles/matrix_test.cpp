@@ -1,6 +1,6 @@
-// The acceptance matrix of NCCL against made-up fleets of four hosts with eight GPUs: the healthy
-// one is accepted, and each planted defect fails by the criterion that names the part. What is made
-// up here was not measured.
+// The acceptance matrix of NCCL against made-up fleets of four hosts with eight GPUs, and of two
+// NVL72 of 18 hosts with four: the healthy one is accepted, and each planted defect fails by the
+// criterion that names the part. What is made up here was not measured.
 #include <algorithm>
 #include <set>
 
@@ -17,6 +17,7 @@ using namespace cb;
 namespace {
 
 constexpr int kMatrixHosts = 4, kMatrixGpus = 8;
+constexpr int kRackHosts = 18, kRackGpus = 4;
 constexpr double kPort = 50e9;
 
 enum class Plant {
@@ -32,12 +33,16 @@ enum class Plant {
   slow_tensor_groups,  // of one node
   wrong_data,          // of one rank in the grid
   no_log,              // one node's library says nothing: unproved
+  domain_short,        // a GPU of one host is not in its NVLink domain
+  no_imex,             // NCCL goes over the network between the hosts of a domain
 };
 
 class MatrixFleet {
  public:
-  MatrixFleet(const Profile& profile, Plant plant) : profile_(profile), plant_(plant) {
-    for (int h = 1; h <= kMatrixHosts; ++h) hosts_.push_back("n" + std::to_string(h));
+  MatrixFleet(const Profile& profile, Plant plant, bool racks = false)
+      : profile_(profile), plant_(plant), racks_(racks), gpus_(racks ? kRackGpus : kMatrixGpus) {
+    for (int h = 1; h <= (racks ? 2 * kRackHosts : kMatrixHosts); ++h)
+      hosts_.push_back("n" + std::to_string(h));
   }
 
   Campaign campaign() const {
@@ -56,12 +61,24 @@ class MatrixFleet {
   static constexpr const char* kOdd = "n2";
 
  private:
-  static HostInventory inventory(const std::string& host) {
+  static std::string domain_of(int host) { return host < kRackHosts ? "ab.1" : "ab.2"; }
+
+  HostInventory inventory(const std::string& host) const {
     HostInventory out{.host = host, .parts = {}};
-    for (int i = 0; i < kMatrixGpus; ++i) {
-      out.parts.push_back({"gpu", std::to_string(i), {}, {}});
+    const bool less = is(Plant::domain_short, host);
+    for (int i = 0; i < gpus_; ++i) {
+      const std::string state = less && i == 3 ? "in progress" : "completed";
+      out.parts.push_back({"gpu", std::to_string(i), {{"fabric_state", state}}, {}});
       out.parts.push_back({"rdma", fmt::format("mlx5_{}", i), {}, {}});
     }
+    if (!racks_) return out;
+    const int64_t channels = is(Plant::no_imex, host) ? 0 : 1;
+    out.parts.push_back({"nvlink_domain",
+                         domain_of(host == kOdd ? 1 : 0),
+                         {{"gpus", int64_t{gpus_ - (less ? 1 : 0)}},
+                          {"imex_channels", channels},
+                          {"imex_nodes", int64_t{kRackHosts}}},
+                         {}});
     return out;
   }
 
@@ -106,11 +123,15 @@ class MatrixFleet {
     r.params.set("op", op);
     r.params.set("size", parse_size(size).value());
     for (size_t h = 0; h < hosts.size(); ++h) {
-      for (int g = 0; g < kMatrixGpus; ++g)
-        rank(r, step.id, hosts[h], static_cast<int>(h) * kMatrixGpus + g);
+      for (int g = 0; g < gpus_; ++g) rank(r, step.id, hosts[h], static_cast<int>(h) * gpus_ + g);
     }
     if (step.id == "matrix-rail") rails(r);
     if (step.id == "matrix-grid") grid(r, hosts);
+    if (step.id == "matrix-grid" && racks_) {
+      const double short_by = plant_ == Plant::domain_short ? 1 : 0;
+      add(r, {"", "nvlink_domain", "ab.1"}, "domain_gpus", kRackHosts * kRackGpus - short_by);
+      add(r, {"", "nvlink_domain", "ab.2"}, "domain_gpus", kRackHosts * kRackGpus);
+    }
     const Entity node{hosts.front(), "group", hosts.front()};
     if (step.id == "matrix-p2p") add(r, node, "bus_bytes_per_second", 360e9);
     if (step.id == "matrix-net")
@@ -130,15 +151,16 @@ class MatrixFleet {
     if (is(Plant::no_log, host)) return;
     const bool node = step == "matrix-p2p";
     const bool sockets = is(Plant::sockets_on_a_node, host) && !node;
-    const bool direct = !sockets && !(is(Plant::no_gpu_direct, host) && rank % kMatrixGpus == 5);
+    const bool direct = !sockets && !(is(Plant::no_gpu_direct, host) && rank % gpus_ == 5);
     if (!node) add(r, self, "gpu_direct_share", direct ? 1 : 0);
     add(r, self, "socket_connections", sockets ? 4 : 0);
     add(r, self, "host_memory_connections", node && is(Plant::host_memory, host) ? 14 : 0);
+    if (racks_) add(r, self, "domain_connections", is(Plant::no_imex, host) ? 0 : 4);
     add(r, self, "nvls_channels", node && !is(Plant::nvls_lost, host) ? 16 : 0);
   }
 
   void rails(Record& r) const {
-    for (int i = 0; i < kMatrixGpus; ++i) {
+    for (int i = 0; i < gpus_; ++i) {
       const bool slow = plant_ == Plant::slow_rail && i == 3;
       const double rate = plant_ == Plant::all_rails_slow ? 30e9 : slow ? 40e9 : 47e9;
       add(r, {"", "group", "rail " + std::to_string(i)}, "bus_bytes_per_second", rate, kPort);
@@ -149,12 +171,14 @@ class MatrixFleet {
     for (size_t h = 0; h < hosts.size(); ++h)
       add(r, {hosts[h], "group", "tp " + std::to_string(h)}, "tp_bus_bytes_per_second",
           is(Plant::slow_tensor_groups, hosts[h]) ? 250e9 : 330e9);
-    for (int i = 0; i < kMatrixGpus; ++i)
+    for (int i = 0; i < gpus_; ++i)
       add(r, {"", "group", "dp " + std::to_string(i)}, "dp_bus_bytes_per_second", 44e9);
   }
 
   const Profile& profile_;
   Plant plant_;
+  bool racks_;
+  int gpus_;
   std::vector<std::string> hosts_;
 };
 
@@ -173,6 +197,20 @@ std::set<std::string> named_by(const Judgement& j, const std::string& id, State 
   }
   FAIL("no criterion " << id);
   return {};
+}
+
+// What the criterion accuses, by name or by host.
+std::set<std::string> named_of(const Profile& profile, const Campaign& campaign,
+                               const std::string& id) {
+  const Judgement j = judged(profile, campaign);
+  std::set<std::string> out;
+  for (const CriterionVerdict& v : j.criteria) {
+    if (v.criterion->id != id) continue;
+    CAPTURE(v.reason);
+    for (const Finding& f : v.failing)
+      out.insert(f.entity.host.empty() ? entity_name(f.entity) : f.entity.host);
+  }
+  return out;
 }
 
 std::set<std::string> ranks_of_odd_host() {
@@ -236,4 +274,24 @@ TEST_CASE("the matrix: what the log does not prove is incomplete, and never pass
   CHECK(exit_code(j) == ExitCode::incomplete);
   named_by(j, "matrix.net.sockets", State::incomplete);
   named_by(j, "matrix.p2p.host-memory", State::incomplete);
+}
+
+TEST_CASE("two NVL72: the healthy ones are accepted, a short domain and a lost IMEX are named") {
+  const Profile profile = test::shipped("nccl-matrix-nvl72");
+  const auto judge_with = [&](Plant plant) {
+    const Campaign campaign = MatrixFleet(profile, plant, true).campaign();
+    return std::pair(exit_code(judged(profile, campaign)),
+                     std::pair(named_of(profile, campaign, "matrix.domain.gpus"),
+                               named_of(profile, campaign, "matrix.domain.uniform")));
+  };
+  const auto healthy = judge_with(Plant::none);
+  CHECK(healthy.first == ExitCode::ok);
+  CHECK(healthy.second.first.empty());
+  const auto less = judge_with(Plant::domain_short);
+  CHECK(less.first == ExitCode::not_accepted);
+  CHECK(less.second.first == std::set<std::string>{"ab.1"});
+  CHECK(less.second.second == std::set<std::string>{"n2"});
+  const auto imex = judge_with(Plant::no_imex);
+  CHECK(imex.first == ExitCode::not_accepted);
+  CHECK(imex.second.second == std::set<std::string>{"n2"});
 }

@@ -95,6 +95,8 @@ std::vector<MetricDef> log_metrics() {
            "(--algorithms)"},
           {"in_network_share", "share", Better::higher,
            "of those that do so in the network's switches: SHARP (--algorithms)"},
+          {"domain_gpus", "count", Better::higher,
+           "of the job in an NVLink domain, as NVML names it (NVL72)"},
           {"registered_share", "share", Better::higher,
            "of a rank's buffers that the library registered (--register)"}};
 }

@@ -40,12 +40,15 @@ Entity group_entity(const Group& group) {
 }  // namespace
 
 Measurement::Measurement(Context& context, const Params& params, const Library& library,
-                         Environment environment, LibraryLog* log)
+                         Environment environment, LibraryLog* log,
+                         const std::vector<RankDevices>& map)
     : context_(context),
       params_(params),
       library_(library),
       environment_(std::move(environment)),
-      log_(log) {}
+      log_(log),
+      domain_of_rank_(domain_of_processes(map)),
+      domains_(count_domains(domain_seats(map))) {}
 
 void Measurement::add_lane(const Group& group, Devices& devices,
                            const std::vector<CollectivePoint>& points) {
@@ -54,7 +57,7 @@ void Measurement::add_lane(const Group& group, Devices& devices,
                                                comm_options(params_));
   bool nvls = false;
   const double link = gpu_link(devices, nvls);
-  lane.wires = collective_wires(context_, group, lane.comms->ranks(), link, nvls);
+  lane.wires = collective_wires(context_, group, lane.comms->ranks(), link, nvls, domain_of_rank_);
   lanes_.push_back(std::move(lane));
   std::vector<Communicators*> fellows;
   for (const Lane& one : lanes_) fellows.push_back(one.comms.get());
@@ -82,6 +85,7 @@ Record Measurement::run_alone(const Lane& lane, size_t i) {
   Record record = begin_collective_record(context_, "nccl", params_, point, result);
   describe(record, {call.get()});
   if (log_ != nullptr) log_->read();
+  add_domains(record, result.measured);
   if (alone)
     end_alone(record, result);
   else
@@ -116,6 +120,7 @@ Record Measurement::run_grid(size_t i) {
     figures.push_back({lanes_[l].group, lanes_[l].points[i], results[l],
                        point_ceiling(lanes_[l].points[i], algorithm(), lanes_[l].wires)});
   add_grid_figures(record, context_, joined, figures);
+  add_domains(record, joined.measured);
   if (log_ != nullptr) {
     if (log_->wants().paths) describe_paths(record, context_, *log_, joined.measured);
     describe_choices(record, log_->choices(), {}, 1);
@@ -170,10 +175,9 @@ void Measurement::describe(Record& record, const std::vector<const NcclCall*>& c
   }
   if (told.asked > 0) {
     record.facts["registered"] = said("coll.registered", told.taken, told.asked);
-    record.add(
-        "registered_share",
-        record.entity({context_.place.host, "rank", std::to_string(context_.comm.rank())}),
-        {static_cast<double>(told.taken) / static_cast<double>(told.asked)});
+    record.add("registered_share",
+               record.entity({context_.place.host, "rank", std::to_string(context_.comm.rank())}),
+               {static_cast<double>(told.taken) / static_cast<double>(told.asked)});
   }
   if (told.taken < told.asked)
     record.notes.emplace_back(said("coll.unregistered", told.asked - told.taken, told.asked));
@@ -187,6 +191,16 @@ void Measurement::end_alone(Record& record, const PointResult& result) {
   record.metrics.clear();
   record.entities.clear();
   record.outcome = Skipped{said("coll.alone", result.checks)};
+}
+
+// The domains of the job's GPUs, which NVML names; nothing where it names none.
+void Measurement::add_domains(Record& record, bool measured) const {
+  if (domains_.empty() || !context_.comm.is_root()) return;
+  record.facts["nvlink_domains"] = domains_text(domains_);
+  if (!measured) return;
+  for (const DomainCount& d : domains_)
+    record.add("domain_gpus", record.entity({"", "nvlink_domain", d.domain}),
+               {static_cast<double>(d.gpus)});
 }
 
 CollectiveAlgorithm Measurement::algorithm() const {

@@ -8,6 +8,7 @@
 #include "bench/collectives/link_rates.h"
 #include "bench/collectives/nccl/call.h"
 #include "bench/collectives/nccl/library_log.h"
+#include "bench/collectives/nccl/ranks.h"
 
 namespace cb::nccl {
 
@@ -15,9 +16,9 @@ namespace cb::nccl {
 // the same time.
 class Measurement {
  public:
-  // `log` is null if the library logs nothing.
+  // `log` is null if the library logs nothing. `map` is that of all processes.
   Measurement(Context& context, const Params& params, const Library& library,
-              Environment environment, LibraryLog* log);
+              Environment environment, LibraryLog* log, const std::vector<RankDevices>& map);
 
   // Collective. A group in which this process works, with devices of its own and its points; makes
   // the communicators. All three must outlive the measurement.
@@ -43,6 +44,7 @@ class Measurement {
   void end_alone(Record& record, const PointResult& result);
   void add_figures(Record& record, const Lane& lane, const CollectivePoint& point,
                    const PointResult& result, const std::optional<double>& estimate);
+  void add_domains(Record& record, bool measured) const;
   CollectiveAlgorithm algorithm() const;  // nothing else was chosen since the last point
 
   Context& context_;
@@ -50,6 +52,8 @@ class Measurement {
   const Library& library_;
   Environment environment_;
   LibraryLog* log_;
+  std::vector<std::string> domain_of_rank_;  // NVLink domains, empty where none is known
+  std::vector<DomainCount> domains_;
   std::vector<Lane> lanes_;
 };
 

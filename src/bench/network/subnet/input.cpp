@@ -145,6 +145,13 @@ FabricInput read_fabric(Context& context, const Params& params) {
       read_one_file(plan, problems,
                     [&](const std::string& text) { out.plan = read_cabling(text, plan); });
     }
+    if (params.has("before")) {
+      const std::string before = params.text("before");
+      read_one_file(before, problems, [&](const std::string& text) {
+        out.before = read_subnet(text, before);
+        out.plan = plan_of(*out.before);
+      });
+    }
     if (params.has("from"))
       read_files(params, problems, out);
     else if (problems.empty())

@@ -9,7 +9,8 @@ namespace cb::net {
 
 struct FabricInput {
   Net net;
-  std::vector<PlannedLink> plan;
+  std::vector<PlannedLink> plan;  // of a file, or what `before` shows
+  std::optional<Net> before;
   std::vector<Said> notes;
   std::string source;  // "mlx5_0/1", or the files
   std::optional<MadTally> mads;

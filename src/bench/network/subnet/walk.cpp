@@ -169,7 +169,7 @@ class SubnetWalk {
     }
     join_ends(net(), told_);
     derive_possible_rates(net());
-    net().knows.ports = true;
+    net().knows.ports = net().knows.mtus = true;
     net().knows.managers = true;
   }
 
