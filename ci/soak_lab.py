@@ -62,8 +62,8 @@ def kernel_line(record, text):
     host, now = record["entities"][0]["host"], time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     args = [host, "xid", now, "b:7", text]
     said = f"kernel of {host} at {now}, xid: {text} (line b:7)"
-    record["notes"] = [n for n in record.get("notes", []) if "kernel of" not in str(n)]
-    record["notes"].append({"text": said, "say": {"id": "events.kernel", "args": args}})
+    record["notes"] = [said]
+    record["say"] = {**record.get("say", {}), "notes": {"0": {"id": "events.kernel", "args": args}}}
 
 
 def spoil(path, job, cycle):
@@ -75,6 +75,7 @@ def spoil(path, job, cycle):
         record["metrics"] = [m for m in record["metrics"] if m["name"] != "kernel_messages"]
         metric(record, "kernel_messages", "host", "", 100)
         record["notes"] = []
+        record.get("say", {}).pop("notes", None)
         if cycle >= DIES:
             kernel_line(record, "NVRM: Xid (PCI:0000:9b:00): 79, GPU has fallen off the bus.")
     elif cycle == WRONG:

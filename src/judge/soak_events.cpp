@@ -9,6 +9,7 @@
 
 #include "core/clock.h"
 #include "judge/soak.h"
+#include "judge/verdict_hosts.h"
 
 namespace cb {
 namespace {
@@ -102,7 +103,7 @@ bool ended_by_program(const Said& reason) {
 
 class EventCollector {
  public:
-  explicit EventCollector(const Campaign& campaign) : campaign_(campaign) {}
+  explicit EventCollector(const Campaign& campaign) : campaign_(campaign), names_(campaign) {}
 
   std::vector<SoakEvent> collect() {
     find_readers();
@@ -225,6 +226,10 @@ class EventCollector {
     events_.push_back(event(job, at, {host, "host", ""}, kind, text));
   }
 
+  std::string asked(const SoakEvent& e) const {
+    return names_.asked(e.entity.host).value_or(e.entity.host);
+  }
+
   // Names what happened on the host of an interruption around its time, and takes over its class.
   void attribute() {
     for (SoakEvent& e : events_) {
@@ -236,8 +241,7 @@ class EventCollector {
         if (std::ranges::find(kCauses, std::string_view(other.kind->name)) == kCauses.end())
           continue;
         const auto then = seconds_since_epoch(other.at);
-        if (!at || !then || (!e.entity.host.empty() && e.entity.host != other.entity.host))
-          continue;
+        if (!at || !then || (!e.entity.host.empty() && asked(e) != asked(other))) continue;
         const int64_t after = *then - *at;
         if (after < -kSecondsBefore || after > kSecondsAfter) continue;
         if (best != nullptr && std::abs(after) >= nearest) continue;
@@ -251,6 +255,7 @@ class EventCollector {
   }
 
   const Campaign& campaign_;
+  const HostNames names_;  // a job has the name that was asked for, a record the host's own
   std::vector<SoakEvent> events_;
   std::string begin_;  // of the soak
   std::set<Counted> totals_;

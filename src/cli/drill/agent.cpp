@@ -38,6 +38,11 @@ std::string text_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+std::string program_of(const std::string& process) {
+  std::error_code failed;
+  return fs::read_symlink("/proc/" + process + "/exe", failed).string();
+}
+
 std::string network_of(const std::string& process) {
   std::error_code failed;
   return fs::read_symlink("/proc/" + process + "/ns/net", failed).string();
@@ -64,7 +69,7 @@ std::vector<std::string> marked_processes(const std::string& token) {
   for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
     const std::string process = entry.path().filename().string();
     if (process.find_first_not_of("0123456789") != std::string::npos) continue;
-    if (text_of("/proc/" + process + "/comm") != "clusterbench\n") continue;
+    if (program_of(process) != program_of("self")) continue;
     std::istringstream variables(text_of("/proc/" + process + "/environ"));
     bool marked = false;
     for (std::string one; std::getline(variables, one, '\0');) marked = marked || one == wanted;
