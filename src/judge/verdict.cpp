@@ -61,8 +61,17 @@ void append(std::vector<Message>& to, const std::vector<Message>& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
+// Ids of the waivers beside that of the worst entity.
+std::string other_waivers(const CriterionVerdict& v) {
+  std::string out;
+  for (const Waiver* w : v.waivers) {
+    if (w != v.waiver) out += (out.empty() ? "" : ", ") + w->id;
+  }
+  return out;
+}
+
 bool within(const Waiver& waiver, const Finding& f) {
-  if (!f.value) return false;  // wrong data has no value that a limit could bound
+  if (!f.value) return false;  // nothing that a limit could bound
   return f.limit_is_minimum ? *f.value >= waiver.limit : *f.value <= waiver.limit;
 }
 
@@ -172,6 +181,7 @@ class Judge {
       }
       const Waiver* waiver = warns ? nullptr : waiver_for(*v.criterion, f, beyond);
       f.waived = waiver != nullptr;
+      if (waiver != nullptr) f.waiver = waiver->id;
       (waiver != nullptr ? waived : failing).push_back(&f);
       if (waiver != nullptr &&
           std::find(v.waivers.begin(), v.waivers.end(), waiver) == v.waivers.end())
@@ -207,6 +217,7 @@ class Judge {
       v.why.push_back(
           {"why.waived",
            {v.waiver->expires, v.waiver->approver, v.waiver->ticket, v.waiver->reason}});
+      if (v.waivers.size() > 1) v.why.push_back({"why.waived_too", {other_waivers(v)}});
     } else {
       v.state = State::pass;
       fill(v, *worst_of(all));
@@ -251,13 +262,17 @@ class Judge {
   }
 
   // Returns the waiver that lets this entity pass, or null. A waiver that matches, but whose limit
-  // the value exceeds, sets `beyond`.
+  // the value exceeds, or that no failure of this kind can have, sets `beyond`.
   const Waiver* waiver_for(const Criterion& criterion, const Finding& f,
                            std::optional<Message>& beyond) {
     for (size_t i = 0; i < waivers_.size(); ++i) {
       const Waiver& w = waivers_[i];
       if (w.criterion != criterion.id || !glob_match(w.scope, entity_name(f.entity))) continue;
       used_[i] = true;
+      if (!f.waivable) {
+        beyond = Message{"why.not_waivable", {w.id}};
+        continue;
+      }
       if (!w.unit.empty() && w.unit != f.unit)
         useless_[w.id] = fmt::format("is in {}, what it waives in {}", w.unit, f.unit);
       else if (const auto why = cannot_be_missed(w.limit, f.limit_is_minimum, f.unit))

@@ -217,6 +217,7 @@ class Collector {
       f.detail.push_back(failed_check_message(f.entity, check));
       f.failing = true;
       f.wrong_data = true;
+      f.waivable = false;
       f.badness = kWorst;
       cover(f.entity);
       evidence_.findings.push_back(std::move(f));
@@ -359,6 +360,7 @@ class Collector {
       if (check.passed) continue;
       f.failing = true;
       f.wrong_data = true;
+      f.waivable = f.waivable && check.finding;
       if (f.detail.empty() && !check.detail.empty())
         f.detail.push_back({"why.says", {entity_name(entity), check.detail}});
     }

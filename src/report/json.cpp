@@ -42,6 +42,7 @@ json finding_json(const Finding& f) {
   if (f.value) out["value"] = *f.value;
   if (!f.detail.empty()) out["detail"] = say_all(Lang::en, f.detail);
   if (!f.at.empty()) out["at"] = f.at;
+  if (f.waived) out["waiver"] = f.waiver;
   return out;
 }
 
@@ -71,6 +72,7 @@ json criterion_json(const CriterionVerdict& v) {
     out["gaps"].push_back(std::move(one));
   }
   if (v.waiver != nullptr) out["waiver"] = waiver_json(*v.waiver);
+  for (const Waiver* w : v.waivers) out["waivers"].push_back(waiver_json(*w));
   return out;
 }
 
