@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <sstream>
 
 #include "judge/verdict_gaps.h"
 #include "judge/verdict_select.h"
@@ -15,6 +16,21 @@ const GivenParams& points_of(const Criterion& criterion) {
   if (const auto* m = std::get_if<MetricRule>(&criterion.rule)) return m->at;
   if (const auto* c = std::get_if<CheckRule>(&criterion.rule)) return c->at;
   return all;
+}
+
+// The values that a step lists for a parameter, each once. A list may be written as one text,
+// "fp64,fp32". A word that stands for several values makes it no list.
+std::vector<std::string> listed(const std::vector<std::string>& values) {
+  static const std::set<std::string> words{"all", "auto", "any", "both", "default", "0"};
+  std::vector<std::string> out;
+  for (const std::string& text : values) {
+    std::istringstream parts(text);
+    for (std::string part; std::getline(parts, part, ',');) {
+      if (words.contains(part)) return {};
+      if (std::ranges::find(out, part) == out.end()) out.push_back(part);
+    }
+  }
+  return out;
 }
 
 class StepCollector {
@@ -75,6 +91,29 @@ class StepCollector {
       gap(job.host, {"gap.no_record", {job.step, job_place(job), ""}});
     note_hosts(job);
     for (const Record& record : document.records) collect_record(job, record);
+    if (job.state != JobState::done || document.run.partial) return;
+    for (const auto& [name, values] : step_.params) require_points(job, name, listed(values));
+  }
+
+  // A sweep has a record for every value that its step lists, measured or not: the other points
+  // say nothing about one that is gone. Records that hold the whole list do not tell.
+  void require_points(const Job& job, const std::string& name,
+                      const std::vector<std::string>& values) {
+    if (values.size() < 2) return;
+    size_t points = 0;
+    for (const Record& record : job.document->records) {
+      const auto found = record.params.all().find(name);
+      if (found == record.params.all().end() || found->second.size() > 1) return;
+      ++points;
+    }
+    if (points == 0) return;
+    for (const std::string& value : values) {
+      const GivenParams point{{name, {value}}};
+      const bool there = std::ranges::any_of(job.document->records, [&](const Record& record) {
+        return matches(record.params, point);
+      });
+      if (!there) gap(job.host, {"gap.no_point", {job.step, job_place(job), name, value}});
+    }
   }
 
   // Notes the hosts that took part in the job.
@@ -109,6 +148,7 @@ class StepCollector {
     f.file = job.file;
     f.detail = {failed_check_message(f.entity, check)};
     f.failing = f.wrong_data = true;
+    f.waivable = false;
     f.badness = std::numeric_limits<double>::infinity();
     evidence_.findings.push_back(std::move(f));
   }
