@@ -155,7 +155,7 @@ class CampaignRun {
   // machine, no new measurement replaces it.
   bool lost(JobOutcome& outcome, const std::string& wanted) {
     if (!journal_.goes_on(outcome.key.name, wanted)) return false;
-    const auto why = lost_for_good(journal_.documents(outcome.key.name), setup_.paths.root);
+    const auto why = lost_for_good(journal_.documents(outcome.key.name, wanted), setup_.paths.root);
     if (!why) return false;
     outcome.state = JobState::failed;
     outcome.reason = *why;
@@ -198,15 +198,15 @@ class CampaignRun {
         last->code != static_cast<int>(ExitCode::not_accepted))
       return false;
     if (last->fingerprint != wanted || last->sha256.empty()) return false;
-    outcome.document = figures_of(outcome.key.name);
+    outcome.document = figures_of(outcome.key.name, wanted);
     if (!outcome.document) return false;
     outcome.state = JobState::done;
     outcome.kept = true;
     return true;
   }
 
-  std::optional<Document> figures_of(const std::string& job) const {
-    return standing_figures(journal_.documents(job), setup_.paths.root);
+  std::optional<Document> figures_of(const std::string& job, const std::string& wanted) const {
+    return standing_figures(journal_.documents(job, wanted), setup_.paths.root);
   }
 
   // Journals an end without a process. If a resumed run finds the same end again, it writes
@@ -266,7 +266,8 @@ class CampaignRun {
     a.event.attempt = attempts(outcome.key.name) + 1;
     a.event.fingerprint = key_fingerprint(outcome.key);
     a.event.adds = journal_.goes_on(a.event.job, a.event.fingerprint);
-    if (a.event.adds && !outcome.document) outcome.document = figures_of(a.event.job);
+    if (a.event.adds && !outcome.document)
+      outcome.document = figures_of(a.event.job, a.event.fingerprint);
     a.partial = setup_.paths.root /
                 (CampaignPaths::record(a.event.job) + fmt::format(".{}.partial", a.event.attempt));
     std::error_code absent;

@@ -45,6 +45,7 @@ constexpr TextRow kSaidCampaign[] = {
     {"bind.no_host", "it ran on {0}, which is no host of the campaign", "其在 {0} 上运行，该主机不属于本批次"},
     {"bind.other_host", "it ran on {0}, not on {1}", "其在 {0} 上运行，而非 {1}"},
     {"bind.fingerprint", "the journal's fingerprint is not that of its command, profile and tool", "日志中的指纹与其命令、配置和程序不符"},
+    {"bind.tool", "it was measured by clusterbench {0}, and the run was by {1}: the hosts have programs of their own", "其由 clusterbench {0} 测得，而本次运行为 {1}：各主机上的程序不同"},
     {"bind.not_begun", "the journal does not say that its job began", "日志中没有该作业的开始"},
     {"bind.env", "its command does not set {0} to {1}", "其命令未将 {0} 设为 {1}"},
     {"records.machines", "{0} names the machine {1}, and {2} of the same host {3}: one of them belongs to another host or campaign", "{0} 记录的机器是 {1}，同一主机的 {2} 是 {3}：其中之一属于其他主机或批次"},
