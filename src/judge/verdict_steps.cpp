@@ -112,10 +112,9 @@ class StepCollector {
     if (points == 0) return;
     for (const std::string& value : values) {
       const GivenParams point{{name, {value}}};
-      const bool there =
-          std::ranges::any_of(job.document->records, [&](const Record& record) {
-            return matches(record.params, point);
-          });
+      const bool there = std::ranges::any_of(job.document->records, [&](const Record& record) {
+        return matches(record.params, point);
+      });
       if (!there) gap(job.host, {"gap.no_point", {job.step, job_place(job), name, value}});
     }
   }
