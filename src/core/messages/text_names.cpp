@@ -6,6 +6,12 @@ namespace {
 
 // clang-format off
 constexpr TextRow kNames[] = {
+    {"metric.clock_offset_seconds", "clock offset", "时钟偏差"},
+    {"metric.free_bytes", "free space", "可用空间"},
+    {"metric.lockable_bytes", "lockable memory", "可锁定内存"},
+    {"metric.open_files", "open files allowed", "可打开文件数"},
+    {"metric.shared_memory_bytes", "free shared memory", "可用共享内存"},
+    {"metric.active_ports", "active RDMA ports", "活动的 RDMA 端口数"},
     {"metric.bytes_per_second", "bandwidth", "带宽"},
     {"metric.bits_per_second", "bandwidth", "带宽"},
     {"metric.bus_bytes_per_second", "bus bandwidth", "总线带宽"},
