@@ -99,6 +99,12 @@ ExitCode dry_run(const RunSetup& setup) {
     const auto record = setup.paths.root / CampaignPaths::record(key.name);
     std::cout << terminal_safe(shell_text(job_command(setup, key, on, record))) << '\n';
   }
+  const Profile& profile = setup.campaign.profile;
+  std::cerr << heading(setup)
+            << fmt::format("plan: {} steps, at most {} if every deadline is used up\n",
+                           profile.steps.size(),
+                           format_seconds(longest_seconds(profile, setup.campaign.hosts.size(),
+                                                          setup.executor.fan_out)));
   if (setup.prove) std::cout << proof_commands(setup);
   return ExitCode::ok;
 }
@@ -276,7 +282,8 @@ void add_options(CLI::App& sub, RunOptions& options) {
   sub.add_flag(
       "--prove", options.prove,
       "afterwards plant a fault in a short job of every step, which its check has to find");
-  sub.add_flag("--dry-run", options.dry_run, "print the commands and run nothing");
+  sub.add_flag("--dry-run", options.dry_run,
+               "print the plan, the commands and the longest time that they take; run nothing");
   sub.add_flag("--no-color", options.no_color, "no colour, also on a terminal");
 }
 
