@@ -12,10 +12,11 @@ namespace {
 constexpr const char* kGridPrefix = "grid:";
 constexpr int64_t kMostRanks = 1000000;
 
+// Parted by commas, or by 'x' where a comma parts values of a list, as in profiles.
 std::vector<std::string> words_of_grid(const std::string& text) {
   std::vector<std::string> out(1);
   for (const char c : text) {
-    if (c == ',')
+    if (c == ',' || c == 'x')
       out.emplace_back();
     else
       out.back() += c;
