@@ -50,7 +50,6 @@ FAULTS = {
     "a fatal Xid": ("nvml", "xid@3=79", "burn.gpu"),
     "little power under load": ("nvml", "watts@3=100", "burn.power"),
     "a slow memory clock": ("nvml", "memory_clock_hertz@3=2.4e9", "burn.memory_clock"),
-    "correctable errors under load": ("nvml", "ecc_corrected_volatile_step@3=30000", "health.ecc_corrected.after"),
     "a tenth slower": ("cuda", "slow@3=0.9", "gemm.bf16.fleet"),
     "wrong products": ("cuda", "flip@3=gemm", "gemm-bf16.product"),
     "wrong copies": ("cuda", "flip@3=copy", "host-copy.pattern"),
