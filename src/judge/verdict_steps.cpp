@@ -109,7 +109,7 @@ class StepCollector {
     for (const Record& record : job.document->records) {
       const auto found = record.params.all().find(name);
       if (found == record.params.all().end() || found->second.size() > 1) return;
-      if (found->second == given) return;
+      if (given.size() == 1 && matches(record.params, {{name, given}})) return;
       ++points;
     }
     if (points == 0) return;
