@@ -161,7 +161,8 @@ API int ncclGetUniqueId(fake::UniqueId* id) {
   return fake::attach(id->internal, true) == nullptr ? 2 : fake::kSuccess;
 }
 
-static int make(Comm** out, int ranks, const fake::UniqueId& id, int rank, bool blocking) {
+static int make(Comm** out, int ranks, const fake::UniqueId& id, int rank, bool blocking,
+                int max_ctas = 0) {
   if (ranks > fake::kMaxRanks) return fake::kInvalidArgument;
   if (fake::has_word("duplicate")) {
     if (rank == 0) ::unlink(id.internal);
@@ -172,6 +173,7 @@ static int make(Comm** out, int ranks, const fake::UniqueId& id, int rank, bool 
   c->rank = rank;
   c->ranks = ranks;
   c->blocking = blocking;
+  c->max_ctas = max_ctas;
   c->pending = 1;
   c->worker = std::thread(fake::run_comm, c);
   if (rank == 0 && fake::has_word("ras")) fake::start_ras();
@@ -194,6 +196,7 @@ static int reclaim(Comm* c) {
 // commDestroySync (2.30.7 init.cc:2750) polls "until all graphs referencing us die", for ever; here
 // it gives up after a while and says so.
 API int ncclCommDestroy(Comm* c) {
+  while (fake::setting("destroy_hang", c->rank) >= 0) ::sleep(1);
   for (int i = 0; c->graphs > 0 && i < 2000; ++i) ::usleep(1000);
   if (c->graphs > 0) fake::log_line("destroy waits for a graph of rank " + std::to_string(c->rank));
   return c->graphs > 0 ? fake::kInternalError : reclaim(c);
@@ -324,7 +327,7 @@ API int ncclCommInitRankConfig(Comm** out, int ranks, fake::UniqueId id, int ran
   if (config->magic != 0xcafebeef) return fake::kInvalidArgument;
   // parseCommConfig (init.cc since 2.17): what was not set is INT_MIN, and is compared as well.
   if (config->min_ctas > config->max_ctas) return fake::kInvalidArgument;
-  return make(out, ranks, id, rank, config->blocking != 0);
+  return make(out, ranks, id, rank, config->blocking != 0, config->max_ctas);
 }
 API int ncclRedOpCreatePreMulSum(int* op, void* scalar, int type, int residence, Comm* c) {
   if (residence != 1) return fake::kInvalidArgument;

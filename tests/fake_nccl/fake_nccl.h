@@ -5,7 +5,10 @@
 //   hang=RANK:N wrong=RANK:N error=RANK:N
 //                             from its Nth call on this rank computes nothing more; flips a bit of
 //                             what it received; tells a remote error
+//   steady                    a chunk that comes late is not made up for: a pause gains nothing
+//   cta_rate=MB               each of its thread blocks sends so many MB/s; 32 without a limit
 //   rate=MB slow=RANK:MB      every rank's sends take at least this, in MB/s; this rank's too
+//   destroy_hang=RANK         destroying this rank's communicator never ends
 //   duplicate                 refuses to make communicators, as for two ranks on one GPU
 //   no_register               says success for a registration and gives no handle
 //   hosts=N                   the ranks of a communicator stand for those of N hosts
@@ -79,9 +82,11 @@ struct Comm {
   std::string name;
   int rank = 0, ranks = 1;
   bool blocking = true;
+  int max_ctas = 0;  // 0 or less: not limited
   int calls = 0;
   std::vector<char> factor;     // of ncclRedOpCreatePreMulSum's operation
   double bytes_per_second = 0;  // of its sends; 0: as fast as it can
+  double made_up_for = 10;      // chunks
   double next_send = 0;         // seconds of the steady clock
   std::atomic<int> pending{0};
   std::atomic<int> error{0};

@@ -46,13 +46,6 @@ abi::Return nvmlDeviceGetCurrentClocksThrottleReasons(abi::Device device, unsign
   return abi::kSuccess;
 }
 
-abi::Return nvmlDeviceGetComputeRunningProcesses_v3(abi::Device device, unsigned* n,
-                                                    abi::ProcessInfo*) {
-  ENTER();
-  *n = static_cast<unsigned>(number("processes", gpu, 0));
-  return *n == 0 ? abi::kSuccess : abi::kInsufficientSize;
-}
-
 abi::Return nvmlDeviceValidateInforom(abi::Device device) {
   ENTER();
   return number("inforom_valid", gpu, 1) != 0 ? abi::kSuccess : abi::kCorruptedInforom;

@@ -19,8 +19,25 @@ constexpr double kAbortSeconds = 5;
 // The watchdog ends the job within this time.
 constexpr auto kEndSeconds = std::chrono::seconds(30);
 constexpr double kRasSeconds = 3;
+// Seconds; communicators that take longer to be destroyed are left behind.
+constexpr double kDestroySeconds = 30;
 
 bool failed(abi::Result result) { return result != abi::kSuccess && result != abi::kInProgress; }
+
+// ncclCommDestroy waits for what is queued: for ever if a peer is gone. Uses nothing of the object
+// that it works for, since it may outlive it.
+bool destroy_all(const std::vector<abi::Comm>& comms, const Functions& call) {
+  for (const abi::Comm comm : comms) {
+    if (comm == nullptr) continue;
+    abi::Result state = abi::kSuccess;
+    call.comm_get_async_error(comm, &state);
+    if (state == abi::kSuccess)
+      call.comm_destroy(comm);
+    else
+      call.comm_abort(comm);
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -69,16 +86,19 @@ void Communicators::init(const abi::UniqueId& id, const CommOptions& options) {
 }
 
 Communicators::~Communicators() {
-  const Functions& call = library_.call();
-  for (const abi::Comm comm : comms_) {
-    if (comm == nullptr) continue;
-    // comm_destroy() waits for what is queued: for ever if a peer is gone.
-    abi::Result state = abi::kSuccess;
-    call.comm_get_async_error(comm, &state);
-    if (state == abi::kSuccess)
-      call.comm_destroy(comm);
-    else
-      call.comm_abort(comm);
+  const double patience = std::min(wait_seconds_, kDestroySeconds);
+  try {
+    if (call_with_deadline<bool>(patience, [comms = comms_, call = library_.call()] {
+          return destroy_all(comms, call);
+        }))
+      return;
+    context_.log(fmt::format(
+        "{}: ncclCommDestroy has not come back in {:.0f} s and is left behind; what was measured "
+        "stands; next: look for a rank or GPU that is gone (dmesg | grep -i xid)",
+        context_.who(), patience));
+  } catch (const std::exception& e) {
+    context_.log(
+        fmt::format("{}: the communicators were not destroyed: {}", context_.who(), e.what()));
   }
 }
 
@@ -91,7 +111,8 @@ void Communicators::grouped(const char* what, const std::function<abi::Result(si
       library_.check(f(i), what, comms_[i]);
     }
   } catch (...) {
-    call.group_end();  // otherwise the calls of the next point would join this group
+    // Otherwise the calls of the next point would join this group.
+    within(what, wait_seconds_, call.group_end);
     throw;
   }
   const abi::Result ended = within(what, wait_seconds_, call.group_end);
