@@ -231,12 +231,14 @@ void add_compare_settings_command(CLI::App& app, Action& action) {
       "--hosts a:8,b:8 -- --duration 2s");
   offer(sub->add_option("--setting", options->settings, "these [all]"), setting_names())
       ->type_name("NAME,…")
-      ->expected(1)  // more would take the words behind -- too
+      ->expected(1)
+      ->allow_extra_args(false)  // a list would swallow the -- behind it
       ->take_all();
   sub->add_option("--require", options->required,
                   "the least ratio of on over off [nvls=1.1, sharp=1.3]; of others none is asked")
       ->type_name("NAME=RATIO")
       ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
   sub->add_option("--op", options->op, "collective [all_reduce]")->type_name("NAME");
   sub->add_option("--size", options->size, "[1G]")->type_name("SIZE,…");
