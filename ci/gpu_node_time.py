@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from datetime import datetime
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent
@@ -60,18 +61,32 @@ def looks(build, scratch):
 
 
 def profile(build, scratch):
-    small = {"bandwidth": {"size": "16K"}, "gemm": {"size": None, "m": 32, "n": 32, "k": 32}, "burn": {"size": "128", "duration": "60s", "memory-share": 0.05}}
+    small = {
+        "bandwidth": {"size": "16K"}, "gemm": {"size": None, "m": 32, "n": 32, "k": 32},
+        "burn": {"size": "128", "duration": "60s", "memory-share": 0.05},
+    }
     code, _, text = run_node(build, SOURCE, scratch, "h20", nvml="call_cost=3e-4", small=small, without=NO_PCI,
                              cuda="launch_cost=5e-6 copy_cost=4e-6 graph_cost=2e-5 malloc_cost=2e-4")
-    journal = [json.loads(line) for line in (Path(scratch) / "out/journal.jsonl").read_text().splitlines()]
-    total = 0.0
-    for event in journal:
-        if event["event"] == "end":
-            print(f"{event['job']:24} {event['seconds']:7.1f} s")
-            total += event["seconds"]
-    print(f"{'all jobs':24} {total:7.1f} s; with the burn's ten minutes {total + 540:.0f} s; exit {code}")
+    jobs(Path(scratch) / "out/journal.jsonl")
+    print(f"exit {code}")
     if code != 0:
         print(text)
+
+
+def jobs(journal):
+    """How long each attempt took, by the journal's times, which are whole seconds."""
+    begun, total = {}, 0
+    for line in journal.read_text().splitlines():
+        event = json.loads(line)
+        key = (event.get("job"), event.get("attempt"))
+        at = datetime.fromisoformat(event["at"].replace("Z", "+00:00"))
+        if event["event"] == "start":
+            begun[key] = at
+        elif event["event"] == "end":
+            seconds = (at - begun[key]).total_seconds()
+            print(f"{event['job']:20} attempt {event['attempt']} {seconds:5.0f} s")
+            total += seconds
+    print(f"all jobs {total:.0f} s; with the burn's ten minutes {total + 540:.0f} s")
 
 
 def main(arguments):

@@ -6,6 +6,7 @@
 namespace cb {
 
 Case info_case();
+Case preflight_case();
 Case mpi_case();
 Case nccl_case();
 Case overlap_case();

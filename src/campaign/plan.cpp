@@ -73,6 +73,17 @@ std::vector<JobKey> plan_jobs(const Profile& profile, const std::vector<std::str
   return out;
 }
 
+double longest_seconds(const Profile& profile, size_t hosts, size_t fan_out) {
+  double out = 0;
+  for (const Round& round : plan_rounds(profile)) {
+    const Step& step = profile.steps[round.step];
+    const size_t jobs = step.scope == Scope::cluster ? 1 : hosts;
+    const size_t turns = (jobs + fan_out - 1) / fan_out;
+    out += static_cast<double>(turns) * step.deadline_seconds * (1 + step.retries);
+  }
+  return out;
+}
+
 std::map<std::string, std::string> step_environment(const Step& step) {
   std::map<std::string, std::string> out = step.env;
   if (step.start_deadline_seconds > 0) out.emplace("CLUSTERBENCH_SAY_STARTED", "1");

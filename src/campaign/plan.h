@@ -37,6 +37,10 @@ std::vector<Round> plan_rounds(const Profile& profile);
 std::vector<JobKey> plan_jobs(const Profile& profile, const std::vector<std::string>& hosts,
                               bool has_spares = false);
 
+// The longest that the jobs can take if each uses up its deadline and its retries: the jobs of one
+// step run at once, as far as the fan-out allows.
+double longest_seconds(const Profile& profile, size_t hosts, size_t fan_out);
+
 // The variables of the step, and what makes its measurement say that it has started.
 std::map<std::string, std::string> step_environment(const Step& step);
 

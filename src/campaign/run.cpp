@@ -269,7 +269,8 @@ class CampaignRun {
     if (last == nullptr || !last->ended) return true;
     outcome.state = last->state;
     outcome.reason = last->reason;
-    if (outcome.state == JobState::done) outcome.document = figures_of(outcome.key.name);
+    if (outcome.state == JobState::done)
+      outcome.document = figures_of(outcome.key.name, last->fingerprint);
     return true;
   }
 

@@ -345,8 +345,8 @@ std::string compare_doubts(const char* which, const std::vector<Said>& doubts) {
 }  // namespace
 
 std::string compare_lines(const Comparison& found) {
-  std::string out = compare_doubts("earlier", found.doubts_before) +
-                    compare_doubts("later", found.doubts_after);
+  std::string out =
+      compare_doubts("earlier", found.doubts_before) + compare_doubts("later", found.doubts_after);
   std::vector<std::string> differs;
   for (const FingerprintDifference& d : found.fingerprint)
     differs.push_back(fmt::format("! {} differs: {} → {}", d.what,

@@ -107,6 +107,12 @@ ExitCode dry_run(const RunSetup& setup) {
   if (const auto& soak = setup.campaign.profile.soak)
     std::cout << fmt::format("# the steps of the soak are repeated in {} cycles, one every {}\n",
                              soak->cycles(), format_seconds(soak->every_seconds));
+  const Profile& profile = setup.campaign.profile;
+  std::cerr << heading(setup)
+            << fmt::format("plan: {} steps, at most {} if every deadline is used up\n",
+                           profile.steps.size(),
+                           format_seconds(longest_seconds(profile, setup.campaign.hosts.size(),
+                                                          setup.executor.fan_out)));
   if (setup.prove) std::cout << proof_commands(setup);
   return ExitCode::ok;
 }
@@ -308,7 +314,8 @@ void add_options(CLI::App& sub, RunOptions& options) {
   sub.add_flag(
       "--prove", options.prove,
       "afterwards plant a fault in a short job of every step, which its check has to find");
-  sub.add_flag("--dry-run", options.dry_run, "print the commands and run nothing");
+  sub.add_flag("--dry-run", options.dry_run,
+               "print the plan, the commands and the longest time that they take; run nothing");
   sub.add_option("--prom", options.prometheus,
                  "while it runs, keep its progress in this file as Prometheus text (textfile "
                  "collector)")

@@ -31,9 +31,8 @@ std::string signed_files_text(const Signoff& s) {
   size_t measured = 0;
   for (const auto& [file, digest] : s.files) {
     const bool of_run = file.starts_with("records/") || file.starts_with("proofs/") ||
-                        file.starts_with("logs/") ||
-                        file == "campaign.json" || file == "journal.jsonl" ||
-                        file == "MANIFEST.sha256";
+                        file.starts_with("logs/") || file == "campaign.json" ||
+                        file == "journal.jsonl" || file == "MANIFEST.sha256";
     measured += of_run ? 1 : 0;
     if (!of_run) more += ", " + file;
   }
@@ -62,10 +61,11 @@ std::string open_item_line(const OpenItem& item) {
 }
 
 std::string signature_line(const Signoff& s) {
-  return fmt::format("{} {}: {}, {}, {}{}", mark_of(s.state), person_text(s), s.verdict, s.at,
-                     key_text(s), s.stamped_at.empty() ? ""
-                                            : ", time stamp of " + s.stamped_at +
-                                                  " (authority not checked: openssl ts -verify)");
+  return fmt::format(
+      "{} {}: {}, {}, {}{}", mark_of(s.state), person_text(s), s.verdict, s.at, key_text(s),
+      s.stamped_at.empty()
+          ? ""
+          : ", time stamp of " + s.stamped_at + " (authority not checked: openssl ts -verify)");
 }
 
 std::vector<std::string> signing_lines(const Campaign& campaign, const Judgement& judgement,

@@ -7,15 +7,35 @@
 namespace cb {
 namespace {
 
-constexpr std::array<std::string_view, 29> kRefused{
-    "PATH",          "HOME",           "SHELL",          "IFS",
-    "ENV",           "BASH_ENV",       "PYTHONPATH",     "PYTHONHOME",
-    "PERL5LIB",      "PERL5OPT",       "GCONV_PATH",     "LOCPATH",
-    "OPAL_PREFIX",   "PMIX_PREFIX",    "PRTE_PREFIX",    "MPI_HOME",
-    "I_MPI_ROOT",    "MPICH_DIR",      "UCX_MODULE_DIR", "IBV_DRIVERS",
-    "RDMAV_DRIVERS", "GLIBC_TUNABLES", "MALLOC_TRACE",   "CLUSTERBENCH_TEST_CASES",
-    "SLURM_CONF",    "OMP_TOOL_LIBRARIES", "HYDRA_LAUNCHER", "HYDRA_LAUNCHER_EXEC",
-    "I_MPI_HYDRA_BOOTSTRAP_EXEC"};
+constexpr std::array<std::string_view, 29> kRefused{"PATH",
+                                                    "HOME",
+                                                    "SHELL",
+                                                    "IFS",
+                                                    "ENV",
+                                                    "BASH_ENV",
+                                                    "PYTHONPATH",
+                                                    "PYTHONHOME",
+                                                    "PERL5LIB",
+                                                    "PERL5OPT",
+                                                    "GCONV_PATH",
+                                                    "LOCPATH",
+                                                    "OPAL_PREFIX",
+                                                    "PMIX_PREFIX",
+                                                    "PRTE_PREFIX",
+                                                    "MPI_HOME",
+                                                    "I_MPI_ROOT",
+                                                    "MPICH_DIR",
+                                                    "UCX_MODULE_DIR",
+                                                    "IBV_DRIVERS",
+                                                    "RDMAV_DRIVERS",
+                                                    "GLIBC_TUNABLES",
+                                                    "MALLOC_TRACE",
+                                                    "CLUSTERBENCH_TEST_CASES",
+                                                    "SLURM_CONF",
+                                                    "OMP_TOOL_LIBRARIES",
+                                                    "HYDRA_LAUNCHER",
+                                                    "HYDRA_LAUNCHER_EXEC",
+                                                    "I_MPI_HYDRA_BOOTSTRAP_EXEC"};
 // hwloc's variables can name a file that describes another machine.
 constexpr std::array<std::string_view, 6> kRefusedPrefixes{
     "LD_", "DYLD_", "BASH_FUNC_", "CUDA_INJECTION", "OPENSSL_", "HWLOC_"};

@@ -166,8 +166,8 @@ Source read_source(ProfileReader& parent, Problems& problems) {
 
 Criterion read_criterion(ProfileReader& r, Problems& problems) {
   const bool soak = r.find("soak") != nullptr;
-  Criterion c{.id = r.text("id"), .domain = r.one_of("domain", kDomains)};
-  c.step = soak ? r.text("step", "") : r.text("step");
+  Criterion c{.id = r.text("id"), .step = soak ? r.text("step", "") : r.text("step")};
+  c.domain = r.one_of("domain", kDomains);
   c.title = r.local_text("title", c.id);
   const bool metric = r.find("metric") != nullptr, check = r.find("check") != nullptr,
              uniform = r.find("uniform") != nullptr;

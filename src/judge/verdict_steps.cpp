@@ -95,27 +95,29 @@ class StepCollector {
     note_hosts(job);
     for (const Record& record : document.records) collect_record(job, record);
     if (job.state != JobState::done || document.run.partial) return;
-    for (const auto& [name, values] : step_.params) require_points(job, name, listed(values));
+    for (const auto& [name, values] : step_.params) require_points(job, name, values);
   }
 
   // A sweep has a record for every value that its step lists, measured or not: the other points
-  // say nothing about one that is gone. Records that hold the whole list do not tell.
+  // say nothing about one that is gone. Records that hold the whole list do not tell, nor does a
+  // value that has commas in it.
   void require_points(const Job& job, const std::string& name,
-                      const std::vector<std::string>& values) {
+                      const std::vector<std::string>& given) {
+    const std::vector<std::string> values = listed(given);
     if (values.size() < 2) return;
     size_t points = 0;
     for (const Record& record : job.document->records) {
       const auto found = record.params.all().find(name);
       if (found == record.params.all().end() || found->second.size() > 1) return;
+      if (given.size() == 1 && matches(record.params, {{name, given}})) return;
       ++points;
     }
     if (points == 0) return;
     for (const std::string& value : values) {
       const GivenParams point{{name, {value}}};
-      const bool there =
-          std::ranges::any_of(job.document->records, [&](const Record& record) {
-            return matches(record.params, point);
-          });
+      const bool there = std::ranges::any_of(job.document->records, [&](const Record& record) {
+        return matches(record.params, point);
+      });
       if (!there) gap(job.host, {"gap.no_point", {job.step, job_place(job), name, value}});
     }
   }

@@ -18,9 +18,10 @@ struct Unit {
 
 // In the order of the enumeration.
 std::array<Unit, 8> limiting_units(const GpuActivity& a) {
-  return {Unit{GpuBound::memory, a.dram},   {GpuBound::tensor, a.tensor}, {GpuBound::vector, a.fp64},
-          {GpuBound::vector, a.fp32},       {GpuBound::vector, a.fp16},   {GpuBound::vector, a.integer},
-          {GpuBound::nvlink, a.nvlink},     {GpuBound::pcie, a.pcie}};
+  return {Unit{GpuBound::memory, a.dram}, {GpuBound::tensor, a.tensor},
+          {GpuBound::vector, a.fp64},     {GpuBound::vector, a.fp32},
+          {GpuBound::vector, a.fp16},     {GpuBound::vector, a.integer},
+          {GpuBound::nvlink, a.nvlink},   {GpuBound::pcie, a.pcie}};
 }
 
 // Busy by all that is known: a GPU that copies runs no kernel.

@@ -13,7 +13,7 @@ struct GpuActivity {
   std::optional<double> sm = {};           // SMs with work
   std::optional<double> occupancy = {};    // warps that were active, of those an SM can hold
   std::optional<double> tensor = {}, fp64 = {}, fp32 = {}, fp16 = {}, integer = {};
-  std::optional<double> dram = {};            // device memory's rate
+  std::optional<double> dram = {};               // device memory's rate
   std::optional<double> pcie = {}, nvlink = {};  // the busier direction, of the link's rate
 };
 
@@ -34,8 +34,8 @@ enum class GpuBound {
 // A unit with at least this share of its time or rate limits. Nsight Compute's speed-of-light rule
 // has the same border: below it, it calls a kernel bound by latency.
 inline constexpr double kBoundShare = 0.6;
-// Less than this share of SMs with work is "likely ineffective use of the GPU" (DCGM's user guide on
-// SM activity). The same share of the time without a kernel is the host's.
+// Less than this share of SMs with work is "likely ineffective use of the GPU" (DCGM's user guide
+// on SM activity). The same share of the time without a kernel is the host's.
 inline constexpr double kBusyShare = 0.5;
 // nvidia-smi's utilisation of a GPU without a job is 0 to a few percent.
 inline constexpr double kIdleShare = 0.05;

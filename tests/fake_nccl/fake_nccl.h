@@ -5,10 +5,10 @@
 //   hang=RANK:N wrong=RANK:N error=RANK:N
 //                             from its Nth call on this rank computes nothing more; flips a bit of
 //                             what it received; tells a remote error
-//   steady                    a chunk that comes late is not made up for, so that a pause gains nothing
+//   steady                    a chunk that comes late is not made up for: a pause gains nothing
 //   cta_rate=MB               each of its thread blocks sends so many MB/s; 32 without a limit
 //   rate=MB slow=RANK:MB      every rank's sends take at least this, in MB/s; this rank's too
-//   destroy_hang=RANK         destroying this rank's communicator never ends, as beside a peer that is gone
+//   destroy_hang=RANK         destroying this rank's communicator never ends
 //   duplicate                 refuses to make communicators, as for two ranks on one GPU
 //   no_register               says success for a registration and gives no handle
 //   hosts=N                   the ranks of a communicator stand for those of N hosts

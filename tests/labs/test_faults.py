@@ -166,6 +166,42 @@ def test_a_killed_launcher_costs_its_job(lab, clusterbench, tmp_path):
     check_whole(out)
 
 
+SHIFTED_CLOCK = """#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <time.h>
+int clock_gettime(clockid_t which, struct timespec* out) {
+  int (*real)(clockid_t, struct timespec*) = (int (*)(clockid_t, struct timespec*))dlsym(RTLD_NEXT, "clock_gettime");
+  int code = real(which, out);
+  if (which == CLOCK_REALTIME) out->tv_sec += 5;
+  return code;
+}
+"""
+
+
+def test_the_look_before_finds_another_program_a_wrong_clock_and_a_rank_too_many(lab, clusterbench, tmp_path):
+    """Told on four hosts of which three are each wrong in one thing."""
+    (tmp_path / "clock.c").write_text(SHIFTED_CLOCK)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", tmp_path / "clock.so", tmp_path / "clock.c", "-ldl"], check=True)
+    other = tmp_path / "other"
+    other.write_bytes(open(clusterbench, "rb").read() + b"x")
+    other.chmod(0o755)
+    right, program, clock, ranks = lab.hosts[:4]
+    words = []
+    for host, count, binary, more in ((right, 1, clusterbench, []), (program, 1, other, []),
+                                      (clock, 1, clusterbench, ["-x", f"LD_PRELOAD={tmp_path / 'clock.so'}"]),
+                                      (ranks, 2, clusterbench, [])):
+        words += [":"] if words else []
+        words += ["--host", f"{host}:{count}", "-np", count, *more, binary, "preflight", "--json", tmp_path / "p.json"]
+    done = lab.run(["mpirun", *map(str, words)], timeout=120)
+    assert done.returncode == 1, done.stdout + done.stderr
+    (record,) = json.loads((tmp_path / "p.json").read_text())["records"]
+    host_of = [e["host"] for e in record["entities"]]
+    failed = {(c["name"], host_of[c["entity"]]) for c in record["checks"] if not c["passed"]}
+    assert failed == {("same_program", program), ("rank_map", ranks)}
+    offsets = {host_of[m["entity"]]: m["samples"][0] for m in record["metrics"] if m["name"] == "clock_offset_seconds"}
+    assert abs(offsets.pop(clock) - 5) < 0.2 and len(offsets) == 3 and max(offsets.values()) < 0.2
+
+
 def lab_launchers(out, job):
     found = subprocess.run(["pgrep", "-f", f"^mpirun .*{out}/records/{job}"], capture_output=True, text=True)
     return [int(p) for p in found.stdout.split()]

@@ -1,6 +1,8 @@
 """train over MPI: every layout trains the same decoder, and each planted fault is named."""
 
 import os
+import re
+import signal
 
 import pytest
 
@@ -108,3 +110,13 @@ def test_ranks_that_cannot_share_the_work_are_told_before_anything_is_computed(j
     assert code == 2 and "3 ranks are no multiple of --tp 2 × --pp 1" in err
     code, _, err = job.run(4, *TINY, "--tp", "4")
     assert code == 2 and "4 does not divide 2 heads of keys and values" in err
+
+
+def test_a_rank_that_dies_is_named_with_its_step(job):
+    process = job.start(3, *TINY, "--steps", "10000000", "--json", job.json)
+    ranks = job.wait_for_ranks(process, 3)
+    # Progress is told every ten seconds: then it trains.
+    assert any("step " in line for line in iter(process.stderr.readline, ""))
+    os.kill(ranks[1], signal.SIGKILL)
+    _, _, err, _ = job.finish(process, 100)
+    assert "a rank was lost" in err and re.search(r"not there : \S+ rank 1: .*last in step \d+", err), err

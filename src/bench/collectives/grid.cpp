@@ -12,10 +12,11 @@ namespace {
 constexpr const char* kGridPrefix = "grid:";
 constexpr int64_t kMostRanks = 1000000;
 
+// Parted by commas, or by 'x' where a comma parts values of a list, as in profiles.
 std::vector<std::string> words_of_grid(const std::string& text) {
   std::vector<std::string> out(1);
   for (const char c : text) {
-    if (c == ',')
+    if (c == ',' || c == 'x')
       out.emplace_back();
     else
       out.back() += c;
@@ -63,6 +64,7 @@ std::optional<GridShape> parse_grid(const std::string& split, int ranks, Problem
     sizes[i] = *size;
     product *= *size;
   }
+  const int64_t fixed = product;  // of the numbers that are given
   if (rest) {
     sizes[*rest] = ranks / product;
     product *= sizes[*rest];
@@ -71,10 +73,7 @@ std::optional<GridShape> parse_grid(const std::string& split, int ranks, Problem
     return wrong(fmt::format(
         "'{}' needs {} ranks, the job has {}: make the three numbers multiply "
         "to that",
-        split,
-        rest ? "a multiple of " + std::to_string(product / std::max<int64_t>(1, sizes[*rest]))
-             : std::to_string(product),
-        ranks));
+        split, rest ? "a multiple of " + std::to_string(fixed) : std::to_string(product), ranks));
   const GridShape shape{static_cast<int>(sizes[0]), static_cast<int>(sizes[1]),
                         static_cast<int>(sizes[2])};
   if (grid_dimensions(shape).empty()) return wrong("a grid needs two ranks or more");

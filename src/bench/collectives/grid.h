@@ -27,8 +27,8 @@ const char* grid_dimension_name(GridDimension dimension);  // "dp", "tp", "pp"
 
 bool is_grid(const std::string& split);  // begins with "grid:"
 
-// "grid:4,2,1" over 8 ranks; one of the three may be '*', which takes the ranks that are left.
-// Otherwise adds a problem of --split, and returns nothing.
+// "grid:4,2,1" or "grid:4x2x1" over 8 ranks; one of the three may be '*', which takes the ranks
+// that are left. Otherwise adds a problem of --split, and returns nothing.
 std::optional<GridShape> parse_grid(const std::string& split, int ranks, Problems& problems);
 
 int grid_size(const GridShape& shape, GridDimension dimension);

@@ -33,7 +33,7 @@ struct GpuWindow {
   // Each reading of the memory's clock divided by `highest` (hertz).
   Samples share_of_memory_clock(double highest) const;
   std::optional<double> nvlink_bytes_per_second = {};  // of the product, one direction
-  GpuActivity activity() const;  // for the sentence
+  GpuActivity activity() const;                        // for the sentence
 };
 
 // The limits that a window's readings are compared with; absent if NVML does not say.
@@ -43,7 +43,8 @@ struct GpuLimits {
 };
 
 // A thread of its own watches the GPUs from construction to stop(): time lines at 20 Hz, those of
-// the units' activity at 5 Hz, counters before and after, critical errors. If the thread is stuck in the driver, it is left behind.
+// the units' activity at 5 Hz, counters before and after, critical errors. If the thread is stuck
+// in the driver, it is left behind.
 class GpuTelemetry {
  public:
   static constexpr double kPeriodSeconds = 0.05;

@@ -15,9 +15,9 @@ namespace {
 std::string processes_text(const std::vector<GpuProcesses>& all) {
   std::vector<std::string> parts;
   for (const GpuProcesses& one : all)
-    parts.push_back(fmt::format("GPU {}: {}", one.gpu.index,
-                                one.pids.empty() ? std::string("–")
-                                                 : fmt::format("{}", fmt::join(one.pids, ", "))));
+    parts.push_back(fmt::format(
+        "GPU {}: {}", one.gpu.index,
+        one.pids.empty() ? std::string("–") : fmt::format("{}", fmt::join(one.pids, ", "))));
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
@@ -61,8 +61,9 @@ std::vector<nvml::Gpu> watched_gpus(const std::vector<GpuProcesses>& all,
     if (family.empty() || used) out.push_back(one.gpu);
   }
   for (const int index : indices) {
-    if (std::ranges::none_of(
-            all, [&](const GpuProcesses& one) { return one.gpu.index == static_cast<unsigned>(index); }))
+    if (std::ranges::none_of(all, [&](const GpuProcesses& one) {
+          return one.gpu.index == static_cast<unsigned>(index);
+        }))
       throw Error(said("watch.no_gpu", index, all.size()));
   }
   if (out.empty() && !family.empty())
@@ -96,8 +97,7 @@ void WatchedGpu::report(Record& record, const std::string& host) const {
     record.add(def.name, place, found->second);
   }
   const Said sentence = activity_sentence(gpu_activity(means, rates_));
-  if (!sentence.empty())
-    record.notes.push_back(said("activity.of", entity_name(entity), sentence));
+  if (!sentence.empty()) record.notes.push_back(said("activity.of", entity_name(entity), sentence));
   if (!no_units_.empty())
     record.notes.push_back(said("activity.absent", entity_name(entity), no_units_));
 }

@@ -23,7 +23,6 @@ constexpr TextRow kSaidCampaign[] = {
     {"out.silent", "left out, because it does not answer since step {0} ({1})", "自步骤 {0} 起无应答而排除（{1}）"},
     {"out.check", "check {0} failed: {1}", "检查 {0} 未通过：{1}"},
     {"out.suspect", "left out, because step {0} hung and its watchdogs name it ({1})", "步骤 {0} 挂起且看门狗指向该主机，因而排除（{1}）"},
-    {"out.still_silent", "left out, because it still does not answer (before: {0})", "仍无应答而排除（此前：{0}）"},
     {"out.same_machine", "the spare {0} is the same machine as {1}, whose place it took", "备用主机 {0} 与被其替换的 {1} 是同一台机器"},
     {"out.no_part", "the journal takes {0} out, which does not take part: the line was left out", "日志排除了未参与的主机 {0}：该行未计入"},
     {"out.no_spare", "the journal lets {0} step in for {1}, and it is not the next spare: the line was left out", "日志以 {0} 替换 {1}，但其并非下一台备用主机：该行未计入"},

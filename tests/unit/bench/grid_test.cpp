@@ -25,6 +25,7 @@ TEST_CASE(
   Problems problems;
   CHECK(parse_grid("grid:4,2,1", 8, problems) == GridShape{4, 2, 1});
   CHECK(parse_grid("grid:*,8,2", 64, problems) == GridShape{4, 8, 2});
+  CHECK(parse_grid("grid:*x8x2", 64, problems) == GridShape{4, 8, 2});
   CHECK(parse_grid("grid:2,*,2", 12, problems) == GridShape{2, 3, 2});
   CHECK(problems.empty());
   CHECK(problem_of("grid:4,2", 8).find("write grid:DP,TP,PP") != std::string::npos);

@@ -294,10 +294,9 @@ TEST_CASE("a host with another version of the program has measured something els
     return c.load().jobs[3];
   };
   CHECK(with_tool([](ToolInfo& t) { t.build = {{"compiler", "other"}}; }).state == JobState::done);
-  for (const auto& change :
-       {std::function<void(ToolInfo&)>([](ToolInfo& t) { t.version = "0.9"; }),
-        std::function<void(ToolInfo&)>([](ToolInfo& t) { t.commit = "abd"; }),
-        std::function<void(ToolInfo&)>([](ToolInfo& t) { t.dirty = true; })}) {
+  for (const auto& change : {std::function<void(ToolInfo&)>([](ToolInfo& t) { t.version = "0.9"; }),
+                             std::function<void(ToolInfo&)>([](ToolInfo& t) { t.commit = "abd"; }),
+                             std::function<void(ToolInfo&)>([](ToolInfo& t) { t.dirty = true; })}) {
     const Job job = with_tool(change);
     CHECK(job.state == JobState::failed);
     CHECK(job.reason.text().find("and the run was by 1 abc") != std::string::npos);

@@ -249,7 +249,8 @@ Profile data_profile() {
 
 }  // namespace
 
-TEST_CASE("no limit waives wrong data, though a check criterion counts it; a part's defect it may") {
+TEST_CASE(
+    "no limit waives wrong data, though a check criterion counts it; a part's defect it may") {
   const Profile p = data_profile();
   Waiver w = waiver();
   for (const double limit : {1.0, 2.0, 1e6}) {

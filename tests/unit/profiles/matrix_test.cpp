@@ -69,8 +69,10 @@ class MatrixFleet {
     for (int i = 0; i < gpus_; ++i) {
       const std::string state = less && i == 3 ? "in progress" : "completed";
       out.parts.push_back({"gpu", std::to_string(i), {{"fabric_state", state}}, {}});
-      out.parts.push_back({"rdma", fmt::format("mlx5_{}", i), {}, {}});
+      out.parts.push_back(
+          {"rdma", fmt::format("mlx5_{}", i), {{"firmware", std::string("28.39.1002")}}, {}});
     }
+    out.parts.push_back({"library", "nccl", {{"file", std::string("libnccl.so.2.28.9")}}, {}});
     if (!racks_) return out;
     const int64_t channels = is(Plant::no_imex, host) ? 0 : 1;
     out.parts.push_back({"nvlink_domain",

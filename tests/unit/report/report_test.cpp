@@ -476,16 +476,20 @@ TEST_CASE("the JSON report holds verdicts and figures in SI units and no absent 
   CHECK(json["figures"][0]["worst"]["entity"]["host"] == "node02");
 }
 
-TEST_CASE("every waiver of a criterion is listed, with its worst value and the number of its parts") {
+TEST_CASE(
+    "every waiver of a criterion is listed, with its worst value and the number of its parts") {
   Criterion criterion{.id = "c", .step = "s", .domain = "host"};
   criterion.rule = MetricRule{.metric = "bytes_per_second", .min = 100};
   example::Case c;
   Campaign& k = c.campaign;
   k.profile.steps.push_back({.id = "s", .case_name = "fake"});
   k.profile.criteria = {criterion};
-  for (const auto& [host, value] : {std::pair("n1", 90.0), std::pair("n2", 80.0), std::pair("n3", 95.0)}) {
+  for (const auto& [host, value] :
+       {std::pair("n1", 90.0), std::pair("n2", 80.0), std::pair("n3", 95.0)}) {
     Record r{.case_name = "fake"};
-    Metric m{.name = "bytes_per_second", .unit = "bytes_per_second", .entity = r.entity({host, "rank", "0"})};
+    Metric m{.name = "bytes_per_second",
+             .unit = "bytes_per_second",
+             .entity = r.entity({host, "rank", "0"})};
     m.samples.add(value);
     r.metrics.push_back(m);
     Job job{.step = "s", .host = host, .state = JobState::done};

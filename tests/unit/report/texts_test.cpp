@@ -151,6 +151,7 @@ TEST_CASE("every text asked for is in the table, and none is left over") {
                                                                "checked.",
                                                                "event.",
                                                                "class.",
+                                                               "coll.per_",
                                                                "xid.",
                                                                "locate.nic",
                                                                "locate.gpu",
