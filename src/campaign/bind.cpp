@@ -191,8 +191,21 @@ Misfit variables_misfit(const JobClaim& claim, const Step& step) {
   return std::nullopt;
 }
 
+std::string tool_text(const ToolInfo& tool) {
+  return shown(fmt::format("{} {}{}", tool.version, tool.commit, tool.dirty ? " dirty" : ""));
+}
+
+// Hosts may have programs of their own, and one of them an old one.
+Misfit tool_misfit(const JobClaim& claim, const Document& document) {
+  const ToolInfo &own = document.tool, &run = claim.tool;
+  if (own.version == run.version && own.commit == run.commit && own.dirty == run.dirty)
+    return std::nullopt;
+  return said("bind.tool", tool_text(own), tool_text(run));
+}
+
 Misfit command_misfit(const JobClaim& claim, const Step& step, const Document& document) {
   if (claim.start == nullptr) return said("bind.not_begun");
+  if (auto why = tool_misfit(claim, document)) return why;
   const std::vector<std::string> launched =
       launched_hosts(claim.start->command, claim.campaign.launch.launcher);
   if (auto why = hosts_misfit(claim, launched)) return why;

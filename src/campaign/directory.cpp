@@ -47,19 +47,30 @@ int name_once(const fs::path& fresh, const fs::path& path) {
   return errno == EEXIST ? EEXIST : linking;
 }
 
-// If two runs write at once, one fails: unlike a plain rename, this never replaces a file.
+// If two runs write at once, one fails: unlike a plain rename, this never replaces a file. The run
+// that is first takes the other's temporary file for a leftover and removes it.
 void write_once(const fs::path& path, std::string_view content) {
   const fs::path fresh = path.string() + fmt::format(".{}.new.partial", ::getpid());
-  write_file_atomically(fresh, content);
+  const auto refuse_used = [&] {
+    std::error_code ignored;
+    if (fs::exists(path, ignored))
+      throw UsageError(path.parent_path().string(), "--out", "is being used by another run");
+  };
+  try {
+    write_file_atomically(fresh, content);
+  } catch (const Error&) {
+    refuse_used();
+    throw;
+  }
   const int failed = name_once(fresh, path);
   ::unlink(fresh.c_str());
-  if (failed == EEXIST)
-    throw UsageError(path.parent_path().string(), "--out", "is being used by another run");
-  if (failed != 0)
+  if (failed != 0) {
+    refuse_used();
     throw Error(
         fmt::format("cannot write {}: {}: this file system has neither hard links nor renames that "
                     "replace nothing; next: --out on another file system, and copy it afterwards",
                     path.string(), std::strerror(failed)));
+  }
 }
 
 Launcher launcher_from(const std::string& name) {

@@ -14,7 +14,7 @@ struct CampaignFile;
 struct Journal;
 
 // The hosts that take part in a campaign: those asked for, less those that were taken out, with
-// spares in their places. Pure; docs/design/decisions/0097-a-bad-host-costs-itself.md.
+// spares in their places. Pure; docs/design/decisions/0104-a-bad-host-costs-itself.md.
 class Roster {
  public:
   Roster(const std::vector<HostSlots>& asked, const std::vector<HostSlots>& spares);

@@ -18,6 +18,7 @@
 #include "campaign/pool.h"
 #include "campaign/roll_call.h"
 #include "campaign/roster.h"
+#include "campaign/soak_cycles.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -40,6 +41,7 @@ class CampaignRun {
         observer_(observer),
         profile_(setup.campaign.profile),
         roster_(setup.campaign.hosts, setup.campaign.spares),
+        rounds_(plan_rounds(profile_)),
         root_(chain_root(setup.campaign, read_file(setup.paths.campaign()))),
         journal_(read_journal(setup.paths.journal(), root_)),
         writer_(setup.paths.journal(), root_.campaign_sha256, setup.key),
@@ -48,9 +50,11 @@ class CampaignRun {
   RunEnd run() {
     prepare();
     RunEnd end;
-    // A spare that steps in begins with the first step: what is done is kept.
-    for (size_t step = 0; step < profile_.steps.size();) {
-      if (!one_step(step, end)) {
+    CyclePace pace(profile_.soak, setup_.executor.stop_signals, observer_.resting);
+    // A spare that steps in begins with the first round: what is done is kept.
+    for (size_t at = 0; at < rounds_.size();) {
+      pace.wait_for(rounds_[at].cycle);
+      if (stopped() || !one_round(at, pace, end)) {
         end.interrupted = true;
         break;
       }
@@ -69,24 +73,29 @@ class CampaignRun {
   // What follows a step.
   enum class Next { go_on, repeat, from_start };
 
-  // Runs a step and moves `step` to the next one. Returns false if interrupted.
-  bool one_step(size_t& step, RunEnd& end) {
+  // Runs a round and moves `at` to the next one. Returns false if interrupted.
+  bool one_round(size_t& at, CyclePace& pace, RunEnd& end) {
+    const Round& round = rounds_[at];
+    const Step& step = profile_.steps[round.step];
     const double start = monotonic_seconds();
-    std::vector<JobOutcome> outcomes = outcomes_of(step);
+    std::vector<JobOutcome> outcomes = outcomes_of(round);
     const std::vector<size_t> todo = unsettled(outcomes);
-    const bool first = step >= end.steps_ended;
-    if (first || !todo.empty()) observer_.step_begins(profile_.steps[step]);
+    const bool told = at >= end.steps_ended || !todo.empty();
+    if (told) {
+      observer_.round_begins(round);
+      observer_.step_begins(step);
+    }
     execute(outcomes, todo);
     retry(outcomes, todo);
+    pace.ran(round.cycle, outcomes);
     if (stopped()) return false;
-    learn(profile_.steps[step], outcomes);
-    const Next next = look_for_bad_hosts(step, outcomes);
+    learn(step, outcomes);
+    const Next next = look_for_bad_hosts(round, outcomes);
     if (stopped()) return false;
-    if (first || !todo.empty())
-      observer_.step_ends(profile_.steps[step], outcomes, monotonic_seconds() - start);
+    if (told) observer_.step_ends(step, outcomes, monotonic_seconds() - start);
     if (next == Next::repeat) return true;
-    end.steps_ended = std::max(end.steps_ended, step + 1);
-    step = next == Next::from_start ? 0 : step + 1;
+    end.steps_ended = std::max(end.steps_ended, at + 1);
+    at = next == Next::from_start ? 0 : at + 1;
     return true;
   }
 
@@ -151,10 +160,10 @@ class CampaignRun {
     }
   }
 
-  std::vector<JobOutcome> outcomes_of(size_t step) const {
+  std::vector<JobOutcome> outcomes_of(const Round& round) const {
     std::vector<JobOutcome> out;
     for (const JobKey& key : jobs_) {
-      if (key.step == step) out.push_back({.key = key});
+      if (Round{key.step, key.cycle} == round) out.push_back({.key = key});
     }
     return out;
   }
@@ -226,10 +235,8 @@ class CampaignRun {
       conclude(outcome, JobState::missing, said("end.all_left_out"));
       return true;
     }
-    if (!setup_.only.empty() && !key.host.empty() && !setup_.only.contains(key.host)) {
-      stand(outcome);
-      return true;
-    }
+    if (!setup_.only.empty() && !key.host.empty() && !setup_.only.contains(key.host))
+      return stand(outcome);
     const NeedsFit fit = needs_fit(step, key);
     if (fit.fit == Fit::unmet) {
       conclude(outcome, JobState::not_applicable, fit.reason());
@@ -241,6 +248,7 @@ class CampaignRun {
     }
     const std::string wanted =
         step_fingerprint(setup_, step, standing_hosts(key), CampaignPaths::record(key.name));
+    if (key.cycle > 0 && is_over(journal_.last(key.name), wanted)) return stand(outcome);
     if (lost(outcome, wanted)) return true;
     return keep(outcome, wanted) && !once_more(key);
   }
@@ -254,21 +262,23 @@ class CampaignRun {
     outcome.kept = true;
   }
 
-  // The job is not to be run now, whatever it is.
-  void stand(JobOutcome& outcome) {
+  // The job is not to be run now, whatever it is. Returns true.
+  bool stand(JobOutcome& outcome) {
     const JobEvent* last = journal_.last(outcome.key.name);
     outcome.kept = true;
-    if (last == nullptr || !last->ended) return;
+    if (last == nullptr || !last->ended) return true;
     outcome.state = last->state;
     outcome.reason = last->reason;
-    if (outcome.state == JobState::done) outcome.document = figures_of(outcome.key.name);
+    if (outcome.state == JobState::done)
+      outcome.document = figures_of(outcome.key.name, last->fingerprint);
+    return true;
   }
 
   // The figures of this job's earlier attempts count. If one is lost that spoke against the
   // machine, no new measurement replaces it.
   bool lost(JobOutcome& outcome, const std::string& wanted) {
     if (!journal_.goes_on(outcome.key.name, wanted)) return false;
-    const auto why = lost_for_good(journal_.documents(outcome.key.name), setup_.paths.root);
+    const auto why = lost_for_good(journal_.documents(outcome.key.name, wanted), setup_.paths.root);
     if (!why) return false;
     outcome.state = JobState::failed;
     outcome.reason = *why;
@@ -276,9 +286,9 @@ class CampaignRun {
   }
 
   bool once_more(const JobKey& key) const {
-    if (setup_.only.contains(key.host) && !tested_.contains(key.name)) return true;
-    return setup_.again.contains({profile_.steps[key.step].id, key.host}) &&
-           !tested_.contains(key.name);
+    if (key.cycle > 0 || tested_.contains(key.name)) return false;  // a soak has other cycles
+    return setup_.only.contains(key.host) ||
+           setup_.again.contains({profile_.steps[key.step].id, key.host});
   }
 
   NeedsFit needs_fit(const Step& step, const JobKey& key) const {
@@ -313,15 +323,15 @@ class CampaignRun {
         last->code != static_cast<int>(ExitCode::not_accepted))
       return false;
     if (last->fingerprint != wanted || last->sha256.empty()) return false;
-    outcome.document = figures_of(outcome.key.name);
+    outcome.document = figures_of(outcome.key.name, wanted);
     if (!outcome.document) return false;
     outcome.state = JobState::done;
     outcome.kept = true;
     return true;
   }
 
-  std::optional<Document> figures_of(const std::string& job) const {
-    return standing_figures(journal_.documents(job), setup_.paths.root);
+  std::optional<Document> figures_of(const std::string& job, const std::string& wanted) const {
+    return standing_figures(journal_.documents(job, wanted), setup_.paths.root);
   }
 
   // Journals an end without a process. If a resumed run finds the same end again, it writes
@@ -341,6 +351,7 @@ class CampaignRun {
   // Writes the event to the journal, and to what this run knows of it.
   void note(JobEvent event) {
     writer_.job(event);
+    observer_.job_changes(event);
     event.session = journal_.sessions.empty() ? 0 : journal_.sessions.size() - 1;
     journal_.jobs[event.job].push_back(std::move(event));
   }
@@ -391,7 +402,8 @@ class CampaignRun {
     a.event.attempt = attempts(outcome.key.name) + 1;
     a.event.fingerprint = key_fingerprint(outcome.key);
     a.event.adds = journal_.goes_on(a.event.job, a.event.fingerprint);
-    if (a.event.adds && !outcome.document) outcome.document = figures_of(a.event.job);
+    if (a.event.adds && !outcome.document)
+      outcome.document = figures_of(a.event.job, a.event.fingerprint);
     a.partial = setup_.paths.root /
                 (CampaignPaths::record(a.event.job) + fmt::format(".{}.partial", a.event.attempt));
     std::error_code absent;
@@ -476,8 +488,8 @@ class CampaignRun {
   }
 
   // Takes bad hosts out, and says which steps that concerns.
-  Next look_for_bad_hosts(size_t index, const std::vector<JobOutcome>& outcomes) {
-    const Step& step = profile_.steps[index];
+  Next look_for_bad_hosts(const Round& round, const std::vector<JobOutcome>& outcomes) {
+    const Step& step = profile_.steps[round.step];
     if (step.id == first_look_) add_inventories(outcomes);
     if (step.scope == Scope::cluster) return look_at_cluster(step, outcomes);
     const std::vector<ExcludedHost> bad =
@@ -526,6 +538,7 @@ class CampaignRun {
   const RunObserver& observer_;
   const Profile& profile_;
   Roster roster_;
+  const std::vector<Round> rounds_;
   std::vector<JobKey> jobs_ = {};
   ChainRoot root_;
   Journal journal_;  // as earlier runs left it, and what this one has added

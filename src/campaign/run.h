@@ -7,6 +7,7 @@
 
 #include "campaign/directory.h"
 #include "campaign/executor.h"
+#include "campaign/journal.h"
 #include "campaign/plan.h"
 #include "judge/campaign_data.h"
 
@@ -26,6 +27,9 @@ struct RunObserver {
   std::function<void(const Step&)> step_begins;
   std::function<void(const Step&, const std::vector<JobOutcome>&, double seconds)> step_ends;
   std::function<void()> stopping;
+  std::function<void(const Round&)> round_begins = [](const Round&) {};
+  std::function<void(const JobEvent&)> job_changes = [](const JobEvent&) {};  // started or ended
+  std::function<void(double seconds)> resting = [](double) {};  // until the soak's next cycle
   // A host was taken out; `out.by` is the spare that steps in, if one does.
   std::function<void(const ExcludedHost& out)> excluded = [](const ExcludedHost&) {};
   std::function<void(const std::string& host)> returned = [](const std::string&) {};

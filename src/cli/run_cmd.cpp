@@ -18,9 +18,11 @@
 #include "cli/judging.h"
 #include "cli/offers.h"
 #include "cli/profile_source.h"
+#include "cli/run_board.h"
 #include "cli/run_cmd_setup.h"
 #include "cli/run_proofs.h"
 #include "cli/stop_signals.h"
+#include "core/file.h"
 #include "core/text.h"
 #include "core/units.h"
 
@@ -34,7 +36,7 @@ std::string step_label(const Step& step) { return pad_right(terminal_safe(step.i
 
 // The line of a step that has ended, and one more line for each job that failed.
 std::string step_lines(const Profile& profile, const Step& step,
-                       const std::vector<JobOutcome>& outcomes, double seconds) {
+                       const std::vector<JobOutcome>& outcomes, double seconds, size_t cycle) {
   std::vector<const Document*> documents;
   const JobOutcome* not_applicable = nullptr;
   std::string failures;
@@ -49,7 +51,9 @@ std::string step_lines(const Profile& profile, const Step& step,
         fmt::format("      {}{}\n", o.key.host.empty() ? "" : terminal_safe(o.key.host) + ": ",
                     terminal_safe(o.reason.text()));
   }
-  const std::string time = kept == outcomes.size() ? "done before" : format_seconds(seconds);
+  const std::string of_cycle = cycle == 0 ? "" : fmt::format("  cycle {}", cycle);
+  const std::string time =
+      (kept == outcomes.size() ? "done before" : format_seconds(seconds)) + of_cycle;
   if (bad > 0)
     return fmt::format("   {} ✗ {} of {} jobs not done  {}\n{}", step_label(step), bad,
                        outcomes.size(), time, failures);
@@ -92,6 +96,7 @@ ExitCode dry_run(const RunSetup& setup) {
   const std::vector<HostSlots> hosts = hosts_so_far(setup);
   for (const JobKey& key :
        plan_jobs(setup.campaign.profile, names_of(hosts), !setup.campaign.spares.empty())) {
+    if (key.cycle > 1) continue;
     std::vector<HostSlots> on;
     for (const HostSlots& h : hosts) {
       if (key.host.empty() || key.host == h.name) on.push_back(h);
@@ -99,6 +104,9 @@ ExitCode dry_run(const RunSetup& setup) {
     const auto record = setup.paths.root / CampaignPaths::record(key.name);
     std::cout << terminal_safe(shell_text(job_command(setup, key, on, record))) << '\n';
   }
+  if (const auto& soak = setup.campaign.profile.soak)
+    std::cout << fmt::format("# the steps of the soak are repeated in {} cycles, one every {}\n",
+                             soak->cycles(), format_seconds(soak->every_seconds));
   const Profile& profile = setup.campaign.profile;
   std::cerr << heading(setup)
             << fmt::format("plan: {} steps, at most {} if every deadline is used up\n",
@@ -123,7 +131,7 @@ ExitCode conclude(const RunSetup& setup, bool no_color) {
 ExitCode interrupted(const RunSetup& setup, const RunEnd& end) {
   const std::string where =
       setup.again.empty() ? fmt::format("after {} of {} steps", end.steps_ended,
-                                        setup.campaign.profile.steps.size())
+                                        plan_rounds(setup.campaign.profile).size())
                           : "while figures that leave the verdict open were measured once more";
   std::cerr << fmt::format("interrupted {}\ncontinue with: clusterbench run --resume {}\n", where,
                            terminal_safe(setup.paths.root.string()));
@@ -190,27 +198,44 @@ ExitCode run(const RunOptions& given) {
     create_campaign(setup.paths, setup.campaign);
   const CampaignLock lock(setup.paths);
   std::cerr << heading(setup);
-  const bool terminal = ::isatty(STDERR_FILENO) == 1;
-  const std::string clear = terminal ? "\r\033[K" : "";
+  RunBoard board(setup, ::isatty(STDERR_FILENO) == 1, options.prometheus);
+  // The executor asks for stop signals all the time: that is when the board is drawn again.
+  setup.executor.stop_signals = [&board] {
+    board.tick();
+    return stop_signals();
+  };
+  size_t cycle = 0;
   const RunObserver observer{
-      [&](const Step& step) {
-        if (terminal) std::cerr << "   " << step_label(step) << " …" << std::flush;
-      },
-      [&](const Step& step, const std::vector<JobOutcome>& outcomes, double seconds) {
-        std::cerr << clear << step_lines(setup.campaign.profile, step, outcomes, seconds)
-                  << std::flush;
-      },
-      [&] {
-        std::cerr << clear << "stopping: waiting for the running jobs to end\n" << std::flush;
-      },
-      [&](const ExcludedHost& out) {
-        std::cerr << clear << excluded_lines(setup, out) << std::flush;
-      },
-      [&](const std::string& host) {
-        std::cerr << clear
-                  << fmt::format("   {} answers and takes part again\n", terminal_safe(host))
-                  << std::flush;
-      }};
+      .step_begins = [](const Step&) {},
+      .step_ends =
+          [&](const Step& step, const std::vector<JobOutcome>& outcomes, double seconds) {
+            board.round_ends();
+            std::cerr << step_lines(setup.campaign.profile, step, outcomes, seconds, cycle)
+                      << std::flush;
+          },
+      .stopping =
+          [&] {
+            board.clear();
+            std::cerr << "stopping: waiting for the running jobs to end\n" << std::flush;
+          },
+      .round_begins =
+          [&](const Round& round) {
+            cycle = round.cycle;
+            board.round_begins(round);
+          },
+      .job_changes = [&](const JobEvent& event) { board.job_changes(event); },
+      .resting = [&](double seconds) { board.rests(seconds); },
+      .excluded =
+          [&](const ExcludedHost& out) {
+            board.clear();
+            std::cerr << excluded_lines(setup, out) << std::flush;
+          },
+      .returned =
+          [&](const std::string& host) {
+            board.clear();
+            std::cerr << fmt::format("   {} answers and takes part again\n", terminal_safe(host))
+                      << std::flush;
+          }};
   RunEnd end;
   try {
     end = run_all(setup, observer);
@@ -221,12 +246,19 @@ ExitCode run(const RunOptions& given) {
                             e.what(), setup.paths.root.string()),
                 e.code());
   }
+  board.finish();
   return end.interrupted ? interrupted(setup, end) : conclude(setup, options.no_color);
 }
 
 // Refuses an empty value: an unset variable of a script would silently mean this host alone.
 std::string not_empty(const std::string& text) {
   return text.empty() ? "is empty: name the hosts, or leave the option out" : "";
+}
+
+std::string not_empty_file(const std::string& file) {
+  if (file.empty()) return "is empty: name a file, or leave the option out";
+  const auto why = why_not_writable(file);
+  return why ? *why : "";
 }
 
 void add_options(CLI::App& sub, RunOptions& options) {
@@ -284,6 +316,11 @@ void add_options(CLI::App& sub, RunOptions& options) {
       "afterwards plant a fault in a short job of every step, which its check has to find");
   sub.add_flag("--dry-run", options.dry_run,
                "print the plan, the commands and the longest time that they take; run nothing");
+  sub.add_option("--prom", options.prometheus,
+                 "while it runs, keep its progress in this file as Prometheus text (textfile "
+                 "collector)")
+      ->check(not_empty_file)
+      ->type_name("FILE");
   sub.add_flag("--no-color", options.no_color, "no colour, also on a terminal");
 }
 

@@ -116,19 +116,6 @@ std::vector<std::string> own_launcher_arguments(Launcher launcher) {
   return out;
 }
 
-ToolInfo own_tool() {
-  const BuildInfo& build = build_info();
-  ToolInfo tool;
-  tool.version = build.version;
-  tool.commit = build.commit;
-  tool.dirty = build.dirty;
-  tool.build = {{"compiler", std::string(build.compiler)},
-                {"build_type", std::string(build.build_type)},
-                {"cuda", std::string(build.cuda)},
-                {"sanitizers", std::string(build.sanitizers)}};
-  return tool;
-}
-
 std::string new_campaign_id() {
   std::random_device random;
   return fmt::format("{:08x}{:08x}", random(), random());
@@ -283,6 +270,19 @@ std::set<std::string> chosen_only(const RunOptions& options, const RunSetup& set
 }
 
 }  // namespace
+
+ToolInfo own_tool() {
+  const BuildInfo& build = build_info();
+  ToolInfo tool;
+  tool.version = build.version;
+  tool.commit = build.commit;
+  tool.dirty = build.dirty;
+  tool.build = {{"compiler", std::string(build.compiler)},
+                {"build_type", std::string(build.build_type)},
+                {"cuda", std::string(build.cuda)},
+                {"sanitizers", std::string(build.sanitizers)}};
+  return tool;
+}
 
 void settle_options(RunOptions& options) {
   if (options.into.empty() != options.only.empty())

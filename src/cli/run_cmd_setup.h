@@ -26,8 +26,11 @@ struct RunOptions {
   bool prove = false;  // show that each check finds a planted fault
   bool dry_run = false;
   bool no_color = false;
+  std::string prometheus;  // file for Prometheus text while it runs; empty: none
 };
 
+// This program, as documents name it.
+ToolInfo own_tool();
 // Turns --only HOSTS --into DIR into the resumption that it is. Throws UsageError if one of them is
 // missing.
 void settle_options(RunOptions& options);

@@ -12,6 +12,7 @@
 #include "core/json/json_text.h"
 #include "core/profile_merge.h"
 #include "core/profile_reader.h"
+#include "core/profile_soak.h"
 #include "core/sha256.h"
 #include "core/text.h"
 
@@ -164,12 +165,16 @@ Source read_source(ProfileReader& parent, Problems& problems) {
 }
 
 Criterion read_criterion(ProfileReader& r, Problems& problems) {
-  Criterion c{.id = r.text("id"), .step = r.text("step"), .domain = r.one_of("domain", kDomains)};
+  const bool soak = r.find("soak") != nullptr;
+  Criterion c{.id = r.text("id"), .step = soak ? r.text("step", "") : r.text("step")};
+  c.domain = r.one_of("domain", kDomains);
   c.title = r.local_text("title", c.id);
   const bool metric = r.find("metric") != nullptr, check = r.find("check") != nullptr,
              uniform = r.find("uniform") != nullptr;
-  if (metric + check + uniform != 1) {
-    r.problem("metric", "exactly one of metric, check and uniform is needed");
+  if (soak && !check && !uniform) {
+    c.rule = read_soak_rule(r);
+  } else if (metric + check + uniform + soak != 1) {
+    r.problem("metric", "exactly one of metric, check, uniform and soak is needed");
     for (const char* key : {"at", "statistic", "min", "max", "min_of_ceiling", "min_of_fleet",
                             "max_of_fleet", "max_spread_of_host", "max_ratio_of_host", "since"})
       r.find(key);
@@ -247,6 +252,7 @@ Profile read(const json& j, const std::string& source, Problems& problems) {
   profile.checklist = read_list<ChecklistItem>(r, "checklist", problems, [](ProfileReader& e) {
     return ChecklistItem{e.text("id"), e.one_of("domain", kDomains), e.local_text("text", "")};
   });
+  read_soak(r, profile, problems);
   profile.delivery = read_delivery(r, problems);
   r.finish();
   profile.resolved = dump_json(j);

@@ -103,6 +103,25 @@ struct UniformRule {
 // criterion judges. No profile states this rule: it applies to every step.
 struct StepRule {};
 
+// Judges a soak as a whole: docs/methods/soak.md. A criterion of this kind without a step is of the
+// soak's first step.
+struct SoakRule {
+  enum class Kind {
+    interruptions,  // number of cycles' jobs that ended badly, at most `limit`
+    mtbi,           // mean time between interruptions, at least `limit` seconds
+    decay,          // share of a metric that was lost over the soak, at most `limit`
+    events          // number of events of the kinds or classes in `of`, at most `limit`
+  };
+  Kind kind = Kind::interruptions;
+  double limit = 0;
+  double confidence = 0.95;  // of what mtbi and decay claim
+  // mtbi: the time of all hosts together counts (a host's time between its interruptions), not the
+  // time of the cluster.
+  bool per_host = false;
+  std::string metric = {};  // decay
+  GivenParams at = {};      // decay: selects records by their parameters
+  std::vector<std::string> of = {};
+};
 // Hosts that were taken out while the campaign ran are those that the contract lets go. No profile
 // states this rule: it applies to Profile::delivery.
 struct DeliveryRule {};
@@ -112,7 +131,7 @@ struct Criterion {
   std::string step;
   std::string domain;  // host, compute, memory, interconnect, network, storage, stability
   LocalText title = {};
-  std::variant<MetricRule, CheckRule, UniformRule, StepRule, DeliveryRule> rule = {};
+  std::variant<MetricRule, CheckRule, UniformRule, StepRule, SoakRule, DeliveryRule> rule = {};
   Severity severity = Severity::fail;
   LocalText why = {};
   Source source = {};
@@ -125,6 +144,17 @@ struct ChecklistItem {
   LocalText text;
 };
 
+// Steps that are run again and again. Every cycle of a step is a job of its own, so that a crash
+// costs one cycle.
+struct Soak {
+  std::vector<std::string> steps = {};  // ids, neighbours in the profile and in its order
+  double for_seconds = 0;
+  double every_seconds = 0;  // a cycle begins at least this long after the one before it
+
+  size_t cycles() const;  // for_seconds over every_seconds, rounded up
+  bool has(const std::string& step) const;
+};
+inline constexpr size_t kMaxCycles = 10000;
 // What the contract says about hosts that are taken out while the campaign runs.
 struct Delivery {
   int hosts = 0;             // number of hosts that are delivered
@@ -139,6 +169,7 @@ struct Profile {
   std::vector<Step> steps = {};
   std::vector<Criterion> criteria = {};
   std::vector<ChecklistItem> checklist = {};
+  std::optional<Soak> soak = {};
   std::optional<Delivery> delivery = {};  // nothing: no host may be taken out
   std::string resolved = {};              // the profile with all bases merged in, as JSON text
   std::string sha256 = {};                // of `resolved`

@@ -26,6 +26,15 @@ struct JobAttempt {
   std::string started, ended;
 };
 
+// One attempt of a job that did not end well. `missing`: the run that started it ended first, or
+// it was stopped from outside.
+struct Interruption {
+  int attempt = 1;
+  JobState state = JobState::failed;
+  Said reason = {};
+  std::string started = {}, ended = {};  // `ended` is empty if nobody saw the end
+};
+
 // One job of a step: the step on one host, or on all hosts together.
 struct Job {
   std::string step;
@@ -41,6 +50,8 @@ struct Job {
   // and every errored or skipped record of any attempt stays.
   std::optional<Document> document;
   std::vector<JobAttempt> attempts;  // in the order in which they ran
+  size_t cycle = 0;                  // of the soak, from 1; 0: the step is not part of one
+  std::vector<Interruption> interruptions = {};  // of a soak's job, in their order
 };
 
 enum class ProofState {

@@ -39,6 +39,7 @@ constexpr TextRow kSaidHost[] = {
     {"need.ranks_here", "needs {0} ranks, has {1}: start it with mpirun or srun", "需要 {0} 个进程，只有 {1} 个：请用 mpirun 或 srun 启动"},
     {"need.gpu_here", "no GPU on {0}", "{0} 上没有 GPU"},
     {"comm.waited", "rank {0} waited {1} s for the other ranks at the end of a record", "进程 {0} 在记录结束时等待其他进程 {1} s"},
+    {"inventory.no_imex", "no /etc/nvidia-imex/nodes_config.cfg; next: configure IMEX on every host of the NVLink domain", "没有 /etc/nvidia-imex/nodes_config.cfg；下一步：在 NVLink 域的每台主机上配置 IMEX"},
     {"inventory.no_nvidia_driver", "the NVIDIA driver is not loaded", "NVIDIA 驱动未加载"},
     {"inventory.not_asked", "not asked: the call would hang if the server is gone", "未查询：若服务端失联该调用会挂起"},
     {"fake.skipped", "skipped as it was told", "按设定跳过"},

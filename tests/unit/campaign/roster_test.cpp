@@ -52,7 +52,9 @@ TEST_CASE("only a host that nobody replaced comes back, to its own place") {
 }
 
 TEST_CASE("the journal cannot take out whom nothing speaks against, nor call spares out of turn") {
-  CampaignFile file{.hosts = {{"a", 1}, {"b", 1}, {"c", 1}}, .spares = {{"s", 1}, {"t", 1}}};
+  CampaignFile file;
+  file.hosts = {{"a", 1}, {"b", 1}, {"c", 1}};
+  file.spares = {{"s", 1}, {"t", 1}};
   const auto roster_after = [&](const ExcludedHost& out, JobState state, int failed_checks) {
     Journal j;
     j.jobs[out.job] = {{.job = out.job, .attempt = 1},
