@@ -31,9 +31,8 @@ struct Round {
 // cycle.
 std::vector<Round> plan_rounds(const Profile& profile);
 
-// All jobs, in the order of rounds, then hosts. Throws UsageError if a step's id cannot be part of a
-// file name.
-// `has_spares`: names always have the host's, as others may step in.
+// All jobs, in the order of rounds, then hosts. Throws UsageError if a step's id cannot be part of
+// a file name. `has_spares`: names always have the host's, as others may step in.
 std::vector<JobKey> plan_jobs(const Profile& profile, const std::vector<std::string>& hosts,
                               bool has_spares = false);
 

@@ -46,6 +46,8 @@ constexpr TextRow kValues[] = {
     {"fact.datagrams", "management datagrams", "管理数据报"},
     {"fact.route_hops", "switches on the longest route", "最长路由经过的交换机数"},
     {"fact.parts", "parts of the subnet", "子网分块数"},
+    {"fact.clock_error", "error of the clocks", "时钟误差"},
+    {"fact.program_sha256", "sha256 of the program", "程序的 sha256"},
     {"fact.library", "library", "库"},
     {"fact.library_version", "library version", "库版本"},
     {"fact.library_path", "library path", "库路径"},
