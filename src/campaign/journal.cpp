@@ -112,6 +112,31 @@ JobEvent kept_event(const json& j) {
   return e;
 }
 
+RosterEvent roster_event(const json& j, bool back) {
+  RosterEvent e{.back = back, .out = {}};
+  e.out.host = text_at(j, "host");
+  e.out.at = text_at(j, "at");
+  if (back) return e;
+  e.out.step = text_at(j, "step");
+  e.out.job = text_at(j, "job");
+  e.out.attempt = int_at(j, "attempt");
+  e.out.reason = with_say(text_at(j, "reason"), j);
+  e.out.by = j.value("by", "");
+  return e;
+}
+
+json roster_json(const RosterEvent& e) {
+  json out = {{"event", e.back ? "returned" : "excluded"}, {"host", e.out.host}, {"at", e.out.at}};
+  if (e.back) return out;
+  out.update({{"step", e.out.step},
+              {"job", e.out.job},
+              {"attempt", e.out.attempt},
+              {"reason", e.out.reason.text()}});
+  add_say(out, e.out.reason);
+  if (!e.out.by.empty()) out["by"] = e.out.by;
+  return out;
+}
+
 void read_event(const json& j, Journal& journal) {
   const auto event = text_at(j, "event");
   if (event == "session") {
@@ -129,6 +154,8 @@ void read_event(const json& j, Journal& journal) {
     ProofEvent e = proof_event_from(j);
     e.session = journal.sessions.empty() ? 0 : journal.sessions.size() - 1;
     journal.proofs[e.job].events.push_back(std::move(e));
+  } else if (event == "excluded" || event == "returned") {
+    journal.roster.push_back(roster_event(j, event == "returned"));
   } else if (event == "finished") {
     journal.finished = text_at(j, "at");
     journal.files = j.value("files", "");
@@ -327,6 +354,8 @@ void JournalWriter::kept(const JobEvent& event) {
 }
 
 void JournalWriter::proof(const ProofEvent& event) { append(proof_event_json(event)); }
+
+void JournalWriter::roster(const RosterEvent& event) { append(roster_json(event)); }
 
 void JournalWriter::finished(const std::string& at, const std::string& files) {
   append({{"event", "finished"}, {"at", at}, {"files", files}});

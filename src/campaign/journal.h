@@ -40,6 +40,12 @@ struct JobEvent {
   BadNews bad = {};
 };
 
+// A line of the journal about who takes part: a host was taken out, or came back.
+struct RosterEvent {
+  bool back = false;
+  ExcludedHost out;  // of a host that came back: its name and the time
+};
+
 // One run or resumption of the campaign.
 struct Session {
   std::string at;
@@ -58,6 +64,8 @@ struct Journal {
 
   // Documents that a resumed run found of jobs whose end no run journaled, by job.
   std::map<std::string, std::vector<JobEvent>> kept;
+
+  std::vector<RosterEvent> roster;  // in their order; read_roster() says what they make
 
   ProofHistories proofs;  // jobs with a planted fault, by job
   bool proving() const;   // true if any run was asked for proofs
@@ -94,6 +102,7 @@ class JournalWriter {
   void job(const JobEvent& event);
   void kept(const JobEvent& event);
   void proof(const ProofEvent& event);
+  void roster(const RosterEvent& event);
   // `files`: evidence_digest() of everything that this run leaves.
   void finished(const std::string& at, const std::string& files);
 

@@ -15,11 +15,14 @@
 #include "campaign/load_proofs.h"
 #include "campaign/lost.h"
 #include "campaign/plan.h"
+#include "campaign/roster.h"
+#include "campaign/soak_cycles.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/parallel.h"
 #include "core/sha256.h"
 #include "core/text.h"
+#include "judge/delivery.h"
 
 namespace cb {
 namespace {
@@ -354,7 +357,10 @@ Campaign load_campaign(const fs::path& directory, const Catalogue& catalogue) {
   campaign.command = file.command;
   campaign.warnings = journal.warnings;
   campaign.notes = journal.notes;
-  const std::vector<JobKey> keys = plan_jobs(file.profile, campaign.hosts);
+  const Roster roster = read_roster(file, journal, campaign.warnings);
+  campaign.excluded = roster.excluded();
+  const std::vector<JobKey> keys =
+      plan_jobs(file.profile, names_of(roster.all()), !file.spares.empty());
   std::vector<Reading> readings;
   campaign.jobs.resize(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -362,6 +368,7 @@ Campaign load_campaign(const fs::path& directory, const Catalogue& catalogue) {
     job.step = file.profile.steps[keys[i].step].id;
     job.host = keys[i].host;
     fill_from_journal(job, keys[i], journal, readings);
+    fill_cycle(job, keys[i], journal);
     note_lost_attempts(keys[i], journal, campaign);
   }
   read_records(readings, directory);
@@ -377,6 +384,7 @@ Campaign load_campaign(const fs::path& directory, const Catalogue& catalogue) {
   check_foreign(paths, digests, journal, campaign);
   check_records(origins, campaign);
   refuse_misfits(readings);
+  apply_delivery(campaign);
   return campaign;
 }
 

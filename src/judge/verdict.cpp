@@ -8,8 +8,10 @@
 
 #include "core/parallel.h"
 #include "core/profile_limits.h"
+#include "core/profile_soak.h"
 #include "core/units.h"
 #include "judge/applies.h"
+#include "judge/delivery.h"
 #include "judge/proofs.h"
 #include "judge/verdict_evidence.h"
 #include "judge/verdict_steps.h"
@@ -82,7 +84,11 @@ class Judge {
         profile_(profile),
         waivers_(waivers),
         names_(campaign),
-        used_(waivers.size(), false) {}
+        used_(waivers.size(), false) {
+    interruptions_judged_ = std::ranges::any_of(profile.criteria, [&](const Criterion& c) {
+      return counts_interruptions(c) && needs_fit(c).fit == Fit::met;
+    });
+  }
 
   // Gathers for a few criteria at a time: the evidence of one is small, that of all is not.
   Judgement judge() {
@@ -100,6 +106,7 @@ class Judge {
     }
     refuse_unmatched(out);
     judge_steps(out);
+    judge_delivery(out);
     return out;
   }
 
@@ -111,7 +118,8 @@ class Judge {
 
   Gathered gather(const Criterion& criterion) const {
     Gathered out{.fit = needs_fit(criterion), .evidence = {}};
-    if (out.fit.fit != Fit::unmet) out.evidence = gather_evidence(campaign_, names_, criterion);
+    if (out.fit.fit != Fit::unmet)
+      out.evidence = gather_evidence(campaign_, names_, criterion, interruptions_judged_);
     return out;
   }
 
@@ -144,12 +152,28 @@ class Judge {
     std::ranges::move(found, std::back_inserter(out.criteria));
   }
 
+  // Judges who is delivered, where a host was taken out or the profile says something about it.
+  void judge_delivery(Judgement& out) {
+    if (!needs_delivery(campaign_, profile_)) return;
+    auto criterion = std::make_shared<const Criterion>(delivery_criterion(profile_));
+    Evidence evidence = delivery_evidence(campaign_, profile_);
+    CriterionVerdict v;
+    v.criterion = criterion.get();
+    decide(v, evidence);
+    if (v.state == State::pass) v.why = {delivery_message(campaign_)};
+    keep(v, std::move(evidence));
+    v.reason = say_all(Lang::en, v.why);
+    out.criteria.push_back(std::move(v));
+    out.of_steps.push_back(std::move(criterion));
+  }
+
   void judge_step(const Step& step, bool only_wrong_data, Judgement& out,
                   std::vector<CriterionVerdict>& found) {
     auto criterion = std::make_shared<const Criterion>(step_criterion(profile_, step));
     Gathered gathered{.fit = needs_fit(*criterion), .evidence = {}};
     if (gathered.fit.fit == Fit::unmet) return;
-    gathered.evidence = step_evidence(campaign_, names_, step, out.criteria, only_wrong_data);
+    gathered.evidence = step_evidence(campaign_, names_, step, out.criteria,
+                                      {only_wrong_data, interruptions_judged_});
     if (gathered.evidence.findings.empty() && gathered.evidence.gaps.empty()) return;
     CriterionVerdict v;
     v.criterion = criterion.get();
@@ -308,6 +332,7 @@ class Judge {
   const Profile& profile_;
   const std::vector<Waiver>& waivers_;
   const HostNames names_;
+  bool interruptions_judged_ = false;
   std::vector<bool> used_;
   std::map<std::string, std::string> useless_;  // waiver id → what is wrong with its limit
 };

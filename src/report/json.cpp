@@ -8,6 +8,7 @@
 #include "judge/outliers.h"
 #include "judge/uniformity.h"
 #include "report/digests.h"
+#include "report/json_soak.h"
 
 namespace cb {
 namespace {
@@ -220,6 +221,7 @@ std::string render_json(const Campaign& campaign, const Judgement& judgement,
   out["outliers"] = outliers_json(groups);
   for (const Job& job : campaign.jobs) out["jobs"].push_back(job_json(job));
   for (const Proof& p : campaign.proofs) out["proofs"].push_back(proof_json(p));
+  if (auto soak = soak_json(campaign)) out["soak"] = std::move(*soak);
   if (!campaign.manifest.empty())
     out["manifest"] = {{"files", campaign.manifest.size()}, {"sha256", manifest_digest(campaign)}};
   add_signatures(out, signatures);

@@ -161,6 +161,9 @@ std::string required_text(const CriterionVerdict& v, const ReportInput& in) {
   const Texts& t = in.t;
   if (std::holds_alternative<CheckRule>(v.criterion->rule)) return t("criteria.no_limit");
   if (std::holds_alternative<StepRule>(v.criterion->rule)) return t("step.required");
+  if (const auto* soak = std::get_if<SoakRule>(&v.criterion->rule))
+    return soak_required_text(*soak, t);
+  if (std::holds_alternative<DeliveryRule>(v.criterion->rule)) return t("delivery.required");
   const auto* rule = std::get_if<MetricRule>(&v.criterion->rule);
   if (rule == nullptr) return t("criteria.equal");
   const std::string limit = statistic_name(*rule, t) + " " + required_limit(v, *rule, in);
