@@ -6,6 +6,7 @@
 namespace cb {
 
 Case info_case();
+Case preflight_case();
 Case mpi_case();
 Case nccl_case();
 Case overlap_case();
@@ -22,11 +23,13 @@ Case bandwidth_gpu_case();
 Case burn_gpu_case();
 Case gpu_overhead_case();
 Case health_case();
+Case events_case();
 Case watch_case();
 Case verbs_case();
 Case nics_case();
 Case fabric_case();
 Case drives_case();
 Case tcp_case();
+Case train_cpu_case();
 
 }  // namespace cb

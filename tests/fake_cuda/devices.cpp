@@ -45,6 +45,7 @@ Device& device(int i) {
   return devices[i] = out;
 }
 
+int device_of(void* stream) { return stream_of(stream).device; }
 int selected_device() { return current; }
 
 void kill(int i) { device(i).dead = true; }

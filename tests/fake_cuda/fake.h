@@ -1,7 +1,7 @@
-// A CUDA runtime, the kernels' launchers and a cuBLASLt that work on host memory, for the program
-// that the tests link with them: so the order of calls, waits and checks is really run. Work is
-// queued and done only when somebody asks whether it is done, so that a missing wait shows as old
-// data. Times are those of an invented device.
+// A CUDA runtime and a cuBLASLt that work on host memory, and the real kernels on the CPU
+// (launches.cpp), for the program that the tests link with them: so the order of calls, waits and
+// checks is really run. Work is queued and done only when somebody asks whether it is done, so that
+// a missing wait shows as old data. Times are those of an invented device.
 //
 // CLUSTERBENCH_FAKE_CUDA says what the devices are like, in words separated by spaces, each for all
 // devices (KEY=VALUE) or for one (KEY@DEVICE=VALUE):
@@ -53,6 +53,7 @@ bool flips(void* stream, const char* operation);
 // for die and hang. The runtime's error code.
 int enqueue(void* stream, double seconds, bool counted, std::function<void()> work);
 
+int device_of(void* stream);
 // Keeps the caller busy for as many seconds of the wall's clock as the script says.
 void spend(const char* key);
 

@@ -8,9 +8,20 @@
 
 #include <sched.h>
 
+#include "tests/device_executor/cuda/device_executor/values.h"
 #include "tests/fake_cuda/devices.h"
 
 using namespace fake;
+
+// The kernels on the CPU know the runtime by numbers of their own.
+namespace values = device_executor::values;
+static_assert(values::success == cudaSuccess);
+static_assert(values::invalid_value == cudaErrorInvalidValue);
+static_assert(values::invalid_configuration == cudaErrorInvalidConfiguration);
+static_assert(values::misaligned_address == cudaErrorMisalignedAddress);
+static_assert(values::launch_failure == cudaErrorLaunchFailure);
+static_assert(values::multiprocessor_count == cudaDevAttrMultiProcessorCount);
+static_assert(values::function_attributes_bytes >= sizeof(cudaFuncAttributes));
 
 extern "C" {
 
@@ -58,6 +69,22 @@ cudaError_t cudaSetDevice(int ordinal) {
   return result(state(ordinal));
 }
 
+// What launchers of kernels ask for.
+// One, since the kernels are really computed: as many blocks as a device holds at once are few.
+constexpr int multiprocessors = 1;
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int ordinal) {
+  if (attribute != cudaDevAttrMultiProcessorCount) return result(cudaErrorInvalidValue);
+  *value = multiprocessors;
+  return result(state(ordinal));
+}
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* out, const void*, int, size_t) {
+  *out = 1;
+  return result(state(current));
+}
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void*) {
+  return static_cast<cudaError_t>(static_cast<int>(fake::number("no_kernels", -1, 0)));
+}
+
 // As fake_nvml numbers and names its GPUs.
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* out, int ordinal) {
   *out = {};
@@ -70,7 +97,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* out, int ordinal) {
   const int capability = static_cast<int>(fake::number("capability", ordinal, 90));
   out->major = capability / 10;
   out->minor = capability % 10;
-  out->multiProcessorCount = 4;
+  out->multiProcessorCount = multiprocessors;
   out->l2CacheSize = 1 << 16;
   out->totalGlobalMem = static_cast<size_t>(fake::number("total", ordinal, 102625181696.0));
   return cudaSuccess;

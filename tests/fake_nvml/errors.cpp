@@ -1,4 +1,7 @@
 // Errors, throttling, processes, events, fabric.
+#include <algorithm>
+#include <iterator>
+
 #include "tests/fake_nvml/script.h"
 
 using namespace fake_nvml;
@@ -100,6 +103,10 @@ abi::Return nvmlDeviceGetGpuFabricInfoV(abi::Device device, abi::FabricInfo* to)
   if (to->version != abi::kFabricInfoVersion) return abi::kVersionMismatch;
   to->state = static_cast<unsigned char>(number("fabric_state", gpu, 3));
   to->status = abi::kSuccess;
+  // fabric_uuid=N: every byte of the cluster's UUID; fabric_clique=N.
+  std::fill(std::begin(to->cluster_uuid), std::end(to->cluster_uuid),
+            static_cast<unsigned char>(number("fabric_uuid", gpu, 0)));
+  to->clique = static_cast<unsigned>(number("fabric_clique", gpu, 0));
   to->health_mask = static_cast<unsigned>(number("fabric_mask", gpu, 0));
   return abi::kSuccess;
 }

@@ -9,6 +9,7 @@
 #include "bench/cases.h"
 #include "core/param_builder.h"
 #include "sys/os/deadline_call.h"
+#include "sys/os/kernel_log.h"
 
 namespace cb {
 namespace {
