@@ -179,6 +179,13 @@ if(CLUSTERBENCH_CUDA_VERSION AND TARGET clusterbench)
   cb_fake_module(fake_module_foreign ${places}/foreign 13 13000 80,90 90 other)
 endif()
 
+# ---- a stand-in for a profiler, which the ranges of NVTX open by its path ----
+if(CLUSTERBENCH_CUDA_VERSION)
+  add_library(fake_nvtx MODULE ${PROJECT_SOURCE_DIR}/tests/fake_nvtx/fake_nvtx.cpp)
+  target_include_directories(fake_nvtx SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+  set_target_properties(fake_nvtx PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fake)
+endif()
+
 # ---- a stand-in for cuFile, likewise ----
 add_library(fake_cufile MODULE ${PROJECT_SOURCE_DIR}/tests/fake_cufile/fake_cufile.cpp)
 set_target_properties(fake_cufile PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY
@@ -199,6 +206,7 @@ add_dependencies(unit_sys fake_verbs fake_verbs_old)
 foreach(name fake_nccl fake_nccl_old)
   add_library(${name} MODULE ${PROJECT_SOURCE_DIR}/tests/fake_nccl/fake_nccl.cpp
               ${PROJECT_SOURCE_DIR}/tests/fake_nccl/engine.cpp
+              ${PROJECT_SOURCE_DIR}/tests/fake_nccl/log.cpp
               ${PROJECT_SOURCE_DIR}/tests/fake_nccl/reduce.cpp)
   target_link_libraries(${name} PRIVATE Threads::Threads)
   set_target_properties(${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY

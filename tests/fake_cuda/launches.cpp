@@ -93,12 +93,17 @@ void damage_chain(const Launch& launch) {
   if (damaged < 0) damaged = 3;
 }
 
-constexpr Mistake kMistakes[] = {{"copy", "copy", nullptr, damage_copy},
-                                 {"triad", "triad", nullptr, damage_triad},
-                                 {"triad_swept", "triad", nullptr, damage_triad},
-                                 {"read", "read", nullptr, damage_read},
-                                 {"chain", "chain", damage_chain, nullptr},
-                                 {"turn_march", "march", damage_march, nullptr}};
+// Every launch but the first is lost.
+void lose_count(const Launch& launch) {
+  auto* counter = argument<unsigned long long*>(launch, 0);
+  if (counter != nullptr && *counter > 1) --*counter;
+}
+
+constexpr Mistake kMistakes[] = {
+    {"count_launch", "count", nullptr, lose_count}, {"copy", "copy", nullptr, damage_copy},
+    {"triad", "triad", nullptr, damage_triad},      {"triad_swept", "triad", nullptr, damage_triad},
+    {"read", "read", nullptr, damage_read},         {"chain", "chain", damage_chain, nullptr},
+    {"turn_march", "march", damage_march, nullptr}};
 
 const Mistake* mistake_of(const Launch& launch, void* stream) {
   for (const Mistake& mistake : kMistakes)

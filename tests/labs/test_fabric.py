@@ -1,10 +1,13 @@
-"""A subnet of the InfiniBand simulator, seen by the real ibnetdiscover and judged by ours; its cables are moved meanwhile."""
+"""A subnet of the InfiniBand simulator with two subnet managers: asked by our own datagrams, and seen by the real ibnetdiscover, iblinkinfo,
+ibqueryerrors and dump_fts; what is found must be the same. Its cables are moved, its ports spoilt meanwhile."""
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import threading
+import time
 
 import pytest
 
@@ -48,6 +51,7 @@ def net_file(slow=()):
 class Simulator:
     def __init__(self, directory, text):
         self.directory = directory
+        self.managers = []
         (directory / "net").write_text(text)
         self.name = f"clusterbench-{os.getpid()}-{directory.name}"
         self.environment = {**os.environ, "IBSIM_SOCKNAME": self.name, "SIM_HOST": identity("host000 mlx5_0")}
@@ -66,6 +70,9 @@ class Simulator:
         return self
 
     def __exit__(self, *_):
+        for manager in self.managers:
+            manager.kill()
+            manager.wait(timeout=20)
         self.process.kill()
         self.process.wait(timeout=20)
 
@@ -73,12 +80,30 @@ class Simulator:
         self.process.stdin.write("".join(c + "\n" for c in commands))
         self.process.stdin.flush()
 
-    def discover(self):
-        done = subprocess.run(["/usr/sbin/ibnetdiscover"], cwd=self.directory, capture_output=True, text=True, timeout=60, check=True,
+    def tool(self, *command, name="net.txt"):
+        """What a tool of infiniband-diags prints, as a file."""
+        done = subprocess.run([f"/usr/sbin/{command[0]}", *command[1:]], cwd=self.directory, capture_output=True, text=True, timeout=60, check=False,
                               env={**self.environment, "LD_PRELOAD": PRELOAD})
-        path = self.directory / "net.txt"
+        path = self.directory / name
         path.write_text(done.stdout)
         return path
+
+    def discover(self):
+        return self.tool("ibnetdiscover")
+
+    def manager(self, host, priority):
+        """OpenSM on that host's first adapter, when it has said what it is."""
+        environment = {**self.environment, "SIM_HOST": identity(f"{host} mlx5_0"), "LD_PRELOAD": PRELOAD, "OSM_CACHE_DIR": str(self.directory),
+                       "OSM_TMP_DIR": str(self.directory)}
+        log = self.directory / f"opensm-{host}.log"
+        out = open(self.directory / f"opensm-{host}.out", "w", encoding="utf-8")
+        (self.directory / "opensm.conf").write_text("force_log_flush TRUE\n")
+        self.managers.append(subprocess.Popen(["/usr/sbin/opensm", "-F", "opensm.conf", "-R", "ftree", "-p", str(priority), "-f", str(log)], cwd=self.directory,
+                                              env=environment, stdout=out, stderr=out))
+        until = time.monotonic() + 60
+        while not re.search("SUBNET UP|STANDBY state", (log.read_text() if log.exists() else "") + open(out.name, encoding="utf-8").read()):
+            assert time.monotonic() < until and self.managers[-1].poll() is None, "OpenSM did not get ready"
+            time.sleep(0.1)
 
 
 def write_plan(directory):
@@ -88,8 +113,12 @@ def write_plan(directory):
 
 
 def judge(directory, dump, code, *more):
+    return verdict(directory, code, ["--from", dump, *more])
+
+
+def verdict(directory, code, arguments, environment=None):
     out = directory / "f.json"
-    done = subprocess.run([BINARY, "fabric", "--from", dump, "--json", out, *more], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([BINARY, "fabric", "--json", out, *arguments], capture_output=True, text=True, timeout=60, check=False, env=environment)
     assert done.returncode == code, done.stdout + done.stderr
     (record,) = json.loads(out.read_text())["records"]
     failed = {(c["name"], record["entities"][c["entity"]]["id"]) for c in record["checks"] if not c["passed"]}
@@ -139,3 +168,146 @@ def test_a_link_of_one_lane_is_slow(place):
         dump = sim.discover()
     _, failed, _ = judge(place, dump, 1)
     assert [name for name, _ in failed] == ["link_rate"] and "leaf-2 port 3" in next(iter(failed))[1]
+
+
+managed = pytest.mark.skipif(not os.path.exists("/usr/sbin/opensm"), reason="needs opensm, which ci/bootstrap.sh installs")
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory):
+    """A subnet with a master and a standby; each test puts back what it changes."""
+    with Simulator(tmp_path_factory.mktemp("live"), net_file()) as sim:
+        sim.manager("host000", 10)
+        sim.manager("host005", 1)
+        yield sim
+
+
+def ask(sim, code, *more):
+    """Our own datagrams, from another host than the managers'."""
+    return verdict(sim.directory, code, list(more), {**sim.environment, "SIM_HOST": identity("host002 mlx5_1"), "LD_PRELOAD": PRELOAD})
+
+
+def figures_of(record):
+    return {m["name"]: m["summary"]["max"] for m in record["metrics"] if record["entities"][m["entity"]]["kind"] == "cluster"}
+
+
+def links_of(dump):
+    """{(device, port, device, port)} of an ibnetdiscover text, each link once."""
+    out, names, lines, device = set(), {}, [], None
+    for line in dump.read_text().splitlines():
+        head = re.match(r'(Switch|Ca)\t\d+ "([^"]+)"\s+# "([^"]+)"', line)
+        port = re.match(r'\[(\d+)\](?:\(\w+\))?\s+"([^"]+)"\[(\d+)\]', line)
+        if head:
+            device = head[2]
+            names[device] = head[3]
+        elif port:
+            lines.append((device, int(port[1]), port[2], int(port[3])))
+    for a, p, b, q in lines:
+        out.add(tuple(sorted([(names[a], p), (names[b], q)])))
+    return out
+
+
+@managed
+def test_asked_directly_it_is_what_ibnetdiscover_prints(live):
+    record, failed, said = ask(live, 0, "--plan", write_plan(live.directory), "--save", live.directory / "own.txt")
+    assert not failed and "suspects: none" in said
+    figures = figures_of(record)
+    assert (figures["adapters"], figures["switches"], figures["links"], figures["hosts"]) == (HOSTS * RAILS, RAILS + SPINES, len(list(links())), HOSTS)
+    assert figures["unreached_pairs"] == 0 and figures["uplink_load"] == 1 and figures["ends_with_errors"] == 0
+    assert figures["standby_managers"] == 1 and "rail-optimised" in record["facts"]["topology"]
+    passed = {c["name"] for c in record["checks"]}
+    assert {"manager", "route_hole", "credit_loop", "pkeys", "mtu", "errors", "unanswered"} <= passed
+    assert "firmware" not in passed  # the simulator's devices do not tell it
+    theirs = links_of(live.discover())
+    assert links_of(live.directory / "own.txt") == theirs and len(theirs) == figures["links"]
+
+
+@managed
+def test_every_kind_of_file_has_the_same_verdict(live):
+    files = {"cache": live.directory / "cache", "info": live.tool("iblinkinfo", name="info.txt"), "lines": live.tool("iblinkinfo", "-l", name="lines.txt"),
+             "text": live.tool("ibnetdiscover", "--cache", "cache"), "tables": live.tool("dump_fts", name="fts.txt"),
+             "errors": live.tool("ibqueryerrors", "--data", name="errors.txt")}
+    shape = None
+    for names in (["text"], ["cache"], ["info"], ["lines"], ["errors", "tables", "text"], ["info", "tables"], ["cache", "tables", "errors", "info"]):
+        record, failed, _ = judge(live.directory, ",".join(str(files[n]) for n in names), 0, "--plan", write_plan(live.directory))
+        figures = figures_of(record)
+        own = {k: figures[k] for k in ("adapters", "switches", "links", "hosts")}
+        shape = shape or own
+        assert not failed and own == shape, names
+        if "tables" in names:
+            assert figures["unreached_pairs"] == 0 and "route_hole" in {c["name"] for c in record["checks"]}
+
+
+@managed
+def test_counters_are_those_that_ibqueryerrors_prints(live):
+    wanted = {("leaf-0", 2): 12, ("host003 mlx5_2", 1): 345, ("spine-1", 4): 7}
+    live.tell(*(f'PerformanceSet "{identity(d)}"[{p}] PortCounters.SymbolErrorCounter={n}' for (d, p), n in wanted.items()), "Wait 1")
+    theirs = live.tool("ibqueryerrors", "--data", name="errors.txt")
+    record, failed, _ = ask(live, 1)
+    told = {record["entities"][c["entity"]]["id"]: c["detail"] for c in record["checks"] if not c["passed"]}
+    assert failed == {("errors", f"{d} port {p}") for d, p in wanted}
+    for (device, port), n in wanted.items():
+        assert f"SymbolErrorCounter {n} in " in json.dumps(told[f"{device} port {port}"])
+        assert re.search(rf"GUID 0x\w+ port {port}: .*SymbolErrorCounter == {n}]", theirs.read_text())
+    _, of_files, _ = judge(live.directory, f"{theirs},{live.discover()}", 1)
+    assert of_files == failed
+    live.tell(*(f'PerformanceSet "{identity(d)}"[{p}] PortCounters.SymbolErrorCounter=0' for d, p in wanted), "Wait 1")
+    assert not ask(live, 0)[1]
+
+
+@managed
+def test_errors_in_a_window_are_those_that_came_in_it(live):
+    live.tell(f'PerformanceSet "{identity("leaf-0")}"[2] PortCounters.LinkDownedCounter=3', "Wait 1")
+    record, failed, _ = ask(live, 0, "--window", "1s")
+    assert not failed and figures_of(record)["shown_errors_per_bit"] > 1e-12
+    assert any("not shown" in json.dumps(n) for n in record["notes"])
+    live.tell(f'PerformanceSet "{identity("leaf-0")}"[2] PortCounters.LinkDownedCounter=0', "Wait 1")
+
+
+@managed
+def test_a_device_that_does_not_answer_is_named_and_nothing_hangs(live):
+    live.tell(f'Error "{identity("host004 mlx5_2")}" 100', "Wait 1")
+    begin = time.monotonic()
+    _, failed, said = ask(live, 1, "--mad-timeout", "20ms", "--no-counters")
+    live.tell(f'Error "{identity("host004 mlx5_2")}" 0', "Wait 1")
+    assert time.monotonic() - begin < 30
+    assert failed == {("unanswered", "leaf-2 port 5")} and "did not answer NodeInfo" in said
+
+
+@managed
+def test_a_few_lost_datagrams_change_nothing(live):
+    live.tell(f'Error "{identity("leaf-1")}" 20', "Wait 1")
+    record, failed, _ = ask(live, 0, "--mad-timeout", "20ms", "--no-counters")
+    live.tell(f'Error "{identity("leaf-1")}" 0', "Wait 1")
+    lost = int(re.search(r"(\d+) without answer", json.dumps(record["facts"]))[1])
+    assert not failed and lost > 0
+
+
+@managed
+def test_a_second_device_with_the_same_guid(live):
+    live.tell(f'Guid "{identity("host003 mlx5_2")}" 0x{identity("host001 mlx5_2")[2:]}', "Wait 1")
+    _, failed, _ = ask(live, 1, "--no-tables", "--no-counters")
+    live.tell(f'Guid "{identity("host003 mlx5_2")}" 0x{identity("host003 mlx5_2")[2:]}', "Wait 1")
+    assert failed == {("duplicate_guid", identity("host001 mlx5_2"))} or failed == {("duplicate_guid", identity("host003 mlx5_2"))}
+
+
+@managed
+def test_exchanged_cables_are_found_directly(live):
+    a, b = ("leaf-0", 2, "host001 mlx5_0"), ("leaf-3", 2, "host001 mlx5_3")
+    live.tell(*(f'Unlink "{identity(leaf)}"[{port}]' for leaf, port, _ in (a, b)),
+              f'Link "{identity(a[0])}"[2] "{identity(b[2])}"[1]', f'Link "{identity(b[0])}"[2] "{identity(a[2])}"[1]', "Wait 1")
+    _, failed, _ = ask(live, 1, "--plan", write_plan(live.directory), "--no-tables", "--no-counters")
+    live.tell(*(f'Unlink "{identity(leaf)}"[{port}]' for leaf, port, _ in (a, b)),
+              *(f'Link "{identity(leaf)}"[{port}] "{identity(device)}"[1]' for leaf, port, device in (a, b)), "Wait 1")
+    # The managers have not swept since: the four ports are not active yet, which is true too.
+    assert sorted(name for name, _ in failed) == ["port_state"] * 4 + ["swapped"]
+
+
+@managed
+def test_without_its_managers_a_subnet_says_so(live):
+    for manager in live.managers:
+        manager.kill()
+        manager.wait(timeout=20)
+    time.sleep(1)
+    _, failed, said = ask(live, 1, "--no-counters", "--no-tables", "--mad-timeout", "20ms")
+    assert {name for name, _ in failed} == {"manager"} and "no master subnet manager" in said

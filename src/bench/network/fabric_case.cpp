@@ -1,23 +1,67 @@
-// The InfiniBand subnet as `ibnetdiscover` saw it: its links against each other and against the
-// cabling plan, before any traffic. docs/methods/fabric.md.
+// The InfiniBand subnet, asked through this host's port or read from files: its links, tables,
+// managers and counters against each other and against the cabling plan. docs/methods/fabric.md.
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "bench/cases.h"
+#include "bench/network/subnet/input.h"
 #include "core/file.h"
 #include "core/param_builder.h"
-#include "model/fabric/findings.h"
+#include "model/fabric/routes.h"
+#include "model/fabric/write.h"
 
 namespace cb {
 namespace {
 
-// What is looked for in every subnet, and with a plan.
-constexpr const char* kAlways[] = {"link_rate",      "duplicate_guid", "duplicate_lid",
-                                   "duplicate_name", "one_sided",      "wrong_rail"};
-constexpr const char* kWithPlan[] = {"missing", "surplus", "moved", "swapped", "rotated", "chain"};
+// A kind of finding passes only where what it needs was read.
+enum class KindNeeds { nothing, live, plan, ports, mtus, pkeys, managers, firmware, tables, counters, limit, sharp, alarms, before };
+struct NetKind {
+  const char* name;
+  KindNeeds needs;
+};
+constexpr NetKind kKinds[] = {{"link_rate", KindNeeds::nothing},
+                              {"duplicate_guid", KindNeeds::nothing},
+                              {"duplicate_lid", KindNeeds::nothing},
+                              {"duplicate_name", KindNeeds::nothing},
+                              {"one_sided", KindNeeds::nothing},
+                              {"wrong_rail", KindNeeds::nothing},
+                              {"unanswered", KindNeeds::live},
+                              {"missing", KindNeeds::plan},
+                              {"surplus", KindNeeds::plan},
+                              {"moved", KindNeeds::plan},
+                              {"swapped", KindNeeds::plan},
+                              {"rotated", KindNeeds::plan},
+                              {"chain", KindNeeds::plan},
+                              {"port_state", KindNeeds::ports},
+                              {"mtu", KindNeeds::mtus},
+                              {"pkeys", KindNeeds::pkeys},
+                              {"manager", KindNeeds::managers},
+                              {"second_master", KindNeeds::managers},
+                              {"manager_stuck", KindNeeds::managers},
+                              {"firmware", KindNeeds::firmware},
+                              {"route_hole", KindNeeds::tables},
+                              {"route_loop", KindNeeds::tables},
+                              {"credit_loop", KindNeeds::tables},
+                              {"route_balance", KindNeeds::tables},
+                              {"errors", KindNeeds::counters},
+                              {"saturated", KindNeeds::counters},
+                              {"cleared", KindNeeds::counters},
+                              {"oversubscribed", KindNeeds::limit},
+                              {"sharp", KindNeeds::sharp},
+                              {"alarm", KindNeeds::alarms},
+                              {"changed", KindNeeds::before},
+                              {"gone", KindNeeds::before},
+                              {"new", KindNeeds::before}};
+
+std::vector<std::string> kind_names() {
+  std::vector<std::string> out;
+  for (const NetKind& kind : kKinds) out.emplace_back(kind.name);
+  return out;
+}
 
 CaseInfo describe() {
   using namespace param;
@@ -25,45 +69,114 @@ CaseInfo describe() {
   return {.name = "fabric",
           .device = "",
           .summary =
-              "the InfiniBand subnet: slow and swapped links, duplicates, rails, by "
-              "ibnetdiscover's output and a cabling plan",
+              "the InfiniBand subnet: links, cabling plan, subnet manager, routes and error counters, "
+              "asked directly or from files",
           .example = "clusterbench fabric --from net.txt --plan cabling.csv --json f.json",
           .domain = "network",
-          .params = {text("from").help("what ibnetdiscover printed"),
-                     text("plan").help("links as CSV: a_device,a_port,b_device,b_port; an adapter "
-                                       "is host/nic")},
+          .params = joined(
+              {net::fabric_source_params(),
+               {text("plan").help("links as CSV: a_device,a_port,b_device,b_port; an adapter "
+                                  "is host/nic"),
+                number("max-oversubscription")
+                    .range(0.01, 1000)
+                    .help("of a switch with links upwards, as the contract says: 1 or 1.5"),
+                text("save").help("file for the subnet as ibnetdiscover prints it: for --leaf-map of "
+                                  "locate and verbs, and to read it again"),
+                text("before").excludes({"plan"}).help("an earlier file of the same subnet: every "
+                                                       "difference is a finding"),
+                text("dot").help("file for a graph of it, for Graphviz")}}),
           .metrics = {{"adapters", "count", higher, "of hosts"},
                       {"switches", "count", higher, ""},
                       {"links", "count", higher, "that both ends tell of"},
                       {"hosts", "count", higher, "by the adapters' descriptions"},
                       {"oversubscription", "ratio", lower,
-                       "of each leaf with links upwards: rate to its adapters over rate upwards"}},
-          .checks = {kAlways[0], kAlways[1], kAlways[2], kAlways[3], kAlways[4], kAlways[5],
-                     kWithPlan[0], kWithPlan[1], kWithPlan[2], kWithPlan[3], kWithPlan[4],
-                     kWithPlan[5]},
+                       "of each switch with links upwards: rate downwards over rate upwards"},
+                      {"unreached_pairs", "count", lower,
+                       "leaves and adapters to which the forwarding tables do not lead"},
+                      {"uplink_load", "ratio", lower,
+                       "all to all: the busiest link upwards of a switch over the mean of its links"},
+                      {"shift_share", "share", higher,
+                       "of its own rate that a flow gets when adapter i sends to adapter i + s"},
+                      {"ends_with_errors", "count", lower, "with an error counter above 0"},
+                      {"shown_errors_per_bit", "ratio", lower,
+                       "that a window without an error shows with 95 % confidence"},
+                      {"standby_managers", "count", higher, "that would take over from a master"},
+                      {"discovery_seconds", "seconds", lower, "nodes, ports and links"}},
+          .checks = kind_names(),
           .fault = {.why_not = said("fault.counters")},
           .fact_columns = {"tiers", "parts"},
           .prints_suspects = true};
 }
 
+bool was_read(KindNeeds needs, const net::FabricInput& input, const Params& params) {
+  const NetKnows& knows = input.net.knows;
+  switch (needs) {
+    case KindNeeds::nothing:
+      return true;
+    case KindNeeds::live:
+      return input.mads.has_value();
+    case KindNeeds::plan:
+      return !input.plan.empty();
+    case KindNeeds::before:
+      return input.before.has_value();
+    case KindNeeds::ports:
+      return knows.ports;
+    case KindNeeds::mtus:
+      return knows.mtus;
+    case KindNeeds::alarms:
+      return knows.alarms;
+    case KindNeeds::pkeys:
+      return knows.pkeys;
+    case KindNeeds::managers:
+      return knows.managers;
+    case KindNeeds::firmware:
+      return knows.firmware;
+    case KindNeeds::tables:
+      return knows.tables;
+    case KindNeeds::counters:
+      return knows.counters;
+    case KindNeeds::limit:
+      return params.has("max-oversubscription");
+    case KindNeeds::sharp:
+      return std::ranges::any_of(input.net.nodes, &NetNode::aggregates);
+  }
+  return false;
+}
+
 // One check for each kind: passed for the cluster, or failed for each part that it names.
-void add_checks(Record& record, const std::vector<NetFinding>& findings, bool planned) {
+void add_checks(Record& record, const std::vector<NetFinding>& findings,
+                const net::FabricInput& input, const Params& params) {
   const size_t all = record.entity({"", "cluster", ""});
   std::set<std::string> found;
   for (const NetFinding& f : findings) {
     found.insert(f.kind);
     record.checks.push_back({.name = f.kind,
                              .passed = false,
-                             .entity = record.entity({"", "link", f.part}),
+                             .entity = f.part.empty() ? all : record.entity({"", "link", f.part}),
                              .detail = f.what,
                              .finding = true});
   }
-  const auto passes = [&](const char* kind) {
-    if (!found.contains(kind))
-      record.checks.push_back({.name = kind, .passed = true, .entity = all, .finding = true});
-  };
-  std::ranges::for_each(kAlways, passes);
-  if (planned) std::ranges::for_each(kWithPlan, passes);
+  for (const NetKind& kind : kKinds) {
+    if (!found.contains(kind.name) && was_read(kind.needs, input, params))
+      record.checks.push_back({.name = kind.name, .passed = true, .entity = all, .finding = true});
+  }
+}
+
+Said topology_text(const NetTopology& topology) {
+  const std::string percent = fmt::format("{:.0f}", std::floor(100 * topology.fits));
+  switch (topology.is) {
+    case NetClass::lone_switches:
+      return said("fabric.class.lone");
+    case NetClass::fat_tree:
+      return said("fabric.class.tree", percent);
+    case NetClass::rail_optimised:
+      return said("fabric.class.rails", percent);
+    case NetClass::dragonfly:
+      return said("fabric.class.dragonfly", percent);
+    case NetClass::irregular:
+      break;
+  }
+  return said("fabric.class.irregular", percent);
 }
 
 void add_shape(Record& record, const Net& net, const NetShape& shape) {
@@ -78,66 +191,123 @@ void add_shape(Record& record, const Net& net, const NetShape& shape) {
   }
   record.facts["tiers"] = std::to_string(shape.tiers);
   record.facts["parts"] = std::to_string(shape.components);
+  record.facts["topology"] = topology_text(topology_of(net, shape));
 }
 
-struct FabricInput {
-  Net net;
-  std::vector<PlannedLink> plan;
-};
-
-// What is wrong with a file, with the file's name before the place within it.
-template <typename Read>
-void read_one(const std::string& file, Problems& problems, Read read) {
-  try {
-    read(read_file(file));
-  } catch (const UsageError& e) {
-    for (const Problem& p : e.problems().list)
-      problems.add(p.where.empty() ? file : fmt::format("{}, {}", file, p.where), p.said());
+void oversubscribed(const Net& net, const NetShape& shape, double limit,
+                    std::vector<NetFinding>& out) {
+  constexpr double kRounding = 1e-9;
+  for (const LeafRatio& leaf : shape.oversubscription) {
+    if (leaf.ratio > limit * (1 + kRounding))
+      out.push_back({"oversubscribed", net.nodes[leaf.node].name,
+                     said("fabric.oversubscribed", fmt::format("{:.3g}", leaf.ratio),
+                          fmt::format("{:.3g}", limit))});
   }
 }
 
-// Rank 0 reads the files; what is wrong with them every rank hears.
-FabricInput read_input(Context& context, const Params& params) {
-  FabricInput out;
-  Problems problems;
-  if (context.comm.is_root()) {
-    const std::string from = params.text("from");
-    read_one(from, problems,
-             [&](const std::string& text) { out.net = read_ibnetdiscover(text, from); });
-    if (params.has("plan")) {
-      const std::string plan = params.text("plan");
-      read_one(plan, problems,
-               [&](const std::string& text) { out.plan = read_cabling(text, plan); });
-    }
+void add_routes(Record& record, const Net& net, const RouteReport& routes) {
+  if (!net.knows.tables) return;
+  const size_t all = record.entity({"", "cluster", ""});
+  const RouteFigures& figures = routes.figures;
+  if (figures.pairs == 0) {
+    record.notes.push_back(said("fabric.no_routes"));
+    return;
   }
-  throw_agreed(context.comm, "clusterbench fabric", problems);
-  return out;
+  record.add("unreached_pairs", all, Samples{static_cast<double>(figures.unreached)});
+  if (figures.uplink_load) record.add("uplink_load", all, Samples{*figures.uplink_load});
+  if (figures.shift_share) record.add("shift_share", all, Samples{*figures.shift_share});
+  record.facts["route_hops"] = std::to_string(figures.longest_hops);
+}
+
+void add_counters(Record& record, const Net& net) {
+  if (!net.knows.counters) return;
+  const size_t all = record.entity({"", "cluster", ""});
+  record.add("ends_with_errors", all, Samples{static_cast<double>(ends_with_errors(net))});
+  const auto shown = shown_errors_per_bit(net);
+  if (!shown) {
+    record.notes.push_back(said("fabric.no_window"));
+    return;
+  }
+  record.add("shown_errors_per_bit", all, Samples{*shown});
+  if (*shown > kErrorsPerBit)
+    record.notes.push_back(said("fabric.not_shown", fmt::format("{:.2g}", *shown),
+                                fmt::format("{:.0e}", kErrorsPerBit),
+                                fmt::format("{:.0f}", std::ceil(*net.window_seconds * *shown /
+                                                                kErrorsPerBit))));
+}
+
+void add_source(Record& record, const net::FabricInput& input) {
+  record.facts["subnet_source"] = input.source;
+  record.notes.insert(record.notes.end(), input.notes.begin(), input.notes.end());
+  const size_t all = record.entity({"", "cluster", ""});
+  if (input.net.knows.managers) {
+    const size_t standby = standby_managers(input.net);
+    record.add("standby_managers", all, Samples{static_cast<double>(standby)});
+    if (standby == 0) record.notes.push_back(said("fabric.no_standby"));
+  }
+  if (!input.mads) return;
+  record.add("discovery_seconds", all, Samples{input.discovery_seconds});
+  record.facts["datagrams"] =
+      said("fabric.datagrams", input.mads->sent, input.mads->answered, input.mads->timed_out,
+           input.mads->refused);
+}
+
+// What a user named to be written, on rank 0.
+void write_texts(const Params& params, const Net& net, const NetShape& shape,
+                 const std::vector<NetFinding>& findings) {
+  if (params.has("save")) write_file_atomically(params.text("save"), ibnetdiscover_text(net));
+  if (params.has("dot")) write_file_atomically(params.text("dot"), dot_text(net, shape, findings));
+}
+
+void check_input(const Params& params, Problems& problems) {
+  for (const char* name : {"save", "dot"}) {
+    if (!params.has(name)) continue;
+    if (const auto why = why_not_writable(params.text(name)))
+      problems.add(std::string("--") + name, *why);
+  }
+  if (params.has("mkey") && !net::parse_management_key(params.text("mkey")))
+    problems.add("--mkey", said("fabric.bad_key"));
 }
 
 std::vector<Record> run(Context& context, const Params& params) {
   Record record{.case_name = "fabric", .params = params};
-  if (!params.has("from")) {
-    record.outcome = Skipped{said("fabric.no_dump")};
+  record.params.erase("mkey");  // a key of the site: it belongs in no document
+  const net::FabricInput input = net::read_fabric(context, params);
+  if (!context.comm.is_root()) return {std::move(record)};
+  if (input.unavailable) {
+    record.outcome = Skipped{*input.unavailable};
     return {std::move(record)};
   }
-  const FabricInput input = read_input(context, params);
-  if (!context.comm.is_root()) return {std::move(record)};
   const NetShape shape = shape_of(input.net);
   std::vector<NetFinding> findings = irregularities(input.net, shape);
+  const auto add = [&](std::vector<NetFinding> more) {
+    std::ranges::move(more, std::back_inserter(findings));
+  };
+  add(state_findings(input.net, shape));
+  add(counter_findings(input.net));
+  RouteReport routes = follow_routes(input.net, shape);
+  add(std::move(routes.findings));
+  if (params.has("max-oversubscription"))
+    oversubscribed(input.net, shape, params.number("max-oversubscription"), findings);
+  if (input.before) add(changes_since(*input.before, input.net));
   if (!input.plan.empty()) {
     PlanDifference difference = against_plan(input.net, input.plan);
-    std::ranges::move(difference.findings, std::back_inserter(findings));
+    add(std::move(difference.findings));
     if (!difference.at_other_ports.empty())
       record.notes.push_back(said("fabric.other_ports", difference.at_other_ports.size(),
                                   difference.at_other_ports.front()));
   }
+  write_texts(params, input.net, shape, findings);
+  add_source(record, input);
   add_shape(record, input.net, shape);
-  add_checks(record, findings, !input.plan.empty());
+  add_routes(record, input.net, routes);
+  add_counters(record, input.net);
+  add_checks(record, findings, input, params);
   return {std::move(record)};
 }
 
 }  // namespace
 
-Case fabric_case() { return {describe(), run}; }
+Case fabric_case() { return {describe(), run, check_input}; }
 
 }  // namespace cb

@@ -235,6 +235,49 @@ std::vector<PlannedLink> read_cabling(const std::string& csv, const std::string&
   return CablingReader(file).read(csv);
 }
 
+std::vector<PlannedLink> plan_of(const Net& before) {
+  std::set<PlannedEnd> used;
+  std::vector<PlannedLink> out;
+  for (const NetLink& link : before.links) {
+    const PlannedLink planned = as_planned(before, link);
+    if (used.contains(planned.a) || used.contains(planned.b)) continue;
+    used.insert({planned.a, planned.b});
+    out.push_back(planned);
+  }
+  return out;
+}
+
+std::vector<NetFinding> changes_since(const Net& before, const Net& net) {
+  std::vector<NetFinding> out;
+  std::map<std::string, const NetNode*> old;
+  for (const NetNode& node : before.nodes) old[node.name] = &node;
+  std::set<std::string> names;
+  for (const NetNode& node : net.nodes) {
+    names.insert(node.name);
+    const auto was = old.find(node.name);
+    if (was == old.end())
+      out.push_back({"new", node.name, said("fabric.new")});
+    else if (!was->second->firmware.empty() && !node.firmware.empty() &&
+             was->second->firmware != node.firmware)
+      out.push_back({"changed", node.name,
+                     said("fabric.changed_firmware", was->second->firmware, node.firmware)});
+  }
+  for (const auto& [name, node] : old) {
+    if (!names.contains(name)) out.push_back({"gone", name, said("fabric.gone")});
+  }
+  std::map<PlannedLink, std::string> rates;
+  for (const NetLink& link : before.links) {
+    if (link.rate) rates[as_planned(before, link)] = link.rate->text;
+  }
+  for (const NetLink& link : net.links) {
+    const auto was = rates.find(as_planned(net, link));
+    if (was != rates.end() && link.rate && link.rate->text != was->second)
+      out.push_back({"changed", net.link_name(link),
+                     said("fabric.changed_rate", was->second, link.rate->text)});
+  }
+  return out;
+}
+
 PlanDifference against_plan(const Net& net, const std::vector<PlannedLink>& plan) {
   std::set<std::string> in_plan;
   for (const PlannedLink& l : plan) in_plan.insert({l.a.device, l.b.device});

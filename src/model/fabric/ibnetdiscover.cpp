@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "core/units.h"
-#include "model/fabric/net.h"
+#include "model/fabric/net_builder.h"
 
 namespace cb {
 namespace {
@@ -117,6 +117,13 @@ class NetReader {
     const auto other = peer ? bracketed(line, peer->second) : std::nullopt;
     if (!peer || !own || !other) refuse(said("fabric.bad_port"));
     PortLine out{.from = {current_, *own}, .peer = peer->first, .peer_port = *other};
+    const size_t bracket = line.find("](");
+    if (bracket < line.find('"') && net_.nodes[current_].kind == NetNodeKind::adapter) {
+      const size_t close = line.find(')', bracket);
+      if (close != std::string::npos)
+        net_.ports[out.from].guid =
+            parse_hex(std::string_view(line).substr(bracket + 2, close - bracket - 2)).value_or(0);
+    }
     const size_t comment = line.find('#', peer->second);
     if (comment != std::string::npos) describe(line, comment + 1, out);
     lines_.push_back(std::move(out));
@@ -137,7 +144,12 @@ class NetReader {
 
   size_t node(const std::string& id, NetNodeKind kind, const std::string& name) {
     const auto [at, fresh] = index_.try_emplace(id, net_.nodes.size());
-    if (fresh) net_.nodes.push_back({.id = id, .kind = kind, .name = id});
+    if (fresh) {
+      net_.nodes.push_back({.id = id, .kind = kind, .name = id});
+      const size_t dash = id.find('-');
+      if (dash != std::string::npos)
+        net_.nodes.back().guid = parse_hex(std::string_view(id).substr(dash + 1)).value_or(0);
+    }
     if (!name.empty()) net_.nodes[at->second].name = name;
     return at->second;
   }
@@ -152,13 +164,7 @@ class NetReader {
                       line.peer_port};
       told[line.from] = {line.from, to, line.rate};
     }
-    for (const auto& [from, link] : told) {
-      const auto back = told.find(link.b);
-      if (back == told.end() || back->second.b != from)
-        net_.one_sided.push_back(link);
-      else if (from < link.b)
-        net_.links.push_back(link);
-    }
+    join_ends(net_, told);
   }
 
   std::string file_;

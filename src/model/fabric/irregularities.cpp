@@ -13,12 +13,30 @@ std::pair<int, int> class_of(const NetLink& link, const std::vector<int>& tier) 
   return std::minmax(tier[link.a.node], tier[link.b.node]);
 }
 
+// Somebody allows no more: both ends' settings lead to what runs.
+bool restricted(const Net& net, const NetLink& link) {
+  const auto a = net.ports.find(link.a), b = net.ports.find(link.b);
+  if (a == net.ports.end() || b == net.ports.end()) return false;
+  const auto enabled = best_rate(a->second.width_enabled & b->second.width_enabled,
+                                 a->second.speed_enabled & b->second.speed_enabled,
+                                 std::max(4, link.could->lanes));
+  return enabled && enabled->bits_per_second() <= link.rate->bits_per_second();
+}
+
 void slow_links(const Net& net, const NetShape& shape, std::vector<NetFinding>& out) {
   std::map<std::pair<int, int>, std::vector<const NetLink*>> classes;
   for (const NetLink& link : net.links) {
     const bool aggregates =
         net.nodes[link.a.node].aggregates() || net.nodes[link.b.node].aggregates();
-    if (link.rate && !aggregates) classes[class_of(link, shape.tier)].push_back(&link);
+    if (!link.rate || aggregates) continue;
+    if (!link.could) {
+      classes[class_of(link, shape.tier)].push_back(&link);
+    } else if (link.rate->bits_per_second() < link.could->bits_per_second()) {
+      out.push_back({"link_rate", net.link_name(link),
+                     restricted(net, link)
+                         ? said("fabric.restricted", link.rate->text, link.could->text)
+                         : said("fabric.below", link.rate->text, link.could->text)});
+    }
   }
   for (auto& [tiers, links] : classes) {
     if (links.size() < kEnoughLinks) continue;
@@ -39,10 +57,12 @@ void duplicate_guids(const Net& net, std::vector<NetFinding>& out) {
     out.push_back({"duplicate_guid", id, said("fabric.duplicate_guid")});
 }
 
-void duplicate_lids(const Net& net, std::vector<NetFinding>& out) {
-  std::map<int, std::vector<NetEnd>> by_lid;
-  for (const auto& [end, lid] : net.lids) by_lid[lid].push_back(end);
-  for (const auto& [lid, ends] : by_lid) {
+// Parts without a link between them may have the same LIDs: each has its own manager.
+void duplicate_lids(const Net& net, const NetShape& shape, std::vector<NetFinding>& out) {
+  std::map<std::pair<int, size_t>, std::vector<NetEnd>> by_lid;
+  for (const auto& [end, lid] : net.lids) by_lid[{lid, shape.component[end.node]}].push_back(end);
+  for (const auto& [of, ends] : by_lid) {
+    const int lid = of.first;
     if (ends.size() < 2) continue;
     std::string others;
     for (const NetEnd& end : ends) others += (others.empty() ? "" : ", ") + net.end_name(end);
@@ -112,7 +132,7 @@ std::vector<NetFinding> irregularities(const Net& net, const NetShape& shape) {
   std::vector<NetFinding> out;
   slow_links(net, shape, out);
   duplicate_guids(net, out);
-  duplicate_lids(net, out);
+  duplicate_lids(net, shape, out);
   duplicate_names(net, out);
   one_sided(net, out);
   wrong_rails(net, out);

@@ -45,31 +45,34 @@ std::vector<int> tiers_of(const Net& net, const std::vector<std::vector<size_t>>
   return tier;
 }
 
-size_t components_of(const std::vector<std::vector<size_t>>& next) {
-  std::vector<bool> seen(next.size(), false);
+// The number of each node's part, from 0.
+std::vector<size_t> components_of(const std::vector<std::vector<size_t>>& next) {
+  constexpr size_t kNone = static_cast<size_t>(-1);
+  std::vector<size_t> part(next.size(), kNone);
   size_t count = 0;
   for (size_t i = 0; i < next.size(); ++i) {
-    if (seen[i]) continue;
-    ++count;
+    if (part[i] != kNone) continue;
     std::deque<size_t> queue{i};
-    for (seen[i] = true; !queue.empty(); queue.pop_front()) {
+    for (part[i] = count; !queue.empty(); queue.pop_front()) {
       for (const size_t n : next[queue.front()]) {
-        if (seen[n]) continue;
-        seen[n] = true;
+        if (part[n] != kNone) continue;
+        part[n] = count;
         queue.push_back(n);
       }
     }
+    ++count;
   }
-  return count;
+  return part;
 }
 
 std::vector<LeafRatio> oversubscription_of(const Net& net, const std::vector<int>& tier) {
   std::vector<double> down(net.nodes.size(), 0), up(net.nodes.size(), 0);
   std::vector<bool> known(net.nodes.size(), true);
   const auto add = [&](const NetEnd& from, const NetEnd& to, const NetLink& link) {
-    if (tier[from.node] != 0) return;
-    const bool counts_down = is_host_adapter(net, to.node);
-    const bool counts_up = tier[to.node] > 0;
+    const int own = tier[from.node], other = tier[to.node];
+    if (own < 0) return;
+    const bool counts_down = is_host_adapter(net, to.node) || (other >= 0 && other < own);
+    const bool counts_up = other > own;
     if (!counts_down && !counts_up) return;
     if (!link.rate) known[from.node] = false;
     if (link.rate) (counts_down ? down : up)[from.node] += link.rate->bits_per_second();
@@ -80,7 +83,7 @@ std::vector<LeafRatio> oversubscription_of(const Net& net, const std::vector<int
   }
   std::vector<LeafRatio> out;
   for (size_t i = 0; i < net.nodes.size(); ++i) {
-    if (tier[i] == 0 && known[i] && up[i] > 0) out.push_back({i, down[i] / up[i]});
+    if (tier[i] >= 0 && known[i] && up[i] > 0) out.push_back({i, down[i] / up[i]});
   }
   return out;
 }
@@ -89,7 +92,8 @@ std::vector<LeafRatio> oversubscription_of(const Net& net, const std::vector<int
 
 NetShape shape_of(const Net& net) {
   const auto next = neighbours(net);
-  NetShape out{.components = components_of(next), .tier = tiers_of(net, next)};
+  NetShape out{.tier = tiers_of(net, next), .component = components_of(next)};
+  for (const size_t part : out.component) out.components = std::max(out.components, part + 1);
   std::set<std::string> hosts;
   for (size_t i = 0; i < net.nodes.size(); ++i) {
     if (is_switch(net, i)) ++out.switches;
