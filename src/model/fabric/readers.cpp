@@ -43,6 +43,7 @@ void fill_port(NetPort& into, const NetPort& from) {
   fill(into.data_lanes, from.data_lanes);
   fill(into.manager_lid, from.manager_lid);
   into.runs_manager = into.runs_manager || from.runs_manager;
+  if (!into.rate) into.rate = from.rate;
   if (into.guid == 0) into.guid = from.guid;
   if (!into.has_pkeys) into.pkeys = from.pkeys;
   into.has_pkeys = into.has_pkeys || from.has_pkeys;
