@@ -73,7 +73,6 @@ mkdir -p "$out"
 out=$(realpath "$out")
 if [ -n "$bundle" ]; then
   programs=$bundle
-  export LD_LIBRARY_PATH=$bundle/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 else
   build_here >"$out/build.log" 2>&1 || die "the build failed: $out/build.log"
   programs=$build/bin
@@ -105,12 +104,17 @@ trap finish EXIT TERM INT
 step() {
   local name=$1 wanted=$2 limit=$3 begun=$SECONDS code=0 left=$((budget - SECONDS + begun_all))
   shift 3
+  # The bundle's libraries are for its programs alone: python3 and nvidia-smi have the machine's own.
+  local -a with=()
+  if [ -n "$bundle" ] && [[ $1 == "$programs"/* ]]; then
+    with=(env "LD_LIBRARY_PATH=$bundle/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")
+  fi
   if [ "$left" -lt 5 ]; then
     printf '%s\t%s\tnot run\t0\n' "$name" "$wanted" >>"$out/steps.tsv"
     return
   fi
   stage "$name"
-  timeout -k 5 "$((limit < left ? limit : left))" "$@" >"$out/$name.log" 2>&1 </dev/null &
+  timeout -k 5 "$((limit < left ? limit : left))" "${with[@]}" "$@" >"$out/$name.log" 2>&1 </dev/null &
   child=$!
   wait "$child" || code=$?
   child=''

@@ -27,6 +27,7 @@ ARROWS = {
     "bench/network": HARNESS,
     "bench/skeleton": HARNESS,
     "bench/storage": HARNESS,
+    "bench/training": HARNESS | {"bench/cpu"},
     "bench/collectives": HARNESS | {"bench/gpu", "bench/network"},
     "bench": {"bench/harness"},
     "campaign": {"judge", "model:disturbance.h", "core"},

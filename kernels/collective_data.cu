@@ -1,10 +1,9 @@
 // Data of collectives by grid-stride loops. In each step a thread handles one element or one word.
 // Mismatches are rare: a thread that found some does one atomic per counter.
-#include <cuda_runtime_api.h>
-
 #include <algorithm>
 
 #include "kernels/collective_data.h"
+#include "kernels/launch.h"
 
 namespace cb::kernels {
 namespace {
@@ -110,13 +109,11 @@ int clear(VerifyResult* result, cudaStream_t queue) {
 }  // namespace
 
 int launch_fill_terms(const Terms& terms, Word rank, void* out, Word count, void* stream) {
-  const auto queue = static_cast<cudaStream_t>(stream);
   return dispatch(terms.type, [&](auto zero) -> int {
     using T = decltype(zero);
     if (!aligned(out, sizeof(T))) return cudaErrorMisalignedAddress;
-    fill_terms<T><<<blocks_for(count), threads_per_block, 0, queue>>>(terms, rank,
-                                                                      static_cast<T*>(out), count);
-    return cudaGetLastError();
+    return launch<fill_terms<T>>({blocks_for(count), threads_per_block}, stream, terms, rank,
+                                 static_cast<T*>(out), count);
   });
 }
 
@@ -127,17 +124,15 @@ int launch_verify_terms(const Terms& terms, Word first_index, const void* in, Wo
   return dispatch(terms.type, [&](auto zero) -> int {
     using T = decltype(zero);
     if (!aligned(in, sizeof(T))) return cudaErrorMisalignedAddress;
-    verify_terms<T><<<blocks_for(count), threads_per_block, 0, queue>>>(
-        terms, first_index, static_cast<const T*>(in), count, result);
-    return cudaGetLastError();
+    return launch<verify_terms<T>>({blocks_for(count), threads_per_block}, stream, terms,
+                                   first_index, static_cast<const T*>(in), count, result);
   });
 }
 
 int launch_fill_words(void* out, std::size_t bytes, Word seed, Word first_word, void* stream) {
   if (!aligned(out, 8)) return cudaErrorMisalignedAddress;
-  fill_words<<<blocks_for(bytes / 8), threads_per_block, 0, static_cast<cudaStream_t>(stream)>>>(
-      static_cast<unsigned char*>(out), bytes, seed, first_word);
-  return cudaGetLastError();
+  return launch<fill_words>({blocks_for(bytes / 8), threads_per_block}, stream,
+                            static_cast<unsigned char*>(out), bytes, seed, first_word);
 }
 
 int launch_verify_words(const void* in, std::size_t bytes, Word seed, Word first_word,
@@ -145,18 +140,17 @@ int launch_verify_words(const void* in, std::size_t bytes, Word seed, Word first
   const auto queue = static_cast<cudaStream_t>(stream);
   if (!aligned(in, 8)) return cudaErrorMisalignedAddress;
   if (const int e = clear(result, queue)) return e;
-  verify_words<<<blocks_for(bytes / 8), threads_per_block, 0, queue>>>(
-      static_cast<const unsigned char*>(in), bytes, seed, first_word, element_bytes, result);
-  return cudaGetLastError();
+  return launch<verify_words>({blocks_for(bytes / 8), threads_per_block}, stream,
+                              static_cast<const unsigned char*>(in), bytes, seed, first_word,
+                              element_bytes, result);
 }
 
 int launch_verify_byte(const void* in, std::size_t bytes, std::uint8_t value, VerifyResult* result,
                        void* stream) {
   const auto queue = static_cast<cudaStream_t>(stream);
   if (const int e = clear(result, queue)) return e;
-  verify_byte<<<blocks_for(bytes), threads_per_block, 0, queue>>>(
-      static_cast<const unsigned char*>(in), bytes, value, result);
-  return cudaGetLastError();
+  return launch<verify_byte>({blocks_for(bytes), threads_per_block}, stream,
+                             static_cast<const unsigned char*>(in), bytes, value, result);
 }
 
 }  // namespace cb::kernels

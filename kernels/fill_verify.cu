@@ -1,11 +1,10 @@
 // Pattern fill and verify by grid-stride loops over 64-bit words. The first thread handles the
 // last, partial word by bytes. Both are memory-bound. Mismatches are rare, so each thread that has
 // any does one atomic per counter, and no time is spent on reducing zeros.
-#include <cuda_runtime_api.h>
-
 #include <algorithm>
 
 #include "kernels/fill_verify.h"
+#include "kernels/launch.h"
 #include "kernels/pattern.h"
 
 namespace cb::kernels {
@@ -67,9 +66,8 @@ bool aligned(const void* memory) { return reinterpret_cast<std::uintptr_t>(memor
 
 int launch_fill(void* device_memory, std::size_t bytes, std::uint64_t seed, void* stream) {
   if (!aligned(device_memory)) return cudaErrorMisalignedAddress;
-  fill<<<blocks_for(bytes), threads_per_block, 0, static_cast<cudaStream_t>(stream)>>>(
-      static_cast<unsigned char*>(device_memory), bytes, seed);
-  return cudaGetLastError();
+  return launch<fill>({blocks_for(bytes), threads_per_block}, stream,
+                      static_cast<unsigned char*>(device_memory), bytes, seed);
 }
 
 int launch_verify(const void* device_memory, std::size_t bytes, std::uint64_t seed,
@@ -80,9 +78,8 @@ int launch_verify(const void* device_memory, std::size_t bytes, std::uint64_t se
   if (auto e = cudaMemsetAsync(&result->mismatches, 0, sizeof(std::uint64_t), queue)) return e;
   if (auto e = cudaMemsetAsync(&result->first_mismatch, 0xff, sizeof(std::uint64_t), queue))
     return e;
-  verify<<<blocks_for(bytes), threads_per_block, 0, queue>>>(
-      static_cast<const unsigned char*>(device_memory), bytes, seed, result);
-  return cudaGetLastError();
+  return launch<verify>({blocks_for(bytes), threads_per_block}, stream,
+                        static_cast<const unsigned char*>(device_memory), bytes, seed, result);
 }
 
 }  // namespace cb::kernels

@@ -1,11 +1,10 @@
 // Makes operands by grid-stride loops, one element a thread (fp4: two). The check computes each sum
 // anew from the definition of the elements, so it shares neither memory nor units with what it
 // checks.
-#include <cuda_runtime_api.h>
-
 #include <algorithm>
 
 #include "kernels/gemm_data.h"
+#include "kernels/launch.h"
 
 namespace cb::kernels {
 namespace {
@@ -47,7 +46,7 @@ __device__ void store(void* data, Number type, Index i, Index seed) {
   }
 }
 
-__global__ void fill(void* data, Number type, Index elements, Index seed) {
+__global__ void fill_operand(void* data, Number type, Index elements, Index seed) {
   for (Index i = first_index(); i < elements; i += stride()) store(data, type, i, seed);
 }
 
@@ -72,7 +71,7 @@ __device__ double load(const void* d, Number stored, Index i) {
   }
 }
 
-__global__ void check(const void* d, ProductCheck c, ProductResult* result) {
+__global__ void check_product(const void* d, ProductCheck c, ProductResult* result) {
   const Index rows = (c.m - c.row_offset + c.row_step - 1) / c.row_step;
   ProductResult found{0, 0, 0, no_element};
   for (Index i = first_index(); i < rows * c.n; i += stride()) {
@@ -108,9 +107,8 @@ unsigned blocks_for(Index elements) {
 
 int launch_gemm_fill(void* data, Number type, std::uint64_t elements, std::uint64_t seed,
                      void* stream) {
-  fill<<<blocks_for(elements), threads_per_block, 0, static_cast<cudaStream_t>(stream)>>>(
-      data, type, elements, seed);
-  return cudaGetLastError();
+  return launch<fill_operand>({blocks_for(elements), threads_per_block}, stream, data, type,
+                              elements, seed);
 }
 
 int launch_gemm_check(const void* d, const ProductCheck& c, ProductResult* result, void* stream) {
@@ -120,8 +118,7 @@ int launch_gemm_check(const void* d, const ProductCheck& c, ProductResult* resul
   // All bits set is no_element.
   if (auto e = cudaMemsetAsync(&result->first, 0xff, sizeof result->first, queue)) return e;
   const std::uint64_t rows = (c.m - c.row_offset + c.row_step - 1) / c.row_step;
-  check<<<blocks_for(rows * c.n), threads_per_block, 0, queue>>>(d, c, result);
-  return cudaGetLastError();
+  return launch<check_product>({blocks_for(rows * c.n), threads_per_block}, stream, d, c, result);
 }
 
 }  // namespace cb::kernels

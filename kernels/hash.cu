@@ -1,10 +1,9 @@
 // Hashes, compares and plants errors by grid-stride loops over 64-bit words; the hash needs one
 // atomic a warp.
-#include <cuda_runtime_api.h>
-
 #include <algorithm>
 
 #include "kernels/hash.h"
+#include "kernels/launch.h"
 
 namespace cb::kernels {
 namespace {
@@ -33,8 +32,8 @@ __device__ Wide not_finite(Word word, int element_bits, int exponent_bits) {
   return count;
 }
 
-__global__ void hash(const Word* data, Word words, int element_bits, int exponent_bits,
-                     HashResult* result) {
+__global__ void hash_words(const Word* data, Word words, int element_bits, int exponent_bits,
+                           HashResult* result) {
   Wide sum = 0, bad = 0;
   for (Word i = first_word(); i < words; i += word_stride()) {
     const Word word = data[i];
@@ -48,7 +47,7 @@ __global__ void hash(const Word* data, Word words, int element_bits, int exponen
   if (bad != 0) atomicAdd(reinterpret_cast<Wide*>(&result->not_finite), bad);
 }
 
-__global__ void compare(const Word* a, const Word* b, Word words, CompareResult* result) {
+__global__ void compare_words(const Word* a, const Word* b, Word words, CompareResult* result) {
   Wide count = 0, first = ~Wide{0};
   for (Word i = first_word(); i < words; i += word_stride()) {
     if (a[i] == b[i]) continue;
@@ -76,9 +75,9 @@ int launch_hash(const void* data, std::size_t bytes, int element_bits, int expon
   const auto queue = static_cast<cudaStream_t>(stream);
   if (bytes % 8 != 0) return cudaErrorInvalidValue;
   if (auto e = cudaMemsetAsync(result, 0, sizeof *result, queue)) return e;
-  hash<<<blocks_for(bytes / 8), threads_per_block, 0, queue>>>(
-      static_cast<const Word*>(data), bytes / 8, element_bits, exponent_bits, result);
-  return cudaGetLastError();
+  return launch<hash_words>({blocks_for(bytes / 8), threads_per_block}, stream,
+                            static_cast<const Word*>(data), bytes / 8, element_bits, exponent_bits,
+                            result);
 }
 
 int launch_compare(const void* a, const void* b, std::size_t bytes, CompareResult* result,
@@ -87,20 +86,18 @@ int launch_compare(const void* a, const void* b, std::size_t bytes, CompareResul
   if (bytes % 8 != 0) return cudaErrorInvalidValue;
   if (auto e = cudaMemsetAsync(result, 0, sizeof *result, queue)) return e;
   if (auto e = cudaMemsetAsync(&result->first, 0xff, sizeof result->first, queue)) return e;
-  compare<<<blocks_for(bytes / 8), threads_per_block, 0, queue>>>(
-      static_cast<const Word*>(a), static_cast<const Word*>(b), bytes / 8, result);
-  return cudaGetLastError();
+  return launch<compare_words>({blocks_for(bytes / 8), threads_per_block}, stream,
+                               static_cast<const Word*>(a), static_cast<const Word*>(b), bytes / 8,
+                               result);
 }
 
 int find_kernels() {
   cudaFuncAttributes attributes;
-  return cudaFuncGetAttributes(&attributes, damage);
+  return cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(damage));
 }
 
 int launch_damage(void* data, std::uint64_t index, int bit, bool all_ones, void* stream) {
-  damage<<<1, 1, 0, static_cast<cudaStream_t>(stream)>>>(static_cast<Word*>(data), index, bit,
-                                                         all_ones);
-  return cudaGetLastError();
+  return launch<damage>({1, 1}, stream, static_cast<Word*>(data), index, bit, all_ones);
 }
 
 }  // namespace cb::kernels

@@ -1,7 +1,6 @@
-#include <cuda_runtime_api.h>
-
 #include <algorithm>
 
+#include "kernels/launch.h"
 #include "kernels/march.h"
 
 namespace cb::kernels {
@@ -15,7 +14,7 @@ using Wide = unsigned long long;
 __device__ Word first_word() { return Word{blockIdx.x} * blockDim.x + threadIdx.x; }
 __device__ Word word_stride() { return Word{gridDim.x} * blockDim.x; }
 
-__global__ void write(Word* data, Word words, March test, Word step) {
+__global__ void write_march(Word* data, Word words, March test, Word step) {
   for (Word i = first_word(); i < words; i += word_stride())
     data[i] = march_word(test, step, i, false);
 }
@@ -38,8 +37,8 @@ struct Found {
   }
 };
 
-__global__ void turn(Word* data, Word words, March test, Word step, bool inverted,
-                     MarchResult* result) {
+__global__ void turn_march(Word* data, Word words, March test, Word step, bool inverted,
+                           MarchResult* result) {
   Found found;
   for (Word i = first_word(); i < words; i += word_stride()) {
     const Word wanted = march_word(test, step, i, inverted);
@@ -49,8 +48,8 @@ __global__ void turn(Word* data, Word words, March test, Word step, bool inverte
   found.add_to(result);
 }
 
-__global__ void compare(const Word* data, Word words, March test, Word step, Word shift,
-                        MarchResult* result) {
+__global__ void compare_march(const Word* data, Word words, March test, Word step, Word shift,
+                              MarchResult* result) {
   Found found;
   for (Word i = first_word(); i < words; i += word_stride()) {
     const Word origin = i < shift ? i + words - shift : i - shift;
@@ -68,24 +67,21 @@ unsigned blocks_for(std::size_t words) {
 
 int launch_march_write(void* data, std::size_t words, March test, std::uint64_t step,
                        void* stream) {
-  write<<<blocks_for(words), threads_per_block, 0, static_cast<cudaStream_t>(stream)>>>(
-      static_cast<Word*>(data), words, test, step);
-  return cudaGetLastError();
+  return launch<write_march>({blocks_for(words), threads_per_block}, stream,
+                             static_cast<Word*>(data), words, test, step);
 }
 
 int launch_march_turn(void* data, std::size_t words, March test, std::uint64_t step, bool inverted,
                       MarchResult* result, void* stream) {
-  turn<<<blocks_for(words), threads_per_block, 0, static_cast<cudaStream_t>(stream)>>>(
-      static_cast<Word*>(data), words, test, step, inverted, result);
-  return cudaGetLastError();
+  return launch<turn_march>({blocks_for(words), threads_per_block}, stream,
+                            static_cast<Word*>(data), words, test, step, inverted, result);
 }
 
 int launch_march_compare(const void* data, std::size_t words, March test, std::uint64_t step,
                          std::uint64_t shift, MarchResult* result, void* stream) {
   if (shift > words) return cudaErrorInvalidValue;
-  compare<<<blocks_for(words), threads_per_block, 0, static_cast<cudaStream_t>(stream)>>>(
-      static_cast<const Word*>(data), words, test, step, shift, result);
-  return cudaGetLastError();
+  return launch<compare_march>({blocks_for(words), threads_per_block}, stream,
+                               static_cast<const Word*>(data), words, test, step, shift, result);
 }
 
 }  // namespace cb::kernels

@@ -12,6 +12,7 @@
 #include "kernels/gemm_data.h"
 #include "kernels/hash.h"
 #include "kernels/march.h"
+#include "kernels/overhead.h"
 #include "kernels/sm_chain.h"
 #include "kernels/stream.h"
 
@@ -19,7 +20,7 @@ namespace cb::kernels {
 
 // Goes up with every change of this file. A change of the kernels' files shows in
 // CudaTable::sources.
-inline constexpr int cuda_table_version = 1;
+inline constexpr int cuda_table_version = 2;
 
 // The only name that a module exports, and its type: returns null for another table version.
 inline constexpr const char* cuda_table_symbol = "clusterbench_cuda";
@@ -54,6 +55,7 @@ struct CudaTable {
   int (*EventQuery)(void* event);
   int (*EventRecord)(void* event, void* stream);
   int (*Free)(void* memory);
+  int (*FreeAsync)(void* memory, void* stream);
   int (*FreeHost)(void* memory);
   int (*GetDevice)(int* device);
   int (*GetDeviceCount)(int* count);
@@ -63,6 +65,7 @@ struct CudaTable {
   int (*GraphLaunch)(void* executable, void* stream);
   int (*HostAlloc)(void** memory, std::size_t bytes, unsigned flags);
   int (*Malloc)(void** memory, std::size_t bytes);
+  int (*MallocAsync)(void** memory, std::size_t bytes, void* stream);
   int (*MemGetInfo)(std::size_t* free, std::size_t* total);
   int (*MemcpyAsync)(void* to, const void* from, std::size_t bytes, int kind, void* stream);
   int (*MemsetAsync)(void* to, int value, std::size_t bytes, void* stream);
@@ -86,6 +89,7 @@ struct CudaTable {
   decltype(&cb::kernels::launch_chase) launch_chase;
   decltype(&cb::kernels::launch_compare) launch_compare;
   decltype(&cb::kernels::launch_copy) launch_copy;
+  decltype(&cb::kernels::launch_count) launch_count;
   decltype(&cb::kernels::launch_damage) launch_damage;
   decltype(&cb::kernels::launch_fill) launch_fill;
   decltype(&cb::kernels::launch_fill_terms) launch_fill_terms;

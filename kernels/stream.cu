@@ -1,9 +1,8 @@
 // Loops over 16-byte words. Kernels that stride have as many blocks as the device holds at once, by
 // the occupancy calculator: a second wave would leave a tail.
-#include <cuda_runtime_api.h>
-
 #include <algorithm>
 
+#include "kernels/launch.h"
 #include "kernels/stream.h"
 
 namespace cb::kernels {
@@ -33,12 +32,6 @@ __global__ void __launch_bounds__(threads_per_block)
 
 __device__ double2 fused(double2 b, double2 c) {
   return {fma(triad_scalar, c.x, b.x), fma(triad_scalar, c.y, b.y)};
-}
-
-// Stores a pair that the caches need not keep.
-__device__ void store_streamed(double2* to, double2 value) {
-  asm volatile("st.global.cs.v2.f64 [%0], {%1, %2};" ::"l"(to), "d"(value.x), "d"(value.y)
-               : "memory");
 }
 
 template <bool streamed>
@@ -119,57 +112,53 @@ __global__ void chase(const Index* lines, Index steps, Index* place) {
 }
 
 // Sets `count` to the number of blocks of the kernel that the current device holds at once.
-template <typename Kernel>
-int blocks(Kernel kernel, unsigned& count) {
+template <auto Kernel>
+int blocks(unsigned& count) {
   int device = 0, sms = 0, per_sm = 0;
   if (auto e = cudaGetDevice(&device)) return e;
   if (auto e = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device)) return e;
   if (auto e = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-          &per_sm, reinterpret_cast<const void*>(kernel), threads_per_block, 0))
+          &per_sm, reinterpret_cast<const void*>(Kernel), threads_per_block, 0))
     return e;
   count = static_cast<unsigned>(std::max(1, sms) * std::max(1, per_sm));
   return cudaSuccess;
+}
+
+// Launches the kernel with as many blocks.
+template <auto Kernel, typename... Arguments>
+int launch_resident(void* stream, const Arguments&... arguments) {
+  unsigned count = 0;
+  if (const int e = blocks<Kernel>(count)) return e;
+  return launch<Kernel>({count, threads_per_block}, stream, arguments...);
 }
 
 }  // namespace
 
 int launch_copy(void* to, const void* from, std::size_t bytes, void* stream) {
   if (bytes % 16 != 0) return cudaErrorInvalidValue;
-  unsigned count = 0;
-  if (auto e = blocks(copy, count)) return e;
-  copy<<<count, threads_per_block, 0, static_cast<cudaStream_t>(stream)>>>(
-      static_cast<uint4*>(to), static_cast<const uint4*>(from), bytes / 16);
-  return cudaGetLastError();
+  return launch_resident<copy>(stream, static_cast<uint4*>(to), static_cast<const uint4*>(from),
+                               bytes / 16);
 }
 
 int launch_triad(double* a, const double* b, const double* c, std::size_t elements, Sweep sweep,
                  void* stream) {
   if (elements % 2 != 0) return cudaErrorInvalidValue;
-  const auto queue = static_cast<cudaStream_t>(stream);
   const Index pairs = elements / 2;
   auto* to = reinterpret_cast<double2*>(a);
   const auto* left = reinterpret_cast<const double2*>(b);
   const auto* right = reinterpret_cast<const double2*>(c);
   if (sweep == Sweep::swept) {
-    const Index count = (pairs + threads_per_block - 1) / threads_per_block;
-    triad_swept<<<static_cast<unsigned>(count), threads_per_block, 0, queue>>>(to, left, right,
-                                                                               pairs);
-    return cudaGetLastError();
+    const Index count = std::max<Index>((pairs + threads_per_block - 1) / threads_per_block, 1);
+    return launch<triad_swept>({static_cast<unsigned>(count), threads_per_block}, stream, to, left,
+                               right, pairs);
   }
-  const auto kernel = sweep == Sweep::streamed ? triad<true> : triad<false>;
-  unsigned count = 0;
-  if (auto e = blocks(kernel, count)) return e;
-  kernel<<<count, threads_per_block, 0, queue>>>(to, left, right, pairs);
-  return cudaGetLastError();
+  if (sweep == Sweep::streamed) return launch_resident<triad<true>>(stream, to, left, right, pairs);
+  return launch_resident<triad<false>>(stream, to, left, right, pairs);
 }
 
 int launch_triad_fill(double* b, double* c, std::size_t elements, std::uint64_t seed,
                       void* stream) {
-  unsigned count = 0;
-  if (auto e = blocks(triad_fill, count)) return e;
-  triad_fill<<<count, threads_per_block, 0, static_cast<cudaStream_t>(stream)>>>(b, c, elements,
-                                                                                 seed);
-  return cudaGetLastError();
+  return launch_resident<triad_fill>(stream, b, c, elements, seed);
 }
 
 int launch_triad_check(const double* a, std::size_t elements, std::uint64_t seed,
@@ -177,25 +166,17 @@ int launch_triad_check(const double* a, std::size_t elements, std::uint64_t seed
   const auto queue = static_cast<cudaStream_t>(stream);
   if (auto e = cudaMemsetAsync(result, 0, sizeof *result, queue)) return e;
   if (auto e = cudaMemsetAsync(&result->first, 0xff, sizeof result->first, queue)) return e;
-  unsigned count = 0;
-  if (auto e = blocks(triad_check, count)) return e;
-  triad_check<<<count, threads_per_block, 0, queue>>>(a, elements, seed, result);
-  return cudaGetLastError();
+  return launch_resident<triad_check>(stream, a, elements, seed, result);
 }
 
 int launch_read(const void* from, std::size_t bytes, std::uint64_t* sum, void* stream) {
   if (bytes % 16 != 0) return cudaErrorInvalidValue;
-  unsigned count = 0;
-  if (auto e = blocks(read, count)) return e;
-  read<<<count, threads_per_block, 0, static_cast<cudaStream_t>(stream)>>>(
-      static_cast<const ulonglong2*>(from), bytes / 16, reinterpret_cast<Wide*>(sum));
-  return cudaGetLastError();
+  return launch_resident<read>(stream, static_cast<const ulonglong2*>(from), bytes / 16,
+                               reinterpret_cast<Wide*>(sum));
 }
 
 int launch_chase(const void* lines, std::uint64_t steps, std::uint64_t* at, void* stream) {
-  chase<<<1, 1, 0, static_cast<cudaStream_t>(stream)>>>(static_cast<const Index*>(lines), steps,
-                                                        at);
-  return cudaGetLastError();
+  return launch<chase>({1, 1}, stream, static_cast<const Index*>(lines), steps, at);
 }
 
 }  // namespace cb::kernels

@@ -24,6 +24,7 @@ if(CLUSTERBENCH_SANITIZE)
   target_compile_definitions(cb_test_main PUBLIC CB_SANITIZED) # compilers tell it in ways of their own
   set(cb_unit_timeout 300) # a minute with eight at a time on two cores
 endif()
+add_subdirectory(${PROJECT_SOURCE_DIR}/tests/device_executor ${PROJECT_BINARY_DIR}/device_executor)
 foreach(room core sys kernels model judge profiles campaign report bench cli)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${room}/*.cpp)
   if(room STREQUAL cli) # what gate prints is of the report's example
@@ -31,8 +32,8 @@ foreach(room core sys kernels model judge profiles campaign report bench cli)
   endif()
   if(sources)
     add_executable(unit_${room} ${sources})
-    string(REGEX REPLACE "^cb_kernels$" kernels library cb_${room})
-    string(REGEX REPLACE "^cb_profiles$" cb_judge library ${library}) # what is shipped, and what it judges
+    string(REGEX REPLACE "^cb_kernels$" "kernels_checked;device_executor" library cb_${room}) # the same sources, for the CPU
+    string(REGEX REPLACE "^cb_profiles$" cb_judge library "${library}") # what is shipped, and what it judges
     target_link_libraries(unit_${room} PRIVATE cb_test_main ${library})
     if(room STREQUAL sys) # the constants of each MPI, read from its own header
       foreach(mpi open_mpi mpich)
@@ -120,10 +121,11 @@ target_compile_definitions(fake_nvml_old PRIVATE CB_FAKE_OLD)
 
 # ---- the program with a CUDA runtime, kernels and cuBLASLt that work on host memory ----
 if(CLUSTERBENCH_CUDA_VERSION AND TARGET clusterbench)
-  # These define all that is called of CUDA, so that nothing of the real runtime and kernels is linked.
+  # These define all that is called of CUDA, so that nothing of the real runtime and of the kernels for GPUs is linked.
+  set(kernels_for_stand_in $<TARGET_OBJECTS:kernels_on_host> $<TARGET_OBJECTS:device_executor>)
   add_executable(clusterbench_fake_gpu src/cli/main.cpp tests/fake_cuda/runtime.cpp
                                        tests/fake_cuda/devices.cpp tests/fake_cuda/script.cpp
-                                       tests/fake_cuda/kernels.cpp tests/fake_cuda/collectives.cpp)
+                                       ${kernels_for_stand_in})
   target_include_directories(clusterbench_fake_gpu SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
   target_link_libraries(clusterbench_fake_gpu PRIVATE cb_cli)
   add_library(fake_cublaslt MODULE ${PROJECT_SOURCE_DIR}/tests/fake_cuda/cublaslt.cpp)
@@ -150,7 +152,7 @@ endfunction()
 if(CLUSTERBENCH_CUDA_VERSION AND TARGET clusterbench)
   set(in_fake_cuda ${PROJECT_SOURCE_DIR}/tests/fake_cuda)
   add_library(fake_cuda_runtime SHARED ${in_fake_cuda}/runtime.cpp ${in_fake_cuda}/devices.cpp ${in_fake_cuda}/script.cpp
-                                       ${in_fake_cuda}/kernels.cpp ${in_fake_cuda}/collectives.cpp)
+                                       ${kernels_for_stand_in})
   target_link_libraries(fake_cuda_runtime PRIVATE cb_flags)
   target_include_directories(fake_cuda_runtime PUBLIC ${PROJECT_SOURCE_DIR})
   target_include_directories(fake_cuda_runtime SYSTEM PUBLIC ${CUDAToolkit_INCLUDE_DIRS})
@@ -177,6 +179,13 @@ if(CLUSTERBENCH_CUDA_VERSION AND TARGET clusterbench)
   cb_fake_module(fake_module_foreign ${places}/foreign 13 13000 80,90 90 other)
 endif()
 
+# ---- a stand-in for a profiler, which the ranges of NVTX open by its path ----
+if(CLUSTERBENCH_CUDA_VERSION)
+  add_library(fake_nvtx MODULE ${PROJECT_SOURCE_DIR}/tests/fake_nvtx/fake_nvtx.cpp)
+  target_include_directories(fake_nvtx SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+  set_target_properties(fake_nvtx PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fake)
+endif()
+
 # ---- a stand-in for cuFile, likewise ----
 add_library(fake_cufile MODULE ${PROJECT_SOURCE_DIR}/tests/fake_cufile/fake_cufile.cpp)
 set_target_properties(fake_cufile PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY
@@ -197,6 +206,7 @@ add_dependencies(unit_sys fake_verbs fake_verbs_old)
 foreach(name fake_nccl fake_nccl_old)
   add_library(${name} MODULE ${PROJECT_SOURCE_DIR}/tests/fake_nccl/fake_nccl.cpp
               ${PROJECT_SOURCE_DIR}/tests/fake_nccl/engine.cpp
+              ${PROJECT_SOURCE_DIR}/tests/fake_nccl/log.cpp
               ${PROJECT_SOURCE_DIR}/tests/fake_nccl/reduce.cpp)
   target_link_libraries(${name} PRIVATE Threads::Threads)
   set_target_properties(${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY

@@ -6,8 +6,10 @@
 namespace cb {
 
 Case info_case();
+Case preflight_case();
 Case mpi_case();
 Case nccl_case();
+Case overlap_case();
 Case locate_case();
 Case burn_cpu_case();
 Case fake_case();
@@ -19,11 +21,15 @@ Case gds_case();
 Case gemm_gpu_case();
 Case bandwidth_gpu_case();
 Case burn_gpu_case();
+Case gpu_overhead_case();
 Case health_case();
+Case events_case();
+Case watch_case();
 Case verbs_case();
 Case nics_case();
 Case fabric_case();
 Case drives_case();
 Case tcp_case();
+Case train_cpu_case();
 
 }  // namespace cb

@@ -129,7 +129,7 @@ Misfit options_misfit(const Step& step, const std::vector<std::string>& argv, co
     if (found->second != joined(values))
       return said("bind.option", whose, shown(name), shown(found->second), shown(joined(values)));
   }
-  static const std::set<std::string> own{"dir", "deadline", "color", "json", "redact"};
+  static const std::set<std::string> own{"dir", "deadline", "stall", "color", "json", "redact"};
   for (const auto& [name, value] : *options) {
     if (!step.params.contains(name) && !own.contains(name))
       return said("bind.extra_option", whose, shown(name), shown(value));
@@ -175,7 +175,8 @@ Misfit run_misfit(const JobClaim& claim, const Document& document) {
 
 Misfit fingerprint_misfit(const JobClaim& claim, const Step& step) {
   Command command{.argv = placeless(claim.start->command, step.case_name, claim.record)};
-  if (claim.campaign.launch.launcher != Launcher::mpirun) command.environment = step.env;
+  if (claim.campaign.launch.launcher != Launcher::mpirun)
+    command.environment = step_environment(step);
   if (fingerprint(command, claim.tool, claim.campaign.profile.sha256) == claim.start->fingerprint)
     return std::nullopt;
   return said("bind.fingerprint");
@@ -190,8 +191,21 @@ Misfit variables_misfit(const JobClaim& claim, const Step& step) {
   return std::nullopt;
 }
 
+std::string tool_text(const ToolInfo& tool) {
+  return shown(fmt::format("{} {}{}", tool.version, tool.commit, tool.dirty ? " dirty" : ""));
+}
+
+// Hosts may have programs of their own, and one of them an old one.
+Misfit tool_misfit(const JobClaim& claim, const Document& document) {
+  const ToolInfo &own = document.tool, &run = claim.tool;
+  if (own.version == run.version && own.commit == run.commit && own.dirty == run.dirty)
+    return std::nullopt;
+  return said("bind.tool", tool_text(own), tool_text(run));
+}
+
 Misfit command_misfit(const JobClaim& claim, const Step& step, const Document& document) {
   if (claim.start == nullptr) return said("bind.not_begun");
+  if (auto why = tool_misfit(claim, document)) return why;
   const std::vector<std::string> launched =
       launched_hosts(claim.start->command, claim.campaign.launch.launcher);
   if (auto why = hosts_misfit(claim, launched)) return why;
@@ -209,6 +223,7 @@ Misfit command_misfit(const JobClaim& claim, const Step& step, const Document& d
 SlotsOfHosts slots_of_hosts(const CampaignFile& campaign) {
   SlotsOfHosts out;
   for (const HostSlots& host : campaign.hosts) out.emplace(host.name, host.slots);
+  for (const HostSlots& host : campaign.spares) out.emplace(host.name, host.slots);
   return out;
 }
 

@@ -47,19 +47,30 @@ int name_once(const fs::path& fresh, const fs::path& path) {
   return errno == EEXIST ? EEXIST : linking;
 }
 
-// If two runs write at once, one fails: unlike a plain rename, this never replaces a file.
+// If two runs write at once, one fails: unlike a plain rename, this never replaces a file. The run
+// that is first takes the other's temporary file for a leftover and removes it.
 void write_once(const fs::path& path, std::string_view content) {
   const fs::path fresh = path.string() + fmt::format(".{}.new.partial", ::getpid());
-  write_file_atomically(fresh, content);
+  const auto refuse_used = [&] {
+    std::error_code ignored;
+    if (fs::exists(path, ignored))
+      throw UsageError(path.parent_path().string(), "--out", "is being used by another run");
+  };
+  try {
+    write_file_atomically(fresh, content);
+  } catch (const Error&) {
+    refuse_used();
+    throw;
+  }
   const int failed = name_once(fresh, path);
   ::unlink(fresh.c_str());
-  if (failed == EEXIST)
-    throw UsageError(path.parent_path().string(), "--out", "is being used by another run");
-  if (failed != 0)
+  if (failed != 0) {
+    refuse_used();
     throw Error(
         fmt::format("cannot write {}: {}: this file system has neither hard links nor renames that "
                     "replace nothing; next: --out on another file system, and copy it afterwards",
                     path.string(), std::strerror(failed)));
+  }
 }
 
 Launcher launcher_from(const std::string& name) {
@@ -77,7 +88,9 @@ bool is_hex(const std::string& text, size_t digits) {
 // and arguments are executed.
 void refuse_malformed(const CampaignFile& file) {
   std::set<std::string> seen;
-  for (const HostSlots& h : file.hosts) {
+  std::vector<HostSlots> all = file.hosts;
+  all.insert(all.end(), file.spares.begin(), file.spares.end());
+  for (const HostSlots& h : all) {
     const std::string name = terminal_safe(h.name);
     if (!is_host_name(h.name)) throw Error(fmt::format("'{}' is not a host name", name));
     if (!is_slot_count(h.slots)) throw Error(fmt::format("{} has {} slots", name, h.slots));
@@ -86,6 +99,21 @@ void refuse_malformed(const CampaignFile& file) {
   if (const auto why = bad_launcher_arguments(file.launch.arguments)) throw Error(*why);
   if (!file.public_key.empty() && !is_hex(file.public_key, 64))
     throw Error("its public key is not 64 hex digits");
+}
+
+HostSlots host_from_json(const json& h) { return {text_at(h, "name"), int_at(h, "slots")}; }
+
+json hosts_to_json(const std::vector<HostSlots>& hosts) {
+  json out = json::array();
+  for (const HostSlots& h : hosts) out.push_back({{"name", h.name}, {"slots", h.slots}});
+  return out;
+}
+
+Exclude exclude_from(const std::string& name) {
+  for (const Exclude exclude : {Exclude::never, Exclude::lost, Exclude::failing}) {
+    if (name == exclude_name(exclude)) return exclude;
+  }
+  throw Error(fmt::format("exclude {} is not known", name));
 }
 
 CampaignFile from_json(const json& j, const std::string& source) {
@@ -97,9 +125,9 @@ CampaignFile from_json(const json& j, const std::string& source) {
   if (file.profile.sha256 != text_at(j, "profile_sha256"))
     throw Error("the profile was changed after the campaign began (its sha256 differs)");
   file.tool = tool_from_json(j.at("tool"));
-  file.hosts = read_each<HostSlots>(j, "hosts", [](const json& h) {
-    return HostSlots{text_at(h, "name"), int_at(h, "slots")};
-  });
+  file.hosts = read_each<HostSlots>(j, "hosts", host_from_json);
+  if (j.contains("spares")) file.spares = read_each<HostSlots>(j, "spares", host_from_json);
+  file.exclude = exclude_from(j.value("exclude", exclude_name(Exclude::lost)));
   if (file.hosts.empty()) throw Error("it has no hosts");
   file.launch.launcher = launcher_from(text_at(j, "launcher"));
   file.launch.arguments = text_list_at(j, "launcher_arguments");
@@ -122,7 +150,7 @@ std::string campaign_file_text(const CampaignFile& file) {
               {"profile", json::parse(file.profile.resolved)},
               {"profile_sha256", file.profile.sha256},
               {"tool", tool_to_json(file.tool)},
-              {"hosts", json::array()},
+              {"hosts", hosts_to_json(file.hosts)},
               {"launcher", launcher_name(file.launch.launcher)},
               {"launcher_arguments", file.launch.arguments},
               {"as_root", file.launch.as_root},
@@ -131,8 +159,8 @@ std::string campaign_file_text(const CampaignFile& file) {
   if (file.redact) out["redact"] = true;
   if (file.launch.hydra) out["hydra"] = true;
   if (!file.public_key.empty()) out["public_key"] = file.public_key;
-  for (const HostSlots& h : file.hosts)
-    out["hosts"].push_back({{"name", h.name}, {"slots", h.slots}});
+  if (!file.spares.empty()) out["spares"] = hosts_to_json(file.spares);
+  if (file.exclude != Exclude::lost) out["exclude"] = exclude_name(file.exclude);
   return dump_json(out);
 }
 

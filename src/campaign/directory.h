@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "campaign/blame.h"
 #include "campaign/hosts.h"
 #include "campaign/journal_chain.h"
 #include "campaign/launcher.h"
@@ -22,6 +23,8 @@ struct CampaignFile {
   std::vector<HostSlots> hosts;
   LaunchSetup launch;
   std::vector<std::string> command;
+  std::vector<HostSlots> spares = {};  // step in, in this order, for hosts that are taken out
+  Exclude exclude = Exclude::lost;
   std::string public_key = {};  // public key that signs the journal; empty: nothing is signed
   bool chained = false;         // the journal's lines are linked
   bool redact = false;          // record no values of command lines and environments

@@ -24,7 +24,16 @@ struct Running {
   double kill_at = 0;  // 0: the task was not asked to end yet
   bool killed = false;
   bool stopped = false;
+  bool silent = false;      // it has not started in time
+  double start_by = 0;      // 0: it has started, or need not say so
+  uintmax_t out_begin = 0;  // size of its output before it began
 };
+
+uintmax_t size_of(const std::filesystem::path& file) {
+  std::error_code absent;
+  const uintmax_t size = std::filesystem::file_size(file, absent);
+  return absent ? 0 : size;
+}
 
 class Executor {
  public:
@@ -65,6 +74,10 @@ class Executor {
     events_.starting(index);
     Running r{.task = index, .start = monotonic_seconds()};
     r.deadline = r.start + task.deadline_seconds;
+    if (task.start_deadline_seconds > 0) {
+      r.start_by = r.start + task.start_deadline_seconds;
+      r.out_begin = size_of(task.out);
+    }
     try {
       r.process = std::make_unique<Process>(task.command.argv, task.command.environment, task.out,
                                             task.err);
@@ -83,9 +96,16 @@ class Executor {
       return true;
     }
     const double now = monotonic_seconds();
+    if (r.kill_at == 0 && r.start_by != 0 && now >= r.start_by) look_for_start(r);
     if (r.kill_at == 0 && now >= r.deadline) terminate(r);
     if (r.kill_at != 0 && now >= r.kill_at) kill(r);
     return false;
+  }
+
+  void look_for_start(Running& r) {
+    r.start_by = 0;
+    r.silent = size_of(tasks_[r.task].out) <= r.out_begin;
+    if (r.silent) terminate(r);
   }
 
   void terminate(Running& r) {
@@ -104,6 +124,8 @@ class Executor {
     TaskEnd out{TaskEnd::Kind::exited, end.code, monotonic_seconds() - r.start, ""};
     if (r.stopped)
       out.kind = TaskEnd::Kind::stopped;
+    else if (r.silent)
+      out.kind = TaskEnd::Kind::silent;
     else if (r.kill_at != 0)
       out.kind = TaskEnd::Kind::deadline;
     else if (end.signalled)

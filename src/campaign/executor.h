@@ -14,10 +14,11 @@ struct Task {
   Command command;
   std::filesystem::path out, err;
   double deadline_seconds = 600;
+  double start_deadline_seconds = 0;  // until then it has written to `out`; 0: it need not
 };
 
 struct TaskEnd {
-  enum class Kind { exited, signalled, deadline, stopped, not_started };
+  enum class Kind { exited, signalled, deadline, stopped, not_started, silent };
   Kind kind = Kind::exited;
   int code = 0;  // exit status or signal number
   double seconds = 0;
@@ -38,8 +39,9 @@ struct ExecutorEvents {
 };
 
 // Runs the tasks, at most fan_out at a time. A task's process group gets SIGTERM at its deadline,
-// and SIGKILL term_grace_seconds later. After a stop no further task starts. No task outlives the
-// call, even if it throws.
+// or if it has written nothing to `out` by its start deadline (Kind::silent), and SIGKILL
+// term_grace_seconds later. After a stop no further task starts. No task outlives the call, even if
+// it throws.
 void run_tasks(const std::vector<Task>& tasks, const ExecutorOptions& options,
                const ExecutorEvents& events);
 

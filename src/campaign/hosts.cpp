@@ -85,12 +85,17 @@ class HostList {
  public:
   bool empty() const { return hosts_.empty(); }
   bool has_room(size_t more) const { return hosts_.size() + more <= kMaxHosts; }
-  void add(const std::string& name, int slots) {
+  // Returns false if the host would have more slots than one can have.
+  bool add(const std::string& name, int slots) {
     const auto [found, fresh] = place_.emplace(name, hosts_.size());
-    if (fresh)
+    if (fresh) {
       hosts_.push_back({name, slots});
-    else
-      hosts_[found->second].slots += slots;
+      return true;
+    }
+    HostSlots& host = hosts_[found->second];
+    if (!is_slot_count(int64_t{host.slots} + slots)) return false;
+    host.slots += slots;
+    return true;
   }
   std::vector<HostSlots> take() { return std::move(hosts_); }
 
@@ -115,7 +120,10 @@ void add_hosts(HostList& hosts, const std::string& text, const std::string& wher
   const int slots = has_slots ? parse_slots(text.substr(colon + 1), where, problems) : 1;
   const std::vector<std::string> names = expand_node_list(text.substr(0, colon), where, problems);
   if (!hosts.has_room(names.size())) return problems.add(where, too_many());
-  for (const std::string& name : names) hosts.add(name, slots);
+  for (const std::string& name : names) {
+    if (!hosts.add(name, slots))
+      return problems.add(where, fmt::format("{} has more than {} slots in all", name, kMaxSlots));
+  }
 }
 
 // Parses "host", "host:8", "node[01-16]" or "host slots=8 max_slots=8".

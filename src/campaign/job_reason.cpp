@@ -93,6 +93,9 @@ JobEnd conclude_job(const TaskEnd& end, const Document* document, const Said& pr
     case TaskEnd::Kind::deadline:
       return {JobState::deadline,
               with_log(said("end.deadline", format_seconds(deadline_seconds)), log)};
+    case TaskEnd::Kind::silent:
+      return {JobState::deadline,
+              with_log(said("end.not_started", format_seconds(end.seconds)), log)};
     case TaskEnd::Kind::stopped:
       return {JobState::missing, said("end.interrupted")};
     case TaskEnd::Kind::not_started:

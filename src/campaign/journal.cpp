@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -111,6 +112,31 @@ JobEvent kept_event(const json& j) {
   return e;
 }
 
+RosterEvent roster_event(const json& j, bool back) {
+  RosterEvent e{.back = back, .out = {}};
+  e.out.host = text_at(j, "host");
+  e.out.at = text_at(j, "at");
+  if (back) return e;
+  e.out.step = text_at(j, "step");
+  e.out.job = text_at(j, "job");
+  e.out.attempt = int_at(j, "attempt");
+  e.out.reason = with_say(text_at(j, "reason"), j);
+  e.out.by = j.value("by", "");
+  return e;
+}
+
+json roster_json(const RosterEvent& e) {
+  json out = {{"event", e.back ? "returned" : "excluded"}, {"host", e.out.host}, {"at", e.out.at}};
+  if (e.back) return out;
+  out.update({{"step", e.out.step},
+              {"job", e.out.job},
+              {"attempt", e.out.attempt},
+              {"reason", e.out.reason.text()}});
+  add_say(out, e.out.reason);
+  if (!e.out.by.empty()) out["by"] = e.out.by;
+  return out;
+}
+
 void read_event(const json& j, Journal& journal) {
   const auto event = text_at(j, "event");
   if (event == "session") {
@@ -128,6 +154,8 @@ void read_event(const json& j, Journal& journal) {
     ProofEvent e = proof_event_from(j);
     e.session = journal.sessions.empty() ? 0 : journal.sessions.size() - 1;
     journal.proofs[e.job].events.push_back(std::move(e));
+  } else if (event == "excluded" || event == "returned") {
+    journal.roster.push_back(roster_event(j, event == "returned"));
   } else if (event == "finished") {
     journal.finished = text_at(j, "at");
     journal.files = j.value("files", "");
@@ -162,7 +190,42 @@ const JobEvent* Journal::start_of(const std::string& job, int attempt) const {
   return start == found->second.end() ? nullptr : &*start;
 }
 
-std::vector<JobEvent> Journal::documents(const std::string& job) const {
+namespace {
+
+// Index of the first text that is `wanted`; the number of texts if there is none.
+size_t place_of(const std::vector<std::string>& texts, const std::string& wanted) {
+  return static_cast<size_t>(std::ranges::find(texts, wanted) - texts.begin());
+}
+
+// Moves the attempts that measured the same as the last one, or as `wanted`, to the end, and lets
+// each of them add to the one before it. fingerprints[i] belongs to documents[i]; an empty one is
+// equal to none.
+std::vector<JobEvent> with_pooled_last(std::vector<JobEvent> documents,
+                                       const std::vector<std::string>& fingerprints,
+                                       const std::string& wanted) {
+  std::vector<size_t> series(documents.size());  // the first attempt that measured the same
+  for (size_t i = 0; i < documents.size(); ++i) {
+    const size_t same = fingerprints[i].empty() ? i : place_of(fingerprints, fingerprints[i]);
+    const bool adds = documents[i].adds && i > 0;
+    series[i] = same < i ? series[same] : adds ? series[i - 1] : i;
+  }
+  size_t last = documents.empty() ? 0 : series.back();
+  const size_t asked = place_of(fingerprints, wanted);
+  if (!wanted.empty() && asked < series.size()) last = series[asked];
+  std::vector<JobEvent> others, pooled;
+  for (size_t i = 0; i < documents.size(); ++i) {
+    const bool in_last = series[i] == last;
+    if (in_last) documents[i].adds = !pooled.empty();
+    (in_last ? pooled : others).push_back(std::move(documents[i]));
+  }
+  std::ranges::move(pooled, std::back_inserter(others));
+  return others;
+}
+
+}  // namespace
+
+std::vector<JobEvent> Journal::documents(const std::string& job,
+                                         const std::string& fingerprint) const {
   std::vector<JobEvent> out;
   if (const auto found = jobs.find(job); found != jobs.end()) {
     for (const JobEvent& e : found->second) {
@@ -179,22 +242,21 @@ std::vector<JobEvent> Journal::documents(const std::string& job) const {
     if (e.file.empty()) e.file = CampaignPaths::record(job);
   }
   std::ranges::stable_sort(out, {}, &JobEvent::attempt);
-  for (size_t i = 1; i < out.size(); ++i)
-    out[i].adds |= same_fingerprint(job, out[i - 1].attempt, out[i].attempt);
-  return out;
+  std::vector<std::string> fingerprints;
+  for (const JobEvent& e : out) fingerprints.push_back(fingerprint_of(job, e));
+  return with_pooled_last(std::move(out), fingerprints, fingerprint);
 }
 
 bool Journal::goes_on(const std::string& job, const std::string& fingerprint) const {
-  const std::vector<JobEvent> left = documents(job);
-  const JobEvent* start = left.empty() ? nullptr : start_of(job, left.back().attempt);
-  return start != nullptr && start->fingerprint == fingerprint;
+  return !fingerprint.empty() && std::ranges::any_of(documents(job), [&](const JobEvent& e) {
+    return fingerprint_of(job, e) == fingerprint;
+  });
 }
 
-bool Journal::same_fingerprint(const std::string& job, int one, int other) const {
-  const JobEvent* a = start_of(job, one);
-  const JobEvent* b = start_of(job, other);
-  return a != nullptr && b != nullptr && !a->fingerprint.empty() &&
-         a->fingerprint == b->fingerprint;
+// That of the attempt's start: the line of a kept document has none.
+std::string Journal::fingerprint_of(const std::string& job, const JobEvent& end) const {
+  const JobEvent* start = start_of(job, end.attempt);
+  return start == nullptr ? "" : start->fingerprint;
 }
 
 namespace {
@@ -292,6 +354,8 @@ void JournalWriter::kept(const JobEvent& event) {
 }
 
 void JournalWriter::proof(const ProofEvent& event) { append(proof_event_json(event)); }
+
+void JournalWriter::roster(const RosterEvent& event) { append(roster_json(event)); }
 
 void JournalWriter::finished(const std::string& at, const std::string& files) {
   append({{"event", "finished"}, {"at", at}, {"files", files}});

@@ -40,6 +40,12 @@ struct JobEvent {
   BadNews bad = {};
 };
 
+// A line of the journal about who takes part: a host was taken out, or came back.
+struct RosterEvent {
+  bool back = false;
+  ExcludedHost out;  // of a host that came back: its name and the time
+};
+
 // One run or resumption of the campaign.
 struct Session {
   std::string at;
@@ -59,22 +65,26 @@ struct Journal {
   // Documents that a resumed run found of jobs whose end no run journaled, by job.
   std::map<std::string, std::vector<JobEvent>> kept;
 
+  std::vector<RosterEvent> roster;  // in their order; read_roster() says what they make
+
   ProofHistories proofs;  // jobs with a planted fault, by job
   bool proving() const;   // true if any run was asked for proofs
 
   const JobEvent* last(const std::string& job) const;
-  // Every end of the job that left a document, in the order of attempts. In a journal from before
-  // attempts had their own names this is only the last one, since the other files are gone. An
-  // attempt adds to the one before it if both ran the same, even if a kill or another `run` came
-  // between.
-  std::vector<JobEvent> documents(const std::string& job) const;
+  // Every end of the job that left a document. In a journal from before attempts had their own
+  // names this is only the last one, since the other files are gone. Those that measured the same
+  // as the last one, or as `fingerprint` if it is given, come at the end, and each of them but the
+  // first adds to the one before it: attempts that measured the same are pooled even if a kill, or
+  // attempts by another version of the program, came between. Otherwise in the order of attempts.
+  std::vector<JobEvent> documents(const std::string& job,
+                                  const std::string& fingerprint = "") const;
   const JobEvent* last_start(const std::string& job) const;
   const JobEvent* start_of(const std::string& job, int attempt) const;
-  // True if an attempt with this fingerprint would add to the one that left the last document.
+  // True if an attempt with this fingerprint would add to one that left a document.
   bool goes_on(const std::string& job, const std::string& fingerprint) const;
 
  private:
-  bool same_fingerprint(const std::string& job, int one, int other) const;
+  std::string fingerprint_of(const std::string& job, const JobEvent& end) const;
 };
 
 // Reads what is readable. A torn line (power cut, kill) costs only that event: its job is repeated,
@@ -92,6 +102,7 @@ class JournalWriter {
   void job(const JobEvent& event);
   void kept(const JobEvent& event);
   void proof(const ProofEvent& event);
+  void roster(const RosterEvent& event);
   // `files`: evidence_digest() of everything that this run leaves.
   void finished(const std::string& at, const std::string& files);
 

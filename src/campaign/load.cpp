@@ -15,11 +15,14 @@
 #include "campaign/load_proofs.h"
 #include "campaign/lost.h"
 #include "campaign/plan.h"
+#include "campaign/roster.h"
+#include "campaign/soak_cycles.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/parallel.h"
 #include "core/sha256.h"
 #include "core/text.h"
+#include "judge/delivery.h"
 
 namespace cb {
 namespace {
@@ -200,6 +203,20 @@ void find_misfits(std::vector<Reading>& readings, const Expected& expected) {
   });
 }
 
+// What the records say of when and where they were taken. Each attempt has times of its own.
+std::vector<RecordOrigin> origins_of(const std::vector<Reading>& readings, const Journal& journal) {
+  std::vector<RecordOrigin> out;
+  for (const Reading& r : readings) {
+    if (!r.loaded.document) continue;
+    RecordOrigin origin = origin_of(*r.job, r.event.file, r.loaded.document->run);
+    if (const JobEvent* start = journal.start_of(r.key->name, r.event.attempt))
+      origin.began = start->at;
+    origin.ended = r.event.at;
+    out.push_back(std::move(origin));
+  }
+  return out;
+}
+
 // Gives every job what its attempts say together.
 void take(std::vector<Reading>& readings, Campaign& campaign) {
   std::map<Job*, std::vector<AttemptDocument>> attempts;
@@ -216,7 +233,10 @@ void take(std::vector<Reading>& readings, Campaign& campaign) {
     const bool adds = r.counts ? !counted.insert(r.job).second : r.event.adds;
     attempts[r.job].push_back({r.event.attempt, adds, std::move(document)});
   }
-  for (auto& [job, documents] : attempts) job->document = join_attempts(std::move(documents));
+  for (auto& [job, documents] : attempts) {
+    std::ranges::stable_sort(job->attempts, {}, &JobAttempt::number);
+    job->document = join_attempts(std::move(documents));
+  }
 }
 
 // Reads all record files. Every file of a host repeats its inventory: of the files that one host
@@ -337,7 +357,10 @@ Campaign load_campaign(const fs::path& directory, const Catalogue& catalogue) {
   campaign.command = file.command;
   campaign.warnings = journal.warnings;
   campaign.notes = journal.notes;
-  const std::vector<JobKey> keys = plan_jobs(file.profile, campaign.hosts);
+  const Roster roster = read_roster(file, journal, campaign.warnings);
+  campaign.excluded = roster.excluded();
+  const std::vector<JobKey> keys =
+      plan_jobs(file.profile, names_of(roster.all()), !file.spares.empty());
   std::vector<Reading> readings;
   campaign.jobs.resize(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -345,10 +368,12 @@ Campaign load_campaign(const fs::path& directory, const Catalogue& catalogue) {
     job.step = file.profile.steps[keys[i].step].id;
     job.host = keys[i].host;
     fill_from_journal(job, keys[i], journal, readings);
+    fill_cycle(job, keys[i], journal);
     note_lost_attempts(keys[i], journal, campaign);
   }
   read_records(readings, directory);
   find_misfits(readings, {journal, file, catalogue});
+  const std::vector<RecordOrigin> origins = origins_of(readings, journal);
   take(readings, campaign);
   std::map<std::string, std::string> digests;
   for (const Reading& r : readings) digests.emplace(r.event.file, r.loaded.sha256);
@@ -357,8 +382,9 @@ Campaign load_campaign(const fs::path& directory, const Catalogue& catalogue) {
   campaign.inventories = collect_inventories(campaign.jobs);
   check_manifest(paths, digests, journal, campaign);
   check_foreign(paths, digests, journal, campaign);
-  check_records(campaign);
+  check_records(origins, campaign);
   refuse_misfits(readings);
+  apply_delivery(campaign);
   return campaign;
 }
 

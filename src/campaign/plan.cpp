@@ -37,18 +37,56 @@ bool is_flag(const CaseInfo& info, const std::string& name) {
 
 }  // namespace
 
-std::vector<JobKey> plan_jobs(const Profile& profile, const std::vector<std::string>& hosts) {
+std::vector<Round> plan_rounds(const Profile& profile) {
+  std::vector<Round> out;
+  for (size_t i = 0; i < profile.steps.size();) {
+    if (!profile.soak || !profile.soak->has(profile.steps[i].id)) {
+      out.push_back({i++, 0});
+      continue;
+    }
+    size_t end = i;
+    while (end < profile.steps.size() && profile.soak->has(profile.steps[end].id)) ++end;
+    for (size_t cycle = 1; cycle <= profile.soak->cycles(); ++cycle) {
+      for (size_t step = i; step < end; ++step) out.push_back({step, cycle});
+    }
+    i = end;
+  }
+  return out;
+}
+
+std::vector<JobKey> plan_jobs(const Profile& profile, const std::vector<std::string>& hosts,
+                              bool has_spares) {
   refuse_bad_ids(profile);
   std::vector<JobKey> out;
-  for (size_t i = 0; i < profile.steps.size(); ++i) {
-    const std::string stem = fmt::format("{:03}-{}", i + 1, profile.steps[i].id);
-    if (profile.steps[i].scope == Scope::cluster) {
-      out.push_back({i, "", stem});
+  for (const Round& round : plan_rounds(profile)) {
+    const Step& step = profile.steps[round.step];
+    std::string stem = fmt::format("{:03}-{}", round.step + 1, step.id);
+    if (round.cycle > 0) stem += fmt::format("~{:04}", round.cycle);
+    if (step.scope == Scope::cluster) {
+      out.push_back({round.step, "", stem, round.cycle});
       continue;
     }
     for (const std::string& host : hosts)
-      out.push_back({i, host, hosts.size() == 1 ? stem : stem + "@" + host});
+      out.push_back({round.step, host, hosts.size() == 1 && !has_spares ? stem : stem + "@" + host,
+                     round.cycle});
   }
+  return out;
+}
+
+double longest_seconds(const Profile& profile, size_t hosts, size_t fan_out) {
+  double out = 0;
+  for (const Round& round : plan_rounds(profile)) {
+    const Step& step = profile.steps[round.step];
+    const size_t jobs = step.scope == Scope::cluster ? 1 : hosts;
+    const size_t turns = (jobs + fan_out - 1) / fan_out;
+    out += static_cast<double>(turns) * step.deadline_seconds * (1 + step.retries);
+  }
+  return out;
+}
+
+std::map<std::string, std::string> step_environment(const Step& step) {
+  std::map<std::string, std::string> out = step.env;
+  if (step.start_deadline_seconds > 0) out.emplace("CLUSTERBENCH_SAY_STARTED", "1");
   return out;
 }
 
@@ -64,6 +102,7 @@ std::vector<std::string> step_arguments(const Step& step, const CaseInfo& info,
   if (info.needs.directory && !step.params.contains("dir") && !step.params.contains("file"))
     add_option(argv, "dir", program.scratch.string());
   add_option(argv, "deadline", fmt::format("{}s", step.deadline_seconds));
+  if (step.stall_seconds > 0) add_option(argv, "stall", fmt::format("{}s", step.stall_seconds));
   if (program.redact) argv.emplace_back("--redact");
   argv.emplace_back("--no-color");
   add_option(argv, "json", program.record.string());

@@ -14,12 +14,35 @@ namespace cb {
 struct JobKey {
   size_t step = 0;   // index into Profile::steps
   std::string host;  // empty for a step of scope cluster
-  std::string name;  // "003-gemm", "003-gemm@node7": the stem of its files, unique in the campaign
+  // The stem of its files, unique in the campaign: "003-gemm", "003-gemm@node7", in cycle 12 of a
+  // soak "003-gemm~0012@node7". No step id and no host name contains '~'.
+  std::string name;
+  size_t cycle = 0;  // of the soak, from 1; 0: not part of it
 };
 
-// All jobs, in the order of steps, then hosts. Throws UsageError if a step's id cannot be part of a
+// What runs at once: a step, and in a soak one cycle of it.
+struct Round {
+  size_t step = 0;   // index into Profile::steps
+  size_t cycle = 0;  // from 1; 0: the step is not part of a soak
+  bool operator==(const Round&) const = default;
+};
+
+// All rounds in the order in which they run: the steps of a soak one after the other, cycle by
+// cycle.
+std::vector<Round> plan_rounds(const Profile& profile);
+
+// All jobs, in the order of rounds, then hosts. Throws UsageError if a step's id cannot be part of a
 // file name.
-std::vector<JobKey> plan_jobs(const Profile& profile, const std::vector<std::string>& hosts);
+// `has_spares`: names always have the host's, as others may step in.
+std::vector<JobKey> plan_jobs(const Profile& profile, const std::vector<std::string>& hosts,
+                              bool has_spares = false);
+
+// The longest that the jobs can take if each uses up its deadline and its retries: the jobs of one
+// step run at once, as far as the fan-out allows.
+double longest_seconds(const Profile& profile, size_t hosts, size_t fan_out);
+
+// The variables of the step, and what makes its measurement say that it has started.
+std::map<std::string, std::string> step_environment(const Step& step);
 
 // The parts of a job's command.
 struct JobProgram {

@@ -10,6 +10,7 @@
 #include "campaign/job_reason.h"
 #include "campaign/journal.h"
 #include "campaign/proof_step.h"
+#include "campaign/roster.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -59,6 +60,7 @@ class Prover {
         observer_(observer),
         root_(chain_root(setup.campaign, read_file(setup.paths.campaign()))),
         journal_(read_journal(setup.paths.journal(), root_)),
+        roster_(read_roster(setup.campaign, journal_)),
         writer_(setup.paths.journal(), root_.campaign_sha256, setup.key) {}
 
   bool run() {
@@ -130,7 +132,8 @@ class Prover {
   // Only a job that was measured has a check to prove.
   bool is_done(const ProofJob& job) const {
     const JobEvent* last = journal_.last(job.key.name);
-    return last != nullptr && last->ended && last->state == JobState::done;
+    const bool is_out = roster_.out(job.key.host) != nullptr;
+    return last != nullptr && last->ended && last->state == JobState::done && !is_out;
   }
 
   // The proof of an earlier run, if it is one of exactly this job; else null.
@@ -153,7 +156,7 @@ class Prover {
 
   // The hosts that the step's own job was started on.
   std::vector<HostSlots> hosts_of(const ProofJob& job) const {
-    const std::vector<HostSlots>& all = setup_.campaign.hosts;
+    const std::vector<HostSlots> all = roster_.all();
     std::vector<std::string> names{job.key.host};
     if (job.key.host.empty()) {
       const JobEvent* start = journal_.last_start(job.key.name);
@@ -293,16 +296,17 @@ class Prover {
   const ProofObserver& observer_;
   ChainRoot root_;
   Journal journal_;  // as earlier runs left it
+  Roster roster_;
   JournalWriter writer_;
 };
 
 }  // namespace
 
 std::vector<ProofJob> plan_proofs(const RunSetup& setup) {
-  std::vector<std::string> hosts;
-  for (const HostSlots& h : setup.campaign.hosts) hosts.push_back(h.name);
   std::vector<ProofJob> out;
-  for (JobKey& key : plan_jobs(setup.campaign.profile, hosts)) {
+  for (JobKey& key : plan_jobs(setup.campaign.profile, names_of(hosts_so_far(setup)),
+                               !setup.campaign.spares.empty())) {
+    if (key.cycle > 1) continue;  // one cycle shows what the check of all of them can see
     const Step& step = setup.campaign.profile.steps[key.step];
     const CaseInfo& info = info_of(setup, step);
     ProofJob job{.key = std::move(key), .step = step};

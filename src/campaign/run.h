@@ -7,6 +7,7 @@
 
 #include "campaign/directory.h"
 #include "campaign/executor.h"
+#include "campaign/journal.h"
 #include "campaign/plan.h"
 #include "judge/campaign_data.h"
 
@@ -26,6 +27,12 @@ struct RunObserver {
   std::function<void(const Step&)> step_begins;
   std::function<void(const Step&, const std::vector<JobOutcome>&, double seconds)> step_ends;
   std::function<void()> stopping;
+  std::function<void(const Round&)> round_begins = [](const Round&) {};
+  std::function<void(const JobEvent&)> job_changes = [](const JobEvent&) {};  // started or ended
+  std::function<void(double seconds)> resting = [](double) {};  // until the soak's next cycle
+  // A host was taken out; `out.by` is the spare that steps in, if one does.
+  std::function<void(const ExcludedHost& out)> excluded = [](const ExcludedHost&) {};
+  std::function<void(const std::string& host)> returned = [](const std::string&) {};
 };
 
 struct RunSetup {
@@ -40,6 +47,13 @@ struct RunSetup {
   // Jobs that are measured once more although they are done: pairs of step and host (empty: across
   // all hosts). Their samples are pooled with the earlier ones.
   std::set<std::pair<std::string, std::string>> again = {};
+  // Only these hosts are measured, all their jobs once more; with them the steps across all hosts
+  // if the set of hosts has changed. Hosts that were taken out and are named here come back. Empty:
+  // all hosts.
+  std::set<std::string> only = {};
+  // Hosts that an earlier run took out come back if they answer, unless a spare has their place.
+  bool lets_back = true;
+  double roll_call_seconds = 30;  // a host that takes longer to answer is lost
   // After the run, each check must find a planted fault: prove_campaign().
   bool prove = false;
 };
@@ -54,9 +68,15 @@ struct RunEnd {
 };
 
 // Runs, in the profile's order, every job that is not done with the same fingerprint. A step whose
-// needs the inventories do not meet is not applicable. A host that failed the first `info` step is
-// left out of later steps, so that it costs only itself. The caller must hold the lock.
+// needs the inventories do not meet is not applicable. A host that failed the first `info` step, or
+// that is to be taken out by `campaign.exclude`, is left out of later steps, so that it costs only
+// itself; a spare takes its place and makes up for the steps so far, and what depends on the set of
+// hosts is repeated. The caller must hold the lock.
 RunEnd run_campaign(const RunSetup& setup, const RunObserver& observer);
+
+// Every host that takes or took part in the campaign: those asked for, and the spares that have
+// stepped in.
+std::vector<HostSlots> hosts_so_far(const RunSetup& setup);
 
 // The command of a job that runs this step.
 Command step_command(const RunSetup& setup, const Step& step, const std::vector<HostSlots>& hosts,

@@ -23,9 +23,9 @@ namespace fs = std::filesystem;
 bool is_evidence(const fs::path& relative) {
   const std::string name = relative.generic_string();
   const std::string first = relative.begin()->string();
-  return first == "records" || first == "logs" || first == CampaignPaths::kSignoffs ||
-         name == "campaign.json" || name == "journal.jsonl" || name == "MANIFEST.sha256" ||
-         name == "site.json" || is_paper(name) || is_history(name);
+  return first == "records" || first == "proofs" || first == "logs" ||
+         first == CampaignPaths::kSignoffs || name == "campaign.json" || name == "journal.jsonl" ||
+         name == "MANIFEST.sha256" || name == "site.json" || is_paper(name) || is_history(name);
 }
 
 std::vector<Waiver> waivers_in_force(const Judgement& judgement) {

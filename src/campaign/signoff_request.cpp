@@ -48,6 +48,19 @@ void check_name(const std::string& option, const std::string& text, Problems& pr
     problems.add(option, "holds line ends or characters that nobody sees");
 }
 
+// The name without what a reader does not notice: blanks beside others or at an end, and the case
+// of Latin letters.
+std::string plain_name(const std::string& name) {
+  std::string out;
+  for (const char c : name) {
+    const bool blank = c == ' ' || c == '\t';
+    if (blank && (out.empty() || out.back() == ' ')) continue;
+    out += blank ? ' ' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  if (out.ends_with(' ')) out.pop_back();
+  return out;
+}
+
 std::string person(const Signoff& s) { return fmt::format("{} ({})", s.name, s.role); }
 
 }  // namespace
@@ -108,7 +121,7 @@ void check_person(const SignoffRequest& r, const std::vector<Signoff>& earlier,
       r.key ? std::optional<std::string>(r.key->public_key()) : std::nullopt;
   const Signoff* last = nullptr;
   for (const Signoff& s : earlier) {
-    const bool same_person = s.role == r.role && s.name == r.name;
+    const bool same_person = s.role == r.role && plain_name(s.name) == plain_name(r.name);
     if (key && s.public_key == key && !same_person)
       problems.add("--key", fmt::format("is that of {}: a key stands for one person", person(s)));
     if (same_person && s.public_key != key)

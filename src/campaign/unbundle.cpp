@@ -43,6 +43,7 @@ class BundleReader {
     if (n < 0 || (failed != Z_OK && failed != Z_STREAM_END)) refuse("is cut short or damaged");
     return static_cast<size_t>(n);
   }
+  bool is_compressed() { return ::gzdirect(file_) == 0; }
   void read_whole(char* to, size_t size) {
     if (read(to, size) != size) refuse("is cut short");
   }
@@ -150,6 +151,37 @@ void require_end(BundleReader& in) {
   }
 }
 
+// Refuses what stands behind the compressed data. zlib and gzip pass it over, so that nobody who
+// unpacks the archive sees it. Zeros are the filling of a tape.
+void require_compressed_end(const BundleReader& in, const fs::path& archive) {
+  constexpr size_t kPiece = size_t{1} << 16;
+  constexpr int kGzip = 15 + 16;  // the largest window, and a gzip header
+  std::ifstream file(archive, std::ios::binary);
+  std::string piece(kPiece, '\0'), ignored(kPiece, '\0');
+  z_stream stream{};
+  if (::inflateInit2(&stream, kGzip) != Z_OK) throw Error("zlib cannot be used");
+  bool ended = false, refused = false;
+  while (!refused && (file.read(piece.data(), kPiece), file.gcount() > 0)) {
+    stream.next_in = reinterpret_cast<Bytef*>(piece.data());
+    stream.avail_in = static_cast<uInt>(file.gcount());
+    while (!refused && stream.avail_in > 0) {
+      if (ended && *stream.next_in == 0) {
+        ++stream.next_in;
+        --stream.avail_in;
+        continue;
+      }
+      if (ended) ::inflateReset(&stream);
+      stream.next_out = reinterpret_cast<Bytef*>(ignored.data());
+      stream.avail_out = static_cast<uInt>(kPiece);
+      const int result = ::inflate(&stream, Z_NO_FLUSH);
+      ended = result == Z_STREAM_END;
+      refused = !ended && result != Z_OK && result != Z_BUF_ERROR;
+    }
+  }
+  ::inflateEnd(&stream);
+  if (refused || !ended) in.refuse("goes on behind its end");
+}
+
 // Unpacks all files. Returns the one folder that they lie in.
 std::string unpack_all(BundleReader& in, const fs::path& root) {
   std::set<std::string> folders;
@@ -183,6 +215,7 @@ UnpackedBundle::UnpackedBundle(const fs::path& archive) {
   try {
     BundleReader in(archive);
     campaign_ = root_ / unpack_all(in, root_);
+    if (in.is_compressed()) require_compressed_end(in, archive);
   } catch (...) {
     std::error_code ignored;
     fs::remove_all(root_, ignored);

@@ -8,7 +8,11 @@ void add_commands(CLI::App& app, Action& action) {
   add_list_command(app, action);
   add_blas_probe_command(app, action);
   add_run_command(app, action);
+  add_status_command(app, action);
+  add_drill_command(app, action);
+  add_roll_call_command(app, action);
   add_sweep_command(app, action);
+  add_compare_settings_command(app, action);
   add_gate_command(app, action);
   add_profile_command(app, action);
   add_signoff_command(app, action);

@@ -17,7 +17,11 @@ void add_report_command(CLI::App& app, Action& action);
 void add_list_command(CLI::App& app, Action& action);
 void add_blas_probe_command(CLI::App& app, Action& action);  // hidden
 void add_run_command(CLI::App& app, Action& action);
+void add_status_command(CLI::App& app, Action& action);
+void add_drill_command(CLI::App& app, Action& action);
+void add_roll_call_command(CLI::App& app, Action& action);
 void add_sweep_command(CLI::App& app, Action& action);
+void add_compare_settings_command(CLI::App& app, Action& action);
 void add_gate_command(CLI::App& app, Action& action);
 void add_profile_command(CLI::App& app, Action& action);
 void add_signoff_command(CLI::App& app, Action& action);

@@ -6,6 +6,7 @@
 
 #include "bench/registry.h"
 #include "campaign/load.h"
+#include "campaign/signoff.h"
 #include "cli/commands.h"
 #include "cli/compare_text.h"
 #include "cli/documents_on_standard_output.h"
@@ -46,19 +47,13 @@ Judgement own_judgement(const Campaign& campaign) {
   return judge(campaign, campaign.profile, {}, today_utc());
 }
 
-void warn(const std::string& directory, const Campaign& campaign) {
-  for (const Said& warning : campaign.warnings)
-    std::cerr << terminal_safe("clusterbench compare: " + directory + ": " + warning.text())
-              << '\n';
-}
-
 ExitCode compare(const CompareOptions& options) {
   const DocumentsOnStandardOutput guard("clusterbench compare", {options.json, options.markdown});
+  for (const std::string& directory : {options.before, options.after})
+    refuse_writing_over_evidence(directory, {options.json, options.markdown});
   const std::vector<MappedHost> map = host_map(options);
   const Campaign before = load_campaign(options.before, catalogue());
   const Campaign after = load_campaign(options.after, catalogue());
-  warn(options.before, before);
-  warn(options.after, after);
   const Catalogue known = catalogue();
   const auto groups_before = gather_metrics(before, known);
   const auto groups_after = gather_metrics(after, known);
@@ -82,7 +77,7 @@ void add_compare_command(CLI::App& app, Action& action) {
       "Exit code: 0 nothing is worse; 1 something is: a figure, a check that fails now, a "
       "criterion,\n"
       "a part that is no longer measured; 3 something cannot be told: undecided, no longer asked\n"
-      "for, nothing to compare; 2 usage.\n"
+      "for, nothing to compare, doubtful evidence; 2 usage.\n"
       "Example:\n  clusterbench compare out/march out/november --map node17=spare02 --json c.json");
   sub->add_option("before", options->before, "the earlier campaign's directory")
       ->required()

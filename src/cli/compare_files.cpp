@@ -57,6 +57,12 @@ json verdict_json(const VerdictChange& v) {
   return out;
 }
 
+json said_texts(const std::vector<Said>& list) {
+  json out = json::array();
+  for (const Said& one : list) out.push_back(one.text());
+  return out;
+}
+
 json hosts_json(const HostMatch& hosts) {
   json renamed = json::array(), exchanged = json::array();
   for (const MappedHost& pair : hosts.renamed)
@@ -140,6 +146,10 @@ std::string host_rows(const Comparison& found) {
 
 std::string difference_rows(const Comparison& found) {
   std::string rows;
+  for (const Said& doubt : found.doubts_before)
+    rows += compare_row({"evidence is in doubt", doubt.text(), ""});
+  for (const Said& doubt : found.doubts_after)
+    rows += compare_row({"evidence is in doubt", "", doubt.text()});
   for (const FingerprintDifference& d : found.fingerprint)
     rows += compare_row({d.what, d.before, d.after});
   for (const MappedHost& pair : found.hosts.renamed)
@@ -157,6 +167,8 @@ std::string compare_json(const Comparison& found) {
       {"schema", "clusterbench.compare/2"},
       {"overall",
        {{"before", state_name(found.overall_before)}, {"after", state_name(found.overall_after)}}},
+      {"doubts",
+       {{"before", said_texts(found.doubts_before)}, {"after", said_texts(found.doubts_after)}}},
       {"worse", found.worse()},
       {"hosts", hosts_json(found.hosts)},
       {"fingerprint", json::array()},

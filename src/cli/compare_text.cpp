@@ -332,8 +332,21 @@ std::string compare_counts(const Comparison& found) {
   return out;
 }
 
-std::string compare_lines(const Comparison& found) {
+namespace {
+
+std::string compare_doubts(const char* which, const std::vector<Said>& doubts) {
   std::string out;
+  for (const Said& doubt : doubts)
+    out += fmt::format("? evidence  the {} campaign is not as its run left it: {}\n", which,
+                       terminal_safe(doubt.text()));
+  return out;
+}
+
+}  // namespace
+
+std::string compare_lines(const Comparison& found) {
+  std::string out =
+      compare_doubts("earlier", found.doubts_before) + compare_doubts("later", found.doubts_after);
   std::vector<std::string> differs;
   for (const FingerprintDifference& d : found.fingerprint)
     differs.push_back(fmt::format("! {} differs: {} → {}", d.what,

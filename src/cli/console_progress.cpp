@@ -49,6 +49,12 @@ void ConsoleProgress::update(double share, const std::string& text) {
   }
 }
 
+void ConsoleProgress::row(const std::string& text) {
+  if (!enabled_ || !terminal_) return;
+  std::cerr << (drawn_ ? "\r\033[K" : "") << text << '\n' << std::flush;
+  drawn_ = false;
+}
+
 void ConsoleProgress::done() {
   if (drawn_) std::cerr << "\r\033[K" << std::flush;
   drawn_ = false;

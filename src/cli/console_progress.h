@@ -10,6 +10,7 @@ class ConsoleProgress final : public Progress {
  public:
   ConsoleProgress(bool enabled, bool no_color);
   void update(double share, const std::string& text) override;
+  void row(const std::string& text) override;
   void done() override;
 
  private:

@@ -80,6 +80,14 @@ std::string figures(const CriterionVerdict& v) {
   return out;
 }
 
+// "; 3 parts, by W1, W2", or nothing if the line above has said all.
+std::string waived_parts(const CriterionVerdict& v) {
+  if (v.failing.size() < 2) return "";
+  std::string ids;
+  for (const Waiver* w : v.waivers) ids += (ids.empty() ? "" : ", ") + terminal_safe(w->id);
+  return fmt::format("; {} parts, by {}", v.failing.size(), ids);
+}
+
 std::string body(const CriterionVerdict& v) {
   const std::string source = source_text(v.criterion->source);
   switch (v.state) {
@@ -88,10 +96,10 @@ std::string body(const CriterionVerdict& v) {
     case State::incomplete:
       return "not measured: " + terminal_safe(v.reason);
     case State::waived:
-      return fmt::format("{}  waived until {} by {}, {}",
+      return fmt::format("{}  waived until {} by {}, {}{}",
                          is_metric(v) ? figures(v) : terminal_safe(v.reason),
                          terminal_safe(v.waiver->expires), terminal_safe(v.waiver->approver),
-                         terminal_safe(v.waiver->ticket));
+                         terminal_safe(v.waiver->ticket), waived_parts(v));
     default:
       break;
   }

@@ -64,6 +64,8 @@ const std::vector<Layout>& layouts() {
       {"numa", {{"memory", "memory_bytes"}, {"processors", "cpus"}, {"distances", "distances"}}},
       {"gpu", gpu},
       {"nvswitch", gpu},
+      {"nvlink_domain",
+       {{"GPUs", "gpus"}, {"IMEX channels", "imex_channels"}, {"IMEX hosts", "imex_nodes"}}},
       {"nic",
        {{"type", "type"},
         {"state", "state"},

@@ -34,7 +34,10 @@ class Console final : public JobView {
  public:
   Console(const CaseInfo& info, const MeasureOptions& options) : info_(info), options_(options) {}
 
+  // A campaign whose step has a deadline for its start waits for the first word on standard output.
   Progress& progress(bool root) override {
+    if (root && std::getenv("CLUSTERBENCH_SAY_STARTED") != nullptr && options_.json != "-")
+      std::cout << info_.name << " has started\n" << std::flush;
     return progress_.emplace(root && !options_.quiet, options_.no_color);
   }
 

@@ -10,6 +10,7 @@
 #include "bench/registry.h"
 #include "campaign/again.h"
 #include "campaign/load.h"
+#include "campaign/signoff.h"
 #include "cli/commands.h"
 #include "cli/gate_cmd_lines.h"
 #include "cli/judging.h"
@@ -87,8 +88,10 @@ void require_good(const Campaign& campaign, const std::string& directory) {
 
 ExitCode capture(const ProfileOptions& options) {
   std::vector<Campaign> campaigns;
-  for (const std::string& directory : options.campaigns)
+  for (const std::string& directory : options.campaigns) {
     campaigns.push_back(load_campaign(directory, catalogue()));
+    refuse_writing_over_evidence(directory, {options.out});
+  }
   for (size_t i = 0; i < campaigns.size(); ++i) require_good(campaigns[i], options.campaigns[i]);
   const Catalogue known = catalogue();
   std::vector<KnownGood> good;

@@ -21,9 +21,9 @@ constexpr std::string_view kEmbedded = "profiles/";
 
 // What a step or criterion may need: the kinds of parts in the inventory (core/inventory.h), and
 // hosts.
-const std::vector<std::string> kNeeds{"hosts", "hosts_at_most", "cpu",    "memory",   "numa",
-                                      "nic",   "rdma",          "gpu",    "nvswitch", "nvme",
-                                      "disk",  "mount",         "system", "driver",   "library"};
+const std::vector<std::string> kNeeds{
+    "hosts",    "hosts_at_most", "cpu",  "memory", "numa",  "nic",    "rdma",   "gpu",
+    "nvswitch", "nvlink_domain", "nvme", "disk",   "mount", "system", "driver", "library"};
 
 bool is_path(const std::string& name) {
   return name.find('/') != std::string::npos || name.ends_with(".json");

@@ -12,14 +12,17 @@
 #include "campaign/headline.h"
 #include "campaign/load.h"
 #include "campaign/prove.h"
+#include "campaign/roster.h"
 #include "cli/commands.h"
 #include "cli/gate_cmd_lines.h"
 #include "cli/judging.h"
 #include "cli/offers.h"
 #include "cli/profile_source.h"
+#include "cli/run_board.h"
 #include "cli/run_cmd_setup.h"
 #include "cli/run_proofs.h"
 #include "cli/stop_signals.h"
+#include "core/file.h"
 #include "core/text.h"
 #include "core/units.h"
 
@@ -33,7 +36,7 @@ std::string step_label(const Step& step) { return pad_right(terminal_safe(step.i
 
 // The line of a step that has ended, and one more line for each job that failed.
 std::string step_lines(const Profile& profile, const Step& step,
-                       const std::vector<JobOutcome>& outcomes, double seconds) {
+                       const std::vector<JobOutcome>& outcomes, double seconds, size_t cycle) {
   std::vector<const Document*> documents;
   const JobOutcome* not_applicable = nullptr;
   std::string failures;
@@ -48,7 +51,9 @@ std::string step_lines(const Profile& profile, const Step& step,
         fmt::format("      {}{}\n", o.key.host.empty() ? "" : terminal_safe(o.key.host) + ": ",
                     terminal_safe(o.reason.text()));
   }
-  const std::string time = kept == outcomes.size() ? "done before" : format_seconds(seconds);
+  const std::string of_cycle = cycle == 0 ? "" : fmt::format("  cycle {}", cycle);
+  const std::string time =
+      (kept == outcomes.size() ? "done before" : format_seconds(seconds)) + of_cycle;
   if (bad > 0)
     return fmt::format("   {} ✗ {} of {} jobs not done  {}\n{}", step_label(step), bad,
                        outcomes.size(), time, failures);
@@ -78,23 +83,36 @@ std::string heading(const RunSetup& setup) {
   const CampaignFile& c = setup.campaign;
   int slots = 0;
   for (const HostSlots& h : c.hosts) slots += h.slots;
-  return fmt::format("{} on {} host{}, {} slot{}, launcher {}{} → {}\n",
+  const std::string spares = c.spares.empty() ? ""
+                                              : fmt::format(" and {} spare{}", c.spares.size(),
+                                                            c.spares.size() == 1 ? "" : "s");
+  return fmt::format("{} on {} host{}{}, {} slot{}, launcher {}{} → {}\n",
                      terminal_safe(c.profile.name), c.hosts.size(), c.hosts.size() == 1 ? "" : "s",
-                     slots, slots == 1 ? "" : "s", launcher_name(c.launch.launcher),
+                     spares, slots, slots == 1 ? "" : "s", launcher_name(c.launch.launcher),
                      launcher_remark(c.launch), terminal_safe(setup.paths.root.string()));
 }
 
 ExitCode dry_run(const RunSetup& setup) {
-  std::vector<std::string> hosts;
-  for (const HostSlots& h : setup.campaign.hosts) hosts.push_back(h.name);
-  for (const JobKey& key : plan_jobs(setup.campaign.profile, hosts)) {
+  const std::vector<HostSlots> hosts = hosts_so_far(setup);
+  for (const JobKey& key :
+       plan_jobs(setup.campaign.profile, names_of(hosts), !setup.campaign.spares.empty())) {
+    if (key.cycle > 1) continue;
     std::vector<HostSlots> on;
-    for (const HostSlots& h : setup.campaign.hosts) {
+    for (const HostSlots& h : hosts) {
       if (key.host.empty() || key.host == h.name) on.push_back(h);
     }
     const auto record = setup.paths.root / CampaignPaths::record(key.name);
     std::cout << terminal_safe(shell_text(job_command(setup, key, on, record))) << '\n';
   }
+  if (const auto& soak = setup.campaign.profile.soak)
+    std::cout << fmt::format("# the steps of the soak are repeated in {} cycles, one every {}\n",
+                             soak->cycles(), format_seconds(soak->every_seconds));
+  const Profile& profile = setup.campaign.profile;
+  std::cerr << heading(setup)
+            << fmt::format("plan: {} steps, at most {} if every deadline is used up\n",
+                           profile.steps.size(),
+                           format_seconds(longest_seconds(profile, setup.campaign.hosts.size(),
+                                                          setup.executor.fan_out)));
   if (setup.prove) std::cout << proof_commands(setup);
   return ExitCode::ok;
 }
@@ -113,7 +131,7 @@ ExitCode conclude(const RunSetup& setup, bool no_color) {
 ExitCode interrupted(const RunSetup& setup, const RunEnd& end) {
   const std::string where =
       setup.again.empty() ? fmt::format("after {} of {} steps", end.steps_ended,
-                                        setup.campaign.profile.steps.size())
+                                        plan_rounds(setup.campaign.profile).size())
                           : "while figures that leave the verdict open were measured once more";
   std::cerr << fmt::format("interrupted {}\ncontinue with: clusterbench run --resume {}\n", where,
                            terminal_safe(setup.paths.root.string()));
@@ -148,13 +166,27 @@ RunEnd run_all(RunSetup& setup, const RunObserver& observer) {
     if (setup.again.empty()) break;
     std::cerr << fmt::format("   inconclusive or failing: {} job{} measured once more\n",
                              setup.again.size(), setup.again.size() == 1 ? "" : "s");
+    setup.lets_back = false;  // whoever is out stays out for this run
+    setup.only.clear();       // what --only asked for is measured
     end = run_campaign(setup, again_only(observer, setup));
   }
   if (!end.interrupted && wants_proofs(setup)) end.interrupted = !prove_steps(setup);
   return end;
 }
 
-ExitCode run(const RunOptions& options) {
+// What happened to a host, and the next step.
+std::string excluded_lines(const RunSetup& setup, const ExcludedHost& out) {
+  const std::string next =
+      !out.by.empty() ? fmt::format("{} takes its place", out.by)
+                      : fmt::format("repair it, then: clusterbench run --only {} --into {}",
+                                    out.host, setup.paths.root.string());
+  return terminal_safe(fmt::format("   ! {}: {}", out.host, out.reason.text())) + "\n" +
+         terminal_safe(fmt::format("      {}", next)) + "\n";
+}
+
+ExitCode run(const RunOptions& given) {
+  RunOptions options = given;
+  settle_options(options);
   RunSetup setup = run_setup(options);
   if (options.dry_run) {
     if (!options.resume) refuse_used_directory(setup.paths);
@@ -166,19 +198,44 @@ ExitCode run(const RunOptions& options) {
     create_campaign(setup.paths, setup.campaign);
   const CampaignLock lock(setup.paths);
   std::cerr << heading(setup);
-  const bool terminal = ::isatty(STDERR_FILENO) == 1;
-  const std::string clear = terminal ? "\r\033[K" : "";
+  RunBoard board(setup, ::isatty(STDERR_FILENO) == 1, options.prometheus);
+  // The executor asks for stop signals all the time: that is when the board is drawn again.
+  setup.executor.stop_signals = [&board] {
+    board.tick();
+    return stop_signals();
+  };
+  size_t cycle = 0;
   const RunObserver observer{
-      [&](const Step& step) {
-        if (terminal) std::cerr << "   " << step_label(step) << " …" << std::flush;
-      },
-      [&](const Step& step, const std::vector<JobOutcome>& outcomes, double seconds) {
-        std::cerr << clear << step_lines(setup.campaign.profile, step, outcomes, seconds)
-                  << std::flush;
-      },
-      [&] {
-        std::cerr << clear << "stopping: waiting for the running jobs to end\n" << std::flush;
-      }};
+      .step_begins = [](const Step&) {},
+      .step_ends =
+          [&](const Step& step, const std::vector<JobOutcome>& outcomes, double seconds) {
+            board.round_ends();
+            std::cerr << step_lines(setup.campaign.profile, step, outcomes, seconds, cycle)
+                      << std::flush;
+          },
+      .stopping =
+          [&] {
+            board.clear();
+            std::cerr << "stopping: waiting for the running jobs to end\n" << std::flush;
+          },
+      .round_begins =
+          [&](const Round& round) {
+            cycle = round.cycle;
+            board.round_begins(round);
+          },
+      .job_changes = [&](const JobEvent& event) { board.job_changes(event); },
+      .resting = [&](double seconds) { board.rests(seconds); },
+      .excluded =
+          [&](const ExcludedHost& out) {
+            board.clear();
+            std::cerr << excluded_lines(setup, out) << std::flush;
+          },
+      .returned =
+          [&](const std::string& host) {
+            board.clear();
+            std::cerr << fmt::format("   {} answers and takes part again\n", terminal_safe(host))
+                      << std::flush;
+          }};
   RunEnd end;
   try {
     end = run_all(setup, observer);
@@ -189,12 +246,19 @@ ExitCode run(const RunOptions& options) {
                             e.what(), setup.paths.root.string()),
                 e.code());
   }
+  board.finish();
   return end.interrupted ? interrupted(setup, end) : conclude(setup, options.no_color);
 }
 
 // Refuses an empty value: an unset variable of a script would silently mean this host alone.
 std::string not_empty(const std::string& text) {
   return text.empty() ? "is empty: name the hosts, or leave the option out" : "";
+}
+
+std::string not_empty_file(const std::string& file) {
+  if (file.empty()) return "is empty: name a file, or leave the option out";
+  const auto why = why_not_writable(file);
+  return why ? *why : "";
 }
 
 void add_options(CLI::App& sub, RunOptions& options) {
@@ -211,6 +275,20 @@ void add_options(CLI::App& sub, RunOptions& options) {
                  "hosts as in an Open MPI hostfile, a plain list or Slurm node lists")
       ->check(not_empty)
       ->type_name("FILE");
+  sub.add_option("--spares", options.spares,
+                 "hosts that step in for those that are taken out, in this order")
+      ->check(not_empty)
+      ->type_name("LIST");
+  offer(sub.add_option("--exclude", options.exclude,
+                       "hosts to take out: never, lost (they do not answer, or hang a step) or "
+                       "failing (besides, a step fails on them or finds wrong data) [lost]"),
+        exclude_names())
+      ->type_name("WHICH");
+  sub.add_option("--only", options.only,
+                 "with --into: measure these hosts of that campaign again, after a repair")
+      ->check(not_empty)
+      ->type_name("LIST");
+  sub.add_option("--into", options.into, "the campaign's directory, with --only")->type_name("DIR");
   offer(sub.add_option("--launcher", options.launcher, "auto, mpirun, srun or none [auto]"),
         launcher_names())
       ->type_name("NAME");
@@ -236,7 +314,13 @@ void add_options(CLI::App& sub, RunOptions& options) {
   sub.add_flag(
       "--prove", options.prove,
       "afterwards plant a fault in a short job of every step, which its check has to find");
-  sub.add_flag("--dry-run", options.dry_run, "print the commands and run nothing");
+  sub.add_flag("--dry-run", options.dry_run,
+               "print the plan, the commands and the longest time that they take; run nothing");
+  sub.add_option("--prom", options.prometheus,
+                 "while it runs, keep its progress in this file as Prometheus text (textfile "
+                 "collector)")
+      ->check(not_empty_file)
+      ->type_name("FILE");
   sub.add_flag("--no-color", options.no_color, "no colour, also on a terminal");
 }
 

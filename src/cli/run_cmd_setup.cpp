@@ -15,6 +15,8 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/registry.h"
+#include "campaign/journal.h"
+#include "campaign/roster.h"
 #include "campaign/signoff.h"
 #include "cli/profile_source.h"
 #include "cli/run_trust.h"
@@ -24,6 +26,7 @@
 #include "core/file.h"
 #include "core/json/json_text.h"
 #include "core/secrets.h"
+#include "core/suggest.h"
 #include "sys/inventory/inventory.h"
 
 namespace cb {
@@ -85,25 +88,32 @@ std::vector<HostSlots> chosen_hosts(const RunOptions& options, Launcher launcher
   return {{host_name(), own_cores()}};
 }
 
+std::vector<HostSlots> chosen_spares(const RunOptions& options,
+                                     const std::vector<HostSlots>& hosts) {
+  if (options.spares.empty()) return {};
+  std::vector<HostSlots> out = parse_hosts(options.spares);
+  Problems problems;
+  for (const HostSlots& spare : out) {
+    if (std::ranges::find(hosts, spare.name, &HostSlots::name) != hosts.end())
+      problems.add("--spares", fmt::format("{} is one of the hosts already", spare.name));
+  }
+  if (!problems.empty()) throw UsageError("clusterbench run", problems);
+  return out;
+}
+
+Exclude chosen_exclude(const std::string& name) {
+  for (const Exclude exclude : {Exclude::never, Exclude::lost, Exclude::failing}) {
+    if (name == exclude_name(exclude)) return exclude;
+  }
+  throw UsageError("clusterbench run", "--exclude", unknown_name(name, exclude_names()));
+}
+
 std::vector<std::string> own_launcher_arguments(Launcher launcher) {
   std::vector<std::string> out = launcher_arguments(launcher, environment);
   if (const auto why = bad_launcher_arguments(out))
     throw UsageError("clusterbench run", "CLUSTERBENCH_MPIRUN_ARGS or CLUSTERBENCH_SRUN_ARGS",
                      *why);
   return out;
-}
-
-ToolInfo own_tool() {
-  const BuildInfo& build = build_info();
-  ToolInfo tool;
-  tool.version = build.version;
-  tool.commit = build.commit;
-  tool.dirty = build.dirty;
-  tool.build = {{"compiler", std::string(build.compiler)},
-                {"build_type", std::string(build.build_type)},
-                {"cuda", std::string(build.cuda)},
-                {"sanitizers", std::string(build.sanitizers)}};
-  return tool;
 }
 
 std::string new_campaign_id() {
@@ -165,6 +175,8 @@ CampaignFile fresh_campaign(const RunOptions& options, const ToolInfo& tool) {
   });
   collect(problems, [&] { file.launch.launcher = choose_launcher(options.launcher, environment); });
   collect(problems, [&] { file.hosts = chosen_hosts(options, file.launch.launcher); });
+  collect(problems, [&] { file.spares = chosen_spares(options, file.hosts); });
+  collect(problems, [&] { file.exclude = chosen_exclude(options.exclude); });
   if (!problems.empty()) throw UsageError("clusterbench run", problems);
   file.id = new_campaign_id();
   file.chained = true;
@@ -177,7 +189,8 @@ CampaignFile fresh_campaign(const RunOptions& options, const ToolInfo& tool) {
   file.redact = options.redact;
   file.command = own_command_line(file.redact);
   const bool foreign = file.hosts.size() > 1 || file.hosts[0].name != host_name();
-  if (file.launch.launcher == Launcher::none && foreign && !options.dry_run)
+  if (file.launch.launcher == Launcher::none && (foreign || !file.spares.empty()) &&
+      !options.dry_run)
     throw UsageError("clusterbench run", "--hosts",
                      "needs mpirun or srun to reach other hosts: install Open MPI, or run on this "
                      "host alone");
@@ -200,9 +213,12 @@ void require_campaign_key(const CampaignFile& file, const std::string& key) {
 CampaignFile resumed_campaign(const RunOptions& options, const CampaignPaths& paths) {
   Problems problems;
   for (const auto& [name, value] :
-       {std::pair("--hosts", &options.hosts), std::pair("--hostfile", &options.hostfile)}) {
+       {std::pair("--hosts", &options.hosts), std::pair("--hostfile", &options.hostfile),
+        std::pair("--spares", &options.spares)}) {
     if (!value->empty()) problems.add(name, "is fixed in the campaign: leave it out with --resume");
   }
+  if (options.exclude != "lost")
+    problems.add("--exclude", "is fixed in the campaign: leave it out with --resume");
   if (options.launcher != "auto")
     problems.add("--launcher", "is fixed in the campaign: leave it out with --resume");
   if (!options.dirs.empty() && options.out.empty())
@@ -232,7 +248,54 @@ CampaignFile resumed_campaign(const RunOptions& options, const CampaignPaths& pa
   return file;
 }
 
+// The hosts of --only, which must take part or have been taken out without a successor.
+std::set<std::string> chosen_only(const RunOptions& options, const RunSetup& setup) {
+  if (options.only.empty()) return {};
+  const ChainRoot root = chain_root(setup.campaign, read_file(setup.paths.campaign()));
+  const Roster roster = read_roster(setup.campaign, read_journal(setup.paths.journal(), root));
+  std::set<std::string> out;
+  Problems problems;
+  for (const HostSlots& h : parse_hosts(options.only)) {
+    if (const ExcludedHost* gone = roster.out(h.name); gone != nullptr && !gone->by.empty())
+      problems.add("--only",
+                   fmt::format("{} was replaced by {}, so it is not delivered: measure it "
+                               "in a campaign of its own",
+                               h.name, gone->by));
+    else if (gone == nullptr && !roster.takes_part(h.name))
+      problems.add("--only", fmt::format("{} is no host of the campaign", h.name));
+    out.insert(h.name);
+  }
+  if (!problems.empty()) throw UsageError("clusterbench run", problems);
+  return out;
+}
+
 }  // namespace
+
+ToolInfo own_tool() {
+  const BuildInfo& build = build_info();
+  ToolInfo tool;
+  tool.version = build.version;
+  tool.commit = build.commit;
+  tool.dirty = build.dirty;
+  tool.build = {{"compiler", std::string(build.compiler)},
+                {"build_type", std::string(build.build_type)},
+                {"cuda", std::string(build.cuda)},
+                {"sanitizers", std::string(build.sanitizers)}};
+  return tool;
+}
+
+void settle_options(RunOptions& options) {
+  if (options.into.empty() != options.only.empty())
+    throw UsageError("clusterbench run", options.into.empty() ? "--only" : "--into",
+                     "--only HOSTS and --into DIR go together: these hosts of that campaign are "
+                     "measured again");
+  if (options.into.empty()) return;
+  if (!options.profile.empty() || !options.out.empty())
+    throw UsageError("clusterbench run", "--into",
+                     "names the campaign: leave out the profile and --out");
+  options.out = options.into;
+  options.resume = true;
+}
 
 Launching choose_launching(const RunOptions& options) {
   Launching out;
@@ -275,6 +338,7 @@ RunSetup run_setup(const RunOptions& options) {
   setup.key = options.key;
   setup.prove = options.prove;
   setup.executor.fan_out = static_cast<size_t>(options.fan_out);
+  setup.only = chosen_only(options, setup);
   return setup;
 }
 

@@ -16,13 +16,24 @@ struct RunOptions {
   std::vector<std::string> dirs;  // for steps that need a directory and name none
   std::string key;                // file of a private key that signs what is measured
   int fan_out = 32;
-  bool redact = false;  // record no values of command lines and environments
-  bool trust = false;   // with --resume: a campaign begun by somebody else may be executed
+  std::string spares;            // hosts that step in for those that are taken out
+  std::string exclude = "lost";  // which hosts are taken out
+  std::string only;              // measure only these hosts
+  std::string into;              // of this campaign
+  bool redact = false;           // record no values of command lines and environments
+  bool trust = false;            // with --resume: a campaign begun by somebody else may be executed
   bool resume = false;
   bool prove = false;  // show that each check finds a planted fault
   bool dry_run = false;
   bool no_color = false;
+  std::string prometheus;  // file for Prometheus text while it runs; empty: none
 };
+
+// This program, as documents name it.
+ToolInfo own_tool();
+// Turns --only HOSTS --into DIR into the resumption that it is. Throws UsageError if one of them is
+// missing.
+void settle_options(RunOptions& options);
 
 // Everything that run_campaign() needs, from the options or, with --resume, from the campaign's
 // directory. Writes nothing. Throws UsageError.

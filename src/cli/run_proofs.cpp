@@ -44,7 +44,7 @@ std::string proof_line(const Step& step, const std::vector<Proof>& proofs, bool 
 
 std::vector<HostSlots> hosts_of(const RunSetup& setup, const JobKey& key) {
   std::vector<HostSlots> out;
-  for (const HostSlots& h : setup.campaign.hosts) {
+  for (const HostSlots& h : hosts_so_far(setup)) {
     if (key.host.empty() || key.host == h.name) out.push_back(h);
   }
   return out;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "campaign/roster.h"
 #include "core/clock.h"
 #include "core/text.h"
 
@@ -30,6 +31,8 @@ std::string hosts_text(const CampaignFile& file) {
   for (size_t i = 0; i < file.hosts.size() && i < 8; ++i)
     out += (i > 0 ? "," : "") + file.hosts[i].name;
   if (file.hosts.size() > 8) out += fmt::format(" and {} more", file.hosts.size() - 8);
+  if (!file.spares.empty())
+    out += fmt::format("; spares: {}", fmt::join(names_of(file.spares), ","));
   return out;
 }
 

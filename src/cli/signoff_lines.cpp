@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/gate_cmd_lines.h"
+#include "core/units.h"
 
 namespace cb {
 namespace {
@@ -29,13 +30,21 @@ std::string signed_files_text(const Signoff& s) {
   std::string more;
   size_t measured = 0;
   for (const auto& [file, digest] : s.files) {
-    const bool of_run = file.starts_with("records/") || file.starts_with("logs/") ||
-                        file == "campaign.json" || file == "journal.jsonl" ||
-                        file == "MANIFEST.sha256";
+    const bool of_run = file.starts_with("records/") || file.starts_with("proofs/") ||
+                        file.starts_with("logs/") || file == "campaign.json" ||
+                        file == "journal.jsonl" || file == "MANIFEST.sha256";
     measured += of_run ? 1 : 0;
     if (!of_run) more += ", " + file;
   }
   return fmt::format("{} files: {} of the run{}", s.files.size(), measured, more);
+}
+
+// How bad a waived value may be, in the unit of what it waives.
+std::string limit_of(const Waiver& waiver, const Judgement& judgement) {
+  for (const CriterionVerdict& v : judgement.criteria) {
+    if (v.criterion->id == waiver.criterion) return format_value(waiver.limit, v.unit);
+  }
+  return fmt::format("{:g}", waiver.limit);
 }
 
 }  // namespace
@@ -52,8 +61,11 @@ std::string open_item_line(const OpenItem& item) {
 }
 
 std::string signature_line(const Signoff& s) {
-  return fmt::format("{} {}: {}, {}, {}{}", mark_of(s.state), person_text(s), s.verdict, s.at,
-                     key_text(s), s.stamped_at.empty() ? "" : ", time stamp of " + s.stamped_at);
+  return fmt::format(
+      "{} {}: {}, {}, {}{}", mark_of(s.state), person_text(s), s.verdict, s.at, key_text(s),
+      s.stamped_at.empty()
+          ? ""
+          : ", time stamp of " + s.stamped_at + " (authority not checked: openssl ts -verify)");
 }
 
 std::vector<std::string> signing_lines(const Campaign& campaign, const Judgement& judgement,
@@ -69,7 +81,8 @@ std::vector<std::string> signing_lines(const Campaign& campaign, const Judgement
   add("verdict", s.verdict);
   for (const OpenItem& item : s.open) out.push_back(open_item_line(item));
   for (const Waiver& w : s.waivers)
-    out.push_back(fmt::format("  waiver: {} {} {}, {}, until {}", w.id, w.criterion, w.scope,
+    out.push_back(fmt::format("  waiver: {} {} {}, up to {}, {}, {}, {}, until {}", w.id,
+                              w.criterion, w.scope, limit_of(w, judgement), w.reason, w.ticket,
                               w.approver, w.expires));
   if (s.open.empty()) add("open", "nothing");
   add("signed by", person_text(s));

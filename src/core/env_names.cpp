@@ -7,13 +7,35 @@
 namespace cb {
 namespace {
 
-constexpr std::array<std::string_view, 24> kRefused{
-    "PATH",          "HOME",           "SHELL",          "IFS",
-    "ENV",           "BASH_ENV",       "PYTHONPATH",     "PYTHONHOME",
-    "PERL5LIB",      "PERL5OPT",       "GCONV_PATH",     "LOCPATH",
-    "OPAL_PREFIX",   "PMIX_PREFIX",    "PRTE_PREFIX",    "MPI_HOME",
-    "I_MPI_ROOT",    "MPICH_DIR",      "UCX_MODULE_DIR", "IBV_DRIVERS",
-    "RDMAV_DRIVERS", "GLIBC_TUNABLES", "MALLOC_TRACE",   "CLUSTERBENCH_TEST_CASES"};
+constexpr std::array<std::string_view, 29> kRefused{"PATH",
+                                                    "HOME",
+                                                    "SHELL",
+                                                    "IFS",
+                                                    "ENV",
+                                                    "BASH_ENV",
+                                                    "PYTHONPATH",
+                                                    "PYTHONHOME",
+                                                    "PERL5LIB",
+                                                    "PERL5OPT",
+                                                    "GCONV_PATH",
+                                                    "LOCPATH",
+                                                    "OPAL_PREFIX",
+                                                    "PMIX_PREFIX",
+                                                    "PRTE_PREFIX",
+                                                    "MPI_HOME",
+                                                    "I_MPI_ROOT",
+                                                    "MPICH_DIR",
+                                                    "UCX_MODULE_DIR",
+                                                    "IBV_DRIVERS",
+                                                    "RDMAV_DRIVERS",
+                                                    "GLIBC_TUNABLES",
+                                                    "MALLOC_TRACE",
+                                                    "CLUSTERBENCH_TEST_CASES",
+                                                    "SLURM_CONF",
+                                                    "OMP_TOOL_LIBRARIES",
+                                                    "HYDRA_LAUNCHER",
+                                                    "HYDRA_LAUNCHER_EXEC",
+                                                    "I_MPI_HYDRA_BOOTSTRAP_EXEC"};
 // hwloc's variables can name a file that describes another machine.
 constexpr std::array<std::string_view, 6> kRefusedPrefixes{
     "LD_", "DYLD_", "BASH_FUNC_", "CUDA_INJECTION", "OPENSSL_", "HWLOC_"};
@@ -29,7 +51,8 @@ bool is_name(const std::string& name) {
 // True for parameters of Open MPI, PMIx and PRRTE that name a program or a folder of plugins.
 bool names_code(const std::string& name) {
   return name.find("_MCA_") != std::string::npos &&
-         (name.ends_with("_agent") || name.ends_with("_path") || name.ends_with("_param_files"));
+         (name.ends_with("_agent") || name.ends_with("_path") || name.ends_with("_param_files") ||
+          name.ends_with("_param_file"));
 }
 
 // True for variables that name a vendor's library for this program.

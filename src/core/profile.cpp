@@ -12,6 +12,7 @@
 #include "core/json/json_text.h"
 #include "core/profile_merge.h"
 #include "core/profile_reader.h"
+#include "core/profile_soak.h"
 #include "core/sha256.h"
 #include "core/text.h"
 
@@ -33,6 +34,27 @@ void read_informative(ProfileReader& r, Step& step) {
     r.problem("why", "says why a step is informative: add \"informative\": true, or remove it");
 }
 
+// Reads which ends of a job are worth another start.
+void read_retries(ProfileReader& r, Step& step) {
+  const auto number = r.number("retries");
+  if (number && (*number < 0 || *number > 10 || *number != static_cast<int>(*number)))
+    r.problem("retries", "is not a whole number from 0 to 10");
+  else if (number)
+    step.retries = static_cast<int>(*number);
+  const json* list = r.find("retry_on");
+  if (list == nullptr) return;
+  step.retry_failed = step.retry_deadline = false;
+  for (const json& word : list->is_array() ? *list : json::array({*list})) {
+    if (word == "failed")
+      step.retry_failed = true;
+    else if (word == "deadline")
+      step.retry_deadline = true;
+    else
+      r.problem("retry_on", "is a list of \"failed\" and \"deadline\"");
+  }
+  if (step.retries == 0) r.problem("retry_on", "says what to retry: add \"retries\", or remove it");
+}
+
 Step read_step(ProfileReader& r) {
   Step step{.id = r.text("id"), .case_name = r.text("case"), .params = r.given("params")};
   step.scope =
@@ -52,6 +74,11 @@ Step read_step(ProfileReader& r) {
     if (terminal_safe(value) != value) r.problem("env." + name, "has a control character");
   }
   step.deadline_seconds = r.duration("deadline", step.deadline_seconds);
+  step.start_deadline_seconds = r.duration("start_deadline", 0);
+  step.stall_seconds = r.duration("stall", 0);
+  if (step.start_deadline_seconds > step.deadline_seconds)
+    r.problem("start_deadline", "is beyond the deadline: it would never pass");
+  read_retries(r, step);
   step.needs = r.requirements("needs");
   read_informative(r, step);
   return step;
@@ -138,12 +165,16 @@ Source read_source(ProfileReader& parent, Problems& problems) {
 }
 
 Criterion read_criterion(ProfileReader& r, Problems& problems) {
-  Criterion c{.id = r.text("id"), .step = r.text("step"), .domain = r.one_of("domain", kDomains)};
+  const bool soak = r.find("soak") != nullptr;
+  Criterion c{.id = r.text("id"), .step = soak ? r.text("step", "") : r.text("step")};
+  c.domain = r.one_of("domain", kDomains);
   c.title = r.local_text("title", c.id);
   const bool metric = r.find("metric") != nullptr, check = r.find("check") != nullptr,
              uniform = r.find("uniform") != nullptr;
-  if (metric + check + uniform != 1) {
-    r.problem("metric", "exactly one of metric, check and uniform is needed");
+  if (soak && !check && !uniform) {
+    c.rule = read_soak_rule(r);
+  } else if (metric + check + uniform + soak != 1) {
+    r.problem("metric", "exactly one of metric, check, uniform and soak is needed");
     for (const char* key : {"at", "statistic", "min", "max", "min_of_ceiling", "min_of_fleet",
                             "max_of_fleet", "max_spread_of_host", "max_ratio_of_host", "since"})
       r.find(key);
@@ -190,6 +221,26 @@ std::vector<T> read_list(ProfileReader& parent, const std::string& key, Problems
   return out;
 }
 
+std::optional<Delivery> read_delivery(ProfileReader& parent, Problems& problems) {
+  const json* value = parent.find("delivery");
+  if (value == nullptr) return std::nullopt;
+  ProfileReader r(*value, "delivery", problems);
+  const auto whole = [&](const char* key, double least) {
+    const auto number = r.number(key);
+    if (number && *number >= least && *number <= 1e6 && *number == static_cast<int>(*number))
+      return static_cast<int>(*number);
+    r.problem(key, fmt::format("is not a whole number from {} on", least));
+    return static_cast<int>(least);
+  };
+  Delivery out{.hosts = whole("hosts", 1), .replaced_at_most = whole("replaced_at_most", 0)};
+  if (out.replaced_at_most >= out.hosts)
+    r.problem("replaced_at_most", "lets every host be replaced: it is below the number of hosts");
+  out.why = r.prose("why");
+  out.source = read_source(r, problems);
+  r.finish();
+  return out;
+}
+
 Profile read(const json& j, const std::string& source, Problems& problems) {
   ProfileReader r(j, "", problems);
   r.find("schema");
@@ -201,6 +252,8 @@ Profile read(const json& j, const std::string& source, Problems& problems) {
   profile.checklist = read_list<ChecklistItem>(r, "checklist", problems, [](ProfileReader& e) {
     return ChecklistItem{e.text("id"), e.one_of("domain", kDomains), e.local_text("text", "")};
   });
+  read_soak(r, profile, problems);
+  profile.delivery = read_delivery(r, problems);
   r.finish();
   profile.resolved = dump_json(j);
   profile.sha256 = sha256_hex(profile.resolved);

@@ -39,6 +39,12 @@ struct Step {
   int ranks_per_host = 1;  // 0: the number of slots of the host
   std::map<std::string, std::string> env = {};
   double deadline_seconds = 600;
+  // A job that has said nothing until then has not started and is stopped. 0: only the deadline.
+  double start_deadline_seconds = 0;
+  double stall_seconds = 0;  // without progress for this time it ends itself; 0: the case's own
+  // How often a job is started again, in one run, that failed or ran past its deadline.
+  int retries = 0;
+  bool retry_failed = true, retry_deadline = true;
   Requirements needs = {};
   // No criterion judges its figures, and `why` says what the step is for. Its wrong data still
   // fails.
@@ -97,12 +103,35 @@ struct UniformRule {
 // criterion judges. No profile states this rule: it applies to every step.
 struct StepRule {};
 
+// Judges a soak as a whole: docs/methods/soak.md. A criterion of this kind without a step is of the
+// soak's first step.
+struct SoakRule {
+  enum class Kind {
+    interruptions,  // number of cycles' jobs that ended badly, at most `limit`
+    mtbi,           // mean time between interruptions, at least `limit` seconds
+    decay,          // share of a metric that was lost over the soak, at most `limit`
+    events          // number of events of the kinds or classes in `of`, at most `limit`
+  };
+  Kind kind = Kind::interruptions;
+  double limit = 0;
+  double confidence = 0.95;  // of what mtbi and decay claim
+  // mtbi: the time of all hosts together counts (a host's time between its interruptions), not the
+  // time of the cluster.
+  bool per_host = false;
+  std::string metric = {};  // decay
+  GivenParams at = {};      // decay: selects records by their parameters
+  std::vector<std::string> of = {};
+};
+// Hosts that were taken out while the campaign ran are those that the contract lets go. No profile
+// states this rule: it applies to Profile::delivery.
+struct DeliveryRule {};
+
 struct Criterion {
   std::string id;
   std::string step;
   std::string domain;  // host, compute, memory, interconnect, network, storage, stability
   LocalText title = {};
-  std::variant<MetricRule, CheckRule, UniformRule, StepRule> rule = {};
+  std::variant<MetricRule, CheckRule, UniformRule, StepRule, SoakRule, DeliveryRule> rule = {};
   Severity severity = Severity::fail;
   LocalText why = {};
   Source source = {};
@@ -115,14 +144,35 @@ struct ChecklistItem {
   LocalText text;
 };
 
+// Steps that are run again and again. Every cycle of a step is a job of its own, so that a crash
+// costs one cycle.
+struct Soak {
+  std::vector<std::string> steps = {};  // ids, neighbours in the profile and in its order
+  double for_seconds = 0;
+  double every_seconds = 0;  // a cycle begins at least this long after the one before it
+
+  size_t cycles() const;  // for_seconds over every_seconds, rounded up
+  bool has(const std::string& step) const;
+};
+inline constexpr size_t kMaxCycles = 10000;
+// What the contract says about hosts that are taken out while the campaign runs.
+struct Delivery {
+  int hosts = 0;             // number of hosts that are delivered
+  int replaced_at_most = 0;  // number of hosts that spares may replace
+  LocalText why = {};
+  Source source = {};
+};
+
 struct Profile {
   std::string name;
   LocalText title;
   std::vector<Step> steps = {};
   std::vector<Criterion> criteria = {};
   std::vector<ChecklistItem> checklist = {};
-  std::string resolved = {};  // the profile with all bases merged in, as JSON text
-  std::string sha256 = {};    // of `resolved`
+  std::optional<Soak> soak = {};
+  std::optional<Delivery> delivery = {};  // nothing: no host may be taken out
+  std::string resolved = {};              // the profile with all bases merged in, as JSON text
+  std::string sha256 = {};                // of `resolved`
 };
 
 // Returns the text of the profile with that name, or nothing. Used for the requested profile and

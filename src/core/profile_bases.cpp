@@ -30,7 +30,8 @@ constexpr const char* kLimits[] = {"metric",
                                    "max_of_fleet",
                                    "max_spread_of_host",
                                    "max_ratio_of_host",
-                                   "since"};
+                                   "since",
+                                   "step"};
 
 bool is_entry(const json& value) {
   return value.is_object() && value.contains("id") && value["id"].is_string();
@@ -230,13 +231,15 @@ void require_own_sources(const ResolvedProfile& base, const json& derived, Probl
     const bool own =
         entry.contains("source") && entry["source"].is_object() && entry["source"].contains("ref");
     if (own || entry.contains("remove")) continue;
+    json after = *old;
+    after.merge_patch(entry);
     for (const char* key : kLimits) {
-      if (!entry.contains(key) || value_text(*old, key) == value_text(entry, key)) continue;
+      if (!entry.contains(key) || value_text(*old, key) == value_text(after, key)) continue;
       problems.add(place_of("criteria", entry) + "." + key,
                    fmt::format("is {} in {} and {} here, without a \"source\" of its own: that of "
                                "the old limit says nothing of the new one",
                                value_text(*old, key), origin_of(base, place_of("criteria", entry)),
-                               value_text(entry, key)));
+                               value_text(after, key)));
     }
   }
 }

@@ -6,6 +6,7 @@
 
 #include "core/profile.h"
 #include "core/profile_limits.h"
+#include "core/profile_soak.h"
 #include "core/suggest.h"
 
 namespace cb {
@@ -100,6 +101,9 @@ void validate_rule(const Criterion& criterion, const CaseInfo& info, Problems& p
     if (std::find(info.checks.begin(), info.checks.end(), check->check) == info.checks.end())
       problems.add(where + ".check", unknown_name(check->check, info.checks));
     validate_at(check->at, info, where, problems);
+  } else if (const auto* soak = std::get_if<SoakRule>(&criterion.rule)) {
+    validate_soak_rule(*soak, info, where, problems);
+    if (soak->kind == SoakRule::Kind::decay) validate_at(soak->at, info, where, problems);
   }
 }
 
@@ -107,7 +111,8 @@ void validate_rule(const Criterion& criterion, const CaseInfo& info, Problems& p
 void require_judges(const Profile& profile, Problems& problems) {
   for (const Step& step : profile.steps) {
     if (step.informative) continue;
-    if (std::ranges::find(profile.criteria, step.id, &Criterion::step) == profile.criteria.end())
+    const auto judges = [&](const Criterion& c) { return c.step == step.id && judges_figures(c); };
+    if (std::ranges::none_of(profile.criteria, judges))
       problems.add(fmt::format("steps[{}]", step.id),
                    "is judged by no criterion: add one, or say \"informative\": true with the "
                    "reason in \"why\"");
@@ -159,6 +164,7 @@ Problems validate_profile(const Profile& profile, const Catalogue& catalogue) {
       validate_since(c, profile, problems);
     }
   }
+  validate_soak(profile, problems);
   require_judges(profile, problems);
   require_rejection(profile, problems);
   return problems;

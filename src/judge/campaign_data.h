@@ -26,6 +26,15 @@ struct JobAttempt {
   std::string started, ended;
 };
 
+// One attempt of a job that did not end well. `missing`: the run that started it ended first, or
+// it was stopped from outside.
+struct Interruption {
+  int attempt = 1;
+  JobState state = JobState::failed;
+  Said reason = {};
+  std::string started = {}, ended = {};  // `ended` is empty if nobody saw the end
+};
+
 // One job of a step: the step on one host, or on all hosts together.
 struct Job {
   std::string step;
@@ -41,6 +50,8 @@ struct Job {
   // and every errored or skipped record of any attempt stays.
   std::optional<Document> document;
   std::vector<JobAttempt> attempts;  // in the order in which they ran
+  size_t cycle = 0;                  // of the soak, from 1; 0: the step is not part of one
+  std::vector<Interruption> interruptions = {};  // of a soak's job, in their order
 };
 
 enum class ProofState {
@@ -63,6 +74,19 @@ struct Proof {
   std::string file = {};   // its record's file, relative to the campaign directory
 };
 
+// A host that was taken out of a campaign while it ran.
+struct ExcludedHost {
+  std::string host;
+  std::string step;  // the step in which it showed
+  std::string job;   // the attempt of the job that showed it
+  int attempt = 0;
+  std::string at;
+  Said reason;
+  std::string by = {};  // the spare that took its place; empty: nobody
+  // What its records found wrong, filled when the campaign is read.
+  std::vector<Said> found = {};
+};
+
 // A campaign as read from its directory: all that judging and reporting need, and nothing else.
 struct Campaign {
   Profile profile;
@@ -70,11 +94,12 @@ struct Campaign {
   std::string started, ended;  // ended is empty while unfinished
   ToolInfo tool;
   std::string launcher;
-  std::string public_key;                  // the key that signed every event; empty: unsigned
-  std::vector<std::string> hosts;          // the hosts asked for, in the hostfile's order
-  std::vector<std::string> command;        // the `run` command line
-  std::vector<HostInventory> inventories;  // one for each host that could be read
-  std::vector<Job> jobs;                   // in the profile's order of steps, then hosts
+  std::string public_key;                   // the key that signed every event; empty: unsigned
+  std::vector<std::string> hosts;           // the hosts asked for, in the hostfile's order
+  std::vector<ExcludedHost> excluded = {};  // hosts that are out, in the order in which they went
+  std::vector<std::string> command;         // the `run` command line
+  std::vector<HostInventory> inventories;   // one for each host that could be read
+  std::vector<Job> jobs;                    // in the profile's order of steps, then hosts
   // Proofs of every job that is done, if `run --prove` asked for them. Their records are in no job.
   std::vector<Proof> proofs;
   std::vector<std::pair<std::string, std::string>> manifest;  // file, sha256

@@ -155,6 +155,7 @@ bool Comparison::worse() const {
 
 bool Comparison::open() const {
   return changes.empty() || count(ChangeKind::undecided) > 0 || !missing.empty() ||
+         !doubts_before.empty() || !doubts_after.empty() ||
          std::ranges::any_of(
              verdicts, [](const VerdictChange& v) { return v.kind == ChangeKind::undecided; });
 }
@@ -181,6 +182,8 @@ Comparison compare_campaigns(const Compared& before, const Compared& after,
   out.verdicts = compare_verdicts(before, after);
   out.overall_before = before.judgement.overall();
   out.overall_after = after.judgement.overall();
+  out.doubts_before = before.judgement.doubts;
+  out.doubts_after = after.judgement.doubts;
   return out;
 }
 

@@ -68,11 +68,15 @@ struct Comparison {
   std::vector<CheckChange> checks;  // all that fail in either campaign; those that fail now first
   std::vector<VerdictChange> verdicts;
   State overall_before = State::incomplete, overall_after = State::incomplete;
+  // What is wrong with either campaign's evidence. Figures that somebody may have changed prove
+  // neither that something is worse nor that nothing is.
+  std::vector<Said> doubts_before = {}, doubts_after = {};
 
   size_t count(ChangeKind kind) const;  // number of figures whose change is of this kind
   size_t lost() const;
   bool worse() const;  // true if any figure, check, verdict or host is worse
-  bool open() const;   // true if something is undecided, no longer asked for, or nothing compares
+  // True if something is undecided, in doubt or no longer asked for, or if nothing compares.
+  bool open() const;
 };
 
 // One campaign with what was derived from it. All of it must outlive the comparison.

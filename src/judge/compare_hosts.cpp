@@ -60,6 +60,9 @@ void apply_map(HostMatch& match, const std::vector<MappedHost>& map, std::set<st
   for (const MappedHost& pair : map) {
     take(before, pair.before, "earlier");
     if (!pair.after.empty()) take(after, pair.after, "later");
+    if (pair.after.empty() && after.contains(pair.before))
+      problems.add("--map", fmt::format("{} is not gone: the later campaign has it",
+                                        terminal_safe(pair.before)));
     match.renamed.push_back({pair.before, pair.after, "--map"});
     if (!pair.after.empty()) match.names[pair.before] = pair.after;
   }

@@ -22,7 +22,9 @@ struct Finding {
   std::string file = {};             // the record's file
   bool failing = false;
   bool waived = false;      // it fails, and a waiver lets it pass
+  std::string waiver = {};  // id of that waiver
   bool wrong_data = false;  // a check failed: no severity makes it a warning
+  bool waivable = true;     // false: a check of the data failed, which no waiver lets pass
   double badness = 0;       // how far beyond the limit, as a share of it; above 0 it fails
 };
 

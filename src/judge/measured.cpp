@@ -32,6 +32,18 @@ void place_ends(MetricGroup& group) {
   group.typical = median(medians);
 }
 
+// Of a soak's cycles an entity shows its worst one.
+void add_value(MetricGroup& group, const MeasuredValue& value, bool of_cycle) {
+  const auto before = !of_cycle ? group.values.end()
+                                : std::ranges::find_if(group.values, [&](const MeasuredValue& v) {
+                                    return *v.entity == *value.entity;
+                                  });
+  if (before == group.values.end()) return group.values.push_back(value);
+  const bool below = value.summary.median < before->summary.median;
+  const bool above = value.summary.median > before->summary.median;
+  if (group.better == Better::higher ? below : above) *before = value;
+}
+
 // Returns the integer value of a parameter that has exactly one value; nothing otherwise.
 std::optional<int64_t> single_integer(const Params& params, const std::string& name) {
   const auto found = params.all().find(name);
@@ -103,8 +115,8 @@ std::vector<MetricGroup> gather_metrics(const Campaign& campaign, const Catalogu
                            .unit = metric.unit,
                            .better = metric.better,
                            .entity_kind = entity.kind});
-          out[place->second].values.push_back(
-              {&record, &metric, &entity, metric.samples.summary()});
+          add_value(out[place->second], {&record, &metric, &entity, metric.samples.summary()},
+                    job.cycle > 0);
         }
       }
     }

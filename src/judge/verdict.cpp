@@ -8,8 +8,10 @@
 
 #include "core/parallel.h"
 #include "core/profile_limits.h"
+#include "core/profile_soak.h"
 #include "core/units.h"
 #include "judge/applies.h"
+#include "judge/delivery.h"
 #include "judge/proofs.h"
 #include "judge/verdict_evidence.h"
 #include "judge/verdict_steps.h"
@@ -61,8 +63,17 @@ void append(std::vector<Message>& to, const std::vector<Message>& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
+// Ids of the waivers beside that of the worst entity.
+std::string other_waivers(const CriterionVerdict& v) {
+  std::string out;
+  for (const Waiver* w : v.waivers) {
+    if (w != v.waiver) out += (out.empty() ? "" : ", ") + w->id;
+  }
+  return out;
+}
+
 bool within(const Waiver& waiver, const Finding& f) {
-  if (!f.value) return false;  // wrong data has no value that a limit could bound
+  if (!f.value) return false;  // nothing that a limit could bound
   return f.limit_is_minimum ? *f.value >= waiver.limit : *f.value <= waiver.limit;
 }
 
@@ -73,7 +84,11 @@ class Judge {
         profile_(profile),
         waivers_(waivers),
         names_(campaign),
-        used_(waivers.size(), false) {}
+        used_(waivers.size(), false) {
+    interruptions_judged_ = std::ranges::any_of(profile.criteria, [&](const Criterion& c) {
+      return counts_interruptions(c) && needs_fit(c).fit == Fit::met;
+    });
+  }
 
   // Gathers for a few criteria at a time: the evidence of one is small, that of all is not.
   Judgement judge() {
@@ -91,6 +106,7 @@ class Judge {
     }
     refuse_unmatched(out);
     judge_steps(out);
+    judge_delivery(out);
     return out;
   }
 
@@ -102,7 +118,8 @@ class Judge {
 
   Gathered gather(const Criterion& criterion) const {
     Gathered out{.fit = needs_fit(criterion), .evidence = {}};
-    if (out.fit.fit != Fit::unmet) out.evidence = gather_evidence(campaign_, names_, criterion);
+    if (out.fit.fit != Fit::unmet)
+      out.evidence = gather_evidence(campaign_, names_, criterion, interruptions_judged_);
     return out;
   }
 
@@ -135,12 +152,28 @@ class Judge {
     std::ranges::move(found, std::back_inserter(out.criteria));
   }
 
+  // Judges who is delivered, where a host was taken out or the profile says something about it.
+  void judge_delivery(Judgement& out) {
+    if (!needs_delivery(campaign_, profile_)) return;
+    auto criterion = std::make_shared<const Criterion>(delivery_criterion(profile_));
+    Evidence evidence = delivery_evidence(campaign_, profile_);
+    CriterionVerdict v;
+    v.criterion = criterion.get();
+    decide(v, evidence);
+    if (v.state == State::pass) v.why = {delivery_message(campaign_)};
+    keep(v, std::move(evidence));
+    v.reason = say_all(Lang::en, v.why);
+    out.criteria.push_back(std::move(v));
+    out.of_steps.push_back(std::move(criterion));
+  }
+
   void judge_step(const Step& step, bool only_wrong_data, Judgement& out,
                   std::vector<CriterionVerdict>& found) {
     auto criterion = std::make_shared<const Criterion>(step_criterion(profile_, step));
     Gathered gathered{.fit = needs_fit(*criterion), .evidence = {}};
     if (gathered.fit.fit == Fit::unmet) return;
-    gathered.evidence = step_evidence(campaign_, names_, step, out.criteria, only_wrong_data);
+    gathered.evidence = step_evidence(campaign_, names_, step, out.criteria,
+                                      {only_wrong_data, interruptions_judged_});
     if (gathered.evidence.findings.empty() && gathered.evidence.gaps.empty()) return;
     CriterionVerdict v;
     v.criterion = criterion.get();
@@ -172,6 +205,7 @@ class Judge {
       }
       const Waiver* waiver = warns ? nullptr : waiver_for(*v.criterion, f, beyond);
       f.waived = waiver != nullptr;
+      if (waiver != nullptr) f.waiver = waiver->id;
       (waiver != nullptr ? waived : failing).push_back(&f);
       if (waiver != nullptr &&
           std::find(v.waivers.begin(), v.waivers.end(), waiver) == v.waivers.end())
@@ -207,6 +241,7 @@ class Judge {
       v.why.push_back(
           {"why.waived",
            {v.waiver->expires, v.waiver->approver, v.waiver->ticket, v.waiver->reason}});
+      if (v.waivers.size() > 1) v.why.push_back({"why.waived_too", {other_waivers(v)}});
     } else {
       v.state = State::pass;
       fill(v, *worst_of(all));
@@ -251,13 +286,17 @@ class Judge {
   }
 
   // Returns the waiver that lets this entity pass, or null. A waiver that matches, but whose limit
-  // the value exceeds, sets `beyond`.
+  // the value exceeds, or that no failure of this kind can have, sets `beyond`.
   const Waiver* waiver_for(const Criterion& criterion, const Finding& f,
                            std::optional<Message>& beyond) {
     for (size_t i = 0; i < waivers_.size(); ++i) {
       const Waiver& w = waivers_[i];
       if (w.criterion != criterion.id || !glob_match(w.scope, entity_name(f.entity))) continue;
       used_[i] = true;
+      if (!f.waivable) {
+        beyond = Message{"why.not_waivable", {w.id}};
+        continue;
+      }
       if (!w.unit.empty() && w.unit != f.unit)
         useless_[w.id] = fmt::format("is in {}, what it waives in {}", w.unit, f.unit);
       else if (const auto why = cannot_be_missed(w.limit, f.limit_is_minimum, f.unit))
@@ -293,6 +332,7 @@ class Judge {
   const Profile& profile_;
   const std::vector<Waiver>& waivers_;
   const HostNames names_;
+  bool interruptions_judged_ = false;
   std::vector<bool> used_;
   std::map<std::string, std::string> useless_;  // waiver id → what is wrong with its limit
 };

@@ -39,7 +39,7 @@ struct CriterionVerdict {
 
 struct Judgement {
   // First those of the profile, in its order. Then one for each step that has a failure or gap that
-  // no criterion says (a StepRule).
+  // no criterion says (a StepRule), and one for the delivery (a DeliveryRule) if it needs one.
   std::vector<CriterionVerdict> criteria;
   std::vector<std::shared_ptr<const Criterion>> of_steps;  // owns the criteria of those steps
   std::string judged_by;             // the judging profile's name, if it is not the campaign's own

@@ -15,6 +15,7 @@
 #include "judge/verdict_hosts.h"
 #include "judge/verdict_select.h"
 #include "judge/verdict_since.h"
+#include "judge/verdict_soak.h"
 #include "judge/verdict_spread.h"
 #include "judge/verdict_uniform.h"
 #include "model/disturbance.h"
@@ -46,8 +47,12 @@ void bind_limit(Finding& finding, double limit, bool minimum) {
 
 class Collector {
  public:
-  Collector(const Campaign& campaign, const HostNames& names, const Criterion& criterion)
-      : campaign_(campaign), criterion_(criterion), names_(names) {
+  Collector(const Campaign& campaign, const HostNames& names, const Criterion& criterion,
+            bool interruptions_judged)
+      : campaign_(campaign),
+        criterion_(criterion),
+        names_(names),
+        interruptions_judged_(interruptions_judged) {
     const auto* rule = std::get_if<MetricRule>(&criterion.rule);
     if (rule != nullptr && (rule->min_of_fleet || rule->max_of_fleet))
       fleet_.emplace(campaign, criterion);
@@ -84,6 +89,11 @@ class Collector {
   }
 
   void collect_job(const Job& job) {
+    if (is_counted_interruption(job, interruptions_judged_)) {
+      // What it measured until then counts; that it ended is judged elsewhere.
+      if (job.document) collect_interrupted(job);
+      return;
+    }
     if (job.state != JobState::done) {
       gap(job.host, job_gap(job));
       excuse(job);
@@ -102,6 +112,14 @@ class Collector {
       excuse(job);
     } else if (selected > 0) {
       require_points(job);
+    }
+  }
+
+  void collect_interrupted(const Job& job) {
+    job_ = &job;
+    varying_ = varying_params(job.document->records);
+    for (const Record& record : job.document->records) {
+      if (record.measured() && matches(record.params, selector())) collect_wrong_data(record);
     }
   }
 
@@ -217,6 +235,7 @@ class Collector {
       f.detail.push_back(failed_check_message(f.entity, check));
       f.failing = true;
       f.wrong_data = true;
+      f.waivable = false;
       f.badness = kWorst;
       cover(f.entity);
       evidence_.findings.push_back(std::move(f));
@@ -359,6 +378,7 @@ class Collector {
       if (check.passed) continue;
       f.failing = true;
       f.wrong_data = true;
+      f.waivable = f.waivable && check.finding;
       if (f.detail.empty() && !check.detail.empty())
         f.detail.push_back({"why.says", {entity_name(entity), check.detail}});
     }
@@ -401,6 +421,7 @@ class Collector {
   const Campaign& campaign_;
   const Criterion& criterion_;
   const HostNames& names_;
+  const bool interruptions_judged_;
   Evidence evidence_;
   std::optional<FleetMedians> fleet_;
   std::optional<EarlierValues> earlier_;
@@ -416,10 +437,12 @@ class Collector {
 }  // namespace
 
 Evidence gather_evidence(const Campaign& campaign, const HostNames& names,
-                         const Criterion& criterion) {
+                         const Criterion& criterion, bool interruptions_judged) {
   if (const auto* rule = std::get_if<UniformRule>(&criterion.rule))
     return uniform_evidence(campaign, names, *rule);
-  return Collector(campaign, names, criterion).collect();
+  if (const auto* rule = std::get_if<SoakRule>(&criterion.rule))
+    return soak_evidence(campaign, names, criterion, *rule);
+  return Collector(campaign, names, criterion, interruptions_judged).collect();
 }
 
 }  // namespace cb

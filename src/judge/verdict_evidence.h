@@ -15,7 +15,9 @@ struct Evidence {
   size_t checks = 0;  // number of checks seen, for a check criterion
 };
 
+// `interruptions_judged`: a criterion counts the soak's cycles that ended badly
+// (counts_interruptions()), so that they are no gaps here.
 Evidence gather_evidence(const Campaign& campaign, const HostNames& names,
-                         const Criterion& criterion);
+                         const Criterion& criterion, bool interruptions_judged = false);
 
 }  // namespace cb

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <sstream>
 
 #include "judge/verdict_gaps.h"
 #include "judge/verdict_select.h"
+#include "judge/verdict_soak.h"
 
 namespace cb {
 namespace {
@@ -17,12 +19,28 @@ const GivenParams& points_of(const Criterion& criterion) {
   return all;
 }
 
+// The values that a step lists for a parameter, each once. A list may be written as one text,
+// "fp64,fp32". A word that stands for several values makes it no list.
+std::vector<std::string> listed(const std::vector<std::string>& values) {
+  static const std::set<std::string> words{"all", "auto", "any", "both", "default", "0"};
+  std::vector<std::string> out;
+  for (const std::string& text : values) {
+    std::istringstream parts(text);
+    for (std::string part; std::getline(parts, part, ',');) {
+      if (words.contains(part)) return {};
+      if (std::ranges::find(out, part) == out.end()) out.push_back(part);
+    }
+  }
+  return out;
+}
+
 class StepCollector {
  public:
   StepCollector(const Campaign& campaign, const HostNames& names, const Step& step,
-                const std::vector<CriterionVerdict>& criteria, bool only_wrong_data)
-      : campaign_(campaign), names_(names), step_(step), only_wrong_data_(only_wrong_data) {
+                const std::vector<CriterionVerdict>& criteria, const StepJudging& how)
+      : campaign_(campaign), names_(names), step_(step), how_(how) {
     for (const CriterionVerdict& v : criteria) {
+      if (std::holds_alternative<SoakRule>(v.criterion->rule)) continue;  // of no single step
       if (v.criterion->step != step.id || v.state == State::not_applicable) continue;
       applied_.push_back(v.criterion);
       for (const Gap& gap : v.gaps) said_.insert(gap.what);
@@ -61,20 +79,47 @@ class StepCollector {
 
   void gap(const std::string& host, Message what) {
     excused_.insert(host);
-    if (!only_wrong_data_ && said_.insert(what).second)
+    if (!how_.only_wrong_data && said_.insert(what).second)
       evidence_.gaps.push_back({host, std::move(what)});
   }
 
   void collect_job(const Job& job) {
-    if (job.state != JobState::done) gap(job.host, job_gap(job));
+    const bool counted = is_counted_interruption(job, how_.interruptions_judged);
+    if (job.state != JobState::done && !counted) gap(job.host, job_gap(job));
     if (!job.document) return;
     const Document& document = *job.document;
-    if (document.run.partial)
+    if (document.run.partial && !counted)
       gap(job.host, {"gap.partial", {job.step, job_place(job), *document.run.partial}});
     if (document.records.empty() && job.state == JobState::done)
       gap(job.host, {"gap.no_record", {job.step, job_place(job), ""}});
     note_hosts(job);
     for (const Record& record : document.records) collect_record(job, record);
+    if (job.state != JobState::done || document.run.partial) return;
+    for (const auto& [name, values] : step_.params) require_points(job, name, values);
+  }
+
+  // A sweep has a record for every value that its step lists, measured or not: the other points
+  // say nothing about one that is gone. Records that hold the whole list do not tell, nor does a
+  // value that has commas in it.
+  void require_points(const Job& job, const std::string& name,
+                      const std::vector<std::string>& given) {
+    const std::vector<std::string> values = listed(given);
+    if (values.size() < 2) return;
+    size_t points = 0;
+    for (const Record& record : job.document->records) {
+      const auto found = record.params.all().find(name);
+      if (found == record.params.all().end() || found->second.size() > 1) return;
+      if (given.size() == 1 && matches(record.params, {{name, given}})) return;
+      ++points;
+    }
+    if (points == 0) return;
+    for (const std::string& value : values) {
+      const GivenParams point{{name, {value}}};
+      const bool there = std::ranges::any_of(job.document->records, [&](const Record& record) {
+        return matches(record.params, point);
+      });
+      if (!there) gap(job.host, {"gap.no_point", {job.step, job_place(job), name, value}});
+    }
   }
 
   // Notes the hosts that took part in the job.
@@ -87,7 +132,8 @@ class StepCollector {
   }
 
   void collect_record(const Job& job, const Record& record) {
-    if (!record.measured()) gap(job.host, record_gap(job, record));
+    const bool counted = is_counted_interruption(job, how_.interruptions_judged);
+    if (!record.measured() && !counted) gap(job.host, record_gap(job, record));
     for (const Check& check : record.checks) {
       if (!check.passed && !is_said(record, check)) add_failed(job, record, check);
     }
@@ -109,6 +155,7 @@ class StepCollector {
     f.file = job.file;
     f.detail = {failed_check_message(f.entity, check)};
     f.failing = f.wrong_data = true;
+    f.waivable = false;
     f.badness = std::numeric_limits<double>::infinity();
     evidence_.findings.push_back(std::move(f));
   }
@@ -123,7 +170,7 @@ class StepCollector {
   const Campaign& campaign_;
   const HostNames& names_;
   const Step& step_;
-  const bool only_wrong_data_;
+  const StepJudging how_;
   Evidence evidence_;
   std::vector<const Criterion*> applied_;  // this step's criteria, except those that do not apply
   std::set<Message> said_;
@@ -148,8 +195,8 @@ Criterion step_criterion(const Profile& profile, const Step& step) {
 }
 
 Evidence step_evidence(const Campaign& campaign, const HostNames& names, const Step& step,
-                       const std::vector<CriterionVerdict>& criteria, bool only_wrong_data) {
-  return StepCollector(campaign, names, step, criteria, only_wrong_data).collect();
+                       const std::vector<CriterionVerdict>& criteria, const StepJudging& how) {
+  return StepCollector(campaign, names, step, criteria, how).collect();
 }
 
 }  // namespace cb

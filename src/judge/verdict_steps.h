@@ -15,10 +15,15 @@ namespace cb {
 // Returns the criterion "step:ID", which stands for this in the judgement of one step.
 Criterion step_criterion(const Profile& profile, const Step& step);
 
+struct StepJudging {
+  bool only_wrong_data = false;  // the profile does not ask for the step: only failed checks count
+  // A criterion counts the soak's cycles that ended badly: they are no gaps here.
+  bool interruptions_judged = false;
+};
+
 // Returns failures and gaps of the step that none of its criteria says; `criteria` gives their
-// verdicts. `only_wrong_data`: the profile does not ask for the step, so only its failed checks
-// count.
+// verdicts.
 Evidence step_evidence(const Campaign& campaign, const HostNames& names, const Step& step,
-                       const std::vector<CriterionVerdict>& criteria, bool only_wrong_data);
+                       const std::vector<CriterionVerdict>& criteria, const StepJudging& how);
 
 }  // namespace cb

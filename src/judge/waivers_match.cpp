@@ -1,5 +1,6 @@
 #include "judge/waivers_match.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include <fmt/format.h>
@@ -10,7 +11,11 @@
 namespace cb {
 namespace {
 
-int64_t year_of(std::string_view date) { return parse_integer(date.substr(0, 4)).value_or(0); }
+// The same day kMaxYears later. 29 February may become a day that is none: it still sorts rightly.
+std::string latest_expiry(const std::string& today) {
+  const int64_t year = parse_integer(std::string_view(today).substr(0, 4)).value_or(0);
+  return fmt::format("{:04}{}", year + kMaxYears, today.substr(std::min<size_t>(4, today.size())));
+}
 
 }  // namespace
 
@@ -55,7 +60,7 @@ void refuse_expired(const std::vector<Waiver>& waivers, const std::string& today
     if (w.expires < today)  // both are YYYY-MM-DD
       problems.add(
           w.id, fmt::format("expired on {}: renew it with its approver, or remove it", w.expires));
-    else if (year_of(w.expires) > year_of(today) + kMaxYears)
+    else if (w.expires > latest_expiry(today))
       problems.add(w.id, fmt::format("expires on {}: a waiver is for a while, {} years at most",
                                      w.expires, kMaxYears));
   }

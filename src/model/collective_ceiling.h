@@ -25,41 +25,59 @@ enum class CollectiveAlgorithm {
 // The wires. A rate is that of one direction in bytes per second; nothing if it is not known.
 struct LinkRates {
   uint64_t ranks = 1;
-  uint64_t hosts = 1;                       // each has the same number of ranks
-  std::optional<double> host_network = {};  // all ports of a host together
+  // Hosts, or NVLink domains if `domains` is set; each has the same number of ranks.
+  uint64_t hosts = 1;
+  std::optional<double> host_network = {};  // all ports of a host, or of a domain, together
   std::optional<double> gpu_link = {};      // all links of a GPU together
   bool nvls_possible = false;
+  bool domains = false;  // NVLink reaches over the hosts of a domain (NVL72)
 };
 
 struct CollectiveCeiling {
   double bytes_per_second = 0;
-  Said how;  // "8 GPUs over NVLink of 450 GB/s, NVLS: …"
+  Said how;  // "400 GB/s per host in a direction over 8 hosts, …; × 2(n−1)/n = 1.969, n = 64"
 };
 
-// Bound by the network between `hosts` hosts, whose ports carry `host_bytes_per_second` each; links
-// inside a host count as unlimited. Nothing with one host, or if the hosts have unequal numbers of
-// ranks.
-//   ring (also all_gather, reduce_scatter, broadcast, reduce): every byte crosses once, so
-//     busbw <= host rate
-//   hierarchical all_reduce: only the share of the hosts crosses,
+// A bound of the bus bandwidth as a multiple of a wire's rate, and the formula of the multiple.
+struct BusFactor {
+  double value = 1;
+  const char* formula = "";  // in n ranks, k hosts and g = n/k; empty: the wire's rate itself
+};
+
+// Bound by the network between k = `hosts` hosts, as a multiple of what a host's ports carry in one
+// direction; links inside a host count as unlimited. Nothing with one host, or if the hosts have
+// unequal numbers of ranks. S is the size, n = `ranks`, g = n/k:
+//   ring: every byte crosses every edge between hosts, S(n-1)/n for all_gather and reduce_scatter,
+//     twice that for all_reduce: busbw <= host rate; also broadcast and reduce, which move S
+//   hierarchical all_reduce: only the share of the hosts crosses, 2S(k-1)/k:
 //     busbw <= host rate * ((n-1)/n) / ((k-1)/k)
-//   in_network all_reduce: a host sends its data once and receives the result once, so the
-//     algorithm bandwidth <= host rate and busbw <= host rate * 2(n-1)/n
+//   in_network all_reduce: a host sends its data once and receives the result once, S each way at
+//     the same time: algorithm bandwidth <= host rate, busbw <= host rate * 2(n-1)/n
+//   all_gather and reduce_scatter that are no ring, with or without switches that multiply or
+//     reduce: a host must receive (send) what belongs to the others, S(k-1)/k:
+//     busbw <= host rate * ((n-1)/n) / ((k-1)/k)
 //   alltoall(v): a rank sends (n-g)/n of its data to other hosts over its share of the ports,
-//     busbw <= host rate / g * (n-1)/(n-g), g ranks per host
+//     busbw <= host rate / g * (n-1)/(n-g)
 //   sendrecv: one rank of a host sends to the next host; it has its share of the ports at least
 //     and all of them at most, which is the bound
 //   pairs i, i + n/2: all pairs of a host cross, each with its share
 //   gather and scatter: the root's host carries (n-g)/n of the data: host rate * (n-1)/(n-g)
+std::optional<BusFactor> network_bus_factor(Collective collective, CollectiveAlgorithm algorithm,
+                                            uint64_t ranks, uint64_t hosts);
 std::optional<double> network_bus_ceiling(Collective collective, CollectiveAlgorithm algorithm,
                                           uint64_t ranks, uint64_t hosts,
                                           double host_bytes_per_second);
 
-// Bound by the links inside a host, for ranks with `link_bytes_per_second` each: the link's rate,
-// except for all_reduce. Nothing for one rank.
-//   nvls all_reduce: a rank sends (1 + 1/n) times the data, so busbw <= link * 2(n-1)/(n+1)
+// Bound by the links inside a host, as a multiple of a rank's link: 1, except where less than a
+// ring's bytes cross it. Nothing for one rank a host. The host has g = `ranks`/`hosts` ranks.
+//   nvls all_reduce: the switch reads a rank's S and gives back its result for 1/g of it, so
+//     algorithm bandwidth <= link * g/(g+1) and busbw <= link * 2(n-1)/n * g/(g+1)
 //   in_network all_reduce over several hosts: it first reduces inside the host, where g ranks move
 //     (g-1)/g of the data twice, so busbw <= link * ((n-1)/n) * g/(g-1)
+//   all_gather and reduce_scatter over several hosts that are no ring: a rank's own network brings
+//     its rail's k blocks, and the links the others', so busbw <= link * (n-1)/(n-k)
+std::optional<BusFactor> link_bus_factor(Collective collective, CollectiveAlgorithm algorithm,
+                                         uint64_t ranks, uint64_t hosts);
 std::optional<double> link_bus_ceiling(Collective collective, CollectiveAlgorithm algorithm,
                                        uint64_t ranks, uint64_t hosts,
                                        double link_bytes_per_second);

@@ -8,6 +8,7 @@
 #include "judge/outliers.h"
 #include "judge/uniformity.h"
 #include "report/digests.h"
+#include "report/json_soak.h"
 
 namespace cb {
 namespace {
@@ -42,6 +43,7 @@ json finding_json(const Finding& f) {
   if (f.value) out["value"] = *f.value;
   if (!f.detail.empty()) out["detail"] = say_all(Lang::en, f.detail);
   if (!f.at.empty()) out["at"] = f.at;
+  if (f.waived) out["waiver"] = f.waiver;
   return out;
 }
 
@@ -71,6 +73,7 @@ json criterion_json(const CriterionVerdict& v) {
     out["gaps"].push_back(std::move(one));
   }
   if (v.waiver != nullptr) out["waiver"] = waiver_json(*v.waiver);
+  for (const Waiver* w : v.waivers) out["waivers"].push_back(waiver_json(*w));
   return out;
 }
 
@@ -218,6 +221,7 @@ std::string render_json(const Campaign& campaign, const Judgement& judgement,
   out["outliers"] = outliers_json(groups);
   for (const Job& job : campaign.jobs) out["jobs"].push_back(job_json(job));
   for (const Proof& p : campaign.proofs) out["proofs"].push_back(proof_json(p));
+  if (auto soak = soak_json(campaign)) out["soak"] = std::move(*soak);
   if (!campaign.manifest.empty())
     out["manifest"] = {{"files", campaign.manifest.size()}, {"sha256", manifest_digest(campaign)}};
   add_signatures(out, signatures);

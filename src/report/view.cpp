@@ -140,7 +140,9 @@ View build_view(const Campaign& campaign, const Judgement& judgement, const Cata
   append(view, open_items_section(in));
   append(view, scope_section(in));
   append(view, requirements_section(in));
+  append(view, excluded_section(in));
   append(view, proofs_section(in));
+  append(view, soak_section(in));
   append(view, outliers_section(in));
   for (Section& section : domain_sections(in)) append(view, std::move(section));
   append(view, hosts_section(in));

@@ -161,6 +161,9 @@ std::string required_text(const CriterionVerdict& v, const ReportInput& in) {
   const Texts& t = in.t;
   if (std::holds_alternative<CheckRule>(v.criterion->rule)) return t("criteria.no_limit");
   if (std::holds_alternative<StepRule>(v.criterion->rule)) return t("step.required");
+  if (const auto* soak = std::get_if<SoakRule>(&v.criterion->rule))
+    return soak_required_text(*soak, t);
+  if (std::holds_alternative<DeliveryRule>(v.criterion->rule)) return t("delivery.required");
   const auto* rule = std::get_if<MetricRule>(&v.criterion->rule);
   if (rule == nullptr) return t("criteria.equal");
   const std::string limit = statistic_name(*rule, t) + " " + required_limit(v, *rule, in);
@@ -233,6 +236,31 @@ Section requirements_section(const ReportInput& in) {
   return out;
 }
 
+namespace {
+
+// A waiver beside the worst value that it lets pass, and the number of parts if there are several.
+Row waiver_row(const CriterionVerdict& v, const Waiver& w, const Texts& t) {
+  CriterionVerdict worst = v;
+  std::optional<double> badness;
+  size_t parts = 0;
+  for (const Finding& f : v.failing) {
+    if (f.waiver != w.id) continue;
+    ++parts;
+    if (badness && f.badness <= *badness) continue;
+    badness = f.badness;
+    worst.unit = f.unit;
+    worst.value = f.value;
+    worst.limit = f.limit;
+    worst.limit_is_minimum = f.limit_is_minimum;
+  }
+  const std::string scope = parts < 2 ? w.scope : t("waivers.covers", w.scope, parts);
+  return {State::waived,
+          {w.id, criterion_title(*v.criterion, t), scope, value_text(worst, t), limit_text(worst),
+           format_value(w.limit, worst.unit), w.reason, w.approver, w.ticket, w.expires}};
+}
+
+}  // namespace
+
 Section waivers_section(const ReportInput& in) {
   const Texts& t = in.t;
   Section out{t("waivers.heading"), {}};
@@ -248,12 +276,7 @@ Section waivers_section(const ReportInput& in) {
                           {t("col.ticket")},
                           {t("col.expires")}}};
   for (const CriterionVerdict& v : in.judgement.criteria) {
-    if (v.waiver == nullptr) continue;
-    const Waiver& w = *v.waiver;
-    table.rows.push_back(
-        {v.state,
-         {w.id, criterion_title(*v.criterion, t), w.scope, value_text(v, t), limit_text(v),
-          format_value(w.limit, v.unit), w.reason, w.approver, w.ticket, w.expires}});
+    for (const Waiver* w : v.waivers) table.rows.push_back(waiver_row(v, *w, t));
   }
   if (!table.rows.empty()) out.blocks.emplace_back(std::move(table));
   return out;

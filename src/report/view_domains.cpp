@@ -136,6 +136,7 @@ Items method_items(const ReportInput& in, const std::vector<const Step*>& steps)
         ++records;
         for (const auto& [name, value] : record.facts) ++facts[name][value];
         for (const Said& note : record.notes) {
+          if (note.message().id == "events.kernel") continue;  // the soak's page has its events
           if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
         }
       }

@@ -63,6 +63,7 @@ void fill_verdict(View& view, const ReportInput& in) {
 std::string what_it_lacks(const CriterionVerdict& verdict, const Texts& t) {
   const std::string title = criterion_title(*verdict.criterion, t);
   const std::string where = verdict.worst ? entity_name(*verdict.worst) : t("lacks.somewhere");
+  if (std::holds_alternative<DeliveryRule>(verdict.criterion->rule)) return t("lacks.delivery");
   if (std::holds_alternative<StepRule>(verdict.criterion->rule))
     return verdict.state == State::incomplete
                ? t("lacks.step", verdict.criterion->step)

@@ -58,6 +58,11 @@ Section open_items_section(const ReportInput& in);
 Section outliers_section(const ReportInput& in);
 // The checks that found a planted fault; no block if nobody asked for proofs.
 Section proofs_section(const ReportInput& in);
+// The soak: how long, what happened, what changed; no block if the campaign has none.
+Section soak_section(const ReportInput& in);
+// What a criterion on a soak as a whole requires, in words.
+std::string soak_required_text(const SoakRule& rule, const Texts& t);
+Section excluded_section(const ReportInput& in);
 Section requirements_section(const ReportInput& in);
 // One section per domain that has steps.
 std::vector<Section> domain_sections(const ReportInput& in);

@@ -239,6 +239,18 @@ def drop_entry(campaign, other, lot):
     return f"an entry of {path.name} dropped"
 
 
+def drop_point(campaign, other, lot):
+    """One point of a sweep disappears from its document, with everything that was measured there."""
+    sweeps = [p for p in records(campaign) if len(load(p)["records"]) > 1]
+    if not sweeps:
+        return None
+    path = lot.choice(sweeps)
+    document = load(path)
+    gone = document["records"].pop(lot.randrange(len(document["records"])))
+    save(path, document)
+    return f"the point {gone['params'].get('size')} of {path.name} dropped"
+
+
 def repeat_entry(campaign, other, lot):
     path = lot.choice(records(campaign))
     document = load(path)
@@ -391,16 +403,16 @@ def drop_events(campaign, other, lot):
 
 CHANGES = [drop_file, drop_manifest, empty_file, duplicate_record, swap_records, take_file_of_another_campaign,
            tear_file, flip_bit, drop_line, move_line, repeat_line, alter_journal, alter_record, alter_campaign,
-           drop_entry, repeat_entry, loosen_profile, drop_criterion, drop_step, rename_host,
+           drop_entry, drop_point, repeat_entry, loosen_profile, drop_criterion, drop_step, rename_host,
            drop_proof, alter_proof, swap_proof_and_record, cut_journal]
 # Of a campaign that was measured with a key none of these may be accepted.
 SEALED = [sealed(change) for change in (
     drop_file, duplicate_record, swap_records, take_file_of_another_campaign, flip_bit, drop_line, move_line, repeat_line,
-    alter_journal, alter_record, alter_campaign, drop_entry, repeat_entry, loosen_profile, drop_criterion, drop_step,
+    alter_journal, alter_record, alter_campaign, drop_entry, drop_point, repeat_entry, loosen_profile, drop_criterion, drop_step,
     rename_host, drop_proof, alter_proof, swap_proof_and_record, cut_journal, make_pass, other_machine, drop_events)]
 # Without a key digests authenticate nothing, but what is there still has to be what the profile asks for.
 BOUND = [sealed(change) for change in (drop_record, drop_events, swap_records, other_machine, other_parameter,
-                                       duplicate_record, drop_proof, swap_proof_and_record)]
+                                       drop_point, duplicate_record, drop_proof, swap_proof_and_record)]
 
 
 def apply(change, campaign, other, lot):

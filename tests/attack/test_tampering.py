@@ -103,7 +103,7 @@ def test_no_falsified_campaign_is_accepted(bases, first):
                 accepted.append((seed, name, done, gate.stdout[-400:]))
             assert gate.returncode in (0, 1, 2, 3), (seed, name, done, gate.returncode, gate.stderr)
             assert gate.returncode == 1 or gate.stdout + gate.stderr, (seed, "says nothing")
-    print(dict(codes))
+    print("seeds from", first, dict(codes))
     assert not accepted, accepted[:5]
 
 
@@ -150,7 +150,7 @@ def waiver(lot):
     """A waiver as generous as the reader allows, with one thing about it drawn at random."""
     value = {"id": "W-1", "criterion": lot.choice(["second.rate", "second.data", "first.rate", "*", "nothing"]),
              "scope": lot.choice(["*", "*:rank 0", f"{os.uname().nodename}*", "node*", "?"]), "reason": "r",
-             "approver": "A", "ticket": "T", "limit": lot.choice([0, -1e308, 1e308, 0.5]),
+             "approver": "A", "ticket": "T", "limit": lot.choice([0, -1e308, 1e308, 0.5, 1, 2, 1000, "1 GB/s"]),
              "expires": lot.choice(["2099-12-31", "9999-12-31", "2020-01-01"])}
     if lot.random() < 0.2:
         value.pop(lot.choice(list(value)))
@@ -169,6 +169,23 @@ def test_no_waiver_stands_for_wrong_or_missing_data(bases, tmp_path, name):
 @pytest.mark.parametrize("name", UNHEALTHY)
 def test_a_campaign_that_is_worse_never_compares_as_equal(bases, name):
     assert cb("compare", bases / "one", bases / name).returncode in (1, 3)
+
+
+def test_a_falsified_campaign_never_compares_as_equal(bases):
+    """On either side: a comparison with doubtful evidence says nothing."""
+    codes = collections.Counter()
+    for seed in range(FIRST, FIRST + max(COUNT // 20, 1)):
+        lot = random.Random(seed)
+        with tampering.scratch_copy(bases / "one") as campaign:
+            done = tampering.apply(lot.choice(tampering.CHANGES), campaign, bases / "other", lot)
+            if done is None or tampering.same_files(campaign, bases / "one"):
+                continue
+            sides = [bases / "one", campaign]
+            lot.shuffle(sides)
+            compared = cb("compare", *lot.choice([sides, [campaign, campaign]]))
+            codes[compared.returncode] += 1
+            assert compared.returncode in (1, 2, 3), (seed, done, compared.stdout[-400:])
+    print("seeds from", FIRST, dict(codes))
 
 
 def test_a_part_that_vanished_is_seen_by_compare(bases):

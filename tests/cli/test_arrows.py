@@ -21,6 +21,7 @@ SEES = {
     "report": {"judge", "core"},
     "bench/harness": HARNESS_SEES - {"kernels"},
     "bench": {"bench/harness"},
+    "bench/training": DOMAIN_SEES | {"bench/cpu"},
     "bench/collectives": DOMAIN_SEES | {"bench/gpu", "bench/network"},
     **{f"bench/{domain}": DOMAIN_SEES for domain in ("cpu", "gpu", "host", "network", "skeleton", "storage")},
     "cli": {"core", "kernels", "sys", "model", "judge", "bench", "bench/harness", "campaign", "report"},

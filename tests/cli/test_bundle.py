@@ -43,6 +43,18 @@ def verify(signed, tmp_path):
     return run
 
 
+def test_bytes_behind_the_compressed_data_are_seen(signed, verify, tmp_path):
+    """gzip and tar pass them over; several members and a tape's zeros are one archive."""
+    _, _, archive = signed
+    whole = gzip.compress(archive)
+    parts = gzip.compress(archive[:5000]) + gzip.compress(archive[5000:])
+    for content, code in ((whole, 0), (parts, 0), (whole + bytes(4096), 0), (whole + b"x", 2), (whole + bytes(100) + b"garbage", 2),
+                          (whole + whole[:30], 2)):
+        (tmp_path / "a.tar.gz").write_bytes(content)
+        done = verify(tmp_path / "a.tar.gz")
+        assert done.returncode == code, (len(content), done.stdout, done.stderr)
+
+
 def members(archive):
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         return [(m, tar.extractfile(m).read()) for m in tar.getmembers()]

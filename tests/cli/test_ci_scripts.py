@@ -54,3 +54,17 @@ def test_what_ran_once_more_counts_as_it_ended_then(tmp_path):
     assert counted() == (0, [f"repeated {tmp_path.name} lab", "2 passed, 0 failed, 0 skipped"])
     suite("again.xml", lab="fail")
     assert counted()[0] == 1
+
+
+def test_the_bundles_libraries_are_for_its_own_programs(tmp_path):
+    """Debian's libstdc++ of a bundle stood before the machine's for python3, nvidia-smi and nvbandwidth too."""
+    bundle, machine, out = tmp_path / "bundle", tmp_path / "machine", tmp_path / "out"
+    for place, name in ((bundle, "clusterbench"), (bundle, "gpu_kernels"), (machine, "nvidia-smi")):
+        place.mkdir(exist_ok=True)
+        (place / name).write_text("#!/bin/sh\necho libraries: $LD_LIBRARY_PATH.\n")
+        (place / name).chmod(0o755)
+    env = {k: v for k, v in os.environ.items() if k != "LD_LIBRARY_PATH"} | {"PATH": f"{machine}:{os.environ['PATH']}"}
+    subprocess.run(["bash", ROOT / "ci/gpu-check.sh", out, "--bundle", bundle, "--seconds", "60"], env=env, cwd=ROOT, capture_output=True,
+                   timeout=120, check=False)
+    words = {name: (out / f"{name}.log").read_text().strip() for name in ("nvidia-smi", "gpu_kernels", "info")}
+    assert words == {"nvidia-smi": "libraries: .", "gpu_kernels": f"libraries: {bundle}/lib.", "info": f"libraries: {bundle}/lib."}

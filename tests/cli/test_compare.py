@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 
 import pytest
@@ -139,3 +140,39 @@ def test_transports_are_told_apart_by_several_jobs_only(tmp_path):
     assert "no different beyond noise" in cb("compare-transports", *rdma, *near).stdout
     fast = [transport(tmp_path, f"f{n}", "tcp", rate) for n, rate in enumerate((96e9, 97e9, 95e9))]
     assert "2× worse" in cb("compare-transports", *rdma, *fast).stdout
+
+
+def test_a_host_that_is_there_is_not_gone(tmp_path):
+    """OLD= would hide what that host has lost."""
+    path = write_profile(tmp_path, [step("s")], [at_least("c", "s", 1)])
+    assert run_local(path, tmp_path / "a").returncode == 0
+    host = json.loads((tmp_path / "a/campaign.json").read_text())["hosts"][0]["name"]
+    done = cb("compare", tmp_path / "a", tmp_path / "a", "--map", f"{host}=")
+    assert done.returncode == 2 and f"{host} is not gone: the later campaign has it" in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--json", "--md"])
+def test_nothing_is_written_over_evidence(tmp_path, option):
+    path = write_profile(tmp_path, [step("s")], [at_least("c", "s", 1)])
+    assert run_local(path, tmp_path / "a").returncode == 0
+    for name in ("campaign.json", "records/001-s.json", "MANIFEST.sha256"):
+        before = (tmp_path / "a" / name).read_bytes()
+        assert cb("compare", tmp_path / "a", tmp_path / "a", option, tmp_path / "a" / name).returncode == 2
+        assert cb("profile", "capture", tmp_path / "a", "--name", "n", "--out", tmp_path / "a" / name).returncode == 2
+        assert (tmp_path / "a" / name).read_bytes() == before
+    assert cb("gate", tmp_path / "a").returncode == 0
+
+
+@pytest.mark.parametrize("side", [0, 1, 2])
+def test_doubtful_evidence_compares_as_nothing(tmp_path, side):
+    path = write_profile(tmp_path, [step("s")], [at_least("c", "s", 1)])
+    assert run_local(path, tmp_path / "a").returncode == 0
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    (tmp_path / "b/logs/001-s.err").write_text("changed")
+    sides = [("a", "b"), ("b", "a"), ("b", "b")][side]
+    done = cb("compare", *(tmp_path / s for s in sides), "--json", tmp_path / "c.json", "--md", tmp_path / "c.md")
+    assert done.returncode in (1, 3)
+    assert done.stdout.startswith("? evidence  the ")
+    doubts = json.loads((tmp_path / "c.json").read_text())["doubts"]
+    assert [len(doubts[k]) for k in ("before", "after")] == [int(s == "b") for s in sides]
+    assert "evidence is in doubt" in (tmp_path / "c.md").read_text()

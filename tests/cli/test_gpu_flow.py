@@ -5,7 +5,9 @@ What is run is all that the program does around them: order of calls, waits, buf
 
 import json
 import os
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -28,8 +30,9 @@ def run(tmp_path, case, *args, cuda="", nvml="", ranks=0, code=0, table=False):
     file = tmp_path / "r.json"
     file.unlink(missing_ok=True)
     gpus = next((w.split("=")[1] for w in cuda.split() if w.startswith("devices=")), "2")
+    memory = 134217728 if case == "burn" else 536870912  # its kernels are really computed, over a share of all memory
     env = dict(
-        os.environ, CLUSTERBENCH_CUBLASLT_LIBRARY=str(FAKE / "fake_cublaslt.so"), CLUSTERBENCH_FAKE_CUDA=f"memory=536870912 {cuda}",
+        os.environ, CLUSTERBENCH_CUBLASLT_LIBRARY=str(FAKE / "fake_cublaslt.so"), CLUSTERBENCH_FAKE_CUDA=f"memory={memory} {cuda}",
         CLUSTERBENCH_NVML_LIBRARY=str(FAKE / "fake_nvml.so"), CLUSTERBENCH_FAKE_NVML=f"gpus={gpus} {nvml}",
     )
     if case == "burn" and "--duration" not in args:
@@ -232,7 +235,7 @@ def test_a_stored_golden(tmp_path):
 
 
 def test_a_fatal_xid_ends_that_gpu(tmp_path):
-    records = run(tmp_path, "burn", "--phase", "bf16,hbm", nvml="xid@1=79", code=1)
+    records = run(tmp_path, "burn", "--phase", "bf16,hbm", "--duration", "1s", nvml="xid@1=79", code=1)
     for record in records:
         assert failed(record) - {("result", "1")} == {("gpu", "1")}
         assert median(record, "passes_per_second", "0")
@@ -368,7 +371,7 @@ def test_the_first_step_has_the_products_that_fit_into_it(tmp_path):
 
 def test_results_beyond_what_is_compared_are_told(tmp_path):
     note = "the results cover"
-    record = run(tmp_path, "burn", "--phase", "bf16", "--memory-share", "0.9")[0]
+    record = run(tmp_path, "burn", "--phase", "bf16", "--memory-share", "0.9", cuda="memory=536870912")[0]
     assert [n for n in record["notes"] if note in n and "give a larger --size" in n]
     record = run(tmp_path, "burn", "--phase", "bf16")[0]
     assert not [n for n in record["notes"] if note in n]
@@ -398,6 +401,27 @@ def test_pageable_copies_are_staged_on_the_cpus_that_were_asked_for(tmp_path, mo
     run(tmp_path, "bandwidth", "--op", "host_to_device", "--memory", "pageable", "--sysroot", str(tmp_path))
     cpus = (tmp_path / "cpus").read_text().split("\n")[:-1]
     assert len(cpus) > 12 and set(cpus) == {f"{node} "}
+
+
+def test_an_interrupted_product_does_not_wait_for_a_step_that_hangs(tmp_path):
+    """The next step is queued while one runs. Interrupted then, its memory was freed, and freeing waits for the step: for ever."""
+    hung, file = tmp_path / "hung", tmp_path / "r.json"
+    (quick,) = run(tmp_path, "gemm", "--algorithms", "1", cuda="devices=1")
+    # Operands, four products to choose the algorithm, two to size a batch, two batches; the third hangs while the second runs.
+    third = 2 * int(quick["facts"]["buffer_sets"]) + 4 + 2 + 2 + 1
+    env = dict(os.environ, CLUSTERBENCH_CUBLASLT_LIBRARY=str(FAKE / "fake_cublaslt.so"), CLUSTERBENCH_FAKE_CUDA_HUNG=str(hung),
+               CLUSTERBENCH_FAKE_CUDA=f"memory=536870912 devices=1 wall=1 flops=5e5 hang={third}",
+               CLUSTERBENCH_NVML_LIBRARY=str(FAKE / "fake_nvml.so"), CLUSTERBENCH_FAKE_NVML="gpus=1")
+    job = subprocess.Popen([BIN, "gemm", "--device", "gpu", "--m", "64", "--n", "64", "--k", "64", "--warm-up", "0s", "--algorithms", "1",
+                            "--iterations", "100", "--json", file], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 60
+    while not hung.exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    job.send_signal(signal.SIGINT)  # within the second of the product before the one that hangs
+    begun = time.monotonic()
+    job.communicate(timeout=100)
+    assert job.returncode == 130
+    assert 9 < time.monotonic() - begun < 30  # ten seconds of patience
 
 
 @pytest.mark.parametrize("case", ["gemm", "bandwidth", "burn"])

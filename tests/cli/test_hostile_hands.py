@@ -87,6 +87,17 @@ def test_gate_names_the_keys_that_have_signed(good, campaigns, tmp_path):
     assert done.returncode == 3 and "measured with another key" in done.stdout
 
 
+def test_whoever_has_only_signed_did_not_measure(good, campaigns, tmp_path):
+    """The other party measures with a key of its own, and signs with it: it is listed, but not as the measurer."""
+    _, measurer_public = key(tmp_path, "measurer")
+    private, public = key(tmp_path, "supplier")
+    out = tmp_path / "signed"
+    assert run_local(campaigns / "good.json", out, "--key", private).returncode == 0
+    done = cb("gate", out, "--public-key", measurer_public, "--public-key", public)
+    assert done.returncode == 3 and "measured with another key" in done.stdout
+    assert cb("gate", out, "--public-key", public, "--public-key", measurer_public).returncode == 0
+
+
 def test_gate_sees_what_was_added_after_the_signature(good):
     assert cb("signoff", good, *SIGN).returncode == 0
     (good / "site.json").write_text('{"schema": "clusterbench.site/1", "project": "another"}')

@@ -126,6 +126,15 @@ def test_proofs_are_evidence(host):
     assert not list((out / "proofs").glob("*.partial")) and not (out / "scratch").exists()
 
 
+def test_no_report_is_written_over_a_proof(campaign, tmp_path):
+    proof = next((campaign / "proofs").glob("*.json"))
+    before = proof.read_bytes()
+    for command in (["report", campaign, "--md", proof], ["gate", campaign, "--json", proof], ["gate", campaign, "--md", proof]):
+        done = cb(*command)
+        assert done.returncode == 2 and "is evidence of the campaign" in done.stderr
+    assert proof.read_bytes() == before
+
+
 def test_the_report_lists_them_in_both_languages(host, tmp_path):
     out, _ = host
     document = as_json(out, tmp_path)

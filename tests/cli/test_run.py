@@ -410,3 +410,17 @@ def test_wrong_data_rejects_at_once(tmp_path):
     assert done.returncode == 1
     assert "measured once more" not in done.stderr
     assert len(ends(tmp_path / "out", "001-wrong")) == 1
+
+
+def test_of_several_runs_into_one_directory_one_measures_and_the_others_say_why(tmp_path):
+    """Each is either refused before it has written anything, or meets the other's file on its way."""
+    path = write_profile(tmp_path, [step("s", params={"value": 2, "samples": 1})], [at_least("c", "s", 1)])
+    for number in range(8):
+        command = [BINARY, "run", path, "--launcher", "none", "--out", str(tmp_path / f"c{number}")]
+        runs = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(5)]
+        said = [run.communicate(timeout=60)[1] for run in runs]
+        assert sorted(run.returncode for run in runs) == [0, 2, 2, 2, 2], said
+        assert cb("gate", tmp_path / f"c{number}").returncode == 0
+        for run, text in zip(runs, said):
+            if run.returncode == 2:
+                assert "is being used by another run" in text or "is not empty" in text

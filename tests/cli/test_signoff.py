@@ -1,5 +1,6 @@
 """`signoff`, `issue` and `checklist`: who signs what, and what of it still holds."""
 
+import datetime
 import hashlib
 import json
 import os
@@ -9,7 +10,7 @@ import subprocess
 
 import pytest
 
-from campaigns import at_least, cb, files, profile, run_local, step
+from campaigns import at_least, cb, files, profile, run_local, step, write_profile
 from test_bad_campaign import relink
 from test_paperwork import scaled
 from signing import SIGN, WHO, at_terminal, bad, campaigns, forged, good, key, signatures, verify, write
@@ -59,6 +60,19 @@ def test_what_is_signed_is_shown_and_nothing_written_without_yes(good):
     assert re.search(r"^manifest +[0-9a-f]{64}$", done.stdout, re.M)
     assert re.search(r"^digest +[0-9a-f]{64}$", done.stdout, re.M)
     assert files(good) == before
+
+
+def test_what_is_waived_is_shown_before_it_is_signed(tmp_path):
+    path = write_profile(tmp_path, [step("slow")], [at_least("c", "slow", 2.4)])
+    assert run_local(path, tmp_path / "c").returncode == 1
+    waiver = {"id": "W-7", "criterion": "c", "scope": f"{os.uname().nodename}:*", "reason": "slow fan", "approver": "A. Buyer",
+              "ticket": "OPS-77", "limit": 1.5, "expires": datetime.date.today().replace(month=12, day=31).isoformat()}
+    (tmp_path / "w.json").write_text(json.dumps({"schema": "clusterbench.waivers/1", "waivers": [waiver]}))
+    done = cb("signoff", tmp_path / "c", *WHO, "--verdict", "accepted", "--waivers", tmp_path / "w.json",
+              stdin=subprocess.DEVNULL)
+    assert done.returncode == 2
+    line = next(line for line in done.stdout.splitlines() if "W-7" in line)
+    assert f"up to 1.50 B/s, slow fan, OPS-77, A. Buyer, until {waiver['expires']}" in line
 
 
 @pytest.mark.parametrize("answer, code", [("yes", 0), ("y", 2), ("", 2)])

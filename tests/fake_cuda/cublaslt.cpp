@@ -262,6 +262,30 @@ cublasStatus_t cublasLtMatmulAlgoCapGetAttribute(const cublasLtMatmulAlgo_t* alg
   return CUBLAS_STATUS_SUCCESS;
 }
 
+static const char* name_of(const Desc& desc, const Layout& a) {
+  switch (number_of(a.type)) {
+    case Number::fp64:
+      return "fp64";
+    case Number::fp32:
+      return desc.compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? "tf32" : "fp32";
+    case Number::fp16:
+      return "fp16";
+    case Number::bf16:
+      return "bf16";
+    case Number::int8:
+      return "int8";
+    case Number::fp4:
+      return "fp4";
+    default:
+      return "fp8";
+  }
+}
+
+static double flops_of(const Desc& desc, const Layout& a) {
+  const double all = fake::number("flops", -1, fake::flops_per_second);
+  return fake::number(std::string("flops_") + name_of(desc, a), -1, all);
+}
+
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t opaque, const void* alpha,
                               const void* pa, cublasLtMatrixLayout_t la, const void* pb,
                               cublasLtMatrixLayout_t lb, const void* beta, const void* pc,
@@ -282,8 +306,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t opaque, con
   if (fake::load(alpha, scale, 0) != 1 || fake::load(beta, scale, 0) != 0)
     return CUBLAS_STATUS_INVALID_VALUE;
   const double flops = 2.0 * static_cast<double>(d.rows * d.columns * a.rows);
-  const double rate =
-      fake::number("flops", -1, fake::flops_per_second) / (algo->data[0] == kFast ? 1 : 2);
+  const double rate = flops_of(desc, a) / (algo->data[0] == kFast ? 1 : 2);
   const bool flip = fake::flips(stream, "gemm");
   const int code = fake::enqueue(stream, flops / rate, true, [=] {
     const Result bits = product(a, b, d, pa, pb);

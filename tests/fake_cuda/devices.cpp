@@ -45,6 +45,7 @@ Device& device(int i) {
   return devices[i] = out;
 }
 
+int device_of(void* stream) { return stream_of(stream).device; }
 int selected_device() { return current; }
 
 void kill(int i) { device(i).dead = true; }
@@ -69,6 +70,7 @@ bool take_one(Stream& stream, std::shared_ptr<Point>* reached) {
   if (stream.blocked && Clock::now() < stream.blocked_until) return false;
   stream.blocked = false;
   Work& work = stream.queue.front();
+  if (Clock::now() < work.ready) return false;
   if (work.blocks > 0) {
     stream.blocked = true;
     const double most = std::min(work.blocks, 1e6);
@@ -112,6 +114,14 @@ const Block* block_of(const void* address) {
   return nullptr;
 }
 
+void spend(const char* key) {
+  const double seconds = number(key, -1, 0);
+  if (seconds <= 0) return;
+  const auto until = Clock::now() + std::chrono::duration<double>(seconds);
+  while (Clock::now() < until) {
+  }
+}
+
 double clock_or_zero() { return number("launch", -1, 0) > 0 ? host_now : 0; }
 
 bool flips(void* stream, const char* operation) {
@@ -126,21 +136,37 @@ int enqueue(void* handle, double seconds, bool counted, std::function<void()> wo
     stream.nodes.push_back({seconds, counted, std::move(work)});
     return cudaSuccess;
   }
+  spend(counted ? "launch_cost" : "copy_cost");
   host_now += number("launch", -1, 0);
   return enqueue_launched(stream, seconds, counted, std::move(work));
+}
+
+// Tells a test that waits for it that a kernel hangs from now on.
+static void tell_hang() {
+  const char* name = std::getenv("CLUSTERBENCH_FAKE_CUDA_HUNG");
+  if (FILE* file = name == nullptr ? nullptr : std::fopen(name, "w")) std::fclose(file);
 }
 
 int enqueue_launched(Stream& stream, double seconds, bool counted, std::function<void()> work) {
   Device& on = device(stream.device);
   if (counted) {
     ++on.counted;
-    if (on.counted == static_cast<int>(number("hang", stream.device, -1)))
+    if (on.counted == static_cast<int>(number("hang", stream.device, -1))) {
       stream.queue.push_back({.blocks = std::numeric_limits<double>::infinity()});
+      tell_hang();
+    }
     if (on.counted == static_cast<int>(number("die", stream.device, -1))) on.dead = true;
   }
-  stream.queue.push_back({.seconds = 2e-6 + seconds / number("slow", stream.device, 1),
-                          .launched_at = clock_or_zero(),
-                          .run = std::move(work)});
+  stream.queue.push_back(
+      {.seconds = number("start", -1, 2e-6) + seconds / number("slow", stream.device, 1),
+       .launched_at = clock_or_zero(),
+       .run = std::move(work)});
+  if (counted && number("wall", stream.device, 0) != 0) {
+    const std::chrono::duration<double> takes(stream.queue.back().seconds);
+    stream.last_ready = std::max(stream.last_ready, Clock::now()) +
+                        std::chrono::duration_cast<Clock::duration>(takes);
+    stream.queue.back().ready = stream.last_ready;
+  }
   // A stream takes about a thousand launches; the next one waits within its call: for ever, if the
   // device hangs.
   while (stream.queue.size() > 1024) {

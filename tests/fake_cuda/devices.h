@@ -41,6 +41,7 @@ struct Work {
   std::shared_ptr<Point> reached = {};
   std::shared_ptr<Point> awaits = {};  // goes on once that has been reached
   double blocks = 0;                   // wall seconds; infinite for a hang
+  Clock::time_point ready = {};        // by the wall's clock, not done before
 };
 
 struct Stream {
@@ -49,6 +50,7 @@ struct Stream {
   std::deque<Work> queue = {};
   Clock::time_point blocked_until = {};
   bool blocked = false;
+  Clock::time_point last_ready = {};
   bool capturing = false;
   std::vector<Node> nodes = {};
 };

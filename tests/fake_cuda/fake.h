@@ -1,7 +1,7 @@
-// A CUDA runtime, the kernels' launchers and a cuBLASLt that work on host memory, for the program
-// that the tests link with them: so the order of calls, waits and checks is really run. Work is
-// queued and done only when somebody asks whether it is done, so that a missing wait shows as old
-// data. Times are those of an invented device.
+// A CUDA runtime and a cuBLASLt that work on host memory, and the real kernels on the CPU
+// (launches.cpp), for the program that the tests link with them: so the order of calls, waits and
+// checks is really run. Work is queued and done only when somebody asks whether it is done, so that
+// a missing wait shows as old data. Times are those of an invented device.
 //
 // CLUSTERBENCH_FAKE_CUDA says what the devices are like, in words separated by spaces, each for all
 // devices (KEY=VALUE) or for one (KEY@DEVICE=VALUE):
@@ -12,15 +12,27 @@
 //   no_kernels=209        CUDA's error for asking for a kernel; 209: none for the device
 //   blas=7                cublasLtCreate gives that status
 //   blas_meets_death@1=1  the device dies while cuBLASLt looks for algorithms
-//   hang@1=40             … never ends
+//   hang@1=40             … never ends; CLUSTERBENCH_FAKE_CUDA_HUNG names a file that is made when
+//                         it is launched
 //   slow@1=0.5            half as fast
 //   flip@1=OPERATION      one bit of every result is wrong: copy, gemm, triad, read, chain, march
 //   launch=2e-5           the host needs so many seconds for a launch, and all devices have one
 //   clock:
 //                         one that has nothing queued idles. CLUSTERBENCH_FAKE_CUDA_BUSY names a
 //                         file for "DEVICE FROM TO", a line for each time without a gap
-//   flops=1e8             of a product, a second (1e9)
+//   flops=1e8             of a product, a second (1e9); flops_TYPE for one type of operands only:
+//                         fp64 fp32 tf32 fp16 bf16 fp8 int8 fp4
+//   host_rate=5e10        bytes a second of copies from and to the host (1e9); also peer_rate, of
+//                         copies between devices, and memory_rate, of kernels and other copies
+//   start=0               seconds before a kernel or copy begins (2e-6)
+//   name=NVIDIA_B200      what devices are called (NVIDIA_H20)
+//   total=1.8e11          bytes of memory that they say to have
+//   wall=1                the products take their time by the wall's clock too, from when they are
+//                         launched: beside what the host and other libraries do
 //   refuse=gemm           cuBLASLt proposes nothing
+//   launch_cost=1e-4      wall seconds that a launch of a kernel really takes its caller; also
+//                         copy_cost, graph_cost (a whole graph), malloc_cost and pool_cost (each of
+//                         allocating and freeing)
 #pragma once
 
 #include <cstddef>
@@ -41,6 +53,10 @@ bool flips(void* stream, const char* operation);
 // for die and hang. The runtime's error code.
 int enqueue(void* stream, double seconds, bool counted, std::function<void()> work);
 
+int device_of(void* stream);
+// Keeps the caller busy for as many seconds of the wall's clock as the script says.
+void spend(const char* key);
+
 // The device of the calling thread, and the end of a device.
 int selected_device();
 void kill(int device);
@@ -54,7 +70,8 @@ constexpr double flops_per_second = 1e9;
 // Queues a kernel that takes the time of so many bytes.
 template <typename Work>
 int kernel(void* stream, std::size_t bytes, Work work) {
-  return enqueue(stream, static_cast<double>(bytes) / bytes_per_second, true, std::move(work));
+  const double rate = number("memory_rate", -1, bytes_per_second);
+  return enqueue(stream, static_cast<double>(bytes) / rate, true, std::move(work));
 }
 
 }  // namespace fake

@@ -8,9 +8,20 @@
 
 #include <sched.h>
 
+#include "tests/device_executor/cuda/device_executor/values.h"
 #include "tests/fake_cuda/devices.h"
 
 using namespace fake;
+
+// The kernels on the CPU know the runtime by numbers of their own.
+namespace values = device_executor::values;
+static_assert(values::success == cudaSuccess);
+static_assert(values::invalid_value == cudaErrorInvalidValue);
+static_assert(values::invalid_configuration == cudaErrorInvalidConfiguration);
+static_assert(values::misaligned_address == cudaErrorMisalignedAddress);
+static_assert(values::launch_failure == cudaErrorLaunchFailure);
+static_assert(values::multiprocessor_count == cudaDevAttrMultiProcessorCount);
+static_assert(values::function_attributes_bytes >= sizeof(cudaFuncAttributes));
 
 extern "C" {
 
@@ -58,18 +69,37 @@ cudaError_t cudaSetDevice(int ordinal) {
   return result(state(ordinal));
 }
 
+// What launchers of kernels ask for.
+// One, since the kernels are really computed: as many blocks as a device holds at once are few.
+constexpr int multiprocessors = 1;
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int ordinal) {
+  if (attribute != cudaDevAttrMultiProcessorCount) return result(cudaErrorInvalidValue);
+  *value = multiprocessors;
+  return result(state(ordinal));
+}
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* out, const void*, int, size_t) {
+  *out = 1;
+  return result(state(current));
+}
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void*) {
+  return static_cast<cudaError_t>(static_cast<int>(fake::number("no_kernels", -1, 0)));
+}
+
 // As fake_nvml numbers and names its GPUs.
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* out, int ordinal) {
   *out = {};
-  std::strcpy(out->name, "NVIDIA H20");
+  std::string name =
+      fake::text("name", ordinal).empty() ? "NVIDIA_H20" : fake::text("name", ordinal);
+  std::ranges::replace(name, '_', ' ');
+  std::strcpy(out->name, name.c_str());
   out->uuid.bytes[15] = static_cast<char>(ordinal);
   out->pciBusID = 0x1b + 0x10 * ordinal;
   const int capability = static_cast<int>(fake::number("capability", ordinal, 90));
   out->major = capability / 10;
   out->minor = capability % 10;
-  out->multiProcessorCount = 4;
+  out->multiProcessorCount = multiprocessors;
   out->l2CacheSize = 1 << 16;
-  out->totalGlobalMem = 102625181696ULL;
+  out->totalGlobalMem = static_cast<size_t>(fake::number("total", ordinal, 102625181696.0));
   return cudaSuccess;
 }
 
@@ -80,6 +110,7 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
 }
 
 cudaError_t cudaMalloc(void** out, size_t bytes) {
+  fake::spend("malloc_cost");
   if (const cudaError_t code = state(current); code != cudaSuccess) return result(code);
   Device& on = device(current);
   if (on.counted >= fake::number("full", current, 1e18)) return result(cudaErrorMemoryAllocation);
@@ -93,6 +124,7 @@ cudaError_t cudaMalloc(void** out, size_t bytes) {
 // Waits for all that the device has to do, as the real one: for ever, if it hangs.
 cudaError_t cudaFree(void* memory) {
   if (memory == nullptr) return cudaSuccess;
+  fake::spend("malloc_cost");
   const auto found = blocks.find(memory);
   if (found == blocks.end()) return result(cudaErrorInvalidValue);
   for (Stream* stream : streams) {
@@ -102,6 +134,27 @@ cudaError_t cudaFree(void* memory) {
   if (found->second.device >= 0) device(found->second.device).free += found->second.bytes;
   blocks.erase(found);
   std::free(memory);
+  return cudaSuccess;
+}
+
+// The pool keeps what was given back in the stream: nothing waits.
+cudaError_t cudaMallocAsync(void** out, size_t bytes, cudaStream_t) {
+  fake::spend("pool_cost");
+  if (const cudaError_t code = state(current); code != cudaSuccess) return result(code);
+  if (bytes > device(current).free) return result(cudaErrorMemoryAllocation);
+  *out = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  device(current).free -= bytes;
+  blocks[*out] = {current, bytes};
+  return cudaSuccess;
+}
+cudaError_t cudaFreeAsync(void* memory, cudaStream_t handle) {
+  fake::spend("pool_cost");
+  const auto found = blocks.find(memory);
+  if (found == blocks.end()) return result(cudaErrorInvalidValue);
+  device(found->second.device).free += found->second.bytes;
+  blocks.erase(found);
+  stream_of(handle).queue.push_back(
+      {.launched_at = fake::clock_or_zero(), .run = [memory] { std::free(memory); }});
   return cudaSuccess;
 }
 
@@ -183,6 +236,17 @@ static void log_staging_cpus() {
   std::fclose(file);
 }
 
+// Of the way that a copy takes.
+static double copy_rate(const Block* source, const Block* target) {
+  const bool host =
+      source == nullptr || target == nullptr || source->device < 0 || target->device < 0;
+  const bool peers = !host && source->device != target->device;
+  return fake::number(host    ? "host_rate"
+                      : peers ? "peer_rate"
+                              : "memory_rate",
+                      -1, fake::bytes_per_second);
+}
+
 // From pageable memory the bytes are taken at once; to pageable memory the call waits for the
 // stream, whatever it does: for ever, if that hangs.
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind,
@@ -197,8 +261,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
     staged.assign(begin, begin + bytes);
   }
   const bool flip = bytes > 4096 && fake::flips(handle, "copy");
-  const int code = fake::enqueue(handle, static_cast<double>(bytes) / fake::bytes_per_second, false,
-                                 [to, from, bytes, flip, staged = std::move(staged)] {
+  const int code = fake::enqueue(handle, static_cast<double>(bytes) / copy_rate(source, target),
+                                 false, [to, from, bytes, flip, staged = std::move(staged)] {
                                    std::memcpy(to, staged.empty() ? from : staged.data(), bytes);
                                    if (flip) static_cast<unsigned char*>(to)[bytes / 2] ^= 4;
                                  });
@@ -247,6 +311,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* out, cudaGraph_t graph, unsign
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t queue) {
   Stream& stream = stream_of(queue);
   if (const cudaError_t code = state(stream.device); code != cudaSuccess) return result(code);
+  fake::spend("graph_cost");
   host_now += fake::number("launch", -1, 0);
   for (const Node& node : *reinterpret_cast<std::vector<Node>*>(graph))
     fake::enqueue_launched(stream, node.seconds, node.counted, node.run);

@@ -39,12 +39,29 @@ bool may_send(Comm& c, size_t bytes) {
   const double now = steady_seconds();
   if (now < c.next_send) return false;
   const double takes = static_cast<double>(bytes) / c.bytes_per_second;
-  c.next_send = std::max(c.next_send, now - 10 * takes) + takes;
+  c.next_send = std::max(c.next_send, now - c.made_up_for * takes) + takes;
   return true;
 }
 
-double rate_of(int rank) {
+// The rate behind with:NAME=VALUE: if the variable has that value; else 0.
+double rate_by_variable() {
+  for (const std::string& word : words()) {
+    if (word.rfind("with:", 0) != 0) continue;
+    const size_t equals = word.find('='), colon = word.rfind(':');
+    if (equals == std::string::npos || colon < equals) continue;
+    const char* value = std::getenv(word.substr(5, equals - 5).c_str());
+    if (value != nullptr && word.substr(equals + 1, colon - equals - 1) == value)
+      return 1e6 * std::atof(word.substr(colon + 1).c_str());
+  }
+  return 0;
+}
+
+double rate_of(int rank, int max_ctas) {
+  constexpr int kCtas = 32;
+  if (const long each = setting("cta_rate", -1); each > 0)
+    return 1e6 * static_cast<double>(each * (max_ctas > 0 ? max_ctas : kCtas));
   const long slow = setting("slow", rank);
+  if (const double rate = rate_by_variable(); rate > 0 && slow <= 0) return rate;
   return 1e6 * static_cast<double>(std::max(0L, slow > 0 ? slow : setting("rate", -1)));
 }
 
@@ -144,7 +161,8 @@ void* attach(const std::string& name, bool create) {
 }
 
 void run_comm(Comm* c) {
-  c->bytes_per_second = rate_of(c->rank);
+  c->bytes_per_second = rate_of(c->rank, c->max_ctas);
+  if (has_word("steady")) c->made_up_for = 0;
   if (!join_others(*c)) c->error = kRemote;
   --c->pending;
   while (!c->stop) {

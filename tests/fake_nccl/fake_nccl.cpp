@@ -120,21 +120,6 @@ const void* multiplied(Comm* c, const void* from, size_t count, int type, int op
   return copy->data();
 }
 
-// Writes what NCCL does with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=TUNING.
-void log_choice(Comm* c, const char* function, size_t bytes) {
-  const char* level = std::getenv("NCCL_DEBUG");
-  const char* name = std::getenv("NCCL_DEBUG_FILE");
-  if (c->rank != 0 || level == nullptr || name == nullptr) return;
-  if (FILE* file = std::fopen(name, "a")) {
-    std::fprintf(file,
-                 "host:1:1 [0] NCCL INFO %s: %zu Bytes -> Algo %s proto %s "
-                 "channel{Lo..Hi}={0..%d}\n",
-                 function, bytes, bytes > 4096 ? "RING" : "TREE", bytes > 4096 ? "SIMPLE" : "LL",
-                 bytes > 4096 ? 7 : 0);
-    std::fclose(file);
-  }
-}
-
 // Every rank's `bytes` at `from`, one behind the other in the vector once the work is done.
 std::shared_ptr<std::vector<char>> gather_all(Comm* c, const void* from, size_t bytes,
                                               const std::function<const char*(int)>& to_peer) {
@@ -165,8 +150,7 @@ void reduce_into(Comm* c, void* to, size_t count, int type, int op,
 using fake::Comm;
 
 API int ncclGetVersion(int* version) {
-  const long given = fake::setting("version", -1);
-  *version = given > 0 ? static_cast<int>(given) : 22809;
+  *version = fake::version();
   return fake::kSuccess;
 }
 
@@ -177,7 +161,8 @@ API int ncclGetUniqueId(fake::UniqueId* id) {
   return fake::attach(id->internal, true) == nullptr ? 2 : fake::kSuccess;
 }
 
-static int make(Comm** out, int ranks, const fake::UniqueId& id, int rank, bool blocking) {
+static int make(Comm** out, int ranks, const fake::UniqueId& id, int rank, bool blocking,
+                int max_ctas = 0) {
   if (ranks > fake::kMaxRanks) return fake::kInvalidArgument;
   if (fake::has_word("duplicate")) {
     if (rank == 0) ::unlink(id.internal);
@@ -188,10 +173,12 @@ static int make(Comm** out, int ranks, const fake::UniqueId& id, int rank, bool 
   c->rank = rank;
   c->ranks = ranks;
   c->blocking = blocking;
+  c->max_ctas = max_ctas;
   c->pending = 1;
   c->worker = std::thread(fake::run_comm, c);
   if (rank == 0 && fake::has_word("ras")) fake::start_ras();
   *out = c;
+  fake::log_connections(c);
   fake::touched.push_back(c);
   return fake::done();
 }
@@ -209,6 +196,7 @@ static int reclaim(Comm* c) {
 // commDestroySync (2.30.7 init.cc:2750) polls "until all graphs referencing us die", for ever; here
 // it gives up after a while and says so.
 API int ncclCommDestroy(Comm* c) {
+  while (fake::setting("destroy_hang", c->rank) >= 0) ::sleep(1);
   for (int i = 0; c->graphs > 0 && i < 2000; ++i) ::usleep(1000);
   if (c->graphs > 0) fake::log_line("destroy waits for a graph of rank " + std::to_string(c->rank));
   return c->graphs > 0 ? fake::kInternalError : reclaim(c);
@@ -339,7 +327,7 @@ API int ncclCommInitRankConfig(Comm** out, int ranks, fake::UniqueId id, int ran
   if (config->magic != 0xcafebeef) return fake::kInvalidArgument;
   // parseCommConfig (init.cc since 2.17): what was not set is INT_MIN, and is compared as well.
   if (config->min_ctas > config->max_ctas) return fake::kInvalidArgument;
-  return make(out, ranks, id, rank, config->blocking != 0);
+  return make(out, ranks, id, rank, config->blocking != 0, config->max_ctas);
 }
 API int ncclRedOpCreatePreMulSum(int* op, void* scalar, int type, int residence, Comm* c) {
   if (residence != 1) return fake::kInvalidArgument;
@@ -362,7 +350,9 @@ API int ncclMemFree(void* at) {
 API int ncclCommRegister(Comm* c, void*, size_t, void** handle) {
   fake::log_line("register rank " + std::to_string(c->rank));
   // register.cc: success without a handle where NCCL_LOCAL_REGISTER is 0.
-  *handle = fake::has_word("no_register") ? nullptr : c;
+  const char* local = std::getenv("NCCL_LOCAL_REGISTER");
+  const bool off = local != nullptr && std::strcmp(local, "0") == 0;
+  *handle = off || fake::has_word("no_register") ? nullptr : c;
   return fake::kSuccess;
 }
 API int ncclCommDeregister(Comm* c, void*) {

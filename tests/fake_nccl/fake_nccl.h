@@ -5,9 +5,23 @@
 //   hang=RANK:N wrong=RANK:N error=RANK:N
 //                             from its Nth call on this rank computes nothing more; flips a bit of
 //                             what it received; tells a remote error
+//   steady                    a chunk that comes late is not made up for: a pause gains nothing
+//   cta_rate=MB               each of its thread blocks sends so many MB/s; 32 without a limit
 //   rate=MB slow=RANK:MB      every rank's sends take at least this, in MB/s; this rank's too
+//   destroy_hang=RANK         destroying this rank's communicator never ends
 //   duplicate                 refuses to make communicators, as for two ranks on one GPU
 //   no_register               says success for a registration and gives no handle
+//   hosts=N                   the ranks of a communicator stand for those of N hosts
+//   with:NAME=VALUE:MB        rate of every rank if this variable of the environment has this value
+//   net=NAME                  what the network calls itself: IB
+//   socket=RANK:1 no_gdr=RANK:1 no_nvls=RANK:1
+//                             this rank (or all: socket=1) logs sockets, host memory for the NIC,
+//                             no channels of NVLS
+//   pxn                       logs connections through the NIC of the next rank
+//   sharp nvls nvl72 gdr_pci  logs CollNet if NCCL_COLLNET_ENABLE=1; NVLS unless
+//   NCCL_NVLS_ENABLE=0;
+//                             NVLink between hosts; the kind of GPUDirect, as 2.26 and newer do
+//   silent                    logs no connection
 //   ras                       rank 0 answers at NCCL_RAS_ADDR as the RAS service does
 // FAKE_NCCL_LOG names a file to which every ncclCommAbort and every registration adds a line.
 #pragma once
@@ -68,9 +82,11 @@ struct Comm {
   std::string name;
   int rank = 0, ranks = 1;
   bool blocking = true;
+  int max_ctas = 0;  // 0 or less: not limited
   int calls = 0;
   std::vector<char> factor;     // of ncclRedOpCreatePreMulSum's operation
   double bytes_per_second = 0;  // of its sends; 0: as fast as it can
+  double made_up_for = 10;      // chunks
   double next_send = 0;         // seconds of the steady clock
   std::atomic<int> pending{0};
   std::atomic<int> error{0};
@@ -97,6 +113,12 @@ void combine(int type, int op, char* into, const char* from, size_t count);
 void divide(int type, char* at, size_t count, int by);
 
 void start_ras();
+
+int version();  // of the library, 22809
+// What NCCL of this version writes to NCCL_DEBUG_FILE with NCCL_DEBUG=INFO and the subsystem INIT
+// when ranks are connected, and with TUNING on rank 0 at every call.
+void log_connections(const Comm* comm);
+void log_choice(const Comm* comm, const char* function, size_t bytes);
 
 // Whether a call must be refused: the last one of a communicator that does not block goes on.
 int refused(Comm* comm);

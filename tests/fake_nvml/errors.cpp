@@ -1,4 +1,7 @@
 // Errors, throttling, processes, events, fabric.
+#include <algorithm>
+#include <iterator>
+
 #include "tests/fake_nvml/script.h"
 
 using namespace fake_nvml;
@@ -41,13 +44,6 @@ abi::Return nvmlDeviceGetCurrentClocksThrottleReasons(abi::Device device, unsign
   ENTER();
   *to = static_cast<unsigned long long>(number("event_reasons", gpu, 1));
   return abi::kSuccess;
-}
-
-abi::Return nvmlDeviceGetComputeRunningProcesses_v3(abi::Device device, unsigned* n,
-                                                    abi::ProcessInfo*) {
-  ENTER();
-  *n = static_cast<unsigned>(number("processes", gpu, 0));
-  return *n == 0 ? abi::kSuccess : abi::kInsufficientSize;
 }
 
 abi::Return nvmlDeviceValidateInforom(abi::Device device) {
@@ -107,6 +103,10 @@ abi::Return nvmlDeviceGetGpuFabricInfoV(abi::Device device, abi::FabricInfo* to)
   if (to->version != abi::kFabricInfoVersion) return abi::kVersionMismatch;
   to->state = static_cast<unsigned char>(number("fabric_state", gpu, 3));
   to->status = abi::kSuccess;
+  // fabric_uuid=N: every byte of the cluster's UUID; fabric_clique=N.
+  std::fill(std::begin(to->cluster_uuid), std::end(to->cluster_uuid),
+            static_cast<unsigned char>(number("fabric_uuid", gpu, 0)));
+  to->clique = static_cast<unsigned>(number("fabric_clique", gpu, 0));
   to->health_mask = static_cast<unsigned>(number("fabric_mask", gpu, 0));
   return abi::kSuccess;
 }

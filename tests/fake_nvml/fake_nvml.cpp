@@ -4,6 +4,7 @@
 //   KEY=VALUE, KEY@GPU=VALUE   a reading, of all GPUs or of one; the keys stand beside their use
 //   fail@3=nvmlDeviceGetX   this call answers "unknown error"   refuse@3=…  … "not supported"
 //   hang@3=nvmlDeviceGetX   this call never comes back      lost@3=1        the GPU is gone
+//   call_cost=3e-4          seconds that each call takes, as with a GPU's firmware between
 // Built with CB_FAKE_OLD it lacks what a driver of 2021 lacks.
 #include "tests/fake_nvml/script.h"
 
@@ -92,7 +93,7 @@ abi::Return nvmlDeviceGetModuleId(abi::Device device, unsigned* to) {
 
 abi::Return nvmlDeviceGetMemoryInfo(abi::Device device, abi::Memory* to) {
   ENTER();
-  to->total = 102625181696ULL;
+  to->total = static_cast<unsigned long long>(number("memory_total_bytes", gpu, 102625181696.0));
   to->used = static_cast<unsigned long long>(number("memory_used_bytes", gpu, 600e6));
   to->free = to->total - to->used;
   return abi::kSuccess;

@@ -60,6 +60,8 @@ inline thread_local unsigned long long asked = 0;
 
 inline abi::Return enter(const char* function, int gpu) {
   ++asked;
+  if (const double cost = number("call_cost", -1, 0); cost > 0)
+    ::usleep(static_cast<useconds_t>(cost * 1e6));
   if (named("hang", gpu, function)) {
     for (;;) ::sleep(1000);
   }

@@ -1,8 +1,10 @@
-// Any bytes as NCCL's log: choices are found or not, each once, and each line says the same alone.
+// Any bytes as NCCL's log: choices and connections are found or not, each choice once, and never
+// more connections than lines.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
+#include "model/nccl_paths.h"
 #include "model/nccl_tuning.h"
 #include "tests/fuzz/memory_directory.h"
 
@@ -14,5 +16,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const cb::TuningChoice& choice : choices) {
     if (cb::to_text(choice).empty()) fuzz::finding("a choice without a text", text);
   }
+  cb::NcclPaths paths;
+  cb::read_paths(text, paths);
+  const int connections = paths.peer + paths.domain + paths.host + paths.network + paths.in_network;
+  if (static_cast<size_t>(connections) > lines) fuzz::finding("more connections than lines", text);
+  if (paths.gpu_direct > paths.network || paths.sockets > paths.network)
+    fuzz::finding("more of a kind than connections", text);
   return 0;
 }

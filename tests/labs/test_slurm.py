@@ -111,6 +111,37 @@ def test_a_lost_node_costs_itself_and_is_measured_later(slurm, clusterbench, tmp
     assert code == 0 and "ACCEPTED" in printed, printed
 
 
+def test_a_spare_steps_in_for_a_node_that_is_drained_and_lost(slurm, clusterbench, tmp_path):
+    """Three nodes, of which the contract takes two: the report is complete, and names who went and who came."""
+    first, bad, spare = slurm.netns.hosts
+    profile = json.loads(write_profile(tmp_path / "p.json", 4).read_text())
+    profile["steps"][2]["retries"] = 2  # PMIx between several slurmd of one machine now and then fails to wire up
+    profile["delivery"] = {"hosts": 2, "replaced_at_most": 1, "why": "lab", "source": SOURCE}
+    (tmp_path / "p.json").write_text(json.dumps(profile))
+    script, out = tmp_path / "spare.sbatch", tmp_path / "out"
+    script.write_text(f"#!/bin/bash\n#SBATCH --nodes=3 --ntasks-per-node=2 --no-kill --time=10:00 --output={tmp_path}/clusterbench-%j.log\n"
+                      f"exec {clusterbench} run {tmp_path}/p.json --out {out} --hosts {first}:2,{bad}:2 --spares {spare}:2 --launcher srun\n")
+    sent = slurm.run(["sbatch", "--parsable", "-w", ",".join(slurm.netns.hosts), script], cwd=tmp_path)
+    assert sent.returncode == 0, sent.stderr
+    slurm.wait(lambda: start_of(out, "each", bad), "the step does not begin")
+    assert slurm.run(["scontrol", "update", f"nodename={bad}", "state=drain", "reason=lab"]).returncode == 0
+    slurm.stop(bad)
+    try:
+        code, printed = end_of(slurm, sent.stdout.strip(), tmp_path)
+    finally:
+        slurm.start(bad)
+        slurm.run(["scontrol", "update", f"nodename={bad}", "state=resume"])
+    assert code == 0 and "ACCEPTED" in printed, printed
+    assert f"{spare} takes its place" in printed
+    record = json.loads((out / "records/003-all.json").read_text())
+    assert record["run"]["hosts"] == [first, spare]
+    page = slurm.run([clusterbench, "report", out, "--md", tmp_path / "report.md"])
+    assert page.returncode == 0, page.stderr
+    report = (tmp_path / "report.md").read_text()
+    assert "2 of 2 hosts could be read" in report and "Hosts taken out" in report and bad in report
+    slurm.wait(lambda: slurm.states()[bad] == "idle", "the node does not come back")
+
+
 def test_the_prolog_keeps_jobs_off_a_sick_node(slurm, clusterbench, tmp_path):
     """A program in place of clusterbench says that the second node is sick, as `health` would by its exit code."""
     sick = slurm.netns.hosts[1]

@@ -17,24 +17,6 @@ TYPES = ["int8", "uint8", "int32", "uint32", "int64", "uint64", "float", "double
          "f8e4m3", "f8e5m2"]
 
 
-@pytest.fixture
-def nccl(job, monkeypatch):
-    """Runs with the stand-in behaving as told, and ends with the exit code that is expected: (records, stderr). The
-    table is in job.table."""
-    def run(ranks, *args, behaviour="", library="fake_nccl.so", expect=0, timeout=120, grace=False):
-        monkeypatch.setenv("CLUSTERBENCH_NCCL_LIBRARY", str(BUILD / library))
-        monkeypatch.setenv("FAKE_NCCL", behaviour)
-        monkeypatch.setenv("FAKE_NCCL_LOG", str(job.folder / "fake.log"))
-        job.json.unlink(missing_ok=True)
-        code, out, err = job.run(ranks, "nccl", "--memory", "host", *args, "--json", job.json,
-                                 timeout=timeout, grace=grace)
-        assert code == expect, err + out
-        job.table = out
-        document = json.loads(job.json.read_text()) if job.json.exists() else {"records": []}
-        return document["records"], err
-    return run
-
-
 def fake_log(job):
     path = job.folder / "fake.log"
     return path.read_text().splitlines() if path.exists() else []

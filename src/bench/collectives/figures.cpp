@@ -118,6 +118,37 @@ void add_collective_figures(Record& record, const Context& context, const Figure
   if (is_pairwise(point.collective)) add_pair_bandwidth(record, context, point, result);
 }
 
+PointResult joined_lanes(const std::vector<PointResult>& lanes) {
+  PointResult out = lanes.front();
+  for (size_t l = 1; l < lanes.size(); ++l) {
+    const PointResult& lane = lanes[l];
+    for (size_t i = 0; i < out.seconds.size(); ++i) {
+      out.seconds[i] = std::max(out.seconds[i], lane.seconds.at(i));
+      out.late_seconds.at(i) = std::max(out.late_seconds.at(i), lane.late_seconds.at(i));
+    }
+    out.wrong_elements += lane.wrong_elements;
+    if (out.first_wrong.empty()) out.first_wrong = lane.first_wrong;
+  }
+  return out;
+}
+
+void add_grid_figures(Record& record, const Context& context, const PointResult& joined,
+                      const std::vector<LaneFigures>& lanes) {
+  if (!joined.measured) return;  // wrong data on any rank: no rank gets a number
+  add_times(record, context, joined);
+  for (const LaneFigures& lane : lanes) {
+    if (lane.group.comm.rank() != 0 || !lane.group.dimension) continue;
+    const double factor =
+        bus_factor(lane.point.collective, static_cast<uint64_t>(lane.group.comm.size()));
+    std::vector<double> bus;
+    for (const double seconds : lane.result.slowest_seconds)
+      bus.push_back(algorithm_bandwidth(lane.point.size, seconds) * factor);
+    record.add(grid_dimension_name(*lane.group.dimension) + std::string("_bus_bytes_per_second"),
+               record.entity({lane.group.host, "group", lane.group.name}), samples_of(bus, 1),
+               lane.ceiling);
+  }
+}
+
 namespace {
 
 // A curve over sizes: all parameters except the size.
@@ -144,19 +175,17 @@ void note_dip(Record& last, const Record& before) {
 
 std::vector<Record> run_collectives(Context& context, const char* case_name, const Params& params,
                                     const std::vector<CollectivePoint>& points,
-                                    const std::function<Record(const CollectivePoint&)>& measure) {
+                                    const std::function<Record(size_t)>& measure) {
   std::optional<Record> before;
-  return run_points(
-      context, case_name, points,
-      [&](const CollectivePoint& point) {
-        return PointName{params_of(params, point), point.plan.what};
-      },
-      [&](const CollectivePoint& point) {
-        Record record = measure(point);
-        if (before) note_dip(record, *before);
-        before = record;
-        return record;
-      });
+  std::vector<PointName> names;
+  for (const CollectivePoint& point : points)
+    names.push_back({params_of(params, point), point.plan.what});
+  return run_points(context, case_name, names, [&](size_t i) {
+    Record record = measure(i);
+    if (before) note_dip(record, *before);
+    before = record;
+    return std::vector<Record>{std::move(record)};
+  });
 }
 
 }  // namespace cb

@@ -28,10 +28,26 @@ Record begin_collective_record(const Context& context, const char* case_name, co
 void add_collective_figures(Record& record, const Context& context, const FigureScope& scope,
                             const CollectivePoint& point, const PointResult& result);
 
-// Collective. Returns one record per point. If a size is slower than the size before it, the record
-// on the rank that holds the bandwidth gets a note.
+// A grid's results, one of each lane: the record of the point as the rank saw it. Seconds are those
+// of its slowest lane.
+PointResult joined_lanes(const std::vector<PointResult>& lanes);
+
+// Adds this rank's times and, on the first rank of its group of each dimension, the group's bus
+// bandwidth as the metric of that dimension (dp_bus_bytes_per_second). Adds nothing if data were
+// wrong.
+struct LaneFigures {
+  const Group& group;
+  const CollectivePoint& point;
+  const PointResult& result;
+  std::optional<Ceiling> ceiling = {};
+};
+void add_grid_figures(Record& record, const Context& context, const PointResult& joined,
+                      const std::vector<LaneFigures>& lanes);
+
+// Collective. Returns one record per point, which measure(i) gives of points[i]. If a size is
+// slower than the size before it, the record on the rank that holds the bandwidth gets a note.
 std::vector<Record> run_collectives(Context& context, const char* case_name, const Params& params,
                                     const std::vector<CollectivePoint>& points,
-                                    const std::function<Record(const CollectivePoint&)>& measure);
+                                    const std::function<Record(size_t)>& measure);
 
 }  // namespace cb

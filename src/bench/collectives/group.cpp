@@ -68,9 +68,14 @@ std::string group_name(const RankMap& place, int group, const std::string& split
 
 void check_split(const RankMap& place, const std::string& split, int members, Problems& problems) {
   if (split.empty()) return;
+  if (is_grid(split)) {
+    parse_grid(split, static_cast<int>(place.host_of_rank.size()), problems);
+    if (members > 1) problems.add("--gpus", "a grid places ranks: give each rank one GPU");
+    return;
+  }
   if (!known(split)) {
-    problems.add("--split", fmt::format("'{}' is none of host, rail, pair, half or a number of "
-                                        "groups",
+    problems.add("--split", fmt::format("'{}' is none of host, rail, pair, half, a number of "
+                                        "groups or grid:DP,TP,PP",
                                         split));
     return;
   }
@@ -91,6 +96,42 @@ Group make_group(const RankMap& place, int rank, const std::string& split) {
   if (split.empty()) return out;
   out.name = group_name(place, mine, split);
   if (split == "host") out.host = place.host;
+  return out;
+}
+
+namespace {
+
+// The host of all ranks that `in` accepts; empty if they are on several.
+template <typename In>
+std::string only_host(const RankMap& place, In in) {
+  std::optional<int> host;
+  for (size_t r = 0; r < place.host_of_rank.size(); ++r) {
+    if (!in(static_cast<int>(r))) continue;
+    if (host && *host != place.host_of_rank[r]) return "";
+    host = place.host_of_rank[r];
+  }
+  return host ? place.hosts[static_cast<size_t>(*host)] : "";
+}
+
+}  // namespace
+
+std::vector<Group> make_groups(const RankMap& place, int rank, const std::string& split) {
+  std::vector<Group> out;
+  if (!is_grid(split)) {
+    out.push_back(make_group(place, rank, split));
+    return out;
+  }
+  Problems problems;
+  const auto shape = parse_grid(split, static_cast<int>(place.host_of_rank.size()), problems);
+  if (!shape) throw Error("a grid that was not checked: " + split);
+  for (const GridDimension d : grid_dimensions(*shape)) {
+    const int mine = grid_group(*shape, d, rank);
+    Group group{.comm = GroupComm(mpi::Communicator::split_world(mine, rank))};
+    group.name = fmt::format("{} {}", grid_dimension_name(d), mine);
+    group.host = only_host(place, [&](int r) { return grid_group(*shape, d, r) == mine; });
+    group.dimension = d;
+    out.push_back(std::move(group));
+  }
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/collectives/grid.h"
 #include "bench/harness/comm.h"
 #include "sys/mpi/mpi.h"
 
@@ -42,12 +43,14 @@ class GroupComm {
 // The group in which this process measures.
 struct Group {
   GroupComm comm = {};
-  std::string name = {};  // "rail 3"; empty: all processes
-  std::string host = {};  // host of the group if it has only one
+  std::string name = {};                        // "rail 3"; empty: all processes
+  std::string host = {};                        // host of the group if it has only one
+  std::optional<GridDimension> dimension = {};  // of a grid
 };
 
-// Adds a problem if the split is not "", "host", "rail", "pair", "half" or a number of groups, or
-// if a group has fewer than two members. Each process counts as `members` members.
+// Adds a problem if the split is not "", "host", "rail", "pair", "half", a number of groups or a
+// grid of all ranks, or if a group has fewer than two members. Each process counts as `members`
+// members; a grid takes one of each.
 void check_split(const RankMap& place, const std::string& split, int members, Problems& problems);
 
 // The group that a rank belongs to, and its name. host: the ranks of a host. rail: the ranks with
@@ -58,5 +61,9 @@ std::string group_name(const RankMap& place, int group, const std::string& split
 
 // Collective. An empty split makes one group of all ranks.
 Group make_group(const RankMap& place, int rank, const std::string& split);
+
+// Collective. The groups in which this process measures at the same time: one, or one of each
+// dimension of a grid. The split has passed check_split().
+std::vector<Group> make_groups(const RankMap& place, int rank, const std::string& split);
 
 }  // namespace cb

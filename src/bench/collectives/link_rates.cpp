@@ -4,24 +4,42 @@
 #include <map>
 
 #include "model/network_ceiling.h"
+#include "model/nvlink_domain.h"
 
 namespace cb {
 namespace {
 
-// Number of hosts of the group; 0 if the hosts have different numbers of its processes.
-uint64_t equal_hosts(const Context& context, const Group& group) {
+// Where a group's processes are.
+struct GroupHosts {
+  uint64_t hosts = 0;  // 0 if they have different numbers of its processes
+  double share = 1;    // of a host's processes that are the group's, the least of its hosts
+  std::optional<DomainShape> domains = {};  // that reach over several hosts
+};
+
+GroupHosts hosts_of(const Context& context, const Group& group,
+                    const std::vector<std::string>& domain_of_rank) {
   const double mine = context.comm.rank();
   std::vector<double> here(context.place.host_of_rank.size(), 0);
   here[static_cast<size_t>(mine)] = 1;
   here = group.comm.max(here);
-  std::map<int, int> count;
+  std::map<int, int> count, all;
+  std::vector<DomainSeat> seats;
   for (size_t r = 0; r < here.size(); ++r) {
-    if (here[r] > 0) ++count[context.place.host_of_rank[r]];
+    const int host = context.place.host_of_rank[r];
+    ++all[host];
+    if (here[r] <= 0) continue;
+    ++count[host];
+    seats.push_back({host, r < domain_of_rank.size() ? domain_of_rank[r] : ""});
   }
+  GroupHosts out{.domains = domain_shape(seats)};
   const int first = count.begin()->second;
-  const bool equal =
-      std::all_of(count.begin(), count.end(), [&](const auto& c) { return c.second == first; });
-  return equal ? count.size() : 0;
+  bool equal = true;
+  for (const auto& [host, ranks] : count) {
+    equal = equal && ranks == first;
+    out.share = std::min(out.share, static_cast<double>(ranks) / all.at(host));
+  }
+  out.hosts = equal ? count.size() : 0;
+  return out;
 }
 
 }  // namespace
@@ -38,13 +56,19 @@ double host_network_rate(const HostInventory& inventory) {
 }
 
 LinkRates collective_wires(Context& context, const Group& group, int ranks, double gpu_link,
-                           bool nvls_possible) {
+                           bool nvls_possible, const std::vector<std::string>& domain_of_rank) {
   const double network = context.comm.min(host_network_rate(context.inventory));
   const double link = context.comm.min(gpu_link);
-  const uint64_t hosts = equal_hosts(context, group);
-  LinkRates out{.ranks = static_cast<uint64_t>(ranks), .hosts = std::max<uint64_t>(1, hosts)};
-  if (hosts == 0) return out;
-  if (network > 0) out.host_network = network;
+  const GroupHosts where = hosts_of(context, group, domain_of_rank);
+  LinkRates out{.ranks = static_cast<uint64_t>(ranks), .hosts = std::max<uint64_t>(1, where.hosts)};
+  if (where.hosts == 0) return out;
+  double ports = network * where.share;
+  if (where.domains) {
+    out.hosts = where.domains->domains;
+    out.domains = true;
+    ports *= static_cast<double>(where.domains->hosts_each);
+  }
+  if (ports > 0) out.host_network = ports;
   if (link > 0) out.gpu_link = link;
   out.nvls_possible = nvls_possible && link > 0;
   return out;

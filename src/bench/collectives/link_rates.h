@@ -13,9 +13,12 @@ namespace cb {
 double host_network_rate(const HostInventory& inventory);
 
 // Collective over all ranks. The wires under a group of `ranks` ranks, as the library counts them.
-// The slowest host's network counts. `gpu_link` is 0 if it is unknown.
+// The slowest host's network counts; of groups that measure at the same time each has the share of
+// its ranks on the host. `gpu_link` is 0 if it is unknown.
+// `domain_of_rank` are the NVLink domains of all ranks' GPUs, empty if none is known: where domains
+// reach over several hosts, the wires are those between domains.
 LinkRates collective_wires(Context& context, const Group& group, int ranks, double gpu_link,
-                           bool nvls_possible);
+                           bool nvls_possible, const std::vector<std::string>& domain_of_rank = {});
 
 // The ceiling of a point, for its record; nothing if the wires are unknown.
 std::optional<Ceiling> point_ceiling(const CollectivePoint& point, CollectiveAlgorithm algorithm,

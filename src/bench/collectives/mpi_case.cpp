@@ -3,6 +3,7 @@
 // Names, sizes and bandwidths are those of nccl-tests: docs/methods/collectives.md.
 #include <algorithm>
 #include <climits>
+#include <memory>
 
 #include "bench/cases.h"
 #include "bench/collectives/figures.h"
@@ -45,28 +46,74 @@ bool same_everywhere(Context& context, const PointResult& result) {
          std::ranges::all_of(all, [&](const std::string& one) { return one == seen; });
 }
 
-Record measure(Context& context, const Params& params, const CollectivePoint& point,
-               const Group& group, const LinkRates& wires) {
-  const std::string started = utc_now();
-  MpiCall call({.collective = point.collective,
-                .type = point.type,
-                .reduction = point.reduction,
-                .size = point.size,
-                .rank = group.comm.rank(),
-                .ranks = group.comm.size(),
-                .in_place = point.in_place},
-               group.comm.mpi());
-  const PointResult result = measure_point(context, point, group.comm, call);
+// One group in which this rank works, with its points and its wires.
+struct MpiLane {
+  const Group& group;
+  const std::vector<CollectivePoint>& points;
+  LinkRates wires;
+};
+
+MpiCall call_of(const MpiLane& lane, const CollectivePoint& point) {
+  return MpiCall({.collective = point.collective,
+                  .type = point.type,
+                  .reduction = point.reduction,
+                  .size = point.size,
+                  .rank = lane.group.comm.rank(),
+                  .ranks = lane.group.comm.size(),
+                  .in_place = point.in_place},
+                 lane.group.comm.mpi());
+}
+
+std::optional<Ceiling> ceiling_of(const MpiLane& lane, const CollectivePoint& point) {
+  return point_ceiling(point, CollectiveAlgorithm::any, lane.wires);
+}
+
+Record begin_mpi_record(Context& context, const Params& params, const CollectivePoint& point,
+                        const PointResult& result) {
   Record record = begin_collective_record(context, "mpi", params, point, result);
-  record.started = started;
   record.facts["library"] = mpi::library_name();
   if (!result.measured && same_everywhere(context, result))
     record.notes.push_back(said("coll.same_everywhere", mpi::library_name()));
-  add_collective_figures(
-      record, context,
-      {group, group.comm.size(), point_ceiling(point, CollectiveAlgorithm::any, wires)}, point,
-      result);
-  note_above_wire(record, point, wires);
+  return record;
+}
+
+Record measure(Context& context, const Params& params, const MpiLane& lane, size_t i) {
+  const std::string started = utc_now();
+  const CollectivePoint& point = lane.points[i];
+  MpiCall call = call_of(lane, point);
+  const PointResult result = measure_point(context, point, lane.group.comm, call);
+  Record record = begin_mpi_record(context, params, point, result);
+  add_collective_figures(record, context,
+                         {lane.group, lane.group.comm.size(), ceiling_of(lane, point)}, point,
+                         result);
+  note_above_wire(record, point, lane.wires);
+  record.started = started;
+  record.ended = utc_now();
+  return record;
+}
+
+// The groups of all dimensions of a grid at the same time.
+Record measure_grid(Context& context, const Params& params, const std::vector<MpiLane>& grid,
+                    size_t i) {
+  const std::string started = utc_now();
+  std::vector<std::unique_ptr<MpiCall>> calls;
+  std::vector<MpiCall*> together;
+  std::vector<CollectiveLane> lanes;
+  for (const MpiLane& lane : grid) {
+    calls.push_back(std::make_unique<MpiCall>(call_of(lane, lane.points[i])));
+    together.push_back(calls.back().get());
+    lanes.push_back({lane.group.comm, *calls.back(), lane.points[i]});
+  }
+  const std::vector<PointResult> results = measure_lanes(
+      context, lanes, [&](std::span<double> seconds) { run_together(together, seconds); });
+  const PointResult joined = joined_lanes(results);
+  Record record = begin_mpi_record(context, params, grid.front().points[i], joined);
+  std::vector<LaneFigures> figures;
+  for (size_t l = 0; l < grid.size(); ++l)
+    figures.push_back(
+        {grid[l].group, grid[l].points[i], results[l], ceiling_of(grid[l], grid[l].points[i])});
+  add_grid_figures(record, context, joined, figures);
+  record.started = started;
   record.ended = utc_now();
   return record;
 }
@@ -76,16 +123,21 @@ std::vector<Record> run(Context& context, const Params& params) {
   const std::string split = params.has("split") ? params.text("split") : "";
   check_split(context.place, split, 1, problems);
   throw_agreed(context.comm, "clusterbench mpi", problems);
-  const Group group = make_group(context.place, context.comm.rank(), split);
-  const PlanLimits limits{
-      .ranks = group.comm.size(),
-      .most_elements = INT_MAX,
-      .no_room = [&](const CollectivePoint& point) { return no_host_room(context, point); }};
-  const std::vector<CollectivePoint> points = plan_collectives(context, params, limits, problems);
+  const std::vector<Group> groups = make_groups(context.place, context.comm.rank(), split);
+  std::vector<int> sizes;
+  for (const Group& group : groups) sizes.push_back(group.comm.size());
+  const PlanLimits limits{.most_elements = INT_MAX, .no_room = [&](const CollectivePoint& point) {
+                            return no_host_room(context, point);
+                          }};
+  const auto points = plan_lanes(context, params, sizes, limits, problems);
   throw_agreed(context.comm, "clusterbench mpi", problems);
-  const LinkRates wires = collective_wires(context, group, group.comm.size(), 0, false);
-  return run_collectives(context, "mpi", params, points, [&](const CollectivePoint& point) {
-    return measure(context, params, point, group, wires);
+  std::vector<MpiLane> lanes;
+  for (size_t l = 0; l < groups.size(); ++l)
+    lanes.push_back({groups[l], points[l],
+                     collective_wires(context, groups[l], groups[l].comm.size(), 0, false)});
+  return run_collectives(context, "mpi", params, points.front(), [&](size_t i) {
+    return is_grid(split) ? measure_grid(context, params, lanes, i)
+                          : measure(context, params, lanes.front(), i);
   });
 }
 

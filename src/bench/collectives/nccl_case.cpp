@@ -9,20 +9,16 @@
 
 #include "bench/cases.h"
 #include "bench/collectives/figures.h"
-#include "bench/collectives/link_rates.h"
 #include "bench/collectives/nccl/affinity.h"
-#include "bench/collectives/nccl/call.h"
 #include "bench/collectives/nccl/environment.h"
+#include "bench/collectives/nccl/library_log.h"
+#include "bench/collectives/nccl/measurement.h"
 #include "bench/collectives/nccl/options.h"
 #include "bench/collectives/nccl/ranks.h"
 #include "bench/collectives/plan.h"
 #include "bench/gpu/measure.h"
-#include "core/clock.h"
 #include "core/param_builder.h"
 #include "core/units.h"
-#include "model/gpu_sku.h"
-#include "model/nccl_tuning.h"
-#include "sys/os/temporary_file.h"
 
 namespace cb {
 namespace {
@@ -60,6 +56,9 @@ std::vector<ParamDef> own_params() {
       choice("transport", nccl::transport_names())
           .help("use only this path between the GPUs of a host, where the library can"),
       flag("algorithms").help("log which algorithm, protocol and channels the library chose"),
+      flag("paths").help(
+          "log which way data takes between the ranks: GPUDirect RDMA, sockets, PXN, "
+          "CollNet, NVLS"),
       choice("memory", {"gpu", "host"})
           .help("host is for a library that stands in for NCCL")
           .by_default("gpu"),
@@ -89,6 +88,7 @@ CaseInfo describe() {
   };
   out.metrics.push_back({"estimated_seconds", "seconds", Better::lower,
                          "of one call, as the library's own model says before it is run"});
+  for (MetricDef& m : nccl::log_metrics()) out.metrics.push_back(std::move(m));
   return out;
 }
 
@@ -105,8 +105,8 @@ std::vector<Record> skipped(const Params& params, Said reason) {
   return {{.case_name = "nccl", .params = params, .outcome = Skipped{std::move(reason)}}};
 }
 
-std::string no_gpu_room(Devices& devices, const CollectivePoint& p) {
-  const uint64_t needed = RankBuffers::buffer_bytes(p.size, element_bytes(p.type));
+std::string no_gpu_room(Devices& devices, const CollectivePoint& p, size_t lanes) {
+  const uint64_t needed = RankBuffers::buffer_bytes(p.size, element_bytes(p.type)) * lanes;
   for (auto& device : devices) {
     const double room = kShareOfMemory * static_cast<double>(device->free_bytes());
     if (static_cast<double>(needed) > room)
@@ -116,148 +116,6 @@ std::string no_gpu_room(Devices& devices, const CollectivePoint& p) {
   }
   return "";
 }
-
-// NVLink of the slowest device, and whether its switch reduces (Hopper and newer).
-double gpu_link(const Devices& devices, bool& nvls) {
-  double least = 0;
-  nvls = !devices.empty();
-  for (const auto& device : devices) {
-    const GpuSku* sku =
-        find_gpu_sku(device->product(), static_cast<double>(device->memory_bytes()));
-    nvls = nvls && sku != nullptr && sku->pcie_generation >= 5;
-    const double link =
-        sku != nullptr && sku->nvlink_bytes_per_second ? *sku->nvlink_bytes_per_second : 0;
-    least = least == 0 ? link : std::min(least, link);
-  }
-  return least;
-}
-
-class Measurement {
- public:
-  Measurement(Context& context, const Params& params, const Library& library, Devices& devices,
-              const Group& group, nccl::Environment environment, TemporaryFile* log)
-      : context_(context),
-        params_(params),
-        group_(group),
-        environment_(std::move(environment)),
-        log_(log),
-        comms_(library, context, group.comm, devices, nccl::comm_options(params)) {
-    bool nvls = false;
-    const double link = gpu_link(devices, nvls);
-    wires_ = collective_wires(context, group, comms_.ranks(), link, nvls);
-  }
-
-  Record run(const CollectivePoint& point) {
-    const std::string started = utc_now();
-    nccl::NcclCall call({.collective = point.collective,
-                         .type = point.type,
-                         .reduction = point.reduction,
-                         .size = point.size,
-                         .in_place = point.in_place},
-                        comms_, call_options());
-    const bool alone = comms_.ranks() < 2;
-    const auto estimate = alone ? std::nullopt : call.estimate();
-    call.set_calls(calls_of(point, call));
-    const PointResult result = alone ? check_point(context_, point, call)
-                                     : measure_point(context_, point, group_.comm, call);
-    Record record = begin_collective_record(context_, "nccl", params_, point, result);
-    record.started = started;
-    describe(record, call);
-    if (alone)
-      end_alone(record, result);
-    else
-      add_figures(record, point, result, estimate);
-    record.ended = utc_now();
-    return record;
-  }
-
- private:
-  nccl::CallOptions call_options() const {
-    nccl::CallOptions out{.graph = params_.flag("graph")};
-    const std::string how = params_.text("register");
-    if (how == "user") out.registering = nccl::Register::user;
-    if (how == "window") out.registering = nccl::Register::window;
-    return out;
-  }
-
-  // Collective; the same on all ranks.
-  int calls_of(const CollectivePoint& point, nccl::NcclCall& call) {
-    // Reduced once more in place, the data would no longer be what is expected.
-    if (point.in_place != InPlace::no && reduces(point.collective)) return 1;
-    if (params_.has("calls")) return static_cast<int>(params_.integer("calls"));
-    if (comms_.ranks() < 2) return 1;
-    return nccl::calls_of_iteration(context_.comm.max(seconds_of_a_call(point, call)));
-  }
-
-  // The second of two calls: the library connects its ranks in the first.
-  double seconds_of_a_call(const CollectivePoint& point, nccl::NcclCall& call) {
-    context_.watchdog.note(point.plan.what + ", how long a call takes");
-    call.prepare(0);
-    double start = 0;
-    for (int i = 0; i < 2; ++i) {
-      context_.watchdog.enter();
-      start = monotonic_seconds();
-      call.run();
-      context_.watchdog.progress();
-    }
-    return monotonic_seconds() - start;
-  }
-
-  void describe(Record& record, const nccl::NcclCall& call) {
-    record.facts["library"] = comms_.library().name();
-    record.facts["library_path"] = comms_.library().path();
-    record.facts["calls_per_iteration"] = std::to_string(call.calls());
-    record.facts["library_ranks"] = std::to_string(comms_.ranks());
-    record.facts["communicator"] =
-        comms_.blocking() ? said("coll.blocking") : said("coll.non_blocking");
-    const auto told = call.registrations();
-    if (told.asked > 0)
-      record.facts["registered"] = said("coll.registered", told.taken, told.asked);
-    if (told.taken < told.asked)
-      record.notes.emplace_back(said("coll.unregistered", told.asked - told.taken, told.asked));
-    if (!environment_.empty()) record.facts["environment"] = nccl::to_text(environment_);
-  }
-
-  // A communicator of one rank moves nothing: there is nothing to measure, but wrong data is.
-  void end_alone(Record& record, const PointResult& result) {
-    if (!result.first_wrong.empty()) return;
-    record.checks.clear();
-    record.entities.clear();
-    record.outcome = Skipped{said("coll.alone", result.checks)};
-  }
-
-  void add_figures(Record& record, const CollectivePoint& point, const PointResult& result,
-                   const std::optional<double>& estimate) {
-    const std::vector<TuningChoice> chosen = choices();
-    auto algorithm = CollectiveAlgorithm::any;
-    if (chosen.size() == 1) algorithm = algorithm_of(chosen[0].algorithm);
-    std::string text;
-    for (const TuningChoice& c : chosen) text += (text.empty() ? "" : "; ") + to_text(c);
-    if (!text.empty()) record.facts["algorithm"] = text;
-    if (log_ != nullptr) record.notes.emplace_back(said("coll.nccl_log"));
-    if (wires_.hosts == 1 && context_.place.hosts.size() > 1 && group_.host.empty())
-      record.notes.emplace_back(said("coll.uneven"));
-    add_collective_figures(record, context_,
-                           {group_, comms_.ranks(), point_ceiling(point, algorithm, wires_)}, point,
-                           result);
-    note_above_wire(record, point, wires_);
-    if (!result.measured || !estimate || group_.comm.rank() != 0) return;
-    record.add("estimated_seconds", record.entity({"", "cluster", ""}), {*estimate});
-  }
-
-  // What the library logged since the last time.
-  std::vector<TuningChoice> choices() {
-    return log_ == nullptr ? std::vector<TuningChoice>{} : parse_tuning_log(log_->read_new());
-  }
-
-  Context& context_;
-  const Params& params_;
-  const Group& group_;
-  nccl::Environment environment_;
-  TemporaryFile* log_;
-  nccl::Communicators comms_;
-  LinkRates wires_;
-};
 
 // This rank's devices, or why some rank has none.
 std::variant<Devices, Said> open_devices(Context& context, const Params& params) {
@@ -276,11 +134,9 @@ std::vector<Record> run(Context& context, const Params& params) {
   nccl::Environment environment;
   if (params.has("transport")) environment = nccl::transport_environment(params.text("transport"));
   nccl::apply(environment, problems);
-  std::optional<TemporaryFile> log;
-  if (params.flag("algorithms")) {
-    log.emplace("nccl-tuning");
-    nccl::apply(nccl::tuning_log_environment(log->path()), problems);
-  }
+  std::optional<nccl::LibraryLog> log;
+  const nccl::LogWants wants{params.flag("algorithms"), params.flag("paths")};
+  if (wants.any()) nccl::apply(log.emplace(wants).environment(), problems);
   throw_agreed(context.comm, "clusterbench nccl", problems);
 
   auto opened_devices = open_devices(context, params);
@@ -305,24 +161,32 @@ std::vector<Record> run(Context& context, const Params& params) {
   if (context.comm.is_root())
     context.log(library.name() + ": " + nccl::rank_map_text(map, kMaxMapLines));
 
-  const Group group = make_group(context.place, context.comm.rank(), split);
-  const PlanLimits limits{.ranks = group.comm.size() * members,
-                          .in_place = InPlace::nccl,
-                          .no_room = [&](const CollectivePoint& point) {
-                            return params.text("memory") == "host" ? no_host_room(context, point)
-                                                                   : no_gpu_room(devices, point);
+  const std::vector<Group> groups = make_groups(context.place, context.comm.rank(), split);
+  // Groups that work at the same time need a stream each on the devices.
+  std::vector<Devices> of_group;
+  of_group.push_back(std::move(devices));
+  while (of_group.size() < groups.size())
+    of_group.push_back(std::get<Devices>(open_devices(context, params)));
+  std::vector<int> sizes;
+  for (const Group& group : groups) sizes.push_back(group.comm.size() * members);
+  const PlanLimits limits{.in_place = InPlace::nccl, .no_room = [&](const CollectivePoint& point) {
+                            return params.text("memory") == "host"
+                                       ? no_host_room(context, point, groups.size())
+                                       : no_gpu_room(of_group.front(), point, groups.size());
                           }};
-  const std::vector<CollectivePoint> points = plan_collectives(context, params, limits, problems);
-  for (const CollectivePoint& point : points) {
-    if (is_pairwise(point.collective) && members > 1)
-      problems.add("--gpus", fmt::format("{} pairs ranks: give each rank one GPU",
-                                         collective_name(point.collective)));
+  const auto points = plan_lanes(context, params, sizes, limits, problems);
+  for (const std::string& op : params.texts("op")) {
+    if (is_pairwise(collective_of(op)) && members > 1)
+      problems.add("--gpus", fmt::format("{} pairs ranks: give each rank one GPU", op));
   }
+  if (is_grid(split) && params.flag("graph"))
+    problems.add("--graph", "records one group's calls: leave it or --split grid out");
   throw_agreed(context.comm, "clusterbench nccl", problems);
-  Measurement measurement(context, params, library, devices, group, environment,
-                          log ? &*log : nullptr);
-  return run_collectives(context, "nccl", params, points, [&](const CollectivePoint& point) {
-    Record record = measurement.run(point);
+  nccl::Measurement measurement(context, params, library, environment, log ? &*log : nullptr, map);
+  for (size_t l = 0; l < groups.size(); ++l)
+    measurement.add_lane(groups[l], of_group[l], points[l]);
+  return run_collectives(context, "nccl", params, points.front(), [&](size_t i) {
+    Record record = measurement.run(i);
     record.facts["rank_map"] = nccl::rank_map_text(map, kMaxMapLines);
     if (const auto nics = nccl::nearest_nics_text(map, kMaxMapLines))
       record.facts["nearest_nics"] = *nics;

@@ -128,10 +128,10 @@ void check_average(const ElementKind& element, int ranks, Problems& problems) {
 
 }  // namespace
 
-std::string no_host_room(const Context& context, const CollectivePoint& p) {
+std::string no_host_room(const Context& context, const CollectivePoint& p, size_t lanes) {
   const auto available = available_memory_bytes(context.fs);
   const uint64_t needed = RankBuffers::buffer_bytes(p.size, element_bytes(p.type)) *
-                          static_cast<uint64_t>(context.place.local_size);
+                          static_cast<uint64_t>(context.place.local_size) * lanes;
   if (!available || static_cast<double>(needed) <= kShareOfMemory * static_cast<double>(*available))
     return "";
   return fmt::format("needs {} for {} ranks on {}, which has {} available",
@@ -155,7 +155,8 @@ std::vector<ParamDef> collective_params(const std::vector<std::string>& types,
               .help("each size is this more than the one before, instead of --step-factor")
               .at_least(1),
           text("split").help("groups that measure at the same time: host, rail (ranks of the same "
-                             "place on their hosts), pair, half, or N groups by rank modulo N"),
+                             "place on their hosts), pair, half, N groups by rank modulo N, or "
+                             "grid:DP,TP,PP: every rank in a group of each dimension, all at once"),
           flag("in-place").help("send from the receive buffer"),
           choice("dtype", types).help("types of the elements").by_default("float").list(),
           choice("reduction", reductions)
@@ -187,6 +188,12 @@ std::vector<MetricDef> collective_metrics() {
        "size over the slowest rank's time, per iteration"},
       {"bus_bytes_per_second", "bytes_per_second", Better::higher,
        "algorithm bandwidth times the bus factor of nccl-tests"},
+      {"dp_bus_bytes_per_second", "bytes_per_second", Better::higher,
+       "of a grid's data-parallel groups, beside the groups of the other dimensions"},
+      {"tp_bus_bytes_per_second", "bytes_per_second", Better::higher,
+       "of a grid's tensor-parallel groups"},
+      {"pp_bus_bytes_per_second", "bytes_per_second", Better::higher,
+       "of a grid's pipeline-parallel groups"},
       {"pair_bytes_per_second", "bytes_per_second", Better::higher,
        "pair_one_way and pair_two_way: in one direction, per pair"},
       {"late_seconds", "seconds", Better::lower,
@@ -226,6 +233,17 @@ std::vector<CollectivePoint> plan_collectives(const Context& context, const Para
     }
   }
   return points;
+}
+
+std::vector<std::vector<CollectivePoint>> plan_lanes(const Context& context, const Params& params,
+                                                     const std::vector<int>& ranks,
+                                                     PlanLimits limits, Problems& problems) {
+  std::vector<std::vector<CollectivePoint>> out;
+  for (const int n : ranks) {
+    limits.ranks = n;
+    out.push_back(plan_collectives(context, params, limits, problems));
+  }
+  return problems.empty() ? out : std::vector<std::vector<CollectivePoint>>{};
 }
 
 }  // namespace cb

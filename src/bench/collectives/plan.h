@@ -32,8 +32,15 @@ FaultPlan collective_fault();
 std::vector<CollectivePoint> plan_collectives(const Context& context, const Params& params,
                                               const PlanLimits& limits, Problems& problems);
 
-// PlanLimits::no_room for buffers in host memory: the buffers of all ranks of a host must fit into
-// three quarters of the available memory.
-std::string no_host_room(const Context& context, const CollectivePoint& point);
+// Collective, as every rank calls it alike. plan_collectives() for each group in which a rank works
+// at the same time, with the sizes of groups of `ranks[l]` ranks: by group, then by point, or
+// nothing if there is a problem.
+std::vector<std::vector<CollectivePoint>> plan_lanes(const Context& context, const Params& params,
+                                                     const std::vector<int>& ranks,
+                                                     PlanLimits limits, Problems& problems);
+
+// PlanLimits::no_room for buffers in host memory: the buffers of all ranks of a host, each in
+// `lanes` groups at the same time, must fit into three quarters of the available memory.
+std::string no_host_room(const Context& context, const CollectivePoint& point, size_t lanes = 1);
 
 }  // namespace cb

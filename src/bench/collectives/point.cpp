@@ -11,121 +11,185 @@ namespace cb {
 namespace {
 
 // The samples keep every call, since the ranks of a group are compared call by call.
-constexpr const char* kSeconds = "seconds";
 constexpr const char* kArrival = "arrival";
+
+std::string seconds_of_lane(size_t lane) { return fmt::format("seconds of {}", lane); }
 
 class PointMeasurement {
  public:
-  PointMeasurement(Context& context, const CollectivePoint& point, const GroupComm& group,
-                   CollectiveCall& call)
-      : context_(context), point_(point), group_(group), call_(call) {}
+  PointMeasurement(Context& context, const std::vector<CollectiveLane>& lanes, RunLanes run)
+      : context_(context),
+        lanes_(lanes),
+        run_(std::move(run)),
+        point_(lanes.front().point),
+        results_(lanes.size()) {}
 
-  PointResult check_only() {
+  std::vector<PointResult> check_only() {
     check(point_.checks, "coll.untimed");
-    result_.measured = !context_.comm.any(result_.wrong_elements > 0);
-    return std::move(result_);
+    agree();
+    return std::move(results_);
   }
 
-  PointResult run() {
+  std::vector<PointResult> run() {
     const int before = (point_.checks + 3) / 4;
     check(before, "coll.before");
-    if (!context_.comm.any(result_.wrong_elements > 0)) {
+    if (!any_wrong()) {
       sample();
       check(point_.checks - before, "coll.after");
     }
-    result_.measured = !context_.comm.any(result_.wrong_elements > 0);
-    if (result_.measured) find_slowest();
-    return std::move(result_);
+    agree();
+    for (size_t i = 0; i < lanes_.size() && results_[i].measured; ++i) find_slowest(i);
+    return std::move(results_);
   }
 
  private:
+  bool any_wrong() {
+    bool mine = false;
+    for (const PointResult& r : results_) mine |= r.wrong_elements > 0;
+    return context_.comm.any(mine);
+  }
+  void agree() {
+    const bool wrong = any_wrong();
+    for (PointResult& r : results_) r.measured = !wrong;
+  }
+
   void check(int count, const std::string& id) {
+    std::vector<double> unused(lanes_.size());
     for (int i = 0; i < count; ++i) {
       // Only one rank may have got the signal: all ranks stop, or none.
       if (context_.comm.any(context_.cancel.cancelled())) throw Interrupted();
       const Said what = said(id, i + 1);
       context_.watchdog.note(point_.plan.what + ", " + what.text());
-      call_.prepare(++iteration_);
+      prepare();
       context_.watchdog.enter();
-      call_.run();
+      run_(unused);
       verify(what);
       context_.watchdog.progress();
     }
   }
 
+  void prepare() {
+    ++iteration_;
+    for (const CollectiveLane& lane : lanes_) lane.call.prepare(iteration_);
+  }
+
   void verify(const Said& what) {
-    if (point_.faulty_rank == context_.comm.rank()) call_.corrupt();
-    ++result_.checks;
-    const auto wrong = call_.verify(iteration_);
+    for (size_t i = 0; i < lanes_.size(); ++i) verify(lanes_[i], results_[i], what);
+  }
+
+  void verify(const CollectiveLane& lane, PointResult& result, const Said& what) {
+    if (point_.faulty_rank == context_.comm.rank()) lane.call.corrupt();
+    ++result.checks;
+    const auto wrong = lane.call.verify(iteration_);
     if (!wrong) return;
-    if (result_.first_wrong.empty()) {
-      result_.first_wrong = wrong->count == 0
-                                ? said("coll.wrong", context_.who(), what, wrong->text)
-                                : said("coll.wrong_at", context_.who(), what, wrong->first,
-                                       point_.size.receive, wrong->text, wrong->count);
+    if (result.first_wrong.empty()) {
+      result.first_wrong = wrong->count == 0
+                               ? said("coll.wrong", context_.who(), what, wrong->text)
+                               : said("coll.wrong_at", context_.who(), what, wrong->first,
+                                      lane.point.size.receive, wrong->text, wrong->count);
     }
-    result_.wrong_elements += std::max<uint64_t>(1, wrong->count);
+    result.wrong_elements += std::max<uint64_t>(1, wrong->count);
   }
 
   void sample() {
     const double begun = monotonic_seconds();
-    const double before = group_.clock_offset();
+    const std::vector<double> before = clock_offsets();
     SamplePlan plan = point_.plan;
-    plan.spans = {kSeconds, kArrival};
+    plan.spans = {kArrival};
+    for (size_t i = 0; i < lanes_.size(); ++i) plan.spans.push_back(seconds_of_lane(i));
     const SampleRun run =
         context_.sampler.measure_spans(plan, [this](Spans& spans) { return timed_call(spans); });
-    const double after = group_.clock_offset();
-    result_.seconds = run.spans.of(kSeconds);
-    arrivals_ = run.spans.of(kArrival);
-    // Converts arrivals to the clock of the group's first rank. Clocks drift, so the offset was
-    // taken before and after.
-    const double drift = (after - before) / std::max(1e-9, monotonic_seconds() - begun);
-    for (double& at : arrivals_) at += before + drift * (at - begun);
+    const std::vector<double> after = clock_offsets();
+    for (size_t i = 0; i < lanes_.size(); ++i) {
+      results_[i].seconds = run.spans.of(seconds_of_lane(i));
+      // Converts arrivals to the clock of the group's first rank. Clocks drift, so the offset was
+      // taken before and after.
+      const double drift = (after[i] - before[i]) / std::max(1e-9, monotonic_seconds() - begun);
+      arrivals_.push_back(run.spans.of(kArrival));
+      for (double& at : arrivals_.back()) at += before[i] + drift * (at - begun);
+    }
   }
 
+  std::vector<double> clock_offsets() const {
+    std::vector<double> out;
+    for (const CollectiveLane& lane : lanes_) out.push_back(lane.group.clock_offset());
+    return out;
+  }
+
+  void barrier() {
+    if (lanes_.size() == 1)
+      lanes_.front().group.barrier();
+    else
+      context_.comm.barrier();
+  }
+
+  // Seconds of the slowest lane.
   double timed_call(Spans& spans) {
     const bool verified = std::has_single_bit(++timed_);
-    if (verified) call_.prepare(++iteration_);
+    if (verified) prepare();
     context_.watchdog.enter();
     // Ping-pong keeps its pair in step by itself; a barrier would only disturb other pairs.
-    if (point_.collective != Collective::pingpong) group_.barrier();
+    const bool pingpong = point_.collective == Collective::pingpong;
+    if (!pingpong) barrier();
     const double start = monotonic_seconds();
-    call_.run();
-    double seconds = (monotonic_seconds() - start) / call_.calls();
+    std::vector<double> seconds(lanes_.size());
+    run_(seconds);
     if (verified) verify(said("coll.timed", timed_));
-    if (point_.collective == Collective::pingpong) seconds /= 2;
-    spans.add(kSeconds, seconds);
     spans.add(kArrival, start);
-    return seconds;
+    double longest = 0;
+    for (size_t i = 0; i < lanes_.size(); ++i) {
+      if (pingpong) seconds[i] /= 2;
+      spans.add(seconds_of_lane(i), seconds[i]);
+      longest = std::max(longest, seconds[i]);
+    }
+    return longest;
   }
 
-  void find_slowest() {
-    result_.slowest_seconds = group_.max(result_.seconds);
-    const std::vector<double> first = group_.min(arrivals_);
-    for (size_t i = 0; i < arrivals_.size(); ++i)
-      result_.late_seconds.push_back(std::max(0.0, arrivals_[i] - first[i]));
-    if (point_.collective == Collective::pingpong && !call_.initiates()) result_.seconds.clear();
+  void find_slowest(size_t i) {
+    PointResult& result = results_[i];
+    result.slowest_seconds = lanes_[i].group.max(result.seconds);
+    const std::vector<double> first = lanes_[i].group.min(arrivals_[i]);
+    for (size_t k = 0; k < first.size(); ++k)
+      result.late_seconds.push_back(std::max(0.0, arrivals_[i][k] - first[k]));
+    if (point_.collective == Collective::pingpong && !lanes_[i].call.initiates())
+      result.seconds.clear();
   }
 
   Context& context_;
-  const CollectivePoint& point_;
-  const GroupComm& group_;
-  CollectiveCall& call_;
-  PointResult result_;
+  const std::vector<CollectiveLane>& lanes_;
+  RunLanes run_;
+  const CollectivePoint& point_;  // what all lanes have in common
+  std::vector<PointResult> results_;
   uint64_t iteration_ = 0;  // number of the data that prepare() made
   uint64_t timed_ = 0;
-  std::vector<double> arrivals_;  // start of each timed call, monotonic seconds
+  std::vector<std::vector<double>> arrivals_;  // by lane: start of each timed call, monotonic
 };
+
+RunLanes alone(CollectiveCall& call) {
+  return [&call](std::span<double> seconds) {
+    const double start = monotonic_seconds();
+    call.run();
+    seconds[0] = (monotonic_seconds() - start) / call.calls();
+  };
+}
 
 }  // namespace
 
+std::vector<PointResult> measure_lanes(Context& context, const std::vector<CollectiveLane>& lanes,
+                                       const RunLanes& run) {
+  return PointMeasurement(context, lanes, run).run();
+}
+
 PointResult measure_point(Context& context, const CollectivePoint& point, const GroupComm& group,
                           CollectiveCall& call) {
-  return PointMeasurement(context, point, group, call).run();
+  const std::vector<CollectiveLane> lanes{{group, call, point}};
+  return std::move(PointMeasurement(context, lanes, alone(call)).run().front());
 }
 
 PointResult check_point(Context& context, const CollectivePoint& point, CollectiveCall& call) {
-  return PointMeasurement(context, point, {}, call).check_only();
+  const GroupComm single;
+  const std::vector<CollectiveLane> lanes{{single, call, point}};
+  return std::move(PointMeasurement(context, lanes, alone(call)).check_only().front());
 }
 
 }  // namespace cb

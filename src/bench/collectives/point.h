@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,6 +48,23 @@ struct PointResult {
 // cancelled.
 PointResult measure_point(Context& context, const CollectivePoint& point, const GroupComm& group,
                           CollectiveCall& call);
+
+// A group in which this rank works, its call there, and the point's size for that group.
+struct CollectiveLane {
+  const GroupComm& group;
+  CollectiveCall& call;
+  const CollectivePoint& point;
+};
+
+// Makes the calls of all lanes at the same time, and writes how long after its beginning each was
+// done, in seconds of one call.
+using RunLanes = std::function<void(std::span<double> seconds)>;
+
+// Collective over all ranks. measure_point() for several groups at the same time: a result for
+// each lane. Every lane is checked element for element; wrong data in one spoils the figures of
+// all. Every iteration begins behind a barrier of all ranks.
+std::vector<PointResult> measure_lanes(Context& context, const std::vector<CollectiveLane>& lanes,
+                                       const RunLanes& run);
 
 // Makes only the checks: for a group in which there is nothing to measure.
 PointResult check_point(Context& context, const CollectivePoint& point, CollectiveCall& call);

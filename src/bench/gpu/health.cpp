@@ -1,13 +1,11 @@
 #include "bench/gpu/health.h"
 
-#include <cerrno>
-#include <cstring>
 #include <set>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
+
+#include "sys/os/deadline_call.h"
 
 namespace cb {
 namespace {
@@ -125,28 +123,14 @@ void add_health(Record& record, const HostHealth& health) {
   add_notes(record, health);
 }
 
-std::optional<std::string> read_kernel_log(std::string& why) {
-  const int fd = ::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) {
-    why = fmt::format("/dev/kmsg: {}", std::strerror(errno));
-    return std::nullopt;
-  }
-  std::string out;
-  char line[8192];
-  constexpr size_t kMax = 64 << 20;  // bytes; much larger than any ring buffer
-  while (out.size() < kMax) {
-    const ssize_t n = ::read(fd, line, sizeof line);
-    if (n > 0) out.append(line, static_cast<size_t>(n));
-    if (n == 0 || (n < 0 && errno == EAGAIN)) break;
-    // EPIPE: the kernel has overwritten lines; the next read continues behind them.
-    if (n < 0 && errno != EPIPE && errno != EINTR) {
-      why = fmt::format("/dev/kmsg: {}", std::strerror(errno));
-      ::close(fd);
-      return std::nullopt;
-    }
-  }
-  ::close(fd);
-  return out;
+Said nvml_absence(const FsRoot&) {
+  constexpr double kLibrarySeconds = 10;
+  const auto found = call_with_deadline<Said>(kLibrarySeconds, [] {
+    const auto opened = nvml::open();
+    const auto* absent = std::get_if<nvml::Absent>(&opened);
+    return absent == nullptr ? Said() : absent->reason;
+  });
+  return found ? *found : said("nvml.silent");
 }
 
 }  // namespace cb

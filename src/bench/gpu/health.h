@@ -6,6 +6,7 @@
 #include "core/result.h"
 #include "model/xid.h"
 #include "sys/gpu/nvml.h"
+#include "sys/os/fs_root.h"
 
 namespace cb {
 
@@ -32,7 +33,7 @@ struct HostHealth {
 // the reason for each that could not. Judges nothing.
 void add_health(Record& record, const HostHealth& health);
 
-// The last part of the kernel's log (/dev/kmsg). If it cannot be read: nothing, and `why` is set.
-std::optional<std::string> read_kernel_log(std::string& why);
+// For Case::lacks: why NVML cannot be asked here; empty if it can.
+Said nvml_absence(const FsRoot& fs);
 
 }  // namespace cb

@@ -9,6 +9,7 @@
 #include "bench/cases.h"
 #include "core/param_builder.h"
 #include "sys/os/deadline_call.h"
+#include "sys/os/kernel_log.h"
 
 namespace cb {
 namespace {
@@ -77,18 +78,8 @@ std::vector<Record> run(Context& context, const Params& params) {
   return {std::move(record)};
 }
 
-Said why_no_nvml(const FsRoot&) {
-  constexpr double kLibrarySeconds = 10;
-  const auto found = call_with_deadline<Said>(kLibrarySeconds, [] {
-    const auto opened = nvml::open();
-    const auto* absent = std::get_if<nvml::Absent>(&opened);
-    return absent == nullptr ? Said() : absent->reason;
-  });
-  return found ? *found : said("nvml.silent");
-}
-
 }  // namespace
 
-Case health_case() { return {describe(), run, {}, why_no_nvml}; }
+Case health_case() { return {describe(), run, {}, nvml_absence}; }
 
 }  // namespace cb

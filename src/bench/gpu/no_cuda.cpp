@@ -20,6 +20,9 @@ std::vector<Record> measure_gpu_bandwidth(Context&, const Params& params) {
 std::vector<Record> measure_gpu_burn(Context&, const Params& params) {
   return without_cuda("burn", params);
 }
+std::vector<Record> measure_gpu_overhead(Context&, const Params& params) {
+  return without_cuda("gpu-overhead", params);
+}
 Said why_no_gpu(const FsRoot&) { return built_without(); }
 
 }  // namespace cb

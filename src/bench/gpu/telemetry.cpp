@@ -1,7 +1,9 @@
 #include "bench/gpu/telemetry.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <mutex>
 #include <set>
@@ -10,8 +12,11 @@
 
 #include <fmt/format.h>
 
+#include "bench/gpu/activity.h"
 #include "bench/harness/telemetry.h"
 #include "core/clock.h"
+#include "model/gpu_sku.h"
+#include "model/pcie.h"
 #include "model/xid.h"
 #include "sys/os/deadline_call.h"
 
@@ -33,6 +38,9 @@ const char* counter_unit(const std::string& name) {
   if (name == "energy_joules") return "joules";
   return name.ends_with("_seconds") ? "seconds" : "count";
 }
+
+constexpr double kUnitsSeconds = 0.2;  // between looks at the units: twice what the driver needs
+constexpr double kErrorsSeconds = 1;   // between looks for uncorrectable errors
 
 constexpr uint64_t kThrottling =
     nvml::kHwSlowdown | nvml::kSwThermal | nvml::kHwThermal | nvml::kPowerBrake;
@@ -64,9 +72,23 @@ Samples GpuWindow::share_of_memory_clock(double highest) const {
   return memory_clock_hertz.mapped([&](double reading) { return reading / highest; });
 }
 
+GpuActivity GpuWindow::activity() const {
+  std::map<std::string, double> values = units ? units->values : std::map<std::string, double>();
+  if (!utilisation.empty()) values["gpu_utilisation"] = utilisation.summary().mean;
+  GpuLinkRates rates{.nvlink = nvlink_bytes_per_second};
+  if (pcie_generation && pcie_lanes)
+    rates.pcie =
+        pcie_bytes_per_second(static_cast<int>(*pcie_generation), static_cast<int>(*pcie_lanes));
+  return gpu_activity(values, rates);
+}
+
 struct GpuTelemetry::State {
   struct One {
     nvml::Gpu gpu;
+    // One meter for the time lines, on the thread; one for the windows, on the case's.
+    std::unique_ptr<nvml::ActivityMeter> over_time = {}, over_window = {};
+    std::optional<double> nvlink_bytes_per_second = {};
+    std::array<BoundedSeries, kActivityNames.size()> activity = {};
     nvml::Readings first;
     std::optional<nvml::Readings> last = {};   // nothing if the counters were not read again
     std::optional<double> window_joules = {};  // counter when this GPU's window opened
@@ -78,12 +100,16 @@ struct GpuTelemetry::State {
     bool answers = true;
   };
 
-  State(const nvml::Library& lib, std::vector<nvml::Gpu> list)
-      : library(lib), xids(lib, list), start(monotonic_seconds()) {
+  State(const nvml::Library& lib, std::vector<nvml::Gpu> list, double period_seconds)
+      : library(lib), xids(lib, list), start(monotonic_seconds()), period(period_seconds) {
     for (nvml::Gpu& gpu : list) {
       One one;
       one.gpu = std::move(gpu);
       one.first = library.counters(one.gpu);
+      one.over_time = std::make_unique<nvml::ActivityMeter>(library, one.gpu);
+      one.over_window = std::make_unique<nvml::ActivityMeter>(library, one.gpu);
+      if (const GpuSku* sku = find_gpu_sku(one.gpu.name, one.gpu.memory_bytes))
+        one.nvlink_bytes_per_second = sku->nvlink_bytes_per_second;
       gpus.push_back(std::move(one));
     }
   }
@@ -122,6 +148,22 @@ struct GpuTelemetry::State {
     if ((bits & nvml::kSwPowerCap) != 0) ++w.power_capped;
   }
 
+  // What the units did since the last turn: slower than look(), since the driver refreshes these
+  // counters every 100 ms.
+  void look_at_units() {
+    for (One& one : gpus) {
+      nvml::Readings now = one.over_time->take().value_or(nvml::Readings());
+      if (const auto share = library.utilisation(one.gpu)) now.values["gpu_utilisation"] = *share;
+      const double at = monotonic_seconds() - start;
+      const std::lock_guard lock(mutex);
+      for (size_t i = 0; i < kActivityNames.size(); ++i) {
+        if (const auto value = value_of(now, kActivityNames[i].name))
+          one.activity[i].add(at, *value);
+      }
+      if (window_open) add_sample(one.window.utilisation, now, "gpu_utilisation");
+    }
+  }
+
   void note_xid(const nvml::XidEvent& event) {
     const XidKind kind = classify_xid(event.xid);
     if (kind == XidKind::application) return;
@@ -145,6 +187,14 @@ struct GpuTelemetry::State {
     }
   }
 
+  // A link that went down takes its errors out of their sum, which would hide it.
+  static void note_links(One& one, const nvml::Readings& now) {
+    const auto before = value_of(one.first, "nvlinks_active");
+    const auto after = value_of(now, "nvlinks_active");
+    if (before && after && *after < *before && one.fatal.empty())
+      one.fatal = said("gpu.links_down", *before, *after);
+  }
+
   // Asks each NVLink, which takes some hundred microseconds a call: call this when all measuring
   // has ended.
   void count() {
@@ -152,18 +202,28 @@ struct GpuTelemetry::State {
     for (One& one : gpus) {
       nvml::Readings now = library.counters(one.gpu);
       const std::lock_guard lock(mutex);
+      note_links(one, now);
       one.last = std::move(now);
     }
   }
 
+  uint64_t turns_in(double seconds) const {
+    return static_cast<uint64_t>(std::max(1.0, std::round(seconds / period)));
+  }
+
+  // The looks begin every period, however long each takes: 56 calls for eight GPUs are 17 ms.
   void loop() {
+    double next = monotonic_seconds();
     std::unique_lock lock(mutex);
     for (uint64_t turn = 0; !stopping; ++turn) {
       lock.unlock();
       look();
-      if (turn % 20 == 0) look_for_errors();
+      if (turn % turns_in(kErrorsSeconds) == 0) look_for_errors();
+      if (turn % turns_in(kUnitsSeconds) == 0) look_at_units();
+      const double now = monotonic_seconds();
+      next = std::max(next + period, now);
       lock.lock();
-      wake.wait_for(lock, std::chrono::duration<double>(kPeriodSeconds), [&] { return stopping; });
+      wake.wait_for(lock, std::chrono::duration<double>(next - now), [&] { return stopping; });
     }
     lock.unlock();
     look();
@@ -176,6 +236,7 @@ struct GpuTelemetry::State {
   nvml::Library library;
   nvml::XidWatch xids;
   double start;
+  double period;  // seconds between two looks
   std::vector<One> gpus;
   std::mutex mutex;
   std::condition_variable wake;
@@ -187,10 +248,10 @@ namespace {
 using State = GpuTelemetry::State;
 
 std::shared_ptr<State> first_look(const nvml::Library& library, std::vector<nvml::Gpu> gpus,
-                                  double patience) {
+                                  double patience, double period) {
   const auto state = call_with_deadline<std::shared_ptr<State>>(
-      patience, [library, gpus = std::move(gpus)]() mutable {
-        return std::make_shared<State>(library, std::move(gpus));
+      patience, [library, gpus = std::move(gpus), period]() mutable {
+        return std::make_shared<State>(library, std::move(gpus), period);
       });
   if (state) return *state;
   throw Error(said("nvml.hangs_here", nvml::last_call(), fmt::format("{}", patience)),
@@ -203,11 +264,18 @@ void add_series(Record& record, const State::One& one, size_t entity) {
     record.telemetry.series.push_back(
         {kLines[i].name, kLines[i].unit, entity, one.lines[i].at(), one.lines[i].values()});
   }
+  for (size_t i = 0; i < kActivityNames.size(); ++i) {
+    const BoundedSeries& line = one.activity[i];
+    if (line.at().empty()) continue;
+    record.telemetry.series.push_back(
+        {kActivityNames[i].name, kActivityNames[i].unit, entity, line.at(), line.values()});
+  }
 }
 
 void add_deltas(Record& record, const State::One& one, size_t entity) {
   if (!one.last) return;
   for (const auto& [name, before] : one.first.values) {
+    if (name == "nvlinks_active") continue;  // a state: note_links() looks at it
     const auto after = value_of(*one.last, name);
     if (after && *after >= before)
       record.telemetry.deltas.push_back({name, counter_unit(name), entity, before, *after});
@@ -230,8 +298,8 @@ void add_check(Record& record, const State::One& one, size_t entity, bool stuck,
 }  // namespace
 
 GpuTelemetry::GpuTelemetry(const nvml::Library& library, std::vector<nvml::Gpu> gpus,
-                           double patience_seconds)
-    : state_(first_look(library, std::move(gpus), patience_seconds)) {
+                           double patience_seconds, double period_seconds)
+    : state_(first_look(library, std::move(gpus), patience_seconds, period_seconds)) {
   std::thread([state = state_] { state->loop(); }).detach();
 }
 
@@ -241,13 +309,17 @@ GpuTelemetry::~GpuTelemetry() {
   state_->wake.notify_all();
 }
 
-// The energy counter is read here, not on the thread, so that it spans exactly the window. Each GPU
-// has a start time of its own: the calls come one after the other while all GPUs work.
+// Energy and the units' counters are read here, not on the thread, so that they span exactly the
+// window. Each GPU has a start time of its own: the calls come one after the other while all GPUs
+// work.
 void GpuTelemetry::open_window() {
   for (State::One& one : state_->gpus) {
+    one.over_window->mark();
     const auto joules = state_->library.energy_joules(one.gpu);
     const std::lock_guard lock(state_->mutex);
     one.window = GpuWindow();
+    one.window.nvlink_bytes_per_second = one.nvlink_bytes_per_second;
+    one.window.no_units = one.over_window->absent();
     one.window_joules = joules;
     one.window_start = monotonic_seconds();
   }
@@ -259,9 +331,11 @@ std::vector<GpuWindow> GpuTelemetry::close_window() {
   std::vector<GpuWindow> out;
   for (State::One& one : state_->gpus) {
     const auto joules = state_->library.energy_joules(one.gpu);
+    std::optional<nvml::Readings> units = one.over_window->take();
     const std::lock_guard lock(state_->mutex);
     state_->window_open = false;
     GpuWindow window = std::exchange(one.window, GpuWindow());
+    window.units = std::move(units);
     window.seconds = monotonic_seconds() - one.window_start;
     if (joules && one.window_joules && *joules >= *one.window_joules)
       window.energy_joules = *joules - *one.window_joules;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "model/gpu_activity.h"
 #include "sys/gpu/nvml.h"
 
 namespace cb {
@@ -20,6 +21,10 @@ struct GpuWindow {
   uint64_t samples = 0;
   uint64_t throttled = 0;     // samples slowed for heat, by the hardware, or by the power brake
   uint64_t power_capped = 0;  // samples at the power limit, which is normal under load
+  Samples utilisation = Samples();  // shares of the time, as nvidia-smi tells them
+  // What the GPU's units did over exactly the window; nothing of one shorter than 100 ms.
+  std::optional<nvml::Readings> units = {};
+  Said no_units = {};  // why this GPU does not tell
 
   // Mean power: the energy counter over the window; without it the mean of the samples.
   std::optional<double> mean_watts() const;
@@ -27,6 +32,8 @@ struct GpuWindow {
   Samples share_of_power(double limit) const;
   // Each reading of the memory's clock divided by `highest` (hertz).
   Samples share_of_memory_clock(double highest) const;
+  std::optional<double> nvlink_bytes_per_second = {};  // of the product, one direction
+  GpuActivity activity() const;                        // for the sentence
 };
 
 // The limits that a window's readings are compared with; absent if NVML does not say.
@@ -35,16 +42,17 @@ struct GpuLimits {
   std::optional<double> memory_clock_hertz = {};
 };
 
-// A thread of its own watches the GPUs from construction to stop(): time lines at 20 Hz, counters
-// before and after, critical errors. If the thread is stuck in the driver, it is left behind.
+// A thread of its own watches the GPUs from construction to stop(): time lines at 20 Hz, those of
+// the units' activity at 5 Hz, counters before and after, critical errors. If the thread is stuck
+// in the driver, it is left behind.
 class GpuTelemetry {
  public:
   static constexpr double kPeriodSeconds = 0.05;
 
   // `gpus` must not be empty. The constructor takes the first reading; it throws Error if that
-  // takes longer than `patience_seconds`.
+  // takes longer than `patience_seconds`. Looks every `period_seconds`.
   GpuTelemetry(const nvml::Library& library, std::vector<nvml::Gpu> gpus,
-               double patience_seconds = 30);
+               double patience_seconds = 30, double period_seconds = kPeriodSeconds);
   ~GpuTelemetry();
   GpuTelemetry(const GpuTelemetry&) = delete;
   GpuTelemetry& operator=(const GpuTelemetry&) = delete;

@@ -4,6 +4,7 @@
 
 #include "bench/harness/declared.h"
 #include "core/clock.h"
+#include "sys/gpu/nvtx.h"
 
 namespace cb {
 namespace {
@@ -72,6 +73,7 @@ class PointLoop {
   }
 
   PointAttempt attempt(size_t i) {
+    const nvtx::Range range(points_[i].text);
     try {
       PointAttempt out{.records = measure_(i)};
       if (context_.info != nullptr) {

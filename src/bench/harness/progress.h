@@ -15,6 +15,9 @@ class Progress {
   virtual ~Progress() = default;
   // `share` in [0, 1] of the whole of the current record; text such as "fp64 4096".
   virtual void update(double share, const std::string& text) = 0;
+  // A row of a table that grows while the case runs: for people who look on, so only a terminal has
+  // it.
+  virtual void row(const std::string& text) { static_cast<void>(text); }
   virtual void done() = 0;
 };
 

@@ -6,6 +6,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "sys/gpu/nvtx.h"
 
 namespace cb {
 namespace {
@@ -61,7 +62,9 @@ SampleRun Sampler::measure(const SamplePlan& plan, const std::function<void()>& 
 
 uint64_t Sampler::warm_up(const SamplePlan& plan, const std::function<double()>& once) {
   WarmUp rule(plan.warm_up_seconds, plan.warm_up_samples);
-  watchdog_.note(plan.what.empty() ? "warm-up" : plan.what + ", warm-up");
+  const std::string phase = plan.what.empty() ? "warm-up" : plan.what + ", warm-up";
+  const nvtx::Range range(phase);
+  watchdog_.note(phase);
   const double end = monotonic_seconds() + plan.warm_up_at_least;
   while (!agree_done(rule.done() && monotonic_seconds() >= end, plan.together)) {
     rule.add(once());
@@ -95,7 +98,9 @@ SampleRun Sampler::measure_spans(const SamplePlan& plan,
   run.warm_up = warm_up(plan, once);
   run.spans.clear();
   if (plan.begin) plan.begin();
-  watchdog_.note(plan.what.empty() ? "sampling" : plan.what + ", sampling");
+  const std::string phase = plan.what.empty() ? "sampling" : plan.what + ", sampling";
+  const nvtx::Range range(phase);
+  watchdog_.note(phase);
   const bool many = plan.together && comm_.size() > 1;
   const double start = monotonic_seconds();
   uint64_t size = 1;

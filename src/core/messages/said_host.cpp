@@ -6,6 +6,11 @@ namespace {
 
 // clang-format off
 constexpr TextRow kSaidHost[] = {
+    {"preflight.program", "runs another program (sha256 {0}…), most hosts have {1}…: install the same one everywhere", "运行的程序不同（sha256 {0}…），多数主机为 {1}…：请在各主机安装同一版本"},
+    {"preflight.ranks", "has {0} ranks, most hosts have {1}: mend the list of slots", "有 {0} 个进程，多数主机有 {1} 个：请修正槽位清单"},
+    {"preflight.gpu_users", "its GPUs are used by {0}: end these programs", "其 GPU 正被 {0} 使用：请结束这些程序"},
+    {"preflight.own_only", "only programs of this user were seen on the GPUs: root sees all", "仅能看到本用户在 GPU 上的程序：root 可看到全部"},
+    {"preflight.no_space", "the free space of {0} could not be read: {1}", "无法读取 {0} 的可用空间：{1}"},
     {"memory.ceiling_measured", "measured in this run: the fastest pass over the same arrays with the same threads, reading alone included", "本次实测：相同线程对相同数组的最快一遍，含只读"},
     {"memory.small_arrays", "arrays below 4 × the last-level caches ({0}): not STREAM's rule, a part comes from the caches", "数组小于末级缓存的 4 倍（{0}）：不符合 STREAM 规则，部分数据来自缓存"},
     {"gemm.peak_unknown", "theoretical peak of this processor unknown: only the measured one", "该处理器的理论峰值未知：只有实测峰值"},
@@ -34,6 +39,7 @@ constexpr TextRow kSaidHost[] = {
     {"need.ranks_here", "needs {0} ranks, has {1}: start it with mpirun or srun", "需要 {0} 个进程，只有 {1} 个：请用 mpirun 或 srun 启动"},
     {"need.gpu_here", "no GPU on {0}", "{0} 上没有 GPU"},
     {"comm.waited", "rank {0} waited {1} s for the other ranks at the end of a record", "进程 {0} 在记录结束时等待其他进程 {1} s"},
+    {"inventory.no_imex", "no /etc/nvidia-imex/nodes_config.cfg; next: configure IMEX on every host of the NVLink domain", "没有 /etc/nvidia-imex/nodes_config.cfg；下一步：在 NVLink 域的每台主机上配置 IMEX"},
     {"inventory.no_nvidia_driver", "the NVIDIA driver is not loaded", "NVIDIA 驱动未加载"},
     {"inventory.not_asked", "not asked: the call would hang if the server is gone", "未查询：若服务端失联该调用会挂起"},
     {"fake.skipped", "skipped as it was told", "按设定跳过"},

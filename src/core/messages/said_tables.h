@@ -13,7 +13,9 @@ std::span<const TextRow> said_gpu();
 std::span<const TextRow> said_host();
 std::span<const TextRow> said_locate();
 std::span<const TextRow> said_network();
+std::span<const TextRow> said_soak();
 std::span<const TextRow> said_storage();
+std::span<const TextRow> said_training();
 std::span<const TextRow> said_xid();
 
 // Rows kind.NAME, fact.NAME, checked.NAME and value.*.

@@ -206,6 +206,7 @@ constexpr TextRow kTexts[] = {
     {"job.all_hosts", "all hosts", "全部主机"},
 
     {"waivers.heading", "Waivers", "让步接收清单"},
+    {"waivers.covers", "{0}: {1} parts", "{0}：{1} 个部件"},
     {"waivers.caption", "Shortfalls that the customer accepts for a while. Beyond its own limit a waived value still fails.", "需方在期限内接受的偏差。超出让步接收限值仍判为不通过。"},
     {"checklist.heading", "To be checked by hand", "人工检查项"},
     {"checklist.caption", "Items that no measurement covers; ticked and initialled by those who sign.", "测试无法覆盖的项目，由签署人勾选并签名。"},
@@ -295,7 +296,7 @@ constexpr TextRow kTexts[] = {
     {"sign.person", "Name, title, company", "姓名、职务、单位"},
     {"sign.verdict", "Verdict", "结论"},
     {"sign.at", "Signed", "签署时间"},
-    {"sign.stamped", "(time stamp {0})", "（时间戳 {0}）"},
+    {"sign.stamped", "(time stamp {0}, its authority not checked here)", "（时间戳 {0}，此处未核验签发机构）"},
     {"sign.state.valid", "✓ valid, key {0}", "✓ 有效，公钥 {0}"},
     {"sign.state.invalid", "✗ INVALID: changed since it was signed", "✗ 无效：签署后内容被改动"},
     {"sign.state.no-key", "? without a key: anybody can have written it", "? 未使用密钥：无法确认签署人"},
@@ -399,9 +400,9 @@ const TextRow* find_row(std::string_view id) {
 std::span<const TextRow> all_texts() {
   static const std::vector<TextRow> all = [] {
     std::vector<TextRow> out(std::begin(kTexts), std::end(kTexts));
-    for (const auto more :
-         {reason_texts(), name_texts(), said_campaign(), said_fabric(), said_gpu(), said_host(), said_locate(),
-          said_network(), said_storage(), said_xid(), value_texts()})
+    for (const auto more : {reason_texts(), name_texts(), said_campaign(), said_fabric(),
+                            said_gpu(), said_host(), said_locate(), said_network(), said_soak(),
+                            said_storage(), said_training(), said_xid(), value_texts()})
       out.insert(out.end(), more.begin(), more.end());
     return out;
   }();

@@ -33,6 +33,16 @@ auto row_major(Function* gemm) {
   };
 }
 
+MultiplyParts32 parts_of(decltype(::cblas_sgemm)* gemm) {
+  return [gemm](const Product<float>& p) {
+    const auto narrow = [](int64_t n) { return static_cast<int>(n); };
+    gemm(CblasRowMajor, p.transpose_a ? CblasTrans : CblasNoTrans,
+         p.transpose_b ? CblasTrans : CblasNoTrans, narrow(p.shape.m), narrow(p.shape.n),
+         narrow(p.shape.k), p.alpha, p.a, narrow(p.lda), p.b, narrow(p.ldb), p.beta, p.c,
+         narrow(p.ldc));
+  };
+}
+
 std::variant<Cblas, Absent> cblas_of(const DynamicLibrary& dl, Identity identity) {
   const auto dgemm = dl.symbol<decltype(::cblas_dgemm)>("cblas_dgemm");
   const auto sgemm = dl.symbol<decltype(::cblas_sgemm)>("cblas_sgemm");
@@ -40,7 +50,7 @@ std::variant<Cblas, Absent> cblas_of(const DynamicLibrary& dl, Identity identity
     return Absent{dl.path() + " has no cblas_dgemm or cblas_sgemm"};
   identity.path = dl.path();
   return Cblas{std::move(identity), row_major<decltype(::cblas_dgemm), double>(dgemm),
-               row_major<decltype(::cblas_sgemm), float>(sgemm)};
+               row_major<decltype(::cblas_sgemm), float>(sgemm), parts_of(sgemm)};
 }
 
 std::string text_of(const DynamicLibrary& dl, const char* function) {

@@ -29,6 +29,24 @@ struct Identity {
   std::string path;
 };
 
+// One product of parts of larger matrices: C = alpha·op(A)·op(B) + beta·C, where op transposes if
+// asked. Rows are `lda`, `ldb`, `ldc` elements apart in memory.
+template <typename Real>
+struct Product {
+  Shape shape;  // of op(A), op(B) and C
+  const Real* a = nullptr;
+  int64_t lda = 0;
+  bool transpose_a = false;
+  const Real* b = nullptr;
+  int64_t ldb = 0;
+  bool transpose_b = false;
+  Real* c = nullptr;
+  int64_t ldc = 0;
+  Real alpha = 1;
+  Real beta = 0;
+};
+using MultiplyParts32 = std::function<void(const Product<float>&)>;
+
 using Multiply64 = std::function<void(const Shape&, const double* a, const double* b, double* c)>;
 using Multiply32 = std::function<void(const Shape&, const float* a, const float* b, float* c)>;
 
@@ -37,6 +55,7 @@ struct Cblas {
   Identity identity;
   Multiply64 fp64;
   Multiply32 fp32;
+  MultiplyParts32 parts32;
 };
 
 // oneDNN's matrix product on the CPU: fp32, bf16 (bits in uint16_t) with fp32 sums, and int8 with
@@ -44,6 +63,7 @@ struct Cblas {
 struct Onednn {
   Identity identity;
   Multiply32 fp32;
+  MultiplyParts32 parts32;
   std::function<void(const Shape&, const uint16_t* a, const uint16_t* b, float* c)> bf16;
   std::function<void(const Shape&, const int8_t* a, const int8_t* b, int32_t* c)> int8;
 };

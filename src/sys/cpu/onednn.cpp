@@ -146,6 +146,12 @@ std::variant<Onednn, Absent> open_onednn(int threads) {
   out.fp32 = [t = *t](const Shape& s, const float* a, const float* b, float* c) {
     onednn::check(t.sgemm('N', 'N', s.m, s.n, s.k, 1, a, s.k, b, s.n, 0, c, s.n), "dnnl_sgemm");
   };
+  out.parts32 = [t = *t](const Product<float>& p) {
+    const auto op = [](bool transpose) { return transpose ? 'T' : 'N'; };
+    onednn::check(t.sgemm(op(p.transpose_a), op(p.transpose_b), p.shape.m, p.shape.n, p.shape.k,
+                          p.alpha, p.a, p.lda, p.b, p.ldb, p.beta, p.c, p.ldc),
+                  "dnnl_sgemm");
+  };
   out.bf16 = onednn::matmul<uint16_t, float>(*t, onednn::abi::kBf16, onednn::abi::kF32);
   out.int8 = [t = *t](const Shape& s, const int8_t* a, const int8_t* b, int32_t* c) {
     const int32_t zero = 0;

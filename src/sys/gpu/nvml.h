@@ -79,12 +79,48 @@ class Library {
   // These make one call each, so that they can be called while a GPU works.
   std::optional<double> energy_joules(const Gpu& gpu) const;
   std::optional<double> uncorrected_errors(const Gpu& gpu) const;  // reads ecc_uncorrected
+  // The share of the last sixth to whole second in which a kernel ran: nvidia-smi's utilisation.
+  std::optional<double> utilisation(const Gpu& gpu) const;
   std::optional<double> power_limit_watts(const Gpu& gpu) const;
   std::optional<double> highest_memory_clock_hertz(const Gpu& gpu) const;
+  // The ids of the processes with a CUDA context on the GPU, as the host numbers them; nothing, and
+  // sets `why`, if NVML does not say.
+  std::optional<std::vector<int>> processes(const Gpu& gpu, Said& why) const;
 
  private:
+  friend class ActivityMeter;
   friend class XidWatch;
   std::shared_ptr<const Table> table_;
+};
+
+// What the units of one GPU did between two moments, by NVML's GPM. Not for two threads at once.
+class ActivityMeter {
+ public:
+  // The driver refreshes its counters every 100 ms: nothing is told of a shorter time.
+  static constexpr double kLeastSeconds = 0.1;
+
+  ActivityMeter(const Library& library, const Gpu& gpu);
+  ~ActivityMeter();
+  ActivityMeter(const ActivityMeter&) = delete;
+  ActivityMeter& operator=(const ActivityMeter&) = delete;
+
+  // Why there is nothing to read: an older product or driver, MIG mode; empty if there is.
+  const Said& absent() const { return absent_; }
+  void mark();  // what comes counts from here; one call of NVML
+  // What was done since the mark, which goes to now; two calls of NVML. Shares of the time:
+  // sm_active, sm_occupancy, tensor_active, fp64_active, fp32_active, fp16_active, integer_active;
+  // dram_active, a share of the memory's rate; pcie_sent_bytes_per_second, pcie_received_…,
+  // nvlink_sent_…, nvlink_received_…. Nothing before kLeastSeconds, and the mark stays.
+  std::optional<Readings> take();
+
+ private:
+  Said find_out();
+  std::shared_ptr<const Table> table_;
+  Gpu gpu_;
+  Said absent_ = {};
+  void* marked_ = nullptr;  // nvmlGpmSample_t
+  void* other_ = nullptr;
+  double marked_at_ = -1;  // monotonic seconds; negative: there is no mark
 };
 
 // Opens and initialises NVML once in the process; later calls get the same answer. May hang with a

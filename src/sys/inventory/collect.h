@@ -17,7 +17,7 @@ std::vector<Part> hugepage_parts(const FsRoot& fs);  // hugepages, one per page 
 std::vector<Part> numa_parts(const FsRoot& fs);      // numa, one per node
 std::vector<Part> iommu_parts(const FsRoot& fs);     // iommu
 std::vector<Part> acs_parts(const FsRoot& fs);       // acs
-std::vector<Part> gpu_parts(const FsRoot& fs);       // gpu, nvswitch: one per PCI device
+std::vector<Part> gpu_parts(const FsRoot& fs);       // gpu, nvswitch per PCI device; nvlink_domain
 std::vector<Part> nic_parts(const FsRoot& fs);       // nic, one per network interface except lo
 std::vector<Part> rdma_parts(const FsRoot& fs);      // rdma, one per port
 std::vector<Part> nvme_parts(const FsRoot& fs);      // nvme, one per controller
@@ -29,6 +29,10 @@ std::vector<Part> driver_parts(const FsRoot& fs);    // driver, one per kernel m
 std::vector<Part> library_parts(const FsRoot& fs);   // library, one per library that matters
 // cuda: which module this driver gets, and why; none where no module is needed.
 std::vector<Part> cuda_parts(const FsRoot& fs);
+
+// The NVLink domains that the GPUs' attributes name, with their number of these GPUs and the state
+// of IMEX on this host.
+std::vector<Part> nvlink_domain_parts(const FsRoot& fs, const std::vector<Part>& gpus);
 
 // Adds modules and empty slots to the part "memory". Only root may read them.
 void add_modules(Part& part, const FsRoot& fs);

@@ -2,6 +2,8 @@
 // facts are added.
 #include <algorithm>
 #include <cctype>
+#include <map>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -57,7 +59,44 @@ std::optional<std::string> nics_of(const FsRoot& fs, const std::string& gpu) {
   return out.empty() ? std::nullopt : std::optional(out);
 }
 
+// What IMEX, which lets hosts of an NVLink domain share GPU memory, has here: channels that
+// processes may open, and hosts of its configuration
+// (docs.nvidia.com/multi-node-nvlink-systems/imex-guide).
+void put_imex(const FsRoot& fs, Part& part) {
+  int64_t channels = 0;
+  for (const std::string& name : fs.entries("/dev/nvidia-caps-imex-channels"))
+    channels += name.starts_with("channel") ? 1 : 0;
+  part.attributes["imex_channels"] = channels;
+  const auto nodes = fs.text("/etc/nvidia-imex/nodes_config.cfg");
+  if (!nodes) {
+    part.unavailable["imex_nodes"] = said("inventory.no_imex");
+    return;
+  }
+  int64_t count = 0;
+  std::istringstream lines(*nodes);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t first = line.find_first_not_of(" \t\r");
+    count += first != std::string::npos && line[first] != '#' ? 1 : 0;
+  }
+  part.attributes["imex_nodes"] = count;
+}
+
 }  // namespace
+
+std::vector<Part> nvlink_domain_parts(const FsRoot& fs, const std::vector<Part>& gpus) {
+  std::map<std::string, int64_t> count;
+  for (const Part& gpu : gpus) {
+    if (const auto domain = text_of(&gpu, "nvlink_domain")) ++count[*domain];
+  }
+  std::vector<Part> out;
+  for (const auto& [domain, members] : count) {
+    Part part{.kind = "nvlink_domain", .id = domain};
+    part.attributes["gpus"] = members;
+    put_imex(fs, part);
+    out.push_back(std::move(part));
+  }
+  return out;
+}
 
 std::vector<Part> gpu_parts(const FsRoot& fs) {
   std::vector<Part> gpus, switches;
@@ -80,7 +119,9 @@ std::vector<Part> gpu_parts(const FsRoot& fs) {
     gpus.push_back(std::move(part));
   }
   if (fs.is_machine()) add_nvml_facts(gpus);
+  const std::vector<Part> domains = nvlink_domain_parts(fs, gpus);
   gpus.insert(gpus.end(), switches.begin(), switches.end());
+  gpus.insert(gpus.end(), domains.begin(), domains.end());
   return gpus;
 }
 

@@ -84,6 +84,35 @@ struct MPI_Status {
     (b, n, t, to, tag, c, q))                                                                      \
   X(MPI_Irecv, (void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request* q),    \
     (b, n, t, from, tag, c, q))                                                                    \
+  X(MPI_Iallgather,                                                                                \
+    (const void* s, int n, MPI_Datatype t, void* r, int m, MPI_Datatype u, MPI_Comm c,             \
+     MPI_Request* q),                                                                              \
+    (s, n, t, r, m, u, c, q))                                                                      \
+  X(MPI_Ialltoall,                                                                                 \
+    (const void* s, int n, MPI_Datatype t, void* r, int m, MPI_Datatype u, MPI_Comm c,             \
+     MPI_Request* q),                                                                              \
+    (s, n, t, r, m, u, c, q))                                                                      \
+  X(MPI_Ialltoallv,                                                                                \
+    (const void* s, const int* n, const int* d, MPI_Datatype t, void* r, const int* m,             \
+     const int* e, MPI_Datatype u, MPI_Comm c, MPI_Request* q),                                    \
+    (s, n, d, t, r, m, e, u, c, q))                                                                \
+  X(MPI_Ibcast, (void* b, int n, MPI_Datatype t, int root, MPI_Comm c, MPI_Request* q),            \
+    (b, n, t, root, c, q))                                                                         \
+  X(MPI_Igather,                                                                                   \
+    (const void* s, int n, MPI_Datatype t, void* r, int m, MPI_Datatype u, int root, MPI_Comm c,   \
+     MPI_Request* q),                                                                              \
+    (s, n, t, r, m, u, root, c, q))                                                                \
+  X(MPI_Iscatter,                                                                                  \
+    (const void* s, int n, MPI_Datatype t, void* r, int m, MPI_Datatype u, int root, MPI_Comm c,   \
+     MPI_Request* q),                                                                              \
+    (s, n, t, r, m, u, root, c, q))                                                                \
+  X(MPI_Ireduce,                                                                                   \
+    (const void* s, void* r, int n, MPI_Datatype t, MPI_Op op, int root, MPI_Comm c,               \
+     MPI_Request* q),                                                                              \
+    (s, r, n, t, op, root, c, q))                                                                  \
+  X(MPI_Ireduce_scatter_block,                                                                     \
+    (const void* s, void* r, int n, MPI_Datatype t, MPI_Op op, MPI_Comm c, MPI_Request* q),        \
+    (s, r, n, t, op, c, q))                                                                        \
   X(MPI_Test, (MPI_Request * q, int* flag, MPI_Status* st), (q, flag, st))                         \
   X(MPI_Get_count, (const MPI_Status* st, MPI_Datatype t, int* n), (st, t, n))
 

@@ -1,7 +1,7 @@
 // The telemetry of GPU records against a driver library that behaves as a script says. One script
 // for the whole process: GPU 0 is busy, well and has an Xid that may be a program's, 1 has a fatal
-// Xid, 2 counts uncorrectable errors, 3 has an application's Xid, 4 is throttled by heat, 5 cannot
-// tell its power.
+// Xid, 2 counts uncorrectable errors, 3 has an application's Xid and no GPM, 4 is throttled by heat
+// and in MIG mode, 5 cannot tell its power, nor one of GPM's metrics, 6 loses an NVLink.
 #include "bench/gpu/telemetry.h"
 
 #include <algorithm>
@@ -14,15 +14,19 @@
 #include <doctest/doctest.h>
 
 #include "core/clock.h"
+#include "sys/gpu/nvml/abi.h"
 
 using namespace cb;
 
 namespace {
 
 constexpr const char* kScript =
-    "gpus=6 watts=480 event_reasons=4 energy_millijoules_step=24000 xid@1=79 "
+    "gpus=7 nvlink_down_after@6=18 watts=480 event_reasons=4 energy_millijoules_step=24000 "
+    "xid@1=79 "
     "ecc_uncorrected_volatile_step@2=1 xid@0=31 xid@3=13 event_reasons@4=100 "
-    "fail@5=nvmlDeviceGetFieldValues refuse@5=nvmlDeviceGetPowerUsage pcie_replays_step@0=2";
+    "fail@5=nvmlDeviceGetFieldValues refuse@5=nvmlDeviceGetPowerUsage pcie_replays_step@0=2 "
+    "utilisation=98 gpm_sm=97 gpm_tensor=11 gpm_dram=91 gpm_fp16=0 gpm_nvlink_sent=102400 "
+    "gpm_nvlink_received=204800 gpm_pcie_sent=1024 gpm@3=0 mig_mode@4=1 gpm_refuse@5=13";
 
 nvml::Library fake_library() {
   const char* build = std::getenv("CLUSTERBENCH_BUILD_DIR");
@@ -64,11 +68,11 @@ TEST_CASE("what GPUs do during a record, and which of them do not count") {
   };
   do {
     telemetry.open_window();
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    std::this_thread::sleep_for(std::chrono::milliseconds(600));
     windows = telemetry.close_window();
   } while (monotonic_seconds() - start < 50 &&
            !(seen() && telemetry.fatal(1) && telemetry.fatal(2)));
-  REQUIRE(windows.size() == 6);
+  REQUIRE(windows.size() == 7);
 
   CHECK(windows[0].watts.summary().median == doctest::Approx(480));
   CHECK(windows[0].clock_hertz.summary().median == doctest::Approx(1.83e9));
@@ -85,6 +89,25 @@ TEST_CASE("what GPUs do during a record, and which of them do not count") {
   CHECK(windows[5].watts.empty());
   CHECK(windows[0].pcie_generation == 5);
 
+  REQUIRE(windows[0].units);
+  CHECK(windows[0].units->values.at("tensor_active") == doctest::Approx(0.11));
+  CHECK(windows[0].units->values.at("pcie_sent_bytes_per_second") ==
+        doctest::Approx(1024 * 1048576.0));
+  CHECK(windows[0].units->values.at("fp16_active") == 0);  // told to be zero
+  const GpuActivity did = windows[0].activity();
+  CHECK(did.nvlink.value() == doctest::Approx(204800 * 1048576.0 / 450e9));  // the busier direction
+  CHECK(activity_sentence(did) ==
+        "utilisation 98 %, SM 97 %, tensor 11 %, DRAM 91 %, NVLink 48 %: bound by memory");
+  CHECK_FALSE(windows[3].units);
+  CHECK(windows[3].no_units.text().find("no GPM") != std::string::npos);
+  CHECK(activity_sentence(windows[3].activity()) == "utilisation 98 %: what limits is not known");
+  CHECK_FALSE(windows[4].units);
+  CHECK(windows[4].no_units.text().find("MIG") != std::string::npos);
+  REQUIRE(windows[5].units);
+  CHECK_FALSE(windows[5].units->values.contains("fp16_active"));  // refused: absent, not zero
+  CHECK(windows[5].units->unavailable.at("fp16_active").text() ==
+        "nvmlGpmMetricsGet: Not Supported");
+
   CHECK_FALSE(telemetry.fatal(0));  // Xid 31 is no verdict on it
   CHECK(telemetry.fatal(1) == "Xid 79 GPU has fallen off the bus");
   CHECK(telemetry.fatal(2).value().text().find("uncorrectable memory error") != std::string::npos);
@@ -93,7 +116,7 @@ TEST_CASE("what GPUs do during a record, and which of them do not count") {
 
   Record record{.case_name = "gemm"};
   telemetry.stop(record, "n1");
-  CHECK(record.checks.size() == 6);
+  CHECK(record.checks.size() == 7);
   REQUIRE(record.notes.size() == 1);
   CHECK(record.notes[0].text().starts_with("n1 GPU 0: Xid 31 "));
   CHECK(check_of(record, "0").passed);
@@ -103,6 +126,11 @@ TEST_CASE("what GPUs do during a record, and which of them do not count") {
   CHECK(check_of(record, "3").passed);
   CHECK(check_of(record, "4").passed);
   CHECK(check_of(record, "5").passed);
+  CHECK_FALSE(check_of(record, "6").passed);
+  CHECK(check_of(record, "6")
+            .detail.text()
+            .find("18 NVLinks were up before the record, 17 after it") != std::string::npos);
+  CHECK(delta_of(record, "0", "nvlinks_active") == nullptr);
   const Delta* replays = delta_of(record, "0", "pcie_replays");
   REQUIRE(replays != nullptr);
   CHECK(replays->after > replays->before);
@@ -113,13 +141,22 @@ TEST_CASE("what GPUs do during a record, and which of them do not count") {
     watts_of_5 |= s.name == "watts";
     temperature_of_5 |= s.name == "temperature_celsius";
   }
+  const auto line = [&](const char* gpu, const char* name) {
+    return std::ranges::any_of(record.telemetry.series, [&](const Series& one) {
+      return record.entities[one.entity].id == gpu && one.name == name && one.unit == "share";
+    });
+  };
+  CHECK(line("0", "dram_active"));
+  CHECK(line("0", "gpu_utilisation"));
+  CHECK_FALSE(line("3", "dram_active"));
+  CHECK(line("3", "gpu_utilisation"));
   CHECK_FALSE(watts_of_5);  // unreadable is absent, not zero
   CHECK(temperature_of_5);
 }
 
 // A call takes 0.1 to 0.5 ms with a GPU's firmware between: 115 of them for each of eight GPUs
 // idled the GPUs between warm-up and sampling, and made of 20 Hz what was left.
-TEST_CASE("a window asks each GPU for its energy and nothing else, a look for seven things") {
+TEST_CASE("a window asks each GPU five times at most, a look for seven things") {
   const auto library = fake_library();
   const auto asked = reinterpret_cast<unsigned long long (*)()>(
       ::dlsym(::dlopen(std::getenv("CLUSTERBENCH_NVML_LIBRARY"), RTLD_NOW), "fake_nvml_calls"));
@@ -128,17 +165,74 @@ TEST_CASE("a window asks each GPU for its energy and nothing else, a look for se
   GpuTelemetry telemetry(library, gpus);
   unsigned long long before = asked();
   telemetry.open_window();
+  std::this_thread::sleep_for(std::chrono::milliseconds(220));
   telemetry.close_window();
-  CHECK(asked() - before == 2 * gpus.size());
+  // Energy twice; a sample of the units twice and their figures once, of the five that have them.
+  CHECK(asked() - before == 2 * gpus.size() + 3 * 5);
   before = asked();
   library.now(gpus[0]);
   CHECK(asked() - before <= 7);
+  nvml::ActivityMeter meter(library, gpus[0]);
+  std::this_thread::sleep_for(std::chrono::milliseconds(220));
   before = asked();
+  CHECK(meter.take());
+  library.utilisation(gpus[0]);
+  CHECK(asked() - before == 3);  // five times a second
+  before = asked();
+  CHECK_FALSE(meter.take());  // 100 ms have not passed since
+  CHECK(asked() == before);
   library.uncorrected_errors(gpus[0]);  // once a second
   CHECK(asked() - before == 1);
   before = asked();
   library.counters(gpus[0]);  // first and last: 18 links, each with its state
   CHECK(asked() - before <= 8 + 18 * 4 + 1);
+}
+
+// GPM by the header's rules: the header's text on nvmlGpmMetricsGet and nvmlGpmSampleGet (nvml.h
+// 13, "GPM Functions") says two samples, more than 100 ms between them, and a result for each
+// metric.
+TEST_CASE("the stand-in's GPM has the rules of the real one") {
+  const auto library = fake_library();
+  void* const fake = ::dlopen(std::getenv("CLUSTERBENCH_NVML_LIBRARY"), RTLD_NOW);
+  namespace abi = nvml::abi;
+  const auto find = [&]<typename F>(F*& function, const char* name) {
+    function = reinterpret_cast<F*>(::dlsym(fake, name));
+    REQUIRE((function != nullptr));
+  };
+  abi::Return (*alloc)(abi::GpmSample*);
+  abi::Return (*free_sample)(abi::GpmSample);
+  abi::Return (*get)(abi::Device, abi::GpmSample);
+  abi::Return (*metrics)(abi::GpmMetricsGet*);
+  find(alloc, "nvmlGpmSampleAlloc");
+  find(free_sample, "nvmlGpmSampleFree");
+  find(get, "nvmlGpmSampleGet");
+  find(metrics, "nvmlGpmMetricsGet");
+  const std::vector<nvml::Gpu> gpus = library.gpus();
+  const auto device = [&](size_t i) { return static_cast<abi::Device>(gpus[i].handle); };
+  abi::GpmSample one{}, two{};
+  REQUIRE(alloc(&one) == abi::kSuccess);
+  REQUIRE(alloc(&two) == abi::kSuccess);
+  abi::GpmMetricsGet ask{.version = 1, .count = 2, .first = one, .second = two, .metrics = {}};
+  ask.metrics[0].id = abi::kGpmDram;
+  ask.metrics[1].id = 29;                         // no metric has this number
+  CHECK(metrics(&ask) == abi::kInvalidArgument);  // nothing was read into them
+  CHECK(get(device(0), one) == abi::kSuccess);
+  CHECK(metrics(&ask) == abi::kInvalidArgument);  // one sample is not enough
+  CHECK(get(device(1), two) == abi::kSuccess);
+  CHECK(metrics(&ask) == abi::kInvalidArgument);  // nor are those of two GPUs
+  std::this_thread::sleep_for(std::chrono::milliseconds(220));
+  CHECK(get(device(0), two) == abi::kSuccess);
+  CHECK(metrics(&ask) == abi::kSuccess);
+  CHECK(ask.metrics[0].result == abi::kSuccess);
+  CHECK(ask.metrics[0].value == doctest::Approx(91));
+  CHECK(ask.metrics[1].result == abi::kNotSupported);
+  ask.version = 2;
+  CHECK(metrics(&ask) == abi::kVersionMismatch);
+  CHECK(get(device(3), one) == abi::kNotSupported);  // a product without GPM
+  CHECK(get(device(4), one) == abi::kNotSupported);  // MIG: only nvmlGpmMigSampleGet reads
+  CHECK(free_sample(one) == abi::kSuccess);
+  CHECK(free_sample(one) == abi::kInvalidArgument);
+  CHECK(free_sample(two) == abi::kSuccess);
 }
 
 TEST_CASE("mean power is the energy counter's, else the samples'") {

@@ -208,6 +208,28 @@ TEST_CASE("graphs die before the communicators whose calls they hold: init.cc:27
   });
 }
 
+TEST_CASE("destroying a communicator that does not end is left behind, and told") {
+  const Library library = stand_in();
+  ::setenv("FAKE_NCCL", "destroy_hang=0", 1);
+  std::string told;
+  double took = 0;
+  with_context([&](Context& context) {
+    context.logger = [&](const std::string& text) { told += text; };
+    Devices devices = host_devices(1);
+    double start = 0;
+    {
+      const Communicators comms(library, context, {}, devices, {.wait_seconds = 0.5});
+      start = monotonic_seconds();
+    }
+    took = monotonic_seconds() - start;
+  });
+  ::unsetenv("FAKE_NCCL");
+  CHECK(took >= 0.5);
+  CHECK(took < 20);
+  CHECK(told.find("n0: ncclCommDestroy has not come back in") == 0);
+  CHECK(told.find("next: ") != std::string::npos);
+}
+
 TEST_CASE("a registration that the library ignored is not counted") {
   const Library library = stand_in();
   for (const char* word : {"", "no_register"}) {

@@ -202,3 +202,20 @@ TEST_CASE("a journal is read back, torn lines are left out, and a new line begin
   JournalWriter(path, "0").finished("v", "00");
   CHECK(read_journal(path, {"0"}).finished == "v");
 }
+
+TEST_CASE("a task that says nothing until its start deadline is stopped, one that speaks is not") {
+  const Directory d;
+  Task silent = shell(d, "echo warning >&2; sleep 20");
+  silent.start_deadline_seconds = 0.3;
+  silent.out = d.path / "silent";
+  std::ofstream(silent.out) << "of an earlier attempt\n";
+  Task speaking = shell(d, "echo started; sleep 1");
+  speaking.start_deadline_seconds = 0.5;
+  const auto ends = run({silent, speaking});
+  CHECK(ends[0].kind == TaskEnd::Kind::silent);
+  CHECK(ends[0].seconds < 10);
+  CHECK(ends[1].kind == TaskEnd::Kind::exited);
+  const JobEnd end = conclude_job(ends[0], nullptr, "no record", {silent.err, 0}, 30);
+  CHECK(end.state == JobState::deadline);
+  CHECK(end.reason.text().find("it had not started after") != std::string::npos);
+}

@@ -118,6 +118,9 @@ TEST_CASE("bounds of names, slots and ranges, from both sides") {
 TEST_CASE("a hostfile's words and what is none of them") {
   CHECK(parse_hostfile("a\tslots=2  max-slots=3\r\n[1-2]b\n", "f") ==
         Hosts{{"a", 2}, {"1b", 1}, {"2b", 1}});
+  CHECK(parse_hosts("a:4000,b,a:96") == Hosts{{"a", 4096}, {"b", 1}});
+  CHECK_THROWS_WITH_AS(parse_hosts("a:4000,a:97"),
+                       doctest::Contains("a has more than 4096 slots in all"), UsageError);
   CHECK(parse_hostfile("a,n[1-2] slots=3", "f") == Hosts{{"a", 1}, {"n1", 3}, {"n2", 3}});
   CHECK_THROWS_WITH_AS(parse_hostfile("a max=2", "f"), doctest::Contains("'max=2' is not known"),
                        UsageError);

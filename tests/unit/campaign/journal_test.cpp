@@ -186,8 +186,27 @@ TEST_CASE("an attempt adds to the one before it where both ran the same") {
   CHECK_FALSE(documents[1].adds);
   CHECK(documents[2].adds);
   CHECK(j.goes_on("001-a", "same"));
-  CHECK_FALSE(j.goes_on("001-a", "other"));
+  CHECK(j.goes_on("001-a", "other"));
+  CHECK_FALSE(j.goes_on("001-a", "third"));
   CHECK_FALSE(j.goes_on("002-b", ""));  // it left no document
+}
+
+TEST_CASE("attempts of one version are pooled although another version's attempt came between") {
+  const JournalFile file;
+  JournalWriter w = file.writer();
+  for (const auto& [attempt, version] : {std::pair(1, "A"), std::pair(2, "B"), std::pair(3, "A")}) {
+    w.job(begun("001-a", attempt, version));
+    w.job(ended_event("001-a", attempt));
+  }
+  const Journal j = file.read();
+  const auto last = j.documents("001-a");
+  CHECK(numbers_of(last) == std::vector<int>{2, 1, 3});
+  CHECK_FALSE(last[1].adds);
+  CHECK(last[2].adds);
+  const auto other = j.documents("001-a", "B");
+  CHECK(numbers_of(other) == std::vector<int>{1, 3, 2});
+  CHECK_FALSE(other[2].adds);
+  CHECK(numbers_of(j.documents("001-a", "unknown")) == std::vector<int>{2, 1, 3});
 }
 
 TEST_CASE("of one name for all attempts the last file stands, and a kept document is one") {

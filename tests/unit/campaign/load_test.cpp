@@ -2,6 +2,7 @@
 #include "campaign/load.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "campaign/check_records.h"
 #include "small_campaign.h"
@@ -207,9 +208,8 @@ TEST_CASE("a record of another time belongs to another campaign") {
     d.run.started = first;
     d.run.ended = last;
     d.run.hosts = {"n1"};
-    campaign.jobs[0].document = d;
-    campaign.jobs.push_back(campaign.jobs[0]);
-    check_records(campaign);
+    const RecordOrigin one = origin_of(campaign.jobs[0], campaign.jobs[0].file, d.run);
+    check_records({one, one}, campaign);
     return campaign.warnings;
   };
   CHECK(with_times("2026-11-21T09:58:00Z", "2026-11-21T10:12:00Z").empty());
@@ -257,4 +257,48 @@ TEST_CASE(
   CHECK_FALSE(loaded.jobs[2].curable);
   CHECK(loaded.jobs[3].state == JobState::failed);
   CHECK(loaded.jobs[3].curable);
+}
+
+TEST_CASE("an earlier attempt's record is of its own time and machine too") {
+  const auto with_first = [](const std::function<void(Document&)>& change) {
+    SmallCampaign c;
+    c.lay_all_ready();
+    Document first = c.document("002-rate@n1");
+    change(first);
+    c.lay_ready("002-rate@n1", 1, to_json_text(first), 3);  // something was skipped: repeated
+    c.run();
+    c.lay_all_ready(2);
+    c.run();
+    return c.load();
+  };
+  const Campaign whole = with_first([](Document&) {});
+  REQUIRE(whole.jobs[2].attempts.size() == 2);
+  CHECK(whole.warnings.empty());
+  CHECK(one_says(with_first([](Document& d) { d.run.started = "2026-01-01T00:00:00Z"; }).warnings,
+                 "records/002-rate@n1.json was taken at 2026-01-01T00:00:00Z"));
+  CHECK(one_says(with_first([](Document& d) {
+                   d.run.hosts = {"elsewhere"};
+                   d.records[0].entities[0].host = "elsewhere";
+                 }).warnings,
+                 "records/002-rate@n1.json names the machine elsewhere"));
+}
+
+TEST_CASE("a host with another version of the program has measured something else") {
+  const auto with_tool = [](const std::function<void(ToolInfo&)>& change) {
+    SmallCampaign c;
+    c.lay_all_ready();
+    Document other = c.document("002-rate@n2");
+    change(other.tool);
+    c.lay_ready("002-rate@n2", 1, to_json_text(other));
+    c.run();
+    return c.load().jobs[3];
+  };
+  CHECK(with_tool([](ToolInfo& t) { t.build = {{"compiler", "other"}}; }).state == JobState::done);
+  for (const auto& change : {std::function<void(ToolInfo&)>([](ToolInfo& t) { t.version = "0.9"; }),
+                             std::function<void(ToolInfo&)>([](ToolInfo& t) { t.commit = "abd"; }),
+                             std::function<void(ToolInfo&)>([](ToolInfo& t) { t.dirty = true; })}) {
+    const Job job = with_tool(change);
+    CHECK(job.state == JobState::failed);
+    CHECK(job.reason.text().find("and the run was by 1 abc") != std::string::npos);
+  }
 }

@@ -31,6 +31,15 @@ TEST_CASE("a job for each host of each step, one for a step across all") {
   CHECK(names({"a"}) == Arguments{"0 a 001-info", "1  002-all"});
 }
 
+TEST_CASE("with spares every job names its host, and the longest time counts rounds and retries") {
+  CHECK(plan_jobs(planned_profile(), {"a"}, true)[0].name == "001-info@a");
+  Profile p = planned_profile();
+  p.steps[0].deadline_seconds = 10;
+  p.steps[0].retries = 1;
+  p.steps[1].deadline_seconds = 100;
+  CHECK(longest_seconds(p, 5, 2) == 3 * 10 * 2 + 100);
+}
+
 TEST_CASE("the id of a step becomes a file's name") {
   Profile p = planned_profile();
   for (const char* id : {"../x", "a/b", "", "."}) {

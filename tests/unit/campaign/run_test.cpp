@@ -201,3 +201,18 @@ TEST_CASE("a document that a killed run left is taken in, and a torn one is remo
   CHECK(std::ranges::any_of(loaded.jobs[2].document->records[0].checks,
                             [](const Check& check) { return !check.passed; }));
 }
+
+TEST_CASE("a version of the program that comes back adds to what it measured before") {
+  SmallCampaign c;
+  for (const int attempt : {1, 2, 3}) {
+    c.setup.tool.commit = attempt == 2 ? "def" : "abc";
+    c.lay_all_ready(attempt);
+    c.run();
+  }
+  const Job job = c.load().jobs[2];
+  REQUIRE(job.document);
+  const Samples& s = job.document->records.at(0).metrics.at(0).samples;
+  CHECK(std::vector<double>(s.list().begin(), s.list().end()) == std::vector<double>{1, 3});
+  REQUIRE(job.attempts.size() == 3);
+  for (size_t i = 0; i < 3; ++i) CHECK(job.attempts[i].number == static_cast<int>(i) + 1);
+}

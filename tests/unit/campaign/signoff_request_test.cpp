@@ -150,3 +150,15 @@ TEST_CASE("only a finished, unchanged campaign of regular files is signed") {
   c.manifest.clear();
   CHECK(problems_of(c, {}).size() == 1);
 }
+
+TEST_CASE("blanks and capitals make no other person") {
+  SignoffRequest r = good_request();
+  for (const char* name : {"B. Li", " B. Li", "B.  Li ", "b. LI", "B.\tLi"}) {
+    r.name = name;
+    CHECK(person_problems(r, {signed_before("accepted")}) == Wheres{"--role"});
+  }
+  for (const char* name : {"B. Lin", "BLi", "B.Li"}) {
+    r.name = name;
+    CHECK(person_problems(r, {signed_before("accepted")}).empty());
+  }
+}

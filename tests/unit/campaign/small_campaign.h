@@ -25,9 +25,19 @@
 namespace cb::test {
 
 // Copies ready/JOB.ATTEMPT to what follows --json, says what ready/JOB.ATTEMPT.err has, and ends
-// with the code in ready/JOB.ATTEMPT.code.
+// with the code in ready/JOB.ATTEMPT.code. A roll call is answered, unless ready/dead-HOST is
+// there; each is noted in ready/calls.
 inline constexpr const char* kScript = R"sh(#!/bin/sh
-for last; do :; done
+for last; do
+  [ "$before" = --host ] && host=${last%%:*}
+  [ "$last" = roll-call ] && call=1
+  before=$last
+done
+if [ "$call" ]; then
+  echo "$host" >>"$(dirname "$0")/ready/calls"
+  [ ! -f "$(dirname "$0")/ready/dead-$host" ]
+  exit
+fi
 from=$(dirname "$0")/ready/$(basename "$last" .partial | sed 's/\.json\./.'/)
 cat "$from.err" >&2 2>/dev/null
 [ -f "$from" ] && cp "$from" "$last"
@@ -82,10 +92,16 @@ class SmallCampaign {
   const std::filesystem::path& root() const { return setup.paths.root; }
   std::filesystem::path file(const std::string& name) const { return root() / name; }
 
+  // Of every host that may take part.
   std::vector<JobKey> keys() const {
     std::vector<std::string> names;
-    for (const HostSlots& h : setup.campaign.hosts) names.push_back(h.name);
-    return plan_jobs(setup.campaign.profile, names);
+    for (const HostSlots& h : everybody()) names.push_back(h.name);
+    return plan_jobs(setup.campaign.profile, names, !setup.campaign.spares.empty());
+  }
+  std::vector<HostSlots> everybody() const {
+    std::vector<HostSlots> out = setup.campaign.hosts;
+    out.insert(out.end(), setup.campaign.spares.begin(), setup.campaign.spares.end());
+    return out;
   }
   JobKey key(const std::string& job) const {
     for (const JobKey& k : keys()) {
@@ -97,10 +113,15 @@ class SmallCampaign {
   // What the job writes where all is well.
   Document document(const std::string& job, int attempt = 1) const {
     const JobKey k = key(job);
-    std::vector<HostSlots> hosts;
-    for (const HostSlots& h : setup.campaign.hosts) {
-      if (k.host.empty() || k.host == h.name) hosts.push_back(h);
+    if (k.host.empty()) return document_of(job, attempt, setup.campaign.hosts);
+    for (const HostSlots& h : everybody()) {
+      if (k.host == h.name) return document_of(job, attempt, {h});
     }
+    throw Error("no host " + k.host);
+  }
+  Document document_of(const std::string& job, int attempt,
+                       const std::vector<HostSlots>& hosts) const {
+    const JobKey k = key(job);
     Document d{.tool = setup.tool};
     d.run = {.id = job, .started = utc_now(), .ended = utc_now()};
     d.run.argv = job_command(setup, k, hosts, partial(job, attempt)).argv;
@@ -132,6 +153,13 @@ class SmallCampaign {
     if (!text.empty()) write_file_atomically(name, text);
     write_file_atomically(name + ".code", std::to_string(code));
     write_file_atomically(name + ".err", complaint);
+  }
+  // The host answers no roll call.
+  void let_die(const std::string& host) const {
+    std::ofstream(top_ / "ready" / ("dead-" + host)) << "";
+  }
+  void revive(const std::string& host) const {
+    std::filesystem::remove(top_ / "ready" / ("dead-" + host));
   }
   void lay_all_ready(int attempt = 1) const {
     for (const JobKey& k : keys())

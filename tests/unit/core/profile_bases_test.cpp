@@ -179,6 +179,7 @@ TEST_CASE("a changed limit says where it comes from; the same limit need not") {
         "of the old limit says nothing of the new one\n");
   CHECK(changed({{"min", nullptr}, {"min_of_ceiling", 0.5}}).find("criteria[shared].min is") == 0);
   CHECK(changed({{"statistic", "max"}}).find("criteria[shared].statistic is") == 0);
+  CHECK(changed({{"step", "write"}}).find("criteria[shared].step is") == 0);
   CHECK(changed({{"min", 5}, {"source", kSource}}) == "accepted");
   CHECK(changed({{"min", 5}, {"source", {{"date", "2027"}}}}) != "accepted");
   CHECK(changed({{"min", 1.0}}) == "accepted");

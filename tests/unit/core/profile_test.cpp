@@ -212,7 +212,7 @@ TEST_CASE("inheritance that goes wrong is refused") {
 TEST_CASE("unknown keys and values name the nearest valid one") {
   CHECK(problems([](json& j) { j["crieria"] = 1; }) ==
         "crieria crieria is not known, did you mean criteria? (schema name title steps criteria "
-        "checklist)\n");
+        "checklist soak delivery)\n");
   CHECK(problems([](json& j) { j["steps"][0]["deadlin"] = 1; }).find("did you mean deadline?") !=
         std::string::npos);
   CHECK(problems([](json& j) { j["steps"][0]["scope"] = "hosts"; }) ==
@@ -253,7 +253,7 @@ TEST_CASE("what is missing or of a wrong kind is named") {
           j["criteria"][0]["min"] = "1";
         }).find("criteria[c].min is neither a number") != std::string::npos);
   CHECK(problems([](json& j) { j["criteria"][0]["check"] = "product"; }) ==
-        "criteria[c].metric exactly one of metric, check and uniform is needed\n");
+        "criteria[c].metric exactly one of metric, check, uniform and soak is needed\n");
   CHECK(problems([](json& j) { j["title"] = {{"en", "x"}}; }) == "title.zh is missing\n");
   CHECK(problems([](json& j) {
           j["checklist"] = {{{"id", "x"}, {"domain", "host"}}};

@@ -155,3 +155,42 @@ TEST_CASE("a profile without the step does not undo the wrong data that was foun
   const Case lost({.host = "n1", .state = JobState::failed});
   CHECK(judge(lost.c, narrow, {}, kToday).overall() == State::pass);
 }
+
+namespace {
+
+// Step "t" asks for `sizes`, and its job has records of `measured` sizes.
+Case sweep(const std::vector<std::string>& sizes, const std::vector<int64_t>& measured_sizes) {
+  std::vector<Record> records;
+  for (const int64_t size : measured_sizes)
+    records.push_back(record({{{"n1", "rank", "0"}, 100}}, {}, size));
+  Case out(done("n1", document({"n1"}, std::move(records))));
+  out.p.steps[1].params["size"] = sizes;
+  out.c.profile = out.p;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a sweep without one of its points is incomplete, and the point is named") {
+  for (const std::vector<std::string>& sizes :
+       {std::vector<std::string>{"1K", "2K"}, std::vector<std::string>{"1024,2K"}}) {
+    const Case whole = sweep(sizes, {1024, 2048});
+    CHECK(exit_code(whole.judged()) == ExitCode::ok);
+    const Case torn = sweep(sizes, {1024});
+    const Judgement j = torn.judged();
+    REQUIRE(j.criteria.size() == 2);
+    CHECK(j.criteria[1].state == State::incomplete);
+    CHECK(j.criteria[1].reason ==
+          "step t on n1 has no record of size 2K, which it asks for: repeat it with clusterbench "
+          "run --resume");
+  }
+}
+
+TEST_CASE("a step that does not list points, and one whose records hold the list, miss none") {
+  const Case one = sweep({"2K"}, {1024}), word = sweep({"1K", "all"}, {1024});
+  CHECK(exit_code(one.judged()) == ExitCode::ok);
+  CHECK(exit_code(word.judged()) == ExitCode::ok);
+  Case list = sweep({"1K", "2K"}, {1024});
+  list.c.jobs.back().document->records[0].params = Params();
+  CHECK(exit_code(list.judged()) == ExitCode::ok);
+}

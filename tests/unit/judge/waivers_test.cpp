@@ -196,9 +196,9 @@ TEST_CASE("a waiver is for a while: three years on, not longer") {
   const Profile p = slow_profile();
   const Campaign slow = campaign({{"n1", 100}, {"n2", 80}});
   Waiver w = waiver();
-  w.expires = "2029-12-31";
+  w.expires = "2029-11-21";
   CHECK(verdict(slow, p, {w}).state == State::waived);
-  for (const char* day : {"2030-01-01", "9999-12-31"}) {
+  for (const char* day : {"2029-11-22", "2030-01-01", "9999-12-31"}) {
     w.expires = day;
     CHECK_THROWS_WITH_AS(judge(slow, p, {w}, kToday), doctest::Contains("3 years at most"),
                          UsageError);
@@ -228,4 +228,53 @@ TEST_CASE("what is no text where a text belongs is refused, and a blank one is n
   CHECK_THROWS_WITH_AS(
       parse_waivers(R"({"schema": "clusterbench.waivers/1", "waivers": [], "x": 1})", "w"),
       doctest::Contains("x "), UsageError);
+}
+
+namespace {
+
+// Two failed checks of n2, which a check criterion counts.
+Campaign with_failed_checks(bool finding) {
+  Campaign c = campaign({{"n1", 100}, {"n2", 80}});
+  Record& record = c.jobs[1].document->records[0];
+  record.checks[0] = {.name = "data", .entity = 0, .detail = "3 bytes", .finding = finding};
+  record.metrics.clear();
+  return c;
+}
+
+Profile data_profile() {
+  Criterion c{.id = "c", .step = "s", .domain = "host"};
+  c.rule = CheckRule{.check = "data"};
+  return profile({c});
+}
+
+}  // namespace
+
+TEST_CASE(
+    "no limit waives wrong data, though a check criterion counts it; a part's defect it may") {
+  const Profile p = data_profile();
+  Waiver w = waiver();
+  for (const double limit : {1.0, 2.0, 1e6}) {
+    w.limit = limit;
+    const CriterionVerdict wrong = verdict(with_failed_checks(false), p, {w});
+    CHECK(wrong.state == State::fail);
+    CHECK(wrong.reason.find("wrong data is not waived, not by w1 either") != std::string::npos);
+    CHECK(verdict(with_failed_checks(true), p, {w}).state == State::waived);
+  }
+  w.limit = 0.5;  // one failed check is beyond it
+  CHECK(verdict(with_failed_checks(true), p, {w}).state == State::fail);
+}
+
+TEST_CASE("each waiver that lets a part pass is named, not only that of the worst part") {
+  const Profile p = slow_profile();
+  const Campaign c = campaign({{"n1", 90}, {"n2", 80}, {"n3", 95}});
+  Waiver other = waiver();
+  other.id = "w2";
+  other.scope = "n*";
+  const std::vector<Waiver> both{waiver(), other};
+  const CriterionVerdict v = verdict(c, p, both);
+  REQUIRE(v.state == State::waived);
+  CHECK(v.waiver->id == "w1");
+  CHECK(v.waivers.size() == 2);
+  CHECK(v.reason.ends_with("other parts are waived by w2"));
+  for (const Finding& f : v.failing) CHECK(f.waiver == (f.entity.host == "n2" ? "w1" : "w2"));
 }

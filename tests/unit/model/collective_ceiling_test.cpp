@@ -102,6 +102,85 @@ TEST_CASE("reduced in the network: a healthy cluster with SHARP is below its cei
   CHECK(ceiling.how.text().find("in the network's switches") != std::string::npos);
 }
 
+// The bounds by hand for 8 GPUs a host, as multiples of a host's ports: all_reduce in the network's
+// switches 2(n-1)/n, reduced inside the hosts first ((n-1)/n)/((k-1)/k), which is also the bound of
+// an all_gather or reduce_scatter that is no ring.
+TEST_CASE("the table of bounds from 2 to 128 ranks and hosts") {
+  using enum CollectiveAlgorithm;
+  struct Row {
+    uint64_t ranks, hosts;
+    double in_switches, of_hosts;
+  };
+  for (const Row& row :
+       {Row{2, 2, 1.0, 1.0}, Row{4, 2, 1.5, 1.5}, Row{8, 4, 1.75, 1.1666667},
+        Row{16, 2, 1.875, 1.875}, Row{32, 4, 1.9375, 1.2916667}, Row{64, 8, 1.96875, 1.125},
+        Row{128, 16, 1.984375, 1.0583333}, Row{128, 128, 1.984375, 1.0}}) {
+    CAPTURE(row.ranks);
+    CAPTURE(row.hosts);
+    const auto factor = [&](Collective c, CollectiveAlgorithm a) {
+      return network_bus_factor(c, a, row.ranks, row.hosts).value().value;
+    };
+    for (const auto a : {in_network, nvls, any})
+      CHECK(factor(Collective::all_reduce, a) == doctest::Approx(row.in_switches));
+    for (const auto a : {hierarchical, nvls_tree})
+      CHECK(factor(Collective::all_reduce, a) == doctest::Approx(row.of_hosts));
+    for (const auto c : {Collective::all_gather, Collective::reduce_scatter}) {
+      for (const auto a : {hierarchical, in_network, nvls, nvls_tree, any})
+        CHECK(factor(c, a) == doctest::Approx(row.of_hosts));
+      CHECK(factor(c, ring) == 1);
+    }
+    CHECK(factor(Collective::all_reduce, ring) == 1);
+    for (const auto a : {ring, in_network, any}) {
+      CHECK(factor(Collective::broadcast, a) == 1);
+      CHECK(factor(Collective::reduce, a) == 1);
+      CHECK(factor(Collective::sendrecv, a) == 1);
+    }
+  }
+}
+
+TEST_CASE("no algorithm's bound is above that of an unknown one, from 2 to 128 ranks") {
+  using enum CollectiveAlgorithm;
+  for (uint64_t n = 2; n <= 128; ++n) {
+    for (uint64_t k = 2; k <= n; ++k) {
+      if (n % k != 0) continue;
+      for (const auto c : {Collective::all_reduce, Collective::all_gather,
+                           Collective::reduce_scatter, Collective::alltoall}) {
+        const double most = network_bus_factor(c, any, n, k)->value;
+        for (const auto a : {ring, hierarchical, in_network, nvls, nvls_tree})
+          CHECK(network_bus_factor(c, a, n, k)->value <= doctest::Approx(most));
+      }
+    }
+  }
+}
+
+TEST_CASE("the record says how a ceiling is derived") {
+  using enum CollectiveAlgorithm;
+  const LinkRates eight{.ranks = 64, .hosts = 8, .host_network = 400e9, .gpu_link = 900e9};
+  CHECK(collective_ceiling(Collective::all_reduce, nvls, eight)->how.text() ==
+        "400 GB/s per host in a direction over 8 hosts, reduced in the network's switches; × "
+        "2(n−1)/n = 1.969, n = 64, k = 8");
+  CHECK(collective_ceiling(Collective::reduce_scatter, in_network, eight)->how.text() ==
+        "400 GB/s per host in a direction over 8 hosts, only what belongs to other hosts crosses; "
+        "× ((n−1)/n)/((k−1)/k) = 1.125, n = 64, k = 8");
+  CHECK(collective_ceiling(Collective::all_reduce, ring, eight)->how.text() ==
+        "400 GB/s per host in a direction over 8 hosts");
+  // NVLS inside the hosts: the switch reads S and gives an eighth back.
+  const LinkRates narrow{.ranks = 64, .hosts = 8, .gpu_link = 450e9, .nvls_possible = true};
+  CHECK(collective_ceiling(Collective::all_reduce, nvls, narrow)->bytes_per_second ==
+        doctest::Approx(450e9 * 2 * 63 / 64 * 8 / 9));
+  // 72 GPUs of one NVLink domain cross no network, 144 of two cross that of 18 hosts each.
+  const LinkRates rack{
+      .ranks = 72, .hosts = 1, .gpu_link = 900e9, .nvls_possible = true, .domains = true};
+  CHECK(collective_ceiling(Collective::all_reduce, nvls, rack)->bytes_per_second ==
+        doctest::Approx(900e9 * 2 * 71 / 73));
+  const LinkRates racks{
+      .ranks = 144, .hosts = 2, .host_network = 3600e9, .gpu_link = 9000e9, .domains = true};
+  CHECK(collective_ceiling(Collective::all_reduce, hierarchical, racks)->how.text() ==
+        "3600 GB/s per NVLink domain in a direction over 2 domains, reduced inside the domains "
+        "first; "
+        "× ((n−1)/n)/((k−1)/k) = 1.986, n = 144, k = 2");
+}
+
 TEST_CASE("the lower of the wires counts, with the algorithm where it is known") {
   using enum CollectiveAlgorithm;
   const LinkRates one{.ranks = 8, .gpu_link = 450e9, .nvls_possible = true};
@@ -111,16 +190,19 @@ TEST_CASE("the lower of the wires counts, with the algorithm where it is known")
   const LinkRates two{
       .ranks = 16, .hosts = 2, .host_network = 400e9, .gpu_link = 450e9, .nvls_possible = true};
   CHECK(collective_ceiling(Collective::all_reduce, ring, two)->bytes_per_second == 400e9);
-  // 750 by the network, 794 by the switches.
+  // 750 by the network, and 750 by the switch of each host.
   const auto ceiling = collective_ceiling(Collective::all_reduce, any, two).value();
   CHECK(ceiling.bytes_per_second == doctest::Approx(750e9));
   CHECK(ceiling.how.text().find("2 hosts") != std::string::npos);
-  CHECK(collective_ceiling(Collective::all_gather, any, two)->bytes_per_second == 400e9);
+  CHECK(collective_ceiling(Collective::all_gather, ring, two)->bytes_per_second == 400e9);
+  // No ring: 750 by the network, and 450 * 15/14 by a GPU's links.
+  CHECK(collective_ceiling(Collective::all_gather, any, two)->bytes_per_second ==
+        doctest::Approx(450e9 * 15 / 14));
   CHECK_FALSE(collective_ceiling(Collective::all_reduce, any, {.ranks = 8}).has_value());
   // One rank a host: no link inside a host is used.
   const LinkRates sparse{
       .ranks = 4, .hosts = 4, .host_network = 50e9, .gpu_link = 1e9, .nvls_possible = false};
-  CHECK(collective_ceiling(Collective::all_gather, any, sparse)->bytes_per_second == 50e9);
+  CHECK(collective_ceiling(Collective::all_gather, ring, sparse)->bytes_per_second == 50e9);
 }
 
 TEST_CASE("a wire that is not known bounds nothing, and the slower of two explains") {

@@ -24,13 +24,13 @@ std::set<std::string> criteria_of(const Profile& profile) {
   return out;
 }
 
-struct Delivery {
+struct WholeDelivery {
   const char* name;
   const char* cluster;
   bool fast_ports;  // 400 Gb/s, else 200
 };
 
-const std::vector<Delivery> kDeliveries{
+const std::vector<WholeDelivery> kDeliveries{
     {"a100", "a100-sxm-80g", false}, {"a800", "a800-sxm", false}, {"h100", "h100-sxm", true},
     {"h200", "h200-sxm", true},      {"h20", "h20", true},        {"h800", "h800-sxm", true},
     {"b200", "b200", true}};
@@ -38,7 +38,7 @@ const std::vector<Delivery> kDeliveries{
 }  // namespace
 
 TEST_CASE("a delivery has the steps and criteria of all its parts") {
-  for (const Delivery& d : kDeliveries) {
+  for (const WholeDelivery& d : kDeliveries) {
     for (const char* network : {"-ib", "-roce"}) {
       const Profile whole = test::shipped(std::string("delivery-") + d.name + network);
       CAPTURE(whole.name);
@@ -60,7 +60,7 @@ TEST_CASE("a delivery has the steps and criteria of all its parts") {
 }
 
 TEST_CASE("what is handed over with a delivery is on its checklist") {
-  for (const Delivery& d : kDeliveries) {
+  for (const WholeDelivery& d : kDeliveries) {
     for (const char* network : {"-ib", "-roce"}) {
       const Profile whole = test::shipped(std::string("delivery-") + d.name + network);
       CAPTURE(whole.name);

@@ -475,3 +475,48 @@ TEST_CASE("the JSON report holds verdicts and figures in SI units and no absent 
   CHECK(json["counts"]["fail"] == 2);
   CHECK(json["figures"][0]["worst"]["entity"]["host"] == "node02");
 }
+
+TEST_CASE(
+    "every waiver of a criterion is listed, with its worst value and the number of its parts") {
+  Criterion criterion{.id = "c", .step = "s", .domain = "host"};
+  criterion.rule = MetricRule{.metric = "bytes_per_second", .min = 100};
+  example::Case c;
+  Campaign& k = c.campaign;
+  k.profile.steps.push_back({.id = "s", .case_name = "fake"});
+  k.profile.criteria = {criterion};
+  for (const auto& [host, value] :
+       {std::pair("n1", 90.0), std::pair("n2", 80.0), std::pair("n3", 95.0)}) {
+    Record r{.case_name = "fake"};
+    Metric m{.name = "bytes_per_second",
+             .unit = "bytes_per_second",
+             .entity = r.entity({host, "rank", "0"})};
+    m.samples.add(value);
+    r.metrics.push_back(m);
+    Job job{.step = "s", .host = host, .state = JobState::done};
+    job.document.emplace().run.hosts = {host};
+    job.document->records = {r};
+    k.jobs.push_back(job);
+    k.hosts.emplace_back(host);
+    k.inventories.push_back({.host = host});
+  }
+  const std::vector<Waiver> waivers{
+      {"w1", "c", "n2:*", "fan", "A. Buyer", "OPS-1", 75, "2026-12-31"},
+      {"w2", "c", "n*", "dust", "A. Buyer", "OPS-2", 85, "2026-12-31"}};
+  const Judgement j = judge(k, k.profile, waivers, "2026-11-20");
+  REQUIRE(j.overall() == State::pass);
+  const View view = build_view(k, j, c.catalogue, Texts(Lang::en));
+  const Section* section = section_named(view, "Waivers");
+  REQUIRE(section != nullptr);
+  const auto& rows = std::get<Table>(section->blocks.at(0)).rows;
+  REQUIRE(rows.size() == 2);
+  const auto cells = [&](size_t row) {
+    const auto& all = rows[row].cells;
+    return std::vector<std::string>{all[0], all[2], all[3], all[5], all[8]};
+  };
+  CHECK(cells(0) == std::vector<std::string>{"w1", "n2:*", "80.0 B/s", "75.0 B/s", "OPS-1"});
+  CHECK(cells(1) == std::vector<std::string>{"w2", "n*: 2 parts", "90.0 B/s", "85.0 B/s", "OPS-2"});
+  const auto json = nlohmann::json::parse(render_json(k, j, c.catalogue));
+  CHECK(json["criteria"][0]["waivers"].size() == 2);
+  CHECK(json["criteria"][0]["failing"][0]["waiver"] == "w1");
+  CHECK(json["criteria"][0]["failing"][1]["waiver"] == "w2");
+}

@@ -32,3 +32,29 @@ TEST_CASE("a GPU on a host without RDMA devices says nothing of them") {
   REQUIRE(gpus.size() == 1);
   CHECK_FALSE(gpus[0].attributes.contains("nics"));
 }
+
+TEST_CASE("the NVLink domain of a host: its GPUs and what IMEX has here") {
+  const auto gpu = [](const char* id, const char* domain) {
+    Part part{.kind = "gpu", .id = id};
+    if (*domain != '\0') part.attributes["nvlink_domain"] = std::string(domain);
+    return part;
+  };
+  const std::vector<Part> gpus{gpu("0000:01:00.0", "ab.3"), gpu("0000:02:00.0", "ab.3"),
+                               gpu("0000:03:00.0", "")};
+  const Tree tree;
+  tree.add("/dev/nvidia-caps-imex-channels/channel0", "");
+  tree.add("/etc/nvidia-imex/nodes_config.cfg", "# trays\n10.0.0.1\n\n10.0.0.2\r\n  10.0.0.3\n");
+  const auto found = inventory::nvlink_domain_parts(tree.fs(), gpus);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].kind == "nvlink_domain");
+  CHECK(found[0].id == "ab.3");
+  CHECK(number_of(&found[0], "gpus") == 2);
+  CHECK(number_of(&found[0], "imex_channels") == 1);
+  CHECK(number_of(&found[0], "imex_nodes") == 3);
+  const Tree bare;
+  const auto without = inventory::nvlink_domain_parts(bare.fs(), gpus);
+  CHECK(number_of(&without.at(0), "imex_channels") == 0);
+  CHECK_FALSE(without.at(0).attributes.contains("imex_nodes"));
+  CHECK(without.at(0).unavailable.contains("imex_nodes"));
+  CHECK(inventory::nvlink_domain_parts(bare.fs(), {}).empty());
+}

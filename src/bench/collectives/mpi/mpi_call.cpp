@@ -1,5 +1,11 @@
 #include "bench/collectives/mpi/mpi_call.h"
 
+#include <algorithm>
+
+#include <sched.h>
+
+#include "core/clock.h"
+
 namespace cb {
 namespace {
 
@@ -155,6 +161,93 @@ void MpiCall::exchange_with_partner() {
   mpi::check(MPI_Sendrecv(buffers_.send(), count, type_, *other, 0, buffers_.receive(), count,
                           type_, *other, 0, comm_, MPI_STATUS_IGNORE),
              "MPI_Sendrecv");
+}
+
+void MpiCall::start(std::vector<MPI_Request>& requests) {
+  const RankBuffersSpec& spec = buffers_.spec();
+  const int block = static_cast<int>(spec.size.block);
+  void* const own = buffers_.send();
+  void* const send = spec.in_place == InPlace::no ? own : MPI_IN_PLACE;
+  void* const receive = buffers_.receive();
+  const MPI_Datatype type = type_;
+  MPI_Request* const request = &requests.emplace_back(MPI_REQUEST_NULL);
+  const int next = (spec.rank + 1) % spec.ranks, before = (spec.rank + spec.ranks - 1) % spec.ranks;
+  switch (spec.collective) {
+    case Collective::all_reduce:
+      return mpi::check(
+          MPI_Iallreduce(send, receive, block, type, operation(spec.reduction), comm_, request),
+          "MPI_Iallreduce");
+    case Collective::all_gather:
+      return mpi::check(MPI_Iallgather(send, block, type, receive, block, type, comm_, request),
+                        "MPI_Iallgather");
+    case Collective::reduce_scatter:
+      return mpi::check(MPI_Ireduce_scatter_block(send, receive, block, type,
+                                                  operation(spec.reduction), comm_, request),
+                        "MPI_Ireduce_scatter_block");
+    case Collective::alltoall:
+      return mpi::check(MPI_Ialltoall(send, block, type, receive, block, type, comm_, request),
+                        "MPI_Ialltoall");
+    case Collective::broadcast:
+      return mpi::check(MPI_Ibcast(spec.rank == 0 ? own : receive, block, type, 0, comm_, request),
+                        "MPI_Ibcast");
+    case Collective::reduce:
+      return mpi::check(
+          MPI_Ireduce(own, receive, block, type, operation(spec.reduction), 0, comm_, request),
+          "MPI_Ireduce");
+    case Collective::gather:
+      return mpi::check(MPI_Igather(own, block, type, receive, block, type, 0, comm_, request),
+                        "MPI_Igather");
+    case Collective::scatter:
+      return mpi::check(MPI_Iscatter(own, block, type, receive, block, type, 0, comm_, request),
+                        "MPI_Iscatter");
+    case Collective::alltoallv:
+      return mpi::check(MPI_Ialltoallv(own, counts_.data(), offsets_.data(), type, receive,
+                                       counts_.data(), offsets_.data(), type, comm_, request),
+                        "MPI_Ialltoallv");
+    case Collective::sendrecv:
+      mpi::check(MPI_Irecv(receive, block, type, before, 0, comm_, request), "MPI_Irecv");
+      return mpi::check(
+          MPI_Isend(own, block, type, next, 0, comm_, &requests.emplace_back(MPI_REQUEST_NULL)),
+          "MPI_Isend");
+    case Collective::pingpong:
+    case Collective::pair_one_way:
+    case Collective::pair_two_way:
+      break;
+  }
+  throw Error("a pairwise operation runs alone");
+}
+
+namespace {
+
+// True once every request is done. Asking moves the library on.
+bool all_done(std::vector<MPI_Request>& requests) {
+  bool all = true;
+  for (MPI_Request& request : requests) {
+    if (request == MPI_REQUEST_NULL) continue;
+    int done = 0;
+    mpi::check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (done != 0) request = MPI_REQUEST_NULL;
+    all = all && done != 0;
+  }
+  return all;
+}
+
+}  // namespace
+
+void run_together(std::span<MpiCall* const> calls, std::span<double> seconds) {
+  const double begun = monotonic_seconds();
+  std::vector<std::vector<MPI_Request>> open(calls.size());
+  for (size_t i = 0; i < calls.size(); ++i) calls[i]->start(open[i]);
+  std::fill(seconds.begin(), seconds.end(), 0);
+  for (size_t left = calls.size(); left > 0;) {
+    for (size_t i = 0; i < calls.size(); ++i) {
+      if (seconds[i] > 0 || !all_done(open[i])) continue;
+      seconds[i] = std::max(1e-9, monotonic_seconds() - begun);
+      --left;
+    }
+    // A rank that waits leaves its processor to what it waits for.
+    if (left > 0 && monotonic_seconds() - begun > 1e-3) sched_yield();
+  }
 }
 
 }  // namespace cb

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "bench/collectives/call.h"
@@ -16,6 +17,8 @@ class MpiCall final : public CollectiveCall {
 
   void prepare(uint64_t iteration) override { buffers_.prepare(iteration); }
   void run() override;
+  // Starts the call without waiting: its requests are added. Not for pairwise operations.
+  void start(std::vector<MPI_Request>& requests);
   std::optional<Mismatch> verify(uint64_t iteration) override { return buffers_.verify(iteration); }
   void corrupt() override { buffers_.corrupt(); }
   bool initiates() const override { return buffers_.initiates(); }
@@ -31,5 +34,8 @@ class MpiCall final : public CollectiveCall {
   MPI_Datatype type_;
   std::vector<int> counts_, offsets_;  // used by alltoallv
 };
+
+// Starts every call and looks at them in turn until all are done: seconds[i] is when calls[i] was.
+void run_together(std::span<MpiCall* const> calls, std::span<double> seconds);
 
 }  // namespace cb

@@ -38,6 +38,9 @@ class NcclCall final : public CollectiveCall {
   // Sets the number of calls that run back to back and are timed together; 1 before. Makes the
   // graph if one was asked for.
   void set_calls(int calls);
+  // Adds one call on this process's i-th device to the open group of calls.
+  abi::Result enqueue(size_t i) { return one(i); }
+  Communicators& comms() { return comms_; }
   std::optional<Mismatch> verify(uint64_t iteration) override;
   void corrupt() override { rank_buffers_.front()->corrupt(); }
   bool initiates() const override { return rank_buffers_.front()->initiates(); }

@@ -19,8 +19,25 @@ constexpr double kAbortSeconds = 5;
 // The watchdog ends the job within this time.
 constexpr auto kEndSeconds = std::chrono::seconds(30);
 constexpr double kRasSeconds = 3;
+// Seconds; communicators that take longer to be destroyed are left behind.
+constexpr double kDestroySeconds = 30;
 
 bool failed(abi::Result result) { return result != abi::kSuccess && result != abi::kInProgress; }
+
+// ncclCommDestroy waits for what is queued: for ever if a peer is gone. Uses nothing of the object
+// that it works for, since it may outlive it.
+bool destroy_all(const std::vector<abi::Comm>& comms, const Functions& call) {
+  for (const abi::Comm comm : comms) {
+    if (comm == nullptr) continue;
+    abi::Result state = abi::kSuccess;
+    call.comm_get_async_error(comm, &state);
+    if (state == abi::kSuccess)
+      call.comm_destroy(comm);
+    else
+      call.comm_abort(comm);
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -69,16 +86,19 @@ void Communicators::init(const abi::UniqueId& id, const CommOptions& options) {
 }
 
 Communicators::~Communicators() {
-  const Functions& call = library_.call();
-  for (const abi::Comm comm : comms_) {
-    if (comm == nullptr) continue;
-    // comm_destroy() waits for what is queued: for ever if a peer is gone.
-    abi::Result state = abi::kSuccess;
-    call.comm_get_async_error(comm, &state);
-    if (state == abi::kSuccess)
-      call.comm_destroy(comm);
-    else
-      call.comm_abort(comm);
+  const double patience = std::min(wait_seconds_, kDestroySeconds);
+  try {
+    if (call_with_deadline<bool>(patience, [comms = comms_, call = library_.call()] {
+          return destroy_all(comms, call);
+        }))
+      return;
+    context_.log(fmt::format(
+        "{}: ncclCommDestroy has not come back in {:.0f} s and is left behind; what was measured "
+        "stands; next: look for a rank or GPU that is gone (dmesg | grep -i xid)",
+        context_.who(), patience));
+  } catch (const std::exception& e) {
+    context_.log(
+        fmt::format("{}: the communicators were not destroyed: {}", context_.who(), e.what()));
   }
 }
 
@@ -91,7 +111,8 @@ void Communicators::grouped(const char* what, const std::function<abi::Result(si
       library_.check(f(i), what, comms_[i]);
     }
   } catch (...) {
-    call.group_end();  // otherwise the calls of the next point would join this group
+    // Otherwise the calls of the next point would join this group.
+    within(what, wait_seconds_, call.group_end);
     throw;
   }
   const abi::Result ended = within(what, wait_seconds_, call.group_end);
@@ -101,10 +122,61 @@ void Communicators::grouped(const char* what, const std::function<abi::Result(si
 }
 
 void Communicators::finish(const char* what) {
-  for (auto& device : devices_) device->mark();
+  mark();
   settle(what, wait_seconds_, [&] {
     return std::all_of(devices_.begin(), devices_.end(), [](auto& d) { return d->idle(); });
   });
+}
+
+void Communicators::grouped_together(const std::vector<Communicators*>& all, const char* what,
+                                     const std::function<abi::Result(size_t, size_t)>& f) {
+  Communicators& first = *all.front();
+  const Functions& call = first.library_.call();
+  first.library_.check(call.group_start(), "ncclGroupStart");
+  try {
+    for (size_t lane = 0; lane < all.size(); ++lane) {
+      for (size_t i = 0; i < all[lane]->count(); ++i) {
+        all[lane]->devices_[i]->select();
+        first.library_.check(f(lane, i), what, all[lane]->comms_[i]);
+      }
+    }
+  } catch (...) {
+    call.group_end();  // otherwise the calls of the next point would join this group
+    throw;
+  }
+  first.library_.check(first.within(what, first.wait_seconds_, call.group_end), what,
+                       first.comms_[0]);
+}
+
+void Communicators::settle_taken(const char* what) {
+  settle(what, wait_seconds_, [] { return true; });
+}
+
+void Communicators::mark() {
+  for (auto& device : devices_) device->mark();
+}
+
+bool Communicators::done(const char* what) {
+  return quiet(what) &&
+         std::all_of(devices_.begin(), devices_.end(), [](auto& d) { return d->idle(); });
+}
+
+void Communicators::give_up(const char* what) {
+  release();
+  end_here(what, wait_seconds_);
+}
+
+bool Communicators::quiet(const char* what) const {
+  bool settled = true;
+  for (const abi::Comm comm : comms_) {
+    if (comm == nullptr) continue;
+    abi::Result state = abi::kSuccess;
+    library_.check(library_.call().comm_get_async_error(comm, &state), "ncclCommGetAsyncError",
+                   comm);
+    library_.check(state, what, comm);
+    settled = settled && state == abi::kSuccess;
+  }
+  return settled;
 }
 
 // Polls without pause for a millisecond, since small collectives take microseconds. After that it
@@ -112,16 +184,7 @@ void Communicators::finish(const char* what) {
 void Communicators::settle(const char* what, double seconds, const std::function<bool()>& also) {
   const double start = monotonic_seconds();
   for (;;) {
-    bool settled = true;
-    for (const abi::Comm comm : comms_) {
-      if (comm == nullptr) continue;
-      abi::Result state = abi::kSuccess;
-      library_.check(library_.call().comm_get_async_error(comm, &state), "ncclCommGetAsyncError",
-                     comm);
-      library_.check(state, what, comm);
-      settled = settled && state == abi::kSuccess;
-    }
-    if (settled && also()) return;
+    if (quiet(what) && also()) return;
     const double waited = monotonic_seconds() - start;
     if (waited > seconds) {
       release();
@@ -160,8 +223,11 @@ abi::Result Communicators::within(const char* what, double seconds,
 }
 
 void Communicators::abort_all() const {
+  std::vector<abi::Comm> all = comms_;
+  for (const Communicators* fellow : fellows_)
+    all.insert(all.end(), fellow->comms_.begin(), fellow->comms_.end());
   const auto aborted =
-      call_with_deadline<bool>(kAbortSeconds, [comms = comms_, abort = library_.call().comm_abort] {
+      call_with_deadline<bool>(kAbortSeconds, [comms = all, abort = library_.call().comm_abort] {
         for (const abi::Comm comm : comms) {
           if (comm != nullptr) abort(comm);
         }
@@ -183,6 +249,8 @@ void Communicators::release() {
 void Communicators::end_here(const char* what, double seconds) {
   std::this_thread::sleep_for(kEndSeconds);
   std::fill(comms_.begin(), comms_.end(), nullptr);
+  for (Communicators* fellow : fellows_)
+    std::fill(fellow->comms_.begin(), fellow->comms_.end(), nullptr);
   throw Error(fmt::format("{} did not end within {:.0f} s; next: look at the ranks that are behind",
                           what, seconds),
               ExitCode::deadline);

@@ -45,6 +45,18 @@ class Communicators {
   void grouped(const char* what, const std::function<abi::Result(size_t i)>& f);
   // Waits until the devices have done everything that was queued.
   void finish(const char* what);
+
+  // For communicators that work at the same time. Calls f(lane, i) for every communicator i of
+  // all[lane] inside one group of calls; settle_taken() waits until the library has taken them.
+  static void grouped_together(const std::vector<Communicators*>& all, const char* what,
+                               const std::function<abi::Result(size_t lane, size_t i)>& f);
+  void settle_taken(const char* what);
+  // Past a deadline these are aborted together with this one.
+  void abort_too(std::vector<Communicators*> fellows) { fellows_ = std::move(fellows); }
+  void mark();                  // of all devices: done() then tells of what was queued before
+  bool done(const char* what);  // does not wait; throws Error for the library's errors
+  double wait_seconds() const { return wait_seconds_; }
+  [[noreturn]] void give_up(const char* what);  // past the deadline
   // The library's own estimate of a group of calls in seconds; nothing if it gives none.
   std::optional<double> estimate(const std::function<abi::Result(size_t i)>& f);
 
@@ -56,6 +68,7 @@ class Communicators {
   // Reports what is known of the hang, and aborts. The guard's thread calls it too.
   void release();
   [[noreturn]] void end_here(const char* what, double seconds);
+  bool quiet(const char* what) const;  // no call is in progress
   void abort_all() const;
 
   const Library& library_;
@@ -63,6 +76,7 @@ class Communicators {
   Devices& devices_;
   double wait_seconds_;
   std::vector<abi::Comm> comms_;
+  std::vector<Communicators*> fellows_;
   int first_rank_ = 0;
   int ranks_ = 1;
   bool blocking_;

@@ -19,10 +19,6 @@ Environment transport_environment(const std::string& transport) {
   return {{"NCCL_P2P_DISABLE", "1"}, {"NCCL_SHM_DISABLE", "1"}, {"NCCL_NVLS_ENABLE", "0"}};
 }
 
-Environment tuning_log_environment(const std::string& file) {
-  return {{"NCCL_DEBUG", "INFO"}, {"NCCL_DEBUG_SUBSYS", "TUNING"}, {"NCCL_DEBUG_FILE", file}};
-}
-
 void apply(const Environment& environment, Problems& problems) {
   for (const auto& [name, value] : environment) {
     const char* set = std::getenv(name.c_str());

@@ -17,10 +17,6 @@ const std::vector<std::string>& transport_names();  // p2p (NVLink or PCIe), shm
 // shared memory; net disables both others. A pair that can use nothing else goes through the NIC.
 Environment transport_environment(const std::string& transport);
 
-// The variables that make NCCL write its choice of algorithm, protocol and channels of each call to
-// `file`.
-Environment tuning_log_environment(const std::string& file);
-
 // Sets the variables for this process, which must not have opened the library yet. Adds a problem
 // if the user has set one to another value: the user is not overruled in silence.
 void apply(const Environment& environment, Problems& problems);

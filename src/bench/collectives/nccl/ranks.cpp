@@ -1,5 +1,6 @@
 #include "bench/collectives/nccl/ranks.h"
 
+#include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
@@ -18,6 +19,14 @@ std::optional<std::string> nearest_nics_of(const Device& device, const FsRoot& f
   for (const ReachedNic& nic : nearest_nics(fs, device.pci_address()))
     out += fmt::format("{}{} ({})", out.empty() ? "" : ", ", nic.device, pci_reach_name(nic.reach));
   return out.empty() ? std::nullopt : std::optional(out);
+}
+
+// What the host's inventory tells of the device, which is a part by its PCI address.
+std::string domain_of(const Device& device, const HostInventory& inventory) {
+  for (const Part* gpu : inventory.all("gpu")) {
+    if (gpu->id == device.pci_address()) return text_of(gpu, "nvlink_domain").value_or("");
+  }
+  return "";
 }
 
 // The nearest RDMA devices of the process's device with this number.
@@ -86,8 +95,10 @@ std::vector<RankDevices> gather_rank_map(Context& context, const Devices& mine,
   json part{{"host", context.place.host},
             {"identities", json::array()},
             {"names", json::array()},
-            {"nearest_nics", json::array()}};
+            {"nearest_nics", json::array()},
+            {"domains", json::array()}};
   for (const auto& device : mine) {
+    part["domains"].push_back(domain_of(*device, context.inventory));
     part["identities"].push_back(device->identity());
     part["names"].push_back(device->name() + (placed.empty() ? "" : ", " + placed));
     const auto nics = nearest_nics_of(*device, context.fs);
@@ -102,8 +113,40 @@ std::vector<RankDevices> gather_rank_map(Context& context, const Devices& mine,
     for (const json& nics : j.at("nearest_nics"))
       one.nearest_nics.push_back(nics.is_null() ? std::nullopt
                                                 : std::optional(nics.get<std::string>()));
+    one.domains = j.at("domains").get<std::vector<std::string>>();
     out.push_back(std::move(one));
   }
+  return out;
+}
+
+std::vector<std::string> domain_of_processes(const std::vector<RankDevices>& ranks) {
+  std::vector<std::string> out;
+  for (const RankDevices& one : ranks) {
+    const bool same = std::ranges::all_of(
+        one.domains, [&](const std::string& d) { return d == one.domains.front(); });
+    out.push_back(same && !one.domains.empty() ? one.domains.front() : "");
+  }
+  return out;
+}
+
+std::vector<DomainSeat> domain_seats(const std::vector<RankDevices>& ranks) {
+  std::map<std::string, int> number;
+  std::vector<DomainSeat> out;
+  for (const RankDevices& one : ranks) {
+    const int host = number.try_emplace(one.host, static_cast<int>(number.size())).first->second;
+    for (const std::string& domain : one.domains) out.push_back({host, domain});
+  }
+  return out;
+}
+
+std::string domains_text(const std::vector<DomainCount>& domains) {
+  constexpr size_t kMostDomains = 32;
+  std::string out;
+  for (size_t i = 0; i < domains.size() && i < kMostDomains; ++i)
+    out += fmt::format("{}{}: {} GPUs on {} host{}", i == 0 ? "" : "; ", domains[i].domain,
+                       domains[i].gpus, domains[i].hosts, domains[i].hosts == 1 ? "" : "s");
+  if (domains.size() > kMostDomains)
+    out += fmt::format("; and {} more", domains.size() - kMostDomains);
   return out;
 }
 

@@ -6,6 +6,7 @@
 
 #include "bench/collectives/nccl/device.h"
 #include "bench/harness/case.h"
+#include "model/nvlink_domain.h"
 
 namespace cb::nccl {
 
@@ -17,6 +18,9 @@ struct RankDevices {
   // The nearest RDMA devices of each device, all that are equally near: "mlx5_0 (PIX), mlx5_1
   // (PIX)"; nothing if none is known. May be shorter than `names`.
   std::vector<std::optional<std::string>> nearest_nics = {};
+  // The NVLink domain of each device, "<cluster's UUID>.<clique>"; empty if it is in none or none
+  // is known.
+  std::vector<std::string> domains = {};
 };
 
 // Adds a problem if a process has no device, if processes have different numbers of devices, or if
@@ -31,6 +35,16 @@ std::string rank_map_text(const std::vector<RankDevices>& ranks, size_t most);
 // library, and the number of the others. Ranks without a known device are left out; nothing if all
 // of the first are.
 std::optional<std::string> nearest_nics_text(const std::vector<RankDevices>& ranks, size_t most);
+
+// The domain of each process, if all its devices are in one; else empty.
+std::vector<std::string> domain_of_processes(const std::vector<RankDevices>& ranks);
+
+// "1 NVLink domain: 72 GPUs on 18 hosts" or "… 9c1e….3: 72 GPUs on 18 hosts; …"; empty if no domain
+// is known.
+std::string domains_text(const std::vector<DomainCount>& domains);
+
+// Every device of all processes, with the number of its host.
+std::vector<DomainSeat> domain_seats(const std::vector<RankDevices>& ranks);
 
 // Collective. Gives every process the map of all processes. If `placed` is not empty, it says where
 // this process runs and is appended to its devices' names. The nearest RDMA devices are read from

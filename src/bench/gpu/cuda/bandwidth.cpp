@@ -62,6 +62,18 @@ struct Job {
   uint64_t loads = 0;      // loads of one repetition
 };
 
+// The copies of one sampling. What a case that is interrupted or fails leaves on the GPUs is
+// disposed of as what it finished.
+struct Jobs {
+  Jobs() = default;
+  ~Jobs() {
+    for (Job& job : list) dispose(*job.unit, job.mover);
+  }
+  Jobs(const Jobs&) = delete;
+  Jobs& operator=(const Jobs&) = delete;
+  std::vector<Job> list;
+};
+
 class Bandwidth {
  public:
   Bandwidth(Context& context, GpuSession& session, const CopyPoint& point)
@@ -79,13 +91,13 @@ class Bandwidth {
     } else if (one_at_a_time()) {
       measure_in_turn();
     } else {
-      std::vector<Job> jobs;
+      Jobs jobs;
       for (GpuUnit& unit : session_.units()) {
         const KeepAffinity keep;
-        add_job(jobs, unit);
+        add_job(jobs.list, unit);
       }
-      sample(jobs, true);
-      finish(jobs);
+      sample(jobs.list, true);
+      finish(jobs.list);
     }
     if (const Said why = agreed(context_, too_much_); !why.empty()) throw Error(why);
     if (const Said why = nothing_done(); !why.empty())
@@ -176,12 +188,12 @@ class Bandwidth {
     if (point_.op.kind == CopyKind::host && point_.params.text("memory") == "pageable")
       record_.notes.push_back(said("gpu.pageable_in_turn"));
     in_turn(session_.units().size(), [&](size_t i) {
-      std::vector<Job> jobs;
+      Jobs jobs;
       const KeepAffinity keep;  // holds while this GPU's copies run too
-      add_job(jobs, session_.units()[i]);
-      if (jobs.empty()) return;
-      sample(jobs, false);
-      finish(jobs);
+      add_job(jobs.list, session_.units()[i]);
+      if (jobs.list.empty()) return;
+      sample(jobs.list, false);
+      finish(jobs.list);
     });
   }
 
@@ -216,11 +228,11 @@ class Bandwidth {
           said(sms ? "gpu.unreachable_pair" : "gpu.through_host", unit.entity.id, peer.entity.id));
       if (sms) return;
     }
-    std::vector<Job> jobs;
-    add_job(jobs, unit, &peer);
-    if (jobs.empty()) return;
-    sample(jobs, false);
-    finish(jobs);
+    Jobs jobs;
+    add_job(jobs.list, unit, &peer);
+    if (jobs.list.empty()) return;
+    sample(jobs.list, false);
+    finish(jobs.list);
   }
 
   // Takes one sample of all jobs and returns the seconds of the slowest. A GPU that fails is left

@@ -15,6 +15,7 @@
 #include "bench/harness/points.h"
 #include "core/clock.h"
 #include "core/file.h"
+#include "sys/gpu/nvtx.h"
 
 namespace cb {
 namespace {
@@ -80,6 +81,7 @@ class Phase {
   // before, gets no gpu.
   Said make_seats() {
     context_.watchdog.note("filling memory for " + name_);
+    const nvtx::Range range("filling memory for " + name_);
     Said too_much, unsupported;
     for (GpuUnit& unit : session_.units()) {
       BurnMaker maker{.unit = &unit, .library = library_, .phase = name_};
@@ -187,6 +189,7 @@ class Phase {
   // Returns true if some rank was told to stop. Every rank votes equally often, however long its
   // steps take.
   bool burn() {
+    const nvtx::Range range("burning " + name_);
     const double start = monotonic_seconds();
     if (!plan_.pulse) start_all();  // from here on one step is always queued ahead
     const auto votes = static_cast<uint64_t>(std::ceil(plan_.phase_seconds / kVoteSeconds));

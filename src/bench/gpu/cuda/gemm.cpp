@@ -10,6 +10,7 @@
 #include "bench/gpu/measure.h"
 #include "bench/harness/fault.h"
 #include "bench/harness/points.h"
+#include "sys/gpu/nvtx.h"
 
 namespace cb {
 namespace {
@@ -36,6 +37,10 @@ class Gemm {
   Gemm(Context& context, GpuSession& session, const cublaslt::Library& library,
        const GemmPoint& point)
       : context_(context), session_(session), library_(library), point_(point) {}
+
+  ~Gemm() { drop_units(); }
+  Gemm(const Gemm&) = delete;
+  Gemm& operator=(const Gemm&) = delete;
 
   Record measure() {
     Record record{.case_name = "gemm", .params = point_.params};
@@ -67,7 +72,7 @@ class Gemm {
   // this on some GPU; else empty. Throws Error on all ranks if the memory of one is too small. A
   // GPU that fails is left out.
   Said make_units() {
-    units_.clear();
+    drop_units();
     units_.resize(session_.units().size());
     const auto seed = static_cast<uint64_t>(point_.params.integer("seed"));
     Said too_much, unsupported;
@@ -118,6 +123,7 @@ class Gemm {
   // empty.
   Said choose(Record& record) {
     context_.watchdog.note("timing algorithms");
+    const nvtx::Range range("timing algorithms");
     std::string chosen, kind;
     Said problem;
     double seconds = 0;
@@ -307,12 +313,18 @@ class Gemm {
     if (telemetry_) telemetry_->stop(record, context_.place.host);
     telemetry_.reset();
     session_.settle(record);
+    drop_units();
+  }
+
+  void drop_units() {
     for (size_t i = 0; i < units_.size(); ++i) dispose(session_.units()[i], units_[i]);
+    units_.clear();
   }
 
   void add_unit(Record& record, size_t i, const Samples& seconds) {
     GpuUnit& unit = session_.units()[i];
     const size_t entity = record.entity(unit.entity);
+    const nvtx::Range range("checking the product");
     kernels::ProductResult result{};
     const bool spoilt = i == 0 && plants_fault(context_, point_.params);
     if (!guarded(unit, [&] { result = units_[i]->check(spoilt); })) return;  // check "gpu" says why

@@ -212,6 +212,26 @@ bool guarded(GpuUnit& unit, const std::function<void()>& work) {
   }
 }
 
+void free_in_time(GpuUnit& unit, const std::function<void()>& free) {
+  try {
+    if (call_with_deadline<bool>(kGpuFreeSeconds, [free, ordinal = unit.device.ordinal] {
+          try {
+            cuda::select(ordinal);
+          } catch (const Error&) {
+            cuda::forget_error();  // the device has failed: freeing says so at once
+          }
+          free();
+          return true;
+        }))
+      return;
+    unit.hangs = true;
+    unit.lost = said("gpu.lost", entity_name(unit.entity), unit.device.uuid,
+                     said("gpu.not_freed", fmt::format("{}", kGpuFreeSeconds)));
+  } catch (const std::exception& e) {  // no thread could be made
+    unit.lost = said("gpu.lost", entity_name(unit.entity), unit.device.uuid, said_by(e));
+  }
+}
+
 Said agreed(Context& context, Said problem) {
   for (const std::string& other : context.comm.gather(pack_said(problem))) {
     if (problem.empty()) problem = unpack_said(other);
@@ -230,6 +250,10 @@ void add_window(Record& record, size_t entity, const GpuWindow& window, double d
   if (done > 0 && watts && *watts > 0 && window.seconds > 0)
     record.add("flops_per_joule", entity, {done / (*watts * window.seconds)});
   const std::string name = entity_name(record.entities[entity]);
+  if (const Said did = activity_sentence(window.activity()); !did.empty())
+    record.notes.push_back(said("activity.of", name, did));
+  if (!window.no_units.empty())
+    record.notes.push_back(said("activity.absent", name, window.no_units));
   if (window.throttled > 0)
     record.notes.push_back(said("gpu.throttled", name, window.throttled, window.samples));
   if (window.power_capped > 0)

@@ -58,14 +58,24 @@ class GpuSession {
 // about the GPU: Unsupported and OutOfMemory.
 bool guarded(GpuUnit& unit, const std::function<void()>& work);
 
+// Seconds; a device that does not come to an end of what is queued meanwhile hangs.
+inline constexpr double kGpuFreeSeconds = 10;
+
+// Calls `free` on a thread of its own, with the unit's device selected. If it is not back after
+// kGpuFreeSeconds, it is left behind and the unit is lost. `free` must own what it frees.
+void free_in_time(GpuUnit& unit, const std::function<void()>& free);
+
 // Destroys what lies on the unit's device. If the unit is lost, it is left behind: freeing waits
-// for the device, which may never answer.
+// for all that is queued on the device, which may never end. An interrupted case has a step queued.
 template <typename T>
-void dispose(const GpuUnit& unit, std::unique_ptr<T>& what) {
-  if (unit.lost.empty())
-    what.reset();
-  else
+void dispose(GpuUnit& unit, std::unique_ptr<T>& what) {
+  if (!what) return;
+  if (!unit.lost.empty()) {
     static_cast<void>(what.release());
+    return;
+  }
+  const auto held = std::make_shared<std::unique_ptr<T>>(std::move(what));
+  free_in_time(unit, [held] { held->reset(); });
 }
 
 // Collective. Returns, on all ranks, the first problem that is not empty, in the order of ranks;

@@ -138,6 +138,12 @@ DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
   return *this;
 }
 
+PoolMemory::PoolMemory(size_t bytes, const Stream& stream) : stream_(stream) {
+  check(cudaMallocAsync(&data_, bytes, native(stream)), "cudaMallocAsync");
+}
+// Ignores the result: a failure here follows one that was reported where it happened.
+PoolMemory::~PoolMemory() { cudaFreeAsync(data_, native(stream_)); }
+
 HostMemory::HostMemory(size_t bytes, bool pinned) : bytes_(bytes), pinned_(pinned) {
   if (pinned) {
     check(cudaHostAlloc(&data_, bytes, cudaHostAllocPortable), "cudaHostAlloc");
@@ -207,6 +213,15 @@ void Event::hold(const Stream& stream) const {
 }
 
 void Event::wait(double deadline_seconds, const std::string& what) const {
+  constexpr double kNapSeconds = 50e-6;
+  poll(deadline_seconds, what, kNapSeconds);
+}
+
+void Event::spin(double deadline_seconds, const std::string& what) const {
+  poll(deadline_seconds, what, 0);
+}
+
+void Event::poll(double deadline_seconds, const std::string& what, double nap_seconds) const {
   const double start = monotonic_seconds();
   while (!reached()) {
     if (monotonic_seconds() - start > deadline_seconds) {
@@ -215,7 +230,7 @@ void Event::wait(double deadline_seconds, const std::string& what) const {
                               ordinal_, what, deadline_seconds),
                   ExitCode::deadline);
     }
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    if (nap_seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(nap_seconds));
   }
 }
 

@@ -51,6 +51,8 @@ struct MemoryInfo {
 };
 MemoryInfo memory_info();  // reads the selected device
 
+class Stream;
+
 // Memory of the selected device.
 class DeviceMemory {
  public:
@@ -67,6 +69,22 @@ class DeviceMemory {
  private:
   void* data_ = nullptr;
   size_t bytes_ = 0;
+};
+
+// Memory of the device's pool, taken and given back in the order of the stream. The stream must
+// live longer.
+class PoolMemory {
+ public:
+  PoolMemory(size_t bytes, const Stream& stream);
+  ~PoolMemory();
+  PoolMemory(const PoolMemory&) = delete;
+  PoolMemory& operator=(const PoolMemory&) = delete;
+
+  void* data() const { return data_; }
+
+ private:
+  void* data_ = nullptr;
+  const Stream& stream_;
 };
 
 // Host memory, page-locked for the devices or in ordinary pages, on the calling thread's NUMA node.
@@ -119,8 +137,11 @@ class Event {
   // Waits for the point, sleeping between polls. After `deadline_seconds` throws Error (deadline)
   // naming `what` and the device: a device that hangs must not hang us.
   void wait(double deadline_seconds, const std::string& what) const;
+  // The same without sleeping, for what takes microseconds.
+  void spin(double deadline_seconds, const std::string& what) const;
 
  private:
+  void poll(double deadline_seconds, const std::string& what, double nap_seconds) const;
   void* handle_ = nullptr;
   int ordinal_ = 0;
 };

@@ -134,7 +134,47 @@ struct EventData {
 };
 static_assert(sizeof(EventData) == 32);
 
-struct ProcessInfo;  // processes are only counted
+struct ProcessInfo {
+  unsigned pid;
+  unsigned long long used_bytes;
+  unsigned gpu_instance;
+  unsigned compute_instance;
+};
+static_assert(sizeof(ProcessInfo) == 24);
+
+struct Utilisation {
+  unsigned gpu;     // percent of the last sixth to whole second with a kernel running
+  unsigned memory;  // … with the device memory being read or written
+};
+static_assert(sizeof(Utilisation) == 8);
+
+// ---- GPM: what the units of a GPU did between two samples; Hopper or newer, driver 525 or newer
+using GpmSample = struct GpmSampleOpaque*;
+constexpr unsigned kGpmSmUtil = 2, kGpmSmOccupancy = 3, kGpmInteger = 4, kGpmAnyTensor = 5,
+                   kGpmDram = 10, kGpmFp64 = 11, kGpmFp32 = 12, kGpmFp16 = 13, kGpmPcieSent = 20,
+                   kGpmPcieReceived = 21, kGpmNvlinkReceived = 60, kGpmNvlinkSent = 61;
+struct GpmMetric {
+  unsigned id;
+  Return result;
+  double value;  // valid only if result is kSuccess
+  const char* names[3];
+};
+static_assert(sizeof(GpmMetric) == 40);
+// The array was 98 long in NVML 12 and is 210 in NVML 13, in a struct of the same version: the
+// library uses `count` of it.
+struct GpmMetricsGet {
+  unsigned version;
+  unsigned count;
+  GpmSample first, second;
+  GpmMetric metrics[210];
+};
+constexpr unsigned kGpmMetricsGetVersion = 1;
+struct GpmSupport {
+  unsigned version;
+  unsigned supported;
+};
+static_assert(sizeof(GpmSupport) == 8);
+constexpr unsigned kGpmSupportVersion = 1;
 
 // X(name, type): every function that is called.
 #define CB_NVML_FUNCTIONS(X)                                                               \
@@ -185,6 +225,12 @@ struct ProcessInfo;  // processes are only counted
   X(nvmlDeviceGetCurrentClocksThrottleReasons, Return(Device, unsigned long long*))        \
   X(nvmlDeviceGetComputeRunningProcesses_v3, Return(Device, unsigned*, ProcessInfo*))      \
   X(nvmlDeviceValidateInforom, Return(Device))                                             \
+  X(nvmlDeviceGetUtilizationRates, Return(Device, Utilisation*))                           \
+  X(nvmlGpmQueryDeviceSupport, Return(Device, GpmSupport*))                                \
+  X(nvmlGpmSampleAlloc, Return(GpmSample*))                                                \
+  X(nvmlGpmSampleFree, Return(GpmSample))                                                  \
+  X(nvmlGpmSampleGet, Return(Device, GpmSample))                                           \
+  X(nvmlGpmMetricsGet, Return(GpmMetricsGet*))                                             \
   X(nvmlDeviceRegisterEvents, Return(Device, unsigned long long, EventSet))                \
   X(nvmlDeviceGetSupportedEventTypes, Return(Device, unsigned long long*))                 \
   X(nvmlEventSetCreate, Return(EventSet*))                                                 \

@@ -94,6 +94,34 @@ std::string ancestor_text(abi::TopologyLevel level) {
   }
 }
 
+// "<UUID of the NVLink cluster>.<clique>" of a GPU that the fabric manager has registered; empty if
+// it is in none. A UUID of zeros, as GPUs of a single host have it, names no cluster.
+std::string domain_name(const abi::FabricInfo& info) {
+  if (info.state != abi::kFabricCompleted || info.status != abi::kSuccess) return "";
+  const bool none = std::ranges::all_of(info.cluster_uuid, [](unsigned char c) { return c == 0; });
+  if (none) return "";
+  std::string out;
+  for (const unsigned char byte : info.cluster_uuid) out += fmt::format("{:02x}", byte);
+  return fmt::format("{}.{}", out, info.clique);
+}
+
+void describe_fabric(const Asker& a, Part& part) {
+  abi::FabricInfo info{};
+  info.version = abi::kFabricInfoVersion;
+  const Said why =
+      a.ask("nvmlDeviceGetGpuFabricInfoV", a.table().nvmlDeviceGetGpuFabricInfoV, &info);
+  if (!why.empty()) {
+    part.unavailable["fabric_state"] = why;
+    return;
+  }
+  // nvml.h: NVML_GPU_FABRIC_STATE_*.
+  constexpr std::array kStates{"not supported", "not started", "in progress", "completed"};
+  if (info.state < kStates.size())
+    part.attributes["fabric_state"] = std::string(kStates[info.state]);
+  if (const std::string domain = domain_name(info); !domain.empty())
+    part.attributes["nvlink_domain"] = domain;
+}
+
 bool in_ready_fabric(const Asker& a) {
   abi::FabricInfo info{};
   info.version = abi::kFabricInfoVersion;
@@ -157,6 +185,7 @@ void Library::describe(const Gpu& gpu, Part& part) const {
   describe_identity(a, part);
   describe_settings(a, part);
   describe_links(a, part);
+  describe_fabric(a, part);
 }
 
 Topology Library::topology(const std::vector<Gpu>& gpus) const {

@@ -69,9 +69,11 @@ std::optional<double> link_errors(const Asker& a, unsigned link, Said& why) {
 
 }  // namespace
 
-// A link that is down counts nothing. The first link that NVML refuses is beyond the last.
+// A link that is down counts nothing. The first link that NVML refuses is beyond the last. The
+// number of links that are up is told too: the sum does not show a link that went down.
 void read_nvlink_errors(const Asker& a, Readings& out) {
   std::optional<double> all;
+  double up = 0;
   Said why;
   for (unsigned link = 0; link < abi::kMaxNvLinks; ++link) {
     abi::EnableState state{};
@@ -82,8 +84,10 @@ void read_nvlink_errors(const Asker& a, Readings& out) {
       break;
     }
     if (state != abi::kEnabled) continue;
+    ++up;
     if (const auto errors = link_errors(a, link, why)) all = all.value_or(0) + *errors;
   }
+  if (why.empty() || up > 0) out.values["nvlinks_active"] = up;
   if (all)
     out.values["nvlink_errors"] = *all;
   else

@@ -1,0 +1,135 @@
+#!/usr/bin/python3
+"""One training step in PyTorch and in clusterbench: the same shapes, threads and optimizer, in turn.
+
+  compare_train.py --binary build/release/bin/clusterbench --python VENV/bin/python --rounds 5
+
+VENV has torch. Prints tokens per second of each round and the ratio of the medians with its least and largest value.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+# name: hidden, layers, heads, kv heads, head dim, feed-forward, vocabulary, sequence, sequences
+SHAPES = {
+    "narrow": (256, 4, 4, 2, 64, 704, 4096, 256, 4),
+    "middle": (512, 4, 8, 4, 64, 1408, 8192, 256, 4),
+    "wide": (1024, 2, 16, 4, 64, 2816, 16384, 512, 2),
+    "slice-8b": (4096, 1, 32, 8, 128, 14336, 32000, 256, 1),
+}
+
+
+def in_torch(shape, threads, steps, warm):
+    """Tokens per second of each step after the warm-up. Runs where torch is."""
+    import torch
+    import torch.nn.functional as F
+    h, layers, heads, kv, d, f, vocabulary, s, b = shape
+    torch.set_num_threads(threads)
+    torch.manual_seed(1)
+
+    def matrix(rows, columns):
+        return torch.nn.Parameter(torch.randn(rows, columns) * 0.02)
+
+    embedding, head, last = matrix(vocabulary, h), matrix(vocabulary, h), torch.nn.Parameter(torch.ones(h))
+    stack = [{"n1": torch.nn.Parameter(torch.ones(h)), "n2": torch.nn.Parameter(torch.ones(h)),
+              "qkv": matrix((heads + 2 * kv) * d, h), "out": matrix(h, heads * d),
+              "gate_up": matrix(2 * f, h), "down": matrix(h, f)} for _ in range(layers)]
+    parameters = [embedding, head, last] + [p for one in stack for p in one.values()]
+    optimizer = torch.optim.AdamW(parameters, lr=3e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
+    angles = torch.outer(torch.arange(s).float(), 500000.0 ** (-torch.arange(0, d, 2).float() / d))
+    cosines, sines = angles.cos()[None, :, None, :], angles.sin()[None, :, None, :]
+
+    def turned(x):
+        low, high = x[..., :d // 2], x[..., d // 2:]
+        return torch.cat([low * cosines - high * sines, high * cosines + low * sines], -1)
+
+    def layer(x, w):
+        y = F.linear(F.rms_norm(x, (h,), w["n1"], 1e-5), w["qkv"]).view(b, s, heads + 2 * kv, d)
+        q, k, v = turned(y[:, :, :heads]), turned(y[:, :, heads:heads + kv]), y[:, :, heads + kv:]
+        a = F.scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), is_causal=True,
+                                           enable_gqa=True)
+        x = x + F.linear(a.transpose(1, 2).reshape(b, s, heads * d), w["out"])
+        gate, up = F.linear(F.rms_norm(x, (h,), w["n2"], 1e-5), w["gate_up"]).chunk(2, -1)
+        return x + F.linear(F.silu(gate) * up, w["down"])
+
+    def step():
+        tokens = torch.randint(0, vocabulary, (b, s + 1))
+        x = F.embedding(tokens[:, :-1], embedding)
+        for w in stack:
+            x = layer(x, w)
+        logits = F.linear(F.rms_norm(x, (h,), last, 1e-5), head)
+        loss = F.cross_entropy(logits.view(b * s, vocabulary), tokens[:, 1:].reshape(-1))
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(parameters, 1.0)
+        optimizer.step()
+        return loss.item()
+
+    rates = []
+    for i in range(warm + steps):
+        start = time.perf_counter()
+        step()
+        if i >= warm:
+            rates.append(b * s / (time.perf_counter() - start))
+    return rates
+
+
+def torch_rate(python, name, threads, steps, warm):
+    done = subprocess.run([python, __file__, "--in-torch", name, "--threads", str(threads), "--steps", str(steps),
+                           "--warm", str(warm)], check=True, capture_output=True, text=True,
+                          env={**os.environ, "OMP_NUM_THREADS": str(threads)})
+    return statistics.median(json.loads(done.stdout))
+
+
+def own_rate(binary, name, threads, steps, warm, library):
+    h, layers, heads, kv, d, f, vocabulary, s, b = SHAPES[name]
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "t.json")
+        subprocess.run([binary, "train", "--hidden", str(h), "--layers", str(layers), "--heads", str(heads),
+                        "--kv-heads", str(kv), "--head-dim", str(d), "--feed-forward", str(f), "--vocabulary",
+                        str(vocabulary), "--sequence", str(s), "--micro-batch", str(b), "--steps", str(steps + warm),
+                        "--warm-up-steps", str(warm), "--twin-every", "0", "--threads", str(threads), "--library",
+                        library, "--json", out], check=True, capture_output=True)
+        with open(out, encoding="utf-8") as file:
+            record, = json.load(file)["records"]
+    metric, = [m for m in record["metrics"] if m["name"] == "tokens_per_second"]
+    return metric["summary"]["median"]
+
+
+def compare(args, name):
+    ours, theirs = [], []
+    for _ in range(args.rounds):
+        ours.append(own_rate(args.binary, name, args.threads, args.steps, args.warm, args.library))
+        theirs.append(torch_rate(args.python, name, args.threads, args.steps, args.warm))
+        print(f"{name}: clusterbench {ours[-1]:.0f}, PyTorch {theirs[-1]:.0f} tokens/s", flush=True)
+    ratios = [a / b for a, b in zip(ours, theirs)]
+    ratio = statistics.median(ours) / statistics.median(theirs)
+    print(f"{name}: {ratio:.3f} x PyTorch, {args.threads} threads (rounds {min(ratios):.3f} to {max(ratios):.3f})",
+          flush=True)
+    return ratio
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", default="build/release/bin/clusterbench")
+    parser.add_argument("--python", default=sys.executable, help="interpreter that has torch")
+    parser.add_argument("--library", default="auto")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=8)
+    parser.add_argument("--warm", type=int, default=3)
+    parser.add_argument("--shapes", default=",".join(SHAPES))
+    parser.add_argument("--in-torch", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.in_torch:
+        print(json.dumps(in_torch(SHAPES[args.in_torch], args.threads, args.steps, args.warm)))
+        return 0
+    return 0 if min(compare(args, name) for name in args.shapes.split(",")) >= 1 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "bench/training/ledger.h"
+#include "bench/training/row_kernels.h"
+#include "sys/cpu/host_blas.h"
+
+// What a training step asks of the device that computes it. The decoder above knows no device;
+// pointers are into the device's memory, which only allocate() gives. Every call is complete when
+// it returns or in the order of the calls: a device with a queue must not reorder them.
+namespace cb::training {
+
+template <typename Real>
+using Product = host_blas::Product<Real>;
+
+// Grouped causal attention of `batch` sequences. q, k and v of a token are parts of one row of
+// `stride` elements: all heads of q, then of k, then of v. `out` has rows of heads·dim elements.
+struct AttentionShape {
+  int64_t batch = 0;
+  int64_t sequence = 0;
+  int64_t heads = 0;
+  int64_t kv_heads = 0;
+  int64_t dim = 0;
+
+  int64_t tokens() const { return batch * sequence; }
+  int64_t stride() const { return (heads + 2 * kv_heads) * dim; }
+};
+
+// A part of a vocabulary that is divided over ranks.
+struct VocabularyPart {
+  int64_t first = 0;
+  int64_t count = 0;
+  bool holds(int32_t token) const { return token >= first && token < first + count; }
+};
+
+template <typename Real>
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  // Memory that is freed with the pointer; zeroed.
+  virtual std::shared_ptr<Real[]> allocate(int64_t count) = 0;
+  virtual int64_t allocated_bytes() const = 0;
+  // Times and counts since the last call.
+  virtual Ledger take_ledger() = 0;
+
+  virtual void matmul(const Product<Real>& product) = 0;
+  virtual void rmsnorm(const Real* x, const Real* gain, Real* y, Real* scale, int64_t rows,
+                       int64_t width) = 0;
+  // Adds to dx and dgain.
+  virtual void rmsnorm_backward(const Real* dy, const Real* x, const Real* gain, const Real* scale,
+                                Real* dx, Real* dgain, int64_t rows, int64_t width) = 0;
+  // Turns q and k of each row of qkv by its position; direction −1 turns back.
+  virtual void rotate(Real* qkv, const AttentionShape& shape, Real direction) = 0;
+  // log_sums: tokens × heads, for the backward.
+  virtual void attention(const Real* qkv, Real* out, Real* log_sums, const AttentionShape&) = 0;
+  virtual void attention_backward(const Real* qkv, const Real* out, const Real* dout,
+                                  const Real* log_sums, Real* dqkv, const AttentionShape&) = 0;
+  virtual void swiglu(const Real* gate_up, Real* out, int64_t rows, int64_t width) = 0;
+  virtual void swiglu_backward(const Real* dout, Real* gate_up, int64_t rows, int64_t width) = 0;
+
+  // Rows of a table, 0 for tokens of other parts; and the gradients added to their rows, in the
+  // order of the tokens.
+  virtual void embed(const Real* table, const int32_t* tokens, Real* out, int64_t rows,
+                     int64_t width, const VocabularyPart&) = 0;
+  virtual void embed_backward(const Real* dout, const int32_t* tokens, Real* dtable, int64_t rows,
+                              int64_t width, const VocabularyPart&) = 0;
+
+  // Cross entropy in three steps, between which ranks may exchange: `top` is each row's largest
+  // logit; logits become e^(logit − top), with their sum and the target's logit − top (0 where the
+  // target is in another part); and then the gradient factor·(softmax − one at the target).
+  virtual void row_max(const Real* logits, Real* top, int64_t rows, int64_t width) = 0;
+  virtual void exponentials(Real* logits, const Real* top, const int32_t* targets, Real* sums,
+                            Real* at_target, int64_t rows, const VocabularyPart&) = 0;
+  virtual void cross_entropy_backward(Real* exponentials, const Real* sums, const int32_t* targets,
+                                      Real factor, int64_t rows, const VocabularyPart&) = 0;
+  // Σ log(sums[i]) − at_target[i] over the rows, in nats.
+  virtual double cross_entropy(const Real* sums, const Real* at_target, int64_t rows) = 0;
+
+  virtual void add(Real* to, const Real* from, int64_t count) = 0;
+  virtual void copy(Real* to, const Real* from, int64_t count) = 0;
+  virtual void zero(Real* to, int64_t count) = 0;
+  virtual void adamw(Real* weights, const Real* gradient, Real* mean, Real* square, int64_t count,
+                     const AdamStep&) = 0;
+  // In an order that depends on the count alone.
+  virtual double sum_squares(const Real* x, int64_t count) = 0;
+  virtual int64_t not_finite(const Real* x, int64_t count) = 0;
+  // Depends on every bit and its place; kernels/hash.h.
+  virtual uint64_t hash(const Real* x, int64_t count) = 0;
+  // Changes the highest bit of an element's fraction, or makes it no number: --inject-fault.
+  virtual void flip_bit(Real* element) = 0;
+  virtual void make_nan(Real* element) = 0;
+  // Normal numbers with this deviation, of a counter: element (i, j) of the part depends on
+  // `stream` and its place (first_row + i, first_column + j) in the whole matrix alone.
+  struct Place {
+    int64_t rows = 0, columns = 0, first_row = 0, first_column = 0, whole_columns = 0;
+  };
+  virtual void normal(Real* to, const Place&, uint64_t stream, double deviation) = 0;
+};
+
+}  // namespace cb::training

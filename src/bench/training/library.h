@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "bench/cpu/blas_choice.h"
+#include "bench/training/host_backend.h"
+
+namespace cb::training {
+
+// What multiplies on one thread.
+struct TrainLibrary {
+  std::string name;              // "onednn oneDNN 2.6.0 avx512_core"
+  ThreadProduct<float> product;  // empty: the own loops
+  Said candidates;
+};
+
+// The library that multiplies fastest on one thread of this host, or the one that is named. The
+// team's threads call it at the same time, and it starts none of its own. Collective: throws on
+// every rank if it does not open on one.
+TrainLibrary open_train_library(Context& context, const std::string& library, Team& team);
+
+}  // namespace cb::training

@@ -1,0 +1,203 @@
+#include "bench/training/options.h"
+
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "bench/harness/shared_params.h"
+#include "core/param_builder.h"
+#include "core/units.h"
+
+namespace cb::training {
+namespace {
+
+constexpr const char* kSubject = "clusterbench train";
+
+// Parameters that replace a number of the model's shape.
+struct Free {
+  const char* name;
+  const char* help;
+  int64_t Shape::*member;
+};
+constexpr std::array kFree{
+    Free{"layers", "layers, instead of the model's: a slice at true width", &Shape::layers},
+    Free{"hidden", "width of the residual stream, instead of the model's", &Shape::hidden},
+    Free{"heads", "heads of queries, instead of the model's", &Shape::heads},
+    Free{"kv-heads", "heads of keys and values, instead of the model's", &Shape::kv_heads},
+    Free{"head-dim", "elements of a head, instead of the model's", &Shape::head_dim},
+    Free{"feed-forward", "inner width of the feed-forward, instead of the model's",
+         &Shape::feed_forward},
+    Free{"vocabulary", "tokens of the vocabulary, instead of the model's", &Shape::vocabulary},
+};
+
+std::vector<std::string> trainable_models() {
+  std::vector<std::string> out;
+  for (const Shape& s : known_shapes())
+    if (s.dense() && s.gated) out.push_back(s.name);
+  return out;
+}
+
+Shape shape_of(const Params& params) {
+  Shape out = *find_shape(params.text("model"));
+  for (const Free& one : kFree)
+    if (params.has(one.name)) out.*one.member = params.integer(one.name);
+  return out;
+}
+
+TextRule text_of(const Params& params, const Shape& shape) {
+  return {shape.vocabulary, std::min(params.integer("symbols"), shape.vocabulary),
+          params.number("noise")};
+}
+
+// A wide decoder takes smaller steps: 3e-4 at Llama's 4096 (arXiv 2407.21783, table 3), and by the
+// root of the width's ratio.
+double rate_of(const Params& params, const Shape& shape) {
+  if (params.has("learning-rate")) return params.number("learning-rate");
+  return 3e-4 * std::sqrt(4096 / static_cast<double>(shape.hidden));
+}
+
+std::optional<Fault::Kind> kind_of(std::string_view name) {
+  if (name == "bitflip") return Fault::Kind::bitflip;
+  if (name == "nan") return Fault::Kind::nan;
+  if (name == "slow") return Fault::Kind::slow;
+  if (name == "weight") return Fault::Kind::weight;
+  return std::nullopt;
+}
+
+void check_shape(const Shape& s, Problems& problems) {
+  if (s.heads % s.kv_heads != 0)
+    problems.add("--heads", fmt::format("{} is no multiple of {} --kv-heads", s.heads, s.kv_heads));
+  if (s.head_dim % 2 != 0)
+    problems.add("--head-dim", fmt::format("{} is odd: positions turn pairs", s.head_dim));
+}
+
+// What the ranks share must be divisible by their number.
+void check_division(const Options& o, Problems& problems) {
+  const int t = o.layout.tensor;
+  const auto divides = [&](const char* what, int64_t count) {
+    if (count % t != 0)
+      problems.add("--tp", fmt::format("{} does not divide {} {}", t, count, what));
+  };
+  divides("heads of queries", o.shape.heads);
+  divides("heads of keys and values", o.shape.kv_heads);
+  divides("columns of the feed-forward", o.shape.feed_forward);
+  divides("tokens of the vocabulary", o.shape.vocabulary);
+  divides("tokens of a micro-batch", o.batch.micro_tokens());
+  if (o.layout.pipeline > o.shape.layers)
+    problems.add("--pp", fmt::format("{} stages for {} layers", o.layout.pipeline, o.shape.layers));
+  if (o.fault.kind != Fault::Kind::none && o.fault.layer >= o.shape.layers)
+    problems.add("--inject-fault", fmt::format("there is no layer {}", o.fault.layer));
+}
+
+}  // namespace
+
+std::vector<ParamDef> option_params() {
+  using namespace param;
+  std::vector<ParamDef> out{
+      choice("model", trainable_models()).help("shape of the decoder").by_default("tiny")};
+  for (const Free& one : kFree) out.push_back(integer(one.name).help(one.help).range(1, 1 << 24));
+  const std::vector<ParamDef> rest{
+      integer("sequence").help("tokens of a sequence").by_default("32").range(1, 1 << 20),
+      integer("micro-batch").help("sequences of a micro-batch").by_default("2").range(1, 1 << 20),
+      integer("micro-batches")
+          .help("micro-batches of a replica's step")
+          .by_default("1")
+          .range(1, 1 << 20),
+      choice("dtype", {"fp32"}).help("weights, gradients and products").by_default("fp32"),
+      integer("tp").help("ranks that share each matrix").by_default("1").range(1, 4096),
+      integer("pp").help("stages of the pipeline").by_default("1").range(1, 4096),
+      choice("shard", {"none", "zero1"})
+          .help("what replicas divide: nothing, or the optimizer's state")
+          .by_default("none"),
+      choice("recompute", {"none", "layer"})
+          .help("what backward computes again instead of keeping it")
+          .by_default("none"),
+      integer("steps").help("training steps").by_default("20").range(1, 100000000),
+      integer("warm-up-steps").help("of these, not timed").by_default("3").range(0, 1000000),
+      integer("twin-every")
+          .help("steps between twin steps; one comes first and one last; 0: none")
+          .by_default("100")
+          .at_least(0),
+      integer("hash-every")
+          .help("steps between comparisons of the replicas' weights; 0: none")
+          .by_default("10")
+          .at_least(0),
+      integer("symbols").help("tokens in use").by_default("256").range(2, 1 << 24),
+      number("noise").help("share of tokens that do not follow").by_default("0.15").range(0, 1),
+      number("learning-rate").help("of AdamW; by default by the width").range(0, 10),
+      number("reach").help("nats above the floor that the last losses may be").range(0, 100),
+      seed_param("of weights and text"),
+      text("inject-fault")
+          .help("bitflip, nan, slow or weight @RANK[:LAYER], to prove that it is found; RANK "
+                "alone flips a bit"),
+  };
+  out.insert(out.end(), rest.begin(), rest.end());
+  return out;
+}
+
+std::optional<Fault> parse_fault(std::string_view text) {
+  Fault out{.kind = Fault::Kind::bitflip};
+  if (const size_t at = text.find('@'); at != std::string_view::npos) {
+    const auto kind = kind_of(text.substr(0, at));
+    if (!kind) return std::nullopt;
+    out.kind = *kind;
+    text.remove_prefix(at + 1);
+  }
+  std::optional<int64_t> layer = 0;
+  if (const size_t colon = text.find(':'); colon != std::string_view::npos) {
+    layer = parse_integer(text.substr(colon + 1));
+    text = text.substr(0, colon);
+  }
+  const auto rank = parse_integer(text);
+  if (!rank || !layer || *rank < 0 || *rank > INT32_MAX || *layer < 0) return std::nullopt;
+  out.rank = static_cast<int>(*rank);
+  out.layer = *layer;
+  return out;
+}
+
+void check_options(const Params& params, Problems& problems) {
+  check_shape(shape_of(params), problems);
+  if (params.integer("warm-up-steps") >= params.integer("steps"))
+    problems.add("--warm-up-steps", "leaves no step of --steps that is timed");
+  if (params.has("inject-fault") && !parse_fault(params.text("inject-fault")))
+    problems.add("--inject-fault",
+                 fmt::format("{} is no fault: bitflip, nan, slow or weight, then @RANK[:LAYER]",
+                             params.text("inject-fault")));
+}
+
+Options options_of(const Params& params, int ranks) {
+  Options out;
+  out.shape = shape_of(params);
+  out.layout.tensor = static_cast<int>(params.integer("tp"));
+  out.layout.pipeline = static_cast<int>(params.integer("pp"));
+  out.layout.zero1 = params.text("shard") == "zero1";
+  out.batch = {params.integer("sequence"), params.integer("micro-batch"),
+               params.integer("micro-batches")};
+  out.text = text_of(params, out.shape);
+  out.recipe.seed = static_cast<uint64_t>(params.integer("seed"));
+  out.recipe.rate = rate_of(params, out.shape);
+  out.recompute = params.text("recompute") == "layer";
+  out.steps = params.integer("steps");
+  out.warm_up = params.integer("warm-up-steps");
+  out.twin_every = params.integer("twin-every");
+  out.hash_every = params.integer("hash-every");
+  if (params.has("reach")) out.reach = params.number("reach");
+  if (params.has("inject-fault")) out.fault = parse_fault(params.text("inject-fault")).value();
+
+  Problems problems;
+  const int shared = out.layout.tensor * out.layout.pipeline;
+  if (ranks % shared != 0) {
+    problems.add("--tp", fmt::format("{} ranks are no multiple of --tp {} × --pp {}", ranks,
+                                     out.layout.tensor, out.layout.pipeline));
+  } else {
+    out.layout.data = ranks / shared;
+  }
+  check_division(out, problems);
+  if (out.fault.kind != Fault::Kind::none && out.fault.rank >= ranks)
+    problems.add("--inject-fault", fmt::format("there is no rank {}", out.fault.rank));
+  if (!problems.empty()) throw UsageError(kSubject, problems);
+  return out;
+}
+
+}  // namespace cb::training

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "bench/harness/case.h"
+#include "bench/training/trainer.h"
+
+namespace cb::training {
+
+// What `train` was asked for, resolved for the job's ranks.
+struct Options {
+  Shape shape;
+  Layout layout;
+  Batch batch;
+  TextRule text;
+  Recipe recipe;
+  Fault fault;
+  bool recompute = false;
+  int64_t steps = 0;       // of training; twin steps are none
+  int64_t warm_up = 0;     // of these, not timed
+  int64_t twin_every = 0;  // steps; 0: never
+  int64_t hash_every = 0;
+  std::optional<double> reach;  // nats above the floor that the last losses may be
+
+  Stage stage(int rank) const {
+    return {shape, layout, batch, coordinates_of(rank, layout), recompute};
+  }
+};
+
+std::vector<ParamDef> option_params();
+// What is wrong whatever the number of ranks.
+void check_options(const Params& params, Problems& problems);
+// Throws UsageError, on every rank alike, if the ranks cannot share the work in that way.
+Options options_of(const Params& params, int ranks);
+
+// "KIND@RANK[:LAYER]", or "RANK" for a flipped bit. Nothing for other texts.
+std::optional<Fault> parse_fault(std::string_view text);
+
+}  // namespace cb::training

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "bench/training/options.h"
+#include "bench/training/prediction.h"
+
+namespace cb::training {
+
+// What the steps gave on this rank.
+struct Trained {
+  std::vector<double> losses;  // of every step; the same on all ranks
+  SampleRun run;               // of the timed steps: seconds, and spans
+  // Of all ranks, by rank, over the timed steps: the median and the least.
+  std::vector<double> computing_seconds, least_seconds;
+  Ledger ledger;  // of one step
+  int64_t memory_bytes = 0;
+  bool stopped = false;  // wrong data ended it
+  bool crowded = false;  // ranks share cores somewhere: no straggler is sought
+};
+
+// Names of the spans of a step.
+extern const std::vector<std::string> kSpans;
+
+// The checks that need all ranks: each returns this rank's own checks, with those of rank 0 for
+// the whole job. All are collective.
+class Session {
+ public:
+  Session(Context& context, const Options& options, Trainer<float>& trainer,
+          Backend<float>& backend);
+
+  // Trains all steps. Wrong data ends it on every rank after the same step.
+  Trained train();
+  // What was found: into the record, as checks of the rank's own entity or of the whole job.
+  void add_checks(Record& record, size_t self, size_t whole, const Trained& measured) const;
+
+ private:
+  double one_step(Spans& spans, Trained& measured);
+  void compare_twins();
+  void compare_weights();
+  void locate_not_finite();
+  void share_computing(Trained& measured);
+  std::vector<Suspect> suspects_of(const std::vector<TracePoint>& trace);
+  void add_straggler_check(Record& record, size_t self, const Trained& measured) const;
+  void suspect(const char* check, const std::vector<Suspect>& suspects);
+
+  Context& context_;
+  const Options& options_;
+  Trainer<float>& trainer_;
+  Backend<float>& backend_;
+  // Checks that were made, and the ranks that failed them.
+  std::map<std::string, std::vector<Suspect>> found_;
+  int64_t done_ = 0;
+};
+
+}  // namespace cb::training

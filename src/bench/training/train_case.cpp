@@ -1,0 +1,247 @@
+// A training step of a decoder: forward, backward and AdamW with real gradients, on any number of
+// ranks. Counted: tokens over the seconds of a whole step. docs/methods/training.md.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "bench/cases.h"
+#include "bench/cpu/memory.h"
+#include "bench/cpu/peak.h"
+#include "bench/cpu/rank_cores.h"
+#include "bench/harness/points.h"
+#include "bench/harness/shared_params.h"
+#include "bench/training/host_backend.h"
+#include "bench/training/library.h"
+#include "bench/training/prediction.h"
+#include "bench/training/session.h"
+#include "core/param_builder.h"
+#include "core/units.h"
+#include "sys/cpu/host_memory.h"
+
+namespace cb {
+namespace {
+
+using namespace training;
+
+constexpr int kBursts = 60;
+
+CaseInfo describe() {
+  using namespace param;
+  return {
+      .name = "train",
+      .device = "cpu",
+      .summary = "training steps of a decoder with real gradients: tokens per second and MFU",
+      .example = "clusterbench train --model tiny --steps 200 --json t.json",
+      .domain = "compute",
+      .params = joined(
+          {{device_param("cpu", "where to train")},
+           option_params(),
+           {threads_param(), choice("library", {"auto", "openblas", "blis", "onednn", "builtin"})
+                                 .help("library that multiplies")
+                                 .by_default("auto")}}),
+      .metrics = {{"tokens_per_second", "count per second", Better::higher,
+                   "of all ranks together"},
+                  {"model_flops_per_second", "flops_per_second", Better::higher,
+                   "operations that the model needs, over time: all ranks together"},
+                  {"share_of_peak", "share", Better::higher,
+                   "MFU: the model's operations of this rank over the cores' theoretical peak"},
+                  {"share_of_gemm", "share", Better::higher,
+                   "the same over this rank's fastest product of the step's shapes"},
+                  {"step_seconds", "seconds", Better::lower, "of a whole step"},
+                  {"predicted_step_seconds", "seconds", Better::lower,
+                   "by its parts, each measured alone"},
+                  {"forward_seconds", "seconds", Better::lower, "of a step, without waiting"},
+                  {"backward_seconds", "seconds", Better::lower, "of a step, without waiting"},
+                  {"optimizer_seconds", "seconds", Better::lower, "of a step, without waiting"},
+                  {"exposed_communication_seconds", "seconds", Better::lower,
+                   "exchanges of a step that no computing hid"},
+                  {"bubble_share", "share", Better::lower, "of a step, waiting for other stages"},
+                  {"matmul_seconds", "seconds", Better::lower, "of a step, in products"},
+                  {"predicted_matmul_seconds", "seconds", Better::lower, "each product alone"},
+                  {"attention_seconds", "seconds", Better::lower, "of a step, in attention"},
+                  {"predicted_attention_seconds", "seconds", Better::lower, "attention alone"},
+                  {"elementwise_seconds", "seconds", Better::lower, "of a step, row by row"},
+                  {"predicted_elementwise_seconds", "seconds", Better::lower,
+                   "its bytes over the measured bandwidth"},
+                  {"predicted_optimizer_seconds", "seconds", Better::lower, "the optimizer alone"},
+                  {"predicted_communication_seconds", "seconds", Better::lower, "exchanges alone"},
+                  {"memory_bytes", "bytes", Better::lower, "allocated by a rank"},
+                  {"first_loss_nats", "nats", Better::lower,
+                   "mean over the tokens of the first step"},
+                  {"loss_nats", "nats", Better::lower, "of each timed step"}},
+      .checks = {"finite", "first_loss", "floor", "reach", "straggler", "twin", "weights"},
+      .fault = {.planted = said("fault.activation"),
+                .checks = {"twin"},
+                .brief = {{"steps", {"2"}}, {"warm-up-steps", {"1"}}},
+                .point_seconds = 10,
+                .blind = {{"twin-every", {"0"}, said("train.no_twin")}}},
+      .label_params = {"model"},
+  };
+}
+
+// Before anything is allocated: a rank that swaps measures nothing. Collective.
+void require_train_memory(Context& context, const Options& o) {
+  const double needed = memory_of_rank(o.shape, o.layout, o.batch, 4, o.recompute).total();
+  const auto available = available_memory_bytes(context.fs);
+  const bool fits =
+      !available || needed <= 0.8 * static_cast<double>(*available) / context.place.local_size;
+  throw_where_failed(context.comm,
+                     fits ? Said()
+                          : said("train.memory", context.who(), format_value(needed, "bytes"),
+                                 format_value(static_cast<double>(*available), "bytes"),
+                                 context.place.local_size));
+}
+
+// Figures of the whole job, on rank 0.
+void add_job_figures(Record& record, size_t whole, const Options& o, const Trained& m,
+                     double predicted) {
+  const double tokens = static_cast<double>(o.batch.tokens() * o.layout.data);
+  const double flops = flops_per_token(o.shape, o.batch.sequence) * tokens;
+  const auto rate = [&](double work) {
+    return m.run.seconds.mapped([work](double seconds) { return work / seconds; });
+  };
+  record.add("tokens_per_second", whole, rate(tokens),
+             Ceiling{tokens / predicted, said("train.predicted")});
+  record.add("model_flops_per_second", whole, rate(flops));
+  record.add("step_seconds", whole, m.run.seconds);
+  record.add("predicted_step_seconds", whole, {predicted});
+  record.add("first_loss_nats", whole, {m.losses.front()});
+  Samples losses;
+  for (size_t i = static_cast<size_t>(o.warm_up); i < m.losses.size(); ++i) losses.add(m.losses[i]);
+  record.add("loss_nats", whole, losses);
+}
+
+Samples samples_of(const std::vector<double>& values) { return Samples::from_list(values); }
+
+void add_rank_figures(Record& record, size_t self, const Trained& m, const Prediction& p) {
+  const auto span = [&](const char* metric, const char* name) {
+    record.add(metric, self, samples_of(m.run.spans.of(name)));
+  };
+  span("forward_seconds", "forward");
+  span("backward_seconds", "backward");
+  span("optimizer_seconds", "optimizer");
+  span("exposed_communication_seconds", "exposed");
+  span("bubble_share", "bubble");
+  span("matmul_seconds", "matmul");
+  span("attention_seconds", "attention");
+  span("elementwise_seconds", "elementwise");
+  record.add("predicted_matmul_seconds", self, {p.matmul});
+  record.add("predicted_attention_seconds", self, {p.attention});
+  record.add("predicted_elementwise_seconds", self, {p.elementwise});
+  record.add("predicted_optimizer_seconds", self, {p.optimizer});
+  record.add("predicted_communication_seconds", self, {p.exchange + p.gradients});
+  record.add("memory_bytes", self, {static_cast<double>(m.memory_bytes)});
+}
+
+int cores_of_team(const RankCores& mine, const Team& team) {
+  return static_cast<int>(std::ranges::count_if(mine.cores, [&](const Core& core) {
+    return std::ranges::any_of(core.cpus, [&](int cpu) {
+      return std::ranges::find(team.cpus(), cpu) != team.cpus().end();
+    });
+  }));
+}
+
+// The peak is that of fp32 with the clock measured right after the steps.
+void add_shares(Context& context, Record& record, size_t self, const Options& o, const Trained& m,
+                Team& team, const RankCores& cores, double best_product) {
+  const double flops = flops_per_token(o.shape, o.batch.sequence) *
+                       static_cast<double>(o.batch.tokens()) /
+                       (o.layout.tensor * o.layout.pipeline);
+  const auto over = [&](double rate) {
+    return m.run.seconds.mapped([&](double seconds) { return flops / seconds / rate; });
+  };
+  record.add("share_of_gemm", self, over(best_product));
+  const auto peak = measure_peak(GemmType::fp32, team, kBursts);
+  const double cycles = measure_clock_hertz(team) * cores_of_team(cores, team);
+  const auto cpu = read_cpu_id(context.fs);
+  const auto per_cycle =
+      cpu ? flops_per_cycle(*cpu, GemmType::fp32, peak ? peak->operations_per_second / cycles : 0)
+          : std::nullopt;
+  if (!per_cycle) {
+    record.notes.push_back(said("gemm.peak_unknown"));
+    return;
+  }
+  record.facts["theoretical_peak"] = per_cycle->how;
+  record.add("share_of_peak", self, over(per_cycle->value * cycles));
+}
+
+void add_facts(Record& record, const Options& o, const TrainLibrary& library, const Team& team,
+               bool root) {
+  record.facts["model"] = Said(fmt::format(
+      "{} L={} h={} heads={}/{} d={} f={} V={}", o.shape.name, o.shape.layers, o.shape.hidden,
+      o.shape.heads, o.shape.kv_heads, o.shape.head_dim, o.shape.feed_forward, o.shape.vocabulary));
+  record.facts["layout"] = Said(fmt::format("dp={} tp={} pp={} {}", o.layout.data, o.layout.tensor,
+                                            o.layout.pipeline, o.layout.zero1 ? "zero1" : "zero0"));
+  record.facts["attention"] = said("train.attention_blocks");
+  record.facts["flops_per_token"] =
+      said("train.flops_convention", flops_per_token(o.shape, o.batch.sequence));
+  record.facts["threads"] = std::to_string(team.size());
+  record.facts["library"] = library.name;
+  record.facts["loss_floor"] = Said(fmt::format("{:.4f}", loss_floor(o.text)));
+  record.facts["instructions"] = row_kernels_of(float()).isa;
+  if (root) record.facts["candidates"] = library.candidates;
+}
+
+// Matrices are shared by ranks that exchange at every layer: over a network this is another
+// measurement.
+bool tensor_groups_cross_hosts(const Context& context, const Layout& l) {
+  const auto& host_of = context.place.host_of_rank;
+  for (size_t rank = 0; rank < host_of.size(); ++rank)
+    if (host_of[rank] !=
+        host_of[rank / static_cast<size_t>(l.tensor) * static_cast<size_t>(l.tensor)])
+      return true;
+  return false;
+}
+
+Record measure_training(Context& context, const Params& params, const Options& o) {
+  Record record{.case_name = "train", .params = params};
+  const RankCores cores = cores_of_rank(context.comm, context.place);
+  Team team(cpus_of_rank(context.comm, cores, params));
+  require_train_memory(context, o);
+  const TrainLibrary library = open_train_library(context, params.text("library"), team);
+  const auto backend = host_backend<float>(team, library.product);
+  auto fabric = connect<float>(context.comm, o.layout, [&] { context.watchdog.progress(); });
+  const Text text(o.text, o.recipe.seed);
+  const Stage stage = o.stage(context.comm.rank());
+  Fault mine = o.fault;
+  if (mine.rank != context.comm.rank()) mine.kind = Fault::Kind::none;
+  Trainer<float> trainer(context.comm, fabric, *backend, stage, text, o.recipe, mine);
+  Session session(context, o, trainer, *backend);
+  Trained measured = session.train();
+  measured.crowded = context.comm.any(cores.oversubscribed);
+
+  const size_t self =
+      record.entity({context.place.host, "rank", std::to_string(context.comm.rank())});
+  const size_t whole = record.entity({"", "cluster", ""});
+  add_facts(record, o, library, team, context.comm.is_root());
+  if (cores.oversubscribed) record.notes.push_back(said("gemm.crowded"));
+  if (tensor_groups_cross_hosts(context, o.layout))
+    record.notes.push_back(said("train.across_hosts"));
+  session.add_checks(record, self, whole, measured);
+  if (measured.stopped) return record;  // wrong data yields no number
+  context.watchdog.note("measuring the parts alone");
+  const Prediction parts = predict(context.comm, *backend, fabric, stage, measured.ledger, trainer);
+  const double best = best_product_rate(*backend, measured.ledger);
+  const double predicted = context.comm.max(parts.step());
+  add_rank_figures(record, self, measured, parts);
+  add_shares(context, record, self, o, measured, team, cores, best);
+  if (context.comm.is_root()) add_job_figures(record, whole, o, measured, predicted);
+  return record;
+}
+
+std::vector<Record> run(Context& context, const Params& params) {
+  const Options options = options_of(params, context.comm.size());
+  return run_points(
+      context, "train", std::vector<Params>{params},
+      [&](const Params& p) {
+        return PointName{p, fmt::format("{} {} steps", options.shape.name, options.steps)};
+      },
+      [&](const Params& p) { return measure_training(context, p, options); });
+}
+
+}  // namespace
+
+Case train_cpu_case() { return {describe(), run, check_options}; }
+
+}  // namespace cb

@@ -1,0 +1,45 @@
+#include "bench/training/watch.h"
+
+#include "core/clock.h"
+
+namespace cb::training {
+namespace {
+
+constexpr double kSlowBy = 0.5;  // a slow rank takes this share longer
+
+}  // namespace
+
+template <typename Real>
+void Watch<Real>::linger() {
+  const double now = monotonic_seconds();
+  const double until = began_ > 0 ? now + kSlowBy * (now - began_) : now;
+  while (monotonic_seconds() < until) {
+  }
+  began_ = monotonic_seconds();
+}
+
+template <typename Real>
+void Watch<Real>::plant(const PlaceInStep& place, Real* data, int64_t count) {
+  if (fault_.kind == Fault::Kind::slow) return linger();
+  if (place.part != PlaceInStep::Part::forward_feed_forward || place.layer != fault_.layer) return;
+  Real* element = data + count / 2;
+  if (fault_.kind == Fault::Kind::bitflip) backend_.flip_bit(element);
+  if (fault_.kind == Fault::Kind::nan) backend_.make_nan(element);
+}
+
+template <typename Real>
+void Watch<Real>::at(const PlaceInStep& place, Real* data, int64_t count) {
+  if (faults_ && fault_.kind != Fault::Kind::none) plant(place, data, count);
+  if (!not_finite_ && backend_.not_finite(data, count) > 0) not_finite_ = place;
+  note(place, data, count);
+}
+
+template <typename Real>
+void Watch<Real>::note(const PlaceInStep& place, const Real* data, int64_t count) {
+  if (recording_) trace_.push_back({place.order(layers_), backend_.hash(data, count)});
+}
+
+template class Watch<float>;
+template class Watch<double>;
+
+}  // namespace cb::training

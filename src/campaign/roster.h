@@ -1,0 +1,57 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "campaign/hosts.h"
+#include "judge/campaign_data.h"
+
+namespace cb {
+
+struct CampaignFile;
+struct Journal;
+
+// The hosts that take part in a campaign: those asked for, less those that were taken out, with
+// spares in their places. Pure; docs/design/decisions/0104-a-bad-host-costs-itself.md.
+class Roster {
+ public:
+  Roster(const std::vector<HostSlots>& asked, const std::vector<HostSlots>& spares);
+
+  // The host leaves. If `out.by` names a spare, that takes its place.
+  void take_out(const ExcludedHost& out);
+  // The host comes back to its place, if no spare has it.
+  void let_back(const std::string& host);
+
+  // The hosts that take part now, in the order of places.
+  std::vector<HostSlots> active() const;
+  // Every host that takes or took part: those asked for, then spares in their order.
+  std::vector<HostSlots> all() const;
+  bool takes_part(const std::string& host) const;
+  // Why the host is out; null if it takes part, or never did.
+  const ExcludedHost* out(const std::string& host) const;
+  bool is_replaced(const std::string& host) const;
+  // The hosts that are out, in the order in which they went.
+  std::vector<ExcludedHost> excluded() const;
+  // The spare that is next to step in; nothing if none is left. A spare is used once.
+  std::optional<std::string> next_spare() const;
+  const HostSlots* find(const std::string& host) const;  // null if it is none of ours
+
+ private:
+  std::map<std::string, HostSlots> hosts_;  // asked for and spares
+  std::vector<std::string> places_;         // who has each place, even if it is out
+  std::vector<std::string> asked_, spares_;
+  size_t stepped_in_ = 0;             // number of spares used, from the first on
+  std::vector<ExcludedHost> gone_;    // in the order in which they went
+  std::map<std::string, size_t> at_;  // host → index in gone_
+};
+
+// As the journal leaves it. Events that cannot be are skipped, each with a warning: a host that
+// does not take part, a spare out of turn, or a reason that no attempt of the host shows.
+Roster read_roster(const CampaignFile& file, const Journal& journal, std::vector<Said>& warnings);
+Roster read_roster(const CampaignFile& file, const Journal& journal);
+
+std::vector<std::string> names_of(const std::vector<HostSlots>& hosts);
+
+}  // namespace cb

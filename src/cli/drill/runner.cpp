@@ -1,0 +1,447 @@
+#include "cli/drill/runner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <random>
+#include <sstream>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "campaign/process.h"
+#include "cli/drill/agent.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/units.h"
+
+namespace cb {
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+constexpr double kAgentSeconds = 30;
+constexpr double kSettleSeconds = 4;     // until the measurement runs on all hosts
+constexpr double kStallSeconds = 5;      // after which the watchdog speaks
+constexpr double kRecoveredShare = 0.8;  // of the rate before
+
+struct Ended {
+  std::optional<int> code;  // nothing: it was ended at its deadline
+  double at = 0;            // monotonic seconds
+  double seen_at = 0;       // when a line of its log first blamed the host; `at` if none did
+  std::string log;
+  std::optional<Document> document;
+};
+
+std::string file_text(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+bool is_word_character(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
+}
+
+bool has_word(std::string_view text, std::string_view word) {
+  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    const bool begins = at == 0 || !is_word_character(text[at - 1]);
+    // A full stop after the name ends a sentence.
+    const bool ends = end == text.size() || !is_word_character(text[end]) ||
+                      (text[end] == '.' && (end + 1 == text.size() || text[end + 1] == ' '));
+    if (begins && ends) return true;
+  }
+  return false;
+}
+
+// A measurement that runs beside this process.
+class Measurement {
+ public:
+  Measurement(const Command& command, const fs::path& stem, const fs::path& record)
+      : stem_(stem), record_(record) {
+    process_ =
+        std::make_unique<Process>(command.argv, command.environment, path(".out"), path(".err"));
+  }
+
+  std::optional<int> poll() {
+    if (const auto end = process_->poll()) return end->signalled ? 128 + end->code : end->code;
+    return std::nullopt;
+  }
+  void end() {
+    process_->signal_group(SIGTERM);
+    for (double until = monotonic_seconds() + 5; monotonic_seconds() < until && !process_->poll();)
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    process_->signal_group(SIGKILL);
+  }
+  std::string log() const { return file_text(path(".out")) + file_text(path(".err")); }
+  Ended result(std::optional<int> code) {
+    Ended out{.code = code, .at = monotonic_seconds(), .log = log()};
+    std::error_code absent;
+    if (!fs::exists(record_, absent)) return out;
+    try {
+      out.document = parse_document(read_file(record_), record_.string(), false);
+    } catch (const Error&) {
+      out.document.reset();  // a job that is killed leaves no whole document
+    }
+    return out;
+  }
+
+ private:
+  fs::path path(const char* end) const { return stem_.string() + end; }
+
+  fs::path stem_, record_;
+  std::unique_ptr<Process> process_;
+};
+
+class DrillRun {
+ public:
+  DrillRun(const Drill& drill, const DrillSetup& setup)
+      : drill_(drill), setup_(setup), list_(undo_file(setup.directory)), token_(new_token()) {}
+
+  Record run() {
+    record_.case_name = "drill";
+    record_.params.set("id", drill_.id);
+    record_.started = utc_now();
+    host_ = record_.entity({setup_.on, "host", ""});
+    const auto before = rate_of(measure("before", short_job()));
+    if (!before)
+      throw Error(
+          fmt::format("the measurement before the drill failed: see {}; next: mend that first",
+                      (setup_.directory / (drill_.id + "-before.err")).string()));
+    add_rate("rate_before", *before);
+    try {
+      during();
+    } catch (...) {
+      restore();
+      throw;
+    }
+    const double restored_at = monotonic_seconds();
+    const bool restored = restore();
+    finish(restored, recover(*before, restored_at));
+    return std::move(record_);
+  }
+
+ private:
+  // Measures until the rate is back, or for as long as the deadline allows. A host may need a
+  // moment, and one short measurement may be disturbed.
+  bool recover(double before, double restored_at) {
+    std::optional<double> best;
+    bool back = false;
+    while (!back && monotonic_seconds() < restored_at + setup_.deadline_seconds && !stopped()) {
+      const Ended again = measure("after", short_job());
+      const auto rate = rate_of(again);
+      if (rate) best = std::max(best.value_or(0), *rate);
+      back = rate && *rate >= kRecoveredShare * before;
+      if (back) record_.add("time_to_recovery_seconds", host_, {again.at - restored_at});
+    }
+    if (best) add_rate("rate_after", *best);
+    return back;
+  }
+
+  static std::string new_token() {
+    std::random_device random;
+    return fmt::format("{:08x}{:08x}", random(), random());
+  }
+
+  bool is_storage() const { return drill_.action == DrillAction::fill; }
+
+  std::vector<HostSlots> measured_hosts() const {
+    if (!is_storage()) return setup_.hosts;
+    std::vector<HostSlots> out;
+    std::ranges::copy_if(setup_.hosts, std::back_inserter(out),
+                         [&](const HostSlots& h) { return h.name == setup_.on; });
+    return out;
+  }
+
+  Words short_job() const {
+    if (is_storage())
+      return {"io", "--dir",        setup_.part, "--rw",        "write",      "--size",
+              "8M", "--block-size", "1M",        "--no-direct", "--duration", "1s"};
+    return {"mpi", "--op", "all_reduce", "--size", "64K", "--duration", "2s"};
+  }
+
+  Words long_job() const {
+    if (is_storage()) return short_job();
+    return {"mpi",
+            "--op",
+            "all_reduce",
+            "--size",
+            "64K",
+            "--duration",
+            fmt::format("{}s", setup_.deadline_seconds),
+            "--iterations",
+            "10000000",
+            "--stall",
+            fmt::format("{}s", kStallSeconds)};
+  }
+
+  static Words locate_job() {
+    return {"locate",     "--backend", "mpi",         "--size", "32K",
+            "--duration", "150ms",     "--tolerance", "0.25"};
+  }
+
+  Command command(Words words, const std::vector<HostSlots>& hosts, const fs::path& record) const {
+    words.insert(words.begin(), setup_.binary);
+    for (const std::string& word : Words{"--deadline", fmt::format("{}s", setup_.deadline_seconds),
+                                         "--no-color", "--quiet", "--json", record.string()})
+      words.push_back(word);
+    return launch_command(setup_.launch, hosts, 1, {{kDrillVariable, token_}}, words);
+  }
+
+  Measurement start(const std::string& name, const Words& words) const {
+    const fs::path stem = setup_.directory / (drill_.id + "-" + name);
+    const fs::path record = stem.string() + ".json";
+    std::error_code ignored;
+    fs::remove(record, ignored);
+    return {command(words, measured_hosts(), record), stem, record};
+  }
+
+  bool stopped() const { return setup_.stop_signals() > 0; }
+
+  Ended wait(Measurement& m, double seconds) const {
+    const double until = monotonic_seconds() + seconds;
+    double seen_at = 0;
+    const auto result = [&](std::optional<int> code) {
+      Ended out = m.result(code);
+      out.seen_at = seen_at > 0 ? seen_at : out.at;
+      return out;
+    };
+    while (monotonic_seconds() < until && !stopped()) {
+      if (seen_at == 0 && has_blame(m.log())) seen_at = monotonic_seconds();
+      if (const auto code = m.poll()) return result(code);
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    m.end();
+    if (stopped()) throw Error("interrupted", ExitCode::interrupted);
+    return result(std::nullopt);
+  }
+
+  bool has_blame(const std::string& log) const {
+    std::istringstream lines(log);
+    for (std::string line; std::getline(lines, line);) {
+      if (blames(line, setup_.on, setup_.hosts)) return true;
+    }
+    return false;
+  }
+
+  Ended measure(const std::string& name, const Words& words) const {
+    setup_.say(fmt::format("{}: {}", drill_.id, name));
+    Measurement m = start(name, words);
+    return wait(m, setup_.deadline_seconds + 15);
+  }
+
+  // The worst rate of a measurement that went well.
+  static std::optional<double> rate_of(const Ended& ended) {
+    std::optional<double> out;
+    if (ended.code != 0 || !ended.document) return out;
+    for (const Record& r : ended.document->records) {
+      for (const Metric& m : r.metrics) {
+        if (m.name != "bus_bytes_per_second" && m.name != "bytes_per_second") continue;
+        const double value = m.samples.summary().median;
+        out = out ? std::min(*out, value) : value;
+      }
+    }
+    return out;
+  }
+
+  void add_rate(const char* name, double rate) { record_.add(name, host_, {rate}); }
+
+  Measurement start_agent(const Words& more, const std::string& host) const {
+    Words words{setup_.binary, "drill", "agent", "--list", list_.file().string()};
+    words.insert(words.end(), more.begin(), more.end());
+    std::vector<HostSlots> on;
+    std::ranges::copy_if(setup_.hosts, std::back_inserter(on),
+                         [&](const HostSlots& h) { return h.name == host; });
+    const fs::path stem = setup_.directory / (drill_.id + "-agent");
+    return {launch_command(setup_.launch, on, 1, {}, words), stem, ""};
+  }
+
+  // Runs the agent on the host, to its end.
+  void order(const Words& more, const std::string& host) const {
+    Measurement agent = start_agent(more, host);
+    const Ended end = wait(agent, kAgentSeconds);
+    if (end.code != 0)
+      throw Error(fmt::format("{}: the drill's agent failed: {}", host, last_line(end.log)));
+  }
+
+  static std::string last_line(const std::string& log) {
+    std::istringstream lines(log);
+    std::string out;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("clusterbench")) return line;
+      if (!line.empty()) out = line;
+    }
+    return out;
+  }
+
+  void during() {
+    std::optional<Measurement> running;
+    if (!is_storage() && drill_.action != DrillAction::slow) {
+      running.emplace(start("during", long_job()));
+      settle(*running);
+    }
+    record_.facts["injected_at"] = utc_now();
+    const double begin = monotonic_seconds();
+    make_fault();
+    setup_.say(fmt::format("{}: the fault is made on {}", drill_.id, setup_.on));
+    Ended seen = running ? wait(*running, setup_.deadline_seconds + 15)
+                         : measure("during", is_storage() ? long_job() : short_job());
+    if (const auto rate = rate_of(seen)) add_rate("rate_during", *rate);
+    bool detected = seen.code != 0;
+    if (drill_.action == DrillAction::slow) {
+      seen = measure("locate", locate_job());
+      detected = has_suspect(seen);
+    }
+    if (drill_.id == "power-feed") detected = true;  // nothing may end: `named` does not apply
+    if (detected) record_.add("time_to_detection_seconds", host_, {seen.seen_at - begin});
+    add_check("detected", detected, said("drill.not_detected", drill_.expected));
+    if (drill_.id != "power-feed")
+      add_check("named", detected && names_host(seen), said("drill.not_named", setup_.on));
+  }
+
+  // The measurement must run on every host before the fault, or the fault proves nothing.
+  void settle(Measurement& running) const {
+    const double until = monotonic_seconds() + kSettleSeconds;
+    while (monotonic_seconds() < until && !stopped()) {
+      if (running.poll()) throw Error("the measurement during the drill ended before the fault");
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+  }
+
+  void make_fault() {
+    if (drill_.action == DrillAction::manual) {
+      const std::string prompt = fmt::format("{} ({}) on {}: do it now, then press Enter",
+                                             drill_.id, setup_.part, setup_.on);
+      if (!setup_.ask || !setup_.ask(prompt, setup_.deadline_seconds))
+        throw Error("nobody answered: a drill by hand needs a person at a terminal");
+      return;
+    }
+    Words words{"--do", drill_.id, "--token", token_};
+    if (!setup_.part.empty()) words.insert(words.end(), {"--part", setup_.part});
+    words.insert(words.end(),
+                 {"--rate", setup_.rate, "--hold", fmt::format("{}", setup_.hold_seconds)});
+    if (drill_.action != DrillAction::cut) return order(words, setup_.on);
+    // Its answer is lost with the link, so nobody waits for it; what it changes is on the list.
+    cutter_.emplace(start_agent(words, setup_.on));
+    const double until = monotonic_seconds() + kAgentSeconds;
+    while (list_.open().empty()) {
+      if ((cutter_->poll() && list_.open().empty()) || monotonic_seconds() > until || stopped())
+        throw Error(fmt::format("{}: the drill's agent failed: {}", setup_.on,
+                                last_line(cutter_->result(std::nullopt).log)));
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
+
+  static bool has_suspect(const Ended& ended) {
+    return ended.document && std::ranges::any_of(ended.document->records, [](const Record& r) {
+             return std::ranges::any_of(r.checks,
+                                        [](const Check& c) { return c.finding && !c.passed; });
+           });
+  }
+
+  bool names_host(const Ended& ended) const {
+    if (has_blame(ended.log)) return true;
+    if (!ended.document) return false;
+    if (ended.document->run.partial &&
+        blames(ended.document->run.partial->text(), setup_.on, setup_.hosts))
+      return true;
+    return std::ranges::any_of(ended.document->records, [&](const Record& r) {
+      if (const auto* e = std::get_if<Errored>(&r.outcome);
+          e != nullptr && blames(e->where + " " + e->what.text(), setup_.on, setup_.hosts))
+        return true;
+      return std::ranges::any_of(r.checks, [&](const Check& c) {
+        return !c.passed && r.entities.at(c.entity).host == setup_.on;
+      });
+    });
+  }
+
+  void add_check(const char* name, bool passed, const Said& detail) {
+    record_.checks.push_back({.name = name,
+                              .passed = passed,
+                              .entity = host_,
+                              .detail = passed ? Said() : detail,
+                              .finding = true});
+  }
+
+  // Undoes the fault; true if nothing is left on the list.
+  bool restore() {
+    if (drill_.action == DrillAction::manual && setup_.ask)
+      setup_.ask(fmt::format("{} on {}: put it back, then press Enter", drill_.id, setup_.on),
+                 setup_.deadline_seconds);
+    // A host that is cut off undoes it by itself.
+    const double until =
+        monotonic_seconds() + (drill_.action == DrillAction::cut ? setup_.hold_seconds + 10 : 0);
+    while (!list_.open().empty() && monotonic_seconds() < until)
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    if (!list_.open().empty()) {
+      try {
+        order({"--undo"}, setup_.on);
+      } catch (const Error& e) {
+        setup_.say(e.what());
+      }
+    }
+    if (cutter_) cutter_->end();
+    record_.facts["restored_at"] = utc_now();
+    return list_.open().empty();
+  }
+
+  void finish(bool restored, bool recovered) {
+    add_check("restored", restored, said("drill.not_restored", list_.file().string()));
+    add_check("recovered", recovered, said("drill.not_recovered"));
+    record_.facts["drill"] = drill_.what;
+    record_.facts["expected"] = drill_.expected;
+    if (!setup_.part.empty()) record_.facts["part"] = setup_.part;
+    record_.ended = utc_now();
+  }
+
+  const Drill& drill_;
+  const DrillSetup& setup_;
+  const UndoList list_;
+  const std::string token_;
+  Record record_;
+  std::optional<Measurement> cutter_;  // the agent that has cut its own way back
+  size_t host_ = 0;
+};
+
+}  // namespace
+
+std::filesystem::path undo_file(const fs::path& directory) { return directory / "undo.jsonl"; }
+
+bool blames(std::string_view text, const std::string& host, const std::vector<HostSlots>& all) {
+  if (!has_word(text, host)) return false;
+  return std::ranges::none_of(
+      all, [&](const HostSlots& h) { return h.name != host && has_word(text, h.name); });
+}
+
+Record run_drill(const Drill& drill, const DrillSetup& setup) {
+  return DrillRun(drill, setup).run();
+}
+
+void restore_drills(const DrillSetup& setup) {
+  const UndoList list(undo_file(setup.directory));
+  std::vector<std::string> hosts;
+  for (const Undo& u : list.open()) {
+    if (std::ranges::find(hosts, u.host) == hosts.end()) hosts.push_back(u.host);
+  }
+  for (const std::string& host : hosts) {
+    const fs::path stem = setup.directory / "restore-agent";
+    const Words words{setup.binary, "drill", "agent", "--list", list.file().string(), "--undo"};
+    Measurement agent(launch_command(setup.launch, {{host, 1}}, 1, {}, words), stem, "");
+    const double until = monotonic_seconds() + kAgentSeconds;
+    while (!agent.poll() && monotonic_seconds() < until)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    agent.end();
+  }
+  std::string left;
+  for (const Undo& u : list.open()) left += fmt::format("\n  {}: {} {}", u.host, u.action, u.part);
+  if (!left.empty())
+    throw Error(fmt::format("not undone:{}\n  see {}; next: reach the host, or undo it by hand",
+                            left, (setup.directory / "restore-agent.err").string()));
+}
+
+}  // namespace cb

@@ -1,0 +1,40 @@
+// What training says, in both languages.
+#include "core/messages/said_tables.h"
+
+namespace cb {
+namespace {
+
+// clang-format off
+constexpr TextRow kSaidTraining[] = {
+    {"fault.activation", "one bit of what a layer computes is flipped", "翻转某层计算结果中的一位"},
+    {"train.forward_attention", "attention of layer {0}, forward", "第 {0} 层注意力，前向"},
+    {"train.forward_feed_forward", "feed-forward of layer {0}, forward", "第 {0} 层前馈，前向"},
+    {"train.head", "the head", "输出层"},
+    {"train.backward_feed_forward", "feed-forward of layer {0}, backward", "第 {0} 层前馈，反向"},
+    {"train.backward_attention", "attention of layer {0}, backward", "第 {0} 层注意力，反向"},
+    {"train.gradient", "gradients of block {0}", "第 {0} 块的梯度"},
+    {"train.gradient_embedding", "gradients of the embedding", "嵌入层的梯度"},
+    {"train.weights", "the weights", "权重"},
+    {"train.not_finite", "{0}: {1}: a number that is not finite, in step {2}; next: gemm and burn on this part", "{0}：{1}：第 {2} 步出现非有限数值；下一步：对该部件运行 gemm 和 burn"},
+    {"train.differs", "{0} differs from the other replicas, first at: {1}; next: gemm and burn on this part", "{0} 与其他副本不一致，首处：{1}；下一步：对该部件运行 gemm 和 burn"},
+    {"train.contradicts", "{0} and another replica contradict each other, first at: {1}; a third replica would decide", "{0} 与另一副本互相矛盾，首处：{1}；需第三个副本裁定"},
+    {"train.not_repeated", "{0} computed the same step twice with two results, first at: {1}; next: gemm and burn on this part", "{0} 两次计算同一步得到不同结果，首处：{1}；下一步：对该部件运行 gemm 和 burn"},
+    {"train.first_loss", "the first loss is {0} nats; {1} is that of a decoder that knows nothing", "首步损失为 {0} nats；未学习的解码器应为 {1}"},
+    {"train.below_floor", "a loss of {0} nats is below the text's entropy of {1}: what was computed is no loss", "损失 {0} nats 低于文本熵 {1}：计算结果并非损失"},
+    {"train.not_reached", "the last losses are {0} nats, more than {2} above the floor of {1}", "最后的损失为 {0} nats，高出下限 {1} 超过 {2}"},
+    {"train.straggler", "{0} computes {1} × as long as the median rank of its stage; next: its clock, temperature and neighbours", "{0} 的计算时间是同阶段中位进程的 {1} 倍；下一步：检查其频率、温度和同机负载"},
+    {"train.memory", "{0} needs {1} and has {2} for {3} rank(s); next: fewer --layers, more --tp, or --recompute layer", "{0} 需要 {1}，{3} 个进程只有 {2}；下一步：减少 --layers、增大 --tp 或用 --recompute layer"},
+    {"train.too_long", "an exchange of {0} elements is longer than MPI counts; next: more --tp", "一次交换 {0} 个元素超出 MPI 计数范围；下一步：增大 --tp"},
+    {"train.predicted", "each part of the step measured alone by the same ranks: products by shape, attention, bytes over memory bandwidth, exchanges", "同样的进程单独实测各部分：各形状乘积、注意力、按内存带宽的字节、通信"},
+    {"train.no_twin", "without twin steps nobody compares what replicas compute", "没有孪生步就无人比较各副本的计算"},
+    {"train.attention_blocks", "blocks of 128 rows, the causal half of the scores", "128 行分块，只算因果的一半得分"},
+    {"train.flops_convention", "{0}: 6 × matmul parameters + 6 × layers × sequence × heads × head dimension (causal half)", "{0}：6 × 矩阵参数 + 6 × 层数 × 序列 × 头数 × 头维度（因果半）"},
+    {"train.across_hosts", "ranks that share matrices are on several hosts: every layer waits for the network", "共享矩阵的进程分布在多台主机：每层都等待网络"},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const TextRow> said_training() { return kSaidTraining; }
+
+}  // namespace cb

@@ -1,0 +1,201 @@
+#include "judge/verdict_soak.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "core/units.h"
+#include "judge/soak.h"
+
+namespace cb {
+namespace {
+
+constexpr size_t kShownEvents = 3;
+const Entity kWholeCluster{"", "cluster", ""};
+
+std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
+
+std::string confidence_text(double confidence) { return fmt::format("{:.4g} %", 100 * confidence); }
+
+class SoakJudge {
+ public:
+  SoakJudge(const Campaign& campaign, const HostNames& names, const Criterion& criterion,
+            const SoakRule& rule)
+      : campaign_(campaign), names_(names), criterion_(criterion), rule_(rule) {}
+
+  Evidence collect() {
+    const SoakTime time = soak_time(campaign_);
+    if (time.jobs == 0) {
+      gap("", {"gap.no_step", {criterion_.step}});
+      return std::move(out_);
+    }
+    if (time.missing > 0) gap("", {"gap.soak_missing", {time.missing, time.jobs}});
+    switch (rule_.kind) {
+      case SoakRule::Kind::interruptions:
+        count_interruptions();
+        break;
+      case SoakRule::Kind::mtbi:
+        judge_mean_time(time);
+        break;
+      case SoakRule::Kind::decay:
+        judge_decays();
+        break;
+      case SoakRule::Kind::events:
+        count_events();
+        break;
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void gap(const std::string& host, Message what) { out_.gaps.push_back({host, std::move(what)}); }
+
+  Finding finding(const Entity& entity, const std::string& unit, double value, double limit,
+                  bool minimum) const {
+    Finding f;
+    f.entity = entity;
+    f.unit = unit;
+    f.value = value;
+    f.limit = limit;
+    f.limit_is_minimum = minimum;
+    return f;
+  }
+
+  // The number of events against the limit. A failure names the first of them.
+  void judge_count(const std::vector<SoakEvent>& events) {
+    double count = 0;
+    for (const SoakEvent& e : events) count += e.kind->of_kernel_log ? 1 : e.count;
+    Finding f = finding(kWholeCluster, "count", count, rule_.limit, false);
+    f.badness = count - rule_.limit;
+    f.failing = count > rule_.limit;
+    for (size_t i = 0; f.failing && i < std::min(events.size(), kShownEvents); ++i) {
+      const SoakEvent& e = events[i];
+      f.detail.push_back({"why.soak_event",
+                          {e.at, entity_name(e.entity),
+                           Message("event." + std::string(e.kind->name)), e.what, e.cycle}});
+    }
+    if (f.failing && events.size() > kShownEvents)
+      f.detail.push_back({"why.soak_more", {events.size() - kShownEvents}});
+    out_.findings.push_back(std::move(f));
+  }
+
+  static std::vector<SoakEvent> interruptions_in(const Campaign& campaign) {
+    std::vector<SoakEvent> events = soak_events(campaign);
+    std::erase_if(events, [](const SoakEvent& e) { return !e.interrupts; });
+    return events;
+  }
+
+  void count_interruptions() { judge_count(interruptions_in(campaign_)); }
+
+  void judge_mean_time(const SoakTime& time) {
+    const double seconds = rule_.per_host ? time.host_seconds : time.cluster_seconds;
+    const MeanTime mean = mean_time(interruptions_in(campaign_).size(), seconds, rule_.confidence);
+    Finding f = finding(kWholeCluster, "seconds", mean.lower, rule_.limit, true);
+    f.badness = 1 - mean.lower / rule_.limit;
+    const Arg k = mean.interruptions, under_load = Quantity{seconds, "seconds"},
+              wanted = Quantity{rule_.limit, "seconds"},
+              confidence = confidence_text(rule_.confidence);
+    if (mean.upper && *mean.upper < rule_.limit) {
+      f.failing = true;
+      f.detail.push_back({"why.mtbi_below",
+                          {k, under_load, confidence, Quantity{*mean.upper, "seconds"}, wanted}});
+    } else if (mean.lower < rule_.limit) {
+      const double more = seconds_to_prove(mean, rule_.limit, rule_.confidence);
+      gap("", {"why.mtbi_open",
+               {k, under_load, confidence, Quantity{mean.lower, "seconds"}, wanted,
+                Quantity{more, "seconds"}}});
+    }
+    out_.findings.push_back(std::move(f));
+  }
+
+  void judge_decays() {
+    const std::vector<SoakSeries> all = soak_series(campaign_, &rule_, criterion_.step);
+    if (all.empty()) gap("", {"gap.soak_series", {criterion_.step, rule_.metric}});
+    // Of many entities some drift by chance: all together may do so with 1 - confidence.
+    const double alone =
+        1 - (1 - rule_.confidence) / std::max<double>(1, static_cast<double>(all.size()));
+    std::set<std::string> hosts;
+    for (const SoakSeries& s : all) {
+      const auto decay = decay_of(s, alone);
+      note_hosts(s.entity, hosts);
+      if (!decay || !decay->interval)
+        gap(s.entity.host, {"gap.soak_short", {entity_name(s.entity), s.values.size()}});
+      else
+        judge_decay(s, *decay);
+    }
+    if (hosts.empty()) return;
+    for (const std::string& host : names_.expected()) {
+      if (!hosts.contains(host)) gap(host, {"gap.nothing", {host, criterion_.step, "", "logs/"}});
+    }
+  }
+
+  // What is of the whole cluster stands for all hosts.
+  void note_hosts(const Entity& entity, std::set<std::string>& hosts) const {
+    if (entity.host.empty()) hosts.insert(names_.expected().begin(), names_.expected().end());
+    if (const auto asked = names_.asked(entity.host)) hosts.insert(*asked);
+    if (!entity.peer) return;
+    if (const auto peer = names_.asked(entity.peer->substr(0, entity.peer->find_first_of(": "))))
+      hosts.insert(*peer);
+  }
+
+  void judge_decay(const SoakSeries& s, const Decay& decay) {
+    const auto [low, high] = *decay.interval;
+    Finding f = finding(s.entity, "share", decay.loss, rule_.limit, false);
+    f.badness = low / rule_.limit - 1;
+    f.failing = low > rule_.limit;
+    const std::vector<Arg> args{entity_name(s.entity), percent(decay.loss), percent(low),
+                                percent(high), percent(rule_.limit)};
+    if (f.failing) f.detail.push_back({"why.decay", args});
+    if (!f.failing && high > rule_.limit) gap(s.entity.host, {"why.decay_open", args});
+    out_.findings.push_back(std::move(f));
+  }
+
+  bool wants(const SoakEvent& e) const {
+    return std::ranges::any_of(rule_.of, [&](const std::string& name) {
+      return name == e.kind->name || name == event_class_name(e.cls);
+    });
+  }
+
+  void count_events() {
+    require_observed();
+    std::vector<SoakEvent> events = soak_events(campaign_);
+    std::erase_if(events, [&](const SoakEvent& e) { return !wants(e); });
+    judge_count(events);
+  }
+
+  // A host on which nothing looked for these events has had none that anybody knows of.
+  void require_observed() {
+    const auto observed = observed_kinds(campaign_);
+    for (const std::string& name : rule_.of) {
+      if (find_event_kind(name) == nullptr) continue;  // a class: of whatever was observed
+      for (const std::string& host : names_.expected()) {
+        const bool seen = std::ranges::any_of(observed, [&](const auto& o) {
+          const auto asked = names_.asked(o.first);
+          return o.second.contains(name) && (o.first.empty() || asked == host);
+        });
+        if (!seen) gap(host, {"gap.soak_unobserved", {Message("event." + name), host}});
+      }
+    }
+  }
+
+  const Campaign& campaign_;
+  const HostNames& names_;
+  const Criterion& criterion_;
+  const SoakRule& rule_;
+  Evidence out_;
+};
+
+}  // namespace
+
+Evidence soak_evidence(const Campaign& campaign, const HostNames& names, const Criterion& criterion,
+                       const SoakRule& rule) {
+  return SoakJudge(campaign, names, criterion, rule).collect();
+}
+
+bool is_counted_interruption(const Job& job, bool interruptions_judged) {
+  return interruptions_judged && job.cycle > 0 &&
+         (job.state == JobState::failed || job.state == JobState::deadline);
+}
+
+}  // namespace cb

@@ -1,0 +1,16 @@
+// What a soak says about a criterion on the soak as a whole.
+#pragma once
+
+#include "core/profile_soak.h"
+#include "judge/verdict_evidence.h"
+
+namespace cb {
+
+Evidence soak_evidence(const Campaign& campaign, const HostNames& names, const Criterion& criterion,
+                       const SoakRule& rule);
+
+// True if the job is a cycle that ended badly and a criterion of the judging profile counts it: it
+// is evidence then, and no gap.
+bool is_counted_interruption(const Job& job, bool interruptions_judged);
+
+}  // namespace cb

@@ -1,0 +1,73 @@
+"""`overlap` on stand-ins whose products and collectives take times that are known (tests/fake_cuda, tests/fake_nccl)."""
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+BUILD = Path(os.environ["CLUSTERBENCH_BUILD_DIR"])
+BIN = BUILD / "bin" / "clusterbench_fake_gpu"
+FAKE = BUILD / "fake"
+
+pytestmark = pytest.mark.skipif(not BIN.exists(), reason="built without CUDA")
+
+
+def run(tmp_path, *args, cuda="", nccl="steady,rate=2", gpus=2, code=0):
+    file = tmp_path / "r.json"
+    file.unlink(missing_ok=True)
+    env = dict(os.environ, CLUSTERBENCH_FAKE_CUDA=f"memory=536870912 devices={gpus} {cuda}", FAKE_NCCL=nccl,
+               CLUSTERBENCH_CUBLASLT_LIBRARY=str(FAKE / "fake_cublaslt.so"), CLUSTERBENCH_NCCL_LIBRARY=str(FAKE / "fake_nccl.so"),
+               CLUSTERBENCH_NVML_LIBRARY=str(FAKE / "fake_nvml.so"), CLUSTERBENCH_FAKE_NVML=f"gpus={gpus}")
+    done = subprocess.run([BIN, "overlap", "--size", "128", "--message", "64K", "--warm-up", "0s", "--iterations", "3", *args, "--json", file],
+                          env=env, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == code, done.stdout + done.stderr
+    return json.loads(file.read_text())["records"] if file.exists() else done.stderr
+
+
+def median(record, name):
+    return [m["summary"]["median"] for m in record["metrics"] if m["name"] == name][0]
+
+
+def failed(record):
+    return {c["name"] for c in record["checks"] if not c["passed"]}
+
+
+def test_a_collective_under_products_that_go_on_beside_it_is_hidden(tmp_path):
+    """A product of 128^3 at 0.4 GFLOP/s takes 21 ms with the first algorithm, a call of 64 KiB at 2 MB/s 66 ms, as each
+    rank sends to both, and five calls 328 ms."""
+    (record,) = run(tmp_path, cuda="wall=1 flops=4e8")
+    assert not failed(record)
+    assert median(record, "collective_seconds") == pytest.approx(0.328, rel=0.35)
+    assert median(record, "product_seconds") >= 0.9 * median(record, "collective_seconds")
+    assert median(record, "hidden_share") > 0.7
+    assert median(record, "exposed_seconds") < 0.3 * median(record, "collective_seconds")
+    assert median(record, "both_seconds") == pytest.approx(median(record, "product_seconds"), rel=0.3)
+
+
+def test_products_that_begin_behind_the_collective_hide_nothing(tmp_path):
+    """Without a wall's clock the stand-in computes when it is asked for the result, which is behind the collective."""
+    (record,) = run(tmp_path)
+    assert not failed(record)
+    assert -0.3 < median(record, "hidden_share") < 0.3
+    assert median(record, "exposed_seconds") == pytest.approx(median(record, "collective_seconds"), rel=0.3)
+
+
+def test_fewer_thread_blocks_make_a_longer_collective(tmp_path):
+    records = run(tmp_path, "--max-ctas", "4,2", cuda="wall=1 flops=4e8", nccl="steady,cta_rate=1")
+    four, two = (median(r, "collective_seconds") for r in records)
+    assert [r["params"]["max-ctas"] for r in records] == [4, 2]
+    assert two / four == pytest.approx(2, rel=0.25)
+
+
+def test_wrong_data_has_no_number(tmp_path):
+    for args, nccl, cuda, check in (((), "steady,rate=2,wrong=0:4", "", "data"), (("--inject-fault", "0"), "steady,rate=2", "", "data"),
+                                    ((), "steady,rate=2", "flip@1=gemm", "product")):
+        (record,) = run(tmp_path, *args, nccl=nccl, cuda=cuda, code=1)
+        assert failed(record) == {check}
+        assert not [m for m in record["metrics"] if m["name"] == "hidden_share"]
+
+
+def test_one_gpu_is_skipped_with_the_reason(tmp_path):
+    (record,) = run(tmp_path, gpus=1, code=3)
+    assert "needs two GPUs" in record["reason"]

@@ -1,0 +1,154 @@
+"""A soak: cycles as jobs of their own, what is judged, what a kill costs, and the live view beside it."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from campaigns import BINARY, SOURCE, cb, criterion, ends, journal, manifest_holds
+
+SHIPPED = Path(os.environ["CLUSTERBENCH_SOURCE_DIR"]) / "profiles"
+
+
+def soak_profile(directory, *, cycles=12, every=0.2, params=None, more=(), name="p.json"):
+    """Cycles of the scripted case, each with one sample."""
+    steps = [{"id": "events", "case": "events", "deadline": "20s"},
+             {"id": "load", "case": "fake", "deadline": "20s", "params": {"value": 2, "samples": 8, **(params or {})}}]
+    none = {"id": "none", "domain": "stability", "why": "test", "source": SOURCE, "soak": "interruptions", "max": 0}
+    steps[0] |= {"informative": True, "why": "test"}
+    path = Path(directory) / name
+    path.write_text(json.dumps({
+        "schema": "clusterbench.profile/1", "name": "soak", "title": {"en": "soak", "zh": "稳定性"},
+        "soak": {"steps": ["events", "load"], "for": f"{cycles * every}s", "every": f"{every}s"},
+        "steps": [{"id": "info", "case": "info", "informative": True, "why": "test"}, *steps],
+        "criteria": [none, criterion("load.data", "load", check="data"), *more]}))
+    return path
+
+
+def run(path, out, *more, **keywords):
+    return cb("run", path, "--out", out, "--launcher", "none", *more, **keywords)
+
+
+def report(out):
+    done = cb("gate", out, "--json", Path(out).parent / "report.json")
+    return done, json.loads((Path(out).parent / "report.json").read_text())
+
+
+def test_every_cycle_is_a_job_and_the_report_says_what_zero_failures_prove(tmp_path):
+    out, prom = tmp_path / "out", tmp_path / "progress.prom"
+    done = run(soak_profile(tmp_path, cycles=4), out, "--prom", prom)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [e["job"] for e in ends(out)] == ["001-info"] + [
+        f"00{s}-{n}~{c:04}" for c in range(1, 5) for s, n in ((2, "events"), (3, "load"))]
+    assert "cycle 4" in done.stderr
+    assert manifest_holds(out)[0]
+    _, said = report(out)
+    soak = said["soak"]
+    assert [c["number"] for c in soak["cycles"]] == [1, 2, 3, 4]
+    assert soak["cluster"]["interruptions"] == 0 and "estimate" not in soak["cluster"]
+    assert abs(soak["cluster"]["at_least"] * 2.995732274 - soak["cluster"]["seconds"]) < 1e-6
+    text = prom.read_text()
+    assert "clusterbench_run_finished 1" in text and "clusterbench_run_active 0" in text
+    assert 'clusterbench_run_jobs{step="load",state="done"} 4' in text
+    page = tmp_path / "r.html"
+    assert cb("report", out, "--html", page).returncode == 0
+    assert "No interruption in " in page.read_text()
+    assert cb("report", out, "--html", page, "--lang", "zh").returncode == 0
+    assert "稳定性测试" in page.read_text()
+
+
+def test_an_interruption_is_counted_and_resuming_does_not_take_it_back(tmp_path):
+    out = tmp_path / "out"
+    mtbi = {"id": "mtbi", "domain": "stability", "why": "test", "source": SOURCE,
+            "soak": "mean_time_between_interruptions", "min": "1h"}
+    done = run(soak_profile(tmp_path, cycles=3, params={"failing-rank": 0}, more=[mtbi]), out)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert re.search(r"none .*cycle 1: .*: interruption: ", done.stdout), done.stdout
+    _, said = report(out)
+    assert said["soak"]["cluster"]["interruptions"] == 3
+    assert [e["kind"] for e in said["soak"]["events"]] == ["interruption"] * 3
+    assert {e["class"] for e in said["soak"]["events"]} == {"defect"}
+    states = {c["id"]: c["state"] for c in said["criteria"]}
+    assert states["none"] == "fail"
+    before = len(ends(out))
+    again = cb("run", "--resume", out)
+    assert again.returncode == 1, again.stderr
+    assert len(ends(out)) == before  # nothing was repeated
+
+
+def test_a_kill_costs_one_cycle_and_resuming_goes_on_counting(tmp_path):
+    out = tmp_path / "out"
+    path = soak_profile(tmp_path, cycles=6, params={"samples": 6, "pause": "50ms"})
+    with subprocess.Popen([BINARY, "run", path, "--out", out, "--launcher", "none"],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as job:
+        deadline = time.monotonic() + 30
+        while not (out / "journal.jsonl").exists() or not any(
+                e["event"] == "start" and e["job"] == "003-load~0003" for e in journal(out)):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        beside = cb("status", out)
+        assert beside.returncode == 0, beside.stderr
+        assert f"running, process {job.pid}" in beside.stdout
+        assert "cycle 3 of 6 of the soak" in beside.stdout
+        os.kill(job.pid, signal.SIGKILL)
+    stopped = cb("status", out)
+    assert "no run of this host works in it" in stopped.stdout
+    done = cb("run", "--resume", out)
+    assert done.returncode == 0, done.stdout + done.stderr
+    _, said = report(out)
+    assert [c["number"] for c in said["soak"]["cycles"]] == [1, 2, 3, 4, 5, 6]
+    assert said["soak"]["missing"] == 0 and said["soak"]["cluster"]["interruptions"] == 0
+    assert [(e["kind"], e["class"]) for e in said["soak"]["events"]] in ([], [("campaign_stopped", "tool")])
+    starts = [e["job"] for e in journal(out) if e["event"] == "start"]
+    assert len(set(starts)) == 13 and len(starts) <= 14  # one cycle's job at most was begun twice
+
+
+def test_status_reads_only(tmp_path):
+    out = tmp_path / "out"
+    assert run(soak_profile(tmp_path, cycles=2), out).returncode == 0
+    before = {p: (p.stat().st_mtime_ns, p.stat().st_size) for p in sorted(out.rglob("*"))}
+    done = cb("status", out)
+    assert done.returncode == 0 and "finished" in done.stdout
+    assert cb("status", out, "--prom", tmp_path / "s.prom").returncode == 0
+    assert {p: (p.stat().st_mtime_ns, p.stat().st_size) for p in sorted(out.rglob("*"))} == before
+    assert cb("status", tmp_path).returncode == 2
+
+
+def test_profiles_say_what_is_wrong_with_a_soak(tmp_path):
+    def problems(change):
+        path = soak_profile(tmp_path)
+        profile = json.loads(path.read_text())
+        change(profile)
+        path.write_text(json.dumps(profile))
+        done = cb("profile", "validate", path)
+        assert done.returncode == 2, done.stdout
+        return done.stderr
+
+    assert "needs a soak" in problems(lambda p: p.pop("soak"))
+    assert "neighbours" in problems(lambda p: p["soak"].update(steps=["info", "load"]))
+    assert "gives 1 cycles" in problems(lambda p: p["soak"].update({"for": "0.1s"}))
+    assert "an interruption would go unseen" in problems(lambda p: p["criteria"].pop(0))
+    assert "max_loss" in problems(lambda p: p["criteria"].append(
+        {"id": "d", "step": "load", "domain": "host", "why": "t", "source": SOURCE, "soak": "decay",
+         "metric": "bytes_per_second"}))
+
+
+def test_the_shipped_soaks_are_valid_and_differ_in_length():
+    hours = {"soak-24h": "24h", "soak-72h": "72h", "soak-168h": "168h"}
+    for name, length in hours.items():
+        assert cb("profile", "validate", name).returncode == 0, name
+        assert json.loads(cb("profile", "show", name).stdout)["soak"]["for"] == length
+
+
+def test_drills_are_listed_and_need_permission(tmp_path):
+    listed = cb("drill", "list")
+    assert listed.returncode == 0
+    for name in ("stop-rank", "kill-rank", "slow-link", "cut-link", "fill-disk", "pull-optic", "power-feed"):
+        assert name in listed.stdout
+    done = cb("drill", "run", "stop-rank", "--hosts", "a,b", "--launcher", "mpirun", "--out", tmp_path / "d")
+    assert done.returncode == 2 and "--allow stop-rank" in done.stderr, done.stderr
+    assert not (tmp_path / "d").exists()
+    assert cb("drill", "run", "stop-rnk", "--out", tmp_path / "d").returncode == 2

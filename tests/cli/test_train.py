@@ -1,0 +1,93 @@
+"""train on one rank: what a user sees."""
+
+import json
+import math
+import os
+import subprocess
+
+import pytest
+
+BINARY = os.environ["CLUSTERBENCH_BIN"]
+
+
+def train(*args):
+    return subprocess.run([BINARY, "train", "--library", "builtin", "--threads", "1", *map(str, args)],
+                          capture_output=True, text=True, timeout=250, check=False)
+
+
+def record_of(path):
+    record, = json.loads(path.read_text())["records"]
+    return record
+
+
+def metric(record, name):
+    found, = [m for m in record["metrics"] if m["name"] == name]
+    return found
+
+
+def test_it_learns_down_to_a_band_above_the_floor(tmp_path):
+    out = tmp_path / "t.json"
+    done = train("--steps", 900, "--reach", 0.2, "--json", out)
+    assert done.returncode == 0, done.stdout + done.stderr
+    record = record_of(out)
+    losses = metric(record, "loss_nats")["samples"]
+    assert metric(record, "first_loss_nats")["samples"][0] == pytest.approx(math.log(512), rel=0.02)
+    assert sum(losses[-10:]) / 10 < 1.2496 + 0.2
+    assert {c["name"] for c in record["checks"] if c["passed"]} == {
+        "finite", "first_loss", "floor", "reach", "straggler", "twin"}
+
+
+def test_a_band_that_is_not_reached_gives_no_number(tmp_path):
+    out = tmp_path / "t.json"
+    done = train("--steps", 12, "--reach", 0.2, "--json", out)
+    assert done.returncode == 1
+    record = record_of(out)
+    assert [c["name"] for c in record["checks"] if not c["passed"]] == ["reach"]
+    assert record["metrics"] == []
+
+
+def test_figures_follow_from_one_another(tmp_path):
+    out = tmp_path / "t.json"
+    done = train("--steps", 30, "--micro-batches", 2, "--json", out)
+    assert done.returncode == 0, done.stdout + done.stderr
+    record = record_of(out)
+    steps = metric(record, "step_seconds")["samples"]
+    assert len(steps) == 27  # three are warm-up
+    assert metric(record, "tokens_per_second")["samples"] == pytest.approx([128 / s for s in steps])
+    # 6·131072 + 6·2·32·64 operations a token
+    assert metric(record, "model_flops_per_second")["samples"] == pytest.approx([811008 * 128 / s for s in steps])
+    parts = [metric(record, name)["samples"] for name in
+             ("forward_seconds", "backward_seconds", "optimizer_seconds", "exposed_communication_seconds")]
+    for step, *of_step in zip(steps, *parts):
+        assert sum(of_step) == pytest.approx(step, rel=0.2)
+    assert metric(record, "predicted_step_seconds")["samples"][0] > 0
+    assert metric(record, "memory_bytes")["samples"][0] > 12 * 164_160  # weights, gradients, moments
+    assert record["facts"]["flops_per_token"].startswith("811008: 6 × matmul parameters")
+
+
+def test_two_runs_have_the_same_losses(tmp_path):
+    runs = []
+    for name in ("a", "b"):
+        out = tmp_path / name
+        assert train("--steps", 20, "--json", out).returncode == 0
+        runs.append(metric(record_of(out), "loss_nats")["samples"])
+    assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize("args, text", [
+    (["--heads", 3, "--kv-heads", 2], "3 is no multiple of 2 --kv-heads"),
+    (["--head-dim", 5], "5 is odd"),
+    (["--inject-fault", "melt@0"], "melt@0 is no fault"),
+    (["--inject-fault", "nan@5"], "there is no rank 5"),
+    (["--inject-fault", "nan@0:9"], "there is no layer 9"),
+    (["--steps", 3], "leaves no step of --steps that is timed"),
+    (["--tp", 2], "1 ranks are no multiple of --tp 2"),
+])
+def test_what_cannot_be_is_told(args, text):
+    done = train(*args)
+    assert done.returncode == 2 and text in done.stderr
+
+
+def test_what_does_not_fit_into_memory_is_refused():
+    done = train("--model", "llama-405b", "--sequence", 64)
+    assert done.returncode == 4 and "fewer --layers" in done.stdout + done.stderr

@@ -1,0 +1,50 @@
+"""One drill in the namespace lab, and what a killed drill leaves; ci/drill_lab.py runs all of them."""
+
+import json
+import time
+
+
+def drill(netns, clusterbench, *arguments, **more):
+    return netns.run([clusterbench, "drill", *map(str, arguments)], timeout=150, **more)
+
+
+def record_of(out):
+    return json.loads((out / "drill.json").read_text())["records"][0]
+
+
+def test_a_stopped_rank_is_seen_and_named(netns, clusterbench, tmp_path):
+    out = tmp_path / "d"
+    done = drill(netns, clusterbench, "run", "stop-rank", "--hosts", netns.host_list(1), "--launcher", "mpirun",
+                 "--allow", "stop-rank", "--out", out, "--deadline", 40)
+    assert done.returncode == 0, done.stdout + done.stderr
+    record = record_of(out)
+    assert {c["name"]: c["passed"] for c in record["checks"]} == {
+        "detected": True, "named": True, "restored": True, "recovered": True}
+    seconds = {m["name"]: m["samples"][0] for m in record["metrics"] if m["unit"] == "seconds"}
+    assert 3 < seconds["time_to_detection_seconds"] < 40
+    assert record["entities"][0]["host"] == netns.hosts[-1]
+
+
+def limits(netns, host):
+    return netns.run(["tc", "qdisc", "show", "dev", "eth0"], host=host).stdout
+
+
+def test_what_a_killed_drill_has_changed_is_undone(netns, clusterbench, tmp_path):
+    out = tmp_path / "d"
+    host = netns.hosts[-1]
+    options = ["--hosts", netns.host_list(1), "--launcher", "mpirun"]
+    job = netns.popen([clusterbench, "drill", "run", "slow-link", "--part", "eth0", "--allow", "slow-link",
+                       "--out", str(out), "--deadline", "60", *options])
+    deadline = time.monotonic() + 60
+    while "tbf" not in limits(netns, host):
+        assert time.monotonic() < deadline and job.poll() is None
+        time.sleep(0.2)
+    job.kill()
+    job.communicate(timeout=20)
+    assert "tbf" in limits(netns, host)
+    refused = drill(netns, clusterbench, "run", "slow-link", "--part", "eth0", "--allow", "slow-link", "--out", out,
+                    *options)
+    assert refused.returncode == 2 and "drill restore" in refused.stderr, refused.stderr
+    done = drill(netns, clusterbench, "restore", out, *options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "tbf" not in limits(netns, host)

@@ -1,0 +1,122 @@
+"""train over MPI: every layout trains the same decoder, and each planted fault is named."""
+
+import os
+import re
+import signal
+
+import pytest
+
+TINY = ["train", "--library", "builtin", "--threads", "1"]
+# The same 8 sequences a step, however the ranks share them.
+LAYOUTS = [
+    (2, ["--micro-batches", "2"]),
+    (4, ["--micro-batches", "1"]),
+    (2, ["--micro-batches", "2", "--shard", "zero1"]),
+    (2, ["--micro-batches", "4", "--tp", "2"]),
+    (2, ["--micro-batches", "4", "--tp", "2", "--recompute", "layer"]),
+    (4, ["--micro-batches", "2", "--pp", "2", "--shard", "zero1"]),
+]
+
+
+def losses(document):
+    record, = document["records"]
+    metric, = [m for m in record["metrics"] if m["name"] == "loss_nats"]
+    return metric["samples"]
+
+
+def eight_steps(job, ranks, *args):
+    _, document, _, err = job.measure(ranks, *TINY, "--steps", "8", "--warm-up-steps", "0", "--twin-every", "0",
+                                      "--hash-every", "4", *args)
+    wrong = [c for c in document["records"][0]["checks"] if not c["passed"] and not c.get("finding")]
+    assert wrong == [], err
+    return losses(document)
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    from conftest import Job
+    return eight_steps(Job(tmp_path_factory.mktemp("alone")), 0, "--micro-batches", "4")
+
+
+@pytest.mark.parametrize("ranks, layout", LAYOUTS)
+def test_every_layout_trains_the_same_decoder(job, alone, ranks, layout):
+    assert eight_steps(job, ranks, *layout) == pytest.approx(alone, rel=1e-5)
+    assert alone[-1] < alone[0]
+
+
+def test_a_pipeline_gives_the_same_bits(job, alone):
+    assert eight_steps(job, 2, "--micro-batches", "4", "--pp", "2") == alone
+
+
+def failed(job, ranks, fault, *args):
+    """(name of the check, ids of the ranks, texts) of what failed."""
+    code, document, _, err = job.measure(ranks, *TINY, "--steps", "4", "--warm-up-steps", "0", "--hash-every", "1",
+                                         "--inject-fault", fault, *args)
+    record, = document["records"]
+    bad = [c for c in record["checks"] if not c["passed"]]
+    assert code == 1 and bad, err
+    assert record["metrics"] == []
+    return ({c["name"] for c in bad}, sorted(int(record["entities"][c["entity"]]["id"]) for c in bad),
+            " ".join(c["detail"] for c in bad))
+
+
+def test_the_vote_names_the_rank_and_the_layer_of_a_flipped_bit(job):
+    names, ranks, text = failed(job, 3, "bitflip@1:1")
+    assert (names, ranks) == ({"twin"}, [1])
+    assert "rank 1 differs" in text and "feed-forward of layer 1, forward" in text
+
+
+def test_two_that_contradict_each_other_are_both_named_at_the_place_of_the_fault(job):
+    # Ranks 1 and 3 hold the second half of the matrices of their replicas.
+    names, ranks, text = failed(job, 4, "bitflip@1:0", "--tp", "2")
+    assert (names, ranks) == ({"twin"}, [1, 3])
+    assert "feed-forward of layer 0, forward" in text and "a third replica would decide" in text
+
+
+def test_alone_a_rank_is_compared_with_itself(job):
+    names, ranks, text = failed(job, 0, "0")
+    assert (names, ranks) == ({"twin"}, [0])
+    assert "computed the same step twice" in text
+
+
+def test_a_weight_that_changes_by_itself_is_seen_by_the_other_replicas(job):
+    names, ranks, text = failed(job, 3, "weight@2", "--twin-every", "0")
+    assert (names, ranks) == ({"weights"}, [2])
+    assert "rank 2 differs" in text
+
+
+@pytest.mark.parametrize("layout", [[], ["--pp", "2", "--micro-batches", "2"]])
+def test_the_first_number_that_is_not_finite_is_located(job, layout):
+    names, ranks, text = failed(job, 2, "nan@1:1", "--twin-every", "0", *layout)
+    assert (names, ranks) == ({"finite"}, [1])
+    assert "feed-forward of layer 1, forward" in text and "in step 0" in text
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs a core for each of two ranks")
+def test_a_slow_rank_is_named_although_all_steps_take_equally_long(job):
+    # Large enough that a pause of half its computing is more than the noise of a busy machine.
+    _, document, _, err = job.measure(2, *TINY, "--steps", "25", "--micro-batch", "8", "--twin-every", "0",
+                                      "--inject-fault", "slow@1")
+    record, = document["records"]
+    slow = [c for c in record["checks"] if not c["passed"]]
+    assert [c["name"] for c in slow] == ["straggler"], err
+    assert record["entities"][slow[0]["entity"]]["id"] == "1" and slow[0]["finding"]
+    assert slow[0]["value"] > 1.2
+    assert "tokens_per_second" in {m["name"] for m in record["metrics"]}  # a finding: the numbers stand
+
+
+def test_ranks_that_cannot_share_the_work_are_told_before_anything_is_computed(job):
+    code, _, err = job.run(3, *TINY, "--tp", "2")
+    assert code == 2 and "3 ranks are no multiple of --tp 2 × --pp 1" in err
+    code, _, err = job.run(4, *TINY, "--tp", "4")
+    assert code == 2 and "4 does not divide 2 heads of keys and values" in err
+
+
+def test_a_rank_that_dies_is_named_with_its_step(job):
+    process = job.start(3, *TINY, "--steps", "10000000", "--json", job.json)
+    ranks = job.wait_for_ranks(process, 3)
+    # Progress is told every ten seconds: then it trains.
+    assert any("step " in line for line in iter(process.stderr.readline, ""))
+    os.kill(ranks[1], signal.SIGKILL)
+    _, _, err, _ = job.finish(process, 100)
+    assert "a rank was lost" in err and re.search(r"not there : \S+ rank 1: .*last in step \d+", err), err

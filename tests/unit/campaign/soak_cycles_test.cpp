@@ -1,0 +1,148 @@
+// A soak's cycles: their names and order, what a resumed run repeats, and how far a campaign is.
+#include "campaign/soak_cycles.h"
+
+#include "campaign/run_progress.h"
+#include "core/clock.h"
+#include "small_campaign.h"
+
+using namespace cb;
+using namespace cb::test;
+
+namespace {
+
+constexpr const char* kSoak = R"({
+  "schema": "clusterbench.profile/1", "name": "small",
+  "soak": {"steps": ["rate", "all"], "for": "3s", "every": "1s"},
+  "steps": [{"id": "info", "case": "info"},
+            {"id": "rate", "case": "fake", "params": {"size": "1K"}},
+            {"id": "all", "case": "fake", "params": {"size": "2K"}, "scope": "cluster"}],
+  "criteria": []})";
+
+std::vector<std::string> job_names(const SmallCampaign& c) {
+  std::vector<std::string> out;
+  for (const JobKey& key : c.keys()) out.push_back(key.name);
+  return out;
+}
+
+JobEvent ended_as(JobState state, const Said& reason) {
+  JobEvent e{.job = "j", .ended = true};
+  e.fingerprint = "f";
+  e.state = state;
+  e.reason = reason;
+  return e;
+}
+
+}  // namespace
+
+TEST_CASE("rounds of a soak: cycle by cycle, with names of their own") {
+  const SmallCampaign c(kSoak);
+  CHECK(plan_rounds(c.setup.campaign.profile) ==
+        std::vector<Round>{{0, 0}, {1, 1}, {2, 1}, {1, 2}, {2, 2}, {1, 3}, {2, 3}});
+  CHECK(job_names(c) ==
+        std::vector<std::string>{"001-info@n1", "001-info@n2", "002-rate~0001@n1",
+                                 "002-rate~0001@n2", "003-all~0001", "002-rate~0002@n1",
+                                 "002-rate~0002@n2", "003-all~0002", "002-rate~0003@n1",
+                                 "002-rate~0003@n2", "003-all~0003"});
+}
+
+TEST_CASE("a number of cycles is rounded up") {
+  CHECK(Soak{{}, 72 * 3600, 3600}.cycles() == 72);
+  CHECK(Soak{{}, 10, 3}.cycles() == 4);
+  CHECK(Soak{{}, 0.3, 0.1}.cycles() == 3);
+}
+
+TEST_CASE("a cycle that ended badly is over, unless somebody stopped it from outside") {
+  const JobEvent failed = ended_as(JobState::failed, said("end.code", 4));
+  CHECK(is_over(&failed, "f"));
+  CHECK_FALSE(is_over(&failed, "other"));
+  const JobEvent late = ended_as(JobState::deadline, said("end.hung"));
+  CHECK(is_over(&late, "f"));
+  const JobEvent outside = ended_as(JobState::failed, said("end.interrupted_outside"));
+  CHECK_FALSE(is_over(&outside, "f"));
+  const JobEvent done = ended_as(JobState::done, {});
+  CHECK_FALSE(is_over(&done, "f"));  // that is decided by its record
+  CHECK_FALSE(is_over(nullptr, "f"));
+}
+
+TEST_CASE("a soak that runs: what failed stays, and the journal tells it as an interruption") {
+  SmallCampaign c(kSoak);
+  c.lay_all_ready();
+  c.lay_ready("002-rate~0002@n2", 1, "", 4, "clusterbench fake: no such device");
+  const double begin = monotonic_seconds();
+  const auto first = c.run();
+  CHECK(monotonic_seconds() - begin >= 2);  // three cycles, one a second
+  CHECK(first.at("002-rate~0002@n2").state == JobState::failed);
+  CHECK(first.at("003-all~0003").state == JobState::done);
+  const auto second = c.run();
+  CHECK(second.at("002-rate~0002@n2").kept);
+  CHECK(second.at("002-rate~0002@n2").state == JobState::failed);
+  const Campaign campaign = c.load();
+  CHECK(campaign.warnings.empty());
+  size_t interruptions = 0;
+  for (const Job& job : campaign.jobs) {
+    interruptions += job.interruptions.size();
+    if (job.step == "info") CHECK(job.cycle == 0);
+    for (const Interruption& i : job.interruptions) {
+      CHECK(job.cycle == 2);
+      CHECK(job.host == "n2");
+      CHECK(i.state == JobState::failed);
+      CHECK_FALSE(i.ended.empty());
+    }
+  }
+  CHECK(interruptions == 1);
+}
+
+TEST_CASE("how far a campaign is") {
+  SmallCampaign c(kSoak);
+  c.lay_all_ready();
+  c.lay_ready("003-all~0002", 1, "", 4, "clusterbench fake: no such device");
+  c.run();
+  const auto now = seconds_since_epoch(utc_now()).value() + 100;
+  const CampaignProgress p = read_progress(c.setup.paths, now);
+  CHECK(p.cycle == 3);
+  CHECK(p.cycles == 3);
+  CHECK(p.interruptions == 1);
+  CHECK_FALSE(p.finished.empty());
+  REQUIRE(p.steps.size() == 3);
+  CHECK(p.steps[1].jobs == 6);
+  CHECK(p.steps[1].done == 6);
+  CHECK(p.steps[2].done == 2);
+  CHECK(p.steps[2].bad == 1);
+  CHECK(p.steps[2].last_problem.find("no such device") != std::string::npos);
+  const std::string text = progress_metrics(p, false, now);
+  CHECK(text.find("clusterbench_run_jobs{step=\"all\",state=\"failed\"} 1\n") != std::string::npos);
+  CHECK(text.find("clusterbench_run_active 0\n") != std::string::npos);
+  CHECK(text.find("left_seconds") == std::string::npos);  // it has finished
+}
+
+TEST_CASE("what is left is estimated from the rounds that have ended") {
+  const SmallCampaign c(kSoak);
+  Journal j;
+  j.sessions = {{.at = "2026-11-24T00:00:00Z"}};
+  const auto add = [&](const std::string& job, int from, int to) {
+    JobEvent start{.job = job};
+    start.at = fmt::format("2026-11-24T00:{:02}:{:02}Z", from / 60, from % 60);
+    j.jobs[job].push_back(start);
+    if (to == 0) return;
+    JobEvent end{.job = job, .ended = true};
+    end.at = fmt::format("2026-11-24T00:{:02}:{:02}Z", to / 60, to % 60);
+    end.state = JobState::done;
+    j.jobs[job].push_back(end);
+  };
+  CampaignFile file = c.setup.campaign;
+  file.started = "2026-11-24T00:00:00Z";
+  add("001-info@n1", 0, 10);
+  add("001-info@n2", 0, 10);
+  add("002-rate~0001@n1", 10, 70);
+  add("002-rate~0001@n2", 10, 40);
+  add("003-all~0001", 70, 0);
+  const auto now = seconds_since_epoch("2026-11-24T00:01:40Z").value();
+  const CampaignProgress p = progress_of(file, j, now);
+  CHECK(p.cycle == 1);
+  CHECK(p.elapsed_seconds == 100);
+  CHECK(p.left_seconds == 120);  // two more rounds of rate, a minute each
+  CHECK(p.unknown == 1);         // all has ended no round
+  REQUIRE(p.steps[2].running.size() == 1);
+  CHECK(p.steps[2].running[0].seconds == 30);
+  CHECK(p.steps[2].running[0].host.empty());
+}
