@@ -176,8 +176,10 @@ Net join_nets(const std::vector<Net>& nets) {
   // First those that know nodes by their own GUIDs; of these, those with links.
   std::vector<const Net*> order;
   for (const Net& net : nets) order.push_back(&net);
-  std::ranges::stable_partition(order, [](const Net* net) { return !net->links.empty(); });
-  std::ranges::stable_partition(order, [](const Net* net) { return !net->adapters_by_port; });
+  std::stable_partition(order.begin(), order.end(),
+                        [](const Net* net) { return !net->links.empty(); });
+  std::stable_partition(order.begin(), order.end(),
+                        [](const Net* net) { return !net->adapters_by_port; });
   NetJoin join;
   for (const Net* net : order) {
     join.add(*net);
