@@ -293,7 +293,7 @@ class DrillRun {
                          : measure("during", is_storage() ? long_job() : short_job());
     if (const auto rate = rate_of(seen)) add_rate("rate_during", *rate);
     if (drill_.goes_on) {
-      add_check("survived", seen.code == 0, said("drill.not_survived", seen.code));
+      add_check("survived", seen.code == 0, said("drill.not_survived", seen.code.value_or(124)));
       return;
     }
     bool detected = seen.code != 0;
