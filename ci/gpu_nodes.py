@@ -3,7 +3,8 @@
 
 Runs `clusterbench run` with the shipped profiles h20, h200-sxm and b200 (sizes scaled down, limits as shipped) on eight stand-in GPUs:
 once healthy, which must be accepted with nothing open, and once with each planted fault on GPU 3, which must be found and must name
-GPU 3 and no other part. Prints a line for each run; exit 1 if one is not as it must be. About fifteen seconds a run; the healthy one has a longer burn, whose rate must hold.
+GPU 3 and no other part. Prints a line for each run; exit 1 if one is not as it must be. About fifteen seconds a run on two cores
+that are free; on a busy machine the verdict on a slow GPU is left open, as it is on a real node.
 """
 import sys
 import tempfile
@@ -12,11 +13,11 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(SOURCE / "tests/cli"))
-from gpu_node import FAULTS, LONGER, NO_PCI, PRODUCTS, failing, of_gpu, open_points, run_node  # noqa: E402
+from gpu_node import FAULTS, PRODUCTS, failing, of_gpu, open_points, run_node  # noqa: E402
 
 
 def healthy(build, place, product):
-    code, report, _ = run_node(build, SOURCE, place, product, small=LONGER, without=NO_PCI)
+    code, report, _ = run_node(build, SOURCE, place, product)
     bad, left = failing(report), open_points(report)
     good = code == 0 and not bad and not left
     return good, "accepted" if good else f"exit {code}, failing {bad}, open {left}"

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <sstream>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -47,6 +48,16 @@ std::vector<std::string> setting_names() {
   return out;
 }
 
+// The words of all texts, parted by commas.
+std::vector<std::string> words_of(const std::vector<std::string>& texts) {
+  std::vector<std::string> out;
+  for (const std::string& text : texts) {
+    std::istringstream in(text);
+    for (std::string word; std::getline(in, word, ',');) out.push_back(word);
+  }
+  return out;
+}
+
 // "sharp=1.3": the ratio that is asked of a setting, instead of the usual one.
 void apply_requirement(const std::string& text, std::vector<SettingRule>& rules,
                        Problems& problems) {
@@ -68,7 +79,7 @@ void apply_requirement(const std::string& text, std::vector<SettingRule>& rules,
 std::vector<SettingRule> chosen_rules(const SettingOptions& options, Problems& problems) {
   std::vector<SettingRule> out;
   const std::vector<std::string> names = setting_names();
-  for (const std::string& id : options.settings.empty() ? names : options.settings) {
+  for (const std::string& id : options.settings.empty() ? names : words_of(options.settings)) {
     const auto found = std::ranges::find(known_settings(), id, &SettingRule::id);
     if (found == known_settings().end())
       problems.add("--setting", unknown_name(id, names));
@@ -77,7 +88,7 @@ std::vector<SettingRule> chosen_rules(const SettingOptions& options, Problems& p
     else
       out.push_back(*found);
   }
-  for (const std::string& text : options.required) apply_requirement(text, out, problems);
+  for (const std::string& text : words_of(options.required)) apply_requirement(text, out, problems);
   return out;
 }
 
@@ -220,11 +231,15 @@ void add_compare_settings_command(CLI::App& app, Action& action) {
       "--hosts a:8,b:8 -- --duration 2s");
   offer(sub->add_option("--setting", options->settings, "these [all]"), setting_names())
       ->type_name("NAME,…")
-      ->delimiter(',');
+      ->expected(1)
+      ->allow_extra_args(false)  // a list would swallow the -- behind it
+      ->take_all();
   sub->add_option("--require", options->required,
                   "the least ratio of on over off [nvls=1.1, sharp=1.3]; of others none is asked")
       ->type_name("NAME=RATIO")
-      ->delimiter(',');
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->take_all();
   sub->add_option("--op", options->op, "collective [all_reduce]")->type_name("NAME");
   sub->add_option("--size", options->size, "[1G]")->type_name("SIZE,…");
   sub->add_option("--repeats", options->repeats, "how often each side runs [5]")

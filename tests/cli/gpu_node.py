@@ -65,7 +65,6 @@ SMALL = {
 
 # Stand-in GPUs are no PCI devices. A burn of a second has too few steps to say whether its rate holds.
 NO_PCI = ("health.gpus_on_pci", "health.gpus_on_pci.after")
-LONGER = {**SMALL, "burn": {**SMALL["burn"], "duration": "24s"}}
 
 
 def steps_of(profiles, name):

@@ -243,8 +243,8 @@ def test_a_fatal_xid_ends_that_gpu(tmp_path):
 
 
 def test_pulses(tmp_path):
-    record = run(tmp_path, "burn", "--phase", "bf16", "--pulse", "10:0.5", "--duration", "2s")[0]
-    assert 5 < median(record, "pulse_hertz", "0") <= 11
+    record = run(tmp_path, "burn", "--phase", "bf16", "--pulse", "4:0.5", "--duration", "3s")[0]
+    assert 2 < median(record, "pulse_hertz", "0") <= 4.4
 
 
 def test_ranks_share_the_gpus(tmp_path):

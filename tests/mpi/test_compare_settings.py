@@ -25,13 +25,13 @@ def compare(job, monkeypatch):
 
 
 def test_sharp_that_helps_and_is_proved_passes(compare):
-    """The stand-in sends at 40 MB/s, and at 120 MB/s with SHARP."""
+    """The stand-in sends at 20 MB/s, and at 80 MB/s with SHARP: slow enough for a busy machine to keep the difference."""
     code, document, text, out = compare(
-        "--setting", "sharp", "--repeats", 3, behaviour="hosts=2,sharp,rate=40,with:NCCL_COLLNET_ENABLE=1:120")
+        "--setting", "sharp", "--repeats", 3, behaviour="hosts=2,sharp,rate=20,with:NCCL_COLLNET_ENABLE=1:80")
     point, = document["settings"][0]["points"]
     assert code == 0 and document["verdict"] == "pass", text
     assert point["proof_on"] == point["proof_off"] == "shown"
-    assert 2 < point["ratio"] < 4 and point["ratio_low"] >= 1.3 and abs(point["control_share"]) < point["ratio"] - 1
+    assert 2 < point["ratio"] < 6 and point["ratio_low"] >= 1.3 and abs(point["control_share"]) < point["ratio"] - 1
     assert "at least × 1.3 is required; the log proves both sides" in text
     assert (out / "settings.zh.md").read_text().startswith("# NCCL 设置的开与关")
     runs = json.loads((out / "sharp" / "sweep.json").read_text())["runs"]

@@ -18,7 +18,22 @@ namespace cb {
 namespace {
 
 // A kind of finding passes only where what it needs was read.
-enum class KindNeeds { nothing, live, plan, ports, mtus, pkeys, managers, firmware, tables, counters, limit, sharp, alarms, before };
+enum class KindNeeds {
+  nothing,
+  live,
+  plan,
+  ports,
+  mtus,
+  pkeys,
+  managers,
+  firmware,
+  tables,
+  counters,
+  limit,
+  sharp,
+  alarms,
+  before
+};
 struct NetKind {
   const char* name;
   KindNeeds needs;
@@ -66,46 +81,47 @@ std::vector<std::string> kind_names() {
 CaseInfo describe() {
   using namespace param;
   const auto lower = Better::lower, higher = Better::higher;
-  return {.name = "fabric",
-          .device = "",
-          .summary =
-              "the InfiniBand subnet: links, cabling plan, subnet manager, routes and error counters, "
-              "asked directly or from files",
-          .example = "clusterbench fabric --from net.txt --plan cabling.csv --json f.json",
-          .domain = "network",
-          .params = joined(
-              {net::fabric_source_params(),
-               {text("plan").help("links as CSV: a_device,a_port,b_device,b_port; an adapter "
-                                  "is host/nic"),
-                number("max-oversubscription")
-                    .range(0.01, 1000)
-                    .help("of a switch with links upwards, as the contract says: 1 or 1.5"),
-                text("save").help("file for the subnet as ibnetdiscover prints it: for --leaf-map of "
-                                  "locate and verbs, and to read it again"),
-                text("before").excludes({"plan"}).help("an earlier file of the same subnet: every "
-                                                       "difference is a finding"),
-                text("dot").help("file for a graph of it, for Graphviz")}}),
-          .metrics = {{"adapters", "count", higher, "of hosts"},
-                      {"switches", "count", higher, ""},
-                      {"links", "count", higher, "that both ends tell of"},
-                      {"hosts", "count", higher, "by the adapters' descriptions"},
-                      {"oversubscription", "ratio", lower,
-                       "of each switch with links upwards: rate downwards over rate upwards"},
-                      {"unreached_pairs", "count", lower,
-                       "leaves and adapters to which the forwarding tables do not lead"},
-                      {"uplink_load", "ratio", lower,
-                       "all to all: the busiest link upwards of a switch over the mean of its links"},
-                      {"shift_share", "share", higher,
-                       "of its own rate that a flow gets when adapter i sends to adapter i + s"},
-                      {"ends_with_errors", "count", lower, "with an error counter above 0"},
-                      {"shown_errors_per_bit", "ratio", lower,
-                       "that a window without an error shows with 95 % confidence"},
-                      {"standby_managers", "count", higher, "that would take over from a master"},
-                      {"discovery_seconds", "seconds", lower, "nodes, ports and links"}},
-          .checks = kind_names(),
-          .fault = {.why_not = said("fault.counters")},
-          .fact_columns = {"tiers", "parts"},
-          .prints_suspects = true};
+  return {
+      .name = "fabric",
+      .device = "",
+      .summary =
+          "the InfiniBand subnet: links, cabling plan, subnet manager, routes and error counters, "
+          "asked directly or from files",
+      .example = "clusterbench fabric --from net.txt --plan cabling.csv --json f.json",
+      .domain = "network",
+      .params = joined(
+          {net::fabric_source_params(),
+           {text("plan").help("links as CSV: a_device,a_port,b_device,b_port; an adapter "
+                              "is host/nic"),
+            number("max-oversubscription")
+                .range(0.01, 1000)
+                .help("of a switch with links upwards, as the contract says: 1 or 1.5"),
+            text("save").help("file for the subnet as ibnetdiscover prints it: for --leaf-map of "
+                              "locate and verbs, and to read it again"),
+            text("before").excludes({"plan"}).help("an earlier file of the same subnet: every "
+                                                   "difference is a finding"),
+            text("dot").help("file for a graph of it, for Graphviz")}}),
+      .metrics = {{"adapters", "count", higher, "of hosts"},
+                  {"switches", "count", higher, ""},
+                  {"links", "count", higher, "that both ends tell of"},
+                  {"hosts", "count", higher, "by the adapters' descriptions"},
+                  {"oversubscription", "ratio", lower,
+                   "of each switch with links upwards: rate downwards over rate upwards"},
+                  {"unreached_pairs", "count", lower,
+                   "leaves and adapters to which the forwarding tables do not lead"},
+                  {"uplink_load", "ratio", lower,
+                   "all to all: the busiest link upwards of a switch over the mean of its links"},
+                  {"shift_share", "share", higher,
+                   "of its own rate that a flow gets when adapter i sends to adapter i + s"},
+                  {"ends_with_errors", "count", lower, "with an error counter above 0"},
+                  {"shown_errors_per_bit", "ratio", lower,
+                   "that a window without an error shows with 95 % confidence"},
+                  {"standby_managers", "count", higher, "that would take over from a master"},
+                  {"discovery_seconds", "seconds", lower, "nodes, ports and links"}},
+      .checks = kind_names(),
+      .fault = {.why_not = said("fault.counters")},
+      .fact_columns = {"tiers", "parts"},
+      .prints_suspects = true};
 }
 
 bool was_read(KindNeeds needs, const net::FabricInput& input, const Params& params) {
@@ -230,10 +246,9 @@ void add_counters(Record& record, const Net& net) {
   }
   record.add("shown_errors_per_bit", all, Samples{*shown});
   if (*shown > kErrorsPerBit)
-    record.notes.push_back(said("fabric.not_shown", fmt::format("{:.2g}", *shown),
-                                fmt::format("{:.0e}", kErrorsPerBit),
-                                fmt::format("{:.0f}", std::ceil(*net.window_seconds * *shown /
-                                                                kErrorsPerBit))));
+    record.notes.push_back(said(
+        "fabric.not_shown", fmt::format("{:.2g}", *shown), fmt::format("{:.0e}", kErrorsPerBit),
+        fmt::format("{:.0f}", std::ceil(*net.window_seconds * *shown / kErrorsPerBit))));
 }
 
 void add_source(Record& record, const net::FabricInput& input) {
@@ -247,9 +262,8 @@ void add_source(Record& record, const net::FabricInput& input) {
   }
   if (!input.mads) return;
   record.add("discovery_seconds", all, Samples{input.discovery_seconds});
-  record.facts["datagrams"] =
-      said("fabric.datagrams", input.mads->sent, input.mads->answered, input.mads->timed_out,
-           input.mads->refused);
+  record.facts["datagrams"] = said("fabric.datagrams", input.mads->sent, input.mads->answered,
+                                   input.mads->timed_out, input.mads->refused);
 }
 
 // What a user named to be written, on rank 0.

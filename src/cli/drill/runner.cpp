@@ -292,16 +292,18 @@ class DrillRun {
     Ended seen = running ? wait(*running, setup_.deadline_seconds + 15)
                          : measure("during", is_storage() ? long_job() : short_job());
     if (const auto rate = rate_of(seen)) add_rate("rate_during", *rate);
+    if (drill_.goes_on) {
+      add_check("survived", seen.code == 0, said("drill.not_survived", seen.code));
+      return;
+    }
     bool detected = seen.code != 0;
     if (drill_.action == DrillAction::slow) {
       seen = measure("locate", locate_job());
       detected = has_suspect(seen);
     }
-    if (drill_.id == "power-feed") detected = true;  // nothing may end: `named` does not apply
     if (detected) record_.add("time_to_detection_seconds", host_, {seen.seen_at - begin});
     add_check("detected", detected, said("drill.not_detected", drill_.expected));
-    if (drill_.id != "power-feed")
-      add_check("named", detected && names_host(seen), said("drill.not_named", setup_.on));
+    add_check("named", detected && names_host(seen), said("drill.not_named", setup_.on));
   }
 
   // The measurement must run on every host before the fault, or the fault proves nothing.

@@ -74,6 +74,7 @@ constexpr TextRow kSaidSoak[] = {
     {"drill.not_detected", "nothing saw the fault; expected: {0}", "故障未被发现；预期：{0}"},
     {"drill.not_named", "the fault was seen, but {0} was not named", "发现了故障，但未指出 {0}"},
     {"drill.not_restored", "what was changed is not undone: see {0}; next: clusterbench drill restore", "更改未恢复：见 {0}；请用 drill restore 恢复"},
+    {"drill.not_survived", "the measurement ended with code {0}, where it has to go on", "测量以代码 {0} 结束，而本应继续"},
     {"drill.not_recovered", "the measurement afterwards failed, or reached less than 80 % of the rate before", "事后测量失败，或低于演练前速率的 80 %"},
     {"fact.injected_at", "injected_at", "植入时间"},
     {"fact.restored_at", "restored_at", "恢复时间"},

@@ -61,7 +61,7 @@ class CacheReader {
   void read_node() {
     const auto lid = static_cast<int>(number(2));
     const auto mask = static_cast<int>(number(1));
-    number(1);  // whether port 0 is enhanced
+    number(1);    // whether port 0 is enhanced
     attribute();  // SwitchInfo
     const uint64_t guid = number(8);
     number(1);  // kind and number of ports are in NodeInfo too

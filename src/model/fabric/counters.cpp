@@ -15,11 +15,11 @@ constexpr double kBitsPerWord = 32;  // PortRcvData counts words of 4 bytes
 // Each is the port's own trouble. Remote physical errors are the neighbour's, discards congestion.
 constexpr std::array<const char*, 3> kAlwaysErrors{
     "LocalLinkIntegrityErrors", "ExcessiveBufferOverrunErrors", "PortRcvConstraintErrors"};
-constexpr std::array<const char*, 2> kWindowErrors{"LinkErrorRecoveryCounter",
-                                                   "LinkDownedCounter"};
+constexpr std::array<const char*, 2> kWindowErrors{"LinkErrorRecoveryCounter", "LinkDownedCounter"};
 constexpr std::array<const char*, 6> kErrorCounters{
-    "SymbolErrorCounter", "PortRcvErrors",           "LinkErrorRecoveryCounter",
-    "LinkDownedCounter",  "LocalLinkIntegrityErrors", "ExcessiveBufferOverrunErrors"};
+    "SymbolErrorCounter",       "PortRcvErrors",
+    "LinkErrorRecoveryCounter", "LinkDownedCounter",
+    "LocalLinkIntegrityErrors", "ExcessiveBufferOverrunErrors"};
 
 uint64_t count_of(const PortCounts& counts, const char* name) {
   const auto at = counts.find(name);
@@ -50,8 +50,7 @@ std::string errors_text(const PortCounts& counts, bool window) {
 std::optional<Said> symbols(const PortCounts& counts) {
   const uint64_t errors = count_of(counts, "SymbolErrorCounter");
   if (errors == 0) return std::nullopt;
-  if (!counts.contains("PortRcvData"))
-    return said("fabric.symbol_errors", errors);
+  if (!counts.contains("PortRcvData")) return said("fabric.symbol_errors", errors);
   const double bits = static_cast<double>(count_of(counts, "PortRcvData")) * kBitsPerWord;
   const double ratio = static_cast<double>(errors) / std::max(bits, 1.0);
   if (ratio <= kErrorsPerBit) return std::nullopt;

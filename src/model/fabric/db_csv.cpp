@@ -129,7 +129,8 @@ class DbCsvReader {
   }
 
   static unsigned speeds(uint64_t code) {
-    return static_cast<unsigned>((code & 7U) | (code >> 8U & 0x0fU) << 4U | (code >> 16U & 1U) << 8U);
+    return static_cast<unsigned>((code & 7U) | (code >> 8U & 0x0fU) << 4U |
+                                 (code >> 16U & 1U) << 8U);
   }
 
   void port() {
@@ -200,11 +201,13 @@ class DbCsvReader {
     const auto node = out_.find(needed("NodeGUID", "NodeGuid"));
     if (!node) return;
     for (const char* prefix : {"FWInfo_Extended_", "FWInfo_"}) {
-      const auto part = [&](const char* name) { return value((prefix + std::string(name)).c_str()); };
+      const auto part = [&](const char* name) {
+        return value((prefix + std::string(name)).c_str());
+      };
       const auto major = part("Major");
       if (!major || *major == 0) continue;
-      out_.net.nodes[*node].firmware = fmt::format("{}.{}.{}", *major, part("Minor").value_or(0),
-                                                   part("SubMinor").value_or(0));
+      out_.net.nodes[*node].firmware =
+          fmt::format("{}.{}.{}", *major, part("Minor").value_or(0), part("SubMinor").value_or(0));
       out_.net.knows.firmware = true;
       return;
     }
@@ -221,7 +224,7 @@ class DbCsvReader {
     if (code)
       manager.state = static_cast<int>(*code);
     else if (state != nullptr)
-      manager.state = state->find("MASTER") != std::string::npos ? 3
+      manager.state = state->find("MASTER") != std::string::npos    ? 3
                       : state->find("STANDBY") != std::string::npos ? 2
                                                                     : 0;
     manager.priority = small("Priority");

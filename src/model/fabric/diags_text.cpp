@@ -54,7 +54,8 @@ LinkState link_state(std::string_view text) {
   std::ranges::replace(flat, '/', ' ');
   const std::vector<std::string> words = words_of_line(flat);
   for (size_t i = 0; i < words.size(); ++i) {
-    if (words[i].size() > 1 && words[i].ends_with('X') && parse_integer(words[i].substr(0, words[i].size() - 1)))
+    if (words[i].size() > 1 && words[i].ends_with('X') &&
+        parse_integer(words[i].substr(0, words[i].size() - 1)))
       out.width = words[i];
     if (i + 1 < words.size() && words[i + 1] == "Gbps") out.gigabits = words[i];
     if (words[i].starts_with("FDR10")) out.gigabits = "FDR10";
@@ -119,9 +120,9 @@ class LinkInfoReader {
       section_ = parse_hex(name.substr(0, name.find(' '))).value_or(0);
       name = name.find(' ') == std::string::npos ? "" : name.substr(name.find(' ') + 1);
     }
-    kind_ = is_switch                      ? NetNodeKind::network_switch
+    kind_ = is_switch                 ? NetNodeKind::network_switch
             : line.starts_with("CA:") ? NetNodeKind::adapter
-                                           : NetNodeKind::router;
+                                      : NetNodeKind::router;
     name_ = name;
   }
 
@@ -177,7 +178,8 @@ class LinkInfoReader {
     if (!words.empty() && words.front().starts_with("0x")) words.erase(words.begin());
     if (words.size() >= 2) {
       out.lid = static_cast<int>(parse_integer(words[0]).value_or(0));
-      out.port = static_cast<int>(parse_integer(words[1].substr(0, words[1].find('['))).value_or(0));
+      out.port =
+          static_cast<int>(parse_integer(words[1].substr(0, words[1].find('['))).value_or(0));
     }
     out.name = quoted_name(line, from);
     if (!state.width.empty()) out.rate = rate_of(state.width, state.gigabits);
@@ -188,9 +190,8 @@ class LinkInfoReader {
   }
 
   std::optional<NetEnd> place(const Far& far) const {
-    for (const auto* candidates :
-         {lids_.contains(far.lid) ? &lids_.at(far.lid) : nullptr,
-          names_.contains(far.name) ? &names_.at(far.name) : nullptr}) {
+    for (const auto* candidates : {lids_.contains(far.lid) ? &lids_.at(far.lid) : nullptr,
+                                   names_.contains(far.name) ? &names_.at(far.name) : nullptr}) {
       if (candidates == nullptr) continue;
       for (const NetEnd& end : *candidates) {
         if (end.port == far.port) return end;
@@ -251,9 +252,11 @@ Net read_ibqueryerrors(std::string_view text, const std::string& file) {
       // Each port of an adapter has a GUID of its own; a switch has one for all.
       out.net.ports[*end].guid = guid;
     }
-    for (size_t at = line.find('['); end && at != std::string_view::npos; at = line.find('[', at + 1)) {
+    for (size_t at = line.find('['); end && at != std::string_view::npos;
+         at = line.find('[', at + 1)) {
       const size_t close = line.find(']', at), equal = line.find(" == ", at);
-      if (close == std::string_view::npos || equal == std::string_view::npos || equal > close) continue;
+      if (close == std::string_view::npos || equal == std::string_view::npos || equal > close)
+        continue;
       std::string value(line.substr(equal + 4, close - equal - 4));
       const auto count = parse_integer(value.substr(0, value.find(' ')));
       if (count && *count >= 0)
@@ -273,8 +276,9 @@ Net read_forwarding(std::string_view text, const std::string& file) {
   each_line(text, [&](std::string_view line, size_t number) {
     if (line.starts_with("Unicast lids")) {
       const size_t at = line.find(" guid ");
-      const std::vector<std::string> words =
-          at == std::string_view::npos ? std::vector<std::string>{} : words_of_line(line.substr(at + 6));
+      const std::vector<std::string> words = at == std::string_view::npos
+                                                 ? std::vector<std::string>{}
+                                                 : words_of_line(line.substr(at + 6));
       const uint64_t guid = words.empty() ? 0 : parse_hex(words.front()).value_or(0);
       if (guid == 0) refuse_line(file, number, said("fabric.bad_table_line"));
       const size_t begin = line.find('(', at), end = line.rfind(')');

@@ -28,9 +28,9 @@ struct NetShape {
   size_t switches = 0;
   size_t routers = 0;
   size_t hosts = 0;
-  size_t tiers = 0;       // of switches; 0 where no switch has an adapter
-  size_t components = 0;  // parts of the subnet without a link between them
-  std::vector<int> tier;  // by node: 0 of a leaf, -1 of what is no switch or not reached
+  size_t tiers = 0;               // of switches; 0 where no switch has an adapter
+  size_t components = 0;          // parts of the subnet without a link between them
+  std::vector<int> tier;          // by node: 0 of a leaf, -1 of what is no switch or not reached
   std::vector<size_t> component;  // by node: the number of its part
   // Of each switch with links upwards: rate to its adapters and lower tiers over rate upwards.
   std::vector<LeafRatio> oversubscription;
@@ -124,7 +124,8 @@ struct NetTopology {
 };
 // lone_switches   no link between switches
 // fat_tree        links between switches join neighbouring tiers; the share that does
-// rail_optimised  as fat_tree, and at least kRailShare of each leaf's adapters have one NIC name, of
+// rail_optimised  as fat_tree, and at least kRailShare of each leaf's adapters have one NIC name,
+// of
 //                 several; the lesser of both shares
 // dragonfly       links of the highest tier join groups, and every two groups are joined; the share
 //                 of pairs of groups that is

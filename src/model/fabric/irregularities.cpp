@@ -17,9 +17,9 @@ std::pair<int, int> class_of(const NetLink& link, const std::vector<int>& tier) 
 bool restricted(const Net& net, const NetLink& link) {
   const auto a = net.ports.find(link.a), b = net.ports.find(link.b);
   if (a == net.ports.end() || b == net.ports.end()) return false;
-  const auto enabled = best_rate(a->second.width_enabled & b->second.width_enabled,
-                                 a->second.speed_enabled & b->second.speed_enabled,
-                                 std::max(4, link.could->lanes));
+  const auto enabled =
+      best_rate(a->second.width_enabled & b->second.width_enabled,
+                a->second.speed_enabled & b->second.speed_enabled, std::max(4, link.could->lanes));
   return enabled && enabled->bits_per_second() <= link.rate->bits_per_second();
 }
 

@@ -32,7 +32,9 @@ unsigned high_nibble(const Mad& mad, size_t at) { return mad[kDataAt + at] >> 4U
 unsigned low_nibble(const Mad& mad, size_t at) { return mad[kDataAt + at] & 0x0fU; }
 
 int mtu_of(unsigned code) { return code >= 1 && code <= 5 ? 128 << code : 0; }
-int lanes_of(unsigned code) { return code >= 1 && code <= 5 ? (code == 5 ? 15 : 1 << (code - 1)) : 0; }
+int lanes_of(unsigned code) {
+  return code >= 1 && code <= 5 ? (code == 5 ? 15 : 1 << (code - 1)) : 0;
+}
 
 // Codes of speeds are masks of two fields: SDR, DDR, QDR; and FDR, EDR, HDR, NDR.
 unsigned speed_bits(unsigned base, unsigned extended) {

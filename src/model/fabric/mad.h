@@ -42,10 +42,10 @@ struct MadQuestion {
   MadClass of = MadClass::directed;
   MadAttribute attribute = MadAttribute::node_info;
   uint32_t modifier = 0;
-  MadPath path = {};     // of a directed one; at most 63 ports
-  uint16_t lid = 0;      // of the others
-  uint8_t port = 0;      // of performance counters
-  uint64_t key = 0;      // M_Key
+  MadPath path = {};  // of a directed one; at most 63 ports
+  uint16_t lid = 0;   // of the others
+  uint8_t port = 0;   // of performance counters
+  uint64_t key = 0;   // M_Key
 };
 Mad compose(const MadQuestion& question, uint32_t transaction);
 uint32_t transaction_of(const Mad& mad);

@@ -16,14 +16,14 @@ struct LaneSpeed {
   double gigabits_per_second;
 };
 constexpr std::array<LaneSpeed, kLaneSpeeds> kSpeeds{{{"SDR", 2.5},
-                                                {"DDR", 5},
-                                                {"QDR", 10},
-                                                {"FDR10", 10.3125},
-                                                {"FDR", 14.0625},
-                                                {"EDR", 25.78125},
-                                                {"HDR", 53.125},
-                                                {"NDR", 106.25},
-                                                {"XDR", 212.5}}};
+                                                      {"DDR", 5},
+                                                      {"QDR", 10},
+                                                      {"FDR10", 10.3125},
+                                                      {"FDR", 14.0625},
+                                                      {"EDR", 25.78125},
+                                                      {"HDR", 53.125},
+                                                      {"NDR", 106.25},
+                                                      {"XDR", 212.5}}};
 
 }  // namespace
 
@@ -67,6 +67,12 @@ std::optional<LinkRate> best_rate(unsigned widths, unsigned speeds, int widest) 
 
 void derive_possible_rates(Net& net) {
   int widest = 4;
+  for (NetLink& link : net.links) {
+    for (const NetEnd& end : {link.a, link.b}) {
+      const auto port = net.ports.find(end);
+      if (!link.rate && port != net.ports.end()) link.rate = port->second.rate;
+    }
+  }
   for (const NetLink& link : net.links) widest = std::max(widest, link.rate ? link.rate->lanes : 0);
   for (NetLink& link : net.links) {
     const auto a = net.ports.find(link.a), b = net.ports.find(link.b);

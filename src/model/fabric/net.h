@@ -69,9 +69,10 @@ struct NetPort {
   // Bits as in PortInfo: width 1x 1, 4x 2, 8x 4, 12x 8, 2x 16; speed: see lane_speed().
   unsigned width_supported = 0, width_enabled = 0;
   unsigned speed_supported = 0, speed_enabled = 0;
-  int mtu_bytes = 0;      // active
-  int mtu_cap_bytes = 0;  // the largest that it can
-  int data_lanes = 0;     // operational virtual lanes
+  std::optional<LinkRate> rate = {};  // of a source that tells ports and links apart
+  int mtu_bytes = 0;                  // active
+  int mtu_cap_bytes = 0;              // the largest that it can
+  int data_lanes = 0;                 // operational virtual lanes
   int manager_lid = 0;
   bool runs_manager = false;
   uint64_t guid = 0;
@@ -102,7 +103,7 @@ struct Unanswered {
 
 // What a source can tell of. What it cannot is not judged.
 struct NetKnows {
-  bool ports = false;     // states
+  bool ports = false;  // states
   bool mtus = false;
   bool managers = false;  // who they are
   bool pkeys = false;
@@ -149,8 +150,8 @@ constexpr unsigned kLaneSpeeds = 9;
 // allows: simulators and old adapters offer 8x and 12x, for which no cable has been made since QDR.
 std::optional<LinkRate> best_rate(unsigned widths, unsigned speeds, int widest = 4);
 
-// Fills NetLink::could of every link whose ends have both said what they can do. The widest link of
-// the subnet says what a cable may carry.
+// Fills NetLink::could of every link whose ends have both said what they can do, and NetLink::rate
+// where only a port told it. The widest link of the subnet says what a cable may carry.
 void derive_possible_rates(Net& net);
 
 // Makes links of what ends tell: a link is whole where both of its ends tell of it; the others

@@ -1,5 +1,6 @@
 #include "model/fabric/net_builder.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>

@@ -43,6 +43,7 @@ void fill_port(NetPort& into, const NetPort& from) {
   fill(into.data_lanes, from.data_lanes);
   fill(into.manager_lid, from.manager_lid);
   into.runs_manager = into.runs_manager || from.runs_manager;
+  if (!into.rate) into.rate = from.rate;
   if (into.guid == 0) into.guid = from.guid;
   if (!into.has_pkeys) into.pkeys = from.pkeys;
   into.has_pkeys = into.has_pkeys || from.has_pkeys;
@@ -175,8 +176,10 @@ Net join_nets(const std::vector<Net>& nets) {
   // First those that know nodes by their own GUIDs; of these, those with links.
   std::vector<const Net*> order;
   for (const Net& net : nets) order.push_back(&net);
-  std::ranges::stable_partition(order, [](const Net* net) { return !net->links.empty(); });
-  std::ranges::stable_partition(order, [](const Net* net) { return !net->adapters_by_port; });
+  std::stable_partition(order.begin(), order.end(),
+                        [](const Net* net) { return !net->links.empty(); });
+  std::stable_partition(order.begin(), order.end(),
+                        [](const Net* net) { return !net->adapters_by_port; });
   NetJoin join;
   for (const Net* net : order) {
     join.add(*net);

@@ -12,8 +12,8 @@ void add_target(RouteGraph& graph, const NetEnd& adapter, const NetEnd& leaf, co
   if (node.kind != NetNodeKind::adapter || node.aggregates() || lid == net.lids.end() ||
       net.nodes[leaf.node].kind != NetNodeKind::network_switch)
     return;
-  graph.targets.push_back({adapter, lid->second, leaf.node, leaf.port,
-                           link.rate ? link.rate->bits_per_second() : 0});
+  graph.targets.push_back(
+      {adapter, lid->second, leaf.node, leaf.port, link.rate ? link.rate->bits_per_second() : 0});
 }
 
 }  // namespace
@@ -24,7 +24,8 @@ RouteGraph route_graph(const Net& net) {
   ports.assign(net.nodes.size(), 0);
   for (size_t i = 0; i < net.nodes.size(); ++i) ports[i] = net.nodes[i].ports;
   for (const NetLink& link : net.links) {
-    for (const NetEnd& end : {link.a, link.b}) ports[end.node] = std::max(ports[end.node], end.port);
+    for (const NetEnd& end : {link.a, link.b})
+      ports[end.node] = std::max(ports[end.node], end.port);
   }
   size_t channels = 0;
   for (const int n : ports) {

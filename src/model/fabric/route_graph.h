@@ -11,7 +11,7 @@ namespace cb {
 // A channel is a port of a switch, by which packets leave it.
 struct RouteGraph {
   struct Target {
-    NetEnd end;     // the adapter's port
+    NetEnd end;  // the adapter's port
     int lid = 0;
     size_t leaf = 0;  // the switch that it is on
     int leaf_port = 0;
@@ -19,13 +19,13 @@ struct RouteGraph {
   };
 
   const Net* net = nullptr;
-  std::vector<int> ports;          // of each node: its largest
-  std::vector<size_t> first;       // of each node: the channel of its port 0
-  std::vector<NetEnd> peer;        // of each channel; port -1: no link
-  std::vector<double> rate;        // of each channel
-  std::vector<Target> targets;     // by LID
-  std::vector<size_t> leaves;      // switches with targets
-  std::vector<size_t> leaf_size;   // of each node: targets on it
+  std::vector<int> ports;         // of each node: its largest
+  std::vector<size_t> first;      // of each node: the channel of its port 0
+  std::vector<NetEnd> peer;       // of each channel; port -1: no link
+  std::vector<double> rate;       // of each channel
+  std::vector<Target> targets;    // by LID
+  std::vector<size_t> leaves;     // switches with targets
+  std::vector<size_t> leaf_size;  // of each node: targets on it
 
   size_t channel(size_t node, int port) const { return first[node] + static_cast<size_t>(port); }
   // The other end of a port's link; port -1 without one.

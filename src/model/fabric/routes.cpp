@@ -23,9 +23,14 @@ struct Tally {
 class RouteFollower {
  public:
   RouteFollower(const Net& net, const NetShape& shape)
-      : net_(net), shape_(shape), graph_(route_graph(net)), dependencies_(graph_),
-        fate_(net.nodes.size(), Fate::unknown), depth_(net.nodes.size(), 0),
-        flows_(net.nodes.size(), 0), load_(graph_.channels(), 0),
+      : net_(net),
+        shape_(shape),
+        graph_(route_graph(net)),
+        dependencies_(graph_),
+        fate_(net.nodes.size(), Fate::unknown),
+        depth_(net.nodes.size(), 0),
+        flows_(net.nodes.size(), 0),
+        load_(graph_.channels(), 0),
         destinations_(graph_.channels(), 0) {}
 
   RouteReport run() {
@@ -190,8 +195,7 @@ class RouteFollower {
       const auto busy = static_cast<double>(destinations_[busiest]);
       if (busy > kBalance * mean && busy >= mean + kEnoughLinks)
         out_.findings.push_back(
-            {"route_balance",
-             net_.end_name({node, static_cast<int>(busiest - graph_.first[node])}),
+            {"route_balance", net_.end_name({node, static_cast<int>(busiest - graph_.first[node])}),
              said("fabric.route_balance", destinations_[busiest], all, up.size())});
     }
   }
@@ -229,8 +233,7 @@ class RouteFollower {
         const RouteGraph::Target& from = graph_.targets[i];
         double own = 1;
         const bool arrives = route(from, graph_.targets[(i + shift) % n], [&](size_t c) {
-          const double wide =
-              from.rate > 0 && graph_.rate[c] > 0 ? graph_.rate[c] / from.rate : 1;
+          const double wide = from.rate > 0 && graph_.rate[c] > 0 ? graph_.rate[c] / from.rate : 1;
           own = std::min(own, wide / on[c]);
         });
         if (!arrives) continue;

@@ -33,7 +33,8 @@ struct RouteReport {
 //   route_loop    switches send a LID round
 //   credit_loop   the routes that arrive wait for one another's buffers in a ring, on one virtual
 //                 lane
-//   route_balance one of a switch's links upwards carries more than kBalance times the mean, rounded
+//   route_balance one of a switch's links upwards carries more than kBalance times the mean,
+//   rounded
 //                 up, of destinations, and at least kEnoughLinks more than that
 RouteReport follow_routes(const Net& net, const NetShape& shape);
 constexpr double kBalance = 1.5;

@@ -53,8 +53,7 @@ void port_states(const Net& net, std::vector<NetFinding>& out) {
   for (const auto& [end, port] : net.ports) {
     if (port.physical != kUp || port.state == kActive || port.state < 1 || port.state > 4) continue;
     if (end.port == 0) continue;
-    out.push_back(
-        {"port_state", net.end_name(end), said("fabric.port_state", kNames[port.state])});
+    out.push_back({"port_state", net.end_name(end), said("fabric.port_state", kNames[port.state])});
   }
 }
 
@@ -89,15 +88,14 @@ void pkeys(const Net& net, std::vector<NetFinding>& out) {
   const auto usual = usual_of(keys);
   for (const auto& [end, own] : keys) {
     if (usual && own != *usual)
-      out.push_back({"pkeys", net.end_name(end),
-                     said("fabric.pkeys", keys_text(own), keys_text(*usual))});
+      out.push_back(
+          {"pkeys", net.end_name(end), said("fabric.pkeys", keys_text(own), keys_text(*usual))});
   }
 }
 
 std::string managers_text(const Net& net, const std::vector<const SubnetManager*>& managers) {
   std::string out;
-  for (const SubnetManager* m : managers)
-    out += (out.empty() ? "" : ", ") + net.end_name(m->at);
+  for (const SubnetManager* m : managers) out += (out.empty() ? "" : ", ") + net.end_name(m->at);
   return out;
 }
 
@@ -149,17 +147,16 @@ void firmwares(const Net& net, std::vector<NetFinding>& out) {
   for (size_t i = 0; i < net.nodes.size(); ++i) {
     const NetNode& node = net.nodes[i];
     if (node.firmware.empty() || node.aggregates()) continue;
-    const std::string model = node.model.empty()
-                                  ? fmt::format("0x{:x}/{}", node.vendor, node.device)
-                                  : node.model;
+    const std::string model =
+        node.model.empty() ? fmt::format("0x{:x}/{}", node.vendor, node.device) : node.model;
     models[model][i] = node.firmware;
   }
   for (const auto& [model, of] : models) {
     const auto usual = usual_of(of);
     for (const auto& [node, firmware] : of) {
       if (usual && firmware != *usual)
-        out.push_back({"firmware", net.nodes[node].name,
-                       said("fabric.firmware", firmware, model, *usual)});
+        out.push_back(
+            {"firmware", net.nodes[node].name, said("fabric.firmware", firmware, model, *usual)});
     }
   }
 }
@@ -172,7 +169,8 @@ void aggregation(const Net& net, const NetShape& shape, std::vector<NetFinding>&
   }
   std::map<int, std::map<size_t, bool>> tiers;
   for (size_t i = 0; i < net.nodes.size(); ++i) {
-    if (net.nodes[i].kind == NetNodeKind::network_switch) tiers[shape.tier[i]][i] = with.contains(i);
+    if (net.nodes[i].kind == NetNodeKind::network_switch)
+      tiers[shape.tier[i]][i] = with.contains(i);
   }
   for (const auto& [tier, switches] : tiers) {
     if (usual_of(switches) != true) continue;

@@ -29,8 +29,8 @@ double share_of(size_t part, size_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// The share of leaves of which kRailShare of the adapters have one NIC name; 0 where all leaves have
-// the same, as that is no rail.
+// The share of leaves of which kRailShare of the adapters have one NIC name; 0 where all leaves
+// have the same, as that is no rail.
 double rail_share(const Net& net) {
   std::map<size_t, std::map<std::string, size_t>> leaves;
   const auto add = [&](const NetEnd& leaf, const NetEnd& adapter) {

@@ -87,8 +87,8 @@ class UfmReader {
         refuse();
     }
     for (const auto& [a, b] : links_) {
-      out_.tell(a, b, rates_[a]);
-      out_.tell(b, a, rates_[b]);
+      out_.tell(a, b);
+      out_.tell(b, a);
     }
     out_.net.adapters_by_port = true;
     return out_.finish();
@@ -118,7 +118,8 @@ class UfmReader {
     const std::string words = text_of(item, name("_port_node_description").c_str());
     // Of an adapter the label names it ("HCA-2/1"); of a switch it is the port.
     const bool is_switch = label.find("HCA") == std::string::npos &&
-                           words.find(" mlx") == std::string::npos && words.find("HCA") == std::string::npos;
+                           words.find(" mlx") == std::string::npos &&
+                           words.find("HCA") == std::string::npos;
     const NetNodeKind kind = is_switch ? NetNodeKind::network_switch : NetNodeKind::adapter;
     const size_t node =
         out_.node(guid_of(item, name("_guid").c_str()), kind,
@@ -146,7 +147,11 @@ class UfmReader {
     NetPort& port = out_.net.ports[at];
     const std::string logical = text_of(item, "logical_state");
     const std::string physical = text_of(item, "physical_state");
-    port.state = logical == "Active" ? 4 : logical == "Armed" ? 3 : logical.starts_with("Init") ? 2 : logical == "Down" ? 1 : 0;
+    port.state = logical == "Active"           ? 4
+                 : logical == "Armed"          ? 3
+                 : logical.starts_with("Init") ? 2
+                 : logical == "Down"           ? 1
+                                               : 0;
     port.physical = physical == "Active" || physical == "Link Up" || physical == "LinkUp" ? 5 : 0;
     port.width_supported = width_mask(item, "supported_width");
     port.width_enabled = width_mask(item, "enabled_width");
@@ -159,15 +164,14 @@ class UfmReader {
     if (lid > 0 && lid <= 0xbfff) out_.net.lids[is_switch ? NetEnd{node, 0} : at] = lid;
     const std::string rate =
         width_of(text_of(item, "active_width")) + upper(text_of(item, "active_speed"));
-    rates_[at] = parse_link_rate(rate);
+    port.rate = parse_link_rate(rate);
   }
 
   void system(const Json& item) {
     const bool is_switch = text_of(item, "type") != "host";
-    const size_t node =
-        out_.node(guid_of(item, "guid"),
-                  is_switch ? NetNodeKind::network_switch : NetNodeKind::adapter,
-                  text_of(item, "system_name"));
+    const size_t node = out_.node(guid_of(item, "guid"),
+                                  is_switch ? NetNodeKind::network_switch : NetNodeKind::adapter,
+                                  text_of(item, "system_name"));
     NetNode& out = out_.net.nodes[node];
     out.model = text_of(item, "model");
     out.firmware = text_of(item, "fw_version");
@@ -188,7 +192,6 @@ class UfmReader {
   size_t number_ = 0;
   NetBuilder out_;
   std::vector<std::pair<NetEnd, NetEnd>> links_;
-  std::map<NetEnd, std::optional<LinkRate>> rates_;
 };
 
 }  // namespace

@@ -28,7 +28,8 @@ std::string in_quotes(std::string name) {
 
 std::string port_guid(const Net& net, const NetEnd& end) {
   const auto at = net.ports.find(end);
-  return at == net.ports.end() || at->second.guid == 0 ? "" : fmt::format("({:x})", at->second.guid);
+  return at == net.ports.end() || at->second.guid == 0 ? ""
+                                                       : fmt::format("({:x})", at->second.guid);
 }
 
 std::string port_line(const Net& net, const NetEnd& end, const WrittenPort& to) {

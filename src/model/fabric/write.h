@@ -13,6 +13,7 @@ std::string ibnetdiscover_text(const Net& net);
 
 // As Graphviz reads it: switches by tier, and the links of hosts with one line a host and leaf. A
 // link or device that a finding names is red.
-std::string dot_text(const Net& net, const NetShape& shape, const std::vector<NetFinding>& findings);
+std::string dot_text(const Net& net, const NetShape& shape,
+                     const std::vector<NetFinding>& findings);
 
 }  // namespace cb

@@ -26,7 +26,8 @@ struct Envelope {
   uint32_t agent = 0, status = 0, timeout_ms = 0, retries = 0, length = 0;
   uint32_t queue_pair = 0, queue_key = 0;
   uint16_t lid = 0;
-  uint8_t service_level = 0, path_bits = 0, has_route = 0, gid_index = 0, hop_limit = 0, traffic = 0;
+  uint8_t service_level = 0, path_bits = 0, has_route = 0, gid_index = 0, hop_limit = 0,
+          traffic = 0;
   uint8_t gid[16] = {};
   uint32_t flow_label = 0;
   uint16_t pkey_index = 0;
@@ -41,8 +42,9 @@ constexpr uint32_t kManagementQueueKey = 0x80010000;
 
 // Why no port opens, by what the machine shows.
 Said why_not_open(const FsRoot& fs, const std::string& device, int number, int code) {
-  const std::string port =
-      device.empty() ? "" : number > 0 ? fmt::format("{}/{}", device, number) : device;
+  const std::string port = device.empty() ? ""
+                           : number > 0   ? fmt::format("{}/{}", device, number)
+                                          : device;
   bool any = false;
   for (const std::string& name : fs.entries(kDevices)) {
     if (!name.starts_with("umad")) continue;
@@ -86,10 +88,12 @@ struct Port::Library {
   }
 };
 
-Port::Port(std::shared_ptr<const Library> library, int id) : library_(std::move(library)), id_(id) {}
+Port::Port(std::shared_ptr<const Library> library, int id)
+    : library_(std::move(library)), id_(id) {}
 
 Port::Port(Port&& other) noexcept
-    : library_(std::move(other.library_)), id_(std::exchange(other.id_, -1)),
+    : library_(std::move(other.library_)),
+      id_(std::exchange(other.id_, -1)),
       agents_(other.agents_) {}
 
 Port::~Port() {
@@ -124,9 +128,10 @@ void Port::send(const Datagram& datagram, uint16_t lid, int timeout_ms) {
   envelope.queue_pair = htonl(general ? 1 : 0);
   envelope.queue_key = htonl(general ? kManagementQueueKey : 0);
   const int agent = agent_of(datagram[1]);
-  const int code = agent < 0 ? -ENOSYS
-                             : library_->umad_send(id_, agent, &envelope,
-                                                   static_cast<int>(datagram.size()), timeout_ms, 0);
+  const int code = agent < 0
+                       ? -ENOSYS
+                       : library_->umad_send(id_, agent, &envelope,
+                                             static_cast<int>(datagram.size()), timeout_ms, 0);
   if (code < 0) throw Error(said("umad.send", std::strerror(-code)));
 }
 

@@ -82,8 +82,8 @@ TEST_CASE("a unit that is stated a second time must be the same") {
 
 TEST_CASE("every metric that a case declares is emitted somewhere") {
   const std::string sources = sources_of_bench();
-  // tcp puts the first before the names of the other direction, a grid the others before those of its
-  // dimensions.
+  // tcp puts the first before the names of the other direction, a grid the others before those of
+  // its dimensions.
   const std::vector<std::string> composed{"reverse_", "dp_", "tp_", "pp_"};
   for (const CaseInfo& info : catalogue()) {
     for (const MetricDef& def : info.metrics) {

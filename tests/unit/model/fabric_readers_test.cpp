@@ -1,5 +1,5 @@
-// Files of other tools: composed from one wired net, each must tell the same; and what is cut off or
-// foreign is refused with its place.
+// Files of other tools: composed from one wired net, each must tell the same; and what is cut off
+// or foreign is refused with its place.
 #include <functional>
 #include <set>
 
@@ -32,14 +32,17 @@ std::string guid_of(const std::string& id) { return "0x" + id.substr(2); }
 
 // What ibdiagnet would write of it: HDR is 4 in the second byte, 4x is 2, MTU 4096 is 5.
 std::string db_csv(const WiredNet& net) {
-  std::string out = "# a comment\nSTART_NODES\nNodeDesc,NumPorts,NodeType,SystemImageGUID,NodeGUID,"
-                    "PortGUID,DeviceID,VendorID\n";
-  std::string ports = "START_PORTS\nNodeGuid,PortGuid,PortNum,MSMLID,LID,CapMsk,LinkWidthActv,"
-                      "LinkWidthSup,LinkWidthEn,LinkSpeedEn,LinkSpeedActv,LMC,PortPhyState,"
-                      "PortState,LinkSpeedSup,NMTU,MTUCap\n";
+  std::string out =
+      "# a comment\nSTART_NODES\nNodeDesc,NumPorts,NodeType,SystemImageGUID,NodeGUID,"
+      "PortGUID,DeviceID,VendorID\n";
+  std::string ports =
+      "START_PORTS\nNodeGuid,PortGuid,PortNum,MSMLID,LID,CapMsk,LinkWidthActv,"
+      "LinkWidthSup,LinkWidthEn,LinkSpeedEn,LinkSpeedActv,LMC,PortPhyState,"
+      "PortState,LinkSpeedSup,NMTU,MTUCap\n";
   std::string links = "START_LINKS\nNodeGuid1,PortNum1,NodeGuid2,PortNum2\n";
-  std::string counters = "START_PM_INFO\nNodeGUID,PortGUID,PortNumber,SymbolErrorCounter,"
-                         "PortRcvData,PortRcvDataExtended\n";
+  std::string counters =
+      "START_PM_INFO\nNodeGUID,PortGUID,PortNumber,SymbolErrorCounter,"
+      "PortRcvData,PortRcvDataExtended\n";
   WiredNet& all = const_cast<WiredNet&>(net);
   for (const WiredNode& n : net.nodes) {
     const std::string guid = guid_of(n.id);
@@ -62,9 +65,10 @@ std::string db_csv(const WiredNet& net) {
   return out + "END_NODES\n\n" + ports + "END_PORTS\n\n" + links + "END_LINKS\n\n" + counters +
          "END_PM_INFO\n\nSTART_NODES_INFO\nNodeGUID,FWInfo_Extended_Major,FWInfo_Extended_Minor,"
          "FWInfo_Extended_SubMinor\n" +
-         guid_of(net.nodes[0].id) + ",0x1c,39,1002\nEND_NODES_INFO\n\nSTART_SM_INFO\nNodeGUID,"
-         "PortGUID,PortNumber,SmState,Priority\n" + guid_of(net.nodes[0].id) + "," +
-         guid_of(net.nodes[0].id) + ",0,3,14\nEND_SM_INFO\n";
+         guid_of(net.nodes[0].id) +
+         ",0x1c,39,1002\nEND_NODES_INFO\n\nSTART_SM_INFO\nNodeGUID,"
+         "PortGUID,PortNumber,SmState,Priority\n" +
+         guid_of(net.nodes[0].id) + "," + guid_of(net.nodes[0].id) + ",0,3,14\nEND_SM_INFO\n";
 }
 
 std::string ufm_links(WiredNet& net) {
@@ -98,7 +102,7 @@ std::string ufm_ports(WiredNet& net) {
   return out + "]";
 }
 
-std::string refusal(const std::function<void()>& read) {
+std::string reader_refusal(const std::function<void()>& read) {
   try {
     read();
   } catch (const UsageError& e) {
@@ -146,7 +150,8 @@ TEST_CASE("a narrow link has the same name in every kind of file") {
   const Names one{"link_rate: leaf-1 port 3 – host02 mlx5_1 port 1"};
   CHECK(kinds_of(read_subnet(wired.text(), "net.txt")) == one);
   CHECK(kinds_of(read_subnet(db_csv(wired), "db_csv")) == one);
-  const Net ufm = join_nets({read_subnet(ufm_links(wired), "links"), read_subnet(ufm_ports(wired), "ports")});
+  const Net ufm =
+      join_nets({read_subnet(ufm_links(wired), "links"), read_subnet(ufm_ports(wired), "ports")});
   CHECK(ufm.links.size() == wired.wires.size());
   const Names by_ufm = kinds_of(ufm);
   REQUIRE(by_ufm.size() == 1);
@@ -162,8 +167,9 @@ TEST_CASE("iblinkinfo: a port that could do more, and one that is down") {
   CHECK(net.one_sided.empty());
   CHECK(kinds_of(net) == Names{"link_rate: host01 mlx5_0 port 1 – leaf-0 port 2"});
   CHECK(net.lids.size() == 3);
-  CHECK(refusal([] { read_subnet("CA: x:\n nonsense ==( 4X )==> 1 1[ ] \"y\"\n", "info.txt"); })
-            .find("line 2") != std::string::npos);
+  CHECK(reader_refusal([] {
+          read_subnet("CA: x:\n nonsense ==( 4X )==> 1 1[ ] \"y\"\n", "info.txt");
+        }).find("line 2") != std::string::npos);
 }
 
 TEST_CASE("ibqueryerrors: counters of ports, and who it does not name has none") {
@@ -177,8 +183,9 @@ TEST_CASE("ibqueryerrors: counters of ports, and who it does not name has none")
   const Net both = join_nets({net, read_subnet(wired.text(), "net.txt")});
   CHECK(both.nodes.size() == wired.nodes.size());
   CHECK(kinds_of(both) == Names{"errors: leaf-0 port 3"});
-  CHECK(refusal([&] { read_subnet(std::string(errors, 80), "errors.txt"); }).find("cut off") !=
-        std::string::npos);
+  CHECK(reader_refusal([&] {
+          read_subnet(std::string(errors, 80), "errors.txt");
+        }).find("cut off") != std::string::npos);
   CHECK(kinds_of(join_nets({read_subnet("\n## Summary: 6 nodes checked\n", "e"),
                             read_subnet(wired.text(), "net.txt")}))
             .empty());
@@ -196,12 +203,14 @@ TEST_CASE("forwarding tables join their switches") {
   CHECK(report.findings.empty());
   std::string hole = table;
   hole.replace(hole.find("0x0003 002"), 10, "0x0003 009");
-  const Net broken = join_nets({read_subnet(wired.text(), "net.txt"), read_subnet(hole, "fts.txt")});
+  const Net broken =
+      join_nets({read_subnet(wired.text(), "net.txt"), read_subnet(hole, "fts.txt")});
   CHECK(follow_routes(broken, shape_of(broken)).figures.unreached == 1);
-  CHECK(refusal([] { read_subnet("Unicast lids of nobody\n", "fts.txt"); }).find("line 1") !=
+  CHECK(reader_refusal([] { read_subnet("Unicast lids of nobody\n", "fts.txt"); }).find("line 1") !=
         std::string::npos);
-  CHECK(refusal([&] { read_subnet(std::string(table) + "0xffff 001 :\n", "fts.txt"); })
-            .find("line 7") != std::string::npos);
+  CHECK(reader_refusal([&] {
+          read_subnet(std::string(table) + "0xffff 001 :\n", "fts.txt");
+        }).find("line 7") != std::string::npos);
 }
 
 TEST_CASE("UFM's alarms are findings, notices are not") {
@@ -215,20 +224,23 @@ TEST_CASE("UFM's alarms are findings, notices are not") {
 TEST_CASE("what is cut off or foreign is refused") {
   WiredNet wired = WiredNet::rails(4, 2, 2);
   const std::string csv = db_csv(wired);
-  CHECK(refusal([&] { read_subnet(csv.substr(0, csv.size() / 2), "db_csv"); }).find("cut off") !=
-        std::string::npos);
-  CHECK(refusal([] { read_subnet("START_NODES\nNodeDesc\n\"a\"\nEND_NODES\n", "db_csv"); })
-            .find("line 3") != std::string::npos);
+  CHECK(reader_refusal([&] {
+          read_subnet(csv.substr(0, csv.size() / 2), "db_csv");
+        }).find("cut off") != std::string::npos);
+  CHECK(reader_refusal([] {
+          read_subnet("START_NODES\nNodeDesc\n\"a\"\nEND_NODES\n", "db_csv");
+        }).find("line 3") != std::string::npos);
   const std::string json = ufm_links(wired);
-  CHECK(refusal([&] { read_subnet(json.substr(0, 300), "l.json"); }).find("JSON") !=
+  CHECK(reader_refusal([&] { read_subnet(json.substr(0, 300), "l.json"); }).find("JSON") !=
         std::string::npos);
-  CHECK(refusal([] { read_subnet("[{\"a\": 1}]", "x.json"); }).find("element 1") !=
+  CHECK(reader_refusal([] { read_subnet("[{\"a\": 1}]", "x.json"); }).find("element 1") !=
         std::string::npos);
-  CHECK(refusal([] { read_subnet("{}", "x.json"); }).find("UFM") != std::string::npos);
+  CHECK(reader_refusal([] { read_subnet("{}", "x.json"); }).find("UFM") != std::string::npos);
   const std::string magic = "\x2b\x83\xe7\x8f";
-  CHECK(refusal([&] { read_subnet(magic, "cache"); }).find("cut off") != std::string::npos);
-  CHECK(refusal([&] { read_subnet(magic + std::string("\x02\0\0\0", 4), "cache"); })
-            .find("version 2") != std::string::npos);
+  CHECK(reader_refusal([&] { read_subnet(magic, "cache"); }).find("cut off") != std::string::npos);
+  CHECK(reader_refusal([&] {
+          read_subnet(magic + std::string("\x02\0\0\0", 4), "cache");
+        }).find("version 2") != std::string::npos);
 }
 
 TEST_CASE("what is written is read as the same subnet") {

@@ -115,8 +115,9 @@ TEST_CASE("a port that is linked and not active, an odd MTU, odd keys, odd firmw
   CHECK(found([](Net& net) {
           net.ports[end_of(net, "host01 mlx5_1", 1)].pkeys = {0x8001, 0xffff};
         }).empty());
-  CHECK(found([](Net& net) { net.nodes[end_of(net, "host03 mlx5_0", 1).node].firmware = "1.2.2"; }) ==
-        Names{"firmware: host03 mlx5_0"});
+  CHECK(found([](Net& net) {
+          net.nodes[end_of(net, "host03 mlx5_0", 1).node].firmware = "1.2.2";
+        }) == Names{"firmware: host03 mlx5_0"});
   // Another model may have another firmware.
   CHECK(found([](Net& net) {
           NetNode& node = net.nodes[end_of(net, "host03 mlx5_0", 1).node];
@@ -127,9 +128,7 @@ TEST_CASE("a port that is linked and not active, an odd MTU, odd keys, odd firmw
 
 TEST_CASE("subnet managers: none, two masters, a standby, one that stands still") {
   CHECK(found([](Net& net) { net.managers.clear(); }) == Names{"manager: "});
-  CHECK(found([](Net& net) {
-          net.managers[0].state = 1;
-        }).contains("manager: "));
+  CHECK(found([](Net& net) { net.managers[0].state = 1; }).contains("manager: "));
   const Names two = found([](Net& net) { net.managers[1].state = 3; });
   REQUIRE(two.size() == 1);
   CHECK(two.begin()->starts_with("second_master: "));

@@ -513,8 +513,8 @@ TEST_CASE(
     const auto& all = rows[row].cells;
     return std::vector<std::string>{all[0], all[2], all[3], all[5], all[8]};
   };
-  CHECK(cells(0) == std::vector<std::string>{"w1", "n2:*", "80.0 B/s", "75.0 B/s", "OPS-1"});
-  CHECK(cells(1) == std::vector<std::string>{"w2", "n*: 2 parts", "90.0 B/s", "85.0 B/s", "OPS-2"});
+  CHECK(cells(1) == std::vector<std::string>{"w1", "n2:*", "80.0 B/s", "75.0 B/s", "OPS-1"});
+  CHECK(cells(0) == std::vector<std::string>{"w2", "n*: 2 parts", "90.0 B/s", "85.0 B/s", "OPS-2"});
   const auto json = nlohmann::json::parse(render_json(k, j, c.catalogue));
   CHECK(json["criteria"][0]["waivers"].size() == 2);
   CHECK(json["criteria"][0]["failing"][0]["waiver"] == "w1");

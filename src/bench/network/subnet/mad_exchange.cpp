@@ -71,8 +71,8 @@ void MadExchange::missed(Pending pending) {
   }
   make_ready(to);
   const OnMadAnswer then = std::move(pending.then);
-  then({std::nullopt, fmt::format("no answer in {} tries of {} ms", pending.tries,
-                                  limits_.timeout_ms)});
+  then({std::nullopt,
+        fmt::format("no answer in {} tries of {} ms", pending.tries, limits_.timeout_ms)});
 }
 
 void MadExchange::take(const MadArrival& arrival) {
@@ -124,7 +124,8 @@ void MadExchange::give_up() {
   by_age_.clear();
   ready_.clear();
   for (const Pending& pending : left)
-    pending.then({std::nullopt, fmt::format("the limit of {} s has passed", limits_.total_seconds)});
+    pending.then(
+        {std::nullopt, fmt::format("the limit of {} s has passed", limits_.total_seconds)});
 }
 
 void MadExchange::run() {

@@ -15,8 +15,7 @@ constexpr uint32_t kMellanox = 0x0002c9;
 
 class SubnetScan {
  public:
-  SubnetScan(MadExchange& exchange, const ScanWish& wish,
-             const std::function<void(double)>& wait)
+  SubnetScan(MadExchange& exchange, const ScanWish& wish, const std::function<void(double)>& wait)
       : exchange_(exchange), wish_(wish), wait_(wait) {}
 
   ScanResult run() {
@@ -156,8 +155,8 @@ class SubnetScan {
                       table.clear();
                     } else if (!table.empty()) {
                       const auto lids = decode_forwarding(*answer.mad);
-                      std::ranges::copy(lids, table.begin() + static_cast<std::ptrdiff_t>(
-                                                                  block * kLidsPerBlock));
+                      std::ranges::copy(
+                          lids, table.begin() + static_cast<std::ptrdiff_t>(block * kLidsPerBlock));
                     }
                   });
   }
@@ -171,7 +170,8 @@ class SubnetScan {
                      .attribute = MadAttribute::general_info,
                      .lid = static_cast<uint16_t>(lid)},
                     [this, node](const MadAnswer& answer) {
-                      const auto firmware = answer.mad ? decode_firmware(*answer.mad) : std::nullopt;
+                      const auto firmware =
+                          answer.mad ? decode_firmware(*answer.mad) : std::nullopt;
                       if (firmware) net().nodes[node].firmware = *firmware;
                       (firmware ? firmware_read_ : firmware_unread_) += 1;
                     });
@@ -264,8 +264,7 @@ class SubnetScan {
 
   void tell_unread(ScanResult& out) {
     net().knows.firmware = firmware_read_ > 0;
-    if (firmware_unread_ > 0)
-      out.notes.push_back(said("fabric.firmware_unread", firmware_unread_));
+    if (firmware_unread_ > 0) out.notes.push_back(said("fabric.firmware_unread", firmware_unread_));
     if (net().nodes.size() < 2) out.notes.push_back(said("fabric.alone"));
     if (wish_.counters && !net().knows.counters) out.notes.push_back(said("fabric.no_lids"));
   }

@@ -58,7 +58,8 @@ class SubnetWalk {
         ((!adapter || known.local_port == info.local_port) && known.port_guid != info.port_guid))
       doubled(node);
     const NetEnd here{node, info.local_port};
-    if (adapter && !net().ports.contains(here)) ask_port(node, path, info.local_port, info.port_guid);
+    if (adapter && !net().ports.contains(here))
+      ask_port(node, path, info.local_port, info.port_guid);
     if (!from) return;
     told_[*from] = {*from, here, {}, {}};
     if (info.kind != NetNodeKind::network_switch) {
@@ -145,7 +146,8 @@ class SubnetWalk {
     port = info.port;
     port.guid = guid;
     if (port.physical == kLinkUp) rates_[end] = active_rate(info);
-    if (info.lid > 0 && (end.port == 0 || net().nodes[end.node].kind != NetNodeKind::network_switch)) {
+    if (info.lid > 0 &&
+        (end.port == 0 || net().nodes[end.node].kind != NetNodeKind::network_switch)) {
       net().lids[end] = info.lid;
       if (info.lid_mask > 0) net().lid_masks[end] = info.lid_mask;
     }
