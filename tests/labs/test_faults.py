@@ -27,7 +27,7 @@ def write_profile(path, pause="0.15s", **more):
     """A look at the hosts, a step of each, two across all and a last one of each; one host may be replaced."""
     def step(identity, **keys):
         return {"id": identity, "case": "fake", "deadline": "25s", "stall": "6s",
-                "params": {"value": 2, "samples": 10, "pause": pause}, **keys}
+                "params": {"value": 2, "samples": 8, "pause": pause, "size": ["1K", "2K"]}, **keys}
 
     def rate(identity):
         return {"id": f"{identity}.rate", "step": identity, "domain": "host", "why": "lab", "source": SOURCE,
@@ -132,10 +132,10 @@ def test_a_stopped_rank_is_named_and_costs_its_host(lab, clusterbench, tmp_path)
     process, out = begin(lab, clusterbench, tmp_path)
     wait_for_start(out, "003-all")
     end = time.monotonic() + 20
-    while not (pids := [p for p in lab.pids(bad, "clusterbench")]):
+    while not (out / "records/003-all.json.1.partial").exists():  # the first of two points is done: all ranks measure
         assert time.monotonic() < end
-        time.sleep(0.05)
-    time.sleep(0.6)
+        time.sleep(0.02)
+    pids = lab.pids(bad, "clusterbench")
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
     code, printed, err = end_of(process)
