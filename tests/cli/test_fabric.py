@@ -34,6 +34,16 @@ def test_a_dump_of_one_leaf(tmp_path):
     assert {c["name"] for c in record["checks"]} == {"link_rate", "duplicate_guid", "duplicate_lid", "duplicate_name", "one_sided", "wrong_rail"}
 
 
+def test_links_without_a_rate_do_not_pass_for_fast_ones(tmp_path):
+    net, out = tmp_path / "net.txt", tmp_path / "f.json"
+    net.write_text(DUMP.replace(" 4xNDR", ""))
+    assert fabric("--from", net, "--json", out).returncode == 0
+    (record,) = json.loads(out.read_text())["records"]
+    assert "link_rate" not in {c["name"] for c in record["checks"]}
+    assert any("1 of 1 links name no rate" in note["text"] if isinstance(note, dict) else "1 of 1 links name no rate" in note
+               for note in record["notes"])
+
+
 @pytest.mark.parametrize("text, said", [("", "names no node"), ("hello\n", "names no node"), ("Switch many\n", "line 1"),
                                         (DUMP.replace("[1]	", "[one]	"), "line 3")])
 def test_what_is_no_dump_is_refused_with_its_line(tmp_path, text, said):

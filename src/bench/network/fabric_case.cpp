@@ -19,7 +19,8 @@ namespace {
 
 // A kind of finding passes only where what it needs was read.
 enum class KindNeeds {
-  nothing,
+  links,
+  rates,
   live,
   plan,
   ports,
@@ -38,12 +39,12 @@ struct NetKind {
   const char* name;
   KindNeeds needs;
 };
-constexpr NetKind kKinds[] = {{"link_rate", KindNeeds::nothing},
-                              {"duplicate_guid", KindNeeds::nothing},
-                              {"duplicate_lid", KindNeeds::nothing},
-                              {"duplicate_name", KindNeeds::nothing},
-                              {"one_sided", KindNeeds::nothing},
-                              {"wrong_rail", KindNeeds::nothing},
+constexpr NetKind kKinds[] = {{"link_rate", KindNeeds::rates},
+                              {"duplicate_guid", KindNeeds::links},
+                              {"duplicate_lid", KindNeeds::links},
+                              {"duplicate_name", KindNeeds::links},
+                              {"one_sided", KindNeeds::links},
+                              {"wrong_rail", KindNeeds::links},
                               {"unanswered", KindNeeds::live},
                               {"missing", KindNeeds::plan},
                               {"surplus", KindNeeds::plan},
@@ -124,11 +125,21 @@ CaseInfo describe() {
       .prints_suspects = true};
 }
 
+size_t links_without_rate(const Net& net) {
+  return static_cast<size_t>(std::ranges::count_if(net.links, [&](const NetLink& link) {
+    const bool aggregates =
+        net.nodes[link.a.node].aggregates() || net.nodes[link.b.node].aggregates();
+    return !link.rate && !aggregates;
+  }));
+}
+
 bool was_read(KindNeeds needs, const net::FabricInput& input, const Params& params) {
   const NetKnows& knows = input.net.knows;
   switch (needs) {
-    case KindNeeds::nothing:
-      return true;
+    case KindNeeds::links:
+      return !input.net.links.empty();
+    case KindNeeds::rates:
+      return !input.net.links.empty() && links_without_rate(input.net) == 0;
     case KindNeeds::live:
       return input.mads.has_value();
     case KindNeeds::plan:
@@ -254,6 +265,8 @@ void add_counters(Record& record, const Net& net) {
 void add_source(Record& record, const net::FabricInput& input) {
   record.facts["subnet_source"] = input.source;
   record.notes.insert(record.notes.end(), input.notes.begin(), input.notes.end());
+  if (const size_t unknown = links_without_rate(input.net); unknown > 0)
+    record.notes.push_back(said("fabric.no_rates", unknown, input.net.links.size()));
   const size_t all = record.entity({"", "cluster", ""});
   if (input.net.knows.managers) {
     const size_t standby = standby_managers(input.net);

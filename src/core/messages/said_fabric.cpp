@@ -8,6 +8,9 @@ namespace {
 constexpr TextRow kSaidFabric[] = {
     {"fabric.no_node", "names no node: is this what ibnetdiscover printed?", "没有任何节点：这是 ibnetdiscover 的输出吗？"},
     {"fabric.bad_section", "is no beginning of a node: write KIND PORTS \"ID\" as ibnetdiscover does", "不是节点的开头：应与 ibnetdiscover 一样为 KIND PORTS \"ID\""},
+    {"fabric.no_link", "names {0} nodes and no link between them: is it cut off?", "有 {0} 个节点而没有任何链路：文件是否不完整？"},
+    {"fabric.line_twice", "names port {0} of this node a second time: which of the two lines holds?", "同一节点的端口 {0} 出现两次：以哪一行为准？"},
+    {"fabric.no_rates", "{0} of {1} links name no rate, so link_rate cannot pass; next: name the output of iblinkinfo too", "{1} 条链路中有 {0} 条未给出速率，故 link_rate 不能通过；请同时给出 iblinkinfo 的输出"},
     {"fabric.bad_port", "is no port of a node: write [PORT] \"ID\"[PORT] as ibnetdiscover does", "不是节点的端口：应与 ibnetdiscover 一样为 [PORT] \"ID\"[PORT]"},
     {"fabric.slow", "runs at {0}, more than half of the links of its kind at {1} or faster; next: reseat or exchange the cable, then look at the port's settings", "以 {0} 运行，而同类链路中过半为 {1} 或更快；下一步：重新插拔或更换线缆，再检查端口设置"},
     {"fabric.duplicate_guid", "two devices have this GUID; next: find both by unplugging one, and give one its own GUID (firmware)", "两个设备使用同一 GUID；下一步：拔下其一以找出两者，并为其中一个设置自己的 GUID（固件）"},

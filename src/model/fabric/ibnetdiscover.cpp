@@ -75,6 +75,9 @@ class NetReader {
     }
     if (net_.nodes.empty()) throw UsageError(file_, "", said("fabric.no_node"));
     join();
+    // Who asked the subnet is linked to it, unless it is alone.
+    if (net_.links.empty() && net_.one_sided.empty() && net_.nodes.size() > 1)
+      throw UsageError(file_, "", said("fabric.no_link", net_.nodes.size()));
     return std::move(net_);
   }
 
@@ -103,6 +106,7 @@ class NetReader {
     if (!id || !ports || *ports < 1 || *ports > kLargestPort) refuse(said("fabric.bad_section"));
     const auto name = quoted_at(line, id->second);
     in_section_ = true;
+    ports_here_.clear();
     if (!sections_.insert(id->first).second) net_.doubled.push_back(id->first);
     current_ = node(id->first, kind, name ? name->first : "");
     net_.nodes[current_].kind = kind;
@@ -116,6 +120,7 @@ class NetReader {
     const auto own = bracketed(line, 0);
     const auto other = peer ? bracketed(line, peer->second) : std::nullopt;
     if (!peer || !own || !other) refuse(said("fabric.bad_port"));
+    if (!ports_here_.insert(*own).second) refuse(said("fabric.line_twice", *own));
     PortLine out{.from = {current_, *own}, .peer = peer->first, .peer_port = *other};
     const size_t bracket = line.find("](");
     if (bracket < line.find('"') && net_.nodes[current_].kind == NetNodeKind::adapter) {
@@ -174,6 +179,7 @@ class NetReader {
   Net net_;
   std::map<std::string, size_t> index_;
   std::set<std::string> sections_;
+  std::set<int> ports_here_;  // of the section that is read
   std::vector<PortLine> lines_;
 };
 

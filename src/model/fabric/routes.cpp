@@ -113,7 +113,7 @@ class RouteFollower {
   void note_loop(const std::vector<size_t>& path, size_t at, const RouteGraph::Target& target) {
     std::vector<size_t> ring(std::ranges::find(path, at), path.end());
     const auto name = [&](size_t node) { return net_.nodes[node].name; };
-    std::ranges::rotate(ring, std::ranges::min_element(ring, {}, name));
+    std::rotate(ring.begin(), std::ranges::min_element(ring, {}, name), ring.end());
     std::string names;
     for (const size_t node : ring) names += name(node) + " → ";
     Tally& tally = loops_[names + name(ring.front())];

@@ -228,6 +228,10 @@ TEST_CASE("what cannot be read is refused with its line") {
   CHECK(dump("\nSwitch x \"S-1\"\n").find("line 2") != std::string::npos);
   CHECK(dump("Switch 36 \"S-1\"\n[1] nonsense\n").find("line 2") != std::string::npos);
   CHECK(dump("Switch 36 \"S-1\"\n[999] \"H-1\"[1]\n").find("line 2") != std::string::npos);
+  CHECK(dump("Switch 36 \"S-1\"\n\nCa 1 \"H-2\"\n").find("2 nodes and no link") !=
+        std::string::npos);
+  CHECK(dump("Switch 36 \"S-1\"\n[1] \"H-2\"[1]\n[1] \"H-3\"[1]\n").find("line 3") !=
+        std::string::npos);  // the second line would hide the first
   const auto plan = [](const std::string& csv) {
     return refusal([&] { read_cabling(csv, "plan.csv"); });
   };
