@@ -10,7 +10,7 @@ size_t MadExchange::destination_of(const MadQuestion& question) {
   const auto [at, fresh] = question.of == MadClass::directed
                                ? [&] {
                                    const auto [i, f] =
-                                       by_path_.try_emplace(question.path, destinations_.size());
+                                       by_path_.try_emplace(std::string(question.path.begin(), question.path.end()), destinations_.size());
                                    return std::pair(i->second, f);
                                  }()
                                : [&] {

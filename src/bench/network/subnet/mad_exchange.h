@@ -98,7 +98,7 @@ class MadExchange {
   std::function<void()> alive_;
   double window_ = 0;
   uint32_t last_ = 0;
-  std::map<MadPath, size_t> by_path_;
+  std::map<std::string, size_t> by_path_;  // a path as text: GCC 12 warns of vectors compared
   std::map<uint16_t, size_t> by_lid_;
   std::vector<Destination> destinations_;
   std::deque<size_t> ready_;
