@@ -21,6 +21,7 @@
 
 #include <fmt/format.h>
 
+#include "core/build_info.h"
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/result.h"
@@ -139,7 +140,12 @@ class Launcher {
   }
 
   Document blank() const {
-    Document out{.tool = {.version = "stand-in", .commit = "none"}};
+    Document out;
+    // The run asks for documents of its own build.
+    const BuildInfo& build = build_info();
+    out.tool.version = build.version;
+    out.tool.commit = build.commit;
+    out.tool.dirty = build.dirty;
     out.run = {.id = request_.job, .started = utc_now(), .ended = utc_now()};
     out.run.argv = request_.program;
     out.run.launcher = "mpirun";

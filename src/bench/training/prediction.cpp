@@ -77,8 +77,8 @@ double memory_rate(Backend<float>& backend, int64_t elements) {
 
 // Bytes per second of the optimizer's own loop on all of this rank's parameters.
 double optimizer_rate(Backend<float>& backend, int64_t elements) {
-  constexpr int64_t kMost = int64_t{1} << 24;
-  const int64_t count = std::clamp<int64_t>(elements, 1, kMost);
+  constexpr int64_t kMostElements = int64_t{1} << 24;
+  const int64_t count = std::clamp<int64_t>(elements, 1, kMostElements);
   const auto w = backend.allocate(count), g = backend.allocate(count);
   const auto m = backend.allocate(count), v = backend.allocate(count);
   AdamStep step;

@@ -216,14 +216,14 @@ TEST_CASE("an attribute that one host has more, or less, than the first is a dif
     for (const AttributeValues& d : compare_hosts(hosts).differences) out.push_back(d.attribute);
     return out;
   };
-  using Names = std::vector<std::string>;
+  using Attributes = std::vector<std::string>;
   CHECK(differing({make("a", {"b"}), make("b", {"b"}), make("c", {"a", "b"})}) ==
-        Names{"system.a"});
+        Attributes{"system.a"});
   CHECK(differing({make("a", {"b"}), make("b", {"b"}), make("c", {"b", "c"})}) ==
-        Names{"system.c"});
+        Attributes{"system.c"});
   CHECK(differing({make("a", {"a", "b"}), make("b", {"a", "b"}), make("c", {"b"})}) ==
-        Names{"system.a"});
+        Attributes{"system.a"});
   CHECK(differing({make("a", {"b", "c"}), make("b", {"b", "c"}), make("c", {"b"})}) ==
-        Names{"system.c"});
-  CHECK(differing({make("a", {"b"}), make("b", {"b"}), make("c", {})}) == Names{"system.b"});
+        Attributes{"system.c"});
+  CHECK(differing({make("a", {"b"}), make("b", {"b"}), make("c", {})}) == Attributes{"system.b"});
 }
