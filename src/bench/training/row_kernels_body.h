@@ -11,8 +11,8 @@ constexpr int64_t kLanes = 16;  // sums are kept in this many parts, so that the
 // e^x for float within 2 units of the last place: x = n·ln 2 + r, and a polynomial of r (the
 // coefficients of Cephes' expf, Moshier 1989). Below −87 it is the smallest normal number's size.
 inline float exponential(float x) {
-  const float bounded = x < -87.0f ? -87.0f : x > 88.0f ? 88.0f : x;
-  const float shifted = bounded * 1.44269504088896341f + 12582912.0f;  // rounds to an integer
+  const float bounded = x > -87.0f ? (x < 88.0f ? x : 88.0f) : -87.0f;  // -87 for a NaN
+  const float shifted = bounded * 1.44269504088896341f + 12582912.0f;   // rounds to an integer
   const float n = shifted - 12582912.0f;
   const float r = (bounded - n * 0.693359375f) + n * 2.12194440e-4f;
   float p = 1.9875691500e-4f;
