@@ -28,7 +28,7 @@ std::string bytes_of(const std::vector<T>& values) {
 template <typename T>
 std::vector<T> values_of(const std::string& bytes) {
   std::vector<T> out(bytes.size() / sizeof(T));
-  std::memcpy(out.data(), bytes.data(), out.size() * sizeof(T));
+  if (!out.empty()) std::memcpy(out.data(), bytes.data(), out.size() * sizeof(T));
   return out;
 }
 
