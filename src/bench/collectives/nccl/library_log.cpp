@@ -119,7 +119,7 @@ void describe_paths(Record& record, Context& context, const LibraryLog& log, boo
   add("pxn_connections", paths.pxn);
   add("in_network_connections", paths.in_network);
   add("domain_connections", paths.domain);
-  if (channels_told) add("nvls_channels", *paths.nvls_channels);
+  if (paths.nvls_channels && channels_told) add("nvls_channels", *paths.nvls_channels);
 }
 
 void describe_choices(Record& record, const std::vector<TuningChoice>& choices,
