@@ -170,6 +170,7 @@ if(CLUSTERBENCH_CUDA_VERSION AND TARGET clusterbench)
   target_include_directories(clusterbench_fake_modules SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
   target_link_libraries(clusterbench_fake_modules PRIVATE cb_cli)
   add_dependencies(clusterbench_fake_modules fake_cublaslt_modules fake_cuda_driver)
+  add_dependencies(unit_bench fake_cublaslt_modules)
   set(places ${PROJECT_BINARY_DIR}/fake/modules)
   # As those of the release; one of 12 besides, without PTX.
   cb_fake_module(fake_module_11 ${places} 11 11080 80,86,89,90 90 ${cb_kernel_digest})
