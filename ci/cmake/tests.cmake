@@ -77,6 +77,8 @@ foreach(room core sys kernels model judge profiles campaign report bench cli)
   endif()
 endforeach()
 
+set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/unit/bench/stand_ins_test.cpp
+                            PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON) # it includes NVIDIA's headers
 set_target_properties(unit_profiles PROPERTIES UNITY_BUILD OFF) # its files have the same words for other profiles
 
 # The declarations of NVML are compared with NVIDIA's own header where a toolkit or a package has it.

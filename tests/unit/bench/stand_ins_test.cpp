@@ -191,6 +191,7 @@ TEST_CASE("a device that has failed fails every call that follows: driver_types.
   CB_CALL(cuda, cudaSetDevice);
   CB_CALL(cuda, cudaGetLastError);
   CB_CALL(cuda, cudaMalloc);
+  CB_CALL(cuda, cudaFree);
   void* memory = nullptr;
   CHECK(cudaSetDevice_call(1) == cudaSuccess);
   kill(1);
@@ -202,6 +203,7 @@ TEST_CASE("a device that has failed fails every call that follows: driver_types.
   cudaGetLastError_call();
   CHECK(cudaSetDevice_call(0) == cudaSuccess);
   CHECK(cudaMalloc_call(&memory, 64) == cudaSuccess);  // the other device works
+  CHECK(cudaFree_call(memory) == cudaSuccess);
 }
 #endif
 
