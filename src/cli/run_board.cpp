@@ -34,14 +34,13 @@ RunBoard::~RunBoard() { clear(); }
 
 void RunBoard::count_hosts() {
   hosts_.clear();
-  for (const JobKey& key : plan_jobs(setup_.campaign.profile, names_of(hosts_so_far(setup_)),
-                                     !setup_.campaign.spares.empty())) {
-    if (Round{key.step, key.cycle} == round_) hosts_[key.name] = key.host;
+  for (const JobKey& key : campaign_jobs(setup_.campaign, roster_so_far(setup_))) {
+    if (StepRound{key.step, key.cycle} == round_) hosts_[key.name] = key.label();
   }
   jobs_ = hosts_.size();
 }
 
-void RunBoard::round_begins(const Round& round) {
+void RunBoard::round_begins(const StepRound& round) {
   round_ = round;
   ended_ = bad_ = 0;
   resting_until_ = 0;

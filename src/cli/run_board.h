@@ -20,7 +20,7 @@ class RunBoard {
   RunBoard(const RunBoard&) = delete;
   RunBoard& operator=(const RunBoard&) = delete;
 
-  void round_begins(const Round& round);
+  void round_begins(const StepRound& round);
   // Nothing is drawn until the next round begins, or a rest.
   void round_ends();
   void job_changes(const JobEvent& event);
@@ -41,7 +41,7 @@ class RunBoard {
   const RunSetup& setup_;
   const bool terminal_;
   const std::string prometheus_;
-  Round round_;
+  StepRound round_;
   size_t jobs_ = 0, ended_ = 0, bad_ = 0;     // of the round
   std::map<std::string, double> running_;     // job → when it began, monotonic seconds
   std::map<std::string, std::string> hosts_;  // job → its host
