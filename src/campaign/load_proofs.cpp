@@ -7,6 +7,7 @@
 
 #include "campaign/bind.h"
 #include "campaign/proof_step.h"
+#include "campaign/roster.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/parallel.h"

@@ -49,9 +49,9 @@ class RunBoard {
   std::string left_;                          // estimate for the whole campaign
   double resting_until_ = 0;
   double drawn_at_ = 0, estimated_at_ = 0, written_at_ = 0;
-  double estimate_cost_ = 0;  // seconds that reading the journal took
-  size_t lines_ = 0;          // on the terminal
-  bool shown_ = false;        // something runs that the board is about
+  double estimate_cost_ = 0;    // seconds that reading the journal took
+  std::vector<size_t> widths_;  // of the lines on the terminal
+  bool shown_ = false;          // something runs that the board is about
 };
 
 }  // namespace cb

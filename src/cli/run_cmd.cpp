@@ -13,6 +13,7 @@
 #include "campaign/load.h"
 #include "campaign/prove.h"
 #include "campaign/roster.h"
+#include "cli/board_lines.h"
 #include "cli/commands.h"
 #include "cli/gate_cmd_lines.h"
 #include "cli/judging.h"
@@ -210,7 +211,7 @@ ExitCode run(const RunOptions& given) {
     create_campaign(setup.paths, setup.campaign);
   const CampaignLock lock(setup.paths);
   std::cerr << heading(setup);
-  RunBoard board(setup, ::isatty(STDERR_FILENO) == 1, options.prometheus);
+  RunBoard board(setup, can_draw(STDERR_FILENO), options.prometheus);
   // The executor asks for stop signals all the time: that is when the board is drawn again.
   setup.executor.stop_signals = [&board] {
     board.tick();

@@ -254,6 +254,27 @@ void fill_up(const AgentOrder& order, const std::string& id) {
   ::close(fd);
 }
 
+// The stand-in of NVML in the measurement reads this file.
+void report_xid(const AgentOrder& order, const std::string& id) {
+  const Undo undo{id, host_name(), "remove-file", order.part};
+  const auto refuse = [&](const char* why) {
+    throw Error(
+        fmt::format("{}: cannot make {}: {}; next: name a file that is not there, which "
+                    "xid_file of CLUSTERBENCH_FAKE_NVML names too",
+                    host_name(), order.part, why));
+  };
+  if (std::error_code failed; fs::exists(order.part, failed)) refuse("it is there");
+  order.list.note(undo);
+  const int fd = ::open(order.part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  static constexpr std::string_view kReport = "0 79\n";
+  const bool written =
+      fd >= 0 && ::write(fd, kReport.data(), kReport.size()) == ssize_t{kReport.size()};
+  const int failed = errno;
+  if (fd >= 0) ::close(fd);
+  if (fd < 0) order.list.done(undo);  // nothing was made
+  if (!written) refuse(std::strerror(failed));
+}
+
 }  // namespace
 
 void inject(const AgentOrder& order) {
@@ -277,6 +298,8 @@ void inject(const AgentOrder& order) {
       return set_interface(order.part, false);
     case DrillAction::fill:
       return fill_up(order, id);
+    case DrillAction::xid:
+      return report_xid(order, id);
     case DrillAction::manual:
       return;
   }

@@ -28,6 +28,7 @@ using Words = std::vector<std::string>;
 constexpr double kAgentSeconds = 30;
 constexpr double kSettleSeconds = 4;     // until the measurement runs on all hosts
 constexpr double kStallSeconds = 5;      // after which the watchdog speaks
+constexpr double kGpuSeconds = 12;       // of a burn in which an Xid is reported
 constexpr double kRecoveredShare = 0.8;  // of the rate before
 
 struct Ended {
@@ -149,9 +150,10 @@ class DrillRun {
   }
 
   bool is_storage() const { return drill_.action == DrillAction::fill; }
+  bool is_gpu() const { return drill_.action == DrillAction::xid; }
 
   std::vector<HostSlots> measured_hosts() const {
-    if (!is_storage()) return setup_.hosts;
+    if (!is_storage() && !is_gpu()) return setup_.hosts;
     std::vector<HostSlots> out;
     std::ranges::copy_if(setup_.hosts, std::back_inserter(out),
                          [&](const HostSlots& h) { return h.name == setup_.on; });
@@ -162,11 +164,28 @@ class DrillRun {
     if (is_storage())
       return {"io", "--dir",        setup_.part, "--rw",        "write",      "--size",
               "8M", "--block-size", "1M",        "--no-direct", "--duration", "1s"};
+    if (is_gpu()) return gpu_job(2);
     return {"mpi", "--op", "all_reduce", "--size", "64K", "--duration", "2s"};
+  }
+
+  // What the stand-ins carry: their kernels are computed on the processor.
+  static Words gpu_job(double seconds) {
+    return {"burn",
+            "--device",
+            "gpu",
+            "--phase",
+            "hbm",
+            "--size",
+            "128",
+            "--memory-share",
+            "0.05",
+            "--duration",
+            fmt::format("{}s", seconds)};
   }
 
   Words long_job() const {
     if (is_storage()) return short_job();
+    if (is_gpu()) return gpu_job(std::min(kGpuSeconds, setup_.deadline_seconds));
     return {"mpi",
             "--op",
             "all_reduce",
@@ -285,6 +304,8 @@ class DrillRun {
       running.emplace(start("during", long_job()));
       settle(*running);
     }
+    // A person acts after the answer, so the time counts from there.
+    if (drill_.action == DrillAction::manual) ask_for_fault();
     record_.facts["injected_at"] = utc_now();
     const double begin = monotonic_seconds();
     make_fault();
@@ -315,14 +336,16 @@ class DrillRun {
     }
   }
 
+  void ask_for_fault() {
+    const std::string prompt = fmt::format("{} ({}) on {}: press Enter and do it at once",
+                                           drill_.id, setup_.part, setup_.on);
+    if (!setup_.ask || !setup_.ask(prompt, setup_.deadline_seconds))
+      throw Error("nobody answered: a drill by hand needs a person at a terminal");
+    by_hand_ = true;
+  }
+
   void make_fault() {
-    if (drill_.action == DrillAction::manual) {
-      const std::string prompt = fmt::format("{} ({}) on {}: do it now, then press Enter",
-                                             drill_.id, setup_.part, setup_.on);
-      if (!setup_.ask || !setup_.ask(prompt, setup_.deadline_seconds))
-        throw Error("nobody answered: a drill by hand needs a person at a terminal");
-      return;
-    }
+    if (drill_.action == DrillAction::manual) return;
     Words words{"--do", drill_.id, "--token", token_};
     if (!setup_.part.empty()) words.insert(words.end(), {"--part", setup_.part});
     words.insert(words.end(),
@@ -372,9 +395,11 @@ class DrillRun {
 
   // Undoes the fault; true if nothing is left on the list.
   bool restore() {
-    if (drill_.action == DrillAction::manual && setup_.ask)
-      setup_.ask(fmt::format("{} on {}: put it back, then press Enter", drill_.id, setup_.on),
-                 setup_.deadline_seconds);
+    // What a person did only a person undoes; without an answer it counts as not undone.
+    if (by_hand_ && setup_.ask(fmt::format("{} ({}) on {}: put it back, then press Enter",
+                                           drill_.id, setup_.part, setup_.on),
+                               setup_.deadline_seconds))
+      by_hand_ = false;
     // A host that is cut off undoes it by itself.
     const double until =
         monotonic_seconds() + (drill_.action == DrillAction::cut ? setup_.hold_seconds + 10 : 0);
@@ -389,7 +414,7 @@ class DrillRun {
     }
     if (cutter_) cutter_->end();
     record_.facts["restored_at"] = utc_now();
-    return list_.open().empty();
+    return list_.open().empty() && !by_hand_;
   }
 
   void finish(bool restored, bool recovered) {
@@ -408,6 +433,7 @@ class DrillRun {
   Record record_;
   std::optional<Measurement> cutter_;  // the agent that has cut its own way back
   size_t host_ = 0;
+  bool by_hand_ = false;  // a person has made the fault and not said that it is undone
 };
 
 }  // namespace
