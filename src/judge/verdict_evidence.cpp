@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "core/units.h"
+#include "judge/verdict_attempts.h"
 #include "judge/verdict_fleet.h"
 #include "judge/verdict_gaps.h"
 #include "judge/verdict_hosts.h"
@@ -273,12 +274,26 @@ class Collector {
       }
     }
     bind_fleet(f, record.params, rule);
+    if (is_held_back(f, metric, rule)) return;
     if (criterion_.severity == Severity::fail) {
       if (rule.statistic == "median") refuse_unsure(f, metric.samples.summary());
       refuse_disputed(f, metric, rule.statistic);
       refuse_disturbed(f, record);
     }
     evidence_.findings.push_back(std::move(f));
+  }
+
+  // Measuring again and again must not make a figure pass that its first measurements failed.
+  // Returns true if nothing else needs to be looked at.
+  bool is_held_back(Finding& f, const Metric& metric, const MetricRule& rule) {
+    const HeldBack held = hold_to_first(f, metric, rule);
+    if (held.fails || (!f.failing && !held.what.id.empty())) f.detail = {held.what};
+    if (!held.fails && !held.open) return false;
+    f.failing = held.fails;
+    if (held.fails) f.badness = badness(*f.value, *f.limit, f.limit_is_minimum);
+    if (held.open) gap(job_->host, held.what);
+    evidence_.findings.push_back(f);
+    return true;
   }
 
   // Replaces a running total by its growth since the earlier step. Returns false, with a gap, if

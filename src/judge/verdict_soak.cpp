@@ -1,17 +1,23 @@
 #include "judge/verdict_soak.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "core/clock.h"
 #include "core/units.h"
 #include "judge/soak.h"
+#include "judge/soak_log.h"
+#include "judge/verdict_gaps.h"
 
 namespace cb {
 namespace {
 
 constexpr size_t kShownEvents = 3;
+constexpr size_t kManyStops = 3;
+constexpr int64_t kRounding = 2;  // seconds: times are whole ones
 const Entity kWholeCluster{"", "cluster", ""};
 
 std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
@@ -86,9 +92,44 @@ class SoakJudge {
     return events;
   }
 
-  void count_interruptions() { judge_count(interruptions_in(campaign_)); }
+  void count_interruptions() {
+    require_no_rescue();
+    judge_count(interruptions_in(campaign_));
+  }
+
+  // A job that hangs can be stopped before its deadline. One that was stopped again and again, or
+  // after much longer than its step ever took, may have hung.
+  void require_no_rescue() {
+    std::map<std::string, int64_t> longest;  // of the jobs of each step that ended well
+    for (const Job& job : campaign_.jobs) {
+      if (job.cycle > 0 && job.state == JobState::done)
+        longest[job.step] =
+            std::max(longest[job.step], seconds_between(job.started, job.ended).value_or(0));
+    }
+    for (const Job& job : campaign_.jobs) {
+      if (job.cycle == 0) continue;
+      size_t stops = 0;
+      int64_t most = 0;
+      for (const Interruption& i : job.interruptions) {
+        if (i.state != JobState::missing || i.ended.empty()) continue;
+        ++stops;
+        most = std::max(most, seconds_between(i.started, i.ended).value_or(0));
+      }
+      const bool much_longer = longest.contains(job.step) && most > 2 * longest[job.step] + kRounding;
+      if (stops >= kManyStops || much_longer)
+        gap(job.host, {"gap.soak_stopped",
+                       {Message("step.cycle_of", {job.step, job.cycle, job_place(job)}), stops,
+                        Quantity{static_cast<double>(most), "seconds"}}});
+    }
+  }
+
+  static std::optional<int64_t> seconds_between(const std::string& begin, const std::string& end) {
+    const auto a = seconds_since_epoch(begin), b = seconds_since_epoch(end);
+    return a && b ? std::optional(*b - *a) : std::nullopt;
+  }
 
   void judge_mean_time(const SoakTime& time) {
+    require_no_rescue();
     const double seconds = rule_.per_host ? time.host_seconds : time.cluster_seconds;
     const MeanTime mean = mean_time(interruptions_in(campaign_).size(), seconds, rule_.confidence);
     Finding f = finding(kWholeCluster, "seconds", mean.lower, rule_.limit, true);
@@ -159,9 +200,32 @@ class SoakJudge {
 
   void count_events() {
     require_observed();
+    require_whole_log();
     std::vector<SoakEvent> events = soak_events(campaign_);
     std::erase_if(events, [&](const SoakEvent& e) { return !wants(e); });
     judge_count(events);
+  }
+
+  // Lines of the log that nobody read may have told what the rule asks for.
+  void require_whole_log() {
+    const auto observed = observed_kinds(campaign_);
+    std::set<std::string> said;
+    for (const LostLogLines& lost : lost_log_lines(campaign_)) {
+      const auto counters = observed.find(lost.host);
+      for (const EventKind& kind : event_kinds()) {
+        const bool of_log = kind.of_kernel_log || lost.kind == kind.name;
+        const bool counted = !kind.of_kernel_log && counters != observed.end() &&
+                             counters->second.contains(kind.name);
+        if (!of_log || counted || (!lost.kind.empty() && lost.kind != kind.name)) continue;
+        const auto name = std::ranges::find_if(rule_.of, [&](const std::string& wanted) {
+          return wanted == kind.name || wanted == event_class_name(kind.cls);
+        });
+        if (name == rule_.of.end() || !said.insert(lost.host).second) continue;
+        gap(names_.asked(lost.host).value_or(lost.host),
+            {"gap.soak_log_lost",
+             {lost.host, Message("event." + std::string(kind.name)), lost.cycle}});
+      }
+    }
   }
 
   // A host on which nothing looked for these events has had none that anybody knows of.
