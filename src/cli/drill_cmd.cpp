@@ -104,6 +104,7 @@ DrillSetup drill_setup(DrillOptions& o) {
                    .on = o.on};
   for (HostSlots& h : setup.hosts) h.slots = std::max(h.slots, 1);
   setup.part = o.part;
+  while (setup.part.size() > 1 && setup.part.ends_with('/')) setup.part.pop_back();
   setup.rate = o.rate;
   setup.hold_seconds = o.hold_seconds;
   setup.deadline_seconds = o.deadline_seconds;
@@ -171,6 +172,11 @@ ExitCode run(DrillOptions o) {
         fmt::format("has changes of an earlier drill that are not undone: clusterbench "
                     "drill restore {} first",
                     o.directory));
+  if (!fs::is_empty(setup.directory, failed))
+    throw UsageError("clusterbench drill", "--out",
+                     fmt::format("{} is not empty: name a fresh directory, so that no result is "
+                                 "replaced",
+                                 o.directory));
   std::vector<Record> records;
   bool good = true;
   for (const std::string& id : o.ids) {

@@ -23,7 +23,7 @@ def drill(tmp_path, *more, script=""):
 
 
 def test_an_xid_is_seen_named_and_taken_away(tmp_path):
-    part, out = tmp_path / "xid", tmp_path / "d"
+    part, out = tmp_path / "clusterbench-drill-xid", tmp_path / "d"
     done = drill(tmp_path, "--part", part, "--allow", "fake-xid", "--out", out, script=f"xid_file={part}")
     assert done.returncode == 0, done.stdout + done.stderr
     record = json.loads((out / "drill.json").read_text())["records"][0]
@@ -35,7 +35,7 @@ def test_an_xid_is_seen_named_and_taken_away(tmp_path):
 
 
 def test_a_stand_in_that_does_not_listen_is_no_detection(tmp_path):
-    part, out = tmp_path / "xid", tmp_path / "d"
+    part, out = tmp_path / "clusterbench-drill-xid", tmp_path / "d"
     done = drill(tmp_path, "--part", part, "--allow", "fake-xid", "--out", out)
     assert done.returncode == 1 and "✗ detected" in done.stdout, done.stdout + done.stderr
     assert not part.exists()
@@ -45,3 +45,40 @@ def test_a_stand_in_that_does_not_listen_is_no_detection(tmp_path):
     taken = drill(tmp_path, "--part", part, "--allow", "fake-xid", "--out", tmp_path / "f", script=f"xid_file={part}")
     assert taken.returncode != 0 and "it is there" in taken.stderr, taken.stderr
     assert part.read_text() == "mine"
+
+
+def restore(directory, *more):
+    return subprocess.run([BIN, "drill", "restore", directory, "--launcher", "none", *more], capture_output=True, text=True,
+                          timeout=60, check=False)
+
+
+def test_a_list_of_changes_removes_no_file_that_no_drill_has_made(tmp_path):
+    host = subprocess.run(["uname", "-n"], capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+    mine = tmp_path / "precious"
+    link = tmp_path / "clusterbench-drill-link"
+    link.symlink_to(mine)
+    for part in (mine, link):
+        mine.write_text("mine")
+        directory = tmp_path / f"of-{part.name}"
+        directory.mkdir()
+        (directory / "undo.jsonl").write_text(json.dumps(
+            {"action": "remove-file", "host": host, "id": "x", "part": str(part), "start": 0}) + "\n")
+        done = restore(directory)
+        assert done.returncode != 0 and "not undone" in done.stderr, done.stdout + done.stderr
+        assert mine.read_text() == "mine" and link.is_symlink()
+    (tmp_path / "pipe").mkdir()
+    os.mkfifo(tmp_path / "pipe/undo.jsonl")
+    done = restore(tmp_path / "pipe")
+    assert done.returncode == 2 and "is no file of this user" in done.stderr
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd/undo.jsonl").write_text('{"done": 5}\n')
+    assert restore(tmp_path / "odd").returncode == 2
+
+
+def test_results_of_a_drill_are_not_replaced(tmp_path):
+    part, out = tmp_path / "clusterbench-drill-xid", tmp_path / "d"
+    out.mkdir()
+    (out / "drill.json").write_text("{}")
+    done = drill(tmp_path, "--part", part, "--allow", "fake-xid", "--out", out)
+    assert done.returncode == 2 and "is not empty" in done.stderr
+    assert (out / "drill.json").read_text() == "{}"

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import signal
 import time
 
 
@@ -82,3 +83,17 @@ def test_a_drill_by_hand_asks_a_person_and_counts_from_the_answer(netns, cluster
     _, code = by_hand(tmp_path / "e", 1)
     assert code == 1
     assert {c["name"]: c["passed"] for c in record_of(tmp_path / "e")["checks"]}["restored"] is False
+
+
+def test_an_interrupted_drill_undoes_its_fault(netns, clusterbench, tmp_path):
+    out, host = tmp_path / "d", netns.hosts[-1]
+    job = netns.popen([clusterbench, "drill", "run", "slow-link", "--part", "eth0", "--allow", "slow-link", "--out", str(out),
+                       "--deadline", "60", "--hosts", netns.host_list(1), "--launcher", "mpirun"])
+    deadline = time.monotonic() + 60
+    while "tbf" not in limits(netns, host):
+        assert time.monotonic() < deadline and job.poll() is None
+        time.sleep(0.2)
+    job.send_signal(signal.SIGINT)
+    _, err = job.communicate(timeout=60)
+    assert job.returncode == 130, err
+    assert "tbf" not in limits(netns, host), err

@@ -20,7 +20,7 @@ const std::vector<Drill>& all_drills() {
        "a directory on a small file system of its own"},
       {"fake-xid", xid, "the stand-in of NVML reports Xid 79 of GPU 0",
        "burn fails the GPU and names the host", true,
-       "the file that the stand-in reads: xid_file in CLUSTERBENCH_FAKE_NVML"},
+       "the file that the stand-in reads, named clusterbench-drill-… (xid_file of its script)"},
       {"pull-optic", manual, "a person pulls an optic or a cable",
        "the job ends and names the host, or locate does", true, "what is pulled"},
       {"power-feed", manual, "a person takes one of two power feeds away",
