@@ -158,7 +158,10 @@ class CampaignRun {
     if (s_.stopped()) return;
     for (const RollCall& call : calls) {
       const std::string& host = call.host.name;
-      if (std::ranges::find(silent, host) != silent.end()) continue;
+      if (std::ranges::find(silent, host) != silent.end()) {
+        s_.observer.silent(host);
+        continue;
+      }
       s_.writer.roster(
           {.back = true, .out = {.host = host, .step = {}, .job = {}, .at = utc_now()}});
       s_.roster.let_back(host);

@@ -181,7 +181,27 @@ def test_a_host_that_was_out_and_came_back_is_noted(tmp_path):
     c = Campaign(tmp_path / "lab", rules=["n2 each dead"])
     c.profile([step("each")])
     c.run("n[1-3]:1")
+    silent = c.cb("run", "--only", "n2", "--into", c.out)
+    assert silent.returncode == 3 and "n2 does not answer within 30 s: nothing of it is measured" in silent.stderr, silent.stderr
     c.rules()
     (c.root / "state/dead-n2").unlink()
     assert c.cb("run", "--resume", c.out).returncode == 0
     assert "n2 was taken out 1 times" in c.gate().stderr
+
+
+def test_many_harmless_lines_hide_no_other_kind(tmp_path):
+    root, out = tmp_path / "root", tmp_path / "e.json"
+    for directory in ("dev", "proc/sys/kernel/random", "sys"):
+        (root / directory).mkdir(parents=True)
+    (root / "proc/stat").write_text("cpu 1\nbtime 1763600000\n")
+    (root / "proc/sys/kernel/random/boot_id").write_text("0b1c2d3e-0000\n")
+    lines = ["NVRM: Xid (PCI:0000:1b:00): 79, pid=1, GPU has fallen off the bus.",
+             *["Out of memory: Killed process 77 (python)"] * 250]
+    (root / "dev/kmsg").write_text("".join(f"4,{i},{1000000 * i},-;{line}\n" for i, line in enumerate(lines, 7)))
+    done = cb("events", "--sysroot", root, "--json", out)
+    assert done.returncode == 0, done.stderr
+    notes = [n if isinstance(n, str) else n["text"] for n in json.loads(out.read_text())["records"][0]["notes"]]
+    assert [n for n in notes if "xid: NVRM" in n]
+    assert len([n for n in notes if "Killed process" in n]) == 100
+    assert [n for n in notes if "150 older lines of kind out_of_memory" in n]
+    assert [n for n in notes if "held lines 7 to 257" in n] and [n for n in notes if "boot 0b1c2d3e" in n]
