@@ -109,8 +109,8 @@ bool keep_interruption(Job& job) {
 // Moves the replaced host aside.
 void replace(Campaign& campaign, ExcludedHost& out, const std::map<std::string, std::string>& own) {
   const auto own_name = own.find(out.host);
-  const std::set<std::string> names{out.host,
-                                    own_name == own.end() ? out.host : own_name->second};
+  // Where its own name is known, the name that it was asked for by may be another host's own.
+  const std::set<std::string> names{own_name == own.end() ? out.host : own_name->second};
   for (Job& job : campaign.jobs) {
     if (job.host.empty() && job.document) split_off(job, names, out);
   }

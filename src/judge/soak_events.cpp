@@ -292,14 +292,15 @@ class EventCollector {
 
 }  // namespace
 
-std::map<std::string, std::set<std::string>> observed_kinds(const Campaign& campaign) {
+std::map<std::string, std::set<std::string>> observed_kinds(const Campaign& campaign,
+                                                            size_t from) {
   std::map<std::string, std::set<std::string>> out{
       {"", {"interruption", "campaign_stopped", "wrong_data", "finding"}}};
   const auto add = [&](const std::string& host, const EventKind* kind) {
     if (kind != nullptr) out[host].insert(kind->name);
   };
   for (const Job& job : campaign.jobs) {
-    if (job.cycle == 0 || !job.document) continue;
+    if (job.cycle == 0 || job.cycle < from || !job.document) continue;
     for (const Record& record : job.document->records) {
       for (const Said& note : record.notes) {
         const Message& m = note.message();

@@ -1,6 +1,7 @@
 #include "judge/verdict_soak.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -16,6 +17,7 @@ namespace cb {
 namespace {
 
 constexpr size_t kShownEvents = 3;
+constexpr size_t kTail = 10;  // the last tenth of the cycles
 constexpr size_t kManyStops = 3;
 constexpr int64_t kRounding = 2;  // seconds: times are whole ones
 const Entity kWholeCluster{"", "cluster", ""};
@@ -188,8 +190,25 @@ class SoakJudge {
     const std::vector<Arg> args{entity_name(s.entity), percent(decay.loss), percent(low),
                                 percent(high), percent(rule_.limit)};
     if (f.failing) f.detail.push_back({"why.decay", args});
-    if (!f.failing && high > rule_.limit) gap(s.entity.host, {"why.decay_open", args});
+    if (!f.failing && high > rule_.limit)
+      gap(s.entity.host, {"why.decay_open", args});
+    else if (!f.failing)
+      require_steady_end(s, decay);
     out_.findings.push_back(std::move(f));
+  }
+
+  // The slope of a series hardly sees a collapse in the last cycles, which are few.
+  void require_steady_end(const SoakSeries& s, const Decay& decay) {
+    const size_t tail = s.values.size() / kTail;
+    const double sign = s.better == Better::higher ? -1 : 1;
+    const auto is_lost = [&](double v) {
+      return sign * (v - decay.median) > rule_.limit * std::abs(decay.median);
+    };
+    if (tail == 0 || !std::all_of(s.values.end() - static_cast<std::ptrdiff_t>(tail),
+                                  s.values.end(), is_lost))
+      return;
+    gap(s.entity.host,
+        {"why.decay_tail", {entity_name(s.entity), tail, percent(rule_.limit)}});
   }
 
   bool wants(const SoakEvent& e) const {
@@ -228,18 +247,37 @@ class SoakJudge {
     }
   }
 
-  // A host on which nothing looked for these events has had none that anybody knows of.
+  size_t last_cycle() const {
+    size_t out = 0;
+    for (const Job& job : campaign_.jobs) {
+      if (job.state != JobState::missing) out = std::max(out, job.cycle);
+    }
+    return out;
+  }
+
+  // A host on which nothing looked for these events in the last cycle has had none that anybody
+  // knows of: totals and logs tell of the cycles before, but none of those after. A class stands
+  // for all of its kinds that the log tells.
   void require_observed() {
-    const auto observed = observed_kinds(campaign_);
+    const auto observed = observed_kinds(campaign_, last_cycle());
     for (const std::string& name : rule_.of) {
-      if (find_event_kind(name) == nullptr) continue;  // a class: of whatever was observed
-      for (const std::string& host : names_.expected()) {
-        const bool seen = std::ranges::any_of(observed, [&](const auto& o) {
-          const auto asked = names_.asked(o.first);
-          return o.second.contains(name) && (o.first.empty() || asked == host);
-        });
-        if (!seen) gap(host, {"gap.soak_unobserved", {Message("event." + name), host}});
+      const EventKind* kind = find_event_kind(name);
+      for (const EventKind& k : event_kinds()) {
+        if (kind == nullptr && k.of_kernel_log && name == event_class_name(k.cls)) kind = &k;
       }
+      if (kind != nullptr) require_observed(*kind, observed);
+    }
+  }
+
+  void require_observed(const EventKind& kind,
+                        const std::map<std::string, std::set<std::string>>& observed) {
+    for (const std::string& host : names_.expected()) {
+      const bool seen = std::ranges::any_of(observed, [&](const auto& o) {
+        const auto asked = names_.asked(o.first);
+        return o.second.contains(kind.name) && (o.first.empty() || asked == host);
+      });
+      if (!seen)
+        gap(host, {"gap.soak_unobserved", {Message("event." + std::string(kind.name)), host}});
     }
   }
 

@@ -134,3 +134,13 @@ TEST_CASE("another profile lets go whom the campaign's own does not") {
   CHECK(c.jobs.size() == 2);
   CHECK(judge(c, other, {}, kToday).overall() == State::pass);
 }
+
+TEST_CASE("where two hosts have exchanged names, what was found of the other one stays") {
+  Campaign c = replaced({gone("n1", "s1")}, 1);
+  c.jobs = {measured("n1", "n2"), measured("n2", "n1"), measured("s1", "s1")};
+  Job all = done("", document({"n1", "n2"}, {record({{{"n1", "host", ""}, 100}})}));
+  all.document->records[0].checks[0].passed = false;  // n1 is what the delivered n2 calls itself
+  c.jobs.push_back(all);
+  apply_delivery(c);
+  CHECK(judge(c, c.profile, {}, kToday).overall() == State::fail);
+}

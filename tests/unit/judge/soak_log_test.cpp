@@ -148,3 +148,34 @@ TEST_CASE("a job that was stopped again and again may have hung") {
   CHECK(stopped(1, 4) == State::pass);
   CHECK(stopped(1, 5) == State::incomplete);  // more than twice the longest
 }
+
+TEST_CASE("a class is left open where nobody could read the log in the last cycle") {
+  Campaign c = readings({{log(0, 9, 0)}, {log(0, 9, 0)}});
+  CHECK(events_of(c, "defect") == State::pass);
+  CHECK(events_of(c, "xid") == State::pass);
+  c.jobs[1].document->records[0].metrics.pop_back();  // unreadable since then
+  CHECK(events_of(c, "defect") == State::incomplete);
+  CHECK(events_of(c, "xid") == State::incomplete);
+  c = readings({{log(0, 9, 0)}, {log(0, 9, 0)}});
+  c.jobs[0].document->records[0].metrics.pop_back();  // the second reading tells of the first cycle
+  CHECK(events_of(c, "defect") == State::pass);
+}
+
+TEST_CASE("a part that collapses in the last tenth of the cycles is not cleared by the slope") {
+  const auto with = [](size_t bad) {
+    Campaign c = readings(std::vector<std::vector<Said>>(24));
+    for (size_t i = 0; i < c.jobs.size(); ++i) {
+      Job& job = c.jobs[i];
+      job.started = job.ended = job.document->records[0].started =
+          fmt::format("2026-11-21T{:02}:00:00Z", i);
+      Samples samples;
+      samples.add(i + bad < 24 ? 100 : 50);
+      job.document->records[0].metrics[0].samples = samples;
+    }
+    return state_of(c, {.kind = SoakRule::Kind::decay, .limit = 0.05, .metric = "bytes_per_second"});
+  };
+  CHECK(with(0) == State::pass);
+  CHECK(with(1) == State::pass);  // one cycle of two in the tenth
+  CHECK(with(2) == State::incomplete);
+  CHECK(with(5) == State::incomplete);
+}
