@@ -29,8 +29,8 @@ size_t attempts_of(const Job& job) {
 // After kMaxAttempts measurements an open verdict is final: more of them would be waiting for luck.
 bool may_go_on(const Campaign& campaign, const CriterionVerdict& v, const Gap& gap) {
   return std::ranges::any_of(campaign.jobs, [&](const Job& job) {
-    return job.cycle == 0 && job.step == v.criterion->step && job.host == gap.host && job.group == gap.group &&
-           job.document && attempts_of(job) < kMaxAttempts;
+    return job.cycle == 0 && job.step == v.criterion->step && job.host == gap.host &&
+           job.group == gap.group && job.document && attempts_of(job) < kMaxAttempts;
   });
 }
 

@@ -27,8 +27,8 @@ std::set<int> attempts_on_other_hosts(const std::string& job, const Journal& jou
   for (const JobEvent& e : documents) {
     const JobEvent* start = journal.start_of(job, e.attempt);
     const ToolInfo* other = start == nullptr ? nullptr : program_of(*start, journal);
-    const bool same_program = other != nullptr && other->version == program->version &&
-                              other->commit == program->commit;
+    const bool same_program =
+        other != nullptr && other->version == program->version && other->commit == program->commit;
     if (same_program && hosts_of_start(*start, launcher) != hosts_of_start(*last, launcher))
       out.insert(e.attempt);
   }

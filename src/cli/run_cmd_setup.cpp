@@ -109,9 +109,9 @@ std::vector<HostSlots> chosen_spares(const RunOptions& options,
       problems.add("--spares", fmt::format("{} is one of the hosts already", spare.name));
     // With other slots a step that a spare makes up for would be another test.
     if (!hosts.empty() && std::ranges::find(hosts, spare.slots, &HostSlots::slots) == hosts.end())
-      problems.add("--spares", fmt::format("{0} has {1} slot{2}, and no host has: write {0}:{3}",
-                                           spare.name, spare.slots, spare.slots == 1 ? "" : "s",
-                                           hosts.front().slots));
+      problems.add("--spares",
+                   fmt::format("{0} has {1} slot{2}, and no host has: write {0}:{3}", spare.name,
+                               spare.slots, spare.slots == 1 ? "" : "s", hosts.front().slots));
   }
   if (!problems.empty()) throw UsageError("clusterbench run", problems);
   return out;

@@ -65,8 +65,8 @@ std::string state_line(const CampaignProgress& p, const std::optional<std::strin
 std::string doubt_lines(const CampaignProgress& p) {
   std::string out;
   for (const Said& doubt : p.warnings)
-    out += fmt::format("? evidence  not as it was left by the run: {}\n",
-                       terminal_safe(doubt.text()));
+    out +=
+        fmt::format("? evidence  not as it was left by the run: {}\n", terminal_safe(doubt.text()));
   return out;
 }
 

@@ -95,10 +95,9 @@ void refuse_same_machines(Campaign& campaign, const std::map<std::string, std::s
 // Keeps a soak's job that was interrupted on the host, as a spare takes back nothing of that. What
 // the job measured goes with the host. Returns false if there is nothing to keep.
 bool keep_interruption(Job& job) {
-  const auto last = std::ranges::find_if(job.interruptions.rbegin(), job.interruptions.rend(),
-                                         [](const Interruption& i) {
-                                           return i.state != JobState::missing;
-                                         });
+  const auto last =
+      std::ranges::find_if(job.interruptions.rbegin(), job.interruptions.rend(),
+                           [](const Interruption& i) { return i.state != JobState::missing; });
   if (job.cycle == 0 || last == job.interruptions.rend()) return false;
   if (job.state == JobState::missing) job.state = last->state;
   job.document.reset();

@@ -12,8 +12,9 @@ namespace cb {
 // and every excluded host has a successor, the spares stand in the places of these hosts, which are
 // judged no more: their jobs, proofs and inventories leave the campaign, and what the steps across
 // all hosts found about them alone. A soak's jobs that were interrupted on them stay, without what
-// they measured. Warns if a spare is the same machine as any host that is out. Else nothing changes: an excluded host is not measured.
-// `profile` is the one that judges, by default the campaign's own; to apply it again is harmless.
+// they measured. Warns if a spare is the same machine as any host that is out. Else nothing
+// changes: an excluded host is not measured. `profile` is the one that judges, by default the
+// campaign's own; to apply it again is harmless.
 void apply_delivery(Campaign& campaign, const Profile& profile);
 void apply_delivery(Campaign& campaign);
 

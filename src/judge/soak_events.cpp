@@ -223,8 +223,7 @@ class EventCollector {
                 .what = said("soak.rebooted", reboot.since)};
     e.interrupts = std::ranges::none_of(events_, [&](const SoakEvent& other) {
       const bool here = other.entity.host.empty() || asked(other) == asked(e);
-      return other.interrupts && here && other.at >= reboot.since &&
-             other.cycle <= reboot.cycle;
+      return other.interrupts && here && other.at >= reboot.since && other.cycle <= reboot.cycle;
     });
     events_.push_back(std::move(e));
   }
@@ -263,8 +262,8 @@ class EventCollector {
       const SoakEvent* best = nullptr;
       int64_t nearest = 0;
       for (const SoakEvent& other : events_) {
-        if (&other == &e || std::ranges::find(kCauses, std::string_view(other.kind->name)) ==
-                                kCauses.end())
+        if (&other == &e ||
+            std::ranges::find(kCauses, std::string_view(other.kind->name)) == kCauses.end())
           continue;
         const auto then = seconds_since_epoch(other.at);
         if (!at || !then || (!e.entity.host.empty() && asked(e) != asked(other))) continue;
@@ -292,8 +291,7 @@ class EventCollector {
 
 }  // namespace
 
-std::map<std::string, std::set<std::string>> observed_kinds(const Campaign& campaign,
-                                                            size_t from) {
+std::map<std::string, std::set<std::string>> observed_kinds(const Campaign& campaign, size_t from) {
   std::map<std::string, std::set<std::string>> out{
       {"", {"interruption", "campaign_stopped", "wrong_data", "finding"}}};
   const auto add = [&](const std::string& host, const EventKind* kind) {

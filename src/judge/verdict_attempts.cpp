@@ -4,7 +4,6 @@
 
 #include "core/stats.h"
 #include "core/units.h"
-#include "judge/verdict_select.h"
 
 namespace cb {
 namespace {

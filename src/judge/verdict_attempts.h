@@ -12,9 +12,9 @@ inline constexpr size_t kDecidingAttempts = 4;
 
 // What later measurements may not take back.
 struct HeldBack {
-  bool fails = false;   // each of the first ones missed the limit
-  bool open = false;    // half of the first ones or more missed it, and not all
-  Message what = {};    // says how often the limit was missed; empty if it never was
+  bool fails = false;  // each of the first ones missed the limit
+  bool open = false;   // half of the first ones or more missed it, and not all
+  Message what = {};   // says how often the limit was missed; empty if it never was
 };
 
 // Looks at a figure that was measured more often than kDecidingAttempts. If it fails, the finding

@@ -117,7 +117,8 @@ class SoakJudge {
         ++stops;
         most = std::max(most, seconds_between(i.started, i.ended).value_or(0));
       }
-      const bool much_longer = longest.contains(job.step) && most > 2 * longest[job.step] + kRounding;
+      const bool much_longer =
+          longest.contains(job.step) && most > 2 * longest[job.step] + kRounding;
       if (stops >= kManyStops || much_longer)
         gap(job.host, {"gap.soak_stopped",
                        {Message("step.cycle_of", {job.step, job.cycle, job_place(job)}), stops,
@@ -204,11 +205,10 @@ class SoakJudge {
     const auto is_lost = [&](double v) {
       return sign * (v - decay.median) > rule_.limit * std::abs(decay.median);
     };
-    if (tail == 0 || !std::all_of(s.values.end() - static_cast<std::ptrdiff_t>(tail),
-                                  s.values.end(), is_lost))
+    if (tail == 0 ||
+        !std::all_of(s.values.end() - static_cast<std::ptrdiff_t>(tail), s.values.end(), is_lost))
       return;
-    gap(s.entity.host,
-        {"why.decay_tail", {entity_name(s.entity), tail, percent(rule_.limit)}});
+    gap(s.entity.host, {"why.decay_tail", {entity_name(s.entity), tail, percent(rule_.limit)}});
   }
 
   bool wants(const SoakEvent& e) const {
@@ -228,7 +228,7 @@ class SoakJudge {
   // Lines of the log that nobody read may have told what the rule asks for.
   void require_whole_log() {
     const auto observed = observed_kinds(campaign_);
-    std::set<std::string> said;
+    std::set<std::string> told;
     for (const LostLogLines& lost : lost_log_lines(campaign_)) {
       const auto counters = observed.find(lost.host);
       for (const EventKind& kind : event_kinds()) {
@@ -239,7 +239,7 @@ class SoakJudge {
         const auto name = std::ranges::find_if(rule_.of, [&](const std::string& wanted) {
           return wanted == kind.name || wanted == event_class_name(kind.cls);
         });
-        if (name == rule_.of.end() || !said.insert(lost.host).second) continue;
+        if (name == rule_.of.end() || !told.insert(lost.host).second) continue;
         gap(names_.asked(lost.host).value_or(lost.host),
             {"gap.soak_log_lost",
              {lost.host, Message("event." + std::string(kind.name)), lost.cycle}});

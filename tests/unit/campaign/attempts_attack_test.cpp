@@ -33,8 +33,7 @@ Document across(const std::vector<std::string>& hosts, double rate, const char* 
 
 size_t attempts_of(const Document& d, const Entity& entity) {
   for (const Metric& m : d.records[0].metrics) {
-    if (d.records[0].entities[m.entity] == entity)
-      return std::max<size_t>(1, m.attempts.size());
+    if (d.records[0].entities[m.entity] == entity) return std::max<size_t>(1, m.attempts.size());
   }
   return 0;
 }
@@ -65,12 +64,13 @@ TEST_CASE("a way to a host that went is measured no more") {
   CHECK(attempts_of(d, {"n1", "host", "", "n4:eth0"}) == 1);
 }
 
-TEST_CASE("in a set of two the other host may have been the cause, and a program measures as it is") {
-  const Document pair = join_attempts(
-      {{1, false, across({"n1", "n2"}, 1)}, {2, false, across({"n1", "s1"}, 9)}});
+TEST_CASE(
+    "in a set of two the other host may have been the cause, and a program measures as it is") {
+  const Document pair =
+      join_attempts({{1, false, across({"n1", "n2"}, 1)}, {2, false, across({"n1", "s1"}, 9)}});
   CHECK(attempts_of(pair, {"n1", "gpu", "0"}) == 1);
-  const Document other = join_attempts(
-      {{1, false, across(kBefore, 1, "old")}, {2, false, across(kAfter, 9, "new")}});
+  const Document other =
+      join_attempts({{1, false, across(kBefore, 1, "old")}, {2, false, across(kAfter, 9, "new")}});
   CHECK(attempts_of(other, {"n3", "gpu", "0"}) == 1);
 }
 
@@ -84,8 +84,8 @@ TEST_CASE("a spare steps in only for a host with the same slots") {
 TEST_CASE("a soak's jobs are not measured once more") {
   Campaign c = test::campaign({{"n1", 50}});
   c.jobs[0].document->run.started = c.jobs[0].document->run.ended = "2026-11-21T00:00:00Z";
-  const Profile p = test::profile(
-      {test::metric_criterion({.metric = "bytes_per_second", .min = 100})});
+  const Profile p =
+      test::profile({test::metric_criterion({.metric = "bytes_per_second", .min = 100})});
   CHECK(jobs_to_repeat(c, judge(c, p, {}, test::kToday)).size() == 1);
   c.jobs[0].cycle = 1;
   CHECK(jobs_to_repeat(c, judge(c, p, {}, test::kToday)).empty());

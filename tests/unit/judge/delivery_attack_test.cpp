@@ -66,8 +66,7 @@ Campaign soak_with_spare(JobState state, const Said& reason) {
 
 TEST_CASE("a spare is no machine that is out, however many spares stood between them") {
   Campaign c = replaced({gone("n2", "s1"), gone("s1", "s2")}, 2);
-  c.jobs = {measured("n1", "n1"), measured("n2", "n2"), measured("s1", "s1"),
-            measured("s2", "n2")};
+  c.jobs = {measured("n1", "n1"), measured("n2", "n2"), measured("s1", "s1"), measured("s2", "n2")};
   apply_delivery(c);
   CHECK(c.hosts == std::vector<std::string>{"n1", "s2"});
   REQUIRE(c.warnings.size() == 1);
@@ -77,8 +76,7 @@ TEST_CASE("a spare is no machine that is out, however many spares stood between 
 
 TEST_CASE("spares that are machines of their own leave no doubt") {
   Campaign c = replaced({gone("n2", "s1"), gone("s1", "s2")}, 2);
-  c.jobs = {measured("n1", "n1"), measured("n2", "n2"), measured("s1", "s1"),
-            measured("s2", "s2")};
+  c.jobs = {measured("n1", "n1"), measured("n2", "n2"), measured("s1", "s1"), measured("s2", "s2")};
   apply_delivery(c);
   CHECK(c.warnings.empty());
   CHECK(judge(c, c.profile, {}, kToday).overall() == State::pass);

@@ -16,10 +16,10 @@ namespace {
 std::string minute(int m) { return fmt::format("2026-11-21T00:{:02}:00Z", m); }
 
 Said boot(const char* id, int at) { return said("events.boot", "n1", id, minute(at)); }
-Said log(int first, int last, int since) {
+Said log_of(int first, int last, int since) {
   return said("events.log", "n1", std::to_string(first), std::to_string(last), minute(since));
 }
-Said line(const char* kind, int at, int number) {
+Said told(const char* kind, int at, int number) {
   return said("events.kernel", "n1", kind, minute(at), fmt::format("b:{}", number), "text");
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("a reboot that ended a job is one interruption and its cause") {
 
 TEST_CASE("lines that the ring buffer lost between two cycles leave what the log tells open") {
   const auto lost = [](int first) {
-    return readings({{log(0, 99, 0), boot("a", 0)}, {log(first, 300, 12), boot("a", 0)}});
+    return readings({{log_of(0, 99, 0), boot("a", 0)}, {log_of(first, 300, 12), boot("a", 0)}});
   };
   CHECK(lost_log_lines(lost(100)).empty());  // the next line
   REQUIRE(lost_log_lines(lost(101)).size() == 1);
@@ -105,13 +105,14 @@ TEST_CASE("lines that the ring buffer lost between two cycles leave what the log
 }
 
 TEST_CASE("what was lost before the soak began is none of its matters") {
-  CHECK(lost_log_lines(readings({{log(50, 99, 5)}})).empty());
-  CHECK(lost_log_lines(readings({{log(50, 99, 15)}})).size() == 1);  // the soak began at minute 10
+  CHECK(lost_log_lines(readings({{log_of(50, 99, 5)}})).empty());
+  CHECK(lost_log_lines(readings({{log_of(50, 99, 15)}})).size() ==
+        1);  // the soak began at minute 10
 }
 
 TEST_CASE("after a reboot the log begins with line 0") {
   const auto after = [](int first) {
-    return readings({{log(0, 99, 0), boot("a", 0)}, {log(first, 300, 16), boot("b", 15)}});
+    return readings({{log_of(0, 99, 0), boot("a", 0)}, {log_of(first, 300, 16), boot("b", 15)}});
   };
   CHECK(lost_log_lines(after(0)).empty());
   CHECK(lost_log_lines(after(1)).size() == 1);
@@ -119,16 +120,16 @@ TEST_CASE("after a reboot the log begins with line 0") {
 
 TEST_CASE("lines that a record leaves out leave their kind open, and no other") {
   const auto left_out = [](int oldest_told) {
-    return readings({{log(0, 9, 0)},
-                     {log(0, 900, 0), said("events.left_out", "n1", "out_of_memory", 7),
-                      line("out_of_memory", oldest_told, 800)}});
+    return readings({{log_of(0, 9, 0)},
+                     {log_of(0, 900, 0), said("events.left_out", "n1", "out_of_memory", 7),
+                      told("out_of_memory", oldest_told, 800)}});
   };
   CHECK(lost_log_lines(left_out(10)).empty());  // the reading before told what is older
   REQUIRE(lost_log_lines(left_out(11)).size() == 1);
   CHECK(lost_log_lines(left_out(11))[0].kind == "out_of_memory");
   CHECK(events_of(left_out(11), "xid") == State::pass);
   // A record of an older version does not tell which kind.
-  const Campaign old = readings({{said("events.more_lines", "n1", 7), line("lockup", 12, 5)}});
+  const Campaign old = readings({{said("events.more_lines", "n1", 7), told("lockup", 12, 5)}});
   CHECK(events_of(old, "xid") == State::incomplete);
 }
 
@@ -150,13 +151,13 @@ TEST_CASE("a job that was stopped again and again may have hung") {
 }
 
 TEST_CASE("a class is left open where nobody could read the log in the last cycle") {
-  Campaign c = readings({{log(0, 9, 0)}, {log(0, 9, 0)}});
+  Campaign c = readings({{log_of(0, 9, 0)}, {log_of(0, 9, 0)}});
   CHECK(events_of(c, "defect") == State::pass);
   CHECK(events_of(c, "xid") == State::pass);
   c.jobs[1].document->records[0].metrics.pop_back();  // unreadable since then
   CHECK(events_of(c, "defect") == State::incomplete);
   CHECK(events_of(c, "xid") == State::incomplete);
-  c = readings({{log(0, 9, 0)}, {log(0, 9, 0)}});
+  c = readings({{log_of(0, 9, 0)}, {log_of(0, 9, 0)}});
   c.jobs[0].document->records[0].metrics.pop_back();  // the second reading tells of the first cycle
   CHECK(events_of(c, "defect") == State::pass);
 }
@@ -172,7 +173,8 @@ TEST_CASE("a part that collapses in the last tenth of the cycles is not cleared 
       samples.add(i + bad < 24 ? 100 : 50);
       job.document->records[0].metrics[0].samples = samples;
     }
-    return state_of(c, {.kind = SoakRule::Kind::decay, .limit = 0.05, .metric = "bytes_per_second"});
+    return state_of(c,
+                    {.kind = SoakRule::Kind::decay, .limit = 0.05, .metric = "bytes_per_second"});
   };
   CHECK(with(0) == State::pass);
   CHECK(with(1) == State::pass);  // one cycle of two in the tenth
