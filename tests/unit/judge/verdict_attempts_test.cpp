@@ -14,7 +14,7 @@ namespace {
 Campaign measured(const std::vector<double>& values) {
   Campaign c = campaign({{"n1", values.front()}});
   Metric& m = c.jobs[0].document->records[0].metrics[0];
-  m.samples = {};
+  m.samples = Samples();
   for (const double v : values) {
     Samples one;
     one.add(v);
