@@ -19,6 +19,7 @@
 #include "campaign/roll_call.h"
 #include "campaign/roster.h"
 #include "campaign/soak_cycles.h"
+#include "campaign/way_back.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -102,6 +103,7 @@ class CampaignRun {
   // Adopts documents that jobs have written after their run was killed: they are evidence like any
   // other.
   void keep_leftovers() {
+    bring_back_leftovers(setup_.paths);
     const Journal now = read_journal(setup_.paths.journal(), root_);
     const std::vector<JobKey> jobs = all_jobs(read_roster(setup_.campaign, now));
     const auto unmet = [&](const std::string& job, const Document& document) {
@@ -365,6 +367,7 @@ class CampaignRun {
     JobOutcome* outcome = nullptr;
     JobEvent event;
     fs::path partial;  // where the job writes; renamed once it has ended
+    WayBack back = {};
     uintmax_t log_begin = 0;
   };
 
@@ -375,8 +378,9 @@ class CampaignRun {
       attempts.push_back(prepare_attempt(outcomes[i]));
       Attempt& a = attempts.back();
       Task task;
-      task.command = job_command(setup_, outcomes[i].key, hosts_of(outcomes[i].key), a.partial);
-      task.out = setup_.paths.root / CampaignPaths::log(a.event.job, "out");
+      task.command = job_command(setup_, outcomes[i].key, hosts_of(outcomes[i].key), a.partial,
+                                 a.back.token);
+      task.out = a.back.out();
       task.err = setup_.paths.root / CampaignPaths::log(a.event.job, "err");
       const Step& step = profile_.steps[outcomes[i].key.step];
       task.deadline_seconds = step.deadline_seconds + kLateSeconds;
@@ -406,6 +410,8 @@ class CampaignRun {
       outcome.document = figures_of(a.event.job, a.event.fingerprint);
     a.partial = setup_.paths.root /
                 (CampaignPaths::record(a.event.job) + fmt::format(".{}.partial", a.event.attempt));
+    a.back = way_back(setup_.campaign.launch, a.partial,
+                      setup_.paths.root / CampaignPaths::log(a.event.job, "out"));
     std::error_code absent;
     const auto size =
         fs::file_size(setup_.paths.root / CampaignPaths::log(a.event.job, "err"), absent);
@@ -414,6 +420,7 @@ class CampaignRun {
   }
 
   void finish(Attempt& a, const TaskEnd& end) {
+    bring_back(a.back);
     JobEvent event = a.event;
     event.ended = true;
     event.at = utc_now();
@@ -551,10 +558,6 @@ class CampaignRun {
   std::map<std::string, int> repeats_, retries_;  // of steps across all hosts, by job
 };
 
-}  // namespace
-
-namespace {
-
 Command command_for(const RunSetup& setup, const Step& step, const std::vector<HostSlots>& hosts,
                     const JobProgram& program) {
   const CaseInfo* info = case_of(step, setup.catalogue);
@@ -569,14 +572,14 @@ Command command_for(const RunSetup& setup, const Step& step, const std::vector<H
 }  // namespace
 
 Command step_command(const RunSetup& setup, const Step& step, const std::vector<HostSlots>& hosts,
-                     const fs::path& record) {
+                     const fs::path& record, const std::string& token) {
   return command_for(setup, step, hosts,
-                     {setup.binary, setup.paths.scratch(), record, setup.campaign.redact});
+                     {setup.binary, setup.paths.scratch(), record, setup.campaign.redact, token});
 }
 
 Command job_command(const RunSetup& setup, const JobKey& key, const std::vector<HostSlots>& hosts,
-                    const fs::path& record) {
-  return step_command(setup, setup.campaign.profile.steps[key.step], hosts, record);
+                    const fs::path& record, const std::string& token) {
+  return step_command(setup, setup.campaign.profile.steps[key.step], hosts, record, token);
 }
 
 std::string step_fingerprint(const RunSetup& setup, const Step& step,

@@ -28,6 +28,7 @@ constexpr TextRow kSaidCampaign[] = {
     {"out.no_spare", "the journal lets {0} step in for {1}, and it is not the next spare: the line was left out", "日志以 {0} 替换 {1}，但其并非下一台备用主机：该行未计入"},
     {"out.no_trouble", "the journal takes {0} out, and the attempt of {1} that it names shows no trouble: the line was left out", "日志排除了 {0}，但其所指的 {1} 并无异常：该行未计入"},
     {"end.all_left_out", "every host was left out", "所有主机均被排除"},
+    {"way_back.launcher", "the launcher: {0} does not see the campaign's directory", "启动器：{0} 看不到本批次的目录"},
     {"end.unusable_record", "its record file cannot be used: {0}", "记录文件无法使用：{0}"},
     {"end.not_renamed", "its record file could not be renamed: {0}", "记录文件无法改名：{0}"},
     {"manifest.gone", "{0} of the manifest is not there", "清单中的 {0} 不存在"},
