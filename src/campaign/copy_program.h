@@ -16,9 +16,9 @@ struct CopySetup {
   LaunchSetup launch;
   std::vector<HostSlots> hosts;
   ExecutorOptions executor;
-  std::string id;                            // of the campaign: part of the folder's name
-  std::filesystem::path logs;                // the campaign's: gets copy.out and copy.err
-  std::filesystem::path program;             // of this host
+  std::string id;                             // of the campaign: part of the folder's name
+  std::filesystem::path logs;                 // the campaign's: gets copy.out and copy.err
+  std::filesystem::path program;              // of this host
   std::vector<std::filesystem::path> beside;  // files that it opens beside itself
   // Tried in this order: the first place that every answering host can use is taken.
   std::vector<std::string> places;

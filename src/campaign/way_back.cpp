@@ -33,8 +33,7 @@ void for_each_line(std::istream& in, F line) {
 void append_to(const fs::path& file, const std::string& text) {
   std::ofstream out(file, std::ios::binary | std::ios::app);
   out << text << std::flush;
-  if (!out)
-    throw Error(fmt::format("cannot write {}: is the disk full?", file.string()));
+  if (!out) throw Error(fmt::format("cannot write {}: is the disk full?", file.string()));
 }
 
 std::string_view without_newline(std::string_view line) {
@@ -81,8 +80,8 @@ std::optional<WayBack> way_of(const fs::path& file, const fs::path& logs,
   const std::string document = name.substr(0, name.size() - rest);
   const std::string token = name.substr(document.size() + 1, kDocumentTokenDigits);
   const size_t job_end = document.find(".json.");
-  if (name[document.size()] != '.' || !is_document_token(token) ||
-      !document.ends_with(kPartial) || job_end == std::string::npos)
+  if (name[document.size()] != '.' || !is_document_token(token) || !document.ends_with(kPartial) ||
+      job_end == std::string::npos)
     return std::nullopt;
   return WayBack{.document = file.parent_path() / document,
                  .log = logs / (prefix + document.substr(0, job_end) + ".out"),

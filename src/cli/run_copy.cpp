@@ -103,9 +103,9 @@ void ProgramCopies::remove() {
   setup_.reset();
   const std::vector<std::string> kept = remove_copies(setup, copies_);
   if (!kept.empty())
-    std::cerr << terminal_safe(fmt::format(
-                     "   ! {} stays on {}; next: remove it there",
-                     fs::path(copies_.program).parent_path().string(), fmt::join(kept, ", ")))
+    std::cerr << terminal_safe(fmt::format("   ! {} stays on {}; next: remove it there",
+                                           fs::path(copies_.program).parent_path().string(),
+                                           fmt::join(kept, ", ")))
               << '\n'
               << std::flush;
 }

@@ -42,8 +42,7 @@ void wait_until_taken(double end) {
 void send_bytes(std::string_view bytes) {
   while (!bytes.empty()) {
     wait_until_taken(monotonic_seconds() + kTakenWithin);
-    const ssize_t n =
-        ::write(STDOUT_FILENO, bytes.data(), std::min(bytes.size(), kPieceOfPipe));
+    const ssize_t n = ::write(STDOUT_FILENO, bytes.data(), std::min(bytes.size(), kPieceOfPipe));
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (n < 0) fail_to_send(std::strerror(errno));
     bytes.remove_prefix(static_cast<size_t>(n));

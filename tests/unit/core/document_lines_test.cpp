@@ -93,7 +93,8 @@ TEST_CASE("the newest whole document counts") {
 TEST_CASE("lines of others are text") {
   DocumentLines reader(kToken);
   const std::string other(kDocumentTokenDigits, 'b');
-  for (const std::string& line : lines_of(document_lines(other, 1, "{}"))) CHECK(!reader.take(line));
+  for (const std::string& line : lines_of(document_lines(other, 1, "{}")))
+    CHECK(!reader.take(line));
   CHECK(!reader.take(""));
   CHECK(!reader.take("clusterbench-document " + kToken));
   CHECK(!reader.take("clusterbench-document " + kToken + " "));
