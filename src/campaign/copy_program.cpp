@@ -29,7 +29,7 @@ std::string why_text(int code) {
     case CopyCode::not_ours:
       return "a folder of that name is there, and this campaign has not made it";
     case CopyCode::no_room:
-      return "the files do not fit, or cannot be written";
+      return "the files do not fit, or did not arrive whole";
     case CopyCode::damaged:
       return "a file arrived damaged";
     case CopyCode::no_exec:
@@ -43,45 +43,54 @@ std::string why_text(int code) {
 }
 
 // Arguments: folder, id, then NAME BYTES SHA256 for every file. The files come on standard input,
-// one behind the other.
+// one behind the other. Hosts may share the folder, and then all of them write it at once: each
+// writes under names of its own and renames.
 constexpr const char* kBring = R"sh(
 umask 077
-folder=$1 id=$2
+folder=$1 id=$2 own=$(hostname).$$
 shift 2
-if ! mkdir "$folder"; then
+ours() { [ ! -L "$folder" ] && [ -O "$folder" ] && [ "$(cat "$folder/.clusterbench-copy" 2>/dev/null)" = "$id" ]; }
+if mkdir "$folder"; then
+  echo "$id" >"$folder/.new.$own" && mv "$folder/.new.$own" "$folder/.clusterbench-copy" || exit 42
+else
   [ -d "$folder" ] || exit 40
-  [ ! -L "$folder" ] && [ -O "$folder" ] && [ "$(cat "$folder/.clusterbench-copy")" = "$id" ] || exit 41
+  for _ in 1 2 3 4 5; do ours && break; sleep 1; done
+  ours || exit 41
 fi
-cd "$folder" && echo "$id" >.clusterbench-copy || exit 42
-cat >.payload || { rm -f .payload; exit 42; }
+cd "$folder" || exit 40
+trap 'rm -f ".payload.$own" ".new.$own" ".may-start.$own"' EXIT
+cat >".payload.$own" || exit 42
 begin=1
 while [ $# -gt 0 ]; do
-  { tail -c +"$begin" .payload | head -c "$2" >"$1"; } 2>/dev/null
-  [ "$(wc -c <"$1")" -eq "$2" ] || { rm -f .payload; exit 42; }
-  echo "$3  $1" | sha256sum -c >/dev/null || { rm -f .payload; exit 43; }
-  chmod 700 "$1" || exit 42
+  { tail -c +"$begin" ".payload.$own" | head -c "$2" >".new.$own"; } 2>/dev/null
+  [ "$(wc -c <".new.$own")" -eq "$2" ] || exit 42
+  echo "$3  .new.$own" | sha256sum -c >/dev/null || exit 43
+  chmod 700 ".new.$own" && mv -f ".new.$own" "$1" || exit 42
   begin=$((begin + $2))
   [ "${program-}" ] || program=$1
   shift 3
 done
-rm -f .payload
-printf '#!/bin/sh\nexit 0\n' >.may-start && chmod 700 .may-start || exit 42
-./.may-start || { rm -f .may-start; exit 44; }
-rm -f .may-start
+printf '#!/bin/sh\nexit 0\n' >".may-start.$own" && chmod 700 ".may-start.$own" || exit 42
+"./.may-start.$own" || exit 44
 "./$program" --version || exit 45
 )sh";
 
-// Arguments: folder, id, then the files' names.
+// Arguments: folder, id, then the files' names. Another host may remove a shared folder meanwhile.
 constexpr const char* kRemove = R"sh(
 folder=$1 id=$2
 shift 2
-[ -e "$folder" ] || exit 0
-[ ! -L "$folder" ] && [ -O "$folder" ] && [ "$(cat "$folder/.clusterbench-copy")" = "$id" ] || exit 41
-cd "$folder" || exit 40
-rm -f .payload .may-start "$@"
-[ "$(ls -A)" = .clusterbench-copy ] || exit 46
-rm -f .clusterbench-copy
-cd / && rmdir "$folder" || exit 46
+for _ in 1 2 3 4 5; do
+  [ -e "$folder" ] || exit 0
+  code=41
+  if [ ! -L "$folder" ] && [ -O "$folder" ] && [ "$(cat "$folder/.clusterbench-copy" 2>/dev/null)" = "$id" ] && cd "$folder"; then
+    code=46
+    rm -f .payload.* .new.* .may-start.* "$@"
+    [ "$(ls -A)" = .clusterbench-copy ] && rm -f .clusterbench-copy && cd / && rmdir "$folder" && exit 0
+    cd /
+  fi
+  sleep 1
+done
+[ ! -e "$folder" ] || exit "$code"
 )sh";
 
 struct CopiedFile {
