@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 // The slowest way that is waited for.
 constexpr double kBytesPerSecond = 1e6;
-constexpr double kStartSeconds = 60;
+constexpr double kScriptSeconds = 60;
 
 // What the scripts end with. Shells and launchers have 1, 2, and 126 and more for themselves.
 enum class CopyCode { no_folder = 40, not_ours, no_room, damaged, no_exec, no_start, kept };
@@ -131,7 +131,7 @@ class Copier {
     const std::vector<HostSlots> hosts = hosts_named(copies.hosts);
     const std::vector<TaskEnd> ends =
         run(hosts, kRemove, fs::path(copies.program).parent_path().string(), names, {},
-            kStartSeconds, false);
+            kScriptSeconds, false);
     std::vector<std::string> out;
     for (size_t i = 0; i < hosts.size(); ++i) {
       if (!is_done(ends[i])) out.push_back(hosts[i].name);
@@ -193,7 +193,7 @@ class Copier {
       if (!silent_.contains(h.name)) hosts.push_back(h);
     }
     const std::vector<TaskEnd> ends =
-        run(hosts, kBring, folder, words, payload_, kStartSeconds + bytes / kBytesPerSecond, true);
+        run(hosts, kBring, folder, words, payload_, kScriptSeconds + bytes / kBytesPerSecond, true);
     std::vector<std::string> begun;
     for (size_t i = 0; i < hosts.size(); ++i) {
       if (is_done(ends[i])) {

@@ -378,8 +378,8 @@ class CampaignRun {
       attempts.push_back(prepare_attempt(outcomes[i]));
       Attempt& a = attempts.back();
       Task task;
-      task.command = job_command(setup_, outcomes[i].key, hosts_of(outcomes[i].key), a.partial,
-                                 a.back.token);
+      task.command =
+          job_command(setup_, outcomes[i].key, hosts_of(outcomes[i].key), a.partial, a.back.token);
       task.out = a.back.out();
       task.err = setup_.paths.root / CampaignPaths::log(a.event.job, "err");
       const Step& step = profile_.steps[outcomes[i].key.step];

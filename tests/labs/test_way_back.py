@@ -5,9 +5,14 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "slurm"))
+import slurm_lab  # noqa: E402
 
 SOURCE = {"kind": "practice", "ref": "lab", "date": "2026-11"}
 
@@ -199,3 +204,25 @@ def test_a_folder_of_somebody_else_is_left_alone(netns, clusterbench, tmp_path):
     assert done.returncode == 4, done.stdout + done.stderr
     assert "this campaign has not made it" in done.stderr
     assert [p.name for p in folder.iterdir()] == ["theirs"]
+
+
+def test_under_slurm(netns, clusterbench, tmp_path):
+    """No node sees the directory, and the program goes to them: srun brings both."""
+    if reason := slurm_lab.why_not():
+        pytest.skip(reason)
+    program = tmp_path / "hidden" / "clusterbench"
+    program.parent.mkdir()
+    subprocess.run(["strip", "-o", program, clusterbench], check=True, timeout=60)
+    profile = json.loads(write_profile(tmp_path / "p.json").read_text())
+    profile["steps"][2]["retries"] = 2  # PMIx between several slurmd of one machine now and then fails to wire up
+    (tmp_path / "p.json").write_text(json.dumps(profile))
+    out = program.parent / "c"
+    with slurm_lab.SlurmLab(netns, tmp_path / "slurm", hide=program.parent) as slurm:
+        done = slurm.run([program, "run", tmp_path / "p.json", "--out", out, "--hosts", netns.host_list(2), "--launcher", "srun",
+                          "--copy-to", "/var/tmp"])
+    assert done.returncode == 0, done.stdout + done.stderr
+    for host in netns.hosts:
+        assert ways(record(out, f"002-each@{host}.json")) == [f"the launcher: {host} does not see the campaign's directory"] * 3
+    document = record(out, "003-all.json")
+    assert (document["run"]["ranks"], document["run"]["launcher"], all(ways(document))) == (6, "srun", True)
+    assert not list(Path("/var/tmp").glob(f"clusterbench-{json.loads((out / 'campaign.json').read_text())['id']}"))

@@ -137,7 +137,8 @@ void LastWords::write_partial(const JobFailure& trouble, const Said& reason) {
   try {
     write(trouble.finished, reason);
     view_.say(fmt::format("  results   : {} finished record{} in {} (partial)\n",
-                          trouble.finished.size(), trouble.finished.size() == 1 ? "" : "s", place_.path()));
+                          trouble.finished.size(), trouble.finished.size() == 1 ? "" : "s",
+                          place_.path()));
   } catch (const std::exception& e) {
     view_.say(fmt::format("clusterbench {}: {}\n", case_name_, terminal_safe(e.what())));
   }
