@@ -30,7 +30,7 @@ ARROWS = {
     "bench/training": HARNESS | {"bench/cpu"},
     "bench/collectives": HARNESS | {"bench/gpu", "bench/network"},
     "bench": {"bench/harness"},
-    "campaign": {"judge", "model:disturbance.h", "core"},
+    "campaign": {"judge", "model:disturbance.h", "model:schedule.h", "core"},
     "report": {"judge", "core"},
     "cli": {"core", "kernels", "sys", "model", "judge", "bench", "bench/harness", "bench/cpu:blas_choice.h",
             "campaign", "report"},

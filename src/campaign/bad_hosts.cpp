@@ -88,9 +88,8 @@ std::vector<std::string> BadHosts::do_not_answer(const std::vector<JobOutcome>& 
   return roster_.active().size() == 1 ? std::vector<std::string>() : silent_hosts(setup_, calls);
 }
 
-std::vector<ExcludedHost> BadHosts::silent_after(const Step& step,
-                                                 const JobOutcome& outcome) const {
-  const std::vector<HostSlots> hosts = roster_.active();
+std::vector<ExcludedHost> BadHosts::silent_after(const Step& step, const JobOutcome& outcome,
+                                                 const std::vector<HostSlots>& hosts) const {
   std::vector<RollCall> calls;
   for (const HostSlots& h : hosts) calls.push_back({h, partial_of(outcome.key)});
   const std::vector<std::string> silent = silent_hosts(setup_, calls);
@@ -101,16 +100,18 @@ std::vector<ExcludedHost> BadHosts::silent_after(const Step& step,
   return out;
 }
 
-std::vector<ExcludedHost> BadHosts::suspected(const Step& step, const JobOutcome& outcome) const {
+std::vector<ExcludedHost> BadHosts::suspected(const Step& step, const JobOutcome& outcome,
+                                              const std::vector<HostSlots>& hosts) const {
   std::vector<ExcludedHost> out;
-  if (!outcome.document) return out;
+  const bool is_pair = outcome.key.places.size() == 2;
+  if (!outcome.document || is_pair) return out;
   for (const std::string& named : suspects_of(outcome.document->run)) {
     const auto asked = asked_as_.find(named);
     const std::string& host = asked == asked_as_.end() ? named : asked->second;
     if (roster_.takes_part(host))
       out.push_back(out_of(step, outcome, host, said("out.suspect", step.id, outcome.reason)));
   }
-  return too_many_to_blame(out.size(), roster_.active().size()) ? std::vector<ExcludedHost>() : out;
+  return too_many_to_blame(out.size(), hosts.size()) ? std::vector<ExcludedHost>() : out;
 }
 
 }  // namespace cb

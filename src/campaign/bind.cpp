@@ -148,6 +148,8 @@ Misfit hosts_misfit(const JobClaim& claim, const std::vector<std::string>& launc
     if (slots_of(claim, host) == 0) return said("bind.no_host", shown(host));
     if (!claim.key.host.empty() && host != claim.key.host)
       return said("bind.other_host", shown(host), shown(claim.key.host));
+    if (!claim.key.places.empty() && std::ranges::find(claim.members, host) == claim.members.end())
+      return said("bind.other_host", shown(host), shown(claim.key.group));
   }
   return std::nullopt;
 }

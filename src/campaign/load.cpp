@@ -9,12 +9,14 @@
 #include "campaign/attempts.h"
 #include "campaign/bind.h"
 #include "campaign/check_records.h"
+#include "campaign/command_line.h"
 #include "campaign/directory.h"
 #include "campaign/files.h"
 #include "campaign/journal.h"
 #include "campaign/load_proofs.h"
 #include "campaign/lost.h"
 #include "campaign/plan.h"
+#include "campaign/rails.h"
 #include "campaign/roster.h"
 #include "campaign/soak_cycles.h"
 #include "core/error.h"
@@ -23,6 +25,7 @@
 #include "core/sha256.h"
 #include "core/text.h"
 #include "judge/delivery.h"
+#include "judge/verdict_gaps.h"
 
 namespace cb {
 namespace {
@@ -177,22 +180,47 @@ void refuse_misfits(const std::vector<Reading>& readings) {
 struct Expected {
   const Journal& journal;
   const CampaignFile& file;
+  const Roster& roster;
   SlotsOfHosts slots;
-  std::vector<const CaseInfo*> cases;  // of each step; null if it is not known
+  std::vector<const CaseInfo*> cases;                // of each step; null if it is not known
+  std::map<std::string, HostInventory> inventories;  // by the names that hosts were asked for
 
-  Expected(const Journal& j, const CampaignFile& f, const Catalogue& catalogue)
-      : journal(j), file(f), slots(slots_of_hosts(f)) {
+  Expected(const Journal& j, const CampaignFile& f, const Roster& r, const Catalogue& catalogue)
+      : journal(j), file(f), roster(r), slots(slots_of_hosts(f)) {
     for (const Step& step : f.profile.steps) cases.push_back(case_of(step, catalogue));
   }
 };
 
+// What the first documents say that hosts have: by that a run names rails.
+std::map<std::string, HostInventory> inventories_of(const std::vector<Reading>& readings) {
+  std::map<std::string, HostInventory> out;
+  for (const Reading& r : readings) {
+    if (!r.loaded.document) continue;
+    for (const HostInventory& inventory : r.loaded.document->hosts)
+      out.emplace(r.job->host.empty() ? inventory.host : r.job->host, inventory);
+  }
+  return out;
+}
+
+// The step as the job had to run it: with the names of its rail on the hosts that ran it.
+Step step_of_job(const JobKey& key, const JobEvent* start, const Expected& expected) {
+  const Step& step = expected.file.profile.steps[key.step];
+  if (!key.rail || start == nullptr) return step;
+  std::vector<HostSlots> hosts;
+  for (std::string& host : launched_hosts(start->command, expected.file.launch.launcher))
+    hosts.push_back({std::move(host)});
+  if (hosts.empty()) hosts = expected.file.hosts;
+  return step_on_rail(step, find_rail(step, *key.rail, rail_hosts(hosts, expected.inventories)));
+}
+
 std::optional<Said> misfit_of(const Reading& r, const Expected& expected) {
-  const auto& [journal, file, slots, cases] = expected;
+  const auto& [journal, file, roster, slots, cases, inventories] = expected;
   const JobEvent* start = journal.start_of(r.key->name, r.event.attempt);
   const bool known = start != nullptr && start->session < journal.sessions.size();
   const ToolInfo& tool = known ? journal.sessions[start->session].tool : file.tool;
-  return misfit({file, slots, *r.key, file.profile.steps[r.key->step], cases[r.key->step],
-                 CampaignPaths::record(r.key->name), start, tool},
+  const Step step = step_of_job(*r.key, start, expected);
+  return misfit({file, slots, *r.key, step, cases[r.key->step], CampaignPaths::record(r.key->name),
+                 start, tool, roster.occupants(r.key->places)},
                 *r.loaded.document);
 }
 
@@ -217,6 +245,15 @@ std::vector<RecordOrigin> origins_of(const std::vector<Reading>& readings, const
   return out;
 }
 
+// What a pair, a group or a rail measured as a whole is a figure of its own, and not the cluster's.
+void name_group(const Job& job, Document& document) {
+  for (Record& record : document.records) {
+    for (Entity& entity : record.entities) {
+      if (entity.kind == "cluster") entity = {"", "group", job_place(job)};
+    }
+  }
+}
+
 // Gives every job what its attempts say together.
 void take(std::vector<Reading>& readings, Campaign& campaign) {
   std::map<Job*, std::vector<AttemptDocument>> attempts;
@@ -227,6 +264,7 @@ void take(std::vector<Reading>& readings, Campaign& campaign) {
       continue;
     }
     Document& document = *r.loaded.document;
+    if (!r.job->group.empty()) name_group(*r.job, document);
     r.job->attempts.push_back(
         {r.event.attempt, r.event.file, document.run.started, document.run.ended});
     // Of two that count the later adds to the earlier, also where one between them is lost.
@@ -359,20 +397,23 @@ Campaign load_campaign(const fs::path& directory, const Catalogue& catalogue) {
   campaign.notes = journal.notes;
   const Roster roster = read_roster(file, journal, campaign.warnings);
   campaign.excluded = roster.excluded();
-  const std::vector<JobKey> keys =
-      plan_jobs(file.profile, names_of(roster.all()), !file.spares.empty());
+  const std::vector<JobKey> keys = campaign_jobs(file, roster);
   std::vector<Reading> readings;
   campaign.jobs.resize(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
     Job& job = campaign.jobs[i];
     job.step = file.profile.steps[keys[i].step].id;
     job.host = keys[i].host;
+    job.group = keys[i].group;
+    job.members = names_of(roster.at(keys[i].places));
     fill_from_journal(job, keys[i], journal, readings);
     fill_cycle(job, keys[i], journal);
     note_lost_attempts(keys[i], journal, campaign);
   }
   read_records(readings, directory);
-  find_misfits(readings, {journal, file, catalogue});
+  Expected expected(journal, file, roster, catalogue);
+  expected.inventories = inventories_of(readings);
+  find_misfits(readings, expected);
   const std::vector<RecordOrigin> origins = origins_of(readings, journal);
   take(readings, campaign);
   std::map<std::string, std::string> digests;

@@ -308,9 +308,8 @@ class Prover {
 
 std::vector<ProofJob> plan_proofs(const RunSetup& setup) {
   std::vector<ProofJob> out;
-  for (JobKey& key : plan_jobs(setup.campaign.profile, names_of(hosts_so_far(setup)),
-                               !setup.campaign.spares.empty())) {
-    if (key.cycle > 1) continue;  // one cycle shows what the check of all of them can see
+  for (JobKey& key : campaign_jobs(setup.campaign, roster_so_far(setup))) {
+    if (!has_proof(key)) continue;
     const Step& step = setup.campaign.profile.steps[key.step];
     const CaseInfo& info = info_of(setup, step);
     ProofJob job{.key = std::move(key), .step = step};

@@ -23,7 +23,7 @@ double seconds_between(const std::string& from, const std::string& to) {
 
 // Of all hosts that take or took part.
 std::vector<JobKey> planned_jobs(const CampaignFile& file, const Journal& journal) {
-  return plan_jobs(file.profile, names_of(read_roster(file, journal).all()), !file.spares.empty());
+  return campaign_jobs(file, read_roster(file, journal));
 }
 
 // The jobs of one round, as far as they have come.
@@ -82,7 +82,7 @@ class ProgressReader {
     } else {
       ++step.bad;
       if (last->state != JobState::missing) ++out_.interruptions;
-      step.last_problem = (key.host.empty() ? "" : key.host + ": ") + last->reason.text();
+      step.last_problem = (key.label().empty() ? "" : key.label() + ": ") + last->reason.text();
     }
   }
 
@@ -91,7 +91,7 @@ class ProgressReader {
     if (start.session + 1 != journal_.sessions.size() || !journal_.finished.empty()) return;
     const auto at = seconds_since_epoch(start.at);
     step.running.push_back(
-        {key.host, start.at, at ? std::max(0.0, static_cast<double>(now_ - *at)) : 0});
+        {key.label(), start.at, at ? std::max(0.0, static_cast<double>(now_ - *at)) : 0});
   }
 
   void add_round(size_t step, const RoundState& state) {

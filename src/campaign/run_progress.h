@@ -14,7 +14,7 @@
 namespace cb {
 
 struct RunningJob {
-  std::string host;  // empty: across all hosts
+  std::string host;  // or the name of a pair, a group or a rail; empty: across all hosts
   std::string started;
   double seconds = 0;  // since then
 };

@@ -79,7 +79,7 @@ std::optional<WayBack> way_of(const fs::path& file, const fs::path& logs,
   if (!name.ends_with(kPartial) || name.size() <= rest) return std::nullopt;
   const std::string document = name.substr(0, name.size() - rest);
   const std::string token = name.substr(document.size() + 1, kDocumentTokenDigits);
-  const size_t job_end = document.find(".json.");
+  const size_t job_end = document.rfind(".json.");
   if (name[document.size()] != '.' || !is_document_token(token) || !document.ends_with(kPartial) ||
       job_end == std::string::npos)
     return std::nullopt;

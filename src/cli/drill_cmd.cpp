@@ -61,6 +61,11 @@ bool ask_person(const std::string& prompt, double seconds) {
   return false;
 }
 
+// The others have no part in it.
+bool of_one_host(const Drill& d) {
+  return d.action == DrillAction::fill || d.action == DrillAction::xid;
+}
+
 void refuse_bad(const DrillOptions& o, const std::vector<HostSlots>& hosts) {
   Problems problems;
   const auto known = [&](const std::string& name) {
@@ -75,12 +80,12 @@ void refuse_bad(const DrillOptions& o, const std::vector<HostSlots>& hosts) {
                                           d->what, id));
     if (d->needs_part && o.part.empty())
       problems.add("--part", fmt::format("is missing: for {} it is {}", id, d->part_help));
-    if (d->action != DrillAction::fill && hosts.size() < (d->action == DrillAction::slow ? 3 : 2))
+    if (of_one_host(*d)) continue;
+    if (hosts.size() < (d->action == DrillAction::slow ? 3 : 2))
       problems.add("--hosts", fmt::format("{} needs {} hosts", id,
                                           d->action == DrillAction::slow ? "three" : "two"));
     // The first host's rank writes the document: with it the drill's own witness would be lost.
-    if (d->action != DrillAction::fill && d->action != DrillAction::slow && hosts.size() > 1 &&
-        o.on == hosts.front().name)
+    if (d->action != DrillAction::slow && hosts.size() > 1 && o.on == hosts.front().name)
       problems.add("--on",
                    "is the first host, whose rank writes the results: name another one, or "
                    "put it last in --hosts");
@@ -99,6 +104,7 @@ DrillSetup drill_setup(DrillOptions& o) {
                    .on = o.on};
   for (HostSlots& h : setup.hosts) h.slots = std::max(h.slots, 1);
   setup.part = o.part;
+  while (setup.part.size() > 1 && setup.part.ends_with('/')) setup.part.pop_back();
   setup.rate = o.rate;
   setup.hold_seconds = o.hold_seconds;
   setup.deadline_seconds = o.deadline_seconds;
@@ -166,6 +172,11 @@ ExitCode run(DrillOptions o) {
         fmt::format("has changes of an earlier drill that are not undone: clusterbench "
                     "drill restore {} first",
                     o.directory));
+  if (!fs::is_empty(setup.directory, failed))
+    throw UsageError("clusterbench drill", "--out",
+                     fmt::format("{} is not empty: name a fresh directory, so that no result is "
+                                 "replaced",
+                                 o.directory));
   std::vector<Record> records;
   bool good = true;
   for (const std::string& id : o.ids) {

@@ -13,6 +13,7 @@
 #include "campaign/load.h"
 #include "campaign/prove.h"
 #include "campaign/roster.h"
+#include "cli/board_lines.h"
 #include "cli/commands.h"
 #include "cli/gate_cmd_lines.h"
 #include "cli/judging.h"
@@ -48,9 +49,9 @@ std::string step_lines(const Profile& profile, const Step& step,
     if (o.state == JobState::not_applicable) not_applicable = &o;
     if (o.state == JobState::done || o.state == JobState::not_applicable) continue;
     ++bad;
-    failures +=
-        fmt::format("      {}{}\n", o.key.host.empty() ? "" : terminal_safe(o.key.host) + ": ",
-                    terminal_safe(o.reason.text()));
+    failures += fmt::format("      {}{}\n",
+                            o.key.label().empty() ? "" : terminal_safe(o.key.label()) + ": ",
+                            terminal_safe(o.reason.text()));
   }
   const std::string of_cycle = cycle == 0 ? "" : fmt::format("  cycle {}", cycle);
   const std::string time =
@@ -93,17 +94,29 @@ std::string heading(const RunSetup& setup) {
                      launcher_remark(c.launch), terminal_safe(setup.paths.root.string()));
 }
 
+// What a step on pairs, groups or rails costs: their number grows with that of the hosts.
+std::string cost_line(const RunSetup& setup, const Step& step) {
+  if (step.scope == Scope::host || step.scope == Scope::cluster) return "";
+  const StepCost cost = step_cost(step, setup.campaign.hosts.size(), setup.executor.fan_out);
+  return fmt::format(
+      "# {}: {} job{} on {}{}, {} at once in {} turn{}, at most {}\n", terminal_safe(step.id),
+      cost.jobs, cost.jobs == 1 ? "" : "s", scope_name(step.scope),
+      step.scope == Scope::groups ? fmt::format(" of {}", step.group_size) : "", cost.side_by_side,
+      cost.turns, cost.turns == 1 ? "" : "s", format_seconds(cost.longest_seconds));
+}
+
 ExitCode dry_run(const RunSetup& setup) {
-  const std::vector<HostSlots> hosts = hosts_so_far(setup);
-  for (const JobKey& key :
-       plan_jobs(setup.campaign.profile, names_of(hosts), !setup.campaign.spares.empty())) {
+  const Roster roster = roster_so_far(setup);
+  std::optional<StepRound> round;
+  for (const JobKey& key : campaign_jobs(setup.campaign, roster)) {
     if (key.cycle > 1) continue;
-    std::vector<HostSlots> on;
-    for (const HostSlots& h : hosts) {
-      if (key.host.empty() || key.host == h.name) on.push_back(h);
+    if (round != StepRound{key.step, key.cycle}) {
+      round = {key.step, key.cycle};
+      std::cout << cost_line(setup, setup.campaign.profile.steps[key.step]);
     }
     const auto record = setup.paths.root / CampaignPaths::record(key.name);
-    std::cout << terminal_safe(shell_text(job_command(setup, key, on, record))) << '\n';
+    std::cout << terminal_safe(shell_text(job_command(setup, key, roster.hosts_of(key), record)))
+              << '\n';
   }
   if (const auto& soak = setup.campaign.profile.soak)
     std::cout << fmt::format("# the steps of the soak are repeated in {} cycles, one every {}\n",
@@ -200,7 +213,7 @@ ExitCode run(const RunOptions& given) {
     create_campaign(setup.paths, setup.campaign);
   const CampaignLock lock(setup.paths);
   std::cerr << heading(setup);
-  RunBoard board(setup, ::isatty(STDERR_FILENO) == 1, options.prometheus);
+  RunBoard board(setup, can_draw(STDERR_FILENO), options.prometheus);
   // The executor asks for stop signals all the time: that is when the board is drawn again.
   setup.executor.stop_signals = [&board] {
     board.tick();
@@ -221,7 +234,7 @@ ExitCode run(const RunOptions& given) {
             std::cerr << "stopping: waiting for the running jobs to end\n" << std::flush;
           },
       .round_begins =
-          [&](const Round& round) {
+          [&](const StepRound& round) {
             cycle = round.cycle;
             board.round_begins(round);
           },
@@ -233,9 +246,11 @@ ExitCode run(const RunOptions& given) {
             std::cerr << excluded_lines(setup, out) << std::flush;
           },
       .returned =
-          [&](const std::string& host) {
+          [&](const std::string& host, bool as_spare) {
             board.clear();
-            std::cerr << fmt::format("   {} answers and takes part again\n", terminal_safe(host))
+            std::cerr << fmt::format(
+                             "   {} answers and {}\n", terminal_safe(host),
+                             as_spare ? "waits as the last of the spares" : "takes part again")
                       << std::flush;
           }};
   RunEnd end;

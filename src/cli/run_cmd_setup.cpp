@@ -178,6 +178,7 @@ CampaignFile fresh_campaign(const RunOptions& options, const ToolInfo& tool) {
   collect(problems, [&] { file.spares = chosen_spares(options, file.hosts); });
   collect(problems, [&] { file.exclude = chosen_exclude(options.exclude); });
   if (!problems.empty()) throw UsageError("clusterbench run", problems);
+  plan_jobs(file.profile, names_of(file.hosts));  // refuses more jobs than can be run
   file.id = new_campaign_id();
   file.chained = true;
   file.public_key = public_key_of(options.key);
@@ -256,12 +257,10 @@ std::set<std::string> chosen_only(const RunOptions& options, const RunSetup& set
   std::set<std::string> out;
   Problems problems;
   for (const HostSlots& h : parse_hosts(options.only)) {
-    if (const ExcludedHost* gone = roster.out(h.name); gone != nullptr && !gone->by.empty())
+    if (roster.is_waiting(h.name))
       problems.add("--only",
-                   fmt::format("{} was replaced by {}, so it is not delivered: measure it "
-                               "in a campaign of its own",
-                               h.name, gone->by));
-    else if (gone == nullptr && !roster.takes_part(h.name))
+                   fmt::format("{} is a spare already: it is measured if it steps in", h.name));
+    else if (roster.out(h.name) == nullptr && !roster.takes_part(h.name))
       problems.add("--only", fmt::format("{} is no host of the campaign", h.name));
     out.insert(h.name);
   }

@@ -72,18 +72,21 @@ void note_found_of_host(const Campaign& campaign, ExcludedHost& out) {
   }
 }
 
-void replace(Campaign& campaign, ExcludedHost& out, const std::map<std::string, std::string>& own) {
+// Moves the replaced host aside. `again`: it came back and took another place, so it is delivered,
+// and all that was ever found of it counts.
+void replace(Campaign& campaign, ExcludedHost& out, const std::map<std::string, std::string>& own,
+             bool again) {
   const auto name_of = [&](const std::string& host) {
     const auto found = own.find(host);
     return found == own.end() ? host : found->second;
   };
   if (own.contains(out.host) && own.contains(out.by) && name_of(out.host) == name_of(out.by))
     campaign.warnings.push_back(said("out.same_machine", out.by, out.host));
+  if (again) return;
   const std::set<std::string> names{out.host, name_of(out.host)};
   for (Job& job : campaign.jobs) {
     if (job.host.empty() && job.document) split_off(job, names, out);
   }
-  std::ranges::replace(campaign.hosts, out.host, out.by);
   std::erase_if(campaign.jobs, [&](const Job& job) { return job.host == out.host; });
   std::erase_if(campaign.proofs, [&](const Proof& proof) { return proof.host == out.host; });
   std::erase_if(campaign.inventories,
@@ -96,8 +99,12 @@ void apply_delivery(Campaign& campaign) {
   for (ExcludedHost& out : campaign.excluded) note_found_of_host(campaign, out);
   if (!may_replace(campaign, campaign.profile)) return;
   const std::map<std::string, std::string> own = own_names(campaign);
+  for (const ExcludedHost& out : campaign.excluded) {
+    if (!out.by.empty()) std::ranges::replace(campaign.hosts, out.host, out.by);
+  }
   for (ExcludedHost& out : campaign.excluded) {
-    if (!out.by.empty()) replace(campaign, out, own);
+    const bool again = std::ranges::find(campaign.hosts, out.host) != campaign.hosts.end();
+    if (!out.by.empty()) replace(campaign, out, own, again);
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/clock.h"
 #include "judge/soak.h"
+#include "judge/verdict_gaps.h"
 #include "judge/verdict_hosts.h"
 
 namespace cb {
@@ -150,8 +151,9 @@ class EventCollector {
   }
 
   void add_interruptions(const Job& job) {
-    const Entity place =
-        job.host.empty() ? Entity{"", "cluster", ""} : Entity{job.host, "host", ""};
+    const Entity place = !job.host.empty()    ? Entity{job.host, "host", ""}
+                         : !job.group.empty() ? Entity{"", "group", job_place(job)}
+                                              : Entity{"", "cluster", ""};
     for (const Interruption& i : job.interruptions) {
       const bool ours = i.state == JobState::missing;
       const EventKind* kind = find_event_kind(ours ? "campaign_stopped" : "interruption");

@@ -79,6 +79,12 @@ class Collector {
     if (said_.insert(what).second) evidence_.gaps.push_back({host, std::move(what)});
   }
 
+  // Another measurement of the same job may close it.
+  void open_gap(Message what) {
+    if (said_.insert(what).second)
+      evidence_.gaps.push_back({job_->host, std::move(what), job_->group});
+  }
+
   // Every expected host must have contributed, or a gap must name it.
   void require_host(const std::string& host) {
     if (const auto twin = names_.twin(host)) {
@@ -144,7 +150,7 @@ class Collector {
     if (!job.host.empty()) {
       excused_.insert(job.host);
     } else if (job.state != JobState::done) {
-      for (const std::string& host : names_.expected()) excused_.insert(host);
+      for (const std::string& host : job_hosts(job, names_)) excused_.insert(host);
     }
   }
 
@@ -185,7 +191,7 @@ class Collector {
     if (!job_->host.empty()) {
       excused_.insert(job_->host);
     } else {
-      for (const std::string& host : names_.expected()) excused_.insert(host);
+      for (const std::string& host : job_hosts(*job_, names_)) excused_.insert(host);
     }
   }
 
@@ -330,9 +336,9 @@ class Collector {
     });
     if (met == 0) return;
     f.failing = false;
-    gap(job_->host, {"why.disputed",
-                     {entity_name(f.entity), std::to_string(met),
-                      std::to_string(metric.attempts.size()), required(f)}});
+    open_gap({"why.disputed",
+              {entity_name(f.entity), std::to_string(met), std::to_string(metric.attempts.size()),
+               required(f)}});
   }
 
   // A low figure of a host that was busy with other work proves nothing against the host.
@@ -342,10 +348,9 @@ class Collector {
     const std::string host = one_host ? f.entity.host : "";
     if (!disturbed(record, host)) return;
     f.failing = false;
-    gap(job_->host,
-        {"why.disturbed",
-         {entity_name(f.entity), format_value(*f.value, f.unit), required(f),
-          fmt::format("{:.0f} %", 100 * *share_of_others(record, host)), job_place(*job_)}});
+    open_gap({"why.disturbed",
+              {entity_name(f.entity), format_value(*f.value, f.unit), required(f),
+               fmt::format("{:.0f} %", 100 * *share_of_others(record, host)), job_place(*job_)}});
   }
 
   // A median is known only as well as its confidence interval. If the limit lies within it, the
@@ -357,9 +362,9 @@ class Collector {
                                          : low <= *f.limit && *f.limit < high;
     if (!open) return;
     f.failing = false;
-    gap(job_->host, {"why.unsure",
-                     {entity_name(f.entity), format_value(low, f.unit), format_value(high, f.unit),
-                      required(f)}});
+    open_gap({"why.unsure",
+              {entity_name(f.entity), format_value(low, f.unit), format_value(high, f.unit),
+               required(f)}});
   }
 
   void collect_checks(const Record& record, const CheckRule& rule) {
@@ -406,11 +411,11 @@ class Collector {
     if (const auto asked = names_.asked(actual)) covered_.insert(*asked);
   }
 
-  // Every record of a job across all hosts must cover every host.
+  // Every record of a job across several hosts must cover each of them.
   void require_coverage() {
     contributed_.insert(covered_.begin(), covered_.end());
     if (!job_->host.empty()) return;
-    for (const std::string& host : names_.expected()) {
+    for (const std::string& host : job_hosts(*job_, names_)) {
       if (covered_.contains(host) || excused_.contains(host)) continue;
       gap(host,
           {"gap.nothing", {host, job_->step, at_.empty() ? "" : " @ " + at_, job_log(*job_)}});

@@ -146,7 +146,7 @@ def test_the_shipped_soaks_are_valid_and_differ_in_length():
 def test_drills_are_listed_and_need_permission(tmp_path):
     listed = cb("drill", "list")
     assert listed.returncode == 0
-    for name in ("stop-rank", "kill-rank", "slow-link", "cut-link", "fill-disk", "pull-optic", "power-feed"):
+    for name in ("stop-rank", "kill-rank", "slow-link", "cut-link", "fill-disk", "fake-xid", "pull-optic", "power-feed"):
         assert name in listed.stdout
     done = cb("drill", "run", "stop-rank", "--hosts", "a,b", "--launcher", "mpirun", "--out", tmp_path / "d")
     assert done.returncode == 2 and "--allow stop-rank" in done.stderr, done.stderr

@@ -124,7 +124,7 @@ void add_ports(Record& record, size_t self, const HostInventory& inventory) {
   if (ports.empty()) return;
   const auto active = std::ranges::count_if(ports, [](const Part* p) {
     const auto state = p->attributes.find("state");
-    return state != p->attributes.end() && state->second == Attribute(std::string("active"));
+    return state != p->attributes.end() && state->second == Attribute(std::string("ACTIVE"));
   });
   add_one(record, "active_ports", self, static_cast<double>(active));
 }

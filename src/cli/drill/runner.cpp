@@ -28,6 +28,7 @@ using Words = std::vector<std::string>;
 constexpr double kAgentSeconds = 30;
 constexpr double kSettleSeconds = 4;     // until the measurement runs on all hosts
 constexpr double kStallSeconds = 5;      // after which the watchdog speaks
+constexpr double kGpuSeconds = 12;       // of a burn in which an Xid is reported
 constexpr double kRecoveredShare = 0.8;  // of the rate before
 
 struct Ended {
@@ -149,9 +150,10 @@ class DrillRun {
   }
 
   bool is_storage() const { return drill_.action == DrillAction::fill; }
+  bool is_gpu() const { return drill_.action == DrillAction::xid; }
 
   std::vector<HostSlots> measured_hosts() const {
-    if (!is_storage()) return setup_.hosts;
+    if (!is_storage() && !is_gpu()) return setup_.hosts;
     std::vector<HostSlots> out;
     std::ranges::copy_if(setup_.hosts, std::back_inserter(out),
                          [&](const HostSlots& h) { return h.name == setup_.on; });
@@ -162,11 +164,28 @@ class DrillRun {
     if (is_storage())
       return {"io", "--dir",        setup_.part, "--rw",        "write",      "--size",
               "8M", "--block-size", "1M",        "--no-direct", "--duration", "1s"};
+    if (is_gpu()) return gpu_job(2);
     return {"mpi", "--op", "all_reduce", "--size", "64K", "--duration", "2s"};
+  }
+
+  // What the stand-ins carry: their kernels are computed on the processor.
+  static Words gpu_job(double seconds) {
+    return {"burn",
+            "--device",
+            "gpu",
+            "--phase",
+            "hbm",
+            "--size",
+            "128",
+            "--memory-share",
+            "0.05",
+            "--duration",
+            fmt::format("{}s", seconds)};
   }
 
   Words long_job() const {
     if (is_storage()) return short_job();
+    if (is_gpu()) return gpu_job(std::min(kGpuSeconds, setup_.deadline_seconds));
     return {"mpi",
             "--op",
             "all_reduce",
@@ -201,7 +220,7 @@ class DrillRun {
     return {command(words, measured_hosts(), record), stem, record};
   }
 
-  bool stopped() const { return setup_.stop_signals() > 0; }
+  bool stopped() const { return setup_.stop_signals() > answered_stops_; }
 
   Ended wait(Measurement& m, double seconds) const {
     const double until = monotonic_seconds() + seconds;
@@ -285,6 +304,8 @@ class DrillRun {
       running.emplace(start("during", long_job()));
       settle(*running);
     }
+    // A person acts after the answer, so the time counts from there.
+    if (drill_.action == DrillAction::manual) ask_for_fault();
     record_.facts["injected_at"] = utc_now();
     const double begin = monotonic_seconds();
     make_fault();
@@ -315,14 +336,16 @@ class DrillRun {
     }
   }
 
+  void ask_for_fault() {
+    const std::string prompt = fmt::format("{} ({}) on {}: press Enter and do it at once",
+                                           drill_.id, setup_.part, setup_.on);
+    if (!setup_.ask || !setup_.ask(prompt, setup_.deadline_seconds))
+      throw Error("nobody answered: a drill by hand needs a person at a terminal");
+    by_hand_ = true;
+  }
+
   void make_fault() {
-    if (drill_.action == DrillAction::manual) {
-      const std::string prompt = fmt::format("{} ({}) on {}: do it now, then press Enter",
-                                             drill_.id, setup_.part, setup_.on);
-      if (!setup_.ask || !setup_.ask(prompt, setup_.deadline_seconds))
-        throw Error("nobody answered: a drill by hand needs a person at a terminal");
-      return;
-    }
+    if (drill_.action == DrillAction::manual) return;
     Words words{"--do", drill_.id, "--token", token_};
     if (!setup_.part.empty()) words.insert(words.end(), {"--part", setup_.part});
     words.insert(words.end(),
@@ -372,9 +395,13 @@ class DrillRun {
 
   // Undoes the fault; true if nothing is left on the list.
   bool restore() {
-    if (drill_.action == DrillAction::manual && setup_.ask)
-      setup_.ask(fmt::format("{} on {}: put it back, then press Enter", drill_.id, setup_.on),
-                 setup_.deadline_seconds);
+    // Whatever ended the drill, its fault is undone: only one more signal ends that.
+    answered_stops_ = setup_.stop_signals();
+    // What a person did only a person undoes; without an answer it counts as not undone.
+    if (by_hand_ && setup_.ask(fmt::format("{} ({}) on {}: put it back, then press Enter",
+                                           drill_.id, setup_.part, setup_.on),
+                               setup_.deadline_seconds))
+      by_hand_ = false;
     // A host that is cut off undoes it by itself.
     const double until =
         monotonic_seconds() + (drill_.action == DrillAction::cut ? setup_.hold_seconds + 10 : 0);
@@ -388,8 +415,11 @@ class DrillRun {
       }
     }
     if (cutter_) cutter_->end();
+    for (const Undo& u : list_.open())
+      setup_.say(fmt::format("{}: not undone: {} {}; next: clusterbench drill restore {} --hosts …",
+                             u.host, u.action, u.part, setup_.directory.string()));
     record_.facts["restored_at"] = utc_now();
-    return list_.open().empty();
+    return list_.open().empty() && !by_hand_;
   }
 
   void finish(bool restored, bool recovered) {
@@ -408,7 +438,21 @@ class DrillRun {
   Record record_;
   std::optional<Measurement> cutter_;  // the agent that has cut its own way back
   size_t host_ = 0;
+  int answered_stops_ = 0;  // number of stop signals that have ended the drill
+  bool by_hand_ = false;    // a person has made the fault and not said that it is undone
 };
+
+// The list is a file like any other: of the hosts that it names only those of the command line are
+// called. A host may be known there by another name: then each host is asked for its own part.
+std::vector<HostSlots> hosts_to_restore(const DrillSetup& setup, const UndoList& list) {
+  std::vector<HostSlots> named;
+  for (const Undo& u : list.open()) {
+    const auto known = std::ranges::find(setup.hosts, u.host, &HostSlots::name);
+    if (known == setup.hosts.end()) return setup.hosts;
+    if (std::ranges::find(named, u.host, &HostSlots::name) == named.end()) named.push_back(*known);
+  }
+  return named;
+}
 
 }  // namespace
 
@@ -426,14 +470,10 @@ Record run_drill(const Drill& drill, const DrillSetup& setup) {
 
 void restore_drills(const DrillSetup& setup) {
   const UndoList list(undo_file(setup.directory));
-  std::vector<std::string> hosts;
-  for (const Undo& u : list.open()) {
-    if (std::ranges::find(hosts, u.host) == hosts.end()) hosts.push_back(u.host);
-  }
-  for (const std::string& host : hosts) {
+  for (const HostSlots& host : hosts_to_restore(setup, list)) {
     const fs::path stem = setup.directory / "restore-agent";
     const Words words{setup.binary, "drill", "agent", "--list", list.file().string(), "--undo"};
-    Measurement agent(launch_command(setup.launch, {{host, 1}}, 1, {}, words), stem, "");
+    Measurement agent(launch_command(setup.launch, {host}, 1, {}, words), stem, "");
     const double until = monotonic_seconds() + kAgentSeconds;
     while (!agent.poll() && monotonic_seconds() < until)
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
