@@ -205,7 +205,7 @@ class Copier {
       begun.push_back(hosts[i].name);
     }
     std::erase_if(begun, [&](const std::string& host) { return silent_.contains(host); });
-    if (!begun.empty()) remove({.program = out.program, .hosts = begun, .refusals = {}});
+    if (!begun.empty()) remove({.program = out.program, .hosts = begun});
     return out;
   }
 

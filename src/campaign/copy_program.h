@@ -9,7 +9,7 @@
 #include "campaign/hosts.h"
 
 // `run --copy`: brings this program to every host through the launcher, and removes it afterwards
-// (docs/design/decisions/0112-the-program-through-the-launcher.md).
+// (docs/design/decisions/0110-the-program-through-the-launcher.md).
 namespace cb {
 
 struct CopySetup {
@@ -31,8 +31,8 @@ struct CopyRefusal {
 
 struct CopyEnd {
   std::string program;  // the same path on every host; empty: no place could be used anywhere
-  std::vector<std::string> hosts;     // that have it
-  std::vector<CopyRefusal> refusals;  // in all places that were tried
+  std::vector<std::string> hosts = {};     // that have it
+  std::vector<CopyRefusal> refusals = {};  // in all places that were tried
 };
 
 // The places that are tried if none is given.
