@@ -120,7 +120,7 @@ void fill_from_journal(Job& job, const JobKey& key, const Journal& journal,
   list_attempts(job, key, journal, readings);
   const JobEvent* last = journal.last(key.name);
   if (const JobEvent* start = journal.last_start(key.name)) {
-    job.command = start->command;
+    if (key.cycle <= 1) job.command = start->command;  // that of later cycles is the same
     job.started = start->at;
     job.log = CampaignPaths::log(key.name, "err");
   }
@@ -134,11 +134,19 @@ void fill_from_journal(Job& job, const JobKey& key, const Journal& journal,
   job.ended = last->at;
 }
 
+// Of a soak's cycles between the first and the last no time lines are kept: a week on a hundred
+// hosts has more of them than memory, no judgement looks at them, and they stand in their files.
+void drop_time_lines(const JobKey& key, size_t cycles, Document& document) {
+  if (key.cycle <= 1 || key.cycle >= cycles) return;
+  for (Record& record : document.records) std::vector<Series>().swap(record.telemetry.series);
+}
+
 // Reads the files on all processors: nothing in one depends on another.
-void read_all(std::vector<Reading>& readings, const fs::path& root) {
+void read_all(std::vector<Reading>& readings, const fs::path& root, size_t cycles) {
   on_all_processors(readings.size(), [&](size_t i) {
     Reading& r = readings[i];
     r.loaded = load_document(root, r.event, r.inventory);
+    if (r.loaded.document) drop_time_lines(*r.key, cycles, *r.loaded.document);
   });
 }
 
@@ -227,7 +235,10 @@ std::optional<Said> misfit_of(const Reading& r, const Expected& expected) {
 void find_misfits(std::vector<Reading>& readings, const Expected& expected) {
   on_all_processors(readings.size(), [&](size_t i) {
     Reading& r = readings[i];
-    if (r.loaded.document) r.misfit = misfit_of(r, expected);
+    if (!r.loaded.document) return;
+    r.misfit = misfit_of(r, expected);
+    // Nothing asks for it once it is compared, and the journal has the command.
+    std::vector<std::string>().swap(r.loaded.document->run.argv);
   });
 }
 
@@ -279,10 +290,10 @@ void take(std::vector<Reading>& readings, Campaign& campaign) {
 
 // Reads all record files. Every file of a host repeats its inventory: of the files that one host
 // alone wrote only the first is asked for it, and another one where that one was no good.
-void read_records(std::vector<Reading>& readings, const fs::path& root) {
+void read_records(std::vector<Reading>& readings, const fs::path& root, size_t cycles) {
   std::set<std::string> asked;
   for (Reading& r : readings) r.inventory = r.job->host.empty() || asked.insert(r.job->host).second;
-  read_all(readings, root);
+  read_all(readings, root, cycles);
   std::set<std::string> known;
   for (const Reading& r : readings) {
     if (r.inventory && r.loaded.document) known.insert(r.job->host);
@@ -410,7 +421,7 @@ Campaign load_campaign(const fs::path& directory, const Catalogue& catalogue) {
     fill_cycle(job, keys[i], journal);
     note_lost_attempts(keys[i], journal, campaign);
   }
-  read_records(readings, directory);
+  read_records(readings, directory, file.profile.soak ? file.profile.soak->cycles() : 0);
   Expected expected(journal, file, roster, catalogue);
   expected.inventories = inventories_of(readings);
   find_misfits(readings, expected);
