@@ -24,8 +24,9 @@ template <typename F>
 void for_each_line(std::istream& in, F line) {
   std::vector<char> buffer(kLongestLine);
   while (in.getline(buffer.data(), kLongestLine) || in.gcount() > 0) {
-    const bool cut = in.fail() && !in.eof();
-    line(std::string(buffer.data()) + (cut || in.eof() ? "" : "\n"));
+    const bool cut = in.fail() && !in.eof(), whole = !cut && !in.eof();
+    const auto bytes = static_cast<size_t>(in.gcount()) - (whole ? 1 : 0);
+    line(std::string(buffer.data(), bytes) + (whole ? "\n" : ""));
     if (cut) in.clear();
   }
 }

@@ -105,7 +105,7 @@ def test_no_host_sees_the_directory(netns, clusterbench, tmp_path, hidden):
     for host in netns.hosts:
         document = record(out, f"002-each@{host}.json")
         assert document["run"]["hosts"] == [host]
-        assert ways(document) == [f"the launcher: {host} does not see the campaign's directory"] * 3
+        assert ways(document) == [f"the launcher: {host} cannot write to the campaign's directory"] * 3
     document = record(out, "003-all.json")
     assert (document["run"]["hosts"], document["run"]["ranks"], len(document["records"])) == (netns.hosts, 6, 3)
     assert left_in(out) == []
@@ -222,7 +222,7 @@ def test_under_slurm(netns, clusterbench, tmp_path):
                           "--copy-to", "/var/tmp"])
     assert done.returncode == 0, done.stdout + done.stderr
     for host in netns.hosts:
-        assert ways(record(out, f"002-each@{host}.json")) == [f"the launcher: {host} does not see the campaign's directory"] * 3
+        assert ways(record(out, f"002-each@{host}.json")) == [f"the launcher: {host} cannot write to the campaign's directory"] * 3
     document = record(out, "003-all.json")
     assert (document["run"]["ranks"], document["run"]["launcher"], all(ways(document))) == (6, "srun", True)
     assert not list(Path("/var/tmp").glob(f"clusterbench-{json.loads((out / 'campaign.json').read_text())['id']}"))

@@ -1,5 +1,6 @@
 #include "bench/harness/document_place.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -65,7 +66,9 @@ std::string stream_name(const std::string& path, const std::string& token) {
 void DocumentPlace::look() {
   if (none() || token_.empty()) return;
   std::error_code unseen;
-  by_lines_ = !std::filesystem::is_regular_file(stream_name(path_, token_), unseen);
+  // A host may see a directory in which root may not write (root_squash of NFS).
+  by_lines_ = !std::filesystem::is_regular_file(stream_name(path_, token_), unseen) ||
+              ::access(std::filesystem::path(path_).parent_path().c_str(), W_OK | X_OK) != 0;
 }
 
 std::optional<std::string> DocumentPlace::why_not() const {

@@ -10,7 +10,7 @@
 namespace cb {
 
 // Where a job's document goes: nowhere, to a file, to standard output, or as lines of standard
-// output to the campaign whose directory this host does not see
+// output to the campaign in whose directory this host cannot write
 // (docs/design/decisions/0109-documents-through-the-launcher.md). Rank 0 alone writes.
 class DocumentPlace {
  public:
@@ -21,7 +21,8 @@ class DocumentPlace {
   const std::string& path() const { return path_; }
   bool none() const { return path_.empty(); }
   bool is_output() const { return path_ == kStandardOutput; }
-  // Looks whether this host sees the file's directory. On rank 0, before all that follows.
+  // Looks whether this host sees the file's directory and may write there. On rank 0, before all
+  // that follows.
   void look();
   // True if the document goes as lines.
   bool by_lines() const { return by_lines_; }

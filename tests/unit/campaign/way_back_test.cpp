@@ -63,6 +63,15 @@ TEST_CASE("the document becomes a file, other output the log") {
   CHECK(!fs::exists(f.paths.logs() / "001-x@n1.err"));
 }
 
+TEST_CASE("other output may hold anything, and lines of any length") {
+  const WayBackFolder f;
+  const std::string odd = std::string("a\0b\n", 4) + std::string(200'000, 'x') + "\n";
+  f.output(odd + f.lines(1, "{document}") + "no newline at the end");
+  bring_back(f.way);
+  CHECK(read_file(f.way.document) == "{document}");
+  CHECK(read_file(f.way.log) == odd + "no newline at the end");
+}
+
 TEST_CASE("a host that sees the directory writes the file itself") {
   const WayBackFolder f;
   f.output("text\n");
