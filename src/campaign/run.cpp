@@ -14,6 +14,7 @@
 #include "campaign/run_state.h"
 #include "campaign/settle.h"
 #include "campaign/soak_cycles.h"
+#include "campaign/way_back.h"
 #include "core/clock.h"
 #include "core/error.h"
 
@@ -104,6 +105,7 @@ class CampaignRun {
   // other.
   void keep_leftovers() {
     const RunSetup& setup = s_.setup;
+    bring_back_leftovers(setup.paths);
     const Journal now = read_journal(setup.paths.journal(), s_.root);
     const std::vector<JobKey> jobs =
         campaign_jobs(setup.campaign, read_roster(setup.campaign, now));

@@ -33,6 +33,7 @@ constexpr TextRow kSaidCampaign[] = {
     {"rail.other_name", "rail {0} is {1} on {2} and {3} on {4}: give both the same names", "第 {0} 条轨道在 {2} 上为 {1}，在 {4} 上为 {3}：请统一名称"},
     {"group.too_few", "fewer than two hosts of {0} take part: {1}", "{0} 中参与的主机不足两台：{1}"},
     {"end.all_left_out", "every host was left out", "所有主机均被排除"},
+    {"way_back.launcher", "the launcher: {0} cannot write to the campaign's directory", "启动器：{0} 无法写入本批次的目录"},
     {"end.unusable_record", "its record file cannot be used: {0}", "记录文件无法使用：{0}"},
     {"end.not_renamed", "its record file could not be renamed: {0}", "记录文件无法改名：{0}"},
     {"manifest.gone", "{0} of the manifest is not there", "清单中的 {0} 不存在"},

@@ -47,6 +47,7 @@ constexpr TextRow kValues[] = {
     {"fact.route_hops", "switches on the longest route", "最长路由经过的交换机数"},
     {"fact.parts", "parts of the subnet", "子网分块数"},
     {"fact.clock_error", "error of the clocks", "时钟误差"},
+    {"fact.way_back", "document brought by", "结果文件传回方式"},
     {"fact.program_sha256", "sha256 of the program", "程序的 sha256"},
     {"fact.library", "library", "库"},
     {"fact.library_version", "library version", "库版本"},
