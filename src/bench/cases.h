@@ -31,5 +31,8 @@ Case fabric_case();
 Case drives_case();
 Case tcp_case();
 Case train_cpu_case();
+Case external_case();
+Case lu_cpu_case();
+Case cg_cpu_case();
 
 }  // namespace cb
