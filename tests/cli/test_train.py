@@ -125,12 +125,25 @@ def test_a_checkpoint_of_another_training_is_none(tmp_path):
     (["--inject-fault", "melt@0"], "melt@0 is no fault"),
     (["--inject-fault", "nan@5"], "there is no rank 5"),
     (["--inject-fault", "nan@0:9"], "there is no layer 9"),
+    (["--inject-fault", "weight@0"], "a weight is compared between replicas"),
+    (["--inject-fault", "slow@0"], "a slow rank is compared with others of its stage"),
+    (["--inject-fault", "0", "--twin-every", 0], "--twin-every 0 makes none"),
+    (["--vocabulary", 1], "1 token leaves nothing to learn"),
     (["--steps", 3], "leaves no step of --steps that is timed"),
     (["--tp", 2], "1 ranks are no multiple of --tp 2"),
 ])
 def test_what_cannot_be_is_told(args, text):
     done = train(*args)
     assert done.returncode == 2 and text in done.stderr
+
+
+@pytest.mark.parametrize("args", [["--sequence", 1], ["--vocabulary", 3], ["--hidden", 1024, "--layers", 1, "--sequence", 4, "--seed", 8]])
+def test_the_first_loss_of_a_few_tokens_may_lie_further_off(tmp_path, args):
+    out = tmp_path / "t.json"
+    done = train("--steps", 4, "--json", out, *args)
+    assert done.returncode == 0, done.stdout + done.stderr
+    check, = [c for c in record_of(out)["checks"] if c["name"] == "first_loss"]
+    assert check["passed"] and 0.02 < check["value"] < check["limit"]
 
 
 def test_what_does_not_fit_into_memory_is_refused():

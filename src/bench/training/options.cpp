@@ -70,6 +70,7 @@ void check_shape(const Shape& s, Problems& problems) {
     problems.add("--heads", fmt::format("{} is no multiple of {} --kv-heads", s.heads, s.kv_heads));
   if (s.head_dim % 2 != 0)
     problems.add("--head-dim", fmt::format("{} is odd: positions turn pairs", s.head_dim));
+  if (s.vocabulary < 2) problems.add("--vocabulary", "1 token leaves nothing to learn");
 }
 
 // What the ranks share must be divisible by their number.
@@ -88,6 +89,28 @@ void check_division(const Options& o, Problems& problems) {
     problems.add("--pp", fmt::format("{} stages for {} layers", o.layout.pipeline, o.shape.layers));
   if (o.fault.kind != Fault::Kind::none && o.fault.layer >= o.shape.layers)
     problems.add("--inject-fault", fmt::format("there is no layer {}", o.fault.layer));
+}
+
+// A fault that is not planted, or that no check of this job looks for, would go through as a good
+// measurement.
+void check_fault(Options& o, Problems& problems) {
+  using Kind = Fault::Kind;
+  const auto refuse = [&](const std::string& why) { problems.add("--inject-fault", why); };
+  const Kind kind = o.fault.kind;
+  if (kind == Kind::bitflip || kind == Kind::nan) {
+    const Stage stage = o.stage(o.fault.rank);
+    const int64_t first = stage.first_layer(), last = first + stage.layers() - 1;
+    if (o.fault.layer == Fault::kOwnFirst) o.fault.layer = first;
+    if (o.fault.layer < first || o.fault.layer > last)
+      refuse(fmt::format("rank {} computes layers {} to {}, not layer {}", o.fault.rank, first,
+                         last, o.fault.layer));
+  }
+  if (kind == Kind::bitflip && o.twin_every == 0)
+    refuse("only twin steps find a flipped bit, and --twin-every 0 makes none");
+  if (kind == Kind::weight && (o.layout.data < 2 || o.hash_every == 0))
+    refuse("a weight is compared between replicas: it takes two of them, and --hash-every above 0");
+  if (kind == Kind::slow && o.layout.data * o.layout.tensor < 2)
+    refuse("a slow rank is compared with others of its stage: it takes two of them");
 }
 
 }  // namespace
@@ -147,15 +170,16 @@ std::optional<Fault> parse_fault(std::string_view text) {
     out.kind = *kind;
     text.remove_prefix(at + 1);
   }
-  std::optional<int64_t> layer = 0;
+  std::optional<int64_t> layer;
   if (const size_t colon = text.find(':'); colon != std::string_view::npos) {
     layer = parse_integer(text.substr(colon + 1));
+    if (!layer || *layer < 0) return std::nullopt;
     text = text.substr(0, colon);
   }
   const auto rank = parse_integer(text);
-  if (!rank || !layer || *rank < 0 || *rank > INT32_MAX || *layer < 0) return std::nullopt;
+  if (!rank || *rank < 0 || *rank > INT32_MAX) return std::nullopt;
   out.rank = static_cast<int>(*rank);
-  out.layer = *layer;
+  out.layer = layer.value_or(Fault::kOwnFirst);
   return out;
 }
 
@@ -217,6 +241,7 @@ Options options_of(const Params& params, int ranks) {
   check_division(out, problems);
   if (out.fault.kind != Fault::Kind::none && out.fault.rank >= ranks)
     problems.add("--inject-fault", fmt::format("there is no rank {}", out.fault.rank));
+  if (problems.empty()) check_fault(out, problems);
   if (!problems.empty()) throw UsageError(kSubject, problems);
   return out;
 }

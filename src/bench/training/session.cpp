@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <numeric>
 #include <sstream>
 
@@ -69,6 +70,33 @@ double floor_slack(const TextRule& rule, double tokens) {
   if (rare == 0) return 1e-4;
   const double spread = std::log(likely / rare);
   return 6 * spread * std::sqrt(likely * (1 - likely) / tokens) + 1e-4;
+}
+
+// Σ(share of a target)² over the first step's targets: what the mean of independent losses, one for
+// each target, varies by, over what one varies by. A long step is as its first tokens are.
+double repetition_of_targets(const Options& o) {
+  constexpr int64_t kEnough = 1 << 16;
+  const Text text(o.text, o.recipe.seed);
+  const int64_t sequences = o.batch.sequences * o.batch.micro_batches * o.layout.data;
+  std::vector<int32_t> tokens(static_cast<size_t>(o.batch.sequence + 1));
+  std::map<int32_t, int64_t> counts;
+  int64_t all = 0;
+  for (int64_t i = 0; i < sequences && all < kEnough; ++i, all += o.batch.sequence) {
+    text.write(i, o.batch.sequence + 1, tokens.data());
+    for (size_t at = 1; at < tokens.size(); ++at) ++counts[tokens[at]];
+  }
+  double sum = 0;
+  for (const auto& [token, count] : counts) {
+    const double share = static_cast<double>(count) / static_cast<double>(all);
+    sum += share * share;
+  }
+  return sum;
+}
+
+// A token's first loss varies by the deviation of its logit. The few tokens of a short step do not
+// average that away: six standard deviations of their mean are no chance.
+double first_loss_band(const Options& o, double variance, double expected) {
+  return std::max(kFirstLossBand, 6 * std::sqrt(variance * repetition_of_targets(o)) / expected);
 }
 
 }  // namespace
@@ -298,7 +326,8 @@ void Session::add_checks(Record& record, size_t self, size_t whole, const Traine
     const double variance = static_cast<double>(options_.shape.hidden) * 0.02 * 0.02;
     const double expected = first_loss(options_.shape.vocabulary, variance);
     const double off = std::abs(measured.losses.front() - expected) / expected;
-    about_job("first_loss", off <= kFirstLossBand, off, kFirstLossBand,
+    const double band = first_loss_band(options_, variance, expected);
+    about_job("first_loss", off <= band, off, band,
               said("train.first_loss", measured.losses.front(), expected));
   }
   const double floor = loss_floor(options_.text);

@@ -212,6 +212,7 @@ Record measure_training(Context& context, const Params& params, const Options& o
   Team team(cpus_of_rank(context.comm, cores, params));
   require_train_memory(context, o);
   const TrainLibrary library = open_train_library(context, params.text("library"), team);
+  context.watchdog.note("allocating and making the weights");
   const auto backend = host_backend<float>(team, library.product);
   auto fabric = connect<float>(context.comm, o.layout, [&] { context.watchdog.progress(); });
   const Text text(o.text, o.recipe.seed);

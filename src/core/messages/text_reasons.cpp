@@ -16,6 +16,8 @@ constexpr TextRow kReasons[] = {
     {"setting.unsure", "inconclusive: the ratio lies between × {0} and × {1} (95 %), and × {2} is required; give more --repeats", "无法判定：比值在 × {0} 与 × {1} 之间（95 %），要求 × {2}；请增大 --repeats"},
     {"setting.reached", "× {0}, at least × {1} is required; the log proves both sides", "× {0}，要求不低于 × {1}；日志证实了两侧"},
     {"setting.no_figure", "no figure of both sides; see the jobs' logs", "缺少两侧的数值；见各作业日志"},
+    {"setting.jobs_missing", "{0} of {1} jobs gave no figure: a setting under which jobs fail is not proved by those that did not; see the jobs' logs", "{1} 个作业中有 {0} 个没有给出数值：不能凭未失败的作业证明该设置；见各作业日志"},
+    {"setting.not_compared", "not compared: no job gave a point", "未比较：没有作业给出测量点"},
     {"setting.proved", "× {0}; the log proves both sides", "× {0}；日志证实了两侧"},
     {"setting.title", "Settings of NCCL, off and on", "NCCL 设置的开与关"},
     {"setting.setting", "setting", "设置"},
