@@ -21,7 +21,8 @@ Step read_scoped(const std::string& keys) {
 
 std::string refused(const std::string& keys) {
   Problems problems;
-  read_profile("p", [&](const std::string&) { return scope_profile(keys); }, problems);
+  read_profile(
+      "p", [&](const std::string&) { return scope_profile(keys); }, problems);
   return problems.empty() ? "" : problems.list[0].where + " " + problems.list[0].what;
 }
 

@@ -141,7 +141,8 @@ TEST_CASE("a customer with another profile does not have to let go what the camp
   CHECK(judge(d.c, strict, {}, "2026-11-24").overall() == State::incomplete);
 }
 
-TEST_CASE("a replaced host that came back and stepped in is delivered, with all that was found of it") {
+TEST_CASE(
+    "a replaced host that came back and stepped in is delivered, with all that was found of it") {
   const auto verdict = [](bool was_bad) {
     Delivered d(2, 2);
     if (!was_bad) d.c.jobs[1].document = measured({"b"}, 2);  // it was only lost
