@@ -289,6 +289,12 @@ class EventCollector {
   std::map<std::tuple<std::string, std::string, Entity>, double> last_;
 };
 
+// Counted on some hosts and logged by the kernel on all: whoever has read the log has looked.
+bool is_logged_too(const EventKind& kind) {
+  constexpr std::array kNames{"memory_uncorrected", "pcie_fatal", "drive_error"};
+  return std::ranges::find(kNames, std::string_view(kind.name)) != kNames.end();
+}
+
 }  // namespace
 
 std::map<std::string, std::set<std::string>> observed_kinds(const Campaign& campaign, size_t from) {
@@ -311,7 +317,7 @@ std::map<std::string, std::set<std::string>> observed_kinds(const Campaign& camp
         add(host, kind_of(kStates, metric.name));
         if (metric.name != kLogRead) continue;
         for (const EventKind& kind : event_kinds()) {
-          if (kind.of_kernel_log) add(host, &kind);
+          if (kind.of_kernel_log || is_logged_too(kind)) add(host, &kind);
         }
       }
       for (const Delta& delta : record.telemetry.deltas)

@@ -86,6 +86,7 @@ constexpr TextRow kSaidSoak[] = {
     {"soak.required_events", "at most {0} of: {1}", "至多 {0} 次：{1}"},
     {"drill.not_detected", "nothing saw the fault; expected: {0}", "故障未被发现；预期：{0}"},
     {"drill.not_named", "the fault was seen, but {0} was not named", "发现了故障，但未指出 {0}"},
+    {"drill.nobody_named", "nothing was seen, so nobody was named", "未发现故障，因此未指出任何主机"},
     {"drill.not_restored", "what was changed is not undone: see {0}; next: clusterbench drill restore", "更改未恢复：见 {0}；请用 drill restore 恢复"},
     {"drill.not_survived", "the measurement ended with code {0}, where it has to go on", "测量以代码 {0} 结束，而本应继续"},
     {"drill.not_recovered", "the measurement afterwards failed, or reached less than 80 % of the rate before", "事后测量失败，或低于演练前速率的 80 %"},
