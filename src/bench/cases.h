@@ -28,6 +28,7 @@ Case watch_case();
 Case verbs_case();
 Case nics_case();
 Case fabric_case();
+Case roce_case();
 Case drives_case();
 Case tcp_case();
 Case train_cpu_case();

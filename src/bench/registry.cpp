@@ -20,6 +20,7 @@ const std::vector<Case>& all_cases() {
       mpi_case(),
       nics_case(),
       fabric_case(),
+      roce_case(),
       verbs_case(),
       drives_case(),
       tcp_case(),

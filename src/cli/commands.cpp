@@ -17,6 +17,7 @@ void add_commands(CLI::App& app, Action& action) {
   add_profile_command(app, action);
   add_signoff_command(app, action);
   add_bundle_command(app, action);
+  add_expect_command(app, action);
   add_compare_command(app, action);
   add_checklist_command(app, action);
   add_issue_command(app, action);
