@@ -33,10 +33,9 @@ struct ExpectOptions {
 
 // Adds the inventories of a document or campaign. The last one of a host counts.
 void add_inventories(const std::string& input, std::vector<HostInventory>& hosts) {
-  std::vector<HostInventory> read =
-      std::filesystem::is_directory(input)
-          ? load_campaign(input, catalogue()).inventories
-          : parse_document(read_file(input), input).hosts;
+  std::vector<HostInventory> read = std::filesystem::is_directory(input)
+                                        ? load_campaign(input, catalogue()).inventories
+                                        : parse_document(read_file(input), input).hosts;
   if (read.empty()) throw UsageError("clusterbench expect", input, said("expect.no_inventory"));
   for (HostInventory& host : read) {
     std::erase_if(hosts, [&](const HostInventory& known) { return known.host == host.host; });

@@ -82,8 +82,7 @@ class CsvReader {
   void end_field() {
     const size_t begin = field_.find_first_not_of(" \t");
     const size_t end = field_.find_last_not_of(" \t");
-    row_.fields.push_back(begin == std::string::npos ? ""
-                                                     : field_.substr(begin, end + 1 - begin));
+    row_.fields.push_back(begin == std::string::npos ? "" : field_.substr(begin, end + 1 - begin));
     field_.clear();
   }
 

@@ -20,23 +20,23 @@ struct Synonym {
 };
 
 constexpr std::array kColumns{
-    Synonym{"host", "host"},       Synonym{"hostname", "host"},   Synonym{"node", "host"},
-    Synonym{"server", "host"},     Synonym{"主机", "host"},       Synonym{"主机名", "host"},
-    Synonym{"节点", "host"},       Synonym{"服务器", "host"},     Synonym{"part", "part"},
-    Synonym{"type", "part"},       Synonym{"component", "part"},  Synonym{"部件", "part"},
-    Synonym{"部件类型", "part"},   Synonym{"类型", "part"},       Synonym{"slot", "slot"},
-    Synonym{"position", "slot"},   Synonym{"槽位", "slot"},       Synonym{"位置", "slot"},
-    Synonym{"serial", "serial"},   Synonym{"sn", "serial"},       Synonym{"serialnumber", "serial"},
-    Synonym{"序列号", "serial"},   Synonym{"型号", "model"},      Synonym{"model", "model"},
+    Synonym{"host", "host"},       Synonym{"hostname", "host"},  Synonym{"node", "host"},
+    Synonym{"server", "host"},     Synonym{"主机", "host"},      Synonym{"主机名", "host"},
+    Synonym{"节点", "host"},       Synonym{"服务器", "host"},    Synonym{"part", "part"},
+    Synonym{"type", "part"},       Synonym{"component", "part"}, Synonym{"部件", "part"},
+    Synonym{"部件类型", "part"},   Synonym{"类型", "part"},      Synonym{"slot", "slot"},
+    Synonym{"position", "slot"},   Synonym{"槽位", "slot"},      Synonym{"位置", "slot"},
+    Synonym{"serial", "serial"},   Synonym{"sn", "serial"},      Synonym{"serialnumber", "serial"},
+    Synonym{"序列号", "serial"},   Synonym{"型号", "model"},     Synonym{"model", "model"},
     Synonym{"partnumber", "model"}};
 
 constexpr std::array kParts{
-    Synonym{"gpu", "gpu"},         Synonym{"显卡", "gpu"},       Synonym{"加速卡", "gpu"},
-    Synonym{"nic", "nic"},         Synonym{"hca", "nic"},        Synonym{"rdma", "nic"},
-    Synonym{"adapter", "nic"},     Synonym{"网卡", "nic"},       Synonym{"nvme", "nvme"},
-    Synonym{"ssd", "nvme"},        Synonym{"disk", "nvme"},      Synonym{"drive", "nvme"},
-    Synonym{"硬盘", "nvme"},       Synonym{"固态硬盘", "nvme"},  Synonym{"system", "system"},
-    Synonym{"server", "system"},   Synonym{"chassis", "system"}, Synonym{"整机", "system"},
+    Synonym{"gpu", "gpu"},       Synonym{"显卡", "gpu"},       Synonym{"加速卡", "gpu"},
+    Synonym{"nic", "nic"},       Synonym{"hca", "nic"},        Synonym{"rdma", "nic"},
+    Synonym{"adapter", "nic"},   Synonym{"网卡", "nic"},       Synonym{"nvme", "nvme"},
+    Synonym{"ssd", "nvme"},      Synonym{"disk", "nvme"},      Synonym{"drive", "nvme"},
+    Synonym{"硬盘", "nvme"},     Synonym{"固态硬盘", "nvme"},  Synonym{"system", "system"},
+    Synonym{"server", "system"}, Synonym{"chassis", "system"}, Synonym{"整机", "system"},
     Synonym{"服务器", "system"}};
 
 std::string folded(const std::string& text) {
@@ -121,7 +121,7 @@ std::vector<Asset> read_delivery_list(const std::string& csv, const std::string&
 bool is_placeholder_serial(const std::string& serial) {
   // SMBIOS tables of Supermicro, ASUS, QEMU and others, where the field was left as it was.
   constexpr std::array<std::string_view, 11> kPlaceholders{
-      "",        "none",    "n/a", "notspecified", "defaultstring", "systemserialnumber",
+      "",        "none",    "n/a", "notspecified", "defaultstring",     "systemserialnumber",
       "unknown", "invalid", "na",  "notavailable", "tobefilledbyo.e.m."};
   const std::string key = folded(serial);
   return std::ranges::find(kPlaceholders, key) != kPlaceholders.end() ||

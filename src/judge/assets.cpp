@@ -122,8 +122,8 @@ class AssetComparison {
     for (const Piece* piece : found->second) used_.insert(piece);
     const Piece& piece = *found->second.front();
     if (found->second.size() > 1)
-      return add(piece, {"why.asset_double",
-                         {asset.serial, named(piece), named(*found->second.back())}});
+      return add(piece,
+                 {"why.asset_double", {asset.serial, named(piece), named(*found->second.back())}});
     check_model(asset, piece);
     if (piece.host != host)
       in_other_host_.push_back({&asset, &piece});
@@ -185,12 +185,8 @@ class AssetComparison {
     }
   };
 
-  void pair_hosts() {
-    pair(in_other_host_, "why.asset_swapped", "why.asset_moved", HostPlace());
-  }
-  void pair_slots() {
-    pair(in_other_slot_, "why.asset_slots", "why.asset_slot", SlotPlace());
-  }
+  void pair_hosts() { pair(in_other_host_, "why.asset_swapped", "why.asset_moved", HostPlace()); }
+  void pair_slots() { pair(in_other_slot_, "why.asset_slots", "why.asset_slot", SlotPlace()); }
 
   void find_surplus() {
     std::set<std::string> strangers;

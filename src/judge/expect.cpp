@@ -153,13 +153,11 @@ class Expected {
     const std::string shown = attribute_display(attribute, value);
     const std::string ordered = fmt::format("{}", fmt::join(expected.wanted, " / "));
     if (unclear)
-      return gap(
-          {"gap.expect_unlike", {entity_name(entity), expected.attribute, shown, ordered}});
+      return gap({"gap.expect_unlike", {entity_name(entity), expected.attribute, shown, ordered}});
     Finding f = finding_about(entity);
     f.value = f.badness = 1;
     f.failing = true;
-    f.detail.push_back(
-        {"why.expected", {entity_name(entity), expected.attribute, shown, ordered}});
+    f.detail.push_back({"why.expected", {entity_name(entity), expected.attribute, shown, ordered}});
     evidence_.findings.push_back(std::move(f));
   }
 
@@ -210,8 +208,7 @@ Evidence expect_evidence(std::span<const HostInventory> hosts, const ExpectRule&
   return evidence;
 }
 
-Evidence expect_evidence(const Campaign& campaign, const HostNames& names,
-                         const ExpectRule& rule) {
+Evidence expect_evidence(const Campaign& campaign, const HostNames& names, const ExpectRule& rule) {
   Evidence evidence;
   const auto hosts = expected_inventories(campaign, names, evidence);
   fill_evidence(hosts, rule, evidence);

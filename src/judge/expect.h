@@ -16,7 +16,8 @@ Evidence expect_evidence(const Campaign& campaign, const HostNames& names, const
 enum class WantedFit { yes, no, unclear };
 // Says whether an attribute is as wanted (Expectation::wanted). unclear: the two are of kinds that
 // cannot be compared.
-WantedFit fits_wanted(const Attribute& value, std::string_view attribute, const std::string& wanted);
+WantedFit fits_wanted(const Attribute& value, std::string_view attribute,
+                      const std::string& wanted);
 
 // Compares the pieces of the hosts with a delivery list, and adds to the evidence. Kinds of
 // finding: a piece that is missing, surplus, in another host, exchanged for another one, of another

@@ -31,34 +31,33 @@ struct LockedAttribute {
   Locks how;
 };
 
-constexpr std::array kLocked{
-    LockedAttribute{"system", "product", Locks::equal},
-    LockedAttribute{"system", "bios_version", Locks::floor},
-    LockedAttribute{"cpu", "model", Locks::equal},
-    LockedAttribute{"cpu", "sockets", Locks::equal},
-    LockedAttribute{"cpu", "cores", Locks::equal},
-    LockedAttribute{"memory", "total_bytes", Locks::nearly},
-    LockedAttribute{"memory", "modules", Locks::equal},
-    LockedAttribute{"gpu", "model", Locks::equal},
-    LockedAttribute{"gpu", "memory_bytes", Locks::nearly},
-    LockedAttribute{"gpu", "vbios", Locks::floor},
-    LockedAttribute{"gpu", "driver_version", Locks::floor},
-    LockedAttribute{"rdma", "board_id", Locks::equal},
-    LockedAttribute{"rdma", "hca_type", Locks::equal},
-    LockedAttribute{"rdma", "firmware", Locks::floor},
-    LockedAttribute{"rdma", "link_layer", Locks::equal},
-    LockedAttribute{"rdma", "rate_bits_per_second", Locks::at_least},
-    LockedAttribute{"nvme", "model", Locks::equal},
-    LockedAttribute{"nvme", "firmware", Locks::floor},
-    LockedAttribute{"nvme", "size_bytes", Locks::nearly},
-    LockedAttribute{"library", "version", Locks::floor},
-    LockedAttribute{"driver", "version", Locks::floor}};
+constexpr std::array kLocked{LockedAttribute{"system", "product", Locks::equal},
+                             LockedAttribute{"system", "bios_version", Locks::floor},
+                             LockedAttribute{"cpu", "model", Locks::equal},
+                             LockedAttribute{"cpu", "sockets", Locks::equal},
+                             LockedAttribute{"cpu", "cores", Locks::equal},
+                             LockedAttribute{"memory", "total_bytes", Locks::nearly},
+                             LockedAttribute{"memory", "modules", Locks::equal},
+                             LockedAttribute{"gpu", "model", Locks::equal},
+                             LockedAttribute{"gpu", "memory_bytes", Locks::nearly},
+                             LockedAttribute{"gpu", "vbios", Locks::floor},
+                             LockedAttribute{"gpu", "driver_version", Locks::floor},
+                             LockedAttribute{"rdma", "board_id", Locks::equal},
+                             LockedAttribute{"rdma", "hca_type", Locks::equal},
+                             LockedAttribute{"rdma", "firmware", Locks::floor},
+                             LockedAttribute{"rdma", "link_layer", Locks::equal},
+                             LockedAttribute{"rdma", "rate_bits_per_second", Locks::at_least},
+                             LockedAttribute{"nvme", "model", Locks::equal},
+                             LockedAttribute{"nvme", "firmware", Locks::floor},
+                             LockedAttribute{"nvme", "size_bytes", Locks::nearly},
+                             LockedAttribute{"library", "version", Locks::floor},
+                             LockedAttribute{"driver", "version", Locks::floor}};
 
 constexpr std::array kCounted{"gpu", "rdma", "nvme"};
 constexpr double kFirmwareShare = 0.99;  // firmware and kernel reserve some memory more or less
 
 // Values of one attribute over all hosts, and the hosts that did not tell it.
-struct Values {
+struct LockedValues {
   std::vector<Attribute> values = {};
   std::set<std::string> untold = {};
 };
@@ -70,13 +69,13 @@ std::string locked_name(const Part& part, const std::string& attribute) {
                : fmt::format("{}.{}", part.kind, attribute);
 }
 
-std::map<std::string, Values> values_of(const std::vector<HostInventory>& hosts,
-                                        const LockedAttribute& locked) {
-  std::map<std::string, Values> out;
+std::map<std::string, LockedValues> values_of(const std::vector<HostInventory>& hosts,
+                                              const LockedAttribute& locked) {
+  std::map<std::string, LockedValues> out;
   std::map<std::string, std::set<std::string>> told_by;
   for (const HostInventory& host : hosts) {
     for (const Part* part : host.all(locked.kind)) {
-      Values& values = out[locked_name(*part, locked.name)];
+      LockedValues& values = out[locked_name(*part, locked.name)];
       const auto found = part->attributes.find(locked.name);
       if (found == part->attributes.end()) {
         values.untold.insert(host.host);
@@ -164,8 +163,8 @@ json assets_of(const std::vector<HostInventory>& hosts, std::vector<std::string>
   json out = json::array();
   for (const Piece& piece : pieces_of(hosts)) {
     if (piece.serial.empty()) {
-      left_out.push_back(fmt::format("{} {} {}: {}", piece.host, piece.kind, piece.slot,
-                                     piece.why.text()));
+      left_out.push_back(
+          fmt::format("{} {} {}: {}", piece.host, piece.kind, piece.slot, piece.why.text()));
       continue;
     }
     out.push_back({{"host", piece.host}, {"part", piece.kind}, {"serial", piece.serial}});
@@ -180,8 +179,7 @@ json criterion_json(const char* id, const char* key, json value, size_t hosts,
           {"step", "info"},
           {"domain", "host"},
           {key, std::move(value)},
-          {"why",
-           {{"en", "The hosts are what was accepted."}, {"zh", "主机与已验收的状态一致。"}}},
+          {"why", {{"en", "The hosts are what was accepted."}, {"zh", "主机与已验收的状态一致。"}}},
           {"source",
            {{"kind", "measured"},
             {"date", day},
@@ -195,9 +193,8 @@ json criterion_json(const char* id, const char* key, json value, size_t hosts,
 std::string locked_profile(const std::vector<HostInventory>& hosts, const std::string& name,
                            bool serials, const std::string& day,
                            std::vector<std::string>& left_out) {
-  json criteria = json::array(
-      {criterion_json("delivery.expect", "expect", expected_of(hosts, left_out), hosts.size(),
-                      day)});
+  json criteria = json::array({criterion_json("delivery.expect", "expect",
+                                              expected_of(hosts, left_out), hosts.size(), day)});
   if (serials) {
     json assets = assets_of(hosts, left_out);
     if (!assets.empty())

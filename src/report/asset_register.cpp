@@ -14,10 +14,10 @@ std::string render_asset_register(std::span<const HostInventory> hosts) {
     const auto cell = [&](const char* name) {
       return csv_cell(text_of(piece.part, name).value_or(""));
     };
-    out += fmt::format("{},{},{},{},{},{},{}\r\n", csv_cell(piece.host), piece.kind,
-                       csv_cell(piece.slot), csv_cell(piece.serial),
-                       csv_cell(models.empty() ? "" : models.front()), cell("firmware"),
-                       cell("uuid"));
+    out +=
+        fmt::format("{},{},{},{},{},{},{}\r\n", csv_cell(piece.host), piece.kind,
+                    csv_cell(piece.slot), csv_cell(piece.serial),
+                    csv_cell(models.empty() ? "" : models.front()), cell("firmware"), cell("uuid"));
   }
   return out;
 }

@@ -1,9 +1,11 @@
 // The settings of RoCE ports on every host, against one another, against what lossless traffic
 // needs, and against the cabling plan. Nothing is set and nothing is sent. docs/methods/roce.md.
 #include <algorithm>
+#include <set>
 
 #include "bench/cases.h"
 #include "bench/network/roce/read_host.h"
+#include "core/error.h"
 #include "core/file.h"
 #include "core/param_builder.h"
 #include "model/roce/audit.h"
@@ -27,19 +29,25 @@ CaseInfo describe() {
       .example = "mpirun --map-by ppr:1:node clusterbench roce --plan ports.csv --json r.json",
       .domain = "network",
       .needs = {},
-      .params = {integer("priority").range(0, 7).help("the lossless one; default: what most ports "
-                                                      "have"),
+      .params = {integer("priority")
+                     .range(0, 7)
+                     .help("the lossless one; default: what most ports "
+                           "have"),
                  integer("traffic-class")
                      .range(0, 255)
                      .help("that applications send; default: NCCL_IB_TC, else 0"),
-                 integer("cnp-dscp").range(0, 63).help(
-                     "of congestion notifications; default: what most ports have"),
+                 integer("cnp-dscp")
+                     .range(0, 63)
+                     .help("of congestion notifications; default: what most ports have"),
                  integer("least-share")
                      .range(0, 100)
                      .by_default("50")
                      .help("per cent of the bandwidth for the lossless class"),
                  duration("listen").range(0, 600).by_default("0").help(
                      "for neighbours by LLDP; switches send every 30 s, so 65s hears two frames"),
+                 text("neighbours")
+                     .excludes({"listen"})
+                     .help("file on each host with what lldpcli -f json0 show neighbors printed"),
                  text("plan").help("ports as CSV: host,nic,switch,switch_port")},
       .metrics = {{"ports", "count", Better::higher, "of RoCE that are active"},
                   {"ports_heard", "count", Better::higher, "whose neighbour was heard"}},
@@ -51,7 +59,7 @@ CaseInfo describe() {
 }
 
 void check_roce_input(const Params& params, Problems& problems) {
-  if (params.has("plan") && params.number("listen") == 0)
+  if (params.has("plan") && params.number("listen") == 0 && !params.has("neighbours"))
     problems.add("--plan", said("roce.plan_listens"));
 }
 
@@ -63,21 +71,34 @@ std::vector<PlannedCable> read_plan(Context& context, const Params& params) {
     try {
       out = read_port_plan(read_file(file), file);
     } catch (const UsageError& e) {
-      for (const Problem& p : e.problems().list) problems.add("--plan " + file + " " + p.where, p.said());
+      for (const Problem& p : e.problems().list)
+        problems.add("--plan " + file + " " + p.where, p.said());
     }
   }
   throw_agreed(context.comm, "clusterbench roce", problems);
   return out;
 }
 
+void add_neighbours(const std::string& file, RoceHost& host, Problems& problems) {
+  try {
+    net::read_neighbours(file, host);
+  } catch (const UsageError& e) {
+    for (const Problem& p : e.problems().list)
+      problems.add("--neighbours " + file + " " + p.where, p.said());
+  }
+}
+
 // Collective. Rank 0 gets every host; one rank of each host reads.
 std::vector<RoceHost> gather_hosts(Context& context, const Params& params) {
   RoceHost mine{.host = context.place.host};
+  Problems problems;
   if (context.place.first_on_host()) {
     mine = net::read_roce_host(context.fs, context.place.host);
     if (params.number("listen") > 0)
       net::hear_neighbours(context.fs, params.number("listen"), mine);
+    if (params.has("neighbours")) add_neighbours(params.text("neighbours"), mine, problems);
   }
+  throw_agreed(context.comm, "clusterbench roce", problems);
   std::vector<RoceHost> out;
   for (const std::string& text :
        context.comm.gather(context.place.first_on_host() ? roce_host_text(mine) : "")) {

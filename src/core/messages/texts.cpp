@@ -68,7 +68,7 @@ constexpr TextRow kTexts[] = {
     {"lacks.step_data", "Step {0}: every check passes, also on {1}", "步骤 {0}：所有检查均通过，包括 {1}"},
     {"lacks.measure", "{0}: is measured (step {1})", "{0}：完成测试（步骤 {1}）"},
     {"lacks.check", "{0}: every check passes; see {1}", "{0}：所有检查均通过；见 {1}"},
-    {"expect.fails", "not as ordered: {0} findings; not shown: {1}", "与订单不符：{0} 项；未能证实：{1} 项"},
+    {"expect.fails", "not as ordered: {0}; not shown: {1}", "与订单不符：{0} 项；未能证实：{1} 项"},
     {"expect.incomplete", "not shown: {0}", "未能证实：{0} 项"},
     {"expect.good.one", "as ordered: {0} host", "与订单一致：{0} 台主机"},
     {"expect.good.many", "as ordered: {0} hosts", "与订单一致：{0} 台主机"},

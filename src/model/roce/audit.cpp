@@ -12,11 +12,11 @@ namespace cb {
 namespace {
 
 constexpr int kRdmaMtu = 4096;
-constexpr int kFrameBytes = 18;                    // header and checksum of a frame
+constexpr int kFrameBytes = 18;                     // header and checksum of a frame
 constexpr int kUsualDscp = 26, kUsualPriority = 3;  // of RoCE, by the makers' guides
-constexpr int kEct0 = 2;                           // marks traffic that ECN may mark
-constexpr int kBandwidthShares = 2;                // an algorithm of 802.1Qaz
-constexpr int kOwnNetworkBits = 30;                // a network of a link
+constexpr int kEct0 = 2;                            // marks traffic that ECN may mark
+constexpr int kBandwidthShares = 2;                 // an algorithm of 802.1Qaz
+constexpr int kOwnNetworkBits = 30;                 // a network of a link
 
 bool is_lossless(unsigned pfc, int priority) { return (pfc >> priority & 1U) != 0; }
 
@@ -64,8 +64,7 @@ bool same_network(const RoceNic& a, const RoceNic& b) {
 
 class RoceAuditor {
  public:
-  RoceAuditor(const std::vector<RoceHost>& hosts, const RoceWanted& wanted)
-      : wanted_(wanted) {
+  RoceAuditor(const std::vector<RoceHost>& hosts, const RoceWanted& wanted) : wanted_(wanted) {
     for (const RoceHost& host : hosts) {
       for (const RoceNic& nic : host.nics) nics_.push_back({&host, &nic});
     }
@@ -118,8 +117,7 @@ class RoceAuditor {
       Answer answer = ask(one);
       if (!answer.read && silent++ == 0) first = one.nic;
       if (!answer.wrong.empty())
-        out_.findings.push_back(
-            {kind, one.nic->host, one.nic->device, std::move(answer.wrong)});
+        out_.findings.push_back({kind, one.nic->host, one.nic->device, std::move(answer.wrong)});
     }
     if (first == nullptr) {
       if (!nics_.empty()) out_.judged.insert(kind);
@@ -166,17 +164,20 @@ class RoceAuditor {
     const unsigned pfc = *nic.dcb->pfc;
     if (pfc == 0) return good();  // `pfc` says it
     const int lossless = std::countr_zero(pfc);
-    const int sent = nic.forced_class ? *nic.forced_class
-                                      : wanted_.traffic_class.value_or(
-                                            one.host->nccl_class.value_or(0));
+    const int sent = nic.forced_class
+                         ? *nic.forced_class
+                         : wanted_.traffic_class.value_or(one.host->nccl_class.value_or(0));
     const int priority = priority_of_class(nic, sent);
     if (!is_lossless(pfc, priority)) {
       const int better = class_for(nic, lossless);
       if (nic.forced_class)
-        return bad(said("roce.traffic_forced", nic.device, sent, sent >> 2, priority, lossless, better));
+        return bad(
+            said("roce.traffic_forced", nic.device, sent, sent >> 2, priority, lossless, better));
       if (wanted_.traffic_class)
-        return bad(said("roce.traffic_given", nic.device, sent, sent >> 2, priority, lossless, better));
-      return bad(said("roce.traffic_nccl", nic.device, sent, sent >> 2, priority, lossless, better));
+        return bad(
+            said("roce.traffic_given", nic.device, sent, sent >> 2, priority, lossless, better));
+      return bad(
+          said("roce.traffic_nccl", nic.device, sent, sent >> 2, priority, lossless, better));
     }
     if (nic.connection_tos && *nic.connection_tos != 0) {
       const int of_connections = priority_of_class(nic, *nic.connection_tos);
@@ -213,7 +214,8 @@ class RoceAuditor {
   }
 
   static std::optional<int> cnp_priority(const RoceNic& nic) {
-    if (nic.cnp_dscp && nic.dcb && nic.trust == "dscp") return priority_of_class(nic, *nic.cnp_dscp << 2);
+    if (nic.cnp_dscp && nic.dcb && nic.trust == "dscp")
+      return priority_of_class(nic, *nic.cnp_dscp << 2);
     return nic.cnp_priority;
   }
 
@@ -280,8 +282,7 @@ class RoceAuditor {
     const RoceGid* own = gid_of(*one.nic);
     if (own == nullptr) return bad(said("roce.gid_none", one.nic->device, one.nic->port_name));
     if (one.host->nccl_gid && *one.host->nccl_gid >= 0) {
-      const auto named =
-          std::ranges::find(one.nic->gids, *one.host->nccl_gid, &RoceGid::index);
+      const auto named = std::ranges::find(one.nic->gids, *one.host->nccl_gid, &RoceGid::index);
       if (named == one.nic->gids.end() || !named->version_2)
         return bad(said("roce.gid_index", *one.host->nccl_gid, one.nic->device, own->index));
       return good();
@@ -306,12 +307,11 @@ class RoceAuditor {
   }
 
   static Answer rp_filter(const One& one) {
-    const auto addressed = std::ranges::count_if(
-        one.host->nics, [](const RoceNic& nic) { return nic.address != 0; });
+    const auto addressed =
+        std::ranges::count_if(one.host->nics, [](const RoceNic& nic) { return nic.address != 0; });
     if (addressed < 2 || one.nic->address == 0) return good();
     if (!one.nic->reverse_filter) return unread();
-    return *one.nic->reverse_filter == 1 ? bad(said("roce.rp_filter", one.nic->port_name))
-                                         : good();
+    return *one.nic->reverse_filter == 1 ? bad(said("roce.rp_filter", one.nic->port_name)) : good();
   }
 
   static Answer source_rule(const One& one) {
@@ -346,8 +346,8 @@ RoceAudit audit_roce(const std::vector<RoceHost>& hosts, const RoceWanted& wante
 }
 
 std::vector<std::string> roce_kinds() {
-  return {"pfc",        "trust",      "traffic", "ets", "ecn",       "cnp",        "pause", "mtu",
-          "switch_mtu", "switch_pfc", "gid",     "arp", "rp_filter", "source_rule"};
+  return {"pfc", "trust",      "traffic",    "ets", "ecn", "cnp",       "pause",
+          "mtu", "switch_mtu", "switch_pfc", "gid", "arp", "rp_filter", "source_rule"};
 }
 
 }  // namespace cb

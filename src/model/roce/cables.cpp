@@ -88,10 +88,10 @@ std::string neighbour_text(const LldpNeighbour& n) {
 }
 
 bool is_neighbour(const LldpNeighbour& n, const PlannedCable& cable) {
-  const bool same_system = device_label(n.name) == cable.neighbour ||
-                           in_small_letters(n.chassis) == cable.neighbour;
-  return same_system && (in_small_letters(n.port) == cable.port ||
-                         in_small_letters(n.description) == cable.port);
+  const bool same_system =
+      device_label(n.name) == cable.neighbour || in_small_letters(n.chassis) == cable.neighbour;
+  return same_system &&
+         (in_small_letters(n.port) == cable.port || in_small_letters(n.description) == cable.port);
 }
 
 class CableAuditor {
@@ -115,8 +115,7 @@ class CableAuditor {
       for (const std::string& kind : cable_kinds()) audit_.judged.insert(kind);
       return;
     }
-    if (silent_ > 0)
-      audit_.notes.push_back(said("roce.not_heard", silent_, first_silent_->name()));
+    if (silent_ > 0) audit_.notes.push_back(said("roce.not_heard", silent_, first_silent_->name()));
     if (foreign_ > 0) audit_.notes.push_back(said("roce.foreign", foreign_, first_foreign_));
   }
 
@@ -130,7 +129,8 @@ class CableAuditor {
     std::vector<std::string> names;
     for (const RoceNic* nic : host->second) {
       names.push_back(nic->device);
-      if (in_small_letters(nic->device) != cable.nic && in_small_letters(nic->port_name) != cable.nic)
+      if (in_small_letters(nic->device) != cable.nic &&
+          in_small_letters(nic->port_name) != cable.nic)
         continue;
       planned_[nic] = &cable;
       if (nic->neighbour) return heard_.push_back({nic, &cable}), void();
@@ -155,9 +155,9 @@ class CableAuditor {
       const bool again = next != nullptr && std::ranges::find(ring, next) != ring.end();
       if (next == nullptr || next->done || again) {
         first.done = true;
-        return add("moved", *first.nic, said("roce.cable_moved", first.nic->name(),
-                                             neighbour_text(*first.nic->neighbour),
-                                             cable_text(*first.planned)));
+        return add("moved", *first.nic,
+                   said("roce.cable_moved", first.nic->name(),
+                        neighbour_text(*first.nic->neighbour), cable_text(*first.planned)));
       }
       ring.push_back(next);
     }

@@ -13,14 +13,12 @@ namespace {
 // Linux's rtnetlink.h and dcbnl.h. The newest of these constants are younger than some headers.
 constexpr unsigned kGetDcb = 78, kNewRule = 32;
 constexpr size_t kMessageHead = 16, kDcbHead = 4, kRuleHead = 12;
-constexpr unsigned kIeee = 13;                                        // of a DCB message
+constexpr unsigned kIeee = 13;                                           // of a DCB message
 constexpr unsigned kEts = 1, kPfc = 2, kAppTable = 3, kTrustTable = 11;  // inside of it
 constexpr size_t kEtsBytes = 59, kEtsBandwidth = 3, kEtsAlgorithm = 19, kEtsClass = 27;
 constexpr unsigned kRuleSource = 2, kRuleTable = 15;
 
-int octet(std::string_view bytes, size_t at) {
-  return static_cast<unsigned char>(bytes[at]);
-}
+int octet(std::string_view bytes, size_t at) { return static_cast<unsigned char>(bytes[at]); }
 
 void read_ets(std::string_view ets, Dcb& out) {
   if (ets.size() < kEtsBytes) return;
@@ -140,7 +138,8 @@ std::optional<LldpNeighbour> decode_lldp(std::string_view payload) {
     if (type == kEnd) break;
     if (2 + length > payload.size()) return std::nullopt;
     const std::string_view value = payload.substr(2, length);
-    if (type == kChassis && length > 1) out.chassis = lldp_id(value.substr(1), octet(value, 0) == 4);
+    if (type == kChassis && length > 1)
+      out.chassis = lldp_id(value.substr(1), octet(value, 0) == 4);
     if (type == kPort && length > 1) out.port = lldp_id(value.substr(1), octet(value, 0) == 3);
     if (type == kTtl && length >= 2) lasts = big_endian(value, 0, 2) > 0;
     if (type == kPortText) out.description = lldp_id(value, false);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,10 +51,10 @@ std::vector<SourceRule> decode_rules(std::string_view messages);
 // What a neighbour says of itself by LLDP (IEEE 802.1AB), and the part of it that 802.1Q and 802.3
 // add.
 struct LldpNeighbour {
-  std::string chassis;      // its id, as text
-  std::string port;         // id of its port
-  std::string description;  // of its port
-  std::string name;         // of the system
+  std::string chassis;                  // its id, as text
+  std::string port;                     // id of its port
+  std::string description;              // of its port
+  std::string name;                     // of the system
   std::optional<int> frame_bytes = {};  // largest frame of its port, with header and checksum
   Dcb dcb = {};
 
@@ -63,5 +64,10 @@ struct LldpNeighbour {
 // Decodes a frame's payload behind the Ethernet header. Nothing if it is cut off or has not the
 // three parts that each one has.
 std::optional<LldpNeighbour> decode_lldp(std::string_view payload);
+
+// Reads what `lldpcli -f json0 show neighbors` prints: the neighbours by the name of the own port.
+// Of several at one port the first counts. Throws UsageError with `file` for another text.
+std::map<std::string, LldpNeighbour> read_lldpd_json(const std::string& text,
+                                                     const std::string& file);
 
 }  // namespace cb

@@ -37,7 +37,8 @@ Dcb dcb_from(const json& from) {
   out.algorithm = from.at("algorithm");
   out.bandwidth = from.at("bandwidth");
   out.trusted = from.at("trusted").get<std::vector<int>>();
-  for (const json& rule : from.at("rules")) out.rules.push_back({rule.at(0), rule.at(1), rule.at(2)});
+  for (const json& rule : from.at("rules"))
+    out.rules.push_back({rule.at(0), rule.at(1), rule.at(2)});
   return out;
 }
 
@@ -62,8 +63,8 @@ LldpNeighbour neighbour_from(const json& from) {
 }
 
 json nic_json(const RoceNic& nic) {
-  json out = {{"host", nic.host},       {"device", nic.device},   {"port", nic.port_name},
-              {"driver", nic.driver},   {"trust", nic.trust},     {"address", nic.address},
+  json out = {{"host", nic.host},        {"device", nic.device},  {"port", nic.port_name},
+              {"driver", nic.driver},    {"trust", nic.trust},    {"address", nic.address},
               {"bits", nic.prefix_bits}, {"gids", json::array()}, {"unread", json::object()}};
   for (const RoceGid& gid : nic.gids)
     out["gids"].push_back({gid.index, gid.version_2 ? 1 : 0, gid.ipv4 ? 1 : 0});

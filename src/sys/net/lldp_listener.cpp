@@ -19,7 +19,8 @@ namespace {
 constexpr uint16_t kLldp = 0x88cc;  // IEEE 802.1AB
 constexpr std::array<unsigned char, 6> kNearestBridge{0x01, 0x80, 0xc2, 0x00, 0x00, 0x0e};
 
-// A socket that gets the frames of LLDP of that interface; closed, with errno set, if there is none.
+// A socket that gets the frames of LLDP of that interface; closed, with errno set, if there is
+// none.
 Socket listener_on(const std::string& interface) {
   Socket out(::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!out.open()) return out;
@@ -61,8 +62,8 @@ HeardFrames hear_lldp(const std::vector<std::string>& interfaces, double seconds
   for (const std::string& interface : interfaces) {
     Socket socket = listener_on(interface);
     if (!socket.open()) {
-      out.why_not[interface] = errno == EPERM ? said("lldp.no_right")
-                                              : said("lldp.failed", std::strerror(errno));
+      out.why_not[interface] =
+          errno == EPERM ? said("lldp.no_right") : said("lldp.failed", std::strerror(errno));
       continue;
     }
     waiting.push_back({socket.fd(), POLLIN, 0});

@@ -22,9 +22,7 @@ namespace {
 constexpr std::chrono::seconds kPatience{5};
 constexpr size_t kMostBytes = size_t{16} << 20;  // of an answer
 
-[[noreturn]] void fail(int code) {
-  throw Error(said("netlink.failed", std::strerror(code)));
-}
+[[noreturn]] void fail(int code) { throw Error(said("netlink.failed", std::strerror(code))); }
 
 // What one packet said.
 enum class Answered { more, all };
@@ -71,6 +69,20 @@ std::string receive_all(const Socket& socket, bool dump) {
   fail(EMSGSIZE);
 }
 
+std::string exchange(int protocol, int type, std::string_view body, bool dump) {
+  const Socket socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol));
+  if (!socket.open()) fail(errno);
+  nlmsghdr head{};
+  head.nlmsg_len = static_cast<uint32_t>(sizeof head + body.size());
+  head.nlmsg_type = static_cast<uint16_t>(type);
+  head.nlmsg_flags = static_cast<uint16_t>(NLM_F_REQUEST | (dump ? NLM_F_DUMP : 0));
+  head.nlmsg_seq = 1;
+  std::string message(reinterpret_cast<const char*>(&head), sizeof head);
+  message.append(body);
+  if (::send(socket.fd(), message.data(), message.size(), 0) < 0) fail(errno);
+  return receive_all(socket, dump);
+}
+
 }  // namespace
 
 std::string attribute(unsigned short type, std::string_view value) {
@@ -84,17 +96,11 @@ std::string attribute(unsigned short type, std::string_view value) {
 }
 
 std::string ask(int type, std::string_view body, bool dump) {
-  const Socket socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
-  if (!socket.open()) fail(errno);
-  nlmsghdr head{};
-  head.nlmsg_len = static_cast<uint32_t>(sizeof head + body.size());
-  head.nlmsg_type = static_cast<uint16_t>(type);
-  head.nlmsg_flags = static_cast<uint16_t>(NLM_F_REQUEST | (dump ? NLM_F_DUMP : 0));
-  head.nlmsg_seq = 1;
-  std::string message(reinterpret_cast<const char*>(&head), sizeof head);
-  message.append(body);
-  if (::send(socket.fd(), message.data(), message.size(), 0) < 0) fail(errno);
-  return receive_all(socket, dump);
+  return exchange(NETLINK_ROUTE, type, body, dump);
+}
+
+std::string ask_generic(int family, std::string_view body) {
+  return exchange(NETLINK_GENERIC, family, body, false);
 }
 
 }  // namespace cb::netlink

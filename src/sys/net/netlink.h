@@ -10,6 +10,9 @@ namespace cb::netlink {
 // reason, or that it does not answer within five seconds). Needs no rights.
 std::string ask(int type, std::string_view body, bool dump);
 
+// The same for one message of generic netlink; `body` begins with its own header.
+std::string ask_generic(int family, std::string_view body);
+
 // An attribute with its head and padding.
 std::string attribute(unsigned short type, std::string_view value);
 

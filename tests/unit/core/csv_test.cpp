@@ -29,7 +29,8 @@ bool says(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("a table with a mark, quotes, blank lines and lines of blanks") {
-  const auto rows = read_csv("\xef\xbb\xbfhost, model \r\n\r\n n1 ,\"a, \"\"b\"\"\nc\"\r\n,,\nn2,\n", "f");
+  const auto rows =
+      read_csv("\xef\xbb\xbfhost, model \r\n\r\n n1 ,\"a, \"\"b\"\"\nc\"\r\n,,\nn2,\n", "f");
   REQUIRE(rows.size() == 3);
   CHECK(rows[0].fields == Fields{"host", "model"});
   CHECK(rows[1].fields == Fields{"n1", "a, \"b\"\nc"});
@@ -49,7 +50,10 @@ TEST_CASE("text of Chinese and of wide encodings becomes UTF-8; other bytes are 
   // 主机,型号 in GBK.
   CHECK(read_csv("\xd6\xf7\xbb\xfa,\xd0\xcd\xba\xc5\nn1,x\n", "f")[0].fields ==
         Fields{"主机", "型号"});
-  const std::string wide("\xff\xfe" "a\0,\0b\0\n\0", 10);
+  const std::string wide(
+      "\xff\xfe"
+      "a\0,\0b\0\n\0",
+      10);
   CHECK(read_csv(wide, "f")[0].fields == Fields{"a", "b"});
   CHECK_THROWS_AS(read_csv("a,\xff\xff\xff\n", "f"), UsageError);
   CHECK_THROWS_AS(read_csv(std::string("a\0b", 3), "f"), UsageError);
@@ -66,7 +70,8 @@ TEST_CASE("a delivery list under English and Chinese names, with what is empty l
   CHECK(list[0].model == "NVIDIA H20");
   CHECK(list[1].part == "nvme");
   CHECK(list[1].serial.empty());  // "N/A" is no serial number
-  const auto chinese = read_delivery_list("主机名,部件类型,槽位,序列号\nn2,网卡,0000:1b:00.0,S\n", "d");
+  const auto chinese =
+      read_delivery_list("主机名,部件类型,槽位,序列号\nn2,网卡,0000:1b:00.0,S\n", "d");
   REQUIRE(chinese.size() == 1);
   CHECK(chinese[0].part == "nic");
   CHECK(chinese[0].slot == "0000:1b:00.0");
@@ -79,6 +84,24 @@ TEST_CASE("a list that cannot be compared is refused with its line") {
   CHECK(says(refused("host,part,serial\n,gpu,A\n"), "line 2"));
   CHECK(says(refused("host,part,serial\nn1,gppu,A\n"), "did you mean gpu"));
   CHECK(refused("host,part,serial\nn1,gpu,A\nn1,nvme,A\n").empty());
+}
+
+TEST_CASE("any bytes are read or refused in words") {
+  const std::string good =
+      "\xef\xbb\xbfhost;part;serial;model\r\nn1;GPU;\"A;1\";\xd0\xcd\r\n\r\nn2;ssd;B2;x\r\n";
+  for (size_t at = 0; at < good.size(); ++at) {
+    for (const int byte : {0, '"', '\n', ';', 0x80, 0xff}) {
+      std::string bad = good;
+      bad[at] = static_cast<char>(byte);
+      for (const std::string& text : {bad, bad.substr(0, at)}) {
+        try {
+          read_delivery_list(text, "d.csv");
+        } catch (const UsageError& e) {
+          CHECK(std::string(e.what()).size() > 10);
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("versions in their natural order, from both sides") {

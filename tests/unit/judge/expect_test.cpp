@@ -18,6 +18,7 @@ Part gpu(int slot, const std::string& serial, const std::string& model = "NVIDIA
   Part out{"gpu", "0000:0" + std::to_string(slot) + ":00.0"};
   out.attributes = {{"model", model},
                     {"pci_address", out.id},
+                    {"vbios", Text("96.00.9F")},
                     {"driver_version", Text("535.129.03")},
                     {"memory_bytes", int64_t{96} << 30}};
   if (!serial.empty()) out.attributes["serial"] = serial;
@@ -113,8 +114,7 @@ TEST_CASE("counts of parts, also of none") {
   CHECK(failures(expected(hosts, "gpu.count", {"2"})).empty());
   hosts[0].parts.pop_back();
   CHECK(failures(expected(hosts, "gpu.count", {"2"})) == "n1  why.expected\n");
-  CHECK(failures(expected(hosts, "nvme.count", {">=1"})) ==
-        "n1  why.expected\nn2  why.expected\n");
+  CHECK(failures(expected(hosts, "nvme.count", {">=1"})) == "n1  why.expected\nn2  why.expected\n");
 }
 
 TEST_CASE("a delivery as on the list, whatever the case of names and numbers") {

@@ -15,6 +15,7 @@
 #include <netinet/in.h>
 
 #include "core/error.h"
+#include "core/file.h"
 #include "core/units.h"
 #include "sys/net/ethtool.h"
 #include "sys/net/lldp_listener.h"
@@ -161,7 +162,8 @@ class PortReader {
       if (const auto pause = interface_pause(port_.netdev))
         nic_.pause = {pause->receive, pause->send};
     } else if (const auto text = captured(fs_, port_.netdev + ".pause")) {
-      nic_.pause = {text->find("rx 1") != std::string::npos, text->find("tx 1") != std::string::npos};
+      nic_.pause = {text->find("rx 1") != std::string::npos,
+                    text->find("tx 1") != std::string::npos};
     }
     if (!nic_.pause) unread({"pause"}, said("roce.no_pause", port_.netdev));
   }
@@ -209,17 +211,16 @@ class PortReader {
 
   // "Global tclass=106" of the vendor's driver; rdma_cm's default in configfs.
   void read_classes() {
-    const auto forced = fs_.text(fmt::format("/sys/class/infiniband/{}/tc/{}/traffic_class",
-                                             port_.device, port_.port));
+    const auto forced = fs_.text(
+        fmt::format("/sys/class/infiniband/{}/tc/{}/traffic_class", port_.device, port_.port));
     const size_t at = forced ? forced->find("Global tclass=") : std::string::npos;
     if (at != std::string::npos) {
       const std::string rest = forced->substr(at + std::strlen("Global tclass="));
       const auto value = parse_integer(rest.substr(0, rest.find_first_not_of("0123456789")));
       if (value && *value >= 0 && *value < 256) nic_.forced_class = static_cast<int>(*value);
     }
-    nic_.connection_tos =
-        number(fmt::format("/sys/kernel/config/rdma_cm/{}/ports/{}/default_roce_tos", port_.device,
-                           port_.port));
+    nic_.connection_tos = number(fmt::format(
+        "/sys/kernel/config/rdma_cm/{}/ports/{}/default_roce_tos", port_.device, port_.port));
   }
 
   // The kernel takes the larger of the interface's value and that of `all`.
@@ -251,13 +252,23 @@ std::optional<int> number_of_variable(const char* name) {
                                                : std::nullopt;
 }
 
+void say_unheard(RoceNic& nic, const Said& why) {
+  for (const char* kind : {"switch_mtu", "switch_pfc"}) nic.unread.try_emplace(kind, why);
+}
+
+void finish_hearing(RoceHost& host) {
+  host.listened = true;
+  for (RoceNic& nic : host.nics) {
+    if (!nic.neighbour) say_unheard(nic, said("lldp.silent", nic.port_name));
+  }
+}
+
 }  // namespace
 
 RoceHost read_roce_host(const FsRoot& fs, const std::string& host) {
   RoceHost out{.host = host};
-  const NetworksOfPorts networks = fs.is_machine()
-                                       ? own_networks()
-                                       : captured_networks(captured(fs, "addresses").value_or(""));
+  const NetworksOfPorts networks =
+      fs.is_machine() ? own_networks() : captured_networks(captured(fs, "addresses").value_or(""));
   for (const RdmaPort& port : rdma_ports(fs)) {
     if (port.ethernet() && port.active() && !port.netdev.empty())
       out.nics.push_back(PortReader(fs, port, host).read(networks));
@@ -284,15 +295,22 @@ void hear_neighbours(const FsRoot& fs, double seconds, RoceHost& host) {
       if (const auto frame = captured(fs, name + ".lldp")) heard.payload[name] = *frame;
     }
   }
-  host.listened = true;
   for (RoceNic& nic : host.nics) {
     const auto frame = heard.payload.find(nic.port_name);
     if (frame != heard.payload.end()) nic.neighbour = decode_lldp(frame->second);
-    if (nic.neighbour) continue;
     const auto why = heard.why_not.find(nic.port_name);
-    const Said reason = why == heard.why_not.end() ? said("lldp.silent", nic.port_name) : why->second;
-    for (const char* kind : {"switch_mtu", "switch_pfc"}) nic.unread.try_emplace(kind, reason);
+    if (!nic.neighbour && why != heard.why_not.end()) say_unheard(nic, why->second);
   }
+  finish_hearing(host);
+}
+
+void read_neighbours(const std::string& file, RoceHost& host) {
+  const auto neighbours = read_lldpd_json(read_file(file), file);
+  for (RoceNic& nic : host.nics) {
+    const auto found = neighbours.find(nic.port_name);
+    if (found != neighbours.end()) nic.neighbour = found->second;
+  }
+  finish_hearing(host);
 }
 
 }  // namespace cb::net

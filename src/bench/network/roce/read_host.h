@@ -14,4 +14,7 @@ RoceHost read_roce_host(const FsRoot& fs, const std::string& host);
 // Listens for neighbours on all ports at once, for at most that time.
 void hear_neighbours(const FsRoot& fs, double seconds, RoceHost& host);
 
+// Takes them from lldpd's file instead (read_lldpd_json()). Throws UsageError.
+void read_neighbours(const std::string& file, RoceHost& host);
+
 }  // namespace cb::net
