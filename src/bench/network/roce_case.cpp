@@ -90,12 +90,15 @@ void add_neighbours(const std::string& file, RoceHost& host, Problems& problems)
 
 // Collective. Rank 0 gets every host; one rank of each host reads.
 std::vector<RoceHost> gather_hosts(Context& context, const Params& params) {
+  constexpr double kReading = 30;  // seconds for everything but listening
+  const Watchdog::Bounded step(context.watchdog, params.number("listen") + kReading);
   RoceHost mine{.host = context.place.host};
   Problems problems;
   if (context.place.first_on_host()) {
     mine = net::read_roce_host(context.fs, context.place.host);
     if (params.number("listen") > 0)
-      net::hear_neighbours(context.fs, params.number("listen"), mine);
+      net::hear_neighbours(
+          context.fs, params.number("listen"), [&] { return context.cancel.cancelled(); }, mine);
     if (params.has("neighbours")) add_neighbours(params.text("neighbours"), mine, problems);
   }
   throw_agreed(context.comm, "clusterbench roce", problems);

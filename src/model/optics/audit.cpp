@@ -42,8 +42,8 @@ struct Beyond {
 // Limits of zero are not set by their maker.
 Beyond beyond(double value, const std::optional<ModuleLimits>& limits) {
   if (!limits || (limits->high_alarm == 0 && limits->low_alarm == 0)) return {};
-  return {value > limits->high_alarm || value < limits->low_alarm,
-          value > limits->high_warning || value < limits->low_warning};
+  return {value > limits->high_alarm || value<limits->low_alarm, value> limits->high_warning ||
+          value < limits->low_warning};
 }
 
 std::string dbm_text(double watts) {
@@ -64,8 +64,7 @@ class ModuleAuditor {
     each("uncorrectable", [&](const FittedModule& m) {
       return counted(m, m.uncorrectable_blocks, "optics.uncorrectable");
     });
-    each("flaps",
-         [&](const FittedModule& m) { return counted(m, m.link_downs, "optics.flaps"); });
+    each("flaps", [&](const FittedModule& m) { return counted(m, m.link_downs, "optics.flaps"); });
     outliers();
     return std::move(out_);
   }
@@ -119,7 +118,8 @@ class ModuleAuditor {
     if (wrong.empty()) return true;
     std::string text;
     for (const std::string& one : wrong) text += (text.empty() ? "" : ", ") + one;
-    add(m, alarm ? said("optics.alarm", name_of(m), text) : said("optics.warning", name_of(m), text));
+    add(m,
+        alarm ? said("optics.alarm", name_of(m), text) : said("optics.warning", name_of(m), text));
     return true;
   }
 
@@ -233,8 +233,8 @@ ModuleAudit audit_modules(const std::vector<FittedModule>& modules) {
 }
 
 std::vector<std::string> module_kinds() {
-  return {"module_alarm", "module_warning", "module_state",  "lane_spread",
-          "error_rate",   "uncorrectable",  "flaps",         "module_outlier"};
+  return {"module_alarm", "module_warning", "module_state", "lane_spread",
+          "error_rate",   "uncorrectable",  "flaps",        "module_outlier"};
 }
 
 std::optional<double> lane_spread(const OpticalModule& module) {

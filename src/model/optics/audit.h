@@ -45,8 +45,8 @@ struct ModuleAudit {
 ModuleAudit audit_modules(const std::vector<FittedModule>& modules);
 std::vector<std::string> module_kinds();
 
-constexpr double kMostSpread = 3;      // decibels; the module's own accuracy (SFF-8636, 6.2.4)
-constexpr double kMostErrors = 1e-5;   // of bits
+constexpr double kMostSpread = 3;     // decibels; the module's own accuracy (SFF-8636, 6.2.4)
+constexpr double kMostErrors = 1e-5;  // of bits
 constexpr size_t kEnoughModules = 8;
 
 // Decibels between the most and the least light received, over lanes with light.

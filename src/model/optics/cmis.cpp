@@ -17,12 +17,12 @@ struct LaneFlag {
   bool alarm;
 };
 constexpr LaneFlag kLaneFlags[] = {
-    {135, "tx_fault", true},  {136, "tx_loss", true},   {137, "tx_unlocked", true},
-    {139, "tx_power", true},  {140, "tx_power", true},  {141, "tx_power", false},
-    {142, "tx_power", false}, {143, "bias", true},      {144, "bias", true},
-    {145, "bias", false},     {146, "bias", false},     {147, "rx_loss", true},
+    {135, "tx_fault", true},    {136, "tx_loss", true},  {137, "tx_unlocked", true},
+    {139, "tx_power", true},    {140, "tx_power", true}, {141, "tx_power", false},
+    {142, "tx_power", false},   {143, "bias", true},     {144, "bias", true},
+    {145, "bias", false},       {146, "bias", false},    {147, "rx_loss", true},
     {148, "rx_unlocked", true}, {149, "rx_power", true}, {150, "rx_power", true},
-    {151, "rx_power", false}, {152, "rx_power", false}};
+    {151, "rx_power", false},   {152, "rx_power", false}};
 
 void read_lane_flags(const ModuleBytes& page11, OpticalModule& out) {
   for (const LaneFlag& flag : kLaneFlags) {

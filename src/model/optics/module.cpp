@@ -15,16 +15,16 @@ struct ModuleKind {
   const char* name;
   bool cmis;
 };
-constexpr std::array kModuleKinds{
-    ModuleKind{0x0d, "QSFP+", false},  ModuleKind{0x11, "QSFP28", false},
-    ModuleKind{0x18, "QSFP-DD", true}, ModuleKind{0x19, "OSFP", true},
-    ModuleKind{0x1e, "QSFP", true}};
+constexpr std::array kModuleKinds{ModuleKind{0x0d, "QSFP+", false},
+                                  ModuleKind{0x11, "QSFP28", false},
+                                  ModuleKind{0x18, "QSFP-DD", true}, ModuleKind{0x19, "OSFP", true},
+                                  ModuleKind{0x1e, "QSFP", true}};
 
 const ModuleKind* kind_of(std::string_view lower) {
   if (lower.empty()) return nullptr;
-  const auto found = std::ranges::find(
-      kModuleKinds, static_cast<unsigned>(static_cast<unsigned char>(lower[0])),
-      &ModuleKind::identifier);
+  const auto found =
+      std::ranges::find(kModuleKinds, static_cast<unsigned>(static_cast<unsigned char>(lower[0])),
+                        &ModuleKind::identifier);
   return found == kModuleKinds.end() ? nullptr : &*found;
 }
 

@@ -38,8 +38,8 @@ struct ModuleLane {
 
 // A flag that the module has raised: "rx_power" lane 3 high alarm.
 struct ModuleFlag {
-  std::string what;  // "rx_loss", "tx_fault", "temperature", "supply", "rx_power" …
-  int lane = 0;      // from 1; 0: of the module
+  std::string what;   // "rx_loss", "tx_fault", "temperature", "supply", "rx_power" …
+  int lane = 0;       // from 1; 0: of the module
   bool alarm = true;  // false: a warning
 };
 

@@ -1,5 +1,6 @@
 #include "sys/net/lldp_listener.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -54,7 +55,9 @@ std::string frame_from(const Socket& socket) {
 
 }  // namespace
 
-HeardFrames hear_lldp(const std::vector<std::string>& interfaces, double seconds) {
+HeardFrames hear_lldp(const std::vector<std::string>& interfaces, double seconds,
+                      const std::function<bool()>& stop) {
+  constexpr double kSlice = 0.2;  // seconds between two looks at `stop`
   HeardFrames out;
   std::vector<std::string> names;
   std::vector<Socket> sockets;
@@ -73,8 +76,9 @@ HeardFrames hear_lldp(const std::vector<std::string>& interfaces, double seconds
   const double until = monotonic_seconds() + seconds;
   while (out.payload.size() < sockets.size()) {
     const double left = until - monotonic_seconds();
-    if (left <= 0) break;
-    const int ready = ::poll(waiting.data(), waiting.size(), static_cast<int>(left * 1000) + 1);
+    if (left <= 0 || (stop && stop())) break;
+    const int ready =
+        ::poll(waiting.data(), waiting.size(), static_cast<int>(std::min(left, kSlice) * 1000) + 1);
     if (ready < 0 && errno != EINTR) break;
     for (size_t i = 0; ready > 0 && i < sockets.size(); ++i) {
       if (waiting[i].revents == 0) continue;

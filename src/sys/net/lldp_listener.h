@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -15,7 +16,9 @@ struct HeardFrames {
 };
 
 // Listens to the frames of LLDP on all these interfaces at once, for at most that time; ends as
-// soon as each one has heard a frame. Sends nothing. Needs CAP_NET_RAW: else each one says so.
-HeardFrames hear_lldp(const std::vector<std::string>& interfaces, double seconds);
+// soon as each one has heard a frame, or `stop` says so. Sends nothing. Needs CAP_NET_RAW: else
+// each one says so.
+HeardFrames hear_lldp(const std::vector<std::string>& interfaces, double seconds,
+                      const std::function<bool()>& stop = {});
 
 }  // namespace cb

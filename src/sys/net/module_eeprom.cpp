@@ -47,8 +47,8 @@ std::string generic_message(unsigned char command, const std::string& attributes
 int ethtool_family() {
   const std::string answer = netlink::ask_generic(
       GENL_ID_CTRL,
-      generic_message(CTRL_CMD_GETFAMILY, netlink::attribute(CTRL_ATTR_FAMILY_NAME,
-                                                             std::string_view("ethtool\0", 8))));
+      generic_message(CTRL_CMD_GETFAMILY,
+                      netlink::attribute(CTRL_ATTR_FAMILY_NAME, std::string_view("ethtool\0", 8))));
   const std::string_view id = attribute_in(answer, kHeads, CTRL_ATTR_FAMILY_ID);
   uint16_t out = 0;
   if (id.size() < sizeof out) throw Error(said("netlink.failed", "ethtool"));
@@ -57,8 +57,8 @@ int ethtool_family() {
 }
 
 std::string header_of(unsigned short type, const std::string& interface, uint32_t flags) {
-  std::string inner = netlink::attribute(
-      ETHTOOL_A_HEADER_DEV_NAME, std::string_view(interface.c_str(), interface.size() + 1));
+  std::string inner = netlink::attribute(ETHTOOL_A_HEADER_DEV_NAME,
+                                         std::string_view(interface.c_str(), interface.size() + 1));
   if (flags != 0) inner += number_attribute(ETHTOOL_A_HEADER_FLAGS, flags);
   return netlink::attribute(static_cast<unsigned short>(type | NLA_F_NESTED), inner);
 }

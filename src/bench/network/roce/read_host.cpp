@@ -284,12 +284,13 @@ RoceHost read_roce_host(const FsRoot& fs, const std::string& host) {
   return out;
 }
 
-void hear_neighbours(const FsRoot& fs, double seconds, RoceHost& host) {
+void hear_neighbours(const FsRoot& fs, double seconds, const std::function<bool()>& stop,
+                     RoceHost& host) {
   HeardFrames heard;
   std::vector<std::string> names;
   for (const RoceNic& nic : host.nics) names.push_back(nic.port_name);
   if (fs.is_machine()) {
-    heard = hear_lldp(names, seconds);
+    heard = hear_lldp(names, seconds, stop);
   } else {
     for (const std::string& name : names) {
       if (const auto frame = captured(fs, name + ".lldp")) heard.payload[name] = *frame;

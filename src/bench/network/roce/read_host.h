@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "model/roce/host.h"
 #include "sys/os/fs_root.h"
 
@@ -11,8 +13,9 @@ namespace cb::net {
 // 10.0.0.1/24" a line).
 RoceHost read_roce_host(const FsRoot& fs, const std::string& host);
 
-// Listens for neighbours on all ports at once, for at most that time.
-void hear_neighbours(const FsRoot& fs, double seconds, RoceHost& host);
+// Listens for neighbours on all ports at once, for at most that time or until `stop` says so.
+void hear_neighbours(const FsRoot& fs, double seconds, const std::function<bool()>& stop,
+                     RoceHost& host);
 
 // Takes them from lldpd's file instead (read_lldpd_json()). Throws UsageError.
 void read_neighbours(const std::string& file, RoceHost& host);
