@@ -22,6 +22,7 @@ void add_commands(CLI::App& app, Action& action) {
   add_checklist_command(app, action);
   add_issue_command(app, action);
   add_compare_transports_command(app, action);
+  add_optics_trend_command(app, action);
   add_template_command(app, action);
   add_doctor_command(app, action);
   add_documents_command(app, action);

@@ -139,23 +139,39 @@ class RoceAuditor {
     return most_common(single);
   }
 
+  static std::string pfc_command(const RoceNic& nic, int priority) {
+    return fmt::format("dcb pfc set dev {} prio-pfc all:off {}:on", nic.port_name, priority);
+  }
+  static std::string trust_command(const RoceNic& nic) {
+    return nic.driver == "mlx5_core"
+               ? fmt::format("mlnx_qos -i {} --trust dscp", nic.port_name)
+               : fmt::format("dcb apptrust set dev {} order dscp", nic.port_name);
+  }
+  static std::string mtu_command(const RoceNic& nic, int bytes) {
+    return fmt::format("ip link set dev {} mtu {}", nic.port_name, bytes);
+  }
+
   static bool knows_pfc(const RoceNic& nic) { return nic.dcb && nic.dcb->pfc; }
 
   Answer pfc(const RoceNic& nic) const {
     if (!knows_pfc(nic)) return unread();
     const unsigned pfc = *nic.dcb->pfc;
     const int wanted = out_.lossless.value_or(kUsualPriority);
-    if (pfc == 0) return bad(said("roce.pfc_none", nic.port_name, wanted));
+    if (pfc == 0) return bad(said("roce.pfc_none", nic.port_name, pfc_command(nic, wanted)));
     if (std::popcount(pfc) > 1)
-      return bad(said("roce.pfc_many", nic.port_name, lossless_list(pfc), wanted));
+      return bad(
+          said("roce.pfc_many", nic.port_name, lossless_list(pfc), pfc_command(nic, wanted)));
     if (!is_lossless(pfc, wanted))
-      return bad(said("roce.pfc_other", nic.port_name, lossless_list(pfc), wanted));
+      return bad(said("roce.pfc_other", nic.port_name, lossless_list(pfc), wanted,
+                      pfc_command(nic, wanted)));
     return good();
   }
 
   static Answer trust(const RoceNic& nic) {
     if (nic.trust.empty()) return unread();
-    return nic.trust == "dscp" ? good() : bad(said("roce.trust", nic.port_name, nic.trust));
+    return nic.trust == "dscp"
+               ? good()
+               : bad(said("roce.trust", nic.port_name, nic.trust, trust_command(nic)));
   }
 
   Answer traffic(const One& one) const {
@@ -197,11 +213,15 @@ class RoceAuditor {
     for (int p = 0; p < kPriorities; ++p) {
       if (!is_lossless(*nic.dcb->pfc, p) &&
           classes[static_cast<size_t>(p)] == static_cast<int>(of_lossless))
-        return bad(said("roce.ets_shared", nic.port_name, lossless, p, of_lossless));
+        return bad(said(
+            "roce.ets_shared", nic.port_name, lossless, p, of_lossless,
+            fmt::format("dcb ets set dev {} prio-tc {}:{}", nic.port_name, lossless, lossless)));
     }
     const int share = nic.dcb->bandwidth[of_lossless];
     if (nic.dcb->algorithm[of_lossless] == kBandwidthShares && share < wanted_.least_share)
-      return bad(said("roce.ets_share", nic.port_name, of_lossless, share, wanted_.least_share));
+      return bad(said("roce.ets_share", nic.port_name, of_lossless, share, wanted_.least_share,
+                      fmt::format("dcb ets set dev {} tc-bw {}:{}", nic.port_name, of_lossless,
+                                  wanted_.least_share)));
     return good();
   }
 
@@ -245,11 +265,12 @@ class RoceAuditor {
   Answer mtu(const RoceNic& nic) const {
     if (!nic.mtu_bytes) return unread();
     if (*nic.mtu_bytes < kRoceMtu)
-      return bad(said("roce.mtu", nic.port_name, *nic.mtu_bytes, kRoceMtu));
+      return bad(said("roce.mtu", nic.port_name, *nic.mtu_bytes, kRoceMtu, mtu_command(nic, 9000)));
     if (nic.rdma_mtu_bytes && *nic.rdma_mtu_bytes < kRdmaMtu)
       return bad(said("roce.rdma_mtu", nic.device, *nic.rdma_mtu_bytes, *nic.mtu_bytes));
     if (*nic.mtu_bytes != usual_mtu_.value_or(*nic.mtu_bytes))
-      return bad(said("roce.mtu_other", nic.port_name, *nic.mtu_bytes, *usual_mtu_));
+      return bad(said("roce.mtu_other", nic.port_name, *nic.mtu_bytes, *usual_mtu_,
+                      mtu_command(nic, *usual_mtu_)));
     return good();
   }
 
@@ -326,7 +347,9 @@ class RoceAuditor {
       return rule.bits == 32 && rule.address == nic.address && rule.table != kDefault &&
              rule.table != kMain && rule.table != kLocal;
     });
-    return found ? good() : bad(said("roce.source_rule", nic.port_name, address_text(nic.address)));
+    return found ? good()
+                 : bad(said("roce.source_rule", nic.port_name, address_text(nic.address),
+                            fmt::format("ip rule add from {} table N", address_text(nic.address))));
   }
 
   static std::string address_text(uint32_t a) {

@@ -85,7 +85,7 @@ ModuleMemory osfp() {
   put8(what, 128, 0x02);
   put8(what, 129, 15);
   put16(value, 128, 250U | 15U << 11);  // 250e-9
-  out.pages = {{{0, 0}, page0},    {{0, 1}, page1},   {{0, 2}, page2},
+  out.pages = {{{0, 0}, page0},     {{0, 1}, page1},   {{0, 2}, page2},
                {{0, 0x11}, page11}, {{0, 0x20}, what}, {{0, 0x24}, value}};
   return out;
 }
@@ -105,7 +105,8 @@ FittedModule fitted(int i, const ModuleMemory& memory) {
 
 std::string kinds(const std::vector<FittedModule>& modules) {
   std::string out;
-  for (const ModuleFinding& f : audit_modules(modules).findings) out += f.port + " " + f.kind + "\n";
+  for (const ModuleFinding& f : audit_modules(modules).findings)
+    out += f.port + " " + f.kind + "\n";
   return out;
 }
 
@@ -197,11 +198,11 @@ TEST_CASE("each planted fault is found as what it is, and nothing else") {
     std::function<void(ModuleMemory&)> plant;
   };
   const Planted in_sff[] = {
-      {"module_alarm", [](ModuleMemory& m) { put8(m.lower, 3, 0x02); }},      // no light on lane 2
-      {"module_alarm", [](ModuleMemory& m) { put8(m.lower, 4, 0x08); }},      // fault, lane 4
-      {"module_alarm", [](ModuleMemory& m) { put8(m.lower, 6, 0x80); }},      // temperature
-      {"module_warning", [](ModuleMemory& m) { put8(m.lower, 9, 0x02); }},    // rx, lane 2
-      {"module_alarm", [](ModuleMemory& m) { put16(m.lower, 26, 29699); }},   // supply
+      {"module_alarm", [](ModuleMemory& m) { put8(m.lower, 3, 0x02); }},     // no light on lane 2
+      {"module_alarm", [](ModuleMemory& m) { put8(m.lower, 4, 0x08); }},     // fault, lane 4
+      {"module_alarm", [](ModuleMemory& m) { put8(m.lower, 6, 0x80); }},     // temperature
+      {"module_warning", [](ModuleMemory& m) { put8(m.lower, 9, 0x02); }},   // rx, lane 2
+      {"module_alarm", [](ModuleMemory& m) { put16(m.lower, 26, 29699); }},  // supply
       {"module_warning", [](ModuleMemory& m) { put16(m.lower, 22, 70 * 256 + 1); }},
       {"module_warning", [](ModuleMemory& m) { put16(m.lower, 42, 4501); }},  // bias
       {"lane_spread", [](ModuleMemory& m) { put16(m.lower, 34, 5000); }}};    // 3.01 dB
