@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/offers.h"
 #include "core/file.h"
+#include "core/messages/texts.h"
 #include "core/text.h"
 #include "judge/optics_trend.h"
 

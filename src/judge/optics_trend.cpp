@@ -30,8 +30,8 @@ using TrendKey = std::pair<Entity, size_t>;  // module, index of the figure
 
 void add_document(const Document& document, double day, std::map<TrendKey, TrendPoints>& out) {
   for (const Record& record : document.records) {
-    if (record.case_name != "optics") continue;
     for (const Metric& metric : record.metrics) {
+      if (record.entities.at(metric.entity).kind != "module") continue;
       for (size_t i = 0; i < std::size(kTrendFigures); ++i) {
         if (metric.name != kTrendFigures[i].name || metric.samples.empty()) continue;
         double value = metric.samples.summary().median;

@@ -25,9 +25,10 @@ struct OpticsTrend {
   bool fades() const { return interval && days_at_least.has_value() && days_at_most.has_value(); }
 };
 
-// The trends of every module that at least three documents name, those that fade first, by days.
-// Limits: a margin of 0 dB over the maker's low warning limit, 1e-5 errors per bit. The line is
-// Theil and Sen's (core/theil_sen.h). Documents in any order; those without a start are left out.
+// The trends of every module that at least three documents have figures of, those that fade first,
+// by days. Limits: a margin of 0 dB over the maker's low warning limit, 1e-5 errors per bit. The
+// line is Theil and Sen's (core/theil_sen.h). Documents in any order; those without a start are
+// left out.
 std::vector<OpticsTrend> optics_trends(std::span<const Document> documents);
 
 }  // namespace cb

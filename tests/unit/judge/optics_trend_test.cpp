@@ -61,7 +61,7 @@ TEST_CASE("what rises, too few documents and others' records say nothing of an e
   CHECK_FALSE(optics_trends(few)[0].fades());  // no interval from four
   few.resize(2);
   CHECK(optics_trends(few).empty());
-  rising[0].records[0].case_name = "nics";
+  rising[0].records[0].entities[0].kind = "nic";
   CHECK(optics_trends(rising)[0].points == 5);
 }
 

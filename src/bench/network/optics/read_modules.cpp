@@ -206,9 +206,10 @@ std::vector<FittedModule> modules_from_text(const std::string& text) {
                    .corrected_bits = optional_number(from.at("bits")),
                    .uncorrectable_blocks = optional_number(from.at("blocks")),
                    .link_downs = optional_number(from.at("downs"))};
-    ModuleMemory memory{.lower = bytes_of(from.at("lower"))};
+    ModuleMemory memory{.lower = bytes_of(from.at("lower").get<std::string>())};
     for (const json& page : from.at("pages"))
-      memory.pages[{page.at(0), page.at(1)}] = bytes_of(page.at(2));
+      memory.pages[{page.at(0).get<int>(), page.at(1).get<int>()}] =
+          bytes_of(page.at(2).get<std::string>());
     f.module = decode_module(memory);
     out.push_back(std::move(f));
   }
