@@ -6,15 +6,12 @@
 #include <memory>
 #include <sstream>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "bench/registry.h"
-#include "campaign/env_sweep.h"
 #include "cli/commands.h"
+#include "cli/job_series.h"
 #include "cli/offers.h"
-#include "cli/profile_source.h"
-#include "cli/run_cmd_setup.h"
 #include "cli/stop_signals.h"
 #include "core/file.h"
 #include "core/suggest.h"
@@ -34,12 +31,8 @@ struct SettingOptions {
   std::vector<std::string> settings;
   std::vector<std::string> required;
   std::vector<std::string> case_options;
-  std::string out, size = "1G", op = "all_reduce", language = "en";
-  std::string deadline = "10m";
-  int ranks_per_host = 0;
-  size_t repeats = 5;
-  uint64_t seed = 1;
-  RunOptions launching;
+  std::string size = "1G", op = "all_reduce", language = "en";
+  SeriesOptions series;
 };
 
 std::vector<std::string> setting_names() {
@@ -92,39 +85,13 @@ std::vector<SettingRule> chosen_rules(const SettingOptions& options, Problems& p
   return out;
 }
 
-fs::path settings_directory(const SettingOptions& options, Problems& problems) {
-  const std::string name = !options.out.empty() ? options.out
-                                                : fmt::format("out/{:%Y%m%d-%H%M%S}-settings",
-                                                              fmt::localtime(std::time(nullptr)));
-  std::error_code failed;
-  if (fs::exists(name, failed) && !(fs::is_directory(name, failed) && fs::is_empty(name, failed)))
-    problems.add("--out", fmt::format("{} is not empty: name a fresh directory", name));
-  return fs::absolute(name).lexically_normal();
-}
-
 // What is the same for every setting.
-SweepSetup common_setup(const SettingOptions& options, Problems& problems) {
-  SweepSetup setup;
-  const auto deadline = parse_duration(options.deadline);
-  if (!deadline || *deadline <= 0)
-    problems.add("--deadline", options.deadline + " is not a duration such as 90s or 10m");
-  setup.directory = settings_directory(options, problems);
-  if (!problems.empty()) throw UsageError("clusterbench compare-settings", problems);
-  setup.deadline_seconds = *deadline;
-  setup.binary = startable_binary();
+SweepSetup common_setup(const SettingOptions& options, const Problems& problems) {
+  SweepSetup setup =
+      series_setup(options.series, "clusterbench compare-settings", "settings", problems);
   setup.arguments = {"nccl", "--op", options.op, "--size", options.size, "--algorithms", "--paths"};
   setup.arguments.insert(setup.arguments.end(), options.case_options.begin(),
                          options.case_options.end());
-  Launching launching = choose_launching(options.launching);
-  setup.launch = std::move(launching.setup);
-  setup.hosts = std::move(launching.hosts);
-  setup.ranks_per_host = options.ranks_per_host;
-  setup.repeats = options.repeats;
-  setup.seed = options.seed;
-  if (setup.launch.launcher == Launcher::none && setup.ranks_per_host == 0)
-    setup.ranks_per_host = 1;
-  if (const auto why = cannot_launch(setup.launch, setup.hosts, setup.ranks_per_host))
-    throw UsageError("clusterbench compare-settings", "--launcher", why->text());
   return setup;
 }
 
@@ -135,11 +102,7 @@ struct JobsEnd {
 
 void note_end(const SweepOutcome& o, JobsEnd& end) {
   end.refused = end.refused || o.refused;
-  if (!o.document) return;
-  for (const Record& record : o.document->records) {
-    for (const Check& check : record.checks)
-      end.wrong = end.wrong || (!check.passed && !check.finding);
-  }
+  end.wrong = end.wrong || (o.document && data_wrong(*o.document));
 }
 
 SettingVerdict compare_setting(const SettingRule& rule, SweepSetup setup, const MetricDef& metric,
@@ -151,20 +114,11 @@ SettingVerdict compare_setting(const SettingRule& rule, SweepSetup setup, const 
     setup.arguments.insert(setup.arguments.end(), {"--register", "user"});
   const size_t count = sweep_jobs(2, setup.repeats, setup.seed).size();
   const auto outcomes = run_sweep(setup, [&](size_t index, const SweepOutcome& o) {
-    const bool done = o.state == JobState::done;
-    std::cerr << terminal_safe(fmt::format("   {} {}/{} {} {}={}{} {}{}", rule.id, index + 1, count,
-                                           done ? "✓" : "✗", rule.variable,
-                                           o.values.empty() ? "" : o.values.front(),
-                                           o.job.control ? " (A/A)" : "", format_seconds(o.seconds),
-                                           done ? "" : "  " + o.reason.text()))
-              << '\n';
+    tell_ended(fmt::format("{} {}/{}", rule.id, index + 1, count),
+               fmt::format("{}={}", rule.variable, o.values.empty() ? "" : o.values.front()), o);
   });
-  std::vector<SweepRun> runs;
-  for (const SweepOutcome& o : outcomes) {
-    note_end(o, end);
-    runs.push_back(
-        {o.job.combination, o.job.block, o.job.control, o.document ? &*o.document : nullptr});
-  }
+  for (const SweepOutcome& o : outcomes) note_end(o, end);
+  const std::vector<SweepRun> runs = runs_of(outcomes);
   return judge_setting(rule, runs, metric);
 }
 
@@ -242,28 +196,10 @@ void add_compare_settings_command(CLI::App& app, Action& action) {
       ->take_all();
   sub->add_option("--op", options->op, "collective [all_reduce]")->type_name("NAME");
   sub->add_option("--size", options->size, "[1G]")->type_name("SIZE,…");
-  sub->add_option("--repeats", options->repeats, "how often each side runs [5]")
-      ->check(CLI::Range(1, 1000))
-      ->type_name("N");
-  sub->add_option("--seed", options->seed, "draws the order within each repeat [1]")
-      ->type_name("N");
-  sub->add_option("--deadline", options->deadline, "of each job [10m]")->type_name("TIME");
-  sub->add_option("--out", options->out, "a fresh directory [out/<time>-settings]")
-      ->type_name("DIR");
+  add_series_options(*sub, options->series, "each side", "settings");
   offer_only(sub->add_option("--lang", options->language, "language of the table [en]"),
              {"en", "zh"})
       ->type_name("en|zh");
-  offer(sub->add_option("--launcher", options->launching.launcher,
-                        "auto, mpirun, srun or none [auto]"),
-        launcher_names())
-      ->type_name("NAME");
-  sub->add_option("--hosts", options->launching.hosts, "hosts and their slots: a:8,b:8")
-      ->type_name("LIST");
-  sub->add_option("--hostfile", options->launching.hostfile, "hosts as in an Open MPI hostfile")
-      ->type_name("FILE");
-  sub->add_option("--ranks-per-host", options->ranks_per_host, "[as many as a host has slots]")
-      ->check(CLI::Range(1, 100000))
-      ->type_name("N");
   sub->add_option("options", options->case_options, "of nccl, behind --")->type_name("-- …");
   sub->callback([&action, options] { action = [options] { return compare_settings(*options); }; });
 }

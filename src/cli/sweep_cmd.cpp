@@ -2,26 +2,21 @@
 // size.
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "bench/registry.h"
-#include "campaign/env_sweep.h"
 #include "cli/commands.h"
+#include "cli/job_series.h"
 #include "cli/offers.h"
-#include "cli/profile_source.h"
-#include "cli/run_cmd_setup.h"
 #include "cli/stop_signals.h"
 #include "cli/sweep_chart.h"
 #include "cli/sweep_table.h"
 #include "core/file.h"
 #include "core/suggest.h"
 #include "core/text.h"
-#include "core/units.h"
 #include "judge/env_sweep.h"
 
 namespace cb {
@@ -34,12 +29,8 @@ struct SweepOptions {
   std::vector<std::string> case_options;
   std::vector<std::string> arguments;  // case_name and case_options together
   std::vector<std::string> variables;
-  std::string out, metric;
-  std::string deadline = "10m";
-  int ranks_per_host = 0;
-  size_t repeats = 5;
-  uint64_t seed = 1;
-  RunOptions launching;
+  std::string metric;
+  SeriesOptions series;
 };
 
 const CaseInfo* known_case(const Catalogue& cases, const SweepOptions& options,
@@ -61,50 +52,25 @@ const CaseInfo* known_case(const Catalogue& cases, const SweepOptions& options,
   return info;
 }
 
-// The sweep's directory, which must be empty or not exist yet.
-fs::path fresh_directory(const SweepOptions& options, Problems& problems) {
-  const std::string name =
-      !options.out.empty()
-          ? options.out
-          : fmt::format("out/{:%Y%m%d-%H%M%S}-sweep-{}", fmt::localtime(std::time(nullptr)),
-                        options.arguments.empty() ? "" : options.arguments[0]);
-  std::error_code failed;
-  if (fs::exists(name, failed) && !(fs::is_directory(name, failed) && fs::is_empty(name, failed)))
-    problems.add("--out", fmt::format("{} is not empty: name a fresh directory", name));
-  return fs::absolute(name).lexically_normal();
+std::string series_name(const SweepOptions& options) {
+  return "sweep-" + (options.arguments.empty() ? std::string() : options.arguments[0]);
 }
 
 SweepSetup sweep_setup(const SweepOptions& options, const Catalogue& cases) {
   Problems problems;
-  SweepSetup setup;
   const CaseInfo* info = known_case(cases, options, problems);
-  setup.variables = parse_variables(options.variables, problems);
+  const auto variables = parse_variables(options.variables, problems);
   if (options.variables.empty()) problems.add("--env", "is missing: NAME=VALUE,VALUE,…");
-  const auto deadline = parse_duration(options.deadline);
-  if (!deadline || *deadline <= 0)
-    problems.add("--deadline", options.deadline + " is not a duration such as 90s or 10m");
   if (info != nullptr && !options.metric.empty()) {
     std::vector<std::string> names;
     for (const MetricDef& m : info->metrics) names.push_back(m.name);
     if (std::find(names.begin(), names.end(), options.metric) == names.end())
       problems.add("--metric", unknown_name(options.metric, names));
   }
-  setup.directory = fresh_directory(options, problems);
-  if (!problems.empty()) throw UsageError("clusterbench sweep", problems);
-  setup.deadline_seconds = *deadline;
+  SweepSetup setup =
+      series_setup(options.series, "clusterbench sweep", series_name(options), problems);
+  setup.variables = variables;
   setup.arguments = options.arguments;
-  setup.binary = startable_binary();
-  Launching launching = choose_launching(options.launching);
-  setup.launch = std::move(launching.setup);
-  setup.hosts = std::move(launching.hosts);
-  setup.ranks_per_host = options.ranks_per_host;
-  setup.repeats = options.repeats;
-  setup.seed = options.seed;
-  // A single rank starts without a launcher.
-  if (setup.launch.launcher == Launcher::none && setup.ranks_per_host == 0)
-    setup.ranks_per_host = 1;
-  if (const auto why = cannot_launch(setup.launch, setup.hosts, setup.ranks_per_host))
-    throw UsageError("clusterbench sweep", "--launcher", why->text());
   return setup;
 }
 
@@ -167,15 +133,6 @@ std::string page(const SweepSetup& setup, const std::vector<SweepPoint>& points,
   return sweep_page(title, rows, points, names, metric);
 }
 
-bool data_wrong(const Document& document) {
-  for (const Record& record : document.records) {
-    for (const Check& check : record.checks) {
-      if (!check.passed && !check.finding) return true;
-    }
-  }
-  return false;
-}
-
 ExitCode sweep_code(const std::vector<SweepOutcome>& outcomes, bool figures) {
   bool all_done = true, wrong = false;
   for (const SweepOutcome& o : outcomes) {
@@ -204,10 +161,7 @@ std::string jobs_text(const SweepSetup& setup, const std::vector<SweepOutcome>& 
 ExitCode conclude(const SweepSetup& setup, const std::vector<SweepOutcome>& outcomes,
                   const CaseInfo& info, const std::string& asked_metric) {
   const Combinations all = combinations(setup.variables);
-  std::vector<SweepRun> runs;
-  for (const SweepOutcome& o : outcomes)
-    runs.push_back(
-        {o.job.combination, o.job.block, o.job.control, o.document ? &*o.document : nullptr});
+  const std::vector<SweepRun> runs = runs_of(outcomes);
   std::optional<MetricDef> metric = sweep_metric(info, runs);
   for (const MetricDef& m : info.metrics) {
     if (m.name == asked_metric) metric = m;
@@ -244,12 +198,7 @@ ExitCode sweep(const SweepOptions& options) {
   const size_t count =
       sweep_jobs(combinations(setup.variables).size(), setup.repeats, setup.seed).size();
   const auto outcomes = run_sweep(setup, [&](size_t index, const SweepOutcome& o) {
-    const bool done = o.state == JobState::done;
-    std::cerr << terminal_safe(
-                     fmt::format("   {}/{} {} {} {}{}", index + 1, count, done ? "✓" : "✗",
-                                 values_text(setup, o.values) + (o.job.control ? " (A/A)" : ""),
-                                 format_seconds(o.seconds), done ? "" : "  " + o.reason.text()))
-              << '\n';
+    tell_ended(fmt::format("{}/{}", index + 1, count), values_text(setup, o.values), o);
   });
   return conclude(setup, outcomes, *find_case(cases, options.arguments[0]), options.metric);
 }
@@ -281,26 +230,7 @@ void add_sweep_command(CLI::App& app, Action& action) {
   sub->add_option("--metric", options->metric,
                   "what to compare [the first of the case that was measured]")
       ->type_name("NAME");
-  sub->add_option("--repeats", options->repeats,
-                  "how often each combination runs: more show smaller differences [5]")
-      ->check(CLI::Range(1, 1000))
-      ->type_name("N");
-  sub->add_option("--seed", options->seed, "draws the order within each repeat [1]")
-      ->type_name("N");
-  sub->add_option("--deadline", options->deadline, "of each job [10m]")->type_name("TIME");
-  sub->add_option("--out", options->out, "a fresh directory [out/<time>-sweep-<case>]")
-      ->type_name("DIR");
-  offer(sub->add_option("--launcher", options->launching.launcher,
-                        "auto, mpirun, srun or none [auto]"),
-        launcher_names())
-      ->type_name("NAME");
-  sub->add_option("--hosts", options->launching.hosts, "hosts and their slots: a:2,b:2")
-      ->type_name("LIST");
-  sub->add_option("--hostfile", options->launching.hostfile, "hosts as in an Open MPI hostfile")
-      ->type_name("FILE");
-  sub->add_option("--ranks-per-host", options->ranks_per_host, "[as many as a host has slots]")
-      ->check(CLI::Range(1, 100000))
-      ->type_name("N");
+  add_series_options(*sub, options->series, "each combination", "sweep-<case>");
   offer(sub->add_option("case", options->case_name, "what to measure"), names_of_cases())
       ->type_name("CASE");
   // The options of the case need an option here: CLI11 hands the words after -- to the parent once
