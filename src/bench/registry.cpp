@@ -5,15 +5,39 @@
 namespace cb {
 
 const std::vector<Case>& all_cases() {
+  // One a line, so that a new case is one line of a difference.
+  // clang-format off
   static const std::vector<Case> cases{
-      info_case(),         preflight_case(), health_case(),        watch_case(),
-      gemm_cpu_case(),     gemm_gpu_case(),  bandwidth_cpu_case(), bandwidth_gpu_case(),
-      gpu_overhead_case(), nccl_case(),      overlap_case(),       mpi_case(),
-      nics_case(),         fabric_case(),    roce_case(),          verbs_case(),
-      drives_case(),       tcp_case(),       locate_case(),        io_case(),
-      gds_case(),          train_cpu_case(), burn_cpu_case(),      burn_gpu_case(),
-      events_case(),       fake_case(),      skeleton_case(),
+      info_case(),
+      preflight_case(),
+      health_case(),
+      watch_case(),
+      gemm_cpu_case(),
+      gemm_gpu_case(),
+      bandwidth_cpu_case(),
+      bandwidth_gpu_case(),
+      gpu_overhead_case(),
+      nccl_case(),
+      overlap_case(),
+      mpi_case(),
+      nics_case(),
+      fabric_case(),
+      roce_case(),
+      optics_case(),
+      verbs_case(),
+      drives_case(),
+      tcp_case(),
+      locate_case(),
+      io_case(),
+      gds_case(),
+      train_cpu_case(),
+      burn_cpu_case(),
+      burn_gpu_case(),
+      events_case(),
+      fake_case(),
+      skeleton_case(),
   };
+  // clang-format on
   return cases;
 }
 

@@ -14,9 +14,10 @@ namespace {
 constexpr int kRdmaMtu = 4096;
 constexpr int kFrameBytes = 18;                     // header and checksum of a frame
 constexpr int kUsualDscp = 26, kUsualPriority = 3;  // of RoCE, by the makers' guides
-constexpr int kEct0 = 2;                            // marks traffic that ECN may mark
-constexpr int kBandwidthShares = 2;                 // an algorithm of 802.1Qaz
-constexpr int kOwnNetworkBits = 30;                 // a network of a link
+constexpr int kNone = -1;
+constexpr int kEct0 = 2;             // marks traffic that ECN may mark
+constexpr int kBandwidthShares = 2;  // an algorithm of 802.1Qaz
+constexpr int kOwnNetworkBits = 30;  // a network of a link
 
 bool is_lossless(unsigned pfc, int priority) { return (pfc >> priority & 1U) != 0; }
 
@@ -28,13 +29,14 @@ std::string lossless_list(unsigned pfc) {
   return fmt::format("{}", fmt::join(out, ", "));
 }
 
-// The value that most have, the smallest of equals; nothing if there is none.
-std::optional<int> most_common(const std::vector<int>& values) {
+// The value that most have; of equals `preferred`, else the largest. Nothing if there is none.
+std::optional<int> most_common(const std::vector<int>& values, int preferred) {
   std::map<int, size_t> count;
   for (const int value : values) ++count[value];
   std::optional<int> out;
   for (const auto& [value, n] : count) {
-    if (!out || n > count[*out]) out = value;
+    const size_t best = out ? count[*out] : 0;
+    if (n > best || (n == best && *out != preferred)) out = value;
   }
   return out;
 }
@@ -75,7 +77,7 @@ class RoceAuditor {
     for (const One& one : nics_) {
       if (const RoceGid* gid = gid_of(*one.nic)) gids.push_back(gid->index);
     }
-    usual_gid_ = most_common(gids);
+    usual_gid_ = most_common(gids, kNone);
   }
 
   RoceAudit run() {
@@ -136,7 +138,7 @@ class RoceAuditor {
       if (dcb && dcb->pfc && std::popcount(*dcb->pfc) == 1)
         single.push_back(std::countr_zero(*dcb->pfc));
     }
-    return most_common(single);
+    return most_common(single, kUsualPriority);
   }
 
   static std::string pfc_command(const RoceNic& nic, int priority) {
@@ -253,7 +255,7 @@ class RoceAuditor {
     for (const One& one : nics_) {
       if (one.nic->*member) values.push_back(*(one.nic->*member));
     }
-    return most_common(values);
+    return most_common(values, kNone);
   }
 
   static Answer pause(const RoceNic& nic) {
