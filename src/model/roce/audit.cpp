@@ -19,7 +19,10 @@ constexpr int kEct0 = 2;             // marks traffic that ECN may mark
 constexpr int kBandwidthShares = 2;  // an algorithm of 802.1Qaz
 constexpr int kOwnNetworkBits = 30;  // a network of a link
 
-bool is_lossless(unsigned pfc, int priority) { return (pfc >> priority & 1U) != 0; }
+// What is no priority is not lossless.
+bool is_lossless(unsigned pfc, int priority) {
+  return priority >= 0 && priority < kPriorities && (pfc >> priority & 1U) != 0;
+}
 
 std::string lossless_list(unsigned pfc) {
   std::vector<int> out;
@@ -59,7 +62,8 @@ int class_for(const RoceNic& nic, int priority) {
 }
 
 bool same_network(const RoceNic& a, const RoceNic& b) {
-  if (a.address == 0 || b.address == 0 || a.prefix_bits == 0 || a.prefix_bits != b.prefix_bits)
+  if (a.address == 0 || b.address == 0 || a.prefix_bits <= 0 || a.prefix_bits > 32 ||
+      a.prefix_bits != b.prefix_bits)
     return false;
   return ((a.address ^ b.address) >> (32 - a.prefix_bits)) == 0;
 }

@@ -85,7 +85,8 @@ NetworksOfPorts captured_networks(const std::string& text) {
     in_addr address{};
     const auto bits = parse_integer(line.substr(slash + 1));
     const std::string dotted = line.substr(space + 1, slash - space - 1);
-    if (!bits || ::inet_pton(AF_INET, dotted.c_str(), &address) != 1) continue;
+    if (!bits || *bits < 0 || *bits > 32 || ::inet_pton(AF_INET, dotted.c_str(), &address) != 1)
+      continue;
     out.try_emplace(line.substr(0, space),
                     Ipv4Network{ntohl(address.s_addr), static_cast<int>(*bits)});
   }
