@@ -271,6 +271,8 @@ class Judge {
       return {count_message("why.checks", evidence.checks)};
     if (std::holds_alternative<UniformRule>(v.criterion->rule))
       return {count_message("why.hosts", evidence.findings.size())};
+    if (std::holds_alternative<ExpectRule>(v.criterion->rule))
+      return {count_message("why.ordered", v.entities)};
     if (const auto* soak = std::get_if<SoakRule>(&v.criterion->rule); soak != nullptr && v.value) {
       const bool counts =
           soak->kind == SoakRule::Kind::interruptions || soak->kind == SoakRule::Kind::events;

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "core/units.h"
+#include "judge/expect.h"
 #include "judge/verdict_attempts.h"
 #include "judge/verdict_fleet.h"
 #include "judge/verdict_gaps.h"
@@ -468,6 +469,8 @@ Evidence gather_evidence(const Campaign& campaign, const HostNames& names,
                          const Criterion& criterion, bool interruptions_judged) {
   if (const auto* rule = std::get_if<UniformRule>(&criterion.rule))
     return uniform_evidence(campaign, names, *rule);
+  if (const auto* rule = std::get_if<ExpectRule>(&criterion.rule))
+    return expect_evidence(campaign, names, *rule);
   if (const auto* rule = std::get_if<SoakRule>(&criterion.rule))
     return soak_evidence(campaign, names, criterion, *rule);
   return Collector(campaign, names, criterion, interruptions_judged).collect();
