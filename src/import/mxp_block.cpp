@@ -1,6 +1,7 @@
 // NVIDIA's HPL-MxP prints a block between two lines of asterisks for each run. "LU GFLOPS" is the
 // rate without the refinement that makes the solution one: it is a fact, never the figure.
 #include <cmath>
+#include <memory>
 #include <optional>
 
 #include <fmt/format.h>
