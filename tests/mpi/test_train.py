@@ -134,3 +134,23 @@ def test_a_rank_that_dies_is_named_with_its_step(job):
     os.kill(ranks[1], signal.SIGKILL)
     _, _, err, _ = job.finish(process, 100)
     assert "a rank was lost" in err and re.search(r"not there : \S+ rank 1: .*last in step \d+", err), err
+
+
+def resumable(job, folder, steps, *args):
+    _, document, _, err = job.measure(2, *TINY, "--steps", steps, "--warm-up-steps", "1", "--twin-every", "0", "--shard", "zero1",
+                                      "--checkpoint-dir", str(folder), "--checkpoint-every", "4", *args)
+    record, = document["records"]
+    assert "weights_digest" in record["facts"], err
+    return record["facts"]
+
+
+def test_ranks_resume_at_the_newest_step_that_all_have_whole(job, tmp_path):
+    straight = resumable(job, tmp_path, "16")  # checkpoints of 4, 8, 12 and 16: two stay
+    for file in tmp_path.glob("*.checkpoint"):
+        file.unlink()
+    resumable(job, tmp_path, "10")  # of 4 and 8
+    newest = tmp_path / "clusterbench-train-rank1.1.checkpoint"
+    newest.write_bytes(newest.read_bytes()[:100])  # rank 1 was killed while it wrote
+    resumed = resumable(job, tmp_path, "16", "--resume")
+    assert resumed["resumed_at"] == "4"
+    assert resumed["weights_digest"] == straight["weights_digest"]

@@ -150,6 +150,9 @@ std::vector<ParamDef> option_params() {
       number("noise").help("share of tokens that do not follow").by_default("0.15").range(0, 1),
       number("learning-rate").help("of AdamW; by default by the width").range(0, 10),
       number("reach").help("nats above the floor that the last losses may be").range(0, 100),
+      text("checkpoint-dir").help("existing directory, of this host or shared, for checkpoints"),
+      integer("checkpoint-every").help("steps between checkpoints").by_default("100").at_least(1),
+      flag("resume").help("goes on from the newest checkpoint that all ranks have whole"),
       seed_param("of weights and text"),
       text("inject-fault")
           .help("bitflip, nan, slow or weight @RANK[:LAYER], to prove that it is found; RANK "
@@ -184,10 +187,23 @@ void check_options(const Params& params, Problems& problems) {
   check_shape(shape_of(params), problems);
   if (params.integer("warm-up-steps") >= params.integer("steps"))
     problems.add("--warm-up-steps", "leaves no step of --steps that is timed");
+  if (params.flag("resume") && !params.has("checkpoint-dir"))
+    problems.add("--resume", "needs --checkpoint-dir, where the checkpoints are");
   if (params.has("inject-fault") && !parse_fault(params.text("inject-fault")))
     problems.add("--inject-fault",
                  fmt::format("{} is no fault: bitflip, nan, slow or weight, then @RANK[:LAYER]",
                              params.text("inject-fault")));
+}
+
+std::string Options::identity() const {
+  const Shape& s = shape;
+  return fmt::format(
+      "L={} h={} heads={}/{} d={} f={} V={} dp={} tp={} pp={} zero1={} batch={}x{}x{} "
+      "text={}/{}/{} seed={} rate={} warm={} decay={} clip={}",
+      s.layers, s.hidden, s.heads, s.kv_heads, s.head_dim, s.feed_forward, s.vocabulary,
+      layout.data, layout.tensor, layout.pipeline, layout.zero1, batch.sequence, batch.sequences,
+      batch.micro_batches, text.vocabulary, text.symbols, text.noise, recipe.seed, recipe.rate,
+      recipe.warm_steps, recipe.decay, recipe.clip);
 }
 
 Options options_of(const Params& params, int ranks) {
@@ -206,6 +222,11 @@ Options options_of(const Params& params, int ranks) {
   out.warm_up = params.integer("warm-up-steps");
   out.twin_every = params.integer("twin-every");
   out.hash_every = params.integer("hash-every");
+  if (params.has("checkpoint-dir")) {
+    out.checkpoint_dir = params.text("checkpoint-dir");
+    out.checkpoint_every = params.integer("checkpoint-every");
+  }
+  out.resume = params.flag("resume");
   if (params.has("reach")) out.reach = params.number("reach");
   if (params.has("inject-fault")) out.fault = parse_fault(params.text("inject-fault")).value();
 
