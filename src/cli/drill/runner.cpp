@@ -222,12 +222,18 @@ class DrillRun {
             "--duration", "150ms",     "--tolerance", "0.25"};
   }
 
+  // While a person is asked the measurement goes on, and must not end at its own deadline.
+  double deadline_of(const std::string& name) const {
+    const bool waits = drill_.action == DrillAction::manual && name == "during";
+    return setup_.deadline_seconds * (waits ? 2 : 1) + (waits ? kAgentSeconds : 0);
+  }
+
   // Its own deadline is later than its time, so that an end by itself is no detection.
-  Command command(Words words, const std::vector<HostSlots>& hosts, const fs::path& record) const {
+  Command command(Words words, const std::vector<HostSlots>& hosts, const fs::path& record,
+                  double deadline) const {
     words.insert(words.begin(), setup_.binary);
-    for (const std::string& word :
-         Words{"--deadline", fmt::format("{}s", setup_.deadline_seconds + kGraceSeconds),
-               "--no-color", "--quiet", "--json", record.string()})
+    for (const std::string& word : Words{"--deadline", fmt::format("{}s", deadline + kGraceSeconds),
+                                         "--no-color", "--quiet", "--json", record.string()})
       words.push_back(word);
     return launch_command(setup_.launch, hosts, 1, {{kDrillVariable, token_}}, words);
   }
@@ -237,7 +243,7 @@ class DrillRun {
     const fs::path record = stem.string() + ".json";
     std::error_code ignored;
     fs::remove(record, ignored);
-    return {command(words, measured_hosts(), record), stem, record};
+    return {command(words, measured_hosts(), record, deadline_of(name)), stem, record};
   }
 
   bool stopped() const { return setup_.stop_signals() > answered_stops_; }
@@ -326,13 +332,13 @@ class DrillRun {
       settle(*running);
     }
     // A person acts after the answer, so the time counts from there.
-    if (drill_.action == DrillAction::manual) ask_for_fault();
+    if (drill_.action == DrillAction::manual) ask_for_fault(*running);
     record_.facts["injected_at"] = utc_now();
     const double begin = monotonic_seconds();
     if (!running) started = begin;
     make_fault();
     setup_.say(fmt::format("{}: the fault is made on {}", drill_.id, setup_.on));
-    Ended seen = running ? wait(*running, setup_.deadline_seconds + 2 * kGraceSeconds)
+    Ended seen = running ? wait(*running, deadline_of("during") + 2 * kGraceSeconds)
                          : measure("during", is_storage() ? long_job() : short_job());
     if (const auto rate = rate_of(seen)) add_rate("rate_during", *rate);
     if (drill_.goes_on) {
@@ -361,11 +367,15 @@ class DrillRun {
     }
   }
 
-  void ask_for_fault() {
+  void ask_for_fault(Measurement& running) {
     const std::string prompt = fmt::format("{} ({}) on {}: press Enter and do it at once",
                                            drill_.id, setup_.part, setup_.on);
     if (!setup_.ask || !setup_.ask(prompt, setup_.deadline_seconds))
       throw Error("nobody answered: a drill by hand needs a person at a terminal");
+    if (running.poll())
+      throw Error(
+          "the measurement ended before the fault; next: answer sooner, or a longer "
+          "--deadline");
     by_hand_ = true;
   }
 
