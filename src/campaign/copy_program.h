@@ -9,7 +9,7 @@
 #include "campaign/hosts.h"
 
 // `run --copy`: brings this program to every host through the launcher, and removes it afterwards
-// (docs/design/decisions/0110-the-program-through-the-launcher.md).
+// (docs/design/decisions/0116-the-program-through-the-launcher.md).
 namespace cb {
 
 struct CopySetup {

@@ -36,6 +36,8 @@ struct RunObserver {
   // A host that had been taken out takes part again, or waits as a spare.
   std::function<void(const std::string& host, bool as_spare)> returned = [](const std::string&,
                                                                             bool) {};
+  // A host that had been taken out was called, and does not answer.
+  std::function<void(const std::string& host)> silent = [](const std::string&) {};
 };
 
 struct RunSetup {

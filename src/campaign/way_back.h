@@ -10,7 +10,7 @@ namespace cb {
 
 // How the document of one attempt comes back. Rank 0 writes it as a file if its host sees this
 // directory. If not, it writes it as lines of its standard output, which the launcher brings here
-// (docs/design/decisions/0109-documents-through-the-launcher.md).
+// (docs/design/decisions/0113-documents-through-the-launcher.md).
 struct WayBack {
   std::filesystem::path document;  // the file that the job is told to write
   std::filesystem::path log;       // of its standard output

@@ -2,6 +2,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <memory>
 
@@ -91,17 +92,22 @@ void refuse_bad(const DrillOptions& o, const std::vector<HostSlots>& hosts) {
                    "put it last in --hosts");
   }
   if (!o.on.empty() && !known(o.on)) problems.add("--on", "is none of the hosts");
+  if (o.directory.empty()) problems.add("--out", "is empty: name a fresh directory");
+  // Not a number is in no range, and CLI11 takes it.
+  if (!std::isfinite(o.hold_seconds)) problems.add("--hold", "is no number of seconds");
+  if (!std::isfinite(o.deadline_seconds)) problems.add("--deadline", "is no number of seconds");
   if (!problems.empty()) throw UsageError("clusterbench drill", problems);
 }
 
 DrillSetup drill_setup(DrillOptions& o) {
   const Launching launching = choose_launching(o.launching);
   if (o.on.empty()) o.on = launching.hosts.back().name;
-  DrillSetup setup{.launch = launching.setup,
-                   .hosts = launching.hosts,
-                   .binary = fs::read_symlink("/proc/self/exe").string(),
-                   .directory = fs::absolute(o.directory).lexically_normal(),
-                   .on = o.on};
+  DrillSetup setup{
+      .launch = launching.setup,
+      .hosts = launching.hosts,
+      .binary = fs::read_symlink("/proc/self/exe").string(),
+      .directory = o.directory.empty() ? fs::path() : fs::absolute(o.directory).lexically_normal(),
+      .on = o.on};
   for (HostSlots& h : setup.hosts) h.slots = std::max(h.slots, 1);
   setup.part = o.part;
   while (setup.part.size() > 1 && setup.part.ends_with('/')) setup.part.pop_back();

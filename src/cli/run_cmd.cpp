@@ -213,6 +213,8 @@ ExitCode run(const RunOptions& given) {
     create_campaign(setup.paths, setup.campaign);
   const CampaignLock lock(setup.paths);
   std::cerr << heading(setup);
+  if (!setup.only.empty() && setup.campaign.profile.soak)
+    std::cerr << "   the cycles of the soak are not repeated: what they found stays\n";
   RunBoard board(setup, can_draw(STDERR_FILENO), options.prometheus);
   // The executor asks for stop signals all the time: that is when the board is drawn again.
   setup.executor.stop_signals = [&board] {
@@ -251,6 +253,15 @@ ExitCode run(const RunOptions& given) {
             std::cerr << fmt::format(
                              "   {} answers and {}\n", terminal_safe(host),
                              as_spare ? "waits as the last of the spares" : "takes part again")
+                      << std::flush;
+          },
+      .silent =
+          [&](const std::string& host) {
+            board.clear();
+            std::cerr << fmt::format(
+                             "   {} does not answer within {}: nothing of it is measured; repair "
+                             "it and do this again\n",
+                             terminal_safe(host), format_seconds(setup.roll_call_seconds))
                       << std::flush;
           }};
   RunEnd end;

@@ -8,7 +8,7 @@
 #include <vector>
 
 // A text as lines of a job's standard output, for the way back through a launcher
-// (docs/design/decisions/0109-documents-through-the-launcher.md). Other programs may write between
+// (docs/design/decisions/0113-documents-through-the-launcher.md). Other programs may write between
 // the lines, and a launcher may put labels in front of them.
 namespace cb {
 

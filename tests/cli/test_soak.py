@@ -152,3 +152,7 @@ def test_drills_are_listed_and_need_permission(tmp_path):
     assert done.returncode == 2 and "--allow stop-rank" in done.stderr, done.stderr
     assert not (tmp_path / "d").exists()
     assert cb("drill", "run", "stop-rnk", "--out", tmp_path / "d").returncode == 2
+    allowed = ["drill", "run", "stop-rank", "--hosts", "a,b", "--launcher", "mpirun", "--allow", "stop-rank", "--out"]
+    for more, option in (([""], "--out"), ([tmp_path / "d", "--hold", "nan"], "--hold"), ([tmp_path / "d", "--deadline", "nan"], "--deadline")):
+        done = cb(*allowed, *more)
+        assert done.returncode == 2 and option in done.stderr, done.stderr

@@ -179,17 +179,16 @@ int clock_gettime(clockid_t which, struct timespec* out) {
 
 
 def test_the_look_before_finds_another_program_a_wrong_clock_and_a_rank_too_many(lab, clusterbench, tmp_path):
-    """Told on four hosts of which three are each wrong in one thing."""
+    """Told on four hosts of which three are each wrong in one thing; the first one has the wrong clock."""
     (tmp_path / "clock.c").write_text(SHIFTED_CLOCK)
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", tmp_path / "clock.so", tmp_path / "clock.c", "-ldl"], check=True)
     other = tmp_path / "other"
     other.write_bytes(open(clusterbench, "rb").read() + b"x")
     other.chmod(0o755)
-    right, program, clock, ranks = lab.hosts[:4]
+    clock, program, right, ranks = lab.hosts[:4]
     words = []
-    for host, count, binary, more in ((right, 1, clusterbench, []), (program, 1, other, []),
-                                      (clock, 1, clusterbench, ["-x", f"LD_PRELOAD={tmp_path / 'clock.so'}"]),
-                                      (ranks, 2, clusterbench, [])):
+    for host, count, binary, more in ((clock, 1, clusterbench, ["-x", f"LD_PRELOAD={tmp_path / 'clock.so'}"]),
+                                      (program, 1, other, []), (right, 1, clusterbench, []), (ranks, 2, clusterbench, [])):
         words += [":"] if words else []
         words += ["--host", f"{host}:{count}", "-np", count, *more, binary, "preflight", "--json", tmp_path / "p.json"]
     done = lab.run(["mpirun", *map(str, words)], timeout=120)

@@ -11,7 +11,7 @@ namespace cb {
 
 // Where a job's document goes: nowhere, to a file, to standard output, or as lines of standard
 // output to the campaign in whose directory this host cannot write
-// (docs/design/decisions/0109-documents-through-the-launcher.md). Rank 0 alone writes.
+// (docs/design/decisions/0113-documents-through-the-launcher.md). Rank 0 alone writes.
 class DocumentPlace {
  public:
   // `path`: of --json, empty for nowhere. `token`: of --return, empty if nobody reads lines.

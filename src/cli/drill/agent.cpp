@@ -196,6 +196,32 @@ void undo_later(const UndoList& list, double seconds) {
   ::_exit(0);
 }
 
+// An interface that is not up cannot be cut, and nobody wants it set up afterwards.
+void refuse_interface_that_is_down(const std::string& name) {
+  const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  ifreq request{};
+  name.copy(request.ifr_name, IFNAMSIZ - 1);
+  const bool known = fd >= 0 && ::ioctl(fd, SIOCGIFFLAGS, &request) == 0;
+  const int failed = errno;
+  if (fd >= 0) ::close(fd);
+  if (!known || (request.ifr_flags & IFF_UP) == 0)
+    throw Error(fmt::format("{}: cannot cut {}: {}; next: name an interface of ip link with --part",
+                            host_name(), name, known ? "it is not up" : std::strerror(failed)));
+}
+
+void cut_link(const AgentOrder& order, const std::string& id) {
+  refuse_interface_that_is_down(order.part);
+  const Undo undo{id, host_name(), "set-up", order.part};
+  order.list.note(undo);
+  undo_later(order.list, order.hold_seconds);
+  try {
+    set_interface(order.part, false);
+  } catch (const Error&) {
+    order.list.done(undo);  // nothing was changed
+    throw;
+  }
+}
+
 void refuse_own_limit(const std::string& interface) {
   // A limit that was there before would be gone afterwards.
   int ends[2];
@@ -306,9 +332,7 @@ void inject(const AgentOrder& order) {
     case DrillAction::slow:
       return slow_down(order, id);
     case DrillAction::cut:
-      order.list.note({id, host_name(), "set-up", order.part});
-      undo_later(order.list, order.hold_seconds);
-      return set_interface(order.part, false);
+      return cut_link(order, id);
     case DrillAction::fill:
       return fill_up(order, id);
     case DrillAction::xid:

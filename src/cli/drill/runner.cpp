@@ -29,6 +29,8 @@ using Words = std::vector<std::string>;
 constexpr double kAgentSeconds = 30;
 constexpr double kSettleSeconds = 4;     // until the measurement runs on all hosts
 constexpr double kStallSeconds = 5;      // after which the watchdog speaks
+constexpr double kGraceSeconds = 15;     // by which a measurement without a fault ends well
+constexpr double kRefusalSeconds = 0.7;  // in which an agent that cannot cut a link says so
 constexpr double kGpuSeconds = 12;       // of a burn in which an Xid is reported
 constexpr double kRecoveredShare = 0.8;  // of the rate before
 
@@ -129,10 +131,13 @@ class DrillRun {
     Samples rates;
     double least = std::numeric_limits<double>::infinity();
     for (int i = 0; i < 2; ++i) {
-      const auto rate = rate_of(measure("before", short_job()));
-      if (!rate)
+      const Ended ended = measure("before", short_job());
+      const auto rate = rate_of(ended);
+      const bool blamed = rate && has_blame(ended.log);
+      if (!rate || blamed)
         throw Error(
-            fmt::format("the measurement before the drill failed: see {}; next: mend that first",
+            fmt::format("the measurement before the drill {}: see {}; next: mend that first",
+                        blamed ? fmt::format("names {} already", setup_.on) : "failed",
                         (setup_.directory / (drill_.id + "-before.err")).string()));
       rates.add(*rate);
       least = std::min(least, *rate);
@@ -217,10 +222,12 @@ class DrillRun {
             "--duration", "150ms",     "--tolerance", "0.25"};
   }
 
+  // Its own deadline is later than its time, so that an end by itself is no detection.
   Command command(Words words, const std::vector<HostSlots>& hosts, const fs::path& record) const {
     words.insert(words.begin(), setup_.binary);
-    for (const std::string& word : Words{"--deadline", fmt::format("{}s", setup_.deadline_seconds),
-                                         "--no-color", "--quiet", "--json", record.string()})
+    for (const std::string& word :
+         Words{"--deadline", fmt::format("{}s", setup_.deadline_seconds + kGraceSeconds),
+               "--no-color", "--quiet", "--json", record.string()})
       words.push_back(word);
     return launch_command(setup_.launch, hosts, 1, {{kDrillVariable, token_}}, words);
   }
@@ -264,7 +271,7 @@ class DrillRun {
   Ended measure(const std::string& name, const Words& words) const {
     setup_.say(fmt::format("{}: {}", drill_.id, name));
     Measurement m = start(name, words);
-    return wait(m, setup_.deadline_seconds + 15);
+    return wait(m, setup_.deadline_seconds + 2 * kGraceSeconds);
   }
 
   // The worst rate of a measurement that went well.
@@ -313,6 +320,7 @@ class DrillRun {
 
   void during() {
     std::optional<Measurement> running;
+    double started = monotonic_seconds();
     if (!is_storage() && drill_.action != DrillAction::slow) {
       running.emplace(start("during", long_job()));
       settle(*running);
@@ -321,23 +329,27 @@ class DrillRun {
     if (drill_.action == DrillAction::manual) ask_for_fault();
     record_.facts["injected_at"] = utc_now();
     const double begin = monotonic_seconds();
+    if (!running) started = begin;
     make_fault();
     setup_.say(fmt::format("{}: the fault is made on {}", drill_.id, setup_.on));
-    Ended seen = running ? wait(*running, setup_.deadline_seconds + 15)
+    Ended seen = running ? wait(*running, setup_.deadline_seconds + 2 * kGraceSeconds)
                          : measure("during", is_storage() ? long_job() : short_job());
     if (const auto rate = rate_of(seen)) add_rate("rate_during", *rate);
     if (drill_.goes_on) {
       add_check("survived", seen.code == 0, said("drill.not_survived", seen.code.value_or(124)));
       return;
     }
-    bool detected = seen.code != 0;
+    // An end at the deadline that it has anyway, by the command line, has seen nothing.
+    const bool by_itself = seen.at - started >= setup_.deadline_seconds + kGraceSeconds;
+    bool detected = seen.code != 0 && !by_itself;
     if (drill_.action == DrillAction::slow) {
       seen = measure("locate", locate_job());
       detected = has_suspect(seen);
     }
     if (detected) record_.add("time_to_detection_seconds", host_, {seen.seen_at - begin});
     add_check("detected", detected, said("drill.not_detected", drill_.expected));
-    add_check("named", detected && names_host(seen), said("drill.not_named", setup_.on));
+    add_check("named", detected && names_host(seen),
+              detected ? said("drill.not_named", setup_.on) : said("drill.nobody_named"));
   }
 
   // The measurement must run on every host before the fault, or the fault proves nothing.
@@ -369,10 +381,23 @@ class DrillRun {
     const double until = monotonic_seconds() + kAgentSeconds;
     while (list_.open().empty()) {
       if ((cutter_->poll() && list_.open().empty()) || monotonic_seconds() > until || stopped())
-        throw Error(fmt::format("{}: the drill's agent failed: {}", setup_.on,
-                                last_line(cutter_->result(std::nullopt).log)));
+        throw_failed_cut();
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
+    // An agent that cannot cut takes its entry back before the cut could have been undone.
+    const double refused = monotonic_seconds() + kRefusalSeconds;
+    while (monotonic_seconds() < refused) {
+      if (list_.open().empty()) throw_failed_cut();
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
+
+  [[noreturn]] void throw_failed_cut() {
+    const double until = monotonic_seconds() + kStallSeconds;  // for its last words
+    while (!cutter_->poll() && monotonic_seconds() < until)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    throw Error(fmt::format("{}: the drill's agent failed: {}", setup_.on,
+                            last_line(cutter_->result(std::nullopt).log)));
   }
 
   static bool has_suspect(const Ended& ended) {

@@ -74,8 +74,8 @@ TEST_CASE("every pair is a job of its own, judged by its own name") {
   const Campaign loaded = c.load();
   CHECK(loaded.warnings.empty());
   const Judgement judgement = judge(loaded, loaded.profile, {}, "2026-11-25");
-  const auto rate = std::ranges::find_if(
-      judgement.criteria, [](const auto& v) { return v.criterion->id == "rate"; });
+  const auto rate = std::ranges::find_if(judgement.criteria,
+                                         [](const auto& v) { return v.criterion->id == "rate"; });
   REQUIRE(rate != judgement.criteria.end());
   CHECK(rate->state == State::fail);
   REQUIRE(rate->failing.size() == 1);
@@ -140,9 +140,9 @@ TEST_CASE("the figures of another pair stand for none") {
   end.file = "records/003-many@pair-001-004+2.json";
   end.sha256 = sha256_hex(to_json_text(other));
   write_file_atomically(c.file(end.file), to_json_text(other));
-  JournalWriter writer(c.setup.paths.journal(),
-                       chain_root(c.setup.campaign, read_file(c.setup.paths.campaign()))
-                           .campaign_sha256);
+  JournalWriter writer(
+      c.setup.paths.journal(),
+      chain_root(c.setup.campaign, read_file(c.setup.paths.campaign())).campaign_sha256);
   writer.job(start);
   writer.job(end);
   const Campaign loaded = c.load();
@@ -187,8 +187,8 @@ TEST_CASE("rails: the names come from the inventories, and a host that lacks one
   ScopedCampaign c(profile);
   lay(c, 2);
   c.run();
-  CHECK(sets_variable(c.journal().last_start("003-many@rail-1")->command, "NCCL_IB_HCA",
-                      "=mlx5_1"));
+  CHECK(
+      sets_variable(c.journal().last_start("003-many@rail-1")->command, "NCCL_IB_HCA", "=mlx5_1"));
   const Campaign loaded = c.load();
   CHECK(loaded.warnings.empty());
   const Judgement judgement = judge(loaded, loaded.profile, {}, "2026-11-25");

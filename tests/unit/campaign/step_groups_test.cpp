@@ -11,16 +11,15 @@ using namespace cb;
 namespace {
 
 Step step_of(Scope scope, int group_size = 0, int rails = 0) {
-  return {
-      .id = "s", .case_name = "x", .scope = scope, .group_size = group_size, .rails = rails};
+  return {.id = "s", .case_name = "x", .scope = scope, .group_size = group_size, .rails = rails};
 }
 
 // No two jobs of one turn have a host in common.
 bool turns_are_disjoint(const std::vector<PlaceGroup>& groups) {
   std::set<std::pair<size_t, size_t>> used;
   return std::ranges::all_of(groups, [&](const PlaceGroup& g) {
-    return std::ranges::all_of(
-        g.places, [&](size_t place) { return used.emplace(g.turn, place).second; });
+    return std::ranges::all_of(g.places,
+                               [&](size_t place) { return used.emplace(g.turn, place).second; });
   });
 }
 
