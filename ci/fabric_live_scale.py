@@ -102,11 +102,13 @@ def main():
                 print(f"OpenSM: {time.monotonic() - begin:.0f} s")
             options = [] if manager else ["--no-tables", "--no-counters"]
             asking = {**preloaded, "SIM_HOST": number[f"host{hosts - 1:05} mlx5_1"]}
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
             begin = time.monotonic()
             done = subprocess.run([sys.argv[1], "fabric", *options, "--save", place / "own.txt"], capture_output=True, text=True, env=asking,
                                   check=False, timeout=900)
             seconds = time.monotonic() - begin
-            memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            memory, processor = after.ru_maxrss / 1024, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
             begin = time.monotonic()
             theirs = subprocess.run(["/usr/sbin/ibnetdiscover"], capture_output=True, text=True, env=asking, check=True, timeout=900, cwd=place).stdout
             their_seconds = time.monotonic() - begin
@@ -119,7 +121,7 @@ def main():
     same = links_of(own) == links_of(theirs)
     print(f"{hosts} hosts, {hosts * RAILS} adapters, {switches} switches, {len(links_of(theirs))} links")
     print("\n".join(line for line in done.stdout.splitlines() if not line.startswith("  oversubscription")))
-    print(f"clusterbench fabric {' '.join(options)}: {seconds:.2f} s, {memory:.0f} MiB; ibnetdiscover: {their_seconds:.2f} s; "
+    print(f"clusterbench fabric {' '.join(options)}: {seconds:.2f} s, of which {processor:.2f} s of processor, {memory:.0f} MiB; ibnetdiscover: {their_seconds:.2f} s; "
           f"the links are {'the same' if same else 'NOT the same'}")
     if not same or not links_of(own):
         sys.exit(done.stdout[-2000:] + done.stderr)

@@ -28,8 +28,13 @@ Case watch_case();
 Case verbs_case();
 Case nics_case();
 Case fabric_case();
+Case roce_case();
+Case optics_case();
 Case drives_case();
 Case tcp_case();
 Case train_cpu_case();
+Case external_case();
+Case lu_cpu_case();
+Case cg_cpu_case();
 
 }  // namespace cb

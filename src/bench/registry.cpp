@@ -5,6 +5,8 @@
 namespace cb {
 
 const std::vector<Case>& all_cases() {
+  // One a line, so that a new case is one line of a difference.
+  // clang-format off
   static const std::vector<Case> cases{
       info_case(),
       preflight_case(),
@@ -20,6 +22,8 @@ const std::vector<Case>& all_cases() {
       mpi_case(),
       nics_case(),
       fabric_case(),
+      roce_case(),
+      optics_case(),
       verbs_case(),
       drives_case(),
       tcp_case(),
@@ -27,12 +31,16 @@ const std::vector<Case>& all_cases() {
       io_case(),
       gds_case(),
       train_cpu_case(),
+      lu_cpu_case(),
+      cg_cpu_case(),
+      external_case(),
       burn_cpu_case(),
       burn_gpu_case(),
       events_case(),
       fake_case(),
       skeleton_case(),
   };
+  // clang-format on
   return cases;
 }
 

@@ -1,6 +1,7 @@
 #include "campaign/bad_hosts.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
@@ -53,27 +54,27 @@ std::vector<ExcludedHost> BadHosts::of_single_hosts(const Step& step,
                                                     const std::vector<JobOutcome>& outcomes,
                                                     bool first) {
   const Exclude exclude = setup_.campaign.exclude;
-  std::vector<ExcludedHost> out;
   std::set<std::string> silent;
   for (std::string& host : do_not_answer(outcomes)) silent.insert(std::move(host));
-  if (exclude == Exclude::never && !first) return out;
-  size_t answering = 0;
+  if (exclude == Exclude::never && !first) return {};
+  std::vector<ExcludedHost> gone, bad;  // those that do not answer, and the others
   for (const JobOutcome& o : outcomes) {
     if (!roster_.takes_part(o.key.host)) continue;
-    const bool unseen = first && o.state != JobState::done && o.state != JobState::not_applicable;
+    const bool unseen = first && attempts_(o.key.name) > 0 && o.state != JobState::done &&
+                        o.state != JobState::not_applicable;
     const bool failing =
         exclude == Exclude::failing && has_failed(o.state, o.document ? &*o.document : nullptr);
-    if (silent.contains(o.key.host) && !first) {
-      out.push_back(out_of(step, o, o.key.host, said("out.silent", step.id, o.reason)));
-    } else if (unseen || failing) {
-      out.push_back(out_of(step, o, o.key.host, said("end.left_out", step.id, failure_of(o))));
-      ++answering;
-    }
+    if (silent.contains(o.key.host) && !first)
+      gone.push_back(out_of(step, o, o.key.host, said("out.silent", step.id, o.reason)));
+    else if (unseen || failing)
+      bad.push_back(out_of(step, o, o.key.host, said("end.left_out", step.id, failure_of(o))));
   }
   const size_t all = roster_.active().size();
-  if (first || out.empty()) return out;
-  if (out.size() == all || (answering > 0 && too_many_to_blame(out.size(), all))) return {};
-  return out;
+  // Where nobody passes the first look, the cause is no host's, and no spare is to be spent on it.
+  if (gone.size() + bad.size() == all && (!first || roster_.next_spare())) return {};
+  if (!first && !bad.empty() && too_many_to_blame(bad.size(), all - gone.size())) bad.clear();
+  std::ranges::move(bad, std::back_inserter(gone));
+  return gone;
 }
 
 // Calls the hosts whose job left no document or ran past its deadline. Of the others nothing needs

@@ -129,7 +129,8 @@ Misfit options_misfit(const Step& step, const std::vector<std::string>& argv, co
     if (found->second != joined(values))
       return said("bind.option", whose, shown(name), shown(found->second), shown(joined(values)));
   }
-  static const std::set<std::string> own{"dir", "deadline", "stall", "color", "json", "redact"};
+  static const std::set<std::string> own{"dir",  "deadline", "stall", "color",
+                                         "json", "redact",   "return"};
   for (const auto& [name, value] : *options) {
     if (!step.params.contains(name) && !own.contains(name))
       return said("bind.extra_option", whose, shown(name), shown(value));

@@ -15,6 +15,7 @@
 #include "campaign/journal.h"
 #include "campaign/load_proofs.h"
 #include "campaign/lost.h"
+#include "campaign/other_hosts.h"
 #include "campaign/plan.h"
 #include "campaign/rails.h"
 #include "campaign/roster.h"
@@ -83,6 +84,7 @@ struct Reading {
   JobEvent event;      // that the journal has of it
   bool counts = true;  // its figures are those of the job; else only what no attempt takes back
   bool last = true;    // of its job
+  bool other_hosts = false;  // it ran on another set of hosts than the job's last attempt
   bool inventory =
       true;  // whether its hosts are of interest: only those of a host's first file are
   Loaded loaded = {};
@@ -103,6 +105,36 @@ void list_attempts(Job& job, const JobKey& key, const Journal& journal,
   }
 }
 
+// Marks what ran before a host went, came back or was replaced, and notes what of it was bad.
+void mark_other_hosts(std::vector<Reading>& readings, const Journal& journal, Launcher launcher,
+                      Campaign& campaign) {
+  std::map<std::string, std::set<int>> attempts;
+  std::map<std::string, int> unmet;
+  for (Reading& r : readings) {
+    if (!r.key->host.empty()) continue;
+    const std::string& job = r.key->name;
+    if (!attempts.contains(job)) attempts[job] = attempts_on_other_hosts(job, journal, launcher);
+    r.other_hosts = attempts[job].contains(r.event.attempt);
+    if (r.other_hosts) unmet[job] += r.event.unmet;
+  }
+  for (const auto& [job, n] : unmet) {
+    if (n > 0)
+      campaign.notes.push_back(
+          said("load.other_hosts", terminal_safe(job), attempts[job].size(), n));
+  }
+}
+
+// Hosts that were taken out and take part again: their table has no row of it.
+void note_returned(const Roster& roster, const Journal& journal, Campaign& campaign) {
+  std::map<std::string, std::vector<const RosterEvent*>> gone;
+  for (const RosterEvent& e : journal.roster) {
+    if (!e.back && roster.takes_part(e.out.host)) gone[e.out.host].push_back(&e);
+  }
+  for (const auto& [host, events] : gone)
+    campaign.notes.push_back(said("load.came_back", terminal_safe(host), events.size(),
+                                  events.back()->out.at, events.back()->out.reason));
+}
+
 // Attempts that left nothing behind: nobody knows what they measured.
 void note_lost_attempts(const JobKey& key, const Journal& journal, Campaign& campaign) {
   const auto events = journal.jobs.find(key.name);
@@ -111,7 +143,13 @@ void note_lost_attempts(const JobKey& key, const Journal& journal, Campaign& cam
   for (const JobEvent& e : events->second) {
     if (e.ended || std::ranges::find(documents, e.attempt, &JobEvent::attempt) != documents.end())
       continue;
-    campaign.notes.push_back(said("load.no_record", e.attempt, terminal_safe(key.name)));
+    const auto end = std::ranges::find_if(events->second, [&](const JobEvent& other) {
+      return other.ended && other.attempt == e.attempt && !other.reason.empty();
+    });
+    campaign.notes.push_back(
+        end == events->second.end()
+            ? said("load.no_record", e.attempt, terminal_safe(key.name))
+            : said("load.no_record_but", e.attempt, terminal_safe(key.name), end->reason));
   }
 }
 
@@ -166,6 +204,9 @@ void miss(const Reading& r, Campaign& campaign) {
     campaign.warnings.push_back(said("load.bad", terminal_safe(r.event.file),
                                      r.event.bad.failed_checks, r.event.bad.errored,
                                      r.event.bad.skipped));
+  else if (r.other_hosts && r.event.unmet > 0)
+    campaign.warnings.push_back(
+        said("load.bad_figures", terminal_safe(r.event.file), r.event.unmet));
   else if (!r.counts || !fails)
     campaign.notes.push_back(said("load.earlier_unusable", terminal_safe(r.event.file)));
 }
@@ -408,6 +449,7 @@ Campaign load_campaign(const fs::path& directory, const Catalogue& catalogue) {
   campaign.notes = journal.notes;
   const Roster roster = read_roster(file, journal, campaign.warnings);
   campaign.excluded = roster.excluded();
+  note_returned(roster, journal, campaign);
   const std::vector<JobKey> keys = campaign_jobs(file, roster);
   std::vector<Reading> readings;
   campaign.jobs.resize(keys.size());
@@ -421,6 +463,7 @@ Campaign load_campaign(const fs::path& directory, const Catalogue& catalogue) {
     fill_cycle(job, keys[i], journal);
     note_lost_attempts(keys[i], journal, campaign);
   }
+  mark_other_hosts(readings, journal, file.launch.launcher, campaign);
   read_records(readings, directory, file.profile.soak ? file.profile.soak->cycles() : 0);
   Expected expected(journal, file, roster, catalogue);
   expected.inventories = inventories_of(readings);

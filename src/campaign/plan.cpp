@@ -145,6 +145,7 @@ std::vector<std::string> step_arguments(const Step& step, const CaseInfo& info,
   if (step.stall_seconds > 0) add_option(argv, "stall", fmt::format("{}s", step.stall_seconds));
   if (program.redact) argv.emplace_back("--redact");
   argv.emplace_back("--no-color");
+  if (!program.token.empty()) add_option(argv, "return", program.token);
   add_option(argv, "json", program.record.string());
   return argv;
 }

@@ -74,6 +74,7 @@ struct JobProgram {
   std::filesystem::path scratch;  // passed as --dir if the case needs a directory
   std::filesystem::path record;   // passed as --json
   bool redact = false;            // record no values of command line and environment
+  std::string token = {};         // passed as --return (campaign/way_back.h)
 };
 
 // The measuring command line of a step, without launcher. The catalogue tells flags from values.

@@ -108,6 +108,13 @@ std::optional<std::string> Roster::next_spare() const {
   return stepped_in_ < spares_.size() ? std::optional(spares_[stepped_in_]) : std::nullopt;
 }
 
+std::optional<std::string> Roster::spare_for(const std::string& host) const {
+  const auto spare = next_spare();
+  const HostSlots* gone = find(host);
+  if (!spare || gone == nullptr || hosts_.at(*spare).slots != gone->slots) return std::nullopt;
+  return spare;
+}
+
 const HostSlots* Roster::find(const std::string& host) const {
   const auto found = hosts_.find(host);
   return found == hosts_.end() ? nullptr : &found->second;
@@ -129,17 +136,17 @@ bool shows_trouble(const Journal& journal, const ExcludedHost& out) {
   return trouble;
 }
 
+}  // namespace
+
 std::optional<Said> cannot_go(const Roster& roster, const Journal& journal,
                               const ExcludedHost& out) {
   const std::string name = terminal_safe(out.host);
   if (!roster.takes_part(out.host)) return said("out.no_part", name);
-  if (!out.by.empty() && roster.next_spare() != out.by)
+  if (!out.by.empty() && roster.spare_for(out.host) != out.by)
     return said("out.no_spare", terminal_safe(out.by), name);
   if (!shows_trouble(journal, out)) return said("out.no_trouble", name, terminal_safe(out.job));
   return std::nullopt;
 }
-
-}  // namespace
 
 Roster read_roster(const CampaignFile& file, const Journal& journal, std::vector<Said>& warnings) {
   Roster roster(file.hosts, file.spares);

@@ -46,6 +46,9 @@ class Roster {
   std::vector<ExcludedHost> excluded() const;
   // The spare that is next to step in; nothing if none is left. A spare is used once.
   std::optional<std::string> next_spare() const;
+  // The same for this host: nothing if the next one has another number of slots, as with it a step
+  // would not be the same test.
+  std::optional<std::string> spare_for(const std::string& host) const;
   const HostSlots* find(const std::string& host) const;  // null if it is none of ours
 
  private:
@@ -57,6 +60,11 @@ class Roster {
   std::vector<ExcludedHost> gone_;    // in the order in which they went
   std::map<std::string, size_t> at_;  // host → index in gone_
 };
+
+// Why the host cannot be taken out like this: it does not take part, a spare is out of turn, or no
+// attempt of the host shows a reason. What run writes must be what a reader takes.
+std::optional<Said> cannot_go(const Roster& roster, const Journal& journal,
+                              const ExcludedHost& out);
 
 // As the journal leaves it. Events that cannot be are skipped, each with a warning: a host that
 // does not take part, a spare out of turn, or a reason that no attempt of the host shows.

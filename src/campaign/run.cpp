@@ -14,6 +14,7 @@
 #include "campaign/run_state.h"
 #include "campaign/settle.h"
 #include "campaign/soak_cycles.h"
+#include "campaign/way_back.h"
 #include "core/clock.h"
 #include "core/error.h"
 
@@ -104,6 +105,7 @@ class CampaignRun {
   // other.
   void keep_leftovers() {
     const RunSetup& setup = s_.setup;
+    bring_back_leftovers(setup.paths);
     const Journal now = read_journal(setup.paths.journal(), s_.root);
     const std::vector<JobKey> jobs =
         campaign_jobs(setup.campaign, read_roster(setup.campaign, now));
@@ -158,7 +160,10 @@ class CampaignRun {
     if (s_.stopped()) return;
     for (const RollCall& call : calls) {
       const std::string& host = call.host.name;
-      if (std::ranges::find(silent, host) != silent.end()) continue;
+      if (std::ranges::find(silent, host) != silent.end()) {
+        s_.observer.silent(host);
+        continue;
+      }
       s_.writer.roster(
           {.back = true, .out = {.host = host, .step = {}, .job = {}, .at = utc_now()}});
       s_.roster.let_back(host);
@@ -260,7 +265,9 @@ class CampaignRun {
   bool take_out(const std::vector<ExcludedHost>& bad) {
     bool stepped_in = false;
     for (ExcludedHost out : bad) {
-      out.by = s_.roster.next_spare().value_or("");
+      out.by = s_.roster.spare_for(out.host).value_or("");
+      // A line that no reader takes would leave the evidence in doubt for ever.
+      if (cannot_go(s_.roster, s_.journal, out)) continue;
       stepped_in |= !out.by.empty();
       s_.writer.roster({.back = false, .out = out});
       s_.roster.take_out(out);

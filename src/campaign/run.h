@@ -36,6 +36,8 @@ struct RunObserver {
   // A host that had been taken out takes part again, or waits as a spare.
   std::function<void(const std::string& host, bool as_spare)> returned = [](const std::string&,
                                                                             bool) {};
+  // A host that had been taken out was called, and does not answer.
+  std::function<void(const std::string& host)> silent = [](const std::string&) {};
 };
 
 struct RunSetup {
@@ -80,9 +82,9 @@ RunEnd run_campaign(const RunSetup& setup, const RunObserver& observer);
 // Who takes and took part in the campaign until now.
 Roster roster_so_far(const RunSetup& setup);
 
-// The command of a job that runs this step.
+// The command of a job that runs this step. `token`: campaign/way_back.h.
 Command step_command(const RunSetup& setup, const Step& step, const std::vector<HostSlots>& hosts,
-                     const std::filesystem::path& record);
+                     const std::filesystem::path& record, const std::string& token = {});
 
 // The fingerprint of that command. It leaves out the paths of this directory, so that a campaign
 // can be moved and continued. `record` is relative to the directory.

@@ -24,9 +24,9 @@ Command command_for(const RunSetup& setup, const Step& step, const std::vector<H
 }  // namespace
 
 Command step_command(const RunSetup& setup, const Step& step, const std::vector<HostSlots>& hosts,
-                     const std::filesystem::path& record) {
+                     const std::filesystem::path& record, const std::string& token) {
   return command_for(setup, step, hosts,
-                     {setup.binary, setup.paths.scratch(), record, setup.campaign.redact});
+                     {setup.binary, setup.paths.scratch(), record, setup.campaign.redact, token});
 }
 
 Command job_command(const RunSetup& setup, const JobKey& key, const std::vector<HostSlots>& hosts,

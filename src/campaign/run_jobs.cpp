@@ -11,6 +11,7 @@
 #include "campaign/leftovers.h"
 #include "campaign/pool.h"
 #include "campaign/settle.h"
+#include "campaign/way_back.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -25,6 +26,7 @@ struct JobAttemptRun {
   JobOutcome* outcome = nullptr;
   JobEvent event;
   fs::path partial;  // where the job writes; renamed once it has ended
+  WayBack back = {};
   uintmax_t log_begin = 0;
 };
 
@@ -64,6 +66,8 @@ class JobRunner {
       outcome.document = s_.figures_of(a.event.job, a.event.fingerprint);
     a.partial =
         path(CampaignPaths::record(a.event.job) + fmt::format(".{}.partial", a.event.attempt));
+    a.back =
+        way_back(s_.setup.campaign.launch, a.partial, path(CampaignPaths::log(a.event.job, "out")));
     std::error_code absent;
     const auto size = fs::file_size(path(CampaignPaths::log(a.event.job, "err")), absent);
     a.log_begin = absent ? 0 : size;
@@ -73,8 +77,9 @@ class JobRunner {
   Task task_of(const JobAttemptRun& a) const {
     const JobKey& key = a.outcome->key;
     Task task;
-    task.command = step_command(s_.setup, s_.step_for(key), s_.hosts_of(key), a.partial);
-    task.out = path(CampaignPaths::log(a.event.job, "out"));
+    task.command =
+        step_command(s_.setup, s_.step_for(key), s_.hosts_of(key), a.partial, a.back.token);
+    task.out = a.back.out();
     task.err = path(CampaignPaths::log(a.event.job, "err"));
     task.deadline_seconds = step_of(a).deadline_seconds + kLateSeconds;
     task.start_deadline_seconds = step_of(a).start_deadline_seconds;
@@ -82,6 +87,7 @@ class JobRunner {
   }
 
   void finish(JobAttemptRun& a, const TaskEnd& end) {
+    bring_back(a.back);
     JobEvent event = a.event;
     event.ended = true;
     event.at = utc_now();

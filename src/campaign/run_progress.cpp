@@ -51,6 +51,7 @@ class ProgressReader {
     out_.profile = file_.profile.name;
     out_.started = file_.started;
     out_.finished = journal_.finished;
+    out_.warnings = journal_.warnings;
     out_.hosts = file_.hosts.size();
     if (file_.profile.soak) out_.cycles = file_.profile.soak->cycles();
     for (const Step& step : file_.profile.steps) out_.steps.push_back({.id = step.id});
@@ -228,6 +229,8 @@ std::string progress_metrics(const CampaignProgress& p, std::optional<bool> runn
   if (running)
     Gauge(out, "clusterbench_run_active", "1 while a run works in the campaign's directory.")
         .add(*running ? 1 : 0);
+  Gauge(out, "clusterbench_run_journal_doubts", "What the journal has that no run has left so.")
+      .add(static_cast<double>(p.warnings.size()));
   Gauge(out, "clusterbench_run_finished", "1 when every step has ended.")
       .add(p.finished.empty() ? 0 : 1);
   Gauge(out, "clusterbench_run_updated_timestamp_seconds", "When this was written.")

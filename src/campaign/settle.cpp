@@ -50,7 +50,15 @@ class Settler {
 
   bool is_asked_for(const std::vector<HostSlots>& hosts) const {
     const bool all = key_.host.empty() && key_.places.empty();
-    return s_.setup.only.empty() || all || is_named(hosts);
+    return s_.setup.only.empty() || all || is_named(hosts) || has_spare(hosts);
+  }
+
+  // A spare that steps in has measured nothing: it is asked for by whoever asked for its place.
+  bool has_spare(const std::vector<HostSlots>& hosts) const {
+    const std::vector<HostSlots>& asked = s_.setup.campaign.hosts;
+    return std::ranges::any_of(hosts, [&](const HostSlots& h) {
+      return std::ranges::find(asked, h.name, &HostSlots::name) == asked.end();
+    });
   }
 
   bool is_named(const std::vector<HostSlots>& hosts) const {

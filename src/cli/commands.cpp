@@ -17,10 +17,12 @@ void add_commands(CLI::App& app, Action& action) {
   add_profile_command(app, action);
   add_signoff_command(app, action);
   add_bundle_command(app, action);
+  add_expect_command(app, action);
   add_compare_command(app, action);
   add_checklist_command(app, action);
   add_issue_command(app, action);
   add_compare_transports_command(app, action);
+  add_optics_trend_command(app, action);
   add_template_command(app, action);
   add_doctor_command(app, action);
   add_documents_command(app, action);

@@ -26,10 +26,12 @@ void add_gate_command(CLI::App& app, Action& action);
 void add_profile_command(CLI::App& app, Action& action);
 void add_signoff_command(CLI::App& app, Action& action);
 void add_bundle_command(CLI::App& app, Action& action);
+void add_expect_command(CLI::App& app, Action& action);
 void add_compare_command(CLI::App& app, Action& action);
 void add_checklist_command(CLI::App& app, Action& action);
 void add_issue_command(CLI::App& app, Action& action);
 void add_compare_transports_command(CLI::App& app, Action& action);
+void add_optics_trend_command(CLI::App& app, Action& action);
 void add_template_command(CLI::App& app, Action& action);
 void add_doctor_command(CLI::App& app, Action& action);
 void add_documents_command(CLI::App& app, Action& action);  // hidden

@@ -1,7 +1,8 @@
-// `clusterbench profile list|show|validate|capture|diff`: profiles that can be run, and their
+// `clusterbench profile list|show|validate|capture|lock|diff`: profiles that can be run, and their
 // criteria.
 #include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <memory>
 
 #include <fmt/format.h>
@@ -19,6 +20,7 @@
 #include "core/file.h"
 #include "core/text.h"
 #include "judge/capture.h"
+#include "judge/lock.h"
 
 namespace cb {
 namespace {
@@ -27,8 +29,9 @@ struct ProfileOptions {
   std::string name;
   std::string directory;
   std::string other;                   // the second profile of diff
-  std::vector<std::string> campaigns;  // the campaigns of capture
+  std::vector<std::string> campaigns;  // the campaigns of capture and lock
   std::string out;
+  bool serials = false;  // lock: also the serial numbers
 };
 
 ExitCode list(const ProfileOptions& options) {
@@ -113,6 +116,39 @@ ExitCode capture(const ProfileOptions& options) {
   return ExitCode::ok;
 }
 
+// What hosts are counts as what they shall be only if somebody could have signed for them.
+void require_accepted(const Campaign& campaign, const std::string& directory) {
+  const Judgement judgement = judge_campaign(campaign, campaign.profile, {}, today_utc());
+  if (exit_code(judgement) == ExitCode::ok) return;
+  throw UsageError("clusterbench profile lock", directory,
+                   std::string("is a campaign with the verdict ") + verdict_name(judgement) +
+                       ": only accepted hosts are locked; see clusterbench gate");
+}
+
+ExitCode lock(const ProfileOptions& options) {
+  std::vector<HostInventory> hosts;
+  std::string day;
+  for (const std::string& directory : options.campaigns) {
+    refuse_writing_over_evidence(directory, {options.out});
+    Campaign campaign = load_campaign(directory, catalogue());
+    require_accepted(campaign, directory);
+    day = std::max(day, campaign.ended.substr(0, 10));
+    std::ranges::move(campaign.inventories, std::back_inserter(hosts));
+  }
+  std::vector<std::string> left_out;
+  const std::string text = locked_profile(hosts, options.name, options.serials, day, left_out);
+  for (const std::string& what : left_out)
+    std::cerr << "warning: not locked, because it could not be read: " << terminal_safe(what)
+              << '\n';
+  if (options.out.empty()) {
+    std::cout << text;
+  } else {
+    write_file_atomically(options.out, text);
+    std::cout << terminal_safe(options.out) << '\n';
+  }
+  return ExitCode::ok;
+}
+
 ExitCode diff(const ProfileOptions& options) {
   const ProfilePlaces places = default_places(options.directory);
   const Profile before = load_valid_profile(options.name, places);
@@ -134,6 +170,20 @@ void add_capture(CLI::App& parent, const std::shared_ptr<ProfileOptions>& option
       "Example:\n  clusterbench profile capture out/good1 out/good2 --name our-nodes --out "
       "our-nodes.json");
   sub->callback([&action, options] { action = [options] { return capture(*options); }; });
+}
+
+void add_lock(CLI::App& parent, const std::shared_ptr<ProfileOptions>& options, Action& action) {
+  CLI::App* sub = parent.add_subcommand("lock", "a profile of what accepted hosts consist of");
+  sub->add_option("campaigns", options->campaigns, "directories of their accepted campaigns")
+      ->required()
+      ->type_name("DIR");
+  sub->add_option("--name", options->name, "of the new profile")->required()->type_name("NAME");
+  sub->add_option("--out", options->out, "write it here, not to the terminal")->type_name("FILE");
+  sub->add_flag("--serials", options->serials, "also lock every serial number");
+  sub->footer(
+      "Example:\n  clusterbench profile lock out/acceptance --name as-accepted --serials --out "
+      "as-accepted.json");
+  sub->callback([&action, options] { action = [options] { return lock(*options); }; });
 }
 
 void add_profile(CLI::App& sub, const char* name, std::string& profile, const char* help) {
@@ -168,7 +218,7 @@ void add_verb(CLI::App& parent, const char* name, const char* help, const char* 
 
 void add_profile_command(CLI::App& app, Action& action) {
   CLI::App* sub =
-      app.add_subcommand("profile", "list, show, validate, capture and compare profiles");
+      app.add_subcommand("profile", "list, show, validate, capture, lock and compare profiles");
   sub->group("Acceptance");
   sub->require_subcommand(1);
   sub->footer("Example:\n  clusterbench profile validate host-quick");
@@ -180,6 +230,7 @@ void add_profile_command(CLI::App& app, Action& action) {
   add_verb(*sub, "validate", "check a profile and name every problem",
            "clusterbench profile validate ./my-cluster.json", validate, true, options, action);
   add_capture(*sub, options, action);
+  add_lock(*sub, options, action);
   add_diff(*sub, options, action);
 }
 

@@ -141,7 +141,19 @@ void RunBoard::write_metrics(bool active) {
   const int64_t now = seconds_now();
   const CampaignProgress progress = read_progress(setup_.paths, now, 0);
   estimate_cost_ = std::max(estimate_cost_, monotonic_seconds() - begin);
-  write_file_atomically(prometheus_, progress_metrics(progress, active, now), Durable::no);
+  try {
+    write_file_atomically(prometheus_, progress_metrics(progress, active, now), Durable::no);
+  } catch (const Error& e) {
+    warn_once(e.what());
+  }
+}
+
+// What watches a campaign must not end it: the file is tried again with the next change.
+void RunBoard::warn_once(const std::string& why) {
+  if (warned_) return;
+  warned_ = true;
+  clear();
+  std::cerr << "clusterbench run: --prom: " << terminal_safe(why) << ": the campaign goes on\n";
 }
 
 void RunBoard::finish() {

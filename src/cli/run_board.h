@@ -35,6 +35,7 @@ class RunBoard {
  private:
   void draw();
   void write_metrics(bool active);
+  void warn_once(const std::string& why);
   void take_figures(const JobEvent& event);
   void count_hosts();
 
@@ -51,6 +52,7 @@ class RunBoard {
   double drawn_at_ = 0, estimated_at_ = 0, written_at_ = 0;
   double estimate_cost_ = 0;    // seconds that reading the journal took
   std::vector<size_t> widths_;  // of the lines on the terminal
+  bool warned_ = false;         // that the file cannot be written
   bool shown_ = false;          // something runs that the board is about
 };
 

@@ -21,6 +21,7 @@
 #include "cli/profile_source.h"
 #include "cli/run_board.h"
 #include "cli/run_cmd_setup.h"
+#include "cli/run_copy.h"
 #include "cli/run_proofs.h"
 #include "cli/stop_signals.h"
 #include "core/file.h"
@@ -201,6 +202,7 @@ ExitCode run(const RunOptions& given) {
   RunOptions options = given;
   settle_options(options);
   RunSetup setup = run_setup(options);
+  check_copy_options(options, setup.campaign.launch.launcher);
   if (options.dry_run) {
     if (!options.resume) refuse_used_directory(setup.paths);
     return dry_run(setup);
@@ -211,6 +213,8 @@ ExitCode run(const RunOptions& given) {
     create_campaign(setup.paths, setup.campaign);
   const CampaignLock lock(setup.paths);
   std::cerr << heading(setup);
+  if (!setup.only.empty() && setup.campaign.profile.soak)
+    std::cerr << "   the cycles of the soak are not repeated: what they found stays\n";
   RunBoard board(setup, can_draw(STDERR_FILENO), options.prometheus);
   // The executor asks for stop signals all the time: that is when the board is drawn again.
   setup.executor.stop_signals = [&board] {
@@ -250,8 +254,18 @@ ExitCode run(const RunOptions& given) {
                              "   {} answers and {}\n", terminal_safe(host),
                              as_spare ? "waits as the last of the spares" : "takes part again")
                       << std::flush;
+          },
+      .silent =
+          [&](const std::string& host) {
+            board.clear();
+            std::cerr << fmt::format(
+                             "   {} does not answer within {}: nothing of it is measured; repair "
+                             "it and do this again\n",
+                             terminal_safe(host), format_seconds(setup.roll_call_seconds))
+                      << std::flush;
           }};
   RunEnd end;
+  ProgramCopies copies(setup, options);
   try {
     end = run_all(setup, observer);
   } catch (const UsageError&) {
@@ -262,6 +276,7 @@ ExitCode run(const RunOptions& given) {
                 e.code());
   }
   board.finish();
+  copies.remove();
   return end.interrupted ? interrupted(setup, end) : conclude(setup, options.no_color);
 }
 
@@ -313,6 +328,12 @@ void add_options(CLI::App& sub, RunOptions& options) {
       ->check(not_empty)
       ->delimiter(',')
       ->type_name("LIST");
+  sub.add_flag("--copy", options.copy,
+               "bring this program to the hosts through the launcher, and remove it afterwards");
+  sub.add_option("--copy-to", options.copy_to,
+                 "the same, below this directory of every host [/tmp, /var/tmp or /dev/shm]")
+      ->check(not_empty)
+      ->type_name("DIR");
   sub.add_option("--profile-dir", options.profile_directory, "look for profiles here first")
       ->type_name("DIR");
   sub.add_option("--fan-out", options.fan_out, "hosts measured at once in steps of one host [32]")

@@ -10,6 +10,7 @@
 
 #include "core/env_names.h"
 #include "core/json/json_text.h"
+#include "core/profile_expect_reader.h"
 #include "core/profile_merge.h"
 #include "core/profile_reader.h"
 #include "core/profile_scope.h"
@@ -172,11 +173,12 @@ Criterion read_criterion(ProfileReader& r, Problems& problems) {
   c.domain = r.one_of("domain", kDomains);
   c.title = r.local_text("title", c.id);
   const bool metric = r.find("metric") != nullptr, check = r.find("check") != nullptr,
-             uniform = r.find("uniform") != nullptr;
-  if (soak && !check && !uniform) {
+             uniform = r.find("uniform") != nullptr, expect = has_expect_rule(r);
+  if (soak && !check && !uniform && !expect) {
     c.rule = read_soak_rule(r);
-  } else if (metric + check + uniform + soak != 1) {
-    r.problem("metric", "exactly one of metric, check, uniform and soak is needed");
+  } else if (metric + check + uniform + expect + soak != 1) {
+    r.problem("metric",
+              "exactly one of metric, check, uniform, expect (or assets) and soak is needed");
     for (const char* key : {"at", "statistic", "min", "max", "min_of_ceiling", "min_of_fleet",
                             "max_of_fleet", "max_spread_of_host", "max_ratio_of_host", "since"})
       r.find(key);
@@ -184,6 +186,8 @@ Criterion read_criterion(ProfileReader& r, Problems& problems) {
     c.rule = read_metric_rule(r);
   } else if (check) {
     c.rule = CheckRule{.check = r.text("check"), .at = r.given("at")};
+  } else if (expect) {
+    c.rule = read_expect_rule(r, problems);
   } else {
     c.rule = read_uniform_rule(r);
   }

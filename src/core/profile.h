@@ -10,6 +10,7 @@
 
 #include "core/catalogue.h"
 #include "core/params.h"
+#include "core/profile_expect.h"
 
 // The profile, "clusterbench.profile/1": what to run on one kind of cluster, and what to require of
 // it. docs/guide/profile.md.
@@ -138,7 +139,8 @@ struct Criterion {
   std::string step;
   std::string domain;  // host, compute, memory, interconnect, network, storage, stability
   LocalText title = {};
-  std::variant<MetricRule, CheckRule, UniformRule, StepRule, SoakRule, DeliveryRule> rule = {};
+  std::variant<MetricRule, CheckRule, UniformRule, StepRule, SoakRule, DeliveryRule, ExpectRule>
+      rule = {};
   Severity severity = Severity::fail;
   LocalText why = {};
   Source source = {};

@@ -10,6 +10,8 @@
 #include <fmt/ranges.h>
 
 #include "core/units.h"
+#include "judge/expect.h"
+#include "judge/verdict_attempts.h"
 #include "judge/verdict_fleet.h"
 #include "judge/verdict_gaps.h"
 #include "judge/verdict_hosts.h"
@@ -248,9 +250,14 @@ class Collector {
     }
   }
 
+  // A figure of all ranks is one of the host if the job ran on that host alone: the report names
+  // the host, not the cluster.
   Finding finding(const Entity& entity) const {
     Finding f;
     f.entity = entity;
+    const std::vector<std::string>& hosts = job_->document->run.hosts;
+    if (entity.kind == "cluster" && !job_->host.empty() && hosts.size() == 1)
+      f.entity = {hosts.front(), "host", ""};
     f.at = at_;
     f.file = job_->file;
     return f;
@@ -260,7 +267,8 @@ class Collector {
     Finding f = finding(record.entities[metric.entity]);
     f.unit = metric.unit;
     f.value = statistic_of(metric.samples.summary(), rule.statistic);
-    if (earlier_ && !subtract_earlier(f, metric.name, rule)) return;
+    const Entity& measured = record.entities[metric.entity];
+    if (earlier_ && !subtract_earlier(f, measured, metric.name, rule)) return;
     f.ceiling = metric.ceiling;
     if (rule.min) bind_limit(f, *rule.min, true);
     if (rule.max) bind_limit(f, *rule.max, false);
@@ -272,19 +280,34 @@ class Collector {
         bind_limit(f, *rule.min_of_ceiling * metric.ceiling->value, true);
       }
     }
-    bind_fleet(f, record.params, rule);
+    bind_fleet(f, measured.kind, record.params, rule);
+    if (is_held_back(f, metric, rule)) return;
     if (criterion_.severity == Severity::fail) {
       if (rule.statistic == "median") refuse_unsure(f, metric.samples.summary());
       refuse_disputed(f, metric, rule.statistic);
-      refuse_disturbed(f, record);
+      refuse_disturbed(f, measured, record);
     }
     evidence_.findings.push_back(std::move(f));
   }
 
+  // Measuring again and again must not make a figure pass that its first measurements failed.
+  // Returns true if nothing else needs to be looked at.
+  bool is_held_back(Finding& f, const Metric& metric, const MetricRule& rule) {
+    const HeldBack held = hold_to_first(f, metric, rule);
+    if (held.fails || (!f.failing && !held.what.id.empty())) f.detail = {held.what};
+    if (!held.fails && !held.open) return false;
+    f.failing = held.fails;
+    if (held.fails) f.badness = badness(*f.value, *f.limit, f.limit_is_minimum);
+    if (held.open) gap(job_->host, held.what);
+    evidence_.findings.push_back(f);
+    return true;
+  }
+
   // Replaces a running total by its growth since the earlier step. Returns false, with a gap, if
   // that step has no total, or if the total is smaller now because somebody has reset it.
-  bool subtract_earlier(Finding& f, const std::string& metric, const MetricRule& rule) {
-    const auto before = earlier_->of(f.entity);
+  bool subtract_earlier(Finding& f, const Entity& measured, const std::string& metric,
+                        const MetricRule& rule) {
+    const auto before = earlier_->of(measured);
     if (before && *f.value >= *before) {
       f.value = *f.value - *before;
       return true;
@@ -304,10 +327,11 @@ class Collector {
     for (Gap& g : spread.gaps) gap(g.host, std::move(g.what));
   }
 
-  void bind_fleet(Finding& f, const Params& params, const MetricRule& rule) {
+  void bind_fleet(Finding& f, const std::string& kind, const Params& params,
+                  const MetricRule& rule) {
     if (!rule.min_of_fleet && !rule.max_of_fleet) return;
-    const auto middle = fleet_->median_of(params, f.entity.kind);
-    const size_t size = fleet_->values(params, f.entity.kind).size();
+    const auto middle = fleet_->median_of(params, kind);
+    const size_t size = fleet_->values(params, kind).size();
     if (!middle) {
       return gap("", {"gap.fleet",
                       {rule.metric, std::to_string(size), std::to_string(FleetMedians::kMin)}});
@@ -342,10 +366,10 @@ class Collector {
   }
 
   // A low figure of a host that was busy with other work proves nothing against the host.
-  void refuse_disturbed(Finding& f, const Record& record) {
+  void refuse_disturbed(Finding& f, const Entity& measured, const Record& record) {
     if (!f.failing || !can_suffer(f.unit)) return;
-    const bool one_host = !f.entity.host.empty() && !f.entity.peer;
-    const std::string host = one_host ? f.entity.host : "";
+    const bool one_host = !measured.host.empty() && !measured.peer;
+    const std::string host = one_host ? measured.host : "";
     if (!disturbed(record, host)) return;
     f.failing = false;
     open_gap({"why.disturbed",
@@ -445,6 +469,8 @@ Evidence gather_evidence(const Campaign& campaign, const HostNames& names,
                          const Criterion& criterion, bool interruptions_judged) {
   if (const auto* rule = std::get_if<UniformRule>(&criterion.rule))
     return uniform_evidence(campaign, names, *rule);
+  if (const auto* rule = std::get_if<ExpectRule>(&criterion.rule))
+    return expect_evidence(campaign, names, *rule);
   if (const auto* rule = std::get_if<SoakRule>(&criterion.rule))
     return soak_evidence(campaign, names, criterion, *rule);
   return Collector(campaign, names, criterion, interruptions_judged).collect();

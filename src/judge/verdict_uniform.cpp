@@ -9,7 +9,20 @@
 namespace cb {
 namespace {
 
-// Returns the hosts' inventories under the names by which the hosts were requested.
+void add_difference(Evidence& evidence, const std::string& name, const ValueGroup& odd,
+                    const ValueGroup& usual) {
+  const std::set<std::string> hosts(odd.hosts.begin(), odd.hosts.end());
+  for (Finding& f : evidence.findings) {
+    if (!hosts.contains(f.entity.host)) continue;
+    f.value = *f.value + 1;
+    f.badness = *f.value;
+    f.failing = true;
+    f.detail.push_back({"why.differs", {f.entity.host, name, odd.text, usual.text}});
+  }
+}
+
+}  // namespace
+
 std::vector<HostInventory> expected_inventories(const Campaign& campaign, const HostNames& names,
                                                 Evidence& evidence) {
   std::map<std::string, const HostInventory*> known;
@@ -28,20 +41,6 @@ std::vector<HostInventory> expected_inventories(const Campaign& campaign, const 
   }
   return out;
 }
-
-void add_difference(Evidence& evidence, const std::string& name, const ValueGroup& odd,
-                    const ValueGroup& usual) {
-  const std::set<std::string> hosts(odd.hosts.begin(), odd.hosts.end());
-  for (Finding& f : evidence.findings) {
-    if (!hosts.contains(f.entity.host)) continue;
-    f.value = *f.value + 1;
-    f.badness = *f.value;
-    f.failing = true;
-    f.detail.push_back({"why.differs", {f.entity.host, name, odd.text, usual.text}});
-  }
-}
-
-}  // namespace
 
 Evidence uniform_evidence(const Campaign& campaign, const HostNames& names,
                           const UniformRule& rule) {

@@ -71,6 +71,8 @@ std::string what_it_lacks(const CriterionVerdict& verdict, const Texts& t) {
   if (verdict.state == State::incomplete) return t("lacks.measure", title, verdict.criterion->step);
   if (std::holds_alternative<UniformRule>(verdict.criterion->rule))
     return t("lacks.uniform", title, where);
+  if (std::holds_alternative<ExpectRule>(verdict.criterion->rule))
+    return t("lacks.ordered", title, where);
   if (std::holds_alternative<CheckRule>(verdict.criterion->rule) || !verdict.value ||
       !verdict.limit)
     return t("lacks.check", title, where);

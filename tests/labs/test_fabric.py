@@ -265,6 +265,28 @@ def test_errors_in_a_window_are_those_that_came_in_it(live):
 
 
 @managed
+def test_the_gate_of_the_profile_accepts_it_and_refuses_it_without_a_device(live, tmp_path):
+    """`run fabric-ib` with a window of a second, and its gate; then the same with an adapter that is silent."""
+    profile = tmp_path / "lab.json"
+    profile.write_text(json.dumps({"schema": "clusterbench.profile/1", "base": "fabric-ib", "name": "lab",
+                                   "steps": [{"id": "fabric", "params": {"window": "1s", "mad-timeout": "20ms"}}]}))
+    environment = {**live.environment, "SIM_HOST": identity("host002 mlx5_1"), "LD_PRELOAD": PRELOAD}
+
+    def gate(out):
+        subprocess.run([BINARY, "run", profile, "--launcher", "none", "--out", out], cwd=tmp_path, env=environment, capture_output=True,
+                       text=True, timeout=120, check=False)
+        done = subprocess.run([BINARY, "gate", out, "--no-color"], capture_output=True, text=True, timeout=60, check=False)
+        return done.returncode, done.stdout
+
+    code, said = gate(tmp_path / "good")
+    assert code == 0, said
+    live.tell(f'Error "{identity("host004 mlx5_2")}" 100', "Wait 1")
+    code, said = gate(tmp_path / "bad")
+    live.tell(f'Error "{identity("host004 mlx5_2")}" 0', "Wait 1")
+    assert code == 1 and "leaf-2 port 5" in said, said
+
+
+@managed
 def test_a_device_that_does_not_answer_is_named_and_nothing_hangs(live):
     live.tell(f'Error "{identity("host004 mlx5_2")}" 100', "Wait 1")
     begin = time.monotonic()

@@ -6,6 +6,17 @@ namespace {
 
 // clang-format off
 constexpr TextRow kSaidHost[] = {
+    {"csv.open_quote", "a quoted field does not end; next: close its quote", "带引号的字段未结束；下一步：补上引号"},
+    {"csv.not_text", "is text in none of UTF-8, UTF-16 and GB 18030, or this system cannot convert it; next: save it as UTF-8", "不是 UTF-8、UTF-16 或 GB 18030 文本，或本系统无法转换；下一步：另存为 UTF-8"},
+    {"expect.no_inventory", "has the inventory of no host; next: clusterbench info --json FILE", "没有任何主机清单；下一步：clusterbench info --json FILE"},
+    {"expect.no_criterion", "{0} has no criterion of the kind expect or assets; docs/methods/expect.md shows one", "{0} 没有 expect 或 assets 类判据；示例见 docs/methods/expect.md"},
+    {"expect.nothing", "nothing is asked for: give --profile, --assets or --register", "未给出任务：请给出 --profile、--assets 或 --register"},
+    {"assets.empty", "has a heading at most, and no piece", "最多只有表头，没有部件"},
+    {"assets.no_column", "no column is called {0}; the first line names host, part, serial and, if known, slot and model", "没有名为 {0} 的列；首行应包含主机、部件、序列号，以及槽位和型号（如有）"},
+    {"assets.no_host", "no host is named", "没有主机名"},
+    {"assets.part", "the part {0}", "部件 {0}"},
+    {"assets.twice", "the serial number {0} stands on line {1} already", "序列号 {0} 已在第 {1} 行出现"},
+    {"assets.untold", "it does not tell one", "其未提供"},
     {"preflight.program", "runs another program (sha256 {0}…), most hosts have {1}…: install the same one everywhere", "运行的程序不同（sha256 {0}…），多数主机为 {1}…：请在各主机安装同一版本"},
     {"preflight.ranks", "has {0} ranks, most hosts have {1}: mend the list of slots", "有 {0} 个进程，多数主机有 {1} 个：请修正槽位清单"},
     {"preflight.gpu_users", "its GPUs are used by {0}: end these programs", "其 GPU 正被 {0} 使用：请结束这些程序"},

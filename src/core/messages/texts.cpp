@@ -68,6 +68,19 @@ constexpr TextRow kTexts[] = {
     {"lacks.step_data", "Step {0}: every check passes, also on {1}", "步骤 {0}：所有检查均通过，包括 {1}"},
     {"lacks.measure", "{0}: is measured (step {1})", "{0}：完成测试（步骤 {1}）"},
     {"lacks.check", "{0}: every check passes; see {1}", "{0}：所有检查均通过；见 {1}"},
+    {"expect.fails", "not as ordered: {0}; not shown: {1}", "与订单不符：{0} 项；未能证实：{1} 项"},
+    {"expect.incomplete", "not shown: {0}", "未能证实：{0} 项"},
+    {"expect.good.one", "as ordered: {0} host", "与订单一致：{0} 台主机"},
+    {"expect.good.many", "as ordered: {0} hosts", "与订单一致：{0} 台主机"},
+    {"trend.module", "module", "光模块"},
+    {"trend.figure", "figure", "指标"},
+    {"trend.points", "documents", "文档数"},
+    {"trend.per_day", "per day", "每日变化"},
+    {"trend.days", "days to the limit", "距限值天数"},
+    {"trend.never", "never", "不会"},
+    {"trend.too_few", "too few documents", "文档过少"},
+    {"trend.pays", "to clean or replace it pays", "建议清洁或更换"},
+    {"lacks.ordered", "{0}: every part is as ordered; see {1}", "{0}：所有部件与订单一致；见 {1}"},
     {"lacks.uniform", "{0}: all hosts are equal; see {1}", "{0}：各主机一致；见 {1}"},
     {"lacks.somewhere", "the table of open items", "遗留项表"},
 
@@ -114,6 +127,9 @@ constexpr TextRow kTexts[] = {
     {"criteria.no_limit", "every check passes", "全部检查通过"},
     {"criteria.of_ceiling", "{0} of ceiling", "上限的 {0}"},
     {"criteria.of_fleet", "{0} of the median of all", "全部中位数的 {0}"},
+    {"criteria.as_ordered", "as ordered", "与订单一致"},
+    {"criteria.ordered", "as ordered", "与订单一致"},
+    {"criteria.not_ordered", "not as ordered", "与订单不符"},
     {"criteria.equal", "equal on all hosts", "各主机一致"},
     {"criteria.ceilings", "How the ceilings were obtained:", "上限的来源："},
     {"criteria.ceiling_how", "{0}: {1}", "{0}：{1}"},
@@ -400,9 +416,10 @@ const TextRow* find_row(std::string_view id) {
 std::span<const TextRow> all_texts() {
   static const std::vector<TextRow> all = [] {
     std::vector<TextRow> out(std::begin(kTexts), std::end(kTexts));
-    for (const auto more : {reason_texts(), name_texts(), said_campaign(), said_fabric(),
-                            said_gpu(), said_host(), said_locate(), said_network(), said_soak(),
-                            said_storage(), said_training(), said_xid(), value_texts()})
+    for (const auto more :
+         {reason_texts(), name_texts(), said_campaign(), said_fabric(), said_gpu(), said_host(),
+          said_locate(), said_network(), said_soak(), said_storage(), said_training(),
+          said_workloads(), said_xid(), value_texts()})
       out.insert(out.end(), more.begin(), more.end());
     return out;
   }();

@@ -6,6 +6,7 @@
 #include "sys/inventory/fields.h"
 #include "sys/inventory/machine.h"
 #include "sys/inventory/pci.h"
+#include "sys/inventory/vpd.h"
 
 namespace cb::inventory {
 namespace {
@@ -45,7 +46,10 @@ Part nic_part(const FsRoot& fs, const std::string& name) {
   const auto driver = fs.link_name(dir + "device/driver");
   put_text(part, "driver", driver);
   if (driver) put_file(part, "driver_version", fs, "/sys/module/" + *driver + "/version");
-  if (const auto address = pci_address_of(fs, dir + "device")) put_pci(part, fs, *address);
+  if (const auto address = pci_address_of(fs, dir + "device")) {
+    put_pci(part, fs, *address);
+    put_vpd(part, fs, *address);
+  }
   if (fs.is_machine() && fs.exists(dir + "device"))
     put_text(part, "firmware", ethernet_firmware(name));
   return part;
@@ -113,7 +117,10 @@ Part rdma_part(const FsRoot& fs, const std::string& device, const std::string& p
   part.attributes["gid_count"] = gid_count(fs, port);
   put_text(part, "netdev", netdev(fs, device, port));
   put_text(part, "driver", fs.link_name(dir + "device/driver"));
-  if (const auto address = pci_address_of(fs, dir + "device")) put_pci(part, fs, *address);
+  if (const auto address = pci_address_of(fs, dir + "device")) {
+    put_pci(part, fs, *address);
+    put_vpd(part, fs, *address);
+  }
   return part;
 }
 

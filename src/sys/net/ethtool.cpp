@@ -62,4 +62,12 @@ std::map<std::string, double> interface_statistics(const std::string& interface)
   return out;
 }
 
+std::optional<InterfacePause> interface_pause(const std::string& interface) {
+  Request request(interface);
+  ethtool_pauseparam pause{};
+  pause.cmd = ETHTOOL_GPAUSEPARAM;
+  if (!request.ask(&pause)) return std::nullopt;
+  return InterfacePause{pause.rx_pause != 0, pause.tx_pause != 0};
+}
+
 }  // namespace cb

@@ -254,7 +254,8 @@ TEST_CASE("what is missing or of a wrong kind is named") {
           j["criteria"][0]["min"] = "1";
         }).find("criteria[c].min is neither a number") != std::string::npos);
   CHECK(problems([](json& j) { j["criteria"][0]["check"] = "product"; }) ==
-        "criteria[c].metric exactly one of metric, check, uniform and soak is needed\n");
+        "criteria[c].metric exactly one of metric, check, uniform, expect (or assets) and soak is "
+        "needed\n");
   CHECK(problems([](json& j) { j["title"] = {{"en", "x"}}; }) == "title.zh is missing\n");
   CHECK(problems([](json& j) {
           j["checklist"] = {{{"id", "x"}, {"domain", "host"}}};

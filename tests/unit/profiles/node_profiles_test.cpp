@@ -42,6 +42,7 @@ const std::set<std::string> kOthers{"checkpoint",
                                     "parallel-fs-node-better",
                                     "parallel-fs-node-best",
                                     "preflight",
+                                    "roce-settings",
                                     "tmpfs"};
 
 std::vector<std::string> names() {

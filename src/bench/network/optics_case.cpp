@@ -1,0 +1,144 @@
+// Optical modules of this host's Ethernet ports: light, bias, temperature and errors of each lane,
+// against the limits of their makers and their like. Nothing is written. docs/methods/optics.md.
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "bench/cases.h"
+#include "bench/network/optics/read_modules.h"
+#include "core/param_builder.h"
+#include "model/optics/audit.h"
+
+namespace cb {
+namespace {
+
+CaseInfo describe() {
+  using namespace param;
+  const auto lower = Better::lower, higher = Better::higher;
+  return {
+      .name = "optics",
+      .device = "",
+      .summary = "optical modules: light, bias, temperature and errors of every lane",
+      .example = "mpirun --map-by ppr:1:node clusterbench optics --window 60s --json o.json",
+      .domain = "network",
+      .needs = {},
+      .params = {duration("window").range(0, 86400).by_default("0").help(
+                     "between two readings of counters: errors, flaps"),
+                 text("ports").by_default("auto").list().help(
+                     "interfaces; auto: every physical Ethernet port")},
+      .metrics = {{"modules", "count", higher, "that could be read"},
+                  {"module_celsius", "celsius", lower, ""},
+                  {"receive_watts", "watts", higher, "the weakest lane with light"},
+                  {"receive_margin_decibels", "decibels", higher,
+                   "of the weakest lane over the maker's low warning limit"},
+                  {"lane_spread_decibels", "decibels", lower, "between received lanes"},
+                  {"bias_amperes", "amperes", lower, "of the lane that has most"},
+                  {"errors_per_bit", "ratio", lower, "before correction, of the worst lane"},
+                  {"uncorrectable_blocks", "count", lower, "in the window"},
+                  {"link_downs", "count", lower, "in the window"}},
+      .checks = module_kinds(),
+      .fault = {.why_not = said("fault.counters")},
+      .fact_columns = {},
+      .prints_suspects = true,
+  };
+}
+
+class ModuleRecord {
+ public:
+  ModuleRecord(Record& record, const FittedModule& m)
+      : record_(record), m_(m), entity_(record.entity({m.host, "module", m.port})) {}
+
+  void add() {
+    if (m_.module) add_readings(*m_.module);
+    metric("errors_per_bit", error_rate(m_));
+    metric("uncorrectable_blocks", m_.uncorrectable_blocks);
+    metric("link_downs", m_.link_downs);
+  }
+
+ private:
+  void metric(const char* name, const std::optional<double>& value) {
+    if (value) record_.add(name, entity_, Samples{*value});
+  }
+
+  void add_readings(const OpticalModule& o) {
+    metric("module_celsius", o.celsius);
+    metric("receive_margin_decibels", receive_margin(o));
+    metric("lane_spread_decibels", lane_spread(o));
+    std::optional<double> light, bias;
+    for (const ModuleLane& lane : o.lanes) {
+      if (lane.receive_watts.value_or(0) > 0)
+        light = std::min(light.value_or(*lane.receive_watts), *lane.receive_watts);
+      if (lane.bias_amperes.value_or(0) > 0) bias = std::max(bias.value_or(0), *lane.bias_amperes);
+    }
+    metric("receive_watts", light);
+    metric("bias_amperes", bias);
+  }
+
+  Record& record_;
+  const FittedModule& m_;
+  size_t entity_;
+};
+
+void add_module_checks(Record& record, const ModuleAudit& audit) {
+  const size_t all = record.entity({"", "cluster", ""});
+  std::set<std::string> found;
+  for (const ModuleFinding& f : audit.findings) {
+    found.insert(f.kind);
+    record.checks.push_back({.name = f.kind,
+                             .passed = false,
+                             .entity = record.entity({f.host, "module", f.port}),
+                             .detail = f.what,
+                             .finding = true});
+  }
+  for (const std::string& kind : module_kinds()) {
+    if (!found.contains(kind) && audit.judged.contains(kind))
+      record.checks.push_back({.name = kind, .passed = true, .entity = all, .finding = true});
+  }
+}
+
+void add_notes(Record& record, const std::vector<FittedModule>& modules) {
+  size_t silent = 0;
+  const FittedModule* first = nullptr;
+  for (const FittedModule& m : modules) {
+    if (!m.module && silent++ == 0) first = &m;
+  }
+  if (first != nullptr)
+    record.notes.push_back(said("optics.unread", silent, modules.size(),
+                                first->host + " " + first->port, first->why_not));
+  std::optional<double> shown;
+  for (const FittedModule& m : modules) {
+    const auto rate = shown_error_rate(m);
+    if (rate) shown = std::max(shown.value_or(0), *rate);
+  }
+  if (shown) record.notes.push_back(said("optics.shown", fmt::format("{:.1e}", *shown)));
+}
+
+std::vector<Record> run(Context& context, const Params& params) {
+  Record record{.case_name = "optics", .params = params};
+  std::vector<net::ReadModule> mine;
+  if (context.place.first_on_host())
+    mine = net::read_modules(context, params.texts("ports"), params.number("window"));
+  std::vector<FittedModule> modules;
+  for (const std::string& text : context.comm.gather(net::modules_text(mine))) {
+    for (FittedModule& m : net::modules_from_text(text)) modules.push_back(std::move(m));
+  }
+  if (!context.comm.is_root()) return {std::move(record)};
+  const auto read =
+      std::ranges::count_if(modules, [](const FittedModule& m) { return m.module.has_value(); });
+  if (read == 0) {
+    record.outcome = Skipped{modules.empty() ? said("optics.no_port") : modules.front().why_not};
+    return {std::move(record)};
+  }
+  record.add("modules", record.entity({"", "cluster", ""}), Samples{static_cast<double>(read)});
+  for (const FittedModule& m : modules) ModuleRecord(record, m).add();
+  add_module_checks(record, audit_modules(modules));
+  add_notes(record, modules);
+  return {std::move(record)};
+}
+
+}  // namespace
+
+Case optics_case() { return {describe(), run}; }
+
+}  // namespace cb

@@ -1,0 +1,278 @@
+#include "model/optics/audit.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "core/stats.h"
+
+namespace cb {
+namespace {
+
+constexpr int kReady = 3;
+constexpr double kMoreCelsius = 10, kLessDecibels = 3, kMoreBias = 1.3;
+
+bool has_light(const ModuleLane& lane) {
+  return lane.send_watts.value_or(0) > 0 || lane.receive_watts.value_or(0) > 0;
+}
+
+// The least light received over the lanes that send.
+std::optional<double> weakest(const OpticalModule& module) {
+  std::optional<double> out;
+  for (const ModuleLane& lane : module.lanes) {
+    if (has_light(lane) && lane.receive_watts)
+      out = std::min(out.value_or(*lane.receive_watts), *lane.receive_watts);
+  }
+  return out;
+}
+
+std::optional<double> strongest_bias(const OpticalModule& module) {
+  std::optional<double> out;
+  for (const ModuleLane& lane : module.lanes) {
+    if (lane.bias_amperes) out = std::max(out.value_or(0), *lane.bias_amperes);
+  }
+  return out;
+}
+
+struct Beyond {
+  bool alarm = false, warning = false;
+};
+// Limits of zero are not set by their maker.
+Beyond beyond(double value, const std::optional<ModuleLimits>& limits) {
+  if (!limits || (limits->high_alarm == 0 && limits->low_alarm == 0)) return {};
+  return {value > limits->high_alarm || value<limits->low_alarm, value> limits->high_warning ||
+          value < limits->low_warning};
+}
+
+std::string dbm_text(double watts) {
+  const auto level = dbm(watts);
+  return level ? fmt::format("{:.1f} dBm", *level) : "0 mW";
+}
+
+class ModuleAuditor {
+ public:
+  explicit ModuleAuditor(const std::vector<FittedModule>& modules) : modules_(modules) {}
+
+  ModuleAudit run() {
+    each("module_alarm", [&](const FittedModule& m) { return limits(m, true); });
+    each("module_warning", [&](const FittedModule& m) { return limits(m, false); });
+    each("module_state", [&](const FittedModule& m) { return state(m); });
+    each("lane_spread", [&](const FittedModule& m) { return spread(m); });
+    each("error_rate", [&](const FittedModule& m) { return errors(m); });
+    each("uncorrectable", [&](const FittedModule& m) {
+      return counted(m, m.uncorrectable_blocks, "optics.uncorrectable");
+    });
+    each("flaps", [&](const FittedModule& m) { return counted(m, m.link_downs, "optics.flaps"); });
+    outliers();
+    return std::move(out_);
+  }
+
+ private:
+  static std::string name_of(const FittedModule& m) { return m.host + " " + m.port; }
+
+  // Asks every module; each finding is added here. False: this one could not be read for it.
+  void each(const std::string& kind, const std::function<bool(const FittedModule&)>& ask) {
+    kind_ = kind;
+    bool all = !modules_.empty();
+    for (const FittedModule& m : modules_) all = ask(m) && all;
+    if (all) out_.judged.insert(kind);
+  }
+
+  void add(const FittedModule& m, Said what) {
+    out_.findings.push_back({kind_, m.host, m.port, std::move(what)});
+  }
+
+  bool limits(const FittedModule& m, bool alarm) {
+    if (!m.module) return false;
+    const OpticalModule& o = *m.module;
+    std::vector<std::string> wrong;
+    for (const ModuleFlag& flag : o.flags) {
+      const bool unused = flag.lane > 0 && static_cast<size_t>(flag.lane) <= o.lanes.size() &&
+                          !is_used(o, flag.lane);
+      if (flag.alarm == alarm && !unused)
+        wrong.push_back(flag.lane == 0 ? flag.what
+                                       : fmt::format("{} (lane {})", flag.what, flag.lane));
+    }
+    const auto value = [&](double v, const std::optional<ModuleLimits>& of,
+                           const std::string& text) {
+      const Beyond b = beyond(v, of);
+      if (alarm ? b.alarm : b.warning && !b.alarm) wrong.push_back(text);
+    };
+    if (o.celsius) value(*o.celsius, o.celsius_limits, fmt::format("{:.1f} °C", *o.celsius));
+    if (o.volts) value(*o.volts, o.volt_limits, fmt::format("{:.2f} V", *o.volts));
+    for (size_t i = 0; i < o.lanes.size(); ++i) {
+      const ModuleLane& lane = o.lanes[i];
+      if (!is_used(o, static_cast<int>(i) + 1)) continue;
+      if (lane.receive_watts)
+        value(*lane.receive_watts, o.receive_limits,
+              fmt::format("rx {} (lane {})", dbm_text(*lane.receive_watts), i + 1));
+      if (lane.send_watts)
+        value(*lane.send_watts, o.send_limits,
+              fmt::format("tx {} (lane {})", dbm_text(*lane.send_watts), i + 1));
+      if (lane.bias_amperes)
+        value(*lane.bias_amperes, o.bias_limits,
+              fmt::format("bias {:.1f} mA (lane {})", *lane.bias_amperes * 1e3, i + 1));
+    }
+    if (wrong.empty()) return true;
+    std::string text;
+    for (const std::string& one : wrong) text += (text.empty() ? "" : ", ") + one;
+    add(m,
+        alarm ? said("optics.alarm", name_of(m), text) : said("optics.warning", name_of(m), text));
+    return true;
+  }
+
+  // A CMIS module of four lanes tells of eight: those of which no data path is active and that send
+  // nothing belong to no link.
+  static bool is_used(const OpticalModule& o, int lane) {
+    const ModuleLane& of = o.lanes[static_cast<size_t>(lane) - 1];
+    return of.send_watts.value_or(0) > 0 || !o.state ||
+           std::ranges::find(o.inactive_lanes, lane) == o.inactive_lanes.end();
+  }
+
+  bool state(const FittedModule& m) {
+    if (!m.module) return false;
+    const OpticalModule& o = *m.module;
+    if (!o.state) return true;  // SFF-8636 has none
+    if (*o.state != kReady) add(m, said("optics.state", name_of(m), *o.state));
+    for (const int lane : o.inactive_lanes) {
+      if (o.lanes[static_cast<size_t>(lane) - 1].send_watts.value_or(0) > 0)
+        add(m, said("optics.lane_state", name_of(m), lane));
+    }
+    return true;
+  }
+
+  bool spread(const FittedModule& m) {
+    if (!m.module) return false;
+    if (m.module->copper || m.module->lanes.empty()) return true;
+    const auto decibels = lane_spread(*m.module);
+    if (decibels && *decibels > kMostSpread)
+      add(m, said("optics.spread", name_of(m), fmt::format("{:.1f}", *decibels)));
+    return true;
+  }
+
+  bool errors(const FittedModule& m) {
+    const auto rate = error_rate(m);
+    if (!rate) return false;
+    if (*rate > kMostErrors)
+      add(m, said("optics.errors", name_of(m), fmt::format("{:.1e}", *rate),
+                  fmt::format("{:.0e}", kMostErrors)));
+    return true;
+  }
+
+  bool counted(const FittedModule& m, const std::optional<double>& count, const char* id) {
+    if (!count || m.window_seconds <= 0) return false;
+    if (*count <= 0) return true;
+    const std::string number = fmt::format("{:.0f}", *count);
+    const std::string seconds = fmt::format("{:.0f}", m.window_seconds);
+    if (std::string_view(id) == "optics.flaps")
+      add(m, said("optics.flaps", name_of(m), number, seconds));
+    else
+      add(m, said("optics.uncorrectable", name_of(m), number, seconds));
+    return true;
+  }
+
+  void outliers() {
+    kind_ = "module_outlier";
+    std::map<std::string, std::vector<const FittedModule*>> parts;
+    for (const FittedModule& m : modules_) {
+      if (m.module && !m.module->copper && m.module->celsius)
+        parts[m.module->part_number].push_back(&m);
+    }
+    bool any = false;
+    for (const auto& [part, fleet] : parts) {
+      if (fleet.size() < kEnoughModules) continue;
+      any = true;
+      outliers_of(part, fleet);
+    }
+    const bool all_read =
+        std::ranges::all_of(modules_, [](const FittedModule& m) { return m.module.has_value(); });
+    if (any && all_read) out_.judged.insert(kind_);
+  }
+
+  using Figure = std::function<std::optional<double>(const OpticalModule&)>;
+  static std::optional<double> fleet_median(const std::vector<const FittedModule*>& fleet,
+                                            const Figure& figure) {
+    std::vector<double> values;
+    for (const FittedModule* m : fleet) {
+      if (const auto v = figure(*m->module)) values.push_back(*v);
+    }
+    return values.size() < kEnoughModules ? std::nullopt : std::optional(median(values));
+  }
+
+  void outliers_of(const std::string& part, const std::vector<const FittedModule*>& fleet) {
+    const Figure heat = [](const OpticalModule& o) { return o.celsius; };
+    const auto celsius = fleet_median(fleet, heat);
+    const auto light = fleet_median(fleet, weakest), bias = fleet_median(fleet, strongest_bias);
+    for (const FittedModule* m : fleet) {
+      const auto received = weakest(*m->module), driven = strongest_bias(*m->module);
+      if (celsius && *m->module->celsius > *celsius + kMoreCelsius)
+        add(*m, said("optics.hot", name_of(*m), fmt::format("{:.0f}", *m->module->celsius),
+                     fmt::format("{:.0f}", *celsius), part));
+      if (light && received && *light > 0) {
+        const auto own = dbm(*received), theirs = dbm(*light);
+        if (theirs && (!own || *own < *theirs - kLessDecibels))
+          add(*m, said("optics.dim", name_of(*m), dbm_text(*received), dbm_text(*light), part));
+      }
+      if (bias && driven && *driven > kMoreBias * *bias)
+        add(*m, said("optics.bias", name_of(*m), fmt::format("{:.1f}", *driven * 1e3),
+                     fmt::format("{:.1f}", *bias * 1e3), part));
+    }
+  }
+
+  const std::vector<FittedModule>& modules_;
+  std::string kind_;
+  ModuleAudit out_;
+};
+
+}  // namespace
+
+ModuleAudit audit_modules(const std::vector<FittedModule>& modules) {
+  return ModuleAuditor(modules).run();
+}
+
+std::vector<std::string> module_kinds() {
+  return {"module_alarm", "module_warning", "module_state", "lane_spread",
+          "error_rate",   "uncorrectable",  "flaps",        "module_outlier"};
+}
+
+std::optional<double> lane_spread(const OpticalModule& module) {
+  std::optional<double> most, least;
+  for (const ModuleLane& lane : module.lanes) {
+    const auto level = dbm(lane.receive_watts.value_or(0));
+    if (!level) continue;
+    most = std::max(most.value_or(*level), *level);
+    least = std::min(least.value_or(*level), *level);
+  }
+  return most ? std::optional(*most - *least) : std::nullopt;
+}
+
+std::optional<double> receive_margin(const OpticalModule& module) {
+  const auto light = weakest(module);
+  if (!light || !module.receive_limits) return std::nullopt;
+  const auto own = dbm(*light), limit = dbm(module.receive_limits->low_warning);
+  if (!own || !limit) return std::nullopt;
+  return *own - *limit;
+}
+
+std::optional<double> error_rate(const FittedModule& fitted) {
+  std::optional<double> out;
+  if (fitted.module) {
+    for (const ModuleLane& lane : fitted.module->lanes) {
+      if (lane.media_ber) out = std::max(out.value_or(0), *lane.media_ber);
+    }
+  }
+  if (out) return out;
+  if (!fitted.corrected_bits || !fitted.bits_per_second || fitted.window_seconds <= 0)
+    return std::nullopt;
+  return *fitted.corrected_bits / (*fitted.bits_per_second * fitted.window_seconds);
+}
+
+std::optional<double> shown_error_rate(const FittedModule& fitted) {
+  if (!fitted.corrected_bits || !fitted.bits_per_second || fitted.window_seconds <= 0)
+    return std::nullopt;
+  return 3 / (*fitted.bits_per_second * fitted.window_seconds);
+}
+
+}  // namespace cb
