@@ -13,7 +13,7 @@
 namespace cb {
 namespace {
 
-constexpr std::string_view kMark = "clusterbench-document ";
+constexpr std::string_view kDocumentMark = "clusterbench-document ";
 // Slurm and others cut longer lines than 1,024 bytes into several.
 constexpr size_t kPieceBytes = 600;
 constexpr size_t kMaxPieces = (size_t{1} << 30) / kPieceBytes;
@@ -101,13 +101,13 @@ std::string document_lines(std::string_view token, uint64_t sequence, std::strin
   for (size_t i = 0; i < count; ++i) {
     const std::string content = fmt::format("{} {} {} {} {}", sequence, i, count, sha256,
                                             encoded(text.substr(i * kPieceBytes, kPieceBytes)));
-    out += fmt::format("{}{} {} {}\n", kMark, token, check_of(content), content);
+    out += fmt::format("{}{} {} {}\n", kDocumentMark, token, check_of(content), content);
   }
   return out;
 }
 
 bool DocumentLines::take(std::string_view line) {
-  const std::string mark = fmt::format("{}{} ", kMark, token_);
+  const std::string mark = fmt::format("{}{} ", kDocumentMark, token_);
   const size_t begin = line.find(mark);  // behind a launcher's label
   if (begin == std::string_view::npos) return false;
   std::string_view rest = line.substr(begin + mark.size());

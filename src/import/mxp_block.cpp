@@ -1,6 +1,7 @@
 // NVIDIA's HPL-MxP prints a block between two lines of asterisks for each run. "LU GFLOPS" is the
 // rate without the refinement that makes the solution one: it is a fact, never the figure.
 #include <cmath>
+#include <memory>
 #include <optional>
 
 #include <fmt/format.h>
@@ -106,7 +107,7 @@ ProgramResult result_of_block(const MxpBlock& block, const std::string& source) 
 
 ProgramOutput read_mxp_block(std::string_view text, const std::string& source) {
   ProgramOutput out;
-  std::optional<MxpBlock> block;
+  std::unique_ptr<MxpBlock> block;
   const auto finish = [&] {
     if (block) out.results.push_back(result_of_block(*block, source));
     block.reset();
@@ -120,7 +121,7 @@ ProgramOutput read_mxp_block(std::string_view text, const std::string& source) {
       const bool closes = block && block->gflops;
       if (closes) block->closed = true;
       finish();
-      if (!closes) block = MxpBlock{.line = line.number};
+      if (!closes) block = std::make_unique<MxpBlock>(MxpBlock{.line = line.number});
     } else if (block) {
       take_line(shown, *block);
     }
