@@ -145,7 +145,11 @@ done
 measure gemm-bf16 0 45 gemm --device gpu --dtype bf16 --size 8192 --warm-up 4s --duration 5s
 measure memory 0 60 bandwidth --device gpu --op copy,triad,read,latency --duration 2s
 measure fault-bitflip 1 30 burn --device gpu --phase bf16 --duration 3s --inject-fault bitflip
+# nvidia-smi's own meter beside the burn: power and clocks, a line a second.
+timeout 100 nvidia-smi dmon -s pc -d 1 -c 75 >"$out/dmon.txt" 2>&1 </dev/null &
+meter=$!
 measure burn 0 90 burn --device gpu --phase bf16,fp64,hbm,sm,march --duration 60s
+kill "$meter" 2>/dev/null || true
 measure gemm-search 0 110 gemm --device gpu --dtype bf16 --search --algorithms 8 --warm-up 4s --duration 3s
 shapes=("8192:8192,8192,8192")
 best=$(searched_shape)
@@ -169,6 +173,24 @@ gpus=$({ nvidia-smi -L 2>/dev/null || true; } | wc -l)
 measure nccl "$([ "$gpus" -gt 1 ] && echo 0 || echo 3)" 60 nccl --op all_reduce,all_gather --min-size 8K --max-size 64M --duration 500ms
 measure pageable 0 30 bandwidth --device gpu --op host_to_device,device_to_host --memory pageable --duration 1s
 measure pulse 0 30 burn --device gpu --phase bf16 --pulse 2:0.5 --duration 6s
+# Edges: results that are no whole words are refused, and many small ones are bounded.
+measure edge-odd 2 20 burn --device gpu --phase fp16 --size 10001 --duration 2s
+measure edge-small 0 30 burn --device gpu --phase bf16 --size 512 --duration 2s
+measure overhead 0 40 gpu-overhead
+# What the units do beside a load of each kind: "bound by the tensor cores", then "bound by memory" (GPM: Hopper and later).
+for phase in bf16 hbm; do
+  env ${bundle:+"LD_LIBRARY_PATH=$bundle/lib"} "$clusterbench" burn --device gpu --phase "$phase" --duration 12s >"$out/load-$phase.log" 2>&1 </dev/null &
+  load=$!
+  step "watch-$phase" 0 30 "$clusterbench" watch --duration 8s
+  wait "$load" || true
+done
+if command -v compute-sanitizer >/dev/null; then
+  step memcheck 0 90 compute-sanitizer --tool memcheck --error-exitcode 1 "$programs/gpu_kernels"
+fi
 if [ "$gpus" -gt 1 ]; then
+  measure nccl-graph 0 40 nccl --op all_reduce --size 1M --graph --duration 500ms
+  measure nccl-ctas 0 40 nccl --op all_reduce --size 1M --min-ctas 8 --duration 500ms
+  measure nccl-user 0 40 nccl --op all_reduce --size 64M --register user --duration 500ms
+  measure overlap 0 60 overlap --max-ctas 0,8,16
   measure peer 0 120 bandwidth --device gpu --op peer_write,peer_read,peer_latency --engine ce,sm --duration 500ms
 fi

@@ -25,7 +25,7 @@ if(CLUSTERBENCH_SANITIZE)
   set(cb_unit_timeout 300) # a minute with eight at a time on two cores
 endif()
 add_subdirectory(${PROJECT_SOURCE_DIR}/tests/device_executor ${PROJECT_BINARY_DIR}/device_executor)
-foreach(room core sys kernels model judge profiles campaign report bench cli)
+foreach(room core sys kernels model judge import profiles campaign report bench cli)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${room}/*.cpp)
   if(room STREQUAL cli) # what gate prints is of the report's example
     list(APPEND sources ${PROJECT_SOURCE_DIR}/tests/unit/report/example_campaign.cpp)
@@ -77,6 +77,8 @@ foreach(room core sys kernels model judge profiles campaign report bench cli)
   endif()
 endforeach()
 
+set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/unit/bench/stand_ins_test.cpp
+                            PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON) # it includes NVIDIA's headers
 set_target_properties(unit_profiles PROPERTIES UNITY_BUILD OFF) # its files have the same words for other profiles
 
 # The declarations of NVML are compared with NVIDIA's own header where a toolkit or a package has it.
@@ -170,6 +172,7 @@ if(CLUSTERBENCH_CUDA_VERSION AND TARGET clusterbench)
   target_include_directories(clusterbench_fake_modules SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
   target_link_libraries(clusterbench_fake_modules PRIVATE cb_cli)
   add_dependencies(clusterbench_fake_modules fake_cublaslt_modules fake_cuda_driver)
+  add_dependencies(unit_bench fake_cublaslt_modules)
   set(places ${PROJECT_BINARY_DIR}/fake/modules)
   # As those of the release; one of 12 besides, without PTX.
   cb_fake_module(fake_module_11 ${places} 11 11080 80,86,89,90 90 ${cb_kernel_digest})
@@ -221,14 +224,14 @@ foreach(source ${fuzzers})
   get_filename_component(name ${source} NAME_WE)
   string(REGEX REPLACE "_fuzzer$" "" name ${name})
   add_executable(${name}_replay ${source} ${PROJECT_SOURCE_DIR}/tests/fuzz/replay_main.cpp)
-  target_link_libraries(${name}_replay PRIVATE cb_report cb_campaign)
+  target_link_libraries(${name}_replay PRIVATE cb_report cb_campaign cb_import)
   add_test(NAME fuzz.${name}
            COMMAND ${name}_replay ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${name})
   set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz TIMEOUT 120
                        ENVIRONMENT "${test_environment}")
   if(CLUSTERBENCH_FUZZ)
     add_executable(${name}_fuzzer ${source})
-    target_link_libraries(${name}_fuzzer PRIVATE cb_report cb_campaign)
+    target_link_libraries(${name}_fuzzer PRIVATE cb_report cb_campaign cb_import)
     target_link_options(${name}_fuzzer PRIVATE -fsanitize=fuzzer)
   endif()
 endforeach()

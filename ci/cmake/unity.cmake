@@ -4,6 +4,9 @@
 file(GLOB cb_compiled_alone CONFIGURE_DEPENDS
      ${PROJECT_SOURCE_DIR}/src/bench/*/*_case.cpp # each has its own describe() and run()
      ${PROJECT_SOURCE_DIR}/src/bench/cpu/burn/gemm_avx*.cpp # have flags of their own, below
+     ${PROJECT_SOURCE_DIR}/src/bench/cpu/lu.cpp # have flags of their own, below
+     ${PROJECT_SOURCE_DIR}/src/bench/cpu/lu_panel.cpp
+     ${PROJECT_SOURCE_DIR}/src/bench/cpu/cg_kernels.cpp
      ${PROJECT_SOURCE_DIR}/src/bench/training/row_kernels_*.cpp # have flags of their own, below
      ${PROJECT_SOURCE_DIR}/src/sys/gpu/no_modules.cpp # not taken by the test program that has modules
      ${PROJECT_SOURCE_DIR}/src/sys/gpu/cuda/modules/*.cpp # one of them knows the digest of kernels/
@@ -15,6 +18,10 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/bench/cpu/burn/gemm_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma")
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/bench/cpu/burn/gemm_avx512.cpp PROPERTIES COMPILE_OPTIONS -mavx512f)
 endif()
+# The loops of LU and CG: optimised in every preset, because tests solve.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/bench/cpu/lu.cpp ${PROJECT_SOURCE_DIR}/src/bench/cpu/lu_panel.cpp
+                            ${PROJECT_SOURCE_DIR}/src/bench/cpu/cg_kernels.cpp
+                            PROPERTIES COMPILE_OPTIONS "-O3;-fno-math-errno")
 # The loops of a training step: optimised in every preset, because tests train.
 set(cb_rows ${PROJECT_SOURCE_DIR}/src/bench/training/row_kernels)
 set_source_files_properties(${cb_rows}_generic.cpp PROPERTIES COMPILE_OPTIONS "-O3;-fno-math-errno")

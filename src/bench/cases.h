@@ -33,5 +33,8 @@ Case optics_case();
 Case drives_case();
 Case tcp_case();
 Case train_cpu_case();
+Case external_case();
+Case lu_cpu_case();
+Case cg_cpu_case();
 
 }  // namespace cb

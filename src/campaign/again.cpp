@@ -7,11 +7,14 @@
 #include "core/clock.h"
 #include "core/profile_limits.h"
 #include "judge/applies.h"
+#include "judge/verdict_attempts.h"
 
 namespace cb {
 namespace {
 
 constexpr int64_t kMaxSeconds = 120;
+// What is measured more often must not take back what so many measurements have said.
+static_assert(kMaxAttempts == kDecidingAttempts);
 
 using JobNames = std::set<std::pair<std::string, std::string>>;
 
@@ -26,8 +29,8 @@ size_t attempts_of(const Job& job) {
 // After kMaxAttempts measurements an open verdict is final: more of them would be waiting for luck.
 bool may_go_on(const Campaign& campaign, const CriterionVerdict& v, const Gap& gap) {
   return std::ranges::any_of(campaign.jobs, [&](const Job& job) {
-    return job.step == v.criterion->step && job.host == gap.host && job.document &&
-           attempts_of(job) < kMaxAttempts;
+    return job.cycle == 0 && job.step == v.criterion->step && job.host == gap.host &&
+           job.group == gap.group && job.document && attempts_of(job) < kMaxAttempts;
   });
 }
 
@@ -46,9 +49,9 @@ void add_failing(const CriterionVerdict& v, const Campaign& campaign, JobNames& 
   for (const Finding& f : v.failing) {
     if (!is_figure(v, f)) continue;
     for (const Job& job : campaign.jobs) {
-      if (job.document && job.step == v.criterion->step && job.file == f.file &&
+      if (job.document && job.cycle == 0 && job.step == v.criterion->step && job.file == f.file &&
           short_enough(job) && attempts_of(job) < kMaxAttempts)
-        out.emplace(job.step, job.host);
+        out.emplace(job.step, job.label());
     }
   }
 }
@@ -103,13 +106,13 @@ JobNames jobs_to_repeat(const Campaign& campaign, const Judgement& judgement) {
   for (const CriterionVerdict& v : judgement.criteria) {
     for (const Gap& gap : v.gaps) {
       if (is_inconclusive(gap) && may_go_on(campaign, v, gap))
-        out.emplace(v.criterion->step, gap.host);
+        out.emplace(v.criterion->step, gap.host.empty() ? gap.group : gap.host);
     }
     if (v.criterion->severity == Severity::fail && !v.impossible) add_failing(v, campaign, out);
   }
   // No new measurement takes bad news back, so these jobs are not repeated.
   for (const Job& job : campaign.jobs) {
-    if (job.document && bad_news(*job.document).any()) out.erase({job.step, job.host});
+    if (job.document && bad_news(*job.document).any()) out.erase({job.step, job.label()});
   }
   return out;
 }

@@ -1,6 +1,7 @@
 #include "campaign/attempts.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -56,6 +57,47 @@ void carry(Document& to, const AttemptDocument& earlier) {
   }
 }
 
+// In a set of two the other host may have been the cause, so a host's figures are of both.
+constexpr size_t kLeastSet = 3;
+
+// True if the attempt measured the same on another set of hosts, some of which still take part.
+bool is_of_other_set(const Document& earlier, const Document& last) {
+  const std::vector<std::string>&before = earlier.run.hosts, &now = last.run.hosts;
+  return earlier.tool.version == last.tool.version && earlier.tool.commit == last.tool.commit &&
+         before.size() >= kLeastSet &&
+         std::set(before.begin(), before.end()) != std::set(now.begin(), now.end());
+}
+
+// "node3:gpu2" is of node3.
+std::string host_of_peer(const std::string& peer) {
+  return peer.substr(0, peer.find_first_of(": "));
+}
+
+// Leaves only figures that are of these hosts alone. Those of the whole set are of no other set.
+void keep_figures_of(const std::vector<std::string>& hosts, Document& document) {
+  const auto stays = [&](const std::string& host) {
+    return std::ranges::find(hosts, host) != hosts.end();
+  };
+  for (Record& record : document.records) {
+    std::erase_if(record.metrics, [&](const Metric& metric) {
+      const Entity& entity = record.entities.at(metric.entity);
+      const bool of_set = entity.kind == "cluster" || entity.kind == "group";
+      return of_set || !stays(entity.host) || (entity.peer && !stays(host_of_peer(*entity.peer)));
+    });
+  }
+}
+
+// A host is not rid of its figures because another one went: those of earlier sets count as well.
+// `attempts` are joined already, so that the last one of each set has the figures of all.
+void count_other_sets(Document& to, std::vector<AttemptDocument>& attempts) {
+  for (size_t i = attempts.size() - 1; i-- > 0;) {
+    Document& earlier = attempts[i].document;
+    if (attempts[i + 1].adds || !is_of_other_set(earlier, to)) continue;
+    keep_figures_of(to.run.hosts, earlier);
+    pool_samples(to, earlier);
+  }
+}
+
 }  // namespace
 
 BadNews bad_news(const Document& document) {
@@ -74,6 +116,7 @@ Document join_attempts(std::vector<AttemptDocument> attempts) {
   }
   Document out = std::move(attempts.back().document);
   for (size_t i = 0; i + 1 < attempts.size(); ++i) carry(out, attempts[i]);
+  count_other_sets(out, attempts);
   return out;
 }
 

@@ -1,6 +1,7 @@
 #include "campaign/bad_hosts.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
@@ -53,27 +54,27 @@ std::vector<ExcludedHost> BadHosts::of_single_hosts(const Step& step,
                                                     const std::vector<JobOutcome>& outcomes,
                                                     bool first) {
   const Exclude exclude = setup_.campaign.exclude;
-  std::vector<ExcludedHost> out;
   std::set<std::string> silent;
   for (std::string& host : do_not_answer(outcomes)) silent.insert(std::move(host));
-  if (exclude == Exclude::never && !first) return out;
-  size_t answering = 0;
+  if (exclude == Exclude::never && !first) return {};
+  std::vector<ExcludedHost> gone, bad;  // those that do not answer, and the others
   for (const JobOutcome& o : outcomes) {
     if (!roster_.takes_part(o.key.host)) continue;
-    const bool unseen = first && o.state != JobState::done && o.state != JobState::not_applicable;
+    const bool unseen = first && attempts_(o.key.name) > 0 && o.state != JobState::done &&
+                        o.state != JobState::not_applicable;
     const bool failing =
         exclude == Exclude::failing && has_failed(o.state, o.document ? &*o.document : nullptr);
-    if (silent.contains(o.key.host) && !first) {
-      out.push_back(out_of(step, o, o.key.host, said("out.silent", step.id, o.reason)));
-    } else if (unseen || failing) {
-      out.push_back(out_of(step, o, o.key.host, said("end.left_out", step.id, failure_of(o))));
-      ++answering;
-    }
+    if (silent.contains(o.key.host) && !first)
+      gone.push_back(out_of(step, o, o.key.host, said("out.silent", step.id, o.reason)));
+    else if (unseen || failing)
+      bad.push_back(out_of(step, o, o.key.host, said("end.left_out", step.id, failure_of(o))));
   }
   const size_t all = roster_.active().size();
-  if (first || out.empty()) return out;
-  if (out.size() == all || (answering > 0 && too_many_to_blame(out.size(), all))) return {};
-  return out;
+  // Where nobody passes the first look, the cause is no host's, and no spare is to be spent on it.
+  if (gone.size() + bad.size() == all && (!first || roster_.next_spare())) return {};
+  if (!first && !bad.empty() && too_many_to_blame(bad.size(), all - gone.size())) bad.clear();
+  std::ranges::move(bad, std::back_inserter(gone));
+  return gone;
 }
 
 // Calls the hosts whose job left no document or ran past its deadline. Of the others nothing needs
@@ -88,9 +89,8 @@ std::vector<std::string> BadHosts::do_not_answer(const std::vector<JobOutcome>& 
   return roster_.active().size() == 1 ? std::vector<std::string>() : silent_hosts(setup_, calls);
 }
 
-std::vector<ExcludedHost> BadHosts::silent_after(const Step& step,
-                                                 const JobOutcome& outcome) const {
-  const std::vector<HostSlots> hosts = roster_.active();
+std::vector<ExcludedHost> BadHosts::silent_after(const Step& step, const JobOutcome& outcome,
+                                                 const std::vector<HostSlots>& hosts) const {
   std::vector<RollCall> calls;
   for (const HostSlots& h : hosts) calls.push_back({h, partial_of(outcome.key)});
   const std::vector<std::string> silent = silent_hosts(setup_, calls);
@@ -101,16 +101,18 @@ std::vector<ExcludedHost> BadHosts::silent_after(const Step& step,
   return out;
 }
 
-std::vector<ExcludedHost> BadHosts::suspected(const Step& step, const JobOutcome& outcome) const {
+std::vector<ExcludedHost> BadHosts::suspected(const Step& step, const JobOutcome& outcome,
+                                              const std::vector<HostSlots>& hosts) const {
   std::vector<ExcludedHost> out;
-  if (!outcome.document) return out;
+  const bool is_pair = outcome.key.places.size() == 2;
+  if (!outcome.document || is_pair) return out;
   for (const std::string& named : suspects_of(outcome.document->run)) {
     const auto asked = asked_as_.find(named);
     const std::string& host = asked == asked_as_.end() ? named : asked->second;
     if (roster_.takes_part(host))
       out.push_back(out_of(step, outcome, host, said("out.suspect", step.id, outcome.reason)));
   }
-  return too_many_to_blame(out.size(), roster_.active().size()) ? std::vector<ExcludedHost>() : out;
+  return too_many_to_blame(out.size(), hosts.size()) ? std::vector<ExcludedHost>() : out;
 }
 
 }  // namespace cb

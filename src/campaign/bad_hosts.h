@@ -27,11 +27,14 @@ class BadHosts {
   // everybody or if more than half fail while they answer.
   std::vector<ExcludedHost> of_single_hosts(const Step& step,
                                             const std::vector<JobOutcome>& outcomes, bool first);
-  // After a step across all hosts that did not get done: those that do not answer, unless none
-  // does.
-  std::vector<ExcludedHost> silent_after(const Step& step, const JobOutcome& outcome) const;
-  // Those whom the watchdogs of that step named last, unless they are more than half.
-  std::vector<ExcludedHost> suspected(const Step& step, const JobOutcome& outcome) const;
+  // After a job across several hosts that did not get done: those of `hosts` that do not answer,
+  // unless none does.
+  std::vector<ExcludedHost> silent_after(const Step& step, const JobOutcome& outcome,
+                                         const std::vector<HostSlots>& hosts) const;
+  // Those whom the watchdogs of that job named last, unless they are more than half. Nobody of a
+  // pair: each of two may be the one that waits.
+  std::vector<ExcludedHost> suspected(const Step& step, const JobOutcome& outcome,
+                                      const std::vector<HostSlots>& hosts) const;
 
  private:
   ExcludedHost out_of(const Step& step, const JobOutcome& outcome, const std::string& host,

@@ -129,7 +129,8 @@ Misfit options_misfit(const Step& step, const std::vector<std::string>& argv, co
     if (found->second != joined(values))
       return said("bind.option", whose, shown(name), shown(found->second), shown(joined(values)));
   }
-  static const std::set<std::string> own{"dir", "deadline", "stall", "color", "json", "redact"};
+  static const std::set<std::string> own{"dir",  "deadline", "stall", "color",
+                                         "json", "redact",   "return"};
   for (const auto& [name, value] : *options) {
     if (!step.params.contains(name) && !own.contains(name))
       return said("bind.extra_option", whose, shown(name), shown(value));
@@ -147,6 +148,8 @@ Misfit hosts_misfit(const JobClaim& claim, const std::vector<std::string>& launc
     if (slots_of(claim, host) == 0) return said("bind.no_host", shown(host));
     if (!claim.key.host.empty() && host != claim.key.host)
       return said("bind.other_host", shown(host), shown(claim.key.host));
+    if (!claim.key.places.empty() && std::ranges::find(claim.members, host) == claim.members.end())
+      return said("bind.other_host", shown(host), shown(claim.key.group));
   }
   return std::nullopt;
 }

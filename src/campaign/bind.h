@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "campaign/directory.h"
 #include "campaign/journal.h"
@@ -25,6 +26,8 @@ struct JobClaim {
   const std::string record;  // path of the job's document, relative to the directory
   const JobEvent* start;     // the journal's start of the attempt; null if the journal has none
   const ToolInfo& tool;      // the clusterbench that ran the job
+  // Of a pair or a group: who has or had its places. Else empty.
+  std::vector<std::string> members = {};
 };
 
 // Compares the document with what the job's step asks for: case, parameters, units, ranks,

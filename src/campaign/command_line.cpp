@@ -85,9 +85,11 @@ std::vector<std::string> placeless(Arguments argv, const std::string& case_name,
   if (!begin) return argv;
   argv[*begin] = "clusterbench";
   if (argv[argv.size() - 2] != "--json") return argv;
-  // Here argv.back() is DIR/records/JOB.json.ATTEMPT.partial.
+  // Here argv ends with [--return TOKEN] --json DIR/records/JOB.json.ATTEMPT.partial.
   const std::filesystem::path root = std::filesystem::path(argv.back()).parent_path().parent_path();
   argv.back() = record;
+  if (argv.size() > *begin + 5 && argv[argv.size() - 4] == "--return")
+    argv.erase(argv.end() - 4, argv.end() - 2);
   std::ranges::replace(argv, (root / "scratch").string(), std::string("DIR/scratch"));
   return argv;
 }

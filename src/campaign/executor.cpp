@@ -80,7 +80,7 @@ class Executor {
     }
     try {
       r.process = std::make_unique<Process>(task.command.argv, task.command.environment, task.out,
-                                            task.err);
+                                            task.err, task.in);
     } catch (const Error& e) {
       events_.ended(index, {TaskEnd::Kind::not_started, 0, 0, e.what()});
       return;

@@ -15,6 +15,7 @@ struct Task {
   std::filesystem::path out, err;
   double deadline_seconds = 600;
   double start_deadline_seconds = 0;  // until then it has written to `out`; 0: it need not
+  std::filesystem::path in = {};      // its standard input; empty: nothing
 };
 
 struct TaskEnd {

@@ -9,12 +9,15 @@
 #include "campaign/attempts.h"
 #include "campaign/bind.h"
 #include "campaign/check_records.h"
+#include "campaign/command_line.h"
 #include "campaign/directory.h"
 #include "campaign/files.h"
 #include "campaign/journal.h"
 #include "campaign/load_proofs.h"
 #include "campaign/lost.h"
+#include "campaign/other_hosts.h"
 #include "campaign/plan.h"
+#include "campaign/rails.h"
 #include "campaign/roster.h"
 #include "campaign/soak_cycles.h"
 #include "core/error.h"
@@ -23,6 +26,7 @@
 #include "core/sha256.h"
 #include "core/text.h"
 #include "judge/delivery.h"
+#include "judge/verdict_gaps.h"
 
 namespace cb {
 namespace {
@@ -80,6 +84,7 @@ struct Reading {
   JobEvent event;      // that the journal has of it
   bool counts = true;  // its figures are those of the job; else only what no attempt takes back
   bool last = true;    // of its job
+  bool other_hosts = false;  // it ran on another set of hosts than the job's last attempt
   bool inventory =
       true;  // whether its hosts are of interest: only those of a host's first file are
   Loaded loaded = {};
@@ -100,6 +105,36 @@ void list_attempts(Job& job, const JobKey& key, const Journal& journal,
   }
 }
 
+// Marks what ran before a host went, came back or was replaced, and notes what of it was bad.
+void mark_other_hosts(std::vector<Reading>& readings, const Journal& journal, Launcher launcher,
+                      Campaign& campaign) {
+  std::map<std::string, std::set<int>> attempts;
+  std::map<std::string, int> unmet;
+  for (Reading& r : readings) {
+    if (!r.key->host.empty()) continue;
+    const std::string& job = r.key->name;
+    if (!attempts.contains(job)) attempts[job] = attempts_on_other_hosts(job, journal, launcher);
+    r.other_hosts = attempts[job].contains(r.event.attempt);
+    if (r.other_hosts) unmet[job] += r.event.unmet;
+  }
+  for (const auto& [job, n] : unmet) {
+    if (n > 0)
+      campaign.notes.push_back(
+          said("load.other_hosts", terminal_safe(job), attempts[job].size(), n));
+  }
+}
+
+// Hosts that were taken out and take part again: their table has no row of it.
+void note_returned(const Roster& roster, const Journal& journal, Campaign& campaign) {
+  std::map<std::string, std::vector<const RosterEvent*>> gone;
+  for (const RosterEvent& e : journal.roster) {
+    if (!e.back && roster.takes_part(e.out.host)) gone[e.out.host].push_back(&e);
+  }
+  for (const auto& [host, events] : gone)
+    campaign.notes.push_back(said("load.came_back", terminal_safe(host), events.size(),
+                                  events.back()->out.at, events.back()->out.reason));
+}
+
 // Attempts that left nothing behind: nobody knows what they measured.
 void note_lost_attempts(const JobKey& key, const Journal& journal, Campaign& campaign) {
   const auto events = journal.jobs.find(key.name);
@@ -108,7 +143,13 @@ void note_lost_attempts(const JobKey& key, const Journal& journal, Campaign& cam
   for (const JobEvent& e : events->second) {
     if (e.ended || std::ranges::find(documents, e.attempt, &JobEvent::attempt) != documents.end())
       continue;
-    campaign.notes.push_back(said("load.no_record", e.attempt, terminal_safe(key.name)));
+    const auto end = std::ranges::find_if(events->second, [&](const JobEvent& other) {
+      return other.ended && other.attempt == e.attempt && !other.reason.empty();
+    });
+    campaign.notes.push_back(
+        end == events->second.end()
+            ? said("load.no_record", e.attempt, terminal_safe(key.name))
+            : said("load.no_record_but", e.attempt, terminal_safe(key.name), end->reason));
   }
 }
 
@@ -117,7 +158,7 @@ void fill_from_journal(Job& job, const JobKey& key, const Journal& journal,
   list_attempts(job, key, journal, readings);
   const JobEvent* last = journal.last(key.name);
   if (const JobEvent* start = journal.last_start(key.name)) {
-    job.command = start->command;
+    if (key.cycle <= 1) job.command = start->command;  // that of later cycles is the same
     job.started = start->at;
     job.log = CampaignPaths::log(key.name, "err");
   }
@@ -131,11 +172,19 @@ void fill_from_journal(Job& job, const JobKey& key, const Journal& journal,
   job.ended = last->at;
 }
 
+// Of a soak's cycles between the first and the last no time lines are kept: a week on a hundred
+// hosts has more of them than memory, no judgement looks at them, and they stand in their files.
+void drop_time_lines(const JobKey& key, size_t cycles, Document& document) {
+  if (key.cycle <= 1 || key.cycle >= cycles) return;
+  for (Record& record : document.records) std::vector<Series>().swap(record.telemetry.series);
+}
+
 // Reads the files on all processors: nothing in one depends on another.
-void read_all(std::vector<Reading>& readings, const fs::path& root) {
+void read_all(std::vector<Reading>& readings, const fs::path& root, size_t cycles) {
   on_all_processors(readings.size(), [&](size_t i) {
     Reading& r = readings[i];
     r.loaded = load_document(root, r.event, r.inventory);
+    if (r.loaded.document) drop_time_lines(*r.key, cycles, *r.loaded.document);
   });
 }
 
@@ -155,6 +204,9 @@ void miss(const Reading& r, Campaign& campaign) {
     campaign.warnings.push_back(said("load.bad", terminal_safe(r.event.file),
                                      r.event.bad.failed_checks, r.event.bad.errored,
                                      r.event.bad.skipped));
+  else if (r.other_hosts && r.event.unmet > 0)
+    campaign.warnings.push_back(
+        said("load.bad_figures", terminal_safe(r.event.file), r.event.unmet));
   else if (!r.counts || !fails)
     campaign.notes.push_back(said("load.earlier_unusable", terminal_safe(r.event.file)));
 }
@@ -177,29 +229,57 @@ void refuse_misfits(const std::vector<Reading>& readings) {
 struct Expected {
   const Journal& journal;
   const CampaignFile& file;
+  const Roster& roster;
   SlotsOfHosts slots;
-  std::vector<const CaseInfo*> cases;  // of each step; null if it is not known
+  std::vector<const CaseInfo*> cases;                // of each step; null if it is not known
+  std::map<std::string, HostInventory> inventories;  // by the names that hosts were asked for
 
-  Expected(const Journal& j, const CampaignFile& f, const Catalogue& catalogue)
-      : journal(j), file(f), slots(slots_of_hosts(f)) {
+  Expected(const Journal& j, const CampaignFile& f, const Roster& r, const Catalogue& catalogue)
+      : journal(j), file(f), roster(r), slots(slots_of_hosts(f)) {
     for (const Step& step : f.profile.steps) cases.push_back(case_of(step, catalogue));
   }
 };
 
+// What the first documents say that hosts have: by that a run names rails.
+std::map<std::string, HostInventory> inventories_of(const std::vector<Reading>& readings) {
+  std::map<std::string, HostInventory> out;
+  for (const Reading& r : readings) {
+    if (!r.loaded.document) continue;
+    for (const HostInventory& inventory : r.loaded.document->hosts)
+      out.emplace(r.job->host.empty() ? inventory.host : r.job->host, inventory);
+  }
+  return out;
+}
+
+// The step as the job had to run it: with the names of its rail on the hosts that ran it.
+Step step_of_job(const JobKey& key, const JobEvent* start, const Expected& expected) {
+  const Step& step = expected.file.profile.steps[key.step];
+  if (!key.rail || start == nullptr) return step;
+  std::vector<HostSlots> hosts;
+  for (std::string& host : launched_hosts(start->command, expected.file.launch.launcher))
+    hosts.push_back({std::move(host)});
+  if (hosts.empty()) hosts = expected.file.hosts;
+  return step_on_rail(step, find_rail(step, *key.rail, rail_hosts(hosts, expected.inventories)));
+}
+
 std::optional<Said> misfit_of(const Reading& r, const Expected& expected) {
-  const auto& [journal, file, slots, cases] = expected;
+  const auto& [journal, file, roster, slots, cases, inventories] = expected;
   const JobEvent* start = journal.start_of(r.key->name, r.event.attempt);
   const bool known = start != nullptr && start->session < journal.sessions.size();
   const ToolInfo& tool = known ? journal.sessions[start->session].tool : file.tool;
-  return misfit({file, slots, *r.key, file.profile.steps[r.key->step], cases[r.key->step],
-                 CampaignPaths::record(r.key->name), start, tool},
+  const Step step = step_of_job(*r.key, start, expected);
+  return misfit({file, slots, *r.key, step, cases[r.key->step], CampaignPaths::record(r.key->name),
+                 start, tool, roster.occupants(r.key->places)},
                 *r.loaded.document);
 }
 
 void find_misfits(std::vector<Reading>& readings, const Expected& expected) {
   on_all_processors(readings.size(), [&](size_t i) {
     Reading& r = readings[i];
-    if (r.loaded.document) r.misfit = misfit_of(r, expected);
+    if (!r.loaded.document) return;
+    r.misfit = misfit_of(r, expected);
+    // Nothing asks for it once it is compared, and the journal has the command.
+    std::vector<std::string>().swap(r.loaded.document->run.argv);
   });
 }
 
@@ -217,6 +297,15 @@ std::vector<RecordOrigin> origins_of(const std::vector<Reading>& readings, const
   return out;
 }
 
+// What a pair, a group or a rail measured as a whole is a figure of its own, and not the cluster's.
+void name_group(const Job& job, Document& document) {
+  for (Record& record : document.records) {
+    for (Entity& entity : record.entities) {
+      if (entity.kind == "cluster") entity = {"", "group", job_place(job)};
+    }
+  }
+}
+
 // Gives every job what its attempts say together.
 void take(std::vector<Reading>& readings, Campaign& campaign) {
   std::map<Job*, std::vector<AttemptDocument>> attempts;
@@ -227,6 +316,7 @@ void take(std::vector<Reading>& readings, Campaign& campaign) {
       continue;
     }
     Document& document = *r.loaded.document;
+    if (!r.job->group.empty()) name_group(*r.job, document);
     r.job->attempts.push_back(
         {r.event.attempt, r.event.file, document.run.started, document.run.ended});
     // Of two that count the later adds to the earlier, also where one between them is lost.
@@ -241,10 +331,10 @@ void take(std::vector<Reading>& readings, Campaign& campaign) {
 
 // Reads all record files. Every file of a host repeats its inventory: of the files that one host
 // alone wrote only the first is asked for it, and another one where that one was no good.
-void read_records(std::vector<Reading>& readings, const fs::path& root) {
+void read_records(std::vector<Reading>& readings, const fs::path& root, size_t cycles) {
   std::set<std::string> asked;
   for (Reading& r : readings) r.inventory = r.job->host.empty() || asked.insert(r.job->host).second;
-  read_all(readings, root);
+  read_all(readings, root, cycles);
   std::set<std::string> known;
   for (const Reading& r : readings) {
     if (r.inventory && r.loaded.document) known.insert(r.job->host);
@@ -359,20 +449,25 @@ Campaign load_campaign(const fs::path& directory, const Catalogue& catalogue) {
   campaign.notes = journal.notes;
   const Roster roster = read_roster(file, journal, campaign.warnings);
   campaign.excluded = roster.excluded();
-  const std::vector<JobKey> keys =
-      plan_jobs(file.profile, names_of(roster.all()), !file.spares.empty());
+  note_returned(roster, journal, campaign);
+  const std::vector<JobKey> keys = campaign_jobs(file, roster);
   std::vector<Reading> readings;
   campaign.jobs.resize(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
     Job& job = campaign.jobs[i];
     job.step = file.profile.steps[keys[i].step].id;
     job.host = keys[i].host;
+    job.group = keys[i].group;
+    job.members = names_of(roster.at(keys[i].places));
     fill_from_journal(job, keys[i], journal, readings);
     fill_cycle(job, keys[i], journal);
     note_lost_attempts(keys[i], journal, campaign);
   }
-  read_records(readings, directory);
-  find_misfits(readings, {journal, file, catalogue});
+  mark_other_hosts(readings, journal, file.launch.launcher, campaign);
+  read_records(readings, directory, file.profile.soak ? file.profile.soak->cycles() : 0);
+  Expected expected(journal, file, roster, catalogue);
+  expected.inventories = inventories_of(readings);
+  find_misfits(readings, expected);
   const std::vector<RecordOrigin> origins = origins_of(readings, journal);
   take(readings, campaign);
   std::map<std::string, std::string> digests;

@@ -7,6 +7,7 @@
 
 #include "campaign/bind.h"
 #include "campaign/proof_step.h"
+#include "campaign/roster.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/parallel.h"
@@ -38,9 +39,12 @@ std::optional<Said> binding_problem(const ProofSource& source, const JobKey& key
   const ToolInfo& tool = start->session < source.journal.sessions.size()
                              ? source.journal.sessions[start->session].tool
                              : source.file.tool;
+  const std::vector<std::string> members =
+      key.places.empty() ? std::vector<std::string>()
+                         : read_roster(source.file, source.journal).occupants(key.places);
   // A proof has no figures: its case's units are not asked.
   return misfit({source.file, source.slots, key, step, nullptr, CampaignPaths::proof(key.name, 1),
-                 &begun, tool},
+                 &begun, tool, members},
                 document);
 }
 
@@ -89,8 +93,7 @@ std::vector<Proof> load_proofs(const ProofSource& source, const std::vector<JobK
                                const std::vector<Job>& jobs) {
   std::vector<size_t> done;
   for (size_t i = 0; i < keys.size(); ++i) {
-    // One cycle of a soak shows what the check of all of them can see.
-    if (jobs[i].state == JobState::done && keys[i].cycle <= 1) done.push_back(i);
+    if (jobs[i].state == JobState::done && has_proof(keys[i])) done.push_back(i);
   }
   std::vector<Proof> out(done.size());
   on_all_processors(done.size(), [&](size_t i) { out[i] = load_proof(source, keys[done[i]]); });

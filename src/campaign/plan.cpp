@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "campaign/step_groups.h"
 #include "core/json/json_text.h"
 #include "core/sha256.h"
 
@@ -16,6 +17,25 @@ void refuse_bad_ids(const Profile& profile) {
   Problems problems;
   for (const Step& step : profile.steps) {
     if (!is_step_id(step.id)) problems.add(fmt::format("steps[{}].id", step.id), kStepIdRule);
+  }
+  if (!problems.empty()) throw UsageError("profile " + profile.name, problems);
+}
+
+void refuse_too_many(const Profile& profile, size_t hosts) {
+  Problems problems;
+  for (const Step& step : profile.steps) {
+    if (step.scope == Scope::host || step.scope == Scope::cluster) continue;
+    const bool cycles = profile.soak && profile.soak->has(step.id);
+    const size_t of_round = step.scope != Scope::pairs ? place_groups(step, hosts).size()
+                            : hosts < 2                ? 0
+                                                       : hosts * (hosts - 1) / 2;
+    const size_t jobs = of_round * (cycles ? profile.soak->cycles() : 1);
+    if (jobs > kMaxGroupJobs)
+      problems.add(fmt::format("steps[{}].scope", step.id),
+                   fmt::format("is {}: that is {} jobs on {} hosts, and at most {} are run; take "
+                               "larger groups, or the case tcp or verbs with \"schedule\": "
+                               "\"tournament\", which measures every pair within one job",
+                               scope_name(step.scope), jobs, hosts, kMaxGroupJobs));
   }
   if (!problems.empty()) throw UsageError("profile " + profile.name, problems);
 }
@@ -37,8 +57,8 @@ bool is_flag(const CaseInfo& info, const std::string& name) {
 
 }  // namespace
 
-std::vector<Round> plan_rounds(const Profile& profile) {
-  std::vector<Round> out;
+std::vector<StepRound> plan_rounds(const Profile& profile) {
+  std::vector<StepRound> out;
   for (size_t i = 0; i < profile.steps.size();) {
     if (!profile.soak || !profile.soak->has(profile.steps[i].id)) {
       out.push_back({i++, 0});
@@ -55,32 +75,52 @@ std::vector<Round> plan_rounds(const Profile& profile) {
 }
 
 std::vector<JobKey> plan_jobs(const Profile& profile, const std::vector<std::string>& hosts,
-                              bool has_spares) {
+                              bool has_spares, size_t places) {
+  const size_t at_once = places == 0 ? hosts.size() : places;
   refuse_bad_ids(profile);
+  refuse_too_many(profile, at_once);
   std::vector<JobKey> out;
-  for (const Round& round : plan_rounds(profile)) {
+  for (const StepRound& round : plan_rounds(profile)) {
     const Step& step = profile.steps[round.step];
     std::string stem = fmt::format("{:03}-{}", round.step + 1, step.id);
     if (round.cycle > 0) stem += fmt::format("~{:04}", round.cycle);
     if (step.scope == Scope::cluster) {
       out.push_back({round.step, "", stem, round.cycle});
-      continue;
+    } else if (step.scope == Scope::host) {
+      for (const std::string& host : hosts)
+        out.push_back({round.step, host,
+                       hosts.size() == 1 && !has_spares ? stem : stem + "@" + host, round.cycle});
+    } else {
+      for (PlaceGroup& g : place_groups(step, at_once))
+        out.push_back({round.step, "", stem + "@" + g.name, round.cycle, g.name,
+                       std::move(g.places), g.turn, g.rail});
     }
-    for (const std::string& host : hosts)
-      out.push_back({round.step, host, hosts.size() == 1 && !has_spares ? stem : stem + "@" + host,
-                     round.cycle});
   }
   return out;
 }
 
-double longest_seconds(const Profile& profile, size_t hosts, size_t fan_out) {
-  double out = 0;
-  for (const Round& round : plan_rounds(profile)) {
-    const Step& step = profile.steps[round.step];
-    const size_t jobs = step.scope == Scope::cluster ? 1 : hosts;
-    const size_t turns = (jobs + fan_out - 1) / fan_out;
-    out += static_cast<double>(turns) * step.deadline_seconds * (1 + step.retries);
+StepCost step_cost(const Step& step, size_t hosts, size_t fan_out) {
+  std::map<size_t, size_t> jobs_of_turn;
+  if (step.scope == Scope::cluster) jobs_of_turn[0] = 1;
+  if (step.scope == Scope::host) jobs_of_turn[0] = hosts;
+  for (const PlaceGroup& g : place_groups(step, hosts)) ++jobs_of_turn[g.turn];
+  StepCost out{.turns = jobs_of_turn.size()};
+  size_t starts = 0;  // one after the other
+  for (const auto& [turn, jobs] : jobs_of_turn) {
+    out.jobs += jobs;
+    out.side_by_side = std::max(out.side_by_side, std::min(jobs, fan_out));
+    starts += (jobs + fan_out - 1) / fan_out;
   }
+  out.longest_seconds = static_cast<double>(starts) * step.deadline_seconds * (1 + step.retries);
+  return out;
+}
+
+double longest_seconds(const Profile& profile, size_t hosts, size_t fan_out) {
+  std::vector<double> of_step;
+  for (const Step& step : profile.steps)
+    of_step.push_back(step_cost(step, hosts, fan_out).longest_seconds);
+  double out = 0;
+  for (const StepRound& round : plan_rounds(profile)) out += of_step[round.step];
   return out;
 }
 
@@ -105,6 +145,7 @@ std::vector<std::string> step_arguments(const Step& step, const CaseInfo& info,
   if (step.stall_seconds > 0) add_option(argv, "stall", fmt::format("{}s", step.stall_seconds));
   if (program.redact) argv.emplace_back("--redact");
   argv.emplace_back("--no-color");
+  if (!program.token.empty()) add_option(argv, "return", program.token);
   add_option(argv, "json", program.record.string());
   return argv;
 }

@@ -42,11 +42,14 @@ bool measured_ceiling(const Metric& metric) {
   return metric.ceiling && metric.ceiling->how.text().starts_with("measured");
 }
 
+std::vector<Summary> summaries_of(const Metric& metric) {
+  return metric.attempts.empty() ? std::vector<Summary>{metric.samples.summary()} : metric.attempts;
+}
+
 void pool_metric(Metric& metric, const Metric& before) {
-  const Summary own = metric.samples.summary();
-  metric.attempts =
-      before.attempts.empty() ? std::vector<Summary>{before.samples.summary()} : before.attempts;
-  metric.attempts.push_back(own);
+  const std::vector<Summary> own = summaries_of(metric);
+  metric.attempts = summaries_of(before);
+  metric.attempts.insert(metric.attempts.end(), own.begin(), own.end());
   metric.samples = pooled(before.samples, metric.samples);
   // A measured ceiling is the fastest rate ever seen.
   if (measured_ceiling(metric) && measured_ceiling(before) &&

@@ -23,13 +23,25 @@ struct Prepared {
   std::vector<char*> argv;
   std::vector<std::string> storage;
   std::vector<char*> environment;
-  int out = -1, err = -1, null = -1, report = -1;
+  int out = -1, err = -1, in = -1, report = -1;
 };
 
 int open_log(const std::filesystem::path& path) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (fd < 0) throw Error(fmt::format("cannot write {}: {}", path.string(), std::strerror(errno)));
   return fd;
+}
+
+int open_input(const std::filesystem::path& path, const std::string& program) {
+  const int fd = ::open(path.empty() ? "/dev/null" : path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd >= 0) return fd;
+  const int error = errno;
+  if (!path.empty())
+    throw Error(fmt::format("cannot read {}: {}", path.string(), std::strerror(error)));
+  throw Error(
+      fmt::format("cannot start {}: /dev/null cannot be opened: {}; next: mount /dev in this "
+                  "container",
+                  program, std::strerror(error)));
 }
 
 [[noreturn]] void child(const Prepared& prepared, pid_t parent) {
@@ -46,7 +58,7 @@ int open_log(const std::filesystem::path& path) {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  if (::dup2(prepared.null, 0) < 0 || ::dup2(prepared.out, 1) < 0 || ::dup2(prepared.err, 2) < 0)
+  if (::dup2(prepared.in, 0) < 0 || ::dup2(prepared.out, 1) < 0 || ::dup2(prepared.err, 2) < 0)
     fail();
   ::execvpe(prepared.argv[0], prepared.argv.data(), prepared.environment.data());
   fail();
@@ -95,7 +107,8 @@ class Descriptors {
 
 Process::Process(const std::vector<std::string>& argv,
                  const std::map<std::string, std::string>& environment,
-                 const std::filesystem::path& out, const std::filesystem::path& err) {
+                 const std::filesystem::path& out, const std::filesystem::path& err,
+                 const std::filesystem::path& in) {
   std::vector<std::string> arguments = argv;
   Prepared prepared;
   prepared.argv = pointers(arguments);
@@ -104,12 +117,7 @@ Process::Process(const std::vector<std::string>& argv,
   Descriptors descriptors;
   prepared.out = descriptors.keep(open_log(out));
   prepared.err = descriptors.keep(open_log(err));
-  prepared.null = descriptors.keep(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (prepared.null < 0)
-    throw Error(
-        fmt::format("cannot start {}: /dev/null cannot be opened: {}; next: mount /dev in this "
-                    "container",
-                    argv[0], std::strerror(errno)));
+  prepared.in = descriptors.keep(open_input(in, argv[0]));
   int report[2] = {-1, -1};
   if (::pipe2(report, O_CLOEXEC) != 0)
     throw Error(fmt::format("cannot start {}: {}", argv[0], std::strerror(errno)));

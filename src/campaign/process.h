@@ -17,15 +17,15 @@ struct ProcessEnd {
 };
 
 // A child process in its own process group, so that it and all that it started can be ended
-// together. It gets SIGTERM when this process dies. stdin is empty; stdout and stderr are appended
-// to files. Start it from the main thread: the kernel ties the death signal to the thread.
+// together. It gets SIGTERM when this process dies. stdin is a file or empty; stdout and stderr are
+// appended to files. Start it from the main thread: the kernel ties the death signal to the thread.
 class Process {
  public:
   // Adds `environment` to this process's own, without the variables that describe a launched
   // process (inherited.h). Throws Error if the program cannot be started.
   Process(const std::vector<std::string>& argv,
           const std::map<std::string, std::string>& environment, const std::filesystem::path& out,
-          const std::filesystem::path& err);
+          const std::filesystem::path& err, const std::filesystem::path& in = {});
   // Kills the whole group if it is still running.
   ~Process();
   Process(const Process&) = delete;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "campaign/command_line.h"
+#include "campaign/plan.h"
 #include "core/params.h"
 #include "core/units.h"
 
@@ -78,7 +79,10 @@ size_t points_of(const Step& step, const CaseInfo& info) {
 
 }  // namespace
 
+bool has_proof(const JobKey& key) { return key.cycle <= 1 && key.turn == 0; }
+
 std::optional<Said> why_no_fault(const Step& step, const CaseInfo& info) {
+  if (step.scope == Scope::rails) return said("proof.rails");
   if (info.fault.planted.empty()) return info.fault.why_not;
   for (const Blind& blind : info.fault.blind) {
     if (is_blind(blind, values_of(step, info, blind.param))) return blind.why;

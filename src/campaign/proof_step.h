@@ -10,6 +10,12 @@
 // Makes the short job with a planted fault of a step, for run --prove.
 namespace cb {
 
+struct JobKey;
+
+// True for the jobs that --prove looks at: one cycle of a soak and one turn of pairs or groups, in
+// which each host takes part, show what the check of all of them can see.
+bool has_proof(const JobKey& key);
+
 // The reason why no fault can be planted in the step; nothing if one can.
 std::optional<Said> why_no_fault(const Step& step, const CaseInfo& info);
 

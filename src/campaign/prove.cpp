@@ -11,6 +11,7 @@
 #include "campaign/journal.h"
 #include "campaign/proof_step.h"
 #include "campaign/roster.h"
+#include "campaign/way_back.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -87,6 +88,7 @@ class Prover {
     const ProofJob* job = nullptr;
     ProofEvent event;
     fs::path partial;
+    WayBack back = {};
     uintmax_t log_begin = 0;
   };
 
@@ -221,6 +223,7 @@ class Prover {
     a.event.fingerprint = fingerprint_of(job);
     a.partial = setup_.paths.root / (CampaignPaths::proof(job.key.name, 1) +
                                      fmt::format(".{}.partial", a.event.attempt));
+    a.back = way_back(setup_.campaign.launch, a.partial, log(a, "out"));
     std::error_code absent;
     const auto size = fs::file_size(log(a, "err"), absent);
     a.log_begin = absent ? 0 : size;
@@ -235,8 +238,8 @@ class Prover {
     std::vector<Task> tasks;
     for (Attempt& a : attempts) {
       Task task;
-      task.command = step_command(setup_, a.job->step, hosts_of(*a.job), a.partial);
-      task.out = log(a, "out");
+      task.command = step_command(setup_, a.job->step, hosts_of(*a.job), a.partial, a.back.token);
+      task.out = a.back.out();
       task.err = log(a, "err");
       task.deadline_seconds = a.job->step.deadline_seconds + kLateSeconds;
       a.event.command = task.command.argv;
@@ -253,6 +256,7 @@ class Prover {
 
   // A job that was stopped has proved nothing: the next run begins it anew.
   void finish(Attempt& a, const TaskEnd& end) {
+    bring_back(a.back);
     if (end.kind == TaskEnd::Kind::stopped) return;
     a.event.ended = true;
     a.event.at = utc_now();
@@ -304,9 +308,8 @@ class Prover {
 
 std::vector<ProofJob> plan_proofs(const RunSetup& setup) {
   std::vector<ProofJob> out;
-  for (JobKey& key : plan_jobs(setup.campaign.profile, names_of(hosts_so_far(setup)),
-                               !setup.campaign.spares.empty())) {
-    if (key.cycle > 1) continue;  // one cycle shows what the check of all of them can see
+  for (JobKey& key : campaign_jobs(setup.campaign, roster_so_far(setup))) {
+    if (!has_proof(key)) continue;
     const Step& step = setup.campaign.profile.steps[key.step];
     const CaseInfo& info = info_of(setup, step);
     ProofJob job{.key = std::move(key), .step = step};

@@ -9,6 +9,7 @@
 #include "campaign/executor.h"
 #include "campaign/journal.h"
 #include "campaign/plan.h"
+#include "campaign/roster.h"
 #include "judge/campaign_data.h"
 
 namespace cb {
@@ -27,12 +28,16 @@ struct RunObserver {
   std::function<void(const Step&)> step_begins;
   std::function<void(const Step&, const std::vector<JobOutcome>&, double seconds)> step_ends;
   std::function<void()> stopping;
-  std::function<void(const Round&)> round_begins = [](const Round&) {};
+  std::function<void(const StepRound&)> round_begins = [](const StepRound&) {};
   std::function<void(const JobEvent&)> job_changes = [](const JobEvent&) {};  // started or ended
   std::function<void(double seconds)> resting = [](double) {};  // until the soak's next cycle
   // A host was taken out; `out.by` is the spare that steps in, if one does.
   std::function<void(const ExcludedHost& out)> excluded = [](const ExcludedHost&) {};
-  std::function<void(const std::string& host)> returned = [](const std::string&) {};
+  // A host that had been taken out takes part again, or waits as a spare.
+  std::function<void(const std::string& host, bool as_spare)> returned = [](const std::string&,
+                                                                            bool) {};
+  // A host that had been taken out was called, and does not answer.
+  std::function<void(const std::string& host)> silent = [](const std::string&) {};
 };
 
 struct RunSetup {
@@ -44,12 +49,12 @@ struct RunSetup {
   Catalogue catalogue;
   ExecutorOptions executor;
   std::filesystem::path key = {};  // signs the journal; empty: nothing is signed
-  // Jobs that are measured once more although they are done: pairs of step and host (empty: across
-  // all hosts). Their samples are pooled with the earlier ones.
+  // Jobs that are measured once more although they are done: pairs of step and JobKey::label()
+  // (empty: across all hosts). Their samples are pooled with the earlier ones.
   std::set<std::pair<std::string, std::string>> again = {};
-  // Only these hosts are measured, all their jobs once more; with them the steps across all hosts
-  // if the set of hosts has changed. Hosts that were taken out and are named here come back. Empty:
-  // all hosts.
+  // Only these hosts are measured, all jobs on them alone, in pairs and in groups once more; with
+  // them the steps across all hosts if the set of hosts has changed. Hosts that were taken out and
+  // are named here come back; those that were replaced become spares. Empty: all hosts.
   std::set<std::string> only = {};
   // Hosts that an earlier run took out come back if they answer, unless a spare has their place.
   bool lets_back = true;
@@ -74,13 +79,12 @@ struct RunEnd {
 // hosts is repeated. The caller must hold the lock.
 RunEnd run_campaign(const RunSetup& setup, const RunObserver& observer);
 
-// Every host that takes or took part in the campaign: those asked for, and the spares that have
-// stepped in.
-std::vector<HostSlots> hosts_so_far(const RunSetup& setup);
+// Who takes and took part in the campaign until now.
+Roster roster_so_far(const RunSetup& setup);
 
-// The command of a job that runs this step.
+// The command of a job that runs this step. `token`: campaign/way_back.h.
 Command step_command(const RunSetup& setup, const Step& step, const std::vector<HostSlots>& hosts,
-                     const std::filesystem::path& record);
+                     const std::filesystem::path& record, const std::string& token = {});
 
 // The fingerprint of that command. It leaves out the paths of this directory, so that a campaign
 // can be moved and continued. `record` is relative to the directory.

@@ -23,7 +23,7 @@ double seconds_between(const std::string& from, const std::string& to) {
 
 // Of all hosts that take or took part.
 std::vector<JobKey> planned_jobs(const CampaignFile& file, const Journal& journal) {
-  return plan_jobs(file.profile, names_of(read_roster(file, journal).all()), !file.spares.empty());
+  return campaign_jobs(file, read_roster(file, journal));
 }
 
 // The jobs of one round, as far as they have come.
@@ -51,6 +51,7 @@ class ProgressReader {
     out_.profile = file_.profile.name;
     out_.started = file_.started;
     out_.finished = journal_.finished;
+    out_.warnings = journal_.warnings;
     out_.hosts = file_.hosts.size();
     if (file_.profile.soak) out_.cycles = file_.profile.soak->cycles();
     for (const Step& step : file_.profile.steps) out_.steps.push_back({.id = step.id});
@@ -82,7 +83,7 @@ class ProgressReader {
     } else {
       ++step.bad;
       if (last->state != JobState::missing) ++out_.interruptions;
-      step.last_problem = (key.host.empty() ? "" : key.host + ": ") + last->reason.text();
+      step.last_problem = (key.label().empty() ? "" : key.label() + ": ") + last->reason.text();
     }
   }
 
@@ -91,7 +92,7 @@ class ProgressReader {
     if (start.session + 1 != journal_.sessions.size() || !journal_.finished.empty()) return;
     const auto at = seconds_since_epoch(start.at);
     step.running.push_back(
-        {key.host, start.at, at ? std::max(0.0, static_cast<double>(now_ - *at)) : 0});
+        {key.label(), start.at, at ? std::max(0.0, static_cast<double>(now_ - *at)) : 0});
   }
 
   void add_round(size_t step, const RoundState& state) {
@@ -228,6 +229,8 @@ std::string progress_metrics(const CampaignProgress& p, std::optional<bool> runn
   if (running)
     Gauge(out, "clusterbench_run_active", "1 while a run works in the campaign's directory.")
         .add(*running ? 1 : 0);
+  Gauge(out, "clusterbench_run_journal_doubts", "What the journal has that no run has left so.")
+      .add(static_cast<double>(p.warnings.size()));
   Gauge(out, "clusterbench_run_finished", "1 when every step has ended.")
       .add(p.finished.empty() ? 0 : 1);
   Gauge(out, "clusterbench_run_updated_timestamp_seconds", "When this was written.")

@@ -14,7 +14,7 @@
 namespace cb {
 
 struct RunningJob {
-  std::string host;  // empty: across all hosts
+  std::string host;  // or the name of a pair, a group or a rail; empty: across all hosts
   std::string started;
   double seconds = 0;  // since then
 };
@@ -43,6 +43,7 @@ struct CampaignProgress {
   // have not ended a round are counted in `unknown` instead.
   double left_seconds = 0;
   size_t unknown = 0;
+  std::vector<Said> warnings = {};  // about a journal that no run has left so
 };
 
 // `now`: seconds since 1970. Does not read documents.

@@ -138,6 +138,8 @@ void print_settings(const std::vector<SettingVerdict>& verdicts, const MetricDef
   }
   std::cout << text_table(rows, {false, false, true, true, true, true, true, false, false});
   for (const SettingVerdict& v : verdicts) {
+    if (v.points.empty())
+      std::cout << v.rule.id << ": " << Said(Message{"setting.not_compared", {}}).in(lang) << '\n';
     for (const SettingPoint& p : v.points)
       std::cout << terminal_safe(v.rule.id + ": " + Said(p.why).in(lang)) << '\n';
   }
@@ -157,8 +159,10 @@ ExitCode compare_settings(const SettingOptions& options) {
   std::vector<SettingVerdict> verdicts;
   JobsEnd end;
   for (const SettingRule& rule : rules) {
-    if (stop_signals() > 0 || end.refused) break;
-    verdicts.push_back(compare_setting(rule, each, *metric, end));
+    // One that was asked for and not compared has no point: it is incomplete, and so are all.
+    const bool stopped = stop_signals() > 0 || end.refused;
+    verdicts.push_back(stopped ? SettingVerdict{.rule = rule, .points = {}}
+                               : compare_setting(rule, each, *metric, end));
   }
   const Lang lang = options.language == "zh" ? Lang::zh : Lang::en;
   print_settings(verdicts, *metric, lang);

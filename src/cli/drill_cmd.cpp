@@ -2,6 +2,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <memory>
 
@@ -61,6 +62,11 @@ bool ask_person(const std::string& prompt, double seconds) {
   return false;
 }
 
+// The others have no part in it.
+bool of_one_host(const Drill& d) {
+  return d.action == DrillAction::fill || d.action == DrillAction::xid;
+}
+
 void refuse_bad(const DrillOptions& o, const std::vector<HostSlots>& hosts) {
   Problems problems;
   const auto known = [&](const std::string& name) {
@@ -75,30 +81,36 @@ void refuse_bad(const DrillOptions& o, const std::vector<HostSlots>& hosts) {
                                           d->what, id));
     if (d->needs_part && o.part.empty())
       problems.add("--part", fmt::format("is missing: for {} it is {}", id, d->part_help));
-    if (d->action != DrillAction::fill && hosts.size() < (d->action == DrillAction::slow ? 3 : 2))
+    if (of_one_host(*d)) continue;
+    if (hosts.size() < (d->action == DrillAction::slow ? 3 : 2))
       problems.add("--hosts", fmt::format("{} needs {} hosts", id,
                                           d->action == DrillAction::slow ? "three" : "two"));
     // The first host's rank writes the document: with it the drill's own witness would be lost.
-    if (d->action != DrillAction::fill && d->action != DrillAction::slow && hosts.size() > 1 &&
-        o.on == hosts.front().name)
+    if (d->action != DrillAction::slow && hosts.size() > 1 && o.on == hosts.front().name)
       problems.add("--on",
                    "is the first host, whose rank writes the results: name another one, or "
                    "put it last in --hosts");
   }
   if (!o.on.empty() && !known(o.on)) problems.add("--on", "is none of the hosts");
+  if (o.directory.empty()) problems.add("--out", "is empty: name a fresh directory");
+  // Not a number is in no range, and CLI11 takes it.
+  if (!std::isfinite(o.hold_seconds)) problems.add("--hold", "is no number of seconds");
+  if (!std::isfinite(o.deadline_seconds)) problems.add("--deadline", "is no number of seconds");
   if (!problems.empty()) throw UsageError("clusterbench drill", problems);
 }
 
 DrillSetup drill_setup(DrillOptions& o) {
   const Launching launching = choose_launching(o.launching);
   if (o.on.empty()) o.on = launching.hosts.back().name;
-  DrillSetup setup{.launch = launching.setup,
-                   .hosts = launching.hosts,
-                   .binary = fs::read_symlink("/proc/self/exe").string(),
-                   .directory = fs::absolute(o.directory).lexically_normal(),
-                   .on = o.on};
+  DrillSetup setup{
+      .launch = launching.setup,
+      .hosts = launching.hosts,
+      .binary = fs::read_symlink("/proc/self/exe").string(),
+      .directory = o.directory.empty() ? fs::path() : fs::absolute(o.directory).lexically_normal(),
+      .on = o.on};
   for (HostSlots& h : setup.hosts) h.slots = std::max(h.slots, 1);
   setup.part = o.part;
+  while (setup.part.size() > 1 && setup.part.ends_with('/')) setup.part.pop_back();
   setup.rate = o.rate;
   setup.hold_seconds = o.hold_seconds;
   setup.deadline_seconds = o.deadline_seconds;
@@ -166,6 +178,11 @@ ExitCode run(DrillOptions o) {
         fmt::format("has changes of an earlier drill that are not undone: clusterbench "
                     "drill restore {} first",
                     o.directory));
+  if (!fs::is_empty(setup.directory, failed))
+    throw UsageError("clusterbench drill", "--out",
+                     fmt::format("{} is not empty: name a fresh directory, so that no result is "
+                                 "replaced",
+                                 o.directory));
   std::vector<Record> records;
   bool good = true;
   for (const std::string& id : o.ids) {

@@ -19,6 +19,7 @@
 #include "cli/signoff_lines.h"
 #include "core/file.h"
 #include "core/text.h"
+#include "judge/delivery.h"
 #include "judge/steps_fit.h"
 #include "report/summary.h"
 
@@ -68,7 +69,10 @@ ExitCode gate(const GateOptions& options) {
       options.profile.empty()
           ? campaign.profile
           : load_valid_profile(options.profile, default_places(options.profile_directory));
-  if (profile.sha256 != campaign.profile.sha256) require_same_steps(campaign, profile, catalogue());
+  if (profile.sha256 != campaign.profile.sha256) {
+    require_same_steps(campaign, profile, catalogue());
+    apply_delivery(campaign, profile);
+  }
   const std::vector<TrustedKey> keys = trusted_keys(options.public_keys);
   require_key(campaign, keys);
   const SignoffCheck signatures = check_signatures(campaign, options.directory, keys);

@@ -106,7 +106,7 @@ std::string body(const CriterionVerdict& v) {
   if (!is_metric(v) || !v.value || !v.limit)
     return fmt::format("{}  {}", pad_right(terminal_safe(v.reason), 54), source);
   std::string out = fmt::format("{}  {}", figures(v), source);
-  if (v.state != State::pass) out += "\n    " + terminal_safe(v.reason);
+  if (v.state != State::pass || !v.reason.empty()) out += "\n    " + terminal_safe(v.reason);
   return out;
 }
 

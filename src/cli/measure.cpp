@@ -85,6 +85,7 @@ ExitCode measure(const Case& c, const Params& params, const MeasureOptions& opti
   return run_job({.what = c,
                   .params = params,
                   .json = options.json,
+                  .token = options.token,
                   .deadline_seconds = parse_duration(options.deadline).value(),
                   .stall_seconds = parse_duration(options.stall).value(),
                   .sysroot = options.sysroot,

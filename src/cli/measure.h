@@ -11,6 +11,7 @@ namespace cb {
 // is wrong with them.
 struct MeasureOptions {
   std::string json;
+  std::string token;  // of --return, which `run` gives
   std::string deadline = "1h";
   std::string stall = "2m";
   std::string sysroot = "/";

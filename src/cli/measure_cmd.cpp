@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/measure.h"
 #include "cli/offers.h"
+#include "core/document_lines.h"
 #include "core/file.h"
 #include "core/suggest.h"
 #include "core/units.h"
@@ -114,8 +115,10 @@ void check_common(const MeasureOptions& common, Problems& problems) {
   };
   check_time("--deadline", common.deadline);
   check_time("--stall", common.stall);
+  if (!common.token.empty() && (!is_document_token(common.token) || common.json.empty()))
+    problems.add("--return", "is given by clusterbench run, with --json: leave it out");
   // In a launched job only rank 0's host writes: measure() looks there.
-  if (common.json.empty() || launched_job()) return;
+  if (common.json.empty() || !common.token.empty() || launched_job()) return;
   if (const auto why = why_not_writable(common.json))
     problems.add("--json", fmt::format("{} cannot be written: {}", common.json, *why));
 }
@@ -137,6 +140,11 @@ void add_common(CLI::App& sub, MeasureOptions& common) {
   sub.add_option("--json", common.json,
                  "write the result document to this file, or - for standard output")
       ->type_name("FILE");
+  sub.add_option("--return", common.token,
+                 "of run: the document goes to standard output as lines with this token, if the "
+                 "file's directory is not that of the campaign")
+      ->group("")
+      ->type_name("TOKEN");
   sub.add_option("--deadline", common.deadline, "end the whole measurement after this time [1h]")
       ->type_name("TIME");
   sub.add_option("--stall", common.stall, "end it when nothing has moved for this long [2m]")

@@ -31,8 +31,10 @@ std::string figure_of(const StepProgress& s) {
 std::string left_text(const CampaignProgress& p) {
   if (!p.finished.empty()) return "";
   if (p.unknown == 0) return fmt::format("about {} left", format_seconds(p.left_seconds));
-  return fmt::format("at least {} left ({} step{} of unknown length)",
-                     format_seconds(p.left_seconds), p.unknown, p.unknown == 1 ? "" : "s");
+  const std::string unknown =
+      fmt::format("{} step{} of unknown length", p.unknown, p.unknown == 1 ? "" : "s");
+  if (p.left_seconds <= 0) return unknown + " left";
+  return fmt::format("at least {} left ({})", format_seconds(p.left_seconds), unknown);
 }
 
 std::vector<std::string> running_lines(const StepProgress& step, size_t lines) {

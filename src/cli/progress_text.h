@@ -8,7 +8,8 @@
 
 namespace cb {
 
-// "about 3 h left", "at least 3 h left (2 steps of unknown length)"; empty once it has finished.
+// "about 3 h left", "at least 3 h left (2 steps of unknown length)", "2 steps of unknown length
+// left"; empty once it has finished.
 std::string left_text(const CampaignProgress& progress);
 
 // One line per step, then where the campaign stands.

@@ -5,9 +5,11 @@
 #include <iostream>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "campaign/headline.h"
 #include "campaign/roster.h"
+#include "cli/board_lines.h"
 #include "cli/progress_text.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -34,14 +36,13 @@ RunBoard::~RunBoard() { clear(); }
 
 void RunBoard::count_hosts() {
   hosts_.clear();
-  for (const JobKey& key : plan_jobs(setup_.campaign.profile, names_of(hosts_so_far(setup_)),
-                                     !setup_.campaign.spares.empty())) {
-    if (Round{key.step, key.cycle} == round_) hosts_[key.name] = key.host;
+  for (const JobKey& key : campaign_jobs(setup_.campaign, roster_so_far(setup_))) {
+    if (StepRound{key.step, key.cycle} == round_) hosts_[key.name] = key.label();
   }
   jobs_ = hosts_.size();
 }
 
-void RunBoard::round_begins(const Round& round) {
+void RunBoard::round_begins(const StepRound& round) {
   round_ = round;
   ended_ = bad_ = 0;
   resting_until_ = 0;
@@ -120,14 +121,18 @@ void RunBoard::draw() {
     lines.push_back("      worst so far: " +
                     headline(all, metric_rules(setup_.campaign.profile, step.id)));
   clear();
-  for (const std::string& line : lines) std::cerr << line << "\n";
+  for (const std::string& line : fit_lines(lines, terminal_size(STDERR_FILENO))) {
+    std::cerr << line << "\n";
+    widths_.push_back(display_width(line));
+  }
   std::cerr << std::flush;
-  lines_ = lines.size();
 }
 
 void RunBoard::clear() {
-  if (lines_ > 0) std::cerr << fmt::format("\033[{}A\r\033[J", lines_) << std::flush;
-  lines_ = 0;
+  if (widths_.empty()) return;
+  const size_t rows = rows_of(widths_, terminal_size(STDERR_FILENO).columns);
+  std::cerr << fmt::format("\033[{}A\r\033[J", rows) << std::flush;
+  widths_.clear();
 }
 
 void RunBoard::write_metrics(bool active) {
@@ -136,7 +141,19 @@ void RunBoard::write_metrics(bool active) {
   const int64_t now = seconds_now();
   const CampaignProgress progress = read_progress(setup_.paths, now, 0);
   estimate_cost_ = std::max(estimate_cost_, monotonic_seconds() - begin);
-  write_file_atomically(prometheus_, progress_metrics(progress, active, now), Durable::no);
+  try {
+    write_file_atomically(prometheus_, progress_metrics(progress, active, now), Durable::no);
+  } catch (const Error& e) {
+    warn_once(e.what());
+  }
+}
+
+// What watches a campaign must not end it: the file is tried again with the next change.
+void RunBoard::warn_once(const std::string& why) {
+  if (warned_) return;
+  warned_ = true;
+  clear();
+  std::cerr << "clusterbench run: --prom: " << terminal_safe(why) << ": the campaign goes on\n";
 }
 
 void RunBoard::finish() {

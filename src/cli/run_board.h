@@ -20,7 +20,7 @@ class RunBoard {
   RunBoard(const RunBoard&) = delete;
   RunBoard& operator=(const RunBoard&) = delete;
 
-  void round_begins(const Round& round);
+  void round_begins(const StepRound& round);
   // Nothing is drawn until the next round begins, or a rest.
   void round_ends();
   void job_changes(const JobEvent& event);
@@ -35,13 +35,14 @@ class RunBoard {
  private:
   void draw();
   void write_metrics(bool active);
+  void warn_once(const std::string& why);
   void take_figures(const JobEvent& event);
   void count_hosts();
 
   const RunSetup& setup_;
   const bool terminal_;
   const std::string prometheus_;
-  Round round_;
+  StepRound round_;
   size_t jobs_ = 0, ended_ = 0, bad_ = 0;     // of the round
   std::map<std::string, double> running_;     // job → when it began, monotonic seconds
   std::map<std::string, std::string> hosts_;  // job → its host
@@ -49,9 +50,10 @@ class RunBoard {
   std::string left_;                          // estimate for the whole campaign
   double resting_until_ = 0;
   double drawn_at_ = 0, estimated_at_ = 0, written_at_ = 0;
-  double estimate_cost_ = 0;  // seconds that reading the journal took
-  size_t lines_ = 0;          // on the terminal
-  bool shown_ = false;        // something runs that the board is about
+  double estimate_cost_ = 0;    // seconds that reading the journal took
+  std::vector<size_t> widths_;  // of the lines on the terminal
+  bool warned_ = false;         // that the file cannot be written
+  bool shown_ = false;          // something runs that the board is about
 };
 
 }  // namespace cb

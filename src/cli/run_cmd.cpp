@@ -13,6 +13,7 @@
 #include "campaign/load.h"
 #include "campaign/prove.h"
 #include "campaign/roster.h"
+#include "cli/board_lines.h"
 #include "cli/commands.h"
 #include "cli/gate_cmd_lines.h"
 #include "cli/judging.h"
@@ -20,6 +21,7 @@
 #include "cli/profile_source.h"
 #include "cli/run_board.h"
 #include "cli/run_cmd_setup.h"
+#include "cli/run_copy.h"
 #include "cli/run_proofs.h"
 #include "cli/stop_signals.h"
 #include "core/file.h"
@@ -47,9 +49,9 @@ std::string step_lines(const Profile& profile, const Step& step,
     if (o.state == JobState::not_applicable) not_applicable = &o;
     if (o.state == JobState::done || o.state == JobState::not_applicable) continue;
     ++bad;
-    failures +=
-        fmt::format("      {}{}\n", o.key.host.empty() ? "" : terminal_safe(o.key.host) + ": ",
-                    terminal_safe(o.reason.text()));
+    failures += fmt::format("      {}{}\n",
+                            o.key.label().empty() ? "" : terminal_safe(o.key.label()) + ": ",
+                            terminal_safe(o.reason.text()));
   }
   const std::string of_cycle = cycle == 0 ? "" : fmt::format("  cycle {}", cycle);
   const std::string time =
@@ -92,17 +94,29 @@ std::string heading(const RunSetup& setup) {
                      launcher_remark(c.launch), terminal_safe(setup.paths.root.string()));
 }
 
+// What a step on pairs, groups or rails costs: their number grows with that of the hosts.
+std::string cost_line(const RunSetup& setup, const Step& step) {
+  if (step.scope == Scope::host || step.scope == Scope::cluster) return "";
+  const StepCost cost = step_cost(step, setup.campaign.hosts.size(), setup.executor.fan_out);
+  return fmt::format(
+      "# {}: {} job{} on {}{}, {} at once in {} turn{}, at most {}\n", terminal_safe(step.id),
+      cost.jobs, cost.jobs == 1 ? "" : "s", scope_name(step.scope),
+      step.scope == Scope::groups ? fmt::format(" of {}", step.group_size) : "", cost.side_by_side,
+      cost.turns, cost.turns == 1 ? "" : "s", format_seconds(cost.longest_seconds));
+}
+
 ExitCode dry_run(const RunSetup& setup) {
-  const std::vector<HostSlots> hosts = hosts_so_far(setup);
-  for (const JobKey& key :
-       plan_jobs(setup.campaign.profile, names_of(hosts), !setup.campaign.spares.empty())) {
+  const Roster roster = roster_so_far(setup);
+  std::optional<StepRound> round;
+  for (const JobKey& key : campaign_jobs(setup.campaign, roster)) {
     if (key.cycle > 1) continue;
-    std::vector<HostSlots> on;
-    for (const HostSlots& h : hosts) {
-      if (key.host.empty() || key.host == h.name) on.push_back(h);
+    if (round != StepRound{key.step, key.cycle}) {
+      round = {key.step, key.cycle};
+      std::cout << cost_line(setup, setup.campaign.profile.steps[key.step]);
     }
     const auto record = setup.paths.root / CampaignPaths::record(key.name);
-    std::cout << terminal_safe(shell_text(job_command(setup, key, on, record))) << '\n';
+    std::cout << terminal_safe(shell_text(job_command(setup, key, roster.hosts_of(key), record)))
+              << '\n';
   }
   if (const auto& soak = setup.campaign.profile.soak)
     std::cout << fmt::format("# the steps of the soak are repeated in {} cycles, one every {}\n",
@@ -188,6 +202,7 @@ ExitCode run(const RunOptions& given) {
   RunOptions options = given;
   settle_options(options);
   RunSetup setup = run_setup(options);
+  check_copy_options(options, setup.campaign.launch.launcher);
   if (options.dry_run) {
     if (!options.resume) refuse_used_directory(setup.paths);
     return dry_run(setup);
@@ -198,7 +213,9 @@ ExitCode run(const RunOptions& given) {
     create_campaign(setup.paths, setup.campaign);
   const CampaignLock lock(setup.paths);
   std::cerr << heading(setup);
-  RunBoard board(setup, ::isatty(STDERR_FILENO) == 1, options.prometheus);
+  if (!setup.only.empty() && setup.campaign.profile.soak)
+    std::cerr << "   the cycles of the soak are not repeated: what they found stays\n";
+  RunBoard board(setup, can_draw(STDERR_FILENO), options.prometheus);
   // The executor asks for stop signals all the time: that is when the board is drawn again.
   setup.executor.stop_signals = [&board] {
     board.tick();
@@ -219,7 +236,7 @@ ExitCode run(const RunOptions& given) {
             std::cerr << "stopping: waiting for the running jobs to end\n" << std::flush;
           },
       .round_begins =
-          [&](const Round& round) {
+          [&](const StepRound& round) {
             cycle = round.cycle;
             board.round_begins(round);
           },
@@ -231,12 +248,24 @@ ExitCode run(const RunOptions& given) {
             std::cerr << excluded_lines(setup, out) << std::flush;
           },
       .returned =
+          [&](const std::string& host, bool as_spare) {
+            board.clear();
+            std::cerr << fmt::format(
+                             "   {} answers and {}\n", terminal_safe(host),
+                             as_spare ? "waits as the last of the spares" : "takes part again")
+                      << std::flush;
+          },
+      .silent =
           [&](const std::string& host) {
             board.clear();
-            std::cerr << fmt::format("   {} answers and takes part again\n", terminal_safe(host))
+            std::cerr << fmt::format(
+                             "   {} does not answer within {}: nothing of it is measured; repair "
+                             "it and do this again\n",
+                             terminal_safe(host), format_seconds(setup.roll_call_seconds))
                       << std::flush;
           }};
   RunEnd end;
+  ProgramCopies copies(setup, options);
   try {
     end = run_all(setup, observer);
   } catch (const UsageError&) {
@@ -247,6 +276,7 @@ ExitCode run(const RunOptions& given) {
                 e.code());
   }
   board.finish();
+  copies.remove();
   return end.interrupted ? interrupted(setup, end) : conclude(setup, options.no_color);
 }
 
@@ -298,6 +328,12 @@ void add_options(CLI::App& sub, RunOptions& options) {
       ->check(not_empty)
       ->delimiter(',')
       ->type_name("LIST");
+  sub.add_flag("--copy", options.copy,
+               "bring this program to the hosts through the launcher, and remove it afterwards");
+  sub.add_option("--copy-to", options.copy_to,
+                 "the same, below this directory of every host [/tmp, /var/tmp or /dev/shm]")
+      ->check(not_empty)
+      ->type_name("DIR");
   sub.add_option("--profile-dir", options.profile_directory, "look for profiles here first")
       ->type_name("DIR");
   sub.add_option("--fan-out", options.fan_out, "hosts measured at once in steps of one host [32]")

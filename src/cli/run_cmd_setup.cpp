@@ -88,14 +88,30 @@ std::vector<HostSlots> chosen_hosts(const RunOptions& options, Launcher launcher
   return {{host_name(), own_cores()}};
 }
 
+// A mistake in the list names this option, and not --hosts.
+std::vector<HostSlots> parsed_spares(const std::string& list) {
+  try {
+    return parse_hosts(list);
+  } catch (const UsageError& e) {
+    Problems problems;
+    for (const Problem& p : e.problems().list) problems.add("--spares", p.what);
+    throw UsageError("clusterbench run", problems);
+  }
+}
+
 std::vector<HostSlots> chosen_spares(const RunOptions& options,
                                      const std::vector<HostSlots>& hosts) {
   if (options.spares.empty()) return {};
-  std::vector<HostSlots> out = parse_hosts(options.spares);
+  std::vector<HostSlots> out = parsed_spares(options.spares);
   Problems problems;
   for (const HostSlots& spare : out) {
     if (std::ranges::find(hosts, spare.name, &HostSlots::name) != hosts.end())
       problems.add("--spares", fmt::format("{} is one of the hosts already", spare.name));
+    // With other slots a step that a spare makes up for would be another test.
+    if (!hosts.empty() && std::ranges::find(hosts, spare.slots, &HostSlots::slots) == hosts.end())
+      problems.add("--spares",
+                   fmt::format("{0} has {1} slot{2}, and no host has: write {0}:{3}", spare.name,
+                               spare.slots, spare.slots == 1 ? "" : "s", hosts.front().slots));
   }
   if (!problems.empty()) throw UsageError("clusterbench run", problems);
   return out;
@@ -178,6 +194,7 @@ CampaignFile fresh_campaign(const RunOptions& options, const ToolInfo& tool) {
   collect(problems, [&] { file.spares = chosen_spares(options, file.hosts); });
   collect(problems, [&] { file.exclude = chosen_exclude(options.exclude); });
   if (!problems.empty()) throw UsageError("clusterbench run", problems);
+  plan_jobs(file.profile, names_of(file.hosts));  // refuses more jobs than can be run
   file.id = new_campaign_id();
   file.chained = true;
   file.public_key = public_key_of(options.key);
@@ -256,12 +273,10 @@ std::set<std::string> chosen_only(const RunOptions& options, const RunSetup& set
   std::set<std::string> out;
   Problems problems;
   for (const HostSlots& h : parse_hosts(options.only)) {
-    if (const ExcludedHost* gone = roster.out(h.name); gone != nullptr && !gone->by.empty())
+    if (roster.is_waiting(h.name))
       problems.add("--only",
-                   fmt::format("{} was replaced by {}, so it is not delivered: measure it "
-                               "in a campaign of its own",
-                               h.name, gone->by));
-    else if (gone == nullptr && !roster.takes_part(h.name))
+                   fmt::format("{} is a spare already: it is measured if it steps in", h.name));
+    else if (roster.out(h.name) == nullptr && !roster.takes_part(h.name))
       problems.add("--only", fmt::format("{} is no host of the campaign", h.name));
     out.insert(h.name);
   }
@@ -322,6 +337,7 @@ RunSetup run_setup(const RunOptions& options) {
     throw UsageError("clusterbench run", "PROFILE", "is missing: see clusterbench profile list");
   RunSetup setup;
   setup.paths.root = campaign_directory(options);
+  refuse_writing_over_evidence(setup.paths.root, {options.prometheus});
   setup.tool = own_tool();
   // If a run was killed before its first file, --resume begins it anew, provided the profile is
   // named.

@@ -23,7 +23,9 @@ struct RunOptions {
   bool redact = false;           // record no values of command lines and environments
   bool trust = false;            // with --resume: a campaign begun by somebody else may be executed
   bool resume = false;
-  bool prove = false;  // show that each check finds a planted fault
+  bool prove = false;   // show that each check finds a planted fault
+  bool copy = false;    // bring the program to the hosts
+  std::string copy_to;  // below this directory
   bool dry_run = false;
   bool no_color = false;
   std::string prometheus;  // file for Prometheus text while it runs; empty: none

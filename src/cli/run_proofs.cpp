@@ -42,14 +42,6 @@ std::string proof_line(const Step& step, const std::vector<Proof>& proofs, bool 
                      terminal_safe(proof_text(p)), time);
 }
 
-std::vector<HostSlots> hosts_of(const RunSetup& setup, const JobKey& key) {
-  std::vector<HostSlots> out;
-  for (const HostSlots& h : hosts_so_far(setup)) {
-    if (key.host.empty() || key.host == h.name) out.push_back(h);
-  }
-  return out;
-}
-
 }  // namespace
 
 bool prove_steps(const RunSetup& setup) {
@@ -67,13 +59,14 @@ std::string proof_commands(const RunSetup& setup) {
   const std::vector<ProofJob> jobs = plan_proofs(setup);
   const auto count =
       std::ranges::count_if(jobs, [](const ProofJob& j) { return j.why_none.empty(); });
+  const Roster roster = roster_so_far(setup);
   std::string out = fmt::format("# proofs: {} short job{} with a planted fault, about {}\n", count,
                                 count == 1 ? "" : "s",
                                 format_seconds(proofs_seconds(jobs, setup.executor.fan_out)));
   for (const ProofJob& job : jobs) {
     const auto record = setup.paths.root / CampaignPaths::proof(job.key.name, 1);
     out += job.why_none.empty() ? terminal_safe(shell_text(step_command(
-                                      setup, job.step, hosts_of(setup, job.key), record)))
+                                      setup, job.step, roster.hosts_of(job.key), record)))
                                 : terminal_safe(fmt::format("# {}: no fault can be planted: {}",
                                                             job.key.name, job.why_none.text()));
     out += '\n';

@@ -3,6 +3,7 @@
 #include <sys/sysmacros.h>
 
 #include <chrono>
+#include <cmath>
 #include <ctime>
 #include <fstream>
 #include <iostream>
@@ -13,10 +14,12 @@
 #include <unistd.h>
 
 #include "campaign/run_progress.h"
+#include "campaign/signoff.h"
 #include "cli/commands.h"
 #include "cli/progress_text.h"
 #include "cli/stop_signals.h"
 #include "core/clock.h"
+#include "core/error.h"
 #include "core/file.h"
 #include "core/text.h"
 #include "core/units.h"
@@ -27,6 +30,7 @@ namespace {
 struct StatusOptions {
   std::string directory;
   std::string prometheus;
+  bool prometheus_given = false;
   double watch_seconds = 0;
 };
 
@@ -57,6 +61,15 @@ std::string state_line(const CampaignProgress& p, const std::optional<std::strin
                           : "");
 }
 
+// A journal that cannot be read whole tells less than there was.
+std::string doubt_lines(const CampaignProgress& p) {
+  std::string out;
+  for (const Said& doubt : p.warnings)
+    out +=
+        fmt::format("? evidence  not as it was left by the run: {}\n", terminal_safe(doubt.text()));
+  return out;
+}
+
 void show(const StatusOptions& options, bool clear) {
   const CampaignPaths paths{options.directory};
   const auto now = static_cast<int64_t>(std::time(nullptr));
@@ -69,10 +82,19 @@ void show(const StatusOptions& options, bool clear) {
   std::cout << (clear ? "\033[H\033[2J" : "")
             << fmt::format("{} on {} host{}: {}\n", terminal_safe(progress.profile), progress.hosts,
                            progress.hosts == 1 ? "" : "s", state_line(progress, holder, now))
-            << progress_table(progress) << std::flush;
+            << doubt_lines(progress) << progress_table(progress) << std::flush;
+}
+
+void refuse_options(const StatusOptions& options) {
+  if (options.prometheus_given && options.prometheus.empty())
+    throw UsageError("clusterbench status", "--prom", "names no file");
+  if (!std::isfinite(options.watch_seconds))
+    throw UsageError("clusterbench status", "--watch", "is not a number of seconds");
+  refuse_writing_over_evidence(options.directory, {options.prometheus});
 }
 
 ExitCode status(const StatusOptions& options) {
+  refuse_options(options);
   if (options.watch_seconds <= 0) {
     show(options, false);
     return ExitCode::ok;
@@ -106,7 +128,10 @@ void add_status_command(CLI::App& app, Action& action) {
   sub->add_option("--prom", options->prometheus,
                   "write it as Prometheus text instead, for the textfile collector")
       ->type_name("FILE");
-  sub->callback([&action, options] { action = [options] { return status(*options); }; });
+  sub->callback([&action, options, sub] {
+    options->prometheus_given = sub->count("--prom") > 0;
+    action = [options] { return status(*options); };
+  });
 }
 
 }  // namespace cb

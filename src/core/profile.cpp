@@ -13,6 +13,7 @@
 #include "core/profile_expect_reader.h"
 #include "core/profile_merge.h"
 #include "core/profile_reader.h"
+#include "core/profile_scope.h"
 #include "core/profile_soak.h"
 #include "core/sha256.h"
 #include "core/text.h"
@@ -58,8 +59,7 @@ void read_retries(ProfileReader& r, Step& step) {
 
 Step read_step(ProfileReader& r) {
   Step step{.id = r.text("id"), .case_name = r.text("case"), .params = r.given("params")};
-  step.scope =
-      r.one_of("scope", {"host", "cluster"}, "host") == "cluster" ? Scope::cluster : Scope::host;
+  read_scope(r, step);
   if (const json* ranks = r.find("ranks_per_host")) {
     if (*ranks == "slots")
       step.ranks_per_host = 0;
@@ -81,6 +81,8 @@ Step read_step(ProfileReader& r) {
     r.problem("start_deadline", "is beyond the deadline: it would never pass");
   read_retries(r, step);
   step.needs = r.requirements("needs");
+  if (const int least = least_hosts(step); least > 0)
+    step.needs["hosts"] = std::max(step.needs["hosts"], least);
   read_informative(r, step);
   return step;
 }

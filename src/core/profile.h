@@ -28,15 +28,22 @@ struct LocalText {
 using Requirements = std::map<std::string, int>;
 
 enum class Scope {
-  host,    // one job for each host: a lost host costs only its own job
-  cluster  // one job across all hosts
+  host,     // one job for each host: a lost host costs only its own job
+  cluster,  // one job across all hosts
+  pairs,    // one job for each pair of hosts, in the rounds of a tournament
+  groups,   // one job for each group of `group_size` hosts that are neighbours in the list of hosts
+  rails     // one job across all hosts for each of `rails` rails, one after the other
 };
+const char* scope_name(Scope scope);  // "host", "cluster", …
+std::vector<std::string> scope_names();
 
 struct Step {
   std::string id;
   std::string case_name;
   GivenParams params = {};
   Scope scope = Scope::host;
+  int group_size = 0;      // of scope groups, from 2
+  int rails = 0;           // of scope rails: number of rails that every host has, from 1
   int ranks_per_host = 1;  // 0: the number of slots of the host
   std::map<std::string, std::string> env = {};
   double deadline_seconds = 600;

@@ -24,6 +24,9 @@ std::vector<std::string> valid_names_of_events() {
   return out;
 }
 
+// More than this many events is no limit that anything could miss.
+constexpr double kMostEvents = 1e6;
+
 std::vector<std::string> read_names(ProfileReader& r, const char* key) {
   const json* list = r.find(key);
   std::vector<std::string> out;
@@ -44,6 +47,8 @@ double read_count(ProfileReader& r) {
   const auto limit = r.number("max");
   if (!limit || *limit < 0 || *limit != std::floor(*limit))
     r.problem("max", "is not a whole number from 0");
+  else if (*limit > kMostEvents)
+    r.problem("max", "is a limit that nothing can miss");
   return limit.value_or(0);
 }
 
@@ -92,6 +97,17 @@ void require_neighbours(const Profile& profile, Problems& problems) {
 
 const SoakRule* soak_rule(const Criterion& criterion) {
   return std::get_if<SoakRule>(&criterion.rule);
+}
+
+// With as many interruptions as a host has jobs, one could be down all the time.
+void refuse_useless_count(const SoakRule& rule, const Soak& soak, const std::string& where,
+                          Problems& problems) {
+  const size_t jobs = soak.cycles() * soak.steps.size();
+  if (rule.kind != SoakRule::Kind::interruptions || rule.limit < static_cast<double>(jobs)) return;
+  problems.add(where + ".max",
+               fmt::format("is a limit that nothing on one host can miss: it has {} jobs in the "
+                           "soak, and all of them could end badly",
+                           jobs));
 }
 
 }  // namespace
@@ -146,6 +162,10 @@ const std::vector<EventKind>& event_kinds() {
       {"out_of_memory", environment, true},
       {"file_system_error", defect, true},
       {"program_fault", tool, true},
+      {"reboot", defect, false},
+      {"kernel_fault", defect, true},
+      {"device_error", defect, true},
+      {"server_unreachable", environment, true},
   };
   return kinds;
 }
@@ -217,6 +237,8 @@ void validate_soak(const Profile& profile, Problems& problems) {
       problems.add(where + ".soak", "needs a soak: the profile has none");
     else if (!profile.soak->has(c.step))
       problems.add(where + ".step", fmt::format("{} is no step of the soak", c.step));
+    else
+      refuse_useless_count(*soak_rule(c), *profile.soak, where, problems);
   }
   if (!profile.soak) return;
   require_neighbours(profile, problems);

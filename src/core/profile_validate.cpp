@@ -6,6 +6,7 @@
 
 #include "core/profile.h"
 #include "core/profile_limits.h"
+#include "core/profile_scope.h"
 #include "core/profile_soak.h"
 #include "core/suggest.h"
 
@@ -151,6 +152,7 @@ Problems validate_profile(const Profile& profile, const Catalogue& catalogue) {
     if (!is_step_id(step.id)) problems.add(fmt::format("steps[{}].id", step.id), kStepIdRule);
     validate_needs(step.needs, fmt::format("steps[{}]", step.id), problems);
     validate_step(step, catalogue, problems);
+    validate_scope(step, problems);
   }
   for (const Criterion& c : profile.criteria) {
     const auto step = std::find_if(profile.steps.begin(), profile.steps.end(),

@@ -35,10 +35,14 @@ struct Interruption {
   std::string started = {}, ended = {};  // `ended` is empty if nobody saw the end
 };
 
-// One job of a step: the step on one host, or on all hosts together.
+// One job of a step: the step on one host, on several, or on all hosts together.
 struct Job {
   std::string step;
-  std::string host;  // empty for a step of scope cluster
+  std::string host;  // of a step of scope host; else empty
+  std::string group =
+      {};  // "pair-001-002", "group-03" or "rail-0"; empty for scopes host and cluster
+  // Of a pair or a group: the hosts that have its places now, as they were asked for. Else empty.
+  std::vector<std::string> members = {};
   JobState state = JobState::missing;
   Said reason;                       // why it is not done, with what to do next
   bool curable = true;               // `run --resume` can cure it; ignored if it is done
@@ -52,6 +56,9 @@ struct Job {
   std::vector<JobAttempt> attempts;  // in the order in which they ran
   size_t cycle = 0;                  // of the soak, from 1; 0: the step is not part of one
   std::vector<Interruption> interruptions = {};  // of a soak's job, in their order
+
+  // The host, the name of the group, or empty for all hosts.
+  const std::string& label() const { return host.empty() ? group : host; }
 };
 
 enum class ProofState {
@@ -65,7 +72,7 @@ const char* proof_state_name(ProofState state);  // "shown", "not-shown", "impos
 // Whether the check of a step found a fault that was planted on purpose (run --prove).
 struct Proof {
   std::string step;
-  std::string host;  // empty for a step of scope cluster
+  std::string host;  // empty for a step across several hosts
   ProofState state = ProofState::not_shown;
   Said planted = {};       // what was spoilt on purpose
   std::string check = {};  // the check that found the fault

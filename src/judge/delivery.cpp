@@ -72,19 +72,52 @@ void note_found_of_host(const Campaign& campaign, ExcludedHost& out) {
   }
 }
 
+bool is_delivered(const Campaign& campaign, const std::string& host) {
+  return std::ranges::find(campaign.hosts, host) != campaign.hosts.end();
+}
+
+// A spare under the name of another host that is out is that host, however many spares came and
+// went between them.
+void refuse_same_machines(Campaign& campaign, const std::map<std::string, std::string>& own) {
+  std::set<std::pair<std::string, std::string>> seen;
+  for (const ExcludedHost& spare : campaign.excluded) {
+    const auto name = own.find(spare.by);
+    if (name == own.end()) continue;
+    for (const ExcludedHost& gone : campaign.excluded) {
+      const auto other = own.find(gone.host);
+      if (other == own.end() || gone.host == spare.by || other->second != name->second) continue;
+      if (seen.emplace(spare.by, gone.host).second)
+        campaign.warnings.push_back(said("out.same_machine", spare.by, gone.host));
+    }
+  }
+}
+
+// Keeps a soak's job that was interrupted on the host, as a spare takes back nothing of that. What
+// the job measured goes with the host. Returns false if there is nothing to keep.
+bool keep_interruption(Job& job) {
+  const auto last =
+      std::ranges::find_if(job.interruptions.rbegin(), job.interruptions.rend(),
+                           [](const Interruption& i) { return i.state != JobState::missing; });
+  if (job.cycle == 0 || last == job.interruptions.rend()) return false;
+  if (job.state == JobState::missing) job.state = last->state;
+  job.document.reset();
+  job.attempts.clear();
+  return true;
+}
+
+// Moves the replaced host aside.
 void replace(Campaign& campaign, ExcludedHost& out, const std::map<std::string, std::string>& own) {
-  const auto name_of = [&](const std::string& host) {
-    const auto found = own.find(host);
-    return found == own.end() ? host : found->second;
-  };
-  if (own.contains(out.host) && own.contains(out.by) && name_of(out.host) == name_of(out.by))
-    campaign.warnings.push_back(said("out.same_machine", out.by, out.host));
-  const std::set<std::string> names{out.host, name_of(out.host)};
+  const auto own_name = own.find(out.host);
+  // Where its own name is known, the name that it was asked for by may be another host's own.
+  const std::set<std::string> names{own_name == own.end() ? out.host : own_name->second};
   for (Job& job : campaign.jobs) {
     if (job.host.empty() && job.document) split_off(job, names, out);
   }
-  std::ranges::replace(campaign.hosts, out.host, out.by);
-  std::erase_if(campaign.jobs, [&](const Job& job) { return job.host == out.host; });
+  std::vector<Job> kept;
+  for (Job& job : campaign.jobs) {
+    if (job.host != out.host || keep_interruption(job)) kept.push_back(std::move(job));
+  }
+  campaign.jobs = std::move(kept);
   std::erase_if(campaign.proofs, [&](const Proof& proof) { return proof.host == out.host; });
   std::erase_if(campaign.inventories,
                 [&](const HostInventory& i) { return names.contains(i.host); });
@@ -92,12 +125,22 @@ void replace(Campaign& campaign, ExcludedHost& out, const std::map<std::string, 
 
 }  // namespace
 
-void apply_delivery(Campaign& campaign) {
-  for (ExcludedHost& out : campaign.excluded) note_found_of_host(campaign, out);
-  if (!may_replace(campaign, campaign.profile)) return;
-  const std::map<std::string, std::string> own = own_names(campaign);
+void apply_delivery(Campaign& campaign) { apply_delivery(campaign, campaign.profile); }
+
+void apply_delivery(Campaign& campaign, const Profile& profile) {
   for (ExcludedHost& out : campaign.excluded) {
-    if (!out.by.empty()) replace(campaign, out, own);
+    if (out.found.empty()) note_found_of_host(campaign, out);
+  }
+  if (!may_replace(campaign, profile)) return;
+  const std::map<std::string, std::string> own = own_names(campaign);
+  for (const ExcludedHost& out : campaign.excluded) {
+    if (!out.by.empty()) std::ranges::replace(campaign.hosts, out.host, out.by);
+  }
+  refuse_same_machines(campaign, own);
+  // One that came back and took another place is delivered, and all that was ever found of it
+  // counts.
+  for (ExcludedHost& out : campaign.excluded) {
+    if (!out.by.empty() && !is_delivered(campaign, out.host)) replace(campaign, out, own);
   }
 }
 
@@ -145,8 +188,15 @@ Evidence delivery_evidence(const Campaign& campaign, const Profile& profile) {
   return out;
 }
 
-Message delivery_message(const Campaign& campaign) {
-  return {"delivery.pass", {campaign.hosts.size(), replaced_in(campaign)}};
+std::vector<Message> delivery_messages(const Campaign& campaign) {
+  constexpr size_t kNamed = 8;
+  std::vector<Message> out{{"delivery.pass", {campaign.hosts.size(), replaced_in(campaign)}}};
+  for (const ExcludedHost& e : campaign.excluded) {
+    if (e.by.empty() || out.size() > kNamed) continue;
+    const Arg found = e.found.empty() ? Arg("") : Arg(Message("delivery.found", {e.found.front()}));
+    out.push_back({"delivery.replaced", {e.host, e.by, e.reason, found}});
+  }
+  return out;
 }
 
 }  // namespace cb

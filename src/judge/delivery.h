@@ -11,7 +11,11 @@ namespace cb {
 // Notes what the records of each excluded host found. If the profile lets so many hosts be replaced
 // and every excluded host has a successor, the spares stand in the places of these hosts, which are
 // judged no more: their jobs, proofs and inventories leave the campaign, and what the steps across
-// all hosts found about them alone. Else nothing changes: an excluded host is not measured.
+// all hosts found about them alone. A soak's jobs that were interrupted on them stay, without what
+// they measured. Warns if a spare is the same machine as any host that is out. Else nothing
+// changes: an excluded host is not measured. `profile` is the one that judges, by default the
+// campaign's own; to apply it again is harmless.
+void apply_delivery(Campaign& campaign, const Profile& profile);
 void apply_delivery(Campaign& campaign);
 
 // True if the judgement needs a line on the delivery: the profile asks for it, or a host is out.
@@ -19,7 +23,7 @@ bool needs_delivery(const Campaign& campaign, const Profile& profile);
 Criterion delivery_criterion(const Profile& profile);
 // A gap for each excluded host that the profile does not let go, and where the numbers differ.
 Evidence delivery_evidence(const Campaign& campaign, const Profile& profile);
-// "128 hosts delivered, 2 of them spares"
-Message delivery_message(const Campaign& campaign);
+// How many hosts were delivered and replaced; then which, by what and why.
+std::vector<Message> delivery_messages(const Campaign& campaign);
 
 }  // namespace cb

@@ -30,8 +30,9 @@ struct Finding {
 
 // Something that should have been measured and was not.
 struct Gap {
-  std::string host;  // host whose measurement is absent; empty if it is not one host's
-  Message what;      // what is absent, and the next step
+  std::string host;        // host whose measurement is absent; empty if it is not one host's
+  Message what;            // what is absent, and the next step
+  std::string group = {};  // Job::group of the job that would close the gap, if it has one
 };
 
 }  // namespace cb

@@ -146,6 +146,15 @@ void decide_ratio(SettingPoint& point, double least) {
   conclude(State::pass, {"setting.reached", {times(*point.ratio), times(least)}});
 }
 
+// Jobs that gave this point no figure: a setting under which jobs crash does not pass by those that
+// did not.
+void open_where_jobs_are_missing(SettingPoint& point, size_t jobs) {
+  if (point.state != State::pass || point.figures >= jobs) return;
+  point.state = State::incomplete;
+  point.why = {"setting.jobs_missing",
+               {std::to_string(jobs - point.figures), std::to_string(jobs)}};
+}
+
 void decide(SettingPoint& point, const SettingRule& rule) {
   const bool proved =
       point.proof_on == SettingProof::shown && point.proof_off == SettingProof::shown;
@@ -219,7 +228,9 @@ SettingVerdict judge_setting(const SettingRule& rule, const std::vector<SweepRun
     point.proof_off = proof_of(sides.off, sides.off.all_off);
     point.proof_on = proof_of(sides.on, rule.on_every_part ? sides.on.all_on : sides.on.some_on);
     add_ratio(point, sides, metric.better);
+    point.figures = sides.off.figures.size() + sides.on.figures.size() + sides.control.size();
     decide(point, rule);
+    open_where_jobs_are_missing(point, runs.size());
     out.points.push_back(std::move(point));
   }
   return out;

@@ -40,6 +40,7 @@ struct SettingPoint {
   std::optional<double> ratio = {};           // how much better with it: geometric mean over blocks
   std::optional<double> low = {}, high = {};  // 95 % interval of the ratio, of two blocks or more
   std::optional<double> control = {};         // what the A/A control differs by, as a share
+  size_t figures = 0;                         // jobs that gave one, of all the setting's jobs
   SettingProof proof_off = SettingProof::untold, proof_on = SettingProof::untold;
   State state = State::incomplete;
   Message why;
@@ -53,10 +54,10 @@ struct SettingVerdict {
 };
 
 // Combination 0 of the runs is off, 1 is on. Points come in the order in which they first occur.
-// A point passes if the log proves both sides, and the whole interval of the ratio is at or above
-// the one that is asked, and the control differs by less than the lead. Where the log says that the
-// library did not take what was set, it fails if a ratio is asked. Whatever is not proved or not
-// measured is incomplete.
+// A point passes if every job gave a figure, the log proves both sides, the whole interval of the
+// ratio is at or above the one that is asked, and the control differs by less than the lead. Where
+// the log says that the library did not take what was set, it fails if a ratio is asked. Whatever
+// is not proved or not measured is incomplete.
 SettingVerdict judge_setting(const SettingRule& rule, const std::vector<SweepRun>& runs,
                              const MetricDef& metric);
 

@@ -35,7 +35,9 @@ std::vector<SoakEvent> soak_events(const Campaign& campaign);
 
 // The kinds of events that somebody looked for, by the host's own name: counters that its records
 // hold, and a kernel log that could be read. "" has what the journal tells of every host.
-std::map<std::string, std::set<std::string>> observed_kinds(const Campaign& campaign);
+// `from`: the first cycle that is looked at.
+std::map<std::string, std::set<std::string>> observed_kinds(const Campaign& campaign,
+                                                            size_t from = 1);
 
 // One cycle: all its jobs together.
 struct SoakCycle {

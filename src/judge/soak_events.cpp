@@ -9,6 +9,8 @@
 
 #include "core/clock.h"
 #include "judge/soak.h"
+#include "judge/soak_log.h"
+#include "judge/verdict_gaps.h"
 #include "judge/verdict_hosts.h"
 
 namespace cb {
@@ -68,7 +70,10 @@ constexpr std::array kDeltas{
 };
 
 // Events of these kinds explain an interruption of the same host around their time.
-constexpr std::array<std::string_view, 13> kCauses{"xid",
+constexpr std::array<std::string_view, 16> kCauses{"reboot",
+                                                   "kernel_fault",
+                                                   "device_error",
+                                                   "xid",
                                                    "gpu_memory_uncorrected",
                                                    "memory_uncorrected",
                                                    "machine_check",
@@ -113,6 +118,7 @@ class EventCollector {
       if (!job.document) continue;
       for (const Record& record : job.document->records) add_record(job, record);
     }
+    for (const Reboot& reboot : reboots(campaign_)) add_reboot(reboot);
     std::ranges::stable_sort(events_, {}, &SoakEvent::at);
     attribute();
     return std::move(events_);
@@ -150,8 +156,9 @@ class EventCollector {
   }
 
   void add_interruptions(const Job& job) {
-    const Entity place =
-        job.host.empty() ? Entity{"", "cluster", ""} : Entity{job.host, "host", ""};
+    const Entity place = !job.host.empty()    ? Entity{job.host, "host", ""}
+                         : !job.group.empty() ? Entity{"", "group", job_place(job)}
+                                              : Entity{"", "cluster", ""};
     for (const Interruption& i : job.interruptions) {
       const bool ours = i.state == JobState::missing;
       const EventKind* kind = find_event_kind(ours ? "campaign_stopped" : "interruption");
@@ -204,6 +211,23 @@ class EventCollector {
     add_growth(job, record, entity, kind, delta.name, delta.after - delta.before);
   }
 
+  // A reboot that no job's end tells already is an interruption of its own: the campaign asks for
+  // none.
+  void add_reboot(const Reboot& reboot) {
+    SoakEvent e{.at = reboot.at,
+                .cycle = reboot.cycle,
+                .step = reboot.step,
+                .entity = {reboot.host, "host", ""},
+                .kind = find_event_kind("reboot"),
+                .cls = EventClass::defect,
+                .what = said("soak.rebooted", reboot.since)};
+    e.interrupts = std::ranges::none_of(events_, [&](const SoakEvent& other) {
+      const bool here = other.entity.host.empty() || asked(other) == asked(e);
+      return other.interrupts && here && other.at >= reboot.since && other.cycle <= reboot.cycle;
+    });
+    events_.push_back(std::move(e));
+  }
+
   // Whether a counter of some part of the host tells events of this kind, so that the log's lines
   // would be the same events again.
   bool is_total(const std::string& host, std::string_view kind) const {
@@ -238,7 +262,8 @@ class EventCollector {
       const SoakEvent* best = nullptr;
       int64_t nearest = 0;
       for (const SoakEvent& other : events_) {
-        if (std::ranges::find(kCauses, std::string_view(other.kind->name)) == kCauses.end())
+        if (&other == &e ||
+            std::ranges::find(kCauses, std::string_view(other.kind->name)) == kCauses.end())
           continue;
         const auto then = seconds_since_epoch(other.at);
         if (!at || !then || (!e.entity.host.empty() && asked(e) != asked(other))) continue;
@@ -264,24 +289,35 @@ class EventCollector {
   std::map<std::tuple<std::string, std::string, Entity>, double> last_;
 };
 
+// Counted on some hosts and logged by the kernel on all: whoever has read the log has looked.
+bool is_logged_too(const EventKind& kind) {
+  constexpr std::array kNames{"memory_uncorrected", "pcie_fatal", "drive_error"};
+  return std::ranges::find(kNames, std::string_view(kind.name)) != kNames.end();
+}
+
 }  // namespace
 
-std::map<std::string, std::set<std::string>> observed_kinds(const Campaign& campaign) {
+std::map<std::string, std::set<std::string>> observed_kinds(const Campaign& campaign, size_t from) {
   std::map<std::string, std::set<std::string>> out{
       {"", {"interruption", "campaign_stopped", "wrong_data", "finding"}}};
   const auto add = [&](const std::string& host, const EventKind* kind) {
     if (kind != nullptr) out[host].insert(kind->name);
   };
   for (const Job& job : campaign.jobs) {
-    if (job.cycle == 0 || !job.document) continue;
+    if (job.cycle == 0 || job.cycle < from || !job.document) continue;
     for (const Record& record : job.document->records) {
+      for (const Said& note : record.notes) {
+        const Message& m = note.message();
+        if (m.id == "events.boot" && !m.args.empty())
+          add(m.args[0].in(Lang::en).value_or(""), find_event_kind("reboot"));
+      }
       for (const Metric& metric : record.metrics) {
         const std::string& host = record.entities.at(metric.entity).host;
         add(host, kind_of(kTotals, metric.name));
         add(host, kind_of(kStates, metric.name));
         if (metric.name != kLogRead) continue;
         for (const EventKind& kind : event_kinds()) {
-          if (kind.of_kernel_log) add(host, &kind);
+          if (kind.of_kernel_log || is_logged_too(kind)) add(host, &kind);
         }
       }
       for (const Delta& delta : record.telemetry.deltas)

@@ -67,9 +67,10 @@ SoakTime soak_time(const Campaign& campaign) {
       ++(job.state == JobState::done ? cycle.done : cycle.bad);
       widen(cycle, job);
     }
-    const size_t hosts = !job.host.empty() ? 1
-                         : job.document    ? job.document->run.hosts.size()
-                                           : campaign.hosts.size();
+    const size_t hosts = !job.host.empty()      ? 1
+                         : !job.members.empty() ? job.members.size()
+                         : job.document         ? job.document->run.hosts.size()
+                                                : campaign.hosts.size();
     for (const Span& s : spans_of(job)) {
       spans[job.cycle].push_back(s);
       out.host_seconds += static_cast<double>(s.end - s.begin) * static_cast<double>(hosts);

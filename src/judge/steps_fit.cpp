@@ -13,7 +13,12 @@ namespace {
 
 using StepValues = std::vector<std::string>;
 
-const char* scope_name(Scope scope) { return scope == Scope::host ? "host" : "cluster"; }
+// "groups of 4", "8 rails".
+std::string scope_text(const Step& step) {
+  if (step.scope == Scope::groups) return fmt::format("groups of {}", step.group_size);
+  if (step.scope == Scope::rails) return fmt::format("{} rails", step.rails);
+  return scope_name(step.scope);
+}
 
 std::string ranks_text(int ranks) { return ranks == 0 ? "slots" : std::to_string(ranks); }
 
@@ -83,8 +88,8 @@ std::optional<Said> other_environment(const Step& ran, const Step& asked) {
 
 std::optional<Said> difference(const Step& ran, const Step& asked, const Catalogue& catalogue) {
   if (ran.case_name != asked.case_name) return differs("case", ran.case_name, asked.case_name);
-  if (ran.scope != asked.scope)
-    return differs("scope", scope_name(ran.scope), scope_name(asked.scope));
+  if (scope_text(ran) != scope_text(asked))
+    return differs("scope", scope_text(ran), scope_text(asked));
   if (ran.ranks_per_host != asked.ranks_per_host)
     return differs("ranks_per_host", ranks_text(ran.ranks_per_host),
                    ranks_text(asked.ranks_per_host));

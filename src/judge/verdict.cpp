@@ -160,7 +160,7 @@ class Judge {
     CriterionVerdict v;
     v.criterion = criterion.get();
     decide(v, evidence);
-    if (v.state == State::pass) v.why = {delivery_message(campaign_)};
+    if (v.state == State::pass) v.why = delivery_messages(campaign_);
     keep(v, std::move(evidence));
     v.reason = say_all(Lang::en, v.why);
     out.criteria.push_back(std::move(v));
@@ -273,7 +273,17 @@ class Judge {
       return {count_message("why.hosts", evidence.findings.size())};
     if (std::holds_alternative<ExpectRule>(v.criterion->rule))
       return {count_message("why.ordered", v.entities)};
-    return {};
+    if (const auto* soak = std::get_if<SoakRule>(&v.criterion->rule); soak != nullptr && v.value) {
+      const bool counts =
+          soak->kind == SoakRule::Kind::interruptions || soak->kind == SoakRule::Kind::events;
+      if (counts) return {{"why.soak_count", {*v.value, soak->limit}}};
+    }
+    // What was measured very often says how often the limit was missed.
+    std::vector<Message> out;
+    for (const Finding& f : evidence.findings) {
+      if (out.size() < kGapsNamed) append(out, f.detail);
+    }
+    return out;
   }
 
   static void fill(CriterionVerdict& v, const Finding& f) {

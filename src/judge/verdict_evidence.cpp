@@ -11,6 +11,7 @@
 
 #include "core/units.h"
 #include "judge/expect.h"
+#include "judge/verdict_attempts.h"
 #include "judge/verdict_fleet.h"
 #include "judge/verdict_gaps.h"
 #include "judge/verdict_hosts.h"
@@ -80,6 +81,12 @@ class Collector {
     if (said_.insert(what).second) evidence_.gaps.push_back({host, std::move(what)});
   }
 
+  // Another measurement of the same job may close it.
+  void open_gap(Message what) {
+    if (said_.insert(what).second)
+      evidence_.gaps.push_back({job_->host, std::move(what), job_->group});
+  }
+
   // Every expected host must have contributed, or a gap must name it.
   void require_host(const std::string& host) {
     if (const auto twin = names_.twin(host)) {
@@ -145,7 +152,7 @@ class Collector {
     if (!job.host.empty()) {
       excused_.insert(job.host);
     } else if (job.state != JobState::done) {
-      for (const std::string& host : names_.expected()) excused_.insert(host);
+      for (const std::string& host : job_hosts(job, names_)) excused_.insert(host);
     }
   }
 
@@ -186,7 +193,7 @@ class Collector {
     if (!job_->host.empty()) {
       excused_.insert(job_->host);
     } else {
-      for (const std::string& host : names_.expected()) excused_.insert(host);
+      for (const std::string& host : job_hosts(*job_, names_)) excused_.insert(host);
     }
   }
 
@@ -243,9 +250,14 @@ class Collector {
     }
   }
 
+  // A figure of all ranks is one of the host if the job ran on that host alone: the report names
+  // the host, not the cluster.
   Finding finding(const Entity& entity) const {
     Finding f;
     f.entity = entity;
+    const std::vector<std::string>& hosts = job_->document->run.hosts;
+    if (entity.kind == "cluster" && !job_->host.empty() && hosts.size() == 1)
+      f.entity = {hosts.front(), "host", ""};
     f.at = at_;
     f.file = job_->file;
     return f;
@@ -255,7 +267,8 @@ class Collector {
     Finding f = finding(record.entities[metric.entity]);
     f.unit = metric.unit;
     f.value = statistic_of(metric.samples.summary(), rule.statistic);
-    if (earlier_ && !subtract_earlier(f, metric.name, rule)) return;
+    const Entity& measured = record.entities[metric.entity];
+    if (earlier_ && !subtract_earlier(f, measured, metric.name, rule)) return;
     f.ceiling = metric.ceiling;
     if (rule.min) bind_limit(f, *rule.min, true);
     if (rule.max) bind_limit(f, *rule.max, false);
@@ -267,19 +280,34 @@ class Collector {
         bind_limit(f, *rule.min_of_ceiling * metric.ceiling->value, true);
       }
     }
-    bind_fleet(f, record.params, rule);
+    bind_fleet(f, measured.kind, record.params, rule);
+    if (is_held_back(f, metric, rule)) return;
     if (criterion_.severity == Severity::fail) {
       if (rule.statistic == "median") refuse_unsure(f, metric.samples.summary());
       refuse_disputed(f, metric, rule.statistic);
-      refuse_disturbed(f, record);
+      refuse_disturbed(f, measured, record);
     }
     evidence_.findings.push_back(std::move(f));
   }
 
+  // Measuring again and again must not make a figure pass that its first measurements failed.
+  // Returns true if nothing else needs to be looked at.
+  bool is_held_back(Finding& f, const Metric& metric, const MetricRule& rule) {
+    const HeldBack held = hold_to_first(f, metric, rule);
+    if (held.fails || (!f.failing && !held.what.id.empty())) f.detail = {held.what};
+    if (!held.fails && !held.open) return false;
+    f.failing = held.fails;
+    if (held.fails) f.badness = badness(*f.value, *f.limit, f.limit_is_minimum);
+    if (held.open) gap(job_->host, held.what);
+    evidence_.findings.push_back(f);
+    return true;
+  }
+
   // Replaces a running total by its growth since the earlier step. Returns false, with a gap, if
   // that step has no total, or if the total is smaller now because somebody has reset it.
-  bool subtract_earlier(Finding& f, const std::string& metric, const MetricRule& rule) {
-    const auto before = earlier_->of(f.entity);
+  bool subtract_earlier(Finding& f, const Entity& measured, const std::string& metric,
+                        const MetricRule& rule) {
+    const auto before = earlier_->of(measured);
     if (before && *f.value >= *before) {
       f.value = *f.value - *before;
       return true;
@@ -299,10 +327,11 @@ class Collector {
     for (Gap& g : spread.gaps) gap(g.host, std::move(g.what));
   }
 
-  void bind_fleet(Finding& f, const Params& params, const MetricRule& rule) {
+  void bind_fleet(Finding& f, const std::string& kind, const Params& params,
+                  const MetricRule& rule) {
     if (!rule.min_of_fleet && !rule.max_of_fleet) return;
-    const auto middle = fleet_->median_of(params, f.entity.kind);
-    const size_t size = fleet_->values(params, f.entity.kind).size();
+    const auto middle = fleet_->median_of(params, kind);
+    const size_t size = fleet_->values(params, kind).size();
     if (!middle) {
       return gap("", {"gap.fleet",
                       {rule.metric, std::to_string(size), std::to_string(FleetMedians::kMin)}});
@@ -331,22 +360,21 @@ class Collector {
     });
     if (met == 0) return;
     f.failing = false;
-    gap(job_->host, {"why.disputed",
-                     {entity_name(f.entity), std::to_string(met),
-                      std::to_string(metric.attempts.size()), required(f)}});
+    open_gap({"why.disputed",
+              {entity_name(f.entity), std::to_string(met), std::to_string(metric.attempts.size()),
+               required(f)}});
   }
 
   // A low figure of a host that was busy with other work proves nothing against the host.
-  void refuse_disturbed(Finding& f, const Record& record) {
+  void refuse_disturbed(Finding& f, const Entity& measured, const Record& record) {
     if (!f.failing || !can_suffer(f.unit)) return;
-    const bool one_host = !f.entity.host.empty() && !f.entity.peer;
-    const std::string host = one_host ? f.entity.host : "";
+    const bool one_host = !measured.host.empty() && !measured.peer;
+    const std::string host = one_host ? measured.host : "";
     if (!disturbed(record, host)) return;
     f.failing = false;
-    gap(job_->host,
-        {"why.disturbed",
-         {entity_name(f.entity), format_value(*f.value, f.unit), required(f),
-          fmt::format("{:.0f} %", 100 * *share_of_others(record, host)), job_place(*job_)}});
+    open_gap({"why.disturbed",
+              {entity_name(f.entity), format_value(*f.value, f.unit), required(f),
+               fmt::format("{:.0f} %", 100 * *share_of_others(record, host)), job_place(*job_)}});
   }
 
   // A median is known only as well as its confidence interval. If the limit lies within it, the
@@ -358,9 +386,9 @@ class Collector {
                                          : low <= *f.limit && *f.limit < high;
     if (!open) return;
     f.failing = false;
-    gap(job_->host, {"why.unsure",
-                     {entity_name(f.entity), format_value(low, f.unit), format_value(high, f.unit),
-                      required(f)}});
+    open_gap({"why.unsure",
+              {entity_name(f.entity), format_value(low, f.unit), format_value(high, f.unit),
+               required(f)}});
   }
 
   void collect_checks(const Record& record, const CheckRule& rule) {
@@ -407,11 +435,11 @@ class Collector {
     if (const auto asked = names_.asked(actual)) covered_.insert(*asked);
   }
 
-  // Every record of a job across all hosts must cover every host.
+  // Every record of a job across several hosts must cover each of them.
   void require_coverage() {
     contributed_.insert(covered_.begin(), covered_.end());
     if (!job_->host.empty()) return;
-    for (const std::string& host : names_.expected()) {
+    for (const std::string& host : job_hosts(*job_, names_)) {
       if (covered_.contains(host) || excused_.contains(host)) continue;
       gap(host,
           {"gap.nothing", {host, job_->step, at_.empty() ? "" : " @ " + at_, job_log(*job_)}});

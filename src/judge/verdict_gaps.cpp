@@ -2,9 +2,26 @@
 
 #include <algorithm>
 
-namespace cb {
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
-std::string job_place(const Job& job) { return job.host.empty() ? "cluster" : job.host; }
+namespace cb {
+namespace {
+
+constexpr size_t kNamedMembers = 4;  // of a group; its record names the others
+
+}  // namespace
+
+std::string job_place(const Job& job) {
+  if (!job.host.empty()) return job.host;
+  if (job.group.empty()) return "cluster";
+  if (job.members.empty() || job.members.size() > kNamedMembers) return job.group;
+  return fmt::format("{} ({})", job.group, fmt::join(job.members, ", "));
+}
+
+const std::vector<std::string>& job_hosts(const Job& job, const HostNames& names) {
+  return job.members.empty() ? names.expected() : job.members;
+}
 
 std::string job_log(const Job& job) { return job.log.empty() ? "logs/" : job.log; }
 

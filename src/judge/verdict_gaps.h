@@ -1,14 +1,19 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "judge/campaign_data.h"
 #include "judge/finding.h"
+#include "judge/verdict_hosts.h"
 
 namespace cb {
 
-// "node1", or "cluster" for a job across all hosts.
+// "node1", "pair-001-002 (node1, node2)", or "cluster" for a job across all hosts.
 std::string job_place(const Job& job);
+
+// The hosts, as they were asked for, that a job across several hosts has to cover.
+const std::vector<std::string>& job_hosts(const Job& job, const HostNames& names);
 
 // Path of the job's output, or "logs/" if it is not known.
 std::string job_log(const Job& job);

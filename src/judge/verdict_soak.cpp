@@ -1,17 +1,25 @@
 #include "judge/verdict_soak.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "core/clock.h"
 #include "core/units.h"
 #include "judge/soak.h"
+#include "judge/soak_log.h"
+#include "judge/verdict_gaps.h"
 
 namespace cb {
 namespace {
 
 constexpr size_t kShownEvents = 3;
+constexpr size_t kTail = 10;  // the last tenth of the cycles
+constexpr size_t kManyStops = 3;
+constexpr int64_t kRounding = 2;  // seconds: times are whole ones
 const Entity kWholeCluster{"", "cluster", ""};
 
 std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
@@ -86,9 +94,45 @@ class SoakJudge {
     return events;
   }
 
-  void count_interruptions() { judge_count(interruptions_in(campaign_)); }
+  void count_interruptions() {
+    require_no_rescue();
+    judge_count(interruptions_in(campaign_));
+  }
+
+  // A job that hangs can be stopped before its deadline. One that was stopped again and again, or
+  // after much longer than its step ever took, may have hung.
+  void require_no_rescue() {
+    std::map<std::string, int64_t> longest;  // of the jobs of each step that ended well
+    for (const Job& job : campaign_.jobs) {
+      if (job.cycle > 0 && job.state == JobState::done)
+        longest[job.step] =
+            std::max(longest[job.step], seconds_between(job.started, job.ended).value_or(0));
+    }
+    for (const Job& job : campaign_.jobs) {
+      if (job.cycle == 0) continue;
+      size_t stops = 0;
+      int64_t most = 0;
+      for (const Interruption& i : job.interruptions) {
+        if (i.state != JobState::missing || i.ended.empty()) continue;
+        ++stops;
+        most = std::max(most, seconds_between(i.started, i.ended).value_or(0));
+      }
+      const bool much_longer =
+          longest.contains(job.step) && most > 2 * longest[job.step] + kRounding;
+      if (stops >= kManyStops || much_longer)
+        gap(job.host, {"gap.soak_stopped",
+                       {Message("step.cycle_of", {job.step, job.cycle, job_place(job)}), stops,
+                        Quantity{static_cast<double>(most), "seconds"}}});
+    }
+  }
+
+  static std::optional<int64_t> seconds_between(const std::string& begin, const std::string& end) {
+    const auto a = seconds_since_epoch(begin), b = seconds_since_epoch(end);
+    return a && b ? std::optional(*b - *a) : std::nullopt;
+  }
 
   void judge_mean_time(const SoakTime& time) {
+    require_no_rescue();
     const double seconds = rule_.per_host ? time.host_seconds : time.cluster_seconds;
     const MeanTime mean = mean_time(interruptions_in(campaign_).size(), seconds, rule_.confidence);
     Finding f = finding(kWholeCluster, "seconds", mean.lower, rule_.limit, true);
@@ -147,8 +191,24 @@ class SoakJudge {
     const std::vector<Arg> args{entity_name(s.entity), percent(decay.loss), percent(low),
                                 percent(high), percent(rule_.limit)};
     if (f.failing) f.detail.push_back({"why.decay", args});
-    if (!f.failing && high > rule_.limit) gap(s.entity.host, {"why.decay_open", args});
+    if (!f.failing && high > rule_.limit)
+      gap(s.entity.host, {"why.decay_open", args});
+    else if (!f.failing)
+      require_steady_end(s, decay);
     out_.findings.push_back(std::move(f));
+  }
+
+  // The slope of a series hardly sees a collapse in the last cycles, which are few.
+  void require_steady_end(const SoakSeries& s, const Decay& decay) {
+    const size_t tail = s.values.size() / kTail;
+    const double sign = s.better == Better::higher ? -1 : 1;
+    const auto is_lost = [&](double v) {
+      return sign * (v - decay.median) > rule_.limit * std::abs(decay.median);
+    };
+    if (tail == 0 ||
+        !std::all_of(s.values.end() - static_cast<std::ptrdiff_t>(tail), s.values.end(), is_lost))
+      return;
+    gap(s.entity.host, {"why.decay_tail", {entity_name(s.entity), tail, percent(rule_.limit)}});
   }
 
   bool wants(const SoakEvent& e) const {
@@ -159,23 +219,65 @@ class SoakJudge {
 
   void count_events() {
     require_observed();
+    require_whole_log();
     std::vector<SoakEvent> events = soak_events(campaign_);
     std::erase_if(events, [&](const SoakEvent& e) { return !wants(e); });
     judge_count(events);
   }
 
-  // A host on which nothing looked for these events has had none that anybody knows of.
-  void require_observed() {
+  // Lines of the log that nobody read may have told what the rule asks for.
+  void require_whole_log() {
     const auto observed = observed_kinds(campaign_);
-    for (const std::string& name : rule_.of) {
-      if (find_event_kind(name) == nullptr) continue;  // a class: of whatever was observed
-      for (const std::string& host : names_.expected()) {
-        const bool seen = std::ranges::any_of(observed, [&](const auto& o) {
-          const auto asked = names_.asked(o.first);
-          return o.second.contains(name) && (o.first.empty() || asked == host);
+    std::set<std::string> told;
+    for (const LostLogLines& lost : lost_log_lines(campaign_)) {
+      const auto counters = observed.find(lost.host);
+      for (const EventKind& kind : event_kinds()) {
+        const bool of_log = kind.of_kernel_log || lost.kind == kind.name;
+        const bool counted = !kind.of_kernel_log && counters != observed.end() &&
+                             counters->second.contains(kind.name);
+        if (!of_log || counted || (!lost.kind.empty() && lost.kind != kind.name)) continue;
+        const auto name = std::ranges::find_if(rule_.of, [&](const std::string& wanted) {
+          return wanted == kind.name || wanted == event_class_name(kind.cls);
         });
-        if (!seen) gap(host, {"gap.soak_unobserved", {Message("event." + name), host}});
+        if (name == rule_.of.end() || !told.insert(lost.host).second) continue;
+        gap(names_.asked(lost.host).value_or(lost.host),
+            {"gap.soak_log_lost",
+             {lost.host, Message("event." + std::string(kind.name)), lost.cycle}});
       }
+    }
+  }
+
+  size_t last_cycle() const {
+    size_t out = 0;
+    for (const Job& job : campaign_.jobs) {
+      if (job.state != JobState::missing) out = std::max(out, job.cycle);
+    }
+    return out;
+  }
+
+  // A host on which nothing looked for these events in the last cycle has had none that anybody
+  // knows of: totals and logs tell of the cycles before, but none of those after. A class stands
+  // for all of its kinds that the log tells.
+  void require_observed() {
+    const auto observed = observed_kinds(campaign_, last_cycle());
+    for (const std::string& name : rule_.of) {
+      const EventKind* kind = find_event_kind(name);
+      for (const EventKind& k : event_kinds()) {
+        if (kind == nullptr && k.of_kernel_log && name == event_class_name(k.cls)) kind = &k;
+      }
+      if (kind != nullptr) require_observed(*kind, observed);
+    }
+  }
+
+  void require_observed(const EventKind& kind,
+                        const std::map<std::string, std::set<std::string>>& observed) {
+    for (const std::string& host : names_.expected()) {
+      const bool seen = std::ranges::any_of(observed, [&](const auto& o) {
+        const auto asked = names_.asked(o.first);
+        return o.second.contains(kind.name) && (o.first.empty() || asked == host);
+      });
+      if (!seen)
+        gap(host, {"gap.soak_unobserved", {Message("event." + std::string(kind.name)), host}});
     }
   }
 

@@ -93,6 +93,7 @@ class StepCollector {
     if (document.records.empty() && job.state == JobState::done)
       gap(job.host, {"gap.no_record", {job.step, job_place(job), ""}});
     note_hosts(job);
+    require_members(job);
     for (const Record& record : document.records) collect_record(job, record);
     if (job.state != JobState::done || document.run.partial) return;
     for (const auto& [name, values] : step_.params) require_points(job, name, values);
@@ -128,6 +129,18 @@ class StepCollector {
     if (!job.host.empty()) return;
     for (const std::string& actual : job.document->run.hosts) {
       if (const auto asked = names_.asked(actual)) took_part_.insert(*asked);
+    }
+  }
+
+  // Another host's figures say nothing of the one that has its place now.
+  void require_members(const Job& job) {
+    std::set<std::string> ran;
+    for (const std::string& actual : job.document->run.hosts) {
+      if (const auto asked = names_.asked(actual)) ran.insert(*asked);
+    }
+    for (const std::string& host : job.members) {
+      if (ran.contains(host)) continue;
+      gap(host, {"gap.nothing", {host, job.step, " @ " + job.group, job_log(job)}});
     }
   }
 

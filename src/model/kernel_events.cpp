@@ -23,15 +23,34 @@ constexpr std::array kPhrases{
     Phrase{"EDAC ", " CE ", "memory_corrected"},
     Phrase{"Memory failure: ", "", "memory_uncorrected"},
     Phrase{"mce: ", "Hardware Error", "machine_check"},
+    Phrase{"[Hardware Error]", "event severity: fatal", "machine_check"},
+    Phrase{"[Hardware Error]", "event severity: recoverable", "machine_check"},
     Phrase{"Machine check events logged", "", "machine_check"},
     Phrase{"PCIe Bus Error: severity=Corrected", "", "pcie_error"},
     Phrase{"PCIe Bus Error: severity=Uncorrected", "", "pcie_fatal"},
+    Phrase{"AER: Uncorrected", "error received", "pcie_fatal"},
+    Phrase{"NVRM: ", "has fallen off the bus", "xid"},
+    Phrase{"BUG: unable to handle ", "", "kernel_fault"},
+    Phrase{"kernel BUG at ", "", "kernel_fault"},
+    Phrase{"Kernel panic", "", "kernel_fault"},
+    Phrase{"Oops: ", "", "kernel_fault"},
+    Phrase{"mlx5_core ", "Fatal error", "device_error"},
+    Phrase{"mlx5_core ", "health compromised", "device_error"},
+    Phrase{"pciehp: ", "Link Down", "link_down"},
+    Phrase{"nvme", "timeout, aborting", "drive_reset"},
     Phrase{"nvme", "controller is down", "drive_reset"},
     Phrase{"nvme", "resetting controller", "drive_reset"},
     Phrase{"nvme", ", reset controller", "drive_reset"},
     Phrase{"nvme", "Device not ready", "drive_reset"},
     Phrase{"I/O error, dev ", "", "drive_error"},
     Phrase{"critical medium error, dev ", "", "drive_error"},
+    Phrase{"critical target error, dev ", "", "drive_error"},
+    Phrase{"Buffer I/O error on dev", "", "drive_error"},
+    Phrase{"md/raid", "Disk failure", "drive_error"},
+    Phrase{"ata", ": failed command: ", "drive_error"},
+    Phrase{"BTRFS error", "", "file_system_error"},
+    Phrase{"BTRFS critical", "", "file_system_error"},
+    Phrase{"nfs: server ", "not responding", "server_unreachable"},
     Phrase{"EXT4-fs error", "", "file_system_error"},
     Phrase{"XFS (", "orruption", "file_system_error"},
     Phrase{"XFS (", "metadata I/O error", "file_system_error"},
@@ -72,12 +91,16 @@ void add_line(KernelEvents& out, std::string_view line) {
   std::string_view head = line.substr(0, semicolon);
   const auto priority = take_number(head), sequence = take_number(head), time = take_number(head);
   if (!priority || !sequence || !time) return;
-  ++out.messages;
+  const double seconds = static_cast<double>(*time) * 1e-6;
+  if (out.messages++ == 0) {
+    out.first = *sequence;
+    out.first_seconds = seconds;
+  }
+  out.last = *sequence;
   const std::string_view text = line.substr(semicolon + 1);
   const std::string_view kind = kernel_event_kind(text);
   if (!kind.empty())
-    out.lines.push_back(
-        {std::string(kind), *sequence, static_cast<double>(*time) * 1e-6, std::string(text)});
+    out.lines.push_back({std::string(kind), *sequence, seconds, std::string(text)});
 }
 
 }  // namespace

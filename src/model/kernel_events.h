@@ -20,6 +20,8 @@ struct KernelLine {
 };
 struct KernelEvents {
   size_t messages = 0;            // in the log
+  uint64_t first = 0, last = 0;   // their sequence numbers
+  double first_seconds = 0;       // time of the first one since boot
   std::vector<KernelLine> lines;  // those that are events, in order
 };
 // Parses "priority,sequence,microseconds,flags;text" lines; others are skipped (continuations).

@@ -125,6 +125,8 @@ json outliers_json(const std::vector<MetricGroup>& groups) {
 json job_json(const Job& job) {
   json out = {{"step", job.step}, {"state", job_state_name(job.state)}};
   if (!job.host.empty()) out["host"] = job.host;
+  if (!job.group.empty()) out["group"] = job.group;
+  if (!job.members.empty()) out["members"] = job.members;
   if (!job.reason.empty()) out["reason"] = job.reason.text();
   if (!job.file.empty()) out["file"] = job.file;
   if (!job.log.empty()) out["log"] = job.log;

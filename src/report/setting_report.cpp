@@ -102,6 +102,8 @@ std::string setting_markdown(const std::vector<SettingVerdict>& verdicts, const 
   }
   out += "\n";
   for (const SettingVerdict& v : verdicts) {
+    if (v.points.empty())
+      out += fmt::format("- {}: {}\n", markdown_escape(v.rule.id), t("setting.not_compared"));
     for (const SettingPoint& p : v.points)
       out += fmt::format("- {} {}: {}\n", markdown_escape(v.rule.id),
                          markdown_escape(point_name(p)), markdown_escape(say(lang, p.why)));

@@ -36,7 +36,7 @@ State state_of(JobState state) {
 }
 
 std::string host_text(const Job& job, const Texts& t) {
-  return job.host.empty() ? t("job.all_hosts") : job.host;
+  return job.label().empty() ? t("job.all_hosts") : job.label();
 }
 
 Table unfinished_table(const Campaign& campaign, const Texts& t, size_t& left_out) {
@@ -115,7 +115,7 @@ Listing commands_listing(const Campaign& campaign, const Texts& t) {
     }
     if (jobs.empty()) continue;
     std::string heading = "# " + step.id;
-    if (!jobs.front()->host.empty()) heading += " · " + jobs.front()->host;
+    if (!jobs.front()->label().empty()) heading += " · " + jobs.front()->label();
     if (jobs.size() > 1) heading += " " + t.count("repeat.more_jobs", jobs.size() - 1);
     out.lines.push_back(heading);
     out.lines.push_back(shell_line(jobs.front()->command));

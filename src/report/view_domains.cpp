@@ -136,7 +136,9 @@ Items method_items(const ReportInput& in, const std::vector<const Step*>& steps)
         ++records;
         for (const auto& [name, value] : record.facts) ++facts[name][value];
         for (const Said& note : record.notes) {
-          if (note.message().id == "events.kernel") continue;  // the soak's page has its events
+          const std::string& id = note.message().id;
+          // The soak's page has its events, and says where a reading was not whole.
+          if (id == "events.kernel" || id == "events.boot" || id == "events.log") continue;
           if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
         }
       }

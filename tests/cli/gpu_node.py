@@ -9,15 +9,40 @@ GPUS = 8
 
 # What a healthy GPU of the product does, in the words of the stand-ins. The rates are what fleets measure, as in
 # tests/unit/profiles/fleet.h.
+HOPPER = "flops_bf16=7.3e14 flops_tf32=3.73e14"
+AMPERE = "capability=80 flops_bf16=2.537e14 flops_tf32=1.274e14 flops_fp64=1.895e13 flops_int8=4.666e14 memory_rate=1.7e12 host_rate=2.6e10"
 PRODUCTS = {
     "h20": {
         "nvml": "name=NVIDIA_H20",
         "cuda": "name=NVIDIA_H20 flops_bf16=1.39e14 flops_tf32=6.9e13 flops_fp8=2.7e14 flops_int8=2.7e14 memory_rate=3.4e12 peer_rate=3.8e11",
     },
+    "h20-3e": {
+        "nvml": "name=NVIDIA_H20-3e memory_total_bytes=1.5e11",
+        "cuda": "name=NVIDIA_H20-3e total=1.5e11 flops_bf16=1.39e14 flops_tf32=6.9e13 flops_fp8=2.7e14 flops_int8=2.7e14 memory_rate=4.1e12 "
+                "peer_rate=3.8e11",
+    },
+    "h100-sxm": {
+        "nvml": "name=NVIDIA_H100_80GB_HBM3 memory_total_bytes=8.5e10",
+        "cuda": f"name=NVIDIA_H100_80GB_HBM3 total=8.5e10 {HOPPER} flops_fp8=1.29e15 flops_fp64=6e13 memory_rate=2.97e12 peer_rate=3.8e11",
+    },
     "h200-sxm": {
         "nvml": "name=NVIDIA_H200 memory_total_bytes=1.5e11",
-        "cuda": "name=NVIDIA_H200 total=1.5e11 flops_bf16=7.3e14 flops_tf32=3.73e14 flops_fp8=1.301e15 flops_fp64=6e13 memory_rate=4.15e12 "
-                "peer_rate=3.96e11",
+        "cuda": f"name=NVIDIA_H200 total=1.5e11 {HOPPER} flops_fp8=1.301e15 flops_fp64=6e13 memory_rate=4.15e12 peer_rate=3.96e11",
+    },
+    "h800-sxm": {
+        "nvml": "name=NVIDIA_H800 memory_total_bytes=8.5e10",
+        "cuda": f"name=NVIDIA_H800 total=8.5e10 {HOPPER} flops_fp8=1.29e15 memory_rate=2.97e12 peer_rate=1.6e11",
+        "nvlinks": 8,
+    },
+    "a100-sxm-80g": {
+        "nvml": "name=NVIDIA_A100-SXM4-80GB memory_total_bytes=8.5e10",
+        "cuda": f"name=NVIDIA_A100-SXM4-80GB total=8.5e10 {AMPERE} peer_rate=2.75e11",
+        "nvlinks": 12,
+    },
+    "a800-sxm": {
+        "nvml": "name=NVIDIA_A800-SXM4-80GB memory_total_bytes=8.5e10",
+        "cuda": f"name=NVIDIA_A800-SXM4-80GB total=8.5e10 {AMPERE} peer_rate=1.84e11",
+        "nvlinks": 8,
     },
     "b200": {
         "nvml": "name=NVIDIA_B200 memory_total_bytes=1.92e11",
@@ -28,7 +53,8 @@ PRODUCTS = {
 HEALTHY_NVML = "watts=480 clock_hertz=1.9e9"
 HEALTHY_CUDA = "memory=536870912 start=0 host_rate=5.2e10"
 
-# Fault: what the stand-ins are told, and the criteria that must fail for GPU 3, by one of which it is named first.
+# Fault: what the stand-ins are told, with @3 for the GPU; the criterion that must name it; and what may fail with it, besides
+# the same criterion after the load: criteria that begin with one of these words.
 FAULTS = {
     "ECC is off": ("nvml", "ecc_enabled@3=0", "health.ecc_enabled"),
     "uncorrectable errors": ("nvml", "ecc_uncorrected_volatile@3=2", "health.ecc_uncorrected_volatile"),
@@ -36,25 +62,25 @@ FAULTS = {
     "a row waits to be remapped": ("nvml", "row_remap_pending@3=1", "health.row_remap_pending"),
     "no spare row was left": ("nvml", "row_remap_failed@3=1", "health.row_remap_failed"),
     "the driver asks for a reset": ("nvml", "recovery_action@3=1", "health.recovery_action"),
-    "slowed by the hardware": ("nvml", "event_reasons@3=8", "health.hw_slowdown"),
-    "slowed for heat under load": ("nvml", "event_reasons@3=64", "burn.throttled"),
+    "slowed by the hardware": ("nvml", "event_reasons@3=8", "health.hw_slowdown", "burn.throttled"),
+    "slowed for heat under load": ("nvml", "event_reasons@3=64", "burn.throttled", "health."),
     "a lower power limit": ("nvml", "power_limit@3=400", "health.power_limit_share"),
     "reserved for one process": ("nvml", "compute_mode@3=2", "health.compute_mode"),
     "damaged infoROM": ("nvml", "inforom_valid@3=0", "health.inforom_valid"),
     "somebody else's process": ("nvml", "processes@3=1", "health.processes"),
     "half the PCIe lanes": ("nvml", "pcie_lanes@3=8", "health.pcie_lanes_share"),
     "a slot of an older PCIe": ("nvml", "pcie_slot_generation@3=4", "health.pcie_generation_share"),
-    "an NVLink is down": ("nvml", "nvlinks_active@3=17", "health.nvlinks_active"),
+    "an NVLink is down": ("nvml", "nvlinks_active@3={links_less_one}", "health.nvlinks_active"),
     "not in the NVSwitch fabric": ("nvml", "fabric_state@3=2", "health.fabric_ready"),
     "the fabric reports a fault": ("nvml", "fabric_mask@3=1", "health.fabric_faults"),
-    "a fatal Xid": ("nvml", "xid@3=79", "burn.gpu"),
-    "little power under load": ("nvml", "watts@3=100", "burn.power"),
+    "a fatal Xid": ("nvml", "xid@3=79", "burn.gpu", "burn.", "gemm", "memory.", "copy", "peer.", "step:"),
+    "little power under load": ("nvml", "watts@3=100", "burn.power", "burn.power"),
     "a slow memory clock": ("nvml", "memory_clock_hertz@3=2.4e9", "burn.memory_clock"),
-    "a tenth slower": ("cuda", "slow@3=0.9", "gemm.bf16.fleet"),
-    "wrong products": ("cuda", "flip@3=gemm", "gemm-bf16.product"),
-    "wrong copies": ("cuda", "flip@3=copy", "host-copy.pattern"),
-    "a weak memory cell": ("cuda", "flip@3=march", "burn.memory"),
-    "a wrong SM": ("cuda", "flip@3=chain", "burn.sm"),
+    "a tenth slower": ("cuda", "slow@3=0.9", "gemm.bf16.fleet", "gemm.", "burn.", "memory.", "copy", "peer."),
+    "wrong products": ("cuda", "flip@3=gemm", "gemm-bf16.product", "gemm", "burn.", "step:"),
+    "wrong copies": ("cuda", "flip@3=copy", "host-copy.pattern", "copy", "host-copy", "memory.", "peer.", "burn.", "step:"),
+    "a weak memory cell": ("cuda", "flip@3=march", "burn.memory", "burn.", "step:"),
+    "a wrong SM": ("cuda", "flip@3=chain", "burn.sm", "burn.", "step:"),
 }
 
 SMALL = {
@@ -67,13 +93,61 @@ SMALL = {
 NO_PCI = ("health.gpus_on_pci", "health.gpus_on_pci.after")
 
 
-def steps_of(profiles, name):
-    """The steps of a profile and of its bases, by id."""
+def entries_of(profiles, name, list_name):
+    """The steps or criteria of a profile and of its bases, by id."""
     profile = json.loads((profiles / f"{name}.json").read_text())
-    steps = steps_of(profiles, profile["base"]) if "base" in profile else {}
-    for step in profile.get("steps", ()):
-        steps[step["id"]] = step["case"]
-    return steps
+    entries = entries_of(profiles, profile["base"], list_name) if "base" in profile else {}
+    for entry in profile.get(list_name, ()):
+        if entry.get("remove"):
+            entries.pop(entry["id"], None)
+        else:
+            entries[entry["id"]] = {**entries.get(entry["id"], {}), **entry}
+    return entries
+
+
+def faults_of(profiles, product):
+    """The faults that the product's profile has a criterion for: an A100 tells nothing of its fabric."""
+    criteria = entries_of(Path(profiles), product, "criteria")
+    return [name for name, fault in FAULTS.items() if fault[2] in criteria]
+
+
+def batches_of(names):
+    """The faults shared out: [GPU -> name], one on each of the GPUs 1 to 7. Those that take figures away or change the fleet's
+    middle are spread, so that each comparison keeps enough GPUs that are sound."""
+    count = -(-len(names) // (GPUS - 1))
+    heavy = [name for name in names if FAULTS[name][3:]]
+    light = [name for name in names if not FAULTS[name][3:]]
+    batches = [{} for _ in range(count)]
+    for i, name in enumerate(heavy + light):
+        batch = batches[i % count]
+        batch[len(batch) + 1] = name
+    return batches
+
+
+def planted(product, faults):
+    """The words for the stand-ins of `faults`: GPU -> name."""
+    words = {"nvml": "", "cuda": ""}
+    for gpu, name in faults.items():
+        kind, word = FAULTS[name][:2]
+        less = PRODUCTS[product].get("nvlinks", 18) - 1
+        words[kind] += " " + word.replace("@3", f"@{gpu}").replace("{links_less_one}", str(less))
+    return words
+
+
+def unexplained(report, faults):
+    """What fails and is of no GPU with a fault, or is nothing that its fault does: [(criterion, part)]."""
+    def explains(name, criterion):
+        own, more = FAULTS[name][2], FAULTS[name][3:]
+        return criterion.removesuffix(".after") == own.removesuffix(".after") or any(criterion.startswith(m) for m in more)
+
+    return [(criterion, part) for criterion, parts in failing(report).items() for part in sorted(parts)
+            if not any(of_gpu(part, gpu) and explains(name, criterion) for gpu, name in faults.items())]
+
+
+def not_found(report, faults):
+    """The faults whose criterion does not name their GPU."""
+    bad = failing(report)
+    return [name for gpu, name in faults.items() if not any(of_gpu(part, gpu) for part in bad.get(FAULTS[name][2], ()))]
 
 
 def scaled(profiles, product, small, without):
@@ -82,7 +156,8 @@ def scaled(profiles, product, small, without):
         "schema": "clusterbench.profile/1", "base": product, "name": f"{product}-scaled",
         "title": {"en": "on stand-ins", "zh": "替身"},
         "criteria": [{"id": criterion, "remove": True} for criterion in without],
-        "steps": [{"id": step, "params": small[case]} for step, case in steps_of(profiles, product).items() if case in small],
+        "steps": [{"id": step, "params": small[entry["case"]]} for step, entry in entries_of(profiles, product, "steps").items()
+                  if entry["case"] in small],
     }
 
 
@@ -98,7 +173,7 @@ def run_node(build, source, place, product, nvml="", cuda="", small=SMALL, witho
     env = dict(
         os.environ, CLUSTERBENCH_CUBLASLT_LIBRARY=str(fake / "fake_cublaslt.so"),
         CLUSTERBENCH_NVML_LIBRARY=str(fake / "fake_nvml.so"),
-        CLUSTERBENCH_FAKE_NVML=f"gpus={GPUS} {HEALTHY_NVML} {figures['nvml']} {nvml}",
+        CLUSTERBENCH_FAKE_NVML=f"gpus={GPUS} {HEALTHY_NVML} nvlinks_active={figures.get('nvlinks', 18)} {figures['nvml']} {nvml}",
         CLUSTERBENCH_FAKE_CUDA=f"devices={GPUS} {HEALTHY_CUDA} {figures['cuda']} {cuda}")
     out = place / "out"
     done = subprocess.run([program, "run", f"{product}-scaled", "--profile-dir", place / "p", "--out", out, "--launcher", "none"], env=env,
@@ -120,6 +195,5 @@ def open_points(report):
 
 
 def of_gpu(name, gpu):
-    """Whether that is the GPU, a pair with it, or its host."""
-    ends = [end.strip() for end in name.split("→")]
-    return any(end.split(":")[-1] == str(gpu) or end.endswith(f":{gpu}") for end in ends) or ":" not in name
+    """Whether that is the GPU, or a pair with it."""
+    return any(end.strip().split(":")[1:] == [str(gpu)] for end in name.split("→"))

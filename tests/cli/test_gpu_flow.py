@@ -411,6 +411,8 @@ def test_an_interrupted_product_does_not_wait_for_a_step_that_hangs(tmp_path):
     third = 2 * int(quick["facts"]["buffer_sets"]) + 4 + 2 + 2 + 1
     env = dict(os.environ, CLUSTERBENCH_CUBLASLT_LIBRARY=str(FAKE / "fake_cublaslt.so"), CLUSTERBENCH_FAKE_CUDA_HUNG=str(hung),
                CLUSTERBENCH_FAKE_CUDA=f"memory=536870912 devices=1 wall=1 flops=5e5 hang={third}",
+               # The thread that frees is still in the driver when the program ends: no object of the program may be gone then.
+               CLUSTERBENCH_FAKE_CUDA_SLOW_EXIT="1", MALLOC_PERTURB_="165",
                CLUSTERBENCH_NVML_LIBRARY=str(FAKE / "fake_nvml.so"), CLUSTERBENCH_FAKE_NVML="gpus=1")
     job = subprocess.Popen([BIN, "gemm", "--device", "gpu", "--m", "64", "--n", "64", "--k", "64", "--warm-up", "0s", "--algorithms", "1",
                             "--iterations", "100", "--json", file], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -146,9 +146,13 @@ def test_the_shipped_soaks_are_valid_and_differ_in_length():
 def test_drills_are_listed_and_need_permission(tmp_path):
     listed = cb("drill", "list")
     assert listed.returncode == 0
-    for name in ("stop-rank", "kill-rank", "slow-link", "cut-link", "fill-disk", "pull-optic", "power-feed"):
+    for name in ("stop-rank", "kill-rank", "slow-link", "cut-link", "fill-disk", "fake-xid", "pull-optic", "power-feed"):
         assert name in listed.stdout
     done = cb("drill", "run", "stop-rank", "--hosts", "a,b", "--launcher", "mpirun", "--out", tmp_path / "d")
     assert done.returncode == 2 and "--allow stop-rank" in done.stderr, done.stderr
     assert not (tmp_path / "d").exists()
     assert cb("drill", "run", "stop-rnk", "--out", tmp_path / "d").returncode == 2
+    allowed = ["drill", "run", "stop-rank", "--hosts", "a,b", "--launcher", "mpirun", "--allow", "stop-rank", "--out"]
+    for more, option in (([""], "--out"), ([tmp_path / "d", "--hold", "nan"], "--hold"), ([tmp_path / "d", "--deadline", "nan"], "--deadline")):
+        done = cb(*allowed, *more)
+        assert done.returncode == 2 and option in done.stderr, done.stderr

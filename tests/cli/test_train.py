@@ -74,18 +74,76 @@ def test_two_runs_have_the_same_losses(tmp_path):
     assert runs[0] == runs[1]
 
 
+def checkpointed(folder, steps, *args):
+    out = folder / "t.json"
+    done = train("--steps", steps, "--warm-up-steps", 1, "--twin-every", 0, "--checkpoint-dir", folder,
+                 "--checkpoint-every", 5, "--json", out, *args)
+    return done, record_of(out)
+
+
+def test_a_resumed_training_ends_with_the_bits_of_an_uninterrupted_one(tmp_path):
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    whole.mkdir()
+    parts.mkdir()
+    done, straight = checkpointed(whole, 20)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(metric(straight, "checkpoint_seconds")["samples"]) == 4
+    assert metric(straight, "checkpoint_bytes_per_second")["samples"][0] > 0
+    assert checkpointed(parts, 12)[0].returncode == 0  # checkpoints of 5 and 10
+    done, resumed = checkpointed(parts, 20, "--resume")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert resumed["facts"]["resumed_at"] == "10"
+    assert resumed["facts"]["weights_digest"] == straight["facts"]["weights_digest"]
+    assert metric(resumed, "loss_nats")["samples"] == metric(straight, "loss_nats")["samples"][10:]
+    assert "first_loss" not in {c["name"] for c in resumed["checks"]}
+
+
+def test_a_torn_checkpoint_never_resumes(tmp_path):
+    assert checkpointed(tmp_path, 12)[0].returncode == 0
+    files = sorted(tmp_path.glob("*.checkpoint"))
+    assert [f.name for f in files] == ["clusterbench-train-rank0.0.checkpoint", "clusterbench-train-rank0.1.checkpoint"]
+    files[1].write_bytes(files[1].read_bytes()[:-1])  # of step 10
+    done, resumed = checkpointed(tmp_path, 20, "--resume")
+    assert done.returncode == 0 and resumed["facts"]["resumed_at"] == "5"
+    for file in files:
+        file.write_bytes(file.read_bytes()[:-1])
+    done, record = checkpointed(tmp_path, 20, "--resume")
+    assert done.returncode == 4 and record["outcome"] == "errored"
+    assert "no checkpoint of this training that every rank has whole" in done.stderr
+
+
+def test_a_checkpoint_of_another_training_is_none(tmp_path):
+    assert checkpointed(tmp_path, 12)[0].returncode == 0
+    done, _ = checkpointed(tmp_path, 20, "--resume", "--seed", 2)
+    assert done.returncode == 4 and "no checkpoint" in done.stderr
+
+
 @pytest.mark.parametrize("args, text", [
+    (["--resume"], "needs --checkpoint-dir"),
     (["--heads", 3, "--kv-heads", 2], "3 is no multiple of 2 --kv-heads"),
     (["--head-dim", 5], "5 is odd"),
     (["--inject-fault", "melt@0"], "melt@0 is no fault"),
     (["--inject-fault", "nan@5"], "there is no rank 5"),
     (["--inject-fault", "nan@0:9"], "there is no layer 9"),
+    (["--inject-fault", "weight@0"], "a weight is compared between replicas"),
+    (["--inject-fault", "slow@0"], "a slow rank is compared with others of its stage"),
+    (["--inject-fault", "0", "--twin-every", 0], "--twin-every 0 makes none"),
+    (["--vocabulary", 1], "1 token leaves nothing to learn"),
     (["--steps", 3], "leaves no step of --steps that is timed"),
     (["--tp", 2], "1 ranks are no multiple of --tp 2"),
 ])
 def test_what_cannot_be_is_told(args, text):
     done = train(*args)
     assert done.returncode == 2 and text in done.stderr
+
+
+@pytest.mark.parametrize("args", [["--sequence", 1], ["--vocabulary", 3], ["--hidden", 1024, "--layers", 1, "--sequence", 4, "--seed", 8]])
+def test_the_first_loss_of_a_few_tokens_may_lie_further_off(tmp_path, args):
+    out = tmp_path / "t.json"
+    done = train("--steps", 4, "--json", out, *args)
+    assert done.returncode == 0, done.stdout + done.stderr
+    check, = [c for c in record_of(out)["checks"] if c["name"] == "first_loss"]
+    assert check["passed"] and 0.02 < check["value"] < check["limit"]
 
 
 def test_what_does_not_fit_into_memory_is_refused():

@@ -64,11 +64,14 @@ void Grid::access(std::uintptr_t address, std::size_t bytes, bool writes) {
   Region* region = region_of(address);
   if (region == nullptr && !writes && constant(address)) return;
   if (region == nullptr || !region->holds(address + bytes - 1))
-    fail(done_to(bytes, writes) + place_of(region == nullptr ? address : address + bytes - 1));
+    fail([&] {
+      return done_to(bytes, writes) + place_of(region == nullptr ? address : address + bytes - 1);
+    });
   const std::size_t at = address - region->begin;
-  if (writes && !region->writable) fail(done_to(bytes, writes) + place_of(address));
+  if (writes && !region->writable) fail([&] { return done_to(bytes, writes) + place_of(address); });
   if (!region->writable) return;
   if (region->uses.empty()) region->uses.resize(region->bytes);
+  if (pending_copies_ > 0) check_arrived(*region, at, bytes, writes);
   check_initialised(*region, at, bytes, writes);
   const unsigned lane = running_ % kLanes;
   const Use now{.launch = serial_,
@@ -81,12 +84,24 @@ void Grid::access(std::uintptr_t address, std::size_t bytes, bool writes) {
   for (std::size_t i = 0; i < bytes; ++i) use(*region, at + i, writes, now);
 }
 
+void Grid::check_arrived(const Region& region, std::size_t at, std::size_t bytes, bool writes) {
+  if (!region.of_block) return;
+  for (std::size_t i = at; i < at + bytes; ++i)
+    if (region.uses[i].arriving)
+      fail([&] {
+        return done_to(bytes, writes) + "at byte " + std::to_string(at) + " of " + region.name +
+               ", to which a copy was begun and not waited for";
+      });
+}
+
 void Grid::check_initialised(const Region& region, std::size_t at, std::size_t bytes, bool writes) {
   if (!region.of_block || writes) return;
   for (std::size_t i = at; i < at + bytes; ++i)
     if (region.uses[i].write.launch == 0 && region.uses[i].atomic.launch == 0)
-      fail(done_to(bytes, false) + "at byte " + std::to_string(at) + " of " + region.name +
-           ", where no thread has written");
+      fail([&] {
+        return done_to(bytes, false) + "at byte " + std::to_string(at) + " of " + region.name +
+               ", where no thread has written";
+      });
 }
 
 bool Grid::ordered(const Use& before, const Use& now) const {
@@ -105,11 +120,13 @@ void Grid::use(Region& region, std::size_t at, bool writes, const Use& now) {
   ByteUses& uses = region.uses[at];
   const auto check = [&](const Use& before, const char* what) {
     if (ordered(before, now)) return;
-    const char* does = now.atomic ? "changes by an atomic" : writes ? "writes" : "reads";
-    fail(std::string(does) + " byte " + std::to_string(at) + " of " + region.name + ", which " +
-         name_of_thread(before.thread) +
-         (before.block == now.block ? "" : " of block " + std::to_string(before.block)) + what +
-         " without a barrier between the two");
+    fail([&] {
+      const char* does = now.atomic ? "changes by an atomic" : writes ? "writes" : "reads";
+      return std::string(does) + " byte " + std::to_string(at) + " of " + region.name + ", which " +
+             name_of_thread(before.thread) +
+             (before.block == now.block ? "" : " of block " + std::to_string(before.block)) + what +
+             " without a barrier between the two";
+    });
   };
   const auto keep = [&](Use& last, Use& other) {
     if (last.thread != now.thread || last.block != now.block) other = last;

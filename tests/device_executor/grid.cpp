@@ -128,6 +128,8 @@ void Grid::begin_block(std::uint64_t block) {
   at_barrier_ = ended_ = 0;
   epoch_ = 0;
   known_blocks_.clear();
+  copies_.clear();
+  pending_copies_ = 0;
 }
 
 void Grid::run_block(std::uint64_t block) {
@@ -243,7 +245,7 @@ void Grid::pause() {
 }
 
 void Grid::check_deadline() {
-  if (std::chrono::steady_clock::now() > deadline_) fail(too_long());
+  if (std::chrono::steady_clock::now() > deadline_) fail([&] { return too_long(); });
 }
 
 std::string Grid::too_long() const {

@@ -17,6 +17,15 @@ namespace device_executor {
 
 constexpr unsigned kLanes = 32;
 
+class Grid;
+// What each lane gets of matrices, where its value says: tensor.cpp.
+void give_matrices(Meeting kind, const std::array<std::uint64_t, kLanes>& brought);
+
+// The launch that runs; null: none, and an access is not a kernel's.
+extern Grid* running_grid;
+// True while the code of a kernel runs, false in the executor's own.
+extern bool in_kernel;
+
 enum class State { unstarted, ready, at_barrier, in_warp, ended };
 
 struct Thread {
@@ -43,6 +52,18 @@ struct SharedVariable {
   Site site;
   std::size_t bytes, alignment;
   void* memory;
+};
+
+// A copy that a thread has begun and for which it has not waited. What is copied arrives when it
+// waits, the last moment at which it may.
+struct PendingCopy {
+  void* to;
+  const void* from;
+  unsigned group;  // of the thread, counted from its first
+};
+struct ThreadCopies {
+  std::vector<PendingCopy> pending;
+  unsigned group = 0;  // that is open
 };
 
 // SplitMix64, for orders.
@@ -76,6 +97,12 @@ class Grid {
   void* shared_variable(const char* name, std::size_t bytes, std::size_t alignment, Site site);
   void* dynamic_shared_memory();
 
+  // Tensor cores and asynchronous copies: tensor.cpp.
+  void require_16_bytes(const void* address, bool shared, const char* what, Site site);
+  void copy_begin(void* to_shared, const void* from, Site site);
+  void copies_commit();
+  void copies_wait(unsigned left);
+
   void access(std::uintptr_t address, std::size_t bytes, bool writes);  // accesses.cpp
   void work();  // what a fiber does: threads, one after the other
 
@@ -97,7 +124,17 @@ class Grid {
   void go_on_in_turn();
   void release_warp(Warp& warp, unsigned first);
   bool warp_is_complete(const Warp& warp, unsigned first, unsigned mask) const;
-  [[noreturn]] void fail(const std::string& what);  // of the running thread; never comes back to it
+  // Ends the launch for what the running thread did: `words` says it. Never comes back to the
+  // thread, whose stack is given up as it is: so nothing on it may own memory, and the words are
+  // made and used up within.
+  template <typename Words>
+  [[noreturn]] void fail(const Words& words) {
+    in_kernel = false;
+    tell(words());
+    give_up();
+  }
+  void tell(const std::string& what);
+  [[noreturn]] void give_up();
   [[noreturn]] void tell_stuck() const;
   std::string whereabouts(unsigned thread) const;
   std::string name_of_thread(unsigned thread) const;
@@ -106,6 +143,7 @@ class Grid {
   // Races: accesses.cpp.
   void use(Region& region, std::size_t at, bool writes, const Use& now);
   bool ordered(const Use& before, const Use& now) const;
+  void check_arrived(const Region& region, std::size_t at, std::size_t bytes, bool writes);
   void check_initialised(const Region& region, std::size_t at, std::size_t bytes, bool writes);
 
   void set_index(unsigned thread) const;
@@ -132,6 +170,8 @@ class Grid {
   std::uint32_t epoch_ = 0;
   int block_result_ = 0;
   std::vector<SharedVariable> shared_;
+  std::vector<ThreadCopies> copies_;  // of each thread; empty until the block begins the first
+  std::size_t pending_copies_ = 0;    // of all threads
   bool atomic_ = false;
   // Of each address of an atomic: which block has announced by it what it wrote before, and when.
   // And what the running block has learned so.
@@ -142,11 +182,6 @@ class Grid {
   std::vector<Fiber*> idle_;
   std::string failure_;  // of a thread
 };
-
-// The launch that runs; null: none, and an access is not a kernel's.
-extern Grid* running_grid;
-// True while the code of a kernel runs, false in the executor's own.
-extern bool in_kernel;
 
 // For the executor's functions that kernels call.
 class OutsideKernel {

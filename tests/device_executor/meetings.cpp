@@ -29,6 +29,10 @@ std::string word_of(Meeting meeting) {
       return "__all_sync()";
     case Meeting::match:
       return "__match_any_sync()";
+    case Meeting::multiply:
+      return "a multiplication of matrices";
+    case Meeting::load_matrices:
+      return "a load of matrices";
     default:
       return "a reduction of the warp";
   }
@@ -88,9 +92,11 @@ std::string Grid::name_of_thread(unsigned thread) const {
          "," + std::to_string(thread / b.x / b.y) + ")";
 }
 
-void Grid::fail(const std::string& what) {
-  in_kernel = false;
+void Grid::tell(const std::string& what) {
   failure_ = name_of_block() + ", " + name_of_thread(running_) + " " + what;
+}
+
+void Grid::give_up() {
   threads_[running_].fiber->leave();
   std::abort();  // nobody enters it again
 }
@@ -150,8 +156,10 @@ void Grid::release_block() {
   for (unsigned thread = 0; thread < threads_of_block_; ++thread) {
     const Thread& t = threads_[thread];
     if (t.meeting != last.meeting || !same(t.site, last.site))
-      fail("waits in " + word_of(last.meeting) + " at " + at(last.site) + ", but " +
-           whereabouts(thread));
+      fail([&] {
+        return "waits in " + word_of(last.meeting) + " at " + at(last.site) + ", but " +
+               whereabouts(thread);
+      });
     count += t.value != 0 ? 1 : 0;
   }
   block_result_ = count;
@@ -175,8 +183,10 @@ void Grid::go_on_in_turn() {
 
 int Grid::shuffle_source(Shuffle way, unsigned operand, int width, Site site) {
   if (width < 1 || width > 32 || (width & (width - 1)) != 0)
-    fail("shuffles at " + at(site) + " in groups of " + std::to_string(width) +
-         " lanes, which is no power of two up to 32");
+    fail([&] {
+      return "shuffles at " + at(site) + " in groups of " + std::to_string(width) +
+             " lanes, which is no power of two up to 32";
+    });
   const unsigned lane = running_ % kLanes, w = static_cast<unsigned>(width);
   const unsigned first = lane & ~(w - 1), last = first + w - 1;
   switch (way) {
@@ -197,11 +207,15 @@ std::uint64_t Grid::meet_warp(Meeting kind, unsigned mask, std::uint64_t value, 
                               Site site) {
   const unsigned lane = running_ % kLanes, first = running_ - lane;
   if ((mask >> lane & 1U) == 0)
-    fail("is lane " + std::to_string(lane) + ", which the mask " + hexadecimal(mask) + " of " +
-         word_of(kind) + " at " + at(site) + " does not name");
+    fail([&] {
+      return "is lane " + std::to_string(lane) + ", which the mask " + hexadecimal(mask) + " of " +
+             word_of(kind) + " at " + at(site) + " does not name";
+    });
   if (kind == Meeting::shuffle && (mask >> source & 1U) == 0)
-    fail("shuffles at " + at(site) + " with lane " + std::to_string(source) + ", which the mask " +
-         hexadecimal(mask) + " does not name");
+    fail([&] {
+      return "shuffles at " + at(site) + " with lane " + std::to_string(source) +
+             ", which the mask " + hexadecimal(mask) + " does not name";
+    });
   Thread& self = threads_[running_];
   self.meeting = kind;
   self.site = site;
@@ -238,6 +252,8 @@ void Grid::release_warp(Warp& warp, unsigned first) {
   std::array<std::uint32_t, kLanes> known = {};
   std::uint64_t together = 0, ballot = 0;
   bool begun = false;
+  const bool of_matrices =
+      meeting.meeting == Meeting::multiply || meeting.meeting == Meeting::load_matrices;
   const bool orders =
       meeting.meeting == Meeting::warp_barrier;  // shuffles and votes order no memory
   for (unsigned lane = 0; lane < kLanes; ++lane) {
@@ -249,6 +265,7 @@ void Grid::release_warp(Warp& warp, unsigned first) {
     if (orders)
       for (unsigned i = 0; i < kLanes; ++i) known[i] = std::max(known[i], warp.known[lane][i]);
   }
+  if (of_matrices) give_matrices(meeting.meeting, brought);
   if (votes(meeting.meeting)) together = ballot;
   if (meeting.meeting == Meeting::all) together = ballot == meeting.mask ? 1 : 0;
   for (unsigned lane = 0; lane < kLanes; ++lane) {

@@ -24,6 +24,7 @@ struct ByteUses {
   Use write;                 // by a plain store
   Use read, other_read;      // by a plain load: the last, and the last by another thread
   Use atomic, other_atomic;  // by an atomic, likewise
+  bool arriving = false;     // by an asynchronous copy that was not waited for
 };
 
 // What a kernel may touch.

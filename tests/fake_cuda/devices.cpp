@@ -8,6 +8,16 @@
 
 namespace fake {
 
+// Constructed before the objects below and so destroyed after them: a thread that still uses them
+// has time to meet that.
+struct SlowExit {
+  ~SlowExit() {
+    if (std::getenv("CLUSTERBENCH_FAKE_CUDA_SLOW_EXIT") != nullptr)
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  }
+};
+static SlowExit slow_exit;
+
 thread_local int current = 0;
 thread_local cudaError_t last_error = cudaSuccess;
 static std::map<int, Device> devices;

@@ -58,6 +58,7 @@ struct Stream {
 struct Event {
   int device = 0;
   std::shared_ptr<Point> point = std::make_shared<Point>();
+  bool recorded = false;
   bool asked = false;
 };
 

@@ -13,7 +13,8 @@
 //   blas=7                cublasLtCreate gives that status
 //   blas_meets_death@1=1  the device dies while cuBLASLt looks for algorithms
 //   hang@1=40             … never ends; CLUSTERBENCH_FAKE_CUDA_HUNG names a file that is made when
-//                         it is launched
+//                         it is launched. CLUSTERBENCH_FAKE_CUDA_SLOW_EXIT: the program lingers
+//                         0.3 s when the devices are gone, as other libraries at its end let it
 //   slow@1=0.5            half as fast
 //   flip@1=OPERATION      one bit of every result is wrong: copy, gemm, triad, read, chain, march
 //   launch=2e-5           the host needs so many seconds for a launch, and all devices have one

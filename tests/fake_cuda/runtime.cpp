@@ -193,6 +193,7 @@ cudaError_t cudaEventRecord(cudaEvent_t handle, cudaStream_t queue) {
   if (const cudaError_t code = state(stream.device); code != cudaSuccess) return result(code);
   if (event->device != stream.device) return result(cudaErrorInvalidResourceHandle);
   event->point = std::make_shared<Point>(Point{.stream = &stream});
+  event->recorded = true;
   event->asked = false;
   stream.queue.push_back({.launched_at = fake::clock_or_zero(), .reached = event->point});
   return cudaSuccess;
@@ -211,6 +212,8 @@ cudaError_t cudaEventQuery(cudaEvent_t handle) {
 }
 
 cudaError_t cudaEventElapsedTime(float* out, cudaEvent_t begin, cudaEvent_t end) {
+  if (!reinterpret_cast<Event*>(begin)->recorded || !reinterpret_cast<Event*>(end)->recorded)
+    return result(cudaErrorInvalidResourceHandle);
   const auto from = reinterpret_cast<Event*>(begin)->point;
   const auto to = reinterpret_cast<Event*>(end)->point;
   if (from->stream != nullptr || to->stream != nullptr) return result(cudaErrorNotReady);

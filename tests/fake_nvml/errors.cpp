@@ -6,6 +6,27 @@
 
 using namespace fake_nvml;
 
+namespace {
+
+// xid_file=PATH: while the file is there, with a GPU and an Xid in it, that GPU reports it, once
+// for each time that the file appears.
+bool xid_of_file(int& gpu, unsigned long long& xid) {
+  static bool told = false;
+  const auto path = script().find("xid_file");
+  std::FILE* file = path == script().end() ? nullptr : std::fopen(path->second.c_str(), "re");
+  if (file == nullptr) {
+    told = false;
+    return false;
+  }
+  const bool whole = std::fscanf(file, "%d %llu", &gpu, &xid) == 2;
+  std::fclose(file);
+  if (!whole || told) return false;
+  told = true;
+  return true;
+}
+
+}  // namespace
+
 extern "C" {
 
 abi::Return nvmlDeviceGetTotalEccErrors(abi::Device device, abi::MemoryErrorType type,
@@ -72,6 +93,15 @@ abi::Return nvmlEventSetFree(abi::EventSet) { return abi::kSuccess; }
 // xid@GPU=N: that GPU reports it once.
 abi::Return nvmlEventSetWait_v2(abi::EventSet, abi::EventData* data, unsigned) {
   static std::map<int, bool> told;
+  int filed = 0;
+  unsigned long long number_in_file = 0;
+  if (xid_of_file(filed, number_in_file)) {
+    *data = {};
+    data->device = reinterpret_cast<abi::Device>(static_cast<std::uintptr_t>(filed) + 1);
+    data->type = abi::kXidCriticalError;
+    data->data = number_in_file;
+    return abi::kSuccess;
+  }
   for (int gpu = 0; gpu < count(); ++gpu) {
     const auto xid = static_cast<unsigned long long>(number("xid", gpu, 0));
     if (xid == 0 || told[gpu]) continue;

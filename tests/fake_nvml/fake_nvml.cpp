@@ -116,6 +116,8 @@ abi::Return nvmlDeviceGetMemoryInfo_v2(abi::Device device, abi::MemoryV2* to) {
 
 // How often the calling thread has asked, of all GPUs: only for the tests.
 unsigned long long fake_nvml_calls() { return fake_nvml::asked; }
+// And how often all threads have.
+unsigned long long fake_nvml_calls_of_all() { return fake_nvml::asked_by_all; }
 
 abi::Return nvmlDeviceGetEccMode(abi::Device device, abi::EnableState* now,
                                  abi::EnableState* pending) {

@@ -1,6 +1,7 @@
 // What the script says, for the functions of the stand-in: fake_nvml.cpp has its grammar.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -57,9 +58,11 @@ inline bool named(const char* kind, int gpu, const char* function) {
 }
 
 inline thread_local unsigned long long asked = 0;
+inline std::atomic<unsigned long long> asked_by_all{0};  // threads
 
 inline abi::Return enter(const char* function, int gpu) {
   ++asked;
+  ++asked_by_all;
   if (const double cost = number("call_cost", -1, 0); cost > 0)
     ::usleep(static_cast<useconds_t>(cost * 1e6));
   if (named("hang", gpu, function)) {

@@ -179,17 +179,16 @@ int clock_gettime(clockid_t which, struct timespec* out) {
 
 
 def test_the_look_before_finds_another_program_a_wrong_clock_and_a_rank_too_many(lab, clusterbench, tmp_path):
-    """Told on four hosts of which three are each wrong in one thing."""
+    """Told on four hosts of which three are each wrong in one thing; the first one has the wrong clock."""
     (tmp_path / "clock.c").write_text(SHIFTED_CLOCK)
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", tmp_path / "clock.so", tmp_path / "clock.c", "-ldl"], check=True)
     other = tmp_path / "other"
     other.write_bytes(open(clusterbench, "rb").read() + b"x")
     other.chmod(0o755)
-    right, program, clock, ranks = lab.hosts[:4]
+    clock, program, right, ranks = lab.hosts[:4]
     words = []
-    for host, count, binary, more in ((right, 1, clusterbench, []), (program, 1, other, []),
-                                      (clock, 1, clusterbench, ["-x", f"LD_PRELOAD={tmp_path / 'clock.so'}"]),
-                                      (ranks, 2, clusterbench, [])):
+    for host, count, binary, more in ((clock, 1, clusterbench, ["-x", f"LD_PRELOAD={tmp_path / 'clock.so'}"]),
+                                      (program, 1, other, []), (right, 1, clusterbench, []), (ranks, 2, clusterbench, [])):
         words += [":"] if words else []
         words += ["--host", f"{host}:{count}", "-np", count, *more, binary, "preflight", "--json", tmp_path / "p.json"]
     done = lab.run(["mpirun", *map(str, words)], timeout=120)
@@ -236,3 +235,31 @@ def test_killed_at_random_moments_it_ends_by_itself(lab, clusterbench, tmp_path)
     print("seed", seed)
     draw = random.Random(seed)
     assert kill_and_resume(lab, clusterbench, tmp_path, [draw.uniform(0.02, 0.6) for _ in range(4)], 6) >= 2
+
+
+def test_a_host_whose_agent_never_starts_is_stopped_at_the_start_deadline(lab, clusterbench, tmp_path):
+    """The launcher waits for ever for one host: what has not begun is stopped long before its deadline, and the host is called."""
+    bad, spare, hung = lab.hosts[1], lab.hosts[4], tmp_path / "hung"
+    agent = tmp_path / "agent"
+    agent.write_text(f'#!/bin/sh\n[ -e {hung} ] && [ "$1" = {bad} ] && exec sleep 600\nexec {netns_lab.AGENT} "$@"\n')
+    agent.chmod(0o755)
+    profile = json.loads(write_profile(tmp_path / "p.json").read_text())
+    for step in profile["steps"]:
+        if step["id"] == "all":
+            step.update(start_deadline="4s", deadline="300s")
+    (tmp_path / "p.json").write_text(json.dumps(profile))
+    out = tmp_path / "out"
+    process = lab.popen(list(map(str, [clusterbench, "run", tmp_path / "p.json", "--out", out, "--hosts",
+                                       lab.host_list(1, lab.hosts[:4]), "--spares", f"{spare}:1", "--launcher", "mpirun",
+                                       "--fan-out", 1])),
+                        env={"OMPI_MCA_plm_rsh_agent": str(agent)})
+    wait_for_start(out, f"002-each@{lab.hosts[2]}")  # one after the other: that of the bad host has ended
+    hung.touch()
+    code, printed, err = end_of(process)
+    assert excluded(out) == [(bad, spare)], err
+    assert code == 0 and printed.splitlines()[-1].startswith("ACCEPTED"), printed + err
+    assert bad not in last_hosts(out, "003-all")
+    (stopped,) = [e for e in events(out) if e["event"] == "end" and e["job"] == "003-all" and e["state"] != "done"]
+    assert stopped["reason"].startswith("it had not started after"), stopped
+    check_whole(out)
+    nothing_runs(lab, out)

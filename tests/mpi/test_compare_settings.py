@@ -2,6 +2,8 @@
 
 import json
 import os
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,24 @@ def test_every_setting_is_proved(compare):
     proofs = {s["id"]: (s["points"][0]["proof_off"], s["points"][0]["proof_on"]) for s in document["settings"]}
     assert proofs == dict.fromkeys(("nvls", "pxn", "registered", "gdr"), ("shown", "shown")), text
     assert code in (0, 3), text  # two repeats: the interval of nvls may be too wide on a busy machine
+
+
+def test_what_an_interrupt_left_uncompared_does_not_pass(tmp_path):
+    out = tmp_path / "settings"
+    build = Path(os.environ["CLUSTERBENCH_BUILD_DIR"])
+    env = dict(os.environ, CLUSTERBENCH_NCCL_LIBRARY=str(build / "fake" / "fake_nccl.so"), FAKE_NCCL="hosts=2,sharp")
+    with subprocess.Popen([os.environ["CLUSTERBENCH_BIN"], "compare-settings", "--setting", "gdr,sharp", "--repeats", "1",
+                           "--size", "64K", "--launcher", "none", "--out", out, "--", "--memory", "host", "--gpus", "2",
+                           "--iterations", "2", "--calls", "1", "--checks", "1"],
+                          env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        any("gdr 2/2" in line for line in process.stderr)
+        process.send_signal(signal.SIGINT)
+        text, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, text
+    document = json.loads((out / "settings.json").read_text())
+    assert {s["id"]: s["verdict"] for s in document["settings"]} == {"gdr": "pass", "sharp": "incomplete"}
+    assert document["verdict"] == "incomplete" and "sharp: not compared" in text
+    assert "- sharp: not compared" in (out / "settings.en.md").read_text()
 
 
 @pytest.mark.parametrize("args, words", [

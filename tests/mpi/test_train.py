@@ -48,9 +48,9 @@ def test_a_pipeline_gives_the_same_bits(job, alone):
     assert eight_steps(job, 2, "--micro-batches", "4", "--pp", "2") == alone
 
 
-def failed(job, ranks, fault, *args):
+def failed(job, ranks, fault, *args, steps=4, hash_every=1):
     """(name of the check, ids of the ranks, texts) of what failed."""
-    code, document, _, err = job.measure(ranks, *TINY, "--steps", "4", "--warm-up-steps", "0", "--hash-every", "1",
+    code, document, _, err = job.measure(ranks, *TINY, "--steps", steps, "--warm-up-steps", "0", "--hash-every", hash_every,
                                          "--inject-fault", fault, *args)
     record, = document["records"]
     bad = [c for c in record["checks"] if not c["passed"]]
@@ -83,6 +83,20 @@ def test_a_weight_that_changes_by_itself_is_seen_by_the_other_replicas(job):
     names, ranks, text = failed(job, 3, "weight@2", "--twin-every", "0")
     assert (names, ranks) == ({"weights"}, [2])
     assert "rank 2 differs" in text
+
+
+@pytest.mark.parametrize("layout", [[], ["--shard", "zero1"]])
+def test_it_is_seen_whatever_the_number_of_updates_before_the_weights_are_compared(job, layout):
+    for steps in (4, 5):  # a bit that flips twice is as it was
+        names, ranks, _ = failed(job, 2, "weight@1", *layout, steps=steps, hash_every=10)
+        assert (names, ranks) == ({"weights"}, [0, 1])
+
+
+def test_a_fault_is_planted_in_a_layer_of_its_rank(job):
+    names, ranks, text = failed(job, 2, "1", "--pp", "2")
+    assert (names, ranks) == ({"twin"}, [1]) and "feed-forward of layer 1, forward" in text
+    code, _, err = job.run(2, *TINY, "--pp", "2", "--inject-fault", "bitflip@1:0")
+    assert code == 2 and "rank 1 computes layers 1 to 1, not layer 0" in err
 
 
 @pytest.mark.parametrize("layout", [[], ["--pp", "2", "--micro-batches", "2"]])
@@ -120,3 +134,23 @@ def test_a_rank_that_dies_is_named_with_its_step(job):
     os.kill(ranks[1], signal.SIGKILL)
     _, _, err, _ = job.finish(process, 100)
     assert "a rank was lost" in err and re.search(r"not there : \S+ rank 1: .*last in step \d+", err), err
+
+
+def resumable(job, folder, steps, *args):
+    _, document, _, err = job.measure(2, *TINY, "--steps", steps, "--warm-up-steps", "1", "--twin-every", "0", "--shard", "zero1",
+                                      "--checkpoint-dir", str(folder), "--checkpoint-every", "4", *args)
+    record, = document["records"]
+    assert "weights_digest" in record["facts"], err
+    return record["facts"]
+
+
+def test_ranks_resume_at_the_newest_step_that_all_have_whole(job, tmp_path):
+    straight = resumable(job, tmp_path, "16")  # checkpoints of 4, 8, 12 and 16: two stay
+    for file in tmp_path.glob("*.checkpoint"):
+        file.unlink()
+    resumable(job, tmp_path, "10")  # of 4 and 8
+    newest = tmp_path / "clusterbench-train-rank1.1.checkpoint"
+    newest.write_bytes(newest.read_bytes()[:100])  # rank 1 was killed while it wrote
+    resumed = resumable(job, tmp_path, "16", "--resume")
+    assert resumed["resumed_at"] == "4"
+    assert resumed["weights_digest"] == straight["weights_digest"]

@@ -7,7 +7,6 @@
 #include <condition_variable>
 #include <mutex>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,6 +18,7 @@
 #include "model/pcie.h"
 #include "model/xid.h"
 #include "sys/os/deadline_call.h"
+#include "sys/os/left_behind.h"
 
 namespace cb {
 namespace {
@@ -225,10 +225,12 @@ struct GpuTelemetry::State {
       lock.lock();
       wake.wait_for(lock, std::chrono::duration<double>(next - now), [&] { return stopping; });
     }
-    lock.unlock();
-    look();
-    count();
-    lock.lock();
+    if (wanted) {
+      lock.unlock();
+      look();
+      count();
+      lock.lock();
+    }
     ended = true;
     wake.notify_all();
   }
@@ -241,6 +243,7 @@ struct GpuTelemetry::State {
   std::mutex mutex;
   std::condition_variable wake;
   bool stopping = false, ended = false, window_open = false;
+  bool wanted = true;  // false: nobody takes what was seen, the record was given up
 };
 
 namespace {
@@ -300,12 +303,13 @@ void add_check(Record& record, const State::One& one, size_t entity, bool stuck,
 GpuTelemetry::GpuTelemetry(const nvml::Library& library, std::vector<nvml::Gpu> gpus,
                            double patience_seconds, double period_seconds)
     : state_(first_look(library, std::move(gpus), patience_seconds, period_seconds)) {
-  std::thread([state = state_] { state->loop(); }).detach();
+  run_left_behind([state = state_] { state->loop(); });
 }
 
 GpuTelemetry::~GpuTelemetry() {
   const std::lock_guard lock(state_->mutex);
   state_->stopping = true;
+  state_->wanted = false;
   state_->wake.notify_all();
 }
 

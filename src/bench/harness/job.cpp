@@ -7,13 +7,13 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include "bench/harness/document_place.h"
 #include "bench/harness/job_document.h"
 #include "bench/harness/job_signals.h"
 #include "bench/harness/last_words.h"
 #include "bench/harness/runner.h"
 #include "core/build_info.h"
 #include "core/clock.h"
-#include "core/file.h"
 #include "core/messages/said.h"
 #include "core/text.h"
 #include "sys/inventory/inventory.h"
@@ -29,14 +29,11 @@ constexpr double kAroundSeconds = 120;
 
 // A file that cannot be written is found before an hour of measuring, not after it. Collective:
 // only rank 0's host writes, and all ranks stop if it cannot.
-void require_writable(Comm& comm, const std::string& name, const std::string& path) {
+void require_writable(Comm& comm, const std::string& name, DocumentPlace& place) {
   Problems problems;
-  if (comm.is_root() && !path.empty() && path != kStandardOutput) {
-    const auto directory = std::filesystem::absolute(path).parent_path();
-    if (::access(directory.c_str(), W_OK | X_OK) != 0)
-      problems.add("--json", path + " cannot be written: no such directory, or not permitted");
-    else if (std::filesystem::is_directory(path))
-      problems.add("--json", path + " is a directory");
+  if (comm.is_root()) {
+    place.look();
+    if (const auto why = place.why_not()) problems.add("--json", *why);
   }
   throw_agreed(comm, "clusterbench " + name, problems);
 }
@@ -67,12 +64,13 @@ std::string what_is_run(const Case& c, const Params& params) {
 // One job of this process, on the ranks that it has joined.
 class JobRun {
  public:
-  JobRun(const CaseJob& job, JobView& view, Comm& comm, Watchdog& watchdog, LastWords& last_words,
-         const CancelToken& cancel)
+  JobRun(const CaseJob& job, JobView& view, Comm& comm, Watchdog& watchdog, DocumentPlace& place,
+         LastWords& last_words, const CancelToken& cancel)
       : job_(job),
         view_(view),
         comm_(comm),
         watchdog_(watchdog),
+        document_place_(place),
         last_words_(last_words),
         cancel_(cancel),
         name_(job.what.info.name) {}
@@ -82,7 +80,7 @@ class JobRun {
     const FsRoot fs(job_.sysroot);
     const RankMap place = locate_ranks(comm_, host_name());
     require_same_program(comm_, name_, host_name());
-    require_writable(comm_, name_, job_.json);
+    require_writable(comm_, name_, document_place_);
     const HostInventory inventory = collect_inventory(fs, place.host);
     Document document = begin_document(place, comm_.size(), job_.redact);
     watchdog_.note("gathering the hosts' inventories");
@@ -120,8 +118,8 @@ class JobRun {
   ExitCode finish(Document document) {
     document.run.ended = utc_now();
     view_.results(document);
-    if (!job_.json.empty() && last_words_.takes_output())
-      write_file_atomically(job_.json, to_json_text(document));
+    if (!document_place_.none() && last_words_.takes_output())
+      document_place_.write(document, Durable::yes);
     view_.outcome(document);
     return document.run.partial ? ExitCode::interrupted : outcome_code(document.records);
   }
@@ -141,6 +139,7 @@ class JobRun {
   JobView& view_;
   Comm& comm_;
   Watchdog& watchdog_;
+  DocumentPlace& document_place_;
   LastWords& last_words_;
   const CancelToken& cancel_;
   const std::string& name_;
@@ -182,13 +181,14 @@ ExitCode outcome_code(const std::vector<Record>& records) {
 ExitCode run_job(const CaseJob& job, JobView& view, const JobWorld& world) {
   CancelToken cancel;
   const CancelOnSignal signals(cancel);
-  LastWords last_words(job.what.info.name, world, job.json, view);
+  DocumentPlace place(job.json, job.token);
+  LastWords last_words(job.what.info.name, world, place, view);
   Watchdog watchdog([&](const WatchState& state) { last_words.on_expiry(state); });
   watchdog.arm(what_is_run(job.what, job.params), job.deadline_seconds,
                std::max(job.stall_seconds, kAroundSeconds));
   const JobRanks ranks = world.join(watchdog);  // left before the watchdog ends
   try {
-    return JobRun(job, view, *ranks.comm, watchdog, last_words, cancel).run();
+    return JobRun(job, view, *ranks.comm, watchdog, place, last_words, cancel).run();
   } catch (const UsageError& e) {
     // Agreed on by all ranks. Said before MPI_Finalize: once another rank has ended with this code,
     // the launcher kills the rest.

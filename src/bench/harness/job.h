@@ -15,6 +15,7 @@ struct CaseJob {
   const Case& what;
   const Params& params;
   std::string json = {};        // where the document goes; empty: nowhere, "-": standard output
+  std::string token = {};       // of --return: see bench/harness/document_place.h
   double deadline_seconds = 0;  // of the whole job
   double stall_seconds = 0;     // without progress, while the case runs
   std::string sysroot = "/";    // below which /sys, /proc and /etc are read

@@ -8,7 +8,6 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "core/file.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "sys/mpi/mpi.h"
@@ -80,7 +79,7 @@ std::shared_ptr<SideChannel> LastWords::open_channel(Comm& comm, const RankMap& 
   SideChannelOptions options;
   if (const char* given = std::getenv(kInterfaceVariable)) options.interface = given;
   options.on_trouble = [this](const JobFailure& trouble) { on_trouble(trouble); };
-  if (!json_.empty() && is_replaced_by_writing(json_))
+  if (comm.is_root() && place_.takes_unfinished())
     options.on_finished = [this](std::vector<Record> finished) { keep(std::move(finished)); };
   options.on_root_lost = [this](const std::string& host) {
     view_.say(fmt::format(
@@ -131,14 +130,15 @@ void LastWords::on_trouble(const JobFailure& trouble) {
   ended_ = true;
 }
 
-bool LastWords::takes_output() { return json_ != kStandardOutput || !taken_.exchange(true); }
+bool LastWords::takes_output() { return !place_.is_output() || !taken_.exchange(true); }
 
 void LastWords::write_partial(const JobFailure& trouble, const Said& reason) {
-  if (json_.empty() || !takes_output()) return;
+  if (place_.none() || !takes_output()) return;
   try {
     write(trouble.finished, reason);
     view_.say(fmt::format("  results   : {} finished record{} in {} (partial)\n",
-                          trouble.finished.size(), trouble.finished.size() == 1 ? "" : "s", json_));
+                          trouble.finished.size(), trouble.finished.size() == 1 ? "" : "s",
+                          place_.path()));
   } catch (const std::exception& e) {
     view_.say(fmt::format("clusterbench {}: {}\n", case_name_, terminal_safe(e.what())));
   }
@@ -155,12 +155,12 @@ void LastWords::keep(std::vector<Record> finished) {
 // Not durably: the ranks that wait can keep all processors busy, and a disk then takes long.
 void LastWords::write(std::vector<Record> records, const Said& reason) {
   const std::unique_lock lock(writing_, kOtherWriterWithin);
-  if (!lock) throw Error(fmt::format("cannot write {}: its disk does not answer", json_));
+  if (!lock) throw Error(fmt::format("cannot write {}: its disk does not answer", place_.path()));
   Document document = document_;
   document.records = std::move(records);
   document.run.partial = reason;
   document.run.ended = utc_now();
-  write_file_atomically(json_, to_json_text(document), Durable::no);
+  place_.write(document, Durable::no);
 }
 
 }  // namespace cb

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "bench/harness/document_place.h"
 #include "bench/harness/job.h"
 #include "bench/harness/oob/channel.h"
 #include "core/result.h"
@@ -16,9 +17,8 @@ namespace cb {
 // rank's last state, and the records that were finished. Works while the main thread is stuck.
 class LastWords {
  public:
-  // `json`: where the document goes, empty for nowhere.
-  LastWords(std::string case_name, const JobWorld& world, std::string json, JobView& view)
-      : case_name_(std::move(case_name)), world_(world), json_(std::move(json)), view_(view) {}
+  LastWords(std::string case_name, const JobWorld& world, DocumentPlace& place, JobView& view)
+      : case_name_(std::move(case_name)), world_(world), place_(place), view_(view) {}
 
   // Collective. `document` has everything but records.
   std::shared_ptr<SideChannel> open_channel(Comm& comm, const RankMap& place, Watchdog& watchdog,
@@ -40,7 +40,7 @@ class LastWords {
 
   std::string case_name_;
   const JobWorld& world_;
-  std::string json_;
+  DocumentPlace& place_;
   JobView& view_;
   std::string root_host_;
   Document document_;

@@ -2,6 +2,7 @@
 // errors of PCIe, memory and drives, throttling, and lines of the kernel's log. Reads, loads
 // nothing and judges nothing; a soak compares one reading with the next. docs/methods/soak.md.
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <sstream>
 
@@ -17,7 +18,7 @@
 namespace cb {
 namespace {
 
-constexpr size_t kMaxKernelLines = 200;  // the newest ones
+constexpr size_t kMaxKernelLines = 100;  // of each kind: the newest ones
 
 CaseInfo describe() {
   const auto lower = Better::lower;
@@ -170,29 +171,50 @@ class EventReader {
     }
   }
 
+  // Of each kind the newest lines are told, so that many harmless ones hide no other.
   void read_log() {
+    const std::string boot_id =
+        fs_.text("/proc/sys/kernel/random/boot_id").value_or("").substr(0, 8);
+    const auto boot = boot_seconds();
+    if (!boot_id.empty() && boot)
+      record_.notes.push_back(said("events.boot", host_, boot_id, time_text(*boot, 0)));
     std::string why;
     const auto log = read_kernel_log(why, fs_);
-    const auto boot = boot_seconds();
     if (!log || !boot) {
       if (log) why = "/proc/stat";
       record_.notes.push_back(said("events.unread", host_, "/dev/kmsg", why));
       return;
     }
-    const std::string boot_id =
-        fs_.text("/proc/sys/kernel/random/boot_id").value_or("").substr(0, 8);
     const KernelEvents events = kernel_events(*log);
     add("kernel_messages", "host", "", static_cast<double>(events.messages));
-    const size_t shown = std::min(events.lines.size(), kMaxKernelLines);
-    if (events.lines.size() > shown)
-      record_.notes.push_back(said("events.more_lines", host_, events.lines.size() - shown));
-    for (size_t i = events.lines.size() - shown; i < events.lines.size(); ++i) {
-      const KernelLine& line = events.lines[i];
-      const auto at = static_cast<std::time_t>(static_cast<double>(*boot) + line.seconds);
-      record_.notes.push_back(said("events.kernel", host_, line.kind,
-                                   fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(at)),
+    if (events.messages > 0)
+      record_.notes.push_back(said("events.log", host_, std::to_string(events.first),
+                                   std::to_string(events.last),
+                                   time_text(*boot, events.first_seconds)));
+    tell_lines(events.lines, *boot, boot_id);
+  }
+
+  void tell_lines(const std::vector<KernelLine>& lines, int64_t boot, const std::string& boot_id) {
+    std::map<std::string, size_t> left_out;
+    for (const KernelLine& line : lines) ++left_out[line.kind];
+    for (auto& [kind, n] : left_out) {
+      n -= std::min(n, kMaxKernelLines);
+      if (n > 0) record_.notes.push_back(said("events.left_out", host_, kind, n));
+    }
+    for (const KernelLine& line : lines) {
+      size_t& skip = left_out[line.kind];
+      if (skip > 0) {
+        --skip;
+        continue;
+      }
+      record_.notes.push_back(said("events.kernel", host_, line.kind, time_text(boot, line.seconds),
                                    fmt::format("{}:{}", boot_id, line.sequence), line.text));
     }
+  }
+
+  static std::string time_text(int64_t boot, double seconds) {
+    const auto at = static_cast<std::time_t>(static_cast<double>(boot) + seconds);
+    return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(at));
   }
 
   // When the host was booted, in seconds since 1970.

@@ -17,6 +17,7 @@
 #include "core/sha256.h"
 #include "core/text.h"
 #include "core/units.h"
+#include "model/clock_offset.h"
 
 namespace cb {
 namespace {
@@ -34,7 +35,7 @@ CaseInfo describe() {
       .needs = {},
       .params = {text("room").help("directory whose free space is read").by_default(".")},
       .metrics = {{"clock_offset_seconds", "seconds", Better::lower,
-                   "distance of the host's clock from that of rank 0's host"},
+                   "distance of the host's clock from the middle one of all hosts"},
                   {"free_bytes", "bytes", Better::higher, "free space of the directory"},
                   {"lockable_bytes", "bytes", Better::higher,
                    "memory that a process may lock: its limit, or all memory if that is less"},
@@ -86,6 +87,18 @@ ClockReading read_clocks(Comm& comm) {
   return {offsets.summary().median, lengths.summary().median};
 }
 
+// The first rank of each host speaks for its clock.
+std::vector<double> share_offsets(Context& context, const ClockReading& clock) {
+  const bool speaks = context.place.first_on_host();
+  const std::vector<std::string> texts = share_texts(
+      context.comm, speaks ? fmt::format("{:.9f}", clock.offset_seconds) : std::string());
+  std::vector<double> out;
+  for (const std::string& text : texts) {
+    if (!text.empty()) out.push_back(std::stod(text));
+  }
+  return out;
+}
+
 void add_one(Record& record, const char* metric, size_t self, double value) {
   Samples samples;
   samples.add(value);
@@ -104,6 +117,8 @@ double lockable_bytes() {
 void add_space(Record& record, const char* metric, size_t self, const std::string& directory) {
   std::error_code failed;
   const auto space = std::filesystem::space(directory, failed);
+  if (!failed && (!std::filesystem::is_directory(directory, failed) || space.capacity == 0))
+    failed = std::make_error_code(std::errc::not_a_directory);  // /proc holds no data either
   if (failed)
     record.notes.push_back(said("preflight.no_space", terminal_safe(directory), failed.message()));
   else
@@ -124,7 +139,7 @@ void add_ports(Record& record, size_t self, const HostInventory& inventory) {
   if (ports.empty()) return;
   const auto active = std::ranges::count_if(ports, [](const Part* p) {
     const auto state = p->attributes.find("state");
-    return state != p->attributes.end() && state->second == Attribute(std::string("active"));
+    return state != p->attributes.end() && state->second == Attribute(std::string("ACTIVE"));
   });
   add_one(record, "active_ports", self, static_cast<double>(active));
 }
@@ -177,11 +192,17 @@ std::vector<Record> run_preflight(Context& context, const Params& params) {
   Record record{.case_name = "preflight", .params = params, .started = utc_now()};
   const size_t self = record.entity({context.place.host, "host", ""});
   const ClockReading clock = read_clocks(context.comm);
-  add_program_check(record, self, context);
-  add_rank_check(record, self, context);
-  record.facts["clock_error"] = format_seconds(context.comm.max(clock.error_seconds));
+  const std::vector<double> offsets = share_offsets(context, clock);
+  if (offsets.size() > 1) {
+    add_program_check(record, self, context);
+    add_rank_check(record, self, context);
+    record.facts["clock_error"] = format_seconds(context.comm.max(clock.error_seconds));
+  }
   if (context.place.first_on_host()) {
-    add_one(record, "clock_offset_seconds", self, std::abs(clock.offset_seconds));
+    if (const auto distance = clock_distance_seconds(clock.offset_seconds, offsets))
+      add_one(record, "clock_offset_seconds", self, *distance);
+    else
+      record.notes.emplace_back(said("preflight.one_host"));
     add_limits(record, self, params);
     add_ports(record, self, context.inventory);
     add_gpu_check(record, self, context);

@@ -70,6 +70,7 @@ void check_shape(const Shape& s, Problems& problems) {
     problems.add("--heads", fmt::format("{} is no multiple of {} --kv-heads", s.heads, s.kv_heads));
   if (s.head_dim % 2 != 0)
     problems.add("--head-dim", fmt::format("{} is odd: positions turn pairs", s.head_dim));
+  if (s.vocabulary < 2) problems.add("--vocabulary", "1 token leaves nothing to learn");
 }
 
 // What the ranks share must be divisible by their number.
@@ -88,6 +89,28 @@ void check_division(const Options& o, Problems& problems) {
     problems.add("--pp", fmt::format("{} stages for {} layers", o.layout.pipeline, o.shape.layers));
   if (o.fault.kind != Fault::Kind::none && o.fault.layer >= o.shape.layers)
     problems.add("--inject-fault", fmt::format("there is no layer {}", o.fault.layer));
+}
+
+// A fault that is not planted, or that no check of this job looks for, would go through as a good
+// measurement.
+void check_fault(Options& o, Problems& problems) {
+  using Kind = Fault::Kind;
+  const auto refuse = [&](const std::string& why) { problems.add("--inject-fault", why); };
+  const Kind kind = o.fault.kind;
+  if (kind == Kind::bitflip || kind == Kind::nan) {
+    const Stage stage = o.stage(o.fault.rank);
+    const int64_t first = stage.first_layer(), last = first + stage.layers() - 1;
+    if (o.fault.layer == Fault::kOwnFirst) o.fault.layer = first;
+    if (o.fault.layer < first || o.fault.layer > last)
+      refuse(fmt::format("rank {} computes layers {} to {}, not layer {}", o.fault.rank, first,
+                         last, o.fault.layer));
+  }
+  if (kind == Kind::bitflip && o.twin_every == 0)
+    refuse("only twin steps find a flipped bit, and --twin-every 0 makes none");
+  if (kind == Kind::weight && (o.layout.data < 2 || o.hash_every == 0))
+    refuse("a weight is compared between replicas: it takes two of them, and --hash-every above 0");
+  if (kind == Kind::slow && o.layout.data * o.layout.tensor < 2)
+    refuse("a slow rank is compared with others of its stage: it takes two of them");
 }
 
 }  // namespace
@@ -127,6 +150,9 @@ std::vector<ParamDef> option_params() {
       number("noise").help("share of tokens that do not follow").by_default("0.15").range(0, 1),
       number("learning-rate").help("of AdamW; by default by the width").range(0, 10),
       number("reach").help("nats above the floor that the last losses may be").range(0, 100),
+      text("checkpoint-dir").help("existing directory, of this host or shared, for checkpoints"),
+      integer("checkpoint-every").help("steps between checkpoints").by_default("100").at_least(1),
+      flag("resume").help("goes on from the newest checkpoint that all ranks have whole"),
       seed_param("of weights and text"),
       text("inject-fault")
           .help("bitflip, nan, slow or weight @RANK[:LAYER], to prove that it is found; RANK "
@@ -144,15 +170,16 @@ std::optional<Fault> parse_fault(std::string_view text) {
     out.kind = *kind;
     text.remove_prefix(at + 1);
   }
-  std::optional<int64_t> layer = 0;
+  std::optional<int64_t> layer;
   if (const size_t colon = text.find(':'); colon != std::string_view::npos) {
     layer = parse_integer(text.substr(colon + 1));
+    if (!layer || *layer < 0) return std::nullopt;
     text = text.substr(0, colon);
   }
   const auto rank = parse_integer(text);
-  if (!rank || !layer || *rank < 0 || *rank > INT32_MAX || *layer < 0) return std::nullopt;
+  if (!rank || *rank < 0 || *rank > INT32_MAX) return std::nullopt;
   out.rank = static_cast<int>(*rank);
-  out.layer = *layer;
+  out.layer = layer.value_or(Fault::kOwnFirst);
   return out;
 }
 
@@ -160,10 +187,23 @@ void check_options(const Params& params, Problems& problems) {
   check_shape(shape_of(params), problems);
   if (params.integer("warm-up-steps") >= params.integer("steps"))
     problems.add("--warm-up-steps", "leaves no step of --steps that is timed");
+  if (params.flag("resume") && !params.has("checkpoint-dir"))
+    problems.add("--resume", "needs --checkpoint-dir, where the checkpoints are");
   if (params.has("inject-fault") && !parse_fault(params.text("inject-fault")))
     problems.add("--inject-fault",
                  fmt::format("{} is no fault: bitflip, nan, slow or weight, then @RANK[:LAYER]",
                              params.text("inject-fault")));
+}
+
+std::string Options::identity() const {
+  const Shape& s = shape;
+  return fmt::format(
+      "L={} h={} heads={}/{} d={} f={} V={} dp={} tp={} pp={} zero1={} batch={}x{}x{} "
+      "text={}/{}/{} seed={} rate={} warm={} decay={} clip={}",
+      s.layers, s.hidden, s.heads, s.kv_heads, s.head_dim, s.feed_forward, s.vocabulary,
+      layout.data, layout.tensor, layout.pipeline, layout.zero1, batch.sequence, batch.sequences,
+      batch.micro_batches, text.vocabulary, text.symbols, text.noise, recipe.seed, recipe.rate,
+      recipe.warm_steps, recipe.decay, recipe.clip);
 }
 
 Options options_of(const Params& params, int ranks) {
@@ -182,6 +222,11 @@ Options options_of(const Params& params, int ranks) {
   out.warm_up = params.integer("warm-up-steps");
   out.twin_every = params.integer("twin-every");
   out.hash_every = params.integer("hash-every");
+  if (params.has("checkpoint-dir")) {
+    out.checkpoint_dir = params.text("checkpoint-dir");
+    out.checkpoint_every = params.integer("checkpoint-every");
+  }
+  out.resume = params.flag("resume");
   if (params.has("reach")) out.reach = params.number("reach");
   if (params.has("inject-fault")) out.fault = parse_fault(params.text("inject-fault")).value();
 
@@ -196,6 +241,7 @@ Options options_of(const Params& params, int ranks) {
   check_division(out, problems);
   if (out.fault.kind != Fault::Kind::none && out.fault.rank >= ranks)
     problems.add("--inject-fault", fmt::format("there is no rank {}", out.fault.rank));
+  if (problems.empty()) check_fault(out, problems);
   if (!problems.empty()) throw UsageError(kSubject, problems);
   return out;
 }

@@ -18,6 +18,11 @@ struct Options {
   int64_t warm_up = 0;     // of these, not timed
   int64_t twin_every = 0;  // steps; 0: never
   int64_t hash_every = 0;
+  std::string checkpoint_dir = {};  // empty: no checkpoints
+  int64_t checkpoint_every = 0;     // steps
+  bool resume = false;
+  // Text of all that must be the same to go on from a checkpoint.
+  std::string identity() const;
   std::optional<double> reach;  // nats above the floor that the last losses may be
 
   Stage stage(int rank) const {

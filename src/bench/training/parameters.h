@@ -64,6 +64,8 @@ class Parameters {
     int64_t begin = 0, end = 0, state = 0;
   };
   Share share(const Block& block) const;
+  // Elements of mean() and of square().
+  int64_t state_count() const { return stage_.layout.zero1 ? count_ / stage_.layout.data : count_; }
   Real* mean() const { return mean_.get(); }
   Real* square() const { return square_.get(); }
   // With ZeRO-1 the summed gradients of the own shares; else they are in gradients().

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <numeric>
 #include <sstream>
 
 #include <fmt/format.h>
 
+#include "core/clock.h"
+#include "core/sha256.h"
 #include "core/stats.h"
 
 namespace cb::training {
@@ -69,6 +72,33 @@ double floor_slack(const TextRule& rule, double tokens) {
   return 6 * spread * std::sqrt(likely * (1 - likely) / tokens) + 1e-4;
 }
 
+// Σ(share of a target)² over the first step's targets: what the mean of independent losses, one for
+// each target, varies by, over what one varies by. A long step is as its first tokens are.
+double repetition_of_targets(const Options& o) {
+  constexpr int64_t kEnough = 1 << 16;
+  const Text text(o.text, o.recipe.seed);
+  const int64_t sequences = o.batch.sequences * o.batch.micro_batches * o.layout.data;
+  std::vector<int32_t> tokens(static_cast<size_t>(o.batch.sequence + 1));
+  std::map<int32_t, int64_t> counts;
+  int64_t all = 0;
+  for (int64_t i = 0; i < sequences && all < kEnough; ++i, all += o.batch.sequence) {
+    text.write(i, o.batch.sequence + 1, tokens.data());
+    for (size_t at = 1; at < tokens.size(); ++at) ++counts[tokens[at]];
+  }
+  double sum = 0;
+  for (const auto& [token, count] : counts) {
+    const double share = static_cast<double>(count) / static_cast<double>(all);
+    sum += share * share;
+  }
+  return sum;
+}
+
+// A token's first loss varies by the deviation of its logit. The few tokens of a short step do not
+// average that away: six standard deviations of their mean are no chance.
+double first_loss_band(const Options& o, double variance, double expected) {
+  return std::max(kFirstLossBand, 6 * std::sqrt(variance * repetition_of_targets(o)) / expected);
+}
+
 }  // namespace
 
 const std::vector<std::string> kSpans{"forward",   "backward", "optimizer", "exposed",    "bubble",
@@ -76,7 +106,64 @@ const std::vector<std::string> kSpans{"forward",   "backward", "optimizer", "exp
 
 Session::Session(Context& context, const Options& options, Trainer<float>& trainer,
                  Backend<float>& backend)
-    : context_(context), options_(options), trainer_(trainer), backend_(backend) {}
+    : context_(context), options_(options), trainer_(trainer), backend_(backend) {
+  if (!options.checkpoint_dir.empty())
+    checkpoints_.emplace(options.checkpoint_dir, context.comm.rank(), options.identity());
+}
+
+std::vector<std::span<float>> Session::arrays() const {
+  Parameters<float>& p = trainer_.parameters();
+  const auto state = static_cast<size_t>(p.state_count());
+  return {{p.weights(), static_cast<size_t>(p.count())}, {p.mean(), state}, {p.square(), state}};
+}
+
+// The newest step of which every rank has a whole checkpoint: a rank that was killed while it wrote
+// has an older one.
+void Session::resume(Trained& measured) {
+  int64_t common = -1;
+  std::vector<std::vector<int64_t>> all;
+  for (const std::string& blob : context_.comm.gather(bytes_of(checkpoints_->whole())))
+    all.push_back(values_of<int64_t>(blob));
+  if (!all.empty()) {
+    for (const int64_t steps : all.front()) {
+      const bool everywhere = std::all_of(all.begin(), all.end(), [&](const auto& of_rank) {
+        return std::find(of_rank.begin(), of_rank.end(), steps) != of_rank.end();
+      });
+      if (everywhere) common = std::max(common, steps);
+    }
+  }
+  common = static_cast<int64_t>(context_.comm.max(static_cast<double>(common)));
+  if (common < 0) throw Error(said("train.no_checkpoint", options_.checkpoint_dir));
+  if (options_.steps - common <= options_.warm_up)
+    throw Error(said("train.nothing_left", common, options_.steps, options_.warm_up));
+  checkpoints_->load(common, arrays());
+  trainer_.resume_at(common);
+  done_ = measured.resumed_at = common;
+}
+
+void Session::save_checkpoint(Trained& measured) {
+  context_.watchdog.note(fmt::format("checkpoint after step {}", done_));
+  std::vector<std::span<const float>> state;
+  measured.checkpoint_bytes = 0;
+  for (const auto& array : arrays()) {
+    state.emplace_back(array);
+    measured.checkpoint_bytes += static_cast<int64_t>(array.size_bytes());
+  }
+  const double start = monotonic_seconds();
+  checkpoints_->save(done_, state);
+  // No step begins before the last rank's file is on its device.
+  context_.comm.barrier();
+  measured.checkpoint_seconds.push_back(monotonic_seconds() - start);
+  context_.watchdog.progress();
+}
+
+std::string Session::digest_of_weights() {
+  std::string all;
+  for (const std::string& blob :
+       context_.comm.gather(bytes_of(std::vector<uint64_t>{trainer_.weights_hash()})))
+    all += blob;
+  return context_.comm.is_root() ? sha256_hex(all) : std::string();
+}
 
 void Session::suspect(const char* check, const std::vector<Suspect>& suspects) {
   auto& known = found_[check];
@@ -163,6 +250,7 @@ double Session::one_step(Spans& spans, Trained& measured) {
     compare_weights();
   if (options_.twin_every > 0 && done_ % options_.twin_every == 0 && done_ < options_.steps)
     compare_twins();
+  if (checkpoints_ && done_ % options_.checkpoint_every == 0) save_checkpoint(measured);
   context_.progress.update(static_cast<double>(done_) / static_cast<double>(options_.steps),
                            fmt::format("step {} loss {:.4f}", done_, result.loss));
   return t.total;
@@ -182,11 +270,12 @@ void Session::share_computing(Trained& measured) {
 
 Trained Session::train() {
   Trained out;
+  if (options_.resume) resume(out);
   SamplePlan plan{.what = "training step", .spans = kSpans};
   plan.warm_up_seconds = 1e9;
   plan.warm_up_samples = static_cast<uint64_t>(options_.warm_up);
   plan.stop.min_samples = plan.stop.max_samples =
-      static_cast<uint64_t>(options_.steps - options_.warm_up);
+      static_cast<uint64_t>(options_.steps - done_ - options_.warm_up);
   plan.stop.target_half_width = 0;
   plan.stop.max_seconds = 1e9;
   try {
@@ -195,6 +284,7 @@ Trained Session::train() {
         context_.sampler.measure_spans(plan, [&](Spans& spans) { return one_step(spans, out); });
     if (options_.hash_every > 0 && options_.layout.data > 1) compare_weights();
     if (options_.twin_every > 0) compare_twins();
+    out.weights_digest = digest_of_weights();
     share_computing(out);
   } catch (const Stopped&) {
     out.stopped = true;
@@ -232,11 +322,14 @@ void Session::add_checks(Record& record, size_t self, size_t whole, const Traine
     record.checks.push_back({.name = "finite", .passed = true, .entity = self});
   if (measured.losses.empty()) return;
 
-  const double variance = static_cast<double>(options_.shape.hidden) * 0.02 * 0.02;
-  const double expected = first_loss(options_.shape.vocabulary, variance);
-  const double off = std::abs(measured.losses.front() - expected) / expected;
-  about_job("first_loss", off <= kFirstLossBand, off, kFirstLossBand,
-            said("train.first_loss", measured.losses.front(), expected));
+  if (measured.resumed_at == 0) {
+    const double variance = static_cast<double>(options_.shape.hidden) * 0.02 * 0.02;
+    const double expected = first_loss(options_.shape.vocabulary, variance);
+    const double off = std::abs(measured.losses.front() - expected) / expected;
+    const double band = first_loss_band(options_, variance, expected);
+    about_job("first_loss", off <= band, off, band,
+              said("train.first_loss", measured.losses.front(), expected));
+  }
   const double floor = loss_floor(options_.text);
   const std::vector<double> means = means_of(measured.losses);
   const auto tokens = static_cast<double>(options_.batch.tokens() * options_.layout.data) *

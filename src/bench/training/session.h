@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "bench/training/checkpoint.h"
 #include "bench/training/options.h"
 #include "bench/training/prediction.h"
 
@@ -16,6 +17,11 @@ struct Trained {
   // Of all ranks, by rank, over the timed steps: the median and the least.
   std::vector<double> computing_seconds, least_seconds;
   Ledger ledger;  // of one step
+  std::vector<double>
+      checkpoint_seconds;        // of each checkpoint: while it is written no step is done
+  int64_t checkpoint_bytes = 0;  // of one
+  int64_t resumed_at = 0;        // steps that were done before; 0: from the begin
+  std::string weights_digest;    // of all ranks' weights at the end, on rank 0
   int64_t memory_bytes = 0;
   bool stopped = false;  // wrong data ended it
   bool crowded = false;  // ranks share cores somewhere: no straggler is sought
@@ -37,6 +43,10 @@ class Session {
   void add_checks(Record& record, size_t self, size_t whole, const Trained& measured) const;
 
  private:
+  void resume(Trained& measured);
+  void save_checkpoint(Trained& measured);
+  std::string digest_of_weights();
+  std::vector<std::span<float>> arrays() const;
   double one_step(Spans& spans, Trained& measured);
   void compare_twins();
   void compare_weights();
@@ -53,6 +63,7 @@ class Session {
   // Checks that were made, and the ranks that failed them.
   std::map<std::string, std::vector<Suspect>> found_;
   int64_t done_ = 0;
+  std::optional<Checkpoints> checkpoints_;
 };
 
 }  // namespace cb::training

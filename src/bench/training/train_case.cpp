@@ -67,6 +67,10 @@ CaseInfo describe() {
                   {"predicted_optimizer_seconds", "seconds", Better::lower, "the optimizer alone"},
                   {"predicted_communication_seconds", "seconds", Better::lower, "exchanges alone"},
                   {"memory_bytes", "bytes", Better::lower, "allocated by a rank"},
+                  {"checkpoint_seconds", "seconds", Better::lower,
+                   "from the end of a step until all ranks' checkpoints are on their devices"},
+                  {"checkpoint_bytes_per_second", "bytes_per_second", Better::higher,
+                   "of this rank's checkpoint"},
                   {"first_loss_nats", "nats", Better::lower,
                    "mean over the tokens of the first step"},
                   {"loss_nats", "nats", Better::lower, "of each timed step"}},
@@ -106,7 +110,7 @@ void add_job_figures(Record& record, size_t whole, const Options& o, const Train
   record.add("model_flops_per_second", whole, rate(flops));
   record.add("step_seconds", whole, m.run.seconds);
   record.add("predicted_step_seconds", whole, {predicted});
-  record.add("first_loss_nats", whole, {m.losses.front()});
+  if (m.resumed_at == 0) record.add("first_loss_nats", whole, {m.losses.front()});
   Samples losses;
   for (size_t i = static_cast<size_t>(o.warm_up); i < m.losses.size(); ++i) losses.add(m.losses[i]);
   record.add("loss_nats", whole, losses);
@@ -132,6 +136,14 @@ void add_rank_figures(Record& record, size_t self, const Trained& m, const Predi
   record.add("predicted_optimizer_seconds", self, {p.optimizer});
   record.add("predicted_communication_seconds", self, {p.exchange + p.gradients});
   record.add("memory_bytes", self, {static_cast<double>(m.memory_bytes)});
+  if (m.checkpoint_seconds.empty()) return;
+  Samples stalls, rates;
+  for (const double seconds : m.checkpoint_seconds) {
+    stalls.add(seconds);
+    rates.add(static_cast<double>(m.checkpoint_bytes) / seconds);
+  }
+  record.add("checkpoint_seconds", self, std::move(stalls));
+  record.add("checkpoint_bytes_per_second", self, std::move(rates));
 }
 
 int cores_of_team(const RankCores& mine, const Team& team) {
@@ -200,6 +212,7 @@ Record measure_training(Context& context, const Params& params, const Options& o
   Team team(cpus_of_rank(context.comm, cores, params));
   require_train_memory(context, o);
   const TrainLibrary library = open_train_library(context, params.text("library"), team);
+  context.watchdog.note("allocating and making the weights");
   const auto backend = host_backend<float>(team, library.product);
   auto fabric = connect<float>(context.comm, o.layout, [&] { context.watchdog.progress(); });
   const Text text(o.text, o.recipe.seed);
@@ -218,6 +231,8 @@ Record measure_training(Context& context, const Params& params, const Options& o
   if (cores.oversubscribed) record.notes.push_back(said("gemm.crowded"));
   if (tensor_groups_cross_hosts(context, o.layout))
     record.notes.push_back(said("train.across_hosts"));
+  if (!measured.weights_digest.empty()) record.facts["weights_digest"] = measured.weights_digest;
+  if (measured.resumed_at > 0) record.facts["resumed_at"] = std::to_string(measured.resumed_at);
   session.add_checks(record, self, whole, measured);
   if (measured.stopped) return record;  // wrong data yields no number
   context.watchdog.note("measuring the parts alone");

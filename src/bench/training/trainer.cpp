@@ -220,7 +220,9 @@ StepResult Trainer<Real>::step() {
   });
   out.updated = std::isfinite(out.loss) && std::isfinite(out.gradient_norm);
   if (out.updated) update(std::min(1.0, recipe_.clip / (out.gradient_norm + 1e-6)));
-  if (fault_.kind == Fault::Kind::weight)
+  // Once: a second flip would undo the first, for the replicas' updates are alike. With ZeRO-1 each
+  // update gives every replica the same weights, so the fault is planted behind each.
+  if (fault_.kind == Fault::Kind::weight && (stage_.layout.zero1 || steps_ == 0))
     ops_.flip_bit(parameters_.weights() + parameters_.count() / 2);
   ++steps_;
   times_.exposed_communication += decoder_.waiting_seconds() - waited;

@@ -52,6 +52,8 @@ class Trainer {
   std::vector<TracePoint> twin_step(bool faults);
 
   int64_t steps() const { return steps_; }
+  // After parameters() were filled as they were behind that step: goes on there.
+  void resume_at(int64_t steps) { steps_ = steps; }
   uint64_t weights_hash();
   const std::optional<PlaceInStep>& not_finite() const { return watch_.not_finite(); }
   Parameters<Real>& parameters() { return parameters_; }

@@ -15,7 +15,8 @@ struct Fault {
   enum class Kind { none, bitflip, nan, slow, weight };
   Kind kind = Kind::none;
   int rank = 0;
-  int64_t layer = 0;
+  int64_t layer = 0;  // kOwnFirst: the first that the rank computes
+  static constexpr int64_t kOwnFirst = -1;
 };
 
 // Looks at what a rank computed before others get it, so that what is wrong is found where it

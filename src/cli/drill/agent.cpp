@@ -2,6 +2,7 @@
 
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 
@@ -148,6 +149,18 @@ void set_interface(const std::string& name, bool up) {
                             up ? "up" : "down", std::strerror(failed), name, up ? "up" : "down"));
 }
 
+// The list may be wrong; no file goes that a drill of this user cannot have made.
+void remove_own_file(const std::string& file) {
+  struct stat info {};
+  if (::lstat(file.c_str(), &info) != 0 && errno == ENOENT) return;
+  const bool is_own = fs::path(file).filename().string().starts_with(kDrillFile) &&
+                      S_ISREG(info.st_mode) && info.st_uid == ::geteuid();
+  if (!is_own)
+    throw Error(fmt::format("{}: {} is no file of a drill: it was not removed", host_name(), file));
+  if (::unlink(file.c_str()) != 0)
+    throw Error(fmt::format("{}: cannot remove {}: {}", host_name(), file, std::strerror(errno)));
+}
+
 void undo_one(const Undo& u) {
   if (u.action == "continue") {
     // Nobody else is woken if the number was given to another process.
@@ -157,10 +170,7 @@ void undo_one(const Undo& u) {
   } else if (u.action == "set-up") {
     set_interface(u.part, true);
   } else if (u.action == "remove-file") {
-    std::error_code failed;
-    fs::remove(u.part, failed);
-    if (failed)
-      throw Error(fmt::format("{}: cannot remove {}: {}", host_name(), u.part, failed.message()));
+    remove_own_file(u.part);
   } else {
     throw Error(fmt::format("{}: does not know how to undo {}", host_name(), u.action));
   }
@@ -184,6 +194,32 @@ void undo_later(const UndoList& list, double seconds) {
     ::_exit(1);  // it stays on the list: drill restore says why it cannot be undone
   }
   ::_exit(0);
+}
+
+// An interface that is not up cannot be cut, and nobody wants it set up afterwards.
+void refuse_interface_that_is_down(const std::string& name) {
+  const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  ifreq request{};
+  name.copy(request.ifr_name, IFNAMSIZ - 1);
+  const bool known = fd >= 0 && ::ioctl(fd, SIOCGIFFLAGS, &request) == 0;
+  const int failed = errno;
+  if (fd >= 0) ::close(fd);
+  if (!known || (request.ifr_flags & IFF_UP) == 0)
+    throw Error(fmt::format("{}: cannot cut {}: {}; next: name an interface of ip link with --part",
+                            host_name(), name, known ? "it is not up" : std::strerror(failed)));
+}
+
+void cut_link(const AgentOrder& order, const std::string& id) {
+  refuse_interface_that_is_down(order.part);
+  const Undo undo{id, host_name(), "set-up", order.part};
+  order.list.note(undo);
+  undo_later(order.list, order.hold_seconds);
+  try {
+    set_interface(order.part, false);
+  } catch (const Error&) {
+    order.list.done(undo);  // nothing was changed
+    throw;
+  }
 }
 
 void refuse_own_limit(const std::string& interface) {
@@ -239,7 +275,8 @@ void fill_up(const AgentOrder& order, const std::string& id) {
         fmt::format("{}: {} is not a mounted file system of at most 64 GiB: mount a small "
                     "one there (mount -t tmpfs -o size=64M), which nothing else uses",
                     host_name(), order.part));
-  const Undo undo{id, host_name(), "remove-file", order.part + "/clusterbench-drill-" + id};
+  const Undo undo{id, host_name(), "remove-file",
+                  fmt::format("{}/{}{}", order.part, kDrillFile, id)};
   order.list.note(undo);
   const int fd = ::open(undo.part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0)
@@ -252,6 +289,29 @@ void fill_up(const AgentOrder& order, const std::string& id) {
   }
   ::fsync(fd);
   ::close(fd);
+}
+
+// The stand-in of NVML in the measurement reads this file.
+void report_xid(const AgentOrder& order, const std::string& id) {
+  const Undo undo{id, host_name(), "remove-file", order.part};
+  const auto refuse = [&](const char* why) {
+    throw Error(
+        fmt::format("{}: cannot make {}: {}; next: name a file that is not there, which "
+                    "xid_file of CLUSTERBENCH_FAKE_NVML names too",
+                    host_name(), order.part, why));
+  };
+  if (!fs::path(order.part).filename().string().starts_with(kDrillFile))
+    refuse("its name does not begin with clusterbench-drill-");
+  if (std::error_code failed; fs::exists(order.part, failed)) refuse("it is there");
+  order.list.note(undo);
+  const int fd = ::open(order.part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  static constexpr std::string_view kReport = "0 79\n";
+  const bool written =
+      fd >= 0 && ::write(fd, kReport.data(), kReport.size()) == ssize_t{kReport.size()};
+  const int failed = errno;
+  if (fd >= 0) ::close(fd);
+  if (fd < 0) order.list.done(undo);  // nothing was made
+  if (!written) refuse(std::strerror(failed));
 }
 
 }  // namespace
@@ -272,11 +332,11 @@ void inject(const AgentOrder& order) {
     case DrillAction::slow:
       return slow_down(order, id);
     case DrillAction::cut:
-      order.list.note({id, host_name(), "set-up", order.part});
-      undo_later(order.list, order.hold_seconds);
-      return set_interface(order.part, false);
+      return cut_link(order, id);
     case DrillAction::fill:
       return fill_up(order, id);
+    case DrillAction::xid:
+      return report_xid(order, id);
     case DrillAction::manual:
       return;
   }

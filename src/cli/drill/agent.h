@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/drill/drills.h"
@@ -20,6 +21,9 @@ struct AgentOrder {
 
 // The environment variable that carries the token.
 inline constexpr const char* kDrillVariable = "CLUSTERBENCH_DRILL";
+
+// The beginning of the name of every file that a drill makes outside of its directory.
+inline constexpr std::string_view kDrillFile = "clusterbench-drill-";
 
 // Notes what it will change, then changes it. Throws Error naming host, part and next step.
 void inject(const AgentOrder& order);

@@ -14,6 +14,7 @@ enum class DrillAction {
   slow,   // tc tbf on an interface
   cut,    // an interface set down; the host sets it up again by itself
   fill,   // a file that fills a file system of limited size
+  xid,    // a file that makes the stand-in of NVML report an Xid
   manual  // a person does it
 };
 

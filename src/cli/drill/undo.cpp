@@ -1,9 +1,12 @@
 #include "cli/drill/undo.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <fstream>
 
 #include <fmt/format.h>
+#include <unistd.h>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -35,8 +38,21 @@ void UndoList::done(const Undo& u) const {
   append_line_durably(file_, json({{"done", u.id}}).dump());
 }
 
+namespace {
+
+void refuse_foreign_list(const std::filesystem::path& file) {
+  struct stat info {};
+  if (::lstat(file.c_str(), &info) != 0) return;  // nothing was noted
+  if (!S_ISREG(info.st_mode) || info.st_uid != ::geteuid())
+    throw UsageError(file.string(), "",
+                     "is no file of this user: undo by hand what it names, as its owner");
+}
+
+}  // namespace
+
 std::vector<Undo> UndoList::open() const {
   std::vector<Undo> out;
+  refuse_foreign_list(file_);
   std::ifstream in(file_);
   size_t number = 0;
   for (std::string line; std::getline(in, line);) {
@@ -45,7 +61,8 @@ std::vector<Undo> UndoList::open() const {
     try {
       const json j = json::parse(line);
       if (j.contains("done"))
-        std::erase_if(out, [&](const Undo& u) { return u.id == j["done"]; });
+        std::erase_if(out,
+                      [id = j["done"].get<std::string>()](const Undo& u) { return u.id == id; });
       else
         out.push_back(undo_of(j));
     } catch (const json::exception&) {

@@ -25,7 +25,8 @@ class UndoList {
   void note(const Undo& undo) const;
   void done(const Undo& undo) const;
   // What was noted and is not done, in the order in which it is to be undone: the last first. A
-  // torn last line is nothing that was done. Throws UsageError for any other foreign line.
+  // torn last line is nothing that was done. Throws UsageError for any other foreign line, and for
+  // a list that is no file of this user: what stands in it is done as this user.
   std::vector<Undo> open() const;
   const std::filesystem::path& file() const { return file_; }
 

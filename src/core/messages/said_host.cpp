@@ -22,6 +22,7 @@ constexpr TextRow kSaidHost[] = {
     {"preflight.gpu_users", "its GPUs are used by {0}: end these programs", "其 GPU 正被 {0} 使用：请结束这些程序"},
     {"preflight.own_only", "only programs of this user were seen on the GPUs: root sees all", "仅能看到本用户在 GPU 上的程序：root 可看到全部"},
     {"preflight.no_space", "the free space of {0} could not be read: {1}", "无法读取 {0} 的可用空间：{1}"},
+    {"preflight.one_host", "one host: its program, ranks and clock have nothing to be compared with", "仅一台主机：其程序、进程数和时钟无可比较的对象"},
     {"memory.ceiling_measured", "measured in this run: the fastest pass over the same arrays with the same threads, reading alone included", "本次实测：相同线程对相同数组的最快一遍，含只读"},
     {"memory.small_arrays", "arrays below 4 × the last-level caches ({0}): not STREAM's rule, a part comes from the caches", "数组小于末级缓存的 4 倍（{0}）：不符合 STREAM 规则，部分数据来自缓存"},
     {"gemm.peak_unknown", "theoretical peak of this processor unknown: only the measured one", "该处理器的理论峰值未知：只有实测峰值"},

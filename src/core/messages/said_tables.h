@@ -16,6 +16,7 @@ std::span<const TextRow> said_network();
 std::span<const TextRow> said_soak();
 std::span<const TextRow> said_storage();
 std::span<const TextRow> said_training();
+std::span<const TextRow> said_workloads();
 std::span<const TextRow> said_xid();
 
 // Rows kind.NAME, fact.NAME, checked.NAME and value.*.

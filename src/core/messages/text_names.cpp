@@ -24,6 +24,8 @@ constexpr TextRow kNames[] = {
     {"metric.predicted_attention_seconds", "attention, predicted", "注意力耗时（预测）"},
     {"metric.elementwise_seconds", "row by row", "逐行运算耗时"},
     {"metric.predicted_elementwise_seconds", "row by row, predicted", "逐行运算耗时（预测）"},
+    {"metric.checkpoint_seconds", "checkpoint stall", "检查点停顿"},
+    {"metric.checkpoint_bytes_per_second", "checkpoint written", "检查点写入速率"},
     {"metric.memory_bytes", "memory", "内存"},
     {"metric.first_loss_nats", "first loss", "首步损失"},
     {"metric.loss_nats", "loss", "损失"},

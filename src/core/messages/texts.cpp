@@ -416,9 +416,10 @@ const TextRow* find_row(std::string_view id) {
 std::span<const TextRow> all_texts() {
   static const std::vector<TextRow> all = [] {
     std::vector<TextRow> out(std::begin(kTexts), std::end(kTexts));
-    for (const auto more : {reason_texts(), name_texts(), said_campaign(), said_fabric(),
-                            said_gpu(), said_host(), said_locate(), said_network(), said_soak(),
-                            said_storage(), said_training(), said_xid(), value_texts()})
+    for (const auto more :
+         {reason_texts(), name_texts(), said_campaign(), said_fabric(), said_gpu(), said_host(),
+          said_locate(), said_network(), said_soak(), said_storage(), said_training(),
+          said_workloads(), said_xid(), value_texts()})
       out.insert(out.end(), more.begin(), more.end());
     return out;
   }();

@@ -33,13 +33,23 @@ auto row_major(Function* gemm) {
   };
 }
 
-MultiplyParts32 parts_of(decltype(::cblas_sgemm)* gemm) {
-  return [gemm](const Product<float>& p) {
+template <typename Real, typename Function>
+auto parts_of(Function* gemm) {
+  return [gemm](const Product<Real>& p) {
     const auto narrow = [](int64_t n) { return static_cast<int>(n); };
     gemm(CblasRowMajor, p.transpose_a ? CblasTrans : CblasNoTrans,
          p.transpose_b ? CblasTrans : CblasNoTrans, narrow(p.shape.m), narrow(p.shape.n),
          narrow(p.shape.k), p.alpha, p.a, narrow(p.lda), p.b, narrow(p.ldb), p.beta, p.c,
          narrow(p.ldc));
+  };
+}
+
+SolveUnitLower solver_of(decltype(::cblas_dtrsm)* trsm) {
+  if (trsm == nullptr) return {};
+  return [trsm](const UnitLower& t) {
+    trsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasUnit, static_cast<int>(t.order),
+         static_cast<int>(t.columns), 1, t.l, static_cast<int>(t.ldl), t.b,
+         static_cast<int>(t.ldb));
   };
 }
 
@@ -49,8 +59,12 @@ std::variant<Cblas, Absent> cblas_of(const DynamicLibrary& dl, Identity identity
   if (dgemm == nullptr || sgemm == nullptr)
     return Absent{dl.path() + " has no cblas_dgemm or cblas_sgemm"};
   identity.path = dl.path();
-  return Cblas{std::move(identity), row_major<decltype(::cblas_dgemm), double>(dgemm),
-               row_major<decltype(::cblas_sgemm), float>(sgemm), parts_of(sgemm)};
+  return Cblas{std::move(identity),
+               row_major<decltype(::cblas_dgemm), double>(dgemm),
+               row_major<decltype(::cblas_sgemm), float>(sgemm),
+               parts_of<float>(sgemm),
+               parts_of<double>(dgemm),
+               solver_of(dl.symbol<decltype(::cblas_dtrsm)>("cblas_dtrsm"))};
 }
 
 std::string text_of(const DynamicLibrary& dl, const char* function) {

@@ -46,6 +46,19 @@ struct Product {
   Real beta = 0;
 };
 using MultiplyParts32 = std::function<void(const Product<float>&)>;
+using MultiplyParts64 = std::function<void(const Product<double>&)>;
+
+// Solves L·X = B, with X in place of B. L is lower triangular of `order` rows; its diagonal is one
+// and is not read. Here columns are contiguous: they are `ldl` and `ldb` elements apart.
+struct UnitLower {
+  int64_t order = 0;
+  int64_t columns = 0;  // of B
+  const double* l = nullptr;
+  int64_t ldl = 0;
+  double* b = nullptr;
+  int64_t ldb = 0;
+};
+using SolveUnitLower = std::function<void(const UnitLower&)>;
 
 using Multiply64 = std::function<void(const Shape&, const double* a, const double* b, double* c)>;
 using Multiply32 = std::function<void(const Shape&, const float* a, const float* b, float* c)>;
@@ -56,6 +69,8 @@ struct Cblas {
   Multiply64 fp64;
   Multiply32 fp32;
   MultiplyParts32 parts32;
+  MultiplyParts64 parts64;
+  SolveUnitLower solve64;  // empty if the library has no dtrsm
 };
 
 // oneDNN's matrix product on the CPU: fp32, bf16 (bits in uint16_t) with fp32 sums, and int8 with

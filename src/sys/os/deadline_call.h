@@ -3,9 +3,11 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <memory>
 #include <optional>
-#include <thread>
 #include <utility>
+
+#include "sys/os/left_behind.h"
 
 namespace cb {
 
@@ -14,9 +16,9 @@ namespace cb {
 // must own all that it uses. Rethrows what f throws.
 template <typename Result>
 std::optional<Result> call_with_deadline(double seconds, std::function<Result()> f) {
-  std::packaged_task<Result()> task(std::move(f));
-  std::future<Result> result = task.get_future();
-  std::thread(std::move(task)).detach();
+  const auto task = std::make_shared<std::packaged_task<Result()>>(std::move(f));
+  std::future<Result> result = task->get_future();
+  run_left_behind([task] { (*task)(); });
   if (result.wait_for(std::chrono::duration<double>(seconds)) != std::future_status::ready)
     return std::nullopt;
   return result.get();

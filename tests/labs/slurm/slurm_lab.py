@@ -53,10 +53,11 @@ PartitionName=lab Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 
 
 class SlurmLab:
-    """with SlurmLab(netns, directory) as slurm: slurm.run(["sbatch", script])"""
+    """with SlurmLab(netns, directory) as slurm: slurm.run(["sbatch", script]). `hide`: a directory that no node sees."""
 
-    def __init__(self, netns, directory, slots=2):
+    def __init__(self, netns, directory, slots=2, hide=None):
         self.netns, self.root, self.slots = netns, Path(directory), slots
+        self._hidden = {"CLUSTERBENCH_LAB_HIDE": str(hide)} if hide else {}
         self._daemons = {}
 
     def __enter__(self):
@@ -98,7 +99,7 @@ class SlurmLab:
     def _begin(self, name, argv, host=None):
         self._daemons[name] = subprocess.Popen(
             self.netns.command(argv, host), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            env={**os.environ, **self.netns.environment(), **self.environment()})
+            env={**os.environ, **self.netns.environment(), **self.environment(), **self._hidden})
 
     def start(self, host):
         self._begin(host, ["slurmd", "-D", "-N", host], host)

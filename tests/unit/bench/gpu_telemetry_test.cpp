@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <thread>
 
@@ -186,6 +187,52 @@ TEST_CASE("a window asks each GPU five times at most, a look for seven things") 
   before = asked();
   library.counters(gpus[0]);  // first and last: 18 links, each with its state
   CHECK(asked() - before <= 8 + 18 * 4 + 1);
+}
+
+// Whether a look comes every 50 ms is the machine's doing: a thread that does not get to run comes
+// late. What is ours is the work, in calls of NVML and in time of a processor, whatever else runs.
+TEST_CASE("watching seven GPUs at 20 Hz takes a processor 50 ms a second at most") {
+  const auto library = fake_library();
+  const auto asked = reinterpret_cast<unsigned long long (*)()>(::dlsym(
+      ::dlopen(std::getenv("CLUSTERBENCH_NVML_LIBRARY"), RTLD_NOW), "fake_nvml_calls_of_all"));
+  REQUIRE((asked != nullptr));
+  const std::vector<nvml::Gpu> gpus = library.gpus();
+  const auto processor_seconds = [] {
+    timespec now{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+  };
+  GpuTelemetry telemetry(library, gpus);
+  const unsigned long long calls_before = asked();
+  const double before = processor_seconds(), begun = monotonic_seconds();
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  const double spent = processor_seconds() - before, took = monotonic_seconds() - begun;
+  const auto calls = static_cast<double>(asked() - calls_before);
+  Record record{.case_name = "gemm"};
+  telemetry.stop(record, "n1");
+  size_t looks = 0;
+  for (const Series& s : record.telemetry.series)
+    if (s.name == "watts" && record.entities[s.entity].id == "0") looks = s.at.size();
+  CAPTURE(looks);
+  CAPTURE(took);
+  CAPTURE(spent);
+  REQUIRE(looks >= 3);
+  const double of_looks = static_cast<double>(looks);
+  // A look asks each GPU seven things and once for Xids; the units three things in every fourth
+  // look; the errors one thing in every twentieth. One turn more may have begun.
+  const double each = static_cast<double>(gpus.size());
+  CAPTURE(calls);
+  CHECK(calls >= (of_looks - 2) * 5 * each);  // they are counted
+  CHECK(calls <= (of_looks + 1) * (7 * each + 1) + (of_looks / 4 + 2) * 3 * each +
+                     (of_looks / 20 + 2) * each);
+  // Of a second with its twenty looks.
+#ifdef CB_SANITIZED
+  const double share = 0.5;
+#else
+  const double share = 0.05;
+#endif
+  CHECK(spent / of_looks * 20 <= share);
+  CHECK(of_looks <= took / GpuTelemetry::kPeriodSeconds + 3);  // nor more often than it was asked
 }
 
 // GPM by the header's rules: the header's text on nvmlGpmMetricsGet and nvmlGpmSampleGet (nvml.h

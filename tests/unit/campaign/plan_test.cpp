@@ -1,6 +1,8 @@
 // The jobs of a campaign, in their order and under their names, and what each is told.
 #include "campaign/plan.h"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include "core/error.h"
@@ -38,6 +40,39 @@ TEST_CASE("with spares every job names its host, and the longest time counts rou
   p.steps[0].retries = 1;
   p.steps[1].deadline_seconds = 100;
   CHECK(longest_seconds(p, 5, 2) == 3 * 10 * 2 + 100);
+}
+
+TEST_CASE("jobs on pairs, groups and rails, and what they cost") {
+  Profile p = planned_profile();
+  p.steps[1].scope = Scope::pairs;
+  p.steps[1].deadline_seconds = 10;
+  Arguments names;
+  for (const JobKey& k : plan_jobs(p, {"a", "b", "c"})) names.push_back(k.name + " " + k.label());
+  CHECK(names.size() == 6);
+  CHECK(std::ranges::count(names, "002-all@pair-001-003 pair-001-003") == 1);
+  // 8 hosts: 28 pairs in 7 turns of 4 side by side; with a fan-out of 3 each turn takes two starts.
+  const StepCost cost = step_cost(p.steps[1], 8, 32);
+  CHECK(cost.jobs == 28);
+  CHECK(cost.turns == 7);
+  CHECK(cost.side_by_side == 4);
+  CHECK(cost.longest_seconds == 70);
+  CHECK(step_cost(p.steps[1], 8, 3).longest_seconds == 140);
+  p.steps[1].scope = Scope::rails;
+  p.steps[1].rails = 2;
+  CHECK(plan_jobs(p, {"a", "b", "c"})[4].name == "002-all@rail-1");
+  CHECK(step_cost(p.steps[1], 3, 32).longest_seconds == 20);
+  // A spare that has stepped in makes no place more.
+  p.steps[1].scope = Scope::groups;
+  p.steps[1].group_size = 2;
+  CHECK(plan_jobs(p, {"a", "b", "s"}, true, 2).size() == 4);
+}
+
+TEST_CASE("more pairs than can be run are refused with another way") {
+  Profile p = planned_profile();
+  p.steps[1].scope = Scope::pairs;
+  const std::vector<std::string> fits(200, "a"), beyond(201, "a");
+  CHECK(plan_jobs(p, fits).size() == 200 + 19900);
+  CHECK_THROWS_WITH_AS(plan_jobs(p, beyond), doctest::Contains("tournament"), UsageError);
 }
 
 TEST_CASE("the id of a step becomes a file's name") {

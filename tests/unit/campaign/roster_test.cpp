@@ -38,17 +38,55 @@ TEST_CASE("a spare takes the place of a host, in its order and once") {
   CHECK(r.excluded().size() == 3);
 }
 
-TEST_CASE("only a host that nobody replaced comes back, to its own place") {
+TEST_CASE("a host that nobody replaced comes back to its own place") {
   Roster r = three_and_two();
   r.take_out(gone("a"));
   r.take_out(gone("b", "s"));
-  r.let_back("b");
   r.let_back("a");
   r.let_back("nobody");
   CHECK(names_of(r.active()) == RosterNames{"a", "s", "c"});
   REQUIRE(r.excluded().size() == 1);
   CHECK(r.out("b")->by == "s");
   CHECK(r.out("a") == nullptr);
+}
+
+TEST_CASE("a host that was replaced comes back as the last spare, and stays replaced") {
+  Roster r = three_and_two();
+  r.take_out(gone("b", "s"));
+  r.let_back("b");
+  r.let_back("b");  // once
+  CHECK(names_of(r.active()) == RosterNames{"a", "s", "c"});
+  CHECK_FALSE(r.takes_part("b"));
+  CHECK(r.is_replaced("b"));
+  CHECK(r.is_waiting("b"));
+  CHECK(r.next_spare() == "t");
+  r.take_out(gone("a", "t"));
+  CHECK(r.next_spare() == "b");
+  r.take_out(gone("c", "b"));
+  CHECK(names_of(r.active()) == RosterNames{"t", "s", "b"});
+  CHECK(names_of(r.all()) == RosterNames{"a", "b", "c", "s", "t"});
+  CHECK(r.takes_part("b"));
+  CHECK_FALSE(r.is_waiting("b"));
+  CHECK_FALSE(r.next_spare());
+  CHECK(r.excluded().size() == 3);  // that b was replaced once is not forgotten
+  r.take_out(gone("b"));
+  CHECK_FALSE(r.takes_part("b"));
+  CHECK(r.excluded().size() == 4);
+}
+
+TEST_CASE("who has and had the places of a group") {
+  Roster r = three_and_two();
+  CHECK(names_of(r.at({0, 2})) == RosterNames{"a", "c"});
+  r.take_out(gone("c", "s"));
+  r.take_out(gone("s", "t"));
+  r.take_out(gone("a"));
+  CHECK(names_of(r.at({0, 2})) == RosterNames{"t"});
+  CHECK(r.occupants({2}) == RosterNames{"c", "s", "t"});
+  CHECK(r.occupants({0, 1}) == RosterNames{"a", "b"});
+  CHECK(r.places() == 3);
+  CHECK(names_of(r.hosts_of({.host = "b"})) == RosterNames{"b"});
+  CHECK(names_of(r.hosts_of({.places = {1, 2}})) == RosterNames{"b", "t"});
+  CHECK(names_of(r.hosts_of({})) == RosterNames{"b", "t"});
 }
 
 TEST_CASE("the journal cannot take out whom nothing speaks against, nor call spares out of turn") {

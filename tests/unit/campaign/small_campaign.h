@@ -96,7 +96,8 @@ class SmallCampaign {
   std::vector<JobKey> keys() const {
     std::vector<std::string> names;
     for (const HostSlots& h : everybody()) names.push_back(h.name);
-    return plan_jobs(setup.campaign.profile, names, !setup.campaign.spares.empty());
+    return plan_jobs(setup.campaign.profile, names, !setup.campaign.spares.empty(),
+                     setup.campaign.hosts.size());
   }
   std::vector<HostSlots> everybody() const {
     std::vector<HostSlots> out = setup.campaign.hosts;
@@ -113,7 +114,9 @@ class SmallCampaign {
   // What the job writes where all is well.
   Document document(const std::string& job, int attempt = 1) const {
     const JobKey k = key(job);
-    if (k.host.empty()) return document_of(job, attempt, setup.campaign.hosts);
+    if (k.host.empty())
+      return document_of(job, attempt,
+                         Roster(setup.campaign.hosts, setup.campaign.spares).hosts_of(k));
     for (const HostSlots& h : everybody()) {
       if (k.host == h.name) return document_of(job, attempt, {h});
     }

@@ -37,7 +37,7 @@ JobEvent ended_as(JobState state, const Said& reason) {
 TEST_CASE("rounds of a soak: cycle by cycle, with names of their own") {
   const SmallCampaign c(kSoak);
   CHECK(plan_rounds(c.setup.campaign.profile) ==
-        std::vector<Round>{{0, 0}, {1, 1}, {2, 1}, {1, 2}, {2, 2}, {1, 3}, {2, 3}});
+        std::vector<StepRound>{{0, 0}, {1, 1}, {2, 1}, {1, 2}, {2, 2}, {1, 3}, {2, 3}});
   CHECK(job_names(c) == std::vector<std::string>{
                             "001-info@n1", "001-info@n2", "002-rate~0001@n1", "002-rate~0001@n2",
                             "003-all~0001", "002-rate~0002@n1", "002-rate~0002@n2", "003-all~0002",

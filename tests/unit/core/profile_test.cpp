@@ -215,8 +215,9 @@ TEST_CASE("unknown keys and values name the nearest valid one") {
         "checklist soak delivery)\n");
   CHECK(problems([](json& j) { j["steps"][0]["deadlin"] = 1; }).find("did you mean deadline?") !=
         std::string::npos);
-  CHECK(problems([](json& j) { j["steps"][0]["scope"] = "hosts"; }) ==
-        "steps[s].scope hosts is not known, did you mean host? (host cluster)\n");
+  CHECK(
+      problems([](json& j) { j["steps"][0]["scope"] = "hosts"; }) ==
+      "steps[s].scope hosts is not known, did you mean host? (host cluster pairs groups rails)\n");
   CHECK(problems([](json& j) {
           j["criteria"][0]["domain"] = "netwrok";
         }).find("did you mean network?") != std::string::npos);

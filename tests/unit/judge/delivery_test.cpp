@@ -1,6 +1,8 @@
 // Who may be taken out of a delivery, and what of it counts.
 #include "judge/delivery.h"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 using namespace cb;
@@ -77,7 +79,8 @@ TEST_CASE("a replaced host is let go where the contract says so, and what it fou
   CHECK(d.c.jobs.size() == 3);
   REQUIRE(d.c.excluded[0].found.size() == 1);
   CHECK(d.c.excluded[0].found[0].text().find("check data failed") != std::string::npos);
-  CHECK(d.line().reason == "2 hosts delivered, 1 replaced by spares");
+  CHECK(
+      d.line().reason.starts_with("2 hosts delivered, 1 replaced by spares; s has the place of b"));
 }
 
 TEST_CASE("else nothing is let go: its bad figures fail, and it is not delivered") {
@@ -137,4 +140,21 @@ TEST_CASE("a customer with another profile does not have to let go what the camp
   CHECK(judge(d.c, strict, {}, "2026-11-24").overall() == State::incomplete);
   strict.delivery = Delivery{.hosts = 2, .replaced_at_most = 0};
   CHECK(judge(d.c, strict, {}, "2026-11-24").overall() == State::incomplete);
+}
+
+TEST_CASE(
+    "a replaced host that came back and stepped in is delivered, with all that was found of it") {
+  const auto verdict = [](bool was_bad) {
+    Delivered d(2, 2);
+    if (!was_bad) d.c.jobs[1].document = measured({"b"}, 2);  // it was only lost
+    d.c.excluded.push_back({.host = "a", .step = "each", .reason = "it died", .by = "b"});
+    d.c.jobs[3].document = measured({"b", "s"}, 2);
+    const State out = d.verdict();
+    CHECK(d.c.hosts == std::vector<std::string>{"b", "s"});
+    CHECK(std::ranges::count(d.c.jobs, "b", &Job::host) == 1);
+    CHECK(std::ranges::count(d.c.jobs, "a", &Job::host) == 0);
+    return out;
+  };
+  CHECK(verdict(false) == State::pass);
+  CHECK(verdict(true) == State::fail);  // its failed check counts again
 }

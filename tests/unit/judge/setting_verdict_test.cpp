@@ -110,6 +110,28 @@ TEST_CASE("what the log does not prove never passes") {
   CHECK(on_anyway.state == State::incomplete);
 }
 
+TEST_CASE("a setting under which a job fails does not pass by those that did not") {
+  const SettingRule& rule = rule_of("sharp");
+  const Document off = job_of(100, rule.proof, {0, 0}), on = job_of(200, rule.proof, {1, 1});
+  const Document wrong = job_of(0, rule.proof, {1, 1});  // no figure
+  const auto judged_with = [&](const Document* last) {
+    std::vector<SweepRun> runs;
+    for (size_t block = 0; block < 3; ++block) {
+      runs.push_back({0, block, false, &off});
+      runs.push_back({0, block, true, &off});
+      runs.push_back({1, block, false, block == 2 ? last : &on});
+    }
+    return judge_setting(rule, runs, kBus);
+  };
+  CHECK(judged_with(&on).state() == State::pass);
+  for (const Document* last : {static_cast<const Document*>(nullptr), &wrong}) {
+    const SettingVerdict v = judged_with(last);
+    CHECK(v.state() == State::incomplete);
+    REQUIRE(v.points.size() == 1);
+    CHECK(say(Lang::en, v.points[0].why).find("1 of 9 jobs gave no figure") == 0);
+  }
+}
+
 TEST_CASE("a setting of which no ratio is asked is proved or not, whatever it gives") {
   Jobs slower;
   slower.on = {90, 91, 90};

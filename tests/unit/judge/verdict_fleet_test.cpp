@@ -68,3 +68,22 @@ TEST_CASE("the stricter of both limits decides") {
   CHECK(v.state == State::fail);
   CHECK(v.limit == 90.0);
 }
+
+TEST_CASE("a figure of all ranks of a job on one host is that host's") {
+  Campaign c;
+  for (const auto& [host, value] : {std::pair{"n1", 80.0}, {"n2", 100.0}, {"n3", 100.0}}) {
+    c.hosts.emplace_back(host);
+    c.inventories.push_back({.host = host});
+    c.jobs.push_back(done(host, document({host}, {record({{{"", "cluster", ""}, value}})})));
+  }
+  const CriterionVerdict v = verdict(c, fleet(0.9));
+  CHECK(v.state == State::fail);
+  CHECK(entity_name(*v.worst) == "n1");
+  CHECK(v.reason.find("n1") != std::string::npos);
+  CHECK(v.reason.find("cluster") == std::string::npos);
+  // A job on all hosts stays the cluster's.
+  Campaign whole = campaign({{"n1", 1}, {"n2", 1}});
+  whole.jobs = {done("", document({"n1", "n2"}, {record({{{"", "cluster", ""}, 5}})}))};
+  const Profile ten = profile({metric_criterion({.metric = "bytes_per_second", .min = 10})});
+  CHECK(entity_name(*verdict(whole, ten).worst) == "cluster");
+}

@@ -43,3 +43,31 @@ TEST_CASE("a log is read line by line; continuations and torn lines count nothin
   CHECK(e.lines[0].seconds == 7.5);
   CHECK(kernel_events("").messages == 0);
 }
+
+TEST_CASE("fatal lines of firmware, PCIe, drives and the kernel itself") {
+  const auto kind = [](const char* text) { return std::string(kernel_event_kind(text)); };
+  CHECK(kind("{1}[Hardware Error]: event severity: fatal") == "machine_check");
+  CHECK(kind("{1}[Hardware Error]: event severity: corrected").empty());
+  CHECK(kind("BUG: unable to handle page fault for address: 0") == "kernel_fault");
+  CHECK(kind("Oops: 0002 [#1] SMP") == "kernel_fault");
+  CHECK(kind("kernel BUG at mm/slub.c:1") == "kernel_fault");
+  CHECK(kind("NVRM: GPU 0000:1b:00.0: GPU has fallen off the bus.") == "xid");
+  CHECK(kind("pcieport 0000:00:01.0: AER: Uncorrected (Fatal) error received: 0000:01:00.0") ==
+        "pcie_fatal");
+  CHECK(kind("pcieport 0000:00:01.0: pciehp: Slot(1): Link Down") == "link_down");
+  CHECK(kind("mlx5_core 0000:17:00.0: poll_health:800: Fatal error 1 detected") == "device_error");
+  CHECK(kind("nvme nvme0: I/O 12 QID 3 timeout, aborting") == "drive_reset");
+  CHECK(kind("Buffer I/O error on dev sda1, logical block 0") == "drive_error");
+  CHECK(kind("md/raid1:md0: Disk failure on sda, disabling device.") == "drive_error");
+  CHECK(kind("critical target error, dev sda, sector 12") == "drive_error");
+  CHECK(kind("ata1.00: failed command: READ FPDMA QUEUED") == "drive_error");
+  CHECK(kind("BTRFS error (device sda1): bad tree block start") == "file_system_error");
+  CHECK(kind("nfs: server 10.0.0.1 not responding, still trying") == "server_unreachable");
+}
+
+TEST_CASE("a log says which lines it has") {
+  const KernelEvents e = kernel_events("6,100,5000000,-;a\n6,101,6000000,-;b\n6,107,7000000,-;c\n");
+  CHECK(e.first == 100);
+  CHECK(e.last == 107);
+  CHECK(e.first_seconds == 5);
+}

@@ -47,7 +47,7 @@ TEST_CASE("a delivery has the steps and criteria of all its parts") {
            {std::string(d.cluster) + "-cluster",
             test::network_profile(std::string_view(network) == "-roce", d.fast_ports),
             std::string("gpu-direct-") + (d.fast_ports ? "400g" : "200g"), std::string("gds"),
-            std::string("nvme-gen4"), std::string("parallel-fs-node")}) {
+            std::string("preflight"), std::string("nvme-gen4"), std::string("parallel-fs-node")}) {
         CAPTURE(part);
         const Profile one = test::shipped(part);
         CHECK(std::ranges::includes(steps_of(whole), steps_of(one)));

@@ -312,6 +312,7 @@ class Fleet {
   void fill(Record& record, const Step& step, const std::vector<std::string>& hosts) const {
     for (const std::string& host : hosts) {
       if (step.case_name == "info") record.entity({host, "host", ""});
+      if (step.case_name == "preflight") preflight(record, host);
       if (step.case_name == "health") health(record, step, host);
       if (step.case_name == "nics") nics(record, step, host);
       if (step.case_name == "bandwidth") copies(record, host);
@@ -322,6 +323,13 @@ class Fleet {
     if (step.case_name == "verbs") transfers(record, hosts);
     if (step.case_name == "tcp") tcp(record, hosts);
     if (step.case_name == "locate") check(record, {"", "cluster", ""}, "no_suspect");
+  }
+
+  static void preflight(Record& record, const std::string& host) {
+    const Entity self{host, "host", ""};
+    for (const char* name : {"same_program", "rank_map", "idle_gpus"}) check(record, self, name);
+    number(record, self, "clock_offset_seconds", 1e-4);
+    number(record, self, "open_files", 1024 * 1024);
   }
 
   void health(Record& record, const Step& step, const std::string& host) const {

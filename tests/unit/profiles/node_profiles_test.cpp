@@ -41,6 +41,7 @@ const std::set<std::string> kOthers{"checkpoint",
                                     "parallel-fs-node",
                                     "parallel-fs-node-better",
                                     "parallel-fs-node-best",
+                                    "preflight",
                                     "roce-settings",
                                     "tmpfs"};
 

@@ -181,7 +181,7 @@ std::set<std::string> ids_of_documents() {
   std::set<std::string> out = {"list.clauses", "list.names"};
   for (const auto& sentence : sentences_said(all_sources())) out.insert(sentence.first);
   for (const auto table : {said_campaign(), said_gpu(), said_host(), said_locate(), said_network(),
-                           said_storage(), said_training(), said_xid()}) {
+                           said_storage(), said_training(), said_workloads(), said_xid()}) {
     for (const TextRow& row : table) out.emplace(row.id);
   }
   return out;

@@ -24,7 +24,8 @@ class SmBurner final : public BurnerBase {
 
   void start(double seconds) override {
     const int64_t count = repetitions(one_seconds_, seconds, kMaxQueued);
-    const int64_t damaged = take_fault() == Fault::none ? -1 : blocks_ / 2;
+    // Both of one type: -1 beside an unsigned number would be a block that no launch has.
+    const int64_t damaged = take_fault() == Fault::none ? int64_t{-1} : int64_t{blocks_ / 2};
     counts_[begin()] = count;
     cuda::zero(results_.data(), results_.bytes(), stream_);
     for (int64_t i = 0; i < count; ++i) {

@@ -50,7 +50,9 @@ enum class Meeting : int {
   most,
   bits_and,
   bits_or,
-  bits_xor
+  bits_xor,
+  multiply,
+  load_matrices
 };
 
 // Waits for the other threads of the block; returns what their predicates give together.

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace cb::training {
+
+// The checkpoints of one rank: two files in a directory that exists, written in turn, so that one
+// is whole whatever happens while the other is written. A file says for which training it is, how
+// many steps were done, and the digest of each array; one that is torn, changed or of another
+// training does not exist for a reader.
+class Checkpoints {
+ public:
+  // `identity`: text of all that must be the same to go on.
+  Checkpoints(std::filesystem::path directory, int rank, const std::string& identity);
+
+  // Returns when the file is on the device. Throws Error naming the file and the reason.
+  void save(int64_t steps, const std::vector<std::span<const float>>& arrays);
+  // Steps of the whole checkpoints, newest first.
+  std::vector<int64_t> whole() const;
+  // Fills the arrays. Throws Error if there is no whole checkpoint of that step with arrays of
+  // these lengths.
+  void load(int64_t steps, const std::vector<std::span<float>>& arrays) const;
+
+ private:
+  std::filesystem::path file(int slot) const;
+
+  std::filesystem::path directory_;
+  int rank_ = 0;
+  std::string identity_;  // digest
+  int slot_ = 0;          // the next to be written
+};
+
+}  // namespace cb::training

@@ -1,0 +1,147 @@
+#include "campaign/copy_program.h"
+
+#include <cstdlib>
+#include <fstream>
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/file.h"
+
+using namespace cb;
+namespace fs = std::filesystem;
+
+namespace {
+
+// Runs the words on this host; the host "dead" is not reached.
+constexpr const char* kStandIn = R"sh(#!/bin/sh
+while [ "$1" != sh ]; do
+  [ "$1" = dead:1 ] && exit 255
+  shift
+done
+exec "$@"
+)sh";
+
+// Three hosts that share two places, and a launcher that reaches two of them.
+struct CopyFolder {
+  CopyFolder() {
+    std::string pattern = fs::temp_directory_path() / "cb-copy-XXXXXX";
+    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
+    top = pattern;
+    for (const char* folder : {"bin", "c/logs", "first", "second"})
+      fs::create_directories(top / folder);
+    write("bin/mpirun", kStandIn);
+    write("program", "#!/bin/sh\n[ \"$1\" = --version ]\n");
+    write("module.so", std::string(100'000, 'm'));
+    old_path = std::getenv("PATH");
+    ::setenv("PATH", (top.string() + "/bin:" + old_path).c_str(), 1);
+    setup = {.launch = {.launcher = Launcher::mpirun},
+             .hosts = {{"n1", 1}, {"n2", 1}, {"dead", 1}},
+             .executor = {},
+             .id = "0123456789abcdef",
+             .logs = top / "c/logs",
+             .program = top / "program",
+             .beside = {top / "module.so"},
+             .places = {top / "first", top / "second"}};
+  }
+  ~CopyFolder() {
+    ::setenv("PATH", old_path.c_str(), 1);
+    fs::remove_all(top);
+  }
+  CopyFolder(const CopyFolder&) = delete;
+  CopyFolder& operator=(const CopyFolder&) = delete;
+
+  void write(const char* name, const std::string& text) const {
+    std::ofstream(top / name, std::ios::binary) << text;
+    ::chmod((top / name).c_str(), 0755);
+  }
+  CopyEnd copy() const {
+    return copy_program(setup, [](const std::string&) {});
+  }
+  fs::path folder(const char* place) const { return top / place / ("clusterbench-" + setup.id); }
+  bool empty(const char* place) const { return fs::is_empty(top / place); }
+
+  fs::path top;
+  std::string old_path;
+  CopySetup setup;
+};
+
+}  // namespace
+
+TEST_CASE("the program and what lies beside it come to every host that answers, and go again") {
+  const CopyFolder f;
+  const CopyEnd end = f.copy();
+  CHECK(end.program == (f.folder("first") / "clusterbench").string());
+  CHECK(end.hosts == std::vector<std::string>{"n1", "n2"});
+  REQUIRE(end.refusals.size() == 1);
+  CHECK(end.refusals[0].host == "dead");
+  CHECK(end.refusals[0].why == "the launcher ended with code 255: see logs/copy.err");
+  CHECK(read_file(end.program) == read_file(f.setup.program));
+  CHECK(read_file(f.folder("first") / "module.so") == std::string(100'000, 'm'));
+  CHECK((fs::status(f.folder("first")).permissions() & fs::perms::mask) == fs::perms::owner_all);
+  CHECK(f.empty("second"));
+  CHECK(!fs::exists(f.top / "c/copy.payload.partial"));
+  CHECK(remove_copies(f.setup, end).empty());
+  CHECK(f.empty("first"));
+}
+
+TEST_CASE("a folder of the same name that the campaign has not made is left alone") {
+  const CopyFolder f;
+  const auto theirs = f.folder("first") / "theirs";
+  SUBCASE("without its marker") { fs::create_directories(f.folder("first")); }
+  SUBCASE("with the marker of another") {
+    fs::create_directories(f.folder("first"));
+    std::ofstream(f.folder("first") / ".clusterbench-copy") << "fedcba9876543210\n";
+  }
+  SUBCASE("a link to one of ours") {
+    fs::create_directories(f.top / "elsewhere");
+    std::ofstream(f.top / "elsewhere/.clusterbench-copy") << f.setup.id << '\n';
+    fs::create_directory_symlink(f.top / "elsewhere", f.folder("first"));
+  }
+  std::ofstream(theirs) << "theirs";
+  const CopyEnd end = f.copy();
+  CHECK(end.program == (f.folder("second") / "clusterbench").string());
+  REQUIRE(end.refusals.size() == 3);
+  CHECK(end.refusals[0].why == "a folder of that name is there, and this campaign has not made it");
+  CHECK(read_file(theirs) == "theirs");
+  CHECK(remove_copies(f.setup, end).empty());
+  CHECK(f.empty("second"));
+}
+
+TEST_CASE("what a killed run left is used and removed, files of others stay") {
+  const CopyFolder f;
+  const CopyEnd killed = f.copy();
+  std::ofstream(f.folder("first") / "clusterbench") << "torn";
+  const CopyEnd end = f.copy();
+  CHECK(end.program == killed.program);
+  CHECK(read_file(end.program) == read_file(f.setup.program));
+  const auto theirs = f.folder("first") / "theirs";
+  std::ofstream(theirs) << "theirs";
+  CHECK(remove_copies(f.setup, end) == std::vector<std::string>{"n1", "n2"});
+  CHECK(read_file(theirs) == "theirs");
+  CHECK(!fs::exists(end.program));
+}
+
+TEST_CASE("a host that cannot use any place is named with the reason, and nothing is left") {
+  CopyFolder f;
+  f.setup.hosts = {{"n1", 1}};
+  std::string why;
+  SUBCASE("the program does not start there") {
+    f.write("program", "#!/bin/sh\nexit 1\n");
+    why = "the program does not start there: another architecture, or a libc older than 2.28";
+  }
+  SUBCASE("there is no such place") {
+    f.setup.places = {f.top / "none", f.top / "none either"};
+    why = "no folder can be made there";
+  }
+  const CopyEnd end = f.copy();
+  CHECK(end.program.empty());
+  CHECK(end.hosts.empty());
+  REQUIRE(end.refusals.size() == 2);
+  CHECK(end.refusals[0].why == why);
+  CHECK(end.refusals[1].why == why);
+  CHECK(f.empty("first"));
+  CHECK(f.empty("second"));
+  CHECK(remove_copies(f.setup, end).empty());
+}
