@@ -90,7 +90,7 @@ TEST_CASE("any bytes are read or refused in words") {
   const std::string good =
       "\xef\xbb\xbfhost;part;serial;model\r\nn1;GPU;\"A;1\";\xd0\xcd\r\n\r\nn2;ssd;B2;x\r\n";
   for (size_t at = 0; at < good.size(); ++at) {
-    for (const int byte : {0, '"', '\n', ';', 0x80, 0xff}) {
+    for (const int byte : std::initializer_list<int>{0, '"', '\n', ';', 0x80, 0xff}) {
       std::string bad = good;
       bad[at] = static_cast<char>(byte);
       for (const std::string& text : {bad, bad.substr(0, at)}) {
