@@ -118,6 +118,11 @@ def test_a_checkpoint_of_another_training_is_none(tmp_path):
     assert done.returncode == 4 and "no checkpoint" in done.stderr
 
 
+def test_a_directory_that_is_not_there_is_told_before_a_step_is_trained(tmp_path):
+    done = train("--checkpoint-dir", tmp_path / "nowhere", "--steps", 1000000)
+    assert done.returncode == 4 and "nowhere/clusterbench-train-rank0.0.checkpoint cannot be written" in done.stderr
+
+
 @pytest.mark.parametrize("args, text", [
     (["--resume"], "needs --checkpoint-dir"),
     (["--heads", 3, "--kv-heads", 2], "3 is no multiple of 2 --kv-heads"),

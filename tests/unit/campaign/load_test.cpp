@@ -236,8 +236,7 @@ TEST_CASE("an attempt that left no record is noted where another one left one, a
   CHECK(loaded.jobs[2].attempts.size() == 1);
   CHECK(loaded.jobs[3].state == JobState::deadline);
   CHECK(loaded.jobs[3].attempts.empty());
-  CHECK(loaded.notes == Sentences{"attempt 1 of 002-rate@n1 left no record: it was interrupted, or "
-                                  "failed before it had one"});
+  CHECK(loaded.notes == Sentences{"attempt 1 of 002-rate@n1 left no record: it ended with code 4"});
 }
 
 TEST_CASE(

@@ -82,7 +82,7 @@ TEST_CASE("spares that are machines of their own leave no doubt") {
   CHECK(judge(c, c.profile, {}, kToday).overall() == State::pass);
 }
 
-TEST_CASE("a host that is interrupted in a soak is an interruption, whoever has its place") {
+TEST_CASE("a host that is interrupted in a soak counts though a spare has its place") {
   Campaign c = soak_with_spare(JobState::failed, said("end.code", 4));
   apply_delivery(c);
   const auto events = soak_events(c);
