@@ -27,21 +27,12 @@ namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
 constexpr double kAgentSeconds = 30;
-<<<<<<< HEAD
-constexpr double kSettleSeconds = 4;     // until the measurement runs on all hosts
-constexpr double kStallSeconds = 5;      // after which the watchdog speaks
-constexpr double kGraceSeconds = 15;     // by which a measurement without a fault ends well
-constexpr double kRefusalSeconds = 0.7;  // in which an agent that cannot cut a link says so
-constexpr double kGpuSeconds = 12;       // of a burn in which an Xid is reported
-constexpr double kRecoveredShare = 0.8;  // of the rate before
-=======
 constexpr double kSettleSeconds = 4;      // until the measurement runs on all hosts
 constexpr double kStallSeconds = 5;       // after which the watchdog speaks
 constexpr double kDrillLateSeconds = 15;  // by which a measurement without a fault has ended
 constexpr double kRefusalSeconds = 0.7;   // in which an agent that cannot cut a link says so
 constexpr double kGpuSeconds = 12;        // of a burn in which an Xid is reported
 constexpr double kRecoveredShare = 0.8;   // of the rate before
->>>>>>> mend2
 
 struct Ended {
   std::optional<int> code;  // nothing: it was ended at its deadline
@@ -231,29 +222,19 @@ class DrillRun {
             "--duration", "150ms",     "--tolerance", "0.25"};
   }
 
-<<<<<<< HEAD
-  // While a person is asked the measurement goes on, and must not end at its own deadline.
-=======
   // Later than the measurement's own time, so that an end at the deadline is no detection. While a
   // person is asked the measurement goes on, and must not end at it.
->>>>>>> mend2
   double deadline_of(const std::string& name) const {
     const bool waits = drill_.action == DrillAction::manual && name == "during";
     return setup_.deadline_seconds * (waits ? 2 : 1) + (waits ? kAgentSeconds : 0) +
            kDrillLateSeconds;
   }
 
-  // Its own deadline is later than its time, so that an end by itself is no detection.
   Command command(Words words, const std::vector<HostSlots>& hosts, const fs::path& record,
                   double deadline) const {
     words.insert(words.begin(), setup_.binary);
-<<<<<<< HEAD
-    for (const std::string& word : Words{"--deadline", fmt::format("{}s", deadline + kGraceSeconds),
-                                         "--no-color", "--quiet", "--json", record.string()})
-=======
     for (const std::string& word : Words{"--deadline", fmt::format("{}s", deadline), "--no-color",
                                          "--quiet", "--json", record.string()})
->>>>>>> mend2
       words.push_back(word);
     return launch_command(setup_.launch, hosts, 1, {{kDrillVariable, token_}}, words);
   }
@@ -297,11 +278,7 @@ class DrillRun {
   Ended measure(const std::string& name, const Words& words) const {
     setup_.say(fmt::format("{}: {}", drill_.id, name));
     Measurement m = start(name, words);
-<<<<<<< HEAD
-    return wait(m, setup_.deadline_seconds + 2 * kGraceSeconds);
-=======
     return wait(m, deadline_of(name) + kDrillLateSeconds);
->>>>>>> mend2
   }
 
   // The worst rate of a measurement that went well.
@@ -362,11 +339,7 @@ class DrillRun {
     if (!running) started = begin;
     make_fault();
     setup_.say(fmt::format("{}: the fault is made on {}", drill_.id, setup_.on));
-<<<<<<< HEAD
-    Ended seen = running ? wait(*running, deadline_of("during") + 2 * kGraceSeconds)
-=======
     Ended seen = running ? wait(*running, deadline_of("during") + kDrillLateSeconds)
->>>>>>> mend2
                          : measure("during", is_storage() ? long_job() : short_job());
     if (const auto rate = rate_of(seen)) add_rate("rate_during", *rate);
     if (drill_.goes_on) {
