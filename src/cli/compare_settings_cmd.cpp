@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -81,7 +82,12 @@ std::vector<SettingRule> chosen_rules(const SettingOptions& options, Problems& p
     else
       out.push_back(*found);
   }
-  for (const std::string& text : words_of(options.required)) apply_requirement(text, out, problems);
+  std::set<std::string> required;
+  for (const std::string& text : words_of(options.required)) {
+    const std::string id = text.substr(0, text.find('='));
+    if (!required.insert(id).second) problems.add("--require", id + " is given twice");
+    apply_requirement(text, out, problems);
+  }
   return out;
 }
 

@@ -34,6 +34,8 @@ const char* sweep_verdict_text(SweepVerdict verdict) {
       return "best";
     case SweepVerdict::no_difference:
       return "no difference beyond noise";
+    case SweepVerdict::jobs_missing:
+      return "leads, but some of its jobs gave no figure";
     case SweepVerdict::too_few:
       return "cannot be told: too few jobs";
   }

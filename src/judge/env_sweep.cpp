@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "core/stats.h"
 #include "core/student_t.h"
@@ -172,6 +173,18 @@ void name_winners(std::vector<SweepPoint>& points, const std::vector<Contest>& c
   }
 }
 
+// A combination under which jobs crash is not the best by those that did not.
+void withdraw_unreliable(std::vector<SweepPoint>& points, const std::vector<SweepRun>& runs) {
+  for (SweepPoint& point : points) {
+    if (point.verdict != SweepVerdict::best) continue;
+    const SweepFigure& first = point.ranked.front();
+    const auto jobs = std::ranges::count_if(runs, [&](const SweepRun& run) {
+      return !run.control && run.combination == first.combination;
+    });
+    if (std::cmp_less(first.jobs, jobs)) point.verdict = SweepVerdict::jobs_missing;
+  }
+}
+
 // Groups the figures of all jobs by their point.
 std::vector<std::pair<Params, Treatments>> figures_by_point(const std::vector<SweepRun>& runs,
                                                             const MetricDef& metric) {
@@ -211,6 +224,7 @@ std::vector<SweepPoint> rank_sweep(const std::vector<SweepRun>& runs, const Metr
     contests.push_back(contest(points.back(), treatments, metric.better));
   }
   name_winners(points, contests);
+  withdraw_unreliable(points, runs);
   return points;
 }
 

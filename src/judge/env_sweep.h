@@ -29,6 +29,7 @@ struct SweepFigure {
 enum class SweepVerdict {
   best,           // the first differs from every other one by more than jobs of one setting do
   no_difference,  // the best does not differ that much
+  jobs_missing,   // the first leads, but some of its jobs gave no figure: it may crash
   too_few         // fewer than two blocks have two combinations, or a figure is not above 0
 };
 

@@ -24,6 +24,11 @@ std::array<Unit, 8> limiting_units(const GpuActivity& a) {
           {GpuBound::nvlink, a.nvlink},   {GpuBound::pcie, a.pcie}};
 }
 
+// The units of the GPU itself. Of links, one that is not there is not busy.
+bool all_units_known(const GpuActivity& a) {
+  return a.dram && a.tensor && a.fp64 && a.fp32 && a.fp16 && a.integer;
+}
+
 // Busy by all that is known: a GPU that copies runs no kernel.
 double busiest(const GpuActivity& a) {
   double most = std::max(a.utilisation.value_or(0), a.sm.value_or(0));
@@ -72,7 +77,8 @@ GpuBound bound_of(const GpuActivity& a) {
   if (*top.share >= kBoundShare) return top.bound;
   if (a.utilisation && *a.utilisation < kBusyShare) return GpuBound::host;
   if (!a.sm) return GpuBound::unknown;
-  return *a.sm < kBusyShare ? GpuBound::few_sms : GpuBound::latency;
+  if (*a.sm < kBusyShare) return GpuBound::few_sms;
+  return all_units_known(a) ? GpuBound::latency : GpuBound::unknown;
 }
 
 Said activity_sentence(const GpuActivity& a) {

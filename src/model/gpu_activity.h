@@ -41,7 +41,8 @@ inline constexpr double kBusyShare = 0.5;
 inline constexpr double kIdleShare = 0.05;
 
 // The unit with the largest share limits if it has kBoundShare; of equal ones the first in the
-// enumeration. Else what is missing does.
+// enumeration. Else what is missing does: latency where every unit but the links is known not to be
+// busy, for a unit that is not known may have been.
 GpuBound bound_of(const GpuActivity& activity);
 
 // "utilisation 98 %, SM 97 %, tensor 11 %, DRAM 91 %: bound by memory"; empty if nothing is known.

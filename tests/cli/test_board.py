@@ -18,7 +18,8 @@ def campaign(tmp_path, hosts, seconds, **environment):
     """The command and environment of a run over hosts that a stand-in launcher plays."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "state").mkdir()
-    (tmp_path / "bin/mpirun").symlink_to(TOOL)
+    (tmp_path / "bin/mpirun").write_text(f'#!/bin/sh\nexec {TOOL} "$@"\n')
+    (tmp_path / "bin/mpirun").chmod(0o755)
     (tmp_path / "script").write_text(f"seconds {seconds} {seconds}\n")
     profile = tmp_path / "p.json"
     profile.write_text(json.dumps({

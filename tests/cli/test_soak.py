@@ -117,6 +117,12 @@ def test_status_reads_only(tmp_path):
     assert cb("status", tmp_path).returncode == 2
 
 
+def test_an_agent_that_cannot_cut_leaves_nothing_to_undo(tmp_path):
+    done = cb("drill", "agent", "--list", tmp_path / "undo.jsonl", "--do", "cut-link", "--token", "t", "--part", "nosuch0", "--hold", 1)
+    assert done.returncode == 4 and "cannot cut nosuch0: No such device" in done.stderr, done.stderr
+    assert not (tmp_path / "undo.jsonl").exists()
+
+
 def test_profiles_say_what_is_wrong_with_a_soak(tmp_path):
     def problems(change):
         path = soak_profile(tmp_path)

@@ -118,6 +118,11 @@ def test_a_checkpoint_of_another_training_is_none(tmp_path):
     assert done.returncode == 4 and "no checkpoint" in done.stderr
 
 
+def test_a_directory_that_is_not_there_is_told_before_a_step_is_trained(tmp_path):
+    done = train("--checkpoint-dir", tmp_path / "nowhere", "--steps", 1000000)
+    assert done.returncode == 4 and "nowhere/clusterbench-train-rank0.0.checkpoint cannot be written" in done.stderr
+
+
 @pytest.mark.parametrize("args, text", [
     (["--resume"], "needs --checkpoint-dir"),
     (["--heads", 3, "--kv-heads", 2], "3 is no multiple of 2 --kv-heads"),
@@ -149,3 +154,16 @@ def test_the_first_loss_of_a_few_tokens_may_lie_further_off(tmp_path, args):
 def test_what_does_not_fit_into_memory_is_refused():
     done = train("--model", "llama-405b", "--sequence", 64)
     assert done.returncode == 4 and "fewer --layers" in done.stdout + done.stderr
+
+
+def test_a_profiles_step_is_proved_to_find_a_fault_and_accepted(tmp_path):
+    why, ref = {"en": "a", "zh": "b"}, {"kind": "practice", "ref": {"en": "a", "zh": "b"}, "date": "2026-11"}
+    profile = {"schema": "clusterbench.profile/1", "name": "t", "title": why,
+               "steps": [{"id": "t", "case": "train", "scope": "host", "deadline": "2m",
+                          "params": {"steps": 30, "threads": 1, "library": "builtin"}}],
+               "criteria": [{"id": "tokens", "step": "t", "domain": "host", "title": why, "why": why, "source": ref,
+                             "metric": "tokens_per_second", "min": 1}]}
+    (tmp_path / "p.json").write_text(json.dumps(profile))
+    done = subprocess.run([BINARY, "run", "./p.json", "--out", "c", "--launcher", "none", "--prove"], cwd=tmp_path,
+                          capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0 and "planted fault found by check twin" in done.stdout + done.stderr, done.stdout + done.stderr

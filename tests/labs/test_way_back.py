@@ -187,25 +187,6 @@ def test_the_program_is_copied_and_removed(netns, clusterbench, tmp_path):
     assert not os.path.exists(f"/var/tmp/clusterbench-{identity}")
 
 
-def test_a_folder_of_somebody_else_is_left_alone(netns, clusterbench, tmp_path):
-    """No host may take the name of a folder that is there, and nothing in it is touched."""
-    place = tmp_path / "place"
-    place.mkdir()
-    out = tmp_path / "c"
-    words = [clusterbench, "run", str(write_profile(tmp_path / "p.json")), "--out", str(out), "--hosts", netns.host_list(1, netns.hosts[:1]),
-             "--launcher", "mpirun", "--copy-to", str(place)]
-    done = netns.run(words)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert list(place.iterdir()) == []
-    folder = place / f"clusterbench-{json.loads((out / 'campaign.json').read_text())['id']}"
-    folder.mkdir()
-    (folder / "theirs").write_text("theirs")
-    done = netns.run([clusterbench, "run", "--resume", str(out), "--copy-to", str(place)])
-    assert done.returncode == 4, done.stdout + done.stderr
-    assert "this campaign has not made it" in done.stderr
-    assert [p.name for p in folder.iterdir()] == ["theirs"]
-
-
 def test_under_slurm(netns, clusterbench, tmp_path):
     """No node sees the directory, and the program goes to them: srun brings both."""
     if reason := slurm_lab.why_not():

@@ -82,6 +82,7 @@ def test_what_an_interrupt_left_uncompared_does_not_pass(tmp_path):
 
 @pytest.mark.parametrize("args, words", [
     (["--setting", "shrap"], "did you mean sharp"), (["--require", "sharp"], "is not SETTING=RATIO"),
+    (["--require", "sharp=1.3,sharp=1.1"], "sharp is given twice"),
     (["--setting", "pxn", "--require", "sharp=2"], "sharp is not among the settings compared")])
 def test_what_cannot_be_meant_is_refused(compare, args, words):
     code, _, text, _ = compare(*args, behaviour="")

@@ -1,5 +1,7 @@
 """Which way NCCL's data takes, from its log: figures of each rank, whatever version wrote the lines."""
 
+import os
+
 import pytest
 from collectives import metrics
 
@@ -48,6 +50,21 @@ def test_sharp_nvlink_of_several_hosts_and_host_memory(nccl, monkeypatch):
     assert not by_rank(record, "gpu_direct_share"), "no connection over the network: absent, not 0"
     record, = nccl(2, *args, "--transport", "shm")[0]
     assert by_rank(record, "host_memory_connections") == {0: 1, 1: 1}
+
+
+def test_one_rank_that_is_not_told_leaves_no_figure_of_any(job, monkeypatch):
+    """Else a criterion about every rank would pass by those that did tell."""
+    build = os.environ["CLUSTERBENCH_BUILD_DIR"]
+    monkeypatch.setenv("CLUSTERBENCH_NCCL_LIBRARY", f"{build}/fake/fake_nccl.so")
+    monkeypatch.setenv("FAKE_NCCL", "hosts=2")
+    silent = ["sh", "-c", '[ "$OMPI_COMM_WORLD_RANK" != 1 ] || export FAKE_NCCL=hosts=2,silent; exec "$@"', "sh"]
+    code, document, _, err = job.measure(2, "nccl", "--memory", "host", "--gpus", 1, "--size", "64K", "--iterations", 2,
+                                         "--calls", 1, "--checks", 1, "--paths", before=silent)
+    record, = document["records"]
+    assert code == 0 and metrics(record, "bus_bytes_per_second"), err
+    assert not by_rank(record, "socket_connections") and not by_rank(record, "pxn_connections")
+    note, = [n for n in record["notes"] if "names no connection" in n]
+    assert "rank 1" in note and "rank 1: ?" in record["facts"]["paths"]
 
 
 def test_without_a_word_of_the_library_nothing_is_said(nccl):

@@ -175,10 +175,16 @@ Entity entity_of(const Context& context) {
 }
 
 Record measure(Context& context, const Params& params, const RankCores& cores,
-               const std::vector<int>& cpus) {
+               std::vector<int> cpus) {
   Record record{.case_name = "cg", .params = params};
   record.entity(entity_of(context));
   const int64_t edge = params.integer("size");
+  // Each thread needs a plane of the coarsest level. Only --threads insists on more.
+  const auto most = static_cast<size_t>(edge / 8);
+  if (!params.has("threads") && cpus.size() > most) {
+    record.notes.push_back(said("cg.fewer_threads", edge, most, cpus.size()));
+    cpus.resize(most);
+  }
   throw_where_failed(context.comm, cg_divides(edge, static_cast<int>(cpus.size()))
                                        ? Said()
                                        : said("cg.edge", edge, cpus.size()));

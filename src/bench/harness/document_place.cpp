@@ -53,7 +53,7 @@ void send_bytes(std::string_view bytes) {
 // Says of every record that its document came by lines.
 Document with_way_back(Document document) {
   for (Record& record : document.records)
-    record.facts.emplace("way_back", said("way_back.launcher", host_name()));
+    record.facts["way_back"] = said("way_back.launcher", host_name());
   return document;
 }
 

@@ -98,6 +98,11 @@ std::filesystem::path Checkpoints::file(int slot) const {
   return directory_ / fmt::format("clusterbench-train-rank{}.{}.checkpoint", rank_, slot);
 }
 
+void Checkpoints::require_writable() const {
+  if (const auto why = why_not_writable(file(slot_)))
+    throw Error(said("train.checkpoint_denied", file(slot_).string(), *why));
+}
+
 void Checkpoints::save(int64_t steps, const std::vector<std::span<const float>>& arrays) {
   std::string head = fmt::format("{}\n{}\n{}\n{}\n", kMagic, identity_, steps, arrays.size());
   size_t size = 0;

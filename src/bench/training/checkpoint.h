@@ -17,6 +17,8 @@ class Checkpoints {
   // `identity`: text of all that must be the same to go on.
   Checkpoints(std::filesystem::path directory, int rank, const std::string& identity);
 
+  // Throws Error if no file can be written: told before an hour of training, not behind it.
+  void require_writable() const;
   // Returns when the file is on the device. Throws Error naming the file and the reason.
   void save(int64_t steps, const std::vector<std::span<const float>>& arrays);
   // Steps of the whole checkpoints, newest first.

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/cpu/memory.h"
 #include "core/clock.h"
 #include "core/sha256.h"
 #include "core/stats.h"
@@ -117,6 +118,17 @@ std::vector<std::span<float>> Session::arrays() const {
   return {{p.weights(), static_cast<size_t>(p.count())}, {p.mean(), state}, {p.square(), state}};
 }
 
+// Collective. What fails on one rank fails on all, so that nobody waits for it.
+void Session::together(const std::function<void()>& call) {
+  Said failure;
+  try {
+    call();
+  } catch (const Error& e) {
+    failure = said("said.of", context_.who(), e.said());
+  }
+  throw_where_failed(context_.comm, failure);
+}
+
 // The newest step of which every rank has a whole checkpoint: a rank that was killed while it wrote
 // has an older one.
 void Session::resume(Trained& measured) {
@@ -136,7 +148,7 @@ void Session::resume(Trained& measured) {
   if (common < 0) throw Error(said("train.no_checkpoint", options_.checkpoint_dir));
   if (options_.steps - common <= options_.warm_up)
     throw Error(said("train.nothing_left", common, options_.steps, options_.warm_up));
-  checkpoints_->load(common, arrays());
+  together([&] { checkpoints_->load(common, arrays()); });
   trainer_.resume_at(common);
   done_ = measured.resumed_at = common;
 }
@@ -150,9 +162,8 @@ void Session::save_checkpoint(Trained& measured) {
     measured.checkpoint_bytes += static_cast<int64_t>(array.size_bytes());
   }
   const double start = monotonic_seconds();
-  checkpoints_->save(done_, state);
   // No step begins before the last rank's file is on its device.
-  context_.comm.barrier();
+  together([&] { checkpoints_->save(done_, state); });
   measured.checkpoint_seconds.push_back(monotonic_seconds() - start);
   context_.watchdog.progress();
 }
@@ -270,6 +281,7 @@ void Session::share_computing(Trained& measured) {
 
 Trained Session::train() {
   Trained out;
+  if (checkpoints_) together([&] { checkpoints_->require_writable(); });
   if (options_.resume) resume(out);
   SamplePlan plan{.what = "training step", .spans = kSpans};
   plan.warm_up_seconds = 1e9;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <vector>
@@ -43,6 +44,7 @@ class Session {
   void add_checks(Record& record, size_t self, size_t whole, const Trained& measured) const;
 
  private:
+  void together(const std::function<void()>& call);
   void resume(Trained& measured);
   void save_checkpoint(Trained& measured);
   std::string digest_of_weights();

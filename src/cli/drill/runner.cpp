@@ -27,12 +27,12 @@ namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
 constexpr double kAgentSeconds = 30;
-constexpr double kSettleSeconds = 4;     // until the measurement runs on all hosts
-constexpr double kStallSeconds = 5;      // after which the watchdog speaks
-constexpr double kGraceSeconds = 15;     // by which a measurement without a fault ends well
-constexpr double kRefusalSeconds = 0.7;  // in which an agent that cannot cut a link says so
-constexpr double kGpuSeconds = 12;       // of a burn in which an Xid is reported
-constexpr double kRecoveredShare = 0.8;  // of the rate before
+constexpr double kSettleSeconds = 4;      // until the measurement runs on all hosts
+constexpr double kStallSeconds = 5;       // after which the watchdog speaks
+constexpr double kDrillLateSeconds = 15;  // by which a measurement without a fault has ended
+constexpr double kRefusalSeconds = 0.7;   // in which an agent that cannot cut a link says so
+constexpr double kGpuSeconds = 12;        // of a burn in which an Xid is reported
+constexpr double kRecoveredShare = 0.8;   // of the rate before
 
 struct Ended {
   std::optional<int> code;  // nothing: it was ended at its deadline
@@ -222,12 +222,19 @@ class DrillRun {
             "--duration", "150ms",     "--tolerance", "0.25"};
   }
 
-  // Its own deadline is later than its time, so that an end by itself is no detection.
-  Command command(Words words, const std::vector<HostSlots>& hosts, const fs::path& record) const {
+  // Later than the measurement's own time, so that an end at the deadline is no detection. While a
+  // person is asked the measurement goes on, and must not end at it.
+  double deadline_of(const std::string& name) const {
+    const bool waits = drill_.action == DrillAction::manual && name == "during";
+    return setup_.deadline_seconds * (waits ? 2 : 1) + (waits ? kAgentSeconds : 0) +
+           kDrillLateSeconds;
+  }
+
+  Command command(Words words, const std::vector<HostSlots>& hosts, const fs::path& record,
+                  double deadline) const {
     words.insert(words.begin(), setup_.binary);
-    for (const std::string& word :
-         Words{"--deadline", fmt::format("{}s", setup_.deadline_seconds + kGraceSeconds),
-               "--no-color", "--quiet", "--json", record.string()})
+    for (const std::string& word : Words{"--deadline", fmt::format("{}s", deadline), "--no-color",
+                                         "--quiet", "--json", record.string()})
       words.push_back(word);
     return launch_command(setup_.launch, hosts, 1, {{kDrillVariable, token_}}, words);
   }
@@ -237,7 +244,7 @@ class DrillRun {
     const fs::path record = stem.string() + ".json";
     std::error_code ignored;
     fs::remove(record, ignored);
-    return {command(words, measured_hosts(), record), stem, record};
+    return {command(words, measured_hosts(), record, deadline_of(name)), stem, record};
   }
 
   bool stopped() const { return setup_.stop_signals() > answered_stops_; }
@@ -271,7 +278,7 @@ class DrillRun {
   Ended measure(const std::string& name, const Words& words) const {
     setup_.say(fmt::format("{}: {}", drill_.id, name));
     Measurement m = start(name, words);
-    return wait(m, setup_.deadline_seconds + 2 * kGraceSeconds);
+    return wait(m, deadline_of(name) + kDrillLateSeconds);
   }
 
   // The worst rate of a measurement that went well.
@@ -326,13 +333,13 @@ class DrillRun {
       settle(*running);
     }
     // A person acts after the answer, so the time counts from there.
-    if (drill_.action == DrillAction::manual) ask_for_fault();
+    if (drill_.action == DrillAction::manual) ask_for_fault(*running);
     record_.facts["injected_at"] = utc_now();
     const double begin = monotonic_seconds();
     if (!running) started = begin;
     make_fault();
     setup_.say(fmt::format("{}: the fault is made on {}", drill_.id, setup_.on));
-    Ended seen = running ? wait(*running, setup_.deadline_seconds + 2 * kGraceSeconds)
+    Ended seen = running ? wait(*running, deadline_of("during") + kDrillLateSeconds)
                          : measure("during", is_storage() ? long_job() : short_job());
     if (const auto rate = rate_of(seen)) add_rate("rate_during", *rate);
     if (drill_.goes_on) {
@@ -340,7 +347,7 @@ class DrillRun {
       return;
     }
     // An end at the deadline that it has anyway, by the command line, has seen nothing.
-    const bool by_itself = seen.at - started >= setup_.deadline_seconds + kGraceSeconds;
+    const bool by_itself = seen.at - started >= deadline_of("during");
     bool detected = seen.code != 0 && !by_itself;
     if (drill_.action == DrillAction::slow) {
       seen = measure("locate", locate_job());
@@ -361,11 +368,15 @@ class DrillRun {
     }
   }
 
-  void ask_for_fault() {
+  void ask_for_fault(Measurement& running) {
     const std::string prompt = fmt::format("{} ({}) on {}: press Enter and do it at once",
                                            drill_.id, setup_.part, setup_.on);
     if (!setup_.ask || !setup_.ask(prompt, setup_.deadline_seconds))
       throw Error("nobody answered: a drill by hand needs a person at a terminal");
+    if (running.poll())
+      throw Error(
+          "the measurement ended before the fault; next: answer sooner, or a longer "
+          "--deadline");
     by_hand_ = true;
   }
 

@@ -30,6 +30,7 @@ constexpr TextRow kSaidTraining[] = {
     {"train.attention_blocks", "blocks of 128 rows, the causal half of the scores", "128 行分块，只算因果的一半得分"},
     {"train.flops_convention", "{0}: 6 × matmul parameters + 6 × layers × sequence × heads × head dimension (causal half)", "{0}：6 × 矩阵参数 + 6 × 层数 × 序列 × 头数 × 头维度（因果半）"},
     {"train.no_checkpoint", "in {0} is no checkpoint of this training that every rank has whole; next: without --resume", "{0} 中没有所有进程都完整的本训练检查点；下一步：不使用 --resume"},
+    {"train.checkpoint_denied", "{0} cannot be written: {1}; next: --checkpoint-dir", "无法写入 {0}：{1}；下一步：--checkpoint-dir"},
     {"train.nothing_left", "the checkpoint has {0} of {1} steps: fewer than {2} warm-up steps and one more are left; next: more --steps", "检查点已完成 {1} 步中的 {0} 步：剩余不足 {2} 个预热步再加一步；下一步：增大 --steps"},
     {"train.checkpoint_other", "{0} has arrays of other lengths", "{0} 中数组长度不同"},
     {"train.checkpoint_gone", "the checkpoint of step {0} in {1} is no longer whole for rank {2}; next: --resume again", "{1} 中第 {0} 步的检查点对进程 {2} 已不完整；下一步：再次 --resume"},

@@ -49,6 +49,7 @@ constexpr TextRow kSaidWorkloads[] = {
     {"lu.ceiling.one", "products of {1} on {0} thread, measured in this record", "本记录实测：{1} 用 {0} 个线程做矩阵乘积"},
     {"lu.ceiling.many", "products of {1} by {0} threads at once, measured in this record", "本记录实测：{1} 用 {0} 个线程同时做矩阵乘积"},
     {"cg.edge", "a cube of edge {0} cannot be divided: a multiple of 8, at least 16, with 8 planes for each of {1} threads; next: --size or --threads", "边长 {0} 的立方体无法划分：须为 8 的倍数、至少 16，且 {1} 个线程各有 8 层；下一步：--size 或 --threads"},
+    {"cg.fewer_threads", "a cube of edge {0} has room for {1} threads, this rank has {2} cores; next: several ranks a host, or a larger --size", "边长 {0} 的立方体最多 {1} 个线程，本进程有 {2} 个核；下一步：每主机多个进程，或增大 --size"},
     {"cg.like", "HPCG-like: HPCG's operator, preconditioner and count within one process; no figure for a list", "类 HPCG：单进程内的 HPCG 算子、预条件与计数；不能用于榜单"},
     {"cg.ceiling", "triad by {0} threads on as much memory, measured in this record", "本记录实测：{0} 个线程在同样大小的内存上做 triad"},
     {"cg.not_symmetric", "{0}: operator and preconditioner depart from symmetry by {1} and {2} times what rounding gives; next: gemm, burn and memory on this part", "{0}：算子与预条件偏离对称为舍入误差的 {1} 和 {2} 倍；下一步：对该部件运行 gemm、burn 和内存测试"},

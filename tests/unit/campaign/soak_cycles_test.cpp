@@ -145,3 +145,29 @@ TEST_CASE("what is left is estimated from the rounds that have ended") {
   CHECK(p.steps[2].running[0].seconds == 30);
   CHECK(p.steps[2].running[0].host.empty());
 }
+
+TEST_CASE("time lines are kept of the first and the last cycle; the figures of all of them") {
+  std::string profile = kSoak;
+  profile.replace(profile.find("\"3s\", \"every\": \"1s\""), 19, "\"0.3s\", \"every\": \"0.1s\"");
+  SmallCampaign c(profile.c_str());
+  c.lay_all_ready();
+  for (const char* job : {"002-rate~0001@n1", "002-rate~0002@n1", "002-rate~0003@n1"}) {
+    Document d = c.document(job);
+    d.records[0].telemetry.series = {
+        {.name = "watts", .unit = "watts", .entity = 0, .at = {0, 1}, .values = {5, 6}}};
+    d.records[0].telemetry.deltas = {{.name = "retries", .unit = "count", .entity = 0, .after = 1}};
+    c.lay_ready(job, 1, to_json_text(d));
+  }
+  c.run();
+  const Campaign loaded = c.load();
+  std::vector<size_t> lines;
+  for (const Job& job : loaded.jobs) {
+    if (job.step != "rate" || job.host != "n1") continue;
+    REQUIRE(job.document);
+    const Record& record = job.document->records.at(0);
+    lines.push_back(record.telemetry.series.size());
+    CHECK(record.telemetry.deltas.size() == 1);  // events are made of them
+    CHECK(record.metrics.size() == 1);
+  }
+  CHECK(lines == std::vector<size_t>{1, 0, 1});
+}

@@ -256,3 +256,15 @@ TEST_CASE("of several points each must be sure at its share of the error") {
   CHECK(of_logarithms(same, 3).verdict == SweepVerdict::best);           // 0.0132 of 0.05 / 3
   CHECK(of_logarithms(same, 4).verdict == SweepVerdict::no_difference);  // and of 0.05 / 4
 }
+
+TEST_CASE("a combination under which a job fails is not the best by those that did not") {
+  const MadeUpSweep made({.gain = {1, 2}, .noise = {0.001, 0.001}, .points = 1}, 1);
+  std::vector<SweepRun> runs = made.runs();
+  REQUIRE(rank_sweep(runs, kRate).at(0).verdict == SweepVerdict::best);
+  for (SweepRun& run : runs) {
+    if (run.combination == 1 && run.block == 2) run.document = nullptr;
+  }
+  const std::vector<SweepPoint> points = rank_sweep(runs, kRate);
+  CHECK(points.at(0).ranked.at(0).combination == 1);
+  CHECK(points.at(0).verdict == SweepVerdict::jobs_missing);
+}

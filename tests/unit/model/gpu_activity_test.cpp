@@ -5,6 +5,22 @@
 
 using namespace cb;
 
+namespace {
+
+// All SMs have work, and every unit of the GPU itself is known.
+GpuActivity with_units_idle() {
+  return {.utilisation = 1,
+          .sm = 1,
+          .tensor = 0,
+          .fp64 = 0,
+          .fp32 = 0,
+          .fp16 = 0,
+          .integer = 0,
+          .dram = 0};
+}
+
+}  // namespace
+
 TEST_CASE("the sentence of a product that waits for its memory") {
   const GpuActivity a{.utilisation = 0.98, .sm = 0.97, .tensor = 0.11, .dram = 0.91};
   CHECK(bound_of(a) == GpuBound::memory);
@@ -15,13 +31,14 @@ TEST_CASE("the sentence of a product that waits for its memory") {
 }
 
 TEST_CASE("a unit limits from three fifths on") {
-  GpuActivity a{.utilisation = 1, .sm = 1, .tensor = 0.6, .dram = 0.1};
+  GpuActivity a = with_units_idle();
+  a.tensor = 0.6;
   CHECK(bound_of(a) == GpuBound::tensor);
   a.tensor = 0.599;
   CHECK(bound_of(a) == GpuBound::latency);
   for (const auto unit :
        {&GpuActivity::fp64, &GpuActivity::fp32, &GpuActivity::fp16, &GpuActivity::integer}) {
-    GpuActivity v{.utilisation = 1, .sm = 1, .tensor = 0, .dram = 0};
+    GpuActivity v = with_units_idle();
     v.*unit = 0.6;
     CHECK(bound_of(v) == GpuBound::vector);
     v.*unit = 0.599;
@@ -30,7 +47,7 @@ TEST_CASE("a unit limits from three fifths on") {
   for (const auto& [unit, bound] : {std::pair{&GpuActivity::nvlink, GpuBound::nvlink},
                                     std::pair{&GpuActivity::pcie, GpuBound::pcie},
                                     std::pair{&GpuActivity::dram, GpuBound::memory}}) {
-    GpuActivity v{.utilisation = 1, .sm = 1, .tensor = 0};
+    GpuActivity v = with_units_idle();
     v.*unit = 0.6;
     CHECK(bound_of(v) == bound);
     v.*unit = 0.599;
@@ -53,6 +70,7 @@ TEST_CASE(
   CHECK(bound_of(a) == GpuBound::host);
   a.utilisation = 0.5;
   CHECK(bound_of(a) == GpuBound::few_sms);
+  a = with_units_idle();
   a.sm = 0.5;
   CHECK(bound_of(a) == GpuBound::latency);
 }
@@ -74,6 +92,12 @@ TEST_CASE("what is not known is neither zero nor told") {
   CHECK(activity_sentence(only) == "utilisation 98 %: what limits is not known");
   CHECK(bound_of({.utilisation = 0.2}) == GpuBound::host);
   CHECK(bound_of({.dram = 0.9}) == GpuBound::memory);
+  for (const auto unit : {&GpuActivity::tensor, &GpuActivity::dram, &GpuActivity::fp64,
+                          &GpuActivity::fp32, &GpuActivity::fp16, &GpuActivity::integer}) {
+    GpuActivity v = with_units_idle();
+    (v.*unit).reset();  // it may have been the busy one
+    CHECK(bound_of(v) == GpuBound::unknown);
+  }
 }
 
 TEST_CASE("another unit is told from a tenth on") {

@@ -105,11 +105,11 @@ void describe_paths(Record& record, Context& context, const LibraryLog& log, boo
   const NcclPaths& paths = log.paths();
   const std::vector<std::string> all = context.comm.gather(to_text(paths));
   if (context.comm.is_root()) record.facts["paths"] = paths_by_rank(all);
-  if (!paths.told()) {
-    record.notes.emplace_back(said("coll.no_paths", context.who()));
-    return;
-  }
-  if (!measured) return;
+  if (!paths.told()) record.notes.emplace_back(said("coll.no_paths", context.who()));
+  // All ranks or none: figures of some would let a criterion about every rank pass.
+  const bool all_told = !context.comm.any(!paths.told());
+  const bool channels_told = !context.comm.any(!paths.nvls_channels);
+  if (!measured || !all_told) return;
   const size_t self =
       record.entity({context.place.host, "rank", std::to_string(context.comm.rank())});
   const auto add = [&](const char* name, double value) { record.add(name, self, {value}); };
@@ -119,7 +119,7 @@ void describe_paths(Record& record, Context& context, const LibraryLog& log, boo
   add("pxn_connections", paths.pxn);
   add("in_network_connections", paths.in_network);
   add("domain_connections", paths.domain);
-  if (paths.nvls_channels) add("nvls_channels", *paths.nvls_channels);
+  if (paths.nvls_channels && channels_told) add("nvls_channels", *paths.nvls_channels);
 }
 
 void describe_choices(Record& record, const std::vector<TuningChoice>& choices,

@@ -220,8 +220,10 @@ void Measurement::add_figures(Record& record, const Lane& lane, const Collective
   if (log_ != nullptr) {
     if (log_->wants().paths) describe_paths(record, context_, *log_, result.measured);
     const bool leads = result.measured && lane.group.comm.rank() == 0;
+    // Of all groups or of none, as paths are.
+    const bool untold = context_.comm.any(leads && log_->choices().empty());
     describe_choices(record, log_->choices(),
-                     leads ? std::optional(group_entity(lane.group)) : std::nullopt,
+                     leads && !untold ? std::optional(group_entity(lane.group)) : std::nullopt,
                      lane.wires.hosts);
     if (log_->wants().algorithms) record.notes.emplace_back(said("coll.nccl_log"));
   }
