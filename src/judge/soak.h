@@ -33,6 +33,9 @@ struct SoakEvent {
 // several steps read counts once.
 std::vector<SoakEvent> soak_events(const Campaign& campaign);
 
+// Counted on some hosts and logged by the kernel on all: a host whose log was read was looked at.
+bool is_logged_too(const EventKind& kind);
+
 // The kinds of events that somebody looked for, by the host's own name: counters that its records
 // hold, and a kernel log that could be read. "" has what the journal tells of every host.
 // `from`: the first cycle that is looked at.

@@ -289,13 +289,12 @@ class EventCollector {
   std::map<std::tuple<std::string, std::string, Entity>, double> last_;
 };
 
-// Counted on some hosts and logged by the kernel on all: whoever has read the log has looked.
+}  // namespace
+
 bool is_logged_too(const EventKind& kind) {
   constexpr std::array kNames{"memory_uncorrected", "pcie_fatal", "drive_error"};
   return std::ranges::find(kNames, std::string_view(kind.name)) != kNames.end();
 }
-
-}  // namespace
 
 std::map<std::string, std::set<std::string>> observed_kinds(const Campaign& campaign, size_t from) {
   std::map<std::string, std::set<std::string>> out{

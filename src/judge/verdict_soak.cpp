@@ -232,9 +232,10 @@ class SoakJudge {
     for (const LostLogLines& lost : lost_log_lines(campaign_)) {
       const auto counters = observed.find(lost.host);
       for (const EventKind& kind : event_kinds()) {
-        const bool of_log = kind.of_kernel_log || lost.kind == kind.name;
-        const bool counted = !kind.of_kernel_log && counters != observed.end() &&
-                             counters->second.contains(kind.name);
+        const bool logged = kind.of_kernel_log || is_logged_too(kind);
+        const bool of_log = logged || lost.kind == kind.name;
+        const bool counted =
+            !logged && counters != observed.end() && counters->second.contains(kind.name);
         if (!of_log || counted || (!lost.kind.empty() && lost.kind != kind.name)) continue;
         const auto name = std::ranges::find_if(rule_.of, [&](const std::string& wanted) {
           return wanted == kind.name || wanted == event_class_name(kind.cls);

@@ -101,6 +101,8 @@ TEST_CASE("lines that the ring buffer lost between two cycles leave what the log
   CHECK(events_of(lost(100), "xid") == State::pass);
   CHECK(events_of(lost(101), "xid") == State::incomplete);
   CHECK(events_of(lost(101), "defect") == State::incomplete);
+  CHECK(events_of(lost(100), "memory_uncorrected") == State::pass);
+  CHECK(events_of(lost(101), "memory_uncorrected") == State::incomplete);
   CHECK(interruptions_of(lost(101)) == State::pass);
 }
 
