@@ -92,8 +92,9 @@ def test_a_module_that_fades_over_documents(tmp_path):
         later["run"]["started"] = f"2026-03-{day:02}T00:00:00Z"
         for metric in later["records"][0]["metrics"]:
             if metric["name"] == "receive_margin_decibels":
-                metric["samples"] = [3 - 0.1 * day]
-                del metric["summary"]
+                value = 3 - 0.1 * day
+                metric["samples"] = [value]
+                metric["summary"].update({k: value for k in ("min", "p05", "median", "p95", "p99", "max", "mean")})
         files.append(tmp_path / f"day{day}.json")
         files[-1].write_text(json.dumps(later))
     done = subprocess.run([BINARY, "optics-trend", *files], capture_output=True, text=True, timeout=60, check=False)
