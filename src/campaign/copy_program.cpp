@@ -50,11 +50,13 @@ umask 077
 folder=$1 id=$2 own=$(hostname).$$
 shift 2
 ours() { [ ! -L "$folder" ] && [ -O "$folder" ] && [ "$(cat "$folder/.clusterbench-copy" 2>/dev/null)" = "$id" ]; }
+# Whoever made the folder just now has not marked it yet: no marker at all is waited for, another's is not.
+theirs() { [ -L "$folder" ] || [ ! -O "$folder" ] || { [ -e "$folder/.clusterbench-copy" ] && ! ours; }; }
 if mkdir "$folder"; then
   echo "$id" >"$folder/.new.$own" && mv "$folder/.new.$own" "$folder/.clusterbench-copy" || exit 42
 else
   [ -d "$folder" ] || exit 40
-  for _ in 1 2 3 4 5; do ours && break; sleep 1; done
+  for _ in 1 2 3; do ours && break; theirs && exit 41; sleep 1; done
   ours || exit 41
 fi
 cd "$folder" || exit 40
@@ -79,7 +81,7 @@ printf '#!/bin/sh\nexit 0\n' >".may-start.$own" && chmod 700 ".may-start.$own" |
 constexpr const char* kRemove = R"sh(
 folder=$1 id=$2
 shift 2
-for _ in 1 2 3 4 5; do
+for _ in 1 2 3; do
   [ -e "$folder" ] || exit 0
   code=41
   if [ ! -L "$folder" ] && [ -O "$folder" ] && [ "$(cat "$folder/.clusterbench-copy" 2>/dev/null)" = "$id" ] && cd "$folder"; then
