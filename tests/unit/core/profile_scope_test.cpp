@@ -53,13 +53,15 @@ TEST_CASE("a number that is missing, wrong or of another scope is refused") {
   for (const char* keys :
        {R"("scope": "groups")", R"("scope": "groups", "group_size": 1)",
         R"("scope": "groups", "group_size": 2.5)", R"("scope": "groups", "group_size": 5000)"})
-    CHECK_MESSAGE(scope_refused(keys).find("must be a whole number from 2 to 4096") != std::string::npos,
-                  keys);
+    CHECK_MESSAGE(
+        scope_refused(keys).find("must be a whole number from 2 to 4096") != std::string::npos,
+        keys);
   CHECK(scope_refused(R"("scope": "rails")").find("from 1 to 4096") != std::string::npos);
   CHECK(scope_refused(R"("scope": "pairs", "group_size": 2)") ==
         "steps[a].group_size goes with the scope \"groups\" only");
   CHECK(scope_refused(R"("rails": 2)") == "steps[a].rails goes with the scope \"rails\" only");
-  CHECK(scope_refused(R"("scope": "pair")").find("pairs") != std::string::npos);  // the nearest name
+  CHECK(scope_refused(R"("scope": "pair")").find("pairs") !=
+        std::string::npos);  // the nearest name
 }
 
 TEST_CASE("only a step on rails names a rail, and it has to") {
