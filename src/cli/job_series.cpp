@@ -18,9 +18,9 @@ namespace fs = std::filesystem;
 
 // The directory of the series, which must be empty or not exist yet.
 fs::path series_directory(const std::string& out, const std::string& name, Problems& problems) {
-  const std::string path =
-      !out.empty() ? out
-                   : fmt::format("out/{:%Y%m%d-%H%M%S}-{}", fmt::localtime(std::time(nullptr)), name);
+  const std::string path = !out.empty() ? out
+                                        : fmt::format("out/{:%Y%m%d-%H%M%S}-{}",
+                                                      fmt::localtime(std::time(nullptr)), name);
   std::error_code failed;
   if (fs::exists(path, failed) && !(fs::is_directory(path, failed) && fs::is_empty(path, failed)))
     problems.add("--out", fmt::format("{} is not empty: name a fresh directory", path));
@@ -31,8 +31,9 @@ fs::path series_directory(const std::string& out, const std::string& name, Probl
 
 void add_series_options(CLI::App& command, SeriesOptions& options, const std::string& what,
                         const std::string& name) {
-  command.add_option("--repeats", options.repeats,
-                     fmt::format("how often {} runs: more show smaller differences [5]", what))
+  command
+      .add_option("--repeats", options.repeats,
+                  fmt::format("how often {} runs: more show smaller differences [5]", what))
       ->check(CLI::Range(1, 1000))
       ->type_name("N");
   command.add_option("--seed", options.seed, "draws the order within each repeat [1]")
@@ -96,10 +97,10 @@ bool data_wrong(const Document& document) {
 
 void tell_ended(const std::string& place, const std::string& what, const SweepOutcome& outcome) {
   const bool done = outcome.state == JobState::done;
-  std::cerr << terminal_safe(fmt::format(
-                   "   {} {} {}{} {}{}", place, done ? "✓" : "✗", what,
-                   outcome.job.control ? " (A/A)" : "", format_seconds(outcome.seconds),
-                   done ? "" : "  " + outcome.reason.text()))
+  std::cerr << terminal_safe(fmt::format("   {} {} {}{} {}{}", place, done ? "✓" : "✗", what,
+                                         outcome.job.control ? " (A/A)" : "",
+                                         format_seconds(outcome.seconds),
+                                         done ? "" : "  " + outcome.reason.text()))
             << '\n';
 }
 
