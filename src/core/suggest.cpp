@@ -10,7 +10,7 @@ namespace cb {
 namespace {
 
 // A longer list of valid values helps nobody.
-constexpr size_t kListAtMost = 24;
+constexpr size_t kListAtMost = 40;
 
 // A longer word is not a typing mistake, and comparing it would cost the product of the lengths.
 constexpr size_t kMaxWord = 200;

@@ -17,17 +17,20 @@ SEES = {
     "sys": {"core"},
     "model": {"core"},
     "judge": {"core"},
+    "import": {"core"},
     "campaign": {"judge", "core"},
     "report": {"judge", "core"},
     "bench/harness": HARNESS_SEES - {"kernels"},
     "bench": {"bench/harness"},
+    "bench/external": DOMAIN_SEES | {"import"},
     "bench/training": DOMAIN_SEES | {"bench/cpu"},
     "bench/collectives": DOMAIN_SEES | {"bench/gpu", "bench/network"},
     **{f"bench/{domain}": DOMAIN_SEES for domain in ("cpu", "gpu", "host", "network", "skeleton", "storage")},
     "cli": {"core", "kernels", "sys", "model", "judge", "bench", "bench/harness", "campaign", "report"},
 }
 # One header each, where a whole room would be too much.
-SINGLE = {("judge", "model/disturbance.h"), ("campaign", "model/disturbance.h"), ("cli", "bench/cpu/blas_choice.h")}
+SINGLE = {("judge", "model/disturbance.h"), ("campaign", "model/disturbance.h"),
+          ("campaign", "model/schedule.h"), ("cli", "bench/cpu/blas_choice.h")}
 SINGLE |= {(room, "bench/cases.h") for room in SEES if room.startswith("bench/") and room != "bench/harness"}
 
 
