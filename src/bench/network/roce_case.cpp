@@ -132,11 +132,9 @@ std::vector<Record> run(Context& context, const Params& params) {
   const std::vector<PlannedCable> plan = read_plan(context, params);
   const std::vector<RoceHost> hosts = gather_hosts(context, params);
   if (!context.comm.is_root()) return {std::move(record)};
-  size_t ports = 0, heard = 0;
+  size_t ports = 0;
   for (const RoceHost& host : hosts) {
     ports += host.nics.size();
-    heard += static_cast<size_t>(
-        std::ranges::count_if(host.nics, [](const RoceNic& n) { return n.neighbour.has_value(); }));
     record.add("ports", record.entity({host.host, "host", ""}),
                Samples{static_cast<double>(host.nics.size())});
     if (host.listened)
