@@ -92,7 +92,7 @@ TEST_CASE("the nearest name is suggested, and nothing where none is near") {
   CHECK(unknown_name("double", dtypes) == "double is not known (fp64 fp32 bf16)");
   CHECK(unknown_name("", dtypes) == "an empty value is not known (fp64 fp32 bf16)");
   std::vector<std::string> many;
-  for (int i = 0; i < 25; ++i) many.push_back("name" + std::to_string(i));
+  for (int i = 0; i < 41; ++i) many.push_back("name" + std::to_string(i));
   CHECK(unknown_name("q", many) == "q is not known");  // a list so long helps nobody
   CHECK(unknown_name("q", std::vector<std::string>(25, "name")) == "q is not known (name)");
   CHECK(unknown_name(std::string(1000, 'a'), {}).size() < 300);
