@@ -14,6 +14,8 @@ namespace cb {
 namespace {
 
 constexpr size_t kMostSteps = 240;  // points of a line; more would not be visible
+// Of the step: where ranks wait less for stages, there is no pipeline.
+constexpr double kLeastWait = 1e-3;
 
 // A part of a step: what it took, and what it was predicted to take (docs/methods/training.md).
 struct StepPart {
@@ -75,23 +77,18 @@ std::optional<Figure> waterfall_figure(const Record& record, const Step& step, c
   WaterfallChart chart{.unit = "seconds"};
   chart.steps.push_back(
       {t("train_part.predicted"), 0, *predicted, true, format_seconds(*predicted)});
-  double parts = 0, predicted_parts = 0;
+  double wait = *predicted;  // what the parts leave of the prediction is the pipeline's
   for (const StepPart& part : kStepParts) {
     const auto took = figure_of(record, *rank, part.measured);
     const auto should = figure_of(record, *rank, part.predicted);
     if (!took || !should) continue;
-    parts += *took;
-    predicted_parts += *should;
+    wait -= *should;
     add_difference(chart, t(part.text), *took - *should);
   }
-  // What the parts leave of the predicted step is the pipeline's.
   const double waited = figure_of(record, *rank, "bubble_share").value_or(0) * *measured;
-  const double wait = *predicted - predicted_parts;
-  if (waited > 0 || wait > 1e-9 * *predicted)
+  if (std::max(waited, wait) > kLeastWait * *measured)
     add_difference(chart, t("train_part.stages"), waited - wait);
-  else
-    parts -= wait;
-  add_difference(chart, t("train_part.rest"), *measured - parts - waited);
+  add_difference(chart, t("train_part.rest"), *measured - chart.steps.back().to);
   chart.steps.push_back({t("train_part.measured"), 0, *measured, true, format_seconds(*measured)});
   return Figure{
       std::move(chart), t("chart.waterfall.title", step.id),

@@ -76,7 +76,7 @@ TEST_CASE("the predicted step becomes the measured one by the parts of the slowe
   for (size_t i = 0; i < wanted.size(); ++i)
     CHECK(difference(chart.steps[i + 1]) == doctest::Approx(wanted[i]));
   CHECK(chart.steps[2].value_text == "−20.0 ms");
-  CHECK(figures[0].caption.find("rank 1") != std::string::npos);
+  CHECK(figures[0].caption.find("h:1") != std::string::npos);
   CHECK(figures[0].caption.find("78 %") != std::string::npos);
 }
 
@@ -98,7 +98,7 @@ TEST_CASE("the loss stands above the text's entropy, step by step") {
   REQUIRE(chart.panels[0].lines.size() == 2);
   CHECK(chart.panels[0].lines[0].points == std::vector<Point>{{1, 5.5}, {2, 1.5}});
   CHECK(chart.panels[0].lines[1].points == std::vector<Point>{{1, 1.2496}, {2, 1.2496}});
-  CHECK(draw(figures[1].chart, "i", "t", "d").find(">step</text>") != std::string::npos);
+  CHECK(draw(figures[1].chart, "i", "t", "d").find(" step</text>") != std::string::npos);
 }
 
 TEST_CASE("of many records the slowest is shown, and other steps have no such figure") {
