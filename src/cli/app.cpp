@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -161,6 +162,9 @@ void keep_others_out() { ::umask(::umask(0) | S_IWOTH); }
 
 int run_app(int argc, char** argv) {
   keep_others_out();
+  // Some parents have it ignored: the kernel then throws away how a child ended, and every job
+  // would look as if it had ended well.
+  std::signal(SIGCHLD, SIG_DFL);
   try {
     open_standard_descriptors();
     return static_cast<int>(parse_and_run(argc, argv));

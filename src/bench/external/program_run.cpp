@@ -122,11 +122,18 @@ ProgramEnd run_program(const ProgramStart& start, const std::function<bool()>& c
   double kill_at = 0;
   for (;;) {
     int status = 0;
+    siginfo_t info{};
+    // What it has left behind would run beside the next measurement. Until it is reaped, its
+    // group's number is its own.
+    if (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        info.si_pid == pid)
+      ::kill(-pid, SIGKILL);
     const pid_t got = ::waitpid(pid, &status, WNOHANG);
     const double now = monotonic_seconds();
-    if (got == pid || (got < 0 && errno != EINTR)) {
-      if (asked) ::kill(-pid, SIGKILL);  // what it has left behind
+    const int error = errno;
+    if (got == pid || (got < 0 && error != EINTR)) {
       if (asked) return {*asked, 0, now - begun};
+      if (got != pid) throw_errno(error);  // nobody knows how it ended
       if (WIFSIGNALED(status)) return {ProgramEnd::Kind::signalled, WTERMSIG(status), now - begun};
       return {ProgramEnd::Kind::exited, WEXITSTATUS(status), now - begun};
     }
