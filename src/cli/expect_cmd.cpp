@@ -48,7 +48,8 @@ KnownHosts hosts_of_campaign(const std::string& directory) {
   const HostNames names(campaign);
   KnownHosts out{.inventories = std::move(campaign.inventories)};
   for (const std::string& host : names.expected()) out.asked.insert(host);
-  for (HostInventory& host : out.inventories) host.host = names.asked(host.host).value_or(host.host);
+  for (HostInventory& host : out.inventories)
+    host.host = names.asked(host.host).value_or(host.host);
   return out;
 }
 
@@ -60,8 +61,8 @@ KnownHosts hosts_of_document(const std::string& file) {
 }
 
 void add_inventories(const std::string& input, KnownHosts& hosts) {
-  KnownHosts more = std::filesystem::is_directory(input) ? hosts_of_campaign(input)
-                                                         : hosts_of_document(input);
+  KnownHosts more =
+      std::filesystem::is_directory(input) ? hosts_of_campaign(input) : hosts_of_document(input);
   if (more.inventories.empty())
     throw UsageError("clusterbench expect", input, said("expect.no_inventory"));
   hosts.asked.merge(more.asked);

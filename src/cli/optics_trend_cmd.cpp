@@ -34,8 +34,12 @@ std::vector<std::string> trend_row(const OpticsTrend& trend, const Texts& t) {
                                                        days_text(trend.days_at_least, t),
                                                        days_text(trend.days_at_most, t))
                                          : "–";
-  return {terminal_safe(entity_name(trend.module)), trend.figure, std::to_string(trend.points),
-          fmt::format("{:+.3g}", trend.per_day),    interval,     days,
+  return {terminal_safe(entity_name(trend.module)),
+          trend.figure,
+          std::to_string(trend.points),
+          fmt::format("{:+.3g}", trend.per_day),
+          interval,
+          days,
           trend.outdated  ? t("trend.outdated")
           : trend.fades() ? t("trend.pays")
                           : ""};
@@ -54,8 +58,7 @@ Document trend_document(const std::string& file) {
 
 ExitCode trend(const TrendOptions& options) {
   std::vector<Document> documents;
-  for (const std::string& file : options.files)
-    documents.push_back(trend_document(file));
+  for (const std::string& file : options.files) documents.push_back(trend_document(file));
   const std::vector<OpticsTrend> trends = optics_trends(documents);
   if (trends.empty())
     throw UsageError("clusterbench optics-trend", "FILE", said("trend.no_points"));

@@ -31,8 +31,8 @@ std::optional<std::string> converted(std::string bytes, const char* encoding) {
 
 // Blanks that spreadsheets and web pages leave around a field: also the unbroken one, the wide one
 // of Chinese text, and marks without width.
-constexpr std::string_view kFieldBlanks[] = {" ",        "\t",           "\xc2\xa0", "\xe3\x80\x80",
-                                             "\xef\xbb\xbf", "\xe2\x80\x8b"};
+constexpr std::string_view kFieldBlanks[] = {
+    " ", "\t", "\xc2\xa0", "\xe3\x80\x80", "\xef\xbb\xbf", "\xe2\x80\x8b"};
 
 std::string without_blanks(std::string_view field) {
   const auto take = [&](auto is_there, auto remove) {

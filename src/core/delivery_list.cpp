@@ -71,7 +71,8 @@ bool is_number_of_spreadsheet(const std::string& serial) {
     return !text.empty() && text.find_first_not_of(of) == std::string_view::npos;
   };
   const std::string_view text = serial;
-  return is_all(text.substr(0, mark), "0123456789.,") && is_all(text.substr(mark + 2), "0123456789");
+  return is_all(text.substr(0, mark), "0123456789.,") &&
+         is_all(text.substr(mark + 2), "0123456789");
 }
 
 class DeliveryListReader {
@@ -98,8 +99,7 @@ class DeliveryListReader {
       if (!name) continue;
       const auto [at, fresh] = columns_.try_emplace(*name, i);
       if (!fresh && *name != "model")
-        refuse(row.line,
-               said("assets.two_columns", row.fields[at->second], row.fields[i], *name));
+        refuse(row.line, said("assets.two_columns", row.fields[at->second], row.fields[i], *name));
     }
     for (const char* name : {"host", "part", "serial"}) {
       if (!columns_.contains(name)) refuse(row.line, said("assets.no_column", name));

@@ -237,7 +237,9 @@ class AssetComparison {
     }
   };
   struct SlotPlace {
-    std::string operator()(const Piece& piece) const { return piece.host + " " + slot_key(piece.slot); }
+    std::string operator()(const Piece& piece) const {
+      return piece.host + " " + slot_key(piece.slot);
+    }
     std::string operator()(const Asset& asset, const AssetComparison& of) const {
       return of.host_of(asset) + " " + slot_key(asset.slot);
     }

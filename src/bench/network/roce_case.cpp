@@ -127,18 +127,6 @@ void add_roce_checks(Record& record, const RoceAudit& audit) {
   }
 }
 
-// A host without an active port has not been judged, and those with ports do not stand for it.
-void refuse_silent_hosts(const std::vector<RoceHost>& hosts, RoceAudit& audit) {
-  size_t silent = 0;
-  std::string first;
-  for (const RoceHost& host : hosts) {
-    if (host.nics.empty() && silent++ == 0) first = host.host;
-  }
-  if (silent == 0) return;
-  audit.judged.clear();
-  audit.notes.push_back(said("roce.host_without", silent, hosts.size(), first));
-}
-
 std::vector<Record> run(Context& context, const Params& params) {
   Record record{.case_name = "roce", .params = params};
   const std::vector<PlannedCable> plan = read_plan(context, params);
@@ -166,7 +154,6 @@ std::vector<Record> run(Context& context, const Params& params) {
   if (params.has("cnp-dscp")) wanted.cnp_dscp = static_cast<int>(params.integer("cnp-dscp"));
   RoceAudit audit = audit_roce(hosts, wanted);
   if (!plan.empty()) audit_cables(hosts, plan, audit);
-  refuse_silent_hosts(hosts, audit);
   record.notes = audit.notes;
   if (audit.lossless) record.facts["lossless_priority"] = std::to_string(*audit.lossless);
   add_roce_checks(record, audit);

@@ -34,7 +34,7 @@ constexpr TextRow kSaidTraining[] = {
     {"train.checkpoint_foreign", "{0} is no checkpoint of this training, and would be replaced; next: another --checkpoint-dir", "{0} 不是本训练的检查点，会被覆盖；下一步：换一个 --checkpoint-dir"},
     {"train.checkpoint_denied", "{0} cannot be written: {1}; next: --checkpoint-dir", "无法写入 {0}：{1}；下一步：--checkpoint-dir"},
     {"train.nothing_left", "the checkpoint has {0} of {1} steps: fewer than {2} warm-up steps and one more are left; next: more --steps", "检查点已完成 {1} 步中的 {0} 步：剩余不足 {2} 个预热步再加一步；下一步：增大 --steps"},
-    {"train.checkpoint_other", "{0} has arrays of other lengths", "{0} 中数组长度不同"},
+    {"train.checkpoint_other", "{0} has arrays of other lengths; next: another --checkpoint-dir", "{0} 中数组长度不同；下一步：换一个 --checkpoint-dir"},
     {"train.checkpoint_gone", "the checkpoint of step {0} in {1} is no longer whole for rank {2}; next: --resume again", "{1} 中第 {0} 步的检查点对进程 {2} 已不完整；下一步：再次 --resume"},
     {"train.across_hosts", "ranks that share matrices are on several hosts: every layer waits for the network", "共享矩阵的进程分布在多台主机：每层都等待网络"},
 };
