@@ -34,7 +34,7 @@ std::optional<std::string> converted(std::string bytes, const char* encoding) {
 constexpr std::string_view kFieldBlanks[] = {
     " ", "\t", "\xc2\xa0", "\xe3\x80\x80", "\xef\xbb\xbf", "\xe2\x80\x8b"};
 
-std::string without_blanks(std::string_view field) {
+std::string trimmed_field(std::string_view field) {
   const auto take = [&](auto is_there, auto remove) {
     for (bool more = true; more;) {
       more = false;
@@ -103,7 +103,7 @@ class CsvReader {
   void begin_row() { row_ = {.line = line_}; }
 
   void end_field() {
-    row_.fields.push_back(without_blanks(field_));
+    row_.fields.push_back(trimmed_field(field_));
     field_.clear();
   }
 

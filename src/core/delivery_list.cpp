@@ -9,6 +9,7 @@
 
 #include "core/csv.h"
 #include "core/error.h"
+#include "core/letters.h"
 #include "core/suggest.h"
 
 namespace cb {
@@ -40,11 +41,8 @@ constexpr std::array kParts{
     Synonym{"服务器", "system"}};
 
 std::string folded(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == ' ' || c == '_' || c == '-') continue;
-    out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
+  std::string out = in_small_letters(text);
+  std::erase_if(out, [](char c) { return c == ' ' || c == '_' || c == '-'; });
   return out;
 }
 
@@ -123,7 +121,8 @@ class DeliveryListReader {
     if (is_number_of_spreadsheet(asset.serial))
       refuse(row.line, said("assets.spreadsheet", asset.serial));
     if (!asset.serial.empty()) {
-      const auto [at, fresh] = seen_.try_emplace({asset.part, serial_key(asset.serial)}, row.line);
+      const auto [at, fresh] =
+          seen_.try_emplace({asset.part, in_small_letters(asset.serial)}, row.line);
       if (!fresh) refuse(row.line, said("assets.twice", asset.serial, at->second));
     }
     assets_.push_back(std::move(asset));
@@ -144,14 +143,6 @@ const std::vector<std::string>& asset_parts() {
 
 std::vector<Asset> read_delivery_list(const std::string& csv, const std::string& file) {
   return DeliveryListReader(file).read(read_csv(csv, file));
-}
-
-std::string serial_key(const std::string& serial) {
-  std::string out = serial;
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
 }
 
 bool is_placeholder_serial(const std::string& serial) {

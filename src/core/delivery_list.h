@@ -17,9 +17,6 @@ const std::vector<std::string>& asset_parts();
 // a serial number that stands twice or that a spreadsheet has made a number of ("1.65E+12").
 std::vector<Asset> read_delivery_list(const std::string& csv, const std::string& file);
 
-// The form in which serial numbers are compared: without regard to capitals.
-std::string serial_key(const std::string& serial);
-
 // True for what firmware says where nobody has written a serial number: "Not Specified", "0" …
 bool is_placeholder_serial(const std::string& serial);
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/delivery_list.h"
+#include "core/letters.h"
 
 namespace cb {
 namespace {
@@ -86,7 +87,7 @@ void read_assets(ProfileReader& r, const json& list, ExpectRule& out, Problems& 
     const std::string where = r.where(fmt::format("assets[{}]", i));
     out.assets.push_back(read_asset(list[i], where, problems));
     const Asset& asset = out.assets.back();
-    if (!asset.serial.empty() && !seen.insert({asset.part, serial_key(asset.serial)}).second)
+    if (!asset.serial.empty() && !seen.insert({asset.part, in_small_letters(asset.serial)}).second)
       problems.add(where, fmt::format("the serial {} stands twice", asset.serial));
   }
 }

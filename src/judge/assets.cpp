@@ -7,14 +7,12 @@
 
 #include <fmt/format.h>
 
-#include "core/delivery_list.h"
+#include "core/letters.h"
 #include "judge/expect.h"
 #include "judge/pieces.h"
 
 namespace cb {
 namespace {
-
-std::string lowered(const std::string& text) { return serial_key(text); }
 
 // Hexadecimal digits at the front of `text`, which are taken away; nothing if there are fewer than
 // `least` or more than `most`.
@@ -35,7 +33,7 @@ bool take_sign(std::string_view& text, char sign) {
 // "00000000:19:00.0" and "19:00.0" are "0000:19:00.0", as tools write a PCI address. Nothing for
 // other slots: makers number them as they like.
 std::optional<std::string> pci_slot(const std::string& slot) {
-  const std::string text = lowered(slot);
+  const std::string text = in_small_letters(slot);
   std::string_view rest = text;
   unsigned long domain = 0;
   if (std::ranges::count(text, ':') == 2) {
@@ -53,7 +51,9 @@ std::optional<std::string> pci_slot(const std::string& slot) {
 }
 
 // A slot as it is compared.
-std::string slot_key(const std::string& slot) { return pci_slot(slot).value_or(lowered(slot)); }
+std::string slot_key(const std::string& slot) {
+  return pci_slot(slot).value_or(in_small_letters(slot));
+}
 
 std::string without_zeros(const std::string& serial) {
   return serial.substr(std::min(serial.find_first_not_of('0'), serial.size()));
@@ -68,7 +68,7 @@ bool is_model(const std::string& ordered, const std::string& own) {
   const auto words = [](const std::string& text) {
     std::set<std::string> out;
     std::string word;
-    for (const char c : lowered(text) + " ") {
+    for (const char c : in_small_letters(text) + " ") {
       if (c != ' ' && c != '_') {
         word += c;
       } else if (!word.empty()) {
@@ -93,11 +93,12 @@ class AssetComparison {
                   Evidence& evidence)
       : assets_(assets), pieces_(pieces_of(hosts)), evidence_(evidence) {
     for (const HostInventory& host : hosts) {
-      by_name_.emplace(lowered(host.host), host.host);
+      by_name_.emplace(in_small_letters(host.host), host.host);
       by_short_name_[short_name(host.host)].push_back(host.host);
     }
     for (const Piece& piece : pieces_) {
-      if (!piece.serial.empty()) by_serial_[{piece.kind, lowered(piece.serial)}].push_back(&piece);
+      if (!piece.serial.empty())
+        by_serial_[{piece.kind, in_small_letters(piece.serial)}].push_back(&piece);
     }
   }
 
@@ -116,7 +117,7 @@ class AssetComparison {
 
  private:
   static std::string short_name(const std::string& host) {
-    return lowered(is_ipv4_address(host) ? host : host.substr(0, host.find('.')));
+    return in_small_letters(is_ipv4_address(host) ? host : host.substr(0, host.find('.')));
   }
 
   // The hosts whose first label is the listed one's, unless one has the whole name.
@@ -127,7 +128,7 @@ class AssetComparison {
 
   // Returns the host that the list means, by the name that the inventories give it; empty if none.
   std::string host_of(const Asset& asset) const {
-    const auto whole = by_name_.find(lowered(asset.host));
+    const auto whole = by_name_.find(in_small_letters(asset.host));
     if (whole != by_name_.end()) return whole->second;
     const std::vector<std::string>& all = namesakes(asset);
     return all.size() == 1 ? all.front() : "";
@@ -168,7 +169,7 @@ class AssetComparison {
       ++unnamed_[{host, asset.part}];
       return gap(host, {"gap.asset_no_serial", {named(asset)}});
     }
-    const auto found = by_serial_.find({asset.part, lowered(asset.serial)});
+    const auto found = by_serial_.find({asset.part, in_small_letters(asset.serial)});
     if (found == by_serial_.end()) return not_found(asset, host);
     for (const Piece* piece : found->second) used_.insert(piece);
     const Piece& piece = *found->second.front();
@@ -281,7 +282,8 @@ class AssetComparison {
     };
     const auto zeros = std::ranges::find_if(surplus_, [&](const Piece* p) {
       return p->host == host && p->kind == asset.part &&
-             lowered(without_zeros(p->serial)) == lowered(without_zeros(asset.serial));
+             in_small_letters(without_zeros(p->serial)) ==
+                 in_small_letters(without_zeros(asset.serial));
     });
     if (zeros != surplus_.end()) {
       add(**zeros, {"why.asset_zeros", {named(**zeros), asset.serial}});

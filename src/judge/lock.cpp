@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/delivery_list.h"
 #include "core/json/json_text.h"
+#include "core/letters.h"
 #include "judge/pieces.h"
 #include "judge/version_order.h"
 
@@ -184,7 +184,7 @@ std::set<std::string> unlistable_kinds(const std::vector<Piece>& pieces,
     };
     if (piece.serial.empty())
       leave(piece.why.text());
-    else if (!seen.insert({piece.kind, serial_key(piece.serial)}).second)
+    else if (!seen.insert({piece.kind, in_small_letters(piece.serial)}).second)
       leave(fmt::format("the serial number {} is there twice", piece.serial));
   }
   return out;

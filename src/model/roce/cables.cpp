@@ -10,18 +10,12 @@
 
 #include "core/csv.h"
 #include "core/error.h"
+#include "core/letters.h"
 #include "core/suggest.h"
 #include "model/roce/audit.h"
 
 namespace cb {
 namespace {
-
-std::string in_small_letters(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
 
 // A name without its domain; an IPv4 address has none.
 std::string device_label(const std::string& name) {
@@ -108,8 +102,8 @@ std::string neighbour_text(const LldpNeighbour& n) {
 }
 
 bool is_neighbour(const LldpNeighbour& n, const PlannedCable& cable) {
-  const bool same_system = is_same_device(n.name, cable.neighbour) ||
-                           in_small_letters(n.chassis) == cable.neighbour;
+  const bool same_system =
+      is_same_device(n.name, cable.neighbour) || in_small_letters(n.chassis) == cable.neighbour;
   return same_system &&
          (in_small_letters(n.port) == cable.port || in_small_letters(n.description) == cable.port);
 }
