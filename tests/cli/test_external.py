@@ -147,6 +147,12 @@ def test_nothing_runs_on_behind_a_program_that_has_ended(tmp_path):
     assert not stat.exists() or stat.read_text().rpartition(") ")[2][0] == "Z"
 
 
+def test_a_program_that_writes_without_end_is_ended(tmp_path):
+    done, _ = direct(tmp_path, program(tmp_path, "", "exec yes"))
+    assert done.returncode == 4 and "more than 64 MiB" in done.stderr
+    assert not list(tmp_path.glob("clusterbench-external-*"))
+
+
 def test_a_program_that_fails_says_why(tmp_path):
     done, record = direct(tmp_path, program(tmp_path, "no memory for A\n", "cat " + str(tmp_path / "text") + "; exit 3"))
     assert done.returncode == 4 and "exit code 3; it last said: no memory for A" in done.stderr

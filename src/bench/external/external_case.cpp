@@ -268,6 +268,7 @@ ExternalRun run_once(const Context& context, const Params& params, const Externa
                            .directory = directory.path(),
                            .out = directory.path() / "screen.txt",
                            .deadline_seconds = params.number("run-deadline"),
+                           .most_bytes = kMostOutput,
                            // A launcher has bound this one rank to a core.
                            .any_cpu = launched_job()};
   ProgramEnd end;
@@ -276,7 +277,9 @@ ExternalRun run_once(const Context& context, const Params& params, const Externa
   } catch (const Error& e) {
     throw Error(said("external.not_started", command.at(0), e.said()));
   }
-  const std::string screen = read_file(start.out, kMostOutput);
+  if (end.kind == ProgramEnd::Kind::flooded)
+    throw Error(said("external.flooded", params.text("program"), kMostOutput >> 20));
+  const std::string screen = read_file(start.out, 2 * kMostOutput);
   require_end(params, end, screen);
   const fs::path file = output_file(params.text("kind"), directory.path(), start.out);
   const std::string text = file == start.out ? screen : read_file(file, kMostOutput);

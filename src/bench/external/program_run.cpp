@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -113,6 +114,11 @@ pid_t start_program(const ProgramStart& start) {
   return pid;
 }
 
+bool is_larger(const std::filesystem::path& file, size_t bytes) {
+  struct stat status {};
+  return ::stat(file.c_str(), &status) == 0 && static_cast<size_t>(status.st_size) > bytes;
+}
+
 }  // namespace
 
 ProgramEnd run_program(const ProgramStart& start, const std::function<bool()>& cancelled) {
@@ -139,6 +145,7 @@ ProgramEnd run_program(const ProgramStart& start, const std::function<bool()>& c
     }
     if (!asked && cancelled()) asked = ProgramEnd::Kind::cancelled;
     if (!asked && now - begun >= start.deadline_seconds) asked = ProgramEnd::Kind::deadline;
+    if (!asked && is_larger(start.out, start.most_bytes)) asked = ProgramEnd::Kind::flooded;
     if (asked && kill_at == 0) {
       ::kill(-pid, SIGTERM);
       kill_at = now + kGraceSeconds;

@@ -44,6 +44,7 @@ constexpr TextRow kSaidWorkloads[] = {
     {"external.other_size", "the program solved {0} = {1}, the input asked for {2}", "程序求解的 {0} = {1}，输入要求 {2}"},
     {"external.no_size", "the output does not say {0}: whether the program solved what the input asked for is not known", "输出未给出 {0}：无法确定程序是否按输入求解"},
     {"external.results", "the output has {0} results, and one problem was asked for; next: look why the program solved more", "输出含 {0} 个结果，而只要求一个问题；下一步：查明程序为何多算"},
+    {"external.flooded", "{0} wrote more than {1} MiB to its screen and was ended; next: start it by hand and look why", "{0} 向屏幕写出超过 {1} MiB，已被终止；下一步：手动启动并查明原因"},
     {"external.several_files", "the program wrote {0} result files: its processes do not know one another; next: start it by the launcher of the MPI that it was built with", "程序写出 {0} 个结果文件：各进程互不相识；下一步：使用编译该程序的 MPI 启动器"},
     {"external.no_directory", "no directory of its own could be made in {0}: {1}; next: --dir", "无法在 {0} 中创建目录：{1}；下一步：使用 --dir"},
     {"lu.no_solver", "{0}: {1} has no triangular solver (cblas_dtrsm); next: --library", "{0}：{1} 没有三角求解（cblas_dtrsm）；下一步：--library"},
