@@ -279,7 +279,7 @@ ExternalRun run_once(const Context& context, const Params& params, const Externa
   }
   if (end.kind == ProgramEnd::Kind::flooded)
     throw Error(said("external.flooded", params.text("program"), kMostOutput >> 20));
-  const std::string screen = read_file(start.out, 2 * kMostOutput);
+  const std::string screen = read_file(start.out, kMostOutput);
   require_end(params, end, screen);
   const fs::path file = output_file(params.text("kind"), directory.path(), start.out);
   const std::string text = file == start.out ? screen : read_file(file, kMostOutput);

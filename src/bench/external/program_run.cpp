@@ -140,6 +140,8 @@ ProgramEnd run_program(const ProgramStart& start, const std::function<bool()>& c
     if (got == pid || (got < 0 && error != EINTR)) {
       if (asked) return {*asked, 0, now - begun};
       if (got != pid) throw_errno(error);  // nobody knows how it ended
+      if (is_larger(start.out, start.most_bytes))
+        return {ProgramEnd::Kind::flooded, 0, now - begun};
       if (WIFSIGNALED(status)) return {ProgramEnd::Kind::signalled, WTERMSIG(status), now - begun};
       return {ProgramEnd::Kind::exited, WEXITSTATUS(status), now - begun};
     }
