@@ -150,7 +150,8 @@ Command sweep_command(const SweepSetup& setup, const std::vector<std::string>& v
 }
 
 std::vector<SweepOutcome> run_sweep(const SweepSetup& setup,
-                                    const std::function<void(size_t, const SweepOutcome&)>& ended) {
+                                    const std::function<void(size_t, const SweepOutcome&)>& ended,
+                                    std::vector<Said>* unwritten) {
   std::vector<SweepOutcome> outcomes;
   std::vector<Task> tasks;
   std::vector<WayBack> ways;
@@ -180,7 +181,12 @@ std::vector<SweepOutcome> run_sweep(const SweepSetup& setup,
                    refused |= outcomes[index].refused;
                    ended(index, outcomes[index]);
                  }});
-  write_file_atomically(setup.directory / "sweep.json", to_json(setup, outcomes).dump(2) + "\n");
+  try {
+    write_file_atomically(setup.directory / "sweep.json", to_json(setup, outcomes).dump(2) + "\n");
+  } catch (const Error& e) {
+    if (unwritten == nullptr) throw;
+    unwritten->push_back(e.said());
+  }
   return outcomes;
 }
 

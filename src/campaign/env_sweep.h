@@ -76,7 +76,10 @@ Command sweep_command(const SweepSetup& setup, const std::vector<std::string>& v
 // Runs the jobs one after the other. Writes NNN.json, NNN.out and NNN.err of each and, at the end,
 // sweep.json: variables, repeats, seed, and values, block, state and reason of every job. A refused
 // command ends the sweep; the jobs not run are missing. Calls `ended` for each job.
+// Where sweep.json cannot be written, `unwritten` gets the reason and the outcomes are returned all
+// the same; without `unwritten` Error is thrown.
 std::vector<SweepOutcome> run_sweep(const SweepSetup& setup,
-                                    const std::function<void(size_t, const SweepOutcome&)>& ended);
+                                    const std::function<void(size_t, const SweepOutcome&)>& ended,
+                                    std::vector<Said>* unwritten = nullptr);
 
 }  // namespace cb

@@ -472,7 +472,8 @@ Campaign load_campaign(const fs::path& directory, const Catalogue& catalogue) {
   take(readings, campaign);
   std::map<std::string, std::string> digests;
   for (const Reading& r : readings) digests.emplace(r.event.file, r.loaded.sha256);
-  if (journal.proving()) campaign.proofs = load_proofs({paths, file, journal}, keys, campaign.jobs);
+  if (journal.proving())
+    campaign.proofs = load_proofs({paths, file, journal, catalogue}, keys, campaign.jobs);
   campaign.profile = std::move(file.profile);
   campaign.inventories = collect_inventories(campaign.jobs);
   check_manifest(paths, digests, journal, campaign);

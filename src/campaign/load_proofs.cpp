@@ -29,7 +29,8 @@ bool has_failed(const Document& document, const std::string& check) {
 std::optional<Said> binding_problem(const ProofSource& source, const JobKey& key,
                                     const ProofEvent* start, const Document& document) {
   if (start == nullptr) return said("bind.not_begun");
-  const Step step = proved_step(source.file.profile.steps[key.step], start->command);
+  const Step& own = source.file.profile.steps[key.step];
+  const Step step = proved_step(own, start->command, case_of(own, source.catalogue));
   if (!step.params.contains("inject-fault")) return said("proof.no_fault");
   const JobEvent begun{.job = start->job,
                        .attempt = start->attempt,

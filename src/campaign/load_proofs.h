@@ -7,6 +7,7 @@
 #include "campaign/directory.h"
 #include "campaign/journal.h"
 #include "campaign/plan.h"
+#include "core/catalogue.h"
 #include "judge/campaign_data.h"
 
 namespace cb {
@@ -16,6 +17,7 @@ struct ProofSource {
   const CampaignPaths& paths;
   const CampaignFile& file;
   const Journal& journal;
+  const Catalogue& catalogue;
   SlotsOfHosts slots = slots_of_hosts(file);
 };
 

@@ -106,17 +106,21 @@ double proof_seconds(const Step& step, const CaseInfo& info) {
   return kStartSeconds + info.fault.point_seconds * static_cast<double>(points_of(step, info));
 }
 
-const std::vector<std::string>& proof_params() {
-  static const std::vector<std::string> names{kInject,   "duration", "iterations", "repetitions",
-                                              "samples", "steady",   "warm-up"};
-  return names;
+std::vector<std::string> proof_params(const CaseInfo* info) {
+  std::vector<std::string> out{kInject,   "duration", "iterations", "repetitions",
+                               "samples", "steady",   "warm-up"};
+  if (info == nullptr) return out;
+  for (const auto& [name, values] : info->fault.brief) {
+    if (std::ranges::find(out, name) == out.end()) out.push_back(name);
+  }
+  return out;
 }
 
-Step proved_step(const Step& step, const std::vector<std::string>& command) {
+Step proved_step(const Step& step, const std::vector<std::string>& command, const CaseInfo* info) {
   Step out = step;
   const auto options = measuring_options(command, step.case_name);
   if (!options) return out;
-  for (const std::string& name : proof_params()) {
+  for (const std::string& name : proof_params(info)) {
     if (const auto given = options->find(name); given != options->end())
       out.params[name] = {given->second};
   }

@@ -26,11 +26,12 @@ Step proof_step(const Step& step, const CaseInfo& info);
 // About how long the proof takes: the job's start and all its points.
 double proof_seconds(const Step& step, const CaseInfo& info);
 
-// The parameters by which such a job may differ from its step.
-const std::vector<std::string>& proof_params();
+// The parameters by which such a job of that case may differ from its step: the fault, what the
+// case shortens, and what cases of earlier releases shortened. Null: a case that is not known.
+std::vector<std::string> proof_params(const CaseInfo* info);
 
 // The step that a proof's command line ran: the campaign's own step, with the values of
 // proof_params() from the command line.
-Step proved_step(const Step& step, const std::vector<std::string>& command);
+Step proved_step(const Step& step, const std::vector<std::string>& command, const CaseInfo* info);
 
 }  // namespace cb

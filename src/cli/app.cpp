@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
+#include <filesystem>
 #include <iostream>
 #include <memory>
+#include <new>
 #include <optional>
 #include <thread>
 
@@ -161,6 +164,9 @@ void keep_others_out() { ::umask(::umask(0) | S_IWOTH); }
 
 int run_app(int argc, char** argv) {
   keep_others_out();
+  // Some parents have it ignored: the kernel then throws away how a child ended, and every job
+  // would look as if it had ended well.
+  std::signal(SIGCHLD, SIG_DFL);
   try {
     open_standard_descriptors();
     return static_cast<int>(parse_and_run(argc, argv));
@@ -170,8 +176,15 @@ int run_app(int argc, char** argv) {
   } catch (const Error& e) {
     report_failure(e.what());
     return static_cast<int>(e.code());
+  } catch (const std::bad_alloc&) {
+    report_failure("memory is not enough; next: smaller sizes, or fewer ranks on a host");
+    return static_cast<int>(ExitCode::runtime);
+  } catch (const std::filesystem::filesystem_error& e) {
+    report_failure(std::string(e.what()) + "; next: this path, its owner and the room on its disk");
+    return static_cast<int>(ExitCode::runtime);
   } catch (const std::exception& e) {
-    report_failure(e.what());
+    report_failure(std::string(e.what()) +
+                   "; this was not foreseen; next: report it with the command and its version");
     return static_cast<int>(ExitCode::runtime);
   }
 }

@@ -104,6 +104,7 @@ SweepSetup common_setup(const SettingOptions& options, const Problems& problems)
 // What the jobs of one setting or of several came to, beside the verdict.
 struct JobsEnd {
   bool refused = false, wrong = false;
+  std::vector<Said> unwritten = {};
 };
 
 void note_end(const SweepOutcome& o, JobsEnd& end) {
@@ -119,10 +120,14 @@ SettingVerdict compare_setting(const SettingRule& rule, SweepSetup setup, const 
   if (rule.id == "registered")
     setup.arguments.insert(setup.arguments.end(), {"--register", "user"});
   const size_t count = sweep_jobs(2, setup.repeats, setup.seed).size();
-  const auto outcomes = run_sweep(setup, [&](size_t index, const SweepOutcome& o) {
-    tell_ended(fmt::format("{} {}/{}", rule.id, index + 1, count),
-               fmt::format("{}={}", rule.variable, o.values.empty() ? "" : o.values.front()), o);
-  });
+  const auto outcomes = run_sweep(
+      setup,
+      [&](size_t index, const SweepOutcome& o) {
+        tell_ended(fmt::format("{} {}/{}", rule.id, index + 1, count),
+                   fmt::format("{}={}", rule.variable, o.values.empty() ? "" : o.values.front()),
+                   o);
+      },
+      &end.unwritten);
   for (const SweepOutcome& o : outcomes) note_end(o, end);
   const std::vector<SweepRun> runs = runs_of(outcomes);
   return judge_setting(rule, runs, metric);
@@ -172,13 +177,14 @@ ExitCode compare_settings(const SettingOptions& options) {
   }
   const Lang lang = options.language == "zh" ? Lang::zh : Lang::en;
   print_settings(verdicts, *metric, lang);
-  write_file_atomically(setup.directory / "settings.json", setting_json(verdicts, *metric));
-  write_file_atomically(setup.directory / "settings.en.md",
-                        setting_markdown(verdicts, *metric, Lang::en));
-  write_file_atomically(setup.directory / "settings.zh.md",
-                        setting_markdown(verdicts, *metric, Lang::zh));
+  write_or_note(setup.directory / "settings.json", setting_json(verdicts, *metric), end.unwritten);
+  write_or_note(setup.directory / "settings.en.md", setting_markdown(verdicts, *metric, Lang::en),
+                end.unwritten);
+  write_or_note(setup.directory / "settings.zh.md", setting_markdown(verdicts, *metric, Lang::zh),
+                end.unwritten);
   std::cout << terminal_safe("→ " + setup.directory.string()) << '\n';
-  return settings_code(verdicts, end);
+  const ExitCode code = settings_code(verdicts, end);
+  return tell_unwritten(end.unwritten) && code == ExitCode::ok ? ExitCode::runtime : code;
 }
 
 }  // namespace

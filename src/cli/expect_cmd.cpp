@@ -5,6 +5,7 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -17,6 +18,7 @@
 #include "core/file.h"
 #include "core/text.h"
 #include "judge/expect.h"
+#include "judge/verdict_hosts.h"
 #include "report/asset_register.h"
 
 namespace cb {
@@ -31,15 +33,51 @@ struct ExpectOptions {
   std::string language = "en";
 };
 
-// Adds the inventories of a document or campaign. The last one of a host counts.
-void add_inventories(const std::string& input, std::vector<HostInventory>& hosts) {
-  std::vector<HostInventory> read = std::filesystem::is_directory(input)
-                                        ? load_campaign(input, catalogue()).inventories
-                                        : parse_document(read_file(input), input).hosts;
-  if (read.empty()) throw UsageError("clusterbench expect", input, said("expect.no_inventory"));
-  for (HostInventory& host : read) {
-    std::erase_if(hosts, [&](const HostInventory& known) { return known.host == host.host; });
-    hosts.push_back(std::move(host));
+// What the inputs know: the inventories, the last one of a host; and all hosts that were asked for.
+struct KnownHosts {
+  std::vector<HostInventory> inventories = {};
+  std::set<std::string> asked = {};
+};
+
+// Refuses a campaign whose evidence is doubtful.
+KnownHosts hosts_of_campaign(const std::string& directory) {
+  Campaign campaign = load_campaign(directory, catalogue());
+  if (!campaign.warnings.empty())
+    throw UsageError("clusterbench expect", directory,
+                     said("expect.warned", directory, campaign.warnings.front()));
+  const HostNames names(campaign);
+  KnownHosts out{.inventories = std::move(campaign.inventories)};
+  for (const std::string& host : names.expected()) out.asked.insert(host);
+  for (HostInventory& host : out.inventories)
+    host.host = names.asked(host.host).value_or(host.host);
+  return out;
+}
+
+KnownHosts hosts_of_document(const std::string& file) {
+  Document document = parse_document(read_file(file), file);
+  KnownHosts out{.inventories = std::move(document.hosts)};
+  out.asked.insert(document.run.hosts.begin(), document.run.hosts.end());
+  return out;
+}
+
+void add_inventories(const std::string& input, KnownHosts& hosts) {
+  KnownHosts more =
+      std::filesystem::is_directory(input) ? hosts_of_campaign(input) : hosts_of_document(input);
+  if (more.inventories.empty())
+    throw UsageError("clusterbench expect", input, said("expect.no_inventory"));
+  hosts.asked.merge(more.asked);
+  for (HostInventory& host : more.inventories) {
+    std::erase_if(hosts.inventories,
+                  [&](const HostInventory& known) { return known.host == host.host; });
+    hosts.inventories.push_back(std::move(host));
+  }
+}
+
+// A host that was asked for and told nothing is not as ordered.
+void add_silent_hosts(const KnownHosts& hosts, Evidence& evidence) {
+  for (const std::string& host : hosts.asked) {
+    if (std::ranges::find(hosts.inventories, host, &HostInventory::host) == hosts.inventories.end())
+      evidence.gaps.push_back({host, {"gap.no_inventory", {host}}});
   }
 }
 
@@ -86,12 +124,14 @@ ExitCode expect(const ExpectOptions& options) {
   if (options.profile.empty() && options.assets.empty() && options.registered.empty())
     throw UsageError("clusterbench expect", "--profile", said("expect.nothing"));
   const std::vector<ExpectRule> rules = rules_of(options);
-  std::vector<HostInventory> hosts;
-  for (const std::string& input : options.inputs) add_inventories(input, hosts);
+  KnownHosts known;
+  for (const std::string& input : options.inputs) add_inventories(input, known);
+  const std::vector<HostInventory>& hosts = known.inventories;
   if (!options.registered.empty())
     write_file_atomically(options.registered, render_asset_register(hosts));
   if (rules.empty()) return ExitCode::ok;
   Evidence evidence;
+  add_silent_hosts(known, evidence);
   for (const ExpectRule& rule : rules) {
     Evidence more = expect_evidence(hosts, rule);
     std::ranges::move(more.findings, std::back_inserter(evidence.findings));

@@ -8,6 +8,8 @@
 
 #include "cli/offers.h"
 #include "cli/profile_source.h"
+#include "core/error.h"
+#include "core/file.h"
 #include "core/text.h"
 #include "core/units.h"
 
@@ -102,6 +104,23 @@ void tell_ended(const std::string& place, const std::string& what, const SweepOu
                                          format_seconds(outcome.seconds),
                                          done ? "" : "  " + outcome.reason.text()))
             << '\n';
+}
+
+void write_or_note(const fs::path& file, const std::string& text, std::vector<Said>& unwritten) {
+  try {
+    write_file_atomically(file, text);
+  } catch (const Error& e) {
+    unwritten.push_back(e.said());
+  }
+}
+
+bool tell_unwritten(const std::vector<Said>& unwritten) {
+  std::cout.flush();
+  for (const Said& why : unwritten) std::cerr << "✗ " << terminal_safe(why.text()) << '\n';
+  if (!unwritten.empty())
+    std::cerr << "what is written above is all there is; next: keep it, make room, and measure "
+                 "again\n";
+  return !unwritten.empty();
 }
 
 }  // namespace cb

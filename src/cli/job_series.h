@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <filesystem>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -40,5 +41,13 @@ bool data_wrong(const Document& document);
 
 // One line of progress on stderr: "   3/12 ✓ NCCL_ALGO=Ring 4 s".
 void tell_ended(const std::string& place, const std::string& what, const SweepOutcome& outcome);
+
+// Writes the file; where that fails, adds the reason to `unwritten`: what was measured is shown all
+// the same.
+void write_or_note(const std::filesystem::path& file, const std::string& text,
+                   std::vector<Said>& unwritten);
+
+// Says on stderr what could not be written, and what to do. Returns whether there was something.
+bool tell_unwritten(const std::vector<Said>& unwritten);
 
 }  // namespace cb

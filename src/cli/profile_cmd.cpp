@@ -138,8 +138,16 @@ ExitCode lock(const ProfileOptions& options) {
     Campaign campaign = load_campaign(directory, catalogue());
     require_accepted(campaign, directory);
     day = std::max(day, campaign.ended.substr(0, 10));
-    std::ranges::move(campaign.inventories, std::back_inserter(hosts));
+    for (HostInventory& host : campaign.inventories) {
+      if (std::ranges::find(hosts, host.host, &HostInventory::host) != hosts.end())
+        throw UsageError("clusterbench profile lock", directory,
+                         said("lock.host_twice", host.host));
+      hosts.push_back(std::move(host));
+    }
   }
+  if (hosts.empty())
+    throw UsageError("clusterbench profile lock", options.campaigns.front(),
+                     said("expect.no_inventory"));
   std::vector<std::string> left_out;
   const std::string text = locked_profile(hosts, options.name, options.serials, day, left_out);
   for (const std::string& what : left_out)

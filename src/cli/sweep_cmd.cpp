@@ -159,7 +159,8 @@ std::string jobs_text(const SweepSetup& setup, const std::vector<SweepOutcome>& 
 }
 
 ExitCode conclude(const SweepSetup& setup, const std::vector<SweepOutcome>& outcomes,
-                  const CaseInfo& info, const std::string& asked_metric) {
+                  const CaseInfo& info, const std::string& asked_metric,
+                  std::vector<Said> unwritten) {
   const Combinations all = combinations(setup.variables);
   const std::vector<SweepRun> runs = runs_of(outcomes);
   std::optional<MetricDef> metric = sweep_metric(info, runs);
@@ -173,10 +174,10 @@ ExitCode conclude(const SweepSetup& setup, const std::vector<SweepOutcome>& outc
                                          setup.directory.string()))
             << '\n';
   if (!points.empty()) {
-    std::cout << sweep_table(points, names_of(setup, all), *metric);
-    write_file_atomically(setup.directory / "sweep.csv", csv(setup, points, all, *metric));
-    write_file_atomically(setup.directory / "sweep.html",
-                          page(setup, points, outcomes, all, *metric));
+    std::cout << sweep_table(points, names_of(setup, all), *metric) << std::flush;
+    write_or_note(setup.directory / "sweep.csv", csv(setup, points, all, *metric), unwritten);
+    write_or_note(setup.directory / "sweep.html", page(setup, points, outcomes, all, *metric),
+                  unwritten);
   } else {
     std::cout << "no combination gave a figure\n";
   }
@@ -186,7 +187,8 @@ ExitCode conclude(const SweepSetup& setup, const std::vector<SweepOutcome>& outc
                                              o.job.block + 1, o.reason.text()))
                 << '\n';
   }
-  return sweep_code(outcomes, !points.empty());
+  const ExitCode code = sweep_code(outcomes, !points.empty());
+  return tell_unwritten(unwritten) && code == ExitCode::ok ? ExitCode::runtime : code;
 }
 
 ExitCode sweep(const SweepOptions& options) {
@@ -197,10 +199,15 @@ ExitCode sweep(const SweepOptions& options) {
   setup.executor.stop_signals = stop_signals;
   const size_t count =
       sweep_jobs(combinations(setup.variables).size(), setup.repeats, setup.seed).size();
-  const auto outcomes = run_sweep(setup, [&](size_t index, const SweepOutcome& o) {
-    tell_ended(fmt::format("{}/{}", index + 1, count), values_text(setup, o.values), o);
-  });
-  return conclude(setup, outcomes, *find_case(cases, options.arguments[0]), options.metric);
+  std::vector<Said> unwritten;
+  const auto outcomes = run_sweep(
+      setup,
+      [&](size_t index, const SweepOutcome& o) {
+        tell_ended(fmt::format("{}/{}", index + 1, count), values_text(setup, o.values), o);
+      },
+      &unwritten);
+  return conclude(setup, outcomes, *find_case(cases, options.arguments[0]), options.metric,
+                  std::move(unwritten));
 }
 
 std::vector<std::string> names_of_cases() {

@@ -29,6 +29,29 @@ std::optional<std::string> converted(std::string bytes, const char* encoding) {
   return out;
 }
 
+// Blanks that spreadsheets and web pages leave around a field: also the unbroken one, the wide one
+// of Chinese text, and marks without width.
+constexpr std::string_view kFieldBlanks[] = {
+    " ", "\t", "\xc2\xa0", "\xe3\x80\x80", "\xef\xbb\xbf", "\xe2\x80\x8b"};
+
+std::string trimmed_field(std::string_view field) {
+  const auto take = [&](auto is_there, auto remove) {
+    for (bool more = true; more;) {
+      more = false;
+      for (const std::string_view blank : kFieldBlanks) {
+        if (field.empty() || !is_there(blank)) continue;
+        remove(blank.size());
+        more = true;
+      }
+    }
+  };
+  take([&](std::string_view b) { return field.starts_with(b); },
+       [&](size_t n) { field.remove_prefix(n); });
+  take([&](std::string_view b) { return field.ends_with(b); },
+       [&](size_t n) { field.remove_suffix(n); });
+  return std::string(field);
+}
+
 class CsvReader {
  public:
   CsvReader(const std::string& text, const std::string& file, char separator)
@@ -80,9 +103,7 @@ class CsvReader {
   void begin_row() { row_ = {.line = line_}; }
 
   void end_field() {
-    const size_t begin = field_.find_first_not_of(" \t");
-    const size_t end = field_.find_last_not_of(" \t");
-    row_.fields.push_back(begin == std::string::npos ? "" : field_.substr(begin, end + 1 - begin));
+    row_.fields.push_back(trimmed_field(field_));
     field_.clear();
   }
 
@@ -125,6 +146,18 @@ std::string decoded_text(const std::string& bytes, const std::string& file) {
   if (!out || out->find('\0') != std::string::npos)
     throw UsageError(file, "", said("csv.not_text"));
   return *out;
+}
+
+void refuse_longer_rows(const std::vector<CsvRow>& rows, const std::string& file) {
+  if (rows.empty()) return;
+  const size_t columns = rows.front().fields.size();
+  for (const CsvRow& row : rows) {
+    for (size_t i = columns; i < row.fields.size(); ++i) {
+      if (!row.fields[i].empty())
+        throw UsageError(file, fmt::format("line {}", row.line),
+                         said("csv.longer_row", row.fields.size(), columns));
+    }
+  }
 }
 
 std::vector<CsvRow> read_csv(const std::string& bytes, const std::string& file) {

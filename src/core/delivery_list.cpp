@@ -53,6 +53,26 @@ std::optional<std::string> meaning(const std::array<Synonym, N>& words, const st
   return found == words.end() ? std::nullopt : std::optional(std::string(found->means));
 }
 
+// What people write so that a spreadsheet leaves the zeros alone: ="0012", '0012.
+std::string plain_text(std::string cell) {
+  if (cell.size() > 3 && cell.starts_with("=\"") && cell.ends_with('"'))
+    return cell.substr(2, cell.size() - 3);
+  if (cell.starts_with('\'')) cell.erase(0, 1);
+  return cell;
+}
+
+// "1.65492E+12": digits, and behind "E+" digits. The rest of the serial number is lost.
+bool is_number_of_spreadsheet(const std::string& serial) {
+  const size_t mark = std::min(serial.find("E+"), serial.find("e+"));
+  if (mark == std::string::npos || mark == 0) return false;
+  const auto is_all = [](std::string_view text, std::string_view of) {
+    return !text.empty() && text.find_first_not_of(of) == std::string_view::npos;
+  };
+  const std::string_view text = serial;
+  return is_all(text.substr(0, mark), "0123456789.,") &&
+         is_all(text.substr(mark + 2), "0123456789");
+}
+
 class DeliveryListReader {
  public:
   explicit DeliveryListReader(std::string file) : file_(std::move(file)) {}
@@ -60,6 +80,7 @@ class DeliveryListReader {
   std::vector<Asset> read(const std::vector<CsvRow>& rows) {
     if (rows.size() < 2) throw UsageError(file_, "", said("assets.empty"));
     head(rows.front());
+    refuse_longer_rows(rows, file_);
     for (size_t i = 1; i < rows.size(); ++i) row(rows[i]);
     return std::move(assets_);
   }
@@ -69,9 +90,14 @@ class DeliveryListReader {
     throw UsageError(file_, fmt::format("line {}", line), why);
   }
 
+  // A model often has its part number beside it: the first of the two counts.
   void head(const CsvRow& row) {
     for (size_t i = 0; i < row.fields.size(); ++i) {
-      if (const auto name = meaning(kColumns, row.fields[i])) columns_.try_emplace(*name, i);
+      const auto name = meaning(kColumns, row.fields[i]);
+      if (!name) continue;
+      const auto [at, fresh] = columns_.try_emplace(*name, i);
+      if (!fresh && *name != "model")
+        refuse(row.line, said("assets.two_columns", row.fields[at->second], row.fields[i], *name));
     }
     for (const char* name : {"host", "part", "serial"}) {
       if (!columns_.contains(name)) refuse(row.line, said("assets.no_column", name));
@@ -84,7 +110,7 @@ class DeliveryListReader {
   }
 
   void row(const CsvRow& row) {
-    Asset asset{field(row, "host"), "", field(row, "slot"), field(row, "serial"),
+    Asset asset{field(row, "host"), "", field(row, "slot"), plain_text(field(row, "serial")),
                 field(row, "model")};
     if (asset.host.empty()) refuse(row.line, said("assets.no_host"));
     const std::string part = field(row, "part");
@@ -92,8 +118,11 @@ class DeliveryListReader {
     if (!kind) refuse(row.line, said("assets.part", unknown_name(part, asset_parts())));
     asset.part = *kind;
     if (is_placeholder_serial(asset.serial)) asset.serial.clear();
+    if (is_number_of_spreadsheet(asset.serial))
+      refuse(row.line, said("assets.spreadsheet", asset.serial));
     if (!asset.serial.empty()) {
-      const auto [at, fresh] = seen_.try_emplace({asset.part, asset.serial}, row.line);
+      const auto [at, fresh] =
+          seen_.try_emplace({asset.part, in_small_letters(asset.serial)}, row.line);
       if (!fresh) refuse(row.line, said("assets.twice", asset.serial, at->second));
     }
     assets_.push_back(std::move(asset));

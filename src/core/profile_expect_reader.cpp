@@ -1,11 +1,14 @@
 #include "core/profile_expect_reader.h"
 
+#include <algorithm>
+#include <initializer_list>
 #include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "core/delivery_list.h"
+#include "core/letters.h"
 
 namespace cb {
 namespace {
@@ -21,6 +24,20 @@ std::optional<std::string> wanted_text(const json& value) {
   return std::nullopt;
 }
 
+// True for ">=0" and the like of what is never below zero: nothing can miss it.
+bool is_below_everything(const std::string& attribute, const std::string& wanted) {
+  const bool count = std::ranges::any_of(
+      std::initializer_list<std::string_view>{".count", "_bytes", "_per_second", ".sockets",
+                                              ".cores", "version", "firmware", "vbios"},
+      [&](std::string_view end) { return attribute.ends_with(end); });
+  const size_t begin = wanted.find_first_not_of("<>= ");
+  if (!count || !wanted.starts_with('>') || begin == std::string::npos) return false;
+  const std::string value = wanted.substr(begin);
+  const bool strict = !wanted.starts_with(">=");
+  const bool zero = value.find_first_not_of("0.") == std::string::npos;
+  return value.starts_with('-') || (zero && !strict);
+}
+
 Expectation read_expectation(ProfileReader& r, const std::string& name, const json& value) {
   Expectation out{.attribute = name};
   const std::string where = "expect." + name;
@@ -33,6 +50,8 @@ Expectation read_expectation(ProfileReader& r, const std::string& name, const js
       r.problem(where, "is neither a text, a number, true, false nor a list of these");
     } else if (const auto why = bad_wanted(*text)) {
       r.problem(where, *why);
+    } else if (is_below_everything(name, *text)) {
+      r.problem(where, fmt::format("{} is a limit that nothing can miss", *text));
     } else {
       out.wanted.push_back(*text);
     }
@@ -68,7 +87,7 @@ void read_assets(ProfileReader& r, const json& list, ExpectRule& out, Problems& 
     const std::string where = r.where(fmt::format("assets[{}]", i));
     out.assets.push_back(read_asset(list[i], where, problems));
     const Asset& asset = out.assets.back();
-    if (!asset.serial.empty() && !seen.insert({asset.part, asset.serial}).second)
+    if (!asset.serial.empty() && !seen.insert({asset.part, in_small_letters(asset.serial)}).second)
       problems.add(where, fmt::format("the serial {} stands twice", asset.serial));
   }
 }
@@ -96,6 +115,8 @@ ExpectRule read_expect_rule(ProfileReader& r, Problems& problems) {
 std::optional<std::string> bad_wanted(const std::string& wanted) {
   const size_t value = wanted.find_first_not_of("<>= ");
   if (value == std::string::npos) return "says no value";
+  if (wanted.find_first_not_of('*') == std::string::npos)
+    return fmt::format("is {}, which every value matches: nothing can miss it", wanted);
   const std::string sign = wanted.substr(0, wanted.find_first_not_of("<>="));
   if (sign.empty() || sign == ">=" || sign == "<=" || sign == ">" || sign == "<")
     return std::nullopt;

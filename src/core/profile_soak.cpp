@@ -24,8 +24,9 @@ std::vector<std::string> valid_names_of_events() {
   return out;
 }
 
-// More than this many events is no limit that anything could miss.
-constexpr double kMostEvents = 1e6;
+// So many events or more are no limit that anything could miss: a counter that grows by ten
+// thousand in a soak is a fault by itself.
+constexpr double kMostEvents = 1e4;
 
 std::vector<std::string> read_names(ProfileReader& r, const char* key) {
   const json* list = r.find(key);
@@ -47,7 +48,7 @@ double read_count(ProfileReader& r) {
   const auto limit = r.number("max");
   if (!limit || *limit < 0 || *limit != std::floor(*limit))
     r.problem("max", "is not a whole number from 0");
-  else if (*limit > kMostEvents)
+  else if (*limit >= kMostEvents)
     r.problem("max", "is a limit that nothing can miss");
   return limit.value_or(0);
 }
@@ -99,15 +100,23 @@ const SoakRule* soak_rule(const Criterion& criterion) {
   return std::get_if<SoakRule>(&criterion.rule);
 }
 
-// With as many interruptions as a host has jobs, one could be down all the time.
+// With as many interruptions as a host has jobs, one could be down all the time. With every job
+// interrupted, the mean time between interruptions is the time of a job; its lower bound at any
+// confidence is above a tenth of that.
 void refuse_useless_count(const SoakRule& rule, const Soak& soak, const std::string& where,
                           Problems& problems) {
   const size_t jobs = soak.cycles() * soak.steps.size();
-  if (rule.kind != SoakRule::Kind::interruptions || rule.limit < static_cast<double>(jobs)) return;
-  problems.add(where + ".max",
-               fmt::format("is a limit that nothing on one host can miss: it has {} jobs in the "
-                           "soak, and all of them could end badly",
-                           jobs));
+  if (rule.kind == SoakRule::Kind::interruptions && rule.limit >= static_cast<double>(jobs))
+    problems.add(where + ".max",
+                 fmt::format("is a limit that nothing on one host can miss: it has {} jobs in the "
+                             "soak, and all of them could end badly",
+                             jobs));
+  if (rule.kind == SoakRule::Kind::mtbi && jobs > 0 &&
+      rule.limit < 0.1 * soak.for_seconds / static_cast<double>(jobs))
+    problems.add(where + ".min",
+                 fmt::format("is a limit that nothing can miss: each of {} jobs in the soak could "
+                             "end badly",
+                             jobs));
 }
 
 }  // namespace

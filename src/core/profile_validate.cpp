@@ -35,6 +35,16 @@ std::string device_problem(const Step& step, const Catalogue& catalogue) {
   return unknown_name(step.params.at("device")[0], devices);
 }
 
+// A profile that plants a fault rejects every machine, or passes for a proof of something. `run
+// --prove` plants them itself.
+void refuse_fault(const Step& step, const std::string& where, Problems& problems) {
+  if (step.informative || !step.params.contains("inject-fault")) return;
+  problems.add(where + ".params.inject-fault",
+               "plants a fault on purpose, and this step is judged: take it out (run --prove shows "
+               "that the checks find faults), or say \"informative\": true with the reason in "
+               "\"why\"");
+}
+
 void validate_step(const Step& step, const Catalogue& catalogue, Problems& problems) {
   const std::string where = fmt::format("steps[{}]", step.id);
   const CaseInfo* info = case_of(step, catalogue);
@@ -47,6 +57,7 @@ void validate_step(const Step& step, const Catalogue& catalogue, Problems& probl
   Problems found;
   resolve_params(info->params, step.params, found);
   for (const Problem& p : found.list) problems.add(where + ".params." + p.where.substr(2), p.what);
+  refuse_fault(step, where, problems);
 }
 
 void validate_at(const GivenParams& at, const CaseInfo& info, const std::string& where,

@@ -1,7 +1,9 @@
 // A delivery list against the pieces that the hosts show, by serial number.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -11,6 +13,55 @@
 
 namespace cb {
 namespace {
+
+// Hexadecimal digits at the front of `text`, which are taken away; nothing if there are fewer than
+// `least` or more than `most`.
+std::optional<unsigned long> take_hex(std::string_view& text, size_t least, size_t most) {
+  const size_t end = std::min(text.find_first_not_of("0123456789abcdef"), text.size());
+  if (end < least || end > most) return std::nullopt;
+  const unsigned long out = std::stoul(std::string(text.substr(0, end)), nullptr, 16);
+  text.remove_prefix(end);
+  return out;
+}
+
+bool take_sign(std::string_view& text, char sign) {
+  if (text.empty() || text.front() != sign) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+// "00000000:19:00.0" and "19:00.0" are "0000:19:00.0", as tools write a PCI address. Nothing for
+// other slots: makers number them as they like.
+std::optional<std::string> pci_slot(const std::string& slot) {
+  const std::string text = in_small_letters(slot);
+  std::string_view rest = text;
+  unsigned long domain = 0;
+  if (std::ranges::count(text, ':') == 2) {
+    const auto given = take_hex(rest, 1, 8);
+    if (!given || !take_sign(rest, ':')) return std::nullopt;
+    domain = *given;
+  }
+  const auto bus = take_hex(rest, 1, 2);
+  if (!bus || !take_sign(rest, ':')) return std::nullopt;
+  const auto device = take_hex(rest, 1, 2);
+  if (!device || !take_sign(rest, '.')) return std::nullopt;
+  const auto function = take_hex(rest, 1, 1);
+  if (!function || !rest.empty()) return std::nullopt;
+  return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", domain, *bus, *device, *function);
+}
+
+// A slot as it is compared.
+std::string slot_key(const std::string& slot) {
+  return pci_slot(slot).value_or(in_small_letters(slot));
+}
+
+std::string without_zeros(const std::string& serial) {
+  return serial.substr(std::min(serial.find_first_not_of('0'), serial.size()));
+}
+
+bool is_ipv4_address(const std::string& host) {
+  return !host.empty() && host.find_first_not_of("0123456789.") == std::string::npos;
+}
 
 // True if every word of the ordered model is a word of the piece's: "H20" is no "NVIDIA H200".
 bool is_model(const std::string& ordered, const std::string& own) {
@@ -43,7 +94,7 @@ class AssetComparison {
       : assets_(assets), pieces_(pieces_of(hosts)), evidence_(evidence) {
     for (const HostInventory& host : hosts) {
       by_name_.emplace(in_small_letters(host.host), host.host);
-      by_short_name_.emplace(short_name(host.host), host.host);
+      by_short_name_[short_name(host.host)].push_back(host.host);
     }
     for (const Piece& piece : pieces_) {
       if (!piece.serial.empty())
@@ -66,15 +117,21 @@ class AssetComparison {
 
  private:
   static std::string short_name(const std::string& host) {
-    return in_small_letters(host.substr(0, host.find('.')));
+    return in_small_letters(is_ipv4_address(host) ? host : host.substr(0, host.find('.')));
+  }
+
+  // The hosts whose first label is the listed one's, unless one has the whole name.
+  const std::vector<std::string>& namesakes(const Asset& asset) const {
+    const auto found = by_short_name_.find(short_name(asset.host));
+    return found == by_short_name_.end() ? nobody_ : found->second;
   }
 
   // Returns the host that the list means, by the name that the inventories give it; empty if none.
   std::string host_of(const Asset& asset) const {
     const auto whole = by_name_.find(in_small_letters(asset.host));
     if (whole != by_name_.end()) return whole->second;
-    const auto part = by_short_name_.find(short_name(asset.host));
-    return part == by_short_name_.end() ? "" : part->second;
+    const std::vector<std::string>& all = namesakes(asset);
+    return all.size() == 1 ? all.front() : "";
   }
 
   static std::string named(const Piece& piece) {
@@ -106,7 +163,7 @@ class AssetComparison {
 
   void look_for(const Asset& asset) {
     const std::string host = host_of(asset);
-    if (host.empty()) return unseen_hosts_.insert(asset.host), void();
+    if (host.empty()) return;  // say_unseen_hosts() does
     listed_hosts_.insert(host);
     if (asset.serial.empty()) {
       ++unnamed_[{host, asset.part}];
@@ -122,8 +179,7 @@ class AssetComparison {
     check_model(asset, piece);
     if (piece.host != host)
       in_other_host_.push_back({&asset, &piece});
-    else if (asset.slot.find(':') != std::string::npos &&
-             in_small_letters(asset.slot) != piece.slot)
+    else if (pci_slot(asset.slot) && slot_key(asset.slot) != slot_key(piece.slot))
       in_other_slot_.push_back({&asset, &piece});
   }
 
@@ -145,7 +201,14 @@ class AssetComparison {
   }
 
   void say_unseen_hosts() {
-    for (const std::string& host : unseen_hosts_) gap(host, {"gap.asset_host", {host}});
+    for (const Asset& asset : assets_) {
+      if (!host_of(asset).empty() || !unseen_hosts_.insert(asset.host).second) continue;
+      const std::vector<std::string>& all = namesakes(asset);
+      if (all.size() > 1)
+        gap(asset.host, {"gap.asset_two_hosts", {asset.host, all[0], all[1]}});
+      else
+        gap(asset.host, {"gap.asset_host", {asset.host}});
+    }
   }
 
   // Two pieces, each where the other one belongs, are one finding; every other one is its own.
@@ -175,9 +238,11 @@ class AssetComparison {
     }
   };
   struct SlotPlace {
-    std::string operator()(const Piece& piece) const { return piece.host + " " + piece.slot; }
+    std::string operator()(const Piece& piece) const {
+      return piece.host + " " + slot_key(piece.slot);
+    }
     std::string operator()(const Asset& asset, const AssetComparison& of) const {
-      return of.host_of(asset) + " " + in_small_letters(asset.slot);
+      return of.host_of(asset) + " " + slot_key(asset.slot);
     }
   };
 
@@ -212,9 +277,19 @@ class AssetComparison {
     const auto same = [&](bool also_slot) {
       return std::ranges::find_if(surplus_, [&, also_slot](const Piece* p) {
         return p->host == host && p->kind == asset.part &&
-               (!also_slot || p->slot == in_small_letters(asset.slot));
+               (!also_slot || slot_key(p->slot) == slot_key(asset.slot));
       });
     };
+    const auto zeros = std::ranges::find_if(surplus_, [&](const Piece* p) {
+      return p->host == host && p->kind == asset.part &&
+             in_small_letters(without_zeros(p->serial)) ==
+                 in_small_letters(without_zeros(asset.serial));
+    });
+    if (zeros != surplus_.end()) {
+      add(**zeros, {"why.asset_zeros", {named(**zeros), asset.serial}});
+      surplus_.erase(zeros);
+      return;
+    }
     auto other = same(true);
     if (other == surplus_.end()) other = same(false);
     if (other == surplus_.end())
@@ -226,7 +301,9 @@ class AssetComparison {
   const std::vector<Asset>& assets_;
   const std::vector<Piece> pieces_;
   Evidence& evidence_;
-  std::map<std::string, std::string> by_name_, by_short_name_;  // → the inventories' name
+  std::map<std::string, std::string> by_name_;  // → the inventories' name
+  std::map<std::string, std::vector<std::string>> by_short_name_;
+  const std::vector<std::string> nobody_ = {};
   std::map<std::pair<std::string, std::string>, std::vector<const Piece*>> by_serial_;
   std::set<std::string> listed_kinds_, listed_hosts_, unseen_hosts_;
   std::map<std::pair<std::string, std::string>, size_t> unnamed_;  // host, kind → rows

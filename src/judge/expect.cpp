@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/natural_order.h"
 #include "core/quantity.h"
 #include "core/units.h"
 #include "judge/verdict_uniform.h"
+#include "judge/version_order.h"
 #include "judge/waivers_match.h"
 
 namespace cb {
@@ -78,10 +78,11 @@ std::optional<double> number_in(const Attribute& value) {
   return std::nullopt;
 }
 
-// Returns the order of the value and what is wanted, below, equal to or above 0.
+// Returns the order of the value and what is wanted, below, equal to or above 0; nothing if they
+// have none.
 std::optional<int> order_of(const Attribute& value, std::string_view attribute,
                             const std::string& wanted) {
-  if (const auto* text = std::get_if<std::string>(&value)) return natural_compare(*text, wanted);
+  if (const auto* text = std::get_if<std::string>(&value)) return version_order(*text, wanted);
   const auto number = number_in(value), limit = wanted_number(wanted, attribute);
   if (!number || !limit) return std::nullopt;
   return *number < *limit ? -1 : *number > *limit ? 1 : 0;
@@ -124,7 +125,8 @@ class Expected {
     for (const Part* part : parts) {
       const Entity entity{host_.host, part->kind, part->id};
       const auto found = part->attributes.find(std::string(name.attribute));
-      if (found == part->attributes.end())
+      // An empty text is what firmware tells that has nothing to tell.
+      if (found == part->attributes.end() || attribute_text(found->second).empty())
         unread(entity, *part, std::string(name.attribute), expected);
       else
         judge(entity, found->second, expected, name.attribute);

@@ -4,14 +4,16 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "core/json/json_text.h"
-#include "core/natural_order.h"
+#include "core/letters.h"
 #include "judge/pieces.h"
+#include "judge/version_order.h"
 
 namespace cb {
 namespace {
@@ -77,7 +79,7 @@ std::map<std::string, LockedValues> values_of(const std::vector<HostInventory>& 
     for (const Part* part : host.all(locked.kind)) {
       LockedValues& values = out[locked_name(*part, locked.name)];
       const auto found = part->attributes.find(locked.name);
-      if (found == part->attributes.end()) {
+      if (found == part->attributes.end() || attribute_text(found->second).empty()) {
         values.untold.insert(host.host);
         continue;
       }
@@ -105,24 +107,33 @@ json any_of(const std::vector<Attribute>& values) {
   return out;
 }
 
+// What has no order, as "N/A" beside "28.39", is locked as it is: as a floor it would let all pass.
 json oldest(const std::vector<Attribute>& values) {
   std::string out = attribute_text(values.front());
+  const bool numbered = std::ranges::all_of(values, [](const Attribute& value) {
+    return attribute_text(value).find_first_of("0123456789") != std::string::npos;
+  });
   for (const Attribute& value : values) {
     const std::string text = attribute_text(value);
-    if (natural_compare(text, out) < 0) out = text;
+    const auto order = version_order(text, out);
+    if (!numbered || !order) return any_of(values);
+    if (*order < 0) out = text;
   }
   return ">=" + out;
 }
 
+// A floor of zero would let all pass: values that are zero, or no numbers, are locked as they are.
 json smallest(const std::vector<Attribute>& values, double share) {
-  double out = -1;
+  std::optional<double> out;
   for (const Attribute& value : values) {
     const auto* i = std::get_if<int64_t>(&value);
     const auto* d = std::get_if<double>(&value);
-    const double number = i != nullptr ? static_cast<double>(*i) : d != nullptr ? *d : 0;
-    if (out < 0 || number < out) out = number;
+    if (i == nullptr && d == nullptr) return any_of(values);
+    const double number = i != nullptr ? static_cast<double>(*i) : *d;
+    if (!(number > 0)) return any_of(values);
+    out = std::min(out.value_or(number), number);
   }
-  return fmt::format(">={:.0f}", out * share);
+  return fmt::format(">={:.0f}", *out * share);
 }
 
 json wanted_of(const std::vector<Attribute>& values, Locks how) {
@@ -159,14 +170,32 @@ json expected_of(const std::vector<HostInventory>& hosts, std::vector<std::strin
   return out;
 }
 
+// Kinds with a piece that cannot be listed: an unlisted piece of a listed kind would never be as
+// locked.
+std::set<std::string> unlistable_kinds(const std::vector<Piece>& pieces,
+                                       std::vector<std::string>& left_out) {
+  std::set<std::string> out;
+  std::set<std::pair<std::string, std::string>> seen;
+  for (const Piece& piece : pieces) {
+    const auto leave = [&](const std::string& why) {
+      out.insert(piece.kind);
+      left_out.push_back(fmt::format("{} {} {}: {}; so no {} is listed by its serial number",
+                                     piece.host, piece.kind, piece.slot, why, piece.kind));
+    };
+    if (piece.serial.empty())
+      leave(piece.why.text());
+    else if (!seen.insert({piece.kind, in_small_letters(piece.serial)}).second)
+      leave(fmt::format("the serial number {} is there twice", piece.serial));
+  }
+  return out;
+}
+
 json assets_of(const std::vector<HostInventory>& hosts, std::vector<std::string>& left_out) {
   json out = json::array();
-  for (const Piece& piece : pieces_of(hosts)) {
-    if (piece.serial.empty()) {
-      left_out.push_back(
-          fmt::format("{} {} {}: {}", piece.host, piece.kind, piece.slot, piece.why.text()));
-      continue;
-    }
+  const std::vector<Piece> pieces = pieces_of(hosts);
+  const std::set<std::string> unlistable = unlistable_kinds(pieces, left_out);
+  for (const Piece& piece : pieces) {
+    if (unlistable.contains(piece.kind)) continue;
     out.push_back({{"host", piece.host}, {"part", piece.kind}, {"serial", piece.serial}});
     if (piece.slot.find(':') != std::string::npos) out.back()["slot"] = piece.slot;
   }

@@ -38,6 +38,8 @@ void add_document(const Document& document, double day, std::map<TrendKey, Trend
         if (kTrendFigures[i].logarithm && value <= 0) continue;  // no error seen: no decade
         if (kTrendFigures[i].logarithm) value = std::log10(value);
         TrendPoints& points = out[{record.entities.at(metric.entity), i}];
+        // A document that was named twice, or copied, is no second reading.
+        if (std::ranges::find(points.days, day) != points.days.end()) continue;
         points.days.push_back(day);
         points.values.push_back(value);
       }
@@ -76,13 +78,28 @@ std::optional<OpticsTrend> trend_of(const TrendKey& key, const TrendPoints& poin
 
 std::vector<OpticsTrend> optics_trends(std::span<const Document> documents) {
   std::map<TrendKey, TrendPoints> points;
+  std::map<std::string, double> newest;  // host → day of the last document with a module of it
   for (const Document& document : documents) {
     const auto seconds = seconds_since_epoch(document.run.started);
-    if (seconds) add_document(document, static_cast<double>(*seconds) / kSecondsOfDay, points);
+    if (!seconds) continue;
+    const double day = static_cast<double>(*seconds) / kSecondsOfDay;
+    add_document(document, day, points);
+    for (const Record& record : document.records) {
+      for (const Entity& entity : record.entities) {
+        if (entity.kind != "module") continue;
+        const auto [at, fresh] = newest.try_emplace(entity.host, day);
+        if (!fresh) at->second = std::max(at->second, day);
+      }
+    }
   }
   std::vector<OpticsTrend> out;
   for (const auto& [key, of] : points) {
-    if (auto trend = trend_of(key, of)) out.push_back(std::move(*trend));
+    auto trend = trend_of(key, of);
+    if (!trend) continue;
+    // Errors are absent where none was seen; light is absent where there is none, or no module.
+    trend->outdated = !kTrendFigures[key.second].logarithm &&
+                      *std::ranges::max_element(of.days) < newest[key.first.host];
+    out.push_back(std::move(*trend));
   }
   std::stable_sort(out.begin(), out.end(), [](const OpticsTrend& a, const OpticsTrend& b) {
     if (a.fades() != b.fades()) return a.fades();

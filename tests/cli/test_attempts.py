@@ -194,7 +194,8 @@ def test_a_document_that_cannot_be_read_does_not_vanish_without_a_word(tmp_path)
 
 def test_what_a_killed_process_had_finished_still_counts(tmp_path):
     """Rank 0 writes the document. It is killed after a point with a failed check, and nobody is left to say so."""
-    steps = [step("two", params={"value": 2, "size": ["1K", "2K"], "pause": "1s", "inject-fault": 0})]
+    steps = [step("two", params={"value": 2, "size": ["1K", "2K"], "pause": "1s", "inject-fault": 0},
+                  informative=True, why="its data is wrong on purpose")]
     path = write_profile(tmp_path, steps, [criterion("two.data", "two", check="data")])
     out = tmp_path / "out"
     with subprocess.Popen([BINARY, "run", path, "--out", out, "--launcher", "none"], stdout=subprocess.PIPE, text=True) as process:

@@ -123,6 +123,32 @@ def test_a_criterion_of_a_profile(tmp_path, document):
     assert refused.returncode == 2 and "criteria[order].expect.gpu.model" in refused.stderr
 
 
+@pytest.mark.parametrize("attribute,wanted,said", [
+    ("gpu.model", "*", "every value matches"), ("gpu.count", ">=0", "nothing can miss"), ("nvme.size_bytes", ">= 0", "nothing can miss"),
+    ("gpu.driver_version", ">=0", "nothing can miss"), ("gpu.count", ">0", ""), ("gpu.numa_node", ">=0", "")])
+def test_an_order_that_nothing_can_miss_is_refused(tmp_path, attribute, wanted, said):
+    source = {"kind": "contract", "ref": "order 4711", "date": "2026-09-01"}
+    path = tmp_path / "order.json"
+    path.write_text(json.dumps(profile([{"id": "info", "case": "info"}], [
+        {"id": "order", "step": "info", "domain": "host", "why": "order", "source": source, "expect": {attribute: wanted}}])))
+    done = cb("profile", "validate", path)
+    assert done.returncode == (2 if said else 0) and said in done.stderr
+
+
+def test_a_host_that_told_nothing_is_not_as_ordered(tmp_path, document, register):
+    silent = copy.deepcopy(document)
+    silent["run"]["hosts"].append("n3")
+    done = expect(tmp_path, silent, "--assets", register)
+    assert done.returncode == 3 and "n3" in done.stdout
+
+
+def test_two_serial_numbers_that_differ_in_capitals_are_one(tmp_path, document):
+    path = tmp_path / "delivery.csv"
+    path.write_text("host,part,serial\nn1,gpu,n1G1\nn1,gpu,N1g1\n")
+    done = expect(tmp_path, document, "--assets", path)
+    assert done.returncode == 2 and "line 3" in done.stderr
+
+
 def test_nothing_asked_for_is_a_usage_error(tmp_path, document):
     done = expect(tmp_path, document)
     assert done.returncode == 2 and "--assets" in done.stderr
@@ -148,6 +174,21 @@ def test_a_lock_of_an_accepted_campaign_accepts_the_same_machine(tmp_path):
     judged = cb("gate", tmp_path / "again", "--profile", locked)
     assert judged.returncode == 1
     assert "cpu.cores" in judged.stdout
+
+
+def test_a_campaign_that_was_changed_shows_nothing_and_one_that_is_named_twice_is_not_locked(tmp_path):
+    info = {"id": "info", "case": "info", "informative": True, "why": "names the hosts"}
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps(profile([info, step("good")], [at_least("good.rate", "good", 1)])))
+    out = tmp_path / "out"
+    assert run_local(path, out).returncode == 0
+    twice = cb("profile", "lock", out, out, "--name", "locked")
+    assert twice.returncode == 2 and "another of these campaigns" in twice.stderr
+    assert cb("expect", out, "--register", tmp_path / "r.csv").returncode == 0
+    (record,) = (out / "records").glob("*info*")
+    record.write_bytes(record.read_bytes().replace(b'"kind": "system"', b'"kind": "sYstem"'))
+    done = cb("expect", out, "--register", tmp_path / "r.csv")
+    assert done.returncode == 2 and "doubtful" in done.stderr
 
 
 def test_a_campaign_that_is_not_accepted_is_not_locked(tmp_path):

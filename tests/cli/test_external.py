@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import stat
 import subprocess
 from pathlib import Path
@@ -92,6 +93,64 @@ def test_wrong_data_gives_no_number(tmp_path, text, check):
     done, record = direct(tmp_path, program(tmp_path, text))
     assert done.returncode == 1, done.stderr
     assert failed(record) == [check] and record["metrics"] == []
+
+
+def test_a_second_result_is_not_pooled(tmp_path):
+    """An input file elsewhere asks for two orders: both rows are good by themselves, and the last one is the one asked for."""
+    other = ROW.format(n=2000).replace("3.341e-01", "2.670e+00") + RESIDUAL.format(residual="0.002")
+    both = HEAD + other + ROW.format(n=1000) + RESIDUAL.format(residual="0.004") + TAIL.replace(" 1 tests", " 2 tests")
+    done, record = direct(tmp_path, program(tmp_path, both))
+    assert done.returncode == 1 and failed(record) == ["output"] and record["metrics"] == []
+
+
+HPCG = """HPCG-Benchmark
+version=3.1
+Machine Summary::Distributed Processes={processes}
+Machine Summary::Threads per processes=1
+Local Domain Dimensions::nx={edge}
+Local Domain Dimensions::ny=16
+Local Domain Dimensions::nz=16
+Spectral Convergence Tests::Result=PASSED
+Departure from Symmetry |x'Ay-y'Ax|/(2*||x||*||A||*||y||)/epsilon::Result=PASSED
+Iteration Count Information::Result=PASSED
+Reproducibility Information::Result=PASSED
+Reproducibility Information::Scaled residual mean=0.001
+Reproducibility Information::Scaled residual variance=0
+Benchmark Time Summary::Total=2000
+Floating Point Operations Summary::Total=2e12
+GFLOP/s Summary::Raw Total=1
+Final Summary::HPCG result is VALID with a GFLOP/s rating of=1
+"""
+
+
+@pytest.mark.parametrize("processes, edge, files, code", [(1, 16, 1, 0), (2, 16, 1, 1), (1, 24, 1, 1), (1, 16, 2, 4)])
+def test_hpcg_solved_what_was_asked_for(tmp_path, processes, edge, files, code):
+    script = program(tmp_path, HPCG.format(processes=processes, edge=edge),
+                     "\n".join(f"cp {tmp_path}/text HPCG-Benchmark_{n}.txt" for n in range(files)))
+    done, record = external(tmp_path, "--program", script, "--launch", "none", "--kind", "hpcg", "--edge", 16)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert [m["name"] for m in record.get("metrics", [])][:1] == (["flops_per_second"] if code == 0 else [])
+
+
+def test_an_exit_code_counts_also_where_the_parent_ignores_children(tmp_path):
+    script = program(tmp_path, output(), f"cat {tmp_path}/text; exit 3")
+    command = [BINARY, "external", "--dir", tmp_path, "--program", script, "--launch", "none", "--order", "1000"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False,
+                          preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    assert done.returncode == 4 and "exit code 3" in done.stderr
+
+
+def test_nothing_runs_on_behind_a_program_that_has_ended(tmp_path):
+    script = program(tmp_path, output(), f"sleep 300 >/dev/null 2>&1 & echo $! >{tmp_path}/pid")
+    assert direct(tmp_path, script)[0].returncode == 0
+    stat = Path("/proc") / (tmp_path / "pid").read_text().strip() / "stat"
+    assert not stat.exists() or stat.read_text().rpartition(") ")[2][0] == "Z"
+
+
+def test_a_program_that_writes_without_end_is_ended(tmp_path):
+    done, _ = direct(tmp_path, program(tmp_path, "", "exec yes"))
+    assert done.returncode == 4 and "more than 64 MiB" in done.stderr
+    assert not list(tmp_path.glob("clusterbench-external-*"))
 
 
 def test_a_program_that_fails_says_why(tmp_path):

@@ -173,6 +173,17 @@ def test_a_campaign_of_joined_profiles(tmp_path):
     assert json.loads((out / "campaign.json").read_text())["profile"]["name"] == "one+two"
 
 
+def test_a_planted_fault_is_delivered_to_nobody(tmp_path):
+    text = profile([step("judged", params={"value": 2, "inject-fault": 0})], [at_least("c", "judged", 1)])
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps(text))
+    done = cb("profile", "validate", path)
+    assert done.returncode == 2 and "steps[judged].params.inject-fault" in done.stderr and "run --prove" in done.stderr
+    text["steps"][0].update(informative=True, why="shows that the check fails")
+    path.write_text(json.dumps(text))
+    assert cb("profile", "validate", path).returncode == 0
+
+
 def test_a_step_that_nothing_judges_is_named(tmp_path):
     text = profile([step("judged")], [at_least("c", "judged", 1)])
     text["steps"].append(step("forgotten"))

@@ -8,6 +8,8 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
+
 from campaigns import BINARY, SOURCE, cb, criterion, ends, journal, manifest_holds
 
 SHIPPED = Path(os.environ["CLUSTERBENCH_SOURCE_DIR"]) / "profiles"
@@ -35,6 +37,18 @@ def run(path, out, *more, **keywords):
 def report(out):
     done = cb("gate", out, "--json", Path(out).parent / "report.json")
     return done, json.loads((Path(out).parent / "report.json").read_text())
+
+
+@pytest.mark.parametrize("rule, place", [
+    ({"soak": "events", "of": ["xid"], "max": 1000000}, "max"), ({"soak": "events", "of": ["xid"], "max": 10000}, "max"),
+    ({"soak": "events", "of": ["xid"], "max": 9999}, ""), ({"soak": "interruptions", "max": 24}, "max"),
+    ({"soak": "interruptions", "max": 23}, ""), ({"soak": "mean_time_between_interruptions", "min": "1ms"}, "min"),
+    ({"soak": "mean_time_between_interruptions", "min": "1s"}, "")])
+def test_a_limit_that_nothing_can_miss_is_refused(tmp_path, rule, place):
+    more = {"id": "more", "domain": "stability", "why": "test", "source": SOURCE, **rule}
+    done = cb("profile", "validate", soak_profile(tmp_path, more=[more]))
+    assert done.returncode == (2 if place else 0), done.stderr
+    assert not place or re.search(rf"criteria\[more\]\.{place} +is a limit that nothing (on one host )?can miss", done.stderr)
 
 
 def test_every_cycle_is_a_job_and_the_report_says_what_zero_failures_prove(tmp_path):

@@ -118,6 +118,15 @@ def test_a_checkpoint_of_another_training_is_none(tmp_path):
     assert done.returncode == 4 and "no checkpoint" in done.stderr
 
 
+def test_checkpoints_that_are_there_are_not_replaced_in_silence(tmp_path):
+    assert checkpointed(tmp_path, 12)[0].returncode == 0
+    kept = {f: f.read_bytes() for f in tmp_path.glob("*.checkpoint")}
+    for args in ((), ("--seed", 2)):
+        done, _ = checkpointed(tmp_path, 12, *args)
+        assert done.returncode == 4 and "is there already" in done.stderr and "--resume" in done.stderr
+    assert {f: f.read_bytes() for f in tmp_path.glob("*.checkpoint")} == kept
+
+
 def test_a_directory_that_is_not_there_is_told_before_a_step_is_trained(tmp_path):
     done = train("--checkpoint-dir", tmp_path / "nowhere", "--steps", 1000000)
     assert done.returncode == 4 and "nowhere/clusterbench-train-rank0.0.checkpoint cannot be written" in done.stderr

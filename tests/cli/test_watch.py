@@ -49,6 +49,14 @@ def test_a_job_that_waits_for_its_memory(tmp_path):
     assert all(m["summary"]["n"] == 2 for m in record["metrics"])  # a value for each second
 
 
+def test_shares_beyond_the_whole_are_left_out_and_said(tmp_path):
+    _, record = watch(tmp_path, "--duration", "1s", script=f"gpus=1 {MEMORY_BOUND} utilisation=255 gpm_dram=4000")
+    assert not values(record, "gpu_utilisation") and not values(record, "dram_active")
+    assert values(record, "sm_active") == {"0": pytest.approx(0.97)}
+    left_out = [n for n in record["notes"] if "cannot be" in n]
+    assert any("255 % for gpu_utilisation" in n for n in left_out) and any("4000 % for dram_active" in n for n in left_out)
+
+
 @pytest.mark.parametrize("script, library, why", [
     ("gpm=0", FAKE, "this product has no GPM"), ("mig_mode=1", FAKE, "MIG mode"), ("", OLD, "GPM needs driver 525 or newer")])
 def test_without_gpm_there_is_the_utilisation_and_a_reason(tmp_path, script, library, why):

@@ -212,11 +212,16 @@ fs::path output_file(const std::string& kind, const fs::path& directory, const f
   if (kind == "hpcc" && fs::exists(directory / "hpccoutf.txt", ignored))
     return directory / "hpccoutf.txt";
   if (kind == "hpcg") {
+    std::vector<fs::path> found;
     for (const auto& entry : fs::directory_iterator(directory, ignored)) {
       if (entry.path().filename().string().starts_with("HPCG-Benchmark") &&
           entry.is_regular_file(ignored))
-        return entry.path();
+        found.push_back(entry.path());
     }
+    // Copies of the program that know nothing of one another write a file each.
+    if (found.size() > 1)
+      throw Error(said("external.several_files", static_cast<int64_t>(found.size())));
+    if (!found.empty()) return found.front();
   }
   return screen;
 }
@@ -263,6 +268,7 @@ ExternalRun run_once(const Context& context, const Params& params, const Externa
                            .directory = directory.path(),
                            .out = directory.path() / "screen.txt",
                            .deadline_seconds = params.number("run-deadline"),
+                           .most_bytes = kMostOutput,
                            // A launcher has bound this one rank to a core.
                            .any_cpu = launched_job()};
   ProgramEnd end;
@@ -271,6 +277,8 @@ ExternalRun run_once(const Context& context, const Params& params, const Externa
   } catch (const Error& e) {
     throw Error(said("external.not_started", command.at(0), e.said()));
   }
+  if (end.kind == ProgramEnd::Kind::flooded)
+    throw Error(said("external.flooded", params.text("program"), kMostOutput >> 20));
   const std::string screen = read_file(start.out, kMostOutput);
   require_end(params, end, screen);
   const fs::path file = output_file(params.text("kind"), directory.path(), start.out);
@@ -285,36 +293,64 @@ ExternalRun run_once(const Context& context, const Params& params, const Externa
   }
 }
 
+// What the input asked for, as the program names it.
+std::map<std::string, int64_t> asked_of(const Params& params, const ExternalPlan& plan) {
+  if (plan.hpcg) {
+    const int64_t edge = params.integer("edge");
+    return {{"processes", plan.processes}, {"nx", edge}, {"ny", edge}, {"nz", edge}};
+  }
+  return {{"N", plan.problem.order},
+          {"NB", plan.problem.block},
+          {"P", plan.problem.grid.p},
+          {"Q", plan.problem.grid.q}};
+}
+
 // The program must have solved what the input asked for: an old input file elsewhere would be
-// another problem.
-Check size_check(const ProgramResult& result, const ExternalPlan& plan, Check output) {
-  if (!output.passed || plan.hpcg) return output;
-  const std::map<std::string, int64_t> wanted{{"N", plan.problem.order},
-                                              {"NB", plan.problem.block},
-                                              {"P", plan.problem.grid.p},
-                                              {"Q", plan.problem.grid.q}};
-  for (const auto& [name, value] : wanted) {
+// another problem, and a program of another MPI would be many programs of one process.
+Check size_check(const ProgramResult& result, const std::map<std::string, int64_t>& asked,
+                 Check output) {
+  if (!output.passed) return output;
+  for (const auto& [name, value] : asked) {
     const auto found = result.parameters.find(name);
-    if (found == result.parameters.end() || found->second == value) continue;
+    if (found != result.parameters.end() && found->second == value) continue;
     output.passed = false;
-    output.detail = said("external.other_size", name, found->second, value);
+    output.detail = found == result.parameters.end()
+                        ? said("external.no_size", name)
+                        : said("external.other_size", name, found->second, value);
     return output;
   }
   return output;
 }
 
+// One problem was asked for: of several results nobody knows which one is its own.
+Check count_check(const ExternalRun& run, Check output) {
+  if (!output.passed || run.output.results.size() == 1) return output;
+  output.passed = false;
+  output.detail = said("external.results", static_cast<int64_t>(run.output.results.size()));
+  return output;
+}
+
+// Completes the checks of every result: its "output" also says whether it is the one asked for.
+void complete_checks(std::vector<ExternalRun>& runs, const std::map<std::string, int64_t>& asked) {
+  for (ExternalRun& run : runs) {
+    for (ProgramResult& result : run.output.results) {
+      for (Check& check : result.checks) {
+        if (check.name != "output") continue;
+        check = count_check(run, size_check(result, asked, std::move(check)));
+      }
+    }
+  }
+}
+
 // Takes the last run's checks where all passed, else those of the first run that failed.
-void add_checks(Record& record, const std::vector<ExternalRun>& runs, const ExternalPlan& plan) {
+void add_checks(Record& record, const std::vector<ExternalRun>& runs) {
   const ProgramResult* shown = nullptr;
   for (const ExternalRun& run : runs) {
     for (const ProgramResult& result : run.output.results) {
       if (shown == nullptr || shown->good()) shown = &result;
     }
   }
-  for (Check check : shown->checks) {
-    if (check.name == "output") check = size_check(*shown, plan, std::move(check));
-    record.checks.push_back(std::move(check));
-  }
+  record.checks = shown->checks;
 }
 
 bool passed(const Record& record) {
@@ -366,7 +402,8 @@ void measure_on_root(Context& context, const Params& params, const ExternalPlan&
       if (result.seconds > 0) seconds.add(result.seconds);
     }
   }
-  add_checks(record, runs, plan);
+  complete_checks(runs, asked_of(params, plan));
+  add_checks(record, runs);
   add_facts(record, params, runs, command, plan);
   if (!passed(record)) return;  // wrong data yields no number
   record.add("flops_per_second", 0, std::move(rates));

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -113,6 +114,11 @@ pid_t start_program(const ProgramStart& start) {
   return pid;
 }
 
+bool is_larger(const std::filesystem::path& file, size_t bytes) {
+  struct stat status {};
+  return ::stat(file.c_str(), &status) == 0 && static_cast<size_t>(status.st_size) > bytes;
+}
+
 }  // namespace
 
 ProgramEnd run_program(const ProgramStart& start, const std::function<bool()>& cancelled) {
@@ -122,16 +128,26 @@ ProgramEnd run_program(const ProgramStart& start, const std::function<bool()>& c
   double kill_at = 0;
   for (;;) {
     int status = 0;
+    siginfo_t info{};
+    // What it has left behind would run beside the next measurement. Until it is reaped, its
+    // group's number is its own.
+    if (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        info.si_pid == pid)
+      ::kill(-pid, SIGKILL);
     const pid_t got = ::waitpid(pid, &status, WNOHANG);
     const double now = monotonic_seconds();
-    if (got == pid || (got < 0 && errno != EINTR)) {
-      if (asked) ::kill(-pid, SIGKILL);  // what it has left behind
+    const int error = errno;
+    if (got == pid || (got < 0 && error != EINTR)) {
       if (asked) return {*asked, 0, now - begun};
+      if (got != pid) throw_errno(error);  // nobody knows how it ended
+      if (is_larger(start.out, start.most_bytes))
+        return {ProgramEnd::Kind::flooded, 0, now - begun};
       if (WIFSIGNALED(status)) return {ProgramEnd::Kind::signalled, WTERMSIG(status), now - begun};
       return {ProgramEnd::Kind::exited, WEXITSTATUS(status), now - begun};
     }
     if (!asked && cancelled()) asked = ProgramEnd::Kind::cancelled;
     if (!asked && now - begun >= start.deadline_seconds) asked = ProgramEnd::Kind::deadline;
+    if (!asked && is_larger(start.out, start.most_bytes)) asked = ProgramEnd::Kind::flooded;
     if (asked && kill_at == 0) {
       ::kill(-pid, SIGTERM);
       kill_at = now + kGraceSeconds;

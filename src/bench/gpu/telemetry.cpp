@@ -50,6 +50,21 @@ std::optional<double> value_of(const nvml::Readings& readings, const std::string
   return found == readings.values.end() ? std::nullopt : std::optional(found->second);
 }
 
+// NVML has told 255 % on purpose and by mistake. Two samples that are not taken at the same moment
+// give some percent more than all.
+constexpr double kMostShare = 1.05;
+
+// Takes shares beyond the whole out of the readings.
+void drop_impossible(nvml::Readings& readings, std::map<std::string, double>& impossible) {
+  for (const ActivityName& one : kActivityNames) {
+    if (std::string_view(one.unit) != "share") continue;
+    const auto found = readings.values.find(one.name);
+    if (found == readings.values.end() || found->second <= kMostShare) continue;
+    impossible[one.name] = found->second;
+    readings.values.erase(found);
+  }
+}
+
 void add_sample(Samples& samples, const nvml::Readings& now, const char* name) {
   if (const auto value = value_of(now, name)) samples.add(*value);
 }
@@ -156,6 +171,7 @@ struct GpuTelemetry::State {
       if (const auto share = library.utilisation(one.gpu)) now.values["gpu_utilisation"] = *share;
       const double at = monotonic_seconds() - start;
       const std::lock_guard lock(mutex);
+      drop_impossible(now, one.window.impossible);
       for (size_t i = 0; i < kActivityNames.size(); ++i) {
         if (const auto value = value_of(now, kActivityNames[i].name))
           one.activity[i].add(at, *value);
@@ -339,6 +355,7 @@ std::vector<GpuWindow> GpuTelemetry::close_window() {
     const std::lock_guard lock(state_->mutex);
     state_->window_open = false;
     GpuWindow window = std::exchange(one.window, GpuWindow());
+    if (units) drop_impossible(*units, window.impossible);
     window.units = std::move(units);
     window.seconds = monotonic_seconds() - one.window_start;
     if (joules && one.window_joules && *joules >= *one.window_joules)

@@ -25,6 +25,8 @@ struct GpuWindow {
   // What the GPU's units did over exactly the window; nothing of one shorter than 100 ms.
   std::optional<nvml::Readings> units = {};
   Said no_units = {};  // why this GPU does not tell
+  // Shares beyond the whole that the driver told, by name: they are in no other member.
+  std::map<std::string, double> impossible = {};
 
   // Mean power: the energy counter over the window; without it the mean of the samples.
   std::optional<double> mean_watts() const;

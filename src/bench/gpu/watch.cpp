@@ -80,6 +80,7 @@ void WatchedGpu::add(const GpuWindow& window) {
     last_["temperature_celsius"] = window.temperature_celsius.summary().mean;
   for (const auto& [name, value] : last_) values_[name].add(value);
   no_units_ = window.no_units;
+  for (const auto& [name, share] : window.impossible) impossible_[name] = share;
   rates_.nvlink = window.nvlink_bytes_per_second;
   if (window.pcie_generation && window.pcie_lanes)
     rates_.pcie = pcie_bytes_per_second(static_cast<int>(*window.pcie_generation),
@@ -100,6 +101,9 @@ void WatchedGpu::report(Record& record, const std::string& host) const {
   if (!sentence.empty()) record.notes.push_back(said("activity.of", entity_name(entity), sentence));
   if (!no_units_.empty())
     record.notes.push_back(said("activity.absent", entity_name(entity), no_units_));
+  for (const auto& [name, share] : impossible_)
+    record.notes.push_back(said("watch.impossible", entity_name(entity), name,
+                                fmt::format("{:.0f}", share * 100)));
 }
 
 std::string WatchedGpu::latest() const {

@@ -40,6 +40,7 @@ class WatchedGpu {
   std::map<std::string, double> last_ = {};
   GpuLinkRates rates_ = {};
   Said no_units_ = {};
+  std::map<std::string, double> impossible_ = {};  // as GpuWindow's; the last of each name
 };
 
 std::vector<MetricDef> watch_metrics();

@@ -89,6 +89,14 @@ void add_notes(Record& record, const std::vector<FittedModule>& modules) {
   if (first != nullptr)
     record.notes.push_back(said("optics.unread", silent, modules.size(),
                                 first->host + " " + first->port, first->why_not));
+  size_t partly = 0;
+  const FittedModule* first_partly = nullptr;
+  for (const FittedModule& m : modules) {
+    if (m.module && !tells_values(*m.module) && partly++ == 0) first_partly = &m;
+  }
+  if (first_partly != nullptr)
+    record.notes.push_back(said("optics.partly", partly, modules.size(),
+                                first_partly->host + " " + first_partly->port));
   std::optional<double> shown;
   for (const FittedModule& m : modules) {
     const auto rate = shown_error_rate(m);

@@ -69,6 +69,14 @@ std::optional<Stored> whole_header(std::string_view text, const std::string& ide
   return at == text.size() ? out : std::nullopt;
 }
 
+// True for a file that begins as a checkpoint does, of another training.
+bool is_of_another(std::string_view text, const std::string& identity) {
+  const std::string magic = std::string(kMagic) + "\n";
+  if (!text.starts_with(magic)) return false;
+  const std::string_view whose = text.substr(magic.size(), identity.size());
+  return whose.size() == identity.size() && whose != identity;
+}
+
 std::optional<std::string> text_of_file(const std::filesystem::path& path) {
   std::error_code absent;
   if (!std::filesystem::is_regular_file(path, absent)) return std::nullopt;
@@ -101,6 +109,18 @@ std::filesystem::path Checkpoints::file(int slot) const {
 void Checkpoints::require_writable() const {
   if (const auto why = why_not_writable(file(slot_)))
     throw Error(said("train.checkpoint_denied", file(slot_).string(), *why));
+}
+
+void Checkpoints::require_own(bool resumed) const {
+  for (int slot = 0; slot < kSlots; ++slot) {
+    std::error_code absent;
+    const bool there = std::filesystem::exists(std::filesystem::symlink_status(file(slot), absent));
+    if (!there) continue;
+    if (!resumed) throw Error(said("train.checkpoint_there", file(slot).string()));
+    const auto text = text_of_file(file(slot));
+    if (!text || is_of_another(*text, identity_))
+      throw Error(said("train.checkpoint_foreign", file(slot).string()));
+  }
 }
 
 void Checkpoints::save(int64_t steps, const std::vector<std::span<const float>>& arrays) {

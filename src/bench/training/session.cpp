@@ -283,6 +283,7 @@ Trained Session::train() {
   Trained out;
   if (checkpoints_) together([&] { checkpoints_->require_writable(); });
   if (options_.resume) resume(out);
+  if (checkpoints_) together([&] { checkpoints_->require_own(options_.resume); });
   SamplePlan plan{.what = "training step", .spans = kSpans};
   plan.warm_up_seconds = 1e9;
   plan.warm_up_samples = static_cast<uint64_t>(options_.warm_up);

@@ -88,13 +88,14 @@ CaseInfo describe() {
 void require_train_memory(Context& context, const Options& o) {
   const double needed = memory_of_rank(o.shape, o.layout, o.batch, 4, o.recompute).total();
   const auto available = available_memory_bytes(context.fs);
-  const bool fits =
-      !available || needed <= 0.8 * static_cast<double>(*available) / context.place.local_size;
+  const double allowed =
+      0.8 * static_cast<double>(available.value_or(0)) / context.place.local_size;
+  const bool fits = !available || needed <= allowed;
   throw_where_failed(context.comm,
                      fits ? Said()
                           : said("train.memory", context.who(), format_value(needed, "bytes"),
                                  format_value(static_cast<double>(*available), "bytes"),
-                                 context.place.local_size));
+                                 format_value(allowed, "bytes"), context.place.local_size));
 }
 
 // Figures of the whole job, on rank 0.

@@ -134,6 +134,7 @@ constexpr TextRow kSaidGpu[] = {
     {"gpm.no_number", "GPM gave no number", "GPM 未给出数值"},
     {"watch.no_gpu", "GPU {0} is not there: NVML counts {1}; next: nvidia-smi -L", "没有 GPU {0}：NVML 计有 {1} 块；下一步：nvidia-smi -L"},
     {"watch.no_gpu_of_process", "process {0} and its descendants use no GPU that is watched; processes that NVML knows: {1}; next: give the process that calls CUDA, numbered as the host does and not a container", "进程 {0} 及其子进程没有使用被观察的 GPU；NVML 已知的进程：{1}；下一步：指定调用 CUDA 的进程，使用主机上的进程号而非容器内的"},
+    {"watch.impossible", "{0}: the driver told {2} % for {1}, which cannot be: such readings are left out; next: another driver", "{0}：驱动报告 {1} 为 {2} %，不可能：此类读数不计入；下一步：更换驱动版本"},
     {"watch.one_host", "--pid {0} names a process of one host: start the watch there alone", "--pid {0} 指某一台主机上的进程：请只在该主机上运行 watch"},
     {"watch.no_process", "there is no process {0} on {1}; next: nvidia-smi lists those on the GPUs", "{1} 上没有进程 {0}；下一步：nvidia-smi 列出 GPU 上的进程"},
     {"watch.process_ended", "process {0} ended after {1} s: what follows was not watched", "进程 {0} 在 {1} s 后结束：此后不再观察"},

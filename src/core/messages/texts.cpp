@@ -79,6 +79,7 @@ constexpr TextRow kTexts[] = {
     {"trend.days", "days to the limit", "距限值天数"},
     {"trend.never", "never", "不会"},
     {"trend.too_few", "too few documents", "文档过少"},
+    {"trend.outdated", "no light in the newest document: look at the module now", "最新文档中无光：请立即检查该光模块"},
     {"trend.pays", "to clean or replace it pays", "建议清洁或更换"},
     {"lacks.ordered", "{0}: every part is as ordered; see {1}", "{0}：所有部件与订单一致；见 {1}"},
     {"lacks.uniform", "{0}: all hosts are equal; see {1}", "{0}：各主机一致；见 {1}"},

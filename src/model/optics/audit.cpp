@@ -39,12 +39,18 @@ std::optional<double> strongest_bias(const OpticalModule& module) {
 struct Beyond {
   bool alarm = false, warning = false;
 };
-// Limits of zero are not set by their maker.
-Beyond beyond(double value, const std::optional<ModuleLimits>& limits) {
-  if (!limits || (limits->high_alarm == 0 && limits->low_alarm == 0)) return {};
-  return {value > limits->high_alarm || value<limits->low_alarm, value> limits->high_warning ||
-          value < limits->low_warning};
+// A pair of limits that are both zero is not set by its maker.
+bool outside(double value, double low, double high) {
+  return (low != 0 || high != 0) && (value > high || value < low);
 }
+Beyond beyond(double value, const std::optional<ModuleLimits>& limits) {
+  if (!limits) return {};
+  return {outside(value, limits->low_alarm, limits->high_alarm),
+          outside(value, limits->low_warning, limits->high_warning)};
+}
+
+// Copper has an identity and nothing else. All others must tell what is judged.
+bool tells_lanes(const OpticalModule& o) { return o.copper || !o.lanes.empty(); }
 
 std::string dbm_text(double watts) {
   const auto level = dbm(watts);
@@ -84,9 +90,11 @@ class ModuleAuditor {
     out_.findings.push_back({kind_, m.host, m.port, std::move(what)});
   }
 
+  // What a module does tell is compared, also where it leaves other values out.
   bool limits(const FittedModule& m, bool alarm) {
     if (!m.module) return false;
     const OpticalModule& o = *m.module;
+    const bool whole = tells_values(o);
     std::vector<std::string> wrong;
     for (const ModuleFlag& flag : o.flags) {
       const bool unused = flag.lane > 0 && static_cast<size_t>(flag.lane) <= o.lanes.size() &&
@@ -115,12 +123,12 @@ class ModuleAuditor {
         value(*lane.bias_amperes, o.bias_limits,
               fmt::format("bias {:.1f} mA (lane {})", *lane.bias_amperes * 1e3, i + 1));
     }
-    if (wrong.empty()) return true;
+    if (wrong.empty()) return whole;
     std::string text;
     for (const std::string& one : wrong) text += (text.empty() ? "" : ", ") + one;
     add(m,
         alarm ? said("optics.alarm", name_of(m), text) : said("optics.warning", name_of(m), text));
-    return true;
+    return whole;
   }
 
   // A CMIS module of four lanes tells of eight: those of which no data path is active and that send
@@ -143,11 +151,26 @@ class ModuleAuditor {
     return true;
   }
 
+  // The first lane in use that receives nothing where another one receives light.
+  static int dark_lane(const OpticalModule& o) {
+    int out = 0;
+    bool light = false;
+    for (size_t i = 0; i < o.lanes.size(); ++i) {
+      const int lane = static_cast<int>(i) + 1;
+      const auto received = o.lanes[i].receive_watts;
+      light = light || received.value_or(0) > 0;
+      if (out == 0 && received && *received <= 0 && is_used(o, lane)) out = lane;
+    }
+    return light ? out : 0;
+  }
+
   bool spread(const FittedModule& m) {
-    if (!m.module) return false;
-    if (m.module->copper || m.module->lanes.empty()) return true;
+    if (!m.module || !tells_lanes(*m.module)) return false;
+    if (m.module->copper) return true;
     const auto decibels = lane_spread(*m.module);
-    if (decibels && *decibels > kMostSpread)
+    if (const int dark = dark_lane(*m.module); dark > 0)
+      add(m, said("optics.dark", name_of(m), dark));
+    else if (decibels && *decibels > kMostSpread)
       add(m, said("optics.spread", name_of(m), fmt::format("{:.1f}", *decibels)));
     return true;
   }
@@ -162,8 +185,8 @@ class ModuleAuditor {
   }
 
   bool counted(const FittedModule& m, const std::optional<double>& count, const char* id) {
-    if (!count || m.window_seconds <= 0) return false;
-    if (*count <= 0) return true;
+    if (!count || *count < 0 || m.window_seconds <= 0) return false;
+    if (*count == 0) return true;
     const std::string number = fmt::format("{:.0f}", *count);
     const std::string seconds = fmt::format("{:.0f}", m.window_seconds);
     if (std::string_view(id) == "optics.flaps")
@@ -235,6 +258,11 @@ ModuleAudit audit_modules(const std::vector<FittedModule>& modules) {
 std::vector<std::string> module_kinds() {
   return {"module_alarm", "module_warning", "module_state", "lane_spread",
           "error_rate",   "uncorrectable",  "flaps",        "module_outlier"};
+}
+
+bool tells_values(const OpticalModule& module) {
+  return module.copper || (module.celsius && module.celsius_limits && module.receive_limits &&
+                           !module.lanes.empty());
 }
 
 std::optional<double> lane_spread(const OpticalModule& module) {

@@ -36,7 +36,8 @@ struct ModuleAudit {
 //   module_alarm    a flag of the module, or a value beyond its maker's alarm limit
 //   module_warning  the same of warning limits
 //   module_state    a CMIS module that is not ready, or a lane with light that is not activated
-//   lane_spread     more than kMostSpread decibels between the lanes of one module, received
+//   lane_spread     more than kMostSpread decibels between the lanes of one module, received, or a
+//                   lane in use without light
 //   error_rate      more than kMostErrors bits in error before correction
 //   uncorrectable   blocks that correction could not repair, in the window
 //   flaps           links that went down in the window
@@ -49,6 +50,9 @@ constexpr double kMostSpread = 3;     // decibels; the module's own accuracy (SF
 constexpr double kMostErrors = 1e-5;  // of bits
 constexpr size_t kEnoughModules = 8;
 
+// True if the module tells temperature, light and their limits, or is copper: what module_alarm and
+// module_warning are judged by.
+bool tells_values(const OpticalModule& module);
 // Decibels between the most and the least light received, over lanes with light.
 std::optional<double> lane_spread(const OpticalModule& module);
 // Decibels of the weakest lane above the maker's low warning limit, received.

@@ -12,7 +12,8 @@ class ModuleBytes {
  public:
   ModuleBytes(std::string_view bytes, size_t first) : bytes_(bytes), first_(first) {}
 
-  bool there() const { return !bytes_.empty(); }
+  // A page that was read in part is not there: its missing bytes are no zeros.
+  bool there() const { return bytes_.size() >= 128; }
   unsigned at(size_t number) const {
     const size_t i = number - first_;
     return i < bytes_.size() ? static_cast<unsigned char>(bytes_[i]) : 0;

@@ -371,7 +371,18 @@ class RoceAuditor {
 }  // namespace
 
 RoceAudit audit_roce(const std::vector<RoceHost>& hosts, const RoceWanted& wanted) {
-  return RoceAuditor(hosts, wanted).run();
+  RoceAudit out = RoceAuditor(hosts, wanted).run();
+  size_t silent = 0;
+  std::string first;
+  for (const RoceHost& host : hosts) {
+    if (host.nics.empty() && silent++ == 0) first = host.host;
+  }
+  // The ports of others do not stand for a host that has lost its own.
+  if (silent > 0) {
+    out.judged.clear();
+    out.notes.push_back(said("roce.host_without", silent, hosts.size(), first));
+  }
+  return out;
 }
 
 std::vector<std::string> roce_kinds() {

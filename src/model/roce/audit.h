@@ -47,6 +47,7 @@ struct RoceAudit {
 //   rp_filter    strict reverse-path filter on a host with several ports
 //   source_rule  several ports share a network, or have networks of their own of two or four
 //                addresses, without a routing rule for each source
+// A host without ports leaves every kind unjudged.
 RoceAudit audit_roce(const std::vector<RoceHost>& hosts, const RoceWanted& wanted);
 std::vector<std::string> roce_kinds();
 

@@ -2,6 +2,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -14,9 +17,17 @@
 namespace cb {
 namespace {
 
-// A name without its domain.
+// A name without its domain; an IPv4 address has none.
 std::string device_label(const std::string& name) {
-  return in_small_letters(name.substr(0, name.find('.')));
+  const bool address = name.find_first_not_of("0123456789.") == std::string::npos;
+  return in_small_letters(address ? name : name.substr(0, name.find('.')));
+}
+
+// Names of one device: the same, or one of them is the other without its domain. "leaf.1" and
+// "leaf.2" are two.
+bool is_same_device(const std::string& a, const std::string& b) {
+  const std::string x = in_small_letters(a), y = in_small_letters(b);
+  return x == y || (!x.empty() && x == device_label(y)) || (!y.empty() && y == device_label(x));
 }
 
 constexpr std::array<const char*, 4> kPortColumns{"host", "nic", "switch", "switch_port"};
@@ -29,6 +40,7 @@ class PortPlanReader {
     if (rows.size() < 2) throw UsageError(file_, "", said("roce.empty_plan"));
     std::array<size_t, 4> at{};
     for (size_t i = 0; i < at.size(); ++i) at[i] = column(rows.front(), kPortColumns[i]);
+    refuse_longer_rows(rows, file_);
     for (size_t r = 1; r < rows.size(); ++r) row(rows[r], at);
     return std::move(cables_);
   }
@@ -51,18 +63,26 @@ class PortPlanReader {
       if (at[i] < row.fields.size()) cells[i] = in_small_letters(row.fields[at[i]]);
       if (cells[i].empty()) refuse(row.line, said("roce.empty_cell", kPortColumns[i]));
     }
-    PlannedCable cable{device_label(cells[0]), cells[1], device_label(cells[2]), cells[3]};
-    const auto once = [&](auto& seen, const std::string& key) {
-      const auto [first, fresh] = seen.try_emplace(key, row.line);
-      if (!fresh) refuse(row.line, said("roce.twice", key, first->second));
-    };
-    once(nics_, cable.host + " " + cable.nic);
-    once(ports_, cable.neighbour + " " + cable.port);
+    PlannedCable cable{cells[0], cells[1], cells[2], cells[3]};
+    once(nics_, cable.host, cable.nic, row.line);
+    once(ports_, cable.neighbour, cable.port, row.line);
     cables_.push_back(std::move(cable));
   }
 
+  // By the first label of the device and the port: the devices of these names, and their lines.
+  using Places = std::map<std::string, std::vector<std::pair<std::string, size_t>>>;
+
+  void once(Places& seen, const std::string& device, const std::string& port, size_t line) const {
+    auto& places = seen[device_label(device) + " " + port];
+    for (const auto& [name, first] : places) {
+      if (is_same_device(name, device))
+        refuse(line, said("roce.twice", device + " " + port, first));
+    }
+    places.emplace_back(device, line);
+  }
+
   std::string file_;
-  std::map<std::string, size_t> nics_, ports_;
+  Places nics_, ports_;
   std::vector<PlannedCable> cables_;
 };
 
@@ -83,7 +103,7 @@ std::string neighbour_text(const LldpNeighbour& n) {
 
 bool is_neighbour(const LldpNeighbour& n, const PlannedCable& cable) {
   const bool same_system =
-      device_label(n.name) == cable.neighbour || in_small_letters(n.chassis) == cable.neighbour;
+      is_same_device(n.name, cable.neighbour) || in_small_letters(n.chassis) == cable.neighbour;
   return same_system &&
          (in_small_letters(n.port) == cable.port || in_small_letters(n.description) == cable.port);
 }
@@ -94,7 +114,7 @@ class CableAuditor {
                RoceAudit& audit)
       : audit_(audit) {
     for (const RoceHost& host : hosts) {
-      for (const RoceNic& nic : host.nics) by_host_[device_label(host.host)].push_back(&nic);
+      for (const RoceNic& nic : host.nics) by_host_[in_small_letters(host.host)].push_back(&nic);
     }
     for (const PlannedCable& cable : plan) look_up(cable);
   }
@@ -115,7 +135,8 @@ class CableAuditor {
 
  private:
   void look_up(const PlannedCable& cable) {
-    const auto host = by_host_.find(cable.host);
+    const auto host = std::ranges::find_if(
+        by_host_, [&](const auto& one) { return is_same_device(one.first, cable.host); });
     if (host == by_host_.end()) {
       if (foreign_++ == 0) first_foreign_ = cable.host;
       return;

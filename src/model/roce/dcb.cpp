@@ -60,8 +60,10 @@ void read_organisation(std::string_view value, LldpNeighbour& out) {
   const uint32_t organisation = big_endian(value, 0, 3);
   const int subtype = octet(value, 3);
   const std::string_view body = value.substr(4);
-  if (organisation == 0x00120f && subtype == 4 && body.size() >= 2)
-    out.frame_bytes = static_cast<int>(big_endian(body, 0, 2));
+  if (organisation == 0x00120f && subtype == 4 && body.size() >= 2) {
+    const auto frame = static_cast<int>(big_endian(body, 0, 2));
+    if (frame > 0) out.frame_bytes = frame;  // 0: the switch does not say
+  }
   if (organisation != 0x0080c2) return;
   if (subtype == 11 && body.size() >= 2) out.dcb.pfc = static_cast<unsigned>(octet(body, 1));
   if (subtype == 12) {

@@ -101,3 +101,18 @@ TEST_CASE("a checkpoint of another training, rank or size is not read") {
 }
 
 }  // namespace cb::training
+
+TEST_CASE("what is there is replaced only by the training that wrote it, and on its word") {
+  const CheckpointFolder folder;
+  Checkpoints mine(folder.path, 3, "tiny");
+  CHECK_NOTHROW(mine.require_own(false));
+  save(mine, 10, 1);
+  CHECK_THROWS_AS(mine.require_own(false), Error);
+  CHECK_NOTHROW(mine.require_own(true));
+  CHECK_THROWS_AS(Checkpoints(folder.path, 3, "other").require_own(true), Error);
+  write_bytes(folder.slot(0), "torn");
+  CHECK_NOTHROW(mine.require_own(true));
+  fs::remove(folder.slot(0));
+  fs::create_symlink("/nowhere", folder.slot(0));
+  CHECK_THROWS_AS(mine.require_own(false), Error);
+}

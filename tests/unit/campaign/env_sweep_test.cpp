@@ -7,6 +7,7 @@
 #include <fstream>
 #include <set>
 
+#include "core/error.h"
 #include "core/file.h"
 
 using namespace cb;
@@ -64,6 +65,29 @@ std::vector<SweepOutcome> play(const std::string& values) {
 }
 
 }  // namespace
+
+TEST_CASE("A sweep whose file cannot be written gives its outcomes and the reason") {
+  const TemporaryDirectory place;
+  Problems problems;
+  SweepSetup setup;
+  setup.directory = place.path / "out";
+  fs::create_directories(setup.directory / "sweep.json");  // a directory stands there
+  setup.binary = write_program(place.path).string();
+  setup.arguments = {"x"};
+  setup.variables = parse_variables({"PLAY=good"}, problems);
+  setup.hosts = {{"h", 1}};
+  setup.ranks_per_host = 1;
+  setup.deadline_seconds = 3;
+  setup.repeats = 1;
+  std::vector<Said> unwritten;
+  const auto outcomes = run_sweep(
+      setup, [](size_t, const SweepOutcome&) {}, &unwritten);
+  REQUIRE(outcomes.size() == 1);
+  CHECK(outcomes[0].document.has_value());
+  REQUIRE(unwritten.size() == 1);
+  CHECK(unwritten[0].text().find("sweep.json") != std::string::npos);
+  CHECK_THROWS_AS(run_sweep(setup, [](size_t, const SweepOutcome&) {}), Error);
+}
 
 TEST_CASE("A combination that fails or hangs costs itself alone") {
   auto outcomes = play("good,fail,hang,none,inherit");

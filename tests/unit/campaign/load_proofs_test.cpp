@@ -27,7 +27,7 @@ struct ProvenCampaign : SmallCampaign {
                   .sha256 = "00"});
   }
   std::vector<Proof> proofs() const {
-    return load_proofs({setup.paths, setup.campaign, journal()}, keys(), jobs);
+    return load_proofs({setup.paths, setup.campaign, journal(), {}}, keys(), jobs);
   }
 
   std::vector<Job> jobs;

@@ -80,9 +80,15 @@ TEST_CASE("the step of a command takes from it only what a proof may change") {
   const std::vector<std::string> command{"clusterbench", "a",     "--size",         "9K",
                                          "--duration",   "1s",    "--inject-fault", "0",
                                          "--json",       "p.json"};
-  CHECK(proved_step(step({{"size", {"1K"}}}), command).params ==
+  const CaseInfo known = info();
+  CHECK(proved_step(step({{"size", {"1K"}}}), command, &known).params ==
         GivenParams{{"size", {"1K"}}, {"duration", {"1s"}}, {"inject-fault", {"0"}}});
-  CHECK(proved_step(step({{"size", {"1K"}}}), {"x"}).params == GivenParams{{"size", {"1K"}}});
+  CHECK(proved_step(step({{"size", {"1K"}}}), {"x"}, &known).params ==
+        GivenParams{{"size", {"1K"}}});
+  CaseInfo shortens = info();
+  shortens.fault.brief = {{"size", {"1"}}};
+  CHECK(proved_step(step({{"size", {"1K"}}}), command, &shortens).params.at("size") ==
+        std::vector<std::string>{"9K"});
 }
 
 TEST_CASE("a proof's lines are read as they were written") {

@@ -122,3 +122,27 @@ TEST_CASE("what firmware says where nobody wrote a serial number") {
   CHECK_FALSE(is_placeholder_serial("1654922001234"));
   CHECK_FALSE(is_placeholder_serial("J0A"));
 }
+
+TEST_CASE("blanks of web pages and of Chinese text around a field are none of it") {
+  CHECK(read_csv("a,\xc2\xa0 b\xe3\x80\x80,\xe2\x80\x8b"
+                 "c\n",
+                 "f")[0]
+            .fields == Fields{"a", "b", "c"});
+}
+
+TEST_CASE("lists that a spreadsheet or a hand has spoilt are refused with their line") {
+  const std::string head = "host,part,serial,model\n";
+  CHECK(says(refused(head + "n1,gpu,A1,\nn1,gpu,a1,\n"), "line 3"));  // capitals are no difference
+  CHECK(says(refused(head + "n1,gpu,1.65492E+12,\n"), "spreadsheet"));
+  CHECK(refused(head + "n1,gpu,12E45,\n").empty());
+  CHECK(says(refused(head + "n1,gpu,A1,H20, 96 GB\n"), "has 5 fields, and the first line has 4"));
+  CHECK(refused(head + "n1,gpu,A1,H20,,\n").empty());
+  CHECK(
+      says(refused("host,part,serial,SN\nn1,gpu,A1,B1\n"), "the columns serial and SN both mean"));
+  CHECK(refused("host,part,serial,model,part number\nn1,gpu,A1,H20,900-1\n").empty());
+  CHECK(says(refused(head + ",gpu,A1,\n"), "line 2"));
+  const auto zeros = read_delivery_list(head + "n1,gpu,\"=\"\"0012\"\"\",\nn1,gpu,'0013,\n", "f");
+  REQUIRE(zeros.size() == 2);
+  CHECK(zeros[0].serial == "0012");
+  CHECK(zeros[1].serial == "0013");
+}

@@ -5,6 +5,7 @@
 
 #include "judge/lock.h"
 #include "judge/pieces.h"
+#include "judge/version_order.h"
 #include "verdict_fixture.h"
 
 using namespace cb;
@@ -88,6 +89,56 @@ TEST_CASE("values, patterns, versions and sizes as ordered, from both sides") {
   CHECK(fits(int64_t{8}, "count", ">=eight") == WantedFit::unclear);
   CHECK(fits(true, "ecc", "yes") == WantedFit::yes);
   CHECK(fits(true, "ecc", ">=1") == WantedFit::unclear);
+}
+
+TEST_CASE("a word is no version: it is neither older nor newer") {
+  for (const char* word : {"N/A", "unknown", "v", "Not Specified"}) {
+    CHECK(fits_wanted(Text(word), "firmware", ">=28.39") == WantedFit::unclear);
+    CHECK(fits_wanted(Text(word), "firmware", "<28.39") == WantedFit::unclear);
+  }
+  CHECK(version_order("28.39.1002", "28.4.1") == 1);
+  CHECK(version_order("28.39.beta", "28.39.1002") == std::nullopt);
+  CHECK(version_order("1.0rc1", "1.0") == 1);
+  CHECK(version_order("5.15.0-100-generic", "5.15.0-91-generic") == 1);
+  CHECK(version_order("", "1") == std::nullopt);
+  // Two hexadecimal digits a field: 1F is newer than 19, and A5 than 74.
+  CHECK(version_order("96.00.1F.00.01", "96.00.19.00.01") == 1);
+  CHECK(version_order("96.00.74.00.01", "96.00.a5.00.01") == -1);
+  auto hosts = fleet();
+  part_of(hosts, 0, 0).attributes["driver_version"] = Text("");
+  const Evidence empty = expected(hosts, "gpu.driver_version", {">=535"});
+  CHECK(failures(empty).empty());
+  CHECK(gap_ids(empty) == "n1 gap.expect_unread\n");
+}
+
+TEST_CASE("a PCI address is one in each way in which tools write it") {
+  for (const char* slot : {"00000000:01:00.0", "01:00.0", "0000:01:00.0", "0:1:0.0"}) {
+    auto assets = list();
+    assets[0].slot = slot;
+    CHECK_MESSAGE(failures(compared(fleet(), assets)).empty(), slot);
+  }
+  auto assets = list();
+  assets[0].slot = "00000000:03:00.0";
+  CHECK(failures(compared(fleet(), assets)) == "n1 0000:01:00.0 why.asset_slot\n");
+  assets[0].slot = "Riser:2";  // a maker's word
+  CHECK(failures(compared(fleet(), assets)).empty());
+}
+
+TEST_CASE("zeros that a spreadsheet took away are said, and are no exchange") {
+  auto hosts = fleet();
+  part_of(hosts, 0, 0).attributes["serial"] = Text("0012");
+  auto assets = list();
+  assets[0].serial = "12";
+  CHECK(failures(compared(hosts, assets)) == "n1 0000:01:00.0 why.asset_zeros\n");
+}
+
+TEST_CASE("a first label that two hosts have names none of them, and addresses have no label") {
+  std::vector<HostInventory> hosts{{"n1.a", {gpu(1, "A1")}}, {"n1.b", {gpu(1, "B1")}}};
+  const std::vector<Asset> one{{"n1", "gpu", "", "A1", ""}, {"n1.b", "gpu", "", "B1", ""}};
+  CHECK(gap_ids(compared(hosts, one)).find("n1 gap.asset_two_hosts\n") != std::string::npos);
+  hosts = {{"10.0.0.1", {gpu(1, "A1")}}};
+  CHECK(gap_ids(compared(hosts, {{"10.0.0.2", "gpu", "", "A1", ""}})).find("gap.asset_host") !=
+        std::string::npos);
 }
 
 TEST_CASE("each part is compared; what is absent is a gap and never equal") {
@@ -259,4 +310,26 @@ TEST_CASE("what a host could not tell is not locked, and said") {
   REQUIRE(left_out.size() == 2);
   CHECK(left_out[0] == "gpu.driver_version (n2)");
   CHECK(text.find("driver_version") == std::string::npos);
+}
+
+TEST_CASE("a lock has no floor that every value passes, and lists a kind whole or not at all") {
+  auto hosts = fleet();
+  for (size_t i = 0; i < 4; ++i) {
+    Part& part = part_of(hosts, i / 2, i % 2);
+    part.attributes["driver_version"] = Text("N/A");
+    part.attributes["memory_bytes"] = int64_t{0};
+  }
+  part_of(hosts, 1, 1).attributes["serial"] = Text("a1");  // A1 is on n1
+  std::vector<std::string> left_out;
+  const std::string text = locked_profile(hosts, "mine", true, "2026-11-25", left_out);
+  CHECK(text.find(">=N/A") == std::string::npos);
+  CHECK(text.find(">=0") == std::string::npos);
+  CHECK(text.find("\"gpu.driver_version\": \"N/A\"") != std::string::npos);
+  CHECK(text.find("\"assets\"") == std::string::npos);
+  REQUIRE(left_out.size() == 1);
+  CHECK(left_out[0].find("a1 is there twice") != std::string::npos);
+  const Profile locked = parse_resolved_profile(text, "locked");
+  part_of(hosts, 0, 0).attributes["driver_version"] = Text("550.1");
+  const auto judged = expect_evidence(hosts, std::get<ExpectRule>(locked.criteria[0].rule));
+  CHECK(failures(judged) == "n1 0000:01:00.0 why.expected\n");
 }

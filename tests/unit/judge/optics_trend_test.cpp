@@ -89,3 +89,25 @@ TEST_CASE("fading and steady modules over 200 histories of 20 days, 0.2 dB of no
   CHECK(found >= 190);
   CHECK(false_alarms <= 14);  // one side of 95 %: 5 are expected
 }
+
+TEST_CASE("a document that is named five times is one reading") {
+  std::vector<Document> history;
+  for (int copy = 0; copy < 5; ++copy) {
+    history.push_back(on_day(1, kMargin, 3.0));
+    history.push_back(on_day(9, kMargin, 1.0));
+  }
+  CHECK(optics_trends(history).empty());
+}
+
+TEST_CASE("a module without light in the newest document of its host is said") {
+  std::vector<Document> history;
+  for (int day = 1; day <= 5; ++day) history.push_back(on_day(day, kMargin, 3.0));
+  CHECK_FALSE(optics_trends(history)[0].outdated);
+  history.push_back(on_day(6, "module_celsius", 40));
+  REQUIRE(optics_trends(history).size() == 1);
+  CHECK(optics_trends(history)[0].outdated);
+  history.pop_back();
+  history.push_back(on_day(6, kMargin, 3.0));
+  history.back().records[0].entities[0].host = "n2";  // of another host
+  CHECK_FALSE(optics_trends(history)[0].outdated);
+}

@@ -283,3 +283,39 @@ TEST_CASE("a module that was not read passes nothing") {
   CHECK(audit.findings.empty());
   CHECK(audit.judged.empty());
 }
+
+TEST_CASE("pages that were not read, or in part, pass nothing and are no zeros") {
+  for (const int page : {0x02, 0x11}) {
+    for (const size_t bytes : {size_t{0}, size_t{60}}) {
+      ModuleMemory memory = osfp();
+      page_of(memory, page).resize(bytes);
+      const ModuleAudit audit = audit_modules({fitted(0, memory)});
+      INFO(page, " ", bytes);
+      CHECK(audit.findings.empty());
+      CHECK_FALSE(audit.judged.contains("module_alarm"));
+      CHECK_FALSE(audit.judged.contains("module_warning"));
+      CHECK(audit.judged.contains("lane_spread") == (page == 0x02));
+    }
+  }
+  ModuleMemory without = qsfp28();
+  without.pages.erase({0, 3});
+  CHECK_FALSE(audit_modules({fitted(0, without)}).judged.contains("module_alarm"));
+  put8(without.lower, 3, 0x02);  // a flag is told all the same
+  CHECK(kinds({fitted(0, without)}) == "eth0 module_alarm\n");
+}
+
+TEST_CASE("one dark lane among lit ones is a finding, a dark module is none of this kind") {
+  ModuleMemory memory = qsfp28();
+  put16(memory.lower, 36, 0);
+  put16(page_of(memory, 3), 176, 0);  // its maker set no limits of light
+  for (size_t at = 176; at < 184; at += 2) put16(page_of(memory, 3), at, 0);
+  CHECK(kinds({fitted(0, memory)}) == "eth0 lane_spread\n");
+  for (size_t lane = 0; lane < 4; ++lane) put16(memory.lower, 34 + 2 * lane, 0);
+  CHECK(kinds({fitted(0, memory)}).empty());
+}
+
+TEST_CASE("limits of which a maker set the alarms alone warn of nothing") {
+  ModuleMemory memory = qsfp28();
+  for (const size_t at : {132, 134}) put16(page_of(memory, 3), at, 0);  // warnings of temperature
+  CHECK(kinds({fitted(0, memory)}).empty());
+}

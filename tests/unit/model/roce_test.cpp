@@ -347,3 +347,39 @@ TEST_CASE("a host goes between ranks as text and comes back the same") {
   CHECK(kinds(audit_roce({after}, {})).empty());
   CHECK(after.nics[0].neighbour->frame_bytes == 9216);
 }
+
+TEST_CASE("a host without ports leaves all kinds unjudged, and is named") {
+  auto hosts = good_hosts();
+  hosts.push_back({.host = "n3"});
+  const RoceAudit audit = audit_roce(hosts, {});
+  CHECK(audit.findings.empty());
+  CHECK(audit.judged.empty());
+  REQUIRE(audit.notes.size() == 1);
+  CHECK(audit.notes[0].text().find("1 of 3 hosts have no active RoCE port, the first is n3") == 0);
+}
+
+TEST_CASE(
+    "leaf.1 and leaf.2 are two switches, a name with its domain is one, addresses are whole") {
+  const auto heard = [](const std::string& plan, const std::string& system) {
+    auto hosts = good_hosts();
+    hosts.resize(1);
+    hosts[0].nics.resize(1);
+    hosts[0].host = hosts[0].nics[0].host = "10.0.0.1";
+    hosts[0].nics[0].neighbour->name = system;
+    hosts[0].nics[0].neighbour->port = "e1";
+    RoceAudit audit;
+    audit_cables(hosts,
+                 read_port_plan("host,nic,switch,switch_port\n10.0.0.1,mlx5_0," + plan +
+                                    ",e1\n10.0.0.2,mlx5_0,other,e9\n",
+                                "p"),
+                 audit);
+    return kinds(audit);
+  };
+  CHECK(heard("leaf.1", "leaf.1").empty());
+  CHECK(heard("leaf.1", "leaf.2") == "10.0.0.1 mlx5_0 moved\n");
+  CHECK(heard("leaf-1", "leaf-1.example.org").empty());
+  CHECK(heard("leaf-1.example.org", "LEAF-1").empty());
+  CHECK(heard("10.1.0.1", "10.1.0.2") == "10.0.0.1 mlx5_0 moved\n");
+  CHECK_THROWS_AS(read_port_plan("host,nic,switch,switch_port\nn1,a,s,1\nn1.x,a,s,2\n", "p"),
+                  UsageError);
+}
