@@ -41,7 +41,11 @@ class ProgressReader {
     begin();
     const Roster roster = read_roster(file_, journal_);
     for (const JobKey& key : campaign_jobs(file_, roster)) {
-      if (!is_given_up(key, roster)) add_job(key);
+      if (!is_given_up(key, roster)) {
+        add_job(key);
+      } else if (const JobEvent* last = journal_.last(key.name); last != nullptr) {
+        out_.interruptions += last->state != JobState::missing ? 1 : 0;
+      }
     }
     for (const auto& [round, state] : rounds_) add_round(round.first, state);
     estimate();
@@ -65,7 +69,7 @@ class ProgressReader {
   bool is_given_up(const JobKey& key, const Roster& roster) const {
     const JobEvent* last = journal_.last(key.name);
     return roster.is_replaced(key.host) &&
-           (last == nullptr || (last->ended && last->state == JobState::missing));
+           (last == nullptr || (last->ended && last->state != JobState::done));
   }
 
   void add_job(const JobKey& key) {

@@ -44,7 +44,8 @@ std::string step_lines(const Profile& profile, const Step& step, const std::vect
   // A host that a spare has replaced owes nothing any more.
   std::vector<JobOutcome> outcomes;
   std::ranges::copy_if(all, std::back_inserter(outcomes), [&](const JobOutcome& o) {
-    return o.state != JobState::missing || !replaced.contains(o.key.host);
+    const bool owed = o.state == JobState::done || (o.state != JobState::missing && !o.kept);
+    return owed || !replaced.contains(o.key.host);
   });
   std::vector<const Document*> documents;
   const JobOutcome* not_applicable = nullptr;
