@@ -123,7 +123,7 @@ CyclePace::CyclePace(const std::optional<Soak>& soak, std::function<int()> stop_
       resting_(std::move(resting)) {}
 
 void CyclePace::wait_for(size_t cycle) {
-  if (cycle == 0 || cycle == current_ || cycle > cycles_) return;
+  if (cycle <= std::max(current_, floor_) || cycle > cycles_) return;
   const double until = began_ + every_;
   if (fresh_ && until > monotonic_seconds()) resting_(until - monotonic_seconds());
   while (fresh_ && monotonic_seconds() < until && stop_signals_() == 0)

@@ -36,6 +36,9 @@ class CyclePace {
   CyclePace(const std::optional<Soak>& soak, std::function<int()> stop_signals,
             std::function<void(double)> resting);
 
+  // Cycles before this one had begun in an earlier session: what is made up for in them waits for
+  // nothing.
+  void begun_before(size_t cycle) { floor_ = cycle > 0 ? cycle - 1 : 0; }
   // Waits, if `cycle` is a new one and the one before it ran in this session, until Soak::
   // every_seconds after that one's beginning. Returns early after a stop signal. The last reading
   // waits for nothing.
@@ -48,7 +51,8 @@ class CyclePace {
   size_t cycles_ = 0;
   std::function<int()> stop_signals_;
   std::function<void(double)> resting_;
-  size_t current_ = 0;
+  size_t current_ = 0;  // the highest cycle of this session
+  size_t floor_ = 0;
   double began_ = 0;
   bool fresh_ = false;  // something of the current cycle ran in this session
 };

@@ -165,6 +165,34 @@ TEST_CASE("a spare in a soak that runs makes up for the cycles before it came") 
   CHECK(last_reading(campaign).open.size() == 1);  // of n2, which nobody has agreed to replace
 }
 
+TEST_CASE("a cycle that had begun before waits for nothing, and delays no later one") {
+  std::vector<double> rests;
+  CyclePace pace(
+      Soak{{"s"}, 0.9, 0.3}, [] { return 0; }, [&](double s) { rests.push_back(s); });
+  const std::vector<JobOutcome> ran(1);
+  const auto begin = monotonic_seconds();
+  pace.wait_for(1);
+  pace.ran(1, ran);
+  pace.wait_for(2);
+  pace.ran(2, ran);
+  CHECK(rests.size() == 1);
+  for (const size_t cycle : {1U, 2U}) {  // a spare has stepped in
+    pace.wait_for(cycle);
+    pace.ran(cycle, ran);
+  }
+  CHECK(rests.size() == 1);
+  pace.wait_for(3);
+  CHECK(rests.size() == 2);
+  CHECK(monotonic_seconds() - begin < 2);
+  CyclePace later(
+      Soak{{"s"}, 300, 100}, [] { return 0; }, [&](double) { FAIL("it waits"); });
+  later.begun_before(3);  // a host came back between two runs
+  for (const size_t cycle : {1U, 2U, 3U}) {
+    later.wait_for(cycle);
+    later.ran(cycle, ran);
+  }
+}
+
 TEST_CASE("a number of cycles is rounded up") {
   CHECK(Soak{{}, 72 * 3600, 3600}.cycles() == 72);
   CHECK(Soak{{}, 10, 3}.cycles() == 4);
