@@ -4,7 +4,7 @@
     ci/soak_lab.py BINARY [--keep DIR]
 
 A stand-in for mpirun starts the measurements and plays the faults of a node: a process that dies after an Xid, one that hangs, wrong
-data, a link that went down, throttling, corrected memory errors, and a rate that falls by 0.2 % a cycle. The campaign itself is killed in
+data, a link that went down, throttling, corrected memory errors, a rate that falls by 0.2 % a cycle, and an Xid in the last cycle's load. The campaign itself is killed in
 cycle 60 and resumed. Prints every event with its class, and the bounds beside values computed here from the chi-square distribution's
 series. Exits 1 if anything differs from what was planted.
 """
@@ -24,9 +24,11 @@ CYCLES, FALL = 72, 0.002
 TOTALS = {9: ("link_downs", "nic", "eth0", 1), 50: ("throttle_events", "host", "", 4),
           55: ("memory_corrected_errors", "memory", "mc0", 1)}
 DIES, HANGS, WRONG, KILLED = 20, 33, 41, 60
+READ_LAST = CYCLES + 1  # the reading after the last cycle
 EXPECTED = [("link_down", "degradation", 9), ("xid", "defect", DIES), ("interruption", "defect", DIES),
             ("interruption", "defect", HANGS), ("wrong_data", "defect", WRONG), ("throttling", "environment", 50),
-            ("memory_corrected", "degradation", 55), ("campaign_stopped", "tool", KILLED)]
+            ("memory_corrected", "degradation", 55), ("campaign_stopped", "tool", KILLED),
+            ("xid", "defect", READ_LAST)]
 SOURCE = {"kind": "practice", "ref": "lab", "date": "2026-11"}
 
 
@@ -44,6 +46,7 @@ def profile():
             criterion("mtbi", soak="mean_time_between_interruptions", min="1h"),
             criterion("decay", soak="decay", step="load", metric="bytes_per_second", max_loss=0.05),
             criterion("links", soak="events", of=["link_down"], max=0),
+            criterion("xids", soak="events", of=["xid"], max=1),
             {**criterion("load.data", check="data"), "step": "load"}]}
 
 
@@ -58,12 +61,13 @@ def metric(record, name, kind, part, value):
                               "entity": record["entities"].index(entity), "summary": {"n": 1, **summary}})
 
 
-def kernel_line(record, text):
+def kernel_line(record, number, text):
     host, now = record["entities"][0]["host"], time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    args = [host, "xid", now, "b:7", text]
-    said = f"kernel of {host} at {now}, xid: {text} (line b:7)"
-    record["notes"] = [said]
-    record["say"] = {**record.get("say", {}), "notes": {"0": {"id": "events.kernel", "args": args}}}
+    args = [host, "xid", now, f"b:{number}", text]
+    place = len(record["notes"])
+    record["notes"].append(f"kernel of {host} at {now}, xid: {text} (line b:{number})")
+    notes = {**record.get("say", {}).get("notes", {}), str(place): {"id": "events.kernel", "args": args}}
+    record["say"] = {**record.get("say", {}), "notes": notes}
 
 
 def spoil(path, job, cycle):
@@ -77,7 +81,9 @@ def spoil(path, job, cycle):
         record["notes"] = []
         record.get("say", {}).pop("notes", None)
         if cycle >= DIES:
-            kernel_line(record, "NVRM: Xid (PCI:0000:9b:00): 79, GPU has fallen off the bus.")
+            kernel_line(record, 7, "NVRM: Xid (PCI:0000:9b:00): 79, GPU has fallen off the bus.")
+        if cycle == READ_LAST:  # logged in the load of the last cycle
+            kernel_line(record, 8, "NVRM: Xid (PCI:0000:9b:00): 48, Double Bit ECC Error")
     elif cycle == WRONG:
         record["checks"] = [{"name": "data", "passed": False, "entity": 0, "detail": "planted"}]
         record["metrics"] = []
@@ -166,7 +172,7 @@ def check(said):
             good = good and s["interval"][0] <= planted * 1.2 and s["interval"][1] >= planted * 0.8 and s["loss"] > 0.05
     states = {c["id"]: c["state"] for c in said["criteria"]}
     print(states)
-    return good and states["none"] == states["decay"] == states["links"] == states["load.data"] == "fail"
+    return good and states["none"] == states["decay"] == states["links"] == states["load.data"] == states["xids"] == "fail"
 
 
 def main():

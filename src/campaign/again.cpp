@@ -5,6 +5,7 @@
 
 #include "campaign/attempts.h"
 #include "core/clock.h"
+#include "core/profile_drills.h"
 #include "core/profile_limits.h"
 #include "judge/applies.h"
 #include "judge/verdict_attempts.h"
@@ -26,10 +27,13 @@ size_t attempts_of(const Job& job) {
   return most;
 }
 
+// A soak's job is one of many cycles, and a drill is made by a person who asks for it.
+bool is_repeatable(const Job& job) { return job.cycle == 0 && !is_drill_step(job.step); }
+
 // After kMaxAttempts measurements an open verdict is final: more of them would be waiting for luck.
 bool may_go_on(const Campaign& campaign, const CriterionVerdict& v, const Gap& gap) {
   return std::ranges::any_of(campaign.jobs, [&](const Job& job) {
-    return job.cycle == 0 && job.step == v.criterion->step && job.host == gap.host &&
+    return is_repeatable(job) && job.step == v.criterion->step && job.host == gap.host &&
            job.group == gap.group && job.document && attempts_of(job) < kMaxAttempts;
   });
 }
@@ -49,8 +53,8 @@ void add_failing(const CriterionVerdict& v, const Campaign& campaign, JobNames& 
   for (const Finding& f : v.failing) {
     if (!is_figure(v, f)) continue;
     for (const Job& job : campaign.jobs) {
-      if (job.document && job.cycle == 0 && job.step == v.criterion->step && job.file == f.file &&
-          short_enough(job) && attempts_of(job) < kMaxAttempts)
+      if (job.document && is_repeatable(job) && job.step == v.criterion->step &&
+          job.file == f.file && short_enough(job) && attempts_of(job) < kMaxAttempts)
         out.emplace(job.step, job.label());
     }
   }

@@ -1,6 +1,7 @@
 #include "campaign/load.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -11,6 +12,7 @@
 #include "campaign/check_records.h"
 #include "campaign/command_line.h"
 #include "campaign/directory.h"
+#include "campaign/drills.h"
 #include "campaign/files.h"
 #include "campaign/journal.h"
 #include "campaign/load_proofs.h"
@@ -177,6 +179,9 @@ void fill_from_journal(Job& job, const JobKey& key, const Journal& journal,
 void drop_time_lines(const JobKey& key, size_t cycles, Document& document) {
   if (key.cycle <= 1 || key.cycle >= cycles) return;
   for (Record& record : document.records) std::vector<Series>().swap(record.telemetry.series);
+  document.tool.build.clear();  // the campaign has it
+  Document exact(document);     // a copy has no room left over, which is a fifth of what was read
+  document = std::move(exact);
 }
 
 // Reads the files on all processors: nothing in one depends on another.
@@ -463,6 +468,7 @@ Campaign load_campaign(const fs::path& directory, const Catalogue& catalogue) {
     fill_cycle(job, keys[i], journal);
     note_lost_attempts(keys[i], journal, campaign);
   }
+  mark_made_up(keys, journal, campaign.jobs);
   mark_other_hosts(readings, journal, file.launch.launcher, campaign);
   read_records(readings, directory, file.profile.soak ? file.profile.soak->cycles() : 0);
   Expected expected(journal, file, roster, catalogue);
@@ -472,6 +478,7 @@ Campaign load_campaign(const fs::path& directory, const Catalogue& catalogue) {
   take(readings, campaign);
   std::map<std::string, std::string> digests;
   for (const Reading& r : readings) digests.emplace(r.event.file, r.loaded.sha256);
+  std::vector<Job> drills = load_drills(paths, file, journal, digests);
   if (journal.proving())
     campaign.proofs = load_proofs({paths, file, journal, catalogue}, keys, campaign.jobs);
   campaign.profile = std::move(file.profile);
@@ -480,6 +487,7 @@ Campaign load_campaign(const fs::path& directory, const Catalogue& catalogue) {
   check_foreign(paths, digests, journal, campaign);
   check_records(origins, campaign);
   refuse_misfits(readings);
+  std::ranges::move(drills, std::back_inserter(campaign.jobs));  // readings point into the jobs
   apply_delivery(campaign);
   return campaign;
 }

@@ -6,8 +6,11 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "campaign/executor.h"
+#include "campaign/run.h"
 #include "campaign/step_groups.h"
 #include "core/json/json_text.h"
+#include "core/profile_soak.h"
 #include "core/sha256.h"
 
 namespace cb {
@@ -69,6 +72,10 @@ std::vector<StepRound> plan_rounds(const Profile& profile) {
     for (size_t cycle = 1; cycle <= profile.soak->cycles(); ++cycle) {
       for (size_t step = i; step < end; ++step) out.push_back({step, cycle});
     }
+    for (size_t step = i; step < end; ++step) {
+      if (is_reading(profile, profile.steps[step]))
+        out.push_back({step, profile.soak->cycles() + 1});
+    }
     i = end;
   }
   return out;
@@ -111,7 +118,9 @@ StepCost step_cost(const Step& step, size_t hosts, size_t fan_out) {
     out.side_by_side = std::max(out.side_by_side, std::min(jobs, fan_out));
     starts += (jobs + fan_out - 1) / fan_out;
   }
-  out.longest_seconds = static_cast<double>(starts) * step.deadline_seconds * (1 + step.retries);
+  const double of_start =
+      step.deadline_seconds + kLateSeconds + ExecutorOptions{}.term_grace_seconds;
+  out.longest_seconds = static_cast<double>(starts) * of_start * (1 + step.retries);
   return out;
 }
 
@@ -120,7 +129,13 @@ double longest_seconds(const Profile& profile, size_t hosts, size_t fan_out) {
   for (const Step& step : profile.steps)
     of_step.push_back(step_cost(step, hosts, fan_out).longest_seconds);
   double out = 0;
-  for (const StepRound& round : plan_rounds(profile)) out += of_step[round.step];
+  std::map<size_t, double> of_cycle;
+  for (const StepRound& round : plan_rounds(profile))
+    (round.cycle > 0 ? of_cycle[round.cycle] : out) += of_step[round.step];
+  for (const auto& [cycle, seconds] : of_cycle) {
+    const bool rests = cycle < profile.soak->cycles();
+    out += rests ? std::max(seconds, profile.soak->every_seconds) : seconds;
+  }
   return out;
 }
 

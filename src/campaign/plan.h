@@ -36,13 +36,14 @@ inline constexpr size_t kMaxGroupJobs = 20000;
 
 // What runs at once: a step, and in a soak one cycle of it.
 struct StepRound {
-  size_t step = 0;   // index into Profile::steps
-  size_t cycle = 0;  // from 1; 0: the step is not part of a soak
+  size_t step = 0;  // index into Profile::steps
+  // From 1; 0: the step is not part of a soak. One more than it has cycles: the last reading.
+  size_t cycle = 0;
   bool operator==(const StepRound&) const = default;
 };
 
 // All rounds in the order in which they run: the steps of a soak one after the other, cycle by
-// cycle.
+// cycle, and then once more those that read what happened (is_reading()).
 std::vector<StepRound> plan_rounds(const Profile& profile);
 
 // All jobs, in the order of rounds, then turns, then hosts. Throws UsageError if a step's id cannot
@@ -57,12 +58,13 @@ struct StepCost {
   size_t jobs = 0;
   size_t turns = 0;         // one after the other
   size_t side_by_side = 0;  // number of jobs that run at once, at most
-  // The longest that the round can take, if each job uses up its deadline and its retries.
+  // The longest that the round can take, if each job uses up its deadline, the grace after it and
+  // its retries. Repetitions on another set of hosts are not in it.
   double longest_seconds = 0;
 };
 StepCost step_cost(const Step& step, size_t hosts, size_t fan_out);
 
-// The sum of that over all rounds.
+// The sum of that over all rounds; a soak's cycle but the last one takes `every` at least.
 double longest_seconds(const Profile& profile, size_t hosts, size_t fan_out);
 
 // The variables of the step, and what makes its measurement say that it has started.

@@ -37,6 +37,7 @@ class CampaignRun {
     prepare();
     RunEnd end;
     CyclePace pace(s_.profile.soak, s_.setup.executor.stop_signals, s_.observer.resting);
+    pace.begun_before(last_cycle_begun());
     // A spare that steps in begins with the first round: what is done is kept.
     for (size_t at = 0; at < rounds_.size();) {
       pace.wait_for(rounds_[at].cycle);
@@ -99,6 +100,15 @@ class CampaignRun {
     return take_out(bad_hosts_.of_single_hosts(step, outcomes, step.id == first_look_))
                ? Next::from_start
                : Next::go_on;
+  }
+
+  // The highest cycle of the soak of which an earlier run began a job; 0: none.
+  size_t last_cycle_begun() const {
+    size_t out = 0;
+    for (const JobKey& key : jobs_) {
+      if (key.cycle > out && s_.journal.last_start(key.name) != nullptr) out = key.cycle;
+    }
+    return out;
   }
 
   // Adopts documents that jobs have written after their run was killed: they are evidence like any

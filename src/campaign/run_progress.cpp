@@ -39,7 +39,14 @@ class ProgressReader {
 
   CampaignProgress read() {
     begin();
-    for (const JobKey& key : planned_jobs(file_, journal_)) add_job(key);
+    const Roster roster = read_roster(file_, journal_);
+    for (const JobKey& key : campaign_jobs(file_, roster)) {
+      if (!is_given_up(key, roster)) {
+        add_job(key);
+      } else if (const JobEvent* last = journal_.last(key.name); last != nullptr) {
+        out_.interruptions += last->state != JobState::missing ? 1 : 0;
+      }
+    }
     for (const auto& [round, state] : rounds_) add_round(round.first, state);
     estimate();
     return std::move(out_);
@@ -58,6 +65,13 @@ class ProgressReader {
     if (!journal_.sessions.empty()) out_.last_event = journal_.sessions.back().at;
   }
 
+  // A host that a spare has replaced owes nothing any more.
+  bool is_given_up(const JobKey& key, const Roster& roster) const {
+    const JobEvent* last = journal_.last(key.name);
+    return roster.is_replaced(key.host) &&
+           (last == nullptr || (last->ended && last->state != JobState::done));
+  }
+
   void add_job(const JobKey& key) {
     StepProgress& step = out_.steps[key.step];
     RoundState& round = rounds_[{key.step, key.cycle}];
@@ -68,7 +82,8 @@ class ProgressReader {
     ++step.jobs_seen;
     out_.last_event = std::max(out_.last_event, last->at);
     const JobEvent* start = journal_.last_start(key.name);
-    if (key.cycle > 0 && start != nullptr) out_.cycle = std::max(out_.cycle, key.cycle);
+    if (key.cycle > 0 && start != nullptr)
+      out_.cycle = std::max(out_.cycle, std::min(key.cycle, out_.cycles));
     if (!last->ended) return add_running(step, key, *last);
     ++round.over;
     if (start != nullptr) {

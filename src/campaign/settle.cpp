@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "core/exit_code.h"
 #include "core/profile_limits.h"
+#include "core/profile_soak.h"
 #include "judge/applies.h"
 
 namespace cb {
@@ -31,9 +32,12 @@ class Settler {
       return conclude(JobState::missing, *why);
     if (const auto why = rail_problem(hosts)) return conclude(JobState::missing, *why);
     const std::string wanted = fingerprint_on(standing_hosts(hosts));
-    if (key_.cycle > 0 && is_over(s_.journal.last(key_.name), wanted)) return stand();
+    const bool reads_last = is_last_reading(s_.profile, key_.cycle);
+    if (key_.cycle > 0 && !reads_last && is_over(s_.journal.last(key_.name), wanted))
+      return stand();
     if (lost(wanted)) return true;
-    return keep(wanted) && !once_more(hosts);
+    if (!keep(wanted) || once_more(hosts)) return false;
+    return !reads_last || !is_outdated_reading(key_.name, s_.profile.soak->cycles(), s_.journal);
   }
 
  private:

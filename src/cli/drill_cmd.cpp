@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "campaign/drills.h"
 #include "cli/commands.h"
 #include "cli/drill/agent.h"
 #include "cli/drill/runner.h"
@@ -30,6 +31,7 @@ struct DrillOptions {
   RunOptions launching;
   std::vector<std::string> ids, allowed;
   std::string directory, on, part, json;
+  std::string into;  // the directory of a campaign to which the drills belong
   std::string rate = "20mbit";
   double hold_seconds = 20, deadline_seconds = 120;
 };
@@ -92,15 +94,15 @@ void refuse_bad(const DrillOptions& o, const std::vector<HostSlots>& hosts) {
                    "put it last in --hosts");
   }
   if (!o.on.empty() && !known(o.on)) problems.add("--on", "is none of the hosts");
-  if (o.directory.empty()) problems.add("--out", "is empty: name a fresh directory");
+  if (o.directory.empty() && o.into.empty())
+    problems.add("--out", "is empty: name a fresh directory, or a campaign with --into");
   // Not a number is in no range, and CLI11 takes it.
   if (!std::isfinite(o.hold_seconds)) problems.add("--hold", "is no number of seconds");
   if (!std::isfinite(o.deadline_seconds)) problems.add("--deadline", "is no number of seconds");
   if (!problems.empty()) throw UsageError("clusterbench drill", problems);
 }
 
-DrillSetup drill_setup(DrillOptions& o) {
-  const Launching launching = choose_launching(o.launching);
+DrillSetup drill_setup(DrillOptions& o, const Launching& launching) {
   if (o.on.empty()) o.on = launching.hosts.back().name;
   DrillSetup setup{
       .launch = launching.setup,
@@ -159,13 +161,72 @@ void declare(Record& record) {
   }
 }
 
-ExitCode run(DrillOptions o) {
+void require_known(const DrillOptions& o) {
   for (const std::string& id : o.ids) {
     if (find_drill(id) == nullptr)
       throw UsageError("clusterbench drill", "ID",
                        fmt::format("{} is no drill: see clusterbench drill list", id));
   }
-  const DrillSetup setup = drill_setup(o);
+}
+
+// One drill: its line is printed.
+Record made_drill(const std::string& id, const DrillSetup& setup) {
+  Record record = run_drill(*find_drill(id), setup);
+  declare(record);
+  std::cout << line_of(record) << std::flush;
+  return record;
+}
+
+bool is_good(const Record& record) { return std::ranges::all_of(record.checks, &Check::passed); }
+
+// The campaign of --into, whose hosts and launcher are taken.
+RunSetup drilled_campaign(const DrillOptions& o) {
+  Problems problems;
+  for (const auto& [name, value] :
+       {std::pair("--hosts", &o.launching.hosts), std::pair("--hostfile", &o.launching.hostfile),
+        std::pair("--out", &o.directory), std::pair("--json", &o.json)}) {
+    if (!value->empty()) problems.add(name, "is fixed in the campaign: leave it out with --into");
+  }
+  if (o.launching.launcher != "auto")
+    problems.add("--launcher", "is fixed in the campaign: leave it out with --into");
+  if (!problems.empty()) throw UsageError("clusterbench drill", problems);
+  RunOptions options{.profile = o.into};
+  options.key = o.launching.key;
+  options.trust = o.launching.trust;
+  options.resume = true;
+  return run_setup(options);
+}
+
+// Makes the drills as jobs of a campaign: each is journaled before anything is changed.
+ExitCode run_into(DrillOptions o) {
+  const RunSetup campaign = drilled_campaign(o);
+  DrillJournal journal(campaign);
+  DrillSetup setup = drill_setup(o, {campaign.campaign.launch, journal.roster().active()});
+  refuse_bad(o, setup.hosts);
+  catch_stop_signals();
+  bool good = true;
+  for (const std::string& id : o.ids) {
+    const JobEvent attempt = journal.begin(id, setup.on);
+    setup.directory = journal.directory(attempt);
+    fs::create_directories(setup.directory);
+    try {
+      const Record record = made_drill(id, setup);
+      good = good && is_good(record);
+      journal.end(attempt, document_of(setup, {record}));
+    } catch (const Error& e) {
+      journal.end(attempt, e.what());
+      journal.close();
+      throw;
+    }
+  }
+  journal.close();
+  return good ? ExitCode::ok : ExitCode::not_accepted;
+}
+
+ExitCode run(DrillOptions o) {
+  require_known(o);
+  if (!o.into.empty()) return run_into(std::move(o));
+  const DrillSetup setup = drill_setup(o, choose_launching(o.launching));
   refuse_bad(o, setup.hosts);
   catch_stop_signals();
   std::error_code failed;
@@ -186,10 +247,8 @@ ExitCode run(DrillOptions o) {
   std::vector<Record> records;
   bool good = true;
   for (const std::string& id : o.ids) {
-    Record record = run_drill(*find_drill(id), setup);
-    declare(record);
-    good = good && std::ranges::all_of(record.checks, &Check::passed);
-    std::cout << line_of(record) << std::flush;
+    Record record = made_drill(id, setup);
+    good = good && is_good(record);
     records.push_back(std::move(record));
     const fs::path file = o.json.empty() ? setup.directory / "drill.json" : fs::path(o.json);
     write_file_atomically(file, to_json_text(document_of(setup, records)));
@@ -198,7 +257,7 @@ ExitCode run(DrillOptions o) {
 }
 
 ExitCode restore(DrillOptions o) {
-  const DrillSetup setup = drill_setup(o);
+  const DrillSetup setup = drill_setup(o, choose_launching(o.launching));
   if (!fs::is_directory(setup.directory))
     throw UsageError("clusterbench drill restore", "DIR", "is no directory of a drill");
   restore_drills(setup);
@@ -242,8 +301,13 @@ void add_run(CLI::App& parent, Action& action) {
       ->delimiter(',')
       ->type_name("ID");
   sub->add_option("--out", o->directory, "directory of documents, logs and the list of changes")
-      ->required()
       ->type_name("DIR");
+  sub->add_option("--into", o->into,
+                  "directory of a campaign: its criteria on drills judge the result")
+      ->type_name("DIR");
+  sub->add_option("--key", o->launching.key, "with --into: the private key of the campaign")
+      ->type_name("FILE");
+  sub->add_flag("--trust", o->launching.trust, "with --into: a campaign that somebody else began");
   sub->add_option("--rate", o->rate, "of slow-link, as tc takes it [20mbit]")->type_name("RATE");
   sub->add_option("--hold", o->hold_seconds, "seconds for which cut-link cuts [20]")
       ->check(CLI::Range(1.0, 3600.0))

@@ -14,6 +14,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/profile_soak.h"
 #include "core/text.h"
 #include "core/units.h"
 
@@ -104,7 +105,9 @@ void RunBoard::draw() {
   std::string head =
       fmt::format("   {} … {} of {} jobs", pad_right(terminal_safe(step.id), 24), ended_, jobs_);
   if (bad_ > 0) head += fmt::format(", {} not done", bad_);
-  if (round_.cycle > 0)
+  if (is_last_reading(setup_.campaign.profile, round_.cycle))
+    head += " · last reading of the soak";
+  else if (round_.cycle > 0)
     head += fmt::format(" · cycle {} of {}", round_.cycle, setup_.campaign.profile.soak->cycles());
   if (resting_until_ > now)
     head += fmt::format(" · the next cycle begins in {}", format_seconds(resting_until_ - now));

@@ -1,6 +1,7 @@
 // `clusterbench run PROFILE`: measures every step of a profile, then judges.
 #include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <set>
 
@@ -25,6 +26,7 @@
 #include "cli/run_proofs.h"
 #include "cli/stop_signals.h"
 #include "core/file.h"
+#include "core/profile_soak.h"
 #include "core/text.h"
 #include "core/units.h"
 
@@ -37,8 +39,14 @@ constexpr size_t kMoreRounds = kMaxAttempts - 1;
 std::string step_label(const Step& step) { return pad_right(terminal_safe(step.id), 24); }
 
 // The line of a step that has ended, and one more line for each job that failed.
-std::string step_lines(const Profile& profile, const Step& step,
-                       const std::vector<JobOutcome>& outcomes, double seconds, size_t cycle) {
+std::string step_lines(const Profile& profile, const Step& step, const std::vector<JobOutcome>& all,
+                       double seconds, size_t cycle, const std::set<std::string>& replaced) {
+  // A host that a spare has replaced owes nothing any more.
+  std::vector<JobOutcome> outcomes;
+  std::ranges::copy_if(all, std::back_inserter(outcomes), [&](const JobOutcome& o) {
+    const bool owed = o.state == JobState::done || (o.state != JobState::missing && !o.kept);
+    return owed || !replaced.contains(o.key.host);
+  });
   std::vector<const Document*> documents;
   const JobOutcome* not_applicable = nullptr;
   std::string failures;
@@ -53,7 +61,9 @@ std::string step_lines(const Profile& profile, const Step& step,
                             o.key.label().empty() ? "" : terminal_safe(o.key.label()) + ": ",
                             terminal_safe(o.reason.text()));
   }
-  const std::string of_cycle = cycle == 0 ? "" : fmt::format("  cycle {}", cycle);
+  const std::string of_cycle = cycle == 0                        ? ""
+                               : is_last_reading(profile, cycle) ? "  last reading"
+                                                                 : fmt::format("  cycle {}", cycle);
   const std::string time =
       (kept == outcomes.size() ? "done before" : format_seconds(seconds)) + of_cycle;
   if (bad > 0)
@@ -105,6 +115,15 @@ std::string cost_line(const RunSetup& setup, const Step& step) {
       cost.turns, cost.turns == 1 ? "" : "s", format_seconds(cost.longest_seconds));
 }
 
+// The steps of a soak that read once more after its last cycle.
+std::string readings_line(const Profile& profile) {
+  std::string names;
+  for (const Step& step : profile.steps) {
+    if (is_reading(profile, step)) names += (names.empty() ? "" : ", ") + terminal_safe(step.id);
+  }
+  return names.empty() ? "" : fmt::format("# after the last cycle once more: {}\n", names);
+}
+
 ExitCode dry_run(const RunSetup& setup) {
   const Roster roster = roster_so_far(setup);
   std::optional<StepRound> round;
@@ -120,13 +139,17 @@ ExitCode dry_run(const RunSetup& setup) {
   }
   if (const auto& soak = setup.campaign.profile.soak)
     std::cout << fmt::format("# the steps of the soak are repeated in {} cycles, one every {}\n",
-                             soak->cycles(), format_seconds(soak->every_seconds));
+                             soak->cycles(), format_seconds(soak->every_seconds))
+              << readings_line(setup.campaign.profile);
   const Profile& profile = setup.campaign.profile;
-  std::cerr << heading(setup)
-            << fmt::format("plan: {} steps, at most {} if every deadline is used up\n",
-                           profile.steps.size(),
-                           format_seconds(longest_seconds(profile, setup.campaign.hosts.size(),
-                                                          setup.executor.fan_out)));
+  std::cerr
+      << heading(setup)
+      << fmt::format(
+             "plan: {} steps, at most {} if every deadline and every retry is used up; what a "
+             "changed set of hosts or an open verdict repeats comes on top\n",
+             profile.steps.size(),
+             format_seconds(
+                 longest_seconds(profile, setup.campaign.hosts.size(), setup.executor.fan_out)));
   if (setup.prove) std::cout << proof_commands(setup);
   return ExitCode::ok;
 }
@@ -222,12 +245,17 @@ ExitCode run(const RunOptions& given) {
     return stop_signals();
   };
   size_t cycle = 0;
+  std::set<std::string> replaced;
+  for (const ExcludedHost& out : roster_so_far(setup).excluded()) {
+    if (!out.by.empty()) replaced.insert(out.host);
+  }
   const RunObserver observer{
       .step_begins = [](const Step&) {},
       .step_ends =
           [&](const Step& step, const std::vector<JobOutcome>& outcomes, double seconds) {
             board.round_ends();
-            std::cerr << step_lines(setup.campaign.profile, step, outcomes, seconds, cycle)
+            std::cerr << step_lines(setup.campaign.profile, step, outcomes, seconds, cycle,
+                                    replaced)
                       << std::flush;
           },
       .stopping =
@@ -244,6 +272,7 @@ ExitCode run(const RunOptions& given) {
       .resting = [&](double seconds) { board.rests(seconds); },
       .excluded =
           [&](const ExcludedHost& out) {
+            if (!out.by.empty()) replaced.insert(out.host);
             board.clear();
             std::cerr << excluded_lines(setup, out) << std::flush;
           },

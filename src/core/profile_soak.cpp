@@ -1,6 +1,7 @@
 #include "core/profile_soak.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -23,6 +24,10 @@ std::vector<std::string> valid_names_of_events() {
   for (const EventKind& kind : event_kinds()) out.emplace_back(kind.name);
   return out;
 }
+
+// Cases that load nothing.
+constexpr std::array<std::string_view, 6> kReaders{"events", "health", "drives",
+                                                   "nics",   "optics", "fabric"};
 
 // So many events or more are no limit that anything could miss: a counter that grows by ten
 // thousand in a soak is a fault by itself.
@@ -127,6 +132,15 @@ size_t Soak::cycles() const {
 
 bool Soak::has(const std::string& step) const {
   return std::ranges::find(steps, step) != steps.end();
+}
+
+bool is_reading(const Profile& profile, const Step& step) {
+  return profile.soak && profile.soak->has(step.id) &&
+         std::ranges::find(kReaders, step.case_name) != kReaders.end();
+}
+
+bool is_last_reading(const Profile& profile, size_t cycle) {
+  return profile.soak && cycle > profile.soak->cycles();
 }
 
 const char* event_class_name(EventClass c) {

@@ -25,6 +25,13 @@ bool judges_figures(const Criterion& criterion);
 // that ended badly is evidence for it, and no gap.
 bool counts_interruptions(const Criterion& criterion);
 
+// True for a step of the soak that only reads what a host has counted and logged against itself.
+// Those steps run once more after the last cycle: what happened in that cycle's loads is read then.
+bool is_reading(const Profile& profile, const Step& step);
+
+// True for a round of that number: the reading after the last cycle. Its jobs are of no cycle.
+bool is_last_reading(const Profile& profile, size_t cycle);
+
 // The kinds of events that "of" can name: name, class and whether the kernel's log tells it.
 enum class EventClass { defect, degradation, environment, tool };
 const char* event_class_name(EventClass c);  // "defect", …

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/profile.h"
+#include "core/profile_drills.h"
 #include "core/profile_limits.h"
 #include "core/profile_scope.h"
 #include "core/profile_soak.h"
@@ -119,6 +120,18 @@ void validate_rule(const Criterion& criterion, const CaseInfo& info, Problems& p
   }
 }
 
+// Of a drill the figures and checks of its record can be judged.
+void validate_drill(const Criterion& c, Problems& problems) {
+  std::vector<std::string> steps;
+  for (const std::string& drill : known_drills()) steps.push_back(drill_step(drill));
+  if (std::ranges::find(steps, c.step) == steps.end())
+    return problems.add(fmt::format("criteria[{}].step", c.id), unknown_name(c.step, steps));
+  if (!std::holds_alternative<MetricRule>(c.rule) && !std::holds_alternative<CheckRule>(c.rule))
+    return problems.add(fmt::format("criteria[{}]", c.id),
+                        "judges a drill: take a metric or a check of it");
+  validate_rule(c, drill_info(), problems);
+}
+
 // A measurement that no criterion judges would be taken and forgotten.
 void require_judges(const Profile& profile, Problems& problems) {
   for (const Step& step : profile.steps) {
@@ -170,7 +183,9 @@ Problems validate_profile(const Profile& profile, const Catalogue& catalogue) {
                                    [&](const Step& s) { return s.id == c.step; });
     validate_needs(step == profile.steps.end() ? c.needs : merge_needs(c.needs, step->needs),
                    fmt::format("criteria[{}]", c.id), problems);
-    if (step == profile.steps.end()) {
+    if (is_drill_step(c.step)) {
+      validate_drill(c, problems);
+    } else if (step == profile.steps.end()) {
       problems.add(fmt::format("criteria[{}].step", c.id), unknown_name(c.step, ids));
     } else if (const CaseInfo* info = case_of(*step, catalogue)) {
       validate_rule(c, *info, problems);

@@ -54,7 +54,12 @@ struct Job {
   // and every errored or skipped record of any attempt stays.
   std::optional<Document> document;
   std::vector<JobAttempt> attempts;  // in the order in which they ran
-  size_t cycle = 0;                  // of the soak, from 1; 0: the step is not part of one
+  // Of the soak, from 1; 0: the step is not part of one. One more than the soak has cycles: the
+  // reading after the last one.
+  size_t cycle = 0;
+  // The host ran this cycle after the others had: it stepped in, or came back, later. Such a job is
+  // no time under load with the others, but what it found counts.
+  bool made_up = false;
   std::vector<Interruption> interruptions = {};  // of a soak's job, in their order
 
   // The host, the name of the group, or empty for all hosts.

@@ -38,15 +38,16 @@ bool is_logged_too(const EventKind& kind);
 
 // The kinds of events that somebody looked for, by the host's own name: counters that its records
 // hold, and a kernel log that could be read. "" has what the journal tells of every host.
-// `from`: the first cycle that is looked at.
+enum class Watch { any_cycle, last_cycle };  // last: that of each step, and the reading after it
 std::map<std::string, std::set<std::string>> observed_kinds(const Campaign& campaign,
-                                                            size_t from = 1);
+                                                            Watch when = Watch::any_cycle);
 
 // One cycle: all its jobs together.
 struct SoakCycle {
   size_t number = 0;
   std::string started, ended;
   size_t done = 0, bad = 0, missing = 0;  // numbers of jobs
+  size_t made_up = 0;                     // jobs that ended well after the fact, in none of these
   double seconds = 0;                     // under load: the rounds' lengths together
 };
 
@@ -55,8 +56,31 @@ struct SoakTime {
   double cluster_seconds = 0;     // under load; time between rounds does not count
   double host_seconds = 0;        // the same, summed over the hosts of each job
   size_t jobs = 0, missing = 0;   // planned, and never run
+  size_t made_up = 0;
 };
+// Without the reading after the last cycle, and without the time of what was made up.
 SoakTime soak_time(const Campaign& campaign);
+
+// A host that made up for cycles which it did not soak with the others.
+struct MadeUp {
+  std::string host;    // as it was asked for
+  size_t soaked = 0;   // number of cycles that it ran with the others, at least one job of them
+  size_t made_up = 0;  // number of cycles of which a job ran after the fact
+  double seconds = 0;  // that the jobs after the fact took, summed
+};
+std::vector<MadeUp> made_up_cycles(const Campaign& campaign);
+
+// Until when somebody watched: the reading after the last cycle, of the hosts that take part.
+struct LastReading {
+  bool planned = false;     // a step of the soak reads
+  std::string at;           // when it had ended on all hosts that were read; the first of them
+  std::string loads_ended;  // when the last load of the soak ended
+  std::vector<const Job*>
+      open;  // readings that are missing, did not end well, or came before a load
+};
+LastReading last_reading(const Campaign& campaign);
+// "cycle 5", or "the last reading".
+Message soak_cycle_name(const Campaign& campaign, size_t cycle);
 
 // The mean time between interruptions, if they come as a Poisson process: the time over the number,
 // with exact one-sided bounds (core/poisson.h).

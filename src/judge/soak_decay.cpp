@@ -58,7 +58,7 @@ std::vector<SoakSeries> soak_series(const Campaign& campaign, const SoakRule* ru
   std::map<SeriesKey, size_t> places;
   std::optional<int64_t> origin;
   for (const Job& job : campaign.jobs) {
-    if (job.cycle == 0 || job.state != JobState::done || !job.document) continue;
+    if (job.cycle == 0 || job.made_up || job.state != JobState::done || !job.document) continue;
     for (const Record& record : job.document->records) {
       const auto at = seconds_since_epoch(record.started);
       if (!record.measured() || !at) continue;

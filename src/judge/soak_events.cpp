@@ -296,14 +296,17 @@ bool is_logged_too(const EventKind& kind) {
   return std::ranges::find(kNames, std::string_view(kind.name)) != kNames.end();
 }
 
-std::map<std::string, std::set<std::string>> observed_kinds(const Campaign& campaign, size_t from) {
+std::map<std::string, std::set<std::string>> observed_kinds(const Campaign& campaign, Watch when) {
+  std::map<std::string, size_t> last;  // the last round of each step
+  for (const Job& job : campaign.jobs) last[job.step] = std::max(last[job.step], job.cycle);
   std::map<std::string, std::set<std::string>> out{
       {"", {"interruption", "campaign_stopped", "wrong_data", "finding"}}};
   const auto add = [&](const std::string& host, const EventKind* kind) {
     if (kind != nullptr) out[host].insert(kind->name);
   };
   for (const Job& job : campaign.jobs) {
-    if (job.cycle == 0 || job.cycle < from || !job.document) continue;
+    if (job.cycle == 0 || !job.document) continue;
+    if (when == Watch::last_cycle && job.cycle < last[job.step]) continue;
     for (const Record& record : job.document->records) {
       for (const Said& note : record.notes) {
         const Message& m = note.message();

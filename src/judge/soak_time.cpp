@@ -4,6 +4,7 @@
 
 #include "core/clock.h"
 #include "core/poisson.h"
+#include "core/profile_soak.h"
 #include "judge/soak.h"
 
 namespace cb {
@@ -57,16 +58,21 @@ SoakTime soak_time(const Campaign& campaign) {
   std::map<size_t, std::vector<Span>> spans;
   for (const Job& job : campaign.jobs) {
     if (job.cycle == 0 || job.state == JobState::not_applicable) continue;
+    if (is_last_reading(campaign.profile, job.cycle)) continue;
     ++out.jobs;
     SoakCycle& cycle = cycles[job.cycle];
     cycle.number = job.cycle;
     if (job.state == JobState::missing) {
       ++out.missing;
       ++cycle.missing;
+    } else if (job.made_up && job.state == JobState::done) {
+      ++out.made_up;
+      ++cycle.made_up;
     } else {
       ++(job.state == JobState::done ? cycle.done : cycle.bad);
-      widen(cycle, job);
+      if (!job.made_up) widen(cycle, job);
     }
+    if (job.made_up) continue;
     const size_t hosts = !job.host.empty()      ? 1
                          : !job.members.empty() ? job.members.size()
                          : job.document         ? job.document->run.hosts.size()

@@ -161,6 +161,7 @@ class Judge {
     v.criterion = criterion.get();
     decide(v, evidence);
     if (v.state == State::pass) v.why = delivery_messages(campaign_);
+    v.ratio.reset();  // to replace fewer hosts is no reserve
     keep(v, std::move(evidence));
     v.reason = say_all(Lang::en, v.why);
     out.criteria.push_back(std::move(v));

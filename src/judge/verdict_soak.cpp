@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -22,7 +23,10 @@ constexpr size_t kManyStops = 3;
 constexpr int64_t kRounding = 2;  // seconds: times are whole ones
 const Entity kWholeCluster{"", "cluster", ""};
 
-std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
+// A loss below a ten-millionth is none: "-1e-14 %" would say that something was measured.
+std::string percent(double share) {
+  return std::abs(share) < 1e-7 ? "0 %" : fmt::format("{:.3g} %", 100 * share);
+}
 
 std::string confidence_text(double confidence) { return fmt::format("{:.4g} %", 100 * confidence); }
 
@@ -39,6 +43,7 @@ class SoakJudge {
       return std::move(out_);
     }
     if (time.missing > 0) gap("", {"gap.soak_missing", {time.missing, time.jobs}});
+    if (rule_.kind != SoakRule::Kind::decay) require_last_reading();
     switch (rule_.kind) {
       case SoakRule::Kind::interruptions:
         count_interruptions();
@@ -58,6 +63,12 @@ class SoakJudge {
 
  private:
   void gap(const std::string& host, Message what) { out_.gaps.push_back({host, std::move(what)}); }
+
+  // What happened in the last cycle's loads shows in a reading after them, and in nothing else.
+  void require_last_reading() {
+    for (const Job* job : last_reading(campaign_).open)
+      gap(job->host, {"gap.soak_unread", {job->step, job_place(*job)}});
+  }
 
   Finding finding(const Entity& entity, const std::string& unit, double value, double limit,
                   bool minimum) const {
@@ -79,9 +90,10 @@ class SoakJudge {
     f.failing = count > rule_.limit;
     for (size_t i = 0; f.failing && i < std::min(events.size(), kShownEvents); ++i) {
       const SoakEvent& e = events[i];
-      f.detail.push_back({"why.soak_event",
-                          {e.at, entity_name(e.entity),
-                           Message("event." + std::string(e.kind->name)), e.what, e.cycle}});
+      f.detail.push_back(
+          {"why.soak_event",
+           {e.at, entity_name(e.entity), Message("event." + std::string(e.kind->name)), e.what,
+            soak_cycle_name(campaign_, e.cycle)}});
     }
     if (f.failing && events.size() > kShownEvents)
       f.detail.push_back({"why.soak_more", {events.size() - kShownEvents}});
@@ -149,6 +161,9 @@ class SoakJudge {
       gap("", {"why.mtbi_open",
                {k, under_load, confidence, Quantity{mean.lower, "seconds"}, wanted,
                 Quantity{more, "seconds"}}});
+    } else {
+      f.detail.push_back(
+          {"why.mtbi_met", {k, under_load, confidence, Quantity{mean.lower, "seconds"}, wanted}});
     }
     out_.findings.push_back(std::move(f));
   }
@@ -168,10 +183,16 @@ class SoakJudge {
       else
         judge_decay(s, *decay);
     }
+    tell_greatest_loss();
     if (hosts.empty()) return;
     for (const std::string& host : names_.expected()) {
       if (!hosts.contains(host)) gap(host, {"gap.nothing", {host, criterion_.step, "", "logs/"}});
     }
+  }
+
+  // Where nothing fails, the line of the verdict has the part that lost most.
+  void tell_greatest_loss() {
+    if (greatest_) out_.findings[*greatest_].detail.push_back({"why.decay_met", greatest_says_});
   }
 
   // What is of the whole cluster stands for all hosts.
@@ -195,6 +216,10 @@ class SoakJudge {
       gap(s.entity.host, {"why.decay_open", args});
     else if (!f.failing)
       require_steady_end(s, decay);
+    if (!f.failing && (!greatest_ || f.badness > out_.findings[*greatest_].badness)) {
+      greatest_ = out_.findings.size();
+      greatest_says_ = args;
+    }
     out_.findings.push_back(std::move(f));
   }
 
@@ -243,24 +268,17 @@ class SoakJudge {
         if (name == rule_.of.end() || !told.insert(lost.host).second) continue;
         gap(names_.asked(lost.host).value_or(lost.host),
             {"gap.soak_log_lost",
-             {lost.host, Message("event." + std::string(kind.name)), lost.cycle}});
+             {lost.host, Message("event." + std::string(kind.name)),
+              soak_cycle_name(campaign_, lost.cycle)}});
       }
     }
-  }
-
-  size_t last_cycle() const {
-    size_t out = 0;
-    for (const Job& job : campaign_.jobs) {
-      if (job.state != JobState::missing) out = std::max(out, job.cycle);
-    }
-    return out;
   }
 
   // A host on which nothing looked for these events in the last cycle has had none that anybody
   // knows of: totals and logs tell of the cycles before, but none of those after. A class stands
   // for all of its kinds that the log tells.
   void require_observed() {
-    const auto observed = observed_kinds(campaign_, last_cycle());
+    const auto observed = observed_kinds(campaign_, Watch::last_cycle);
     for (const std::string& name : rule_.of) {
       const EventKind* kind = find_event_kind(name);
       for (const EventKind& k : event_kinds()) {
@@ -287,6 +305,8 @@ class SoakJudge {
   const Criterion& criterion_;
   const SoakRule& rule_;
   Evidence out_;
+  std::optional<size_t> greatest_;  // the finding of the part that lost most and does not fail
+  std::vector<Arg> greatest_says_;
 };
 
 }  // namespace

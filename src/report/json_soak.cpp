@@ -29,6 +29,14 @@ json mean_time_json(uint64_t interruptions, double seconds) {
   return out;
 }
 
+json last_reading_json(const LastReading& last) {
+  json out = {{"loads_ended", last.loads_ended}, {"open", json::array()}};
+  if (!last.at.empty()) out["at"] = last.at;
+  for (const Job* job : last.open)
+    out["open"].push_back({{"step", job->step}, {"host", job->host}});
+  return out;
+}
+
 json event_json(const SoakEvent& e) {
   json out = {{"at", e.at},
               {"cycle", e.cycle},
@@ -63,6 +71,7 @@ std::optional<json> soak_json(const Campaign& campaign) {
   const auto n = static_cast<uint64_t>(std::ranges::count(events, true, &SoakEvent::interrupts));
   json out = {{"jobs", time.jobs},
               {"missing", time.missing},
+              {"made_up", time.made_up},
               {"confidence", kJsonConfidence},
               {"cluster", mean_time_json(n, time.cluster_seconds)},
               {"hosts", mean_time_json(n, time.host_seconds)},
@@ -76,7 +85,10 @@ std::optional<json> soak_json(const Campaign& campaign) {
                              {"done", c.done},
                              {"bad", c.bad},
                              {"missing", c.missing},
+                             {"made_up", c.made_up},
                              {"seconds", c.seconds}});
+  if (const LastReading last = last_reading(campaign); last.planned)
+    out["last_reading"] = last_reading_json(last);
   for (const SoakEvent& e : events) out["events"].push_back(event_json(e));
   for (const SoakSeries& s : soak_series(campaign)) {
     if (const auto decay = decay_of(s, kJsonConfidence))

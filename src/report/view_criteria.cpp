@@ -124,6 +124,8 @@ std::string value_text(const CriterionVerdict& verdict, const Texts& t) {
     return t(*verdict.value > 0 ? "criteria.unequal" : "criteria.no_difference");
   if (measured && std::holds_alternative<ExpectRule>(verdict.criterion->rule))
     return t(*verdict.value > 0 ? "criteria.not_ordered" : "criteria.ordered");
+  if (measured && std::holds_alternative<DeliveryRule>(verdict.criterion->rule))
+    return t("delivery.value", *verdict.value);
   if (verdict.value) return format_value(*verdict.value, verdict.unit);
   if (verdict.state == State::fail) return t("criteria.wrong_data");
   if (verdict.state == State::not_applicable) return t("state.not-applicable");
@@ -165,7 +167,8 @@ std::string required_text(const CriterionVerdict& v, const ReportInput& in) {
   if (std::holds_alternative<StepRule>(v.criterion->rule)) return t("step.required");
   if (const auto* soak = std::get_if<SoakRule>(&v.criterion->rule))
     return soak_required_text(*soak, t);
-  if (std::holds_alternative<DeliveryRule>(v.criterion->rule)) return t("delivery.required");
+  if (std::holds_alternative<DeliveryRule>(v.criterion->rule))
+    return v.limit ? t("delivery.required_at_most", *v.limit) : t("delivery.required");
   if (std::holds_alternative<ExpectRule>(v.criterion->rule)) return t("criteria.as_ordered");
   const auto* rule = std::get_if<MetricRule>(&v.criterion->rule);
   if (rule == nullptr) return t("criteria.equal");

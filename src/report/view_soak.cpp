@@ -1,10 +1,13 @@
 // The soak: how long it ran, what that proves, everything that happened, and what changed.
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <tuple>
 
 #include <fmt/format.h>
 
 #include "core/clock.h"
+#include "core/profile_soak.h"
 #include "core/units.h"
 #include "judge/soak.h"
 #include "report/view_parts.h"
@@ -15,9 +18,13 @@ namespace {
 constexpr size_t kMaxShownEvents = 500;
 constexpr size_t kMaxMarkedEvents = 8;
 constexpr size_t kMaxDrifts = 20;
+constexpr size_t kMaxUnread = 8;
 constexpr double kShownConfidence = 0.95;
 
-std::string signed_percent(double share) { return fmt::format("{:+.2f} %", 100 * share); }
+// Nothing is lost by less than half of the last digit.
+std::string signed_percent(double share) {
+  return std::abs(share) < 5e-5 ? "0.00 %" : fmt::format("{:+.2f} %", 100 * share);
+}
 
 std::string event_name(const SoakEvent& e, const Texts& t) {
   return t("event." + std::string(e.kind->name));
@@ -71,7 +78,44 @@ State state_of_class(EventClass c) {
   return c == EventClass::degradation ? State::warn : State::not_applicable;
 }
 
-Table events_table(const std::vector<SoakEvent>& events, const Texts& t) {
+// The same event of the same part, however often it came: numbers in its text may differ.
+struct EventRow {
+  const SoakEvent* first = nullptr;
+  const SoakEvent* last = nullptr;
+  size_t times = 0;
+};
+
+std::string without_numbers(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit || out.empty() || out.back() != '#') out += digit ? '#' : c;
+  }
+  return out;
+}
+
+// In the order of time of the first of each.
+std::vector<EventRow> event_rows(const std::vector<SoakEvent>& events) {
+  std::vector<EventRow> out;
+  std::map<std::tuple<EventClass, std::string, Entity, std::string_view, std::string>, size_t>
+      places;
+  for (const SoakEvent& e : events) {
+    const auto [place, is_new] = places.try_emplace(
+        {e.cls, e.step, e.entity, e.kind->name, without_numbers(e.what.text() + e.cause.text())},
+        out.size());
+    if (is_new) out.push_back({&e, &e, 0});
+    EventRow& row = out[place->second];
+    row.last = &e;
+    ++row.times;
+  }
+  return out;
+}
+
+std::string first_and_last(const std::string& first, const std::string& last) {
+  return first == last ? first : first + " … " + last;
+}
+
+Table events_table(const std::vector<EventRow>& rows, const Campaign& campaign, const Texts& t) {
   Table table{.caption = t("soak.events_caption"),
               .columns = {{t("col.class")},
                           {t("col.at")},
@@ -80,15 +124,22 @@ Table events_table(const std::vector<SoakEvent>& events, const Texts& t) {
                           {t("col.entity")},
                           {t("col.event")},
                           {t("col.what")}}};
-  for (const SoakEvent& e : events) {
+  const auto cycle_text = [&](size_t cycle) {
+    return is_last_reading(campaign.profile, cycle) ? t("soak.last_reading")
+                                                    : std::to_string(cycle);
+  };
+  for (const EventRow& row : rows) {
     if (table.rows.size() == kMaxShownEvents) break;
+    const SoakEvent& e = *row.first;
     std::string what = e.what.in(t.lang());
     if (!e.cause.empty()) what += " (" + e.cause.in(t.lang()) + ")";
     const State state = state_of_class(e.cls);
-    table.rows.push_back(
-        {state,
-         {std::string(state_mark(state)) + " " + class_name(e.cls, t), e.at,
-          std::to_string(e.cycle), e.step, entity_name(e.entity), event_name(e, t), what}});
+    const std::string times = row.times > 1 ? fmt::format("{} × ", row.times) : "";
+    table.rows.push_back({state,
+                          {std::string(state_mark(state)) + " " + class_name(e.cls, t),
+                           first_and_last(e.at, row.last->at),
+                           first_and_last(cycle_text(e.cycle), cycle_text(row.last->cycle)), e.step,
+                           entity_name(e.entity), times + event_name(e, t), what}});
   }
   return table;
 }
@@ -97,6 +148,31 @@ struct Drift {
   const SoakSeries* series = nullptr;
   Decay decay;
 };
+
+Table made_up_table(const std::vector<MadeUp>& hosts, const Texts& t) {
+  Table table{.caption = t("soak.made_up_caption"),
+              .columns = {{t("col.host")},
+                          {t("col.soaked"), true},
+                          {t("col.made_up"), true},
+                          {t("col.made_up_time"), true}}};
+  for (const MadeUp& m : hosts)
+    table.rows.push_back(
+        {{},
+         {m.host, std::to_string(m.soaked), std::to_string(m.made_up), format_seconds(m.seconds)}});
+  return table;
+}
+
+// Until when somebody watched what the loads did.
+Paragraph watched_text(const LastReading& last, const Texts& t) {
+  if (!last.planned) return {t("soak.no_readers")};
+  if (last.open.empty()) return {t("soak.watched", last.at, last.loads_ended)};
+  std::vector<std::string> places;
+  for (const Job* job : last.open) {
+    const std::string place = job->host.empty() ? "cluster" : job->host;
+    if (std::ranges::find(places, place) == places.end()) places.push_back(place);
+  }
+  return {t("soak.unwatched", name_list(places, kMaxUnread, t), last.loads_ended)};
+}
 
 // The greatest loss first.
 std::vector<Drift> drifts_of(const std::vector<SoakSeries>& all) {
@@ -203,15 +279,18 @@ Section soak_section(const ReportInput& in) {
   out.blocks.emplace_back(summary_of(in, time));
   if (time.cycles.empty()) return out;
   out.blocks.emplace_back(mean_times(time, events, t));
+  out.blocks.emplace_back(watched_text(last_reading(in.campaign), t));
+  if (const auto made_up = made_up_cycles(in.campaign); !made_up.empty())
+    out.blocks.emplace_back(made_up_table(made_up, t));
   out.blocks.emplace_back(Figures{{cycles_figure(time, events, drifts, t)}});
   if (events.empty()) {
     out.blocks.emplace_back(Paragraph{t("soak.no_events")});
   } else {
     out.blocks.emplace_back(Paragraph{t("soak.events", counts_of_classes(events, t))});
-    out.blocks.emplace_back(events_table(events, t));
-    if (events.size() > kMaxShownEvents)
-      out.blocks.emplace_back(
-          Paragraph{t("soak.events_left_out", events.size() - kMaxShownEvents)});
+    const std::vector<EventRow> rows = event_rows(events);
+    out.blocks.emplace_back(events_table(rows, in.campaign, t));
+    if (rows.size() > kMaxShownEvents)
+      out.blocks.emplace_back(Paragraph{t("soak.events_left_out", rows.size() - kMaxShownEvents)});
   }
   if (drifts.empty()) return out;
   out.blocks.emplace_back(drift_table(drifts, t));

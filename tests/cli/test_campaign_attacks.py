@@ -82,7 +82,8 @@ def test_a_host_that_dies_in_a_soak_is_an_interruption_though_a_spare_has_its_pl
     done = c.run("n[1-3]:1", "--spares", "s1:1")
     assert done.returncode == 1 and "✗ none" in done.stdout, done.stdout
     report = tmp_path / "r.md"
-    c.cb("report", c.out, "--md", report)
+    made = c.cb("report", c.out, "--md", report)
+    assert made.returncode == 0, made.stderr
     assert "No interruption in" not in report.read_text()
 
 
@@ -205,3 +206,23 @@ def test_many_harmless_lines_hide_no_other_kind(tmp_path):
     assert len([n for n in notes if "Killed process" in n]) == 100
     assert [n for n in notes if "150 older lines of kind out_of_memory" in n]
     assert [n for n in notes if "held lines 7 to 257" in n] and [n for n in notes if "boot 0b1c2d3e" in n]
+
+
+def test_a_replaced_host_that_was_repaired_steps_in_as_a_spare(tmp_path):
+    c = Campaign(tmp_path / "lab", rules=["n2 each dead"])
+    c.profile(EACH_ALL_LAST, delivery=(3, 2))
+    assert c.run("n[1-3]:1", "--spares", "s1:1").returncode == 0
+    c.rules("n3 last dead")
+    (c.root / "state/dead-n2").unlink()
+    back = c.cb("run", "--only", "n2", "--into", c.out)
+    assert back.returncode == 0 and "n2 answers and waits as the last of the spares" in back.stderr, back.stderr
+    (c.out / "records/004-last@n3.json").unlink()
+    done = c.cb("run", "--resume", c.out)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr.count("jobs not done") == 1, done.stderr  # in the round in which n3 died, and never after it
+    gate = c.gate()
+    assert gate.returncode == 0 and "s1 has the place of n2" in gate.stdout and "n2 has the place of n3" in gate.stdout, gate.stdout
+    assert [(e["event"], e["host"], e.get("by", "")) for e in journal(c.out) if e["event"] in ("excluded", "returned")] == [
+        ("excluded", "n2", "s1"), ("returned", "n2", ""), ("excluded", "n3", "n2")]
+    status = c.cb("status", c.out)
+    assert "not done" not in status.stdout, status.stdout

@@ -82,3 +82,45 @@ def test_results_of_a_drill_are_not_replaced(tmp_path):
     done = drill(tmp_path, "--part", part, "--allow", "fake-xid", "--out", out)
     assert done.returncode == 2 and "is not empty" in done.stderr
     assert (out / "drill.json").read_text() == "{}"
+
+
+def accepted(tmp_path, out, *more, script):
+    """A drill of the campaign in `out`, then its verdict by criterion."""
+    env = dict(os.environ, CLUSTERBENCH_NVML_LIBRARY=str(BUILD / "fake/fake_nvml.so"), CLUSTERBENCH_FAKE_NVML=f"gpus=1 {script}",
+               CLUSTERBENCH_CUBLASLT_LIBRARY=str(BUILD / "fake/fake_cublaslt.so"),
+               CLUSTERBENCH_FAKE_CUDA="memory=134217728 devices=1")
+    done = subprocess.run([BIN, "drill", "run", "fake-xid", "--into", out, "--allow", "fake-xid", "--deadline", "30",
+                           "--part", tmp_path / "clusterbench-drill-xid", *more], env=env, capture_output=True, text=True,
+                          timeout=120, check=False)
+    subprocess.run([BIN, "gate", out, "--json", tmp_path / "r.json"], capture_output=True, timeout=60, check=False)
+    said = json.loads((tmp_path / "r.json").read_text())
+    return done, {c["id"]: c["state"] for c in said["criteria"]}, said
+
+
+def test_a_profile_asks_for_a_drill_of_its_campaign(tmp_path):
+    source = {"kind": "contract", "ref": "annex 3", "date": "2026-11"}
+    of = {"step": "drill:fake-xid", "domain": "stability", "why": "test", "source": source}
+    profile = {"schema": "clusterbench.profile/1", "name": "drilled", "title": {"en": "t", "zh": "t"},
+               "steps": [{"id": "info", "case": "info", "informative": True, "why": "test"}],
+               "criteria": [{"id": "xid.seen", "check": "detected", **of}, {"id": "xid.named", "check": "named", **of},
+                            {"id": "xid.time", "metric": "time_to_detection_seconds", "max": 30, **of}]}
+    path, out, part = tmp_path / "p.json", tmp_path / "out", tmp_path / "clusterbench-drill-xid"
+    path.write_text(json.dumps(profile))
+    done = subprocess.run([BIN, "run", path, "--out", out, "--launcher", "none"], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 3 and "drill run ID --into DIR" in done.stdout, done.stdout + done.stderr  # nobody has made it
+    done, states, said = accepted(tmp_path, out, script=f"xid_file={part}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert states == {"xid.seen": "pass", "xid.named": "pass", "xid.time": "pass"} and said["verdict"] == "ACCEPTED", said
+    done, states, said = accepted(tmp_path, out, script="")  # made again, and nothing saw it: no attempt takes that back
+    assert done.returncode == 1 and states["xid.seen"] == "fail", states
+    done, states, said = accepted(tmp_path, out, script=f"xid_file={part}")
+    assert done.returncode == 0 and states["xid.seen"] == "fail" and said["verdict"] == "NOT ACCEPTED", states
+    record = next((out / "records").glob("drill-fake-xid@*.json"))
+    record.write_text(record.read_text().replace('"passed": true', '"passed":  true'))
+    _, states, said = accepted(tmp_path, out, "--deadline", "nan", script="")  # refused; the verdict of what is there
+    assert states["xid.seen"] in ("incomplete", "fail") and said["verdict"] != "ACCEPTED"
+    for key, value in (("step", "drill:no-such"), ("check", "no-such")):
+        wrong = {**profile, "criteria": [{**profile["criteria"][0], key: value}]}
+        path.write_text(json.dumps(wrong))
+        refused = subprocess.run([BIN, "profile", "validate", path], capture_output=True, text=True, timeout=60, check=False)
+        assert refused.returncode == 2 and "no-such" in refused.stderr, refused.stderr

@@ -56,7 +56,7 @@ def test_every_cycle_is_a_job_and_the_report_says_what_zero_failures_prove(tmp_p
     done = run(soak_profile(tmp_path, cycles=4), out, "--prom", prom)
     assert done.returncode == 0, done.stdout + done.stderr
     assert [e["job"] for e in ends(out)] == ["001-info"] + [
-        f"00{s}-{n}~{c:04}" for c in range(1, 5) for s, n in ((2, "events"), (3, "load"))]
+        f"00{s}-{n}~{c:04}" for c in range(1, 5) for s, n in ((2, "events"), (3, "load"))] + ["002-events~0005"]
     assert "cycle 4" in done.stderr
     assert manifest_holds(out)[0]
     _, said = report(out)
@@ -117,7 +117,58 @@ def test_a_kill_costs_one_cycle_and_resuming_goes_on_counting(tmp_path):
     assert said["soak"]["missing"] == 0 and said["soak"]["cluster"]["interruptions"] == 0
     assert [(e["kind"], e["class"]) for e in said["soak"]["events"]] in ([], [("campaign_stopped", "tool")])
     starts = [e["job"] for e in journal(out) if e["event"] == "start"]
-    assert len(set(starts)) == 13 and len(starts) <= 14  # one cycle's job at most was begun twice
+    assert len(set(starts)) == 14 and len(starts) <= 15  # one cycle's job at most was begun twice
+
+
+def kernel_log(root, lines):
+    for directory in ("dev", "proc/sys/kernel/random", "sys"):
+        (root / directory).mkdir(parents=True, exist_ok=True)
+    (root / "proc/stat").write_text(f"cpu 1\nbtime {int(time.time()) - 1000}\n")
+    (root / "proc/sys/kernel/random/boot_id").write_text("0b1c2d3e-0000\n")
+    (root / "dev/kmsg").write_text("".join(f"4,{i},{1000000000 + i},-;{line}\n" for i, line in enumerate(lines)))
+
+
+LAUNCHER = """#!/usr/bin/python3
+import json, subprocess, sys
+binary, root = {binary!r}, {root!r}
+command = sys.argv[sys.argv.index(binary):]
+of_host = ["--sysroot", root] if "events" in command else []
+code = subprocess.run([*command, *of_host]).returncode
+if of_host:
+    path = command[command.index("--json") + 1]
+    document = json.load(open(path))
+    document["run"]["argv"] = [w for w in document["run"]["argv"] if w not in of_host]
+    json.dump(document, open(path, "w"))
+sys.exit(code)
+"""
+
+
+def test_an_xid_in_the_load_of_the_last_cycle_is_read(tmp_path):
+    out, root, launcher = tmp_path / "out", tmp_path / "root", tmp_path / "bin/mpirun"
+    kernel_log(root, ["nothing"])
+    launcher.parent.mkdir()
+    launcher.write_text(LAUNCHER.format(binary=BINARY, root=str(root)))
+    launcher.chmod(0o755)
+    xids = {"id": "xids", "domain": "stability", "why": "test", "source": SOURCE, "soak": "events", "of": ["xid"], "max": 0}
+    path = soak_profile(tmp_path, cycles=2, params={"pause": "50ms"}, more=[xids])
+    host = os.uname().nodename
+    with subprocess.Popen([BINARY, "run", path, "--out", out, "--launcher", "mpirun", "--hosts", f"{host}:1"], stdout=subprocess.PIPE,
+                          text=True, env={**os.environ, "PATH": f"{launcher.parent}:{os.environ['PATH']}"}) as run_:
+        deadline = time.monotonic() + 30
+        while run_.poll() is None and (not (out / "journal.jsonl").exists() or not any(
+                e["event"] == "start" and e["job"].startswith("003-load~0002") for e in journal(out))):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        kernel_log(root, ["nothing", "NVRM: Xid (PCI:0000:1b:00): 79, pid=1, GPU has fallen off the bus."])
+        said = run_.communicate(timeout=60)[0]
+    assert run_.returncode == 1 and "✗ xids" in said and "the last reading: " in said, said
+    assert [e["job"].split("@")[0] for e in ends(out)][-2:] == ["003-load~0002", "002-events~0003"]
+    _, report_ = report(out)
+    assert [(e["kind"], e["cycle"]) for e in report_["soak"]["events"]] == [("xid", 3)]
+    assert report_["soak"]["last_reading"]["open"] == [] and len(report_["soak"]["cycles"]) == 2
+    page = tmp_path / "r.md"
+    assert cb("report", out, "--md", page).returncode == 0
+    assert "Watched until " in page.read_text()
 
 
 def test_status_reads_only(tmp_path):

@@ -39,7 +39,11 @@ TEST_CASE("with spares every job names its host, and the longest time counts rou
   p.steps[0].deadline_seconds = 10;
   p.steps[0].retries = 1;
   p.steps[1].deadline_seconds = 100;
-  CHECK(longest_seconds(p, 5, 2) == 3 * 10 * 2 + 100);
+  // Ten seconds until a late job is stopped, five until it is killed.
+  CHECK(longest_seconds(p, 5, 2) == 3 * (10 + 15) * 2 + 115);
+  // A cycle but the last one takes its time, whatever its steps use.
+  p.soak = Soak{{"all"}, 3000, 1000};
+  CHECK(longest_seconds(p, 5, 2) == 150 + 1000 + 1000 + 115);
 }
 
 TEST_CASE("jobs on pairs, groups and rails, and what they cost") {
@@ -55,12 +59,12 @@ TEST_CASE("jobs on pairs, groups and rails, and what they cost") {
   CHECK(cost.jobs == 28);
   CHECK(cost.turns == 7);
   CHECK(cost.side_by_side == 4);
-  CHECK(cost.longest_seconds == 70);
-  CHECK(step_cost(p.steps[1], 8, 3).longest_seconds == 140);
+  CHECK(cost.longest_seconds == 7 * 25);
+  CHECK(step_cost(p.steps[1], 8, 3).longest_seconds == 14 * 25);
   p.steps[1].scope = Scope::rails;
   p.steps[1].rails = 2;
   CHECK(plan_jobs(p, {"a", "b", "c"})[4].name == "002-all@rail-1");
-  CHECK(step_cost(p.steps[1], 3, 32).longest_seconds == 20);
+  CHECK(step_cost(p.steps[1], 3, 32).longest_seconds == 2 * 25);
   // A spare that has stepped in makes no place more.
   p.steps[1].scope = Scope::groups;
   p.steps[1].group_size = 2;

@@ -1,8 +1,11 @@
 // A soak's cycles: their names and order, what a resumed run repeats, and how far a campaign is.
 #include "campaign/soak_cycles.h"
 
+#include <algorithm>
+
 #include "campaign/run_progress.h"
 #include "core/clock.h"
+#include "judge/soak.h"
 #include "small_campaign.h"
 
 using namespace cb;
@@ -17,6 +20,26 @@ constexpr const char* kSoak = R"({
             {"id": "rate", "case": "fake", "params": {"size": "1K"}},
             {"id": "all", "case": "fake", "params": {"size": "2K"}, "scope": "cluster"}],
   "criteria": []})";
+
+constexpr const char* kWatched = R"({
+  "schema": "clusterbench.profile/1", "name": "small",
+  "soak": {"steps": ["events", "rate"], "for": "2s", "every": "1s"},
+  "steps": [{"id": "info", "case": "info"}, {"id": "events", "case": "events"},
+            {"id": "rate", "case": "fake", "params": {"size": "1K"}}],
+  "criteria": []})";
+
+class WatchedCampaign : public SmallCampaign {
+ public:
+  WatchedCampaign() : SmallCampaign(kWatched) {
+    setup.catalogue.push_back(
+        {.name = "events", .metrics = {{"bytes_per_second", "bytes_per_second"}}});
+    lay_all_ready();
+  }
+  size_t starts(const std::string& job) const {
+    const Journal j = journal();
+    return static_cast<size_t>(std::ranges::count(j.jobs.at(job), false, &JobEvent::ended));
+  }
+};
 
 std::vector<std::string> job_names(const SmallCampaign& c) {
   std::vector<std::string> out;
@@ -42,6 +65,132 @@ TEST_CASE("rounds of a soak: cycle by cycle, with names of their own") {
                             "001-info@n1", "001-info@n2", "002-rate~0001@n1", "002-rate~0001@n2",
                             "003-all~0001", "002-rate~0002@n1", "002-rate~0002@n2", "003-all~0002",
                             "002-rate~0003@n1", "002-rate~0003@n2", "003-all~0003"});
+}
+
+TEST_CASE("steps that read run once more after the last cycle, and only these") {
+  const SmallCampaign c(kWatched);
+  CHECK(plan_rounds(c.setup.campaign.profile) ==
+        std::vector<StepRound>{{0, 0}, {1, 1}, {2, 1}, {1, 2}, {2, 2}, {1, 3}});
+  CHECK(c.keys().back().name == "002-events~0003@n2");
+}
+
+TEST_CASE("the last reading waits for nothing, and counts as no cycle") {
+  WatchedCampaign c;
+  const double begin = monotonic_seconds();
+  c.run();
+  CHECK(monotonic_seconds() - begin < 1.9);  // two cycles, one a second
+  CHECK(read_progress(c.setup.paths, 0).cycle == 2);
+  CHECK(c.starts("002-events~0003@n1") == 1);
+  c.run();
+  CHECK(c.starts("002-events~0003@n1") == 1);  // it stands
+}
+
+TEST_CASE("a last reading that failed is repeated by the next run, and stays an interruption") {
+  WatchedCampaign c;
+  c.lay_ready("002-events~0003@n2", 1, "", 4, "clusterbench events: no such device");
+  c.run();
+  CHECK(last_reading(c.load()).open.size() == 1);
+  c.lay_ready("002-events~0003@n2", 2, to_json_text(c.document("002-events~0003@n2", 2)));
+  c.run();
+  const Campaign campaign = c.load();
+  CHECK(campaign.warnings.empty());
+  CHECK(last_reading(campaign).open.empty());
+  CHECK(c.starts("002-events~0003@n2") == 2);
+  const auto events = soak_events(campaign);
+  REQUIRE(events.size() == 1);
+  CHECK(events[0].interrupts);
+}
+
+TEST_CASE("a reading before a later load tells nothing of it") {
+  Journal j;
+  const auto start = [&](const char* job, const char* at) {
+    JobEvent e{.job = job};
+    e.at = at;
+    j.jobs[job].push_back(e);
+  };
+  const char* reading = "002-events~0003@n1";
+  start(reading, "2026-11-24T00:10:00Z");
+  start("003-rate~0002@n1", "2026-11-24T00:05:00Z");
+  start("002-events~0003@n2", "2026-11-24T00:20:00Z");  // another reading is no load
+  start("001-info@n2", "2026-11-24T00:20:00Z");
+  CHECK_FALSE(is_outdated_reading(reading, 2, j));
+  start("003-rate~0001@s1", "2026-11-24T00:10:01Z");
+  CHECK(is_outdated_reading(reading, 2, j));
+}
+
+TEST_CASE("what a host did after the others is made up: a spare, and one that came back") {
+  SmallCampaign c(kWatched);
+  c.setup.campaign.spares = {{"s1", 1}};
+  const std::vector<JobKey> keys = c.keys();
+  Journal j;
+  const auto ran = [&](const char* job, int minute) {
+    JobEvent e{.job = job};
+    e.at = fmt::format("2026-11-24T00:{:02}:00Z", minute);
+    j.jobs[job].push_back(e);
+  };
+  ran("003-rate~0001@n1", 1);
+  ran("003-rate~0001@n2", 1);
+  ran("003-rate~0002@n1", 11);
+  ran("003-rate~0001@s1", 7);  // s1 steps in at minute 5
+  ran("003-rate~0002@s1", 11);
+  ran("003-rate~0001@n2", 8);  // n2 goes and comes back at minute 6
+  RosterEvent in, back;
+  in.out = {.host = "n3", .at = "2026-11-24T00:05:00Z", .by = "s1"};
+  back.back = true;
+  back.out = {.host = "n2", .at = "2026-11-24T00:06:00Z"};
+  j.roster = {in, back};
+  std::vector<Job> jobs(keys.size());
+  mark_made_up(keys, j, jobs);
+  std::vector<std::string> made_up;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (jobs[i].made_up) made_up.push_back(keys[i].name);
+  }
+  CHECK(made_up == std::vector<std::string>{"003-rate~0001@n2", "003-rate~0001@s1"});
+}
+
+TEST_CASE("a spare in a soak that runs makes up for the cycles before it came") {
+  WatchedCampaign c;
+  c.setup.campaign.spares = {{"s1", 1}};
+  c.lay_all_ready();
+  c.lay_ready("003-rate~0002@n2", 1, "", 4, "no route to host");
+  c.let_die("n2");
+  c.run();
+  const Campaign campaign = c.load();
+  size_t made_up = 0;
+  for (const Job& job : campaign.jobs) {
+    if (job.made_up) CHECK(job.host == "s1");
+    made_up += job.made_up ? 1 : 0;
+  }
+  CHECK(made_up == 4);                             // a reading and a load in both cycles
+  CHECK(last_reading(campaign).open.size() == 1);  // of n2, which nobody has agreed to replace
+}
+
+TEST_CASE("a cycle that had begun before waits for nothing, and delays no later one") {
+  std::vector<double> rests;
+  CyclePace pace(
+      Soak{{"s"}, 0.9, 0.3}, [] { return 0; }, [&](double s) { rests.push_back(s); });
+  const std::vector<JobOutcome> ran(1);
+  const auto begin = monotonic_seconds();
+  pace.wait_for(1);
+  pace.ran(1, ran);
+  pace.wait_for(2);
+  pace.ran(2, ran);
+  CHECK(rests.size() == 1);
+  for (const size_t cycle : {1U, 2U}) {  // a spare has stepped in
+    pace.wait_for(cycle);
+    pace.ran(cycle, ran);
+  }
+  CHECK(rests.size() == 1);
+  pace.wait_for(3);
+  CHECK(rests.size() == 2);
+  CHECK(monotonic_seconds() - begin < 2);
+  CyclePace later(
+      Soak{{"s"}, 300, 100}, [] { return 0; }, [&](double) { FAIL("it waits"); });
+  later.begun_before(3);  // a host came back between two runs
+  for (const size_t cycle : {1U, 2U, 3U}) {
+    later.wait_for(cycle);
+    later.ran(cycle, ran);
+  }
 }
 
 TEST_CASE("a number of cycles is rounded up") {

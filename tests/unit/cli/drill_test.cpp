@@ -10,6 +10,7 @@
 #include "cli/drill/undo.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/profile_drills.h"
 
 using namespace cb;
 
@@ -70,4 +71,8 @@ TEST_CASE("every drill says what is expected, and by hand none changes anything 
     CHECK(d.needs_part == !d.part_help.empty());
   }
   CHECK(find_drill("no-such") == nullptr);
+}
+
+TEST_CASE("a profile can ask for every drill, and for nothing else") {
+  CHECK(known_drills() == drill_ids());
 }

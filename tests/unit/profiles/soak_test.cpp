@@ -25,3 +25,14 @@ TEST_CASE("no shipped soak passes an uncorrected error that the kernel's log tel
       CHECK_MESSAGE(std::ranges::find(rule.of, std::string(kind)) != rule.of.end(), kind);
   }
 }
+
+TEST_CASE("a shipped soak reads the hosts once more after its last cycle") {
+  for (const char* name : {"soak-24h", "soak-72h", "soak-168h"}) {
+    const Profile p = test::shipped(name);
+    std::vector<std::string> readers;
+    for (const Step& s : p.steps) {
+      if (is_reading(p, s)) readers.push_back(s.id);
+    }
+    CHECK(readers == std::vector<std::string>{"soak-events", "soak-health"});
+  }
+}
