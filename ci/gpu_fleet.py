@@ -2,7 +2,7 @@
 """GPU profiles of several nodes on stand-in GPUs and hosts: ci/gpu_fleet.py BUILD [PROFILE…] [--fault TEXT]
 
 Runs `clusterbench run` with shipped profiles over hosts that are network namespaces (needs root and Open MPI), each with eight stand-in
-GPUs, a rank for each: two hosts for a pair, three for a cluster. Once healthy, which must be accepted with nothing open, then with each
+GPUs, a rank for each: two hosts for a pair, three for a cluster and for the matrix of NCCL. Once healthy, which must be accepted with nothing open, then with each
 planted fault (those with TEXT in their names), which must be found by its criterion on its host or GPU and nothing besides.
 Prints a line for each run and a sum for each profile; exit 1 if one is not as it must be. A busy machine may leave a verdict open or a
 collective late: a run is repeated twice at most. Two minutes of two cores a run.
@@ -19,11 +19,16 @@ from gpu_node import failing, open_points  # noqa: E402
 from netns_lab import NetnsLab, why_not  # noqa: E402
 
 TRIES = 3
-PROFILES = [f"{product}-{several}" for product in BUS for several in ("pair", "cluster")]
+PROFILES = [f"{product}-{several}" for product in BUS for several in ("pair", "cluster")] + ["nccl-matrix"]
+
+
+def ports_of(profile):
+    """RDMA ports of a host: a profile of the matrix asks for them."""
+    return 8 if profile.startswith("nccl-matrix") else 0
 
 
 def healthy(build, place, lab, profile):
-    code, report, text = run_fleet(build, SOURCE, place, lab, profile, product_of(profile))
+    code, report, text = run_fleet(build, SOURCE, place, lab, profile, product_of(profile), ports=ports_of(profile))
     bad, left = failing(report), open_points(report)
     good = code == 0 and not bad and not left
     passed = sum(c["state"] == "pass" for c in report["criteria"])
@@ -31,7 +36,7 @@ def healthy(build, place, lab, profile):
 
 
 def faulty(build, place, lab, profile, fault):
-    code, report, _ = run_fleet(build, SOURCE, place, lab, profile, product_of(profile), fault)
+    code, report, _ = run_fleet(build, SOURCE, place, lab, profile, product_of(profile), fault, ports_of(profile))
     missing, others = wrong_of(report, fault, lab.hosts[1])
     if missing or others:
         return False, f"exit {code}, {'not found, ' if missing else ''}failing {failing(report)}, unexplained {others}"
@@ -54,7 +59,7 @@ def main(arguments):
             for number, fault in enumerate([None, *faults] if not only else faults):
                 begun = time.monotonic()
                 for attempt in range(TRIES):
-                    with NetnsLab(3 if profile.endswith("cluster") else 2) as lab:
+                    with NetnsLab(2 if profile.endswith("pair") else 3) as lab:
                         place = Path(scratch) / f"{profile}-{number}-{attempt}"
                         good, told = healthy(arguments[0], place, lab, profile) if fault is None else faulty(arguments[0], place, lab, profile, fault)
                     if good:

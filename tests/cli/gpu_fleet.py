@@ -39,10 +39,24 @@ FAULTS = {
     "wrong products": ({"cuda": "flip@3=gemm"}, "gemm-bf16.product", "gpu", "gemm", "burn.", "step:"),
     "a node behind its fellows": ({"node": 0.94}, "nccl.node.fleet", "host", "nccl.node."),
     "a slow link": ({"link": "20mbit"}, "locate.suspects", "host"),
+    "a rank falls back to TCP": ({"nccl": "socket=1:1"}, "matrix.net.sockets", "host", "matrix.net.", "matrix.rail.", "matrix.grid."),
+    "host memory between GPU and NIC": ({"nccl": "no_gdr=1:1"}, "matrix.net.gpu-direct", "host", "matrix.rail.gpu-direct",
+                                        "matrix.grid.gpu-direct"),
+    "no NVLS on a node": ({"nccl": ",".join(f"no_nvls={rank}:1" for rank in range(GPUS))}, "matrix.p2p.nvls", "host"),
+    "a node of the matrix is slower": ({"node": 0.9}, "matrix.p2p.fleet", "host", "matrix.net.fleet", "matrix.grid.tp"),
+    "wrong data in a node of the matrix": ({"nccl": "wrong=3:2"}, "matrix.p2p.correct", "host", "matrix.", "step:"),
+    "another NCCL in the matrix": ({"library": True}, "matrix.uniform", "host"),
 }
 
 
+# Of a port of 400 Gb/s, which bounds a rail: GB/s of bus bandwidth over several hosts.
+RAIL = 45
+SIZES = {"matrix-rail": "4K", "matrix-grid": "4K"}  # by step; else SIZE
+
+
 def product_of(profile):
+    if profile.startswith("nccl-"):
+        return "h200-sxm"
     return next(name for name in sorted(PRODUCTS, key=len, reverse=True) if profile.startswith(name))
 
 
@@ -53,8 +67,8 @@ def faults_of(profiles, profile):
 
 
 def sysfs_class(place, host, ports):
-    """A shell's lines that give the host a name of its product and RDMA ports of 400 Gb/s: a copy of /sys/class, whose links lead where
-    they did, with these files besides."""
+    """A shell's lines that give the host a name of its product and RDMA ports of a millionth of 400 Gb/s: a copy of /sys/class, whose
+    links lead where they did, with these files besides."""
     own = place / f"class-{host}"
     lines = [f"mkdir -p {own}", f"cp -a /sys/class/. {own}/ 2>/dev/null", f"rm -rf {own}/dmi", f"mkdir -p {own}/dmi/id"]
     lines += [f"echo '{content}' >{own}/dmi/id/{name}" for name, content in {"product_name": "Stand-in", "bios_version": "1.0"}.items()]
@@ -62,7 +76,7 @@ def sysfs_class(place, host, ports):
         device = f"{own}/infiniband/mlx5_{i}"
         lines += [f"mkdir -p {device}/ports/1"]
         for name, content in {"fw_ver": "28.43.1014", "board_id": "MT_0000000838", "hca_type": "MT4129", "ports/1/state": "4: ACTIVE",
-                              "ports/1/phys_state": "5: LinkUp", "ports/1/rate": "400 Gb/sec (4X NDR)", "ports/1/link_layer": "InfiniBand"}.items():
+                              "ports/1/phys_state": "5: LinkUp", "ports/1/rate": "0.0004 Gb/sec (4X NDR)", "ports/1/link_layer": "InfiniBand"}.items():
             lines.append(f"echo '{content}' >{device}/{name}")
     return [*lines, f"mount --bind {own} /sys/class"]
 
@@ -78,8 +92,10 @@ def library_folder(build, place, version):
     return folder
 
 
-def nccl_words(product, node=1.0, across=1.0):
+def nccl_words(product, node=1.0, across=1.0, rails=False):
     all_reduce, ring, far_reduce, far_ring, alltoall = BUS[product]
+    if rails:
+        far_reduce = far_ring = alltoall = RAIL
     words = ["hosts=named", "nvls"]
     for key, share, first, others, sends in (("bus", node, all_reduce, ring, ring), ("across", across, far_reduce, far_ring, alltoall)):
         words += [f"{key}=AllReduce:{share * first}", f"{key}=AllGather:{share * others}", f"{key}=ReduceScatter:{share * others}",
@@ -98,7 +114,7 @@ def write_setup(build, place, lab, product, fault, ports):
     for i, host in enumerate(lab.hosts):
         mine = changes if i == 1 else {}
         nvml = mine.get("nvml", "").replace("{links_less_one}", str(links - 1))
-        nccl = nccl_words(product, mine.get("node", 1.0), changes.get("across", 1.0)) + [mine[key] for key in ("nccl",) if key in mine]
+        nccl = nccl_words(product, mine.get("node", 1.0), changes.get("across", 1.0), ports > 0) + [mine[key] for key in ("nccl",) if key in mine]
         folder = library_folder(build, place, "2.27.5" if mine.get("library") else "2.28.9")
         variables = {
             "CLUSTERBENCH_CUBLASLT_LIBRARY": fake / "fake_cublaslt.so", "CLUSTERBENCH_NVML_LIBRARY": fake / "fake_nvml.so",
@@ -115,13 +131,16 @@ def scaled_criterion(entry):
     if not str(entry.get("metric", "")).endswith("bus_bytes_per_second"):
         return None
     out = {"id": entry["id"]}
-    for limit in ("min", "min_of_ceiling"):
-        if limit in entry:
-            out[limit] = entry[limit] * SCALE
-            out["source"] = {**entry["source"], "ref": "a millionth of the profile's limit, as the stand-in's bus bandwidth is of a fleet's"}
+    if "min" in entry:
+        out["min"] = entry["min"] * SCALE
+        out["source"] = {**entry["source"], "ref": "a millionth of the profile's limit, as the stand-in's bus bandwidth is of a fleet's"}
     if "size" in entry.get("at", {}):
-        out["at"] = {**entry["at"], "size": SIZE}
+        out["at"] = {**entry["at"], "size": SIZES.get(entry["step"], SIZE)}
     return out
+
+
+def small_params(step, case):
+    return SMALL_FLEET[case] | ({"size": SIZES[step]} if step in SIZES else {})
 
 
 def scaled_fleet(profiles, profile):
@@ -131,7 +150,7 @@ def scaled_fleet(profiles, profile):
     return {
         "schema": "clusterbench.profile/1", "base": profile, "name": f"{profile}-scaled", "title": {"en": "on stand-ins", "zh": "替身"},
         "criteria": [c for c in changed if c] + [{"id": name, "remove": True} for name in (*NO_PCI, BUSY) if name in criteria],
-        "steps": [{"id": step, "params": SMALL_FLEET[entry["case"]]} for step, entry in steps.items() if entry["case"] in SMALL_FLEET],
+        "steps": [{"id": step, "params": small_params(step, entry["case"])} for step, entry in steps.items() if entry["case"] in SMALL_FLEET],
     }
 
 
