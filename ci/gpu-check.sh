@@ -135,62 +135,93 @@ print(",".join(facts[edge] for edge in "mnk"))
 PYTHON
 }
 
+# GPUs of this machine, as the program's own inventory counts them: nvidia-smi is not in every container.
+count_gpus() {
+  python3 - "$out/info.json" <<'PYTHON' 2>/dev/null || echo 1
+import json, sys
+print(sum(part["kind"] == "gpu" for part in json.load(open(sys.argv[1]))["hosts"][0]["parts"]))
+PYTHON
+}
+# metered NAME COMMAND…: beside nvidia-smi's own meter, a line a second, in OUT/NAME.dmon.
+metered() {
+  local name=$1 meter=''
+  shift
+  if command -v nvidia-smi >/dev/null; then
+    timeout 150 nvidia-smi dmon -s pc -d 1 >"$out/$name.dmon" 2>&1 </dev/null &
+    meter=$!
+  fi
+  "$@"
+  [ -z "$meter" ] || kill "$meter" 2>/dev/null || true
+}
+# compute-sanitizer comes with the toolkit, which is often not in PATH.
+sanitizer=$(PATH=$PATH:/usr/local/cuda/bin command -v compute-sanitizer || true)
+
 # First what all else stands on, then what the issue asks for, then the rest.
-step nvidia-smi 0 30 nvidia-smi
+if command -v nvidia-smi >/dev/null; then
+  step nvidia-smi 0 30 nvidia-smi --query-gpu=name,driver_version,power.limit,clocks.max.sm,ecc.mode.current,compute_mode --format=csv
+fi
 measure info 0 30 info
 measure health 0 30 health
+measure preflight 0 30 preflight
 for test in "$programs"/gpu_*; do
   step "$(basename "$test")" 0 45 "$test"
 done
 measure gemm-bf16 0 45 gemm --device gpu --dtype bf16 --size 8192 --warm-up 4s --duration 5s
+# The types that this GPU lacks are skipped, which is exit 3: so each type is a step of its own.
+for dtype in fp8_e4m3 fp64 tf32 fp16 int8 fp32 fp64_vector fp8_e5m2 fp4; do
+  measure "gemm-$dtype" 0,3 30 gemm --device gpu --dtype "$dtype" --size 8192 --warm-up 1s --duration 2s
+done
+# reference NAME SHAPE…: PyTorch, or where it is not there a plain loop over cuBLASLt.
+reference() {
+  local name=$1
+  shift
+  step "$name" 0,3 60 python3 ci/gpu_reference.py "$out/$name.json" "$@"
+  [ -s "$out/$name.json" ] || step "plain-$name" 0 40 "$programs/cublaslt_reference" "$out/$name.json" "$@"
+}
+reference reference "8192:8192,8192,8192"
 measure memory 0 60 bandwidth --device gpu --op copy,triad,read,latency --duration 2s
-measure fault-bitflip 1 30 burn --device gpu --phase bf16 --duration 3s --inject-fault bitflip
-# nvidia-smi's own meter beside the burn: power and clocks, a line a second.
-timeout 100 nvidia-smi dmon -s pc -d 1 -c 75 >"$out/dmon.txt" 2>&1 </dev/null &
-meter=$!
-measure burn 0 90 burn --device gpu --phase bf16,fp64,hbm,sm,march --duration 60s
-kill "$meter" 2>/dev/null || true
-measure gemm-search 0 110 gemm --device gpu --dtype bf16 --search --algorithms 8 --warm-up 4s --duration 3s
-shapes=("8192:8192,8192,8192")
-best=$(searched_shape)
-[ -z "$best" ] || shapes+=("search:$best")
-step reference 0,3 70 python3 ci/gpu_reference.py "$out/reference.json" "${shapes[@]}"
-[ -s "$out/reference.json" ] || step plain-reference 0 40 "$programs/cublaslt_reference" "$out/reference.json" "${shapes[@]}"
-if command -v nvbandwidth >/dev/null; then
-  step nvbandwidth 0 40 nvbandwidth -j -t device_local_copy host_to_device_memcpy_ce device_to_host_memcpy_ce
+metered burn measure burn 0 90 burn --device gpu --phase bf16,fp64,hbm,sm,march --duration 60s
+# gpu-burn reads its kernel from the folder that it stands in.
+if gpu_burn=$(command -v gpu_burn); then
+  metered gpu-burn step gpu-burn 0 60 env -C "$(dirname "$(readlink -f "$gpu_burn")")" ./gpu_burn -tc 30
 fi
-measure host-copy 0 40 bandwidth --device gpu --op host_to_device,device_to_host,two_way --duration 1s
+measure fault-bitflip 1 30 burn --device gpu --phase bf16 --duration 3s --inject-fault bitflip
 measure fault-nan 1 30 burn --device gpu --phase bf16 --duration 3s --inject-fault nan
 measure fault-sm 1 30 burn --device gpu --phase sm --duration 3s --inject-fault bitflip
 measure fault-march 1 30 burn --device gpu --phase march --duration 3s --inject-fault bitflip
 measure fault-hang 1 40 burn --device gpu --phase bf16 --duration 3s --hang-after 3s --inject-fault hang
-# The types that this GPU lacks are skipped, which is exit 3: so each type is a step of its own.
-for dtype in fp64 fp64_vector fp32 tf32 fp16 fp8_e4m3 fp8_e5m2 int8 fp4; do
-  measure "gemm-$dtype" 0,3 30 gemm --device gpu --dtype "$dtype" --size 8192 --warm-up 1s --duration 2s
-done
-# One GPU is a communicator of one rank, which runs and is checked but is no measurement: exit 3.
-gpus=$({ nvidia-smi -L 2>/dev/null || true; } | wc -l)
-measure nccl "$([ "$gpus" -gt 1 ] && echo 0 || echo 3)" 60 nccl --op all_reduce,all_gather --min-size 8K --max-size 64M --duration 500ms
-measure pageable 0 30 bandwidth --device gpu --op host_to_device,device_to_host --memory pageable --duration 1s
-measure pulse 0 30 burn --device gpu --phase bf16 --pulse 2:0.5 --duration 6s
+if command -v nvbandwidth >/dev/null; then
+  step nvbandwidth 0 40 nvbandwidth -j -t device_local_copy host_to_device_memcpy_ce device_to_host_memcpy_ce
+fi
+measure host-copy 0 40 bandwidth --device gpu --op host_to_device,device_to_host,two_way --duration 1s
 # Edges: results that are no whole words are refused, and many small ones are bounded.
 measure edge-odd 2 20 burn --device gpu --phase fp16 --size 10001 --duration 2s
 measure edge-small 0 30 burn --device gpu --phase bf16 --size 512 --duration 2s
-measure overhead 0 40 gpu-overhead
-# What the units do beside a load of each kind: "bound by the tensor cores", then "bound by memory" (GPM: Hopper and later).
-for phase in bf16 hbm; do
-  env ${bundle:+"LD_LIBRARY_PATH=$bundle/lib"} "$clusterbench" burn --device gpu --phase "$phase" --duration 12s >"$out/load-$phase.log" 2>&1 </dev/null &
-  load=$!
-  step "watch-$phase" 0 30 "$clusterbench" watch --duration 8s
-  wait "$load" || true
-done
-if command -v compute-sanitizer >/dev/null; then
-  step memcheck 0 90 compute-sanitizer --tool memcheck --error-exitcode 1 "$programs/gpu_kernels"
-fi
+# One GPU is a communicator of one rank, which runs and is checked but is no measurement: exit 3.
+gpus=$(count_gpus)
+measure nccl "$([ "$gpus" -gt 1 ] && echo 0 || echo 3)" 60 nccl --op all_reduce,all_gather --min-size 8K --max-size 64M --duration 500ms
 if [ "$gpus" -gt 1 ]; then
   measure nccl-graph 0 40 nccl --op all_reduce --size 1M --graph --duration 500ms
   measure nccl-ctas 0 40 nccl --op all_reduce --size 1M --min-ctas 8 --duration 500ms
   measure nccl-user 0 40 nccl --op all_reduce --size 64M --register user --duration 500ms
+  measure nccl-paths 0 40 nccl --op all_reduce --size 64M --paths --algorithms --duration 500ms
   measure overlap 0 60 overlap --max-ctas 0,8,16
   measure peer 0 120 bandwidth --device gpu --op peer_write,peer_read,peer_latency --engine ce,sm --duration 500ms
+fi
+measure overhead 0 40 gpu-overhead
+# What the units do beside a load of each kind: "bound by the tensor cores", then "bound by memory" (GPM: Hopper and later).
+for phase in bf16 hbm; do
+  env ${bundle:+"LD_LIBRARY_PATH=$bundle/lib"} "$clusterbench" burn --device gpu --phase "$phase" --duration 14s >"$out/load-$phase.log" 2>&1 </dev/null &
+  load=$!
+  sleep 4 # until its memory is filled
+  step "watch-$phase" 0 30 "$clusterbench" watch --duration 8s
+  wait "$load" || true
+done
+measure gemm-search 0 110 gemm --device gpu --dtype bf16 --search --algorithms 8 --warm-up 4s --duration 3s
+best=$(searched_shape)
+[ -z "$best" ] || reference reference-search "search:$best"
+measure pageable 0 30 bandwidth --device gpu --op host_to_device,device_to_host --memory pageable --duration 1s
+measure pulse 0 30 burn --device gpu --phase bf16 --pulse 2:0.5 --duration 6s
+if [ -n "$sanitizer" ]; then
+  step memcheck 0 90 env ${bundle:+"LD_LIBRARY_PATH=$bundle/lib"} "$sanitizer" --tool memcheck --error-exitcode 1 "$programs/gpu_kernels"
 fi

@@ -6,6 +6,7 @@ Exit 1 if a step ended otherwise than it should or something asked for was not r
 
 import argparse
 import json
+import statistics
 import sys
 from pathlib import Path
 
@@ -95,6 +96,39 @@ def found_in(step, name):
     return None
 
 
+def metered_watts(step):
+    """The summary of nvidia-smi's power beside that step, of the seconds under load, or none."""
+    try:
+        lines = [line.split() for line in (OUT / f"{step}.dmon").read_text(encoding="utf-8").splitlines()]
+        place = next(words for words in lines if "pwr" in words).index("pwr") - 1  # the head begins with "#"
+        watts = [float(words[place]) for words in lines if words and words[0].isdigit() and words[place].isdigit()]
+    except (OSError, ValueError, IndexError, StopIteration):
+        return None
+    loaded = [w for w in watts if w >= 0.5 * max(watts)]
+    if len(loaded) < 5:
+        return None
+    twentieths = statistics.quantiles(loaded, n=20)
+    return {"p05": twentieths[0], "median": statistics.median(loaded), "p95": twentieths[-1]}
+
+
+def looks():
+    """How often a second the telemetry looked at the power under the burn, on the GPU at which it looked least."""
+    document = load("burn") or {"records": []}
+    rates = [(len(s["at"]) - 1) / (s["at"][-1] - s["at"][0]) for r in document["records"] for s in r["telemetry"]["series"]
+             if s["name"] == "watts" and len(s["at"]) > 1]
+    return (min(rates), "") if rates else None
+
+
+def watched(step, words):
+    """1 if watch said so beside the load, 0 if it said something else, none if it could not see the units."""
+    try:
+        text = (OUT / f"{step}.log").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    said = [line.strip() for line in text.splitlines() if "bound by" in line]
+    return (int(any(words in line for line in said)), said[0]) if said else None
+
+
 def false_alarms():
     """Failed checks of the minute of burn."""
     document = load("burn")
@@ -108,6 +142,7 @@ def false_alarms():
 def demands():
     """What was asked for, what was seen (value and more, or none), least or most, the limit."""
     reference = load("reference") or {"by": "no reference", "matmul": {}}
+    searched = load("reference-search") or {"matmul": {}}
     by = reference["by"]
     copies = [c for c in (reference.get("copy"), ) if c]
     if (nv := nvbandwidth_copy()) is not None:
@@ -115,12 +150,18 @@ def demands():
     best_copy = max(copies, key=lambda c: c["median"], default=None)
     bf16, best = summary_of("gemm-bf16", "flops_per_second"), summary_of("gemm-search", "flops_per_second")
     yield f"bf16 8192 over {by}", ratio(bf16, reference["matmul"].get("8192")), "≥", 1.00
-    yield f"bf16 at its best shape over {by}", ratio(best, reference["matmul"].get("search")), "≥", 0.98
+    yield f"bf16 at its best shape over {by}", ratio(best, searched["matmul"].get("search")), "≥", 0.98
     also = " and nvbandwidth" if nv is not None else ", nvbandwidth is not here"
     yield f"device copy over {by}{also}", ratio(summary_of("memory", "bytes_per_second", op="copy"), best_copy), "≥", 0.98
     yield "triad, share of spec", share(summary_of("memory", "share_of_spec", op="triad")), "≥", 0.90
     for phase in ("bf16", "fp64"):
         yield f"burn {phase}, share of the power limit", share(summary_of("burn", "share_of_power_limit", phase=phase)), "≥", 0.97
+    yield "burn bf16 over gemm bf16", ratio(summary_of("burn", "flops_per_second", phase="bf16"), bf16), "≥", 0.98
+    if (OUT / "gpu-burn.dmon").exists():
+        yield "power of the burn over gpu-burn's", ratio(metered_watts("burn"), metered_watts("gpu-burn")), "≥", 0.98
+    yield "looks at the power a second", looks(), "≥", 18
+    yield "watch: bound by the tensor cores", watched("watch-bf16", "bound by the tensor cores"), "≥", 1
+    yield "watch: bound by memory", watched("watch-hbm", "bound by memory"), "≥", 1
     yield "bit flip found and located", found_in("fault-bitflip", "result"), "≥", 1
     yield "NaN found", found_in("fault-nan", "finite"), "≥", 1
     yield "SM named", found_in("fault-sm", "sm"), "≥", 1

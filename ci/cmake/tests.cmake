@@ -210,6 +210,7 @@ foreach(name fake_nccl fake_nccl_old)
   add_library(${name} MODULE ${PROJECT_SOURCE_DIR}/tests/fake_nccl/fake_nccl.cpp
               ${PROJECT_SOURCE_DIR}/tests/fake_nccl/engine.cpp
               ${PROJECT_SOURCE_DIR}/tests/fake_nccl/log.cpp
+              ${PROJECT_SOURCE_DIR}/tests/fake_nccl/pace.cpp
               ${PROJECT_SOURCE_DIR}/tests/fake_nccl/reduce.cpp)
   target_link_libraries(${name} PRIVATE Threads::Threads)
   set_target_properties(${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY

@@ -96,7 +96,10 @@ NO_PCI = ("health.gpus_on_pci", "health.gpus_on_pci.after")
 def entries_of(profiles, name, list_name):
     """The steps or criteria of a profile and of its bases, by id."""
     profile = json.loads((profiles / f"{name}.json").read_text())
-    entries = entries_of(profiles, profile["base"], list_name) if "base" in profile else {}
+    bases = profile.get("base", [])
+    entries = {}
+    for base in [bases] if isinstance(bases, str) else bases:
+        entries |= entries_of(profiles, base, list_name)
     for entry in profile.get(list_name, ()):
         if entry.get("remove"):
             entries.pop(entry["id"], None)

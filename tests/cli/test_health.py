@@ -58,6 +58,7 @@ SICK = [
     ("row_remap_pending@3=1", "row_remap_pending", 1),
     ("row_remap_failed@3=1", "row_remap_failed", 1),
     ("recovery_action@3=2", "recovery_action", 2),
+    ("fabric_mask=256 fabric_mask@3=1280", "fabric_faults", 1),  # too few NVLinks; 256: rightly configured
     ("event_reasons@3=8", "hw_slowdown", 1),
     ("event_reasons@3=64", "hw_thermal_slowdown", 1),
     ("event_reasons@3=32", "sw_thermal_slowdown", 1),
@@ -125,6 +126,16 @@ def test_a_driver_without_newer_calls(tmp_path):
     assert metrics(document, "sram_threshold_exceeded") == {}
     notes = "\n".join(document["records"][0]["notes"])
     assert "this driver's NVML has no nvmlDeviceGetGpuFabricInfoV" in notes
+
+
+def test_drivers_of_525_to_545_tell_the_state_of_the_fabric_and_no_faults_of_it(tmp_path):
+    """nvmlDeviceGetGpuFabricInfoV came with 550 (NVML's change log); without the older call no node with 535 could be accepted."""
+    done, document = health(tmp_path, "fabric_v1=1 fabric_state@3=2", library=OLD)
+    assert done.returncode == 0, done.stderr
+    assert metrics(document, "fabric_ready") == {str(i): 0 if i == 3 else 1 for i in range(8)}
+    assert metrics(document, "fabric_faults") == {}
+    notes = "\n".join(document["records"][0]["notes"])
+    assert "has no nvmlDeviceGetGpuFabricInfoV; drivers of 550 and newer tell it" in notes
 
 
 @pytest.mark.parametrize("library,why", [("/nonexistent/libnvidia-ml.so", "NVML does not open"), ("libz.so.1", "is no NVML")])

@@ -75,3 +75,11 @@ def test_without_rdma_nics_nothing_is_said_of_them(tmp_path, sysroot):
     facts, line = run(tmp_path, sysroot)
     assert "nearest_nics" not in facts
     assert "NIC" not in line and "0000:2b:00.0" in line
+
+
+def test_configuration_files_of_nccl_are_in_the_record(tmp_path, sysroot):
+    """They set what the environment does not, and a record without them could not be repeated elsewhere."""
+    assert "nccl_conf" not in run(tmp_path, sysroot)[0]
+    (sysroot / "etc").mkdir()
+    (sysroot / "etc/nccl.conf").write_text("# of the site\nNCCL_IB_HCA=mlx5\n")
+    assert run(tmp_path, sysroot)[0]["nccl_conf"] == "/etc/nccl.conf: NCCL_IB_HCA=mlx5"

@@ -26,6 +26,7 @@
 //   host_rate=5e10        bytes a second of copies from and to the host (1e9); also peer_rate, of
 //                         copies between devices, and memory_rate, of kernels and other copies
 //   start=0               seconds before a kernel or copy begins (2e-6)
+//   host=2                number of the host, which is the first byte of each UUID
 //   name=NVIDIA_B200      what devices are called (NVIDIA_H20)
 //   total=1.8e11          bytes of memory that they say to have
 //   wall=1                the products take their time by the wall's clock too, from when they are

@@ -92,6 +92,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* out, int ordinal) {
       fake::text("name", ordinal).empty() ? "NVIDIA_H20" : fake::text("name", ordinal);
   std::ranges::replace(name, '_', ' ');
   std::strcpy(out->name, name.c_str());
+  out->uuid.bytes[0] = static_cast<char>(fake::number("host", -1, 0));
   out->uuid.bytes[15] = static_cast<char>(ordinal);
   out->pciBusID = 0x1b + 0x10 * ordinal;
   const int capability = static_cast<int>(fake::number("capability", ordinal, 90));

@@ -27,7 +27,10 @@ std::vector<std::string> words() {
   return out;
 }
 
-void pause_briefly() { std::this_thread::sleep_for(std::chrono::microseconds(20)); }
+// Many ranks that keep a pace leave the processor to each other.
+void pause_briefly() {
+  std::this_thread::sleep_for(std::chrono::microseconds(is_paced() ? 200 : 20));
+}
 
 double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -118,6 +121,7 @@ void run_work(Comm& c, Work& w) {
 bool join_others(Comm& c) {
   c.shared = static_cast<Shared*>(attach(c.name, false));
   if (c.shared == nullptr) return false;
+  if (::gethostname(c.shared->hosts[c.rank], kHostName - 1) != 0) return false;
   if (setting("init_hang", c.rank) < 0) ++c.shared->attached;
   while (c.shared->attached < c.ranks && !c.stop) pause_briefly();
   if (c.rank == 0) ::unlink(c.name.c_str());
@@ -163,7 +167,10 @@ void* attach(const std::string& name, bool create) {
 void run_comm(Comm* c) {
   c->bytes_per_second = rate_of(c->rank, c->max_ctas);
   if (has_word("steady")) c->made_up_for = 0;
-  if (!join_others(*c)) c->error = kRemote;
+  if (!join_others(*c))
+    c->error = kRemote;
+  else if (has_word("hosts=named"))
+    log_connections(c);
   --c->pending;
   while (!c->stop) {
     std::unique_ptr<Work> next;
@@ -185,10 +192,12 @@ void run_comm(Comm* c) {
     };
     while (reached("hang") && !c->stop) pause_briefly();
     next->flips = reached("wrong");
+    const double begun = begin_call(c);
     if (reached("error"))
       c->error = kRemote;
     else
       run_work(*c, *next);
+    keep_pace(c, begun, pace_seconds(c, *next));
     --c->pending;
   }
 }

@@ -55,7 +55,8 @@ void hand_over(Comm* c, std::unique_ptr<Work> work) {
 int wait_for_all(const std::vector<Comm*>& comms) {
   int result = kSuccess;
   for (Comm* c : comms) {
-    while (c->blocking && c->pending > 0 && c->error == 0 && !c->stop) ::usleep(50);
+    while (c->blocking && c->pending > 0 && c->error == 0 && !c->stop)
+      ::usleep(is_paced() ? 500 : 50);
     if (c->stop) result = kInternalError;
     if (!c->blocking && result == kSuccess) result = kInProgress;
   }
@@ -102,6 +103,12 @@ void receive(Comm* c, void* to, size_t bytes, int peer) {
   Work& w = work_of(c);
   if (bytes > 0) w.receives[peer].push_back({static_cast<char*>(to), bytes});
   w.received = static_cast<char*>(to);
+}
+
+// Counts the bytes of a call over `bytes` in all as nccl-tests' bus bandwidth does.
+void count_bus(Comm* c, const char* function, double factor, size_t bytes) {
+  const double share = static_cast<double>(c->ranks - 1) / c->ranks;
+  work_of(c).bus_bytes[function] += factor * share * static_cast<double>(bytes);
 }
 
 // The operation of ncclRedOpCreatePreMulSum; it adds what has been multiplied.
@@ -178,7 +185,7 @@ static int make(Comm** out, int ranks, const fake::UniqueId& id, int rank, bool 
   c->worker = std::thread(fake::run_comm, c);
   if (rank == 0 && fake::has_word("ras")) fake::start_ras();
   *out = c;
-  fake::log_connections(c);
+  if (!fake::has_word("hosts=named")) fake::log_connections(c);
   fake::touched.push_back(c);
   return fake::done();
 }
@@ -259,6 +266,8 @@ API int ncclGroupEnd() { return --fake::depth == 0 ? fake::submit() : fake::kSuc
 API int ncclSend(const void* from, size_t count, int type, int peer, Comm* c, void*) {
   if (const int no = fake::refused(c)) return no;
   fake::send(c, from, count * fake::width(type), peer);
+  if (peer != c->rank)
+    fake::work_of(c).bus_bytes["SendRecv"] += static_cast<double>(count * fake::width(type));
   return fake::done();
 }
 API int ncclRecv(void* to, size_t count, int type, int peer, Comm* c, void*) {
@@ -269,6 +278,7 @@ API int ncclRecv(void* to, size_t count, int type, int peer, Comm* c, void*) {
 API int ncclAllReduce(const void* from, void* to, size_t count, int type, int op, Comm* c, void*) {
   if (const int no = fake::refused(c)) return no;
   fake::log_choice(c, "AllReduce", count * fake::width(type));
+  fake::count_bus(c, "AllReduce", 2, count * fake::width(type));
   from = fake::multiplied(c, from, count, type, op);
   fake::reduce_into(c, to, count, type, op,
                     fake::gather_all(c, from, count * fake::width(type), {}));
@@ -281,6 +291,7 @@ API int ncclReduceScatter(const void* from, void* to, size_t count, int type, in
   from = fake::multiplied(c, from, count * static_cast<size_t>(c->ranks), type, op);
   const auto* begin = static_cast<const char*>(from);
   fake::log_choice(c, "ReduceScatter", bytes * static_cast<size_t>(c->ranks));
+  fake::count_bus(c, "ReduceScatter", 1, bytes * static_cast<size_t>(c->ranks));
   fake::reduce_into(c, to, count, type, op, fake::gather_all(c, from, bytes, [=](int peer) {
                       return begin + static_cast<size_t>(peer) * bytes;
                     }));
@@ -305,6 +316,7 @@ API int ncclAllGather(const void* from, void* to, size_t count, int type, Comm* 
   if (const int no = fake::refused(c)) return no;
   const size_t bytes = count * fake::width(type);
   fake::log_choice(c, "AllGather", bytes * static_cast<size_t>(c->ranks));
+  fake::count_bus(c, "AllGather", 1, bytes * static_cast<size_t>(c->ranks));
   for (int r = 0; r < c->ranks; ++r) {
     fake::send(c, from, bytes, r);
     fake::receive(c, static_cast<char*>(to) + static_cast<size_t>(r) * bytes, bytes, r);

@@ -8,10 +8,14 @@
 //   steady                    a chunk that comes late is not made up for: a pause gains nothing
 //   cta_rate=MB               each of its thread blocks sends so many MB/s; 32 without a limit
 //   rate=MB slow=RANK:MB      every rank's sends take at least this, in MB/s; this rank's too
+//   bus=FUNCTION:KB           a call takes at least as long as at a bus bandwidth of KB kB/s, in a
+//                             communicator on one host; FUNCTION as NCCL names it, and SendRecv
+//   across=FUNCTION:KB        the same in a communicator over several hosts
 //   destroy_hang=RANK         destroying this rank's communicator never ends
 //   duplicate                 refuses to make communicators, as for two ranks on one GPU
 //   no_register               says success for a registration and gives no handle
 //   hosts=N                   the ranks of a communicator stand for those of N hosts
+//   hosts=named               two ranks are of one host if it has one name
 //   with:NAME=VALUE:MB        rate of every rank if this variable of the environment has this value
 //   net=NAME                  what the network calls itself: IB
 //   socket=RANK:1 no_gdr=RANK:1 no_nvls=RANK:1
@@ -40,8 +44,8 @@
 
 namespace fake {
 
-constexpr int kMaxRanks = 8;
-constexpr size_t kChunk = 1 << 16;
+constexpr int kMaxRanks = 32;
+constexpr size_t kChunk = 1 << 16, kHostName = 65;
 
 enum Result : int {
   kSuccess = 0,
@@ -61,6 +65,7 @@ struct Mailbox {
 struct Shared {
   std::atomic<int> attached;
   std::atomic<int> failed;              // a rank has aborted: the others are told a remote error
+  char hosts[kMaxRanks][kHostName];     // name of each rank's host
   Mailbox boxes[kMaxRanks][kMaxRanks];  // from, to
 };
 
@@ -73,6 +78,7 @@ struct Transfer {
 struct Work {
   std::map<int, std::deque<Transfer>> sends, receives;
   std::vector<std::function<void()>> after;
+  std::map<std::string, double> bus_bytes;  // of each function, as bus bandwidth counts them
   bool flips = false;
   char* received = nullptr;  // where a wrong bit is put
 };
@@ -88,6 +94,7 @@ struct Comm {
   double bytes_per_second = 0;  // of its sends; 0: as fast as it can
   double made_up_for = 10;      // chunks
   double next_send = 0;         // seconds of the steady clock
+  double free_at = 0;           // seconds of the steady clock: the paced call before has ended
   std::atomic<int> pending{0};
   std::atomic<int> error{0};
   std::atomic<bool> stop{false};
@@ -106,6 +113,14 @@ void log_line(const std::string& line);
 
 void* attach(const std::string& name, bool create);
 void run_comm(Comm* comm);  // the worker's thread
+
+// The pace of calls (pace.cpp).
+bool is_paced();
+bool on_one_host(const Comm* comm, int a, int b);
+bool spans_hosts(const Comm* comm);
+double pace_seconds(const Comm* comm, const Work& work);
+double begin_call(const Comm* comm);
+void keep_pace(Comm* comm, double begun, double seconds);
 
 size_t width(int type);
 // into[i] = into[i] op from[i]; avg adds.

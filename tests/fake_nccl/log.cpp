@@ -78,10 +78,15 @@ std::string near_path(const Comm* c, bool other_host) {
   return network_path(c, true);
 }
 
-void log_peer(const Comm* c, int peer, DebugFile& log) {
+bool on_other_host(const Comm* c, int peer) {
+  if (has_word("hosts=named")) return !on_one_host(c, c->rank, peer);
   const int hosts = static_cast<int>(std::max(1L, setting("hosts", -1)));
   const int each = std::max(1, c->ranks / hosts);
-  const bool other_host = c->rank / each != peer / each;
+  return c->rank / each != peer / each;
+}
+
+void log_peer(const Comm* c, int peer, DebugFile& log) {
+  const bool other_host = on_other_host(c, peer);
   if (other_host && !has_word("nvl72")) {
     log.info("Channel 00/0 : %d[%d] -> %d[%d] [send] via %s", c->rank, c->rank % 8, peer, peer % 8,
              network_path(c, true).c_str());
@@ -105,7 +110,9 @@ int nvls_channels_of(const Comm* c) {
 const char* algorithm_of(const Comm* c, size_t bytes) {
   if (bytes <= 4096) return "TREE";
   const bool collnet = has_word("sharp") && variable_is("NCCL_COLLNET_ENABLE", "1");
-  if (nvls_channels_of(c) > 0) return collnet || setting("hosts", -1) < 2 ? "NVLS" : "NVLS_TREE";
+  const bool several =
+      has_word("hosts=named") ? spans_hosts(c) : setting("hosts", -1) >= 2;
+  if (nvls_channels_of(c) > 0) return collnet || !several ? "NVLS" : "NVLS_TREE";
   return collnet ? "COLLNET_CHAIN" : "RING";
 }
 

@@ -115,6 +115,21 @@ abi::Return nvmlEventSetWait_v2(abi::EventSet, abi::EventData* data, unsigned) {
   return abi::kTimeout;
 }
 
+// The older call, which drivers of 525 to 545 have alone: the old library has it with fabric_v1=1.
+abi::Return nvmlDeviceGetGpuFabricInfo(abi::Device device, abi::FabricInfoV1* to) {
+  ENTER();
+#ifdef CB_FAKE_OLD
+  if (number("fabric_v1", gpu, 0) == 0) return abi::kNotSupported;
+#endif
+  *to = {};
+  to->state = static_cast<unsigned char>(number("fabric_state", gpu, 3));
+  to->status = abi::kSuccess;
+  std::fill(std::begin(to->cluster_uuid), std::end(to->cluster_uuid),
+            static_cast<unsigned char>(number("fabric_uuid", gpu, 0)));
+  to->clique = static_cast<unsigned>(number("fabric_clique", gpu, 0));
+  return abi::kSuccess;
+}
+
 #ifndef CB_FAKE_OLD
 abi::Return nvmlDeviceGetCurrentClocksEventReasons(abi::Device device, unsigned long long* to) {
   return nvmlDeviceGetCurrentClocksThrottleReasons(device, to);

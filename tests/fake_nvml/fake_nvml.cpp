@@ -64,7 +64,11 @@ abi::Return nvmlDeviceGetName(abi::Device device, char* to, unsigned length) {
 
 abi::Return nvmlDeviceGetUUID(abi::Device device, char* to, unsigned length) {
   ENTER();
-  return put(to, length, "GPU-00000000-0000-0000-0000-00000000000" + std::to_string(gpu));
+  // host=N: the first byte of each UUID, up to 9.
+  const int host = static_cast<int>(number("host", -1, 0));
+  return put(to, length,
+             "GPU-0" + std::to_string(host) + "000000-0000-0000-0000-00000000000" +
+                 std::to_string(gpu));
 }
 
 abi::Return nvmlDeviceGetSerial(abi::Device device, char* to, unsigned length) {

@@ -10,6 +10,7 @@
 #include "bench/cases.h"
 #include "bench/collectives/figures.h"
 #include "bench/collectives/nccl/affinity.h"
+#include "bench/collectives/nccl/configuration.h"
 #include "bench/collectives/nccl/environment.h"
 #include "bench/collectives/nccl/library_log.h"
 #include "bench/collectives/nccl/measurement.h"
@@ -191,6 +192,7 @@ std::vector<Record> run(Context& context, const Params& params) {
     if (const auto nics = nccl::nearest_nics_text(map, kMaxMapLines))
       record.facts["nearest_nics"] = *nics;
     if (!near.fit().note.empty()) record.notes.push_back(near.fit().note);
+    nccl::describe_configuration(record, context);
     return record;
   });
 }

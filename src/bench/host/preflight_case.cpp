@@ -6,6 +6,7 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -178,8 +179,8 @@ void add_gpu_check(Record& record, size_t self, const Context& context) {
   if (context.inventory.all("gpu").empty()) return;
   std::string names;
   for (const GpuUser& user : gpu_users(context.fs))
-    names +=
-        fmt::format("{}{} ({})", names.empty() ? "" : ", ", terminal_safe(user.name), user.pid);
+    names += fmt::format("{}{} ({}: {})", names.empty() ? "" : ", ", terminal_safe(user.name),
+                         user.pid, fmt::join(user.devices, " "));
   record.checks.push_back({.name = "idle_gpus",
                            .passed = names.empty(),
                            .entity = self,

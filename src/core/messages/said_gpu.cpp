@@ -63,6 +63,7 @@ constexpr TextRow kSaidGpu[] = {
     {"nvml.silent", "NVML does not answer within 10 s; next: look at nvidia-smi", "NVML 在 10 s 内无应答；下一步：查看 nvidia-smi"},
     {"nvml.not_opened", "NVML does not open: {0}", "NVML 无法打开：{0}"},
     {"nvml.field_unknown", "field {0} has an unknown type", "字段 {0} 的类型未知"},
+    {"nvml.since", "{0}; drivers of {1} and newer tell it", "{0}；驱动 {1} 及更新版本可提供"},
     {"nvml.field", "field {0}: {1}", "字段 {0}：{1}"},
     {"gpu.blas_not_opened", "cuBLASLt does not open: {0}", "cuBLASLt 无法打开：{0}"},
     {"gpu.no_algorithm", "{0}: cuBLASLt {1} has no algorithm for {2} {3}×{4}×{5}", "{0}：cuBLASLt {1} 没有 {2} {3}×{4}×{5} 的算法"},

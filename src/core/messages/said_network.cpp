@@ -46,6 +46,7 @@ constexpr TextRow kSaidNetwork[] = {
     {"coll.above_wire", "the bus bandwidth of {0} is above the {1} of the wire and right all the same: it counts the bytes of a ring, and a tree, a hierarchy or the NVLink switch sends fewer", "总线带宽 {0} 高于线路速率 {1}，但数值正确：它按环形算法计字节，而树形、分层或 NVLink 交换机归约发送更少"},
     {"coll.nccl_log", "NCCL wrote its choices to a log while it was measured: small sizes are slower by that", "测量期间 NCCL 将其选择写入日志：小消息因此变慢"},
     {"coll.no_paths", "{0}: the library's log names no connection, so its paths are unknown and no figure is given of them; next: NCCL_DEBUG and NCCL_DEBUG_FILE of the job, and the library's version", "{0}：库日志未提及任何连接，路径未知，不给出相关数值；下一步：检查作业的 NCCL_DEBUG、NCCL_DEBUG_FILE 与库版本"},
+    {"coll.conf_differs", "NCCL's configuration files of {0} differ from those of rank 0's host: {1}; next: the same /etc/nccl.conf everywhere", "{0} 的 NCCL 配置文件与 0 号进程所在主机不同：{1}；下一步：各主机使用相同的 /etc/nccl.conf"},
     {"coll.uneven", "the hosts have different numbers of ranks: no ceiling is given", "各主机的进程数不同：不给出上限"},
     {"lossless.drops", "drops {0}", "丢包 {0}"},
     {"lossless.out_of_sequence", "out of sequence {0}", "乱序 {0}"},

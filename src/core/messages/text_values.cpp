@@ -82,6 +82,7 @@ constexpr TextRow kValues[] = {
     {"fact.paths", "paths between the ranks", "进程间路径"},
     {"fact.algorithm", "algorithm", "算法"},
     {"fact.rank_map", "rank map", "进程分布"},
+    {"fact.nccl_conf", "NCCL's configuration files", "NCCL 配置文件"},
     {"fact.nearest_nics", "nearest NICs", "最近的网卡"},
     {"fact.path", "path", "路径"},
     {"fact.path_evidence", "evidence of the path", "路径证据"},

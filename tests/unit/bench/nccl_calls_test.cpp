@@ -245,3 +245,20 @@ TEST_CASE("a registration that the library ignored is not counted") {
   }
   ::unsetenv("FAKE_NCCL");
 }
+
+TEST_CASE("an error inside a group closes the group: the next calls run") {
+  // ncclGroupDepth is kept per thread (group.cc:27): left open, all later calls would only queue.
+  const Library library = stand_in();
+  with_context([&](Context& context) {
+    Devices devices = host_devices(2);
+    Communicators comms(library, context, {}, devices, {});
+    CHECK_THROWS_AS(
+        comms.grouped("a call", [](size_t i) { return i == 0 ? abi::kSuccess : abi::kInvalidUsage; }),
+        Error);
+    NcclCall call({.size = *collective_size(Collective::all_reduce, 4096, 4, 2)}, comms, {});
+    call.set_calls(2);
+    call.prepare(1);
+    call.run();
+    CHECK_FALSE(call.verify(1));
+  });
+}

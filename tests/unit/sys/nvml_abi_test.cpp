@@ -18,6 +18,11 @@ TEST_CASE("troubles of the fabric are two bits each, and only 1 is trouble") {
   CHECK_FALSE(nvml::abi::fabric_trouble(0b00, nvml::abi::kFabricDegradedBandwidth));
   CHECK(nvml::abi::fabric_trouble(0b01000000, nvml::abi::kFabricAccessTimeout));
   CHECK_FALSE(nvml::abi::fabric_trouble(0b01000000, nvml::abi::kFabricRouteUnhealthy));
+  // nvml.h 13: 0 not supported, 1 none, 2 a wrong system GUID, 5 too few NVLinks.
+  CHECK_FALSE(nvml::abi::fabric_misconfigured(0x000));
+  CHECK_FALSE(nvml::abi::fabric_misconfigured(0x1aa));
+  CHECK(nvml::abi::fabric_misconfigured(0x2aa));
+  CHECK(nvml::abi::fabric_misconfigured(0x500));
 }
 
 #if __has_include(<nvml.h>)
@@ -98,6 +103,9 @@ TEST_CASE("layouts of NVML are those of NVIDIA's header") {
   CB_SAME_PLACE(FabricInfo, status, nvmlGpuFabricInfo_v2_t, status);
   CB_SAME_PLACE(FabricInfo, state, nvmlGpuFabricInfo_v2_t, state);
   CB_SAME_PLACE(FabricInfo, health_mask, nvmlGpuFabricInfo_v2_t, healthMask);
+  CB_SAME_SIZE(FabricInfoV1, nvmlGpuFabricInfo_t);
+  CB_SAME_PLACE(FabricInfoV1, status, nvmlGpuFabricInfo_t, status);
+  CB_SAME_PLACE(FabricInfoV1, state, nvmlGpuFabricInfo_t, state);
   CB_SAME_SIZE(EventData, nvmlEventData_t);
   CB_SAME_PLACE(EventData, type, nvmlEventData_t, eventType);
   CB_SAME_PLACE(EventData, data, nvmlEventData_t, eventData);

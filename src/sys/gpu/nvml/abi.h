@@ -124,6 +124,19 @@ constexpr unsigned char kFabricNotSupported = 0, kFabricCompleted = 3;
 constexpr unsigned kFabricDegradedBandwidth = 0, kFabricRouteRecovery = 2,
                    kFabricRouteUnhealthy = 4, kFabricAccessTimeout = 6;
 constexpr bool fabric_trouble(unsigned mask, unsigned shift) { return (mask >> shift & 3) == 1; }
+// Four bits say how the fabric is configured: 0 unknown, 1 right, more: what is wrong (driver 570).
+constexpr unsigned kFabricConfiguration = 8;
+constexpr bool fabric_misconfigured(unsigned mask) {
+  return (mask >> kFabricConfiguration & 0xf) > 1;
+}
+// Of drivers before 550, which have nvmlDeviceGetGpuFabricInfo only.
+struct FabricInfoV1 {
+  unsigned char cluster_uuid[16];
+  Return status;
+  unsigned clique;
+  unsigned char state;
+};
+static_assert(sizeof(FabricInfoV1) == 28);
 
 struct EventData {
   Device device;
@@ -210,6 +223,7 @@ constexpr unsigned kGpmSupportVersion = 1;
     Return(Device, unsigned, NvLinkErrorCounter, unsigned long long*))                     \
   X(nvmlDeviceGetNvLinkRemotePciInfo_v2, Return(Device, unsigned, PciInfo*))               \
   X(nvmlDeviceGetTopologyCommonAncestor, Return(Device, Device, TopologyLevel*))           \
+  X(nvmlDeviceGetGpuFabricInfo, Return(Device, FabricInfoV1*))                             \
   X(nvmlDeviceGetGpuFabricInfoV, Return(Device, FabricInfo*))                              \
   X(nvmlDeviceGetPowerUsage, Return(Device, unsigned*))                                    \
   X(nvmlDeviceGetTotalEnergyConsumption, Return(Device, unsigned long long*))              \

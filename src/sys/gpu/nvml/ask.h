@@ -156,6 +156,10 @@ std::string pci_text(const abi::PciInfo& pci);
 // not say.
 std::optional<int64_t> active_nvlinks(const Asker& a, Said& why);
 
+// Reads how the GPU stands to its NVSwitch fabric. Returns "" if NVML told it. Sets `no_faults` if
+// the driver has no list of the fabric's faults: `info.health_mask` means nothing then.
+Said read_fabric(const Asker& a, abi::FabricInfo& info, Said& no_faults);
+
 // Readings that several functions of Library return.
 void read_remapped_rows(const Asker& a, Readings& out);
 void read_temperatures(const Asker& a, Readings& out);

@@ -107,9 +107,8 @@ std::string domain_name(const abi::FabricInfo& info) {
 
 void describe_fabric(const Asker& a, Part& part) {
   abi::FabricInfo info{};
-  info.version = abi::kFabricInfoVersion;
-  const Said why =
-      a.ask("nvmlDeviceGetGpuFabricInfoV", a.table().nvmlDeviceGetGpuFabricInfoV, &info);
+  Said no_faults;
+  const Said why = read_fabric(a, info, no_faults);
   if (!why.empty()) {
     part.unavailable["fabric_state"] = why;
     return;
@@ -124,10 +123,8 @@ void describe_fabric(const Asker& a, Part& part) {
 
 bool in_ready_fabric(const Asker& a) {
   abi::FabricInfo info{};
-  info.version = abi::kFabricInfoVersion;
-  return a.ask("nvmlDeviceGetGpuFabricInfoV", a.table().nvmlDeviceGetGpuFabricInfoV, &info)
-             .empty() &&
-         info.state == abi::kFabricCompleted;
+  Said no_faults;
+  return read_fabric(a, info, no_faults).empty() && info.state == abi::kFabricCompleted;
 }
 
 // Returns the PCI addresses at the other ends of the GPU's active NVLinks; a switch's address is no

@@ -138,8 +138,8 @@ void health_links(const Asker& a, Readings& out) {
 
 void health_fabric(const Asker& a, Readings& out) {
   abi::FabricInfo info{};
-  info.version = abi::kFabricInfoVersion;
-  Said why = a.ask("nvmlDeviceGetGpuFabricInfoV", a.table().nvmlDeviceGetGpuFabricInfoV, &info);
+  Said no_faults;
+  Said why = read_fabric(a, info, no_faults);
   if (why.empty() && info.state == abi::kFabricNotSupported) why = said("nvml.no_fabric");
   if (!why.empty()) {
     out.unavailable["fabric_ready"] = why;
@@ -148,12 +148,17 @@ void health_fabric(const Asker& a, Readings& out) {
   }
   out.values["fabric_ready"] =
       info.state == abi::kFabricCompleted && info.status == abi::kSuccess ? 1 : 0;
+  if (!no_faults.empty()) {
+    out.unavailable["fabric_faults"] = no_faults;
+    return;
+  }
   int faults = 0;
   const unsigned mask = info.health_mask;
   if (abi::fabric_trouble(mask, abi::kFabricDegradedBandwidth)) ++faults;
   if (abi::fabric_trouble(mask, abi::kFabricRouteRecovery)) ++faults;
   if (abi::fabric_trouble(mask, abi::kFabricRouteUnhealthy)) ++faults;
   if (abi::fabric_trouble(mask, abi::kFabricAccessTimeout)) ++faults;
+  if (abi::fabric_misconfigured(mask)) ++faults;
   out.values["fabric_faults"] = faults;
 }
 
@@ -166,7 +171,10 @@ Readings Library::health(const Gpu& gpu) const {
   const Asker a(*table_, gpu);
   health_ecc(a, out);
   read_remapped_rows(a, out);
-  a.field(out, "recovery_action", abi::kFieldRecoveryAction, 1);
+  // NVML API reference, changes between 560 and 565.
+  if (!a.field(out, "recovery_action", abi::kFieldRecoveryAction, 1))
+    out.unavailable["recovery_action"] =
+        said("nvml.since", out.unavailable["recovery_action"], "565");
   health_clocks(a, out);
   read_temperatures(a, out);
   health_settings(a, out);

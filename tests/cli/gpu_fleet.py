@@ -1,0 +1,195 @@
+"""Hosts of eight stand-in GPUs each, measured together by `clusterbench run` with a shipped profile of several nodes. A host is a
+network namespace with a name of its own (tests/labs/netns); its GPUs, NVML and NCCL are stand-ins, its NICs files. A collective takes as
+long as its bytes take at a bus bandwidth that is a millionth of a real fleet's: the profile's limits of bus bandwidth are scaled by the
+same factor, all others are as shipped. ci/gpu_fleet.py runs profiles and faults."""
+import json
+import shutil
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "labs/netns"))
+from gpu_node import GPUS, HEALTHY_CUDA, HEALTHY_NVML, NO_PCI, PRODUCTS, SMALL, entries_of, failing, of_gpu  # noqa: E402
+
+SCALE = 1e-6
+SIZE = "16K"  # of what a collective moves
+BUSY = "burn.sustained"  # a burn of a second has too few steps to say whether its rate holds
+
+# GB/s of bus bandwidth of a healthy fleet (tests/unit/profiles/fleet.h): all_reduce and the others in the node, then the same and
+# alltoall over several nodes.
+BUS = {
+    "h20": (480, 361, 460, 360, 100), "h100-sxm": (476, 361, 460, 360, 100), "h200-sxm": (473, 361, 460, 360, 100),
+    "h800-sxm": (215, 160, 160, 158, 100), "a100-sxm-80g": (231.6, 228, 192, 186, 100), "a800-sxm": (154, 152, 150, 148, 100),
+    "b200": (839, 671, 460, 375, 100),
+}
+SMALL_FLEET = SMALL | {
+    "nccl": {"size": SIZE, "iterations": 3, "duration": None, "checks": 2},
+    "locate": {"size": "32K", "duration": "150ms", "tolerance": 0.25},
+}
+
+# Fault: what is changed on the second host (or for "across": in the collectives over all hosts), the criterion that must fail, what it
+# must name, and what else may fail.
+FAULTS = {
+    "a node's collectives are a fifth slower": ({"node": 0.8}, "nccl.node.all_reduce", "host", "nccl.node."),
+    "the network carries a fifth less": ({"across": 0.8}, "nccl.all.all_reduce", "cluster", "nccl.all."),
+    "a rank of a node receives wrong data": ({"nccl": "wrong=3:2"}, "nccl.node.correct", "host", "nccl.", "step:"),
+    "another NCCL": ({"library": True}, "nccl.uniform", "host"),
+    "an NVLink is down": ({"nvml": "nvlinks_active@3={links_less_one}"}, "health.nvlinks_active", "gpu", "health."),
+    "half the PCIe lanes": ({"nvml": "pcie_lanes@3=8"}, "health.pcie_lanes_share", "gpu", "health."),
+    "a GPU a tenth slower": ({"cuda": "slow@3=0.9"}, "gemm.bf16.fleet", "gpu", "gemm.", "burn.", "memory.", "copy", "peer."),
+    "wrong products": ({"cuda": "flip@3=gemm"}, "gemm-bf16.product", "gpu", "gemm", "burn.", "step:"),
+    "a node behind its fellows": ({"node": 0.94}, "nccl.node.fleet", "host", "nccl.node."),
+    "a slow link": ({"link": "20mbit"}, "locate.suspects", "host"),
+    "a rank falls back to TCP": ({"nccl": "socket=1:1"}, "matrix.net.sockets", "host", "matrix.net.", "matrix.rail.", "matrix.grid."),
+    "host memory between GPU and NIC": ({"nccl": "no_gdr=1:1"}, "matrix.net.gpu-direct", "host", "matrix.rail.gpu-direct",
+                                        "matrix.grid.gpu-direct"),
+    "no NVLS on a node": ({"nccl": ",".join(f"no_nvls={rank}:1" for rank in range(GPUS))}, "matrix.p2p.nvls", "host"),
+    "a node of the matrix is slower": ({"node": 0.9}, "matrix.p2p.fleet", "host", "matrix.net.fleet", "matrix.grid.tp"),
+    "wrong data in a node of the matrix": ({"nccl": "wrong=3:2"}, "matrix.p2p.correct", "host", "matrix.", "step:"),
+    "another NCCL in the matrix": ({"library": True}, "matrix.uniform", "host"),
+}
+
+
+# Of a port of 400 Gb/s, which bounds a rail: GB/s of bus bandwidth over several hosts.
+RAIL = 45
+SIZES = {"matrix-rail": "4K", "matrix-grid": "4K"}  # by step; else SIZE
+
+
+def product_of(profile):
+    if profile.startswith("nccl-"):
+        return "h200-sxm"
+    return next(name for name in sorted(PRODUCTS, key=len, reverse=True) if profile.startswith(name))
+
+
+def faults_of(profiles, profile):
+    criteria = entries_of(Path(profiles), profile, "criteria")
+    return [name for name, fault in FAULTS.items() if fault[1] in criteria]
+
+
+
+def sysfs_class(place, host, ports):
+    """A shell's lines that give the host a name of its product and RDMA ports of a millionth of 400 Gb/s: a copy of /sys/class, whose
+    links lead where they did, with these files besides."""
+    own = place / f"class-{host}"
+    lines = [f"mkdir -p {own}", f"cp -a /sys/class/. {own}/ 2>/dev/null", f"rm -rf {own}/dmi", f"mkdir -p {own}/dmi/id"]
+    lines += [f"echo '{content}' >{own}/dmi/id/{name}" for name, content in {"product_name": "Stand-in", "bios_version": "1.0"}.items()]
+    for i in range(ports):
+        device = f"{own}/infiniband/mlx5_{i}"
+        lines += [f"mkdir -p {device}/ports/1"]
+        for name, content in {"fw_ver": "28.43.1014", "board_id": "MT_0000000838", "hca_type": "MT4129", "ports/1/state": "4: ACTIVE",
+                              "ports/1/phys_state": "5: LinkUp", "ports/1/rate": "0.0004 Gb/sec (4X NDR)", "ports/1/link_layer": "InfiniBand"}.items():
+            lines.append(f"echo '{content}' >{device}/{name}")
+    return [*lines, f"mount --bind {own} /sys/class"]
+
+
+def library_folder(build, place, version):
+    """Where the linker finds the stand-in as that version of NCCL."""
+    folder = place / f"nccl-{version}"
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copy(Path(build) / "fake/fake_nccl.so", folder / f"libnccl.so.{version}")
+    link = folder / "libnccl.so.2"
+    if not link.exists():
+        link.symlink_to(f"libnccl.so.{version}")
+    return folder
+
+
+def nccl_words(product, node=1.0, across=1.0, rails=False):
+    all_reduce, ring, far_reduce, far_ring, alltoall = BUS[product]
+    if rails:
+        far_reduce = far_ring = alltoall = RAIL
+    words = ["hosts=named", "nvls"]
+    for key, share, first, others, sends in (("bus", node, all_reduce, ring, ring), ("across", across, far_reduce, far_ring, alltoall)):
+        words += [f"{key}=AllReduce:{share * first}", f"{key}=AllGather:{share * others}", f"{key}=ReduceScatter:{share * others}",
+                  f"{key}=SendRecv:{share * sends}"]
+    return words
+
+
+def write_setup(build, place, lab, product, fault, ports):
+    """A file for each host, which the shell reads that becomes the host: what its stand-ins are told."""
+    setup = place / "setup"
+    setup.mkdir(parents=True, exist_ok=True)
+    changes = FAULTS[fault][0] if fault else {}
+    figures = PRODUCTS[product]
+    links = figures.get("nvlinks", 18)
+    fake = Path(build).resolve() / "fake"
+    for i, host in enumerate(lab.hosts):
+        mine = changes if i == 1 else {}
+        nvml = mine.get("nvml", "").replace("{links_less_one}", str(links - 1))
+        nccl = nccl_words(product, mine.get("node", 1.0), changes.get("across", 1.0), ports > 0) + [mine[key] for key in ("nccl",) if key in mine]
+        folder = library_folder(build, place, "2.27.5" if mine.get("library") else "2.28.9")
+        variables = {
+            "CLUSTERBENCH_CUBLASLT_LIBRARY": fake / "fake_cublaslt.so", "CLUSTERBENCH_NVML_LIBRARY": fake / "fake_nvml.so",
+            "CLUSTERBENCH_FAKE_NVML": f"gpus={GPUS} host={i + 1} {HEALTHY_NVML} nvlinks_active={links} {figures['nvml']} {nvml}",
+            "CLUSTERBENCH_FAKE_CUDA": f"devices={GPUS} host={i + 1} {HEALTHY_CUDA} {figures['cuda']} {mine.get('cuda', '')}",
+            "FAKE_NCCL": ",".join(nccl), "LD_LIBRARY_PATH": f"{folder}:$LD_LIBRARY_PATH"}
+        lines = [f'export {name}="{value}"' for name, value in variables.items()]
+        (setup / host).write_text("\n".join([*lines, *sysfs_class(place, host, ports)]) + "\n")
+    return setup
+
+
+def scaled_criterion(entry):
+    """The criterion with its limit of bus bandwidth and its size scaled down; none if it stays as it is."""
+    if not str(entry.get("metric", "")).endswith("bus_bytes_per_second"):
+        return None
+    out = {"id": entry["id"]}
+    if "min" in entry:
+        out["min"] = entry["min"] * SCALE
+        out["source"] = {**entry["source"], "ref": "a millionth of the profile's limit, as the stand-in's bus bandwidth is of a fleet's"}
+    if "size" in entry.get("at", {}):
+        out["at"] = {**entry["at"], "size": SIZES.get(entry["step"], SIZE)}
+    return out
+
+
+def small_params(step, case):
+    return SMALL_FLEET[case] | ({"size": SIZES[step]} if step in SIZES else {})
+
+
+def scaled_fleet(profiles, profile):
+    """The shipped profile with smaller steps."""
+    steps, criteria = (entries_of(profiles, profile, name) for name in ("steps", "criteria"))
+    changed = [scaled_criterion(entry) for entry in criteria.values()]
+    return {
+        "schema": "clusterbench.profile/1", "base": profile, "name": f"{profile}-scaled", "title": {"en": "on stand-ins", "zh": "替身"},
+        "criteria": [c for c in changed if c] + [{"id": name, "remove": True} for name in (*NO_PCI, BUSY) if name in criteria],
+        "steps": [{"id": step, "params": small_params(step, entry["case"])} for step, entry in steps.items() if entry["case"] in SMALL_FLEET],
+    }
+
+
+def run_fleet(build, source, place, lab, profile, product, fault=None, ports=0, timeout=900):
+    """(exit code of run, the judgement as report gives it, what was printed)."""
+    place = Path(place)
+    setup = write_setup(build, place, lab, product, fault, ports)
+    (place / "p").mkdir(exist_ok=True)
+    (place / "p" / f"{profile}-scaled.json").write_text(json.dumps(scaled_fleet(Path(source) / "profiles", profile)))
+    program, out = Path(build).resolve() / "bin/clusterbench_fake_gpu", place / "out"
+    for host in lab.hosts:  # to one rate, far below what the machine's processors carry
+        lab.mend_link(host)
+        lab.slow_link(host, rate="100mbit")
+    if link := fault and FAULTS[fault][0].get("link"):
+        lab.slow_link(lab.hosts[1], rate=link)
+    done = lab.run([program, "run", f"{profile}-scaled", "--profile-dir", place / "p", "--out", out, "--launcher", "mpirun", "--hostfile",
+                    lab.write_hostfile(place / "hosts", GPUS)], env={"CLUSTERBENCH_LAB_SETUP": str(setup)}, timeout=timeout)
+    text = done.stdout + done.stderr
+    if not (out / "campaign.json").exists():
+        raise AssertionError(text)
+    report = place / "report.json"
+    lab.run([program, "report", out, "--json", report], timeout=60)
+    return done.returncode, json.loads(report.read_text()), text
+
+
+def named(part, kind, host):
+    """Whether the name of a part is that of GPU 3 of the host, of the host, or of all hosts together."""
+    if kind == "gpu":
+        return host in part and of_gpu(part, 3)
+    return host in part if kind == "host" else part == kind
+
+
+def wrong_of(report, fault, host):
+    """(the fault's criterion does not name it, what fails and is nothing that it does)."""
+    _, criterion, kind, *more = FAULTS[fault]
+    bad = failing(report)
+    missing = not any(named(part, kind, host) for part in bad.get(criterion, ()))
+    others = [(name, part) for name, parts in bad.items() for part in sorted(parts)
+              if name.removesuffix(".after") != criterion and not any(name.startswith(m) for m in more)]
+    strangers = [(name, part) for name, parts in bad.items() for part in sorted(parts) if kind != "cluster" and not name.startswith("nccl.all.")
+                 and host not in part and part != "cluster"]
+    return missing, sorted({*others, *strangers})
