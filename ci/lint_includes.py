@@ -33,7 +33,7 @@ ARROWS = {
     "bench/collectives": HARNESS | {"bench/gpu", "bench/network"},
     "bench": {"bench/harness"},
     "campaign": {"judge", "model:disturbance.h", "model:schedule.h", "core"},
-    "report": {"judge", "core"},
+    "report": {"judge", "model:layout.h", "model:picture.h", "core"},
     "cli": {"core", "kernels", "sys", "model", "judge", "bench", "bench/harness", "bench/cpu:blas_choice.h",
             "campaign", "report"},
 }

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "core/units.h"
+#include "core/svg.h"
 #include "report/chart.h"
-#include "report/svg.h"
 
 namespace cb {
 namespace {

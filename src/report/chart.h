@@ -7,11 +7,11 @@
 #include <variant>
 #include <vector>
 
+#include "core/svg.h"
 #include "judge/verdict.h"
+#include "model/fabric/picture.h"
 
 namespace cb {
-
-using Point = std::array<double, 2>;
 
 // A requirement: a horizontal line across part of a chart.
 struct LimitLine {
@@ -131,8 +131,8 @@ struct MatrixChart {
   std::string high_label;
 };
 
-using Chart =
-    std::variant<CurveChart, DistributionChart, TimelineChart, StripChart, BarsChart, MatrixChart>;
+using Chart = std::variant<CurveChart, DistributionChart, TimelineChart, StripChart, BarsChart,
+                           MatrixChart, FabricPicture>;
 
 // The chart as an <svg> element. All text in it is escaped. `id` must be unique in the page.
 std::string draw(const Chart& chart, const std::string& id, const std::string& title,

@@ -9,7 +9,7 @@
 #include "core/embedded.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "report/svg.h"
+#include "core/svg.h"
 
 namespace cb {
 namespace {

@@ -75,8 +75,7 @@ net::Measurement measurement(Context& context, const tcp::Setup& setup, const tc
   m.task.seconds = point.spec.seconds;
   m.rounds =
       net::plan_rounds(params, setup.nodes, setup.rail_count(), !params.flag("rails-together"));
-  if (params.text("schedule") == "bisection")
-    m.facts["bisection"] = net::bisection_fact(setup.nodes, m.rounds);
+  net::add_leaf_facts(m.facts, params, setup.nodes, m.rounds);
   m.deadline_seconds = round_deadline(params, point.spec);
   m.rail_names = setup.rail_names;
   m.make = tcp::end_maker(setup, point.spec, context.place.host, context.cancel);

@@ -11,12 +11,12 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text.h"
+#include "core/svg.h"
 #include "example_campaign.h"
 #include "judge/verdict.h"
 #include "report/html.h"
 #include "report/json.h"
 #include "report/markdown.h"
-#include "report/svg.h"
 #include "tests/unit/timing.h"
 
 using namespace cb;
