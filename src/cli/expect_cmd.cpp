@@ -17,6 +17,7 @@
 #include "core/file.h"
 #include "core/text.h"
 #include "judge/expect.h"
+#include "model/optics/module_register.h"
 #include "report/asset_register.h"
 
 namespace cb {
@@ -31,16 +32,76 @@ struct ExpectOptions {
   std::string language = "en";
 };
 
-// Adds the inventories of a document or campaign. The last one of a host counts.
-void add_inventories(const std::string& input, std::vector<HostInventory>& hosts) {
-  std::vector<HostInventory> read = std::filesystem::is_directory(input)
-                                        ? load_campaign(input, catalogue()).inventories
-                                        : parse_document(read_file(input), input).hosts;
-  if (read.empty()) throw UsageError("clusterbench expect", input, said("expect.no_inventory"));
-  for (HostInventory& host : read) {
-    std::erase_if(hosts, [&](const HostInventory& known) { return known.host == host.host; });
-    hosts.push_back(std::move(host));
+// What was read of hosts: their inventories, and the optical modules that `optics` found.
+struct ReadInputs {
+  std::vector<HostInventory> hosts;
+  std::vector<RegisteredModule> modules;
+
+  void add_modules(const Document& document) {
+    for (const Record& record : document.records) {
+      const auto fact = record.facts.find(kModuleRegisterFact);
+      if (fact == record.facts.end()) continue;
+      for (RegisteredModule& m : parse_module_register(fact->second.text()))
+        modules.push_back(std::move(m));
+    }
   }
+};
+
+ReadInputs read_input(const std::string& input) {
+  ReadInputs out;
+  if (std::filesystem::is_directory(input)) {
+    Campaign campaign = load_campaign(input, catalogue());
+    out.hosts = std::move(campaign.inventories);
+    for (const Job& job : campaign.jobs) {
+      if (job.document) out.add_modules(*job.document);
+    }
+  } else {
+    Document document = parse_document(read_file(input), input);
+    out.add_modules(document);
+    out.hosts = std::move(document.hosts);
+  }
+  if (out.hosts.empty() && out.modules.empty())
+    throw UsageError("clusterbench expect", input, said("expect.no_inventory"));
+  return out;
+}
+
+// Adds the inventories of a document or campaign. The last one of a host counts.
+void add_inventories(ReadInputs input, ReadInputs& all) {
+  for (HostInventory& host : input.hosts) {
+    std::erase_if(all.hosts, [&](const HostInventory& known) { return known.host == host.host; });
+    all.hosts.push_back(std::move(host));
+  }
+  std::ranges::move(input.modules, std::back_inserter(all.modules));
+}
+
+Part module_part(const RegisteredModule& m) {
+  Part out{.kind = "module", .id = m.port};
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) out.attributes[name] = value;
+  };
+  add("vendor", m.vendor);
+  add("part_number", m.part_number);
+  add("serial", m.serial);
+  add("firmware", m.firmware);
+  return out;
+}
+
+// Puts modules into the inventories of their hosts; those of others (switches) become inventories
+// of their own, which are returned. The last one of a port counts.
+std::vector<HostInventory> place_modules(ReadInputs& all) {
+  std::vector<HostInventory> others;
+  for (const RegisteredModule& m : all.modules) {
+    auto* list = &all.hosts;
+    auto at = std::ranges::find(*list, m.host, &HostInventory::host);
+    if (at == list->end()) {
+      list = &others;
+      at = std::ranges::find(others, m.host, &HostInventory::host);
+      if (at == others.end()) at = others.insert(others.end(), HostInventory{m.host});
+    }
+    std::erase_if(at->parts, [&](const Part& p) { return p.kind == "module" && p.id == m.port; });
+    at->parts.push_back(module_part(m));
+  }
+  return others;
 }
 
 std::vector<ExpectRule> rules_of(const ExpectOptions& options) {
@@ -86,10 +147,15 @@ ExitCode expect(const ExpectOptions& options) {
   if (options.profile.empty() && options.assets.empty() && options.registered.empty())
     throw UsageError("clusterbench expect", "--profile", said("expect.nothing"));
   const std::vector<ExpectRule> rules = rules_of(options);
-  std::vector<HostInventory> hosts;
-  for (const std::string& input : options.inputs) add_inventories(input, hosts);
-  if (!options.registered.empty())
-    write_file_atomically(options.registered, render_asset_register(hosts));
+  ReadInputs all;
+  for (const std::string& input : options.inputs) add_inventories(read_input(input), all);
+  const std::vector<HostInventory> others = place_modules(all);
+  const std::vector<HostInventory>& hosts = all.hosts;
+  if (!options.registered.empty()) {
+    std::vector<HostInventory> registered = hosts;
+    registered.insert(registered.end(), others.begin(), others.end());
+    write_file_atomically(options.registered, render_asset_register(registered));
+  }
   if (rules.empty()) return ExitCode::ok;
   Evidence evidence;
   for (const ExpectRule& rule : rules) {

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "core/units.h"
 #include "core/svg.h"
+#include "core/units.h"
 #include "report/chart.h"
 
 namespace cb {

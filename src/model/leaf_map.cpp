@@ -82,8 +82,9 @@ class LineReader {
         put_once(out_.of_nic, words[0] + " " + words[1], words[2]);
         put(by_nics_, words[0], words[2]);
       } else {
-        problems_.add("--leaf-map", fmt::format("line {}: write HOST LEAF or HOST NIC LEAF, not \"{}\"",
-                                                number_, line));
+        problems_.add(
+            "--leaf-map",
+            fmt::format("line {}: write HOST LEAF or HOST NIC LEAF, not \"{}\"", number_, line));
       }
     }
     // A line for the host as a whole stands before those of its NICs.

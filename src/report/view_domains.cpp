@@ -11,6 +11,7 @@
 #include "core/units.h"
 #include "judge/verdict_select.h"
 #include "model/fabric/layout.h"
+#include "model/optics/module_register.h"
 #include "report/view_parts.h"
 
 namespace cb {
@@ -136,7 +137,8 @@ Items method_items(const ReportInput& in, const std::vector<const Step*>& steps)
       for (const Record& record : job.document->records) {
         ++records;
         for (const auto& [name, value] : record.facts) {
-          if (name != kLayoutFact) ++facts[name][value];  // it is drawn
+          // These are drawn, and listed in the asset register.
+          if (name != kLayoutFact && name != kModuleRegisterFact) ++facts[name][value];
         }
         for (const Said& note : record.notes) {
           const std::string& id = note.message().id;

@@ -103,7 +103,8 @@ CaseInfo describe() {
             text("before").excludes({"plan"}).help("an earlier file of the same subnet: every "
                                                    "difference is a finding"),
             text("dot").help("file for a graph of it, for Graphviz"),
-            text("picture").help("file for a picture of it (SVG), with the findings where they are"),
+            text("picture").help(
+                "file for a picture of it (SVG), with the findings where they are"),
             choice("picture-language", {"en", "zh"}).help("of --picture").by_default("en"),
             text("leaf-map-out")
                 .help("file of lines HOST NIC LEAF, for --leaf-map of locate and verbs")}}),

@@ -97,15 +97,17 @@ std::vector<Round> node_rounds(const Params& params, const Nodes& nodes) {
 std::vector<ParamDef> schedule_params() {
   using namespace param;
   return {
-      choice("schedule", {"pair", "loopback", "tournament", "shift", "random", "rail", "cross-rail",
-                          "bisection", "within-leaf", "across-leaves", "incast", "one-to-many",
-                          "all-to-all"})
+      choice("schedule",
+             {"pair", "loopback", "tournament", "shift", "random", "rail", "cross-rail",
+              "bisection", "within-leaf", "across-leaves", "incast", "one-to-many", "all-to-all"})
           .help("who with whom: pair (first half of the hosts with the second), tournament (each "
                 "pair once), shift (each directed pair once), within-leaf and across-leaves (by "
                 "--leaf-map); each a record of its own")
           .by_default("pair")
           .list(),
-      integer("rounds").help("rounds of --schedule random and within-leaf; by default 4").range(1, 100000),
+      integer("rounds")
+          .help("rounds of --schedule random and within-leaf; by default 4")
+          .range(1, 100000),
       seed_param("of --schedule random and within-leaf"),
       text("leaf-map")
           .help("file of lines HOST LEAF, the result of fabric --json, or ibnetdiscover's output: "

@@ -97,7 +97,8 @@ class Arranger {
       size_t all = 0;
       for (const auto& [nic, n] : nics[i]) all += n;
       for (const auto& [nic, n] : nics[i]) {
-        if (static_cast<double>(n) >= kRailShare * static_cast<double>(all)) switches_[i].rail = nic;
+        if (static_cast<double>(n) >= kRailShare * static_cast<double>(all))
+          switches_[i].rail = nic;
       }
     }
     for (int row = 1; row <= top(); ++row) hand_up(row);

@@ -91,9 +91,9 @@ class FabricDrawing {
     svg_.path(fmt::format("M{:.1f} {:.1f}h22", x, y - 1), "fx-bundle fx-w8");
     x += 28;
     word(t_("picture.legend.bundle"));
-    for (const auto& [mark, id] : {std::pair(PictureMark::fail, "state.fail"),
-                                   std::pair(PictureMark::warn, "state.warn"),
-                                   std::pair(PictureMark::waived, "state.waived")}) {
+    for (const auto& [mark, id] :
+         {std::pair(PictureMark::fail, "state.fail"), std::pair(PictureMark::warn, "state.warn"),
+          std::pair(PictureMark::waived, "state.waived")}) {
       if (!findings.uses(mark)) continue;
       paint_badge(svg_, {x + 8, y - 4}, mark, "n");
       x += 22;
@@ -160,7 +160,7 @@ class FabricDrawing {
 
   void label_row(const PictureRow& row) {
     const bool highest = &row == &geometry_.rows.front() && geometry_.rows.size() > 1;
-    const std::string name = row.tier == 0 ? t_("picture.leaves")
+    const std::string name = row.tier == 0              ? t_("picture.leaves")
                              : highest && row.tier >= 2 ? t_("picture.cores")
                              : row.tier == 1            ? t_("picture.spines")
                                                         : t_("picture.tier", row.tier + 1);
@@ -218,8 +218,8 @@ class FabricDrawing {
                                     (x1 + x2) / 2, y1 - 60, x2, upper.corner[1]);
       const bool numbered = b->links != usual && (unusual <= kAllNumbered);
       if (numbered && y2 < y1)
-        numbers.push_back({{x1 + (x2 - x1) * 0.2, y1 + (y2 - y1) * 0.2 + 4},
-                           std::to_string(b->links)});
+        numbers.push_back(
+            {{x1 + (x2 - x1) * 0.2, y1 + (y2 - y1) * 0.2 + 4}, std::to_string(b->links)});
     }
     for (const auto& [half_pixels, path] : by_width)
       svg_.path(path, fmt::format("fx-bundle fx-w{}", half_pixels));

@@ -15,9 +15,7 @@ constexpr double kKeyLine = 19;     // pixels
 constexpr size_t kDrawnLines = 80;  // of findings; the switches of all are filled
 constexpr size_t kBadgesOfOne = 4;  // of one finding
 
-bool same_spot(Point a, Point b) {
-  return std::hypot(a[0] - b[0], a[1] - b[1]) < 2 * kBadge + 1;
-}
+bool same_spot(Point a, Point b) { return std::hypot(a[0] - b[0], a[1] - b[1]) < 2 * kBadge + 1; }
 
 Point between(Point a, Point b, double share) {
   return {a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share};
@@ -73,7 +71,8 @@ FindingPainter::FindingPainter(Svg& svg, const FabricPicture& picture,
     : svg_(svg), picture_(picture), geometry_(geometry), t_(picture.lang) {
   order_.resize(picture.layout.findings.size());
   std::iota(order_.begin(), order_.end(), size_t{0});
-  std::ranges::stable_sort(order_, {}, [&](size_t i) { return static_cast<int>(picture.marks[i]); });
+  std::ranges::stable_sort(order_, {},
+                           [&](size_t i) { return static_cast<int>(picture.marks[i]); });
 }
 
 bool FindingPainter::uses(PictureMark mark) const {

@@ -95,13 +95,13 @@ class RowPlacer {
     for (size_t i = 0; i < cells.size(); ++i) {
       const auto column = static_cast<double>(i % grid.columns);
       const auto line = static_cast<double>(i / grid.columns);
-      out_.cell[cells[i]] = {{left + column * grid.pitch,
-                              corner[1] + kHeadHeight + kBoxPadding + line * grid.pitch},
-                             {grid.side, grid.side}};
+      out_.cell[cells[i]] = {
+          {left + column * grid.pitch, corner[1] + kHeadHeight + kBoxPadding + line * grid.pitch},
+          {grid.side, grid.side}};
     }
-    out_.group[g] = {corner,
-                     {width, kHeadHeight + 2 * kBoxPadding +
-                                 static_cast<double>(grid.rows) * grid.pitch}};
+    out_.group[g] = {
+        corner,
+        {width, kHeadHeight + 2 * kBoxPadding + static_cast<double>(grid.rows) * grid.pitch}};
   }
 
   PictureGeometry& out_;

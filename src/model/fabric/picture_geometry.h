@@ -31,7 +31,7 @@ struct PictureRow {
 struct PictureGeometry {
   std::vector<PictureRow> rows;  // the highest tier first
   std::vector<PictureBox> group;
-  std::vector<PictureBox> cell;  // of each switch
+  std::vector<PictureBox> cell;        // of each switch
   std::map<size_t, PictureBox> hosts;  // of each group with adapters
   double hosts_top = 0, bottom = 0;
 

@@ -42,9 +42,8 @@ Looked sixteen_hosts() {
   std::swap(wired.at("leaf-2", 3).b, wired.at("leaf-5", 3).b);
   wired.at("leaf-6", 18).rate = "2xNDR";
   const Wire gone = wired.at("leaf-1", 20);
-  std::erase_if(wired.wires, [&](const Wire& w) {
-    return w.a.id == gone.a.id && w.a.port == gone.a.port;
-  });
+  std::erase_if(wired.wires,
+                [&](const Wire& w) { return w.a.id == gone.a.id && w.a.port == gone.a.port; });
   return look(wired, plan);
 }
 
@@ -98,7 +97,8 @@ WiredNet three_tiers(int pods, int hosts_of_a_pod) {
   const auto id = [](char kind, int a, int b) {
     return fmt::format("{}-{:016x}", kind, (a << 12) + b + 0x1000000);
   };
-  for (int c = 0; c < 8; ++c) out.nodes.push_back({id('S', 0, c), fmt::format("core-{}", c), 64, ++lid});
+  for (int c = 0; c < 8; ++c)
+    out.nodes.push_back({id('S', 0, c), fmt::format("core-{}", c), 64, ++lid});
   for (int p = 0; p < pods; ++p) {
     for (int s = 0; s < 8; ++s) {
       out.nodes.push_back({id('S', p + 1, 100 + s), fmt::format("spine-{}-{}", p, s), 64, ++lid});

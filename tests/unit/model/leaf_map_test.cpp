@@ -65,7 +65,8 @@ TEST_CASE("a leaf map of lines with NICs: a line for the host stands before them
 }
 
 TEST_CASE("what is wrong with a leaf map names its line") {
-  CHECK(said("n1 a\nn2\n").find("line 2: write HOST LEAF or HOST NIC LEAF, not \"n2\"") != std::string::npos);
+  CHECK(said("n1 a\nn2\n").find("line 2: write HOST LEAF or HOST NIC LEAF, not \"n2\"") !=
+        std::string::npos);
   CHECK(said("n1 a b c\n").find("line 1") != std::string::npos);
   CHECK(said("n1 a\nn1 b\n").find("line 2: n1 is on a above and on b here") != std::string::npos);
   CHECK(said("").find("names no host") != std::string::npos);

@@ -10,8 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/text.h"
 #include "core/svg.h"
+#include "core/text.h"
 #include "example_campaign.h"
 #include "judge/verdict.h"
 #include "report/html.h"
