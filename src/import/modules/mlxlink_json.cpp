@@ -18,7 +18,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double kNoLight = -40;  // dBm
-constexpr double kMilli = 1e-3;
+constexpr double kPerMilli = 1e-3;
 
 double watts_of(double level) { return level <= kNoLight ? 0 : 1e-3 * std::pow(10.0, level / 10); }
 
@@ -96,15 +96,15 @@ class MlxlinkReader {
 
   void add_readings(OpticalModule& out) const {
     const auto same = [](double v) { return v; };
-    const auto milli = [](double v) { return v * kMilli; };
+    const auto milli = [](double v) { return v * kPerMilli; };
     const LaneValues celsius = lanes("Temperature [C]"), volts = lanes("Voltage [mV]"),
                      bias = lanes("Bias Current [mA]"), receive = lanes("Rx Power Current [dBm]"),
                      send = lanes("Tx Power Current [dBm]");
     if (!celsius.values.empty()) out.celsius = celsius.values.front();
-    if (!volts.values.empty()) out.volts = volts.values.front() * kMilli;
+    if (!volts.values.empty()) out.volts = volts.values.front() * kPerMilli;
     out.lanes.resize(std::max({bias.values.size(), receive.values.size(), send.values.size()}));
     for (size_t i = 0; i < bias.values.size(); ++i)
-      out.lanes[i].bias_amperes = bias.values[i] * kMilli;
+      out.lanes[i].bias_amperes = bias.values[i] * kPerMilli;
     for (size_t i = 0; i < receive.values.size(); ++i)
       out.lanes[i].receive_watts = watts_of(receive.values[i]);
     for (size_t i = 0; i < send.values.size(); ++i)
