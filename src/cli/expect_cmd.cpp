@@ -19,6 +19,7 @@
 #include "core/text.h"
 #include "judge/expect.h"
 #include "judge/verdict_hosts.h"
+#include "model/optics/module_register.h"
 #include "report/asset_register.h"
 
 namespace cb {
@@ -33,10 +34,21 @@ struct ExpectOptions {
   std::string language = "en";
 };
 
-// What the inputs know: the inventories, the last one of a host; and all hosts that were asked for.
+// What the inputs know: the inventories, the last one of a host; all hosts that were asked for; and
+// the optical modules that `optics` found.
 struct KnownHosts {
   std::vector<HostInventory> inventories = {};
   std::set<std::string> asked = {};
+  std::vector<RegisteredModule> modules = {};
+
+  void add_modules(const Document& document) {
+    for (const Record& record : document.records) {
+      const auto fact = record.facts.find(kModuleRegisterFact);
+      if (fact == record.facts.end()) continue;
+      for (RegisteredModule& m : parse_module_register(fact->second.text()))
+        modules.push_back(std::move(m));
+    }
+  }
 };
 
 // Refuses a campaign whose evidence is doubtful.
@@ -50,27 +62,34 @@ KnownHosts hosts_of_campaign(const std::string& directory) {
   for (const std::string& host : names.expected()) out.asked.insert(host);
   for (HostInventory& host : out.inventories)
     host.host = names.asked(host.host).value_or(host.host);
+  for (const Job& job : campaign.jobs) {
+    if (job.document) out.add_modules(*job.document);
+  }
   return out;
 }
 
 KnownHosts hosts_of_document(const std::string& file) {
   Document document = parse_document(read_file(file), file);
   KnownHosts out{.inventories = std::move(document.hosts)};
-  out.asked.insert(document.run.hosts.begin(), document.run.hosts.end());
+  out.add_modules(document);
+  // Who only read modules owes no inventory.
+  if (!out.inventories.empty() || out.modules.empty())
+    out.asked.insert(document.run.hosts.begin(), document.run.hosts.end());
   return out;
 }
 
-void add_inventories(const std::string& input, KnownHosts& hosts) {
+void add_inventories(const std::string& input, KnownHosts& all) {
   KnownHosts more =
       std::filesystem::is_directory(input) ? hosts_of_campaign(input) : hosts_of_document(input);
-  if (more.inventories.empty())
+  if (more.inventories.empty() && more.modules.empty())
     throw UsageError("clusterbench expect", input, said("expect.no_inventory"));
-  hosts.asked.merge(more.asked);
+  all.asked.merge(more.asked);
   for (HostInventory& host : more.inventories) {
-    std::erase_if(hosts.inventories,
+    std::erase_if(all.inventories,
                   [&](const HostInventory& known) { return known.host == host.host; });
-    hosts.inventories.push_back(std::move(host));
+    all.inventories.push_back(std::move(host));
   }
+  std::ranges::move(more.modules, std::back_inserter(all.modules));
 }
 
 // A host that was asked for and told nothing is not as ordered.
@@ -79,6 +98,36 @@ void add_silent_hosts(const KnownHosts& hosts, Evidence& evidence) {
     if (std::ranges::find(hosts.inventories, host, &HostInventory::host) == hosts.inventories.end())
       evidence.gaps.push_back({host, {"gap.no_inventory", {host}}});
   }
+}
+
+Part module_part(const RegisteredModule& m) {
+  Part out{.kind = "module", .id = m.port};
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) out.attributes[name] = value;
+  };
+  add("vendor", m.vendor);
+  add("part_number", m.part_number);
+  add("serial", m.serial);
+  add("firmware", m.firmware);
+  return out;
+}
+
+// Puts modules into the inventories of their hosts; those of others (switches) become inventories
+// of their own, which are returned. The last one of a port counts.
+std::vector<HostInventory> place_modules(KnownHosts& all) {
+  std::vector<HostInventory> others;
+  for (const RegisteredModule& m : all.modules) {
+    auto* list = &all.inventories;
+    auto at = std::ranges::find(*list, m.host, &HostInventory::host);
+    if (at == list->end()) {
+      list = &others;
+      at = std::ranges::find(others, m.host, &HostInventory::host);
+      if (at == others.end()) at = others.insert(others.end(), HostInventory{m.host});
+    }
+    std::erase_if(at->parts, [&](const Part& p) { return p.kind == "module" && p.id == m.port; });
+    at->parts.push_back(module_part(m));
+  }
+  return others;
 }
 
 std::vector<ExpectRule> rules_of(const ExpectOptions& options) {
@@ -126,10 +175,16 @@ ExitCode expect(const ExpectOptions& options) {
   const std::vector<ExpectRule> rules = rules_of(options);
   KnownHosts known;
   for (const std::string& input : options.inputs) add_inventories(input, known);
+  const std::vector<HostInventory> others = place_modules(known);
   const std::vector<HostInventory>& hosts = known.inventories;
-  if (!options.registered.empty())
-    write_file_atomically(options.registered, render_asset_register(hosts));
+  if (!options.registered.empty()) {
+    std::vector<HostInventory> registered = hosts;
+    registered.insert(registered.end(), others.begin(), others.end());
+    write_file_atomically(options.registered, render_asset_register(registered));
+  }
   if (rules.empty()) return ExitCode::ok;
+  if (hosts.empty())
+    throw UsageError("clusterbench expect", options.inputs.front(), said("expect.no_inventory"));
   Evidence evidence;
   add_silent_hosts(known, evidence);
   for (const ExpectRule& rule : rules) {

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "core/svg.h"
 #include "core/units.h"
 #include "report/chart.h"
-#include "report/svg.h"
 
 namespace cb {
 namespace {

@@ -31,14 +31,18 @@ constexpr std::array kColumns{
     Synonym{"序列号", "serial"},   Synonym{"型号", "model"},     Synonym{"model", "model"},
     Synonym{"partnumber", "model"}};
 
-constexpr std::array kParts{
-    Synonym{"gpu", "gpu"},       Synonym{"显卡", "gpu"},       Synonym{"加速卡", "gpu"},
-    Synonym{"nic", "nic"},       Synonym{"hca", "nic"},        Synonym{"rdma", "nic"},
-    Synonym{"adapter", "nic"},   Synonym{"网卡", "nic"},       Synonym{"nvme", "nvme"},
-    Synonym{"ssd", "nvme"},      Synonym{"disk", "nvme"},      Synonym{"drive", "nvme"},
-    Synonym{"硬盘", "nvme"},     Synonym{"固态硬盘", "nvme"},  Synonym{"system", "system"},
-    Synonym{"server", "system"}, Synonym{"chassis", "system"}, Synonym{"整机", "system"},
-    Synonym{"服务器", "system"}};
+constexpr std::array kParts{Synonym{"gpu", "gpu"},        Synonym{"显卡", "gpu"},
+                            Synonym{"加速卡", "gpu"},     Synonym{"nic", "nic"},
+                            Synonym{"hca", "nic"},        Synonym{"rdma", "nic"},
+                            Synonym{"adapter", "nic"},    Synonym{"网卡", "nic"},
+                            Synonym{"nvme", "nvme"},      Synonym{"ssd", "nvme"},
+                            Synonym{"disk", "nvme"},      Synonym{"drive", "nvme"},
+                            Synonym{"硬盘", "nvme"},      Synonym{"固态硬盘", "nvme"},
+                            Synonym{"system", "system"},  Synonym{"server", "system"},
+                            Synonym{"chassis", "system"}, Synonym{"整机", "system"},
+                            Synonym{"服务器", "system"},  Synonym{"module", "module"},
+                            Synonym{"optic", "module"},   Synonym{"transceiver", "module"},
+                            Synonym{"光模块", "module"}};
 
 std::string folded(const std::string& text) {
   std::string out = in_small_letters(text);
@@ -137,7 +141,7 @@ class DeliveryListReader {
 }  // namespace
 
 const std::vector<std::string>& asset_parts() {
-  static const std::vector<std::string> kKinds{"gpu", "nic", "nvme", "system"};
+  static const std::vector<std::string> kKinds{"gpu", "nic", "nvme", "system", "module"};
   return kKinds;
 }
 

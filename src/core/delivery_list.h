@@ -7,7 +7,8 @@
 
 namespace cb {
 
-// The kinds of piece that a delivery list can name: gpu, nic, nvme, system.
+// The kinds of piece that a delivery list can name: gpu, nic, nvme, system, module (an optical
+// module in a port, which the case `optics` reads).
 const std::vector<std::string>& asset_parts();
 
 // Reads a delivery list: CSV with the columns host, part, serial and, if known, slot and model, in

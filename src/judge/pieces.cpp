@@ -15,7 +15,8 @@ bool is_flag_set(const Part& part, const char* name) {
 std::string piece_kind(const Part& part) {
   if (part.kind == "rdma") return "nic";
   if (part.kind == "nic") return is_flag_set(part, "virtual") ? "" : "nic";
-  const bool counts = part.kind == "gpu" || part.kind == "nvme" || part.kind == "system";
+  const bool counts =
+      part.kind == "gpu" || part.kind == "nvme" || part.kind == "system" || part.kind == "module";
   return counts ? part.kind : "";
 }
 

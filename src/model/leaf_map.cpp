@@ -1,9 +1,13 @@
 #include "model/leaf_map.h"
 
+#include <optional>
 #include <set>
 #include <sstream>
 
 #include <fmt/format.h>
+
+#include "core/result.h"
+#include "model/fabric/layout.h"
 
 namespace cb {
 namespace {
@@ -56,18 +60,75 @@ LeafMap parse_fabric(const std::string& text, std::string (*key)(const std::stri
   return out;
 }
 
-LeafMap parse_lines(const std::string& text, Problems& problems) {
-  LeafMap out;
-  std::istringstream in(text);
-  std::string line;
-  for (int number = 1; std::getline(in, line); ++number) {
-    const std::vector<std::string> words = words_of(line);
-    if (words.empty()) continue;
-    if (words.size() != 2) {
-      problems.add("--leaf-map", fmt::format("line {}: write HOST LEAF, not \"{}\"", number, line));
-    } else if (!out.emplace(words[0], words[1]).second && out[words[0]] != words[1]) {
-      problems.add("--leaf-map", fmt::format("line {}: {} is on {} above and on {} here", number,
-                                             words[0], out[words[0]], words[1]));
+// The leaf of each host, and of each "host nic" that is known apart.
+struct HostAndNicLeaves {
+  LeafMap of_host, of_nic;
+};
+
+// Lines HOST LEAF and HOST NIC LEAF.
+class LineReader {
+ public:
+  explicit LineReader(Problems& problems) : problems_(problems) {}
+
+  HostAndNicLeaves read(const std::string& text) {
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) {
+      ++number_;
+      const std::vector<std::string> words = words_of(line);
+      if (words.empty()) continue;
+      if (words.size() == 2) {
+        put_once(out_.of_host, words[0], words[1]);
+      } else if (words.size() == 3) {
+        put_once(out_.of_nic, words[0] + " " + words[1], words[2]);
+        put(by_nics_, words[0], words[2]);
+      } else {
+        problems_.add(
+            "--leaf-map",
+            fmt::format("line {}: write HOST LEAF or HOST NIC LEAF, not \"{}\"", number_, line));
+      }
+    }
+    // A line for the host as a whole stands before those of its NICs.
+    out_.of_host.merge(by_nics_);
+    return std::move(out_);
+  }
+
+ private:
+  void put_once(LeafMap& map, const std::string& key, const std::string& leaf) {
+    const auto [at, fresh] = map.emplace(key, leaf);
+    if (!fresh && at->second != leaf)
+      problems_.add("--leaf-map", fmt::format("line {}: {} is on {} above and on {} here", number_,
+                                              key, at->second, leaf));
+  }
+
+  Problems& problems_;
+  int number_ = 0;
+  HostAndNicLeaves out_;
+  LeafMap by_nics_;
+};
+
+// The layout in the record of `fabric`, of a result document.
+HostAndNicLeaves of_document(const std::string& text, Problems& problems) {
+  HostAndNicLeaves out;
+  std::optional<FabricLayout> layout;
+  try {
+    for (const Record& record : parse_document(text, "--leaf-map", false).records) {
+      const auto fact = record.facts.find(kLayoutFact);
+      if (fact != record.facts.end() && !layout) layout = parse_layout(fact->second.text());
+    }
+  } catch (const UsageError& e) {
+    for (const Problem& p : e.problems().list) problems.add("--leaf-map", p.said());
+    return out;
+  }
+  if (!layout) {
+    problems.add("--leaf-map", said("leaf_map.no_layout"));
+    return out;
+  }
+  for (const LayoutSwitch& leaf : layout->switches) {
+    for (const auto& [nic, hosts] : leaf.hosts) {
+      for (const std::string& host : hosts) {
+        put(out.of_host, host, leaf.name);
+        if (!nic.empty()) put(out.of_nic, host + " " + nic, leaf.name);
+      }
     }
   }
   return out;
@@ -75,6 +136,19 @@ LeafMap parse_lines(const std::string& text, Problems& problems) {
 
 bool is_fabric(const std::string& text) {
   return text.starts_with("Switch") || text.find("\nSwitch") != std::string::npos;
+}
+
+HostAndNicLeaves read_leaves(const std::string& text, Problems& problems) {
+  HostAndNicLeaves out;
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin != std::string::npos && text[begin] == '{')
+    out = of_document(text, problems);
+  else if (is_fabric(text))
+    out = {parse_fabric(text, first_word), parse_fabric(text, first_two_words)};
+  else
+    out = LineReader(problems).read(text);
+  if (out.of_host.empty() && problems.empty()) problems.add("--leaf-map", "names no host");
+  return out;
 }
 
 LeafMap::const_iterator find_host(const LeafMap& map, const std::string& host) {
@@ -101,9 +175,7 @@ std::string no_line(const std::string& host) {
 }  // namespace
 
 LeafMap parse_leaf_map(const std::string& text, Problems& problems) {
-  LeafMap out = is_fabric(text) ? parse_fabric(text, first_word) : parse_lines(text, problems);
-  if (out.empty() && problems.empty()) problems.add("--leaf-map", "names no host");
-  return out;
+  return read_leaves(text, problems).of_host;
 }
 
 std::vector<int> leaf_groups(const LeafMap& map, const std::vector<std::string>& hosts,
@@ -124,8 +196,7 @@ std::vector<int> leaf_groups(const LeafMap& map, const std::vector<std::string>&
 
 NicLeaves nic_leaves(const std::string& text, const std::vector<std::string>& hosts,
                      const std::vector<std::string>& nics, Problems& problems) {
-  const LeafMap of_host = parse_leaf_map(text, problems);
-  const LeafMap of_nic = is_fabric(text) ? parse_fabric(text, first_two_words) : LeafMap{};
+  const auto [of_host, of_nic] = read_leaves(text, problems);
   NicLeaves out;
   std::map<std::string, int> number;
   for (const std::string& host : hosts) {

@@ -7,13 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "core/text.h"
 #include "report/chart_parts.h"
 
 namespace cb {
 namespace {
-
-constexpr double kPixelsPerColumn = 6.3;  // for the style sheet's 11 px sans serif faces
 
 template <typename... F>
 struct Overloaded : F... {
@@ -40,22 +37,6 @@ const char* state_mark(State state) {
       return "~";
   }
   return "?";
-}
-
-double label_width(std::string_view text) {
-  return static_cast<double>(display_width(text)) * kPixelsPerColumn;
-}
-
-std::string fit_label(std::string_view text, double pixels) {
-  std::string out = terminal_safe(text);
-  if (label_width(out) <= pixels) return out;
-  while (!out.empty() && label_width(out) + kPixelsPerColumn > pixels) {
-    // Removes a whole UTF-8 character: its continuation bytes, then its first byte.
-    while (out.size() > 1 && (static_cast<unsigned char>(out.back()) & 0xC0U) == 0x80U)
-      out.pop_back();
-    out.pop_back();
-  }
-  return out + "…";
 }
 
 void draw_y_axis(Svg& svg, const Plot& plot, const Scale& y, const std::vector<double>& ticks,
@@ -106,7 +87,8 @@ std::string draw(const Chart& chart, const std::string& id, const std::string& t
           [&](const StripChart& c) { return draw_strip(c, canvas(strip_height(c))); },
           [&](const BarsChart& c) { return draw_bars(c, canvas(bars_height(c))); },
           [&](const MatrixChart& c) { return draw_matrix(c, canvas(matrix_height(c))); },
-          [&](const WaterfallChart& c) { return draw_waterfall(c, canvas(waterfall_height(c))); }},
+          [&](const WaterfallChart& c) { return draw_waterfall(c, canvas(waterfall_height(c))); },
+          [&](const FabricPicture& c) { return draw_fabric(c, id, title, description); }},
       chart);
 }
 

@@ -7,11 +7,11 @@
 #include <variant>
 #include <vector>
 
+#include "core/svg.h"
 #include "judge/verdict.h"
+#include "model/fabric/picture.h"
 
 namespace cb {
-
-using Point = std::array<double, 2>;
 
 // A requirement: a horizontal line across part of a chart.
 struct LimitLine {
@@ -147,7 +147,7 @@ struct MatrixChart {
 };
 
 using Chart = std::variant<CurveChart, DistributionChart, TimelineChart, StripChart, BarsChart,
-                           MatrixChart, WaterfallChart>;
+                           MatrixChart, WaterfallChart, FabricPicture>;
 
 // The chart as an <svg> element. All text in it is escaped. `id` must be unique in the page.
 std::string draw(const Chart& chart, const std::string& id, const std::string& title,

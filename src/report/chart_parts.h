@@ -4,8 +4,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/svg.h"
 #include "report/axis.h"
-#include "report/svg.h"
+#include "report/chart.h"
 
 namespace cb {
 
@@ -16,12 +17,6 @@ struct Plot {
   double right = 0;
   double bottom = 0;
 };
-
-// Width in pixels of a label at the charts' text size (11 px). Wide characters count double.
-double label_width(std::string_view text);
-
-// The text, shortened with … to fit into `pixels`.
-std::string fit_label(std::string_view text, double pixels);
 
 // Draws horizontal grid lines with their numbers, and the unit above them.
 void draw_y_axis(Svg& svg, const Plot& plot, const Scale& y, const std::vector<double>& ticks,

@@ -8,8 +8,8 @@
 
 #include "core/embedded.h"
 #include "core/error.h"
+#include "core/svg.h"
 #include "core/text.h"
-#include "report/svg.h"
 
 namespace cb {
 namespace {

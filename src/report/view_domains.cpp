@@ -10,6 +10,8 @@
 
 #include "core/units.h"
 #include "judge/verdict_select.h"
+#include "model/fabric/layout.h"
+#include "model/optics/module_register.h"
 #include "report/view_parts.h"
 
 namespace cb {
@@ -134,7 +136,10 @@ Items method_items(const ReportInput& in, const std::vector<const Step*>& steps)
       if (job.step != step->id || !job.document) continue;
       for (const Record& record : job.document->records) {
         ++records;
-        for (const auto& [name, value] : record.facts) ++facts[name][value];
+        for (const auto& [name, value] : record.facts) {
+          // These are drawn, and listed in the asset register.
+          if (name != kLayoutFact && name != kModuleRegisterFact) ++facts[name][value];
+        }
         for (const Said& note : record.notes) {
           const std::string& id = note.message().id;
           // The soak's page has its events, and says where a reading was not whole.
@@ -260,6 +265,13 @@ Section domain_section(const ReportInput& in, const std::string& domain,
         in.groups, [&](const MetricGroup& group) { return group.domain == domain; }));
     if (shown < all) out.blocks.emplace_back(Paragraph{t("figures.sweep")});
     add_figures(out, in, steps);
+  }
+  for (const Step* step : steps) {
+    for (Figure& picture : fabric_figures(in, *step)) {
+      Figures alone;
+      alone.list.push_back(std::move(picture));
+      out.blocks.emplace_back(std::move(alone));
+    }
   }
   Items absent = absent_items(in, steps);
   if (!absent.lines.empty()) out.blocks.emplace_back(std::move(absent));

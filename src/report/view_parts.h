@@ -68,6 +68,8 @@ Section requirements_section(const ReportInput& in);
 std::vector<Section> domain_sections(const ReportInput& in);
 // The charts of one step.
 std::vector<Figure> step_figures(const ReportInput& in, const Step& step);
+// The pictures of the subnets that a step looked at, their findings marked by their verdicts.
+std::vector<Figure> fabric_figures(const ReportInput& in, const Step& step);
 // Adds what differs between the hosts.
 void add_uniformity(Section& section, const ReportInput& in);
 // One line per host with a known inventory.

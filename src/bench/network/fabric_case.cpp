@@ -11,6 +11,7 @@
 #include "bench/network/subnet/input.h"
 #include "core/file.h"
 #include "core/param_builder.h"
+#include "model/fabric/picture.h"
 #include "model/fabric/routes.h"
 #include "model/fabric/write.h"
 
@@ -101,7 +102,12 @@ CaseInfo describe() {
                               "locate and verbs, and to read it again"),
             text("before").excludes({"plan"}).help("an earlier file of the same subnet: every "
                                                    "difference is a finding"),
-            text("dot").help("file for a graph of it, for Graphviz")}}),
+            text("dot").help("file for a graph of it, for Graphviz"),
+            text("picture").help(
+                "file for a picture of it (SVG), with the findings where they are"),
+            choice("picture-language", {"en", "zh"}).help("of --picture").by_default("en"),
+            text("leaf-map-out")
+                .help("file of lines HOST NIC LEAF, for --leaf-map of locate and verbs")}}),
       .metrics = {{"adapters", "count", higher, "of hosts"},
                   {"switches", "count", higher, ""},
                   {"links", "count", higher, "that both ends tell of"},
@@ -286,8 +292,21 @@ void write_texts(const Params& params, const Net& net, const NetShape& shape,
   if (params.has("dot")) write_file_atomically(params.text("dot"), dot_text(net, shape, findings));
 }
 
+// The picture and the map of leaves, and the layout that both stand on as a fact: the report draws
+// it again with its verdicts, and --leaf-map reads it from the record.
+void write_layout(Record& record, const Params& params, FabricLayout layout) {
+  record.facts[kLayoutFact] = layout_text(layout);
+  if (params.has("leaf-map-out"))
+    write_file_atomically(params.text("leaf-map-out"), leaf_map_text(layout));
+  if (!params.has("picture")) return;
+  // Without a profile nothing says that a finding is only a warning.
+  const std::vector<PictureMark> marks(layout.findings.size(), PictureMark::fail);
+  const Lang lang = params.text("picture-language") == "zh" ? Lang::zh : Lang::en;
+  write_file_atomically(params.text("picture"), fabric_svg_file({std::move(layout), marks, lang}));
+}
+
 void check_input(const Params& params, Problems& problems) {
-  for (const char* name : {"save", "dot"}) {
+  for (const char* name : {"save", "dot", "picture", "leaf-map-out"}) {
     if (!params.has(name)) continue;
     if (const auto why = why_not_writable(params.text(name)))
       problems.add(std::string("--") + name, *why);
@@ -325,6 +344,7 @@ std::vector<Record> run(Context& context, const Params& params) {
                                   difference.at_other_ports.front()));
   }
   write_texts(params, input.net, shape, findings);
+  write_layout(record, params, layout_of(input.net, shape, findings));
   add_source(record, input);
   add_shape(record, input.net, shape);
   add_routes(record, input.net, routes);

@@ -21,6 +21,22 @@ std::string read_file(const std::string& path, Problems& problems) {
   return out.str();
 }
 
+struct CrossingPairs {
+  size_t all = 0, crossing = 0;
+};
+
+CrossingPairs crossing_pairs(const Nodes& nodes, const std::vector<RailRound>& rounds) {
+  const auto leaf = [&nodes](int node) { return nodes.leaf[static_cast<size_t>(node)]; };
+  CrossingPairs out;
+  for (const RailRound& round : rounds) {
+    for (const RailPair& p : round) {
+      ++out.all;
+      out.crossing += leaf(p.from) != leaf(p.to) ? 1 : 0;
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string read_leaf_map(Context& context, const std::string& path) {
@@ -46,16 +62,18 @@ void assign_leaves(Context& context, const Params& params, Nodes& nodes) {
   if (!problems.empty()) throw UsageError("clusterbench", problems);
 }
 
+void add_leaf_facts(std::map<std::string, Said>& facts, const Params& params, const Nodes& nodes,
+                    const std::vector<RailRound>& rounds) {
+  const std::string& schedule = params.text("schedule");
+  if (schedule == "bisection") facts["bisection"] = bisection_fact(nodes, rounds);
+  if (schedule != "within-leaf" && schedule != "across-leaves") return;
+  const CrossingPairs count = crossing_pairs(nodes, rounds);
+  facts["leaf_pairs"] = said("net.leaf_pairs", count.all - count.crossing, count.crossing);
+}
+
 Said bisection_fact(const Nodes& nodes, const std::vector<RailRound>& rounds) {
   if (nodes.leaf.empty()) return said("net.own_order");
-  const auto leaf = [&nodes](int node) { return nodes.leaf[static_cast<size_t>(node)]; };
-  size_t pairs = 0, crossing = 0;
-  for (const RailRound& round : rounds) {
-    for (const RailPair& p : round) {
-      ++pairs;
-      crossing += leaf(p.from) != leaf(p.to) ? 1 : 0;
-    }
-  }
+  const auto [pairs, crossing] = crossing_pairs(nodes, rounds);
   const size_t leaves = std::set(nodes.leaf.begin(), nodes.leaf.end()).size();
   return said_count("net.leaves", leaves, crossing, pairs);
 }

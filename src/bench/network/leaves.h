@@ -1,5 +1,8 @@
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "bench/harness/case.h"
 #include "bench/network/schedule.h"
 
@@ -17,5 +20,10 @@ void assign_leaves(Context& context, const Params& params, Nodes& nodes);
 // Tells what the bisection was cut by, and how many of its pairs cross from one leaf to another: "2
 // leaves of --leaf-map, 3 of 4 pairs cross".
 Said bisection_fact(const Nodes& nodes, const std::vector<RailRound>& rounds);
+
+// Adds what a schedule says of leaves: bisection_fact(), or of within-leaf and across-leaves how
+// many pairs stay on their leaf and how many cross.
+void add_leaf_facts(std::map<std::string, Said>& facts, const Params& params, const Nodes& nodes,
+                    const std::vector<RailRound>& rounds);
 
 }  // namespace cb::net

@@ -59,8 +59,8 @@ CaseInfo describe() {
                .help("bytes of a message; by default 1M, with nccl 16M, for latency 8")
                .range(1, 1 << 30),
            text("leaf-map")
-               .help("file of lines HOST LEAF, or ibnetdiscover's output: slow uplinks of leaves "
-                     "are named"),
+               .help("file of lines HOST LEAF or HOST NIC LEAF, the result of fabric --json, or "
+                     "ibnetdiscover's output: slow uplinks of leaves are named"),
            choice("memory", {"gpu", "host"})
                .help("memory for nccl; host is for a library that stands in for NCCL")
                .by_default("gpu"),

@@ -7,8 +7,11 @@
 #include "bench/cases.h"
 #include "bench/network/finding_checks.h"
 #include "bench/network/optics/read_modules.h"
+#include "core/file.h"
 #include "core/param_builder.h"
+#include "import/modules/module_files.h"
 #include "model/optics/audit.h"
+#include "model/optics/module_register.h"
 
 namespace cb {
 namespace {
@@ -23,10 +26,16 @@ CaseInfo describe() {
       .example = "mpirun --map-by ppr:1:node clusterbench optics --window 60s --json o.json",
       .domain = "network",
       .needs = {},
-      .params = {duration("window").range(0, 86400).by_default("0").help(
-                     "between two readings of counters: errors, flaps"),
-                 text("ports").by_default("auto").list().help(
-                     "interfaces; auto: every physical Ethernet port")},
+      .params =
+          {duration("window").range(0, 86400).by_default("0").help(
+               "between two readings of counters: errors, flaps"),
+           text("ports").by_default("auto").list().help(
+               "interfaces; auto: every physical Ethernet port"),
+           text("from")
+               .list()
+               .excludes({"window", "ports"})
+               .help("files instead: HOST@PORT.txt of ethtool -m, with --json or without, or of "
+                     "mlxlink -m -c --json; ibdiagnet2.db_csv")},
       .metrics = {{"modules", "count", higher, "that could be read"},
                   {"module_celsius", "celsius", lower, ""},
                   {"receive_watts", "watts", higher, "the weakest lane with light"},
@@ -105,16 +114,44 @@ void add_notes(Record& record, const std::vector<FittedModule>& modules) {
   if (shown) record.notes.push_back(said("optics.shown", fmt::format("{:.1e}", *shown)));
 }
 
-std::vector<Record> run(Context& context, const Params& params) {
-  Record record{.case_name = "optics", .params = params};
+// Collective: each host's own modules, on rank 0.
+std::vector<FittedModule> modules_of_hosts(Context& context, const Params& params) {
   std::vector<net::ReadModule> mine;
   if (context.place.first_on_host())
     mine = net::read_modules(context, params.texts("ports"), params.number("window"));
-  std::vector<FittedModule> modules;
+  std::vector<FittedModule> out;
   for (const std::string& text : context.comm.gather(net::modules_text(mine))) {
-    for (FittedModule& m : net::modules_from_text(text)) modules.push_back(std::move(m));
+    for (FittedModule& m : net::modules_from_text(text)) out.push_back(std::move(m));
   }
+  return out;
+}
+
+// Collective: rank 0 reads; what is wrong with a file is thrown on every rank.
+std::vector<FittedModule> modules_of_files(Context& context,
+                                           const std::vector<std::string>& files) {
+  std::vector<FittedModule> out;
+  Problems problems;
+  for (const std::string& file : files) {
+    if (!context.comm.is_root()) break;
+    try {
+      for (FittedModule& m : read_module_file(read_file(file), file)) out.push_back(std::move(m));
+    } catch (const UsageError& e) {
+      for (const Problem& p : e.problems().list)
+        problems.add(p.where.empty() ? file : fmt::format("{}, {}", file, p.where), p.said());
+    }
+  }
+  throw_agreed(context.comm, "clusterbench optics", problems);
+  return out;
+}
+
+std::vector<Record> run(Context& context, const Params& params) {
+  Record record{.case_name = "optics", .params = params};
+  const bool by_files = params.has("from");
+  const std::vector<FittedModule> modules = by_files
+                                                ? modules_of_files(context, params.texts("from"))
+                                                : modules_of_hosts(context, params);
   if (!context.comm.is_root()) return {std::move(record)};
+  if (by_files) record.facts["modules_from"] = said("optics.files", params.texts("from").size());
   const auto read =
       std::ranges::count_if(modules, [](const FittedModule& m) { return m.module.has_value(); });
   if (read == 0) {
@@ -127,6 +164,7 @@ std::vector<Record> run(Context& context, const Params& params) {
     return Entity{f.host, "module", f.port};
   });
   add_notes(record, modules);
+  record.facts[kModuleRegisterFact] = module_register_text(modules);
   return {std::move(record)};
 }
 

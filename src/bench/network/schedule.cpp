@@ -14,6 +14,34 @@ namespace {
 
 constexpr const char* kBisection = "bisection";
 constexpr const char* kVictim = "victim";
+constexpr const char* kWithinLeaf = "within-leaf";
+constexpr const char* kAcrossLeaves = "across-leaves";
+
+// Bisection asks for leaves if it is given them; these two cannot do without.
+bool needs_leaves(const std::string& name) { return name == kWithinLeaf || name == kAcrossLeaves; }
+bool asks_for_leaves(const std::string& name) { return name == kBisection || needs_leaves(name); }
+
+// Pairs of the bisection whose hosts are on two leaves: where one leaf has most of the hosts, not
+// all are.
+Round across_leaves(const std::vector<int>& leaf) {
+  Round out = bisection(leaf);
+  std::erase_if(out, [&](const HostPair& p) {
+    return leaf[static_cast<size_t>(p.from)] == leaf[static_cast<size_t>(p.to)];
+  });
+  return out;
+}
+
+std::vector<Round> leaf_rounds(const std::string& name, const std::vector<int>& leaf, int rounds,
+                               uint64_t seed) {
+  std::vector<Round> out;
+  if (name == kWithinLeaf && !leaf.empty()) out = local_rounds(leaf, rounds, seed);
+  if (name == kAcrossLeaves && !leaf.empty()) out = {across_leaves(leaf)};
+  std::erase_if(out, [](const Round& round) { return round.empty(); });
+  if (out.empty())
+    throw UsageError("clusterbench", "--schedule",
+                     said(name == kWithinLeaf ? "net.no_pair_within" : "net.no_pair_across"));
+  return out;
+}
 
 // All directed pairs at once.
 Round all_to_all(int n) {
@@ -62,6 +90,8 @@ std::vector<Round> node_rounds(const Params& params, const Nodes& nodes) {
   }
   if (name == "one-to-many") return {one_to_many(n, target_of(params, nodes))};
   if (name == "all-to-all") return {all_to_all(n)};
+  if (needs_leaves(name))
+    return leaf_rounds(name, nodes.leaf, rounds, static_cast<uint64_t>(params.integer("seed")));
   if (name == kBisection && !nodes.leaf.empty()) return {bisection(nodes.leaf)};
   // pair, rail, cross-rail and bisection: the first half of the hosts with the second.
   return {bisection(one_group_each(n))};
@@ -73,16 +103,20 @@ std::vector<ParamDef> schedule_params() {
   using namespace param;
   return {
       choice("schedule", {"pair", "loopback", "tournament", "shift", "random", "rail", "cross-rail",
-                          "bisection", "incast", "victim", "one-to-many", "all-to-all"})
+                          "bisection", "within-leaf", "across-leaves", "incast", "victim",
+                          "one-to-many", "all-to-all"})
           .help("who with whom: pair (first half of the hosts with the second), tournament (each "
-                "pair once), shift (each directed pair once); each a record of its own")
+                "pair once), shift (each directed pair once), within-leaf and across-leaves (by "
+                "--leaf-map); each a record of its own")
           .by_default("pair")
           .list(),
-      integer("rounds").help("rounds of --schedule random; by default 4").range(1, 100000),
-      seed_param("of --schedule random"),
+      integer("rounds")
+          .help("rounds of --schedule random and within-leaf; by default 4")
+          .range(1, 100000),
+      seed_param("of --schedule random and within-leaf"),
       text("leaf-map")
-          .help(
-              "file of lines HOST LEAF, or ibnetdiscover's output: bisection then splits by leaf"),
+          .help("file of lines HOST LEAF, the result of fabric --json, or ibnetdiscover's output: "
+                "bisection then splits by leaf"),
       text("target").help("host of incast, victim and one-to-many, the first unless given"),
       duration("round-deadline")
           .help("a pair that takes longer is given up and named; 20s and three times the measuring "
@@ -114,8 +148,11 @@ std::vector<ParamDef> sweep_params(const SweepTexts& texts) {
 
 void check_schedule(const Params& params, Problems& problems) {
   const auto names = params.texts("schedule");
-  if (params.has("leaf-map") && std::ranges::find(names, kBisection) == names.end())
-    problems.add("--leaf-map", "only --schedule bisection asks for leaves");
+  if (params.has("leaf-map") && std::ranges::none_of(names, asks_for_leaves))
+    problems.add("--leaf-map",
+                 "only --schedule bisection, within-leaf and across-leaves ask for leaves");
+  if (!params.has("leaf-map") && std::ranges::any_of(names, needs_leaves))
+    problems.add("--schedule", said("net.needs_leaf_map"));
   const auto tests = params.texts("test");
   if (std::ranges::find(names, kVictim) != names.end() &&
       std::ranges::find(tests, "latency") != tests.end())
@@ -126,7 +163,7 @@ std::vector<Params> by_schedule(const Params& params) {
   std::vector<Params> out;
   for (const std::string& name : params.texts("schedule")) {
     out.push_back(params.with("schedule", name));
-    if (name != kBisection) out.back().erase("leaf-map");
+    if (!asks_for_leaves(name)) out.back().erase("leaf-map");
   }
   return out;
 }

@@ -31,7 +31,8 @@ std::vector<ParamDef> sweep_params(const SweepTexts& texts);
 void check_schedule(const Params& params, Problems& problems);
 
 // The params once for each value of --schedule, in the order given: what the records of that
-// schedule hold. --leaf-map stays with bisection, which alone looks at it.
+// schedule hold. --leaf-map stays with those that look at it: bisection, within-leaf and
+// across-leaves.
 std::vector<Params> by_schedule(const Params& params);
 
 // What is paired: the hosts; if there is but one host, its ranks. Rail r of a host is served by its
@@ -56,7 +57,8 @@ using RailRound = std::vector<RailPair>;
 
 // The rounds of the schedule named by the params over `rails` NICs of each node; with
 // `one_rail_at_a_time` a round's rails become rounds of their own. Throws UsageError for a schedule
-// that these nodes cannot have. The nodes' leaves, if known, are what bisection splits by. Of
+// that these nodes cannot have. The nodes' leaves, if known, are what bisection splits by, and what
+// within-leaf and across-leaves choose their pairs by. Of
 // several values of --schedule only the first is looked at: see by_schedule().
 std::vector<RailRound> plan_rounds(const Params& params, const Nodes& nodes, int rails,
                                    bool one_rail_at_a_time);

@@ -80,8 +80,7 @@ net::Measurement measurement(Context& context, const verbs::Setup& setup,
   if (verbs::is_round_trip(spec.verb)) m.latency_name = "round_trip_seconds";
   m.rounds =
       net::plan_rounds(params, setup.nodes, setup.rail_count(), !params.flag("rails-together"));
-  if (params.text("schedule") == "bisection")
-    m.facts["bisection"] = net::bisection_fact(setup.nodes, m.rounds);
+  net::add_leaf_facts(m.facts, params, setup.nodes, m.rounds);
   m.deadline_seconds = round_deadline(params, spec);
   m.victim = net::victim_flow(params, setup.nodes);
   m.rail_names = setup.rail_names;

@@ -89,8 +89,9 @@ OpticalModule decode_cmis(const ModuleMemory& memory) {
                     .revision = page0.text(164, 2),
                     .serial = page0.text(166, 16),
                     .date = page0.text(182, 8)};
-  // Media interface technology, byte 212: from 10 on copper.
-  out.copper = page0.at(212) >= 0x0a;
+  // Media interface technology, byte 212: 0x10 and 0x11 are tunable lasers of the C and L band.
+  const unsigned technology = page0.at(212);
+  out.copper = (technology >= 0x0a && technology <= 0x0f) || technology >= 0x12;
   if (lower.bit(2, 7)) return out;  // flat memory: a cable without a microcontroller
   out.state = static_cast<int>(lower.at(3) >> 1 & 7U);
   out.firmware = std::to_string(lower.at(39)) + "." + std::to_string(lower.at(40));

@@ -261,6 +261,39 @@ TEST_CASE("bisection splits by leaf where leaves are known") {
         "2 leaves of --leaf-map, 1 of 2 pairs cross");
 }
 
+TEST_CASE("pairs within leaves and across them") {
+  net::Nodes nodes;
+  for (int i = 0; i < 6; ++i) {
+    nodes.ranks.push_back({i});
+    nodes.names.push_back("n" + std::to_string(i));
+  }
+  const auto within =
+      resolved({{"schedule", {"within-leaf"}}, {"leaf-map", {"f"}}, {"rounds", {"1"}}});
+  const auto across = resolved({{"schedule", {"across-leaves"}}, {"leaf-map", {"f"}}});
+  nodes.leaf = {0, 0, 1, 1, 0, 0};
+  const auto inner = net::plan_rounds(within, nodes, 1, false);
+  REQUIRE(inner.size() == 1);
+  REQUIRE(inner[0].size() == 3);
+  const auto leaf_of = [&](int node) { return nodes.leaf[static_cast<size_t>(node)]; };
+  for (const net::RailPair& p : inner[0]) CHECK(leaf_of(p.from) == leaf_of(p.to));
+  // Of four hosts on one leaf and two on the other, two pairs can cross.
+  const auto outer = net::plan_rounds(across, nodes, 2, false);
+  REQUIRE(outer.size() == 1);
+  CHECK(outer[0].size() == 4);  // on two rails
+  for (const net::RailPair& p : outer[0]) CHECK(leaf_of(p.from) != leaf_of(p.to));
+  std::map<std::string, Said> facts;
+  net::add_leaf_facts(facts, across, nodes, outer);
+  CHECK(facts.at("leaf_pairs") == "0 pairs within their leaf, 4 across leaves");
+  net::add_leaf_facts(facts, within, nodes, inner);
+  CHECK(facts.at("leaf_pairs") == "3 pairs within their leaf, 0 across leaves");
+
+  nodes.leaf = {0, 0, 0, 0, 0, 0};
+  CHECK_THROWS_AS(net::plan_rounds(across, nodes, 1, false), UsageError);
+  nodes.leaf = {0, 1, 2, 3, 4, 5};
+  CHECK_THROWS_AS(net::plan_rounds(within, nodes, 1, false), UsageError);
+  CHECK(refused({{"schedule", {"within-leaf"}}}).find("need --leaf-map FILE") != std::string::npos);
+}
+
 TEST_CASE("several schedules: the points of each, in the order given") {
   const GivenParams one{{"test", {"bandwidth"}}, {"size", {"64,4K"}}, {"schedule", {"shift"}}};
   GivenParams two = one;

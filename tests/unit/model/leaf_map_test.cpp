@@ -52,9 +52,22 @@ TEST_CASE("a leaf map of ibnetdiscover: channel adapters below switches, and no 
   CHECK(map == LeafMap{{"n1", "leaf1"}, {"n2", "leaf2"}, {"n3", "leaf1"}});
 }
 
+TEST_CASE("a leaf map of lines with NICs: a line for the host stands before them") {
+  Problems problems;
+  const std::string text = "n1 mlx5_0 b\nn1 mlx5_1 a\nn2 mlx5_0 b\nn2 c\n";
+  CHECK(parse_leaf_map(text, problems) == LeafMap{{"n1", "a"}, {"n2", "c"}});
+  const NicLeaves own = nic_leaves(text, {"n1", "n2"}, {"mlx5_0", "mlx5_1"}, problems);
+  CHECK(problems.empty());
+  CHECK(own.names == std::vector<std::string>{"b", "a", "c"});
+  CHECK(own.leaf == std::vector<int>{0, 1, 0, 2});
+  CHECK(said("n1 m a\nn1 m b\n").find("line 2: n1 m is on a above and on b here") !=
+        std::string::npos);
+}
+
 TEST_CASE("what is wrong with a leaf map names its line") {
-  CHECK(said("n1 a\nn2\n").find("line 2: write HOST LEAF, not \"n2\"") != std::string::npos);
-  CHECK(said("n1 a b\n").find("line 1") != std::string::npos);
+  CHECK(said("n1 a\nn2\n").find("line 2: write HOST LEAF or HOST NIC LEAF, not \"n2\"") !=
+        std::string::npos);
+  CHECK(said("n1 a b c\n").find("line 1") != std::string::npos);
   CHECK(said("n1 a\nn1 b\n").find("line 2: n1 is on a above and on b here") != std::string::npos);
   CHECK(said("").find("names no host") != std::string::npos);
   CHECK(said("# nothing\n").find("names no host") != std::string::npos);

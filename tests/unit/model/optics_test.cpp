@@ -157,6 +157,17 @@ TEST_CASE("a module of CMIS, byte for byte, with errors before correction") {
   CHECK_FALSE(dbm(0).has_value());
 }
 
+TEST_CASE("copper by the media technology of CMIS; tunable lasers are none") {
+  for (const auto& [technology, copper] : {std::pair(0x09U, false), std::pair(0x0aU, true),
+                                           std::pair(0x0fU, true), std::pair(0x10U, false),
+                                           std::pair(0x11U, false), std::pair(0x12U, true)}) {
+    ModuleMemory memory = osfp();
+    put8(page_of(memory, 0), 212, technology);
+    CAPTURE(technology);
+    CHECK(decode_module(memory)->copper == copper);
+  }
+}
+
 TEST_CASE("memories that are no module, cut off or flat") {
   CHECK_FALSE(decode_module({}).has_value());
   ModuleMemory sfp = qsfp28();

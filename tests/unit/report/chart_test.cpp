@@ -4,10 +4,10 @@
 
 #include <cmath>
 
+#include "core/svg.h"
 #include "report/axis.h"
 #include "report/chart_parts.h"
 #include "report/histogram_bins.h"
-#include "report/svg.h"
 
 using namespace cb;
 

@@ -10,13 +10,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/svg.h"
 #include "core/text.h"
 #include "example_campaign.h"
 #include "judge/verdict.h"
 #include "report/html.h"
 #include "report/json.h"
 #include "report/markdown.h"
-#include "report/svg.h"
 #include "tests/unit/timing.h"
 
 using namespace cb;

@@ -1,10 +1,31 @@
-#include "report/svg.h"
+#include "core/svg.h"
 
 #include <fmt/format.h>
 
 #include "core/text.h"
 
 namespace cb {
+namespace {
+
+constexpr double kPixelsPerColumn = 6.3;  // for the style sheet's 11 px sans serif faces
+
+}  // namespace
+
+double label_width(std::string_view text) {
+  return static_cast<double>(display_width(text)) * kPixelsPerColumn;
+}
+
+std::string fit_label(std::string_view text, double pixels) {
+  std::string out = terminal_safe(text);
+  if (label_width(out) <= pixels) return out;
+  while (!out.empty() && label_width(out) + kPixelsPerColumn > pixels) {
+    // Removes a whole UTF-8 character: its continuation bytes, then its first byte.
+    while (out.size() > 1 && (static_cast<unsigned char>(out.back()) & 0xC0U) == 0x80U)
+      out.pop_back();
+    out.pop_back();
+  }
+  return out + "…";
+}
 
 std::string markup_escape(std::string_view text) {
   std::string out;
@@ -80,6 +101,18 @@ void Svg::squares(const std::vector<Point>& corners, double size, std::string_vi
     out_ += fmt::format("M{:.1f} {:.1f}h{:.1f}v{:.1f}h-{:.1f}z", x, y, size, size, size);
   out_ += "\"/>";
 }
+
+void Svg::path(std::string_view commands, std::string_view css) {
+  if (!commands.empty()) out_ += fmt::format("<path class=\"{}\" d=\"{}\"/>", css, commands);
+}
+
+void Svg::style(std::string_view rules) { out_ += fmt::format("<style>{}</style>", rules); }
+
+void Svg::begin_group(std::string_view title) {
+  out_ += fmt::format("<g><title>{}</title>", markup_escape(title));
+}
+
+void Svg::end_group() { out_ += "</g>"; }
 
 void Svg::text(Point at, std::string_view text, std::string_view css, std::string_view anchor) {
   out_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\" text-anchor=\"{}\">{}</text>",

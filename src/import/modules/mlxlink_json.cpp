@@ -1,0 +1,155 @@
+// `mlxlink -m -c --json`: texts such as "1.886,1.989 [-10.41..6]": a value for each lane and the
+// maker's alarm limits. -40 dBm stands for no light.
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/json/json_text.h"
+#include "import/modules/module_files.h"
+#include "import/output_lines.h"
+
+namespace cb {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kNoLight = -40;  // dBm
+constexpr double kPerMilli = 1e-3;
+
+double watts_of(double level) { return level <= kNoLight ? 0 : 1e-3 * std::pow(10.0, level / 10); }
+
+struct LaneValues {
+  std::vector<double> values;
+  std::optional<std::pair<double, double>> limits;  // low, high
+};
+
+class MlxlinkReader {
+ public:
+  MlxlinkReader(const json& info, const std::string& file) : info_(info), file_(file) {}
+
+  OpticalModule read() const {
+    OpticalModule out{.kind = text("Identifier"),
+                      .vendor = text("Vendor Name"),
+                      .part_number = text("Vendor Part Number"),
+                      .revision = text("Rev"),
+                      .serial = text("Vendor Serial Number"),
+                      .date = text("Manufacturing Date"),
+                      .firmware = text("FW Version")};
+    const std::string cable = text("Cable Technology") + text("Cable Type");
+    out.copper = cable.find("opper") != std::string::npos;
+    if (!out.copper) add_readings(out);
+    return out;
+  }
+
+ private:
+  std::string text(const char* name) const {
+    const auto found = info_.find(name);
+    if (found == info_.end() || !found->is_string()) return "";
+    const auto value = found->get<std::string>();
+    return value == "N/A" ? "" : value;
+  }
+
+  double number(const char* name, std::string_view word) const {
+    const auto value = printed_number(trimmed(word));
+    if (!value || !std::isfinite(value->value))
+      throw UsageError(file_, name, said("modules.no_number", std::string(word)));
+    return value->value;
+  }
+
+  LaneValues lanes(const char* name) const {
+    LaneValues out;
+    std::string_view rest;
+    const std::string value = text(name);
+    rest = value;
+    const size_t bracket = rest.find('[');
+    if (bracket != std::string_view::npos) {
+      const std::string_view limits = rest.substr(bracket + 1);
+      const size_t dots = limits.find(".."), end = limits.find(']');
+      if (dots == std::string_view::npos || end == std::string_view::npos || end < dots)
+        throw UsageError(file_, name, said("modules.no_number", value));
+      out.limits = {number(name, limits.substr(0, dots)),
+                    number(name, limits.substr(dots + 2, end - dots - 2))};
+      rest = rest.substr(0, bracket);
+    }
+    if (trimmed(rest).empty()) return out;
+    for (;;) {
+      const size_t comma = rest.find(',');
+      out.values.push_back(number(name, rest.substr(0, comma)));
+      if (comma == std::string_view::npos) return out;
+      rest.remove_prefix(comma + 1);
+    }
+  }
+
+  // Only alarms are told. A warning limit that is not known must neither warn nor give a margin:
+  // the high one is the alarm's, the low one of light is 0.
+  template <typename Convert>
+  static std::optional<ModuleLimits> limits_of(const LaneValues& from, bool light,
+                                               Convert convert) {
+    if (!from.limits || from.limits->first == from.limits->second) return std::nullopt;
+    const double low = convert(from.limits->first), high = convert(from.limits->second);
+    return ModuleLimits{high, low, high, light ? 0 : low};
+  }
+
+  void add_readings(OpticalModule& out) const {
+    const auto same = [](double v) { return v; };
+    const auto milli = [](double v) { return v * kPerMilli; };
+    const LaneValues celsius = lanes("Temperature [C]"), volts = lanes("Voltage [mV]"),
+                     bias = lanes("Bias Current [mA]"), receive = lanes("Rx Power Current [dBm]"),
+                     send = lanes("Tx Power Current [dBm]");
+    if (!celsius.values.empty()) out.celsius = celsius.values.front();
+    if (!volts.values.empty()) out.volts = volts.values.front() * kPerMilli;
+    out.lanes.resize(std::max({bias.values.size(), receive.values.size(), send.values.size()}));
+    for (size_t i = 0; i < bias.values.size(); ++i)
+      out.lanes[i].bias_amperes = bias.values[i] * kPerMilli;
+    for (size_t i = 0; i < receive.values.size(); ++i)
+      out.lanes[i].receive_watts = watts_of(receive.values[i]);
+    for (size_t i = 0; i < send.values.size(); ++i)
+      out.lanes[i].send_watts = watts_of(send.values[i]);
+    out.celsius_limits = limits_of(celsius, false, same);
+    out.volt_limits = limits_of(volts, false, milli);
+    out.bias_limits = limits_of(bias, false, milli);
+    out.receive_limits = limits_of(receive, true, watts_of);
+    out.send_limits = limits_of(send, true, watts_of);
+  }
+
+  const json& info_;
+  const std::string& file_;
+};
+
+// "3E-9"; 15E-255 says that there was none.
+std::optional<double> raw_error_rate(const json& output) {
+  const auto counters = output.find("Physical Counters and BER Info");
+  if (counters == output.end() || !counters->is_object()) return std::nullopt;
+  const auto rate = counters->find("Raw Physical BER");
+  if (rate == counters->end() || !rate->is_string()) return std::nullopt;
+  const auto text = rate->get<std::string>();
+  if (text.ends_with("E-255")) return 0.0;
+  const auto number = printed_number(text);
+  return number && std::isfinite(number->value) ? std::optional(number->value) : std::nullopt;
+}
+
+}  // namespace
+
+OpticalModule read_mlxlink_json(std::string_view text, const std::string& file) {
+  const json root = parse_json(text, file);
+  const json* at = &root;
+  for (const char* name : {"result", "output"}) {
+    const auto found = at->is_object() ? at->find(name) : at->end();
+    if (!at->is_object() || found == at->end())
+      throw UsageError(file, "", said("modules.no_mlxlink"));
+    at = &*found;
+  }
+  const auto info = at->is_object() ? at->find("Module Info") : at->end();
+  if (!at->is_object() || info == at->end() || !info->is_object())
+    throw UsageError(file, "", said("modules.no_mlxlink"));
+  OpticalModule out = MlxlinkReader(*info, file).read();
+  const auto rate = raw_error_rate(*at);
+  if (rate && !out.lanes.empty()) out.lanes.front().media_ber = *rate;
+  return out;
+}
+
+}  // namespace cb

@@ -1,0 +1,47 @@
+// Draws findings into the picture of a subnet, each where it is, and the key below it.
+#pragma once
+
+#include "core/svg.h"
+#include "model/fabric/picture.h"
+#include "model/fabric/picture_geometry.h"
+
+namespace cb {
+
+class FindingPainter {
+ public:
+  FindingPainter(Svg& svg, const FabricPicture& picture, const PictureGeometry& geometry);
+
+  // Switches that a finding names are filled, links drawn, the first findings numbered.
+  void paint();
+  // Height of the key's lines, and the key itself from `top` on.
+  double key_height() const;
+  void paint_key(double top);
+  // Which marks are in use, for the legend; absent links too.
+  bool uses(PictureMark mark) const;
+  bool uses_absent() const;
+
+ private:
+  struct Line {
+    Point from, to;
+  };
+  std::optional<Line> line_of(const LayoutPlace& place) const;
+  void fill_switches();
+  void paint_lines(size_t finding);
+  void paint_badges();
+  void badge_at(const LayoutPlace& place, size_t number, PictureMark mark);
+  Point free_point(const std::vector<Point>& wanted);
+
+  Svg& svg_;
+  const FabricPicture& picture_;
+  const PictureGeometry& geometry_;
+  Texts t_;
+  std::vector<size_t> order_;  // of findings, the worst mark first
+  std::vector<Point> taken_;   // middles of badges
+};
+
+// A mark's shape with what stands in it: fail a dark disc, warn a light diamond, waived a dashed
+// ring.
+void paint_badge(Svg& svg, Point middle, PictureMark mark, const std::string& text);
+const char* mark_class(PictureMark mark);
+
+}  // namespace cb
