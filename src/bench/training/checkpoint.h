@@ -19,8 +19,9 @@ class Checkpoints {
 
   // Throws Error if no file can be written: told before an hour of training, not behind it.
   void require_writable() const;
-  // Throws Error if a file of that name is there that this training must not replace. `resumed`: its
-  // own files and torn ones are its own to replace; else every file is somebody's, perhaps of days.
+  // Throws Error if a file of that name is there that this training must not replace. `resumed`:
+  // its own files and torn ones are its own to replace; else every file is somebody's, perhaps of
+  // days.
   void require_own(bool resumed) const;
   // Returns when the file is on the device. Throws Error naming the file and the reason.
   void save(int64_t steps, const std::vector<std::span<const float>>& arrays);
