@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <span>
@@ -23,7 +24,8 @@ class Checkpoints {
   // its own files and torn ones are its own to replace; else every file is somebody's, perhaps of
   // days.
   void require_own(bool resumed) const;
-  // Returns when the file is on the device. Throws Error naming the file and the reason.
+  // Returns when the file is on the device. Never replaces a file that another run has put there
+  // meanwhile. Throws Error naming the file and the reason.
   void save(int64_t steps, const std::vector<std::span<const float>>& arrays);
   // Steps of the whole checkpoints, newest first.
   std::vector<int64_t> whole() const;
@@ -38,6 +40,8 @@ class Checkpoints {
   int rank_ = 0;
   std::string identity_;  // digest
   int slot_ = 0;          // the next to be written
+  // Files that may be replaced: those that were this training's at the start, and what it wrote.
+  mutable std::array<bool, 2> own_ = {};
 };
 
 }  // namespace cb::training
