@@ -117,7 +117,7 @@ void Checkpoints::require_writable() const {
     throw Error(said("train.checkpoint_denied", file(slot_).string(), *why));
 }
 
-void Checkpoints::require_own(bool resumed) const {
+void Checkpoints::require_own(bool resumed) {
   for (int slot = 0; slot < kSlots; ++slot) {
     if (!is_there(file(slot))) continue;
     if (!resumed) throw Error(said("train.checkpoint_there", file(slot).string()));

@@ -23,7 +23,7 @@ class Checkpoints {
   // Throws Error if a file of that name is there that this training must not replace. `resumed`:
   // its own files and torn ones are its own to replace; else every file is somebody's, perhaps of
   // days.
-  void require_own(bool resumed) const;
+  void require_own(bool resumed);
   // Returns when the file is on the device. Never replaces a file that another run has put there
   // meanwhile. Throws Error naming the file and the reason.
   void save(int64_t steps, const std::vector<std::span<const float>>& arrays);
@@ -41,7 +41,7 @@ class Checkpoints {
   std::string identity_;  // digest
   int slot_ = 0;          // the next to be written
   // Files that may be replaced: those that were this training's at the start, and what it wrote.
-  mutable std::array<bool, 2> own_ = {};
+  std::array<bool, 2> own_ = {};
 };
 
 }  // namespace cb::training
