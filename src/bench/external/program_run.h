@@ -15,7 +15,7 @@ struct ProgramStart {
   std::filesystem::path out;             // takes what it writes to both of its outputs
   double deadline_seconds = 600;
   size_t most_bytes = size_t{64} << 20;  // of `out`
-  bool any_cpu = false;  // not only the CPUs to which this process is bound
+  bool any_cpu = false;                  // not only the CPUs to which this process is bound
 };
 
 struct ProgramEnd {

@@ -102,8 +102,8 @@ void WatchedGpu::report(Record& record, const std::string& host) const {
   if (!no_units_.empty())
     record.notes.push_back(said("activity.absent", entity_name(entity), no_units_));
   for (const auto& [name, share] : impossible_)
-    record.notes.push_back(said("watch.impossible", entity_name(entity), name,
-                                fmt::format("{:.0f}", share * 100)));
+    record.notes.push_back(
+        said("watch.impossible", entity_name(entity), name, fmt::format("{:.0f}", share * 100)));
 }
 
 std::string WatchedGpu::latest() const {

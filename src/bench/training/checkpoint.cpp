@@ -77,6 +77,11 @@ bool is_of_another(std::string_view text, const std::string& identity) {
   return whose.size() == identity.size() && whose != identity;
 }
 
+bool is_there(const std::filesystem::path& path) {
+  std::error_code absent;
+  return std::filesystem::exists(std::filesystem::symlink_status(path, absent));
+}
+
 std::optional<std::string> text_of_file(const std::filesystem::path& path) {
   std::error_code absent;
   if (!std::filesystem::is_regular_file(path, absent)) return std::nullopt;
@@ -96,6 +101,7 @@ Checkpoints::Checkpoints(std::filesystem::path directory, int rank, const std::s
   for (int slot = 0; slot < kSlots; ++slot) {
     const auto text = text_of_file(file(slot));
     const auto stored = text ? whole_header(*text, identity_) : std::nullopt;
+    own_[static_cast<size_t>(slot)] = stored.has_value();
     if (!stored || stored->steps <= newest) continue;
     newest = stored->steps;
     slot_ = (slot + 1) % kSlots;
@@ -111,19 +117,21 @@ void Checkpoints::require_writable() const {
     throw Error(said("train.checkpoint_denied", file(slot_).string(), *why));
 }
 
-void Checkpoints::require_own(bool resumed) const {
+void Checkpoints::require_own(bool resumed) {
   for (int slot = 0; slot < kSlots; ++slot) {
-    std::error_code absent;
-    const bool there = std::filesystem::exists(std::filesystem::symlink_status(file(slot), absent));
-    if (!there) continue;
+    if (!is_there(file(slot))) continue;
     if (!resumed) throw Error(said("train.checkpoint_there", file(slot).string()));
     const auto text = text_of_file(file(slot));
     if (!text || is_of_another(*text, identity_))
       throw Error(said("train.checkpoint_foreign", file(slot).string()));
+    own_[static_cast<size_t>(slot)] = true;
   }
 }
 
 void Checkpoints::save(int64_t steps, const std::vector<std::span<const float>>& arrays) {
+  bool& own = own_[static_cast<size_t>(slot_)];
+  if (!own && is_there(file(slot_)))
+    throw Error(said("train.checkpoint_there", file(slot_).string()));
   std::string head = fmt::format("{}\n{}\n{}\n{}\n", kMagic, identity_, steps, arrays.size());
   size_t size = 0;
   for (const auto& array : arrays) {
@@ -136,6 +144,7 @@ void Checkpoints::save(int64_t steps, const std::vector<std::span<const float>>&
   text = head;
   for (const auto& array : arrays) text += bytes_of_array(array);
   write_file_atomically(file(slot_), text);
+  own = true;
   slot_ = (slot_ + 1) % kSlots;
 }
 

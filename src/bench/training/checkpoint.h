@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <span>
@@ -19,10 +20,12 @@ class Checkpoints {
 
   // Throws Error if no file can be written: told before an hour of training, not behind it.
   void require_writable() const;
-  // Throws Error if a file of that name is there that this training must not replace. `resumed`: its
-  // own files and torn ones are its own to replace; else every file is somebody's, perhaps of days.
-  void require_own(bool resumed) const;
-  // Returns when the file is on the device. Throws Error naming the file and the reason.
+  // Throws Error if a file of that name is there that this training must not replace. `resumed`:
+  // its own files and torn ones are its own to replace; else every file is somebody's, perhaps of
+  // days.
+  void require_own(bool resumed);
+  // Returns when the file is on the device. Never replaces a file that another run has put there
+  // meanwhile. Throws Error naming the file and the reason.
   void save(int64_t steps, const std::vector<std::span<const float>>& arrays);
   // Steps of the whole checkpoints, newest first.
   std::vector<int64_t> whole() const;
@@ -37,6 +40,8 @@ class Checkpoints {
   int rank_ = 0;
   std::string identity_;  // digest
   int slot_ = 0;          // the next to be written
+  // Files that may be replaced: those that were this training's at the start, and what it wrote.
+  std::array<bool, 2> own_ = {};
 };
 
 }  // namespace cb::training

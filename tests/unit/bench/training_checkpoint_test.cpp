@@ -85,6 +85,7 @@ TEST_CASE("a file that is torn at any byte, or has a changed one, is no checkpoi
   CHECK_THROWS_AS(loaded(all, 20), Error);
   // The next one takes the place of the torn one.
   Checkpoints next(folder.path, 3, "tiny");
+  next.require_own(true);
   save(next, 30, 3);
   CHECK(next.whole() == std::vector<int64_t>{30, 10});
 }
@@ -100,8 +101,6 @@ TEST_CASE("a checkpoint of another training, rank or size is not read") {
   CHECK_THROWS_AS(mine.load(10, {b}), Error);
 }
 
-}  // namespace cb::training
-
 TEST_CASE("what is there is replaced only by the training that wrote it, and on its word") {
   const CheckpointFolder folder;
   Checkpoints mine(folder.path, 3, "tiny");
@@ -116,3 +115,15 @@ TEST_CASE("what is there is replaced only by the training that wrote it, and on 
   fs::create_symlink("/nowhere", folder.slot(0));
   CHECK_THROWS_AS(mine.require_own(false), Error);
 }
+
+TEST_CASE("of two runs that begin in one directory the second one saves nothing") {
+  const CheckpointFolder folder;
+  Checkpoints first(folder.path, 3, "tiny"), second(folder.path, 3, "tiny");
+  CHECK_NOTHROW(second.require_own(false));
+  save(first, 10, 1);
+  CHECK_THROWS_AS(save(second, 10, 2), Error);
+  save(first, 20, 3);
+  CHECK(loaded(first, 10) == std::vector<float>{1, 2, 3, 1});
+}
+
+}  // namespace cb::training

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "bench/registry.h"
+#include "campaign/plan.h"
 #include "campaign/proof_step.h"
 
 using namespace cb;
@@ -18,11 +19,8 @@ TEST_CASE("what a proof of each case ran is its step but for what a proof may ch
     if (!info.device.empty()) step.params["device"] = {info.device};
     if (why_no_fault(step, info)) continue;
     const Step proof = proof_step(step, info);
-    std::vector<std::string> command{"clusterbench", info.name};
-    for (const auto& [name, values] : proof.params) {
-      command.push_back("--" + name);
-      command.push_back(values.at(0));
-    }
+    const std::vector<std::string> command =
+        step_arguments(proof, info, {"clusterbench", "d", "r"});
     CHECK(proved_step(step, command, &info).params == proof.params);
     ++cases;
   }
