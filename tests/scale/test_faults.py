@@ -37,7 +37,9 @@ def environment(directory, rules):
     """As a shell has it in which this launcher is the mpirun of the PATH."""
     (directory / "bin").mkdir(parents=True)
     (directory / "state").mkdir()
-    (directory / "bin/mpirun").symlink_to(TOOL)
+    script = directory / "bin/mpirun"  # a link to the tool could be taken for MPICH's launcher, whose words it has in it
+    script.write_text(f'#!/bin/sh\nexec {TOOL} "$@"\n')
+    script.chmod(0o755)
     (directory / "script").write_text("".join(f"{rule}\n" for rule in rules))
     return {**os.environ, "PATH": f"{directory / 'bin'}:{os.environ['PATH']}", "CLUSTERBENCH_TEST_CASES": "1",
             "STAND_IN_SCRIPT": str(directory / "script"), "STAND_IN_STATE": str(directory / "state"), "STAND_IN_BINARY": BINARY}
