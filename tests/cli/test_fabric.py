@@ -69,7 +69,10 @@ def test_a_plan_with_an_unknown_device_suggests_the_nearest(tmp_path):
 
 WARNED = {"schema": "clusterbench.profile/1", "name": "net", "title": "Net",
           "steps": [{"id": "net", "case": "fabric", "params": {}, "deadline": "1m"}],
-          "criteria": [{"id": "net.rate", "step": "net", "domain": "network", "title": {"en": "Rate", "zh": "速率"}, "check": "link_rate",
+          "criteria": [{"id": "net.guid", "step": "net", "domain": "network", "title": {"en": "GUIDs", "zh": "标识"}, "check": "duplicate_guid",
+                        "why": {"en": "unique", "zh": "唯一"},
+                        "source": {"kind": "practice", "ref": {"en": "a test", "zh": "测试"}, "date": "2026-11"}},
+                       {"id": "net.rate", "step": "net", "domain": "network", "title": {"en": "Rate", "zh": "速率"}, "check": "link_rate",
                         "severity": "warn", "why": {"en": "slow links", "zh": "慢链路"},
                         "source": {"kind": "practice", "ref": {"en": "a test", "zh": "测试"}, "date": "2026-11"}}]}
 
