@@ -86,7 +86,8 @@ void FindingPainter::spread_hosts() {
       if (!fresh) continue;
       constexpr size_t kSteps = 7;
       const size_t n = seen[*place.from]++ % kSteps;
-      const double steps = static_cast<double>((n + 1) / 2) * (n % 2 == 0 ? -1 : 1);
+      const size_t aside = (n + 1) / 2;
+      const double steps = static_cast<double>(aside) * (n % 2 == 0 ? -1 : 1);
       const PictureBox& cell = geometry_.cell[*place.from];
       at->second = cell.middle() + steps * cell.size[0] / (kSteps + 1);
     }
