@@ -9,6 +9,7 @@
 
 #include "core/csv.h"
 #include "core/error.h"
+#include "core/letters.h"
 #include "core/suggest.h"
 
 namespace cb {
@@ -44,11 +45,8 @@ constexpr std::array kParts{Synonym{"gpu", "gpu"},        Synonym{"显卡", "gpu
                             Synonym{"光模块", "module"}};
 
 std::string folded(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == ' ' || c == '_' || c == '-') continue;
-    out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
+  std::string out = in_small_letters(text);
+  std::erase_if(out, [](char c) { return c == ' ' || c == '_' || c == '-'; });
   return out;
 }
 

@@ -13,6 +13,7 @@ namespace cb::net {
 namespace {
 
 constexpr const char* kBisection = "bisection";
+constexpr const char* kVictim = "victim";
 constexpr const char* kWithinLeaf = "within-leaf";
 constexpr const char* kAcrossLeaves = "across-leaves";
 
@@ -83,6 +84,10 @@ std::vector<Round> node_rounds(const Params& params, const Nodes& nodes) {
   if (name == "random")
     return random_rounds(n, rounds, static_cast<uint64_t>(params.integer("seed")));
   if (name == "incast") return {incast(n, target_of(params, nodes))};
+  if (name == kVictim) {
+    if (n < 4) throw UsageError("clusterbench", "--schedule", "victim needs four hosts");
+    return victim_rounds(n, target_of(params, nodes));
+  }
   if (name == "one-to-many") return {one_to_many(n, target_of(params, nodes))};
   if (name == "all-to-all") return {all_to_all(n)};
   if (needs_leaves(name))
@@ -97,9 +102,9 @@ std::vector<Round> node_rounds(const Params& params, const Nodes& nodes) {
 std::vector<ParamDef> schedule_params() {
   using namespace param;
   return {
-      choice("schedule",
-             {"pair", "loopback", "tournament", "shift", "random", "rail", "cross-rail",
-              "bisection", "within-leaf", "across-leaves", "incast", "one-to-many", "all-to-all"})
+      choice("schedule", {"pair", "loopback", "tournament", "shift", "random", "rail", "cross-rail",
+                          "bisection", "within-leaf", "across-leaves", "incast", "victim",
+                          "one-to-many", "all-to-all"})
           .help("who with whom: pair (first half of the hosts with the second), tournament (each "
                 "pair once), shift (each directed pair once), within-leaf and across-leaves (by "
                 "--leaf-map); each a record of its own")
@@ -112,7 +117,7 @@ std::vector<ParamDef> schedule_params() {
       text("leaf-map")
           .help("file of lines HOST LEAF, the result of fabric --json, or ibnetdiscover's output: "
                 "bisection then splits by leaf"),
-      text("target").help("host of incast and one-to-many, the first unless given"),
+      text("target").help("host of incast, victim and one-to-many, the first unless given"),
       duration("round-deadline")
           .help("a pair that takes longer is given up and named; 20s and three times the measuring "
                 "time unless given")
@@ -148,6 +153,10 @@ void check_schedule(const Params& params, Problems& problems) {
                  "only --schedule bisection, within-leaf and across-leaves ask for leaves");
   if (!params.has("leaf-map") && std::ranges::any_of(names, needs_leaves))
     problems.add("--schedule", said("net.needs_leaf_map"));
+  const auto tests = params.texts("test");
+  if (std::ranges::find(names, kVictim) != names.end() &&
+      std::ranges::find(tests, "latency") != tests.end())
+    problems.add("--test", "--schedule victim compares bandwidths: give --test bandwidth");
 }
 
 std::vector<Params> by_schedule(const Params& params) {
@@ -161,6 +170,11 @@ std::vector<Params> by_schedule(const Params& params) {
 
 void require_schedules(const Params& params, const Nodes& nodes, int rails) {
   for (const Params& one : by_schedule(params)) plan_rounds(one, nodes, rails, false);
+}
+
+std::optional<HostPair> victim_flow(const Params& params, const Nodes& nodes) {
+  if (params.text("schedule") != kVictim) return std::nullopt;
+  return victim_of(nodes.count(), target_of(params, nodes));
 }
 
 int Nodes::rank_of(int node, int rail) const {
