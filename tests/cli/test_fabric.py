@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from xml.etree import ElementTree
 
 import pytest
 
@@ -64,3 +65,50 @@ def test_a_plan_with_an_unknown_device_suggests_the_nearest(tmp_path):
     plan.write_text("a_device,a_port,b_device,b_port\nleaf,1,n1/mlx5_0,1\nleaf,2,n1/mlx5_1,1\n")
     done = fabric("--from", net, "--plan", plan)
     assert done.returncode == 1 and "n1 mlx5_0" in done.stdout + done.stderr
+
+
+WARNED = {"schema": "clusterbench.profile/1", "name": "net", "title": "Net",
+          "steps": [{"id": "net", "case": "fabric", "params": {}, "deadline": "1m"}],
+          "criteria": [{"id": "net.guid", "step": "net", "domain": "network", "title": {"en": "GUIDs", "zh": "标识"}, "check": "duplicate_guid",
+                        "why": {"en": "unique", "zh": "唯一"},
+                        "source": {"kind": "practice", "ref": {"en": "a test", "zh": "测试"}, "date": "2026-11"}},
+                       {"id": "net.rate", "step": "net", "domain": "network", "title": {"en": "Rate", "zh": "速率"}, "check": "link_rate",
+                        "severity": "warn", "why": {"en": "slow links", "zh": "慢链路"},
+                        "source": {"kind": "practice", "ref": {"en": "a test", "zh": "测试"}, "date": "2026-11"}}]}
+
+
+def leaf_with_a_slow_link():
+    """A leaf of five adapters, one of them at half of the rate."""
+    rates = ["4xNDR"] * 4 + ["2xNDR"]
+    ports = "".join(f'[{i}]\t"H-{i + 1:016x}"[1]({i + 1:x}) \t\t# "n{i} mlx5_0" lid {i + 1} {r}\n' for i, r in enumerate(rates, 1))
+    adapters = "".join(f'\nCa\t1 "H-{i + 1:016x}"\t\t# "n{i} mlx5_0"\n[1]({i + 1:x}) \t"S-0000000000000001"[{i}]\t\t# lid {i + 1} lmc 0 "leaf" '
+                       f'lid 1 {r}\n' for i, r in enumerate(rates, 1))
+    return f'#\nSwitch\t8 "S-0000000000000001"\t\t# "leaf" base port 0 lid 1 lmc 0\n{ports}{adapters}'
+
+
+def test_the_picture_the_leaf_map_and_the_report_s_picture(tmp_path):
+    net, svg, leaves = tmp_path / "net.txt", tmp_path / "net.svg", tmp_path / "leaves.txt"
+    net.write_text(leaf_with_a_slow_link())
+    for language, words in (("en", ["5 hosts, 5 adapters", "fail · link rate: leaf port 5"]), ("zh", ["5 台主机", "链路速率：leaf port 5"])):
+        done = fabric("--from", net, "--picture", svg, "--picture-language", language, "--leaf-map-out", leaves)
+        assert done.returncode == 1
+        drawn = ElementTree.fromstring(svg.read_text())
+        text = " ".join(drawn.itertext())
+        assert all(word in text for word in words), text
+        assert drawn.tag == "{http://www.w3.org/2000/svg}svg" and "script" not in svg.read_text()
+    assert leaves.read_text().splitlines()[1:] == [f"n{i} mlx5_0 leaf" for i in range(1, 6)]
+
+    profile = json.loads(json.dumps(WARNED))
+    profile["steps"][0]["params"]["from"] = str(net)
+    (tmp_path / "net.json").write_text(json.dumps(profile))
+    done = subprocess.run([BINARY, "run", tmp_path / "net.json", "--out", tmp_path / "c", "--launcher", "none"], capture_output=True, text=True,
+                          timeout=120, check=False)
+    page = (tmp_path / "c" / "report.html").read_text()
+    assert 'class="fx-badge fx-warn"' in page and 'class="fx-badge fx-fail"' not in page, done.stdout + done.stderr
+    # The layout is drawn, and not listed among the facts.
+    assert "subnet_layout" not in page and "&quot;switches&quot;" not in page
+
+
+def test_pairs_by_leaf_need_a_map(tmp_path):
+    done = subprocess.run([BINARY, "verbs", "--schedule", "within-leaf"], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2 and "fabric --leaf-map-out FILE" in done.stderr

@@ -133,7 +133,7 @@ constexpr TextRow kValues[] = {
     {"fact.leaf_pairs", "pairs by leaf", "按叶交换机配对"},
     {"fact.modules_from", "modules from", "光模块来源"},
     {"fact.module_register", "modules by port", "各端口光模块"},
-    {"fact.layout", "layout of the subnet", "子网布局"},
+    {"fact.subnet_layout", "layout of the subnet", "子网布局"},
     {"fact.congestion_window", "congestion window", "拥塞窗口"},
     {"fact.congestion_control", "congestion control", "拥塞控制"},
     {"fact.segment_bytes", "segment bytes", "报文段字节数"},

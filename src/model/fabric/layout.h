@@ -68,7 +68,7 @@ FabricLayout layout_of(const Net& net, const NetShape& shape,
                        const std::vector<NetFinding>& findings);
 
 // The record's fact that holds the layout, as one line of JSON.
-constexpr const char* kLayoutFact = "layout";
+constexpr const char* kLayoutFact = "subnet_layout";
 std::string layout_text(const FabricLayout& layout);
 // Nothing for a text that is no layout, or points to what it does not have.
 std::optional<FabricLayout> parse_layout(std::string_view text);

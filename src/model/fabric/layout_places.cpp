@@ -142,8 +142,7 @@ std::vector<LayoutPlace> FindingPlaces::of(const NetFinding& finding) const {
     add_list(what.args[plan->instead].in(Lang::en).value_or(""), false, out);
   // A link that two findings' ends share is drawn once.
   std::ranges::sort(out);
-  const auto twice = std::ranges::unique(out);
-  out.erase(twice.begin(), twice.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 

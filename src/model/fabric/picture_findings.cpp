@@ -71,8 +71,27 @@ FindingPainter::FindingPainter(Svg& svg, const FabricPicture& picture,
     : svg_(svg), picture_(picture), geometry_(geometry), t_(picture.lang) {
   order_.resize(picture.layout.findings.size());
   std::iota(order_.begin(), order_.end(), size_t{0});
+  spread_hosts();
   std::ranges::stable_sort(order_, {},
                            [&](size_t i) { return static_cast<int>(picture.marks[i]); });
+}
+
+// In the middle of the switch, then to its right and left in turn.
+void FindingPainter::spread_hosts() {
+  std::map<size_t, size_t> seen;
+  for (const LayoutFinding& finding : picture_.layout.findings) {
+    for (const LayoutPlace& place : finding.places) {
+      if (!place.from || place.host.empty()) continue;
+      const auto [at, fresh] = host_x_.try_emplace({*place.from, place.host}, 0.0);
+      if (!fresh) continue;
+      constexpr size_t kSteps = 7;
+      const size_t n = seen[*place.from]++ % kSteps;
+      const size_t aside = (n + 1) / 2;
+      const double steps = static_cast<double>(aside) * (n % 2 == 0 ? -1 : 1);
+      const PictureBox& cell = geometry_.cell[*place.from];
+      at->second = cell.middle() + steps * cell.size[0] / (kSteps + 1);
+    }
+  }
 }
 
 bool FindingPainter::uses(PictureMark mark) const {
@@ -91,7 +110,8 @@ std::optional<FindingPainter::Line> FindingPainter::line_of(const LayoutPlace& p
   if (!place.host.empty()) {
     const auto hosts = geometry_.hosts.find(picture_.layout.switches[*place.from].group);
     const double y = hosts == geometry_.hosts.end() ? a.bottom() + 30 : hosts->second.corner[1];
-    return Line{{a.middle(), a.bottom()}, {a.middle(), y}};
+    const double x = host_x_.at({*place.from, place.host});
+    return Line{{x, a.bottom()}, {x, y}};
   }
   if (!place.to) return std::nullopt;
   const PictureBox& b = geometry_.cell[*place.to];
@@ -168,7 +188,8 @@ void FindingPainter::paint_badges() {
     const LayoutFinding& finding = picture_.layout.findings[order_[i]];
     // What is there stands before what should be.
     std::vector<LayoutPlace> places = finding.places;
-    std::ranges::stable_partition(places, [](const LayoutPlace& p) { return !p.absent; });
+    std::stable_partition(places.begin(), places.end(),
+                          [](const LayoutPlace& p) { return !p.absent; });
     if (places.size() > kBadgesOfOne) places.resize(kBadgesOfOne);
     const bool some_present = !places.empty() && !places.front().absent;
     for (const LayoutPlace& place : places) {

@@ -1,6 +1,12 @@
 // Draws findings into the picture of a subnet, each where it is, and the key below it.
 #pragma once
 
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "core/svg.h"
 #include "model/fabric/picture.h"
 #include "model/fabric/picture_geometry.h"
@@ -24,6 +30,7 @@ class FindingPainter {
   struct Line {
     Point from, to;
   };
+  void spread_hosts();
   std::optional<Line> line_of(const LayoutPlace& place) const;
   void fill_switches();
   void paint_lines(size_t finding);
@@ -37,6 +44,8 @@ class FindingPainter {
   Texts t_;
   std::vector<size_t> order_;  // of findings, the worst mark first
   std::vector<Point> taken_;   // middles of badges
+  // Where the line of each adapter leaves its leaf: beside one another.
+  std::map<std::pair<size_t, std::string>, double> host_x_;
 };
 
 // A mark's shape with what stands in it: fail a dark disc, warn a light diamond, waived a dashed

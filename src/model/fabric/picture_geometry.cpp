@@ -94,8 +94,9 @@ class RowPlacer {
     const double used = static_cast<double>(grid.columns) * grid.pitch;
     const double left = corner[0] + (width - used) / 2;
     for (size_t i = 0; i < cells.size(); ++i) {
+      const size_t line_number = i / grid.columns;
       const auto column = static_cast<double>(i % grid.columns);
-      const auto line = static_cast<double>(i / grid.columns);
+      const auto line = static_cast<double>(line_number);
       out_.cell[cells[i]] = {
           {left + column * grid.pitch, corner[1] + kHeadHeight + kBoxPadding + line * grid.pitch},
           {grid.side, grid.side}};

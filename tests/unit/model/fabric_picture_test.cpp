@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/file.h"
+#include "core/result.h"
 #include "fabric_nets.h"
 #include "model/leaf_map.h"
 

@@ -158,14 +158,17 @@ TEST_CASE("a module of CMIS, byte for byte, with errors before correction") {
 }
 
 TEST_CASE("copper by the media technology of CMIS; tunable lasers are none") {
-  for (const auto& [technology, copper] : {std::pair(0x09U, false), std::pair(0x0aU, true),
-                                           std::pair(0x0fU, true), std::pair(0x10U, false),
-                                           std::pair(0x11U, false), std::pair(0x12U, true)}) {
+  const auto is_copper = [](unsigned technology) {
     ModuleMemory memory = osfp();
     put8(page_of(memory, 0), 212, technology);
-    CAPTURE(technology);
-    CHECK(decode_module(memory)->copper == copper);
-  }
+    return decode_module(memory)->copper;
+  };
+  CHECK_FALSE(is_copper(0x09));
+  CHECK(is_copper(0x0a));
+  CHECK(is_copper(0x0f));
+  CHECK_FALSE(is_copper(0x10));
+  CHECK_FALSE(is_copper(0x11));
+  CHECK(is_copper(0x12));
 }
 
 TEST_CASE("memories that are no module, cut off or flat") {
