@@ -163,7 +163,10 @@ void refuse_longer_rows(const std::vector<CsvRow>& rows, const std::string& file
 std::vector<CsvRow> read_csv(const std::string& bytes, const std::string& file) {
   const std::string text = decoded_text(bytes, file);
   if (text.find('\0') != std::string::npos) throw UsageError(file, "", said("csv.not_text"));
-  return CsvReader(text, file, separator_of(text)).read();
+  std::vector<CsvRow> rows = CsvReader(text, file, separator_of(text)).read();
+  // Excel's word for the separator stands in front of the table.
+  if (!rows.empty() && rows.front().fields.front() == "sep=") rows.erase(rows.begin());
+  return rows;
 }
 
 }  // namespace cb

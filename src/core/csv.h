@@ -13,9 +13,9 @@ struct CsvRow {
 
 // Reads CSV as people write it (RFC 4180): commas, semicolons or tabs, whichever the first row has
 // most of; quoted fields with separators, doubled quotes and line ends in them; a byte order mark;
-// \r\n; blank lines and rows of empty fields, which are passed over. UTF-8, UTF-16 with its mark,
-// and else GB 18030, of which GBK is a part. Throws UsageError with `file` and the line for a quote
-// that does not end and for text in no such encoding.
+// \r\n; blank lines, rows of empty fields and Excel's first line "sep=;", which are passed over.
+// UTF-8, UTF-16 with its mark, and else GB 18030, of which GBK is a part. Throws UsageError with
+// `file` and the line for a quote that does not end and for text in no such encoding.
 std::vector<CsvRow> read_csv(const std::string& bytes, const std::string& file);
 
 // Throws UsageError for a row with something behind the last column of the first row: an unquoted

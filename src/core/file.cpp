@@ -16,8 +16,26 @@
 namespace cb {
 namespace {
 
+const char* next_step(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+      return "make room there, or name another directory";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return "name a path that this user may write to";
+    case EIO:
+      return "look at the disk and the kernel log";
+    default:
+      return "look at this path";
+  }
+}
+
 [[noreturn]] void fail(const std::filesystem::path& path, const char* doing) {
-  throw Error(fmt::format("cannot {} {}: {}", doing, path.string(), std::strerror(errno)));
+  const int error = errno;
+  throw Error(fmt::format("cannot {} {}: {}; next: {}", doing, path.string(), std::strerror(error),
+                          next_step(error)));
 }
 
 void write_all(int fd, std::string_view content, const std::filesystem::path& path) {

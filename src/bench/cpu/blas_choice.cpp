@@ -32,7 +32,7 @@ ProbeFigure probe_type(const ProbeRequest& request, GemmType type, Team& team) {
   GemmData data(type, {request.size, request.size, request.size}, 1, team);
   gemm.multiply(data);
   const ProductCheck check = check_product(data, 2, 2, team);
-  if (!check.passed) throw Error(said("gemm.wrong_product", check.detail));
+  if (!check.passed) throw Error(said("gemm.product_wrong", check.detail));
   double best = 1e300;
   const double start = monotonic_seconds();
   for (int i = 0; i < 3 || monotonic_seconds() - start < request.seconds; ++i) {

@@ -149,7 +149,7 @@ class Burn {
 
   void add_worker(Record& record, size_t i) {
     const BurnWorker& w = *workers_[i];
-    if (!w.failure().empty()) throw Error(said("burn.cpu_failed", w.cpu(), w.failure()));
+    if (!w.failure().empty()) throw Error(said("burn.cpu_ended", w.cpu(), w.failure()));
     if (w.passes() == 0) {
       throw Error(said("burn.no_pass_in_time", w.cpu(), fmt::format("{}", seconds_)));
     }

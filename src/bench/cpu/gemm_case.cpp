@@ -253,7 +253,7 @@ HostGemm open_chosen(Context& context, const Candidate& candidate, GemmType type
   const auto* absent = std::get_if<host_blas::Absent>(&opened);
   throw_where_failed(context.comm, absent == nullptr
                                        ? Said()
-                                       : said("gemm.not_opened", context.who(),
+                                       : said("gemm.does_not_open", context.who(),
                                               candidate_name(candidate), absent->reason));
   return std::get<HostGemm>(std::move(opened));
 }

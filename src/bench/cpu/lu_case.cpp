@@ -76,7 +76,7 @@ OpenedLibrary open_for_lu(Context& context, const Candidate& candidate) {
   auto opened = open_blas(candidate);
   Said failure;
   if (const auto* absent = std::get_if<host_blas::Absent>(&opened))
-    failure = said("gemm.not_opened", context.who(), candidate_name(candidate), absent->reason);
+    failure = said("gemm.does_not_open", context.who(), candidate_name(candidate), absent->reason);
   else if (!std::get<host_blas::Cblas>(opened).solve64)
     failure = said("lu.no_solver", context.who(), candidate_name(candidate));
   throw_where_failed(context.comm, failure);

@@ -55,7 +55,7 @@ double StreamTeam::read_pass() {
   team_.run([&](int index) { sums[static_cast<size_t>(index)] = read_arrays(part(index)); });
   const double seconds = monotonic_seconds() - start;
   const double sum = std::accumulate(sums.begin(), sums.end(), 0.0);
-  if (!std::isfinite(sum)) throw Error(said("memory.not_a_number"));
+  if (!std::isfinite(sum)) throw Error(said("memory.holds_nan"));
   return seconds;
 }
 

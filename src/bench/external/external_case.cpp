@@ -246,7 +246,7 @@ void require_end(const Params& params, const ProgramEnd& end, const std::string&
                               ? fmt::format("killed by signal {}", end.code)
                               : fmt::format("exit code {}", end.code);
   if (end.kind == ProgramEnd::Kind::signalled || end.code != 0)
-    throw Error(said("external.ended", program, how, last_words_of(screen)));
+    throw Error(said("external.program_ended", program, how, last_words_of(screen)));
 }
 
 struct ExternalRun {
@@ -287,7 +287,7 @@ ExternalRun run_once(const Context& context, const Params& params, const Externa
     return {read_program_output(program_of(params.text("kind")), text, file.filename().string()),
             sha256_hex(text)};
   } catch (const UsageError& e) {
-    throw Error(said("external.no_output", params.text("program"),
+    throw Error(said("external.unreadable_output", params.text("program"),
                      e.problems().list.empty() ? e.said() : e.problems().list[0].said(),
                      last_words_of(screen)));
   }

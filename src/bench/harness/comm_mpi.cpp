@@ -100,7 +100,7 @@ class WorldComm final : public Comm {
       check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
       if (done != 0) return agreed;
       if (monotonic_seconds() > end) {
-        throw Error(said("comm.waited", rank_, fmt::format("{:.0f}", deadline_seconds)),
+        throw Error(said("comm.waited_long", rank_, fmt::format("{:.0f}", deadline_seconds)),
                     ExitCode::deadline);
       }
       std::this_thread::sleep_for(std::chrono::microseconds(50));

@@ -167,7 +167,7 @@ void Checkpoints::load(int64_t steps, const std::vector<std::span<float>>& array
     size_t at = stored->data;
     for (size_t i = 0; i < arrays.size(); ++i) {
       if (stored->arrays[i].bytes != arrays[i].size_bytes())
-        throw Error(said("train.checkpoint_other", file(slot).string()));
+        throw Error(said("train.checkpoint_lengths", file(slot).string()));
       if (!arrays[i].empty())
         std::memcpy(arrays[i].data(), text->data() + at, arrays[i].size_bytes());
       at += arrays[i].size_bytes();

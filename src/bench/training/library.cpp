@@ -47,7 +47,7 @@ TrainLibrary open_train_library(Context& context, const std::string& library, Te
   const Said failure = open_candidate(choice.candidate, out);
   throw_where_failed(context.comm, failure.empty()
                                        ? Said()
-                                       : said("gemm.not_opened", context.who(),
+                                       : said("gemm.does_not_open", context.who(),
                                               candidate_name(choice.candidate), failure));
   return out;
 }

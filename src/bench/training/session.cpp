@@ -145,7 +145,7 @@ void Session::resume(Trained& measured) {
     }
   }
   common = static_cast<int64_t>(context_.comm.max(static_cast<double>(common)));
-  if (common < 0) throw Error(said("train.no_checkpoint", options_.checkpoint_dir));
+  if (common < 0) throw Error(said("train.no_whole_checkpoint", options_.checkpoint_dir));
   if (options_.steps - common <= options_.warm_up)
     throw Error(said("train.nothing_left", common, options_.steps, options_.warm_up));
   together([&] { checkpoints_->load(common, arrays()); });

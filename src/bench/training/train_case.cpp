@@ -93,7 +93,7 @@ void require_train_memory(Context& context, const Options& o) {
   const bool fits = !available || needed <= allowed;
   throw_where_failed(context.comm,
                      fits ? Said()
-                          : said("train.memory", context.who(), format_value(needed, "bytes"),
+                          : said("train.memory_share", context.who(), format_value(needed, "bytes"),
                                  format_value(static_cast<double>(*available), "bytes"),
                                  format_value(allowed, "bytes"), context.place.local_size));
 }

@@ -44,6 +44,8 @@ TEST_CASE("the first row says what separates: commas, semicolons or tabs") {
   CHECK(read_csv("a\tb\n1,5\t2\n", "f")[1].fields == Fields{"1,5", "2"});
   CHECK(read_csv("a,b\n1;5,2\n", "f")[1].fields == Fields{"1;5", "2"});
   CHECK(read_csv("", "f").empty());
+  CHECK(read_csv("sep=;\r\na;b\r\n1,5;2\r\n", "f")[1].fields == Fields{"1,5", "2"});
+  CHECK(read_csv("sep=,\na,b\n", "f")[0].line == 2);
 }
 
 TEST_CASE("text of Chinese and of wide encodings becomes UTF-8; other bytes are refused") {

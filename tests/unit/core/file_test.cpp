@@ -67,11 +67,11 @@ TEST_CASE("a file that cannot be written is named with the reason") {
   const TemporaryDirectory dir;
   const fs::path path = dir / "none" / "a";
   CHECK(message_of([&] { write_file_atomically(path, "x"); }) ==
-        "cannot write " + path.string() + ": No such file or directory");
+        "cannot write " + path.string() + ": No such file or directory; next: look at this path");
   CHECK(why_not_writable(path) == "No such file or directory");
   fs::create_directory(dir / "d");
   CHECK(message_of([&] { write_file_atomically(dir / "d", "x"); }) ==
-        "cannot write " + (dir / "d").string() + ": Is a directory");
+        "cannot write " + (dir / "d").string() + ": Is a directory; next: look at this path");
   CHECK(why_not_writable(dir / "d") == "is a directory");
   CHECK_FALSE(why_not_writable(dir / "new").has_value());
   CHECK(dir.entries() == 1);  // nothing but d
@@ -98,7 +98,8 @@ TEST_CASE("links are followed and devices are not replaced") {
   CHECK(fs::is_character_file("/dev/null"));
   fs::create_symlink("/dev/full", dir / "full");
   CHECK(message_of([&] { write_file_atomically(dir / "full", "x"); }) ==
-        "cannot write " + (dir / "full").string() + ": No space left on device");
+        "cannot write " + (dir / "full").string() +
+            ": No space left on device; next: make room there, or name another directory");
 }
 
 TEST_CASE("a chain of own links is followed through directories, and a circle is refused") {
@@ -182,10 +183,13 @@ TEST_CASE("a full disk keeps the old file") {
   append_line_durably(dir / "a", "line");
   const std::string appended = read_file(dir / "a");
   REQUIRE(::umount(dir.path().c_str()) == 0);
-  CHECK(failed == "cannot write " + (dir / "a").string() + ": No space left on device");
+  CHECK(failed ==
+        "cannot write " + (dir / "a").string() +
+            ": No space left on device; next: make room there, or name another directory");
   CHECK(kept == old);
   CHECK(entries == 1);
-  CHECK(torn == "cannot write " + (dir / "a").string() + ": No space left on device");
+  CHECK(torn == "cannot write " + (dir / "a").string() +
+                    ": No space left on device; next: make room there, or name another directory");
   CHECK(after == old);  // no half line
   CHECK(appended == old + "line\n");
 }

@@ -94,7 +94,7 @@ Door parse_door(const std::string& text) {
 
 void Until::require(const Said& what) const {
   if (cancel_.cancelled()) throw Interrupted();
-  if (left() <= 0) throw Error(said("tcp.deadline", what));
+  if (left() <= 0) throw Error(said("tcp.deadline_passed", what));
 }
 
 std::string Address::text() const {

@@ -42,7 +42,7 @@ class Messages {
     for (size_t at = 0; at < message.size();) {
       const ssize_t n = recv(fd_, message.data() + at, message.size() - at, flags);
       if (n == 0 && at == 0) return false;
-      if (n == 0) throw Error(said("tcp.closed_within", peer_));
+      if (n == 0) throw Error(said("tcp.closed_inside", peer_));
       if (n > 0)
         at += static_cast<size_t>(n);
       else
@@ -156,7 +156,7 @@ void TcpEndpoint::ping_pong(const Link& link, const Until& until, net::PairOutco
     for (double now = begin; now < to || out.latency_seconds.count() == 0;) {
       const double sent = monotonic_seconds();
       messages.send_message(mine);
-      if (!messages.receive_message(theirs)) throw Error(said("tcp.ended_early", link.peer));
+      if (!messages.receive_message(theirs)) throw Error(said("tcp.ended_too_early", link.peer));
       now = monotonic_seconds();
       if (sent >= from) out.latency_seconds.add((now - sent) / 2);
       check();

@@ -164,7 +164,7 @@ void Transfer::end_streams() {
   for (const auto& c : receiving_) c->join();
   require_healthy();
   // In a short time one of several streams may starve, but not all of them.
-  if (!receivers_.empty() && received() == 0) throw Error(said("tcp.never_came", link_.peer));
+  if (!receivers_.empty() && received() == 0) throw Error(said("tcp.nothing_came", link_.peer));
 }
 
 // One-way: both ends get the receiving end's rates. Two-way: they get the sums. An end sends its

@@ -28,7 +28,7 @@ std::vector<Share> gather_shares(Comm& comm, const Share& mine) {
        comm.gather(fmt::format("{} {:.17g} {:.17g}", mine.host, mine.bytes, mine.seconds))) {
     std::istringstream in(blob);
     Share share;
-    if (!(in >> share.host >> share.bytes >> share.seconds)) throw Error(said("io.no_share"));
+    if (!(in >> share.host >> share.bytes >> share.seconds)) throw Error(said("io.share_missing"));
     out.push_back(std::move(share));
   }
   return out;

@@ -111,7 +111,7 @@ class Files {
   static std::string name_of(int rank, int64_t i) { return fmt::format("rank{}.{}.dat", rank, i); }
 
   [[noreturn]] void fail(const char* what, const std::string& name) const {
-    throw Error(said("io.file_failed", what, path_ + name,
+    throw Error(said("io.call_failed", what, path_ + name,
                      errno == 0 ? said("io.fewer_bytes", kFileBytes) : failure_text(errno)));
   }
 

@@ -77,7 +77,7 @@ bool swap_read_back(Context& context, const Params& params, Target& target, Meas
     for (uint64_t& issued : m.run.issued) in >> issued;
     std::string path;
     std::getline(in >> std::ws, path);
-    if (path.empty()) throw Error(said("io.no_account", other));
+    if (path.empty()) throw Error(said("io.account_missing", other));
     target.stand_for(other, path, seed);
     m.read_back_of = target.part_name();
   });

@@ -84,7 +84,7 @@ SpaceNeed space_need(int directory, const Storage& storage, const std::string& h
   struct statvfs vfs {};
   struct stat st {};
   if (::fstatvfs(directory, &vfs) != 0 || ::fstat(directory, &st) != 0)
-    throw Error(said("io.statvfs", storage.mount_point, std::strerror(errno)));
+    throw Error(said("io.no_statvfs", storage.mount_point, std::strerror(errno)));
   const bool local = storage.on_device || storage.in_memory;
   SpaceNeed out{.mount_point = storage.mount_point, .bytes = bytes, .files = files};
   out.filesystem = local ? fmt::format("{} {}", host, static_cast<uint64_t>(st.st_dev))

@@ -169,7 +169,7 @@ std::optional<uint64_t> memory_available(const FsRoot& fs) { return meminfo(fs, 
 uint64_t free_bytes(int fd, const Storage& storage, const FsRoot& fs) {
   struct statvfs st {};
   if (::fstatvfs(fd, &st) != 0)
-    throw Error(said("io.statvfs", storage.mount_point, std::strerror(errno)));
+    throw Error(said("io.no_statvfs", storage.mount_point, std::strerror(errno)));
   const uint64_t free = static_cast<uint64_t>(st.f_bavail) * st.f_frsize;
   if (!storage.in_memory) return free;
   return std::min(free, memory_available(fs).value_or(free));

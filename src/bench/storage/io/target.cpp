@@ -253,7 +253,7 @@ void Target::lay_out(Engine engine, const RunHooks& hooks, const CancelToken& ca
   const RunResult done =
       run_job(layout, {fd_.get(), path_, &*pattern_}, engine, fs_, cancel, hooks);
   if (done.failure)
-    throw Error(said("io.laying_out", done.bytes[1], job_.file_bytes,
+    throw Error(said("io.layout_failed", done.bytes[1], job_.file_bytes,
                      fmt::format("{:.3f}", done.elapsed), *done.failure));
   if (done.stopped) return;
   allocation_ = said("io.laid_out");
