@@ -114,7 +114,7 @@ def test_a_profile_asks_for_a_drill_of_its_campaign(tmp_path):
     done, states, said = accepted(tmp_path, out, script="")  # made again, and nothing saw it: no attempt takes that back
     assert done.returncode == 1 and states["xid.seen"] == "fail", states
     done, states, said = accepted(tmp_path, out, script=f"xid_file={part}")
-    assert done.returncode == 0 and states["xid.seen"] == "fail" and said["verdict"] == "not accepted", states
+    assert done.returncode == 0 and states["xid.seen"] == "fail" and said["verdict"] == "not-accepted", states
     record = next((out / "records").glob("drill-fake-xid@*.json"))
     record.write_text(record.read_text().replace('"passed": true', '"passed":  true'))
     _, states, said = accepted(tmp_path, out, "--deadline", "nan", script="")  # refused; the verdict of what is there
