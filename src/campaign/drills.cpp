@@ -144,9 +144,7 @@ DrillJournal::DrillJournal(const RunSetup& setup)
       roster_(read_roster(setup.campaign, journal_)),
       writer_(setup.paths.journal(),
               chain_root(setup.campaign, read_file(setup.paths.campaign())).campaign_sha256,
-              setup.key) {
-  writer_.session({utc_now(), setup.tool, setup.command});
-}
+              setup.key) {}
 
 fs::path DrillJournal::directory(const JobEvent& attempt) const {
   return setup_.paths.root / "drills" / (attempt.job + "." + std::to_string(attempt.attempt));
@@ -158,6 +156,8 @@ void DrillJournal::note(const JobEvent& event) {
 }
 
 JobEvent DrillJournal::begin(const std::string& drill, const std::string& host) {
+  if (!opened_) writer_.session({utc_now(), setup_.tool, setup_.command});
+  opened_ = true;
   JobEvent event{.job = drill_job(drill, host)};
   const JobEvent* before = journal_.last_start(event.job);
   event.attempt = before == nullptr ? 1 : before->attempt + 1;
@@ -194,7 +194,7 @@ void DrillJournal::end(JobEvent attempt, const Said& reason) {
 }
 
 void DrillJournal::close() {
-  if (journal_.finished.empty()) return;
+  if (!opened_ || journal_.finished.empty()) return;
   writer_.finished(utc_now(), evidence_digest(setup_.paths));
   write_manifest(setup_.paths);
 }

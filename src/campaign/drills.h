@@ -17,7 +17,7 @@ std::string drill_job(const std::string& drill, const std::string& host);
 // Writes what drills do into the campaign's journal. While it lives no run works in the directory.
 class DrillJournal {
  public:
-  // Throws UsageError if a run works in the directory.
+  // Writes nothing. Throws UsageError if a run works in the directory.
   explicit DrillJournal(const RunSetup& setup);
 
   const Roster& roster() const { return roster_; }
@@ -41,6 +41,7 @@ class DrillJournal {
   Journal journal_;
   Roster roster_;
   JournalWriter writer_;
+  bool opened_ = false;  // a session line is written
 };
 
 // The drills' jobs, with the documents of all attempts. A document that is gone, changed or of

@@ -179,9 +179,6 @@ void fill_from_journal(Job& job, const JobKey& key, const Journal& journal,
 void drop_time_lines(const JobKey& key, size_t cycles, Document& document) {
   if (key.cycle <= 1 || key.cycle >= cycles) return;
   for (Record& record : document.records) std::vector<Series>().swap(record.telemetry.series);
-  document.tool.build.clear();  // the campaign has it
-  Document exact(document);     // a copy has no room left over, which is a fifth of what was read
-  document = std::move(exact);
 }
 
 // Reads the files on all processors: nothing in one depends on another.

@@ -197,12 +197,26 @@ RunSetup drilled_campaign(const DrillOptions& o) {
   return run_setup(options);
 }
 
+// What an earlier drill of the campaign has changed and nobody has undone would spoil this one.
+void refuse_open_changes(const fs::path& root) {
+  std::error_code absent;
+  for (const auto& entry : fs::directory_iterator(root / "drills", absent)) {
+    if (UndoList(undo_file(entry.path())).open().empty()) continue;
+    throw UsageError(
+        "clusterbench drill", "--into",
+        fmt::format("has changes of an earlier drill that are not undone: clusterbench "
+                    "drill restore {} first",
+                    entry.path().string()));
+  }
+}
+
 // Makes the drills as jobs of a campaign: each is journaled before anything is changed.
 ExitCode run_into(DrillOptions o) {
   const RunSetup campaign = drilled_campaign(o);
   DrillJournal journal(campaign);
   DrillSetup setup = drill_setup(o, {campaign.campaign.launch, journal.roster().active()});
   refuse_bad(o, setup.hosts);
+  refuse_open_changes(campaign.paths.root);
   catch_stop_signals();
   bool good = true;
   for (const std::string& id : o.ids) {
@@ -213,7 +227,7 @@ ExitCode run_into(DrillOptions o) {
       const Record record = made_drill(id, setup);
       good = good && is_good(record);
       journal.end(attempt, document_of(setup, {record}));
-    } catch (const Error& e) {
+    } catch (const std::exception& e) {
       journal.end(attempt, e.what());
       journal.close();
       throw;

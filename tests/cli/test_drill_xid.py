@@ -114,11 +114,13 @@ def test_a_profile_asks_for_a_drill_of_its_campaign(tmp_path):
     done, states, said = accepted(tmp_path, out, script="")  # made again, and nothing saw it: no attempt takes that back
     assert done.returncode == 1 and states["xid.seen"] == "fail", states
     done, states, said = accepted(tmp_path, out, script=f"xid_file={part}")
-    assert done.returncode == 0 and states["xid.seen"] == "fail" and said["verdict"] == "not accepted", states
+    assert done.returncode == 0 and states["xid.seen"] == "fail" and said["verdict"] == "not-accepted", states
     record = next((out / "records").glob("drill-fake-xid@*.json"))
     record.write_text(record.read_text().replace('"passed": true', '"passed":  true'))
-    _, states, said = accepted(tmp_path, out, "--deadline", "nan", script="")  # refused; the verdict of what is there
-    assert states["xid.seen"] in ("incomplete", "fail") and said["verdict"] != "accepted"
+    before = (out / "journal.jsonl").read_bytes()
+    refused, states, said = accepted(tmp_path, out, "--on", "nobody", script="")
+    assert refused.returncode == 2 and (out / "journal.jsonl").read_bytes() == before
+    assert states["xid.seen"] == "incomplete" and said["verdict"] != "accepted"  # of a document that was changed
     for key, value in (("step", "drill:no-such"), ("check", "no-such")):
         wrong = {**profile, "criteria": [{**profile["criteria"][0], key: value}]}
         path.write_text(json.dumps(wrong))

@@ -134,4 +134,5 @@ TEST_CASE("a resumed run keeps what drills have left") {
   CHECK(c.load().warnings.empty());
   DrillJournal journal(c.setup);
   CHECK_THROWS_AS(DrillJournal(c.setup), UsageError);  // one at a time
+  CHECK(c.load().warnings.empty());                    // and looking writes nothing
 }
