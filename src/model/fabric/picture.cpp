@@ -287,6 +287,10 @@ class FabricDrawing {
 
 }  // namespace
 
+PictureMark usual_mark(const LayoutFinding& finding) {
+  return finding.kind == kOtherPorts ? PictureMark::warn : PictureMark::fail;
+}
+
 std::string picture_title(const FabricPicture& picture) {
   const Texts t(picture.lang);
   const FabricLayout& l = picture.layout;

@@ -153,6 +153,15 @@ TEST_CASE("findings stand at the switches, links and adapters that they name") {
   CHECK(places_of(layout, "link_rate") == std::set<std::string>{"leaf-6 spine-1"});
 }
 
+TEST_CASE("a link at other ports is a warning, for it carries the same") {
+  Looked looked = look(WiredNet::rails(16, 8, 4));
+  looked.findings.push_back({kOtherPorts, "leaf-0 port 17 – spine-0 port 9", {}});
+  const FabricLayout layout = looked.layout();
+  CHECK(places_of(layout, kOtherPorts) == std::set<std::string>{"leaf-0 spine-0"});
+  CHECK(usual_mark(layout.findings.front()) == PictureMark::warn);
+  CHECK(usual_mark({"missing", "", {}}) == PictureMark::fail);
+}
+
 TEST_CASE("a few switches stand alone, many are grouped by rail or by pod") {
   const FabricLayout small = look(WiredNet::rails(16, 8, 4)).layout();
   CHECK(small.switches.size() == 12);
