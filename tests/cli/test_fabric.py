@@ -103,6 +103,8 @@ def test_the_picture_the_leaf_map_and_the_report_s_picture(tmp_path):
     (tmp_path / "net.json").write_text(json.dumps(profile))
     done = subprocess.run([BINARY, "run", tmp_path / "net.json", "--out", tmp_path / "c", "--launcher", "none"], capture_output=True, text=True,
                           timeout=120, check=False)
+    assert done.returncode == 1, done.stderr
+    subprocess.run([BINARY, "report", tmp_path / "c"], capture_output=True, timeout=60, check=True)
     page = (tmp_path / "c" / "report.html").read_text()
     assert 'class="fx-badge fx-fail"' in page and "net · Subnet: 5 hosts, 5 adapters, 1 switches" in page, done.stdout + done.stderr
     # The layout is drawn, and not listed among the facts.

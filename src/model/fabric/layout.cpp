@@ -184,7 +184,13 @@ class Arranger {
     std::map<GroupKey, std::vector<Arranged>> groups;
     for (size_t i = 0; i < row.size(); ++i) groups[keys[i]].push_back(row[i]);
     std::vector<std::vector<Arranged>> order;
-    for (auto& [key, members] : groups) order.push_back(std::move(members));
+    for (auto& [key, members] : groups) {
+      // A group by pod alone is not named by a rail that its switches happen to have.
+      if (std::get<1>(key).empty() && std::get<2>(key) == 0) {
+        for (Arranged& s : members) s.rail.clear();
+      }
+      order.push_back(std::move(members));
+    }
     // By the place of their first switch in the sorted row.
     std::ranges::stable_sort(order, [](const auto& a, const auto& b) {
       if (a.front().pod != b.front().pod) return a.front().pod < b.front().pod;
