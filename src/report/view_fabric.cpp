@@ -20,10 +20,9 @@ PictureMark mark_of(const ReportInput& in, const Step& step, const LayoutFinding
     const auto its =
         std::ranges::find_if(v.failing, [&](const Finding& f) { return is_of(f, finding); });
     const bool waived = its != v.failing.end() ? its->waived : v.state == State::waived;
-    if (waived) return PictureMark::waived;
-    return v.criterion->severity == Severity::warn ? PictureMark::warn : PictureMark::fail;
+    return waived ? PictureMark::waived : PictureMark::fail;
   }
-  return PictureMark::fail;
+  return usual_mark(finding);
 }
 
 }  // namespace

@@ -67,13 +67,13 @@ def test_a_plan_with_an_unknown_device_suggests_the_nearest(tmp_path):
     assert done.returncode == 1 and "n1 mlx5_0" in done.stdout + done.stderr
 
 
-WARNED = {"schema": "clusterbench.profile/1", "name": "net", "title": "Net",
+JUDGED = {"schema": "clusterbench.profile/1", "name": "net", "title": {"en": "Net", "zh": "网络"},
           "steps": [{"id": "net", "case": "fabric", "params": {}, "deadline": "1m"}],
           "criteria": [{"id": "net.guid", "step": "net", "domain": "network", "title": {"en": "GUIDs", "zh": "标识"}, "check": "duplicate_guid",
                         "why": {"en": "unique", "zh": "唯一"},
                         "source": {"kind": "practice", "ref": {"en": "a test", "zh": "测试"}, "date": "2026-11"}},
                        {"id": "net.rate", "step": "net", "domain": "network", "title": {"en": "Rate", "zh": "速率"}, "check": "link_rate",
-                        "severity": "warn", "why": {"en": "slow links", "zh": "慢链路"},
+                        "why": {"en": "slow links", "zh": "慢链路"},
                         "source": {"kind": "practice", "ref": {"en": "a test", "zh": "测试"}, "date": "2026-11"}}]}
 
 
@@ -98,13 +98,15 @@ def test_the_picture_the_leaf_map_and_the_report_s_picture(tmp_path):
         assert drawn.tag == "{http://www.w3.org/2000/svg}svg" and "script" not in svg.read_text()
     assert leaves.read_text().splitlines()[1:] == [f"n{i} mlx5_0 leaf" for i in range(1, 6)]
 
-    profile = json.loads(json.dumps(WARNED))
+    profile = json.loads(json.dumps(JUDGED))
     profile["steps"][0]["params"]["from"] = str(net)
     (tmp_path / "net.json").write_text(json.dumps(profile))
     done = subprocess.run([BINARY, "run", tmp_path / "net.json", "--out", tmp_path / "c", "--launcher", "none"], capture_output=True, text=True,
                           timeout=120, check=False)
+    assert done.returncode == 1, done.stderr
+    subprocess.run([BINARY, "report", tmp_path / "c"], capture_output=True, timeout=60, check=True)
     page = (tmp_path / "c" / "report.html").read_text()
-    assert 'class="fx-badge fx-warn"' in page and 'class="fx-badge fx-fail"' not in page, done.stdout + done.stderr
+    assert 'class="fx-badge fx-fail"' in page and "net · Subnet: 5 hosts, 5 adapters, 1 switches" in page, done.stdout + done.stderr
     # The layout is drawn, and not listed among the facts.
     assert "subnet_layout" not in page and "&quot;switches&quot;" not in page
 

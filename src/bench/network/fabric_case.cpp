@@ -299,10 +299,11 @@ void write_layout(Record& record, const Params& params, FabricLayout layout) {
   if (params.has("leaf-map-out"))
     write_file_atomically(params.text("leaf-map-out"), leaf_map_text(layout));
   if (!params.has("picture")) return;
-  // Without a profile nothing says that a finding is only a warning.
-  const std::vector<PictureMark> marks(layout.findings.size(), PictureMark::fail);
+  std::vector<PictureMark> marks;
+  for (const LayoutFinding& finding : layout.findings) marks.push_back(usual_mark(finding));
   const Lang lang = params.text("picture-language") == "zh" ? Lang::zh : Lang::en;
-  write_file_atomically(params.text("picture"), fabric_svg_file({std::move(layout), marks, lang}));
+  write_file_atomically(params.text("picture"),
+                        fabric_svg_file({std::move(layout), std::move(marks), lang}));
 }
 
 void check_input(const Params& params, Problems& problems) {
@@ -325,7 +326,7 @@ std::vector<Record> run(Context& context, const Params& params) {
     return {std::move(record)};
   }
   const NetShape shape = shape_of(input.net);
-  std::vector<NetFinding> findings = irregularities(input.net, shape);
+  std::vector<NetFinding> findings = irregularities(input.net, shape), drawn_besides;
   const auto add = [&](std::vector<NetFinding> more) {
     std::ranges::move(more, std::back_inserter(findings));
   };
@@ -339,12 +340,15 @@ std::vector<Record> run(Context& context, const Params& params) {
   if (!input.plan.empty()) {
     PlanDifference difference = against_plan(input.net, input.plan);
     add(std::move(difference.findings));
+    for (const std::string& link : difference.at_other_ports)
+      drawn_besides.push_back({kOtherPorts, link, {}});
     if (!difference.at_other_ports.empty())
       record.notes.push_back(said("fabric.other_ports", difference.at_other_ports.size(),
                                   difference.at_other_ports.front()));
   }
   write_texts(params, input.net, shape, findings);
-  write_layout(record, params, layout_of(input.net, shape, findings));
+  drawn_besides.insert(drawn_besides.begin(), findings.begin(), findings.end());
+  write_layout(record, params, layout_of(input.net, shape, drawn_besides));
   add_source(record, input);
   add_shape(record, input.net, shape);
   add_routes(record, input.net, routes);

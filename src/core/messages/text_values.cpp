@@ -231,6 +231,7 @@ constexpr TextRow kValues[] = {
     {"checked.changed", "changed", "变化"},
     {"checked.gone", "gone", "消失"},
     {"checked.new", "new", "新增"},
+    {"checked.other_ports", "link at other ports", "接在其他端口的链路"},
     {"checked.no_suspect", "no suspect", "无可疑对象"},
     {"checked.path", "path", "路径"},
     {"checked.count", "launches counted", "启动计数"},

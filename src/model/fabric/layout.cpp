@@ -161,24 +161,22 @@ class Arranger {
     }
     size_t pods = 0;
     for (const Arranged& s : row) pods = std::max(pods, s.pod);
-    std::vector<GroupKey> best;
-    size_t most = 0;
-    const auto consider = [&](auto key) {
+    // Pods share boxes where there are too many of them.
+    const size_t shared = std::max<size_t>(1, (pods + kLayoutGroups - 1) / kLayoutGroups);
+    const auto keys_of = [&](bool by_pod, bool by_rail) {
       std::vector<GroupKey> keys;
-      for (const Arranged& s : row) keys.push_back(key(s));
-      const size_t groups = std::set(keys.begin(), keys.end()).size();
-      if (groups > kLayoutGroups || groups <= most) return;
-      most = groups;
-      best = std::move(keys);
+      for (const Arranged& s : row)
+        keys.emplace_back(by_pod ? (s.pod + shared - 1) / shared : 0, by_rail ? s.rail : "", 0);
+      return keys;
     };
-    const size_t shared = (pods + kLayoutGroups - 1) / kLayoutGroups;
-    consider([](const Arranged& s) { return GroupKey{s.pod, s.rail, 0}; });
-    consider([](const Arranged& s) { return GroupKey{s.pod, "", 0}; });
-    consider([](const Arranged& s) { return GroupKey{0, s.rail, 0}; });
-    if (shared > 1)
-      consider([&](const Arranged& s) { return GroupKey{(s.pod + shared - 1) / shared, "", 0}; });
-    consider([](const Arranged&) { return GroupKey{0, "", 0}; });
-    return best;
+    const auto fits = [](const std::vector<GroupKey>& keys, size_t most) {
+      return std::set(keys.begin(), keys.end()).size() <= most;
+    };
+    const auto by_both = keys_of(true, true);
+    if (shared == 1 && fits(by_both, kSingleSwitches)) return by_both;
+    if (pods > 0) return keys_of(true, false);
+    const auto by_rail = keys_of(false, true);
+    return fits(by_rail, kLayoutGroups) ? by_rail : keys_of(false, false);
   }
 
   void add_row(std::span<const Arranged> row) {
@@ -186,7 +184,13 @@ class Arranger {
     std::map<GroupKey, std::vector<Arranged>> groups;
     for (size_t i = 0; i < row.size(); ++i) groups[keys[i]].push_back(row[i]);
     std::vector<std::vector<Arranged>> order;
-    for (auto& [key, members] : groups) order.push_back(std::move(members));
+    for (auto& [key, members] : groups) {
+      // A group by pod alone is not named by a rail that its switches happen to have.
+      if (std::get<1>(key).empty() && std::get<2>(key) == 0) {
+        for (Arranged& s : members) s.rail.clear();
+      }
+      order.push_back(std::move(members));
+    }
     // By the place of their first switch in the sorted row.
     std::ranges::stable_sort(order, [](const auto& a, const auto& b) {
       if (a.front().pod != b.front().pod) return a.front().pod < b.front().pod;

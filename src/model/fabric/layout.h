@@ -59,10 +59,14 @@ struct FabricLayout {
 };
 
 // A tier of at most kSingleSwitches switches has a group for each; else they are grouped by pod and
-// rail, by pod or by rail, whichever gives most groups and at most kLayoutGroups.
+// rail if that gives at most kSingleSwitches groups, else by pod, without pods by rail. There are
+// at most kLayoutGroups: more pods share groups, and more rails are one group.
 constexpr size_t kSingleSwitches = 12;
 constexpr size_t kLayoutGroups = 20;
 constexpr size_t kLayoutFindings = 400;  // of each kind the same number, as far as there are any
+
+// Kind of what is drawn besides findings: a link of the plan at other ports of the same two devices.
+constexpr const char* kOtherPorts = "other_ports";
 
 FabricLayout layout_of(const Net& net, const NetShape& shape,
                        const std::vector<NetFinding>& findings);

@@ -77,6 +77,11 @@ class FabricDrawing {
     draw_hosts();
   }
 
+  // After the lines of findings, which would cross them.
+  void draw_heads() {
+    for (const auto& [at, text] : heads_) svg_.text(at, text, "fx-n", "middle");
+  }
+
   void legend(double top, const FindingPainter& findings) {
     double x = 4;
     const double y = top + 16;
@@ -135,8 +140,7 @@ class FabricDrawing {
     std::vector<std::string> heads;
     if (!name.empty()) heads = {name + ": " + count, name, group_name(group, true)};
     if (name.empty()) heads = {count, std::to_string(members_[g].size())};
-    svg_.text({box.middle(), box.corner[1] + 12}, fitting(heads, box.size[0] - 4), "fx-t",
-              "middle");
+    heads_.emplace_back(Point{box.middle(), box.corner[1] + 12}, fitting(heads, box.size[0] - 4));
     svg_.end_group();
     draw_cells(members_[g]);
   }
@@ -174,12 +178,10 @@ class FabricDrawing {
     std::map<std::pair<int, int>, std::vector<const LayoutBundle*>> tiers;
     for (const LayoutBundle& b : layout_.bundles)
       tiers[{layout_.groups[b.lower].tier, layout_.groups[b.upper].tier}].push_back(&b);
-    std::vector<std::pair<Point, std::string>> numbers;
     for (const auto& [tier, bundles] : tiers) {
-      draw_tier_bundles(bundles, numbers);
+      draw_tier_bundles(bundles);
       if (tier.first != tier.second) label_bundles(bundles);
     }
-    for (const auto& [at, text] : numbers) svg_.text(at, text, "fx-n", "middle");
   }
 
   static size_t usual_count(const std::vector<const LayoutBundle*>& bundles) {
@@ -199,8 +201,7 @@ class FabricDrawing {
     return box.middle() + (share - 0.5) * box.size[0] * 0.7;
   }
 
-  void draw_tier_bundles(const std::vector<const LayoutBundle*>& bundles,
-                         std::vector<std::pair<Point, std::string>>& numbers) {
+  void draw_tier_bundles(const std::vector<const LayoutBundle*>& bundles) {
     constexpr size_t kAllNumbered = 12;
     const size_t usual = usual_count(bundles);
     const size_t unusual = static_cast<size_t>(
@@ -218,8 +219,8 @@ class FabricDrawing {
                                     (x1 + x2) / 2, y1 - 60, x2, upper.corner[1]);
       const bool numbered = b->links != usual && (unusual <= kAllNumbered);
       if (numbered && y2 < y1)
-        numbers.push_back(
-            {{x1 + (x2 - x1) * 0.2, y1 + (y2 - y1) * 0.2 + 4}, std::to_string(b->links)});
+        heads_.emplace_back(Point{x1 + (x2 - x1) * 0.2, y1 + (y2 - y1) * 0.2 + 4},
+                            std::to_string(b->links));
     }
     for (const auto& [half_pixels, path] : by_width)
       svg_.path(path, fmt::format("fx-bundle fx-w{}", half_pixels));
@@ -281,9 +282,14 @@ class FabricDrawing {
   Svg& svg_;
   Texts t_;
   std::vector<std::vector<size_t>> members_;
+  std::vector<std::pair<Point, std::string>> heads_;  // of groups, and numbers of lines
 };
 
 }  // namespace
+
+PictureMark usual_mark(const LayoutFinding& finding) {
+  return finding.kind == kOtherPorts ? PictureMark::warn : PictureMark::fail;
+}
 
 std::string picture_title(const FabricPicture& picture) {
   const Texts t(picture.lang);
@@ -310,7 +316,9 @@ std::string draw_fabric(const FabricPicture& picture, const std::string& id,
   FabricDrawing drawing(picture, geometry, svg);
   FindingPainter findings(svg, picture, geometry);
   drawing.draw();
-  findings.paint();
+  findings.paint_links();
+  drawing.draw_heads();
+  findings.paint_marks();
   findings.paint_key(key);
   drawing.legend(key + findings.key_height(), findings);
   return svg.str();

@@ -12,6 +12,8 @@ namespace cb {
 
 // How a finding is drawn: each mark has a shape and a word besides its colour.
 enum class PictureMark { fail, warn, waived };
+// Without a profile: of kOtherPorts a warning, as only the paper is wrong.
+PictureMark usual_mark(const LayoutFinding& finding);
 
 struct FabricPicture {
   FabricLayout layout;

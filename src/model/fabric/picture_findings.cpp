@@ -198,9 +198,12 @@ void FindingPainter::paint_badges() {
   }
 }
 
-void FindingPainter::paint() {
+void FindingPainter::paint_links() {
   const size_t drawn = std::min(order_.size(), kDrawnLines);
   for (size_t i = drawn; i > 0; --i) paint_lines(order_[i - 1]);
+}
+
+void FindingPainter::paint_marks() {
   fill_switches();
   paint_badges();
 }

@@ -17,8 +17,9 @@ class FindingPainter {
  public:
   FindingPainter(Svg& svg, const FabricPicture& picture, const PictureGeometry& geometry);
 
-  // Switches that a finding names are filled, links drawn, the first findings numbered.
-  void paint();
+  // Lines of the links that findings name; then fills of switches, and numbers of the first.
+  void paint_links();
+  void paint_marks();
   // Height of the key's lines, and the key itself from `top` on.
   double key_height() const;
   void paint_key(double top);

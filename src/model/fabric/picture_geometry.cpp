@@ -24,6 +24,7 @@ struct CellGrid {
   size_t columns = 1, rows = 1;
 };
 
+// `cells` of the largest group of a row: all of its groups have squares of one size.
 CellGrid grid_for(size_t cells, double width) {
   CellGrid out;
   for (const double side : {12.0, 10.0, 8.0, 7.0, 6.0, 5.0, 4.0}) {
@@ -34,8 +35,6 @@ CellGrid grid_for(size_t cells, double width) {
     out.rows = (cells + out.columns - 1) / out.columns;
     if (out.rows <= kMostCellRows) break;
   }
-  // Full rows: 40 cells are four rows of ten rather than two of nineteen and two more.
-  out.columns = std::max<size_t>(1, (cells + out.rows - 1) / std::max<size_t>(1, out.rows));
   return out;
 }
 
@@ -72,6 +71,9 @@ class RowPlacer {
     const double share = (kPictureWidth - kPictureLeft) / n;
     const double widest = row.single ? kWidestSingle : kWidestGroup;
     const double width = std::min(widest, share - (share > 60 ? 10 : 4));
+    size_t largest = 0;
+    for (const size_t g : row.groups) largest = std::max(largest, members_[g].size());
+    grid_ = grid_for(largest, width);
     row.top = row.bottom = top;
     for (size_t i = 0; i < row.groups.size(); ++i) {
       const double middle = kPictureLeft + share * (static_cast<double>(i) + 0.5);
@@ -90,7 +92,10 @@ class RowPlacer {
       for (const size_t s : cells) out_.cell[s] = out_.group[g];
       return;
     }
-    const CellGrid grid = grid_for(cells.size(), width);
+    CellGrid grid = grid_;
+    grid.rows = (cells.size() + grid.columns - 1) / grid.columns;
+    // Full rows: 40 cells are four rows of ten rather than two of nineteen and two more.
+    grid.columns = (cells.size() + grid.rows - 1) / grid.rows;
     const double used = static_cast<double>(grid.columns) * grid.pitch;
     const double left = corner[0] + (width - used) / 2;
     for (size_t i = 0; i < cells.size(); ++i) {
@@ -108,6 +113,7 @@ class RowPlacer {
 
   PictureGeometry& out_;
   const std::vector<std::vector<size_t>>& members_;
+  CellGrid grid_;  // of the row that is being placed
 };
 
 }  // namespace

@@ -91,6 +91,21 @@ std::set<std::string> places_of(const FabricLayout& layout, const std::string& k
   return out;
 }
 
+// One host and one spine, a leaf a rail; GUIDs of WiredNet::rails() have room for 16 rails.
+WiredNet many_rails(int rails) {
+  WiredNet out;
+  out.nodes.push_back({"S-0000000000000001", "spine", 64, 1});
+  for (int r = 0; r < rails; ++r) {
+    const std::string leaf = fmt::format("S-{:016x}", 0x100 + r);
+    const std::string adapter = fmt::format("H-{:016x}", 0x200 + r);
+    out.nodes.push_back({leaf, fmt::format("leaf-{}", r), 64, 2 + 2 * r});
+    out.nodes.push_back({adapter, fmt::format("host mlx5_{}", r), 1, 3 + 2 * r});
+    out.wires.push_back({{leaf, 1}, {adapter, 1}});
+    out.wires.push_back({{leaf, 2}, {"S-0000000000000001", r + 1}});
+  }
+  return out;
+}
+
 // Three tiers: `pods` of eight leaves, one a rail, and eight spines; one core on every spine.
 WiredNet three_tiers(int pods, int hosts_of_a_pod) {
   WiredNet out;
@@ -138,6 +153,15 @@ TEST_CASE("findings stand at the switches, links and adapters that they name") {
   CHECK(places_of(layout, "link_rate") == std::set<std::string>{"leaf-6 spine-1"});
 }
 
+TEST_CASE("a link at other ports is a warning, for it carries the same") {
+  Looked looked = look(WiredNet::rails(16, 8, 4));
+  looked.findings.push_back({kOtherPorts, "leaf-0 port 17 – spine-0 port 9", {}});
+  const FabricLayout layout = looked.layout();
+  CHECK(places_of(layout, kOtherPorts) == std::set<std::string>{"leaf-0 spine-0"});
+  CHECK(usual_mark(layout.findings.front()) == PictureMark::warn);
+  CHECK(usual_mark({"missing", "", {}}) == PictureMark::fail);
+}
+
 TEST_CASE("a few switches stand alone, many are grouped by rail or by pod") {
   const FabricLayout small = look(WiredNet::rails(16, 8, 4)).layout();
   CHECK(small.switches.size() == 12);
@@ -149,12 +173,12 @@ TEST_CASE("a few switches stand alone, many are grouped by rail or by pod") {
   const FabricLayout rails = look(WiredNet::rails(2, 16, 4)).layout();
   CHECK(rails.groups.size() == 20);
   CHECK(rails.groups.front().rail == "mlx5_0");
-  // 24 rails are too many boxes.
-  CHECK(look(WiredNet::rails(2, 24, 4)).layout().groups.size() == 1 + 4);
+  // 21 rails are too many boxes.
+  CHECK(look(many_rails(21)).layout().groups.size() == 1 + 1);
 
   const FabricLayout pods = look(three_tiers(5, 2)).layout();
   REQUIRE(pods.tiers == 3);
-  // 40 leaves: five pods, as 40 pairs of pod and rail are too many; 40 spines alike; eight cores.
+  // 40 leaves: five pods, as 40 pairs of pod and rail are too many; so are the spines; eight cores.
   CHECK(pods.groups.size() == 5 + 5 + 8);
   CHECK(pods.groups.front().pod == 1);
   CHECK(pods.switches.front().name == "leaf-0-0");
@@ -212,8 +236,9 @@ TEST_CASE("the map of leaves: as lines and from the record") {
 
 TEST_CASE("marks have shapes and words of their own") {
   FabricPicture picture = picture_of(sixteen_hosts());
-  REQUIRE(picture.marks.size() == 3);
-  picture.marks = {PictureMark::waived, PictureMark::warn, PictureMark::fail};
+  REQUIRE(picture.marks.size() == 5);  // the exchanged adapters are also on the wrong rail
+  picture.marks = {PictureMark::waived, PictureMark::warn, PictureMark::fail, PictureMark::fail,
+                   PictureMark::fail};
   const std::string svg = draw_fabric(picture, "f1", "t", "d");
   CHECK(count_of(svg, "fx-badge fx-fail") >= 2);
   CHECK(count_of(svg, "fx-badge fx-warn") >= 2);
