@@ -52,7 +52,9 @@ PathEnd place_of(const std::filesystem::path& path) {
   try {
     return locate(path);
   } catch (const Error& e) {
-    throw Error(fmt::format("cannot write {}: {}", path.string(), e.what()));
+    const std::string why = e.what();
+    const char* next = why.find("next: ") == std::string::npos ? "; next: look at this path" : "";
+    throw Error(fmt::format("cannot write {}: {}{}", path.string(), why, next));
   }
 }
 

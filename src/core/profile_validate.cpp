@@ -1,6 +1,8 @@
 // Checks a profile against the catalogue: what it names must exist and what it asks for must be
 // possible.
 #include <algorithm>
+#include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -36,6 +38,21 @@ std::string device_problem(const Step& step, const Catalogue& catalogue) {
   return unknown_name(step.params.at("device")[0], devices);
 }
 
+// "{rail}" as the number that it is replaced by, so that a parameter that is a number may have it.
+GivenParams params_on_last_rail(const Step& step) {
+  constexpr std::string_view kRail = "{rail}";
+  GivenParams out = step.params;
+  if (step.scope != Scope::rails) return out;
+  const std::string last = std::to_string(std::max(0, step.rails - 1));
+  for (auto& [name, values] : out) {
+    for (std::string& value : values) {
+      for (size_t at = value.find(kRail); at != std::string::npos; at = value.find(kRail, at))
+        value.replace(at, kRail.size(), last);
+    }
+  }
+  return out;
+}
+
 // A profile that plants a fault rejects every machine, or passes for a proof of something. `run
 // --prove` plants them itself.
 void refuse_fault(const Step& step, const std::string& where, Problems& problems) {
@@ -56,7 +73,7 @@ void validate_step(const Step& step, const Catalogue& catalogue, Problems& probl
                                    : unknown_name(step.case_name, case_names(catalogue)));
   }
   Problems found;
-  resolve_params(info->params, step.params, found);
+  resolve_params(info->params, params_on_last_rail(step), found);
   for (const Problem& p : found.list) problems.add(where + ".params." + p.where.substr(2), p.what);
   refuse_fault(step, where, problems);
 }

@@ -67,6 +67,19 @@ def test_a_scope_that_cannot_be_is_refused(tmp_path, scope, problem):
     assert done.returncode == 2 and problem in done.stderr, done.stdout + done.stderr
 
 
+def test_a_number_may_be_that_of_the_rail_and_each_rail_is_judged(tmp_path):
+    path = profile(tmp_path, scope="rails", rails=2, params={"value": "{rail}"})
+    text = json.loads(path.read_text())
+    del text["delivery"]
+    path.write_text(json.dumps(text))
+    env = {**os.environ, "CLUSTERBENCH_TEST_CASES": "1"}
+    done = subprocess.run([BINARY, "run", path, "--launcher", "none", "--out", tmp_path / "out"], env=env, capture_output=True,
+                          text=True, timeout=60, check=False)
+    assert done.returncode == 1 and "rail-0" in done.stdout, done.stdout + done.stderr  # 0 B/s, and rail 1 has enough
+    refused = profile(tmp_path, scope="rails", rails=2, params={"value": "x{rail}"})
+    assert "is not a number" in cb(tmp_path, "profile", "validate", refused).stderr
+
+
 def test_a_host_that_dies_among_pairs_is_replaced_and_every_pair_is_measured(tmp_path):
     out = tmp_path / "out"
     done = cb(tmp_path, "run", profile(tmp_path, scope="pairs"), "--hosts", "n[1-6]:1", "--spares", "s1:1", "--launcher", "mpirun",

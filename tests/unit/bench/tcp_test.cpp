@@ -228,7 +228,8 @@ TEST_CASE("A peer that never comes costs its pair a deadline and is named") {
   TcpEndpoint alone(short_spec(), job, {{}, {.host = "b", .network = "x"}}, cancel);
   alone.connect(Address{.host = "a", .network = "x"}.text(), 1);
   const auto outcome = alone.run(0.3);
-  CHECK(outcome.failure == "no connection from a: deadline passed");
+  CHECK(outcome.failure ==
+        "no connection from a: deadline passed; next: look at its links and its kernel log");
   CHECK_FALSE(outcome.figure(PairMeasure::bandwidth).value.has_value());
 
   // Nobody listens at port 1 of this machine's loopback.
