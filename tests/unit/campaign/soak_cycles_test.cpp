@@ -74,11 +74,9 @@ TEST_CASE("steps that read run once more after the last cycle, and only these") 
   CHECK(c.keys().back().name == "002-events~0003@n2");
 }
 
-TEST_CASE("the last reading waits for nothing, and counts as no cycle") {
+TEST_CASE("the last reading counts as no cycle, and stands once it is done") {
   WatchedCampaign c;
-  const double begin = monotonic_seconds();
   c.run();
-  CHECK(monotonic_seconds() - begin < 1.9);  // two cycles, one a second
   CHECK(read_progress(c.setup.paths, 0).cycle == 2);
   CHECK(c.starts("002-events~0003@n1") == 1);
   c.run();
@@ -170,20 +168,21 @@ TEST_CASE("a cycle that had begun before waits for nothing, and delays no later 
   CyclePace pace(
       Soak{{"s"}, 0.9, 0.3}, [] { return 0; }, [&](double s) { rests.push_back(s); });
   const std::vector<JobOutcome> ran(1);
-  const auto begin = monotonic_seconds();
   pace.wait_for(1);
   pace.ran(1, ran);
   pace.wait_for(2);
   pace.ran(2, ran);
-  CHECK(rests.size() == 1);
+  const size_t two = rests.size();
   for (const size_t cycle : {1U, 2U}) {  // a spare has stepped in
     pace.wait_for(cycle);
     pace.ran(cycle, ran);
   }
-  CHECK(rests.size() == 1);
+  CHECK(rests.size() == two);
   pace.wait_for(3);
-  CHECK(rests.size() == 2);
-  CHECK(monotonic_seconds() - begin < 2);
+  pace.ran(3, ran);
+  const size_t before = rests.size();
+  pace.wait_for(4);  // the last reading
+  CHECK(rests.size() == before);
   CyclePace later(
       Soak{{"s"}, 300, 100}, [] { return 0; }, [&](double) { FAIL("it waits"); });
   later.begun_before(3);  // a host came back between two runs
