@@ -130,8 +130,9 @@ ExitCode side_by_side_of(const SideOptions& options) {
     refuse_writing_over_evidence(directory, {options.csv});
     campaigns.push_back(load_campaign(directory, known));
     const Campaign& c = campaigns.back();
-    std::cout << terminal_safe(fmt::format("{}  {}: {}, {} hosts, {}", letter(i), directory,
-                                           c.profile.name, c.hosts.size(), c.started.substr(0, 10)))
+    std::cout << terminal_safe(fmt::format(
+                     "{}  {}: {}, {} {}, {}", letter(i), directory, c.profile.name, c.hosts.size(),
+                     c.hosts.size() == 1 ? "host" : "hosts", c.started.substr(0, 10)))
               << '\n';
     for (const Said& doubt : c.warnings) {
       doubtful = true;

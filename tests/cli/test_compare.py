@@ -187,10 +187,10 @@ def test_clusters_of_different_kinds_stand_side_by_side(tmp_path):
     done = cb("side-by-side", tmp_path / "a", tmp_path / "b", "--csv", tmp_path / "t.csv")
     assert done.returncode == 0, done.stdout + done.stderr
     line, = [x for x in done.stdout.splitlines() if "bytes_per_second" in x]
-    assert "3.00 B/s" in line and "6.00 B/s" in line and line.rstrip().endswith(" 2"), line
+    assert "3.00 B/s, 80 %" in line and "5.99 B/s, 80 %" in line and line.rstrip().endswith(" 2"), line
     assert "differs  fake size: A size 1K B size 2K" in done.stdout
     head, row = (tmp_path / "t.csv").read_text().splitlines()
-    assert row.startswith("fake,,bytes_per_second,bytes_per_second,3,3,")
+    assert row.startswith("fake,,bytes_per_second,bytes_per_second,2.997,2.997,")
     wrong = cb("side-by-side", tmp_path / "a", tmp_path / "b", "--case", "verbz")
     assert wrong.returncode == 2 and "did you mean verbs" in wrong.stderr
     none = cb("side-by-side", tmp_path / "a", tmp_path / "b", "--case", "verbs")

@@ -17,21 +17,23 @@ struct Measured {
   std::vector<double> of_hosts;
 };
 
-// Records of one case; the ceiling of every figure is 10.
+// A step for each element; the ceiling of every figure is 10.
 Campaign made_of(const std::vector<Measured>& measured) {
   Campaign out;
-  out.profile.steps.push_back({.id = "step", .case_name = "verbs"});
-  Document document;
+  out.profile.steps.reserve(measured.size());
   for (const Measured& m : measured) {
+    const std::string step = "step" + std::to_string(out.profile.steps.size());
+    out.profile.steps.push_back({.id = step, .case_name = "verbs"});
     Record record{.case_name = "verbs"};
     record.params.set("op", m.op);
     record.params.set("traffic-class", m.traffic_class);
     for (size_t i = 0; i < m.of_hosts.size(); ++i)
       record.add("bytes_per_second", record.entity({"n" + std::to_string(i + 1), "host", ""}),
                  Samples{m.of_hosts[i]}, Ceiling{10, Said("what the port can do")});
+    Document document;
     document.records.push_back(std::move(record));
+    out.jobs.push_back({.step = step, .state = JobState::done, .document = std::move(document)});
   }
-  out.jobs.push_back({.step = "step", .state = JobState::done, .document = std::move(document)});
   return out;
 }
 
