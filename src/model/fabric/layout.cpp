@@ -184,9 +184,17 @@ class Arranger {
     std::map<GroupKey, std::vector<Arranged>> groups;
     for (size_t i = 0; i < row.size(); ++i) groups[keys[i]].push_back(row[i]);
     std::vector<std::vector<Arranged>> order;
+    // Groups that are one for each pod are named by rails only if all have one.
+    std::set<size_t> pods;
+    bool rails = true, single = false;
+    for (const auto& [key, members] : groups) {
+      pods.insert(std::get<0>(key));
+      rails = rails && !std::get<1>(key).empty();
+      single = single || std::get<2>(key) > 0;
+    }
+    const bool by_pod = !single && !rails && pods.size() == groups.size();
     for (auto& [key, members] : groups) {
-      // A group by pod alone is not named by a rail that its switches happen to have.
-      if (std::get<1>(key).empty() && std::get<2>(key) == 0) {
+      if (by_pod) {
         for (Arranged& s : members) s.rail.clear();
       }
       order.push_back(std::move(members));

@@ -65,7 +65,8 @@ constexpr size_t kSingleSwitches = 12;
 constexpr size_t kLayoutGroups = 20;
 constexpr size_t kLayoutFindings = 400;  // of each kind the same number, as far as there are any
 
-// Kind of what is drawn besides findings: a link of the plan at other ports of the same two devices.
+// Kind of what is drawn besides findings: a link of the plan at other ports of the same two
+// devices.
 constexpr const char* kOtherPorts = "other_ports";
 
 FabricLayout layout_of(const Net& net, const NetShape& shape,

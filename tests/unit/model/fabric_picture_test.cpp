@@ -245,8 +245,8 @@ TEST_CASE("marks have shapes and words of their own") {
   CHECK(count_of(svg, "fx-badge fx-waived") >= 2);
   // The worst is number one of the key.
   const size_t key = svg.find("fail · ");
-  CHECK(key < svg.find("warn · "));
-  CHECK(svg.find("warn · ") < svg.find("waived · "));
+  CHECK(key < svg.find("warning · "));
+  CHECK(svg.find("warning · ") < svg.find("waived · "));
   CHECK(svg.find("<script") == std::string::npos);
 }
 
