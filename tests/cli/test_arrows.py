@@ -25,12 +25,15 @@ SEES = {
     "bench/external": DOMAIN_SEES | {"import"},
     "bench/training": DOMAIN_SEES | {"bench/cpu"},
     "bench/collectives": DOMAIN_SEES | {"bench/gpu", "bench/network"},
-    **{f"bench/{domain}": DOMAIN_SEES for domain in ("cpu", "gpu", "host", "network", "skeleton", "storage")},
+    "bench/network": DOMAIN_SEES | {"import"},
+    **{f"bench/{domain}": DOMAIN_SEES for domain in ("cpu", "gpu", "host", "skeleton", "storage")},
     "cli": {"core", "kernels", "sys", "model", "judge", "bench", "bench/harness", "campaign", "report"},
 }
 # One header each, where a whole room would be too much.
 SINGLE = {("judge", "model/disturbance.h"), ("campaign", "model/disturbance.h"),
-          ("campaign", "model/schedule.h"), ("cli", "bench/cpu/blas_choice.h")}
+          ("campaign", "model/schedule.h"), ("cli", "bench/cpu/blas_choice.h"),
+          ("import", "model/optics/audit.h"), ("import", "model/optics/module.h"), ("report", "model/fabric/layout.h"),
+          ("report", "model/fabric/picture.h"), ("report", "model/optics/module_register.h")}
 SINGLE |= {(room, "bench/cases.h") for room in SEES if room.startswith("bench/") and room != "bench/harness"}
 
 
