@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "campaign/job_reason.h"
+#include "campaign/way_back.h"
 #include "core/exit_code.h"
 #include "core/file.h"
 
@@ -136,7 +137,7 @@ std::vector<SweepJob> sweep_jobs(size_t combinations, size_t repeats, uint64_t s
 }
 
 Command sweep_command(const SweepSetup& setup, const std::vector<std::string>& values,
-                      const fs::path& json) {
+                      const fs::path& json, const std::string& token) {
   std::map<std::string, std::string> environment;
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i] != kInherit) environment[setup.variables[i].name] = values[i];
@@ -144,6 +145,7 @@ Command sweep_command(const SweepSetup& setup, const std::vector<std::string>& v
   std::vector<std::string> program{setup.binary};
   program.insert(program.end(), setup.arguments.begin(), setup.arguments.end());
   program.insert(program.end(), {"--quiet", "--json", json.string()});
+  if (!token.empty()) program.insert(program.end(), {"--return", token});
   return launch_command(setup.launch, setup.hosts, setup.ranks_per_host, environment, program);
 }
 
@@ -151,13 +153,15 @@ std::vector<SweepOutcome> run_sweep(const SweepSetup& setup,
                                     const std::function<void(size_t, const SweepOutcome&)>& ended) {
   std::vector<SweepOutcome> outcomes;
   std::vector<Task> tasks;
+  std::vector<WayBack> ways;
   const auto all = combinations(setup.variables);
   for (const SweepJob& job : sweep_jobs(all.size(), setup.repeats, setup.seed)) {
     const size_t index = tasks.size();
     const std::vector<std::string>& values = all[job.combination];
-    tasks.push_back({sweep_command(setup, values, file_of(setup, index, "json")),
-                     file_of(setup, index, "out"), file_of(setup, index, "err"),
-                     setup.deadline_seconds});
+    ways.push_back(
+        way_back(setup.launch, file_of(setup, index, "json"), file_of(setup, index, "out")));
+    tasks.push_back({sweep_command(setup, values, ways.back().document, ways.back().token),
+                     ways.back().out(), file_of(setup, index, "err"), setup.deadline_seconds});
     outcomes.push_back({.job = job, .values = values, .reason = said("sweep.not_run")});
   }
   bool refused = false;
@@ -168,6 +172,7 @@ std::vector<SweepOutcome> run_sweep(const SweepSetup& setup,
             {.starting = [](size_t) {},
              .ended =
                  [&](size_t index, const TaskEnd& end) {
+                   bring_back(ways[index]);
                    SweepOutcome outcome = outcome_of(setup, index, end);
                    outcome.job = outcomes[index].job;
                    outcome.values = outcomes[index].values;

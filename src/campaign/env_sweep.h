@@ -69,9 +69,9 @@ struct SweepOutcome {
   bool refused = false;  // its command line was wrong, and so are all others
 };
 
-// The command of one combination. It writes its document to `json`.
+// The command of one combination. It writes its document to `json`. `token`: campaign/way_back.h.
 Command sweep_command(const SweepSetup& setup, const std::vector<std::string>& values,
-                      const std::filesystem::path& json);
+                      const std::filesystem::path& json, const std::string& token = {});
 
 // Runs the jobs one after the other. Writes NNN.json, NNN.out and NNN.err of each and, at the end,
 // sweep.json: variables, repeats, seed, and values, block, state and reason of every job. A refused

@@ -19,6 +19,7 @@ void add_commands(CLI::App& app, Action& action) {
   add_bundle_command(app, action);
   add_expect_command(app, action);
   add_compare_command(app, action);
+  add_side_by_side_command(app, action);
   add_checklist_command(app, action);
   add_issue_command(app, action);
   add_compare_transports_command(app, action);

@@ -28,6 +28,7 @@ void add_signoff_command(CLI::App& app, Action& action);
 void add_bundle_command(CLI::App& app, Action& action);
 void add_expect_command(CLI::App& app, Action& action);
 void add_compare_command(CLI::App& app, Action& action);
+void add_side_by_side_command(CLI::App& app, Action& action);
 void add_checklist_command(CLI::App& app, Action& action);
 void add_issue_command(CLI::App& app, Action& action);
 void add_compare_transports_command(CLI::App& app, Action& action);

@@ -89,6 +89,17 @@ void require_good(const Campaign& campaign, const std::string& directory) {
     throw UsageError(directory + " is no campaign of machines known to be good", problems);
 }
 
+// To the file of --out, or to standard output.
+ExitCode hand_out(const ProfileOptions& options, const std::string& text) {
+  if (options.out.empty()) {
+    std::cout << text;
+  } else {
+    write_file_atomically(options.out, text);
+    std::cout << terminal_safe(options.out) << '\n';
+  }
+  return ExitCode::ok;
+}
+
 ExitCode capture(const ProfileOptions& options) {
   std::vector<Campaign> campaigns;
   for (const std::string& directory : options.campaigns) {
@@ -107,13 +118,7 @@ ExitCode capture(const ProfileOptions& options) {
         "machine "
         "misses such a limit by chance. Capture more hosts or runs.\n",
         terminal_safe(fmt::format("{}", fmt::join(thin, ", "))));
-  if (options.out.empty()) {
-    std::cout << text;
-  } else {
-    write_file_atomically(options.out, text);
-    std::cout << terminal_safe(options.out) << '\n';
-  }
-  return ExitCode::ok;
+  return hand_out(options, text);
 }
 
 // What hosts are counts as what they shall be only if somebody could have signed for them.
@@ -140,13 +145,7 @@ ExitCode lock(const ProfileOptions& options) {
   for (const std::string& what : left_out)
     std::cerr << "warning: not locked, because it could not be read: " << terminal_safe(what)
               << '\n';
-  if (options.out.empty()) {
-    std::cout << text;
-  } else {
-    write_file_atomically(options.out, text);
-    std::cout << terminal_safe(options.out) << '\n';
-  }
-  return ExitCode::ok;
+  return hand_out(options, text);
 }
 
 ExitCode diff(const ProfileOptions& options) {

@@ -9,6 +9,7 @@
 
 #include "core/csv.h"
 #include "core/error.h"
+#include "core/letters.h"
 #include "core/suggest.h"
 
 namespace cb {
@@ -40,11 +41,8 @@ constexpr std::array kParts{
     Synonym{"服务器", "system"}};
 
 std::string folded(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == ' ' || c == '_' || c == '-') continue;
-    out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
+  std::string out = in_small_letters(text);
+  std::erase_if(out, [](char c) { return c == ' ' || c == '_' || c == '-'; });
   return out;
 }
 

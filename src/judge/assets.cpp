@@ -5,25 +5,19 @@
 
 #include <fmt/format.h>
 
+#include "core/letters.h"
 #include "judge/expect.h"
 #include "judge/pieces.h"
 
 namespace cb {
 namespace {
 
-std::string lowered(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
 // True if every word of the ordered model is a word of the piece's: "H20" is no "NVIDIA H200".
 bool is_model(const std::string& ordered, const std::string& own) {
   const auto words = [](const std::string& text) {
     std::set<std::string> out;
     std::string word;
-    for (const char c : lowered(text) + " ") {
+    for (const char c : in_small_letters(text) + " ") {
       if (c != ' ' && c != '_') {
         word += c;
       } else if (!word.empty()) {
@@ -48,11 +42,12 @@ class AssetComparison {
                   Evidence& evidence)
       : assets_(assets), pieces_(pieces_of(hosts)), evidence_(evidence) {
     for (const HostInventory& host : hosts) {
-      by_name_.emplace(lowered(host.host), host.host);
+      by_name_.emplace(in_small_letters(host.host), host.host);
       by_short_name_.emplace(short_name(host.host), host.host);
     }
     for (const Piece& piece : pieces_) {
-      if (!piece.serial.empty()) by_serial_[{piece.kind, lowered(piece.serial)}].push_back(&piece);
+      if (!piece.serial.empty())
+        by_serial_[{piece.kind, in_small_letters(piece.serial)}].push_back(&piece);
     }
   }
 
@@ -71,12 +66,12 @@ class AssetComparison {
 
  private:
   static std::string short_name(const std::string& host) {
-    return lowered(host.substr(0, host.find('.')));
+    return in_small_letters(host.substr(0, host.find('.')));
   }
 
   // Returns the host that the list means, by the name that the inventories give it; empty if none.
   std::string host_of(const Asset& asset) const {
-    const auto whole = by_name_.find(lowered(asset.host));
+    const auto whole = by_name_.find(in_small_letters(asset.host));
     if (whole != by_name_.end()) return whole->second;
     const auto part = by_short_name_.find(short_name(asset.host));
     return part == by_short_name_.end() ? "" : part->second;
@@ -117,7 +112,7 @@ class AssetComparison {
       ++unnamed_[{host, asset.part}];
       return gap(host, {"gap.asset_no_serial", {named(asset)}});
     }
-    const auto found = by_serial_.find({asset.part, lowered(asset.serial)});
+    const auto found = by_serial_.find({asset.part, in_small_letters(asset.serial)});
     if (found == by_serial_.end()) return not_found(asset, host);
     for (const Piece* piece : found->second) used_.insert(piece);
     const Piece& piece = *found->second.front();
@@ -127,7 +122,8 @@ class AssetComparison {
     check_model(asset, piece);
     if (piece.host != host)
       in_other_host_.push_back({&asset, &piece});
-    else if (asset.slot.find(':') != std::string::npos && lowered(asset.slot) != piece.slot)
+    else if (asset.slot.find(':') != std::string::npos &&
+             in_small_letters(asset.slot) != piece.slot)
       in_other_slot_.push_back({&asset, &piece});
   }
 
@@ -181,7 +177,7 @@ class AssetComparison {
   struct SlotPlace {
     std::string operator()(const Piece& piece) const { return piece.host + " " + piece.slot; }
     std::string operator()(const Asset& asset, const AssetComparison& of) const {
-      return of.host_of(asset) + " " + lowered(asset.slot);
+      return of.host_of(asset) + " " + in_small_letters(asset.slot);
     }
   };
 
@@ -216,7 +212,7 @@ class AssetComparison {
     const auto same = [&](bool also_slot) {
       return std::ranges::find_if(surplus_, [&, also_slot](const Piece* p) {
         return p->host == host && p->kind == asset.part &&
-               (!also_slot || p->slot == lowered(asset.slot));
+               (!also_slot || p->slot == in_small_letters(asset.slot));
       });
     };
     auto other = same(true);

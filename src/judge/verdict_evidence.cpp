@@ -12,39 +12,24 @@
 #include "core/units.h"
 #include "judge/expect.h"
 #include "judge/verdict_attempts.h"
+#include "judge/verdict_doubt.h"
 #include "judge/verdict_fleet.h"
 #include "judge/verdict_gaps.h"
 #include "judge/verdict_hosts.h"
+#include "judge/verdict_limit.h"
 #include "judge/verdict_select.h"
 #include "judge/verdict_since.h"
 #include "judge/verdict_soak.h"
 #include "judge/verdict_spread.h"
 #include "judge/verdict_uniform.h"
-#include "model/disturbance.h"
 
 namespace cb {
 namespace {
 
 constexpr double kWorst = std::numeric_limits<double>::infinity();
 
-// Returns how far the value is beyond the limit, as a share of the limit; the plain difference if
-// the limit is 0.
-double badness(double value, double limit, bool minimum) {
-  const double beyond = minimum ? limit - value : value - limit;
-  return limit == 0 ? beyond : beyond / std::abs(limit);
-}
-
 bool is_part(const std::string& kind) {
   return kind == "gpu" || kind == "nic" || kind == "disk" || kind == "cpu" || kind == "numa";
-}
-
-void bind_limit(Finding& finding, double limit, bool minimum) {
-  const double b = badness(*finding.value, limit, minimum);
-  if (finding.limit && b <= finding.badness) return;
-  finding.limit = limit;
-  finding.limit_is_minimum = minimum;
-  finding.badness = b;
-  finding.failing = minimum ? *finding.value < limit : *finding.value > limit;
 }
 
 class Collector {
@@ -81,10 +66,12 @@ class Collector {
     if (said_.insert(what).second) evidence_.gaps.push_back({host, std::move(what)});
   }
 
-  // Another measurement of the same job may close it.
-  void open_gap(Message what) {
-    if (said_.insert(what).second)
-      evidence_.gaps.push_back({job_->host, std::move(what), job_->group});
+  // Where there is a doubt the figure fails no more: another measurement of the same job may settle
+  // it.
+  void leave_open(Finding& f, const std::optional<Message>& doubt) {
+    if (!doubt) return;
+    f.failing = false;
+    if (said_.insert(*doubt).second) evidence_.gaps.push_back({job_->host, *doubt, job_->group});
   }
 
   // Every expected host must have contributed, or a gap must name it.
@@ -283,9 +270,9 @@ class Collector {
     bind_fleet(f, measured.kind, record.params, rule);
     if (is_held_back(f, metric, rule)) return;
     if (criterion_.severity == Severity::fail) {
-      if (rule.statistic == "median") refuse_unsure(f, metric.samples.summary());
-      refuse_disputed(f, metric, rule.statistic);
-      refuse_disturbed(f, measured, record);
+      if (rule.statistic == "median") leave_open(f, doubt_of_interval(f, metric.samples.summary()));
+      leave_open(f, doubt_of_attempts(f, metric, rule.statistic));
+      leave_open(f, doubt_of_disturbance(f, measured, record, *job_));
     }
     evidence_.findings.push_back(std::move(f));
   }
@@ -344,51 +331,6 @@ class Collector {
         {f.limit_is_minimum ? "why.below" : "why.above",
          {entity_name(f.entity), format_value(*f.value, f.unit), format_value(*f.limit, f.unit)}},
         {"why.of_fleet", {std::to_string(size), format_value(*middle, f.unit)}}};
-  }
-
-  static std::string required(const Finding& f) {
-    return (f.limit_is_minimum ? "≥ " : "≤ ") + format_value(*f.limit, f.unit);
-  }
-
-  // If one measurement meets the limit and another does not, the figure is not repeatable and
-  // proves no defect. Only a failure that every measurement shows counts.
-  void refuse_disputed(Finding& f, const Metric& metric, const std::string& statistic) {
-    if (!f.failing) return;
-    const auto met = std::ranges::count_if(metric.attempts, [&](const Summary& s) {
-      const double value = statistic_of(s, statistic);
-      return f.limit_is_minimum ? value >= *f.limit : value <= *f.limit;
-    });
-    if (met == 0) return;
-    f.failing = false;
-    open_gap({"why.disputed",
-              {entity_name(f.entity), std::to_string(met), std::to_string(metric.attempts.size()),
-               required(f)}});
-  }
-
-  // A low figure of a host that was busy with other work proves nothing against the host.
-  void refuse_disturbed(Finding& f, const Entity& measured, const Record& record) {
-    if (!f.failing || !can_suffer(f.unit)) return;
-    const bool one_host = !measured.host.empty() && !measured.peer;
-    const std::string host = one_host ? measured.host : "";
-    if (!disturbed(record, host)) return;
-    f.failing = false;
-    open_gap({"why.disturbed",
-              {entity_name(f.entity), format_value(*f.value, f.unit), required(f),
-               fmt::format("{:.0f} %", 100 * *share_of_others(record, host)), job_place(*job_)}});
-  }
-
-  // A median is known only as well as its confidence interval. If the limit lies within it, the
-  // next measurement might say the opposite: neither pass nor fail is claimed.
-  void refuse_unsure(Finding& f, const Summary& summary) {
-    if (!summary.ci95 || !f.limit) return;
-    const auto [low, high] = *summary.ci95;
-    const bool open = f.limit_is_minimum ? low < *f.limit && *f.limit <= high
-                                         : low <= *f.limit && *f.limit < high;
-    if (!open) return;
-    f.failing = false;
-    open_gap({"why.unsure",
-              {entity_name(f.entity), format_value(low, f.unit), format_value(high, f.unit),
-               required(f)}});
   }
 
   void collect_checks(const Record& record, const CheckRule& rule) {

@@ -122,6 +122,16 @@ Round one_to_many(int n, int sender) {
   return round;
 }
 
+HostPair victim_of(int n, int receiver) { return {(receiver + 1) % n, (receiver + 2) % n}; }
+
+std::vector<Round> victim_rounds(int n, int receiver) {
+  const HostPair victim = victim_of(n, receiver);
+  Round together = incast(n, receiver);
+  std::erase_if(together, [&](const HostPair& p) { return p.from == victim.from; });
+  together.push_back(victim);
+  return {{victim}, std::move(together)};
+}
+
 std::vector<Round> disjoint_rounds(const std::vector<HostPair>& pairs) {
   std::vector<Round> rounds;
   std::vector<std::set<int>> busy;

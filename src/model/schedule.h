@@ -41,6 +41,11 @@ Round bisection(const std::vector<int>& group_of);
 Round incast(int n, int receiver);
 Round one_to_many(int n, int sender);
 
+// A flow that has no part in an incast, but may share links with it: first alone, then while all
+// hosts but its sender send to `receiver`. n ≥ 4.
+HostPair victim_of(int n, int receiver);
+std::vector<Round> victim_rounds(int n, int receiver);
+
 // Distributes pairs into rounds in which no host occurs twice; a greedy pass, so the number of
 // rounds is small but not always the smallest.
 std::vector<Round> disjoint_rounds(const std::vector<HostPair>& pairs);

@@ -105,7 +105,8 @@ std::string draw(const Chart& chart, const std::string& id, const std::string& t
           [&](const TimelineChart& c) { return draw_timeline(c, canvas(timeline_height(c))); },
           [&](const StripChart& c) { return draw_strip(c, canvas(strip_height(c))); },
           [&](const BarsChart& c) { return draw_bars(c, canvas(bars_height(c))); },
-          [&](const MatrixChart& c) { return draw_matrix(c, canvas(matrix_height(c))); }},
+          [&](const MatrixChart& c) { return draw_matrix(c, canvas(matrix_height(c))); },
+          [&](const WaterfallChart& c) { return draw_waterfall(c, canvas(waterfall_height(c))); }},
       chart);
 }
 

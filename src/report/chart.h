@@ -75,7 +75,22 @@ struct TimeEvent {
 
 struct TimelineChart {
   std::vector<TimePanel> panels;  // one above the other, with the same time axis
-  std::vector<TimeEvent> events;
+  std::vector<TimeEvent> events = {};
+  std::string x_label = {};  // where the axis counts something else than seconds
+};
+
+struct WaterfallStep {
+  std::string label;
+  double from = 0;
+  double to = 0;
+  bool total = false;  // a total, not a difference
+  std::string value_text;
+};
+
+// How one total becomes another: each difference begins where the one above it ends.
+struct WaterfallChart {
+  std::string unit;
+  std::vector<WaterfallStep> steps;
 };
 
 struct StripCell {
@@ -131,8 +146,8 @@ struct MatrixChart {
   std::string high_label;
 };
 
-using Chart =
-    std::variant<CurveChart, DistributionChart, TimelineChart, StripChart, BarsChart, MatrixChart>;
+using Chart = std::variant<CurveChart, DistributionChart, TimelineChart, StripChart, BarsChart,
+                           MatrixChart, WaterfallChart>;
 
 // The chart as an <svg> element. All text in it is escaped. `id` must be unique in the page.
 std::string draw(const Chart& chart, const std::string& id, const std::string& title,

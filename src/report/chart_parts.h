@@ -37,6 +37,7 @@ std::string draw_timeline(const TimelineChart& chart, Svg svg);
 std::string draw_strip(const StripChart& chart, Svg svg);
 std::string draw_bars(const BarsChart& chart, Svg svg);
 std::string draw_matrix(const MatrixChart& chart, Svg svg);
+std::string draw_waterfall(const WaterfallChart& chart, Svg svg);
 
 constexpr double kChartWidth = 540;
 
@@ -45,5 +46,6 @@ double strip_height(const StripChart& chart);
 double bars_height(const BarsChart& chart);
 double matrix_height(const MatrixChart& chart);
 double timeline_height(const TimelineChart& chart);
+double waterfall_height(const WaterfallChart& chart);
 
 }  // namespace cb

@@ -78,8 +78,11 @@ std::string draw_timeline(const TimelineChart& chart, Svg svg) {
     draw_panel(svg, panel, {all.left, top, all.right, top + kPanelHeight}, x);
     top += kPanelHeight + kPanelGap;
   }
-  draw_x_axis(svg, all, x, axis_ticks(time.low, time.high, 6, "seconds"),
-              axis_unit(time.high, "seconds"));
+  if (chart.x_label.empty())
+    draw_x_axis(svg, all, x, axis_ticks(time.low, time.high, 6, "seconds"),
+                axis_unit(time.high, "seconds"));
+  else
+    draw_x_axis(svg, all, x, round_ticks(time.low, time.high, 6), {1, chart.x_label});
   for (const TimeEvent& event : chart.events) {
     const double at = x(event.at);
     const std::string label = fit_label(event.label, 260);

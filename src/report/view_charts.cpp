@@ -2,6 +2,7 @@
 // distribution where the tail matters, a time line if something was recorded over time.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -12,6 +13,7 @@
 #include "report/histogram_bins.h"
 #include "report/matrix.h"
 #include "report/timeline.h"
+#include "report/training_figures.h"
 #include "report/view_parts.h"
 
 namespace cb {
@@ -282,6 +284,7 @@ std::vector<Figure> step_figures(const ReportInput& in, const Step& step) {
     }
     for (const MetricGroup* group : found.points) add_point_figures(out, in, *group);
   }
+  std::ranges::move(training_figures(in, step), std::back_inserter(out));
   if (auto figure = timeline_figure(in, step)) out.push_back(std::move(*figure));
   return out;
 }

@@ -176,3 +176,22 @@ def test_doubtful_evidence_compares_as_nothing(tmp_path, side):
     doubts = json.loads((tmp_path / "c.json").read_text())["doubts"]
     assert [len(doubts[k]) for k in ("before", "after")] == [int(s == "b") for s in sides]
     assert "evidence is in doubt" in (tmp_path / "c.md").read_text()
+
+
+def test_clusters_of_different_kinds_stand_side_by_side(tmp_path):
+    """What both have measured, what differs between them, and nothing judged."""
+    for name, size in (("a", "1K"), ("b", "2K")):
+        params = {"value": 3 if name == "a" else 6, "size": size, "samples": 3}
+        profile = write_profile(tmp_path, [step("io", params=params)], [at_least("io.rate", "io", 1)], f"{name}.json")
+        assert run_local(profile, tmp_path / name).returncode == 0
+    done = cb("side-by-side", tmp_path / "a", tmp_path / "b", "--csv", tmp_path / "t.csv")
+    assert done.returncode == 0, done.stdout + done.stderr
+    line, = [x for x in done.stdout.splitlines() if "bytes_per_second" in x]
+    assert "3.00 B/s, 80 %" in line and "5.99 B/s, 80 %" in line and line.rstrip().endswith(" 2"), line
+    assert "differs  fake size: A size 1K B size 2K" in done.stdout
+    head, row = (tmp_path / "t.csv").read_text().splitlines()
+    assert row.startswith("fake,,bytes_per_second,bytes_per_second,2.997,2.997,")
+    wrong = cb("side-by-side", tmp_path / "a", tmp_path / "b", "--case", "verbz")
+    assert wrong.returncode == 2 and "did you mean verbs" in wrong.stderr
+    none = cb("side-by-side", tmp_path / "a", tmp_path / "b", "--case", "verbs")
+    assert none.returncode == 3 and "nothing that two of these campaigns have measured" in none.stdout

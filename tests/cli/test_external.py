@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import stat
 import subprocess
 from pathlib import Path
@@ -145,9 +144,7 @@ def test_a_step_of_a_profile_shows_what_it_would_start_and_is_judged(tmp_path):
     assert (tmp_path / "runs").read_text() == "x\n"
 
 
-def test_the_real_one_where_it_is_installed(tmp_path, under_mpirun):
-    if shutil.which("hpcc") is None:
-        pytest.skip("hpcc is not installed")
+def test_the_real_one(tmp_path, under_mpirun):
     done, record = external(tmp_path, "--kind", "hpcc", "--program", "hpcc", "--order", 1500, "--block", 96, "--threads", 1,
                             timeout=280)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -163,3 +163,16 @@ def test_the_prolog_keeps_jobs_off_a_sick_node(slurm, clusterbench, tmp_path):
         slurm.configure("")
         slurm.run(["scancel", "--state=PENDING"])
         slurm.run(["scontrol", "update", f"nodename={sick}", "state=resume"])
+
+
+def test_mpich_by_pmi2(slurm, clusterbench, tmp_path):
+    """srun starts the ranks of an MPICH by PMI2: the same program opens that MPI, over three nodes."""
+    out = tmp_path / "r.json"
+    done = slurm.run(["srun", "--mpi=pmi2", "-N3", "-n3", clusterbench, "mpi", "--op", "all_reduce,alltoall", "--size", "1K",
+                      "--duration", "5ms", "--deadline", "60s", "--json", out])
+    assert done.returncode == 0, done.stdout + done.stderr
+    document = json.loads(out.read_text())
+    assert (document["run"]["hosts"], document["run"]["ranks"]) == (slurm.netns.hosts, 3)
+    assert all(r["facts"]["library"].startswith("MPICH") for r in document["records"])
+    checks = [c for r in document["records"] for c in r["checks"]]
+    assert len(document["records"]) == 2 and checks and all(c["passed"] for c in checks)

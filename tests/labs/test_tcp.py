@@ -5,6 +5,7 @@ import json
 import time
 
 import netns_lab
+import pytest
 
 # Every rank does, with the code that a suspect leads to: mpirun need not give the others time to end.
 ENDS_BY_ITSELF = {"OMPI_MCA_odls_base_sigkill_timeout": "0"}
@@ -51,6 +52,33 @@ def test_hosts_are_paired_over_the_interface_between_them(netns, clusterbench, t
         assert m["summary"]["mean"] > 0 and m["summary"]["median"] < 1.05 * 25e6
     received = [d for d in record["telemetry"]["deltas"] if d["name"] == "rx_bytes"]
     assert {record["entities"][d["entity"]]["host"] for d in received} == set(netns.hosts)
+
+
+def victim_of(lab, clusterbench, out):
+    for host in lab.hosts:
+        lab.slow_link(host, rate="40mbit")
+    process = tcp(lab, clusterbench, out, "--test", "bandwidth", "--streams", "1", "--duration", "2s", "--schedule", "victim",
+                  hosts=lab.hosts)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    record, = json.loads(out.read_text())["records"]
+    values = {m["name"]: m["summary"]["median"] for m in record["metrics"]
+              if m["name"] in ("alone_bytes_per_second", "victim_share")}
+    entity, = {m["entity"] for m in record["metrics"] if m["name"] in values}
+    entity = record["entities"][entity]
+    assert (entity["host"], entity["peer"]) == (lab.hosts[1], f"{lab.hosts[2]}:eth0")
+    assert 2e6 < values["alone_bytes_per_second"] < 1.05 * 5e6
+    return values["victim_share"]
+
+
+def test_a_flow_beside_an_incast_keeps_its_share_unless_both_take_one_trunk(clusterbench, tmp_path):
+    """Hosts 3 and 4 send to host 1, host 2 sends to host 3. With 1 and 3 on a second switch, 4 → 1 and 2 → 3 share the trunk."""
+    if reason := netns_lab.why_not():
+        pytest.skip(reason)
+    with netns_lab.NetnsLab(4) as lab:
+        assert victim_of(lab, clusterbench, tmp_path / "whole.json") > 0.8
+        lab.divide([lab.hosts[0], lab.hosts[2]], "40mbit")
+        assert victim_of(lab, clusterbench, tmp_path / "divided.json") < 0.75
 
 
 def test_a_link_cut_in_the_middle_is_named(netns, clusterbench, tmp_path):

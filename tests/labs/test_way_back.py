@@ -124,6 +124,20 @@ def test_one_host_does_not_see_it(netns, clusterbench, tmp_path, hidden):
     assert left_in(out) == []
 
 
+def test_jobs_of_a_sweep_come_back_too(netns, clusterbench, tmp_path, hidden):
+    out = hidden[0] / "s"
+    words = [clusterbench, "sweep", "mpi", "--env", "A=1,2", "--repeats", 2, "--out", out, "--hosts", netns.host_list(2),
+             "--launcher", "mpirun", "--", "--op", "all_reduce", "--size", "8", "--duration", "20ms"]
+    code, printed, said = end_of(netns.popen(list(map(str, words)), env={**hidden[1], "CLUSTERBENCH_LAB_HIDE_ON": netns.hosts[0]}))
+    assert code == 0, printed + said
+    assert "6 of 6 jobs done" in printed
+    for run in json.loads((out / "sweep.json").read_text())["runs"]:
+        document = json.loads((out / run["document"]).read_text())
+        assert len(document["run"]["hosts"]) == 3 and all(ways(document))
+        assert "clusterbench-document" not in (out / run["document"]).with_suffix(".out").read_text()
+    assert not list(out.glob("*.partial"))
+
+
 @pytest.mark.parametrize("victim", [0, 2], ids=["rank 0 is killed", "another rank is killed"])
 def test_what_was_finished_comes_back(netns, clusterbench, tmp_path, hidden, victim):
     """Ranks of the third step are killed in its last point: the two points before it are there."""

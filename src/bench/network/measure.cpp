@@ -2,6 +2,7 @@
 #include "bench/network/measure.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include <fmt/format.h>
@@ -11,6 +12,8 @@
 
 namespace cb::net {
 namespace {
+
+constexpr const char* kAlone = "alone_bytes_per_second";
 
 std::string end_name(const Context& context, const Nodes& nodes, const Measurement& m, int node,
                      int rail) {
@@ -65,6 +68,12 @@ class Collector {
   Collector(Context& context, const Nodes& nodes, const Measurement& m, Record& record)
       : context_(context), nodes_(nodes), m_(m), record_(record) {}
 
+  void begin_round(const RailRound& round) {
+    alone_ = m_.victim && std::ranges::all_of(round, [&](const RailPair& p) {
+               return HostPair{p.from, p.to} == *m_.victim;
+             });
+  }
+
   void add(const LocalJob& local, PairOutcome outcome) {
     const size_t entity = pair_entity(record_, context_, nodes_, m_, local.pair);
     ++pairs_;
@@ -85,7 +94,22 @@ class Collector {
                                 .entity = entity,
                                 .detail = *outcome.wrong_data});
     if (local.job.task.sends) add_figures(entity, local.pair, outcome);
-    add_extra(entity, outcome);
+    if (!alone_) add_extra(entity, outcome);
+  }
+
+  // After the last round.
+  void add_victims() {
+    std::vector<Metric> alone;
+    std::ranges::copy_if(record_.metrics, std::back_inserter(alone),
+                         [](const Metric& m) { return m.name == kAlone; });
+    for (const Metric& before : alone) {
+      const auto beside = std::ranges::find_if(record_.metrics, [&](const Metric& m) {
+        return m.entity == before.entity && m.name == "bytes_per_second";
+      });
+      const double rate = before.samples.summary().median;
+      if (beside != record_.metrics.end() && rate > 0)
+        record_.add("victim_share", before.entity, {beside->samples.summary().median / rate});
+    }
   }
 
   // Called at the end of a round. If several pairs share this node, adds what it sent or received
@@ -129,9 +153,10 @@ class Collector {
       for (const double v : values) samples.add(v);
       record_.add(name, entity, std::move(samples));
     };
-    series("bytes_per_second", outcome.bytes_per_second);
+    series(alone_ ? kAlone : "bytes_per_second", outcome.bytes_per_second);
     if (!outcome.bytes_per_second.empty() && m_.ceiling)
       record_.metrics.back().ceiling = m_.ceiling(pair);
+    if (alone_) return;
     series("messages_per_second", outcome.messages_per_second);
     if (outcome.latency_seconds.count() == 0) return;
     record_.add(m_.latency_name, entity, Samples::from_histogram(outcome.latency_seconds));
@@ -148,6 +173,7 @@ class Collector {
   Record& record_;
   size_t pairs_ = 0, failed_ = 0;
   Said first_failure_;
+  bool alone_ = false;  // the round is the victim's first
 };
 
 void run_round(Context& context, const Nodes& nodes, const Measurement& m, const RailRound& round,
@@ -159,6 +185,7 @@ void run_round(Context& context, const Nodes& nodes, const Measurement& m, const
   RoundEnds ends;
   ends.connect(context.comm, jobs, m.make, m.deadline_seconds);
   const std::vector<PairOutcome> outcomes = ends.run(m.deadline_seconds);
+  collector.begin_round(round);
   for (size_t i = 0; i < local.size(); ++i) collector.add(local[i], outcomes[i]);
   collector.end_round(local, outcomes);
   context.watchdog.progress();
@@ -189,6 +216,7 @@ Record measure_rounds(Context& context, const Nodes& nodes, const Measurement& m
     run_round(context, nodes, m, m.rounds[r], collector);
     if (context.comm.agree(context.cancel.cancelled() ? 1 : 0, patience) != 0) throw Interrupted();
   }
+  collector.add_victims();
   record.ended = utc_now();
   const double pairs = context.comm.sum(static_cast<double>(collector.pairs()));
   const double failed = context.comm.sum(static_cast<double>(collector.failed()));

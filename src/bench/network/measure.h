@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,13 +25,16 @@ struct Measurement {
   MakeEndpoint make = {};
   // The ceiling of a pair's bandwidth, if one is known.
   std::function<std::optional<Ceiling>(const RailPair&)> ceiling = {};
+  // A flow that is measured alone first: victim_flow().
+  std::optional<HostPair> victim = {};
 };
 
 // Collective. Runs the rounds and returns this rank's share of the record: samples per pair and
 // rail (on the sender's rank), one check "data" per receiving end, one check "transfer" per failed
 // pair. For incast, one-to-many and all-to-all it adds the sum and Jain's fairness index of each
-// round. If every pair of the record failed, the record is errored. Throws Interrupted if
-// cancelled.
+// round. Of a victim it adds alone_bytes_per_second and victim_share, the median beside the others
+// over the median alone. If every pair of the record failed, the record is errored. Throws
+// Interrupted if cancelled.
 Record measure_rounds(Context& context, const Nodes& nodes, const Measurement& m);
 
 // Jain's index (sum x)² / (n sum x²) of positive rates: 1 if all are equal, 1/n if one has

@@ -1,11 +1,11 @@
 // Optical modules of this host's Ethernet ports: light, bias, temperature and errors of each lane,
 // against the limits of their makers and their like. Nothing is written. docs/methods/optics.md.
 #include <algorithm>
-#include <set>
 
 #include <fmt/format.h>
 
 #include "bench/cases.h"
+#include "bench/network/finding_checks.h"
 #include "bench/network/optics/read_modules.h"
 #include "core/param_builder.h"
 #include "model/optics/audit.h"
@@ -80,23 +80,6 @@ class ModuleRecord {
   size_t entity_;
 };
 
-void add_module_checks(Record& record, const ModuleAudit& audit) {
-  const size_t all = record.entity({"", "cluster", ""});
-  std::set<std::string> found;
-  for (const ModuleFinding& f : audit.findings) {
-    found.insert(f.kind);
-    record.checks.push_back({.name = f.kind,
-                             .passed = false,
-                             .entity = record.entity({f.host, "module", f.port}),
-                             .detail = f.what,
-                             .finding = true});
-  }
-  for (const std::string& kind : module_kinds()) {
-    if (!found.contains(kind) && audit.judged.contains(kind))
-      record.checks.push_back({.name = kind, .passed = true, .entity = all, .finding = true});
-  }
-}
-
 void add_notes(Record& record, const std::vector<FittedModule>& modules) {
   size_t silent = 0;
   const FittedModule* first = nullptr;
@@ -132,7 +115,9 @@ std::vector<Record> run(Context& context, const Params& params) {
   }
   record.add("modules", record.entity({"", "cluster", ""}), Samples{static_cast<double>(read)});
   for (const FittedModule& m : modules) ModuleRecord(record, m).add();
-  add_module_checks(record, audit_modules(modules));
+  add_finding_checks(record, audit_modules(modules), module_kinds(), [](const ModuleFinding& f) {
+    return Entity{f.host, "module", f.port};
+  });
   add_notes(record, modules);
   return {std::move(record)};
 }

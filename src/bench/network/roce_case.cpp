@@ -1,9 +1,9 @@
 // The settings of RoCE ports on every host, against one another, against what lossless traffic
 // needs, and against the cabling plan. Nothing is set and nothing is sent. docs/methods/roce.md.
 #include <algorithm>
-#include <set>
 
 #include "bench/cases.h"
+#include "bench/network/finding_checks.h"
 #include "bench/network/roce/read_host.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -110,23 +110,6 @@ std::vector<RoceHost> gather_hosts(Context& context, const Params& params) {
   return out;
 }
 
-void add_roce_checks(Record& record, const RoceAudit& audit) {
-  const size_t all = record.entity({"", "cluster", ""});
-  std::set<std::string> found;
-  for (const RoceFinding& f : audit.findings) {
-    found.insert(f.kind);
-    record.checks.push_back({.name = f.kind,
-                             .passed = false,
-                             .entity = record.entity({f.host, "nic", f.device}),
-                             .detail = f.what,
-                             .finding = true});
-  }
-  for (const std::string& kind : all_kinds()) {
-    if (!found.contains(kind) && audit.judged.contains(kind))
-      record.checks.push_back({.name = kind, .passed = true, .entity = all, .finding = true});
-  }
-}
-
 std::vector<Record> run(Context& context, const Params& params) {
   Record record{.case_name = "roce", .params = params};
   const std::vector<PlannedCable> plan = read_plan(context, params);
@@ -156,7 +139,9 @@ std::vector<Record> run(Context& context, const Params& params) {
   if (!plan.empty()) audit_cables(hosts, plan, audit);
   record.notes = audit.notes;
   if (audit.lossless) record.facts["lossless_priority"] = std::to_string(*audit.lossless);
-  add_roce_checks(record, audit);
+  add_finding_checks(record, audit, all_kinds(), [](const RoceFinding& f) {
+    return Entity{f.host, "nic", f.device};
+  });
   return {std::move(record)};
 }
 

@@ -13,6 +13,7 @@ namespace cb::net {
 namespace {
 
 constexpr const char* kBisection = "bisection";
+constexpr const char* kVictim = "victim";
 
 // All directed pairs at once.
 Round all_to_all(int n) {
@@ -55,6 +56,10 @@ std::vector<Round> node_rounds(const Params& params, const Nodes& nodes) {
   if (name == "random")
     return random_rounds(n, rounds, static_cast<uint64_t>(params.integer("seed")));
   if (name == "incast") return {incast(n, target_of(params, nodes))};
+  if (name == kVictim) {
+    if (n < 4) throw UsageError("clusterbench", "--schedule", "victim needs four hosts");
+    return victim_rounds(n, target_of(params, nodes));
+  }
   if (name == "one-to-many") return {one_to_many(n, target_of(params, nodes))};
   if (name == "all-to-all") return {all_to_all(n)};
   if (name == kBisection && !nodes.leaf.empty()) return {bisection(nodes.leaf)};
@@ -68,7 +73,7 @@ std::vector<ParamDef> schedule_params() {
   using namespace param;
   return {
       choice("schedule", {"pair", "loopback", "tournament", "shift", "random", "rail", "cross-rail",
-                          "bisection", "incast", "one-to-many", "all-to-all"})
+                          "bisection", "incast", "victim", "one-to-many", "all-to-all"})
           .help("who with whom: pair (first half of the hosts with the second), tournament (each "
                 "pair once), shift (each directed pair once); each a record of its own")
           .by_default("pair")
@@ -78,7 +83,7 @@ std::vector<ParamDef> schedule_params() {
       text("leaf-map")
           .help(
               "file of lines HOST LEAF, or ibnetdiscover's output: bisection then splits by leaf"),
-      text("target").help("host of incast and one-to-many, the first unless given"),
+      text("target").help("host of incast, victim and one-to-many, the first unless given"),
       duration("round-deadline")
           .help("a pair that takes longer is given up and named; 20s and three times the measuring "
                 "time unless given")
@@ -111,6 +116,10 @@ void check_schedule(const Params& params, Problems& problems) {
   const auto names = params.texts("schedule");
   if (params.has("leaf-map") && std::ranges::find(names, kBisection) == names.end())
     problems.add("--leaf-map", "only --schedule bisection asks for leaves");
+  const auto tests = params.texts("test");
+  if (std::ranges::find(names, kVictim) != names.end() &&
+      std::ranges::find(tests, "latency") != tests.end())
+    problems.add("--test", "--schedule victim compares bandwidths: give --test bandwidth");
 }
 
 std::vector<Params> by_schedule(const Params& params) {
@@ -124,6 +133,11 @@ std::vector<Params> by_schedule(const Params& params) {
 
 void require_schedules(const Params& params, const Nodes& nodes, int rails) {
   for (const Params& one : by_schedule(params)) plan_rounds(one, nodes, rails, false);
+}
+
+std::optional<HostPair> victim_flow(const Params& params, const Nodes& nodes) {
+  if (params.text("schedule") != kVictim) return std::nullopt;
+  return victim_of(nodes.count(), target_of(params, nodes));
 }
 
 int Nodes::rank_of(int node, int rail) const {

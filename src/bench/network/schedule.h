@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,10 @@ using RailRound = std::vector<RailPair>;
 // several values of --schedule only the first is looked at: see by_schedule().
 std::vector<RailRound> plan_rounds(const Params& params, const Nodes& nodes, int rails,
                                    bool one_rail_at_a_time);
+
+// The flow that --schedule victim watches: nodes that send and receive. Nothing for other
+// schedules.
+std::optional<HostPair> victim_flow(const Params& params, const Nodes& nodes);
 
 // Throws the UsageError of any value of --schedule that these nodes cannot have, so that a wrong
 // one is told before the others have been measured.

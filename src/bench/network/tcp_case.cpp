@@ -49,7 +49,11 @@ CaseInfo describe() {
                   {"sent_bytes_per_second", "bytes_per_second", Better::higher,
                    "what a host gives to several receivers at once"},
                   {"sent_fairness", "share", Better::higher,
-                   "Jain's index of these receivers' shares"}},
+                   "Jain's index of these receivers' shares"},
+                  {"alone_bytes_per_second", "bytes_per_second", Better::higher,
+                   "of the victim before the incast"},
+                  {"victim_share", "share", Better::higher,
+                   "of its bandwidth that the victim keeps during the incast"}},
       .checks = {"data", "transfer"},
       .fault = {.planted = said("fault.received_byte"),
                 .checks = {"data"},
@@ -78,6 +82,7 @@ net::Measurement measurement(Context& context, const tcp::Setup& setup, const tc
   if (params.text("schedule") == "bisection")
     m.facts["bisection"] = net::bisection_fact(setup.nodes, m.rounds);
   m.deadline_seconds = round_deadline(params, point.spec);
+  m.victim = net::victim_flow(params, setup.nodes);
   m.rail_names = setup.rail_names;
   m.make = tcp::end_maker(setup, point.spec, context.place.host, context.cancel);
   m.ceiling = [&setup, spec = point.spec](const net::RailPair& pair) {

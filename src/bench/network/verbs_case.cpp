@@ -43,6 +43,10 @@ CaseInfo describe() {
                    "what a host gives to several receivers at once"},
                   {"sent_fairness", "share", Better::higher,
                    "Jain's index of these receivers' shares"},
+                  {"alone_bytes_per_second", "bytes_per_second", Better::higher,
+                   "of the victim before the incast"},
+                  {"victim_share", "share", Better::higher,
+                   "of its bandwidth that the victim keeps during the incast"},
                   {"send_cpu_per_gigabit_seconds", "seconds", Better::lower,
                    "of the thread that drives the transfer: busy CPUs per Gb/s"},
                   {"receive_cpu_per_gigabit_seconds", "seconds", Better::lower,
@@ -79,6 +83,7 @@ net::Measurement measurement(Context& context, const verbs::Setup& setup,
   if (params.text("schedule") == "bisection")
     m.facts["bisection"] = net::bisection_fact(setup.nodes, m.rounds);
   m.deadline_seconds = round_deadline(params, spec);
+  m.victim = net::victim_flow(params, setup.nodes);
   m.rail_names = setup.rail_names;
   m.make = [&context, &setup, spec](const net::PairJob& job) {
     const RdmaPort& port = setup.rails[static_cast<size_t>(job.task.rail) % setup.rails.size()];

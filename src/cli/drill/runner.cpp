@@ -2,23 +2,19 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
-#include <fstream>
 #include <iterator>
 #include <limits>
-#include <memory>
 #include <random>
 #include <sstream>
 #include <thread>
 
 #include <fmt/format.h>
 
-#include "campaign/process.h"
 #include "cli/drill/agent.h"
+#include "cli/drill/jobs.h"
+#include "cli/drill/measurement.h"
 #include "core/clock.h"
 #include "core/error.h"
-#include "core/file.h"
-#include "core/units.h"
 
 namespace cb {
 namespace {
@@ -28,79 +24,10 @@ using Words = std::vector<std::string>;
 
 constexpr double kAgentSeconds = 30;
 constexpr double kSettleSeconds = 4;      // until the measurement runs on all hosts
-constexpr double kStallSeconds = 5;       // after which the watchdog speaks
+constexpr double kLastWordsSeconds = 5;   // of an agent that failed
 constexpr double kDrillLateSeconds = 15;  // by which a measurement without a fault has ended
 constexpr double kRefusalSeconds = 0.7;   // in which an agent that cannot cut a link says so
-constexpr double kGpuSeconds = 12;        // of a burn in which an Xid is reported
 constexpr double kRecoveredShare = 0.8;   // of the rate before
-
-struct Ended {
-  std::optional<int> code;  // nothing: it was ended at its deadline
-  double at = 0;            // monotonic seconds
-  double seen_at = 0;       // when a line of its log first blamed the host; `at` if none did
-  std::string log;
-  std::optional<Document> document;
-};
-
-std::string file_text(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-bool is_word_character(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
-}
-
-bool has_word(std::string_view text, std::string_view word) {
-  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
-    const size_t end = at + word.size();
-    const bool begins = at == 0 || !is_word_character(text[at - 1]);
-    // A full stop after the name ends a sentence.
-    const bool ends = end == text.size() || !is_word_character(text[end]) ||
-                      (text[end] == '.' && (end + 1 == text.size() || text[end + 1] == ' '));
-    if (begins && ends) return true;
-  }
-  return false;
-}
-
-// A measurement that runs beside this process.
-class Measurement {
- public:
-  Measurement(const Command& command, const fs::path& stem, const fs::path& record)
-      : stem_(stem), record_(record) {
-    process_ =
-        std::make_unique<Process>(command.argv, command.environment, path(".out"), path(".err"));
-  }
-
-  std::optional<int> poll() {
-    if (const auto end = process_->poll()) return end->signalled ? 128 + end->code : end->code;
-    return std::nullopt;
-  }
-  void end() {
-    process_->signal_group(SIGTERM);
-    for (double until = monotonic_seconds() + 5; monotonic_seconds() < until && !process_->poll();)
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    process_->signal_group(SIGKILL);
-  }
-  std::string log() const { return file_text(path(".out")) + file_text(path(".err")); }
-  Ended result(std::optional<int> code) {
-    Ended out{.code = code, .at = monotonic_seconds(), .log = log()};
-    std::error_code absent;
-    if (!fs::exists(record_, absent)) return out;
-    try {
-      out.document = parse_document(read_file(record_), record_.string(), false);
-    } catch (const Error&) {
-      out.document.reset();  // a job that is killed leaves no whole document
-    }
-    return out;
-  }
-
- private:
-  fs::path path(const char* end) const { return stem_.string() + end; }
-
-  fs::path stem_, record_;
-  std::unique_ptr<Process> process_;
-};
 
 class DrillRun {
  public:
@@ -131,7 +58,7 @@ class DrillRun {
     Samples rates;
     double least = std::numeric_limits<double>::infinity();
     for (int i = 0; i < 2; ++i) {
-      const Ended ended = measure("before", short_job());
+      const EndedMeasurement ended = measure("before", short_job(drill_, setup_.part));
       const auto rate = rate_of(ended);
       const bool blamed = rate && has_blame(ended.log);
       if (!rate || blamed)
@@ -152,7 +79,7 @@ class DrillRun {
     std::optional<double> best;
     bool back = false;
     while (!back && monotonic_seconds() < restored_at + setup_.deadline_seconds && !stopped()) {
-      const Ended again = measure("after", short_job());
+      const EndedMeasurement again = measure("after", short_job(drill_, setup_.part));
       const auto rate = rate_of(again);
       if (rate) best = std::max(best.value_or(0), *rate);
       back = rate && *rate >= kRecoveredShare * before;
@@ -167,59 +94,12 @@ class DrillRun {
     return fmt::format("{:08x}{:08x}", random(), random());
   }
 
-  bool is_storage() const { return drill_.action == DrillAction::fill; }
-  bool is_gpu() const { return drill_.action == DrillAction::xid; }
-
   std::vector<HostSlots> measured_hosts() const {
-    if (!is_storage() && !is_gpu()) return setup_.hosts;
+    if (!is_storage(drill_) && !is_gpu(drill_)) return setup_.hosts;
     std::vector<HostSlots> out;
     std::ranges::copy_if(setup_.hosts, std::back_inserter(out),
                          [&](const HostSlots& h) { return h.name == setup_.on; });
     return out;
-  }
-
-  Words short_job() const {
-    if (is_storage())
-      return {"io", "--dir",        setup_.part, "--rw",        "write",      "--size",
-              "8M", "--block-size", "1M",        "--no-direct", "--duration", "1s"};
-    if (is_gpu()) return gpu_job(2);
-    return {"mpi", "--op", "all_reduce", "--size", "64K", "--duration", "2s"};
-  }
-
-  // What the stand-ins carry: their kernels are computed on the processor.
-  static Words gpu_job(double seconds) {
-    return {"burn",
-            "--device",
-            "gpu",
-            "--phase",
-            "hbm",
-            "--size",
-            "128",
-            "--memory-share",
-            "0.05",
-            "--duration",
-            fmt::format("{}s", seconds)};
-  }
-
-  Words long_job() const {
-    if (is_storage()) return short_job();
-    if (is_gpu()) return gpu_job(std::min(kGpuSeconds, setup_.deadline_seconds));
-    return {"mpi",
-            "--op",
-            "all_reduce",
-            "--size",
-            "64K",
-            "--duration",
-            fmt::format("{}s", setup_.deadline_seconds),
-            "--iterations",
-            "10000000",
-            "--stall",
-            fmt::format("{}s", kStallSeconds)};
-  }
-
-  static Words locate_job() {
-    return {"locate",     "--backend", "mpi",         "--size", "32K",
-            "--duration", "150ms",     "--tolerance", "0.25"};
   }
 
   // Later than the measurement's own time, so that an end at the deadline is no detection. While a
@@ -249,11 +129,11 @@ class DrillRun {
 
   bool stopped() const { return setup_.stop_signals() > answered_stops_; }
 
-  Ended wait(Measurement& m, double seconds) const {
+  EndedMeasurement wait(Measurement& m, double seconds) const {
     const double until = monotonic_seconds() + seconds;
     double seen_at = 0;
     const auto result = [&](std::optional<int> code) {
-      Ended out = m.result(code);
+      EndedMeasurement out = m.result(code);
       out.seen_at = seen_at > 0 ? seen_at : out.at;
       return out;
     };
@@ -275,24 +155,10 @@ class DrillRun {
     return false;
   }
 
-  Ended measure(const std::string& name, const Words& words) const {
+  EndedMeasurement measure(const std::string& name, const Words& words) const {
     setup_.say(fmt::format("{}: {}", drill_.id, name));
     Measurement m = start(name, words);
     return wait(m, deadline_of(name) + kDrillLateSeconds);
-  }
-
-  // The worst rate of a measurement that went well.
-  static std::optional<double> rate_of(const Ended& ended) {
-    std::optional<double> out;
-    if (ended.code != 0 || !ended.document) return out;
-    for (const Record& r : ended.document->records) {
-      for (const Metric& m : r.metrics) {
-        if (m.name != "bus_bytes_per_second" && m.name != "bytes_per_second") continue;
-        const double value = m.samples.summary().median;
-        out = out ? std::min(*out, value) : value;
-      }
-    }
-    return out;
   }
 
   void add_rate(const char* name, double rate) { record_.add(name, host_, {rate}); }
@@ -310,26 +176,16 @@ class DrillRun {
   // Runs the agent on the host, to its end.
   void order(const Words& more, const std::string& host) const {
     Measurement agent = start_agent(more, host);
-    const Ended end = wait(agent, kAgentSeconds);
+    const EndedMeasurement end = wait(agent, kAgentSeconds);
     if (end.code != 0)
       throw Error(fmt::format("{}: the drill's agent failed: {}", host, last_line(end.log)));
-  }
-
-  static std::string last_line(const std::string& log) {
-    std::istringstream lines(log);
-    std::string out;
-    for (std::string line; std::getline(lines, line);) {
-      if (line.starts_with("clusterbench")) return line;
-      if (!line.empty()) out = line;
-    }
-    return out;
   }
 
   void during() {
     std::optional<Measurement> running;
     double started = monotonic_seconds();
-    if (!is_storage() && drill_.action != DrillAction::slow) {
-      running.emplace(start("during", long_job()));
+    if (!is_storage(drill_) && drill_.action != DrillAction::slow) {
+      running.emplace(start("during", long_job(drill_, setup_.part, setup_.deadline_seconds)));
       settle(*running);
     }
     // A person acts after the answer, so the time counts from there.
@@ -339,8 +195,8 @@ class DrillRun {
     if (!running) started = begin;
     make_fault();
     setup_.say(fmt::format("{}: the fault is made on {}", drill_.id, setup_.on));
-    Ended seen = running ? wait(*running, deadline_of("during") + kDrillLateSeconds)
-                         : measure("during", is_storage() ? long_job() : short_job());
+    EndedMeasurement seen = running ? wait(*running, deadline_of("during") + kDrillLateSeconds)
+                                    : measure("during", short_job(drill_, setup_.part));
     if (const auto rate = rate_of(seen)) add_rate("rate_during", *rate);
     if (drill_.goes_on) {
       add_check("survived", seen.code == 0, said("drill.not_survived", seen.code.value_or(124)));
@@ -404,21 +260,14 @@ class DrillRun {
   }
 
   [[noreturn]] void throw_failed_cut() {
-    const double until = monotonic_seconds() + kStallSeconds;  // for its last words
+    const double until = monotonic_seconds() + kLastWordsSeconds;  // for its last words
     while (!cutter_->poll() && monotonic_seconds() < until)
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     throw Error(fmt::format("{}: the drill's agent failed: {}", setup_.on,
                             last_line(cutter_->result(std::nullopt).log)));
   }
 
-  static bool has_suspect(const Ended& ended) {
-    return ended.document && std::ranges::any_of(ended.document->records, [](const Record& r) {
-             return std::ranges::any_of(r.checks,
-                                        [](const Check& c) { return c.finding && !c.passed; });
-           });
-  }
-
-  bool names_host(const Ended& ended) const {
+  bool names_host(const EndedMeasurement& ended) const {
     if (has_blame(ended.log)) return true;
     if (!ended.document) return false;
     if (ended.document->run.partial &&
@@ -491,48 +340,12 @@ class DrillRun {
   bool by_hand_ = false;    // a person has made the fault and not said that it is undone
 };
 
-// The list is a file like any other: of the hosts that it names only those of the command line are
-// called. A host may be known there by another name: then each host is asked for its own part.
-std::vector<HostSlots> hosts_to_restore(const DrillSetup& setup, const UndoList& list) {
-  std::vector<HostSlots> named;
-  for (const Undo& u : list.open()) {
-    const auto known = std::ranges::find(setup.hosts, u.host, &HostSlots::name);
-    if (known == setup.hosts.end()) return setup.hosts;
-    if (std::ranges::find(named, u.host, &HostSlots::name) == named.end()) named.push_back(*known);
-  }
-  return named;
-}
-
 }  // namespace
 
 std::filesystem::path undo_file(const fs::path& directory) { return directory / "undo.jsonl"; }
 
-bool blames(std::string_view text, const std::string& host, const std::vector<HostSlots>& all) {
-  if (!has_word(text, host)) return false;
-  return std::ranges::none_of(
-      all, [&](const HostSlots& h) { return h.name != host && has_word(text, h.name); });
-}
-
 Record run_drill(const Drill& drill, const DrillSetup& setup) {
   return DrillRun(drill, setup).run();
-}
-
-void restore_drills(const DrillSetup& setup) {
-  const UndoList list(undo_file(setup.directory));
-  for (const HostSlots& host : hosts_to_restore(setup, list)) {
-    const fs::path stem = setup.directory / "restore-agent";
-    const Words words{setup.binary, "drill", "agent", "--list", list.file().string(), "--undo"};
-    Measurement agent(launch_command(setup.launch, {host}, 1, {}, words), stem, "");
-    const double until = monotonic_seconds() + kAgentSeconds;
-    while (!agent.poll() && monotonic_seconds() < until)
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    agent.end();
-  }
-  std::string left;
-  for (const Undo& u : list.open()) left += fmt::format("\n  {}: {} {}", u.host, u.action, u.part);
-  if (!left.empty())
-    throw Error(fmt::format("not undone:{}\n  see {}; next: reach the host, or undo it by hand",
-                            left, (setup.directory / "restore-agent.err").string()));
 }
 
 }  // namespace cb

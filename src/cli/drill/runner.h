@@ -32,10 +32,6 @@ struct DrillSetup {
 
 std::filesystem::path undo_file(const std::filesystem::path& directory);
 
-// True if the text has the host's name as a word, and none of the others': a line that names all
-// hosts blames none.
-bool blames(std::string_view text, const std::string& host, const std::vector<HostSlots>& all);
-
 // Measures, makes the fault, waits until it is seen, undoes it and measures again. The record has
 // the checks detected, named, restored and recovered, and what was measured. Always undoes what it
 // did, also when it throws.

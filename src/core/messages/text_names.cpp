@@ -170,6 +170,8 @@ constexpr TextRow kNames[] = {
     {"metric.receive_cpu_per_gigabit_seconds", "CPU time to receive a gigabit", "每吉比特接收 CPU 时间"},
     {"metric.receive_errors", "receive errors", "接收错误数"},
     {"metric.received_bytes_per_second", "receive bandwidth", "接收带宽"},
+    {"metric.alone_bytes_per_second", "bandwidth of the victim alone", "旁路流单独带宽"},
+    {"metric.victim_share", "share that the victim keeps", "旁路流保留比例"},
     {"metric.received_fairness", "fairness among receivers", "接收公平度"},
     {"metric.recovery_action", "recovery action", "需要的恢复操作"},
     {"metric.retransmits", "retransmissions", "重传数"},

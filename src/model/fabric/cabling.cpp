@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/letters.h"
 #include "core/suggest.h"
 #include "core/text.h"
 #include "core/units.h"
@@ -43,16 +44,9 @@ std::vector<std::string> csv_fields(const std::string& line) {
   return out;
 }
 
-std::string small(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
 // "Host01/mlx5_0" is the adapter that describes itself as "host01 mlx5_0".
 std::string device_key(const std::string& name) {
-  std::string out = small(name);
+  std::string out = in_small_letters(name);
   std::ranges::replace(out, '/', ' ');
   return out;
 }
@@ -83,7 +77,8 @@ class CablingReader {
 
   void head(const std::vector<std::string>& fields) {
     for (const char* name : kColumns) {
-      const auto at = std::ranges::find_if(fields, [&](const auto& f) { return small(f) == name; });
+      const auto at =
+          std::ranges::find_if(fields, [&](const auto& f) { return in_small_letters(f) == name; });
       if (at == fields.end()) refuse(said("fabric.no_column", name));
       columns_.push_back(static_cast<size_t>(at - fields.begin()));
     }

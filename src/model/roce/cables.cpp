@@ -7,18 +7,12 @@
 
 #include "core/csv.h"
 #include "core/error.h"
+#include "core/letters.h"
 #include "core/suggest.h"
 #include "model/roce/audit.h"
 
 namespace cb {
 namespace {
-
-std::string in_small_letters(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
 
 // A name without its domain.
 std::string device_label(const std::string& name) {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Apptainer: clusterbench starts its ranks in the image, on {{where}}, with the profile {{profile}}.
 # Use: ./{{file}}, on a host that has the program, mpirun and apptainer; to continue after a stop: CAMPAIGN=DIR ./{{file}}
-# Change: the paths below; all hosts must see {{directory}} (a shared file system).
+# Change: the paths below. Every host needs the image and a folder {{directory}}; the hosts need not share them.
 set -eu
 program={{program}}
 image={{directory}}/{{image_file}}

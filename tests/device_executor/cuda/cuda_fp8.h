@@ -7,24 +7,16 @@
 #include <device_executor/narrow.h>
 
 // NOLINTBEGIN(*)
-struct __nv_fp8_e4m3 {
+namespace device_executor {
+template <const NarrowFormat& kFormat>
+struct NarrowByte {
   unsigned char __x;
-  __nv_fp8_e4m3() = default;
-  explicit __nv_fp8_e4m3(float value)
-      : __x(static_cast<unsigned char>(
-            device_executor::narrow_bits(value, device_executor::kE4m3))) {}
-  explicit operator float() const {
-    return static_cast<float>(device_executor::narrow_value(__x, device_executor::kE4m3));
-  }
+  NarrowByte() = default;
+  explicit NarrowByte(float value) : __x(static_cast<unsigned char>(narrow_bits(value, kFormat))) {}
+  explicit operator float() const { return static_cast<float>(narrow_value(__x, kFormat)); }
 };
-struct __nv_fp8_e5m2 {
-  unsigned char __x;
-  __nv_fp8_e5m2() = default;
-  explicit __nv_fp8_e5m2(float value)
-      : __x(static_cast<unsigned char>(
-            device_executor::narrow_bits(value, device_executor::kE5m2))) {}
-  explicit operator float() const {
-    return static_cast<float>(device_executor::narrow_value(__x, device_executor::kE5m2));
-  }
-};
+}  // namespace device_executor
+
+using __nv_fp8_e4m3 = device_executor::NarrowByte<device_executor::kE4m3>;
+using __nv_fp8_e5m2 = device_executor::NarrowByte<device_executor::kE5m2>;
 // NOLINTEND(*)

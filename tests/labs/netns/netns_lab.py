@@ -174,6 +174,16 @@ class NetnsLab:
                        for peer in peers)):
             subprocess.run(["ip", "netns", "exec", host, "tc", *rule], check=True, timeout=10)
 
+    def divide(self, hosts, rate):
+        """Moves the hosts to a second switch. What goes there from the first one shares a trunk of that rate."""
+        for words in (["add", "br1", "type", "bridge"], ["set", "br1", "up"],
+                      ["add", "trunk0", "type", "veth", "peer", "name", "trunk1"],
+                      ["set", "trunk0", "master", "br0", "up"], ["set", "trunk1", "master", "br1", "up"],
+                      *(["set", f"n{self.hosts.index(h) + 1}", "master", "br1"] for h in hosts)):
+            ip("-n", self.head, "link", *words)
+        subprocess.run(["ip", "netns", "exec", self.head, "tc", "qdisc", "replace", "dev", "trunk0", "root", "tbf",
+                        "rate", rate, "burst", "32k", "latency", "50ms"], check=True, timeout=10)
+
     def cut_link(self, host):
         self._own(host)
         ip("-n", host, "link", "set", "eth0", "down")

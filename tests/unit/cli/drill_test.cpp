@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cli/drill/drills.h"
-#include "cli/drill/runner.h"
+#include "cli/drill/measurement.h"
 #include "cli/drill/undo.h"
 #include "core/error.h"
 #include "core/file.h"

@@ -120,6 +120,12 @@ TEST_CASE("bisection, incast and one to many") {
   CHECK(one_to_many(4, 2) == Round{{2, 0}, {2, 1}, {2, 3}});
 }
 
+TEST_CASE("a victim is measured alone, then beside the incast of all others") {
+  CHECK(victim_of(4, 0) == HostPair{1, 2});
+  CHECK(victim_rounds(4, 0) == std::vector<Round>{{{1, 2}}, {{2, 0}, {3, 0}, {1, 2}}});
+  CHECK(victim_rounds(5, 4) == std::vector<Round>{{{0, 1}}, {{1, 4}, {2, 4}, {3, 4}, {0, 1}}});
+}
+
 TEST_CASE("disjoint rounds keep every pair") {
   const auto rounds = disjoint_rounds({{0, 1}, {0, 2}, {3, 4}, {1, 2}});
   CHECK(rounds == std::vector<Round>{{{0, 1}, {3, 4}}, {{0, 2}}, {{1, 2}}});
