@@ -66,9 +66,11 @@ foreach(room core sys kernels model judge import profiles campaign report bench 
     endif()
     set_tests_properties(${shards} PROPERTIES LABELS unit TIMEOUT ${cb_unit_timeout}
                          ENVIRONMENT "${test_environment}")
-    if(room STREQUAL profiles)
+    if(room MATCHES "^(campaign|profiles)$") # the one waits for processes, beside which others compute
       math(EXPR longer "3 * ${cb_unit_timeout}")
       set_tests_properties(${shards} PROPERTIES TIMEOUT ${longer})
+    endif()
+    if(room STREQUAL profiles)
       # Arithmetic on what is shipped, ten times as long with a sanitizer: unit.judge shows it the same code.
       if(CLUSTERBENCH_SANITIZE)
         set_tests_properties(${shards} PROPERTIES LABELS profiles)
