@@ -110,8 +110,7 @@ int nvls_channels_of(const Comm* c) {
 const char* algorithm_of(const Comm* c, size_t bytes) {
   if (bytes <= 4096) return "TREE";
   const bool collnet = has_word("sharp") && variable_is("NCCL_COLLNET_ENABLE", "1");
-  const bool several =
-      has_word("hosts=named") ? spans_hosts(c) : setting("hosts", -1) >= 2;
+  const bool several = has_word("hosts=named") ? spans_hosts(c) : setting("hosts", -1) >= 2;
   if (nvls_channels_of(c) > 0) return collnet || !several ? "NVLS" : "NVLS_TREE";
   return collnet ? "COLLNET_CHAIN" : "RING";
 }

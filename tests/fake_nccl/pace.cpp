@@ -38,8 +38,8 @@ double rate_behind(const std::string& key, const std::string& function) {
 bool is_paced() {
   static const bool paced = [] {
     const char* given = std::getenv("FAKE_NCCL");
-    return given != nullptr && (std::strstr(given, "bus=") != nullptr ||
-                                std::strstr(given, "across=") != nullptr);
+    return given != nullptr &&
+           (std::strstr(given, "bus=") != nullptr || std::strstr(given, "across=") != nullptr);
   }();
   return paced;
 }

@@ -66,9 +66,9 @@ abi::Return nvmlDeviceGetUUID(abi::Device device, char* to, unsigned length) {
   ENTER();
   // host=N: the first byte of each UUID, up to 9.
   const int host = static_cast<int>(number("host", -1, 0));
-  return put(to, length,
-             "GPU-0" + std::to_string(host) + "000000-0000-0000-0000-00000000000" +
-                 std::to_string(gpu));
+  return put(
+      to, length,
+      "GPU-0" + std::to_string(host) + "000000-0000-0000-0000-00000000000" + std::to_string(gpu));
 }
 
 abi::Return nvmlDeviceGetSerial(abi::Device device, char* to, unsigned length) {

@@ -253,7 +253,8 @@ TEST_CASE("an error inside a group closes the group: the next calls run") {
     Devices devices = host_devices(2);
     Communicators comms(library, context, {}, devices, {});
     CHECK_THROWS_AS(
-        comms.grouped("a call", [](size_t i) { return i == 0 ? abi::kSuccess : abi::kInvalidUsage; }),
+        comms.grouped("a call",
+                      [](size_t i) { return i == 0 ? abi::kSuccess : abi::kInvalidUsage; }),
         Error);
     NcclCall call({.size = *collective_size(Collective::all_reduce, 4096, 4, 2)}, comms, {});
     call.set_calls(2);

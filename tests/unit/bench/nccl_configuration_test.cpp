@@ -27,7 +27,8 @@ TEST_CASE("what NCCL's configuration files set, the user's own first") {
   ::setenv("HOME", "/home/anna", 1);
   CHECK(nccl::configuration_text(FsRoot(root)).empty());
   write_conf(root / "etc/nccl.conf", "# site\nNCCL_IB_HCA=mlx5\nnonsense\nNCCL_ALGO=Ring\n");
-  CHECK(nccl::configuration_text(FsRoot(root)) == "/etc/nccl.conf: NCCL_IB_HCA=mlx5 NCCL_ALGO=Ring");
+  CHECK(nccl::configuration_text(FsRoot(root)) ==
+        "/etc/nccl.conf: NCCL_IB_HCA=mlx5 NCCL_ALGO=Ring");
   write_conf(root / "home/anna/.nccl.conf", "NCCL_ALGO=Tree\n");
   CHECK(nccl::configuration_text(FsRoot(root)) ==
         "/home/anna/.nccl.conf: NCCL_ALGO=Tree; /etc/nccl.conf: NCCL_IB_HCA=mlx5 NCCL_ALGO=Ring");
