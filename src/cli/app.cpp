@@ -99,17 +99,33 @@ constexpr const char* kFirstSteps =
     "nothing to do; next: clusterbench run host-quick (measures this host and judges it), "
     "clusterbench list (what can be measured here) or clusterbench --help (all subcommands)";
 
-// Answers an unknown first word with the nearest subcommand.
+// The app's subcommand of this name; null if it has none.
+const CLI::App* subcommand_of(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* sub : app.get_subcommands({})) {
+    if (sub->get_name() == name) return sub;
+  }
+  return nullptr;
+}
+
+[[noreturn]] void refuse_word(const CLI::App& app, const std::string& command,
+                              const std::string& word, std::vector<std::string> names) {
+  for (const CLI::App* sub : app.get_subcommands({})) {
+    if (!sub->get_group().empty()) names.push_back(sub->get_name());
+  }
+  throw UsageError(command, "",
+                   fmt::format("{}; {} --help lists what is", unknown_name(word, names), command));
+}
+
+// Answers an unknown first word with the nearest subcommand, and a second word likewise where a
+// subcommand has some of its own.
 void check_subcommand(const CLI::App& app, const std::vector<std::string>& words) {
   if (words.empty()) throw UsageError("clusterbench", "", kFirstSteps);
   if (words[0].starts_with('-')) return;
-  std::vector<std::string> names{"help", "version"};
-  for (const CLI::App* sub : app.get_subcommands({})) {
-    if (!sub->get_group().empty()) names.push_back(sub->get_name());
-    if (sub->get_name() == words[0]) return;
-  }
-  throw UsageError("clusterbench", "",
-                   unknown_name(words[0], names) + "; clusterbench --help explains them");
+  const CLI::App* first = subcommand_of(app, words[0]);
+  if (first == nullptr) refuse_word(app, "clusterbench", words[0], {"help", "version"});
+  if (first->get_subcommands({}).empty() || words.size() < 2 || words[1].starts_with('-')) return;
+  if (subcommand_of(*first, words[1]) == nullptr)
+    refuse_word(*first, "clusterbench " + words[0], words[1], {});
 }
 
 // Turns "help", "help CMD …" and "version" into the options that they stand for.

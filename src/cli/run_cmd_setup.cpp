@@ -182,6 +182,20 @@ Profile chosen_profile(const RunOptions& options) {
   return out;
 }
 
+// Without a launcher nothing starts on other hosts. A plan for them may be printed anywhere, unless
+// the launcher none was asked for.
+void require_reach(const RunOptions& options, const CampaignFile& file) {
+  const bool foreign = file.hosts.size() > 1 || file.hosts[0].name != host_name();
+  const bool asked = options.launcher == "none";
+  if ((!foreign && file.spares.empty()) || (options.dry_run && !asked)) return;
+  throw UsageError("clusterbench run", foreign ? "--hosts" : "--spares",
+                   asked
+                       ? "--launcher none starts nothing on other hosts: name another launcher, or "
+                         "run on this host alone"
+                       : "needs mpirun or srun to reach other hosts: install Open MPI, or run on "
+                         "this host alone");
+}
+
 CampaignFile fresh_campaign(const RunOptions& options, const ToolInfo& tool) {
   CampaignFile file;
   Problems problems;
@@ -205,12 +219,7 @@ CampaignFile fresh_campaign(const RunOptions& options, const ToolInfo& tool) {
   file.launch.hydra = file.launch.launcher == Launcher::mpirun && mpirun_is_hydra(environment);
   file.redact = options.redact;
   file.command = own_command_line(file.redact);
-  const bool foreign = file.hosts.size() > 1 || file.hosts[0].name != host_name();
-  if (file.launch.launcher == Launcher::none && (foreign || !file.spares.empty()) &&
-      !options.dry_run)
-    throw UsageError("clusterbench run", "--hosts",
-                     "needs mpirun or srun to reach other hosts: install Open MPI, or run on this "
-                     "host alone");
+  if (file.launch.launcher == Launcher::none) require_reach(options, file);
   return file;
 }
 
@@ -242,7 +251,7 @@ CampaignFile resumed_campaign(const RunOptions& options, const CampaignPaths& pa
     problems.add("--dir", "is fixed in the campaign: leave it out with --resume");
   if (!problems.empty()) throw UsageError("clusterbench run", problems);
   if (!fs::exists(paths.campaign()))
-    throw UsageError(paths.root.string(), "--resume",
+    throw UsageError(paths.root.string(), options.into.empty() ? "--resume" : "--into",
                      "is not a campaign: start one with clusterbench run PROFILE --out DIR");
   refuse_signed(paths.root, "--resume");
   CampaignFile file = parse_campaign_file(read_file(paths.campaign()), paths.campaign().string());

@@ -45,6 +45,16 @@ def test_sizes_durations_and_repeats():
 def test_an_unknown_subcommand_is_answered_with_the_nearest():
     assert "lsit is not known, did you mean list?" in refused("lsit")
     assert "fake" not in refused("qqqqqqqq")  # hidden cases stay hidden
+    assert refused("prove") == "clusterbench: 1 problem\n  prove is not known; clusterbench --help lists what is\n"
+    assert "clusterbench drill: 1 problem\n  lst is not known, did you mean list?" in refused("drill", "lst")
+    assert "did you mean validate?" in refused("profile", "valdate")
+
+
+def test_a_launcher_that_reaches_nobody_makes_no_plan_for_others():
+    """Without a launcher a plan can still be printed, on a laptop for a cluster; asked for by name it is a mistake."""
+    said = refused("run", "host-quick", "--hosts", "a,b", "--launcher", "none", "--dry-run")
+    assert "--hosts  --launcher none starts nothing on other hosts" in said
+    assert "--into  is not a campaign" in refused("run", "--only", "a", "--into", "/nonexistent")
 
 
 def test_nothing_asked_for_is_answered_with_first_steps():
