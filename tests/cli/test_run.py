@@ -352,7 +352,7 @@ def test_dry_run_prints_the_commands_and_writes_nothing(tmp_path):
     (["run", "VALID", "--hosts", "a:x,-b"], "2 problems"),
     (["run", "VALID", "--hosts", "a", "--hostfile", "f"], "exclude each other"),
     (["run", "VALID", "--hostfile", "nofile"], "--hostfile nofile  cannot be read: No such file"),
-    (["run", "VALID", "--hosts", "a,b", "--launcher", "none"], "install Open MPI"),
+    (["run", "VALID", "--hosts", "a,b", "--launcher", "none"], "--launcher none starts nothing on other hosts"),
     (["run", "--resume", "nowhere"], "is not a campaign"),
     (["run", "--resume", "nowhere", "--hosts", "a"], "is fixed in the campaign"),
 ])
