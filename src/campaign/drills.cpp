@@ -5,7 +5,7 @@
 #include "campaign/attempts.h"
 #include "campaign/bind.h"
 #include "campaign/leftovers.h"
-#include "campaign/lost.h"
+#include "campaign/record_readings.h"
 #include "campaign/roster.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -83,25 +83,19 @@ class DrillLoader {
  private:
   std::optional<Document> read(const JobEvent& event, const DrillName& name,
                                std::optional<Said>& problem) {
-    try {
-      const std::string text = read_file(paths_.root / event.file);
-      digests_[event.file] = sha256_hex(text);
-      if (const auto change = change_of(text, event.sha256)) {
-        problem = lost_reason(event, *change);
-        return std::nullopt;
-      }
-      Document document = parse_document(text, fs::path(event.file).filename().string(), false);
-      const JobEvent* start = journal_.start_of(event.job, event.attempt);
-      const bool known = start != nullptr && start->session < journal_.sessions.size();
-      const ToolInfo& tool = known ? journal_.sessions[start->session].tool : file_.tool;
-      const auto misfit = start == nullptr ? std::optional(said("bind.not_begun"))
-                                           : drill_misfit(name, document, file_, tool);
-      if (!misfit) return document;
-      problem = said("bind.not_of_job", terminal_safe(event.file), *misfit);
-    } catch (const UsageError& e) {
-      digests_.emplace(event.file, "");
-      problem = lost_reason(event, e.problems().list.front().said());
+    LoadedRecord loaded = load_record(paths_.root, event, false);
+    digests_[event.file] = loaded.sha256;
+    if (!loaded.document) {
+      problem = loaded.problem;
+      return std::nullopt;
     }
+    const JobEvent* start = journal_.start_of(event.job, event.attempt);
+    const bool known = start != nullptr && start->session < journal_.sessions.size();
+    const ToolInfo& tool = known ? journal_.sessions[start->session].tool : file_.tool;
+    const auto misfit = start == nullptr ? std::optional(said("bind.not_begun"))
+                                         : drill_misfit(name, *loaded.document, file_, tool);
+    if (!misfit) return std::move(loaded.document);
+    problem = said("bind.not_of_job", terminal_safe(event.file), *misfit);
     return std::nullopt;
   }
 
