@@ -2,9 +2,6 @@
 // started by the launcher that the site uses, and its output is read and verified. One rank a host
 // says what the host has and waits; rank 0 starts the program.
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <filesystem>
 
@@ -13,14 +10,12 @@
 #include <unistd.h>
 
 #include "bench/cases.h"
-#include "bench/external/program_input.h"
-#include "bench/external/program_run.h"
+#include "bench/external/official_checks.h"
+#include "bench/external/official_run.h"
 #include "bench/external/starter.h"
 #include "bench/harness/job.h"
 #include "bench/harness/points.h"
 #include "bench/harness/shared_params.h"
-#include "core/clock.h"
-#include "core/file.h"
 #include "core/param_builder.h"
 #include "core/sha256.h"
 #include "core/text.h"
@@ -33,7 +28,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostOutput = size_t{64} << 20;
 constexpr double kVersionSeconds = 20;  // for "mpirun --version"
 constexpr double kEndSeconds = 60;      // beyond the deadline: ending it and reading its output
 constexpr useconds_t kWaitMicroseconds = 100000;
@@ -94,13 +88,6 @@ CaseInfo describe() {
   };
 }
 
-// What one run is to solve, the same on every rank.
-struct ExternalPlan {
-  HplProblem problem = {};
-  int64_t processes = 1;  // in all
-  bool hpcg = false;
-};
-
 bool is_hpcg(const Params& params) { return params.text("kind") == "hpcg"; }
 
 // Collective.
@@ -122,42 +109,6 @@ ExternalPlan plan_external(Context& context, const Params& params) {
   return out;
 }
 
-// A fresh directory, and its end. Only what lies in it is removed.
-class RunDirectory {
- public:
-  explicit RunDirectory(const std::string& parent) {
-    std::string name = (fs::absolute(parent) / "clusterbench-external-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      throw Error(said("external.no_directory", parent, std::strerror(errno)));
-    path_ = name;
-  }
-  ~RunDirectory() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  RunDirectory(const RunDirectory&) = delete;
-  RunDirectory& operator=(const RunDirectory&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
-// The program's file: as given, or where the PATH has it. Empty if nowhere.
-fs::path file_of_program(const std::string& program) {
-  std::error_code ignored;
-  if (program.find('/') != std::string::npos) return fs::absolute(program, ignored);
-  const char* path = std::getenv("PATH");
-  std::string_view rest = path != nullptr ? path : "";
-  while (!rest.empty()) {
-    const size_t end = std::min(rest.find(':'), rest.size());
-    const fs::path file = fs::path(rest.substr(0, end)) / program;
-    if (end > 0 && fs::is_regular_file(file, ignored)) return fs::absolute(file, ignored);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return {};
-}
-
 Starter starter_of(const std::string& launch) {
   if (launch == "none") return Starter::none;
   if (launch == "srun") return Starter::srun;
@@ -165,19 +116,6 @@ Starter starter_of(const std::string& launch) {
   if (file.empty()) throw Error(said("external.not_started", "mpirun", "it is not in the PATH"));
   return mpirun_kind(
       run_child({file.string(), "--version"}, start_environment({}), kVersionSeconds).out);
-}
-
-std::map<std::string, std::string> variables_for(const Params& params) {
-  std::map<std::string, std::string> out;
-  if (params.has("threads")) {
-    for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS"})
-      out[name] = std::to_string(params.integer("threads"));
-  }
-  if (::geteuid() == 0) {  // Open MPI refuses to run as root unless told, as the job itself was
-    out["OMPI_ALLOW_RUN_AS_ROOT"] = "1";
-    out["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1";
-  }
-  return out;
 }
 
 std::vector<std::string> program_words(const Params& params, const ExternalPlan& plan) {
@@ -192,154 +130,6 @@ std::vector<std::string> program_words(const Params& params, const ExternalPlan&
                                               {"processes", std::to_string(plan.processes)}}))
     out.push_back(std::move(word));
   return out;
-}
-
-void write_inputs(const Params& params, const ExternalPlan& plan, const fs::path& directory) {
-  const std::string& kind = params.text("kind");
-  const auto write = [&](const char* name, const std::string& text) {
-    write_file_atomically(directory / name, text, Durable::no);
-  };
-  if (kind == "hpl") write("HPL.dat", hpl_dat(plan.problem));
-  if (kind == "hpl-mxp") write("HPL-MxP.dat", hpl_dat(plan.problem));
-  if (kind == "hpcc") write("hpccinf.txt", hpcc_input(plan.problem));
-  if (kind == "hpcg")
-    write("hpcg.dat", hpcg_dat(params.integer("edge"), params.number("duration")));
-}
-
-// The file with the results: the program's own, else what it wrote to its outputs.
-fs::path output_file(const std::string& kind, const fs::path& directory, const fs::path& screen) {
-  std::error_code ignored;
-  if (kind == "hpcc" && fs::exists(directory / "hpccoutf.txt", ignored))
-    return directory / "hpccoutf.txt";
-  if (kind == "hpcg") {
-    std::vector<fs::path> found;
-    for (const auto& entry : fs::directory_iterator(directory, ignored)) {
-      if (entry.path().filename().string().starts_with("HPCG-Benchmark") &&
-          entry.is_regular_file(ignored))
-        found.push_back(entry.path());
-    }
-    // Copies of the program that know nothing of one another write a file each.
-    if (found.size() > 1)
-      throw Error(said("external.several_files", static_cast<int64_t>(found.size())));
-    if (!found.empty()) return found.front();
-  }
-  return screen;
-}
-
-std::string last_words_of(const std::string& text) {
-  constexpr size_t kMost = 300;
-  size_t end = text.find_last_not_of(" \n\r\t");
-  if (end == std::string::npos) return "-";
-  ++end;
-  return terminal_safe(
-      std::string_view(text).substr(end > kMost ? end - kMost : 0, std::min(end, kMost)));
-}
-
-// Throws unless the program ended by itself and said that all was well.
-void require_end(const Params& params, const ProgramEnd& end, const std::string& screen) {
-  const std::string& program = params.text("program");
-  if (end.kind == ProgramEnd::Kind::cancelled) throw Interrupted();
-  if (end.kind == ProgramEnd::Kind::deadline)
-    throw Error(said("external.deadline", program, params.number("run-deadline")),
-                ExitCode::deadline);
-  const std::string how = end.kind == ProgramEnd::Kind::signalled
-                              ? fmt::format("killed by signal {}", end.code)
-                              : fmt::format("exit code {}", end.code);
-  if (end.kind == ProgramEnd::Kind::signalled || end.code != 0)
-    throw Error(said("external.program_ended", program, how, last_words_of(screen)));
-}
-
-struct ExternalRun {
-  ProgramOutput output;
-  std::string sha256;  // of the output
-};
-
-Program program_of(const std::string& kind) {
-  if (kind == "hpl-mxp") return Program::hpl_mxp;
-  return kind == "hpcg" ? Program::hpcg : Program::hpl;
-}
-
-ExternalRun run_once(const Context& context, const Params& params, const ExternalPlan& plan,
-                     const std::vector<std::string>& command) {
-  const RunDirectory directory(params.text("dir"));
-  write_inputs(params, plan, directory.path());
-  const ProgramStart start{.argv = command,
-                           .environment = start_environment(variables_for(params)),
-                           .directory = directory.path(),
-                           .out = directory.path() / "screen.txt",
-                           .deadline_seconds = params.number("run-deadline"),
-                           .most_bytes = kMostOutput,
-                           // A launcher has bound this one rank to a core.
-                           .any_cpu = launched_job()};
-  ProgramEnd end;
-  try {
-    end = run_program(start, [&] { return context.cancel.cancelled(); });
-  } catch (const Error& e) {
-    throw Error(said("external.not_started", command.at(0), e.said()));
-  }
-  if (end.kind == ProgramEnd::Kind::flooded)
-    throw Error(said("external.flooded", params.text("program"), kMostOutput >> 20));
-  const std::string screen = read_file(start.out, kMostOutput);
-  require_end(params, end, screen);
-  const fs::path file = output_file(params.text("kind"), directory.path(), start.out);
-  const std::string text = file == start.out ? screen : read_file(file, kMostOutput);
-  try {
-    return {read_program_output(program_of(params.text("kind")), text, file.filename().string()),
-            sha256_hex(text)};
-  } catch (const UsageError& e) {
-    throw Error(said("external.unreadable_output", params.text("program"),
-                     e.problems().list.empty() ? e.said() : e.problems().list[0].said(),
-                     last_words_of(screen)));
-  }
-}
-
-// What the input asked for, as the program names it.
-std::map<std::string, int64_t> asked_of(const Params& params, const ExternalPlan& plan) {
-  if (plan.hpcg) {
-    const int64_t edge = params.integer("edge");
-    return {{"processes", plan.processes}, {"nx", edge}, {"ny", edge}, {"nz", edge}};
-  }
-  return {{"N", plan.problem.order},
-          {"NB", plan.problem.block},
-          {"P", plan.problem.grid.p},
-          {"Q", plan.problem.grid.q}};
-}
-
-// The program must have solved what the input asked for: an old input file elsewhere would be
-// another problem, and a program of another MPI would be many programs of one process.
-Check size_check(const ProgramResult& result, const std::map<std::string, int64_t>& asked,
-                 Check output) {
-  if (!output.passed) return output;
-  for (const auto& [name, value] : asked) {
-    const auto found = result.parameters.find(name);
-    if (found != result.parameters.end() && found->second == value) continue;
-    output.passed = false;
-    output.detail = found == result.parameters.end()
-                        ? said("external.no_size", name)
-                        : said("external.other_size", name, found->second, value);
-    return output;
-  }
-  return output;
-}
-
-// One problem was asked for: of several results nobody knows which one is its own.
-Check count_check(const ExternalRun& run, Check output) {
-  if (!output.passed || run.output.results.size() == 1) return output;
-  output.passed = false;
-  output.detail = said("external.results", static_cast<int64_t>(run.output.results.size()));
-  return output;
-}
-
-// Completes the checks of every result: its "output" also says whether it is the one asked for.
-void complete_checks(std::vector<ExternalRun>& runs, const std::map<std::string, int64_t>& asked) {
-  for (ExternalRun& run : runs) {
-    for (ProgramResult& result : run.output.results) {
-      for (Check& check : result.checks) {
-        if (check.name != "output") continue;
-        check = count_check(run, size_check(result, asked, std::move(check)));
-      }
-    }
-  }
 }
 
 // Takes the last run's checks where all passed, else those of the first run that failed.

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/csv_fields.h"
 #include "core/error.h"
 #include "import/modules/module_files.h"
 #include "import/output_lines.h"
@@ -14,16 +15,7 @@ namespace {
 constexpr int kFlaggedLanes = 4;
 
 std::vector<std::string> csv_row(std::string_view line) {
-  std::vector<std::string> out{""};
-  bool quoted = false;
-  for (const char c : line) {
-    if (c == '"')
-      quoted = !quoted;
-    else if (c == ',' && !quoted)
-      out.emplace_back();
-    else
-      out.back() += c;
-  }
+  std::vector<std::string> out = csv_fields(line);
   for (std::string& cell : out) cell = std::string(trimmed(cell));
   return out;
 }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/csv_fields.h"
 #include "core/error.h"
 #include "model/fabric/mad.h"
 #include "model/fabric/net_builder.h"
@@ -13,20 +14,6 @@
 
 namespace cb {
 namespace {
-
-std::vector<std::string> db_fields(std::string_view line) {
-  std::vector<std::string> out{""};
-  bool quoted = false;
-  for (const char c : line) {
-    if (c == '"')
-      quoted = !quoted;
-    else if (c == ',' && !quoted)
-      out.emplace_back();
-    else
-      out.back() += c;
-  }
-  return out;
-}
 
 // Numbers are decimal, or hexadecimal after 0x.
 std::optional<uint64_t> db_number(const std::string& text) {
@@ -68,10 +55,10 @@ class DbCsvReader {
     }
     if (section_.empty() || line.empty()) return;
     if (columns_.empty()) {
-      columns_ = db_fields(line);
+      columns_ = csv_fields(line);
       return;
     }
-    fields_ = db_fields(line);
+    fields_ = csv_fields(line);
     if (section_ == "NODES")
       node();
     else if (section_ == "PORTS")
