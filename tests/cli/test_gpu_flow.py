@@ -305,11 +305,12 @@ def test_a_changed_element_of_a_product_is_found(tmp_path, dtype):
     assert "1 of " in detail(record, "product", "0")
 
 
-@pytest.mark.parametrize("op", ["host_to_device", "device_to_host", "two_way", "copy", "triad", "read", "latency"])
-@pytest.mark.parametrize("memory", ["pinned", "pageable"])
-def test_a_changed_byte_of_a_copy_is_found(tmp_path, op, memory):
-    if memory == "pageable" and op not in ("host_to_device", "device_to_host", "two_way"):
-        pytest.skip("no copy of host memory")
+OF_HOST_MEMORY = ("host_to_device", "device_to_host", "two_way")
+
+
+@pytest.mark.parametrize("memory, op", [*(("pinned", op) for op in (*OF_HOST_MEMORY, "copy", "triad", "read", "latency")),
+                                        *(("pageable", op) for op in OF_HOST_MEMORY)])
+def test_a_changed_byte_of_a_copy_is_found(tmp_path, memory, op):
     record = run(tmp_path, "bandwidth", "--op", op, "--memory", memory, "--inject-fault", "0", code=1)[0]
     assert failed(record) == {("pattern", "0")}
     name = "latency_seconds" if op == "latency" else "bytes_per_second"
