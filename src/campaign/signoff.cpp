@@ -72,6 +72,29 @@ void make_directory(const fs::path& directory) {
     throw Error(fmt::format("cannot create {}: {}", directory.string(), failed.message()));
 }
 
+constexpr int kDeepest = 4;  // folders of a campaign that its files lie in
+
+// The campaign's directory that the file would lie in, whoever named it; nothing if it is none.
+std::optional<fs::path> campaign_around(const fs::path& file) {
+  fs::path place = file.parent_path();
+  for (int i = 0; i < kDeepest && place.has_relative_path(); ++i, place = place.parent_path()) {
+    std::error_code ignored;
+    if (fs::is_regular_file(CampaignPaths{place}.campaign(), ignored)) return place;
+  }
+  return std::nullopt;
+}
+
+// Why no output may be written there; nothing if it may.
+std::optional<std::string> why_no_output(const fs::path& file, const fs::path& directory) {
+  const fs::path relative = file.lexically_relative(fs::weakly_canonical(directory));
+  if (!is_inside(relative.generic_string())) return std::nullopt;
+  if (has_signatures(directory) && relative != kSignedReport)
+    return "lies in a signed campaign and would break its signatures: name a file outside of it";
+  if (is_evidence(relative))
+    return "is evidence of the campaign, or lies among it: name another file";
+  return std::nullopt;
+}
+
 }  // namespace
 
 Signing::Signing(const fs::path& directory, const Campaign& campaign, const Judgement& judgement,
@@ -150,19 +173,15 @@ bool has_signatures(const fs::path& directory) { return !signoff_files({director
 
 void refuse_writing_over_evidence(const fs::path& directory,
                                   const std::vector<std::string>& files) {
-  const bool is_signed = has_signatures(directory);
   Problems problems;
-  for (const std::string& file : files) {
-    if (file.empty() || file == kStandardOutput) continue;
-    const fs::path relative =
-        fs::weakly_canonical(file).lexically_relative(fs::weakly_canonical(directory));
-    if (!is_inside(relative.generic_string())) continue;
-    if (is_signed && relative != kSignedReport)
-      problems.add(file,
-                   "lies in a signed campaign and would break its signatures: name a file outside "
-                   "of it");
-    else if (is_evidence(relative))
-      problems.add(file, "is evidence of the campaign, or lies among it: name another file");
+  for (const std::string& name : files) {
+    if (name.empty() || name == kStandardOutput) continue;
+    std::error_code failed;
+    const fs::path file = fs::weakly_canonical(name, failed);
+    if (failed) continue;  // a pipe of this process, for example
+    auto why = why_no_output(file, directory);
+    if (const auto other = campaign_around(file); !why && other) why = why_no_output(file, *other);
+    if (why) problems.add(name, *why);
   }
   if (!problems.empty()) throw UsageError(directory.string(), problems);
 }

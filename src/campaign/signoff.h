@@ -69,7 +69,8 @@ void refuse_signed(const std::filesystem::path& directory, const std::string& wh
 bool has_signatures(const std::filesystem::path& directory);
 
 // Throws UsageError if one of `files` (except empty names and standard output) would replace what
-// was measured or written down in the campaign's directory, or lies in a signed campaign.
+// was measured or written down in the campaign's directory or in another one, or lies in a signed
+// campaign.
 void refuse_writing_over_evidence(const std::filesystem::path& directory,
                                   const std::vector<std::string>& files);
 

@@ -9,7 +9,9 @@
 #include "campaign/load.h"
 #include "campaign/signoff.h"
 #include "cli/commands.h"
+#include "cli/documents_on_standard_output.h"
 #include "cli/gate_cmd_lines.h"
+#include "cli/judging.h"
 #include "core/file.h"
 #include "core/suggest.h"
 #include "core/text.h"
@@ -36,8 +38,9 @@ bool wanted(const SideOptions& options, const SideRow& row) {
   return options.cases.empty() || std::ranges::find(options.cases, name) != options.cases.end();
 }
 
+// Without a figure: not asked for, failed, or wrong data. The campaign's verdict says which.
 std::string figure_text(const std::optional<SideFigure>& figure, const SideRow& row) {
-  if (!figure) return "not measured";
+  if (!figure) return "no figure";
   std::string out = format_value(figure->typical, row.unit);
   if (figure->entities > 1)
     out += fmt::format(" (worst {})", format_value(figure->worst, row.unit));
@@ -56,6 +59,11 @@ std::string ratio_text(const SideRow& row) {
 // At most 26 are taken.
 std::string letter(size_t index) { return std::string(1, static_cast<char>('A' + index)); }
 
+std::string metric_text(const SideRow& row) {
+  if (row.entity_kind == "cluster") return row.metric;
+  return fmt::format("{} of each {}", row.metric, row.entity_kind);
+}
+
 std::string table_text(const SideOptions& options, const SideBySide& found) {
   std::vector<std::string> head{"", ""};
   std::vector<bool> right{false, false};
@@ -70,7 +78,7 @@ std::string table_text(const SideOptions& options, const SideBySide& found) {
     if (!wanted(options, row)) continue;
     std::vector<std::string> line{
         terminal_safe(row.point.empty() ? row.case_name : row.case_name + ": " + row.point),
-        terminal_safe(row.metric)};
+        terminal_safe(metric_text(row))};
     for (const auto& figure : row.figures) line.push_back(figure_text(figure, row));
     line.push_back(ratio_text(row));
     cells.push_back(std::move(line));
@@ -79,7 +87,7 @@ std::string table_text(const SideOptions& options, const SideBySide& found) {
 }
 
 std::string csv_text(const SideOptions& options, const SideBySide& found) {
-  std::string out = "case,point,metric,unit";
+  std::string out = "case,point,metric,entity,unit";
   for (const std::string& campaign : options.campaigns) {
     for (const char* what : {"median", "worst", "worst entity", "share of ceiling"})
       out += "," + csv_cell(fmt::format("{} {}", campaign, what));
@@ -87,8 +95,8 @@ std::string csv_text(const SideOptions& options, const SideBySide& found) {
   out += "\r\n";
   for (const SideRow& row : found.rows) {
     if (!wanted(options, row)) continue;
-    out += fmt::format("{},{},{},{}", csv_cell(row.case_name), csv_cell(row.point),
-                       csv_cell(row.metric), csv_cell(row.unit));
+    out += fmt::format("{},{},{},{},{}", csv_cell(row.case_name), csv_cell(row.point),
+                       csv_cell(row.metric), csv_cell(row.entity_kind), csv_cell(row.unit));
     for (const auto& f : row.figures) {
       out += f ? fmt::format(",{},{},{},{}", f->typical, f->worst, csv_cell(f->worst_entity),
                              f->share_of_ceiling ? fmt::format("{}", *f->share_of_ceiling) : "")
@@ -119,28 +127,37 @@ void require_known_cases(const SideOptions& options, const Catalogue& known) {
   if (!problems.empty()) throw UsageError("clusterbench side-by-side", problems);
 }
 
+// Directory, profile, hosts, day, verdict; of a soak what its figures are.
+void tell_campaign(const std::string& name, const std::string& directory, const Campaign& c) {
+  const Judgement judgement = judge_campaign(c, c.profile, {}, today_utc());
+  std::cout << terminal_safe(fmt::format("{}  {}: {}, {} {}, {}, {}", name, directory,
+                                         c.profile.name, c.hosts.size(),
+                                         c.hosts.size() == 1 ? "host" : "hosts",
+                                         c.started.substr(0, 10), verdict_line(judgement, false)))
+            << '\n';
+  if (c.profile.soak)
+    std::cout << fmt::format(
+        "   a soak: figures of its steps are those of the worst of {} cycles\n",
+        c.profile.soak->cycles());
+  for (const Said& doubt : c.warnings)
+    std::cout << terminal_safe("   evidence is in doubt: " + doubt.text()) << '\n';
+}
+
 // Exit code 3: a campaign's evidence is in doubt, or there is nothing to set side by side.
 ExitCode side_by_side_of(const SideOptions& options) {
+  const DocumentsOnStandardOutput guard("clusterbench side-by-side", {options.csv});
   const Catalogue known = catalogue();
   require_known_cases(options, known);
   std::vector<Campaign> campaigns;
-  bool doubtful = false;
-  for (size_t i = 0; i < options.campaigns.size(); ++i) {
-    const std::string& directory = options.campaigns[i];
+  for (const std::string& directory : options.campaigns) {
     refuse_writing_over_evidence(directory, {options.csv});
     campaigns.push_back(load_campaign(directory, known));
-    const Campaign& c = campaigns.back();
-    std::cout << terminal_safe(fmt::format(
-                     "{}  {}: {}, {} {}, {}", letter(i), directory, c.profile.name, c.hosts.size(),
-                     c.hosts.size() == 1 ? "host" : "hosts", c.started.substr(0, 10)))
-              << '\n';
-    for (const Said& doubt : c.warnings) {
-      doubtful = true;
-      std::cout << terminal_safe("   evidence is in doubt: " + doubt.text()) << '\n';
-    }
   }
   std::vector<std::vector<MetricGroup>> groups;
-  for (const Campaign& c : campaigns) groups.push_back(gather_metrics(c, known));
+  for (size_t i = 0; i < campaigns.size(); ++i) {
+    tell_campaign(letter(i), options.campaigns[i], campaigns[i]);
+    groups.push_back(gather_metrics(campaigns[i], known));
+  }
   const SideBySide found = side_by_side(groups);
   const std::string table = table_text(options, found);
   if (table.empty()) {
@@ -150,9 +167,11 @@ ExitCode side_by_side_of(const SideOptions& options) {
   std::cout << '\n' << table;
   tell_differences(found);
   std::cout << "\nEach figure is the median of all entities; the share is the worst one's of its "
-               "ceiling. "
-               "This table judges nothing.\n";
+               "ceiling. No figure: not asked for, failed, or wrong data; see gate. This table "
+               "judges nothing.\n";
   if (!options.csv.empty()) write_file_atomically(options.csv, csv_text(options, found));
+  const bool doubtful =
+      std::ranges::any_of(campaigns, [](const Campaign& c) { return !c.warnings.empty(); });
   return doubtful ? ExitCode::incomplete : ExitCode::ok;
 }
 

@@ -11,19 +11,25 @@ namespace {
 
 using Groups = std::vector<MetricGroup>;
 
+constexpr const char* kRanks = "ranks per host";  // of the step; handled as a parameter of its case
+
 std::string side_case(const MetricGroup& group) {
   const bool device = group.info != nullptr && !group.info->device.empty();
   return device ? group.case_name + " " + group.info->device : group.case_name;
 }
 
+// The value of a parameter; empty if the record does not have it.
 std::string value_of(const MetricGroup& group, const std::string& param) {
+  if (param == kRanks)
+    return group.step->ranks_per_host == 0 ? "slots" : std::to_string(group.step->ranks_per_host);
   const auto found = group.params.all().find(param);
   if (found == group.params.all().end()) return "";
-  return param_text(group.info, param, found->second);
+  const std::string text = param_text(group.info, param, found->second);
+  return text.starts_with(param + " ") ? text.substr(param.size() + 1) : text;
 }
 
 std::set<std::string> params_of(const std::vector<const MetricGroup*>& groups) {
-  std::set<std::string> out;
+  std::set<std::string> out{kRanks};
   for (const MetricGroup* group : groups) {
     for (const auto& [name, unused] : group->params.all()) out.insert(name);
   }
@@ -56,11 +62,12 @@ class SideTable {
       for (const MetricGroup& group : groups) {
         const std::string name = side_case(group);
         if (!telling_.contains(name)) learn(name);
+        scopes_[name].insert(group.step->scope);
       }
     }
+    for (const Groups& groups : campaigns_) find_repeated(groups);
     for (size_t i = 0; i < campaigns_.size(); ++i) {
-      std::map<std::string, size_t> seen;  // the n-th of two equal ones meets the n-th elsewhere
-      for (const MetricGroup& group : campaigns_[i]) add(group, i, seen);
+      for (const MetricGroup& group : campaigns_[i]) row(group).figures[i] = figure(group);
     }
     return std::move(out_);
   }
@@ -73,7 +80,7 @@ class SideTable {
     std::vector<std::vector<const MetricGroup*>> here;
     for (const Groups& groups : campaigns_) {
       here.push_back(of_case(groups, name));
-      params.merge(params_of(here.back()));
+      if (!here.back().empty()) params.merge(params_of(here.back()));
     }
     for (const std::string& param : params) {
       SideDifference difference{name, param, {}};
@@ -89,23 +96,41 @@ class SideTable {
     }
   }
 
-  void add(const MetricGroup& group, size_t campaign, std::map<std::string, size_t>& seen) {
-    std::vector<std::string> point;
-    for (const std::string& param : telling_.at(side_case(group))) {
-      if (std::string text = value_of(group, param); !text.empty())
-        point.push_back(std::move(text));
+  // Records of two steps that nothing else tells apart meet those of steps with the same names
+  // only.
+  void find_repeated(const Groups& groups) {
+    std::set<std::string> seen;
+    for (const MetricGroup& group : groups) {
+      if (!seen.insert(key_of(group)).second) repeated_.insert(key_of(group));
     }
-    const std::string place = fmt::format("{}", fmt::join(point, ", "));
-    const std::string key =
-        side_case(group) + '\0' + place + '\0' + group.metric + '\0' + group.entity_kind;
-    const std::string nth = std::to_string(seen[key]++);
-    row(group, key + '\0' + nth, place).figures[campaign] = figure(group);
   }
 
-  SideRow& row(const MetricGroup& group, const std::string& key, const std::string& place) {
+  std::string place_of(const MetricGroup& group) const {
+    std::vector<std::string> out;
+    if (scopes_.at(side_case(group)).size() > 1)
+      out.push_back(std::string("scope ") + scope_name(group.step->scope));
+    for (const std::string& param : telling_.at(side_case(group))) {
+      if (const std::string value = value_of(group, param); !value.empty())
+        out.push_back(fmt::format("{} {}", param, value));
+    }
+    return fmt::format("{}", fmt::join(out, ", "));
+  }
+
+  std::string key_of(const MetricGroup& group) const {
+    return side_case(group) + '\0' + place_of(group) + '\0' + group.metric + '\0' +
+           group.entity_kind;
+  }
+
+  SideRow& row(const MetricGroup& group) {
+    std::string key = key_of(group), place = place_of(group);
+    if (repeated_.contains(key)) {
+      key += '\0' + group.step->id;
+      place += (place.empty() ? "step " : ", step ") + group.step->id;
+    }
     const auto [at, fresh] = rows_.try_emplace(key, out_.rows.size());
     if (fresh)
-      out_.rows.push_back({side_case(group), place, group.metric, group.unit, group.better,
+      out_.rows.push_back({side_case(group), place, group.metric, group.entity_kind, group.unit,
+                           group.better,
                            std::vector<std::optional<SideFigure>>(campaigns_.size())});
     return out_.rows[at->second];
   }
@@ -123,6 +148,8 @@ class SideTable {
 
   const std::vector<Groups>& campaigns_;
   std::map<std::string, std::set<std::string>> telling_;  // by case
+  std::map<std::string, std::set<Scope>> scopes_;         // by case
+  std::set<std::string> repeated_;                        // keys that a campaign has twice
   std::map<std::string, size_t> rows_;
   SideBySide out_;
 };

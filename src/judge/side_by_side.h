@@ -24,6 +24,7 @@ struct SideRow {
   std::string case_name;
   std::string point;  // "op write, size 1M": the parameters by which the case's records differ
   std::string metric;
+  std::string entity_kind;
   std::string unit;
   Better better = Better::higher;
   std::vector<std::optional<SideFigure>> figures;  // one for each campaign; nothing: not measured
@@ -40,8 +41,9 @@ struct SideBySide {
   std::vector<SideDifference> differences;
 };
 
-// Records belong together if case, metric, kind of entity and those parameters are equal by which
-// the case's records differ within a campaign. `campaigns` has the groups of each one.
+// Records belong together if case, scope, metric, kind of entity and those parameters are equal by
+// which the case's records differ within a campaign (ranks per host are one); where two steps of a
+// campaign are equal in all that, also the step's name. `campaigns` has the groups of each one.
 SideBySide side_by_side(const std::vector<std::vector<MetricGroup>>& campaigns);
 
 }  // namespace cb

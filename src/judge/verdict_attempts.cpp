@@ -61,4 +61,14 @@ HeldBack hold_to_first(Finding& f, const Metric& metric, const MetricRule& rule)
   return out;
 }
 
+std::string file_of_check(const Job& job, const Check& check) {
+  const Message& said = check.detail.message();
+  if (!said.id.starts_with("again.in_attempt") || said.args.empty()) return job.file;
+  const std::string number = said.args.front().in(Lang::en).value_or("");
+  const auto found = std::ranges::find_if(job.attempts, [&](const JobAttempt& attempt) {
+    return std::to_string(attempt.number) == number;
+  });
+  return found == job.attempts.end() ? job.file : found->file;
+}
+
 }  // namespace cb

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <string>
+
 #include "core/profile.h"
 #include "core/result.h"
+#include "judge/campaign_data.h"
 #include "judge/finding.h"
 
 namespace cb {
@@ -20,5 +23,8 @@ struct HeldBack {
 // Looks at a figure that was measured more often than kDecidingAttempts. If it fails, the finding
 // gets the limit that was missed and the median of the first measurements.
 HeldBack hold_to_first(Finding& f, const Metric& metric, const MetricRule& rule);
+
+// The record file in which a check was made: of a job that was measured again, that of its attempt.
+std::string file_of_check(const Job& job, const Check& check);
 
 }  // namespace cb

@@ -230,6 +230,7 @@ class Collector {
     for (const Check& check : record.checks) {
       if (check.passed) continue;
       Finding f = finding(record.entities[check.entity]);
+      f.file = file_of_check(*job_, check);
       f.detail.push_back(failed_check_message(f.entity, check));
       f.failing = true;
       f.wrong_data = true;
@@ -350,6 +351,7 @@ class Collector {
       f.value = f.value.value_or(0) + (check.passed ? 0 : 1);
       f.badness = *f.value;
       if (check.passed) continue;
+      if (!f.failing) f.file = file_of_check(*job_, check);
       f.failing = true;
       f.wrong_data = true;
       f.waivable = f.waivable && check.finding;

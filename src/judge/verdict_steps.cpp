@@ -5,6 +5,7 @@
 #include <set>
 #include <sstream>
 
+#include "judge/verdict_attempts.h"
 #include "judge/verdict_gaps.h"
 #include "judge/verdict_select.h"
 #include "judge/verdict_soak.h"
@@ -165,7 +166,7 @@ class StepCollector {
     Finding f;
     f.entity = record.entities.at(check.entity);
     f.at = point_text(record.params, varying_params(job.document->records), {});
-    f.file = job.file;
+    f.file = file_of_check(job, check);
     f.detail = {failed_check_message(f.entity, check)};
     f.failing = f.wrong_data = true;
     f.waivable = false;

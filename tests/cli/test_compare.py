@@ -188,9 +188,16 @@ def test_clusters_of_different_kinds_stand_side_by_side(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     line, = [x for x in done.stdout.splitlines() if "bytes_per_second" in x]
     assert "3.00 B/s, 80 %" in line and "5.99 B/s, 80 %" in line and line.rstrip().endswith(" 2"), line
-    assert "differs  fake size: A size 1K B size 2K" in done.stdout
+    assert "differs  fake size: A 1K B 2K" in done.stdout
+    assert done.stdout.count("ACCEPTED  1 pass") == 2
     head, row = (tmp_path / "t.csv").read_text().splitlines()
-    assert row.startswith("fake,,bytes_per_second,bytes_per_second,2.997,2.997,")
+    assert row.startswith("fake,,bytes_per_second,rank,bytes_per_second,2.997,2.997,")
+    assert cb("side-by-side", tmp_path / "a", tmp_path / "b", "--csv", "-").stdout.splitlines() == [head, row]
+    (tmp_path / "c").mkdir()
+    shutil.copytree(tmp_path / "a", tmp_path / "c" / "third")
+    for place in ("c/third/journal.jsonl", "c/third/records/new.csv"):
+        over = cb("side-by-side", tmp_path / "a", tmp_path / "b", "--csv", tmp_path / place)
+        assert over.returncode == 2 and "is evidence of the campaign" in over.stderr, over.stderr
     wrong = cb("side-by-side", tmp_path / "a", tmp_path / "b", "--case", "verbz")
     assert wrong.returncode == 2 and "did you mean verbs" in wrong.stderr
     none = cb("side-by-side", tmp_path / "a", tmp_path / "b", "--case", "verbs")

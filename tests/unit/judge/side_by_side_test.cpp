@@ -58,16 +58,35 @@ TEST_CASE("records meet by what varies within a campaign, and the rest is told")
   CHECK((found.rows[2].point == "op send" && !found.rows[2].figures[0]));
   REQUIRE(found.differences.size() == 1);
   CHECK(found.differences[0].param == "traffic-class");
-  CHECK(found.differences[0].values ==
-        std::vector<std::string>{"traffic-class 0", "traffic-class 106"});
+  CHECK(found.differences[0].values == std::vector<std::string>{"0", "106"});
 }
 
-TEST_CASE("of two equal records the first meets the first") {
+TEST_CASE("two equal steps of a campaign meet steps of their own names only") {
   const Campaign a = made_of({{"write", 0, {4}}, {"write", 0, {5}}});
   const Campaign b = made_of({{"write", 0, {6}}});
   const SideBySide found = side_by_side({gather_metrics(a, {}), gather_metrics(b, {})});
   REQUIRE(found.rows.size() == 2);
+  CHECK(found.rows[0].point == "step step0");
   CHECK((found.rows[0].figures[0]->typical == 4 && found.rows[0].figures[1]->typical == 6));
+  CHECK(found.rows[1].point == "step step1");
   CHECK((found.rows[1].figures[0]->typical == 5 && !found.rows[1].figures[1]));
   CHECK(found.differences.empty());
+}
+
+TEST_CASE("a step within hosts is not put beside one across them, and other ranks are told") {
+  Campaign a = made_of({{"write", 0, {4}}});
+  Campaign b = made_of({{"write", 0, {6}}});
+  b.profile.steps[0].scope = Scope::cluster;
+  const SideBySide apart = side_by_side({gather_metrics(a, {}), gather_metrics(b, {})});
+  REQUIRE(apart.rows.size() == 2);
+  CHECK(apart.rows[0].point == "scope host");
+  CHECK(apart.rows[1].point == "scope cluster");
+  CHECK((!apart.rows[0].figures[1] && !apart.rows[1].figures[0]));
+  b.profile.steps[0].scope = Scope::host;
+  b.profile.steps[0].ranks_per_host = 8;
+  const SideBySide found = side_by_side({gather_metrics(a, {}), gather_metrics(b, {})});
+  CHECK(found.rows.size() == 1);
+  REQUIRE(found.differences.size() == 1);
+  CHECK(found.differences[0].param == "ranks per host");
+  CHECK(found.differences[0].values == std::vector<std::string>{"1", "8"});
 }
