@@ -1,6 +1,7 @@
 #include "campaign/drills.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "campaign/attempts.h"
 #include "campaign/bind.h"
@@ -64,58 +65,60 @@ class DrillLoader {
               std::map<std::string, std::string>& digests)
       : paths_(paths), file_(file), journal_(journal), digests_(digests) {}
 
-  Job load(const std::string& job, const DrillName& name) {
-    Job out{.step = drill_step(name.drill), .host = name.host};
-    std::vector<AttemptDocument> attempts;
-    std::optional<Said> problem;
-    for (const JobEvent& e : journal_.documents(job)) {
-      out.file = e.file;
-      auto document = read(e, name, problem);
-      if (!document) continue;
-      out.attempts.push_back({e.attempt, e.file, document->run.started, document->run.ended});
-      attempts.push_back({e.attempt, false, std::move(*document)});
-    }
-    if (!attempts.empty()) out.document = join_attempts(std::move(attempts));
-    conclude(out, job, problem);
+  // A job for each time the drill was made: each is judged, so that a bad one stays however often
+  // it is made again. One that left nothing counts only if it was the last.
+  std::vector<Job> load(const std::string& job, const DrillName& name) {
+    std::vector<Job> out;
+    for (const JobEvent& e : journal_.documents(job)) out.push_back(made(e, name));
+    const JobEvent* last = journal_.last(job);
+    if (last != nullptr && (out.empty() || out.back().attempts.front().number != last->attempt))
+      out.push_back(broken_off(*last, name));
     return out;
   }
 
  private:
-  std::optional<Document> read(const JobEvent& event, const DrillName& name,
-                               std::optional<Said>& problem) {
+  Job begun(const JobEvent& event, const DrillName& name) const {
+    Job out{.step = drill_step(name.drill), .host = name.host};
+    if (const JobEvent* start = journal_.start_of(event.job, event.attempt)) {
+      out.started = start->at;
+      out.command = start->command;
+    }
+    return out;
+  }
+
+  Job broken_off(const JobEvent& last, const DrillName& name) const {
+    Job out = begun(last, name);
+    out.state = last.ended ? last.state : JobState::missing;
+    out.reason = last.ended ? last.reason : said("end.interrupted");
+    out.ended = last.ended ? last.at : "";
+    return out;
+  }
+
+  Job made(const JobEvent& event, const DrillName& name) {
+    Job out = begun(event, name);
+    out.file = event.file;
+    out.ended = event.at;
     LoadedRecord loaded = load_record(paths_.root, event, false);
     digests_[event.file] = loaded.sha256;
-    if (!loaded.document) {
-      problem = loaded.problem;
-      return std::nullopt;
-    }
+    const auto problem = loaded.document ? misfit_of_drill(event, name, *loaded.document)
+                                         : std::optional(loaded.problem);
+    out.attempts = {{event.attempt, event.file, out.started, out.ended}};
+    out.state = problem ? JobState::failed : event.state;
+    out.reason = problem.value_or(event.reason);
+    out.curable = !problem;
+    if (!problem) out.document = std::move(loaded.document);
+    return out;
+  }
+
+  std::optional<Said> misfit_of_drill(const JobEvent& event, const DrillName& name,
+                                      const Document& document) const {
     const JobEvent* start = journal_.start_of(event.job, event.attempt);
     const bool known = start != nullptr && start->session < journal_.sessions.size();
     const ToolInfo& tool = known ? journal_.sessions[start->session].tool : file_.tool;
     const auto misfit = start == nullptr ? std::optional(said("bind.not_begun"))
-                                         : drill_misfit(name, *loaded.document, file_, tool);
-    if (!misfit) return std::move(loaded.document);
-    problem = said("bind.not_of_job", terminal_safe(event.file), *misfit);
-    return std::nullopt;
-  }
-
-  // Done is a drill whose last attempt left a document, and of which no document is lost.
-  void conclude(Job& out, const std::string& job, const std::optional<Said>& problem) const {
-    const JobEvent* last = journal_.last(job);
-    const JobEvent* start = journal_.last_start(job);
-    if (start != nullptr) {
-      out.started = start->at;
-      out.command = start->command;
-    }
-    out.ended = last->ended ? last->at : "";
-    out.state = last->ended ? last->state : JobState::missing;
-    out.reason = last->ended ? last->reason : said("end.interrupted");
-    if (problem) {
-      out.state = JobState::failed;
-      out.reason = *problem;
-      out.curable = false;
-      out.document.reset();
-    }
+                                         : drill_misfit(name, document, file_, tool);
+    if (!misfit) return std::nullopt;
+    return said("bind.not_of_job", terminal_safe(event.file), *misfit);
   }
 
   const CampaignPaths& paths_;
@@ -193,12 +196,21 @@ void DrillJournal::close() {
   write_manifest(setup_.paths);
 }
 
+std::vector<std::string> drill_jobs(const Journal& journal) {
+  std::vector<std::string> out;
+  for (const auto& [job, events] : journal.jobs) {
+    if (drill_of(job)) out.push_back(job);
+  }
+  return out;
+}
+
 std::vector<Job> load_drills(const CampaignPaths& paths, const CampaignFile& file,
                              const Journal& journal, std::map<std::string, std::string>& digests) {
   std::vector<Job> out;
   DrillLoader loader(paths, file, journal, digests);
   for (const auto& [job, events] : journal.jobs) {
-    if (const auto name = drill_of(job)) out.push_back(loader.load(job, *name));
+    if (const auto name = drill_of(job))
+      std::ranges::move(loader.load(job, *name), std::back_inserter(out));
   }
   return out;
 }

@@ -44,8 +44,12 @@ class DrillJournal {
   bool opened_ = false;  // a session line is written
 };
 
-// The drills' jobs, with the documents of all attempts. A document that is gone, changed or of
-// something else makes its job fail. Adds the digest of every file that the journal knows.
+// Names of the drills' jobs in the journal.
+std::vector<std::string> drill_jobs(const Journal& journal);
+
+// A job for each time that a drill left a document, and one for the last time if it did not. A
+// document that is gone, changed or of something else makes its job fail. Adds the digest of every
+// file that the journal knows.
 std::vector<Job> load_drills(const CampaignPaths& paths, const CampaignFile& file,
                              const Journal& journal, std::map<std::string, std::string>& digests);
 

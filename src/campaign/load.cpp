@@ -77,9 +77,9 @@ void note_returned(const Roster& roster, const Journal& journal, Campaign& campa
 }
 
 // Attempts that left nothing behind: nobody knows what they measured.
-void note_lost_attempts(const JobKey& key, const Journal& journal, Campaign& campaign) {
-  const auto events = journal.jobs.find(key.name);
-  const std::vector<JobEvent> documents = journal.documents(key.name);
+void note_lost_attempts(const std::string& job, const Journal& journal, Campaign& campaign) {
+  const auto events = journal.jobs.find(job);
+  const std::vector<JobEvent> documents = journal.documents(job);
   if (events == journal.jobs.end() || documents.empty()) return;
   for (const JobEvent& e : events->second) {
     if (e.ended || std::ranges::find(documents, e.attempt, &JobEvent::attempt) != documents.end())
@@ -89,8 +89,8 @@ void note_lost_attempts(const JobKey& key, const Journal& journal, Campaign& cam
     });
     campaign.notes.push_back(
         end == events->second.end()
-            ? said("load.no_record", e.attempt, terminal_safe(key.name))
-            : said("load.no_record_but", e.attempt, terminal_safe(key.name), end->reason));
+            ? said("load.no_record", e.attempt, terminal_safe(job))
+            : said("load.no_record_but", e.attempt, terminal_safe(job), end->reason));
   }
 }
 
@@ -251,7 +251,7 @@ Campaign load_campaign(const fs::path& directory, const Catalogue& catalogue) {
     job.members = names_of(roster.at(keys[i].places));
     fill_from_journal(job, keys[i], journal, readings);
     fill_cycle(job, keys[i], journal);
-    note_lost_attempts(keys[i], journal, campaign);
+    note_lost_attempts(keys[i].name, journal, campaign);
   }
   mark_made_up(keys, journal, campaign.jobs);
   mark_other_hosts(readings, journal, file.launch.launcher, campaign);
@@ -262,6 +262,7 @@ Campaign load_campaign(const fs::path& directory, const Catalogue& catalogue) {
   std::map<std::string, std::string> digests;
   for (const RecordReading& r : readings) digests.emplace(r.event.file, r.loaded.sha256);
   std::vector<Job> drills = load_drills(paths, file, journal, digests);
+  for (const std::string& job : drill_jobs(journal)) note_lost_attempts(job, journal, campaign);
   if (journal.proving())
     campaign.proofs = load_proofs({paths, file, journal, catalogue}, keys, campaign.jobs);
   campaign.profile = std::move(file.profile);

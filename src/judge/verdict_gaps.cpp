@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/profile_drills.h"
+
 namespace cb {
 namespace {
 
@@ -39,6 +41,7 @@ const Record* errored_record(const Job& job) {
 }  // namespace
 
 Message job_gap(const Job& job) {
+  if (is_drill_step(job.step)) return {"gap.drill_failed", {job.step, job_place(job), job.reason}};
   if (const Record* record = errored_record(job)) return record_gap(job, *record);
   const Arg because = job.reason.empty() ? Arg("") : Arg(Message("gap.because", {job.reason}));
   if (!job.curable) return {"gap.final", {job.step, job_place(job), because}};

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/csv_fields.h"
 #include "core/error.h"
 #include "core/letters.h"
 #include "core/suggest.h"
@@ -25,21 +26,8 @@ std::string trimmed(const std::string& text) {
              : text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
 }
 
-// The fields of a line: quoted ones may hold commas and doubled quotes (RFC 4180).
-std::vector<std::string> csv_fields(const std::string& line) {
-  std::vector<std::string> out{""};
-  bool quoted = false;
-  for (size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"') {
-      out.back() += line[++i];
-    } else if (line[i] == '"') {
-      quoted = !quoted;
-    } else if (line[i] == ',' && !quoted) {
-      out.emplace_back();
-    } else {
-      out.back() += line[i];
-    }
-  }
+std::vector<std::string> trimmed_fields(const std::string& line) {
+  std::vector<std::string> out = csv_fields(line);
   for (std::string& field : out) field = trimmed(field);
   return out;
 }
@@ -60,7 +48,7 @@ class CablingReader {
     for (std::string line; std::getline(in, line);) {
       ++number_;
       if (trimmed(line).empty()) continue;
-      const std::vector<std::string> fields = csv_fields(line);
+      const std::vector<std::string> fields = trimmed_fields(line);
       if (columns_.empty())
         head(fields);
       else

@@ -1,6 +1,8 @@
 // Drills of a campaign: what the journal keeps of them, and what of it is believed.
 #include "campaign/drills.h"
 
+#include <algorithm>
+
 #include "judge/verdict.h"
 #include "small_campaign.h"
 
@@ -85,6 +87,12 @@ TEST_CASE("a drill that took too long fails, and one that failed stays failed") 
   unseen.make(unseen.drill(5));
   CHECK(unseen.states()[0] == State::fail);
   CHECK(unseen.load().warnings.empty());
+  late.make(late.drill(5));  // a good figure afterwards, or none, takes the bad one not back
+  CHECK(late.states() == States{State::pass, State::fail});
+  Document without = late.drill(5);
+  without.records[0].metrics.clear();
+  late.make(without);
+  CHECK(late.states()[1] == State::fail);
 }
 
 TEST_CASE("a drill that broke off, or whose document is gone, is open") {
@@ -98,6 +106,11 @@ TEST_CASE("a drill that broke off, or whose document is gone, is open") {
   CHECK(c.states() == kOpen);
   c.make(c.drill(5));
   CHECK(c.states() == States{State::pass, State::pass});
+  const std::vector<Said> notes = c.load().notes;
+  CHECK(std::ranges::count_if(notes, [](const Said& note) {
+          return note.text().find("drill-cut-link@n2") != std::string::npos &&
+                 note.text().find("the agent failed") != std::string::npos;
+        }) == 1);
   {
     DrillJournal journal(c.setup);
     journal.begin("cut-link", "n2");  // and the process was killed

@@ -1,5 +1,6 @@
 // Tables as people write them, and versions as people order them.
 #include "core/csv.h"
+#include "core/csv_fields.h"
 
 #include <doctest/doctest.h>
 
@@ -147,4 +148,12 @@ TEST_CASE("lists that a spreadsheet or a hand has spoilt are refused with their 
   REQUIRE(zeros.size() == 2);
   CHECK(zeros[0].serial == "0012");
   CHECK(zeros[1].serial == "0013");
+}
+
+TEST_CASE("fields of one line: quotes hold commas and doubled quotes, blanks stay") {
+  using Fields = std::vector<std::string>;
+  CHECK(csv_fields("a,b c, d ") == Fields{"a", "b c", " d "});
+  CHECK(csv_fields("\"a,b\",\"\",c") == Fields{"a,b", "", "c"});
+  CHECK(csv_fields("\"say \"\"a\"\"\",") == Fields{"say \"a\"", ""});
+  CHECK(csv_fields("") == Fields{""});
 }

@@ -72,3 +72,15 @@ TEST_CASE("up to four measurements are judged together as before") {
   CHECK(at_least_100({kLow, kHigh, kHigh, kHigh}).state == State::pass);
   CHECK(at_least_100({kLow, kLow, kLow, kLow}).state == State::fail);
 }
+
+TEST_CASE("a check that failed in an earlier attempt is in the file of that attempt") {
+  Job job{.file = "records/001-all+2.json"};
+  job.attempts = {{1, "records/001-all+1.json", "", ""}, {2, "records/001-all+2.json", "", ""}};
+  const auto file = [&](const Said& detail) {
+    return file_of_check(job, {.name = "data", .passed = false, .detail = detail});
+  };
+  CHECK(file(said("again.in_attempt", 1)) == "records/001-all+1.json");
+  CHECK(file(said("again.in_attempt_text", 1, "a wrong byte")) == "records/001-all+1.json");
+  CHECK(file(said("again.in_attempt", 2)) == "records/001-all+2.json");
+  CHECK(file(Said("a wrong byte")) == "records/001-all+2.json");
+}
