@@ -1,6 +1,7 @@
 // Optical modules of this host's Ethernet ports: light, bias, temperature and errors of each lane,
 // against the limits of their makers and their like. Nothing is written. docs/methods/optics.md.
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -130,11 +131,16 @@ std::vector<FittedModule> modules_of_hosts(Context& context, const Params& param
 std::vector<FittedModule> modules_of_files(Context& context,
                                            const std::vector<std::string>& files) {
   std::vector<FittedModule> out;
+  std::map<std::pair<std::string, std::string>, std::string> file_of;  // by host and port
   Problems problems;
   for (const std::string& file : files) {
     if (!context.comm.is_root()) break;
     try {
-      for (FittedModule& m : read_module_file(read_file(file), file)) out.push_back(std::move(m));
+      for (FittedModule& m : read_module_file(read_file(file), file)) {
+        const auto [at, fresh] = file_of.emplace(std::pair(m.host, m.port), file);
+        if (!fresh) problems.add(file, said("modules.twice", m.host + " " + m.port, at->second));
+        out.push_back(std::move(m));
+      }
     } catch (const UsageError& e) {
       for (const Problem& p : e.problems().list)
         problems.add(p.where.empty() ? file : fmt::format("{}, {}", file, p.where), p.said());
@@ -151,11 +157,12 @@ std::vector<Record> run(Context& context, const Params& params) {
                                                 ? modules_of_files(context, params.texts("from"))
                                                 : modules_of_hosts(context, params);
   if (!context.comm.is_root()) return {std::move(record)};
-  if (by_files) record.facts["modules_from"] = said("optics.files", params.texts("from").size());
+  if (by_files) record.facts[kModuleFilesFact] = said("optics.files", params.texts("from").size());
   const auto read =
       std::ranges::count_if(modules, [](const FittedModule& m) { return m.module.has_value(); });
   if (read == 0) {
-    record.outcome = Skipped{modules.empty() ? said("optics.no_port") : modules.front().why_not};
+    const Said none = by_files ? said("modules.none") : said("optics.no_port");
+    record.outcome = Skipped{modules.empty() ? none : modules.front().why_not};
     return {std::move(record)};
   }
   record.add("modules", record.entity({"", "cluster", ""}), Samples{static_cast<double>(read)});

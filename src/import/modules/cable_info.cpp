@@ -1,6 +1,9 @@
 // ibdiagnet2.db_csv: the section CABLE_INFO, and the names of devices from NODES.
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -12,7 +15,7 @@
 namespace cb {
 namespace {
 
-constexpr int kFlaggedLanes = 4;
+constexpr int kMostFlaggedLanes = 64;
 
 std::vector<std::string> csv_row(std::string_view line) {
   std::vector<std::string> out = csv_fields(line);
@@ -24,7 +27,22 @@ std::vector<std::string> csv_row(std::string_view line) {
 std::optional<double> number_of_cell(const std::string& cell) {
   double out = 0;
   const auto [rest, code] = std::from_chars(cell.data(), cell.data() + cell.size(), out);
-  return code == std::errc{} ? std::optional(out) : std::nullopt;
+  return code == std::errc{} && std::isfinite(out) ? std::optional(out) : std::nullopt;
+}
+
+// The lane that a column of flags is about: 5 of "LowRX5PowerAlarm"; 0 of other columns.
+int lane_of_column(std::string_view name) {
+  if (!name.ends_with("Alarm") && !name.ends_with("Warning")) return 0;
+  for (const std::string_view side : {"High", "Low"}) {
+    for (const std::string_view way : {"RX", "TX"}) {
+      if (!name.starts_with(side) || !name.substr(side.size()).starts_with(way)) continue;
+      const std::string_view rest = name.substr(side.size() + way.size());
+      int lane = 0;
+      const auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), lane);
+      return code == std::errc{} ? std::clamp(lane, 0, kMostFlaggedLanes) : 0;
+    }
+  }
+  return 0;
 }
 
 class CableInfoReader {
@@ -55,7 +73,7 @@ class CableInfoReader {
       if (columns_.empty())
         head(row);
       else if (section_ == "NODES")
-        names_[cell(row, "NodeGUID")] = {cell(row, "NodeDesc"), cell(row, "NodeType") == "1"};
+        node(row);
       else
         module(row);
     }
@@ -64,6 +82,7 @@ class CableInfoReader {
   void head(const std::vector<std::string>& row) {
     for (size_t i = 0; i < row.size(); ++i) columns_[row[i]] = i;
     if (section_ != "CABLE_INFO") return;
+    for (const std::string& name : row) lanes_ = std::max(lanes_, lane_of_column(name));
     for (const char* name : {"NodeGuid", "PortNum", "PN", "SN"}) {
       if (!columns_.contains(name)) refuse(said("modules.no_column", name));
     }
@@ -80,8 +99,19 @@ class CableInfoReader {
     return out == "N/A" || out == "NA" ? "" : out;
   }
 
+  // Absent and N/A raise nothing. What is no flag is refused: it may stand for one that is raised.
   bool on(const std::vector<std::string>& row, const std::string& column) const {
-    return number_of_cell(cell(row, column)).value_or(0) > 0;
+    const std::string value = cell(row, column);
+    if (value == "1" || value == "0x1") return true;
+    if (!value.empty() && value != "0" && value != "0x0")
+      refuse(said("modules.no_flag", column, value));
+    return false;
+  }
+
+  void node(const std::vector<std::string>& row) {
+    const std::string name = cell(row, "NodeDesc");
+    names_[cell(row, "NodeGUID")] = {name, cell(row, "NodeType") == "1"};
+    guids_[name].insert(cell(row, "NodeGUID"));
   }
 
   // Rows without a part number are ports without a module.
@@ -116,17 +146,19 @@ class CableInfoReader {
   void add_flags(const std::vector<std::string>& row, OpticalModule& out) const {
     add_flag(row, "Temperature", "temperature", 0, out);
     add_flag(row, "SupplyVoltage", "supply", 0, out);
-    for (int lane = 1; lane <= kFlaggedLanes; ++lane) {
+    for (int lane = 1; lane <= lanes_; ++lane) {
       add_flag(row, fmt::format("RX{}Power", lane), "rx_power", lane, out);
       add_flag(row, fmt::format("TX{}Power", lane), "tx_power", lane, out);
       add_flag(row, fmt::format("TX{}Bias", lane), "bias", lane, out);
     }
   }
 
-  // An adapter that describes itself as "host nic" is the host's; a switch is its own.
+  // An adapter that describes itself as "host nic" is the host's; a switch is its own. Devices of
+  // one description (as they leave the factory) go by their GUIDs.
   void name_owner(const std::string& guid, FittedModule& module) const {
     const auto known = names_.find(guid);
-    if (known == names_.end() || known->second.first.empty()) {
+    if (known == names_.end() || known->second.first.empty() ||
+        guids_.at(known->second.first).size() > 1) {
       module.host = guid;
       module.port = "port " + module.port;
       return;
@@ -146,7 +178,9 @@ class CableInfoReader {
   size_t number_ = 0;
   std::string section_;
   std::map<std::string, size_t> columns_;
+  int lanes_ = 0;  // that columns of flags name
   std::map<std::string, std::pair<std::string, bool>> names_;  // by GUID: description, adapter
+  std::map<std::string, std::set<std::string>> guids_;         // by description
   std::vector<std::pair<std::string, FittedModule>> found_;    // with the GUID
 };
 

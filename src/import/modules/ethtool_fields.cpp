@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -12,6 +14,7 @@ namespace cb {
 namespace {
 
 constexpr double kMilli = 1e-3;
+constexpr int kMostLanes = 32;  // four banks of eight (CMIS)
 
 // The number that a value begins with: "0.8888 mW / -0.51 dBm", "0x03 (ModuleReady)".
 std::optional<double> leading_number(const std::string& value) {
@@ -61,6 +64,7 @@ struct FlagName {
 };
 constexpr std::array kReadingFlags{
     FlagName{"laser_rx_power", "rx_power"}, FlagName{"laser_tx_power", "tx_power"},
+    FlagName{"laser_output_power", "tx_power"},  // SFP's name of it
     FlagName{"laser_bias_current", "bias"}, FlagName{"module_temperature", "temperature"},
     FlagName{"module_voltage", "supply"}};
 constexpr std::array kStateFlags{
@@ -68,44 +72,69 @@ constexpr std::array kStateFlags{
     FlagName{"tx_fault", "tx_fault"}, FlagName{"rx_loss_of_lock", "rx_unlocked"},
     FlagName{"tx_loss_of_lock", "tx_unlocked"}};
 
+// The number behind "(Channel " or "(Chan " at the end of a label.
+int channel_of(std::string_view words) {
+  const size_t digit = words.find_first_of("0123456789");
+  int out = 0;
+  const bool read = digit != std::string_view::npos &&
+                    std::from_chars(words.data() + digit, words.data() + words.size(), out).ec ==
+                        std::errc{};
+  return read && out > 0 ? out : kMostLanes + 1;  // refused where it is read
+}
+
 }  // namespace
 
-std::string ethtool_name(std::string_view label) {
+EthtoolName ethtool_name(std::string_view label) {
   const size_t lane = std::min(label.find("(Channel"), label.find("(Chan "));
-  std::string out;
+  EthtoolName out;
+  if (lane != std::string_view::npos) out.lane = channel_of(label.substr(lane));
   for (const char c : label.substr(0, lane)) {
     const bool letter = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
     if (c >= 'A' && c <= 'Z')
-      out += static_cast<char>(c - 'A' + 'a');
+      out.name += static_cast<char>(c - 'A' + 'a');
     else if (letter)
-      out += c;
-    else if (!out.empty() && out.back() != '_')
-      out += '_';
+      out.name += c;
+    else if (!out.name.empty() && out.name.back() != '_')
+      out.name += '_';
   }
-  while (!out.empty() && out.back() == '_') out.pop_back();
+  while (!out.name.empty() && out.name.back() == '_') out.name.pop_back();
   return out;
 }
 
 std::string EthtoolFields::text(const std::string& name) const {
   const auto found = values_.find(name);
-  return found == values_.end() ? "" : std::string(trimmed(found->second.front()));
+  return found == values_.end() ? "" : std::string(trimmed(found->second.front().text));
 }
 
-std::vector<double> EthtoolFields::numbers(const std::string& name, double unit) const {
-  std::vector<double> out;
+std::map<int, double> EthtoolFields::numbers(const std::string& name, double unit) const {
+  std::map<int, double> out;
   const auto found = values_.find(name);
   if (found == values_.end()) return out;
-  for (const std::string& value : found->second) {
-    const auto number = leading_number(value);
-    if (!number) throw Error(fmt::format("{} is no number: \"{}\"", name, value));
-    out.push_back(*number * unit);
+  const bool may_be_negative = unit != kMilli;  // light and current are not
+  for (const LaneText& value : found->second) {
+    const auto number = leading_number(value.text);
+    if (!number) throw Error(fmt::format("{} is no number: \"{}\"", name, value.text));
+    if (!std::isfinite(*number) || (*number < 0 && !may_be_negative))
+      throw Error(fmt::format("{} cannot be: \"{}\"", name, value.text));
+    if (value.lane > kMostLanes)
+      throw Error(fmt::format("{} names no lane from 1 to {}", name, kMostLanes));
+    if (!out.emplace(std::max(value.lane, 1), *number * unit).second)
+      throw Error(fmt::format("{} stands there twice", name));
   }
   return out;
 }
 
+std::map<int, double> EthtoolFields::first_numbers(const std::vector<const char*>& names) const {
+  for (const char* name : names) {
+    std::map<int, double> out = numbers(name, kMilli);
+    if (!out.empty()) return out;
+  }
+  return {};
+}
+
 std::optional<double> EthtoolFields::number(const std::string& name, double unit) const {
-  const std::vector<double> all = numbers(name, unit);
-  return all.empty() ? std::nullopt : std::optional(all.front());
+  const std::map<int, double> all = numbers(name, unit);
+  return all.empty() ? std::nullopt : std::optional(all.begin()->second);
 }
 
 std::optional<ModuleLimits> EthtoolFields::limits(const std::string& name, double unit) const {
@@ -117,49 +146,56 @@ std::optional<ModuleLimits> EthtoolFields::limits(const std::string& name, doubl
   return ModuleLimits{*high_alarm, *low_alarm, *high_warning, *low_warning};
 }
 
-std::vector<bool> EthtoolFields::flags(const std::string& name) const {
-  std::vector<bool> out;
+std::set<int> EthtoolFields::flags(const std::string& name) const {
+  std::set<int> out;
   const auto found = values_.find(name);
   if (found == values_.end()) return out;
-  for (const std::string& value : found->second) {
-    for (const std::string& one : listed(value)) out.push_back(is_on(one));
+  for (const LaneText& value : found->second) {
+    int lane = std::max(value.lane, 1);
+    for (const std::string& one : listed(value.text)) {
+      if (is_on(one)) out.insert(lane);
+      ++lane;
+    }
   }
   return out;
 }
 
 void EthtoolFields::add_lanes(OpticalModule& out) const {
-  std::vector<double> receive = numbers("rcvr_signal_avg_optical_power", kMilli);
-  if (receive.empty()) receive = numbers("rcvr_signal_oma", kMilli);
-  const std::vector<double> send = numbers("transmit_avg_optical_power", kMilli);
-  const std::vector<double> bias = numbers("laser_tx_bias_current", kMilli);
-  out.lanes.resize(std::max({receive.size(), send.size(), bias.size()}));
-  for (size_t i = 0; i < receive.size(); ++i) out.lanes[i].receive_watts = receive[i];
-  for (size_t i = 0; i < send.size(); ++i) out.lanes[i].send_watts = send[i];
-  for (size_t i = 0; i < bias.size(); ++i) out.lanes[i].bias_amperes = bias[i];
+  // The last names of each are those of an SFP, which has one lane.
+  const auto receive = first_numbers({"rcvr_signal_avg_optical_power", "rcvr_signal_oma",
+                                      "receiver_signal_average_optical_power",
+                                      "receiver_signal_oma"});
+  const auto send = first_numbers({"transmit_avg_optical_power", "laser_output_power"});
+  const auto bias = first_numbers({"laser_tx_bias_current", "laser_bias_current"});
+  int lanes = 0;
+  for (const auto* readings : {&receive, &send, &bias}) {
+    if (!readings->empty()) lanes = std::max(lanes, readings->rbegin()->first);
+  }
+  out.lanes.resize(static_cast<size_t>(lanes));
+  const auto lane_at = [&](int lane) -> ModuleLane& {
+    return out.lanes[static_cast<size_t>(lane) - 1];
+  };
+  for (const auto& [lane, watts] : receive) lane_at(lane).receive_watts = watts;
+  for (const auto& [lane, watts] : send) lane_at(lane).send_watts = watts;
+  for (const auto& [lane, amperes] : bias) lane_at(lane).bias_amperes = amperes;
 }
 
 void EthtoolFields::add_flags(OpticalModule& out) const {
   for (const FlagName& flag : kStateFlags) {
-    const std::vector<bool> lanes = flags(flag.name);
-    for (size_t i = 0; i < lanes.size(); ++i) {
-      if (lanes[i]) out.flags.push_back({flag.what, static_cast<int>(i) + 1, true});
-    }
+    for (const int lane : flags(flag.name)) out.flags.push_back({flag.what, lane, true});
   }
   for (const FlagName& flag : kReadingFlags) {
     const std::string name = flag.name;
-    const auto any = [&](const char* level, size_t lane) {
+    std::map<int, bool> raised;  // by lane: an alarm
+    for (const bool alarm : {false, true}) {
       for (const char* side : {"_high_", "_low_"}) {
-        const std::vector<bool> lanes = flags(name + side + level);
-        if (lane < lanes.size() && lanes[lane]) return true;
+        for (const int lane : flags(name + side + (alarm ? "alarm" : "warning")))
+          raised[lane] = alarm;
       }
-      return false;
-    };
-    const bool of_lanes = name.starts_with("laser");
-    for (size_t lane = 0; lane < (of_lanes ? out.lanes.size() : 1); ++lane) {
-      const bool alarm = any("alarm", lane);
-      if (alarm || any("warning", lane))
-        out.flags.push_back({flag.what, of_lanes ? static_cast<int>(lane) + 1 : 0, alarm});
     }
+    const bool of_lanes = name.starts_with("laser");
+    for (const auto& [lane, alarm] : raised)
+      out.flags.push_back({flag.what, of_lanes ? lane : 0, alarm});
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,25 +16,39 @@ namespace cb {
 // stands there; "on", "yes" and true are "on".
 class EthtoolFields {
  public:
-  void add(const std::string& name, const std::string& value) { values_[name].push_back(value); }
+  // `lane`: from 1; 0: of the module, or of all lanes in one list, or of the only lane (SFP).
+  void add(const std::string& name, const std::string& value, int lane = 0) {
+    values_[name].push_back({lane, value});
+  }
   bool has(const std::string& name) const { return values_.contains(name); }
 
-  // Throws Error with the name and the value where a number is no number.
+  // Throws Error with the name and the value: a number that is none, infinite or negative light or
+  // current, two values of one lane.
   OpticalModule module() const;
 
  private:
+  struct LaneText {
+    int lane;
+    std::string text;
+  };
+
   std::string text(const std::string& name) const;
   std::optional<double> number(const std::string& name, double unit) const;
-  std::vector<double> numbers(const std::string& name, double unit) const;
+  std::map<int, double> numbers(const std::string& name, double unit) const;  // by lane, from 1
+  std::map<int, double> first_numbers(const std::vector<const char*>& names) const;
   std::optional<ModuleLimits> limits(const std::string& name, double unit) const;
-  std::vector<bool> flags(const std::string& name) const;
+  std::set<int> flags(const std::string& name) const;  // lanes from 1 with the flag on
   void add_lanes(OpticalModule& out) const;
   void add_flags(OpticalModule& out) const;
 
-  std::map<std::string, std::vector<std::string>> values_;
+  std::map<std::string, std::vector<LaneText>> values_;
 };
 
-// "Laser rx power high alarm   (Channel 2)" is laser_rx_power_high_alarm.
-std::string ethtool_name(std::string_view label);
+struct EthtoolName {
+  std::string name;
+  int lane = 0;  // 0: the label has no channel
+};
+// "Laser rx power high alarm   (Channel 2)" is laser_rx_power_high_alarm of lane 2.
+EthtoolName ethtool_name(std::string_view label);
 
 }  // namespace cb

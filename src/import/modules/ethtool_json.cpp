@@ -15,7 +15,8 @@ using nlohmann::json;
 // "module_temperature": {…} becomes "module_temperature_limits".
 std::string with_names_apart(std::string_view text) {
   std::string out(text);
-  for (const std::string name : {"\"module_temperature\"", "\"module_voltage\""}) {
+  for (const std::string name : {"\"module_temperature\"", "\"module_voltage\"",
+                                 "\"laser_bias_current\"", "\"laser_output_power\""}) {
     for (size_t at = out.find(name); at != std::string::npos; at = out.find(name, at + 1)) {
       const size_t value = out.find_first_not_of(": \t\r\n", at + name.size());
       if (value != std::string::npos && out[value] == '{')
@@ -31,7 +32,7 @@ std::string value_text(const json& value) {
 
 // Names of some versions that the text has otherwise.
 std::string usual_name(const std::string& name) {
-  if (name == "rx_power_values") return "rcvr_signal_avg_optical_power";
+  if (name == "rx_power_values" || name == "rx_power") return "rcvr_signal_avg_optical_power";
   if (name == "module_temperature_measurement") return "module_temperature";
   if (name == "module_voltage_measurement") return "module_voltage";
   return name;
@@ -39,7 +40,8 @@ std::string usual_name(const std::string& name) {
 
 void add_value(EthtoolFields& fields, const std::string& name, const json& value) {
   if (value.is_array()) {
-    for (const json& one : value) fields.add(usual_name(name), value_text(one));
+    int lane = 0;
+    for (const json& one : value) fields.add(usual_name(name), value_text(one), ++lane);
   } else if (name == "active_firmware_version" && value.is_object()) {
     fields.add(name, value_text(value.value("major", json(0))) + "." +
                          value_text(value.value("minor", json(0))));

@@ -1,5 +1,6 @@
 // `ethtool -m`: lines "LABEL : VALUE", of lanes one each. A module that is read in part ends
-// between two lines; what stands there is taken.
+// between two lines, and what stands there is taken. A last line without its end was cut off within
+// a value ("9" of "91.00 degrees C").
 #include <fmt/format.h>
 
 #include "core/error.h"
@@ -16,20 +17,27 @@ OpticalModule read_ethtool_text(std::string_view text, const std::string& file) 
     if (first.empty()) first = std::string(trimmed(line.text));
     const size_t colon = line.text.find(" : ");
     if (colon == std::string_view::npos) continue;
-    const std::string name = ethtool_name(trimmed(line.text.substr(0, colon)));
+    const auto [name, lane] = ethtool_name(trimmed(line.text.substr(0, colon)));
+    const std::string where = fmt::format("line {}", line.number);
+    if (name == "identifier" && fields.has(name))
+      throw UsageError(file, where, said("modules.second"));
     EthtoolFields one;
-    one.add(name, std::string(trimmed(line.text.substr(colon + 3))));
+    one.add(name, std::string(trimmed(line.text.substr(colon + 3))), lane);
     try {
       one.module();  // a value that is no number is named with its line
     } catch (const Error& e) {
-      throw UsageError(file, fmt::format("line {}", line.number),
-                       said("modules.bad_value", e.said()));
+      throw UsageError(file, where, said("modules.bad_value", e.said()));
     }
-    fields.add(name, std::string(trimmed(line.text.substr(colon + 3))));
+    fields.add(name, std::string(trimmed(line.text.substr(colon + 3))), lane);
   }
   if (!fields.has("identifier") || !fields.has("vendor_pn"))
     throw UsageError(file, "line 1", said("modules.no_ethtool", first.empty() ? "–" : first));
-  return fields.module();
+  if (!text.ends_with('\n')) throw UsageError(file, "", said("fabric.cut_off"));
+  try {
+    return fields.module();
+  } catch (const Error& e) {
+    throw UsageError(file, "", said("modules.bad_value", e.said()));
+  }
 }
 
 }  // namespace cb

@@ -20,7 +20,12 @@ using nlohmann::json;
 constexpr double kNoLight = -40;  // dBm
 constexpr double kPerMilli = 1e-3;
 
+constexpr double kMostLevel = 100;  // dBm: 10 MW. What is above is no reading.
+
 double watts_of(double level) { return level <= kNoLight ? 0 : 1e-3 * std::pow(10.0, level / 10); }
+
+// What says "not there" in a value's place; a reading is then absent.
+bool is_absent(std::string_view value) { return value.empty() || value == "N/A"; }
 
 struct LaneValues {
   std::vector<double> values;
@@ -50,7 +55,7 @@ class MlxlinkReader {
     const auto found = info_.find(name);
     if (found == info_.end() || !found->is_string()) return "";
     const auto value = found->get<std::string>();
-    return value == "N/A" ? "" : value;
+    return is_absent(value) ? "" : value;
   }
 
   double number(const char* name, std::string_view word) const {
@@ -58,6 +63,17 @@ class MlxlinkReader {
     if (!value || !std::isfinite(value->value))
       throw UsageError(file_, name, said("modules.no_number", std::string(word)));
     return value->value;
+  }
+
+  // Light of each lane, in dBm.
+  LaneValues levels(const char* name) const {
+    LaneValues out = lanes(name);
+    const auto refuse_beyond = [&](double level) {
+      if (level > kMostLevel) throw UsageError(file_, name, said("modules.no_number", text(name)));
+    };
+    for (const double level : out.values) refuse_beyond(level);
+    if (out.limits) refuse_beyond(std::max(out.limits->first, out.limits->second));
+    return out;
   }
 
   LaneValues lanes(const char* name) const {
@@ -98,8 +114,8 @@ class MlxlinkReader {
     const auto same = [](double v) { return v; };
     const auto milli = [](double v) { return v * kPerMilli; };
     const LaneValues celsius = lanes("Temperature [C]"), volts = lanes("Voltage [mV]"),
-                     bias = lanes("Bias Current [mA]"), receive = lanes("Rx Power Current [dBm]"),
-                     send = lanes("Tx Power Current [dBm]");
+                     bias = lanes("Bias Current [mA]"), receive = levels("Rx Power Current [dBm]"),
+                     send = levels("Tx Power Current [dBm]");
     if (!celsius.values.empty()) out.celsius = celsius.values.front();
     if (!volts.values.empty()) out.volts = volts.values.front() * kPerMilli;
     out.lanes.resize(std::max({bias.values.size(), receive.values.size(), send.values.size()}));
@@ -121,21 +137,38 @@ class MlxlinkReader {
 };
 
 // "3E-9"; 15E-255 says that there was none.
-std::optional<double> raw_error_rate(const json& output) {
+std::optional<double> raw_error_rate(const json& output, const std::string& file) {
+  constexpr const char* kName = "Raw Physical BER";
   const auto counters = output.find("Physical Counters and BER Info");
   if (counters == output.end() || !counters->is_object()) return std::nullopt;
-  const auto rate = counters->find("Raw Physical BER");
+  const auto rate = counters->find(kName);
   if (rate == counters->end() || !rate->is_string()) return std::nullopt;
   const auto text = rate->get<std::string>();
+  if (is_absent(text)) return std::nullopt;
   if (text.ends_with("E-255")) return 0.0;
   const auto number = printed_number(text);
-  return number && std::isfinite(number->value) ? std::optional(number->value) : std::nullopt;
+  if (!number || !std::isfinite(number->value) || number->value < 0)
+    throw UsageError(file, kName, said("modules.no_number", text));
+  return number->value;
+}
+
+// What mlxlink prints although it failed is of an earlier read.
+void refuse_failed(const json& root, const std::string& file) {
+  const auto status = root.is_object() ? root.find("status") : root.end();
+  if (!root.is_object() || status == root.end() || !status->is_object()) return;
+  const auto code = status->find("code");
+  if (code == status->end() || *code == 0) return;
+  const auto message = status->find("message");
+  const bool says = message != status->end() && message->is_string();
+  throw UsageError(file, "status",
+                   said("modules.failed", says ? message->get<std::string>() : code->dump()));
 }
 
 }  // namespace
 
 OpticalModule read_mlxlink_json(std::string_view text, const std::string& file) {
   const json root = parse_json(text, file);
+  refuse_failed(root, file);
   const json* at = &root;
   for (const char* name : {"result", "output"}) {
     const auto found = at->is_object() ? at->find(name) : at->end();
@@ -147,8 +180,7 @@ OpticalModule read_mlxlink_json(std::string_view text, const std::string& file) 
   if (!at->is_object() || info == at->end() || !info->is_object())
     throw UsageError(file, "", said("modules.no_mlxlink"));
   OpticalModule out = MlxlinkReader(*info, file).read();
-  const auto rate = raw_error_rate(*at);
-  if (rate && !out.lanes.empty()) out.lanes.front().media_ber = *rate;
+  out.media_ber = raw_error_rate(*at, file);
   return out;
 }
 

@@ -49,8 +49,12 @@ Beyond beyond(double value, const std::optional<ModuleLimits>& limits) {
           outside(value, limits->low_warning, limits->high_warning)};
 }
 
-// Copper has an identity and nothing else. All others must tell what is judged.
-bool tells_lanes(const OpticalModule& o) { return o.copper || !o.lanes.empty(); }
+// Copper has an identity and nothing else. All others must tell what is judged: the light of every
+// lane.
+bool tells_lanes(const OpticalModule& o) {
+  const auto tells = [](const ModuleLane& lane) { return lane.receive_watts.has_value(); };
+  return o.copper || (!o.lanes.empty() && std::ranges::all_of(o.lanes, tells));
+}
 
 std::string dbm_text(double watts) {
   const auto level = dbm(watts);
@@ -262,7 +266,7 @@ std::vector<std::string> module_kinds() {
 
 bool tells_values(const OpticalModule& module) {
   return module.copper || (module.celsius && module.celsius_limits && module.receive_limits &&
-                           !module.lanes.empty());
+                           tells_lanes(module));
 }
 
 std::optional<double> lane_spread(const OpticalModule& module) {
@@ -287,6 +291,7 @@ std::optional<double> receive_margin(const OpticalModule& module) {
 std::optional<double> error_rate(const FittedModule& fitted) {
   std::optional<double> out;
   if (fitted.module) {
+    out = fitted.module->media_ber;
     for (const ModuleLane& lane : fitted.module->lanes) {
       if (lane.media_ber) out = std::max(out.value_or(0), *lane.media_ber);
     }

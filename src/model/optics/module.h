@@ -53,6 +53,8 @@ struct OpticalModule {
                               send_limits = {}, bias_limits = {};
   std::vector<ModuleFlag> flags = {};
   std::optional<int> state = {};  // CMIS: 3 is ready, 5 a fault
+  // Before correction, of the port as a whole, where no lane's is told.
+  std::optional<double> media_ber = {};
   // CMIS: lanes whose data path is not activated, from 1.
   std::vector<int> inactive_lanes = {};
 };

@@ -16,6 +16,8 @@ struct RegisteredModule {
 
 // The record's fact that holds them, as one line of JSON.
 constexpr const char* kModuleRegisterFact = "module_register";
+// Says that they were read from files: the record's host is not theirs.
+constexpr const char* kModuleFilesFact = "modules_from";
 std::string module_register_text(const std::vector<FittedModule>& modules);
 // Nothing of a text that is none.
 std::vector<RegisteredModule> parse_module_register(std::string_view text);
