@@ -10,6 +10,7 @@
 #include "campaign/signoff_file.h"
 #include "campaign/signoff_request.h"
 #include "core/file.h"
+#include "core/output_files.h"
 #include "core/sha256.h"
 #include "core/timestamp.h"
 #include "judge/open_items.h"
@@ -70,18 +71,6 @@ void make_directory(const fs::path& directory) {
   fs::create_directories(directory, failed);
   if (failed)
     throw Error(fmt::format("cannot create {}: {}", directory.string(), failed.message()));
-}
-
-constexpr int kDeepest = 4;  // folders of a campaign that its files lie in
-
-// The campaign's directory that the file would lie in, whoever named it; nothing if it is none.
-std::optional<fs::path> campaign_around(const fs::path& file) {
-  fs::path place = file.parent_path();
-  for (int i = 0; i < kDeepest && place.has_relative_path(); ++i, place = place.parent_path()) {
-    std::error_code ignored;
-    if (fs::is_regular_file(CampaignPaths{place}.campaign(), ignored)) return place;
-  }
-  return std::nullopt;
 }
 
 // Why no output may be written there; nothing if it may.

@@ -65,13 +65,28 @@ KnownHosts hosts_of_campaign(const std::string& directory) {
   for (const Job& job : campaign.jobs) {
     if (job.document) out.add_modules(*job.document);
   }
+  for (RegisteredModule& m : out.modules) m.host = names.asked(m.host).value_or(m.host);
   return out;
+}
+
+// True if each record of the document was read from files of modules.
+bool is_of_module_files(const Document& document) {
+  return !document.records.empty() &&
+         std::ranges::all_of(document.records, [](const Record& record) {
+           return record.facts.contains(kModuleFilesFact);
+         });
 }
 
 KnownHosts hosts_of_document(const std::string& file) {
   Document document = parse_document(read_file(file), file);
   KnownHosts out{.inventories = std::move(document.hosts)};
   out.add_modules(document);
+  // The machine on which files were read is no piece of the delivery, unless they are about it.
+  if (is_of_module_files(document))
+    std::erase_if(out.inventories, [&](const HostInventory& reader) {
+      return std::ranges::find(out.modules, reader.host, &RegisteredModule::host) ==
+             out.modules.end();
+    });
   // Who only read modules owes no inventory.
   if (!out.inventories.empty() || out.modules.empty())
     out.asked.insert(document.run.hosts.begin(), document.run.hosts.end());
@@ -112,18 +127,28 @@ Part module_part(const RegisteredModule& m) {
   return out;
 }
 
+// The inventory of the host, also where one of the two names has the domain and the other has not;
+// null if there is none, or more than one.
+HostInventory* inventory_of(std::vector<HostInventory>& inventories, const std::string& host) {
+  const auto whole = std::ranges::find(inventories, host, &HostInventory::host);
+  if (whole != inventories.end()) return &*whole;
+  HostInventory* out = nullptr;
+  for (HostInventory& one : inventories) {
+    if (!one.host.starts_with(host + ".") && !host.starts_with(one.host + ".")) continue;
+    if (out != nullptr) return nullptr;
+    out = &one;
+  }
+  return out;
+}
+
 // Puts modules into the inventories of their hosts; those of others (switches) become inventories
 // of their own, which are returned. The last one of a port counts.
 std::vector<HostInventory> place_modules(KnownHosts& all) {
   std::vector<HostInventory> others;
   for (const RegisteredModule& m : all.modules) {
-    auto* list = &all.inventories;
-    auto at = std::ranges::find(*list, m.host, &HostInventory::host);
-    if (at == list->end()) {
-      list = &others;
-      at = std::ranges::find(others, m.host, &HostInventory::host);
-      if (at == others.end()) at = others.insert(others.end(), HostInventory{m.host});
-    }
+    HostInventory* at = inventory_of(all.inventories, m.host);
+    if (at == nullptr) at = inventory_of(others, m.host);
+    if (at == nullptr) at = &others.emplace_back(HostInventory{m.host});
     std::erase_if(at->parts, [&](const Part& p) { return p.kind == "module" && p.id == m.port; });
     at->parts.push_back(module_part(m));
   }
@@ -183,16 +208,19 @@ ExitCode expect(const ExpectOptions& options) {
     write_file_atomically(options.registered, render_asset_register(registered));
   }
   if (rules.empty()) return ExitCode::ok;
-  if (hosts.empty())
+  const bool only_lists =
+      std::ranges::all_of(rules, [](const ExpectRule& rule) { return rule.expected.empty(); });
+  if (hosts.empty() && (others.empty() || !only_lists))
     throw UsageError("clusterbench expect", options.inputs.front(), said("expect.no_inventory"));
   Evidence evidence;
   add_silent_hosts(known, evidence);
   for (const ExpectRule& rule : rules) {
-    Evidence more = expect_evidence(hosts, rule);
+    Evidence more = expect_evidence(hosts, rule, others);
     std::ranges::move(more.findings, std::back_inserter(evidence.findings));
     std::ranges::move(more.gaps, std::back_inserter(evidence.gaps));
   }
-  return say_evidence(evidence, hosts.size(), options.language == "zh" ? Lang::zh : Lang::en);
+  return say_evidence(evidence, hosts.size() + (options.assets.empty() ? 0 : others.size()),
+                      options.language == "zh" ? Lang::zh : Lang::en);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // One subcommand per case name of the registry: options from the case's parameters, then one run of
 // the case.
+#include <filesystem>
 #include <map>
 #include <memory>
 
@@ -12,6 +13,7 @@
 #include "cli/offers.h"
 #include "core/document_lines.h"
 #include "core/file.h"
+#include "core/output_files.h"
 #include "core/suggest.h"
 #include "core/units.h"
 
@@ -123,6 +125,25 @@ void check_common(const MeasureOptions& common, Problems& problems) {
     problems.add("--json", fmt::format("{} cannot be written: {}", common.json, *why));
 }
 
+// The document may replace no file that a parameter names, nor one of a campaign. `run` itself has
+// its jobs write into its campaign, under a name that it gives another one afterwards.
+void check_document_place(const MeasureOptions& common, const Params& params, Problems& problems) {
+  if (common.json.empty() || !common.token.empty() || common.json.ends_with(".partial")) return;
+  std::vector<NamedFile> named;
+  for (const auto& [name, values] : params.all()) {
+    for (const ParamValue& value : values) {
+      const auto* text = std::get_if<std::string>(&value);
+      if (text != nullptr) named.push_back({"--" + name, *text});
+    }
+  }
+  refuse_equal_files({{"--json", common.json}}, named, problems);
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(common.json, ignored)) return;
+  if (const auto campaign = campaign_around(common.json))
+    problems.add("--json", fmt::format("{} is a file of the campaign {}: name another file",
+                                       common.json, campaign->string()));
+}
+
 ExitCode run_subcommand(const CLI::App& sub, const std::string& name, const Given& given) {
   Problems problems;
   report_extras(sub.remaining(), sub, problems);
@@ -131,6 +152,7 @@ ExitCode run_subcommand(const CLI::App& sub, const std::string& name, const Give
   if (!problems.empty()) params.erase("device");
   const Params resolved = resolve_params(c.info.params, params, problems);
   if (problems.empty() && c.check) c.check(resolved, problems);
+  check_document_place(given.common, resolved, problems);
   check_common(given.common, problems);
   if (!problems.empty()) throw UsageError("clusterbench " + name, problems);
   return measure(c, resolved, given.common);

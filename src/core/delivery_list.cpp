@@ -114,8 +114,8 @@ class DeliveryListReader {
   }
 
   void row(const CsvRow& row) {
-    Asset asset{field(row, "host"), "", field(row, "slot"), plain_text(field(row, "serial")),
-                field(row, "model")};
+    Asset asset{field(row, "host"), "", plain_text(field(row, "slot")),
+                plain_text(field(row, "serial")), plain_text(field(row, "model"))};
     if (asset.host.empty()) refuse(row.line, said("assets.no_host"));
     const std::string part = field(row, "part");
     const auto kind = meaning(kParts, part);

@@ -90,13 +90,16 @@ struct Misplaced {
 class AssetComparison {
  public:
   AssetComparison(std::span<const HostInventory> hosts, const std::vector<Asset>& assets,
-                  Evidence& evidence)
+                  Evidence& evidence, std::span<const HostInventory> module_owners)
       : assets_(assets), pieces_(pieces_of(hosts)), evidence_(evidence) {
-    for (const HostInventory& host : hosts) {
-      by_name_.emplace(in_small_letters(host.host), host.host);
-      by_short_name_[short_name(host.host)].push_back(host.host);
+    for (const HostInventory& host : hosts) add_name(host.host);
+    for (const HostInventory& owner : module_owners) {
+      add_name(owner.host);
+      module_owners_.insert(owner.host);
     }
+    for (Piece& piece : pieces_of(module_owners)) pieces_.push_back(std::move(piece));
     for (const Piece& piece : pieces_) {
+      if (piece.kind == kModule) told_modules_.insert(piece.host);
       if (!piece.serial.empty())
         by_serial_[{piece.kind, in_small_letters(piece.serial)}].push_back(&piece);
     }
@@ -116,6 +119,13 @@ class AssetComparison {
   }
 
  private:
+  static constexpr const char* kModule = "module";
+
+  void add_name(const std::string& host) {
+    by_name_.emplace(in_small_letters(host), host);
+    by_short_name_[short_name(host)].push_back(host);
+  }
+
   static std::string short_name(const std::string& host) {
     return in_small_letters(is_ipv4_address(host) ? host : host.substr(0, host.find('.')));
   }
@@ -127,11 +137,18 @@ class AssetComparison {
   }
 
   // Returns the host that the list means, by the name that the inventories give it; empty if none.
-  std::string host_of(const Asset& asset) const {
+  std::string named_host(const Asset& asset) const {
     const auto whole = by_name_.find(in_small_letters(asset.host));
     if (whole != by_name_.end()) return whole->second;
     const std::vector<std::string>& all = namesakes(asset);
     return all.size() == 1 ? all.front() : "";
+  }
+
+  // The same; empty also where nothing is known of the host but its modules, and it is none.
+  std::string host_of(const Asset& asset) const {
+    std::string out = named_host(asset);
+    if (asset.part != kModule && module_owners_.contains(out)) out.clear();
+    return out;
   }
 
   static std::string named(const Piece& piece) {
@@ -162,14 +179,16 @@ class AssetComparison {
   }
 
   void look_for(const Asset& asset) {
+    if (const std::string listed = named_host(asset); !listed.empty()) listed_hosts_.insert(listed);
     const std::string host = host_of(asset);
     if (host.empty()) return;  // say_unseen_hosts() does
-    listed_hosts_.insert(host);
     if (asset.serial.empty()) {
       ++unnamed_[{host, asset.part}];
       return gap(host, {"gap.asset_no_serial", {named(asset)}});
     }
     const auto found = by_serial_.find({asset.part, in_small_letters(asset.serial)});
+    if (found == by_serial_.end() && asset.part == kModule && !told_modules_.contains(host))
+      return gap(host, {"gap.asset_modules", {named(asset), host}});
     if (found == by_serial_.end()) return not_found(asset, host);
     for (const Piece* piece : found->second) used_.insert(piece);
     const Piece& piece = *found->second.front();
@@ -299,12 +318,14 @@ class AssetComparison {
   }
 
   const std::vector<Asset>& assets_;
-  const std::vector<Piece> pieces_;
+  std::vector<Piece> pieces_;
   Evidence& evidence_;
   std::map<std::string, std::string> by_name_;  // → the inventories' name
   std::map<std::string, std::vector<std::string>> by_short_name_;
   const std::vector<std::string> nobody_ = {};
   std::map<std::pair<std::string, std::string>, std::vector<const Piece*>> by_serial_;
+  std::set<std::string> module_owners_;  // nothing else is known of these
+  std::set<std::string> told_modules_;   // hosts with at least one known module
   std::set<std::string> listed_kinds_, listed_hosts_, unseen_hosts_;
   std::map<std::pair<std::string, std::string>, size_t> unnamed_;  // host, kind → rows
   std::set<const Piece*> used_;
@@ -316,8 +337,8 @@ class AssetComparison {
 }  // namespace
 
 void compare_assets(std::span<const HostInventory> hosts, const std::vector<Asset>& assets,
-                    Evidence& evidence) {
-  AssetComparison(hosts, assets, evidence).run();
+                    Evidence& evidence, std::span<const HostInventory> module_owners) {
+  AssetComparison(hosts, assets, evidence, module_owners).run();
 }
 
 }  // namespace cb

@@ -177,12 +177,12 @@ void add_good_hosts(std::span<const HostInventory> hosts, Evidence& evidence) {
   }
 }
 
-void fill_evidence(std::span<const HostInventory> hosts, const ExpectRule& rule,
-                   Evidence& evidence) {
+void fill_evidence(std::span<const HostInventory> hosts, const ExpectRule& rule, Evidence& evidence,
+                   std::span<const HostInventory> module_owners = {}) {
   for (const HostInventory& host : hosts) {
     for (const Expectation& expected : rule.expected) Expected(host, evidence).compare(expected);
   }
-  if (!rule.assets.empty()) compare_assets(hosts, rule.assets, evidence);
+  if (!rule.assets.empty()) compare_assets(hosts, rule.assets, evidence, module_owners);
   add_good_hosts(hosts, evidence);
 }
 
@@ -204,9 +204,10 @@ WantedFit fits_wanted(const Attribute& value, std::string_view attribute,
   return fits ? WantedFit::yes : WantedFit::no;
 }
 
-Evidence expect_evidence(std::span<const HostInventory> hosts, const ExpectRule& rule) {
+Evidence expect_evidence(std::span<const HostInventory> hosts, const ExpectRule& rule,
+                         std::span<const HostInventory> module_owners) {
   Evidence evidence;
-  fill_evidence(hosts, rule, evidence);
+  fill_evidence(hosts, rule, evidence, module_owners);
   return evidence;
 }
 

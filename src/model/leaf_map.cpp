@@ -12,10 +12,11 @@
 namespace cb {
 namespace {
 
+// A # that begins a word begins a comment; "leaf#1" is a name.
 std::vector<std::string> words_of(const std::string& line) {
-  std::istringstream in(line.substr(0, line.find('#')));
+  std::istringstream in(line);
   std::vector<std::string> out;
-  for (std::string word; in >> word;) out.push_back(word);
+  for (std::string word; in >> word && !word.starts_with('#');) out.push_back(word);
   return out;
 }
 
@@ -38,11 +39,28 @@ void put(LeafMap& map, const std::string& host, const std::string& leaf) {
   if (!is_new && leaf < at->second) at->second = leaf;
 }
 
+// Descriptions that more than one switch of the text has, as they have when they leave the factory.
+std::set<std::string> shared_descriptions(const std::string& text) {
+  std::map<std::string, std::set<std::string>> switches;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    const size_t comment = line.find('#');
+    if (line.starts_with("Switch") && comment != std::string::npos)
+      switches[quoted(line, comment)].insert(quoted(line, 0));
+  }
+  std::set<std::string> out;
+  for (const auto& [description, ids] : switches) {
+    if (ids.size() > 1) out.insert(description);
+  }
+  return out;
+}
+
 // Reads sections `Switch 36 "S-…" # "leaf1" …`, each followed by its ports:
 // `[1] "H-…"[1](guid) # "n1 mlx5_0" lid 5 4xNDR`. A switch's aggregation node (SHARP) is no host.
 // `key` turns a channel adapter's description into its key in the map.
 LeafMap parse_fabric(const std::string& text, std::string (*key)(const std::string&)) {
   LeafMap out;
+  const std::set<std::string> shared = shared_descriptions(text);
   std::istringstream in(text);
   std::string leaf;
   for (std::string line; std::getline(in, line);) {
@@ -50,6 +68,7 @@ LeafMap parse_fabric(const std::string& text, std::string (*key)(const std::stri
     const std::string described = comment == std::string::npos ? "" : quoted(line, comment);
     if (line.starts_with("Switch")) {
       leaf = described.empty() ? quoted(line, 0) : described;
+      if (shared.contains(described)) leaf += " (" + quoted(line, 0) + ")";
     } else if (!line.starts_with('[')) {
       leaf.clear();
     } else if (!leaf.empty() && quoted(line, 0).starts_with("H-") && !described.empty() &&
@@ -123,11 +142,14 @@ HostAndNicLeaves of_document(const std::string& text, Problems& problems) {
     problems.add("--leaf-map", said("leaf_map.no_layout"));
     return out;
   }
+  std::map<std::string, int> named;  // documents of earlier builds may name two switches alike
   for (const LayoutSwitch& leaf : layout->switches) {
+    const int number = ++named[leaf.name];
+    const std::string name = number == 1 ? leaf.name : fmt::format("{} ({})", leaf.name, number);
     for (const auto& [nic, hosts] : leaf.hosts) {
       for (const std::string& host : hosts) {
-        put(out.of_host, host, leaf.name);
-        if (!nic.empty()) put(out.of_nic, host + " " + nic, leaf.name);
+        put(out.of_host, host, name);
+        if (!nic.empty()) put(out.of_nic, host + " " + nic, name);
       }
     }
   }

@@ -11,9 +11,11 @@ namespace cb {
 // Maps a host to its leaf switch.
 using LeafMap = std::map<std::string, std::string>;
 
-// Reads lines "HOST LEAF" or "HOST NIC LEAF" (# begins a comment), the result document of `fabric`,
+// Reads lines "HOST LEAF" or "HOST NIC LEAF" (a # that begins a word begins a comment), the result
+// document of `fabric`,
 // or the output of `ibnetdiscover`: there the host is the first word of a channel adapter's
-// description, and its leaf is the switch that lists it. A host on several leaves (one a rail) gets
+// description, and its leaf is the switch that lists it (with its id where several have one
+// description). A host on several leaves (one a rail) gets
 // the first of their names, which hosts with equal wiring share. Adds errors to `problems` with
 // their lines; a text that names no host is an error too.
 LeafMap parse_leaf_map(const std::string& text, Problems& problems);

@@ -1,6 +1,7 @@
 // The InfiniBand subnet, asked through this host's port or read from files: its links, tables,
 // managers and counters against each other and against the cabling plan. docs/methods/fabric.md.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <set>
@@ -10,6 +11,7 @@
 #include "bench/cases.h"
 #include "bench/network/subnet/input.h"
 #include "core/file.h"
+#include "core/output_files.h"
 #include "core/param_builder.h"
 #include "model/fabric/picture.h"
 #include "model/fabric/routes.h"
@@ -306,12 +308,33 @@ void write_layout(Record& record, const Params& params, FabricLayout layout) {
                         fabric_svg_file({std::move(layout), std::move(marks), lang}));
 }
 
+constexpr std::array kOutputs{"save", "dot", "picture", "leaf-map-out"};
+
+// Every file that the parameter names, with its option.
+void add_named(const Params& params, const std::string& name, std::vector<NamedFile>& out) {
+  if (!params.has(name)) return;
+  for (const std::string& file : params.texts(name)) out.push_back({"--" + name, file});
+}
+
+bool is_standard_output(const std::string& file) {
+  return file == kStandardOutput || file == "/dev/stdout" || file == "/dev/fd/1" ||
+         file == "/proc/self/fd/1";
+}
+
 void check_input(const Params& params, Problems& problems) {
-  for (const char* name : {"save", "dot", "picture", "leaf-map-out"}) {
-    if (!params.has(name)) continue;
-    if (const auto why = why_not_writable(params.text(name)))
-      problems.add(std::string("--") + name, *why);
+  std::vector<NamedFile> outputs, inputs;
+  for (const char* name : kOutputs) add_named(params, name, outputs);
+  for (const char* name : {"from", "before", "plan"}) add_named(params, name, inputs);
+  for (const auto& [option, file] : outputs) {
+    if (is_standard_output(file))
+      problems.add(option, "is written to a file: the findings stand on standard output");
+    else if (const auto campaign = campaign_around(file))
+      problems.add(option, fmt::format("{} lies in the campaign {}: name a file outside of it",
+                                       file, campaign->string()));
+    else if (const auto why = why_not_writable(file))
+      problems.add(option, *why);
   }
+  refuse_equal_files(outputs, inputs, problems);
   if (params.has("mkey") && !net::parse_management_key(params.text("mkey")))
     problems.add("--mkey", said("fabric.bad_key"));
 }

@@ -150,6 +150,7 @@ constexpr TextRow kReasons[] = {
     {"gap.asset_stranger", "{0}: the serial number of {1} could not be read ({2})", "{0}：{1} 的序列号未能读取（{2}）"},
     {"gap.asset_two_hosts", "{0} on the delivery list is {1} or {2}; next: write the whole name of the host", "交付清单中的 {0} 可能是 {1} 或 {2}：下一步：写出主机全名"},
     {"gap.asset_host", "{0} is on the delivery list, and no inventory of it is here: run the step info on it", "{0} 在交付清单中，但没有其清单数据：请在该主机上运行 info"},
+    {"gap.asset_modules", "{0} is not compared: no module of {1} was read; next: clusterbench optics on it, or --from files, and its document to expect", "{0} 未比对：未读取 {1} 的任何光模块；下一步：在该主机运行 clusterbench optics 或用 --from 读取文件，并把其结果交给 expect"},
     {"gap.asset_model", "{0} does not tell its model; the delivery list says {1}", "{0} 未提供型号；交付清单为 {1}"},
     {"gap.unread", "{0} could not be read on any host", "{0} 在任何主机上都未能读取"},
     {"gap.needs", "{0}: mend the host, or use a profile that fits it", "{0}：请修复主机，或使用与之相符的配置"},

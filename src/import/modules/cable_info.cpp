@@ -178,7 +178,7 @@ class CableInfoReader {
   size_t number_ = 0;
   std::string section_;
   std::map<std::string, size_t> columns_;
-  int lanes_ = 0;  // that columns of flags name
+  int lanes_ = 0;                                              // that columns of flags name
   std::map<std::string, std::pair<std::string, bool>> names_;  // by GUID: description, adapter
   std::map<std::string, std::set<std::string>> guids_;         // by description
   std::vector<std::pair<std::string, FittedModule>> found_;    // with the GUID

@@ -63,9 +63,9 @@ struct FlagName {
   const char* what;  // as ModuleFlag's
 };
 constexpr std::array kReadingFlags{
-    FlagName{"laser_rx_power", "rx_power"}, FlagName{"laser_tx_power", "tx_power"},
+    FlagName{"laser_rx_power", "rx_power"},     FlagName{"laser_tx_power", "tx_power"},
     FlagName{"laser_output_power", "tx_power"},  // SFP's name of it
-    FlagName{"laser_bias_current", "bias"}, FlagName{"module_temperature", "temperature"},
+    FlagName{"laser_bias_current", "bias"},     FlagName{"module_temperature", "temperature"},
     FlagName{"module_voltage", "supply"}};
 constexpr std::array kStateFlags{
     FlagName{"rx_loss_of_signal", "rx_loss"}, FlagName{"tx_loss_of_signal", "tx_loss"},
@@ -76,9 +76,9 @@ constexpr std::array kStateFlags{
 int channel_of(std::string_view words) {
   const size_t digit = words.find_first_of("0123456789");
   int out = 0;
-  const bool read = digit != std::string_view::npos &&
-                    std::from_chars(words.data() + digit, words.data() + words.size(), out).ec ==
-                        std::errc{};
+  const bool read =
+      digit != std::string_view::npos &&
+      std::from_chars(words.data() + digit, words.data() + words.size(), out).ec == std::errc{};
   return read && out > 0 ? out : kMostLanes + 1;  // refused where it is read
 }
 
@@ -162,9 +162,9 @@ std::set<int> EthtoolFields::flags(const std::string& name) const {
 
 void EthtoolFields::add_lanes(OpticalModule& out) const {
   // The last names of each are those of an SFP, which has one lane.
-  const auto receive = first_numbers({"rcvr_signal_avg_optical_power", "rcvr_signal_oma",
-                                      "receiver_signal_average_optical_power",
-                                      "receiver_signal_oma"});
+  const auto receive =
+      first_numbers({"rcvr_signal_avg_optical_power", "rcvr_signal_oma",
+                     "receiver_signal_average_optical_power", "receiver_signal_oma"});
   const auto send = first_numbers({"transmit_avg_optical_power", "laser_output_power"});
   const auto bias = first_numbers({"laser_tx_bias_current", "laser_bias_current"});
   int lanes = 0;

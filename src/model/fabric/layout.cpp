@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/natural_order.h"
+#include "core/text.h"
 #include "model/fabric/layout_places.h"
 
 namespace cb {
@@ -32,6 +33,7 @@ class Arranger {
     for (size_t i = 0; i < net.nodes.size(); ++i) {
       if (net.nodes[i].kind != NetNodeKind::network_switch) continue;
       place_[i] = switches_.size();
+      ++named_[net.nodes[i].name];
       switches_.push_back({i, row_of(i)});
     }
     find_rails();
@@ -216,10 +218,15 @@ class Arranger {
       if (s.rail != group.rail) group.rail.clear();
       group.pod = std::min(group.pod, s.pod);
       group.last_pod = std::max(group.last_pod, s.pod);
-      out_.switches.push_back({net_.nodes[s.node].name, out_.groups.size()});
+      out_.switches.push_back({name_of(net_.nodes[s.node]), out_.groups.size()});
       order_.push_back(s.node);
     }
     out_.groups.push_back(std::move(group));
+  }
+
+  // Switches of one description, as they leave the factory, are told apart by their GUIDs.
+  std::string name_of(const NetNode& node) const {
+    return named_.at(node.name) > 1 ? fmt::format("{} ({})", node.name, node.id) : node.name;
   }
 
   void add_hosts() {
@@ -255,6 +262,7 @@ class Arranger {
   const Net& net_;
   const NetShape& shape_;
   std::map<size_t, size_t> place_;  // node → switches_; after take(): → FabricLayout::switches
+  std::map<std::string, size_t> named_;  // number of switches by name
   std::vector<Arranged> switches_;
   std::vector<size_t> order_;  // node of each of FabricLayout::switches
   FabricLayout out_;
@@ -272,6 +280,15 @@ std::vector<const NetFinding*> drawn_findings(const std::vector<NetFinding>& fin
   }
   std::vector<const NetFinding*> out;
   for (const size_t i : chosen) out.push_back(&findings[i]);
+  return out;
+}
+
+// A device's text as one word of a leaf map: no blanks, no sign that a terminal obeys, no # in
+// front, where a comment would begin.
+std::string word_of(const std::string& text) {
+  std::string out = terminal_safe(text);
+  std::ranges::replace(out, ' ', '_');
+  if (out.empty() || out.front() == '#') out.replace(0, std::min<size_t>(out.size(), 1), "_");
   return out;
 }
 
@@ -296,9 +313,15 @@ FabricLayout layout_of(const Net& net, const NetShape& shape,
 
 std::string leaf_map_text(const FabricLayout& layout) {
   std::vector<std::array<std::string, 3>> lines;
+  std::set<std::string> leaves;
   for (const LayoutSwitch& s : layout.switches) {
+    // Two leaves stay two, also where what a word cannot have made them alike.
+    const std::string plain = word_of(s.name);
+    std::string leaf = plain;
+    for (int n = 2; !leaves.insert(leaf).second; ++n) leaf = fmt::format("{}~{}", plain, n);
     for (const auto& [nic, hosts] : s.hosts) {
-      for (const std::string& host : hosts) lines.push_back({host, nic, s.name});
+      for (const std::string& host : hosts)
+        lines.push_back({word_of(host), nic.empty() ? "" : word_of(nic), leaf});
     }
   }
   std::ranges::sort(lines, [](const auto& a, const auto& b) {
@@ -306,12 +329,8 @@ std::string leaf_map_text(const FabricLayout& layout) {
     return natural_less(a[1], b[1]);
   });
   std::string out = "# HOST NIC LEAF, written by clusterbench fabric --leaf-map-out\n";
-  for (const auto& [host, nic, leaf] : lines) {
-    // A leaf's description may have blanks; a word of this file has none.
-    std::string word = leaf;
-    std::ranges::replace(word, ' ', '_');
-    out += fmt::format("{}{}{} {}\n", host, nic.empty() ? "" : " ", nic, word);
-  }
+  for (const auto& [host, nic, leaf] : lines)
+    out += fmt::format("{}{}{} {}\n", host, nic.empty() ? "" : " ", nic, leaf);
   return out;
 }
 

@@ -169,14 +169,14 @@ class ModuleAuditor {
   }
 
   bool spread(const FittedModule& m) {
-    if (!m.module || !tells_lanes(*m.module)) return false;
+    if (!m.module) return false;
     if (m.module->copper) return true;
     const auto decibels = lane_spread(*m.module);
     if (const int dark = dark_lane(*m.module); dark > 0)
       add(m, said("optics.dark", name_of(m), dark));
     else if (decibels && *decibels > kMostSpread)
       add(m, said("optics.spread", name_of(m), fmt::format("{:.1f}", *decibels)));
-    return true;
+    return tells_lanes(*m.module);
   }
 
   bool errors(const FittedModule& m) {
@@ -265,8 +265,8 @@ std::vector<std::string> module_kinds() {
 }
 
 bool tells_values(const OpticalModule& module) {
-  return module.copper || (module.celsius && module.celsius_limits && module.receive_limits &&
-                           tells_lanes(module));
+  return module.copper ||
+         (module.celsius && module.celsius_limits && module.receive_limits && tells_lanes(module));
 }
 
 std::optional<double> lane_spread(const OpticalModule& module) {

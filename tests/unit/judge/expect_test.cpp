@@ -248,6 +248,39 @@ TEST_CASE("what the list or the hosts do not tell is incomplete") {
   }
 }
 
+TEST_CASE("modules of switches and of hosts without inventory are compared, and nothing else of them") {
+  const auto module = [](const std::string& port, const std::string& serial) {
+    return Part{"module", port, {{"serial", serial}}};
+  };
+  const std::vector<HostInventory> owners{{"leaf-0", {module("port 1", "M1")}},
+                                          {"h1", {module("eth0", "M2")}}};
+  std::vector<Asset> assets{{"leaf-0", "module", "port 1", "M1", ""},
+                            {"h1", "module", "eth0", "M2", ""}};
+  const auto compare = [&](const std::vector<HostInventory>& hosts) {
+    return expect_evidence(hosts, ExpectRule{{}, assets}, owners);
+  };
+  SUBCASE("as listed") {
+    CHECK(failures(compare({})).empty());
+    CHECK(gap_ids(compare({})).empty());
+  }
+  SUBCASE("a wrong serial number") {
+    assets[0].serial = "M9";
+    CHECK(failures(compare({})) == "leaf-0 port 1 why.asset_exchanged\n");
+  }
+  SUBCASE("of a host without inventory another part is not known to be missing") {
+    assets.push_back({"h1", "gpu", "", "A1", ""});
+    CHECK(failures(compare({})).empty());
+    CHECK(gap_ids(compare({})) == "h1 gap.asset_host\n");
+    assets.erase(assets.begin() + 1);  // the host is listed for its GPU alone
+    CHECK(failures(compare({})) == "h1 eth0 why.asset_surplus\n");
+  }
+  SUBCASE("a host whose modules nobody has read misses none") {
+    assets.push_back({"n1", "module", "eth0", "M3", ""});
+    CHECK(failures(compare(fleet())).empty());
+    CHECK(gap_ids(compare(fleet())) == "n1 gap.asset_modules\n");
+  }
+}
+
 TEST_CASE("the ports of one adapter are one piece") {
   HostInventory host{"n1"};
   for (const char* id : {"mlx5_0", "mlx5_1"}) {

@@ -272,3 +272,53 @@ TEST_CASE("1,280 hosts of eight adapters: at most 300 kB") {
   CHECK(svg.size() < 300'000);
   CHECK(svg.find("10240 adapters") != std::string::npos);
 }
+
+TEST_CASE("switches of one name stay apart in picture, document and leaf map") {
+  Looked looked = sixteen_hosts();
+  size_t switches = 0;
+  for (NetNode& node : looked.net.nodes) {
+    if (node.kind != NetNodeKind::network_switch) continue;
+    node.name = "Factory name";
+    ++switches;
+  }
+  std::set<std::string> names;
+  for (const LayoutSwitch& s : looked.layout().switches) names.insert(s.name);
+  CHECK(names.size() == switches);
+  // Every host reads its own leaf from the map, as from the subnet itself.
+  Problems problems;
+  const std::vector<std::string> hosts{"host-00", "host-15"};
+  const LeafMap map = parse_leaf_map(leaf_map_text(looked.layout()), problems);
+  CHECK(problems.empty());
+  std::set<std::string> leaves;
+  for (const auto& [host, leaf] : map) leaves.insert(leaf);
+  CHECK(leaves.size() > 1);
+}
+
+TEST_CASE("a leaf map has words that a terminal and its reader take as they are") {
+  FabricLayout layout;
+  layout.groups.push_back({});
+  layout.switches = {{"leaf 1", 0, {{"mlx5_0", {"n1"}}}},
+                     {"leaf_1", 0, {{"mlx5_0", {"n2"}}}},
+                     {"#top", 0, {{"mlx5\x1b[2J", {"n\x1b]0;x\x07"}}}}};
+  const std::string text = leaf_map_text(layout);
+  CHECK(text.find('\x1b') == std::string::npos);
+  CHECK(text.find('\x07') == std::string::npos);
+  Problems problems;
+  const LeafMap map = parse_leaf_map(text, problems);
+  CHECK(problems.empty());
+  CHECK(map == LeafMap{{"n1", "leaf_1"}, {"n2", "leaf_1~2"}, {"n?]0;x?", "_top"}});
+}
+
+TEST_CASE("a document of an earlier build with two switches of one name has two leaves") {
+  FabricLayout layout;
+  layout.groups.push_back({});
+  layout.switches = {{"X", 0, {{"mlx5_0", {"n1"}}}}, {"X", 0, {{"mlx5_0", {"n2"}}}}};
+  Document document;
+  Record record{.case_name = "fabric", .params = {}};
+  record.facts[kLayoutFact] = layout_text(layout);
+  document.records.push_back(std::move(record));
+  Problems problems;
+  const LeafMap map = parse_leaf_map(document_text(document), problems);
+  CHECK(problems.empty());
+  CHECK(map == LeafMap{{"n1", "X"}, {"n2", "X (2)"}});
+}

@@ -64,6 +64,24 @@ TEST_CASE("a leaf map of lines with NICs: a line for the host stands before them
         std::string::npos);
 }
 
+TEST_CASE("a # within a name is none of a comment") {
+  Problems problems;
+  const LeafMap map = parse_leaf_map("n1 leaf#0 # rack 1\nn2 m leaf#1\n#n3 a\n", problems);
+  CHECK(problems.empty());
+  CHECK(map == LeafMap{{"n1", "leaf#0"}, {"n2", "leaf#1"}});
+}
+
+TEST_CASE("a leaf map of ibnetdiscover: switches of one description are two leaves") {
+  std::string twins = kFabric;
+  for (size_t at; (at = twins.find("\"leaf2\"")) != std::string::npos;)
+    twins.replace(at, 7, "\"leaf1\"");
+  Problems problems;
+  const NicLeaves own = nic_leaves(twins, {"n2", "n3"}, {"mlx5_0"}, problems);
+  CHECK(problems.empty());
+  CHECK(own.names == std::vector<std::string>{"leaf1 (S-0000000000000001)",
+                                              "leaf1 (S-0000000000000002)"});
+}
+
 TEST_CASE("what is wrong with a leaf map names its line") {
   CHECK(said("n1 a\nn2\n").find("line 2: write HOST LEAF or HOST NIC LEAF, not \"n2\"") !=
         std::string::npos);
