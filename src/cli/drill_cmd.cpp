@@ -12,6 +12,7 @@
 #include "campaign/drills.h"
 #include "cli/commands.h"
 #include "cli/drill/agent.h"
+#include "cli/drill/open_changes.h"
 #include "cli/drill/runner.h"
 #include "cli/offers.h"
 #include "cli/run_cmd_setup.h"
@@ -199,15 +200,11 @@ RunSetup drilled_campaign(const DrillOptions& o) {
 
 // What an earlier drill of the campaign has changed and nobody has undone would spoil this one.
 void refuse_open_changes(const fs::path& root) {
-  std::error_code absent;
-  for (const auto& entry : fs::directory_iterator(root / "drills", absent)) {
-    if (UndoList(undo_file(entry.path())).open().empty()) continue;
-    throw UsageError(
-        "clusterbench drill", "--into",
-        fmt::format("has changes of an earlier drill that are not undone: clusterbench "
-                    "drill restore {} first",
-                    entry.path().string()));
-  }
+  const std::vector<std::string> open = open_drill_changes(root);
+  if (open.empty()) return;
+  throw UsageError(
+      "clusterbench drill", "--into",
+      "has changes of an earlier drill that are not undone: " + terminal_safe(open.front()));
 }
 
 // Makes the drills as jobs of a campaign: each is journaled before anything is changed.
