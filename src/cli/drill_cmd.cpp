@@ -195,7 +195,11 @@ RunSetup drilled_campaign(const DrillOptions& o) {
   options.key = o.launching.key;
   options.trust = o.launching.trust;
   options.resume = true;
-  return run_setup(options);
+  try {
+    return run_setup(options);
+  } catch (const UsageError& e) {
+    throw UsageError("clusterbench drill", e.problems());
+  }
 }
 
 // What an earlier drill of the campaign has changed and nobody has undone would spoil this one.
@@ -212,6 +216,7 @@ ExitCode run_into(DrillOptions o) {
   const RunSetup campaign = drilled_campaign(o);
   DrillJournal journal(campaign);
   DrillSetup setup = drill_setup(o, {campaign.campaign.launch, journal.roster().active()});
+  setup.redact = campaign.campaign.redact;
   refuse_bad(o, setup.hosts);
   refuse_open_changes(campaign.paths.root);
   catch_stop_signals();
