@@ -125,6 +125,10 @@ def test_a_profile_asks_for_a_drill_of_its_campaign(tmp_path, monkeypatch):
     refused, states, said = accepted(tmp_path, out, "--on", "nobody", script="")
     assert refused.returncode == 2 and (out / "journal.jsonl").read_bytes() == before
     assert states["xid.seen"] == "incomplete" and said["verdict"] != "accepted"  # of a document that was changed
+    of_fleet = {k: v for k, v in profile["criteria"][2].items() if k != "max"} | {"max_of_fleet": 1.5}
+    path.write_text(json.dumps({**profile, "criteria": [of_fleet]}))
+    refused = subprocess.run([BIN, "profile", "validate", path], capture_output=True, text=True, timeout=60, check=False)
+    assert refused.returncode == 2 and "a drill has no fleet" in refused.stderr, refused.stderr
     for key, value in (("step", "drill:no-such"), ("check", "no-such")):
         wrong = {**profile, "criteria": [{**profile["criteria"][0], key: value}]}
         path.write_text(json.dumps(wrong))
