@@ -76,6 +76,21 @@ void note_returned(const Roster& roster, const Journal& journal, Campaign& campa
                                   events.back()->out.at, events.back()->out.reason));
 }
 
+// A fault that was made and not seen, and that no criterion asks for.
+void note_failed_drills(const std::vector<Job>& drills, Campaign& campaign) {
+  for (const Job& job : drills) {
+    const auto asks = [&](const Criterion& c) { return c.step == job.step; };
+    if (!job.document || std::ranges::any_of(campaign.profile.criteria, asks)) continue;
+    for (const Record& record : job.document->records) {
+      for (const Check& check : record.checks) {
+        if (!check.passed)
+          campaign.notes.push_back(said("load.drill_failed", terminal_safe(job.step),
+                                        terminal_safe(job.host), check.name, check.detail));
+      }
+    }
+  }
+}
+
 // Attempts that left nothing behind: nobody knows what they measured.
 void note_lost_attempts(const std::string& job, const Journal& journal, Campaign& campaign) {
   const auto events = journal.jobs.find(job);
@@ -271,6 +286,7 @@ Campaign load_campaign(const fs::path& directory, const Catalogue& catalogue) {
   check_foreign(paths, digests, journal, campaign);
   check_records(origins, campaign);
   refuse_misfits(readings);
+  note_failed_drills(drills, campaign);
   std::ranges::move(drills, std::back_inserter(campaign.jobs));  // readings point into the jobs
   apply_delivery(campaign);
   return campaign;

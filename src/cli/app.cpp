@@ -123,7 +123,9 @@ void check_subcommand(const CLI::App& app, const std::vector<std::string>& words
   if (words[0].starts_with('-')) return;
   const CLI::App* first = subcommand_of(app, words[0]);
   if (first == nullptr) refuse_word(app, "clusterbench", words[0], {"help", "version"});
-  if (first->get_subcommands({}).empty() || words.size() < 2 || words[1].starts_with('-')) return;
+  // Where a subcommand of its own is not asked for, the word is a directory or a file.
+  if (first->get_require_subcommand_min() == 0 || words.size() < 2 || words[1].starts_with('-'))
+    return;
   if (subcommand_of(*first, words[1]) == nullptr)
     refuse_word(*first, "clusterbench " + words[0], words[1], {});
 }

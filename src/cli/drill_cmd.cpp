@@ -12,6 +12,7 @@
 #include "campaign/drills.h"
 #include "cli/commands.h"
 #include "cli/drill/agent.h"
+#include "cli/drill/open_changes.h"
 #include "cli/drill/runner.h"
 #include "cli/offers.h"
 #include "cli/run_cmd_setup.h"
@@ -194,20 +195,20 @@ RunSetup drilled_campaign(const DrillOptions& o) {
   options.key = o.launching.key;
   options.trust = o.launching.trust;
   options.resume = true;
-  return run_setup(options);
+  try {
+    return run_setup(options);
+  } catch (const UsageError& e) {
+    throw UsageError("clusterbench drill", e.problems());
+  }
 }
 
 // What an earlier drill of the campaign has changed and nobody has undone would spoil this one.
 void refuse_open_changes(const fs::path& root) {
-  std::error_code absent;
-  for (const auto& entry : fs::directory_iterator(root / "drills", absent)) {
-    if (UndoList(undo_file(entry.path())).open().empty()) continue;
-    throw UsageError(
-        "clusterbench drill", "--into",
-        fmt::format("has changes of an earlier drill that are not undone: clusterbench "
-                    "drill restore {} first",
-                    entry.path().string()));
-  }
+  const std::vector<std::string> open = open_drill_changes(root);
+  if (open.empty()) return;
+  throw UsageError(
+      "clusterbench drill", "--into",
+      "has changes of an earlier drill that are not undone: " + terminal_safe(open.front()));
 }
 
 // Makes the drills as jobs of a campaign: each is journaled before anything is changed.
@@ -215,6 +216,7 @@ ExitCode run_into(DrillOptions o) {
   const RunSetup campaign = drilled_campaign(o);
   DrillJournal journal(campaign);
   DrillSetup setup = drill_setup(o, {campaign.campaign.launch, journal.roster().active()});
+  setup.redact = campaign.campaign.redact;
   refuse_bad(o, setup.hosts);
   refuse_open_changes(campaign.paths.root);
   catch_stop_signals();

@@ -10,6 +10,7 @@
 #include "campaign/signoff.h"
 #include "cli/commands.h"
 #include "cli/documents_on_standard_output.h"
+#include "cli/drill/open_changes.h"
 #include "cli/gate_cmd_lines.h"
 #include "cli/judging.h"
 #include "cli/key_options.h"
@@ -84,6 +85,8 @@ ExitCode gate(const GateOptions& options) {
     std::cerr << "clusterbench gate: " << terminal_safe(warning.text()) << '\n';
   for (const Said& note : campaign.notes)
     std::cerr << "clusterbench gate: note: " << terminal_safe(note.text()) << '\n';
+  for (const std::string& line : open_drill_changes(options.directory))
+    std::cerr << "clusterbench gate: note: " << terminal_safe(line) << '\n';
   for (const Signoff& s : signatures.signoffs)
     std::cerr << "clusterbench gate: signed: " << terminal_safe(signature_line(s)) << '\n';
   const bool color = stdout_color(options.no_color);

@@ -16,6 +16,7 @@
 #include "campaign/roster.h"
 #include "cli/board_lines.h"
 #include "cli/commands.h"
+#include "cli/drill/open_changes.h"
 #include "cli/gate_cmd_lines.h"
 #include "cli/judging.h"
 #include "cli/offers.h"
@@ -238,6 +239,8 @@ ExitCode run(const RunOptions& given) {
   std::cerr << heading(setup);
   if (!setup.only.empty() && setup.campaign.profile.soak)
     std::cerr << "   the cycles of the soak are not repeated: what they found stays\n";
+  for (const std::string& line : open_drill_changes(setup.paths.root))
+    std::cerr << "   ! " << terminal_safe(line) << '\n';
   RunBoard board(setup, can_draw(STDERR_FILENO), options.prometheus);
   // The executor asks for stop signals all the time: that is when the board is drawn again.
   setup.executor.stop_signals = [&board] {

@@ -146,6 +146,11 @@ void validate_drill(const Criterion& c, Problems& problems) {
   if (!std::holds_alternative<MetricRule>(c.rule) && !std::holds_alternative<CheckRule>(c.rule))
     return problems.add(fmt::format("criteria[{}]", c.id),
                         "judges a drill: take a metric or a check of it");
+  const auto* rule = std::get_if<MetricRule>(&c.rule);
+  if (rule != nullptr && (rule->min_of_fleet || rule->max_of_fleet ||
+                          rule->compares_parts_of_host() || !rule->since.empty()))
+    problems.add(fmt::format("criteria[{}]", c.id),
+                 "a drill has no fleet and no parts: give min or max");
   validate_rule(c, drill_info(), problems);
 }
 

@@ -115,7 +115,8 @@ std::vector<MetricGroup> gather_metrics(const Campaign& campaign, const Catalogu
                            .unit = metric.unit,
                            .better = metric.better,
                            .entity_kind = entity.kind});
-          add_value(out[place->second], {&record, &metric, &entity, metric.samples.summary()},
+          add_value(out[place->second],
+                    {&record, &metric, &entity, metric.samples.summary(), &job.document->run},
                     job.cycle > 0);
         }
       }

@@ -19,6 +19,7 @@ struct MeasuredValue {
   const Metric* metric = nullptr;
   const Entity* entity = nullptr;
   Summary summary;
+  const RunInfo* run = nullptr;  // of the document that has it
 };
 
 struct MetricGroup {

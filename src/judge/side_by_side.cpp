@@ -11,8 +11,6 @@ namespace {
 
 using Groups = std::vector<MetricGroup>;
 
-constexpr const char* kRanks = "ranks per host";  // of the step; handled as a parameter of its case
-
 std::string side_case(const MetricGroup& group) {
   const bool device = group.info != nullptr && !group.info->device.empty();
   return device ? group.case_name + " " + group.info->device : group.case_name;
@@ -20,8 +18,6 @@ std::string side_case(const MetricGroup& group) {
 
 // The value of a parameter; empty if the record does not have it.
 std::string value_of(const MetricGroup& group, const std::string& param) {
-  if (param == kRanks)
-    return group.step->ranks_per_host == 0 ? "slots" : std::to_string(group.step->ranks_per_host);
   const auto found = group.params.all().find(param);
   if (found == group.params.all().end()) return "";
   const std::string text = param_text(group.info, param, found->second);
@@ -29,7 +25,7 @@ std::string value_of(const MetricGroup& group, const std::string& param) {
 }
 
 std::set<std::string> params_of(const std::vector<const MetricGroup*>& groups) {
-  std::set<std::string> out{kRanks};
+  std::set<std::string> out;
   for (const MetricGroup* group : groups) {
     for (const auto& [name, unused] : group->params.all()) out.insert(name);
   }
@@ -42,6 +38,28 @@ std::vector<const MetricGroup*> of_case(const Groups& groups, const std::string&
   for (const MetricGroup& group : groups) {
     if (side_case(group) == name) out.push_back(&group);
   }
+  return out;
+}
+
+// What a step gives its jobs beside parameters: ranks, hosts, variables of the environment.
+std::map<std::string, std::string> circumstances_of(const MetricGroup& group) {
+  std::map<std::string, std::string> out;
+  for (const auto& [name, value] : group.step->env) out["env " + name] = value;
+  if (const RunInfo* run = group.values.front().run; run != nullptr) {
+    out["hosts"] = std::to_string(run->hosts.size());
+    out["ranks"] = std::to_string(run->ranks);
+  }
+  return out;
+}
+
+// All that the groups have of each, "8/256" where it is not the same in all.
+std::map<std::string, std::string> circumstances_of(const std::vector<const MetricGroup*>& groups) {
+  std::map<std::string, std::set<std::string>> all;
+  for (const MetricGroup* group : groups) {
+    for (auto& [name, value] : circumstances_of(*group)) all[name].insert(value);
+  }
+  std::map<std::string, std::string> out;
+  for (const auto& [name, values] : all) out[name] = fmt::format("{}", fmt::join(values, "/"));
   return out;
 }
 
@@ -93,6 +111,26 @@ class SideTable {
       }
       if (!telling.contains(param) && of_campaigns.size() > 1)
         out_.differences.push_back(std::move(difference));
+    }
+    add_circumstances(name, here);
+  }
+
+  // They tell no records apart: clusters have as many hosts as they have.
+  void add_circumstances(const std::string& name,
+                         const std::vector<std::vector<const MetricGroup*>>& here) {
+    std::map<std::string, std::vector<std::string>> table;
+    for (size_t i = 0; i < here.size(); ++i) {
+      for (auto& [what, value] : circumstances_of(here[i])) {
+        table[what].resize(here.size());
+        table[what][i] = value;
+      }
+    }
+    for (const auto& [what, values] : table) {
+      std::set<std::string> different;
+      for (size_t i = 0; i < here.size(); ++i) {
+        if (!here[i].empty()) different.insert(values[i]);
+      }
+      if (different.size() > 1) out_.differences.push_back({name, what, values});
     }
   }
 

@@ -30,7 +30,8 @@ struct SideRow {
   std::vector<std::optional<SideFigure>> figures;  // one for each campaign; nothing: not measured
 };
 
-// A parameter of a case that has one value within each campaign and not the same in all.
+// A parameter of a case that has one value within each campaign and not the same in all; or its
+// numbers of ranks and hosts, or a variable of its environment ("env NAME").
 struct SideDifference {
   std::string case_name, param;
   std::vector<std::string> values;  // one for each campaign; empty: not given
@@ -42,8 +43,8 @@ struct SideBySide {
 };
 
 // Records belong together if case, scope, metric, kind of entity and those parameters are equal by
-// which the case's records differ within a campaign (ranks per host are one); where two steps of a
-// campaign are equal in all that, also the step's name. `campaigns` has the groups of each one.
+// which the case's records differ within a campaign; where two steps of a campaign are equal in all
+// that, also the step's name. `campaigns` has the groups of each one.
 SideBySide side_by_side(const std::vector<std::vector<MetricGroup>>& campaigns);
 
 }  // namespace cb

@@ -14,8 +14,7 @@ namespace cb {
 namespace {
 
 constexpr size_t kMostSteps = 240;  // points of a line; more would not be visible
-// Of the step: where ranks wait less for stages, there is no pipeline.
-constexpr double kLeastWait = 1e-3;
+constexpr double kMostNats = 20;    // a text whose entropy is more is none that `train` makes
 
 // A part of a step: what it took, and what it was predicted to take (docs/methods/training.md).
 struct StepPart {
@@ -68,6 +67,10 @@ void add_difference(WaterfallChart& chart, std::string label, double seconds) {
                          (seconds < 0 ? "−" : "+") + format_seconds(std::abs(seconds))});
 }
 
+bool has_pipeline(const Record& record) {
+  return record.params.has("pp") && record.params.integer("pp") > 1;
+}
+
 std::optional<Figure> waterfall_figure(const Record& record, const Step& step, const Texts& t) {
   const auto whole = whole_of(record), rank = slowest_rank(record);
   if (!whole || !rank) return std::nullopt;
@@ -77,7 +80,7 @@ std::optional<Figure> waterfall_figure(const Record& record, const Step& step, c
   WaterfallChart chart{.unit = "seconds"};
   chart.steps.push_back(
       {t("train_part.predicted"), 0, *predicted, true, format_seconds(*predicted)});
-  double wait = *predicted;  // what the parts leave of the prediction is the pipeline's
+  double wait = *predicted;  // of a pipeline: what the parts leave of the prediction
   for (const StepPart& part : kStepParts) {
     const auto took = figure_of(record, *rank, part.measured);
     const auto should = figure_of(record, *rank, part.predicted);
@@ -85,9 +88,9 @@ std::optional<Figure> waterfall_figure(const Record& record, const Step& step, c
     wait -= *should;
     add_difference(chart, t(part.text), *took - *should);
   }
-  const double waited = figure_of(record, *rank, "bubble_share").value_or(0) * *measured;
-  if (std::max(waited, wait) > kLeastWait * *measured)
-    add_difference(chart, t("train_part.stages"), waited - wait);
+  const auto bubble = figure_of(record, *rank, "bubble_share");
+  if (has_pipeline(record) && bubble)
+    add_difference(chart, t("train_part.stages"), *bubble * *measured - wait);
   add_difference(chart, t("train_part.rest"), *measured - chart.steps.back().to);
   chart.steps.push_back({t("train_part.measured"), 0, *measured, true, format_seconds(*measured)});
   return Figure{
@@ -110,7 +113,20 @@ TimeLine line_of(std::span<const double> values, size_t first) {
 
 std::optional<double> floor_of(const Record& record) {
   const auto found = record.facts.find("loss_floor");
-  return found == record.facts.end() ? std::nullopt : parse_number(found->second.text());
+  const auto floor =
+      found == record.facts.end() ? std::nullopt : parse_number(found->second.text());
+  return floor && *floor > 0 && *floor <= kMostNats ? floor : std::nullopt;
+}
+
+// The number of the first timed step: those before it warmed up, or ran before a checkpoint.
+size_t first_timed_step(const Record& record) {
+  size_t out = 1;
+  if (record.params.has("warm-up-steps"))
+    out += static_cast<size_t>(std::max<int64_t>(0, record.params.integer("warm-up-steps")));
+  const auto resumed = record.facts.find("resumed_at");
+  const auto at =
+      resumed == record.facts.end() ? std::nullopt : parse_integer(resumed->second.text());
+  return at && *at > 0 ? out + static_cast<size_t>(*at) : out;
 }
 
 std::optional<Figure> loss_figure(const Record& record, const Step& step, const Texts& t) {
@@ -121,19 +137,22 @@ std::optional<Figure> loss_figure(const Record& record, const Step& step, const 
   if (loss == nullptr || seconds == nullptr) return std::nullopt;
   const auto losses = loss->samples.list(), times = seconds->samples.list();
   if (losses.size() < 2 || times.size() != losses.size()) return std::nullopt;
+  const size_t first = first_timed_step(record);
   TimelineChart chart{.x_label = t("chart.loss.steps")};
   TimePanel curve{t("chart.loss.panel", fmt::format("{:.3f}", losses.front()),
                     fmt::format("{:.3f}", losses.back())),
                   "nats",
-                  {line_of(losses, 1)}};
+                  {line_of(losses, first)}};
   const auto floor = floor_of(record);
   if (floor)
-    curve.lines.push_back({{{1, *floor}, {static_cast<double>(losses.size()), *floor}}, false});
+    curve.lines.push_back({{{static_cast<double>(first), *floor},
+                            {static_cast<double>(first + losses.size() - 1), *floor}},
+                           false});
   const auto [least, most] = std::ranges::minmax(times);
   chart.panels.push_back(std::move(curve));
   chart.panels.push_back({t("chart.loss.times", format_seconds(least), format_seconds(most)),
                           "seconds",
-                          {line_of(times, 1)}});
+                          {line_of(times, first)}});
   std::string caption = t("chart.loss.caption", losses.size());
   if (floor) caption += t.gap() + t("chart.loss.floor", fmt::format("{:.4f}", *floor));
   return Figure{std::move(chart), t("chart.loss.title", step.id), std::move(caption)};

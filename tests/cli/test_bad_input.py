@@ -48,6 +48,8 @@ def test_an_unknown_subcommand_is_answered_with_the_nearest():
     assert refused("prove") == "clusterbench: 1 problem\n  prove is not known; clusterbench --help lists what is\n"
     assert "clusterbench drill: 1 problem\n  lst is not known, did you mean list?" in refused("drill", "lst")
     assert "did you mean validate?" in refused("profile", "valdate")
+    # What takes a directory where others take a word of their own still takes it.
+    assert "is not a campaign directory" in refused("signoff", "/nonexistent", "--role", "customer", "--name", "A", "--verdict", "accepted")
 
 
 def test_a_launcher_that_reaches_nobody_makes_no_plan_for_others():

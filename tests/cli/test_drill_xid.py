@@ -97,7 +97,8 @@ def accepted(tmp_path, out, *more, script):
     return done, {c["id"]: c["state"] for c in said["criteria"]}, said
 
 
-def test_a_profile_asks_for_a_drill_of_its_campaign(tmp_path):
+def test_a_profile_asks_for_a_drill_of_its_campaign(tmp_path, monkeypatch):
+    monkeypatch.setenv("OMPI_MCA_my_marker", "visible-value-77")  # no record of a redacted campaign has it, a drill's either
     source = {"kind": "contract", "ref": "annex 3", "date": "2026-11"}
     of = {"step": "drill:fake-xid", "domain": "stability", "why": "test", "source": source}
     profile = {"schema": "clusterbench.profile/1", "name": "drilled", "title": {"en": "t", "zh": "t"},
@@ -106,7 +107,8 @@ def test_a_profile_asks_for_a_drill_of_its_campaign(tmp_path):
                             {"id": "xid.time", "metric": "time_to_detection_seconds", "max": 30, **of}]}
     path, out, part = tmp_path / "p.json", tmp_path / "out", tmp_path / "clusterbench-drill-xid"
     path.write_text(json.dumps(profile))
-    done = subprocess.run([BIN, "run", path, "--out", out, "--launcher", "none"], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([BIN, "run", path, "--out", out, "--launcher", "none", "--redact"], capture_output=True, text=True, timeout=60,
+                          check=False)
     assert done.returncode == 3 and "drill run ID --into DIR" in done.stdout, done.stdout + done.stderr  # nobody has made it
     done, states, said = accepted(tmp_path, out, script=f"xid_file={part}")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -115,12 +117,18 @@ def test_a_profile_asks_for_a_drill_of_its_campaign(tmp_path):
     assert done.returncode == 1 and states["xid.seen"] == "fail", states
     done, states, said = accepted(tmp_path, out, script=f"xid_file={part}")
     assert done.returncode == 0 and states["xid.seen"] == "fail" and said["verdict"] == "not-accepted", states
+    assert list(out.glob("drills/*/fake-xid-before.json"))
+    assert not [p for p in out.rglob("*") if p.is_file() and b"visible-value-77" in p.read_bytes()]
     record = next((out / "records").glob("drill-fake-xid@*.json"))
     record.write_text(record.read_text().replace('"passed": true', '"passed":  true'))
     before = (out / "journal.jsonl").read_bytes()
     refused, states, said = accepted(tmp_path, out, "--on", "nobody", script="")
     assert refused.returncode == 2 and (out / "journal.jsonl").read_bytes() == before
     assert states["xid.seen"] == "incomplete" and said["verdict"] != "accepted"  # of a document that was changed
+    of_fleet = {k: v for k, v in profile["criteria"][2].items() if k != "max"} | {"max_of_fleet": 1.5}
+    path.write_text(json.dumps({**profile, "criteria": [of_fleet]}))
+    refused = subprocess.run([BIN, "profile", "validate", path], capture_output=True, text=True, timeout=60, check=False)
+    assert refused.returncode == 2 and "a drill has no fleet" in refused.stderr, refused.stderr
     for key, value in (("step", "drill:no-such"), ("check", "no-such")):
         wrong = {**profile, "criteria": [{**profile["criteria"][0], key: value}]}
         path.write_text(json.dumps(wrong))

@@ -2,14 +2,19 @@
 
 import json
 import os
+import pathlib
+import shutil
 import subprocess
+import tempfile
+
+import pytest
 
 CLUSTERBENCH = os.environ["CLUSTERBENCH_BIN"]
 
 
-def preflight(tmp_path, *more, code=0):
-    done = subprocess.run([CLUSTERBENCH, "preflight", "--json", tmp_path / "p.json", *map(str, more)], capture_output=True, text=True,
-                          timeout=60, check=False)
+def preflight(tmp_path, *more, code=0, start=(), binary=CLUSTERBENCH, **env):
+    done = subprocess.run([*start, binary, "preflight", "--json", tmp_path / "p.json", *map(str, more)], capture_output=True,
+                          text=True, timeout=60, check=False, env={**os.environ, **env})
     assert code in (None, done.returncode), done.stdout + done.stderr
     (record,) = json.loads((tmp_path / "p.json").read_text())["records"]
     return record
@@ -42,13 +47,18 @@ def program(root, pid, name, *devices):
         (descriptors / str(i)).symlink_to(device)
 
 
-def idle_gpus(tmp_path):
-    """(passed, detail) of the check on a machine with a GPU and these processes."""
+def look_at_gpus(tmp_path, **more):
+    """The record of a machine with a GPU and these processes."""
     device = tmp_path / "root/sys/bus/pci/devices/0000:1b:00.0"
     device.mkdir(parents=True)
     for name, content in {"vendor": "0x10de", "device": "0x2329", "class": "0x030200"}.items():
         (device / name).write_text(f"{content}\n")
-    record = preflight(tmp_path, "--sysroot", tmp_path / "root", code=None)
+    return preflight(tmp_path, "--sysroot", tmp_path / "root", code=None, **more)
+
+
+def idle_gpus(tmp_path):
+    """(passed, detail) of the check."""
+    record = look_at_gpus(tmp_path)
     (check,) = [c for c in record["checks"] if c["name"] == "idle_gpus"]
     return check["passed"], check.get("detail", "")
 
@@ -70,3 +80,18 @@ def test_what_only_looks_or_keeps_the_driver_loaded_uses_no_gpu(tmp_path):
     program(tmp_path / "root", 32, "nv-fabricmanage", "/dev/nvidia-nvswitchctl", "/dev/nvidia-nvswitch0")
     program(tmp_path / "root", 33, "cuda-gdb", "/dev/nvidia-uvm", "/dev/nvidiactl")
     assert idle_gpus(tmp_path) == (True, "")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs a second user")
+def test_where_not_all_programs_are_seen_the_driver_is_asked_or_there_is_no_check():
+    """Another user's files are closed to this one: nothing that was not looked at passes."""
+    with tempfile.TemporaryDirectory() as name:
+        place = pathlib.Path(name)
+        place.chmod(0o777)
+        program(place / "root", 4711, "python", "/dev/nvidia-uvm", "/dev/nvidia3")
+        (place / "root/proc/4711/fd").chmod(0o700)
+        binary = shutil.copy(CLUSTERBENCH, place / "clusterbench")
+        start = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+        record = look_at_gpus(place, start=start, binary=binary, CLUSTERBENCH_NVML_LIBRARY="/nonexistent.so")
+    assert "idle_gpus" not in {c["name"] for c in record["checks"]}
+    assert any("not all programs of the host are seen" in n for n in record["notes"])

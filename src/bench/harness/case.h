@@ -34,6 +34,7 @@ struct Context {
   // Takes what a user must know at once, while the case still runs; from any rank, not from the
   // results. Nothing in bench writes to stderr itself.
   Log logger = {};
+  bool redact = false;  // no value of a setting of this host goes into a record
 
   // "node03" or "node03 rank 5": for messages.
   std::string who() const;

@@ -100,6 +100,7 @@ class JobRun {
     Sampler sampler(comm_, watchdog_, cancel_);
     Progress& progress = view_.progress(comm_.is_root());
     Context context{comm_, place, sampler, watchdog_, cancel_, progress, fs, inventory};
+    context.redact = job_.redact;
     context.publisher = [&](const Record& record) { side.publish(record); };
     context.logger = [&](const std::string& text) {
       progress.done();  // else the line would stand behind the bar

@@ -175,18 +175,33 @@ void add_rank_check(Record& record, size_t self, Context& context) {
                            .finding = true});
 }
 
+std::string names_of_users(const std::vector<GpuUser>& users) {
+  std::string out;
+  for (const GpuUser& user : users)
+    out += fmt::format("{}{} ({}: {})", out.empty() ? "" : ", ", terminal_safe(user.name), user.pid,
+                       fmt::join(user.devices, " "));
+  return out;
+}
+
+// Without a check where nobody can say it: what was not looked at does not pass.
 void add_gpu_check(Record& record, size_t self, const Context& context) {
   if (context.inventory.all("gpu").empty()) return;
-  std::string names;
-  for (const GpuUser& user : gpu_users(context.fs))
-    names += fmt::format("{}{} ({}: {})", names.empty() ? "" : ", ", terminal_safe(user.name),
-                         user.pid, fmt::join(user.devices, " "));
+  const GpuUsers found = gpu_users(context.fs);
+  std::string names = names_of_users(found.users);
+  if (names.empty() && !found.all_seen) {
+    Said why;
+    const auto told = gpu_users_by_driver(why);
+    if (!told) {
+      record.notes.push_back(said("preflight.gpus_unseen", why));
+      return;
+    }
+    names = *told;
+  }
   record.checks.push_back({.name = "idle_gpus",
                            .passed = names.empty(),
                            .entity = self,
                            .detail = names.empty() ? Said() : said("preflight.gpu_users", names),
                            .finding = true});
-  if (::geteuid() != 0) record.notes.emplace_back(said("preflight.own_only"));
 }
 
 std::vector<Record> run_preflight(Context& context, const Params& params) {

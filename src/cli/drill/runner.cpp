@@ -116,6 +116,7 @@ class DrillRun {
     for (const std::string& word : Words{"--deadline", fmt::format("{}s", deadline), "--no-color",
                                          "--quiet", "--json", record.string()})
       words.push_back(word);
+    if (setup_.redact) words.emplace_back("--redact");
     return launch_command(setup_.launch, hosts, 1, {{kDrillVariable, token_}}, words);
   }
 

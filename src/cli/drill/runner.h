@@ -24,6 +24,7 @@ struct DrillSetup {
   std::string rate = "20mbit";
   double hold_seconds = 20;
   double deadline_seconds = 120;  // for each measurement
+  bool redact = false;            // measurements record no values: their campaign does not
   std::function<int()> stop_signals = [] { return 0; };
   std::function<void(const std::string&)> say = [](const std::string&) {};
   // Shows a prompt and waits for a person; false: nobody answered in time.

@@ -25,6 +25,7 @@ constexpr TextRow kSaidHost[] = {
     {"preflight.program", "runs another program (sha256 {0}…), most hosts have {1}…: install the same one everywhere", "运行的程序不同（sha256 {0}…），多数主机为 {1}…：请在各主机安装同一版本"},
     {"preflight.ranks", "has {0} ranks, most hosts have {1}: mend the list of slots", "有 {0} 个进程，多数主机有 {1} 个：请修正槽位清单"},
     {"preflight.gpu_users", "its GPUs are used by {0}: end these programs", "其 GPU 正被 {0} 使用：请结束这些程序"},
+    {"preflight.gpus_unseen", "whether others use its GPUs is not known: not all programs of the host are seen from here, and NVML does not say ({0}); next: as root, outside of a container", "无法确认 GPU 是否被占用：此处看不到主机的全部程序，NVML 也未给出（{0}）；下一步：以 root 在容器外运行"},
     {"preflight.own_only", "only programs of this user were seen on the GPUs: root sees all", "仅能看到本用户在 GPU 上的程序：root 可看到全部"},
     {"preflight.no_space", "the free space of {0} could not be read: {1}", "无法读取 {0} 的可用空间：{1}"},
     {"preflight.one_host", "one host: its program, ranks and clock have nothing to be compared with", "仅一台主机：其程序、进程数和时钟无可比较的对象"},

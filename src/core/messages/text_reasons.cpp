@@ -85,7 +85,7 @@ constexpr TextRow kReasons[] = {
     {"delivery.required", "as many as agreed, all measured", "数量与约定一致且全部完成测量"},
     {"delivery.required_at_most", "as many as agreed, all measured, at most {0} replaced", "数量与约定一致且全部完成测量，至多替换 {0} 台"},
     {"delivery.value", "{0} replaced", "替换 {0} 台"},
-    {"gap.drill_failed", "{0} on {1} has no result: {2}; make it again: clusterbench drill run ID --into DIR", "{0}（{1}）无结果：{2}；请重做：clusterbench drill run ID --into DIR"},
+    {"gap.drill_failed", "{0} on {1} has no result: {2}; make it again: clusterbench drill run ID --into DIR", "{0}（{1}）无结果：{2}；请用 drill run ID --into DIR 重做"},
     {"gap.no_drill", "{0} was not made in this campaign: clusterbench drill run ID --into DIR", "本批次未进行 {0}：请用 drill run ID --into DIR 进行"},
     {"delivery.pass", "{0} hosts delivered, {1} replaced by spares", "交付 {0} 台主机，其中 {1} 台由备用主机替换"},
     {"delivery.replaced", "{1} has the place of {0}: {2}{3}", "{1} 替换了 {0}：{2}{3}"},

@@ -122,6 +122,20 @@ TEST_CASE("a drill that broke off, or whose document is gone, is open") {
   CHECK(lost.states() == kOpen);
 }
 
+TEST_CASE("a drill that failed and that nobody asks for is told") {
+  DrilledCampaign c;
+  Document d = c.drill(5, false);
+  d.records[0].params.set("id", std::string("kill-rank"));
+  DrillJournal journal(c.setup);
+  journal.end(journal.begin("kill-rank", "n2"), d);
+  journal.close();
+  const Campaign loaded = c.load();
+  CHECK(loaded.warnings.empty());
+  CHECK(std::ranges::count_if(loaded.notes, [](const Said& note) {
+          return note.text().starts_with("drill:kill-rank on n2: check detected failed");
+        }) == 1);
+}
+
 TEST_CASE("a document of something else is no drill") {
   const auto open_with = [](auto change) {
     const DrilledCampaign c;

@@ -7,6 +7,8 @@
 
 #include "cli/drill/drills.h"
 #include "cli/drill/measurement.h"
+#include "cli/drill/open_changes.h"
+#include "cli/drill/runner.h"
 #include "cli/drill/undo.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -75,4 +77,23 @@ TEST_CASE("every drill says what is expected, and by hand none changes anything 
 
 TEST_CASE("a profile can ask for every drill, and for nothing else") {
   CHECK(known_drills() == drill_ids());
+}
+
+TEST_CASE("changes of a campaign's drills that are not undone are named with what undoes them") {
+  const std::filesystem::path campaign =
+      std::filesystem::temp_directory_path() / ("cb-drilled-" + std::to_string(::getpid()));
+  const std::filesystem::path drill = campaign / "drills" / "drill-fill-disk@n1.1";
+  CHECK(open_drill_changes(campaign).empty());
+  std::filesystem::create_directories(drill);
+  CHECK(open_drill_changes(campaign).empty());
+  const UndoList list(undo_file(drill));
+  const Undo change{.id = "1", .host = "n1", .action = "remove-file", .part = "/mnt/x"};
+  list.note(change);
+  CHECK(open_drill_changes(campaign) ==
+        std::vector<std::string>{"n1: remove-file /mnt/x of a drill is not undone; next: "
+                                 "clusterbench drill restore " +
+                                 drill.string() + " --hosts …"});
+  list.done(change);
+  CHECK(open_drill_changes(campaign).empty());
+  std::filesystem::remove_all(campaign);
 }

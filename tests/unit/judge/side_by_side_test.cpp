@@ -83,10 +83,14 @@ TEST_CASE("a step within hosts is not put beside one across them, and other rank
   CHECK(apart.rows[1].point == "scope cluster");
   CHECK((!apart.rows[0].figures[1] && !apart.rows[1].figures[0]));
   b.profile.steps[0].scope = Scope::host;
-  b.profile.steps[0].ranks_per_host = 8;
+  a.jobs[0].document->run.ranks = 2;
+  b.jobs[0].document->run.ranks = 8;
+  b.profile.steps[0].env = {{"NCCL_ALGO", "Ring"}};
   const SideBySide found = side_by_side({gather_metrics(a, {}), gather_metrics(b, {})});
   CHECK(found.rows.size() == 1);
-  REQUIRE(found.differences.size() == 1);
-  CHECK(found.differences[0].param == "ranks per host");
-  CHECK(found.differences[0].values == std::vector<std::string>{"1", "8"});
+  REQUIRE(found.differences.size() == 2);
+  CHECK(found.differences[0].param == "env NCCL_ALGO");
+  CHECK(found.differences[0].values == std::vector<std::string>{"", "Ring"});
+  CHECK(found.differences[1].param == "ranks");
+  CHECK(found.differences[1].values == std::vector<std::string>{"2", "8"});
 }

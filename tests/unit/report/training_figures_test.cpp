@@ -10,6 +10,7 @@ namespace {
 // Rank 1 is slower by its prediction; the step of all takes 0.9 s.
 Record trained(double predicted_step, double bubble) {
   Record out{.case_name = "train"};
+  out.params.set("pp", int64_t{bubble > 0 ? 2 : 1});
   const size_t whole = out.entity({"", "cluster", ""});
   out.add("predicted_step_seconds", whole, {predicted_step});
   out.add("step_seconds", whole, {0.9, 0.9});
@@ -99,6 +100,27 @@ TEST_CASE("the loss stands above the text's entropy, step by step") {
   CHECK(chart.panels[0].lines[0].points == std::vector<Point>{{1, 5.5}, {2, 1.5}});
   CHECK(chart.panels[0].lines[1].points == std::vector<Point>{{1, 1.2496}, {2, 1.2496}});
   CHECK(draw(figures[1].chart, "i", "t", "d").find(" step</text>") != std::string::npos);
+}
+
+TEST_CASE("steps are numbered as they ran: after the warm-up, and after a checkpoint") {
+  Record record = trained(0.7, 0);
+  record.params.set("warm-up-steps", int64_t{3});
+  record.facts["resumed_at"] = Said("1000");
+  const auto figures = figures_of({std::move(record)});
+  const auto& chart = std::get<TimelineChart>(figures.at(1).chart);
+  CHECK(chart.panels[0].lines[0].points == std::vector<Point>{{1004, 5.5}, {1005, 1.5}});
+}
+
+TEST_CASE("a part that the record lacks is all else, and no wait for stages") {
+  Record record = trained(0.7, 0);
+  std::erase_if(record.metrics,
+                [](const Metric& m) { return m.name == "predicted_matmul_seconds"; });
+  record.facts["loss_floor"] = Said("1e300");
+  const auto figures = figures_of({std::move(record)});
+  const auto& chart = std::get<WaterfallChart>(figures.at(0).chart);
+  check_chain(chart, 0.7, 0.9);
+  CHECK(chart.steps.size() == 7);
+  CHECK(std::get<TimelineChart>(figures.at(1).chart).panels[0].lines.size() == 1);
 }
 
 TEST_CASE("of many records the slowest is shown, and other steps have no such figure") {
