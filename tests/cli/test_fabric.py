@@ -111,6 +111,41 @@ def test_the_picture_the_leaf_map_and_the_report_s_picture(tmp_path):
     assert "subnet_layout" not in page and "&quot;switches&quot;" not in page
 
 
+@pytest.mark.parametrize("option", ["--picture", "--leaf-map-out", "--save", "--dot", "--json"])
+def test_no_output_replaces_the_input_another_output_or_a_campaign(tmp_path, option):
+    net, campaign = tmp_path / "net.txt", tmp_path / "c"
+    campaign.mkdir()
+    for name in ("campaign.json", "journal.jsonl"):
+        (campaign / name).write_text("{}\n")
+    net.write_text(DUMP)
+    (tmp_path / "link.txt").symlink_to(net)
+    other = "--save" if option != "--save" else "--dot"
+    for target, beside, words in ((net, (), "the file of --from"), (tmp_path / "link.txt", (), "the file of --from"),
+                                  (tmp_path / "x", (other, tmp_path / "x"), "name another file"),
+                                  (campaign / "journal.jsonl", (), f"the campaign {campaign}")):
+        done = fabric("--from", net, option, target, *beside)
+        assert done.returncode == 2 and words in done.stderr, done.stderr
+        assert net.read_text() == DUMP and (campaign / "journal.jsonl").read_text() == "{}\n" and not (tmp_path / "x").exists()
+    assert fabric("--from", net, option, tmp_path / "y").returncode == 0
+
+
+def test_a_picture_is_not_mixed_with_the_findings(tmp_path):
+    net = tmp_path / "net.txt"
+    net.write_text(DUMP)
+    for option in ("--picture", "--leaf-map-out", "--save", "--dot"):
+        done = fabric("--quiet", "--from", net, option, "-")
+        assert done.returncode == 2 and "standard output" in done.stderr and not done.stdout
+
+
+def test_leaves_of_one_name_are_two_leaves(tmp_path):
+    net, leaves = tmp_path / "net.txt", tmp_path / "leaves.txt"
+    net.write_text(DUMP + DUMP.replace("S-0000000000000001", "S-0000000000000009").replace("0000002", "0000003").replace("(2)", "(3)")
+                   .replace("n1 ", "n2 ").replace("lid 1", "lid 7").replace("lid 2", "lid 8"))
+    assert fabric("--from", net, "--leaf-map-out", leaves).returncode == 1  # duplicate_name
+    first, second = (line.split() for line in leaves.read_text().splitlines()[1:])
+    assert (first[0], second[0]) == ("n1", "n2") and first[2] != second[2]
+
+
 def test_pairs_by_leaf_need_a_map(tmp_path):
     done = subprocess.run([BINARY, "verbs", "--schedule", "within-leaf"], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2 and "fabric --leaf-map-out FILE" in done.stderr

@@ -182,9 +182,66 @@ def test_cables_of_ibdiagnet_and_the_asset_register(tmp_path):
     assert rows[("n1", "mlx5_0/1")]["model"] == "MMA4Z00-NS" and rows[("n1", "mlx5_0/1")]["serial"] == "MT02"
 
 
+def test_the_reader_of_files_is_no_piece_and_modules_of_others_are_compared(tmp_path):
+    file, register = tmp_path / "h1@mlx5_0.json", tmp_path / "register.csv"
+    file.write_text(json.dumps(MLXLINK).replace('"X1"', '"=1+1"'))  # which a spreadsheet would take for a formula
+    optics(tmp_path, "--from", file)
+
+    def expect(*options):
+        return subprocess.run([BINARY, "expect", tmp_path / "o.json", *options], capture_output=True, text=True, timeout=60, check=False)
+
+    assert expect("--register", register).returncode == 0
+    (row,) = csv.DictReader(register.open())
+    assert (row["host"], row["part"], row["slot"]) == ("h1", "module", "mlx5_0")
+    done = expect("--assets", register)
+    assert done.returncode == 0 and done.stdout == "as ordered: 1 host\n", done.stdout
+    register.write_text(register.read_text().replace("=1+1", "OTHER"))
+    done = expect("--assets", register)
+    assert done.returncode == 1 and "OTHER" in done.stdout, done.stdout
+    register.write_text("host,part,serial\nh1,gpu,G1\n")
+    done = expect("--assets", register)
+    assert done.returncode == 3 and "no inventory of it is here" in done.stdout, done.stdout
+
+
+def test_one_module_is_one_file(tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "n1@p.json").write_text(json.dumps(MLXLINK))
+    for files in (f"{tmp_path}/a/n1@p.json,{tmp_path}/b/n1@p.json", f"{tmp_path}/a/n1@p.json,{tmp_path}/a/n1@p.json"):
+        done, _ = optics(tmp_path, "--from", files)
+        assert done.returncode == 2 and "is of n1 p, and so is" in done.stderr, done.stderr
+
+
+def test_a_bad_reading_is_named_with_its_file_beside_good_ones(tmp_path):
+    good, bad = tmp_path / "n1@p.json", tmp_path / "n3@p.txt"
+    good.write_text(json.dumps(MLXLINK))
+    bad.write_text("\tIdentifier : 0x11 (QSFP28)\n\tVendor PN : X\n\tRcvr signal avg optical power(Channel 1) : inf mW / inf dBm\n")
+    done, record = optics(tmp_path, "--from", f"{good},{bad}")
+    assert done.returncode == 2 and record is None and "n3@p.txt, line 3" in done.stderr, done.stderr
+
+
+def test_an_sfp_without_light_is_an_alarm(tmp_path):
+    file = tmp_path / "n9@sfp.txt"
+    file.write_text("\tIdentifier : 0x03 (SFP)\n\tVendor PN : X\n\tReceiver signal average optical power : 0.0000 mW / -inf dBm\n"
+                    "\tLaser rx power low alarm : On\n")
+    done, record = optics(tmp_path, "--from", file)
+    failed = {c["name"]: str(c["detail"]) for c in record["checks"] if not c["passed"]}
+    assert done.returncode == 1 and "rx_power (lane 1)" in failed["module_alarm"]
+
+
+def test_a_file_without_a_module(tmp_path):
+    file = tmp_path / "ibdiagnet2.db_csv"
+    file.write_text("START_CABLE_INFO\nNodeGuid,PortNum,PN,SN\nEND_CABLE_INFO\n")
+    done, _ = optics(tmp_path, "--from", file)
+    assert done.returncode == 3 and "the files name no module" in done.stderr, done.stderr
+
+
 @pytest.mark.parametrize("name, text, words", [
     ("n1@eth0.txt", "netlink error: Operation not permitted\n", ["n1@eth0.txt, line 1", "Operation not permitted", "ethtool -m PORT"]),
     ("n1@eth0.txt", "\tIdentifier : 0x11 (QSFP28)\n\tVendor PN : X\n\tModule temperature : warm\n", ["line 3", "module_temperature", "warm"]),
+    ("n1@eth0.txt", "\tIdentifier : 0x11 (QSFP28)\n\tVendor PN : X\n\tModule temperature : 9", ["cut off"]),
+    ("n1@x.json", json.dumps({**MLXLINK, "status": {"code": 1, "message": "no device"}}), ["no device", "earlier reading"]),
+    ("a.db_csv", CABLES.replace('"0","0","0","1"', '"0","0","0","On"'), ["line 8", "LowRX1PowerAlarm"]),
     ("n1@eth0.json", '[ { "identifier": 17 } ]', ["no JSON of ethtool"]),
     ("n1@eth0.json", '[ { "identifier": 17,', ["n1@eth0.json"]),
     ("n1@x.json", '{"result": {"Module Info": {}}}', ["has no Module Info"]),

@@ -248,7 +248,8 @@ TEST_CASE("what the list or the hosts do not tell is incomplete") {
   }
 }
 
-TEST_CASE("modules of switches and of hosts without inventory are compared, and nothing else of them") {
+TEST_CASE(
+    "modules of switches and of hosts without inventory are compared, and nothing else of them") {
   const auto module = [](const std::string& port, const std::string& serial) {
     return Part{"module", port, {{"serial", serial}}};
   };

@@ -78,8 +78,8 @@ TEST_CASE("a leaf map of ibnetdiscover: switches of one description are two leav
   Problems problems;
   const NicLeaves own = nic_leaves(twins, {"n2", "n3"}, {"mlx5_0"}, problems);
   CHECK(problems.empty());
-  CHECK(own.names == std::vector<std::string>{"leaf1 (S-0000000000000001)",
-                                              "leaf1 (S-0000000000000002)"});
+  CHECK(own.names ==
+        std::vector<std::string>{"leaf1 (S-0000000000000001)", "leaf1 (S-0000000000000002)"});
 }
 
 TEST_CASE("what is wrong with a leaf map names its line") {
