@@ -10,6 +10,7 @@
 #include "campaign/roster.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/exit_code.h"
 #include "core/file.h"
 #include "core/profile_drills.h"
 #include "core/sha256.h"
@@ -66,13 +67,20 @@ class DrillLoader {
       : paths_(paths), file_(file), journal_(journal), digests_(digests) {}
 
   // A job for each time the drill was made: each is judged, so that a bad one stays however often
-  // it is made again. One that left nothing counts only if it was the last.
+  // it is made again. So does one that somebody stopped: he may have seen that it goes badly. One
+  // that could not be made counts only if it was the last.
   std::vector<Job> load(const std::string& job, const DrillName& name) {
     std::vector<Job> out;
-    for (const JobEvent& e : journal_.documents(job)) out.push_back(made(e, name));
+    const std::vector<JobEvent> documents = journal_.documents(job);
     const JobEvent* last = journal_.last(job);
-    if (last != nullptr && (out.empty() || out.back().attempts.front().number != last->attempt))
-      out.push_back(broken_off(*last, name));
+    for (const JobEvent& start : journal_.jobs.at(job)) {
+      if (start.ended) continue;
+      const auto document = std::ranges::find(documents, start.attempt, &JobEvent::attempt);
+      if (document != documents.end())
+        out.push_back(made(*document, name));
+      else if (const JobEvent& end = end_of(start); is_stopped(end) || &end == last)
+        out.push_back(broken_off(end, name));
+    }
     return out;
   }
 
@@ -86,11 +94,24 @@ class DrillLoader {
     return out;
   }
 
-  Job broken_off(const JobEvent& last, const DrillName& name) const {
-    Job out = begun(last, name);
-    out.state = last.ended ? last.state : JobState::missing;
-    out.reason = last.ended ? last.reason : said("end.interrupted");
-    out.ended = last.ended ? last.at : "";
+  // The event that ends the attempt; its start if none does.
+  const JobEvent& end_of(const JobEvent& start) const {
+    for (const JobEvent& e : journal_.jobs.at(start.job)) {
+      if (e.ended && e.attempt == start.attempt) return e;
+    }
+    return start;
+  }
+
+  static bool is_stopped(const JobEvent& end) {
+    return !end.ended || end.code == static_cast<int>(ExitCode::interrupted);
+  }
+
+  Job broken_off(const JobEvent& end, const DrillName& name) const {
+    Job out = begun(end, name);
+    out.state = end.ended ? end.state : JobState::missing;
+    out.reason = is_stopped(end) ? said("end.drill_stopped", end.attempt) : end.reason;
+    out.ended = end.ended ? end.at : "";
+    out.curable = !is_stopped(end);
     return out;
   }
 
@@ -180,11 +201,11 @@ void DrillJournal::end(JobEvent attempt, const Document& document) {
   note(attempt);
 }
 
-void DrillJournal::end(JobEvent attempt, const Said& reason) {
+void DrillJournal::end(JobEvent attempt, const Said& reason, ExitCode code) {
   attempt.ended = true;
   attempt.command.clear();
   attempt.state = JobState::failed;
-  attempt.code = 4;
+  attempt.code = static_cast<int>(code);
   attempt.reason = reason;
   attempt.at = utc_now();
   note(attempt);

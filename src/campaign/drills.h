@@ -8,6 +8,7 @@
 #include "campaign/directory.h"
 #include "campaign/journal.h"
 #include "campaign/run.h"
+#include "core/exit_code.h"
 
 namespace cb {
 
@@ -28,8 +29,9 @@ class DrillJournal {
   JobEvent begin(const std::string& drill, const std::string& host);
   // Keeps its document and notes the end.
   void end(JobEvent attempt, const Document& document);
-  // Notes that there is none, and why. A criterion on the drill is left open by it.
-  void end(JobEvent attempt, const Said& reason);
+  // Notes that there is none, and why. A criterion on the drill is left open by it: until it is
+  // made again, or for good where somebody stopped it (`interrupted`).
+  void end(JobEvent attempt, const Said& reason, ExitCode code = ExitCode::runtime);
   // Closes a campaign that was closed before: its manifest is of all files again.
   void close();
 
@@ -47,7 +49,7 @@ class DrillJournal {
 // Names of the drills' jobs in the journal.
 std::vector<std::string> drill_jobs(const Journal& journal);
 
-// A job for each time that a drill left a document, and one for the last time if it did not. A
+// A job for each time that a drill left a document or was stopped, and one for the last time. A
 // document that is gone, changed or of something else makes its job fail. Adds the digest of every
 // file that the journal knows.
 std::vector<Job> load_drills(const CampaignPaths& paths, const CampaignFile& file,

@@ -59,6 +59,17 @@ SweepOutcome outcome_of(const SweepSetup& setup, size_t index, const TaskEnd& en
   return out;
 }
 
+// A document that cannot be kept (a full disk) costs its own run and no other.
+SweepOutcome brought_back(const SweepSetup& setup, size_t index, const TaskEnd& end,
+                          const WayBack& way) {
+  try {
+    bring_back(way);
+    return outcome_of(setup, index, end);
+  } catch (const Error& e) {
+    return {.state = JobState::failed, .reason = e.said(), .seconds = end.seconds};
+  }
+}
+
 nlohmann::json to_json(const SweepSetup& setup, const std::vector<SweepOutcome>& outcomes) {
   nlohmann::json runs = nlohmann::json::array();
   for (size_t i = 0; i < outcomes.size(); ++i) {
@@ -173,8 +184,7 @@ std::vector<SweepOutcome> run_sweep(const SweepSetup& setup,
             {.starting = [](size_t) {},
              .ended =
                  [&](size_t index, const TaskEnd& end) {
-                   bring_back(ways[index]);
-                   SweepOutcome outcome = outcome_of(setup, index, end);
+                   SweepOutcome outcome = brought_back(setup, index, end, ways[index]);
                    outcome.job = outcomes[index].job;
                    outcome.values = outcomes[index].values;
                    outcomes[index] = std::move(outcome);

@@ -229,6 +229,10 @@ ExitCode run_into(DrillOptions o) {
       const Record record = made_drill(id, setup);
       good = good && is_good(record);
       journal.end(attempt, document_of(setup, {record}));
+    } catch (const Error& e) {
+      journal.end(attempt, e.said(), e.code());
+      journal.close();
+      throw;
     } catch (const std::exception& e) {
       journal.end(attempt, e.what());
       journal.close();

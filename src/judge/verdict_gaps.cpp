@@ -41,7 +41,8 @@ const Record* errored_record(const Job& job) {
 }  // namespace
 
 Message job_gap(const Job& job) {
-  if (is_drill_step(job.step)) return {"gap.drill_failed", {job.step, job_place(job), job.reason}};
+  if (is_drill_step(job.step) && job.curable)
+    return {"gap.drill_failed", {job.step, job_place(job), job.reason}};
   if (const Record* record = errored_record(job)) return record_gap(job, *record);
   const Arg because = job.reason.empty() ? Arg("") : Arg(Message("gap.because", {job.reason}));
   if (!job.curable) return {"gap.final", {job.step, job_place(job), because}};

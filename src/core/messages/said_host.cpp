@@ -26,7 +26,6 @@ constexpr TextRow kSaidHost[] = {
     {"preflight.ranks", "has {0} ranks, most hosts have {1}: mend the list of slots", "有 {0} 个进程，多数主机有 {1} 个：请修正槽位清单"},
     {"preflight.gpu_users", "its GPUs are used by {0}: end these programs", "其 GPU 正被 {0} 使用：请结束这些程序"},
     {"preflight.gpus_unseen", "whether others use its GPUs is not known: not all programs of the host are seen from here, and NVML does not say ({0}); next: as root, outside of a container", "无法确认 GPU 是否被占用：此处看不到主机的全部程序，NVML 也未给出（{0}）；下一步：以 root 在容器外运行"},
-    {"preflight.own_only", "only programs of this user were seen on the GPUs: root sees all", "仅能看到本用户在 GPU 上的程序：root 可看到全部"},
     {"preflight.no_space", "the free space of {0} could not be read: {1}", "无法读取 {0} 的可用空间：{1}"},
     {"preflight.one_host", "one host: its program, ranks and clock have nothing to be compared with", "仅一台主机：其程序、进程数和时钟无可比较的对象"},
     {"memory.ceiling_measured", "measured in this run: the fastest pass over the same arrays with the same threads, reading alone included", "本次实测：相同线程对相同数组的最快一遍，含只读"},

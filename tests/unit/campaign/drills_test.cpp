@@ -116,6 +116,16 @@ TEST_CASE("a drill that broke off, or whose document is gone, is open") {
     journal.begin("cut-link", "n2");  // and the process was killed
   }
   CHECK(c.states() == kOpen);
+  c.make(c.drill(5));  // who stops a drill that goes badly cannot make it again until it passes
+  CHECK(c.states() == kOpen);
+  const DrilledCampaign stopped;
+  {
+    DrillJournal journal(stopped.setup);
+    journal.end(journal.begin("cut-link", "n2"), "interrupted", ExitCode::interrupted);
+    journal.close();
+  }
+  stopped.make(stopped.drill(5));
+  CHECK(stopped.states() == kOpen);
   const DrilledCampaign lost;
   lost.make(lost.drill(5));
   std::filesystem::remove(lost.file("records/drill-cut-link@n2.json"));

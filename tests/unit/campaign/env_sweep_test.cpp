@@ -89,6 +89,36 @@ TEST_CASE("A sweep whose file cannot be written gives its outcomes and the reaso
   CHECK_THROWS_AS(run_sweep(setup, [](size_t, const SweepOutcome&) {}), Error);
 }
 
+TEST_CASE("A run whose output cannot be kept costs itself alone") {
+  const TemporaryDirectory place;
+  write_program(place.path);  // for its document
+  const fs::path launcher = place.path / "mpirun";
+  std::ofstream(launcher) << "#!/bin/sh\necho debug output\n"
+                             "while [ \"$1\" != --json ]; do shift; done\n"
+                             "cp \"$(dirname \"$0\")/document.json\" \"$2\"\n";
+  fs::permissions(launcher, fs::perms::owner_all);
+  const std::string before = std::getenv("PATH");
+  ::setenv("PATH", (place.path.string() + ":" + before).c_str(), 1);
+  Problems problems;
+  SweepSetup setup;
+  setup.directory = place.path / "out";
+  fs::create_directories(setup.directory / "001.out");  // a directory stands in the way
+  setup.launch.launcher = Launcher::mpirun;
+  setup.binary = "x";
+  setup.variables = parse_variables({"A=1,2"}, problems);
+  setup.hosts = {{"h", 1}};
+  setup.ranks_per_host = 1;
+  setup.deadline_seconds = 30;
+  setup.repeats = 1;
+  const auto outcomes = run_sweep(setup, [](size_t, const SweepOutcome&) {});
+  ::setenv("PATH", before.c_str(), 1);
+  REQUIRE(outcomes.size() == 2);
+  CHECK(outcomes[0].state == JobState::failed);
+  CHECK(outcomes[0].reason.text().find("001.out: is the disk full?") != std::string::npos);
+  CHECK(outcomes[1].state == JobState::done);
+  CHECK(outcomes[1].document.has_value());
+}
+
 TEST_CASE("A combination that fails or hangs costs itself alone") {
   auto outcomes = play("good,fail,hang,none,inherit");
   REQUIRE(outcomes.size() == 5);

@@ -151,7 +151,6 @@ TEST_CASE("lists that a spreadsheet or a hand has spoilt are refused with their 
 }
 
 TEST_CASE("fields of one line: quotes hold commas and doubled quotes, blanks stay") {
-  using Fields = std::vector<std::string>;
   CHECK(csv_fields("a,b c, d ") == Fields{"a", "b c", " d "});
   CHECK(csv_fields("\"a,b\",\"\",c") == Fields{"a,b", "", "c"});
   CHECK(csv_fields("\"say \"\"a\"\"\",") == Fields{"say \"a\"", ""});
