@@ -119,7 +119,7 @@ def test_a_profile_asks_for_a_drill_of_its_campaign(tmp_path, monkeypatch):
     assert done.returncode == 0 and states["xid.seen"] == "fail" and said["verdict"] == "not-accepted", states
     assert list(out.glob("drills/*/fake-xid-before.json"))
     assert not [p for p in out.rglob("*") if p.is_file() and b"visible-value-77" in p.read_bytes()]
-    record = next((out / "records").glob("drill-fake-xid@*.json"))
+    record = next((out / "records").glob("drill-fake-xid@*+2.json"))  # the attempt that failed
     record.write_text(record.read_text().replace('"passed": true', '"passed":  true'))
     before = (out / "journal.jsonl").read_bytes()
     refused, states, said = accepted(tmp_path, out, "--on", "nobody", script="")
