@@ -48,8 +48,7 @@ std::optional<Said> drill_misfit(const DrillName& name, const Document& document
     if (!slots.contains(host)) return said("bind.no_host", terminal_safe(host));
   }
   for (const Record& r : document.records) {
-    if (r.case_name != drill_info().name)
-      return said("bind.case", terminal_safe(r.case_name), drill_info().name);
+    if (r.case_name != kDrillCase) return said("bind.case", terminal_safe(r.case_name), kDrillCase);
     const bool same = r.params.has("id") && to_text(r.params.all().at("id").front()) == name.drill;
     if (!same) return said("bind.case", terminal_safe(r.case_name), name.drill);
     for (const Entity& e : r.entities) {

@@ -25,12 +25,36 @@ std::string without_blanks_at_ends(const std::string& line) {
   return begin == std::string::npos ? "" : line.substr(begin, end + 1 - begin);
 }
 
+// The first line of a launcher's complaint. Warnings count where there is nothing else: one line,
+// or all between two rules of dashes, as Open MPI frames them.
+class Complaint {
+ public:
+  void take(const std::string& line) {
+    if (line.find_first_not_of(' ') == std::string::npos) return;
+    if (line.find_first_not_of(" -*=") == std::string::npos) {
+      in_warning_ = false;
+      after_rule_ = true;
+      return;
+    }
+    const bool warns = line.starts_with("WARNING");
+    in_warning_ |= warns && after_rule_;
+    after_rule_ = false;
+    std::string& first = warns || in_warning_ ? warning_ : complaint_;
+    if (first.empty()) first = line;
+  }
+  const std::string& text() const { return complaint_.empty() ? warning_ : complaint_; }
+
+ private:
+  bool after_rule_ = false, in_warning_ = false;
+  std::string complaint_, warning_;
+};
+
 // The first line that clusterbench itself wrote; if it announces problems, with the first of them.
-// Without such a line, the first line of the log (a launcher's complaint).
+// Without such a line, the launcher's complaint.
 std::string first_line(const LogTail& log) {
   std::ifstream in(log.file, std::ios::binary);
   in.seekg(static_cast<std::streamoff>(log.begin));
-  std::string first;
+  Complaint complaint;
   for (std::string line; std::getline(in, line);) {
     line = terminal_safe(line.substr(0, kMaxReason));
     if (line.starts_with("clusterbench")) {
@@ -38,9 +62,9 @@ std::string first_line(const LogTail& log) {
       if (!announces_problems(line) || !std::getline(in, next)) return line;
       return line + ": " + without_blanks_at_ends(terminal_safe(next.substr(0, kMaxReason)));
     }
-    if (first.empty() && line.find_first_not_of(" -*=") != std::string::npos) first = line;
+    complaint.take(line);
   }
-  return first;
+  return complaint.text();
 }
 
 Said with_log(const Said& what, const LogTail& log) {

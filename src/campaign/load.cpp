@@ -23,6 +23,7 @@
 #include "campaign/soak_cycles.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/profile_drills.h"
 #include "core/text.h"
 #include "judge/delivery.h"
 #include "judge/verdict_gaps.h"
@@ -89,6 +90,26 @@ void note_failed_drills(const std::vector<Job>& drills, Campaign& campaign) {
       }
     }
   }
+}
+
+// What a drill has shown of a host says nothing of the one that came in its place.
+void note_drills_of_others(const std::vector<Job>& drills, const Roster& roster,
+                           Campaign& campaign) {
+  std::set<std::string> noted;
+  for (const Job& job : drills) {
+    if (!roster.takes_part(job.host) && noted.insert(job.step + job.host).second)
+      campaign.notes.push_back(
+          said("load.drill_of_other", terminal_safe(job.step), terminal_safe(job.host)));
+  }
+}
+
+std::vector<Step> steps_of(const std::vector<Job>& drills) {
+  std::vector<Step> out;
+  for (const Job& job : drills) {
+    if (std::ranges::find(out, job.step, &Step::id) == out.end())
+      out.push_back({.id = job.step, .case_name = kDrillCase});
+  }
+  return out;
 }
 
 // Attempts that left nothing behind: nobody knows what they measured.
@@ -287,6 +308,8 @@ Campaign load_campaign(const fs::path& directory, const Catalogue& catalogue) {
   check_records(origins, campaign);
   refuse_misfits(readings);
   note_failed_drills(drills, campaign);
+  note_drills_of_others(drills, roster, campaign);
+  campaign.drills = steps_of(drills);
   std::ranges::move(drills, std::back_inserter(campaign.jobs));  // readings point into the jobs
   apply_delivery(campaign);
   return campaign;

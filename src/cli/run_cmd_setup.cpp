@@ -281,6 +281,8 @@ std::set<std::string> chosen_only(const RunOptions& options, const RunSetup& set
   const Roster roster = read_roster(setup.campaign, read_journal(setup.paths.journal(), root));
   std::set<std::string> out;
   Problems problems;
+  if (options.only.find(':') != std::string::npos)
+    problems.add("--only", "takes names without slots: those of the campaign count");
   for (const HostSlots& h : parse_hosts(options.only)) {
     if (roster.is_waiting(h.name))
       problems.add("--only",

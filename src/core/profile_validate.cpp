@@ -151,7 +151,7 @@ void validate_drill(const Criterion& c, Problems& problems) {
                           rule->compares_parts_of_host() || !rule->since.empty()))
     problems.add(fmt::format("criteria[{}]", c.id),
                  "a drill has no fleet and no parts: give min or max");
-  validate_rule(c, drill_info(), problems);
+  validate_rule(c, drill_info(drill_of_step(c.step)), problems);
 }
 
 // A measurement that no criterion judges would be taken and forgotten.

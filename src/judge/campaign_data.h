@@ -112,6 +112,8 @@ struct Campaign {
   std::vector<std::string> command;         // the `run` command line
   std::vector<HostInventory> inventories;   // one for each host that could be read
   std::vector<Job> jobs;                    // in the profile's order of steps, then hosts
+  // A step of case "drill" for each drill that was made: the profile has none of them.
+  std::vector<Step> drills = {};
   // Proofs of every job that is done, if `run --prove` asked for them. Their records are in no job.
   std::vector<Proof> proofs;
   std::vector<std::pair<std::string, std::string>> manifest;  // file, sha256

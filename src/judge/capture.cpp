@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/json/json_text.h"
+#include "core/profile_drills.h"
 #include "core/stats.h"
 #include "core/units.h"
 #include "judge/verdict_select.h"
@@ -159,7 +160,8 @@ std::string captured_profile(const std::vector<KnownGood>& campaigns, const std:
   std::string day;
   for (const KnownGood& known : campaigns) day = std::max(day, known.campaign->ended.substr(0, 10));
   for (json& criterion : given) {
-    if (criterion.contains("metric") && !criterion.contains("max_spread_of_host") &&
+    const bool of_drill = is_drill_step(criterion.value("step", ""));
+    if (!of_drill && criterion.contains("metric") && !criterion.contains("max_spread_of_host") &&
         !criterion.contains("max_ratio_of_host")) {
       const MetricRule rule = rule_of(first.profile, criterion);
       const Pool pool = pool_of(campaigns, criterion["step"].get<std::string>(), rule);

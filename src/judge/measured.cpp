@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "core/profile_drills.h"
 #include "core/units.h"
 
 namespace cb {
@@ -42,6 +43,38 @@ void add_value(MetricGroup& group, const MeasuredValue& value, bool of_cycle) {
   const bool below = value.summary.median < before->summary.median;
   const bool above = value.summary.median > before->summary.median;
   if (group.better == Better::higher ? below : above) *before = value;
+}
+
+// Adds the groups of one step.
+void gather_step(const Campaign& campaign, const Step& step, const Catalogue& catalogue,
+                 std::vector<MetricGroup>& out) {
+  const std::string domain = domain_of(campaign, step, catalogue);
+  std::map<std::tuple<std::string, std::string, std::string>, size_t> places;
+  for (const Job& job : campaign.jobs) {
+    if (job.step != step.id || !job.document) continue;
+    for (const Record& record : job.document->records) {
+      if (!record.measured()) continue;
+      for (const Metric& metric : record.metrics) {
+        if (metric.samples.empty()) continue;
+        const Entity& entity = record.entities.at(metric.entity);
+        const auto [place, is_new] =
+            places.try_emplace({params_key(record.params), metric.name, entity.kind}, out.size());
+        if (is_new)
+          out.push_back({.step = &step,
+                         .info = info_of(record, catalogue),
+                         .domain = domain,
+                         .case_name = record.case_name,
+                         .params = record.params,
+                         .metric = metric.name,
+                         .unit = metric.unit,
+                         .better = metric.better,
+                         .entity_kind = entity.kind});
+        add_value(out[place->second],
+                  {&record, &metric, &entity, metric.samples.summary(), &job.document->run},
+                  job.cycle > 0);
+      }
+    }
+  }
 }
 
 // Returns the integer value of a parameter that has exactly one value; nothing otherwise.
@@ -93,36 +126,17 @@ std::string params_key(const Params& params) {
 
 std::vector<MetricGroup> gather_metrics(const Campaign& campaign, const Catalogue& catalogue) {
   std::vector<MetricGroup> out;
-  std::map<std::tuple<std::string, std::string, std::string, std::string>, size_t> places;
-  for (const Step& step : campaign.profile.steps) {
-    const std::string domain = domain_of(campaign, step, catalogue);
-    for (const Job& job : campaign.jobs) {
-      if (job.step != step.id || !job.document) continue;
-      for (const Record& record : job.document->records) {
-        if (!record.measured()) continue;
-        for (const Metric& metric : record.metrics) {
-          if (metric.samples.empty()) continue;
-          const Entity& entity = record.entities.at(metric.entity);
-          const auto [place, is_new] = places.try_emplace(
-              {step.id, params_key(record.params), metric.name, entity.kind}, out.size());
-          if (is_new)
-            out.push_back({.step = &step,
-                           .info = info_of(record, catalogue),
-                           .domain = domain,
-                           .case_name = record.case_name,
-                           .params = record.params,
-                           .metric = metric.name,
-                           .unit = metric.unit,
-                           .better = metric.better,
-                           .entity_kind = entity.kind});
-          add_value(out[place->second],
-                    {&record, &metric, &entity, metric.samples.summary(), &job.document->run},
-                    job.cycle > 0);
-        }
-      }
-    }
-  }
+  for (const Step& step : campaign.profile.steps) gather_step(campaign, step, catalogue, out);
   for (MetricGroup& group : out) place_ends(group);
+  return out;
+}
+
+std::vector<MetricGroup> gather_metrics_and_drills(const Campaign& campaign,
+                                                   const Catalogue& catalogue) {
+  std::vector<MetricGroup> out = gather_metrics(campaign, catalogue);
+  const size_t before = out.size();
+  for (const Step& drill : campaign.drills) gather_step(campaign, drill, catalogue, out);
+  for (size_t i = before; i < out.size(); ++i) place_ends(out[i]);
   return out;
 }
 
@@ -158,7 +172,7 @@ std::string domain_of(const Campaign& campaign, const Step& step, const Catalogu
   for (const Criterion& criterion : campaign.profile.criteria) {
     if (criterion.step == step.id) return criterion.domain;
   }
-  return "host";
+  return is_drill_step(step.id) ? "stability" : "host";
 }
 
 const ParamDef* find_param(const CaseInfo* info, std::string_view name) {

@@ -41,6 +41,10 @@ struct MetricGroup {
 // Groups come in the profile's order of steps, then as recorded. They point into the campaign and
 // the catalogue.
 std::vector<MetricGroup> gather_metrics(const Campaign& campaign, const Catalogue& catalogue);
+// The same, and behind them the figures of drills: for a reader, and not for what compares the
+// machine with others, since each tells of one fault.
+std::vector<MetricGroup> gather_metrics_and_drills(const Campaign& campaign,
+                                                   const Catalogue& catalogue);
 
 // Groups that differ in one numeric parameter only, in ascending order of it.
 struct Sweep {
@@ -57,7 +61,7 @@ struct SweepsAndPoints {
 SweepsAndPoints find_sweeps(const std::vector<const MetricGroup*>& groups);
 
 // Returns the domain in which a step is shown: that of its case; if this version does not know the
-// case, that of the step's first criterion, or "host".
+// case, that of the step's first criterion, else "host", of a drill "stability".
 std::string domain_of(const Campaign& campaign, const Step& step, const Catalogue& catalogue);
 
 const ParamDef* find_param(const CaseInfo* info, std::string_view name);

@@ -75,7 +75,7 @@ std::string render_csv(const Campaign& campaign, const Judgement& judgement,
   for (const Said& doubt : campaign.warnings)
     out += fmt::format("evidence,doubt,,{},,,,,,,,,,,,,,,,,\r\n", csv_cell(doubt.text()));
   out += verdict_rows(judgement);
-  for (const MetricGroup& g : gather_metrics(campaign, catalogue)) {
+  for (const MetricGroup& g : gather_metrics_and_drills(campaign, catalogue)) {
     const std::string head =
         fmt::format("{},{},{},{},{},{},{}", csv_cell(g.step->id), csv_cell(g.case_name),
                     csv_cell(g.domain), csv_cell(point_of(g)), csv_cell(g.metric), csv_cell(g.unit),

@@ -218,7 +218,7 @@ std::string render_json(const Campaign& campaign, const Judgement& judgement,
   if (judgement.test_profile) out["test_profile"] = true;
   if (!judgement.judged_by.empty()) out["judged_by"] = judgement.judged_by;
   for (const CriterionVerdict& v : judgement.criteria) out["criteria"].push_back(criterion_json(v));
-  const std::vector<MetricGroup> groups = gather_metrics(campaign, catalogue);
+  const std::vector<MetricGroup> groups = gather_metrics_and_drills(campaign, catalogue);
   for (const MetricGroup& group : groups) out["figures"].push_back(figure_json(group));
   out["outliers"] = outliers_json(groups);
   for (const Job& job : campaign.jobs) out["jobs"].push_back(job_json(job));

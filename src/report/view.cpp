@@ -134,7 +134,7 @@ std::string shell_line(const std::vector<std::string>& argv) {
 View build_view(const Campaign& campaign, const Judgement& judgement, const Catalogue& catalogue,
                 const Texts& texts, const Paperwork& papers) {
   const ReportInput in{campaign, judgement, catalogue,
-                       texts,    papers,    gather_metrics(campaign, catalogue)};
+                       texts,    papers,    gather_metrics_and_drills(campaign, catalogue)};
   View view;
   fill_head(view, in);
   append(view, open_items_section(in));

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/profile_drills.h"
 #include "core/units.h"
 #include "report/view_parts.h"
 
@@ -51,12 +52,15 @@ std::string unit_of(const ReportInput& in, const Criterion& criterion, const std
   for (const MetricGroup& group : in.groups) {
     if (group.step->id == criterion.step && group.metric == metric) return group.unit;
   }
+  const auto unit_in = [&](const CaseInfo& info) {
+    const auto found = std::ranges::find(info.metrics, metric, &MetricDef::name);
+    return found == info.metrics.end() ? std::string() : found->unit;
+  };
+  if (is_drill_step(criterion.step)) return unit_in(drill_info(drill_of_step(criterion.step)));
   const auto step = std::ranges::find(in.campaign.profile.steps, criterion.step, &Step::id);
   if (step == in.campaign.profile.steps.end()) return "";
   const CaseInfo* info = case_of(*step, in.catalogue);
-  if (info == nullptr) return "";
-  const auto found = std::ranges::find(info->metrics, metric, &MetricDef::name);
-  return found == info->metrics.end() ? "" : found->unit;
+  return info == nullptr ? "" : unit_in(*info);
 }
 
 // Far from the requirement the exact share says nothing; "29 ×" and "< 1 %" are read at a glance.

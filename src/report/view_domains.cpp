@@ -290,10 +290,12 @@ Section domain_section(const ReportInput& in, const std::string& domain,
 std::vector<Section> domain_sections(const ReportInput& in) {
   std::map<std::string, std::vector<const Step*>> steps;
   std::vector<std::string> order(kDomains.begin(), kDomains.end());
-  for (const Step& step : in.campaign.profile.steps) {
-    const std::string domain = domain_of(in.campaign, step, in.catalogue);
-    steps[domain].push_back(&step);
-    if (std::ranges::find(order, domain) == order.end()) order.push_back(domain);
+  for (const auto* list : {&in.campaign.profile.steps, &in.campaign.drills}) {
+    for (const Step& step : *list) {
+      const std::string domain = domain_of(in.campaign, step, in.catalogue);
+      steps[domain].push_back(&step);
+      if (std::ranges::find(order, domain) == order.end()) order.push_back(domain);
+    }
   }
   std::vector<Section> out;
   for (const std::string& domain : order) {

@@ -182,6 +182,8 @@ def test_a_host_that_was_out_and_came_back_is_noted(tmp_path):
     c = Campaign(tmp_path / "lab", rules=["n2 each dead"])
     c.profile([step("each")])
     c.run("n[1-3]:1")
+    refused = c.cb("run", "--only", "n2:99", "--into", c.out)
+    assert refused.returncode == 2 and "takes names without slots" in refused.stderr, refused.stderr
     silent = c.cb("run", "--only", "n2", "--into", c.out)
     assert silent.returncode == 3 and "n2 does not answer within 30.0 s: nothing of it is measured" in silent.stderr, silent.stderr
     c.rules()

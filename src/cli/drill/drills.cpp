@@ -24,7 +24,7 @@ const std::vector<Drill>& all_drills() {
       {"pull-optic", manual, "a person pulls an optic or a cable",
        "the job ends and names the host, or locate does", true, "what is pulled"},
       {"power-feed", manual, "a person takes one of two power feeds away",
-       "nothing ends: the other feed carries the load", true, "which feed", true},
+       "nothing ends: the other feed carries the load", true, "which feed"},
   };
   return drills;
 }

@@ -25,7 +25,6 @@ struct Drill {
   std::string expected;     // how it must be seen
   bool needs_part = false;  // --part: an interface or a directory
   std::string part_help = {};
-  bool goes_on = false;  // the measurement must not end: there is nothing to detect
 };
 
 const std::vector<Drill>& all_drills();

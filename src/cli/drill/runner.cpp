@@ -15,6 +15,7 @@
 #include "cli/drill/measurement.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/profile_drills.h"
 
 namespace cb {
 namespace {
@@ -199,7 +200,7 @@ class DrillRun {
     EndedMeasurement seen = running ? wait(*running, deadline_of("during") + kDrillLateSeconds)
                                     : measure("during", short_job(drill_, setup_.part));
     if (const auto rate = rate_of(seen)) add_rate("rate_during", *rate);
-    if (drill_.goes_on) {
+    if (must_survive(drill_.id)) {
       add_check("survived", seen.code == 0, said("drill.not_survived", seen.code.value_or(124)));
       return;
     }

@@ -98,6 +98,7 @@ constexpr TextRow kSaidCampaign[] = {
     {"proof.changed", "its record file was changed after the run", "记录文件在运行后被改动"},
     {"load.proof_outlived", "{0} was written by a job that outlived its run: clear it away with run --resume", "{0} 由运行终止后仍未结束的作业写成：请用 run --resume 清除"},
     {"end.drill_stopped", "attempt {0} of the drill was stopped before its end, so nobody knows whether the fault would have been seen, and making it again does not tell; next: a new campaign", "演练第 {0} 次在结束前被中止，无从知道故障能否被发现，重做也无法说明；下一步：新建批次"},
+    {"load.drill_of_other", "{0} was made on {1}, which was taken out: it says nothing of the host in its place; next: make it there too", "{0} 是在 {1} 上做的，该主机已被排除：不能说明替换它的主机；下一步：在替换主机上再做一次"},
     {"load.drill_failed", "{0} on {1}: check {2} failed: {3}; no criterion of the profile asks for this drill", "{0}（{1}）：检查 {2} 未通过：{3}；配置中没有针对该演练的判据"},
     {"load.no_record", "attempt {0} of {1} left no record: it was interrupted, or failed before it had one", "{1} 的第 {0} 次测量没有留下记录：被中断，或在写出记录前失败"},
     {"load.no_record_but", "attempt {0} of {1} left no record: {2}", "{1} 的第 {0} 次测量没有留下记录：{2}"},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "judge/measured.h"
 #include "judge/verdict.h"
 #include "small_campaign.h"
 
@@ -144,6 +145,34 @@ TEST_CASE("a drill that failed and that nobody asks for is told") {
   CHECK(std::ranges::count_if(loaded.notes, [](const Said& note) {
           return note.text().starts_with("drill:kill-rank on n2: check detected failed");
         }) == 1);
+}
+
+TEST_CASE("the figures of drills are for readers of the report, each attempt's") {
+  const DrilledCampaign c;
+  CHECK(gather_metrics_and_drills(c.load(), {}).empty());
+  c.make(c.drill(5));
+  c.make(c.drill(7));
+  const Campaign campaign = c.load();
+  CHECK(gather_metrics(campaign, {}).empty());
+  const auto groups = gather_metrics_and_drills(campaign, {});
+  REQUIRE(groups.size() == 1);
+  CHECK(groups[0].step->id == "drill:cut-link");
+  CHECK(groups[0].domain == "stability");
+  REQUIRE(groups[0].values.size() == 2);
+  CHECK(groups[0].values[groups[0].worst].summary.median == 7);
+}
+
+TEST_CASE("a drill on a host that takes no part any more is told") {
+  DrilledCampaign c;
+  DrillJournal journal(c.setup);
+  journal.end(journal.begin("cut-link", "n9"), c.drill(5, true, "n9"));
+  journal.close();
+  const std::vector<Said> notes = c.load().notes;
+  CHECK(std::ranges::count_if(notes, [](const Said& note) {
+          return note.text().starts_with("drill:cut-link was made on n9, which was taken out");
+        }) == 1);
+  c.make(c.drill(5));
+  CHECK(c.load().notes.size() == notes.size());
 }
 
 TEST_CASE("a document of something else is no drill") {

@@ -102,6 +102,10 @@ TEST_CASE("of a log this tool's first line counts, else the first that says some
   CHECK(said("\n---\n=== *\nfirst\nsecond\n") == ": first");
   CHECK(said("first\nclusterbench: a\nclusterbench: b\n") == ": clusterbench: a");
   CHECK(said("old\nnew\n", 4) == ": new");
+  const std::string framed = "---\nWARNING: a value is invalid.\n\n  Value: x\n---\n";
+  CHECK(said(framed + "ssh: no route\n") == ": ssh: no route");
+  CHECK(said(framed) == ": WARNING: a value is invalid.");
+  CHECK(said("WARNING: a value is invalid.\nssh: no route\n") == ": ssh: no route");
   CHECK(said("clusterbench fake: 2 problems\n  --value  no number\n  --x  y\n") ==
         ": clusterbench fake: 2 problems: --value  no number");
   CHECK(said("clusterbench fake: 1 problem\n") == ": clusterbench fake: 1 problem");

@@ -96,6 +96,19 @@ TEST_CASE("checks and comparisons within a host stay, what was not measured is l
   CHECK(out["criteria"][2] == json::parse(kResolved)["criteria"][2]);
 }
 
+TEST_CASE("what is asked of a drill stays as it was asked") {
+  GoodCampaign good({1, 2, 3});
+  json resolved = json::parse(kResolved);
+  const json drill = {
+      {"id", "g"}, {"step", "drill:cut-link"}, {"metric", "rate_after"}, {"min", 1}};
+  resolved["criteria"].push_back(drill);
+  resolved["criteria"].push_back({{"id", "u"}, {"uniform", {"cpu.model"}}});  // of no step
+  good.campaign.profile.resolved = resolved.dump();
+  const json out = captured({good.known()});
+  REQUIRE(out["criteria"].size() == 5);
+  CHECK(out["criteria"][3] == drill);
+}
+
 TEST_CASE("a step that nothing judges gets a limit for its first metric") {
   GoodCampaign good({1000, 1000, 1000});
   good.campaign.profile.steps.push_back({.id = "t", .case_name = "fake"});
