@@ -250,7 +250,7 @@ std::vector<HostInventory> collect_inventories(std::vector<Job>& jobs) {
 
 }  // namespace
 
-Campaign load_campaign(const fs::path& directory, const Catalogue& catalogue) {
+Campaign load_campaign(const fs::path& directory, const Catalogue& catalogue, Keep keep) {
   const CampaignPaths paths{directory};
   if (!fs::is_directory(directory))
     throw UsageError(directory.string(), "",
@@ -291,7 +291,8 @@ Campaign load_campaign(const fs::path& directory, const Catalogue& catalogue) {
   }
   mark_made_up(keys, journal, campaign.jobs);
   mark_other_hosts(readings, journal, file.launch.launcher, campaign);
-  read_records(readings, directory, file.profile.soak ? file.profile.soak->cycles() : 0);
+  const size_t cycles = file.profile.soak ? file.profile.soak->cycles() : 0;
+  read_records(readings, directory, {cycles, keep == Keep::samples});
   find_misfits(readings, journal, file, roster, catalogue);
   const std::vector<RecordOrigin> origins = origins_of(readings, journal);
   take(readings, campaign);

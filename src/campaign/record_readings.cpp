@@ -7,6 +7,7 @@
 #include "campaign/bind.h"
 #include "campaign/command_line.h"
 #include "campaign/lost.h"
+#include "campaign/quiet_cycles.h"
 #include "campaign/rails.h"
 #include "core/file.h"
 #include "core/parallel.h"
@@ -31,20 +32,38 @@ Said change_with_problem(const std::string& text, const Said& change) {
   }
 }
 
-// Of a soak's cycles between the first and the last no time lines are kept: a week on a hundred
-// hosts has more of them than memory, no judgement looks at them, and they stand in their files.
-void drop_time_lines(const JobKey& key, size_t cycles, Document& document) {
-  if (key.cycle <= 1 || key.cycle >= cycles) return;
-  for (Record& record : document.records) std::vector<Series>().swap(record.telemetry.series);
-}
+bool is_middle(const JobKey& key, size_t cycles) { return key.cycle > 1 && key.cycle < cycles; }
 
 // Reads the files on all processors: nothing in one depends on another.
-void read_all(std::vector<RecordReading>& readings, const fs::path& root, size_t cycles) {
+void read_all(std::vector<RecordReading>& readings, const fs::path& root, const SoakReading& soak) {
+  std::map<const Job*, int> attempts;
+  for (const RecordReading& r : readings) ++attempts[r.job];
+  TextPool texts;
   on_all_processors(readings.size(), [&](size_t i) {
     RecordReading& r = readings[i];
     r.loaded = load_record(root, r.event, r.inventory);
-    if (r.loaded.document) drop_time_lines(*r.key, cycles, *r.loaded.document);
+    if (!r.loaded.document || !is_middle(*r.key, soak.cycles)) return;
+    drop_time_lines(*r.loaded.document);
+    // Two attempts may be put together, which needs their samples.
+    if (!soak.all_samples && attempts.at(r.job) == 1) keep_summaries(*r.loaded.document);
+    texts.share(*r.loaded.document);
   });
+}
+
+// The environment of a cycle is that of the step's first one on this host, or it is kept.
+void drop_equal_environments(std::vector<RecordReading>& readings, size_t cycles) {
+  std::map<std::pair<size_t, std::string>, const RunInfo*> first;
+  for (const RecordReading& r : readings) {
+    if (r.loaded.document && !is_middle(*r.key, cycles))
+      first.try_emplace({r.key->step, r.job->label()}, &r.loaded.document->run);
+  }
+  for (RecordReading& r : readings) {
+    if (!r.loaded.document || !is_middle(*r.key, cycles)) continue;
+    r.loaded.document->tool.build.clear();  // nobody asks a job for it
+    const auto known = first.find({r.key->step, r.job->label()});
+    if (known != first.end() && known->second->environment == r.loaded.document->run.environment)
+      r.loaded.document->run.environment.clear();
+  }
 }
 
 // What each record must be of.
@@ -119,11 +138,12 @@ LoadedRecord load_record(const fs::path& root, const JobEvent& event, bool inven
   }
 }
 
-void read_records(std::vector<RecordReading>& readings, const fs::path& root, size_t cycles) {
+void read_records(std::vector<RecordReading>& readings, const fs::path& root,
+                  const SoakReading& soak) {
   std::set<std::string> asked;
   for (RecordReading& r : readings)
     r.inventory = r.job->host.empty() || asked.insert(r.job->host).second;
-  read_all(readings, root, cycles);
+  read_all(readings, root, soak);
   std::set<std::string> known;
   for (const RecordReading& r : readings) {
     if (r.inventory && r.loaded.document) known.insert(r.job->host);
@@ -132,6 +152,7 @@ void read_records(std::vector<RecordReading>& readings, const fs::path& root, si
     if (!r.inventory && r.loaded.document && known.insert(r.job->host).second)
       r.loaded = load_record(root, r.event, true);
   }
+  drop_equal_environments(readings, soak.cycles);
 }
 
 void find_misfits(std::vector<RecordReading>& readings, const Journal& journal,

@@ -38,6 +38,14 @@ struct RecordReading {
   std::optional<Said> misfit = {};  // why the document is not one of this job
 };
 
+// Of a soak's cycles between the first and the last no time lines are kept, and of their figures
+// the summaries, unless a reader asks for all samples: no judgement looks at more, and it stands in
+// their files.
+struct SoakReading {
+  size_t cycles = 0;  // 0: the campaign is no soak
+  bool all_samples = false;
+};
+
 // The first problem of a file that cannot be used, with its place.
 Said first_problem(const UsageError& e);
 
@@ -46,10 +54,9 @@ LoadedRecord load_record(const std::filesystem::path& root, const JobEvent& even
 
 // Reads all record files, on all processors. Every file of a host repeats its inventory: of the
 // files that one host alone wrote only the first is asked for it, and another one where that one
-// was no good. Of a soak of so many `cycles` the time lines between the first and the last are
-// dropped.
+// was no good.
 void read_records(std::vector<RecordReading>& readings, const std::filesystem::path& root,
-                  size_t cycles);
+                  const SoakReading& soak);
 
 // Compares each document with its job: case, parameters, hosts, tool and command. What does not fit
 // gets `misfit`.

@@ -52,8 +52,8 @@ ExitCode compare(const CompareOptions& options) {
   for (const std::string& directory : {options.before, options.after})
     refuse_writing_over_evidence(directory, {options.json, options.markdown});
   const std::vector<MappedHost> map = host_map(options);
-  const Campaign before = load_campaign(options.before, catalogue());
-  const Campaign after = load_campaign(options.after, catalogue());
+  const Campaign before = load_campaign(options.before, catalogue(), Keep::samples);
+  const Campaign after = load_campaign(options.after, catalogue(), Keep::samples);
   const Catalogue known = catalogue();
   const auto groups_before = gather_metrics(before, known);
   const auto groups_after = gather_metrics(after, known);

@@ -28,7 +28,34 @@ Samples Samples::from_list(std::vector<double> values) {
   return out;
 }
 
+uint64_t Samples::count() const {
+  if (summary_) return summary_->n;
+  return histogram_ ? histogram_->count() : list_.size();
+}
+
+std::span<const double> Samples::list() const {
+  require_samples();
+  return list_;
+}
+
+const Histogram* Samples::histogram() const {
+  require_samples();
+  return histogram_ ? &*histogram_ : nullptr;
+}
+
+void Samples::require_samples() const {
+  if (summary_) throw Error("only the summary of these samples was kept");
+}
+
+void Samples::keep_summary() {
+  if (empty() || summary_) return;
+  summary_ = std::make_shared<const Summary>(summary());
+  std::vector<double>().swap(list_);
+  histogram_.reset();
+}
+
 void Samples::add(double value) {
+  require_samples();
   require_finite(value);
   if (!histogram_ && list_.size() == bound_) {
     histogram_.emplace();
@@ -42,9 +69,13 @@ void Samples::add(double value) {
   }
 }
 
-Summary Samples::summary() const { return histogram_ ? histogram_->summary() : summarise(list_); }
+Summary Samples::summary() const {
+  if (summary_) return *summary_;
+  return histogram_ ? histogram_->summary() : summarise(list_);
+}
 
 Samples Samples::mapped(const std::function<double(double)>& f) const {
+  require_samples();
   if (histogram_) return from_histogram(histogram_->mapped(f));
   Samples out(bound_);
   for (const double v : list_) out.add(f(v));

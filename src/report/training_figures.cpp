@@ -158,8 +158,18 @@ std::optional<Figure> loss_figure(const Record& record, const Step& step, const 
   return Figure{std::move(chart), t("chart.loss.title", step.id), std::move(caption)};
 }
 
+// True if the record has the loss of each step: of a soak's cycles most keep only summaries.
+bool has_curve(const Record& record) {
+  const auto whole = whole_of(record);
+  const Metric* loss = whole ? metric_of(record, *whole, "loss_nats") : nullptr;
+  return loss != nullptr && !loss->samples.has_only_summary();
+}
+
+bool is_any(const Record&) { return true; }
+
 // The record of the step that took longest: of many hosts or cycles one is shown.
-const Record* slowest_record(const Campaign& campaign, const Step& step) {
+const Record* slowest_record(const Campaign& campaign, const Step& step,
+                             bool (*fits)(const Record&)) {
   const Record* out = nullptr;
   double longest = 0;
   for (const Job& job : campaign.jobs) {
@@ -167,7 +177,7 @@ const Record* slowest_record(const Campaign& campaign, const Step& step) {
     for (const Record& record : job.document->records) {
       const auto whole = whole_of(record);
       const auto took = whole ? figure_of(record, *whole, "step_seconds") : std::nullopt;
-      if (!took || *took <= longest) continue;
+      if (!took || *took <= longest || !fits(record)) continue;
       longest = *took;
       out = &record;
     }
@@ -179,10 +189,12 @@ const Record* slowest_record(const Campaign& campaign, const Step& step) {
 
 std::vector<Figure> training_figures(const ReportInput& in, const Step& step) {
   std::vector<Figure> out;
-  const Record* record = slowest_record(in.campaign, step);
-  if (record == nullptr) return out;
-  if (auto figure = waterfall_figure(*record, step, in.t)) out.push_back(std::move(*figure));
-  if (auto figure = loss_figure(*record, step, in.t)) out.push_back(std::move(*figure));
+  const Record* slowest = slowest_record(in.campaign, step, is_any);
+  if (slowest == nullptr) return out;
+  if (auto figure = waterfall_figure(*slowest, step, in.t)) out.push_back(std::move(*figure));
+  const Record* curved = slowest_record(in.campaign, step, has_curve);
+  if (curved == nullptr) return out;
+  if (auto figure = loss_figure(*curved, step, in.t)) out.push_back(std::move(*figure));
   return out;
 }
 

@@ -197,7 +197,8 @@ Figure bars_figure(const ReportInput& in, const MetricGroup& group) {
 
 // The tail matters if a criterion judges a percentile, and for latencies.
 bool wants_distribution(const ReportInput& in, const MetricGroup& group) {
-  if (group.values[group.worst].summary.n < kDistributionFrom) return false;
+  const MeasuredValue& worst = group.values[judged(in, group).worst];
+  if (worst.summary.n < kDistributionFrom || worst.metric->samples.has_only_summary()) return false;
   if (group.unit == "seconds") return true;
   const CriterionVerdict* verdict = verdict_on_point(in, group);
   return verdict != nullptr && rule_of(*verdict)->statistic != "median" &&

@@ -96,11 +96,26 @@ bool operator<(const Arg& a, const Arg& b) {
   return a.text_ != b.text_ ? a.text_ < b.text_ : a.message_ < b.message_;
 }
 
-Said::Said(Message message) : text_(say(Lang::en, message)), message_(std::move(message)) {}
+Said::Said(std::string text) {
+  if (!text.empty()) whole_ = std::make_shared<const Whole>(Whole{std::move(text), {}});
+}
+
+Said::Said(std::string text, Message message)
+    : whole_(std::make_shared<const Whole>(Whole{std::move(text), std::move(message)})) {}
+
+Said::Said(Message message) {
+  std::string text = say(Lang::en, message);
+  whole_ = std::make_shared<const Whole>(Whole{std::move(text), std::move(message)});
+}
+
+const Said::Whole& Said::whole() const {
+  static const Whole& nothing = *new Whole();  // also for texts that end after it would
+  return whole_ ? *whole_ : nothing;
+}
 
 std::string Said::in(Lang lang) const {
-  if (lang == Lang::en || message_.id.empty()) return text_;
-  return find_sentence(lang, message_).value_or(text_);
+  if (lang == Lang::en || message().id.empty()) return text();
+  return find_sentence(lang, message()).value_or(text());
 }
 
 std::optional<std::string> find_sentence(Lang lang, const Message& message) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <concepts>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -72,34 +73,39 @@ class Arg {
 };
 
 // A text in English, and its sentence's id and arguments if it has one. A text from a document
-// keeps its English.
+// keeps its English. Copies share what they say: a campaign has the same sentence many times.
 class Said {
  public:
   Said() = default;
   // Makes a text that is in no table: a file's, a library's or the kernel's own words.
-  Said(std::string text) : text_(std::move(text)) {}
-  Said(const char* text) : text_(text) {}
-  Said(std::string text, Message message) : text_(std::move(text)), message_(std::move(message)) {}
+  Said(std::string text);
+  Said(const char* text) : Said(std::string(text)) {}
+  Said(std::string text, Message message);
   Said(Message message);
 
-  const std::string& text() const { return text_; }
+  const std::string& text() const { return whole().text; }
   // Its id is empty if the text is in no table.
-  const Message& message() const { return message_; }
-  bool empty() const { return text_.empty(); }
+  const Message& message() const { return whole().message; }
+  bool empty() const { return text().empty(); }
   // Returns the English text if the table has no such sentence: it is of another version, or of no
   // table at all.
   std::string in(Lang lang) const;
 
-  friend bool operator==(const Said& a, const Said& b) { return a.text_ == b.text_; }
+  friend bool operator==(const Said& a, const Said& b) { return a.text() == b.text(); }
   template <std::convertible_to<std::string_view> T>
   friend bool operator==(const Said& a, const T& b) {
-    return a.text_ == std::string_view(b);
+    return a.text() == std::string_view(b);
   }
-  friend bool operator<(const Said& a, const Said& b) { return a.text_ < b.text_; }
+  friend bool operator<(const Said& a, const Said& b) { return a.text() < b.text(); }
 
  private:
-  std::string text_;
-  Message message_;
+  struct Whole {
+    std::string text;
+    Message message;
+  };
+  const Whole& whole() const;
+
+  std::shared_ptr<const Whole> whole_;  // null: says nothing
 };
 
 // Makes the sentence with that id and these arguments. Throws Error if the table does not have it.

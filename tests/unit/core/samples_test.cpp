@@ -60,3 +60,25 @@ TEST_CASE("a list from a document is kept whole, whatever its length") {
   CHECK_THROWS_AS(Samples::from_list({1.0, std::nan("")}), Error);
   CHECK_THROWS_AS(Samples::from_list({2 * kMaxSample}), Error);
 }
+
+TEST_CASE("of forgotten samples count and summary stay, and nothing is made of the rest") {
+  for (const size_t bound : {size_t{10}, size_t{2}}) {  // as a list, and as a histogram
+    Samples s(bound);
+    for (const double v : {3.0, 1.0, 2.0}) s.add(v);
+    const Summary before = s.summary();
+    s.keep_summary();
+    s.keep_summary();
+    CHECK(s.has_only_summary());
+    CHECK(s.count() == 3);
+    CHECK_FALSE(s.empty());
+    CHECK(s.summary().median == before.median);
+    CHECK_THROWS_AS(s.list(), Error);
+    CHECK_THROWS_AS(s.histogram(), Error);
+    CHECK_THROWS_AS(s.add(1), Error);
+    CHECK_THROWS_AS(s.mapped([](double v) { return v; }), Error);
+  }
+  Samples none;
+  none.keep_summary();
+  CHECK(none.empty());
+  CHECK_FALSE(none.has_only_summary());
+}
