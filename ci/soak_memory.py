@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Peak memory of reading and judging a soak: made-up campaigns of two sizes, and what a soak of 168 h on 128 hosts would take.
 
-    ci/soak_memory.py BINARY SYNTH_CLUSTER [--hosts 16] [--cycles 12,48]
+    ci/soak_memory.py BINARY SYNTH_CLUSTER [--hosts 16] [--cycles 12,48] [--heavy]
 
 SYNTH_CLUSTER is build/dev/bin/synth_cluster. Prints the jobs, the peak of `gate` and the growth of it for each job.
 """
@@ -43,14 +43,15 @@ def main():
     parser.add_argument("synth_cluster")
     parser.add_argument("--hosts", type=int, default=16)
     parser.add_argument("--cycles", default="12,48", help="of the two campaigns [12,48]")
+    parser.add_argument("--heavy", action="store_true", help="600 samples of each figure and 20 variables of each job")
     args = parser.parse_args()
     seen = []
     for cycles in map(int, args.cycles.split(",")):
         with tempfile.TemporaryDirectory() as name:
             directory = Path(name)
             (directory / "p.json").write_text(json.dumps(profile(cycles)))
-            subprocess.run([args.synth_cluster, directory / "c", "--hosts", str(args.hosts), "--healthy", "--profile", directory / "p.json"],
-                           check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([args.synth_cluster, directory / "c", "--hosts", str(args.hosts), "--healthy", "--profile", directory / "p.json",
+                            *(["--heavy"] if args.heavy else [])], check=True, stdout=subprocess.DEVNULL)
             code, peak = peak_of([args.binary, "gate", directory / "c"])
             jobs = len(list((directory / "c/records").iterdir()))
             if code not in (0, 3):

@@ -2,8 +2,10 @@
 // and gate find each of them, accuse nobody else, and how they grow with the number of hosts. All
 // numbers are invented around published ones; nothing here was measured. The same arguments give
 // the same bytes.
-//   usage: synth_cluster DIR [--hosts 32] [--seed 1] [--healthy] [--findings] [--profile FILE]
-// With --findings every record has a passed finding of each of its entities, as records of GPUs do.
+//   usage: synth_cluster DIR [--hosts 32] [--seed 1] [--healthy] [--findings] [--heavy]
+//                        [--profile FILE]
+// With --findings every record has a passed finding of each of its entities, as records of GPUs do;
+// with --heavy its figures have 600 samples, and the job 20 variables, as of ten minutes of load.
 // Prints one line per planted defect: the words that the conclusion must name.
 #include <algorithm>
 #include <filesystem>
@@ -34,6 +36,7 @@ struct Options {
   uint64_t seed = 1;
   bool healthy = false;
   bool findings = false;
+  bool heavy = false;
   std::string profile;
 };
 
@@ -45,6 +48,8 @@ Options parse(int argc, char** argv) {
       out.healthy = true;
     } else if (word == "--findings") {
       out.findings = true;
+    } else if (word == "--heavy") {
+      out.heavy = true;
     } else if (word.starts_with("--") && i + 1 < argc) {
       const std::string value = argv[++i];
       if (word == "--hosts") out.hosts = static_cast<int>(parse_integer(value).value_or(0));
@@ -72,7 +77,8 @@ class Campaigner {
       : paths_{options.directory},
         profile_(profile),
         cluster_(options.hosts, options.seed, options.healthy),
-        findings_(options.findings) {}
+        findings_(options.findings),
+        heavy_(options.heavy) {}
 
   void write() {
     CampaignFile file{.id = "5a17c0de00000001",
@@ -136,6 +142,27 @@ class Campaigner {
     }
   }
 
+  // As many samples as seconds in ten minutes, with the same values.
+  static void add_samples(std::vector<Record>& records) {
+    constexpr size_t kSeconds = 600;
+    for (Record& record : records) {
+      for (Metric& metric : record.metrics) {
+        const std::span<const double> own = metric.samples.list();
+        if (own.empty()) continue;
+        std::vector<double> all;
+        while (all.size() < kSeconds) all.push_back(own[all.size() % own.size()]);
+        metric.samples = Samples::from_list(std::move(all));
+      }
+    }
+  }
+
+  static std::map<std::string, std::string> environment() {
+    std::map<std::string, std::string> out;
+    for (int i = 0; i < 20; ++i)
+      out.emplace(fmt::format("NCCL_MADE_UP_{}", i), "a value of some length, as of a path");
+    return out;
+  }
+
   void write_job(const CampaignFile& file, const JobKey& key) {
     const Step& step = profile_.steps[key.step];
     const fs::path record = CampaignPaths::record(key.name);
@@ -153,6 +180,7 @@ class Campaigner {
                             {"command", placed.argv}};
     synth::Result result = cluster_.run(step, key.host, begin);
     if (findings_) add_findings(result.records);
+    if (heavy_) add_samples(result.records);
     if (result.lost) return;  // the host left before this job: it never started
     note(event);
     event.erase("command");
@@ -176,6 +204,7 @@ class Campaigner {
                                 .hosts = result.hosts},
                         .hosts = result.inventories,
                         .records = result.records};
+      if (heavy_) document.run.environment = environment();
       const std::string text = to_json_text(document);
       put(paths_.root / CampaignPaths::record(key.name), text);
       event["sha256"] = sha256_hex(text);
@@ -187,7 +216,7 @@ class Campaigner {
   CampaignPaths paths_;
   const Profile& profile_;
   synth::Cluster cluster_;
-  bool findings_;
+  bool findings_, heavy_;
   std::string journal_, previous_;
 };
 
