@@ -31,6 +31,7 @@ std::string label_part(const CaseInfo& info, const Record& record, const std::st
   const ParamDef* def = find_param(&info, name);
   if (def == nullptr || !record.params.has(name)) return "";
   if (def->type == ParamType::size) return format_size(record.params.integer(name));
+  if (def->type == ParamType::number) return fmt::format("{} {}", name, record.params.number(name));
   if (def->type != ParamType::integer) return record.params.text(name);
   const int64_t count = record.params.integer(name);
   return fmt::format("{} {}", count, count == 1 ? name.substr(0, name.size() - 1) : name);

@@ -1,5 +1,5 @@
 """tcp between hosts of the namespace lab: the interface that the routes lead through, a cut link
-named within its deadline, and a slow host found by locate over TCP."""
+named within its deadline, loss on purpose, and a slow host found by locate over TCP."""
 
 import json
 import time
@@ -52,6 +52,32 @@ def test_hosts_are_paired_over_the_interface_between_them(netns, clusterbench, t
         assert m["summary"]["mean"] > 0 and m["summary"]["median"] < 1.05 * 25e6
     received = [d for d in record["telemetry"]["deltas"] if d["name"] == "rx_bytes"]
     assert {record["entities"][d["entity"]]["host"] for d in received} == set(netns.hosts)
+
+
+def test_a_loss_sweep_shows_what_is_kept(netns, clusterbench, tmp_path):
+    """The share that is thrown away is the share that is sent again; the rate falls, and no other connection notices."""
+    hosts = netns.hosts[:2]
+    for host in hosts:
+        netns.slow_link(host, rate=RATE)
+        netns_lab.ip("-n", host, "link", "set", "eth0", "gso_max_segs", "1")  # segments one by one, as on a wire
+    try:
+        _, err = tcp(netns, clusterbench, tmp_path / "t.json", "--test", "bandwidth,latency", "--streams", "2", "--duration",
+                     "800ms", "--zero-copy", "off", "--loss", "0,0.02,0.4").communicate(timeout=120)
+    finally:
+        for host in hosts:
+            netns.mend_link(host)
+            netns_lab.ip("-n", host, "link", "set", "eth0", "gso_max_segs", "65535")
+    *lossy, latency = json.loads((tmp_path / "t.json").read_text())["records"]
+    assert "loss" not in latency["params"], err
+    figures = {r["params"]["loss"]: {m["name"]: m["summary"]["median"] for m in r["metrics"]} for r in lossy}
+    assert list(figures) == [0, 0.02, 0.4]
+    assert figures[0]["retransmitted_share"] < 0.005 and "kept_share" not in figures[0]
+    assert 0.01 < figures[0.02]["retransmitted_share"] < 0.04
+    assert 0.2 < figures[0.4]["retransmitted_share"] < 0.7
+    for loss in (0.02, 0.4):
+        assert figures[loss]["kept_share"] == pytest.approx(
+            figures[loss]["bytes_per_second"] / figures[0]["bytes_per_second"], rel=1e-3)
+    assert figures[0.4]["kept_share"] < 0.8
 
 
 def victim_of(lab, clusterbench, out):

@@ -14,7 +14,7 @@ from vm_lab import MOVING, OPEN_MPI, RDMA_MODULES, SOFT_ROCE_FLEET, VmLab  # noq
 
 BINARY = os.environ["CLUSTERBENCH_BIN"]
 HOSTS = ("h1", "h2", "h3", "h4")
-SCHEDULES = ("tournament", "shift", "incast", "one-to-many", "all-to-all", "bisection")
+SCHEDULES = ("tournament", "shift", "incast", "one-to-many", "all-to-all", "bisection", "victim")
 RAILS = "h1:rxe0,h2:rxe1,h3:rxe2,h4:rxe3"
 
 # Open MPI talks over an interface of its own, which no test cuts. `hosts` runs one rank on each of four hosts, `two` one
@@ -153,6 +153,15 @@ def test_all_to_all_at_once(of_schedule):
 def test_bisection_by_leaf(of_schedule):
     assert set(figures(of_schedule("bisection"))) == {("h1", "h2"), ("h3", "h4")}
     assert of_schedule("bisection")["facts"]["bisection"] == "2 leaves of --leaf-map, 2 of 2 pairs cross"
+
+
+def test_a_flow_beside_an_incast(of_schedule):
+    """h2 sends to h3: alone, then while h3 and h4 send to h1. All share two emulated processors, so the share is no figure."""
+    record = of_schedule("victim")
+    assert set(figures(record)) == {("h2", "h3"), ("h3", "h1"), ("h4", "h1")}
+    alone, share = figures(record, "alone_bytes_per_second"), figures(record, "victim_share")
+    assert set(alone) == set(share) == {("h2", "h3")}
+    assert share["h2", "h3"] == pytest.approx(figures(record)["h2", "h3"] / alone["h2", "h3"], rel=1e-6)
 
 
 def test_cross_rail(boot):

@@ -1,5 +1,8 @@
 // TCP between hosts: bandwidth of several streams, latency, CPU cost. docs/methods/tcp.md says
 // what is timed.
+#include <algorithm>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "bench/cases.h"
@@ -34,8 +37,18 @@ CaseInfo describe() {
                    "CPU time of the sending threads"},
                   {"receive_cpu_per_gigabit_seconds", "seconds", Better::lower,
                    "CPU time of the receiving threads"},
+                  {"retransmitted_share", "share", Better::lower,
+                   "bytes sent again, of all that was sent"},
+                  {"marked_share", "share", Better::lower,
+                   "segments that a switch marked as congested, where the ends use ECN"},
+                  {"kept_share", "share", Better::higher,
+                   "with --loss: of the pair's bandwidth with --loss 0, measured before"},
                   {"reverse_retransmits", "count", Better::lower,
                    "two-way: segments sent again in the direction back"},
+                  {"reverse_retransmitted_share", "share", Better::lower,
+                   "two-way: retransmitted share in the direction back"},
+                  {"reverse_marked_share", "share", Better::lower,
+                   "two-way: marked share in the direction back"},
                   {"reverse_smoothed_rtt_seconds", "seconds", Better::lower,
                    "two-way: smoothed rtt in the direction back"},
                   {"reverse_send_cpu_per_gigabit_seconds", "seconds", Better::lower,
@@ -61,7 +74,7 @@ CaseInfo describe() {
                 .point_seconds = 2,
                 .blind = {{"verify", {"false"}, said("fault.no_verify")}}},
       .transport = TransportSide::tcp,
-      .label_params = {"streams"},
+      .label_params = {"streams", "loss"},
   };
 }
 
@@ -102,13 +115,54 @@ PointName name_of_point(const tcp::Point& point) {
                                     point.spec.bytes, point.spec.streams)};
 }
 
+// The records without loss, by which those with loss are measured.
+class KeptShares {
+ public:
+  void add(Record& record, const tcp::Point& point) {
+    if (!point.params.has("loss") || !record.measured()) return;
+    Params alike = point.params;
+    alike.erase("loss");
+    if (point.spec.loss == 0)
+      whole_.emplace_back(alike, record);
+    else
+      for (const auto& [params, whole] : whole_)
+        if (params == alike) compare(record, whole);
+  }
+
+ private:
+  static std::vector<std::pair<Entity, double>> rates(const Record& record) {
+    std::vector<std::pair<Entity, double>> out;
+    for (const Metric& m : record.metrics) {
+      if (m.name == "bytes_per_second")
+        out.emplace_back(record.entities[m.entity], m.samples.summary().median);
+    }
+    return out;
+  }
+
+  static void compare(Record& record, const Record& whole) {
+    const auto before = rates(whole);
+    for (const auto& [pair, rate] : rates(record)) {
+      const auto same = std::ranges::find_if(
+          before, [&pair](const auto& other) { return other.first == pair; });
+      if (same != before.end() && same->second > 0)
+        record.add("kept_share", record.entity(pair), {rate / same->second});
+    }
+  }
+
+  std::vector<std::pair<Params, Record>> whole_;
+};
+
 std::vector<Record> run(Context& context, const Params& params) {
   tcp::Setup setup = tcp::set_up(context, params.texts("interface"));
   net::assign_leaves(context, params, setup.nodes);
   net::require_schedules(params, setup.nodes, setup.rail_count());
   const std::vector<tcp::Point> points = tcp::plan(params, context.comm.rank());
-  return run_points(context, "tcp", points, name_of_point,
-                    [&](const tcp::Point& point) { return measure(context, setup, point); });
+  KeptShares kept;
+  return run_points(context, "tcp", points, name_of_point, [&](const tcp::Point& point) {
+    Record record = measure(context, setup, point);
+    kept.add(record, point);
+    return record;
+  });
 }
 
 }  // namespace

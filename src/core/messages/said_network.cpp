@@ -31,6 +31,8 @@ constexpr TextRow kSaidNetwork[] = {
     {"tcp.wrong_stream", "from {0}: stream {1} is wrong from byte {2} on", "来自 {0}：流 {1} 自第 {2} 字节起错误"},
     {"tcp.copied", "the kernel copied after all", "内核仍进行了拷贝"},
     {"tcp.zero_copy_off", "off: a stream stood still in the trial", "关闭：试运行中有流停滞"},
+    {"tcp.ecn_on", "agreed by both ends", "两端已协商"},
+    {"tcp.ecn_off", "not agreed", "未协商"},
     {"tcp.zero_copy_on", "on: asked for", "开启：按要求"},
     {"hang.all_working", "all ranks were still working", "所有进程仍在工作"},
     {"hang.all_equal", "every rank is there and equally far: what they wait for is between them; look at the links", "所有进程均在且进度相同：等待对象在它们之间，请检查链路"},

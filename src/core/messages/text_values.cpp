@@ -135,6 +135,7 @@ constexpr TextRow kValues[] = {
     {"fact.module_register", "modules by port", "各端口光模块"},
     {"fact.subnet_layout", "layout of the subnet", "子网布局"},
     {"fact.congestion_window", "congestion window", "拥塞窗口"},
+    {"fact.ecn", "congestion marks (ECN)", "拥塞标记（ECN）"},
     {"fact.congestion_control", "congestion control", "拥塞控制"},
     {"fact.segment_bytes", "segment bytes", "报文段字节数"},
     {"fact.socket_buffers", "socket buffers", "套接字缓冲"},

@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <ifaddrs.h>
+#include <linux/filter.h>
 #include <linux/tcp.h>
 #include <net/if.h>
 #include <netdb.h>
@@ -181,11 +184,39 @@ std::optional<TcpState> tcp_state(int fd) {
   tcp_info info = {};
   socklen_t length = sizeof info;
   if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return std::nullopt;
-  return TcpState{
+  // An older kernel writes less of the structure.
+  const auto told = [length](size_t offset, size_t size) { return length >= offset + size; };
+  TcpState out{
       .retransmits = info.tcpi_total_retrans,
       .rtt_seconds = info.tcpi_rtt * 1e-6,
       .congestion_window_bytes = static_cast<uint64_t>(info.tcpi_snd_cwnd) * info.tcpi_snd_mss,
       .segment_bytes = info.tcpi_snd_mss};
+  if (told(offsetof(tcp_info, tcpi_bytes_retrans), sizeof info.tcpi_bytes_retrans))
+    out.bytes = {.sent = info.tcpi_bytes_sent, .sent_again = info.tcpi_bytes_retrans};
+  const bool with_marks = (info.tcpi_options & TCPI_OPT_ECN) != 0;
+  if (with_marks && told(offsetof(tcp_info, tcpi_delivered_ce), sizeof info.tcpi_delivered_ce))
+    out.marks = {.acknowledged = info.tcpi_delivered, .marked = info.tcpi_delivered_ce};
+  return out;
+}
+
+void lose_arriving(int fd, double share) {
+  if (share <= 0) {
+    const int unused = 0;
+    if (setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof unused) != 0 &&
+        errno != ENOENT)
+      fail("SO_DETACH_FILTER");
+    return;
+  }
+  // A random word of 32 bits below the limit: returns 0, keep nothing; else all.
+  const auto limit = static_cast<uint32_t>(std::min(share, 1.0) * UINT32_MAX);
+  constexpr auto kRandom = static_cast<uint32_t>(SKF_AD_OFF + SKF_AD_RANDOM);
+  sock_filter code[] = {{BPF_LD | BPF_W | BPF_ABS, 0, 0, kRandom},
+                        {BPF_JMP | BPF_JGE | BPF_K, 1, 0, limit},
+                        {BPF_RET | BPF_K, 0, 0, 0},
+                        {BPF_RET | BPF_K, 0, 0, UINT32_MAX}};
+  const sock_fprog program{static_cast<unsigned short>(std::size(code)), code};
+  if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0)
+    fail("SO_ATTACH_FILTER");
 }
 
 std::string congestion_control(int fd) {

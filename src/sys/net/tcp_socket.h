@@ -58,8 +58,26 @@ struct TcpState {
   double rtt_seconds = 0;    // smoothed round-trip time
   uint64_t congestion_window_bytes = 0;
   uint64_t segment_bytes = 0;
+  // Payload that was sent, with all that was sent again, and the latter alone. Absent before Linux
+  // 4.19.
+  struct Bytes {
+    uint64_t sent = 0, sent_again = 0;
+  };
+  std::optional<Bytes> bytes = {};
+  // Segments that the other end has acknowledged, and those of them that a switch had marked as
+  // congested. Absent if the connection has no ECN (RFC 3168), and before Linux 4.18.
+  struct Marks {
+    uint64_t acknowledged = 0, marked = 0;
+  };
+  std::optional<Marks> marks = {};
 };
 std::optional<TcpState> tcp_state(int fd);
+// Throws away this share of what arrives at the socket before TCP sees it: a block is one segment,
+// or several that the kernel has joined to one on their way (GRO, or no wire between the ends). The
+// sender takes it for a loss of the network. Nothing else on this host is changed, and it needs no
+// rights; it ends with the socket. 0 ends it at once. Throws Error if the kernel refuses.
+void lose_arriving(int fd, double share);
+
 // "cubic", "bbr"; "unknown" if the kernel does not say.
 std::string congestion_control(int fd);
 // Returns the current sizes of the kernel's buffers in bytes.

@@ -103,6 +103,26 @@ TEST_CASE("Both ends of a transfer know the same bandwidth, one sample a repetit
   }
 }
 
+TEST_CASE("What the receiving end throws away is sent again, and nothing is missing or wrong") {
+  Spec spec = short_spec();
+  spec.verify = true;
+  const auto [whole_from, whole_to] = transfer(spec, spec);
+  REQUIRE(whole_from.failure == "");
+  CHECK(whole_from.extra.at("retransmitted_share") < 0.001);
+
+  spec.loss = 0.02;
+  const auto [from, to] = transfer(spec, spec);
+  REQUIRE(from.failure == "");
+  REQUIRE(to.failure == "");
+  CHECK(to.wrong_data == "");
+  CHECK(from.extra.at("retransmits") > 0);
+  CHECK(from.extra.at("retransmitted_share") > 0.002);  // hundreds of blocks at least
+  CHECK(from.extra.at("retransmitted_share") < 0.2);
+  CHECK_FALSE(to.extra.contains("retransmitted_share"));  // one-way, it sends nothing
+  // To ask for ECN is a setting of the system.
+  CHECK((from.facts.at("ecn") == "not agreed") == !from.extra.contains("marked_share"));
+}
+
 TEST_CASE("Streams that share threads arrive whole, each with bytes of its own") {
   for (const size_t cpus : {1, 2, 8}) {
     CAPTURE(cpus);
@@ -332,8 +352,24 @@ TEST_CASE("One point per test, direction, number of streams and size") {
   REQUIRE(problems.empty());
   CHECK(points.size() == 2 * 2 * 3 + 3);
   CHECK(points.back().spec.latency);
+  CHECK_FALSE(points.front().params.has("loss"));
   CHECK(points.back().spec.streams == 1);
   CHECK_FALSE(points.back().params.has("direction"));
+
+  const auto lossy = plan(resolve({{"loss", {"0,1e-3"}}}), 0);
+  REQUIRE(problems.empty());
+  REQUIRE(lossy.size() == 3);
+  CHECK(lossy[0].spec.loss == 0);
+  CHECK(lossy[1].spec.loss == 1e-3);
+  CHECK(lossy[1].params.number("loss") == 1e-3);
+  CHECK(lossy[2].spec.latency);
+  CHECK(lossy[2].spec.loss == 0);
+  CHECK_FALSE(lossy[2].params.has("loss"));
+  check_params(resolve({{"loss", {"0.1"}}, {"test", {"latency"}}}), problems);
+  CHECK(problems.list.size() == 1);
+  resolve({{"loss", {"0.6"}}});
+  CHECK(problems.list.size() == 2);
+  problems = {};
 
   check_params(resolve({{"verify", {"true"}}, {"zero-copy", {"on"}}, {"max-size", {"1K"}}}),
                problems);

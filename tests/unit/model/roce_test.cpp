@@ -1,10 +1,12 @@
 // Priorities as the kernel and switches tell them, from composed messages; every wrong setting.
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 
 #include "core/error.h"
+#include "core/file.h"
 #include "model/roce/audit.h"
 
 using namespace cb;
@@ -181,6 +183,33 @@ TEST_CASE("neighbours as lldpd tells them") {
   CHECK(read_lldpd_json(R"({"lldp": [{}]})", "n.json").empty());
   CHECK_THROWS_AS(read_lldpd_json("[]", "n.json"), UsageError);
   CHECK_THROWS_AS(read_lldpd_json("{", "n.json"), UsageError);
+}
+
+// One neighbour of lldpd 1.0.16, captured by ci/lldpd_capture.sh: its frame, and what lldpcli says
+// of it.
+TEST_CASE("a frame of lldpd is the neighbour that lldpd's own file tells") {
+  const char* source = std::getenv("CLUSTERBENCH_SOURCE_DIR");
+  REQUIRE_MESSAGE(source != nullptr, "set CLUSTERBENCH_SOURCE_DIR to the source tree, as ctest does");
+  const std::string directory = std::string(source) + "/tests/data/lldpd/";
+  const std::string hex = read_file(directory + "frame.hex");
+  std::string frame;
+  for (size_t at = 0; at + 1 < hex.size() && hex[at] != '\n'; at += 2)
+    frame.push_back(static_cast<char>(std::stoi(hex.substr(at, 2), nullptr, 16)));
+  const auto heard = decode_lldp(std::string_view(frame).substr(14));  // behind the Ethernet header
+  REQUIRE(heard.has_value());
+  const auto told = read_lldpd_json(read_file(directory + "neighbours.json"), "n.json");
+  REQUIRE(told.size() == 1);
+  const LldpNeighbour& same = told.at("eth2");
+  CHECK(heard->chassis == "02:00:00:00:00:77");
+  CHECK(heard->port == "Ethernet1/7");
+  CHECK(heard->description == "to n1 eth2");
+  CHECK(heard->name == "leaf-3");
+  CHECK_FALSE(heard->frame_bytes.has_value());  // lldpd says nothing of it for a veth
+  CHECK(same.chassis == heard->chassis);
+  CHECK(same.port == heard->port);
+  CHECK(same.description == heard->description);
+  CHECK(same.name == heard->name);
+  CHECK(same.frame_bytes == heard->frame_bytes);
 }
 
 TEST_CASE("hosts as they shall be give no finding, and every kind is judged") {

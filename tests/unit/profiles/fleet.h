@@ -489,6 +489,8 @@ class Fleet {
         number(record, pair, "bytes_per_second", rate,
                port_bits_ / 8 * payload_ * (two_way ? 2 : 1));
         number(record, pair, "messages_per_second", behind * 40e6);
+        if (record.params.has("schedule") && text(record, "schedule") == "victim")
+          number(record, pair, "victim_share", 0.97);
         number(record, pair, op == "read" ? "round_trip_seconds" : "half_round_trip_seconds",
                op == "read" ? 3.6e-6 : 1.9e-6);
       }

@@ -1,5 +1,7 @@
 #include "bench/network/tcp/plan.h"
 
+#include <algorithm>
+
 #include "bench/harness/fault.h"
 #include "bench/network/schedule.h"
 #include "core/param_builder.h"
@@ -25,8 +27,16 @@ ZeroCopy zero_copy_of(const std::string& text) {
   return text == "on" ? ZeroCopy::on : ZeroCopy::off;
 }
 
+// Without --loss one value that changes nothing.
+std::vector<double> losses_of(const Params& params) {
+  if (!params.has("loss")) return {0};
+  std::vector<double> out;
+  for (const ParamValue& value : params.all().at("loss")) out.push_back(std::get<double>(value));
+  return out;
+}
+
 Point point(const Params& params, int rank, bool latency, bool two_way, int64_t streams,
-            int64_t size) {
+            int64_t size, double loss = 0) {
   Spec spec{.latency = latency,
             .two_way = two_way,
             .bytes = static_cast<uint64_t>(size),
@@ -36,15 +46,17 @@ Point point(const Params& params, int rank, bool latency, bool two_way, int64_t 
             .verify = params.flag("verify"),
             .corrupt = params.has("inject-fault") && params.integer("inject-fault") == rank,
             .spin = params.flag("spin"),
-            .zero_copy = zero_copy_of(params.text("zero-copy"))};
+            .zero_copy = zero_copy_of(params.text("zero-copy")),
+            .loss = loss};
   if (params.has("buffer")) spec.buffer_bytes = static_cast<uint64_t>(params.integer("buffer"));
   Params of_record = params.with("size", size);
   of_record.set("test", std::string(latency ? "latency" : "bandwidth"));
   of_record.set("direction", std::string(two_way ? "two-way" : "one-way"));
   of_record.set("streams", streams);
   for (const char* name : {"min-size", "max-size", "step-factor"}) of_record.erase(name);
+  if (params.has("loss")) of_record.set("loss", loss);
   if (latency) {
-    for (const char* name : {"direction", "repetitions", "zero-copy"}) of_record.erase(name);
+    for (const char* name : {"direction", "repetitions", "zero-copy", "loss"}) of_record.erase(name);
   }
   return {spec, of_record};
 }
@@ -58,8 +70,10 @@ void add_points(const Params& params, int rank, std::vector<Point>& out) {
     }
     for (const std::string& direction : params.texts("direction")) {
       for (const int64_t streams : params.integers("streams")) {
-        for (const int64_t size : sizes_of(params, false))
-          out.push_back(point(params, rank, false, direction == "two-way", streams, size));
+        for (const int64_t size : sizes_of(params, false)) {
+          for (const double loss : losses_of(params))
+            out.push_back(point(params, rank, false, direction == "two-way", streams, size, loss));
+        }
       }
     }
   }
@@ -99,6 +113,11 @@ std::vector<ParamDef> params() {
         choice("zero-copy", {"auto", "on", "off"})
             .help("MSG_ZEROCOPY; auto tries both in the warm-up")
             .by_default("auto"),
+        number("loss")
+            .help("bandwidth: shares of what arrives that the receiving end throws away, such as "
+                  "0,1e-4,1e-3; 0 first gives the share that is kept")
+            .range(0, 0.5)
+            .list(),
         size("buffer")
             .help("buffer size of the sockets; by default the kernel tunes it")
             .range(2048, 1 << 30),
@@ -116,6 +135,9 @@ void check_params(const Params& params, Problems& problems) {
     problems.add("--inject-fault", "nobody looks without --verify");
   if (params.has("max-size") && !params.has("min-size"))
     problems.add("--max-size", "needs --min-size");
+  const auto tests = params.texts("test");
+  if (params.has("loss") && std::find(tests.begin(), tests.end(), "bandwidth") == tests.end())
+    problems.add("--loss", "is of bandwidth: give --test bandwidth");
   const auto names = params.texts("interface");
   for (const std::string& name : names) {
     if (name == "auto" && names.size() > 1)

@@ -26,6 +26,33 @@ Tally sum_of(const StreamThreads& threads, Phase phase) {
   return out;
 }
 
+using States = std::vector<TcpState>;
+
+// Of all streams together; absent if one does not tell. No counter is negative, those of marks have
+// 32 bits and may run over.
+std::optional<double> sent_again_share(const States& before, const States& after) {
+  uint64_t sent = 0, again = 0;
+  for (size_t i = 0; i < after.size(); ++i) {
+    if (!before[i].bytes || !after[i].bytes) return std::nullopt;
+    sent += after[i].bytes->sent - before[i].bytes->sent;
+    again += after[i].bytes->sent_again - before[i].bytes->sent_again;
+  }
+  if (sent == 0) return std::nullopt;
+  return static_cast<double>(again) / static_cast<double>(sent);
+}
+
+std::optional<double> marked_share(const States& before, const States& after) {
+  uint64_t acknowledged = 0, marked = 0;
+  for (size_t i = 0; i < after.size(); ++i) {
+    if (!before[i].marks || !after[i].marks) return std::nullopt;
+    acknowledged +=
+        static_cast<uint32_t>(after[i].marks->acknowledged - before[i].marks->acknowledged);
+    marked += static_cast<uint32_t>(after[i].marks->marked - before[i].marks->marked);
+  }
+  if (acknowledged == 0) return std::nullopt;
+  return static_cast<double>(marked) / static_cast<double>(acknowledged);
+}
+
 void nap(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
 }  // namespace
@@ -198,6 +225,12 @@ void Transfer::add_states(net::PairOutcome& out, const std::vector<TcpState>& be
   }
   out.extra[prefix_ + "retransmits"] = static_cast<double>(retransmits);
   out.extra[prefix_ + "smoothed_rtt_seconds"] = median(rtts);
+  const auto share = [&](const char* name, std::optional<double> value) {
+    if (value) out.extra[prefix_ + name] = *value;
+  };
+  share("retransmitted_share", sent_again_share(before, after));
+  share("marked_share", marked_share(before, after));
+  out.facts["ecn"] = said(after[0].marks ? "tcp.ecn_on" : "tcp.ecn_off");
   out.facts["congestion_window"] = said("tcp.in_all", format_size(static_cast<int64_t>(window)));
   out.facts["segment_bytes"] = std::to_string(after[0].segment_bytes);
   const auto [send, receive] = buffer_sizes(link_.streams[0].fd());
@@ -217,7 +250,12 @@ void Transfer::add_cpu(net::PairOutcome& out) const {
   add(receiving_, "receive_cpu_per_gigabit_seconds");
 }
 
+void Transfer::lose(double share) const {
+  for (const auto& r : receivers_) lose_arriving(r->fd(), share);
+}
+
 void Transfer::run(net::PairOutcome& out) {
+  if (spec_.loss > 0) lose(spec_.loss);
   for (const auto& c : receiving_) c->start();
   send_word(link_, {Word::ready}, until_);
   wait_word(link_, Word::ready, until_);
@@ -236,6 +274,7 @@ void Transfer::run(net::PairOutcome& out) {
     pause_until(measured_from + spec_.seconds);
   else
     rates = windows(measured_from);
+  if (spec_.loss > 0) lose(0);  // the end of a stream arrives, whatever was lost before
   if (!receivers_.empty()) send_word(link_, {Word::done}, until_);
   if (!senders_.empty() && !peer_done_) wait_word(link_, Word::done, until_);
   add_states(out, before);

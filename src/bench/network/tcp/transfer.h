@@ -39,6 +39,7 @@ class Transfer {
   std::vector<double> exchange_rates(const std::vector<double>& mine);
   void add_states(net::PairOutcome& out, const std::vector<TcpState>& before) const;
   void add_cpu(net::PairOutcome& out) const;
+  void lose(double share) const;  // of what arrives at this end
   std::vector<TcpState> states() const;
   uint64_t received() const;
 
