@@ -1,26 +1,37 @@
-#!/bin/bash
+#!/usr/bin/env bash
 # What the real lldpd says: two of them on a veth pair in namespaces of their own. Leaves in DIRECTORY what host n1 hears of
-# leaf-3 as `lldpcli -f json0` prints it (neighbours.json), and the frame itself (frame.hex), of which tests/data/lldpd has a
-# copy. As root; nothing is installed: the package is unpacked, and the user that it needs exists in this mount namespace only.
-#
-#     ci/lldpd_capture.sh DIRECTORY
-set -euo pipefail
-if [ "${1:-}" != --inside ]; then
-  [ $# -eq 1 ] || { sed -n 's/^# \?//p' "$0" | head -6; exit 2; }
-  mkdir -p "$1/packages"
-  cd "$1"
-  (cd packages && apt-get -qq -o APT::Sandbox::User=root download lldpd libsnmp40)
-  for package in packages/*.deb; do dpkg -x "$package" root; done
-  timeout 120 unshare -m -n -p -f --mount-proc "$(realpath "$OLDPWD/$0" 2>/dev/null || realpath "$0")" --inside "$PWD"
+# leaf-3 as `lldpcli -f json0` prints it (neighbours.json), and the frame itself (frame.hex); tests/data/lldpd has a copy.
+#   ci/lldpd_capture.sh DIRECTORY
+# As root. Nothing is installed: the packages are unpacked, and the user that lldpd needs exists in this mount namespace only.
+given=$(realpath -m "${1:-/nonexistent}")
+# shellcheck source=ci/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+help_if_asked "$@"
+[ $# -eq 1 ] || die "needs a directory"
+if [ "${CLUSTERBENCH_LLDPD_INSIDE:-}" != 1 ]; then
+  mkdir -p "$given/packages"
+  (cd "$given/packages" && apt-get -qq -o APT::Sandbox::User=root download lldpd libsnmp40)
+  for package in "$given"/packages/*.deb; do dpkg -x "$package" "$given/root"; done
+  CLUSTERBENCH_LLDPD_INSIDE=1 timeout 120 unshare -m -n -p -f --mount-proc "$root/ci/lldpd_capture.sh" "$given"
   exit
 fi
-cd "$2"
+cd "$given"
 programs=$PWD/root/usr/sbin
 LD_LIBRARY_PATH=$(dirname "$(find "$PWD/root" -name 'libnetsnmp.so.*' | head -1)")
 export LD_LIBRARY_PATH
-(cat /etc/passwd; echo '_lldpd:x:991:991::/run/lldpd:/usr/sbin/nologin') >passwd
-(cat /etc/group; echo '_lldpd:x:991:') >group
-(cat /etc/hosts; echo '10.90.0.1 n1'; echo '10.90.0.2 leaf-3') >hosts
+(
+  cat /etc/passwd
+  echo '_lldpd:x:991:991::/run/lldpd:/usr/sbin/nologin'
+) >passwd
+(
+  cat /etc/group
+  echo '_lldpd:x:991:'
+) >group
+(
+  cat /etc/hosts
+  echo '10.90.0.1 n1'
+  echo '10.90.0.2 leaf-3'
+) >hosts
 for file in passwd group hosts; do mount --bind $file /etc/$file; done
 mount -t tmpfs tmpfs /run
 mount -t sysfs sysfs /sys
@@ -32,13 +43,17 @@ ip link set eth2 address 02:00:00:00:00:12 up
 ip -n far link set swp7 address 02:00:00:00:00:77
 ip -n far link set swp7 up
 start() { # start SOCKET HOST COMMAND-PREFIX…: in a place of its own for its process id
-  local socket=$1 host=$2; shift 2
+  local socket=$1 host=$2
+  shift 2
   "$@" unshare -m --uts sh -c "mount -t sysfs sysfs /sys; mount -t tmpfs tmpfs /run/lldpd; hostname $host
     exec $programs/lldpd -d -L $programs/lldpcli -u $socket -S 'a switch of the lab'" >"$host.log" 2>&1 &
 }
 start /run/near.sock n1
 start /run/far.sock leaf-3 ip netns exec far
-for _ in $(seq 100); do [ -S /run/far.sock ] && [ -S /run/near.sock ] && break; sleep 0.1; done
+for _ in $(seq 100); do
+  [ -S /run/far.sock ] && [ -S /run/near.sock ] && break
+  sleep 0.1
+done
 sleep 2
 "$programs/lldpcli" -u /run/far.sock configure ports swp7 lldp portidsubtype local Ethernet1/7 description 'to n1 eth2' >/dev/null
 sleep 2 # a new name of a port begins with a goodbye for the old one

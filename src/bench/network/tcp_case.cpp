@@ -1,6 +1,6 @@
 // TCP between hosts: bandwidth of several streams, latency, CPU cost. docs/methods/tcp.md says
 // what is timed.
-#include <algorithm>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -115,41 +115,44 @@ PointName name_of_point(const tcp::Point& point) {
                                     point.spec.bytes, point.spec.streams)};
 }
 
-// The records without loss, by which those with loss are measured.
+// Compares the records with loss with those that are alike but for it.
 class KeptShares {
  public:
+  // Adds kept_share to a record with loss; remembers one without.
   void add(Record& record, const tcp::Point& point) {
     if (!point.params.has("loss") || !record.measured()) return;
     Params alike = point.params;
     alike.erase("loss");
-    if (point.spec.loss == 0)
-      whole_.emplace_back(alike, record);
-    else
-      for (const auto& [params, whole] : whole_)
-        if (params == alike) compare(record, whole);
+    const Rates rates = rates_of(record);
+    if (point.spec.loss == 0) {
+      whole_.emplace_back(std::move(alike), rates);
+      return;
+    }
+    for (const auto& [params, whole] : whole_) {
+      if (params == alike) compare(record, rates, whole);
+    }
   }
 
  private:
-  static std::vector<std::pair<Entity, double>> rates(const Record& record) {
-    std::vector<std::pair<Entity, double>> out;
+  using Rates = std::map<Entity, double>;
+
+  static Rates rates_of(const Record& record) {
+    Rates out;
     for (const Metric& m : record.metrics) {
-      if (m.name == "bytes_per_second")
-        out.emplace_back(record.entities[m.entity], m.samples.summary().median);
+      if (m.name == "bytes_per_second") out[record.entities[m.entity]] = m.samples.summary().median;
     }
     return out;
   }
 
-  static void compare(Record& record, const Record& whole) {
-    const auto before = rates(whole);
-    for (const auto& [pair, rate] : rates(record)) {
-      const auto same = std::ranges::find_if(
-          before, [&pair](const auto& other) { return other.first == pair; });
-      if (same != before.end() && same->second > 0)
-        record.add("kept_share", record.entity(pair), {rate / same->second});
+  static void compare(Record& record, const Rates& rates, const Rates& whole) {
+    for (const auto& [pair, rate] : rates) {
+      const auto before = whole.find(pair);
+      if (before != whole.end() && before->second > 0)
+        record.add("kept_share", record.entity(pair), {rate / before->second});
     }
   }
 
-  std::vector<std::pair<Params, Record>> whole_;
+  std::vector<std::pair<Params, Rates>> whole_;
 };
 
 std::vector<Record> run(Context& context, const Params& params) {

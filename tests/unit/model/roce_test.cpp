@@ -189,7 +189,8 @@ TEST_CASE("neighbours as lldpd tells them") {
 // of it.
 TEST_CASE("a frame of lldpd is the neighbour that lldpd's own file tells") {
   const char* source = std::getenv("CLUSTERBENCH_SOURCE_DIR");
-  REQUIRE_MESSAGE(source != nullptr, "set CLUSTERBENCH_SOURCE_DIR to the source tree, as ctest does");
+  REQUIRE_MESSAGE(source != nullptr,
+                  "set CLUSTERBENCH_SOURCE_DIR to the source tree, as ctest does");
   const std::string directory = std::string(source) + "/tests/data/lldpd/";
   const std::string hex = read_file(directory + "frame.hex");
   std::string frame;

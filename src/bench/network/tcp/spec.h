@@ -20,7 +20,7 @@ struct Spec {
   bool corrupt = false;  // test hook: this end spoils a byte that it received
   bool spin = false;     // latency: poll instead of sleeping
   ZeroCopy zero_copy = ZeroCopy::automatic;
-  double loss = 0;  // bandwidth: share of what arrives that the receiving end throws away
+  double loss = 0;            // bandwidth: share of what arrives that the receiving end throws away
   uint64_t buffer_bytes = 0;  // buffer size of both sockets; 0: the kernel tunes it
 };
 
