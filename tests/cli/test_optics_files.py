@@ -13,7 +13,7 @@ import subprocess
 import pytest
 
 BINARY = os.environ["CLUSTERBENCH_BIN"]
-SHIM = pathlib.Path(__file__).with_name("module_bytes_shim.c")
+HERE = pathlib.Path(__file__).parent
 ETHTOOL = os.environ.get("ETHTOOL") or shutil.which("ethtool", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
 
 
@@ -61,40 +61,99 @@ def said(record):
 
 
 @pytest.fixture(scope="module")
-def shim(tmp_path_factory):
+def shims(tmp_path_factory):
+    """ethtool reads a module from a file: by the old ioctl (`bytes`), by netlink (`netlink`)."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if not ETHTOOL or not compiler:
         pytest.skip("needs ethtool and a C compiler")
-    library = tmp_path_factory.mktemp("shim") / "module_bytes_shim.so"
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, SHIM, "-ldl"], check=True, timeout=60)
-    return library
+    directory, out = tmp_path_factory.mktemp("shim"), {}
+    for name in ("bytes", "netlink"):
+        out[name] = directory / f"{name}.so"
+        subprocess.run([compiler, "-shared", "-fPIC", "-o", out[name], HERE / f"module_{name}_shim.c", "-ldl"], check=True,
+                       timeout=60)
+    return out
 
 
-def printed(shim, tmp_path, seed):
-    lower, page0, page3 = memory(seed)
-    image = tmp_path / "module.bin"
-    image.write_bytes(lower + page0 + bytes(256) + page3)
+def printed(shim, **settings):
     done = subprocess.run([ETHTOOL, "-m", "eth0"], capture_output=True, text=True, timeout=20, check=True,
-                          env={**os.environ, "LD_PRELOAD": str(shim), "MODULE_BYTES": str(image), "MODULE_TYPE": "3"})
+                          env={**os.environ, "LD_PRELOAD": str(shim), **settings})
     return done.stdout
 
 
-def test_our_decoder_and_ethtool_say_the_same_of_the_same_bytes(shim, tmp_path):
+def agree(tmp_path, seed, captured, text):
+    """Our decoder of the bytes, and what our reader makes of ethtool's print of them. Returns the figures."""
+    root = tmp_path / f"root{seed}"
+    (root / "sys/class/net/eth0/device").mkdir(parents=True)
+    (root / "sys/class/net/eth0/type").write_text("1\n")
+    (root / "netlink").mkdir()
+    (root / "netlink/eth0.module").write_text(captured)
+    file = tmp_path / "n1@eth0.txt"
+    file.write_text(text)
+    _, ours = optics(tmp_path, "--sysroot", root)
+    _, theirs = optics(tmp_path, "--from", file)
+    (figures, failed), theirs_failed = said(ours), said(theirs)[1]
+    read = {m["name"]: m["samples"][0] for m in theirs["metrics"]}
+    assert read == figures and failed == theirs_failed, seed
+    register = [json.loads(r["facts"]["module_register"])[0][2:] for r in (ours, theirs)]
+    assert register[0] == register[1], seed
+    return read, register[0]
+
+
+def test_our_decoder_and_ethtool_say_the_same_of_the_same_bytes(shims, tmp_path):
     for seed in range(12):
         lower, page0, page3 = memory(seed)
-        root = tmp_path / f"root{seed}"
-        (root / "sys/class/net/eth0/device").mkdir(parents=True)
-        (root / "sys/class/net/eth0/type").write_text("1\n")
-        (root / "netlink").mkdir()
-        (root / "netlink/eth0.module").write_text(f"lower {lower.hex()}\n0 0 {page0.hex()}\n0 3 {page3.hex()}\n")
-        file = tmp_path / "n1@eth0.txt"
-        file.write_text(printed(shim, tmp_path, seed))
-        _, ours = optics(tmp_path, "--sysroot", root)
-        _, theirs = optics(tmp_path, "--from", file)
-        (figures, failed), theirs_failed = said(ours), said(theirs)[1]
-        assert {m["name"]: m["samples"][0] for m in theirs["metrics"]} == figures and failed == theirs_failed, seed
-        register = [json.loads(r["facts"]["module_register"])[0][2:] for r in (ours, theirs)]
-        assert register[0] == register[1] == ["Example Optics", "EX-100G-SR4", f"SN{seed:04}", ""]
+        image = tmp_path / "module.bin"
+        image.write_bytes(lower + page0 + bytes(256) + page3)
+        _, register = agree(tmp_path, seed, f"lower {lower.hex()}\n0 0 {page0.hex()}\n0 3 {page3.hex()}\n",
+                            printed(shims["bytes"], MODULE_BYTES=str(image), MODULE_TYPE="3"))
+        assert register == ["Example Optics", "EX-100G-SR4", f"SN{seed:04}", ""]
+
+
+def cmis(seed):
+    """Lower memory (page 255) and pages 00, 01, 02, 10 and 11 of CMIS 5.0, of random readings, limits and flags of the module.
+
+    No flags of lanes and 2 µA as the unit of bias: ethtool 6.1 tests a lane's number where its bit is meant, and divides by the
+    factor of the unit (page 01, byte 160) where CMIS multiplies."""
+    draw = random.Random(seed)
+    lower, page0, page1, page2, page10, page11 = (bytearray(128) for _ in range(6))
+    lower[0] = page0[0] = 0x18
+    lower[1] = 0x50
+    lower[3] = 3 << 1  # ready
+    lower[9] = draw.choice([0, 0, 1 << draw.randrange(8)])
+    struct.pack_into(">h", lower, 14, draw.randrange(-5 * 256, 70 * 256))
+    struct.pack_into(">H", lower, 16, draw.randrange(31000, 35000))
+    lower[39:41] = bytes([2, seed])  # firmware
+    page0[1:17] = b"Example Optics".ljust(16)
+    page0[20:36] = b"EX-400G-DR4".ljust(16)
+    page0[36:38] = b"A1"
+    page0[38:54] = f"SN{seed:04}".encode().ljust(16)
+    page0[54:62] = b"261101  "
+    page0[84] = 0x04  # a laser of 1310 nm
+    page1[29:32] = b"\xff\xff\xff"  # flags that there are
+    page1[32] = 7  # readings that there are
+    struct.pack_into(">4h", page2, 0, 75 * 256, -5 * 256, 70 * 256, 0)
+    struct.pack_into(">4H", page2, 8, 36300, 29700, 34600, 31300)
+    for at in (48, 64):
+        struct.pack_into(">4H", page2, at, 18000, 700, 15000, 1000)
+    struct.pack_into(">4H", page2, 56, 4800, 600, 4500, 1000)
+    page11[:4] = b"\x44" * 4  # all lanes carry data
+    for at, most in ((154, 20000), (170, 5000), (186, 20000)):
+        struct.pack_into(">8H", page11, at - 128, *[draw.randrange(500, most) for _ in range(8)])
+    return {255: lower, 0: page0, 1: page1, 2: page2, 0x10: page10, 0x11: page11}
+
+
+def test_our_decoder_and_ethtool_say_the_same_of_cmis_over_netlink(shims, tmp_path):
+    seen = set()
+    for seed in range(12):
+        pages = cmis(seed)
+        file = tmp_path / "pages"
+        file.write_bytes(b"".join(bytes([0, page, 0, 0]) + memory for page, memory in pages.items()))
+        captured = "".join(f"{'lower' if page == 255 else f'0 {page}'} {memory.hex()}\n" for page, memory in pages.items())
+        figures, register = agree(tmp_path, seed, captured, printed(shims["netlink"], MODULE_PAGES=str(file)))
+        assert register[:3] == ["Example Optics", "EX-400G-DR4", f"SN{seed:04}"]
+        assert register[3] in ("", f"2.{seed}")
+        seen |= set(figures)
+    assert {"module_celsius", "receive_watts", "bias_amperes", "receive_margin_decibels"} <= seen
 
 
 MLXLINK = {"status": {"code": 0}, "result": {"output": {
