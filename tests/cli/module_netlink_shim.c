@@ -1,6 +1,7 @@
-// Preloaded, it lets `ethtool -m` read the pages of a module over netlink from a file: questions for pages
-// (ETHTOOL_MSG_MODULE_EEPROM_GET) never reach the kernel, all others do. $MODULE_PAGES names a file of blocks, each of
-// bank, page, 0 and 0 as bytes and 128 bytes of memory; the lower memory is page 255. A page that is not there is refused.
+// Preloaded, it lets `ethtool -m` read the pages of a module over netlink from a file: questions
+// for pages (ETHTOOL_MSG_MODULE_EEPROM_GET) never reach the kernel, all others do. $MODULE_PAGES
+// names a file of blocks, each of bank, page, 0 and 0 as bytes and 128 bytes of memory; the lower
+// memory is page 255. A page that is not there is refused.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -8,8 +9,8 @@
 #include <linux/ethtool_netlink.h>
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
-#include <string.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -32,7 +33,9 @@ static const struct nlattr* find(const unsigned char* message, unsigned length, 
 static unsigned number(const unsigned char* message, unsigned length, unsigned wanted) {
   const struct nlattr* one = find(message, length, wanted);
   unsigned out = 0;
-  if (one != NULL) memcpy(&out, one + 1, one->nla_len - sizeof *one < sizeof out ? one->nla_len - sizeof *one : sizeof out);
+  if (one != NULL)
+    memcpy(&out, one + 1,
+           one->nla_len - sizeof *one < sizeof out ? one->nla_len - sizeof *one : sizeof out);
   return out;
 }
 
@@ -52,7 +55,9 @@ static int read_page(unsigned bank, unsigned page, unsigned char* bytes) {
 static void add_end(const struct nlmsghdr* asked, int error) {
   struct nlmsghdr* end = (struct nlmsghdr*)(answer + answer_bytes);
   const struct nlmsgerr what = {.error = error, .msg = *asked};
-  *end = (struct nlmsghdr){.nlmsg_len = NLMSG_LENGTH(sizeof what), .nlmsg_type = NLMSG_ERROR, .nlmsg_seq = asked->nlmsg_seq};
+  *end = (struct nlmsghdr){.nlmsg_len = NLMSG_LENGTH(sizeof what),
+                           .nlmsg_type = NLMSG_ERROR,
+                           .nlmsg_seq = asked->nlmsg_seq};
   memcpy(NLMSG_DATA(end), &what, sizeof what);
   answer_bytes += NLMSG_ALIGN(end->nlmsg_len);
 }
@@ -68,15 +73,18 @@ static int answers(const void* message, size_t size) {
   const unsigned page = number(message, length, ETHTOOL_A_MODULE_EEPROM_PAGE);
   const unsigned bank = number(message, length, ETHTOOL_A_MODULE_EEPROM_BANK);
   unsigned char bytes[256] = {0};
-  const int there = offset + count <= sizeof bytes && (offset >= 128 || read_page(0, lower, bytes)) &&
+  const int there = offset + count <= sizeof bytes &&
+                    (offset >= 128 || read_page(0, lower, bytes)) &&
                     (offset + count <= 128 || read_page(bank, page, bytes + 128));
   answer_bytes = 0;
   if (there) {
     struct nlmsghdr* reply = (struct nlmsghdr*)answer;
     struct nlattr* data = (struct nlattr*)(answer + head);
     *reply = (struct nlmsghdr){.nlmsg_type = asked->nlmsg_type, .nlmsg_seq = asked->nlmsg_seq};
-    *(struct genlmsghdr*)NLMSG_DATA(reply) = (struct genlmsghdr){.cmd = ETHTOOL_MSG_MODULE_EEPROM_GET_REPLY, .version = 1};
-    *data = (struct nlattr){.nla_len = (unsigned short)(sizeof *data + count), .nla_type = ETHTOOL_A_MODULE_EEPROM_DATA};
+    *(struct genlmsghdr*)NLMSG_DATA(reply) =
+        (struct genlmsghdr){.cmd = ETHTOOL_MSG_MODULE_EEPROM_GET_REPLY, .version = 1};
+    *data = (struct nlattr){.nla_len = (unsigned short)(sizeof *data + count),
+                            .nla_type = ETHTOOL_A_MODULE_EEPROM_DATA};
     memcpy(data + 1, bytes + offset, count);
     reply->nlmsg_len = head + data->nla_len;
     answer_bytes = NLMSG_ALIGN(reply->nlmsg_len);
@@ -85,9 +93,11 @@ static int answers(const void* message, size_t size) {
   return 1;
 }
 
-ssize_t sendto(int fd, const void* message, size_t size, int flags, const struct sockaddr* to, socklen_t length) {
+ssize_t sendto(int fd, const void* message, size_t size, int flags, const struct sockaddr* to,
+               socklen_t length) {
   if (answers(message, size)) return (ssize_t)size;
-  ssize_t (*real)(int, const void*, size_t, int, const struct sockaddr*, socklen_t) = dlsym(RTLD_NEXT, "sendto");
+  ssize_t (*real)(int, const void*, size_t, int, const struct sockaddr*, socklen_t) =
+      dlsym(RTLD_NEXT, "sendto");
   return real(fd, message, size, flags, to, length);
 }
 
