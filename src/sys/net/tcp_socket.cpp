@@ -193,9 +193,9 @@ std::optional<TcpState> tcp_state(int fd) {
       .segment_bytes = info.tcpi_snd_mss};
   if (told(offsetof(tcp_info, tcpi_bytes_retrans), sizeof info.tcpi_bytes_retrans))
     out.bytes = {.sent = info.tcpi_bytes_sent, .sent_again = info.tcpi_bytes_retrans};
-  const bool with_marks = (info.tcpi_options & TCPI_OPT_ECN) != 0;
-  if (with_marks && told(offsetof(tcp_info, tcpi_delivered_ce), sizeof info.tcpi_delivered_ce))
-    out.marks = {.acknowledged = info.tcpi_delivered, .marked = info.tcpi_delivered_ce};
+  const bool with_ecn = (info.tcpi_options & TCPI_OPT_ECN) != 0;
+  if (with_ecn && told(offsetof(tcp_info, tcpi_delivered_ce), sizeof info.tcpi_delivered_ce))
+    out.echoes = {.acknowledged = info.tcpi_delivered, .echoed = info.tcpi_delivered_ce};
   return out;
 }
 

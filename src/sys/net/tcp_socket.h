@@ -64,12 +64,14 @@ struct TcpState {
     uint64_t sent = 0, sent_again = 0;
   };
   std::optional<Bytes> bytes = {};
-  // Segments that the other end has acknowledged, and those of them that a switch had marked as
-  // congested. Absent if the connection has no ECN (RFC 3168), and before Linux 4.18.
-  struct Marks {
-    uint64_t acknowledged = 0, marked = 0;
+  // Segments that the other end has acknowledged, and those of them of which it told congestion
+  // (ECN-Echo). By RFC 3168 it repeats that until the sender has answered, so these are more than
+  // what switches marked; with DCTCP they are those. Absent if the connection has no ECN, and
+  // before Linux 4.18.
+  struct Echoes {
+    uint64_t acknowledged = 0, echoed = 0;
   };
-  std::optional<Marks> marks = {};
+  std::optional<Echoes> echoes = {};
 };
 std::optional<TcpState> tcp_state(int fd);
 // Throws away this share of what arrives at the socket before TCP sees it: a block is one segment,

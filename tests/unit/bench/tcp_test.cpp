@@ -120,7 +120,7 @@ TEST_CASE("What the receiving end throws away is sent again, and nothing is miss
   CHECK(from.extra.at("retransmitted_share") < 0.2);
   CHECK_FALSE(to.extra.contains("retransmitted_share"));  // one-way, it sends nothing
   // To ask for ECN is a setting of the system.
-  CHECK((from.facts.at("ecn") == "not agreed") == !from.extra.contains("marked_share"));
+  CHECK((from.facts.at("ecn") == "not agreed") == !from.extra.contains("ecn_echo_share"));
 }
 
 TEST_CASE("Streams that share threads arrive whole, each with bytes of its own") {

@@ -42,7 +42,7 @@ TEST_CASE("what a socket loses on purpose comes again once that has ended, and w
   CHECK(before->bytes->sent == 1);
   CHECK(before->bytes->sent_again == 0);
   // Only if this system is set to ask for ECN (1); to agree to it (2) is the default.
-  CHECK(before->marks.has_value() == (FsRoot().integer("/proc/sys/net/ipv4/tcp_ecn") == 1));
+  CHECK(before->echoes.has_value() == (FsRoot().integer("/proc/sys/net/ipv4/tcp_ecn") == 1));
 
   lose_arriving(c.receiver.fd(), 1);
   REQUIRE(send(c.sender.fd(), "b", 1, 0) == 1);

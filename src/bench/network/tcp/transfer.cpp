@@ -28,8 +28,8 @@ Tally sum_of(const StreamThreads& threads, Phase phase) {
 
 using States = std::vector<TcpState>;
 
-// Of all streams together; absent if one does not tell. No counter is negative, those of marks have
-// 32 bits and may run over.
+// Of all streams together; absent if one does not tell. No counter is negative, those of echoes
+// have 32 bits and may run over.
 std::optional<double> sent_again_share(const States& before, const States& after) {
   uint64_t sent = 0, again = 0;
   for (size_t i = 0; i < after.size(); ++i) {
@@ -41,16 +41,16 @@ std::optional<double> sent_again_share(const States& before, const States& after
   return static_cast<double>(again) / static_cast<double>(sent);
 }
 
-std::optional<double> marked_share(const States& before, const States& after) {
-  uint64_t acknowledged = 0, marked = 0;
+std::optional<double> echoed_share(const States& before, const States& after) {
+  uint64_t acknowledged = 0, echoed = 0;
   for (size_t i = 0; i < after.size(); ++i) {
-    if (!before[i].marks || !after[i].marks) return std::nullopt;
+    if (!before[i].echoes || !after[i].echoes) return std::nullopt;
     acknowledged +=
-        static_cast<uint32_t>(after[i].marks->acknowledged - before[i].marks->acknowledged);
-    marked += static_cast<uint32_t>(after[i].marks->marked - before[i].marks->marked);
+        static_cast<uint32_t>(after[i].echoes->acknowledged - before[i].echoes->acknowledged);
+    echoed += static_cast<uint32_t>(after[i].echoes->echoed - before[i].echoes->echoed);
   }
   if (acknowledged == 0) return std::nullopt;
-  return static_cast<double>(marked) / static_cast<double>(acknowledged);
+  return static_cast<double>(echoed) / static_cast<double>(acknowledged);
 }
 
 void nap(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
@@ -229,8 +229,8 @@ void Transfer::add_states(net::PairOutcome& out, const std::vector<TcpState>& be
     if (value) out.extra[prefix_ + name] = *value;
   };
   share("retransmitted_share", sent_again_share(before, after));
-  share("marked_share", marked_share(before, after));
-  out.facts["ecn"] = said(after[0].marks ? "tcp.ecn_on" : "tcp.ecn_off");
+  share("ecn_echo_share", echoed_share(before, after));
+  out.facts["ecn"] = said(after[0].echoes ? "tcp.ecn_on" : "tcp.ecn_off");
   out.facts["congestion_window"] = said("tcp.in_all", format_size(static_cast<int64_t>(window)));
   out.facts["segment_bytes"] = std::to_string(after[0].segment_bytes);
   const auto [send, receive] = buffer_sizes(link_.streams[0].fd());
