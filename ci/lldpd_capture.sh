@@ -3,11 +3,12 @@
 # leaf-3 as `lldpcli -f json0` prints it (neighbours.json), and the frame itself (frame.hex); tests/data/lldpd has a copy.
 #   ci/lldpd_capture.sh DIRECTORY
 # As root. Nothing is installed: the packages are unpacked, and the user that lldpd needs exists in this mount namespace only.
-given=$(realpath -m "${1:-/nonexistent}")
+caller=$PWD
 # shellcheck source=ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 help_if_asked "$@"
 [ $# -eq 1 ] || die "needs a directory"
+given=$(cd "$caller" && realpath -m "$1")
 if [ "${CLUSTERBENCH_LLDPD_INSIDE:-}" != 1 ]; then
   mkdir -p "$given/packages"
   (cd "$given/packages" && apt-get -qq -o APT::Sandbox::User=root download lldpd libsnmp40)
