@@ -56,7 +56,8 @@ Point point(const Params& params, int rank, bool latency, bool two_way, int64_t 
   for (const char* name : {"min-size", "max-size", "step-factor"}) of_record.erase(name);
   if (params.has("loss")) of_record.set("loss", loss);
   if (latency) {
-    for (const char* name : {"direction", "repetitions", "zero-copy", "loss"}) of_record.erase(name);
+    for (const char* name : {"direction", "repetitions", "zero-copy", "loss"})
+      of_record.erase(name);
   }
   return {spec, of_record};
 }

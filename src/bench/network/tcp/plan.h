@@ -16,7 +16,8 @@ struct Point {
   Spec spec;
   Params params;
 };
-// Every combination of --schedule, --test, --direction, --streams, --size and --loss, seen from this rank.
+// Every combination of --schedule, --test, --direction, --streams, --size and --loss, seen from
+// this rank.
 std::vector<Point> plan(const Params& params, int rank);
 
 }  // namespace cb::tcp
