@@ -72,8 +72,8 @@ def tcp(lab, binary, *options, streams=1):
 
 def show(part, what, loss, figures, more=""):
     rate = figures["bytes_per_second"] * 8e-6
-    again = figures.get("retransmitted_share", 0)
-    print(f"| {part} | {what} | {loss:g} | {rate:.2f} | {again:.5f} | {more} |", flush=True)
+    again = f"{figures['retransmitted_share']:.5f}" if "retransmitted_share" in figures else "-"
+    print(f"| {part} | {what} | {loss:g} | {rate:.2f} | {again} | {more} |", flush=True)
 
 
 def with_losses(binary, part, losses):
@@ -102,6 +102,7 @@ def queue_counts(lab):
 def with_marks(binary):
     """Checked as well as shown: False where our echoes do not fit the marks of the queue."""
     good = True
+    call("sysctl", "-qw", "net.ipv4.tcp_allowed_congestion_control=reno dctcp")  # also for namespaces
     with netns_lab.NetnsLab(2) as lab:
         segments_alone(lab)
         for what, (sender, receiver, control) in ECN.items():
