@@ -62,7 +62,7 @@ def test_a_loss_sweep_shows_what_is_kept(netns, clusterbench, tmp_path):
         netns_lab.ip("-n", host, "link", "set", "eth0", "gso_max_segs", "1")  # segments one by one, as on a wire
     try:
         _, err = tcp(netns, clusterbench, tmp_path / "t.json", "--test", "bandwidth,latency", "--streams", "2", "--duration",
-                     "800ms", "--zero-copy", "off", "--loss", "0,0.02,0.4").communicate(timeout=120)
+                     "800ms", "--zero-copy", "off", "--loss", "0,0.05,0.4").communicate(timeout=120)
     finally:
         for host in hosts:
             netns.mend_link(host)
@@ -70,11 +70,11 @@ def test_a_loss_sweep_shows_what_is_kept(netns, clusterbench, tmp_path):
     *lossy, latency = json.loads((tmp_path / "t.json").read_text())["records"]
     assert "loss" not in latency["params"], err
     figures = {r["params"]["loss"]: {m["name"]: m["summary"]["median"] for m in r["metrics"]} for r in lossy}
-    assert list(figures) == [0, 0.02, 0.4]
-    assert figures[0]["retransmitted_share"] < 0.005 and "kept_share" not in figures[0]
-    assert 0.01 < figures[0.02]["retransmitted_share"] < 0.04
+    assert list(figures) == [0, 0.05, 0.4]
+    assert figures[0]["retransmitted_share"] < 0.02 and "kept_share" not in figures[0]
+    assert 0.03 < figures[0.05]["retransmitted_share"] < 0.09
     assert 0.2 < figures[0.4]["retransmitted_share"] < 0.7
-    for loss in (0.02, 0.4):
+    for loss in (0.05, 0.4):
         assert figures[loss]["kept_share"] == pytest.approx(
             figures[loss]["bytes_per_second"] / figures[0]["bytes_per_second"], rel=1e-3)
     assert figures[0.4]["kept_share"] < 0.8

@@ -108,16 +108,16 @@ TEST_CASE("What the receiving end throws away is sent again, and nothing is miss
   spec.verify = true;
   const auto [whole_from, whole_to] = transfer(spec, spec);
   REQUIRE(whole_from.failure == "");
-  CHECK(whole_from.extra.at("retransmitted_share") < 0.001);
+  CHECK(whole_from.extra.at("retransmitted_share") < 0.01);  // a busy machine sends too early
 
-  spec.loss = 0.02;
+  spec.loss = 0.05;
   const auto [from, to] = transfer(spec, spec);
   REQUIRE(from.failure == "");
   REQUIRE(to.failure == "");
   CHECK(to.wrong_data == "");
   CHECK(from.extra.at("retransmits") > 0);
-  CHECK(from.extra.at("retransmitted_share") > 0.002);  // hundreds of blocks at least
-  CHECK(from.extra.at("retransmitted_share") < 0.2);
+  CHECK(from.extra.at("retransmitted_share") > 0.01);  // of hundreds of blocks at least
+  CHECK(from.extra.at("retransmitted_share") < 0.3);
   CHECK_FALSE(to.extra.contains("retransmitted_share"));  // one-way, it sends nothing
   // To ask for ECN is a setting of the system.
   CHECK((from.facts.at("ecn") == "not agreed") == !from.extra.contains("ecn_echo_share"));
