@@ -45,20 +45,26 @@ fs::path write_program(const fs::path& directory) {
   return program;
 }
 
+// Of one variable, "NAME=VALUE,…"; its directory is not there yet.
+SweepSetup sweep_in(const fs::path& place, const std::string& variable) {
+  Problems problems;
+  SweepSetup out;
+  out.directory = place / "out";
+  out.binary = write_program(place).string();
+  out.arguments = {"x"};
+  out.variables = parse_variables({variable}, problems);
+  out.hosts = {{"h", 1}};
+  out.ranks_per_host = 1;
+  out.deadline_seconds = 3;
+  out.repeats = 1;
+  out.executor.term_grace_seconds = 0.2;
+  return out;
+}
+
 std::vector<SweepOutcome> play(const std::string& values) {
   const TemporaryDirectory place;
-  Problems problems;
-  SweepSetup setup;
-  setup.directory = place.path / "out";
+  const SweepSetup setup = sweep_in(place.path, "PLAY=" + values);
   fs::create_directory(setup.directory);
-  setup.binary = write_program(place.path).string();
-  setup.arguments = {"x"};
-  setup.variables = parse_variables({"PLAY=" + values}, problems);
-  setup.hosts = {{"h", 1}};
-  setup.ranks_per_host = 1;
-  setup.deadline_seconds = 3;
-  setup.repeats = 1;
-  setup.executor.term_grace_seconds = 0.2;
   auto out = run_sweep(setup, [](size_t, const SweepOutcome&) {});
   CHECK(fs::exists(setup.directory / "sweep.json"));
   return out;
@@ -68,17 +74,8 @@ std::vector<SweepOutcome> play(const std::string& values) {
 
 TEST_CASE("A sweep whose file cannot be written gives its outcomes and the reason") {
   const TemporaryDirectory place;
-  Problems problems;
-  SweepSetup setup;
-  setup.directory = place.path / "out";
+  const SweepSetup setup = sweep_in(place.path, "PLAY=good");
   fs::create_directories(setup.directory / "sweep.json");  // a directory stands there
-  setup.binary = write_program(place.path).string();
-  setup.arguments = {"x"};
-  setup.variables = parse_variables({"PLAY=good"}, problems);
-  setup.hosts = {{"h", 1}};
-  setup.ranks_per_host = 1;
-  setup.deadline_seconds = 3;
-  setup.repeats = 1;
   std::vector<Said> unwritten;
   const auto outcomes = run_sweep(
       setup, [](size_t, const SweepOutcome&) {}, &unwritten);
@@ -91,7 +88,9 @@ TEST_CASE("A sweep whose file cannot be written gives its outcomes and the reaso
 
 TEST_CASE("A run whose output cannot be kept costs itself alone") {
   const TemporaryDirectory place;
-  write_program(place.path);  // for its document
+  SweepSetup setup = sweep_in(place.path, "A=1,2");
+  setup.launch.launcher = Launcher::mpirun;
+  setup.deadline_seconds = 30;
   const fs::path launcher = place.path / "mpirun";
   std::ofstream(launcher) << "#!/bin/sh\necho debug output\n"
                              "while [ \"$1\" != --json ]; do shift; done\n"
@@ -99,17 +98,7 @@ TEST_CASE("A run whose output cannot be kept costs itself alone") {
   fs::permissions(launcher, fs::perms::owner_all);
   const std::string before = std::getenv("PATH");
   ::setenv("PATH", (place.path.string() + ":" + before).c_str(), 1);
-  Problems problems;
-  SweepSetup setup;
-  setup.directory = place.path / "out";
   fs::create_directories(setup.directory / "001.out");  // a directory stands in the way
-  setup.launch.launcher = Launcher::mpirun;
-  setup.binary = "x";
-  setup.variables = parse_variables({"A=1,2"}, problems);
-  setup.hosts = {{"h", 1}};
-  setup.ranks_per_host = 1;
-  setup.deadline_seconds = 30;
-  setup.repeats = 1;
   const auto outcomes = run_sweep(setup, [](size_t, const SweepOutcome&) {});
   ::setenv("PATH", before.c_str(), 1);
   REQUIRE(outcomes.size() == 2);
@@ -255,16 +244,8 @@ TEST_CASE("A thousand combinations are the most") {
 
 TEST_CASE("What a sweep did stands in its file: blocks from one, values, documents") {
   const TemporaryDirectory place;
-  Problems problems;
-  SweepSetup setup;
-  setup.directory = place.path / "out";
+  SweepSetup setup = sweep_in(place.path, "PLAY=good,none");
   fs::create_directory(setup.directory);
-  setup.binary = write_program(place.path).string();
-  setup.arguments = {"x"};
-  setup.variables = parse_variables({"PLAY=good,none"}, problems);
-  setup.hosts = {{"h", 1}};
-  setup.ranks_per_host = 1;
-  setup.deadline_seconds = 3;
   setup.repeats = 2;
   setup.seed = 1;
   size_t told = 0;
