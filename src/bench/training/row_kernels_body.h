@@ -103,6 +103,32 @@ void product(const host_blas::Product<Real>& p) {
   }
 }
 
+// The scalar products of `Rows` rows of A with one row of B.
+template <int Rows, typename Real>
+void dots(const host_blas::Product<Real>& p, int64_t first, int64_t column) {
+  const Real *const a = p.a + first * p.lda, *const b = p.b + column * p.ldb;
+  const int64_t k = p.shape.k, whole = k / kLanes * kLanes;
+  Real lanes[Rows][kLanes] = {};
+  for (int64_t q = 0; q < whole; q += kLanes)
+    for (int i = 0; i < Rows; ++i)
+      for (int64_t l = 0; l < kLanes; ++l) lanes[i][l] += a[i * p.lda + q + l] * b[q + l];
+  for (int i = 0; i < Rows; ++i) {
+    Real sum = 0;
+    for (int64_t l = 0; l < kLanes; ++l) sum += lanes[i][l];
+    for (int64_t q = whole; q < k; ++q) sum += a[i * p.lda + q] * b[q];
+    p.c[(first + i) * p.ldc + column] = p.alpha * sum;
+  }
+}
+
+template <typename Real>
+void few_rows(const host_blas::Product<Real>& p) {
+  for (int64_t j = 0; j < p.shape.n; ++j) {
+    int64_t i = 0;
+    for (; i + 4 <= p.shape.m; i += 4) dots<4>(p, i, j);
+    for (; i < p.shape.m; ++i) dots<1>(p, i, j);
+  }
+}
+
 template <typename Real>
 void rmsnorm(const Real* x, const Real* gain, Real* y, Real* scale, int64_t rows, int64_t width) {
   for (int64_t r = 0; r < rows; ++r, x += width, y += width) {
@@ -265,6 +291,7 @@ template <typename Real>
 constexpr RowKernels<Real> table_of(const char* isa) {
   return {isa,
           product<Real>,
+          few_rows<Real>,
           rmsnorm<Real>,
           rmsnorm_backward<Real>,
           rotate<Real>,
