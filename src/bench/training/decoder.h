@@ -89,7 +89,7 @@ class Decoder {
   Parameters<Real>& parameters_;
   Watch<Real>& watch_;
   Hooks hooks_;
-  bool divided_;                                        // the stream, over ranks that share matrices
+  bool divided_;  // the stream, over ranks that share matrices
   std::shared_ptr<Real[]> whole_, own_, dwide_, dqkv_;  // scratch
   std::shared_ptr<Real[]> logits_, rows_, head_normed_, dhead_;
   int64_t head_rows_ = 0;  // of logits at a time

@@ -49,7 +49,8 @@ template <typename Real>
 std::vector<int32_t> Generator<Real>::slice(int64_t first, int64_t count) const {
   std::vector<int32_t> out;
   for (int64_t i = 0; i < generation_.sequences; ++i) {
-    const auto from = tokens_.begin() + static_cast<std::ptrdiff_t>(i * generation_.length() + first);
+    const auto from =
+        tokens_.begin() + static_cast<std::ptrdiff_t>(i * generation_.length() + first);
     out.insert(out.end(), from, from + static_cast<std::ptrdiff_t>(count));
   }
   return out;
@@ -170,8 +171,8 @@ double Generator<Real>::difference(const Real* logits, int64_t new_token) {
     const Real* row = logits + i * part.count;
     const auto top = static_cast<double>(kept.top[static_cast<size_t>(i)]);
     found(std::max(0.0, static_cast<double>(*std::max_element(row, row + part.count)) - top));
-    const int32_t token = tokens_[static_cast<size_t>(i * generation_.length() +
-                                                      generation_.prompt + new_token)];
+    const int32_t token =
+        tokens_[static_cast<size_t>(i * generation_.length() + generation_.prompt + new_token)];
     if (part.holds(token)) found(std::abs(static_cast<double>(row[token - part.first]) - top));
   }
   return worst / size;

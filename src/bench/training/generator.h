@@ -19,7 +19,7 @@ struct Pass {
 
 // How far the logits with a cache are from those without.
 struct CacheError {
-  double value = 0;      // the largest difference over the largest logit of the token; NaN fails
+  double value = 0;       // the largest difference over the largest logit of the token; NaN fails
   int64_t new_token = 0;  // where it was found
 };
 
@@ -30,9 +30,8 @@ class Generator {
  public:
   // `stage` is forward_only; its batch is replaced by the generation's. `first_sequence`: number of
   // the replica's first sequence in the text.
-  Generator(Backend<Real>& backend, Fabric<Real>& fabric, Stage stage,
-            Parameters<Real>& parameters, const Generation& generation, const Text& text,
-            int64_t first_sequence);
+  Generator(Backend<Real>& backend, Fabric<Real>& fabric, Stage stage, Parameters<Real>& parameters,
+            const Generation& generation, const Text& text, int64_t first_sequence);
 
   // Empties the cache, computes the prompt, and chooses the first new token of each sequence.
   Pass prefill();
@@ -47,8 +46,8 @@ class Generator {
 
   // sequences × (prompt + new tokens).
   const std::vector<int32_t>& tokens() const { return tokens_; }
-  // Of what this rank computed since prefill(): the cache of each layer, then the logits of each new
-  // token.
+  // Of what this rank computed since prefill(): the cache of each layer, then the logits of each
+  // new token.
   std::vector<uint64_t> hashes() const;
   int64_t cache_bytes() const;
 

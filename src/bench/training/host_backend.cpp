@@ -102,8 +102,8 @@ class HostBackend final : public Backend<Real> {
     const int64_t turned = s.heads + s.kv_heads, at = s.past * s.dim / 2;
     by_rows(Work::elementwise, s.tokens(), turned * s.dim, 2,
             [&](int64_t from, int64_t count, int) {
-              rows_.rotate(qkv + from * s.stride(), cosines_.data() + at, sines_.data() + at,
-                           count, from, s.sequence, turned, s.dim, s.stride(), direction);
+              rows_.rotate(qkv + from * s.stride(), cosines_.data() + at, sines_.data() + at, count,
+                           from, s.sequence, turned, s.dim, s.stride(), direction);
             });
   }
 

@@ -53,7 +53,8 @@ void InferSession::take_pass(const Pass& pass) {
   const auto& found = generator_.not_finite();
   const bool mine = first_of_replica(found ? order_in_pass(*found, options_.shape.layers)
                                            : std::numeric_limits<int64_t>::max());
-  if (mine) not_finite_ = said("infer.not_finite", context_.who(), found->name(), generator_.chosen());
+  if (mine)
+    not_finite_ = said("infer.not_finite", context_.who(), found->name(), generator_.chosen());
 }
 
 // The cache of a layer is named before the logits, because it is what they came of.
@@ -70,8 +71,7 @@ void InferSession::look_at_repetition() {
   const int64_t place =
       same ? std::numeric_limits<int64_t>::max() : parted.first - reference_.begin();
   const bool mine = first_of_replica(place);
-  if (mine && differs_.empty())
-    differs_ = said("infer.not_repeated", context_.who(), where(place));
+  if (mine && differs_.empty()) differs_ = said("infer.not_repeated", context_.who(), where(place));
 }
 
 double InferSession::one_generation(Spans& spans, Generated& measured) {
@@ -137,7 +137,8 @@ void InferSession::add_checks(Record& record, size_t self, const Generated& meas
   const double limit = cache_limit(options_.shape);
   Check cache{.name = "cache", .passed = measured.cache_error.value <= limit, .limit = limit};
   if (std::isfinite(measured.cache_error.value)) cache.value = measured.cache_error.value;
-  add(std::move(cache), said("infer.cache_differs", context_.who(), measured.cache_error.new_token));
+  add(std::move(cache),
+      said("infer.cache_differs", context_.who(), measured.cache_error.new_token));
 }
 
 }  // namespace cb::training

@@ -8,8 +8,8 @@ namespace cb::training {
 // Bytes of keys and values of one token over all layers: 2·L·kv·d elements.
 double kv_bytes_per_token(const Shape& shape, int element_bytes);
 
-// Bytes of weights that one of `tensor` ranks reads for one decode step: all matrices with the head,
-// and the gains. Of the embedding only rows are read: they do not count.
+// Bytes of weights that one of `tensor` ranks reads for one decode step: all matrices with the
+// head, and the gains. Of the embedding only rows are read: they do not count.
 double decode_weight_bytes(const Shape& shape, int tensor, int element_bytes);
 
 // Bytes that one rank reads in a decode step of `sequences`, each of `context` positions with the
@@ -32,8 +32,8 @@ struct Generation {
   int64_t computed() const { return length() - 1; }
 };
 
-// Bytes that one of `tensor` ranks allocates: weights, cache, and the arrays of the prompt's pass and
-// of the pass over all tokens that checks it.
+// Bytes that one of `tensor` ranks allocates: weights, cache, and the arrays of the prompt's pass
+// and of the pass over all tokens that checks it.
 double inference_memory(const Shape& shape, int tensor, const Generation& generation,
                         int element_bytes);
 

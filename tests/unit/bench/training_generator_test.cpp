@@ -58,7 +58,8 @@ TEST_CASE("with a cache the logits of every new token are those of a pass over a
     Generating<double> t(g);
     t.generate();
     CHECK(t.generator->compare_without_cache().value < 1e-13);
-    CHECK(t.generator->cache_bytes() == 2 * 2 * 2 * 6 * 8 * g.sequences * (g.prompt + g.new_tokens - 1));
+    CHECK(t.generator->cache_bytes() ==
+          2 * 2 * 2 * 6 * 8 * g.sequences * (g.prompt + g.new_tokens - 1));
   }
   Generating<float> single;
   single.generate();

@@ -19,7 +19,8 @@ TEST_CASE("a decode step reads the matrices, the gains, and the cache of every s
   CHECK(decode_step_bytes(tiny, 1, 3, 10, 4) == decode_weight_bytes(tiny, 1, 4) + 3 * 10 * 512);
   CHECK(decode_step_bytes(tiny, 2, 3, 10, 4) == decode_weight_bytes(tiny, 2, 4) + 3 * 10 * 256);
   // 70B in fp8 on 8 ranks, a short context: 8.8 GB without the embedding.
-  CHECK(decode_weight_bytes(*find_shape("llama-70b"), 8, 1) == doctest::Approx(8.69e9).epsilon(0.01));
+  CHECK(decode_weight_bytes(*find_shape("llama-70b"), 8, 1) ==
+        doctest::Approx(8.69e9).epsilon(0.01));
 }
 
 TEST_CASE("a prompt takes a third of a training step's operations, and one head") {
