@@ -16,6 +16,7 @@
 #include "bench/training/infer_session.h"
 #include "bench/training/library.h"
 #include "bench/training/prediction.h"
+#include "core/clock.h"
 #include "core/param_builder.h"
 #include "core/sha256.h"
 #include "core/units.h"
@@ -115,13 +116,30 @@ void require_infer_memory(Inference& job, const Generation& generation) {
                                  format_value(allowed, "bytes"), context.place.local_size));
 }
 
-// Bytes per second of reading arrays as long as what a decode step reads, by the same threads: what
-// lies in the caches in a step lies there in the probe. All ranks read at the same time.
+// Bytes per second of reading weights that are `bytes` in all for one row, as a product.
+double row_product_rate(Backend<float>& backend, double bytes, int64_t width) {
+  const auto rows = std::max<int64_t>(1, static_cast<int64_t>(bytes / kElement) / width);
+  const auto weights = backend.allocate(rows * width);
+  const auto x = backend.allocate(width), y = backend.allocate(rows);
+  double best = 0;
+  for (int i = 0; i < kReadPasses; ++i) {
+    const double start = monotonic_seconds();
+    backend.matmul(
+        {{1, rows, width}, x.get(), width, false, weights.get(), width, true, y.get(), rows});
+    const double read = static_cast<double>(rows * width * kElement);
+    best = std::max(best, read / (monotonic_seconds() - start));
+  }
+  return best;
+}
+
+// Bytes per second of reading as much as a decode step reads, by the same threads, as an array or
+// as weights: the better one. What lies in the caches in a step lies there in the probe. All ranks
+// read at the same time.
 double read_rate(Inference& job, double step_bytes) {
   const double bytes = std::min(step_bytes, kMostProbeBytes);
   StreamTeam stream(job.team.cpus(), static_cast<size_t>(bytes / (3 * sizeof(double))));
   job.context.comm.barrier();
-  double best = 0;
+  double best = row_product_rate(*job.backend, bytes, job.options.shape.hidden);
   for (int i = 0; i < kReadPasses; ++i) {
     const double seconds = stream.read_pass();
     best = std::max(best, static_cast<double>(stream.elements()) * 3 * sizeof(double) / seconds);

@@ -25,7 +25,7 @@ int64_t order_in_pass(const PlaceInStep& place, int64_t layers) {
 // A sum of k products in fp32 is off by about √k·2⁻²⁴ of its size, and each layer adds its share.
 double cache_limit(const Shape& s) {
   const auto longest = static_cast<double>(std::max(s.hidden, s.feed_forward));
-  return 8 * 0x1p-24 * std::sqrt(longest) * static_cast<double>(s.layers + 1);
+  return 2 * 0x1p-24 * std::sqrt(longest) * static_cast<double>(s.layers + 1);
 }
 
 InferSession::InferSession(Context& context, const InferOptions& options, Backend<float>& backend,

@@ -103,29 +103,87 @@ void product(const host_blas::Product<Real>& p) {
   }
 }
 
-// The scalar products of `Rows` rows of A with one row of B.
-template <int Rows, typename Real>
-void dots(const host_blas::Product<Real>& p, int64_t first, int64_t column) {
-  const Real *const a = p.a + first * p.lda, *const b = p.b + column * p.ldb;
-  const int64_t k = p.shape.k, whole = k / kLanes * kLanes;
-  Real lanes[Rows][kLanes] = {};
-  for (int64_t q = 0; q < whole; q += kLanes)
-    for (int i = 0; i < Rows; ++i)
-      for (int64_t l = 0; l < kLanes; ++l) lanes[i][l] += a[i * p.lda + q + l] * b[q + l];
-  for (int i = 0; i < Rows; ++i) {
-    Real sum = 0;
-    for (int64_t l = 0; l < kLanes; ++l) sum += lanes[i][l];
-    for (int64_t q = whole; q < k; ++q) sum += a[i * p.lda + q] * b[q];
-    p.c[(first + i) * p.ldc + column] = p.alpha * sum;
+// Written as vectors: compilers keep lanes of several rows in memory otherwise.
+#if defined(__AVX512F__)
+constexpr int64_t kVectorBytes = 64;
+#elif defined(__AVX__)
+constexpr int64_t kVectorBytes = 32;
+#else
+constexpr int64_t kVectorBytes = 16;
+#endif
+template <typename Real>
+struct Vector {
+  typedef Real Lanes __attribute__((vector_size(kVectorBytes)));
+  static constexpr int64_t kCount = kVectorBytes / static_cast<int64_t>(sizeof(Real));
+  Lanes lanes = {};
+
+  // lanes += a·b, element by element
+  void add_product(const Real* a, const Real* b) {
+    Lanes x, y;
+    __builtin_memcpy(&x, a, sizeof(Lanes));
+    __builtin_memcpy(&y, b, sizeof(Lanes));
+    lanes += x * y;
   }
+  Real sum() const {
+    Real out = 0;
+    for (int64_t l = 0; l < kCount; ++l) out += lanes[l];
+    return out;
+  }
+};
+
+// Of each row of A alone, so that no row depends on how many there are: k in whole vectors, in two
+// chains, then what is left of it.
+template <typename Real>
+void dot_of_row(const host_blas::Product<Real>& p, int64_t row, int64_t column) {
+  const Real *const a = p.a + row * p.lda, *const b = p.b + column * p.ldb;
+  constexpr int64_t kStep = Vector<Real>::kCount;
+  const int64_t k = p.shape.k, whole = k / (2 * kStep) * 2 * kStep;
+  Vector<Real> even, odd;
+  for (int64_t q = 0; q < whole; q += 2 * kStep) {
+    even.add_product(a + q, b + q);
+    odd.add_product(a + q + kStep, b + q + kStep);
+  }
+  Real sum = even.sum() + odd.sum();
+  for (int64_t q = whole; q < k; ++q) sum += a[q] * b[q];
+  p.c[row * p.ldc + column] = p.alpha * sum;
+}
+
+// The same sums of four rows, in the same order.
+template <typename Real>
+void dots_of_four(const host_blas::Product<Real>& p, int64_t row, int64_t column) {
+  const Real *const a0 = p.a + row * p.lda, *const b = p.b + column * p.ldb;
+  const Real *const a1 = a0 + p.lda, *const a2 = a1 + p.lda, *const a3 = a2 + p.lda;
+  constexpr int64_t kStep = Vector<Real>::kCount;
+  const int64_t k = p.shape.k, whole = k / (2 * kStep) * 2 * kStep;
+  Vector<Real> e0, e1, e2, e3, o0, o1, o2, o3;
+  for (int64_t q = 0; q < whole; q += 2 * kStep) {
+    const int64_t r = q + kStep;
+    e0.add_product(a0 + q, b + q);
+    e1.add_product(a1 + q, b + q);
+    e2.add_product(a2 + q, b + q);
+    e3.add_product(a3 + q, b + q);
+    o0.add_product(a0 + r, b + r);
+    o1.add_product(a1 + r, b + r);
+    o2.add_product(a2 + r, b + r);
+    o3.add_product(a3 + r, b + r);
+  }
+  Real sums[4] = {e0.sum() + o0.sum(), e1.sum() + o1.sum(), e2.sum() + o2.sum(),
+                  e3.sum() + o3.sum()};
+  for (int64_t q = whole; q < k; ++q) {
+    sums[0] += a0[q] * b[q];
+    sums[1] += a1[q] * b[q];
+    sums[2] += a2[q] * b[q];
+    sums[3] += a3[q] * b[q];
+  }
+  for (int64_t i = 0; i < 4; ++i) p.c[(row + i) * p.ldc + column] = p.alpha * sums[i];
 }
 
 template <typename Real>
 void few_rows(const host_blas::Product<Real>& p) {
   for (int64_t j = 0; j < p.shape.n; ++j) {
     int64_t i = 0;
-    for (; i + 4 <= p.shape.m; i += 4) dots<4>(p, i, j);
-    for (; i < p.shape.m; ++i) dots<1>(p, i, j);
+    for (; i + 4 <= p.shape.m; i += 4) dots_of_four(p, i, j);
+    for (; i < p.shape.m; ++i) dot_of_row(p, i, j);
   }
 }
 

@@ -45,8 +45,8 @@ constexpr TextRow kSaidTraining[] = {
     {"infer.memory_share", "{0} needs {1}, and may take {3} of the {2} that are free: 80 % shared by {4} rank(s); next: fewer --layers, a smaller --batch, a shorter --prompt, or more --tp", "{0} 需要 {1}，而空闲的 {2} 中只可用 {3}：其 80 % 由 {4} 个进程分享；下一步：减少 --layers，减小 --batch，缩短 --prompt，或增大 --tp"},
     {"infer.arrivals", "none: sequences of one length begin together; no scheduler, no tokenizer", "无：等长序列同时开始；无调度器，无分词器"},
     {"infer.prefill_ceiling", "operations of the prompt at the rate of its fastest product, measured alone by this rank", "提示词的运算量除以其最快矩阵乘积的速率（本进程单独实测）"},
-    {"infer.decode_ceiling", "weights and cache at the rate at which this rank's threads read an array of that size", "权重与缓存除以本进程线程读取同样大小数组的速率"},
-    {"infer.read_ceiling", "an array as large as what a step reads, read by the same {0} thread(s) right after", "由同样的 {0} 个线程随后读取与单步读取量同样大小的数组"},
+    {"infer.decode_ceiling", "weights and cache of the mean step at the rate at which this rank's threads read as much", "平均单步的权重与缓存除以本进程线程读取同样数据量的速率"},
+    {"infer.read_ceiling", "as much as a step reads, read by the same {0} thread(s) right after: as an array or for a product of one row, the faster", "由同样的 {0} 个线程随后读取与单步同样的数据量：作为数组或用于单行乘积，取较快者"},
     {"train.across_hosts", "ranks that share matrices are on several hosts: every layer waits for the network", "共享矩阵的进程分布在多台主机：每层都等待网络"},
 };
 // clang-format on
