@@ -124,10 +124,14 @@ struct Vector {
     __builtin_memcpy(&y, b, sizeof(Lanes));
     lanes += x * y;
   }
-  Real sum() const {
-    Real out = 0;
-    for (int64_t l = 0; l < kCount; ++l) out += lanes[l];
-    return out;
+  // Of all lanes of both, by halves.
+  Real sum_with(const Vector& other) const {
+    Real parts[kCount];
+    const Lanes both = lanes + other.lanes;
+    __builtin_memcpy(parts, &both, sizeof(Lanes));
+    for (int64_t half = kCount / 2; half > 0; half /= 2)
+      for (int64_t l = 0; l < half; ++l) parts[l] += parts[l + half];
+    return parts[0];
   }
 };
 
@@ -143,7 +147,7 @@ void dot_of_row(const host_blas::Product<Real>& p, int64_t row, int64_t column) 
     even.add_product(a + q, b + q);
     odd.add_product(a + q + kStep, b + q + kStep);
   }
-  Real sum = even.sum() + odd.sum();
+  Real sum = even.sum_with(odd);
   for (int64_t q = whole; q < k; ++q) sum += a[q] * b[q];
   p.c[row * p.ldc + column] = p.alpha * sum;
 }
@@ -167,8 +171,7 @@ void dots_of_four(const host_blas::Product<Real>& p, int64_t row, int64_t column
     o2.add_product(a2 + r, b + r);
     o3.add_product(a3 + r, b + r);
   }
-  Real sums[4] = {e0.sum() + o0.sum(), e1.sum() + o1.sum(), e2.sum() + o2.sum(),
-                  e3.sum() + o3.sum()};
+  Real sums[4] = {e0.sum_with(o0), e1.sum_with(o1), e2.sum_with(o2), e3.sum_with(o3)};
   for (int64_t q = whole; q < k; ++q) {
     sums[0] += a0[q] * b[q];
     sums[1] += a1[q] * b[q];
