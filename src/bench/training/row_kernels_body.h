@@ -124,70 +124,96 @@ struct Vector {
     __builtin_memcpy(&y, b, sizeof(Lanes));
     lanes += x * y;
   }
-  // Of all lanes of both, by halves.
-  Real sum_with(const Vector& other) const {
+  // Of all lanes, by halves, then what is left of k behind them.
+  Real sum(const Real* a, const Real* b, int64_t left) const {
     Real parts[kCount];
-    const Lanes both = lanes + other.lanes;
-    __builtin_memcpy(parts, &both, sizeof(Lanes));
+    __builtin_memcpy(parts, &lanes, sizeof(Lanes));
     for (int64_t half = kCount / 2; half > 0; half /= 2)
       for (int64_t l = 0; l < half; ++l) parts[l] += parts[l + half];
-    return parts[0];
+    Real out = parts[0];
+    for (int64_t q = 0; q < left; ++q) out += a[q] * b[q];
+    return out;
   }
 };
 
-// Of each row of A alone, so that no row depends on how many there are: k in whole vectors, in two
-// chains, then what is left of it.
+// Rows of A times rows of B: several of each at a time, so that what was loaded is used more than
+// once. Every element of C is summed in the same order, however many stand beside it.
 template <typename Real>
-void dot_of_row(const host_blas::Product<Real>& p, int64_t row, int64_t column) {
+void dots_of_one_row(const host_blas::Product<Real>& p, int64_t row, int64_t column) {
+  constexpr int64_t kStep = Vector<Real>::kCount;
+  const Real *const a = p.a + row * p.lda, *const b0 = p.b + column * p.ldb;
+  const Real *const b1 = b0 + p.ldb, *const b2 = b1 + p.ldb, *const b3 = b2 + p.ldb;
+  const int64_t whole = p.shape.k / kStep * kStep, left = p.shape.k - whole;
+  Vector<Real> s0, s1, s2, s3;
+  for (int64_t q = 0; q < whole; q += kStep) {
+    s0.add_product(a + q, b0 + q);
+    s1.add_product(a + q, b1 + q);
+    s2.add_product(a + q, b2 + q);
+    s3.add_product(a + q, b3 + q);
+  }
+  Real* const c = p.c + row * p.ldc + column;
+  c[0] = p.alpha * s0.sum(a + whole, b0 + whole, left);
+  c[1] = p.alpha * s1.sum(a + whole, b1 + whole, left);
+  c[2] = p.alpha * s2.sum(a + whole, b2 + whole, left);
+  c[3] = p.alpha * s3.sum(a + whole, b3 + whole, left);
+}
+
+// Four rows of A with two of B.
+template <typename Real>
+void dots_of_four_rows(const host_blas::Product<Real>& p, int64_t row, int64_t column) {
+  constexpr int64_t kStep = Vector<Real>::kCount;
+  const Real *const a0 = p.a + row * p.lda, *const a1 = a0 + p.lda;
+  const Real *const a2 = a1 + p.lda, *const a3 = a2 + p.lda;
+  const Real *const b = p.b + column * p.ldb, *const d = b + p.ldb;
+  const int64_t whole = p.shape.k / kStep * kStep, left = p.shape.k - whole;
+  Vector<Real> s0, s1, s2, s3, t0, t1, t2, t3;
+  for (int64_t q = 0; q < whole; q += kStep) {
+    s0.add_product(a0 + q, b + q);
+    s1.add_product(a1 + q, b + q);
+    s2.add_product(a2 + q, b + q);
+    s3.add_product(a3 + q, b + q);
+    t0.add_product(a0 + q, d + q);
+    t1.add_product(a1 + q, d + q);
+    t2.add_product(a2 + q, d + q);
+    t3.add_product(a3 + q, d + q);
+  }
+  Real* c = p.c + row * p.ldc + column;
+  const auto write = [&](const Real* a, const Vector<Real>& s, const Vector<Real>& t) {
+    c[0] = p.alpha * s.sum(a + whole, b + whole, left);
+    c[1] = p.alpha * t.sum(a + whole, d + whole, left);
+    c += p.ldc;
+  };
+  write(a0, s0, t0);
+  write(a1, s1, t1);
+  write(a2, s2, t2);
+  write(a3, s3, t3);
+}
+
+template <typename Real>
+void dot(const host_blas::Product<Real>& p, int64_t row, int64_t column) {
+  constexpr int64_t kStep = Vector<Real>::kCount;
   const Real *const a = p.a + row * p.lda, *const b = p.b + column * p.ldb;
-  constexpr int64_t kStep = Vector<Real>::kCount;
-  const int64_t k = p.shape.k, whole = k / (2 * kStep) * 2 * kStep;
-  Vector<Real> even, odd;
-  for (int64_t q = 0; q < whole; q += 2 * kStep) {
-    even.add_product(a + q, b + q);
-    odd.add_product(a + q + kStep, b + q + kStep);
-  }
-  Real sum = even.sum_with(odd);
-  for (int64_t q = whole; q < k; ++q) sum += a[q] * b[q];
-  p.c[row * p.ldc + column] = p.alpha * sum;
+  const int64_t whole = p.shape.k / kStep * kStep;
+  Vector<Real> s;
+  for (int64_t q = 0; q < whole; q += kStep) s.add_product(a + q, b + q);
+  p.c[row * p.ldc + column] = p.alpha * s.sum(a + whole, b + whole, p.shape.k - whole);
 }
 
-// The same sums of four rows, in the same order.
-template <typename Real>
-void dots_of_four(const host_blas::Product<Real>& p, int64_t row, int64_t column) {
-  const Real *const a0 = p.a + row * p.lda, *const b = p.b + column * p.ldb;
-  const Real *const a1 = a0 + p.lda, *const a2 = a1 + p.lda, *const a3 = a2 + p.lda;
-  constexpr int64_t kStep = Vector<Real>::kCount;
-  const int64_t k = p.shape.k, whole = k / (2 * kStep) * 2 * kStep;
-  Vector<Real> e0, e1, e2, e3, o0, o1, o2, o3;
-  for (int64_t q = 0; q < whole; q += 2 * kStep) {
-    const int64_t r = q + kStep;
-    e0.add_product(a0 + q, b + q);
-    e1.add_product(a1 + q, b + q);
-    e2.add_product(a2 + q, b + q);
-    e3.add_product(a3 + q, b + q);
-    o0.add_product(a0 + r, b + r);
-    o1.add_product(a1 + r, b + r);
-    o2.add_product(a2 + r, b + r);
-    o3.add_product(a3 + r, b + r);
-  }
-  Real sums[4] = {e0.sum_with(o0), e1.sum_with(o1), e2.sum_with(o2), e3.sum_with(o3)};
-  for (int64_t q = whole; q < k; ++q) {
-    sums[0] += a0[q] * b[q];
-    sums[1] += a1[q] * b[q];
-    sums[2] += a2[q] * b[q];
-    sums[3] += a3[q] * b[q];
-  }
-  for (int64_t i = 0; i < 4; ++i) p.c[(row + i) * p.ldc + column] = p.alpha * sums[i];
-}
-
+// Four columns at a time: all rows of A meet them while they are in the cache.
 template <typename Real>
 void few_rows(const host_blas::Product<Real>& p) {
-  for (int64_t j = 0; j < p.shape.n; ++j) {
+  const int64_t m = p.shape.m, n = p.shape.n;
+  int64_t j = 0;
+  for (; j + 4 <= n; j += 4) {
     int64_t i = 0;
-    for (; i + 4 <= p.shape.m; i += 4) dots_of_four(p, i, j);
-    for (; i < p.shape.m; ++i) dot_of_row(p, i, j);
+    for (; i + 4 <= m; i += 4) {
+      dots_of_four_rows(p, i, j);
+      dots_of_four_rows(p, i, j + 2);
+    }
+    for (; i < m; ++i) dots_of_one_row(p, i, j);
   }
+  for (; j < n; ++j)
+    for (int64_t i = 0; i < m; ++i) dot(p, i, j);
 }
 
 template <typename Real>

@@ -131,6 +131,31 @@ TEST_CASE("a flipped bit of the cache is found by both checks; a NaN is located"
   CHECK(t.generator->chosen() == 1);
 }
 
+// Rows, columns and depths around the blocks of the loops.
+TEST_CASE("a product of few rows is exact on whole numbers, in all kernels") {
+  std::vector<const RowKernels<float>*> tables{generic_kernels(), &row_kernels_of(float())};
+  for (const RowKernels<float>* table : tables) {
+    for (const int64_t k : {1, 3, 16, 37, 64}) {
+      for (const int64_t n : {1, 4, 7, 9}) {
+        std::vector<float> a(static_cast<size_t>(8 * k)), b(static_cast<size_t>(n * k));
+        for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 7) - 3;
+        for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 5) - 2;
+        for (const int64_t m : {1, 3, 4, 5, 8}) {
+          std::vector<float> c(static_cast<size_t>(m * n), -1);
+          table->few_rows({{m, n, k}, a.data(), k, false, b.data(), k, true, c.data(), n, 2, 0});
+          for (int64_t i = 0; i < m; ++i)
+            for (int64_t j = 0; j < n; ++j) {
+              float sum = 0;
+              for (int64_t q = 0; q < k; ++q)
+                sum += a[static_cast<size_t>(i * k + q)] * b[static_cast<size_t>(j * k + q)];
+              CHECK(c[static_cast<size_t>(i * n + j)] == 2 * sum);
+            }
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("a stage without a backward holds weights and no gradients") {
   Generating<float> t({1, 2, 2});
   CHECK(t.parameters->gradients() == nullptr);
