@@ -158,6 +158,8 @@ void dots_of_one_row(const host_blas::Product<Real>& p, int64_t row, int64_t col
   c[3] = p.alpha * s3.sum(a + whole, b3 + whole, left);
 }
 
+constexpr int64_t kAhead = 512;  // elements: two streams alone do not keep the memory busy
+
 // Four rows of A with two of B.
 template <typename Real>
 void dots_of_four_rows(const host_blas::Product<Real>& p, int64_t row, int64_t column) {
@@ -168,6 +170,8 @@ void dots_of_four_rows(const host_blas::Product<Real>& p, int64_t row, int64_t c
   const int64_t whole = p.shape.k / kStep * kStep, left = p.shape.k - whole;
   Vector<Real> s0, s1, s2, s3, t0, t1, t2, t3;
   for (int64_t q = 0; q < whole; q += kStep) {
+    __builtin_prefetch(b + q + kAhead);
+    __builtin_prefetch(d + q + kAhead);
     s0.add_product(a0 + q, b + q);
     s1.add_product(a1 + q, b + q);
     s2.add_product(a2 + q, b + q);
