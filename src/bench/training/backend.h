@@ -18,15 +18,20 @@ using Product = host_blas::Product<Real>;
 
 // Grouped causal attention of `batch` sequences. q, k and v of a token are parts of one row of
 // `stride` elements: all heads of q, then of k, then of v. `out` has rows of heads·dim elements.
+// Tokens of a sequence follow `past` positions, whose keys and values are in a cache: of each
+// sequence `capacity` rows of kept() elements, all heads of k, then of v.
 struct AttentionShape {
   int64_t batch = 0;
   int64_t sequence = 0;
   int64_t heads = 0;
   int64_t kv_heads = 0;
   int64_t dim = 0;
+  int64_t past = 0;
+  int64_t capacity = 0;
 
   int64_t tokens() const { return batch * sequence; }
   int64_t stride() const { return (heads + 2 * kv_heads) * dim; }
+  int64_t kept() const { return 2 * kv_heads * dim; }
 };
 
 // A part of a vocabulary that is divided over ranks.
@@ -55,8 +60,13 @@ class Backend {
                                 Real* dx, Real* dgain, int64_t rows, int64_t width) = 0;
   // Turns q and k of each row of qkv by its position; direction −1 turns back.
   virtual void rotate(Real* qkv, const AttentionShape& shape, Real direction) = 0;
-  // log_sums: tokens × heads, for the backward.
+  // log_sums: tokens × heads, for the backward. No position is past.
   virtual void attention(const Real* qkv, Real* out, Real* log_sums, const AttentionShape&) = 0;
+  // The keys and values of these tokens go into the cache, behind those that are past; queries see
+  // the cache alone.
+  virtual void append(const Real* qkv, Real* cache, const AttentionShape&) = 0;
+  virtual void attention_cached(const Real* qkv, const Real* cache, Real* out,
+                                const AttentionShape&) = 0;
   virtual void attention_backward(const Real* qkv, const Real* out, const Real* dout,
                                   const Real* log_sums, Real* dqkv, const AttentionShape&) = 0;
   virtual void swiglu(const Real* gate_up, Real* out, int64_t rows, int64_t width) = 0;

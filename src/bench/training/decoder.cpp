@@ -18,21 +18,31 @@ Decoder<Real>::Decoder(Backend<Real>& backend, Fabric<Real>& fabric, const Stage
       parameters_(parameters),
       watch_(watch),
       hooks_(std::move(hooks)),
-      solo_(stage.layout.tensor == 1) {
+      divided_(stage.layout.tensor > 1 && !stage.forward_only) {
   const int64_t n = stage_.tokens(), h = stage_.shape.hidden;
   const int64_t wide = std::max(stage_.feed_forward(), stage_.heads() * stage_.shape.head_dim);
   whole_ = ops_.allocate(n * h);
+  if (stage_.forward_only) {
+    if (stage_.last()) allocate_head(stage_.batch.sequences);
+    return;
+  }
   own_ = ops_.allocate(stage_.own_tokens() * h);
   dwide_ = ops_.allocate(n * wide);
   dqkv_ = ops_.allocate(n * stage_.attention().stride());
   if (!stage_.last()) return;
   constexpr int64_t kLogits = int64_t{1} << 22;  // elements: the whole of them may be gigabytes
-  head_rows_ =
-      std::clamp<int64_t>(kLogits / stage_.vocabulary().count, 64, std::max<int64_t>(n, 64));
+  allocate_head(
+      std::clamp<int64_t>(kLogits / stage_.vocabulary().count, 64, std::max<int64_t>(n, 64)));
+  dhead_ = ops_.allocate(n * h);
+}
+
+template <typename Real>
+void Decoder<Real>::allocate_head(int64_t rows) {
+  head_rows_ = rows;
   logits_ = ops_.allocate(head_rows_ * stage_.vocabulary().count);
   rows_ = ops_.allocate(3 * head_rows_);
-  head_normed_ = ops_.allocate(n * h);
-  dhead_ = ops_.allocate(n * h);
+  head_normed_ =
+      ops_.allocate((stage_.forward_only ? rows : stage_.tokens()) * stage_.shape.hidden);
 }
 
 template <typename Real>
@@ -56,10 +66,14 @@ template <typename Real>
 Tape<Real> Decoder<Real>::make_tape() {
   Tape<Real> out;
   const int64_t stream = stage_.own_tokens() * stage_.shape.hidden;
-  for (int64_t i = 0; i <= stage_.layers(); ++i) out.streams.push_back(ops_.allocate(stream));
-  const int64_t kept = stage_.recompute ? std::min<int64_t>(1, stage_.layers()) : stage_.layers();
+  for (int64_t i = 0; i <= stage_.layers(); ++i) {
+    const bool again = stage_.forward_only && i >= 2;  // two take turns
+    out.streams.push_back(again ? out.streams[static_cast<size_t>(i - 2)] : ops_.allocate(stream));
+  }
+  const bool one = stage_.recompute || stage_.forward_only;
+  const int64_t kept = one ? std::min<int64_t>(1, stage_.layers()) : stage_.layers();
   for (int64_t i = 0; i < kept; ++i) out.layers.push_back(make_layer_tape());
-  out.dstream = ops_.allocate(stream);
+  if (!stage_.forward_only) out.dstream = ops_.allocate(stream);
   return out;
 }
 
@@ -78,15 +92,19 @@ void Decoder<Real>::exchange(F call) {
 
 template <typename Real>
 const Real* Decoder<Real>::gathered(const Real* own, Real* whole) {
-  if (solo_) return own;
+  if (!divided_) return own;
   exchange(
       [&] { fabric_.tensor->all_gather(own, whole, stage_.own_tokens() * stage_.shape.hidden); });
   return whole;
 }
 
 template <typename Real>
-const Real* Decoder<Real>::reduced(const Real* whole, Real* own) {
-  if (solo_) return whole;
+const Real* Decoder<Real>::reduced(Real* whole, Real* own) {
+  if (!divided_) {
+    if (stage_.layout.tensor > 1)
+      exchange([&] { fabric_.tensor->all_reduce(whole, stage_.tokens() * stage_.shape.hidden); });
+    return whole;
+  }
   exchange([&] {
     fabric_.tensor->reduce_scatter(whole, own, stage_.own_tokens() * stage_.shape.hidden);
   });
@@ -115,10 +133,10 @@ void Decoder<Real>::linear_gradient(const Real* dy, const Real* x, Real* dw, int
 }
 
 template <typename Real>
-void Decoder<Real>::forward(Tape<Real>& tape) {
+void Decoder<Real>::forward(Tape<Real>& tape, KvCache<Real>* cache) {
   const Shape& s = stage_.shape;
   if (stage_.first()) {
-    Real* to = solo_ ? tape.streams[0].get() : whole_.get();
+    Real* to = divided_ ? whole_.get() : tape.streams[0].get();
     ops_.embed(parameters_.embedding(parameters_.weights()), tape.tokens.data(), to,
                stage_.tokens(), s.hidden, stage_.vocabulary());
     reduced(to, tape.streams[0].get());
@@ -126,19 +144,35 @@ void Decoder<Real>::forward(Tape<Real>& tape) {
   for (int64_t i = 0; i < stage_.layers(); ++i) {
     const auto at = static_cast<size_t>(i);
     forward_layer(i, tape.streams[at].get(), tape.streams[at + 1].get(),
-                  tape.layers[stage_.recompute ? 0 : at], tape.micro_batch);
+                  tape.layers[tape.layers.size() == 1 ? 0 : at], tape.micro_batch, cache);
   }
+  if (cache != nullptr) cache->length += stage_.batch.sequence;
+}
+
+template <typename Real>
+void Decoder<Real>::attend(int64_t local, LayerTape<Real>& t, const KvCache<Real>* cache) {
+  AttentionShape a = stage_.attention();
+  if (cache == nullptr) {
+    ops_.rotate(t.qkv.get(), a, 1);
+    return ops_.attention(t.qkv.get(), t.attended.get(), t.log_sums.get(), a);
+  }
+  a.past = cache->length;
+  a.capacity = cache->capacity;
+  Real* kept = cache->layers[static_cast<size_t>(local)].get();
+  ops_.rotate(t.qkv.get(), a, 1);
+  ops_.append(t.qkv.get(), kept, a);
+  ops_.attention_cached(t.qkv.get(), kept, t.attended.get(), a);
 }
 
 template <typename Real>
 void Decoder<Real>::forward_layer(int64_t local, const Real* in, Real* out, LayerTape<Real>& t,
-                                  int64_t micro_batch) {
+                                  int64_t micro_batch, const KvCache<Real>* cache) {
   const LayerWeights<Real> w = parameters_.layer(local);
   const AttentionShape a = stage_.attention();
   const int64_t n = stage_.tokens(), own = stage_.own_tokens(), h = stage_.shape.hidden;
   const int64_t f = stage_.feed_forward(), wide = a.heads * a.dim;
   const auto normed = [&](const Real* x, const Real* gain, Real* whole, Real* scale) {
-    Real* to = solo_ ? whole : own_.get();
+    Real* to = divided_ ? own_.get() : whole;
     ops_.rmsnorm(x, gain, to, scale, own, h);
     gathered(to, whole);
   };
@@ -149,8 +183,7 @@ void Decoder<Real>::forward_layer(int64_t local, const Real* in, Real* out, Laye
   };
   normed(in, w.attention_gain, t.normed1.get(), t.scale1.get());
   linear(t.normed1.get(), w.qkv, t.qkv.get(), n, a.stride(), h);
-  ops_.rotate(t.qkv.get(), a, 1);
-  ops_.attention(t.qkv.get(), t.attended.get(), t.log_sums.get(), a);
+  attend(local, t, cache);
   linear(t.attended.get(), w.out, whole_.get(), n, h, wide);
   onto_stream(in, t.middle.get(), Part::forward_attention);
 
@@ -192,7 +225,7 @@ double Decoder<Real>::head(Tape<Real>& tape, double factor) {
   const Real* stream = tape.streams.back().get();
   const Real* gain = parameters_.head_gain(parameters_.weights());
   Real* scale = dwide_.get();  // free here, and long enough: a row has at least one element
-  Real* to = solo_ ? head_normed_.get() : own_.get();
+  Real* to = divided_ ? own_.get() : head_normed_.get();
   ops_.rmsnorm(stream, gain, to, scale, own, h);
   gathered(to, head_normed_.get());
   double loss = 0;
@@ -207,6 +240,19 @@ double Decoder<Real>::head(Tape<Real>& tape, double factor) {
                         parameters_.head_gain(parameters_.gradients()), own, h);
   head_backward_seconds_ += monotonic_seconds() - start - (waiting_seconds_ - waited);
   return loss;
+}
+
+template <typename Real>
+const Real* Decoder<Real>::logits(const Tape<Real>& tape, int64_t place) {
+  const int64_t h = stage_.shape.hidden, rows = stage_.batch.sequences;
+  const int64_t part = stage_.vocabulary().count;
+  const Real* gain = parameters_.head_gain(parameters_.weights());
+  for (int64_t i = 0; i < rows; ++i)
+    ops_.rmsnorm(tape.streams.back().get() + (i * stage_.batch.sequence + place) * h, gain,
+                 head_normed_.get() + i * h, rows_.get() + i, 1, h);
+  linear(head_normed_.get(), parameters_.head(parameters_.weights()), logits_.get(), rows, part, h);
+  watch_.at({Part::head, stage_.shape.layers, tape.micro_batch}, logits_.get(), rows * part);
+  return logits_.get();
 }
 
 template <typename Real>
@@ -258,7 +304,8 @@ void Decoder<Real>::backward(Tape<Real>& tape, bool last) {
     LayerTape<Real>& kept = tape.layers[stage_.recompute ? 0 : at];
     // The forward again, into a stream that nobody needs any more.
     if (stage_.recompute)
-      forward_layer(i, tape.streams[at].get(), tape.streams[at + 1].get(), kept, tape.micro_batch);
+      forward_layer(i, tape.streams[at].get(), tape.streams[at + 1].get(), kept, tape.micro_batch,
+                    nullptr);
     backward_layer(i, tape.streams[at].get(), tape.dstream.get(), kept, tape.micro_batch);
     --block;
     done();

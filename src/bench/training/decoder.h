@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "bench/training/kv_cache.h"
 #include "bench/training/parameters.h"
 #include "bench/training/watch.h"
 
@@ -20,7 +21,7 @@ struct LayerTape {
 template <typename Real>
 struct Tape {
   std::vector<std::shared_ptr<Real[]>> streams;  // inputs of the layers, and the last one's output
-  std::vector<LayerTape<Real>> layers;           // one alone where layers are computed again
+  std::vector<LayerTape<Real>> layers;           // one alone where none is kept for the backward
   std::shared_ptr<Real[]> dstream;               // gradient of the stream
   std::vector<int32_t> tokens, targets;
   int64_t micro_batch = 0;
@@ -44,8 +45,12 @@ class Decoder {
 
   Tape<Real> make_tape();
   // The stream's input is in tape.streams[0], except on the first stage, which makes it of the
-  // tokens. The output is the last of tape.streams.
-  void forward(Tape<Real>& tape);
+  // tokens. The output is the last of tape.streams. With a cache, whose stage is forward_only, the
+  // tokens follow the positions that it holds, see them, and are added to it.
+  void forward(Tape<Real>& tape, KvCache<Real>* cache = nullptr);
+  // Last stage only, after forward(), of a stage that is forward_only: sequences × the rank's part
+  // of the vocabulary, of the token at this place of every sequence's tokens. Until the next call.
+  const Real* logits(const Tape<Real>& tape, int64_t place);
   // Last stage only, after forward(): the sum of the losses of the micro-batch's tokens in nats,
   // and tape.dstream with the gradient of factor · that sum.
   double head(Tape<Real>& tape, double factor);
@@ -58,15 +63,17 @@ class Decoder {
 
  private:
   LayerTape<Real> make_layer_tape();
+  void allocate_head(int64_t rows);
   void forward_layer(int64_t local, const Real* in, Real* out, LayerTape<Real>& tape,
-                     int64_t micro_batch);
+                     int64_t micro_batch, const KvCache<Real>* cache);
+  void attend(int64_t local, LayerTape<Real>& tape, const KvCache<Real>* cache);
   void backward_layer(int64_t local, const Real* in, Real* dstream, LayerTape<Real>& tape,
                       int64_t micro_batch);
   void head_chunk(int64_t first, int64_t rows, const Tape<Real>& tape, double factor, double& loss);
   PlaceInStep place(PlaceInStep::Part part, int64_t local, int64_t micro_batch) const;
   // Exchanges among the ranks that share matrices; they count as waiting.
   const Real* gathered(const Real* own, Real* whole);  // tokens of all of them
-  const Real* reduced(const Real* whole, Real* own);   // sums, of the own tokens
+  const Real* reduced(Real* whole, Real* own);         // sums, of the tokens of the own stream
   template <typename F>
   void exchange(F call);
   // y (rows × out) = x (rows × in)·wᵀ, dx = dy·w, and dw += dyᵀ·x.
@@ -82,7 +89,7 @@ class Decoder {
   Parameters<Real>& parameters_;
   Watch<Real>& watch_;
   Hooks hooks_;
-  bool solo_;                                           // no rank shares its matrices
+  bool divided_;  // the stream, over ranks that share matrices
   std::shared_ptr<Real[]> whole_, own_, dwide_, dqkv_;  // scratch
   std::shared_ptr<Real[]> logits_, rows_, head_normed_, dhead_;
   int64_t head_rows_ = 0;  // of logits at a time

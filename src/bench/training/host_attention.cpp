@@ -25,14 +25,29 @@ struct Head {
   int64_t sums(const AttentionShape& s) const { return (batch * s.heads + head) * s.sequence; }
 };
 
+// The keys and values that one head of one sequence sees, from its first position on.
+template <typename Real>
+struct Seen {
+  Seen(const Real* qkv, const Head<Real>& head, const AttentionShape& s)
+      : k(qkv + head.k(s)), v(qkv + head.v(s)), stride(s.stride()) {}
+  struct InCache {};
+  Seen(const Real* cache, const Head<Real>& head, const AttentionShape& s, InCache)
+      : k(cache + head.batch * s.capacity * s.kept() + head.kv * s.dim),
+        v(k + s.kv_heads * s.dim),
+        stride(s.kept()) {}
+  const Real *k, *v;
+  int64_t stride;
+};
+
 template <typename Real>
 Real score_scale(const AttentionShape& s) {
   return static_cast<Real>(1 / std::sqrt(static_cast<double>(s.dim)));
 }
 
+// Of the queries from `first` on; positions that are past stand before the first of them.
 ScoreBlock block_at(const AttentionShape& s, int64_t first) {
   const int64_t rows = std::min(kBlock, s.sequence - first);
-  return {first, rows, first + rows};
+  return {s.past + first, rows, s.past + first + rows};
 }
 
 // op(A)·op(B) without stating what is plain.
@@ -51,26 +66,49 @@ void multiply(const ThreadProduct<Real>& product, const host_blas::Shape& shape,
       {shape, a.data, a.stride, a.transpose, b.data, b.stride, b.transpose, c, ldc, alpha, beta});
 }
 
+// `q`: the block's first row.
 template <typename Real>
-void scores_of(const HostAttention<Real>& t, const Real* qkv, const Head<Real>& head,
+void scores_of(const HostAttention<Real>& t, const Real* q, const Seen<Real>& seen,
                const AttentionShape& s, const ScoreBlock& block, Real* scores) {
-  multiply<Real>(t.product, {block.rows, block.columns, s.dim},
-                 {qkv + head.q(s) + block.first * s.stride(), s.stride()},
-                 {qkv + head.k(s), s.stride(), true}, scores, block.columns, score_scale<Real>(s),
-                 0);
+  multiply<Real>(t.product, {block.rows, block.columns, s.dim}, {q, s.stride()},
+                 {seen.k, seen.stride, true}, scores, block.columns, score_scale<Real>(s), 0);
 }
 
 template <typename Real>
-void forward_head(const HostAttention<Real>& t, const Real* qkv, Real* out, Real* log_sums,
-                  const AttentionShape& s, const Head<Real>& head, Real* scores) {
+void forward_head(const HostAttention<Real>& t, const Real* qkv, const Seen<Real>& seen, Real* out,
+                  Real* log_sums, const AttentionShape& s, const Head<Real>& head, Real* scores) {
   for (int64_t first = 0; first < s.sequence; first += kBlock) {
     const ScoreBlock block = block_at(s, first);
-    scores_of(t, qkv, head, s, block, scores);
-    t.rows.softmax(scores, log_sums + head.sums(s) + first, block);
+    scores_of(t, qkv + head.q(s) + first * s.stride(), seen, s, block, scores);
+    t.rows.softmax(scores, log_sums + first, block);
     multiply<Real>(t.product, {block.rows, s.dim, block.columns}, {scores, block.columns},
-                   {qkv + head.v(s), s.stride()}, out + head.out(s) + first * s.heads * s.dim,
+                   {seen.v, seen.stride}, out + head.out(s) + first * s.heads * s.dim,
                    s.heads * s.dim, 1, 0);
   }
+}
+
+// One token of a sequence: the heads that share keys and values are the rows of one product, so
+// that the cache is read once for all of them. `first`: the first of these heads.
+template <typename Real>
+void forward_token(const HostAttention<Real>& t, const Real* qkv, const Seen<Real>& seen, Real* out,
+                   const AttentionShape& s, const Head<Real>& first, Real* scores) {
+  const int64_t share = s.heads / s.kv_heads, columns = s.past + 1;
+  t.rows.few_rows({{share, columns, s.dim},
+                   qkv + first.q(s),
+                   s.dim,
+                   false,
+                   seen.k,
+                   seen.stride,
+                   true,
+                   scores,
+                   columns,
+                   score_scale<Real>(s),
+                   0});
+  Real log_sum = 0;  // of no use: nothing goes backward
+  for (int64_t i = 0; i < share; ++i)
+    t.rows.softmax(scores + i * columns, &log_sum, {s.past, 1, columns});
+  multiply<Real>(t.product, {share, s.dim, columns}, {scores, columns}, {seen.v, seen.stride},
+                 out + first.out(s), s.dim, 1, 0);
 }
 
 // What one head of the backward reads and writes. Gradients of k and v: its own, because heads
@@ -88,7 +126,7 @@ void backward_block(const HostAttention<Real>& t, const BackwardHead<Real>& x,
   const int64_t wide = s.heads * s.dim;
   const Real* q = x.qkv + head.q(s) + block.first * s.stride();
   const Real* dout = x.dout + head.out(s) + block.first * wide;
-  scores_of(t, x.qkv, head, s, block, x.p);
+  scores_of(t, q, Seen<Real>(x.qkv, head, s), s, block, x.p);
   t.rows.probabilities(x.p, x.log_sums + head.sums(s) + block.first, block);
   t.rows.row_dots(dout, x.out + head.out(s) + block.first * wide, x.dots, block.rows, s.dim, wide);
   multiply<Real>(t.product, {block.rows, block.columns, s.dim}, {dout, wide},
@@ -131,7 +169,8 @@ void join_shared(const RowKernels<Real>& rows, const Real* dk, const Real* dv, R
 template <typename Work>
 void run_on(Team& team, const AttentionShape& s, Work work) {
   constexpr int64_t kAlone = 1 << 20;  // multiplications of the scores
-  if (s.batch * s.heads * s.sequence * s.sequence * s.dim >= kAlone) return team.run(work);
+  if (s.batch * s.heads * s.sequence * (s.past + s.sequence) * s.dim >= kAlone)
+    return team.run(work);
   for (int index = 0; index < team.size(); ++index) work(index);
 }
 
@@ -148,9 +187,32 @@ void HostAttention<Real>::forward(const Real* qkv, Real* out, Real* log_sums,
   run_on(team, s, [&](int index) {
     const auto scores = scratch<Real>(kBlock * s.sequence);
     const Range mine = share_of_items(static_cast<size_t>(s.batch * s.heads), team.size(), index);
-    for (size_t task = mine.begin; task < mine.end; ++task)
-      forward_head<Real>(*this, qkv, out, log_sums, s, Head<Real>(s, static_cast<int64_t>(task)),
-                         scores.get());
+    for (size_t task = mine.begin; task < mine.end; ++task) {
+      const Head<Real> head(s, static_cast<int64_t>(task));
+      forward_head<Real>(*this, qkv, Seen<Real>(qkv, head, s), out, log_sums + head.sums(s), s,
+                         head, scores.get());
+    }
+  });
+}
+
+template <typename Real>
+void HostAttention<Real>::forward_cached(const Real* qkv, const Real* cache, Real* out,
+                                         const AttentionShape& s) const {
+  const bool token = s.sequence == 1;
+  const int64_t share = token ? s.heads / s.kv_heads : 1;  // heads of a task
+  run_on(team, s, [&](int index) {
+    const auto scores = scratch<Real>((token ? share : kBlock) * (s.past + s.sequence));
+    const auto log_sums = scratch<Real>(s.sequence);
+    const auto tasks = static_cast<size_t>(s.batch * s.heads / share);
+    const Range mine = share_of_items(tasks, team.size(), index);
+    for (size_t task = mine.begin; task < mine.end; ++task) {
+      const Head<Real> head(s, static_cast<int64_t>(task) * share);
+      const Seen<Real> seen(cache, head, s, typename Seen<Real>::InCache());
+      if (token)
+        forward_token<Real>(*this, qkv, seen, out, s, head, scores.get());
+      else
+        forward_head<Real>(*this, qkv, seen, out, log_sums.get(), s, head, scores.get());
+    }
   });
 }
 

@@ -16,6 +16,9 @@ struct HostAttention {
   const ThreadProduct<Real>& product;
 
   void forward(const Real* qkv, Real* out, Real* log_sums, const AttentionShape& shape) const;
+  // Queries of `shape.sequence` tokens a sequence see the cache's past + sequence positions.
+  void forward_cached(const Real* qkv, const Real* cache, Real* out,
+                      const AttentionShape& shape) const;
   void backward(const Real* qkv, const Real* out, const Real* dout, const Real* log_sums,
                 Real* dqkv, const AttentionShape& shape) const;
 };

@@ -24,7 +24,10 @@ namespace {
 // Below these the caller alone is faster than waking the team, which takes some microseconds.
 constexpr int64_t kAlone = 1 << 15;         // elements of a loop
 constexpr int64_t kProductAlone = 1 << 20;  // m·n·k of a product
+constexpr int64_t kWeightsAlone = 1 << 17;  // elements of B where A has few rows: its bytes count
 constexpr int64_t kChunk = 1 << 14;         // elements of a partial sum
+// Up to here reading B takes longer than multiplying, and packing it would read it twice.
+constexpr int64_t kFewRows = 8;
 
 // Adds the time of its life to one kind of work.
 class Timed {
@@ -67,9 +70,14 @@ class HostBackend final : public Backend<Real> {
     const Timed timed(ledger_, Work::matmul);
     const auto [m, n, k] = p.shape;
     ++ledger_.matmuls[{m, n, k, p.transpose_a, p.transpose_b}];
-    if (team_.size() == 1 || m * n * k < kProductAlone) return product_(p);
-    const Grid grid = product_grid(m, n, team_.size());
-    team_.run([&](int index) { part_of_product(p, grid, index); });
+    const bool few = m <= kFewRows && !p.transpose_a && p.transpose_b && p.beta == 0;
+    const bool alone = few ? n * k < kWeightsAlone : m * n * k < kProductAlone;
+    const auto call = [&](const Product<Real>& part) {
+      return few ? rows_.few_rows(part) : product_(part);
+    };
+    if (team_.size() == 1 || alone) return call(p);
+    const Grid grid = few ? Grid{1, team_.size()} : product_grid(m, n, team_.size());
+    team_.run([&](int index) { part_of_product(p, grid, index, call); });
   }
 
   void rmsnorm(const Real* x, const Real* gain, Real* y, Real* scale, int64_t rows,
@@ -91,11 +99,11 @@ class HostBackend final : public Backend<Real> {
 
   void rotate(Real* qkv, const AttentionShape& s, Real direction) override {
     require_angles(s);
-    const int64_t turned = s.heads + s.kv_heads;
+    const int64_t turned = s.heads + s.kv_heads, at = s.past * s.dim / 2;
     by_rows(Work::elementwise, s.tokens(), turned * s.dim, 2,
             [&](int64_t from, int64_t count, int) {
-              rows_.rotate(qkv + from * s.stride(), cosines_.data(), sines_.data(), count, from,
-                           s.sequence, turned, s.dim, s.stride(), direction);
+              rows_.rotate(qkv + from * s.stride(), cosines_.data() + at, sines_.data() + at, count,
+                           from, s.sequence, turned, s.dim, s.stride(), direction);
             });
   }
 
@@ -103,6 +111,21 @@ class HostBackend final : public Backend<Real> {
     const Timed timed(ledger_, Work::attention);
     ++ledger_.attention_forwards;
     tools().forward(qkv, out, log_sums, s);
+  }
+
+  void append(const Real* qkv, Real* cache, const AttentionShape& s) override {
+    by_rows(Work::elementwise, s.tokens(), s.kept(), 2, [&](int64_t from, int64_t count, int) {
+      for (int64_t r = from; r < from + count; ++r) {
+        const int64_t row = r / s.sequence * s.capacity + s.past + r % s.sequence;
+        std::copy_n(qkv + r * s.stride() + s.heads * s.dim, s.kept(), cache + row * s.kept());
+      }
+    });
+  }
+  void attention_cached(const Real* qkv, const Real* cache, Real* out,
+                        const AttentionShape& s) override {
+    const Timed timed(ledger_, Work::attention);
+    ++ledger_.attention_forwards;
+    tools().forward_cached(qkv, cache, out, s);
   }
 
   void attention_backward(const Real* qkv, const Real* out, const Real* dout, const Real* log_sums,
@@ -287,7 +310,8 @@ class HostBackend final : public Backend<Real> {
     });
   }
 
-  void part_of_product(const Product<Real>& p, const Grid& grid, int index) {
+  template <typename Call>
+  void part_of_product(const Product<Real>& p, const Grid& grid, int index, const Call& call) {
     const auto range = [](int64_t total, int parts, int part) {
       return share_of_items(static_cast<size_t>(total), parts, part, 16);
     };
@@ -301,19 +325,19 @@ class HostBackend final : public Backend<Real> {
     mine.a += p.transpose_a ? r : r * p.lda;
     mine.b += p.transpose_b ? c * p.ldb : c;
     mine.c += r * p.ldc + c;
-    product_(mine);
+    call(mine);
   }
 
   HostAttention<Real> tools() { return {team_, rows_, product_}; }
 
   // Frequency i of dim/2 is 500000^(−2i/dim) (Llama 3's base).
   void require_angles(const AttentionShape& s) {
-    const int64_t half = s.dim / 2;
-    if (static_cast<int64_t>(cosines_.size()) == s.sequence * half && half == angles_half_) return;
+    const int64_t half = s.dim / 2, positions = std::max(s.past + s.sequence, s.capacity);
+    if (static_cast<int64_t>(cosines_.size()) >= positions * half && half == angles_half_) return;
     angles_half_ = half;
-    cosines_.resize(static_cast<size_t>(s.sequence * half));
+    cosines_.resize(static_cast<size_t>(positions * half));
     sines_.resize(cosines_.size());
-    for (int64_t position = 0; position < s.sequence; ++position)
+    for (int64_t position = 0; position < positions; ++position)
       for (int64_t i = 0; i < half; ++i) {
         const double angle =
             static_cast<double>(position) *

@@ -38,13 +38,6 @@ std::vector<std::string> trainable_models() {
   return out;
 }
 
-Shape shape_of(const Params& params) {
-  Shape out = *find_shape(params.text("model"));
-  for (const Free& one : kFree)
-    if (params.has(one.name)) out.*one.member = params.integer(one.name);
-  return out;
-}
-
 TextRule text_of(const Params& params, const Shape& shape) {
   return {shape.vocabulary, std::min(params.integer("symbols"), shape.vocabulary),
           params.number("noise")};
@@ -65,26 +58,15 @@ std::optional<Fault::Kind> kind_of(std::string_view name) {
   return std::nullopt;
 }
 
-void check_shape(const Shape& s, Problems& problems) {
-  if (s.heads % s.kv_heads != 0)
-    problems.add("--heads", fmt::format("{} is no multiple of {} --kv-heads", s.heads, s.kv_heads));
-  if (s.head_dim % 2 != 0)
-    problems.add("--head-dim", fmt::format("{} is odd: positions turn pairs", s.head_dim));
-  if (s.vocabulary < 2) problems.add("--vocabulary", "1 token leaves nothing to learn");
+void require_division(int tensor, const char* what, int64_t count, Problems& problems) {
+  if (count % tensor != 0)
+    problems.add("--tp", fmt::format("{} does not divide {} {}", tensor, count, what));
 }
 
 // What the ranks share must be divisible by their number.
 void check_division(const Options& o, Problems& problems) {
-  const int t = o.layout.tensor;
-  const auto divides = [&](const char* what, int64_t count) {
-    if (count % t != 0)
-      problems.add("--tp", fmt::format("{} does not divide {} {}", t, count, what));
-  };
-  divides("heads of queries", o.shape.heads);
-  divides("heads of keys and values", o.shape.kv_heads);
-  divides("columns of the feed-forward", o.shape.feed_forward);
-  divides("tokens of the vocabulary", o.shape.vocabulary);
-  divides("tokens of a micro-batch", o.batch.micro_tokens());
+  check_shared(o.shape, o.layout.tensor, problems);
+  require_division(o.layout.tensor, "tokens of a micro-batch", o.batch.micro_tokens(), problems);
   if (o.layout.pipeline > o.shape.layers)
     problems.add("--pp", fmt::format("{} stages for {} layers", o.layout.pipeline, o.shape.layers));
   if (o.fault.kind != Fault::Kind::none && o.fault.layer >= o.shape.layers)
@@ -115,11 +97,39 @@ void check_fault(Options& o, Problems& problems) {
 
 }  // namespace
 
-std::vector<ParamDef> option_params() {
+Shape shape_of(const Params& params) {
+  Shape out = *find_shape(params.text("model"));
+  for (const Free& one : kFree)
+    if (params.has(one.name)) out.*one.member = params.integer(one.name);
+  return out;
+}
+
+void check_shape(const Shape& s, Problems& problems) {
+  if (s.heads % s.kv_heads != 0)
+    problems.add("--heads", fmt::format("{} is no multiple of {} --kv-heads", s.heads, s.kv_heads));
+  if (s.head_dim % 2 != 0)
+    problems.add("--head-dim", fmt::format("{} is odd: positions turn pairs", s.head_dim));
+  if (s.vocabulary < 2) problems.add("--vocabulary", "1 token leaves nothing to learn");
+}
+
+void check_shared(const Shape& s, int tensor, Problems& problems) {
+  require_division(tensor, "heads of queries", s.heads, problems);
+  require_division(tensor, "heads of keys and values", s.kv_heads, problems);
+  require_division(tensor, "columns of the feed-forward", s.feed_forward, problems);
+  require_division(tensor, "tokens of the vocabulary", s.vocabulary, problems);
+}
+
+std::vector<ParamDef> shape_params() {
   using namespace param;
   std::vector<ParamDef> out{
       choice("model", trainable_models()).help("shape of the decoder").by_default("tiny")};
   for (const Free& one : kFree) out.push_back(integer(one.name).help(one.help).range(1, 1 << 24));
+  return out;
+}
+
+std::vector<ParamDef> option_params() {
+  using namespace param;
+  std::vector<ParamDef> out = shape_params();
   const std::vector<ParamDef> rest{
       integer("sequence").help("tokens of a sequence").by_default("32").range(1, 1 << 20),
       integer("micro-batch").help("sequences of a micro-batch").by_default("2").range(1, 1 << 20),

@@ -30,6 +30,13 @@ struct Options {
   }
 };
 
+// Of the decoder: --model and what replaces its numbers. `infer` has the same.
+std::vector<ParamDef> shape_params();
+Shape shape_of(const Params& params);
+void check_shape(const Shape& shape, Problems& problems);
+// What ranks that share matrices cannot divide.
+void check_shared(const Shape& shape, int tensor, Problems& problems);
+
 std::vector<ParamDef> option_params();
 // What is wrong whatever the number of ranks.
 void check_options(const Params& params, Problems& problems);

@@ -24,11 +24,13 @@ Parameters<Real>::Parameters(Backend<Real>& backend, const Stage& stage, uint64_
     : backend_(backend), stage_(stage) {
   lay_out();
   weights_ = backend_.allocate(count_);
-  gradients_ = backend_.allocate(count_);
-  const int64_t state = state_count();
-  mean_ = backend_.allocate(state);
-  square_ = backend_.allocate(state);
-  if (stage_.layout.zero1) shard_ = backend_.allocate(state);
+  if (!stage_.forward_only) {
+    gradients_ = backend_.allocate(count_);
+    const int64_t state = state_count();
+    mean_ = backend_.allocate(state);
+    square_ = backend_.allocate(state);
+    if (stage_.layout.zero1) shard_ = backend_.allocate(state);
+  }
   initialise(seed);
 }
 

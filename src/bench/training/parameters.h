@@ -35,7 +35,7 @@ struct LayerWeights {
   Real* down;                                // hidden × feed_forward
 };
 
-// Weights, gradients and the optimizer's state of one rank.
+// Weights of one rank, and unless the stage is forward_only gradients and the optimizer's state.
 template <typename Real>
 class Parameters {
  public:

@@ -34,6 +34,9 @@ struct RowKernels {
 
   // C = alpha·op(A)·op(B) + beta·C on the calling thread. C is not read where beta is 0.
   void (*product)(const host_blas::Product<Real>&);
+  // C = alpha·A·Bᵀ for few rows of A: reads B once, row by row, and packs nothing. A row of C
+  // depends on its row of A and on B alone.
+  void (*few_rows)(const host_blas::Product<Real>&);
 
   // y = x·gain/√(mean(x²) + 1e-5); keeps 1/√… of each row in `scale` (Zhang & Sennrich,
   // arXiv 1910.07467).

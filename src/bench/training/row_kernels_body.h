@@ -103,6 +103,123 @@ void product(const host_blas::Product<Real>& p) {
   }
 }
 
+// Written as vectors: compilers keep lanes of several rows in memory otherwise.
+#if defined(__AVX512F__)
+constexpr int64_t kVectorBytes = 64;
+#elif defined(__AVX__)
+constexpr int64_t kVectorBytes = 32;
+#else
+constexpr int64_t kVectorBytes = 16;
+#endif
+template <typename Real>
+struct Vector {
+  typedef Real Lanes __attribute__((vector_size(kVectorBytes)));
+  static constexpr int64_t kCount = kVectorBytes / static_cast<int64_t>(sizeof(Real));
+  Lanes lanes = {};
+
+  // lanes += a·b, element by element
+  void add_product(const Real* a, const Real* b) {
+    Lanes x, y;
+    __builtin_memcpy(&x, a, sizeof(Lanes));
+    __builtin_memcpy(&y, b, sizeof(Lanes));
+    lanes += x * y;
+  }
+  // Of all lanes, by halves, then what is left of k behind them.
+  Real sum(const Real* a, const Real* b, int64_t left) const {
+    Real parts[kCount];
+    __builtin_memcpy(parts, &lanes, sizeof(Lanes));
+    for (int64_t half = kCount / 2; half > 0; half /= 2)
+      for (int64_t l = 0; l < half; ++l) parts[l] += parts[l + half];
+    Real out = parts[0];
+    for (int64_t q = 0; q < left; ++q) out += a[q] * b[q];
+    return out;
+  }
+};
+
+// Rows of A times rows of B: several of each at a time, so that what was loaded is used more than
+// once. Every element of C is summed in the same order, however many stand beside it.
+template <typename Real>
+void dots_of_one_row(const host_blas::Product<Real>& p, int64_t row, int64_t column) {
+  constexpr int64_t kStep = Vector<Real>::kCount;
+  const Real *const a = p.a + row * p.lda, *const b0 = p.b + column * p.ldb;
+  const Real *const b1 = b0 + p.ldb, *const b2 = b1 + p.ldb, *const b3 = b2 + p.ldb;
+  const int64_t whole = p.shape.k / kStep * kStep, left = p.shape.k - whole;
+  Vector<Real> s0, s1, s2, s3;
+  for (int64_t q = 0; q < whole; q += kStep) {
+    s0.add_product(a + q, b0 + q);
+    s1.add_product(a + q, b1 + q);
+    s2.add_product(a + q, b2 + q);
+    s3.add_product(a + q, b3 + q);
+  }
+  Real* const c = p.c + row * p.ldc + column;
+  c[0] = p.alpha * s0.sum(a + whole, b0 + whole, left);
+  c[1] = p.alpha * s1.sum(a + whole, b1 + whole, left);
+  c[2] = p.alpha * s2.sum(a + whole, b2 + whole, left);
+  c[3] = p.alpha * s3.sum(a + whole, b3 + whole, left);
+}
+
+constexpr int64_t kAhead = 512;  // elements: two streams alone do not keep the memory busy
+
+// Four rows of A with two of B.
+template <typename Real>
+void dots_of_four_rows(const host_blas::Product<Real>& p, int64_t row, int64_t column) {
+  constexpr int64_t kStep = Vector<Real>::kCount;
+  const Real *const a0 = p.a + row * p.lda, *const a1 = a0 + p.lda;
+  const Real *const a2 = a1 + p.lda, *const a3 = a2 + p.lda;
+  const Real *const b = p.b + column * p.ldb, *const d = b + p.ldb;
+  const int64_t whole = p.shape.k / kStep * kStep, left = p.shape.k - whole;
+  Vector<Real> s0, s1, s2, s3, t0, t1, t2, t3;
+  for (int64_t q = 0; q < whole; q += kStep) {
+    __builtin_prefetch(b + q + kAhead);
+    __builtin_prefetch(d + q + kAhead);
+    s0.add_product(a0 + q, b + q);
+    s1.add_product(a1 + q, b + q);
+    s2.add_product(a2 + q, b + q);
+    s3.add_product(a3 + q, b + q);
+    t0.add_product(a0 + q, d + q);
+    t1.add_product(a1 + q, d + q);
+    t2.add_product(a2 + q, d + q);
+    t3.add_product(a3 + q, d + q);
+  }
+  Real* c = p.c + row * p.ldc + column;
+  const auto write = [&](const Real* a, const Vector<Real>& s, const Vector<Real>& t) {
+    c[0] = p.alpha * s.sum(a + whole, b + whole, left);
+    c[1] = p.alpha * t.sum(a + whole, d + whole, left);
+    c += p.ldc;
+  };
+  write(a0, s0, t0);
+  write(a1, s1, t1);
+  write(a2, s2, t2);
+  write(a3, s3, t3);
+}
+
+template <typename Real>
+void dot(const host_blas::Product<Real>& p, int64_t row, int64_t column) {
+  constexpr int64_t kStep = Vector<Real>::kCount;
+  const Real *const a = p.a + row * p.lda, *const b = p.b + column * p.ldb;
+  const int64_t whole = p.shape.k / kStep * kStep;
+  Vector<Real> s;
+  for (int64_t q = 0; q < whole; q += kStep) s.add_product(a + q, b + q);
+  p.c[row * p.ldc + column] = p.alpha * s.sum(a + whole, b + whole, p.shape.k - whole);
+}
+
+// Four columns at a time: all rows of A meet them while they are in the cache.
+template <typename Real>
+void few_rows(const host_blas::Product<Real>& p) {
+  const int64_t m = p.shape.m, n = p.shape.n;
+  int64_t j = 0;
+  for (; j + 4 <= n; j += 4) {
+    int64_t i = 0;
+    for (; i + 4 <= m; i += 4) {
+      dots_of_four_rows(p, i, j);
+      dots_of_four_rows(p, i, j + 2);
+    }
+    for (; i < m; ++i) dots_of_one_row(p, i, j);
+  }
+  for (; j < n; ++j)
+    for (int64_t i = 0; i < m; ++i) dot(p, i, j);
+}
+
 template <typename Real>
 void rmsnorm(const Real* x, const Real* gain, Real* y, Real* scale, int64_t rows, int64_t width) {
   for (int64_t r = 0; r < rows; ++r, x += width, y += width) {
@@ -265,6 +382,7 @@ template <typename Real>
 constexpr RowKernels<Real> table_of(const char* isa) {
   return {isa,
           product<Real>,
+          few_rows<Real>,
           rmsnorm<Real>,
           rmsnorm_backward<Real>,
           rotate<Real>,

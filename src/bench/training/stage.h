@@ -17,6 +17,7 @@ struct Stage {
   Batch batch;
   Coordinates at;
   bool recompute = false;
+  bool forward_only = false;  // nothing is kept for a backward, and every rank has the whole stream
 
   bool first() const { return at.stage == 0; }
   bool last() const { return at.stage == layout.pipeline - 1; }
@@ -29,7 +30,8 @@ struct Stage {
     return shape.layers / layout.pipeline + (at.stage < shape.layers % layout.pipeline ? 1 : 0);
   }
   int64_t tokens() const { return batch.micro_tokens(); }
-  int64_t own_tokens() const { return tokens() / layout.tensor; }  // of the residual stream
+  // Of the residual stream.
+  int64_t own_tokens() const { return forward_only ? tokens() : tokens() / layout.tensor; }
   int64_t heads() const { return shape.heads / layout.tensor; }
   int64_t kv_heads() const { return shape.kv_heads / layout.tensor; }
   int64_t feed_forward() const { return shape.feed_forward / layout.tensor; }

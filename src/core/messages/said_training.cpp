@@ -36,6 +36,17 @@ constexpr TextRow kSaidTraining[] = {
     {"train.nothing_left", "the checkpoint has {0} of {1} steps: fewer than {2} warm-up steps and one more are left; next: more --steps", "检查点已完成 {1} 步中的 {0} 步：剩余不足 {2} 个预热步再加一步；下一步：增大 --steps"},
     {"train.checkpoint_lengths", "{0} has arrays of other lengths; next: another --checkpoint-dir", "{0} 中数组长度不同；下一步：换一个 --checkpoint-dir"},
     {"train.checkpoint_gone", "the checkpoint of step {0} in {1} is no longer whole for rank {2}; next: --resume again", "{1} 中第 {0} 步的检查点对进程 {2} 已不完整；下一步：再次 --resume"},
+    {"fault.cache", "one bit of the cached keys and values is flipped", "翻转缓存的键值中的一位"},
+    {"infer.not_finite", "{0}: {1}: a number that is not finite, for new token {2}; next: gemm and burn on this part", "{0}：{1}：第 {2} 个新词元出现非有限数值；下一步：对该部件运行 gemm 和 burn"},
+    {"infer.not_repeated", "{0} generated the same tokens twice with two results, first at: {1}; next: bandwidth, gemm and burn on this part", "{0} 两次生成同样的词元得到不同结果，首处：{1}；下一步：对该部件运行 bandwidth、gemm 和 burn"},
+    {"infer.cache_of_layer", "keys and values of layer {0}", "第 {0} 层的键值"},
+    {"infer.logits_of_token", "logits of new token {0}", "第 {0} 个新词元的 logits"},
+    {"infer.cache_differs", "{0}: with the cache the logits of new token {1} are others than without it; next: bandwidth, gemm and burn on this part", "{0}：第 {1} 个新词元的 logits 在使用缓存时与不使用缓存时不同；下一步：对该部件运行 bandwidth、gemm 和 burn"},
+    {"infer.memory_share", "{0} needs {1}, and may take {3} of the {2} that are free: 80 % shared by {4} rank(s); next: fewer --layers, a smaller --batch, a shorter --prompt, or more --tp", "{0} 需要 {1}，而空闲的 {2} 中只可用 {3}：其 80 % 由 {4} 个进程分享；下一步：减少 --layers，减小 --batch，缩短 --prompt，或增大 --tp"},
+    {"infer.arrivals", "none: sequences of one length begin together; no scheduler, no tokenizer", "无：等长序列同时开始；无调度器，无分词器"},
+    {"infer.prefill_ceiling", "operations of the prompt at the rate of its fastest product, measured alone by this rank", "提示词的运算量除以其最快矩阵乘积的速率（本进程单独实测）"},
+    {"infer.decode_ceiling", "weights and cache of the mean step at the rate at which this rank's threads read as much", "平均单步的权重与缓存除以本进程线程读取同样数据量的速率"},
+    {"infer.read_ceiling", "as much as a step reads, read by the same {0} thread(s) right after: as an array or for a product of one row, the faster", "由同样的 {0} 个线程随后读取与单步同样的数据量：作为数组或用于单行乘积，取较快者"},
     {"train.across_hosts", "ranks that share matrices are on several hosts: every layer waits for the network", "共享矩阵的进程分布在多台主机：每层都等待网络"},
 };
 // clang-format on

@@ -1,0 +1,201 @@
+#include "bench/training/generator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/clock.h"
+
+namespace cb::training {
+namespace {
+
+Stage with_tokens(Stage stage, const Generation& g, int64_t tokens) {
+  stage.batch = {.sequence = tokens, .sequences = g.sequences, .micro_batches = 1};
+  return stage;
+}
+
+}  // namespace
+
+template <typename Real>
+Generator<Real>::Generator(Backend<Real>& backend, Fabric<Real>& fabric, Stage stage,
+                           Parameters<Real>& parameters, const Generation& generation,
+                           const Text& text, int64_t first_sequence)
+    : ops_(backend),
+      fabric_(fabric),
+      generation_(generation),
+      prompt_stage_(with_tokens(stage, generation, generation.prompt)),
+      token_stage_(with_tokens(stage, generation, 1)),
+      parameters_(parameters),
+      watch_(backend, stage.shape.layers, Fault()),
+      prompt_(backend, fabric, prompt_stage_, parameters, watch_, {}),
+      token_(backend, fabric, token_stage_, parameters, watch_, {}),
+      prompt_tape_(prompt_.make_tape()),
+      token_tape_(token_.make_tape()),
+      cache_(backend, token_stage_, generation.computed()) {
+  tokens_.resize(static_cast<size_t>(generation.sequences * generation.length()));
+  top_.resize(static_cast<size_t>(generation.sequences));
+  candidate_.resize(static_cast<size_t>(generation.sequences + 1));
+  kept_.resize(static_cast<size_t>(generation.new_tokens));
+  begin_tokens(text, first_sequence);
+}
+
+template <typename Real>
+void Generator<Real>::begin_tokens(const Text& text, int64_t first_sequence) {
+  for (int64_t i = 0; i < generation_.sequences; ++i)
+    text.write(first_sequence + i, generation_.prompt, tokens_.data() + i * generation_.length());
+}
+
+template <typename Real>
+std::vector<int32_t> Generator<Real>::slice(int64_t first, int64_t count) const {
+  std::vector<int32_t> out;
+  for (int64_t i = 0; i < generation_.sequences; ++i) {
+    const auto from =
+        tokens_.begin() + static_cast<std::ptrdiff_t>(i * generation_.length() + first);
+    out.insert(out.end(), from, from + static_cast<std::ptrdiff_t>(count));
+  }
+  return out;
+}
+
+// The ranks agree on the token, whatever rounding does to each: the largest logit of all, and of
+// those that have it the first. Numbers of tokens are exact in fp32, since there are fewer than
+// 2^24. The last element says that a rank saw a number that is not finite.
+template <typename Real>
+void Generator<Real>::choose(const Real* logits) {
+  const VocabularyPart part = token_stage_.vocabulary();
+  const auto largest_of_all = [&](std::vector<Real>& values) {
+    const double start = monotonic_seconds();
+    fabric_.tensor->all_reduce_max(values.data(), static_cast<int64_t>(values.size()));
+    choosing_seconds_ += monotonic_seconds() - start;
+  };
+  ops_.row_max(logits, top_.data(), generation_.sequences, part.count);
+  largest_of_all(top_);
+  for (int64_t i = 0; i < generation_.sequences; ++i) {
+    const auto at = static_cast<size_t>(i);
+    const Real* row = logits + i * part.count;
+    const Real* found = std::find(row, row + part.count, top_[at]);
+    candidate_[at] = found == row + part.count ? std::numeric_limits<Real>::lowest()
+                                               : -static_cast<Real>(part.first + (found - row));
+  }
+  candidate_.back() = watch_.not_finite() ? 1 : 0;
+  largest_of_all(candidate_);
+}
+
+template <typename Real>
+Pass Generator<Real>::pass(Decoder<Real>& decoder, Tape<Real>& tape, int64_t place) {
+  const double start = monotonic_seconds();
+  const double waited = decoder.waiting_seconds() + choosing_seconds_;
+  watch_.begin_step();
+  tape.micro_batch = chosen_;
+  decoder.forward(tape, &cache_);
+  const Real* logits = decoder.logits(tape, place);
+  choose(logits);
+  Pass out;
+  out.seconds = monotonic_seconds() - start;
+  out.exchanged = decoder.waiting_seconds() + choosing_seconds_ - waited;
+  out.finite = candidate_.back() == 0;
+  if (!out.finite) return out;
+  keep(logits);
+  for (int64_t i = 0; i < generation_.sequences; ++i)
+    tokens_[static_cast<size_t>(i * generation_.length() + generation_.prompt + chosen_)] =
+        static_cast<int32_t>(-candidate_[static_cast<size_t>(i)]);
+  ++chosen_;
+  return out;
+}
+
+template <typename Real>
+void Generator<Real>::keep(const Real* logits) {
+  const int64_t count = generation_.sequences * token_stage_.vocabulary().count;
+  Kept& kept = kept_[static_cast<size_t>(chosen_)];
+  kept.top = top_;
+  if (chosen_ == 0 || chosen_ == generation_.new_tokens - 1)
+    kept.logits.assign(logits, logits + count);
+  logit_hashes_.push_back(ops_.hash(logits, count));
+}
+
+template <typename Real>
+Pass Generator<Real>::prefill() {
+  cache_.length = 0;
+  chosen_ = 0;
+  logit_hashes_.clear();
+  prompt_tape_.tokens = slice(0, generation_.prompt);
+  return pass(prompt_, prompt_tape_, generation_.prompt - 1);
+}
+
+template <typename Real>
+Pass Generator<Real>::step() {
+  token_tape_.tokens = slice(generation_.prompt + chosen_ - 1, 1);
+  return pass(token_, token_tape_, 0);
+}
+
+template <typename Real>
+void Generator<Real>::spoil_cache(int64_t layer, bool nan) {
+  const int64_t kept = token_stage_.attention().kept();
+  const auto& array = cache_.layers[static_cast<size_t>(layer - token_stage_.first_layer())];
+  Real* element = array.get() + cache_.length / 2 * kept + kept / 2;
+  if (nan)
+    ops_.make_nan(element);
+  else
+    ops_.flip_bit(element);
+}
+
+template <typename Real>
+int64_t Generator<Real>::cache_bytes() const {
+  const int64_t elements =
+      generation_.sequences * cache_.capacity * token_stage_.attention().kept();
+  return token_stage_.layers() * elements * static_cast<int64_t>(sizeof(Real));
+}
+
+template <typename Real>
+std::vector<uint64_t> Generator<Real>::hashes() const {
+  std::vector<uint64_t> out;
+  const int64_t count = generation_.sequences * cache_.capacity * token_stage_.attention().kept();
+  for (const auto& layer : cache_.layers) out.push_back(ops_.hash(layer.get(), count));
+  out.insert(out.end(), logit_hashes_.begin(), logit_hashes_.end());
+  return out;
+}
+
+// NaN in any of them makes the result NaN.
+template <typename Real>
+double Generator<Real>::difference(const Real* logits, int64_t new_token) {
+  const VocabularyPart part = token_stage_.vocabulary();
+  const Kept& kept = kept_[static_cast<size_t>(new_token)];
+  const int64_t count = generation_.sequences * part.count;
+  double size = 0, worst = 0;
+  const auto found = [&](double off) {
+    if (!std::isnan(worst) && !(off <= worst)) worst = off;
+  };
+  for (int64_t i = 0; i < count; ++i) size = std::max(size, std::abs(double(logits[i])));
+  for (size_t i = 0; i < kept.logits.size(); ++i)
+    found(std::abs(static_cast<double>(logits[i]) - static_cast<double>(kept.logits[i])));
+  for (int64_t i = 0; i < generation_.sequences; ++i) {
+    const Real* row = logits + i * part.count;
+    const auto top = static_cast<double>(kept.top[static_cast<size_t>(i)]);
+    found(std::max(0.0, static_cast<double>(*std::max_element(row, row + part.count)) - top));
+    const int32_t token =
+        tokens_[static_cast<size_t>(i * generation_.length() + generation_.prompt + new_token)];
+    if (part.holds(token)) found(std::abs(static_cast<double>(row[token - part.first]) - top));
+  }
+  return worst / size;
+}
+
+template <typename Real>
+CacheError Generator<Real>::compare_without_cache() {
+  const Stage whole = with_tokens(token_stage_, generation_, generation_.computed());
+  Decoder<Real> decoder(ops_, fabric_, whole, parameters_, watch_, {});
+  Tape<Real> tape = decoder.make_tape();
+  tape.tokens = slice(0, generation_.computed());
+  watch_.begin_step();
+  decoder.forward(tape);
+  CacheError out;
+  for (int64_t i = 0; i < generation_.new_tokens; ++i) {
+    const double off = difference(decoder.logits(tape, generation_.prompt - 1 + i), i);
+    if (off <= out.value || std::isnan(out.value)) continue;
+    out = {off, i};
+  }
+  return out;
+}
+
+template class Generator<float>;
+template class Generator<double>;
+
+}  // namespace cb::training

@@ -1,0 +1,84 @@
+#include "bench/training/infer_options.h"
+
+#include <fmt/format.h>
+
+#include "bench/harness/shared_params.h"
+#include "core/param_builder.h"
+
+namespace cb::training {
+namespace {
+
+constexpr const char* kInferSubject = "clusterbench infer";
+
+bool acts_on_a_cache(const Fault& fault) {
+  return fault.kind == Fault::Kind::bitflip || fault.kind == Fault::Kind::nan;
+}
+
+// A fault that is not planted would go through as a good measurement.
+void check_cache_fault(InferOptions& o, int ranks, Problems& problems) {
+  if (o.fault.kind == Fault::Kind::none) return;
+  if (o.fault.rank >= ranks)
+    problems.add("--inject-fault", fmt::format("there is no rank {}", o.fault.rank));
+  if (o.fault.layer >= o.shape.layers)
+    problems.add("--inject-fault", fmt::format("there is no layer {}", o.fault.layer));
+  if (o.fault.layer == Fault::kOwnFirst) o.fault.layer = 0;
+}
+
+}  // namespace
+
+std::vector<ParamDef> infer_params() {
+  using namespace param;
+  return joined(
+      {shape_params(),
+       {integer("batch")
+            .help("sequences of a replica, generated together")
+            .by_default("1")
+            .range(1, 1 << 16)
+            .list(),
+        integer("prompt").help("tokens of a sequence's prompt").by_default("128").range(1, 1 << 20),
+        integer("new-tokens")
+            .help("tokens that follow; the first is the prompt's")
+            .by_default("32")
+            .range(2, 1 << 20),
+        integer("repetitions").help("timed generations").by_default("3").range(1, 1000000),
+        choice("dtype", {"fp32"}).help("weights, cache and products").by_default("fp32"),
+        integer("tp").help("ranks that share each matrix").by_default("1").range(1, 4096),
+        seed_param("of weights and prompts"),
+        text("inject-fault")
+            .help("bitflip or nan @RANK[:LAYER] in the cache, to prove that it is found; RANK "
+                  "alone flips a bit")}});
+}
+
+void check_infer(const Params& params, Problems& problems) {
+  check_shape(shape_of(params), problems);
+  if (!params.has("inject-fault")) return;
+  const auto fault = parse_fault(params.text("inject-fault"));
+  if (!fault || !acts_on_a_cache(*fault))
+    problems.add("--inject-fault",
+                 fmt::format("{} is no fault of a cache: bitflip or nan, then @RANK[:LAYER]",
+                             params.text("inject-fault")));
+}
+
+InferOptions infer_options(const Params& params, int ranks) {
+  InferOptions out;
+  out.shape = shape_of(params);
+  out.layout.tensor = static_cast<int>(params.integer("tp"));
+  out.generation = {1, params.integer("prompt"), params.integer("new-tokens")};
+  out.seed = static_cast<uint64_t>(params.integer("seed"));
+  out.repetitions = params.integer("repetitions");
+  if (params.has("inject-fault")) out.fault = parse_fault(params.text("inject-fault")).value();
+
+  Problems problems;
+  if (ranks % out.layout.tensor != 0) {
+    problems.add("--tp",
+                 fmt::format("{} ranks are no multiple of --tp {}", ranks, out.layout.tensor));
+  } else {
+    out.layout.data = ranks / out.layout.tensor;
+  }
+  check_shared(out.shape, out.layout.tensor, problems);
+  check_cache_fault(out, ranks, problems);
+  if (!problems.empty()) throw UsageError(kInferSubject, problems);
+  return out;
+}
+
+}  // namespace cb::training

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "bench/training/options.h"
+#include "model/training/inference_cost.h"
+
+namespace cb::training {
+
+// What `infer` was asked for, resolved for the job's ranks.
+struct InferOptions {
+  Shape shape;
+  Layout layout;
+  Generation generation;  // its sequences are those of the point
+  uint64_t seed = 1;
+  int64_t repetitions = 1;  // of a generation, timed
+  Fault fault;              // bitflip or nan, in the cache
+
+  Stage stage(int rank) const {
+    return {.shape = shape,
+            .layout = layout,
+            .batch = {},
+            .at = coordinates_of(rank, layout),
+            .recompute = false,
+            .forward_only = true};
+  }
+};
+
+std::vector<ParamDef> infer_params();
+// What is wrong whatever the number of ranks.
+void check_infer(const Params& params, Problems& problems);
+// Throws UsageError, on every rank alike, if the ranks cannot share the work in that way.
+InferOptions infer_options(const Params& params, int ranks);
+
+}  // namespace cb::training

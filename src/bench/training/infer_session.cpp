@@ -1,0 +1,144 @@
+#include "bench/training/infer_session.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "core/clock.h"
+
+namespace cb::training {
+namespace {
+
+// Wrong data: no further generation would mean anything. Thrown on every rank after the same one.
+struct WrongData {};
+
+// Smaller is earlier in a pass; fits into an fp32 number exactly.
+int64_t order_in_pass(const PlaceInStep& place, int64_t layers) {
+  if (place.part == PlaceInStep::Part::head) return 2 * layers;
+  return 2 * place.layer + (place.part == PlaceInStep::Part::forward_feed_forward ? 1 : 0);
+}
+
+}  // namespace
+
+// A sum of k products in fp32 is off by about √k·2⁻²⁴ of its size, and each layer adds its share.
+double cache_limit(const Shape& s) {
+  const auto longest = static_cast<double>(std::max(s.hidden, s.feed_forward));
+  return 2 * 0x1p-24 * std::sqrt(longest) * static_cast<double>(s.layers + 1);
+}
+
+InferSession::InferSession(Context& context, const InferOptions& options, Backend<float>& backend,
+                           Fabric<float>& fabric, Generator<float>& generator)
+    : context_(context),
+      options_(options),
+      backend_(backend),
+      fabric_(fabric),
+      generator_(generator) {}
+
+// `place` is where it began on this rank, or the largest number if nowhere. Of the ranks that share
+// matrices the one with the least place is named: the others got its sums.
+bool InferSession::first_of_replica(int64_t place) {
+  float least = place == std::numeric_limits<int64_t>::max() ? std::numeric_limits<float>::lowest()
+                                                             : -static_cast<float>(place);
+  fabric_.tensor->all_reduce_max(&least, 1);
+  return place != std::numeric_limits<int64_t>::max() && static_cast<float>(-place) == least;
+}
+
+void InferSession::take_pass(const Pass& pass) {
+  context_.watchdog.progress();
+  if (context_.comm.size() == 1 && context_.cancel.cancelled()) throw Interrupted();
+  if (pass.finite) return;
+  finite_ = false;
+  const auto& found = generator_.not_finite();
+  const bool mine = first_of_replica(found ? order_in_pass(*found, options_.shape.layers)
+                                           : std::numeric_limits<int64_t>::max());
+  if (mine)
+    not_finite_ = said("infer.not_finite", context_.who(), found->name(), generator_.chosen());
+}
+
+// The cache of a layer is named before the logits, because it is what they came of.
+Said InferSession::where(int64_t place) const {
+  if (place < options_.shape.layers) return said("infer.cache_of_layer", place);
+  return said("infer.logits_of_token", place - options_.shape.layers);
+}
+
+void InferSession::look_at_repetition() {
+  const std::vector<uint64_t> now = generator_.hashes();
+  if (reference_.empty()) reference_ = now;
+  const auto parted = std::mismatch(reference_.begin(), reference_.end(), now.begin(), now.end());
+  const bool same = parted.first == reference_.end();
+  const int64_t place =
+      same ? std::numeric_limits<int64_t>::max() : parted.first - reference_.begin();
+  const bool mine = first_of_replica(place);
+  if (mine && differs_.empty()) differs_ = said("infer.not_repeated", context_.who(), where(place));
+}
+
+double InferSession::one_generation(Spans& spans, Generated& measured) {
+  context_.watchdog.note(fmt::format("generation {}", generations_));
+  const bool last = generations_ == options_.repetitions;  // the first is not timed
+  const Fault& fault = options_.fault;
+  static_cast<void>(backend_.take_ledger());
+  Pass pass = generator_.prefill();
+  measured.prompt_ledger = backend_.take_ledger();
+  take_pass(pass);
+  double seconds = pass.seconds;
+  spans.add("first_token", pass.seconds);
+  if (last && fault.kind != Fault::Kind::none && fault.rank == context_.comm.rank())
+    generator_.spoil_cache(fault.layer, fault.kind == Fault::Kind::nan);
+  while (finite_ && generator_.chosen() < options_.generation.new_tokens) {
+    pass = generator_.step();
+    take_pass(pass);
+    spans.add("token", pass.seconds);
+    spans.add("exchanged", pass.exchanged);
+    seconds += pass.seconds;
+  }
+  ++generations_;
+  if (finite_) look_at_repetition();
+  context_.progress.update(
+      static_cast<double>(generations_) / static_cast<double>(options_.repetitions + 1),
+      fmt::format("generation {} of {}", generations_, options_.repetitions + 1));
+  if (context_.comm.any(!finite_)) throw WrongData();
+  return seconds;
+}
+
+Generated InferSession::generate() {
+  Generated out;
+  SamplePlan plan{.what = "generation", .spans = {"first_token", "token", "exchanged"}};
+  plan.warm_up_seconds = 1e9;
+  plan.warm_up_samples = 1;
+  plan.stop.min_samples = plan.stop.max_samples = static_cast<uint64_t>(options_.repetitions);
+  plan.stop.target_half_width = 0;
+  plan.stop.max_seconds = 1e9;
+  try {
+    const SampleRun run = context_.sampler.measure_spans(
+        plan, [&](Spans& spans) { return one_generation(spans, out); });
+    out.first_token_seconds = run.spans.of("first_token");
+    out.token_seconds = run.spans.of("token");
+    out.exchanged_seconds = run.spans.of("exchanged");
+    context_.watchdog.note("all tokens without a cache");
+    out.cache_error = generator_.compare_without_cache();
+  } catch (const WrongData&) {
+    out.stopped = true;
+  }
+  return out;
+}
+
+void InferSession::add_checks(Record& record, size_t self, const Generated& measured) const {
+  const auto add = [&](Check check, const Said& detail) {
+    check.entity = self;
+    if (!check.passed) check.detail = detail;
+    record.checks.push_back(std::move(check));
+  };
+  add({.name = "finite", .passed = not_finite_.empty()}, not_finite_);
+  if (measured.stopped) return;
+  // Whoever got its data from the first rank differs too, and is not named.
+  add({.name = "repeat", .passed = differs_.empty()}, differs_);
+  const double limit = cache_limit(options_.shape);
+  Check cache{.name = "cache", .passed = measured.cache_error.value <= limit, .limit = limit};
+  if (std::isfinite(measured.cache_error.value)) cache.value = measured.cache_error.value;
+  add(std::move(cache),
+      said("infer.cache_differs", context_.who(), measured.cache_error.new_token));
+}
+
+}  // namespace cb::training

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "bench/harness/case.h"
+#include "bench/training/generator.h"
+#include "bench/training/infer_options.h"
+
+namespace cb::training {
+
+// What the timed generations gave on this rank.
+struct Generated {
+  std::vector<double> first_token_seconds;  // of each generation: the prompt and its first token
+  std::vector<double> token_seconds;        // of each further token of each generation, in order
+  std::vector<double> exchanged_seconds;    // of these, in exchanges between ranks
+  Ledger prompt_ledger;                     // of one pass over the prompt
+  CacheError cache_error;
+  bool stopped = false;  // wrong data ended it
+};
+
+// Largest logit with a cache may differ from that without by this share of the largest logit. Both
+// add the same products in another order: docs/methods/infer.md.
+double cache_limit(const Shape& shape);
+
+// Generates again and again, once untimed and then --repetitions times, and compares. All calls are
+// collective over the job.
+class InferSession {
+ public:
+  InferSession(Context& context, const InferOptions& options, Backend<float>& backend,
+               Fabric<float>& fabric, Generator<float>& generator);
+
+  // Wrong data ends it on every rank after the same generation.
+  Generated generate();
+  void add_checks(Record& record, size_t self, const Generated& measured) const;
+
+ private:
+  double one_generation(Spans& spans, Generated& measured);
+  void take_pass(const Pass& pass);
+  void look_at_repetition();
+  bool first_of_replica(int64_t place);
+  Said where(int64_t place) const;
+
+  Context& context_;
+  const InferOptions& options_;
+  Backend<float>& backend_;
+  Fabric<float>& fabric_;
+  Generator<float>& generator_;
+  std::vector<uint64_t> reference_;  // hashes of the first generation
+  int64_t generations_ = 0;
+  bool finite_ = true;
+  Said not_finite_, differs_;  // where, on the rank of the replica where it began
+};
+
+}  // namespace cb::training

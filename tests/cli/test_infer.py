@@ -1,0 +1,124 @@
+"""infer on one rank: what a user sees."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+BINARY = os.environ["CLUSTERBENCH_BIN"]
+SMALL = ["--prompt", 16, "--new-tokens", 8, "--repetitions", 2]
+
+
+def infer(*args):
+    return subprocess.run([BINARY, "infer", "--library", "builtin", "--threads", "1", *map(str, args)],
+                          capture_output=True, text=True, timeout=100, check=False)
+
+
+def records_of(path):
+    return json.loads(path.read_text())["records"]
+
+
+def metric(record, name):
+    found, = [m for m in record["metrics"] if m["name"] == name]
+    return found
+
+
+def failed(record):
+    return {c["name"]: c["detail"] for c in record["checks"] if not c["passed"]}
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory):
+    out = tmp_path_factory.mktemp("sweep") / "i.json"
+    done = infer(*SMALL, "--batch", "1,4", "--json", out)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return records_of(out)
+
+
+def test_a_batch_is_a_record_with_its_checks(sweep):
+    assert [r["params"]["batch"] for r in sweep] == [1, 4]
+    for record in sweep:
+        assert {c["name"] for c in record["checks"] if c["passed"]} == {"cache", "finite", "repeat"}
+        assert failed(record) == {}
+        assert record["facts"]["arrivals"].endswith("no scheduler, no tokenizer")
+
+
+@pytest.mark.parametrize("at, batch", [(0, 1), (1, 4)])
+def test_figures_follow_from_one_another(sweep, at, batch):
+    record = sweep[at]
+    first = metric(record, "time_to_first_token_seconds")["samples"]
+    steps = metric(record, "time_per_output_token_seconds")["samples"]
+    assert len(first) == 2 and len(steps) == 2 * 7  # the first new token is the prompt's
+    assert metric(record, "prefill_tokens_per_second")["samples"] == pytest.approx([16 * batch / s for s in first])
+    assert metric(record, "decode_tokens_per_second")["samples"] == pytest.approx([batch / s for s in steps])
+    # fp32: 2 layers · 2 · 2 heads · 16 elements of a token; 16 + 8 − 1 positions.
+    assert metric(record, "kv_cache_bytes")["samples"] == [512 * 23 * batch]
+    weights = 4 * (2 * 49152 + 32768 + 5 * 64)
+    bytes_of = [weights + batch * 512 * (17 + i % 7) for i in range(14)]
+    assert metric(record, "bytes_per_second")["samples"] == pytest.approx([b / s for b, s in zip(bytes_of, steps)])
+    assert metric(record, "bytes_per_token")["samples"] == [pytest.approx(sum(bytes_of) / 14 / batch)]
+    read = metric(record, "bytes_per_second")["ceiling"]["value"]
+    assert metric(record, "share_of_memory_bound")["samples"] == pytest.approx([b / s / read for b, s in zip(bytes_of, steps)])
+    assert metric(record, "exposed_communication_seconds")["samples"] == pytest.approx([0] * 14, abs=1e-4)
+
+
+def test_two_runs_generate_the_same_tokens_and_another_seed_others(sweep, tmp_path):
+    digests = []
+    for args in (["--batch", 4], ["--batch", 4, "--seed", 2]):
+        out = tmp_path / "i.json"
+        assert infer(*SMALL, *args, "--json", out).returncode == 0
+        digests.append(records_of(out)[0]["facts"]["tokens_digest"])
+    assert digests[0] == sweep[1]["facts"]["tokens_digest"] != digests[1]
+
+
+def test_a_flipped_bit_of_the_cache_is_found_by_both_checks(tmp_path):
+    out = tmp_path / "i.json"
+    done = infer(*SMALL, "--inject-fault", "bitflip@0:1", "--json", out)
+    assert done.returncode == 1, done.stdout + done.stderr
+    record, = records_of(out)
+    found = failed(record)
+    assert set(found) == {"cache", "repeat"} and record["metrics"] == []
+    assert "keys and values of layer 1" in found["repeat"] and "without it" in found["cache"]
+
+
+def test_a_nan_in_the_cache_is_located(tmp_path):
+    out = tmp_path / "i.json"
+    done = infer(*SMALL, "--inject-fault", "nan@0", "--json", out)
+    assert done.returncode == 1, done.stdout + done.stderr
+    record, = records_of(out)
+    assert set(failed(record)) == {"finite"} and record["metrics"] == []
+    assert "attention of layer 0, forward" in failed(record)["finite"] and "new token 1" in failed(record)["finite"]
+
+
+@pytest.mark.parametrize("args, text", [
+    (["--heads", 3, "--kv-heads", 2], "3 is no multiple of 2 --kv-heads"),
+    (["--inject-fault", "slow@0"], "slow@0 is no fault of a cache"),
+    (["--inject-fault", "nan@5"], "there is no rank 5"),
+    (["--inject-fault", "nan@0:9"], "there is no layer 9"),
+    (["--tp", 2], "1 ranks are no multiple of --tp 2"),
+    (["--new-tokens", 1], "--new-tokens"),
+    (["--batch", "1,x"], "--batch"),
+])
+def test_what_cannot_be_is_told(args, text):
+    done = infer(*args)
+    assert done.returncode == 2 and text in done.stderr
+
+
+def test_what_does_not_fit_into_memory_is_refused_before_a_weight_is_made():
+    done = infer("--model", "llama-405b")
+    assert done.returncode == 4 and "fewer --layers" in done.stdout + done.stderr
+
+
+def test_a_profiles_step_is_proved_to_find_a_fault_and_accepted(tmp_path):
+    why, ref = {"en": "a", "zh": "b"}, {"kind": "practice", "ref": {"en": "a", "zh": "b"}, "date": "2026-11"}
+    profile = {"schema": "clusterbench.profile/1", "name": "i", "title": why,
+               "steps": [{"id": "i", "case": "infer", "scope": "host", "deadline": "2m",
+                          "params": {"threads": 1, "library": "builtin", "prompt": 16}}],
+               "criteria": [{"id": "tokens", "step": "i", "domain": "host", "title": why, "why": why, "source": ref,
+                             "metric": "decode_tokens_per_second", "min": 1}]}
+    (tmp_path / "p.json").write_text(json.dumps(profile))
+    done = subprocess.run([BINARY, "run", "./p.json", "--out", "c", "--launcher", "none", "--prove"], cwd=tmp_path,
+                          capture_output=True, text=True, timeout=100, check=False)
+    said = done.stdout + done.stderr
+    assert done.returncode == 0 and "planted fault found by check" in said, said
