@@ -46,7 +46,7 @@ def test_a_finished_campaign_is_continued_and_stays_as_it_is(campaign, which):
     "command",
     [
         ["fake", "--json", "OUT"],
-        ["io", "--dir", "DIR", "--size", "1M", "--duration", "100ms", "--no-direct", "--json", "OUT"],
+        ["io", "--dir", "DIR", "--size", "1M", "--duration", "500ms", "--no-direct", "--json", "OUT"],
         ["report", "CAMPAIGN", "--json", "OUT"],
         ["gate", "CAMPAIGN", "--json", "OUT"],
         ["compare", "CAMPAIGN", "CAMPAIGN", "--json", "OUT"],
