@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 #include <arpa/inet.h>
 #include <linux/if_packet.h>
@@ -53,6 +54,21 @@ std::string frame_from(const Socket& socket) {
   return std::string(buffer.data(), static_cast<size_t>(got));
 }
 
+// True of a frame whose sender leaves: its time to live is 0 (IEEE 802.1AB-2016, 8.5.4). A TLV has
+// 7 bits of type and 9 of length in front.
+bool says_goodbye(std::string_view frame) {
+  constexpr unsigned kTimeToLive = 3;
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(frame[i]); };
+  for (size_t at = 0; at + 2 <= frame.size();) {
+    const unsigned type = byte(at) >> 1;
+    const size_t length = (byte(at) & 1U) << 8 | byte(at + 1);
+    if (type == kTimeToLive && length == 2 && at + 4 <= frame.size())
+      return byte(at + 2) == 0 && byte(at + 3) == 0;
+    at += 2 + length;
+  }
+  return false;
+}
+
 }  // namespace
 
 HeardFrames hear_lldp(const std::vector<std::string>& interfaces, double seconds,
@@ -83,7 +99,7 @@ HeardFrames hear_lldp(const std::vector<std::string>& interfaces, double seconds
     for (size_t i = 0; ready > 0 && i < sockets.size(); ++i) {
       if (waiting[i].revents == 0) continue;
       std::string frame = frame_from(sockets[i]);
-      if (!frame.empty()) out.payload[names[i]] = std::move(frame);
+      if (!frame.empty() && !says_goodbye(frame)) out.payload[names[i]] = std::move(frame);
     }
   }
   return out;

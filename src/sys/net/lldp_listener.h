@@ -16,7 +16,8 @@ struct HeardFrames {
 };
 
 // Listens to the frames of LLDP on all these interfaces at once, for at most that time; ends as
-// soon as each one has heard a frame, or `stop` says so. Sends nothing. Needs CAP_NET_RAW: else
+// soon as each one has heard a frame, or `stop` says so. A frame by which its sender takes leave
+// counts as none: another may follow. Sends nothing. Needs CAP_NET_RAW: else
 // each one says so.
 HeardFrames hear_lldp(const std::vector<std::string>& interfaces, double seconds,
                       const std::function<bool()>& stop = {});
