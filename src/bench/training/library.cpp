@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "bench/cpu/memory.h"
+#include "bench/harness/shared_params.h"
+#include "core/param_builder.h"
 #include "sys/cpu/host_blas.h"
 #include "sys/cpu/numa.h"
 
@@ -34,6 +36,13 @@ Said open_candidate(const Candidate& candidate, TrainLibrary& out) {
 }
 
 }  // namespace
+
+std::vector<ParamDef> host_params() {
+  using namespace param;
+  return {threads_param(), choice("library", {"auto", "openblas", "blis", "onednn", "builtin"})
+                               .help("library that multiplies")
+                               .by_default("auto")};
+}
 
 TrainLibrary open_train_library(Context& context, const std::string& library, Team& team) {
   ProbeRequest request{.candidate = {},

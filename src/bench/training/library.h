@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "bench/cpu/blas_choice.h"
 #include "bench/training/host_backend.h"
@@ -13,6 +14,9 @@ struct TrainLibrary {
   ThreadProduct<float> product;  // empty: the own loops
   Said candidates;
 };
+
+// --threads and --library of the cases that work on processors.
+std::vector<ParamDef> host_params();
 
 // The library that multiplies fastest on one thread of this host, or the one that is named. The
 // team's threads call it at the same time, and it starts none of its own. Collective: throws on

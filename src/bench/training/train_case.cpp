@@ -34,12 +34,7 @@ CaseInfo describe() {
       .summary = "training steps of a decoder with real gradients: tokens per second and MFU",
       .example = "clusterbench train --model tiny --steps 200 --json t.json",
       .domain = "compute",
-      .params = joined(
-          {{device_param("cpu", "where to train")},
-           option_params(),
-           {threads_param(), choice("library", {"auto", "openblas", "blis", "onednn", "builtin"})
-                                 .help("library that multiplies")
-                                 .by_default("auto")}}),
+      .params = joined({{device_param("cpu", "where to train")}, option_params(), host_params()}),
       .metrics = {{"tokens_per_second", "count per second", Better::higher,
                    "of all ranks together"},
                   {"model_flops_per_second", "flops_per_second", Better::higher,
