@@ -188,7 +188,11 @@ std::vector<Record> run(Context& context, const Params& params) {
   const auto read =
       std::ranges::count_if(modules, [](const FittedModule& m) { return m.module.has_value(); });
   if (read == 0) {
-    record.outcome = Skipped{modules.empty() ? why_none(params) : modules.front().why_not};
+    // A note names the switch.
+    const Said why = !record.notes.empty() ? record.notes.front()
+                     : modules.empty()     ? why_none(params)
+                                           : modules.front().why_not;
+    record.outcome = Skipped{why};
     return {std::move(record)};
   }
   record.add("modules", record.entity({"", "cluster", ""}), Samples{static_cast<double>(read)});

@@ -48,6 +48,7 @@ class SubnetModuleReader {
     settle();
     for (auto& [node, ports] : ports_) add_ports(node, ports);
     for (const auto& [node, why] : failed_) add_failed(node, why);
+    if (net().nodes.size() < 2) out_.notes.push_back(said("fabric.alone"));
     tell_failed();
     tell_unanswered();
     return std::move(out_);
