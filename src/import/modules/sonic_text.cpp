@@ -1,9 +1,12 @@
 // SONiC's `show interfaces transceiver eeprom -d` and `sfputil show eeprom -d`: a block of lines
 // for each port of the switch, "Ethernet0: SFP EEPROM detected" first. Values carry their units:
-// "RX1Power: -0.4871dBm". What a module does not tell is left out, or N/A.
+// "RX1Power: -0.4871dBm". What a module does not tell is left out, or N/A. Behind it or before it
+// the same file may hold `show interfaces transceiver status`, whose blocks begin with
+// "Ethernet0:".
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -11,6 +14,7 @@
 
 #include "core/error.h"
 #include "import/modules/module_files.h"
+#include "import/modules/sonic_status.h"
 #include "import/output_lines.h"
 
 namespace cb {
@@ -213,7 +217,7 @@ class SonicReader {
  public:
   explicit SonicReader(const std::string& file) : file_(file) {}
 
-  std::vector<SonicBlock> read(std::string_view text) {
+  std::vector<FittedModule> read(std::string_view text, const std::string& host) {
     for (const OutputLine& line : output_lines(text, "")) {
       number_ = line.number;
       take(line.text);
@@ -224,7 +228,13 @@ class SonicReader {
     const bool lacks = open_ && some && !blocks_.back().has_section();
     if (!text.ends_with('\n') || lacks || (!blocks_.empty() && blocks_.back().is_cut_off()))
       throw UsageError(file_, "", said("fabric.cut_off"));
-    return std::move(blocks_);
+    std::vector<FittedModule> out;
+    for (const SonicBlock& block : blocks_) {
+      out.push_back({.host = host, .port = block.port(), .module = block.module()});
+      const auto status = statuses_.find(block.port());
+      if (status != statuses_.end()) status->second.add_to(*out.back().module);
+    }
+    return out;
   }
 
  private:
@@ -242,11 +252,12 @@ class SonicReader {
     }
     const size_t colon = std::min(words.find(':'), words.size());
     const std::string_view name = trimmed(words.substr(0, colon));
-    if (!open_ && (name.starts_with("Vendor ") || name.ends_with("Values")))
+    const std::string_view value = trimmed(words.substr(std::min(colon + 1, words.size())));
+    if (!open_ && status_ == nullptr && (name.starts_with("Vendor ") || name.ends_with("Values")))
       refuse(said("modules.no_port"));
-    if (!open_) return;
     try {
-      blocks_.back().take(name, trimmed(words.substr(std::min(colon + 1, words.size()))));
+      if (open_) blocks_.back().take(name, value);
+      if (status_ != nullptr) status_->take(name, value);
     } catch (const Error& e) {
       refuse(e.said());
     }
@@ -255,6 +266,13 @@ class SonicReader {
   // A port's first line opens its block; what else begins a line (a prompt) ends it.
   void head(std::string_view line) {
     open_ = false;
+    status_ = nullptr;
+    if (line.ends_with(':') && line.find(' ') == std::string_view::npos) {
+      const auto [found, fresh] =
+          statuses_.try_emplace(std::string(line.substr(0, line.size() - 1)));
+      if (!fresh) refuse(said("modules.port_twice", found->first));
+      status_ = &found->second;
+    }
     const size_t at = line.find(kSonicHead);
     if (at == std::string_view::npos || line.substr(0, at).find(' ') != std::string_view::npos)
       return;
@@ -266,8 +284,10 @@ class SonicReader {
 
   const std::string& file_;
   size_t number_ = 0;
-  bool open_ = false;
+  bool open_ = false;              // the last block of blocks_ goes on
+  SonicStatus* status_ = nullptr;  // of statuses_: goes on
   std::vector<SonicBlock> blocks_;
+  std::map<std::string, SonicStatus, std::less<>> statuses_;  // by port
   std::set<std::string> ports_;
 };
 
@@ -279,13 +299,7 @@ bool is_sonic_text(std::string_view text) {
 
 std::vector<FittedModule> read_sonic_text(std::string_view text, const std::string& file,
                                           const std::string& host) {
-  std::vector<FittedModule> out;
-  for (const SonicBlock& block : SonicReader(file).read(text)) {
-    FittedModule fitted{.host = host, .port = block.port()};
-    fitted.module = block.module();
-    out.push_back(std::move(fitted));
-  }
-  return out;
+  return SonicReader(file).read(text, host);
 }
 
 }  // namespace cb

@@ -274,6 +274,56 @@ TEST_CASE("cut off, begun in the middle, foreign, or a port twice: refused") {
   CHECK(refuses("Interface Ethernet0\n  Temperature: 30C\n", "ethtool"));
 }
 
+TEST_CASE("the same file may hold the status of ports: flags, states and data paths") {
+  const std::string light =
+      replaced(port("Ethernet0", "S0"), "RX3Power: -infdBm", "RX3Power: -4.0dBm");
+  const auto with = [&](const std::string& lines) {
+    const auto all =
+        read_module_file(light + "Ethernet0: \n        CMIS State (SW): READY\n" + lines +
+                             "\nEthernet4: Transceiver status info not applicable\n",
+                         "s.txt");
+    REQUIRE(all.size() == 1);
+    return *all[0].module;
+  };
+  const OpticalModule quiet = with(
+      "        Tx fault flag on media lane 1: False\n        Current module state: ModuleReady\n"
+      "        Data path state indicator on host lane 1: DataPathActivated\n"
+      "        Temperature high alarm flag: N/A\n");
+  CHECK(quiet.flags.empty());
+  CHECK(quiet.inactive_lanes.empty());
+  CHECK(*quiet.state == 3);
+  CHECK(*with("        Current module state: ModuleFault\n").state == 5);
+  CHECK(!with("        Current module state: N/A\n").state);
+  CHECK(with("        Data path state indicator on host lane 2: DataPathDeactivated\n"
+             "        Data path state indicator on host lane 8: DataPathDeactivated\n")
+            .inactive_lanes == std::vector<int>{2});
+  const OpticalModule loud = with(
+      "        Tx fault flag on media lane 1: True\n"
+      "        Rx loss of signal flag on media lane 2: True\n"
+      "        Rx loss of signal flag on media lane 7: True\n"
+      "        Tx loss of signal flag on host lane 3: True\n"
+      "        Tx clock and data recovery loss of lock on host lane 1: True\n"
+      "        Rx clock and data recovery loss of lock on media lane 2: True\n"
+      "        Temperature low warning flag: True\n        Vcc high alarm flag: True\n"
+      "        Tx power low alarm flag on lane 1: True\n"
+      "        Tx power low warning flag on lane 1: True\n"
+      "        Rx power high warning flag on lane 3: True\n"
+      "        Tx bias high alarm flag on lane 2: True\n");
+  std::string flags;
+  for (const ModuleFlag& f : loud.flags)
+    flags += f.what + " " + std::to_string(f.lane) + (f.alarm ? " alarm; " : " warning; ");
+  CHECK(flags ==
+        "bias 2 alarm; rx_loss 2 alarm; rx_power 3 warning; rx_unlocked 2 alarm; supply 0 alarm; "
+        "temperature 0 warning; tx_fault 1 alarm; tx_loss 3 alarm; tx_power 1 alarm; tx_unlocked 1 "
+        "alarm; ");
+  // Before the block of the port it says the same.
+  CHECK(read_module_file("Ethernet0:\n        Vcc high alarm flag: True\n\n" + light, "s.txt")[0]
+            .module->flags.size() == 1);
+  CHECK(refuses(light + "Ethernet0:\n        Vcc high alarm flag: Yes\n", "Vcc high alarm flag"));
+  CHECK(refuses(light + "Ethernet0:\n        Current module state: Odd\n", "line 42"));
+  CHECK(refuses(light + "Ethernet0:\n\nEthernet0:\n", "Ethernet0 stands in this file twice"));
+}
+
 // A file that is damaged anywhere is refused or read into values that can be.
 TEST_CASE("damaged prints are refused or give finite values") {
   std::mt19937 draw(11);
