@@ -22,12 +22,16 @@ def optics(tmp_path, *args, environment=None):
     return done, json.loads(out.read_text())["records"][0] if out.exists() else None
 
 
+def name_of(record, entity):
+    return "{host} {id}".format(**record["entities"][entity])
+
+
 def figures(record):
-    return {(record["entities"][m["entity"]]["id"], m["name"]): m["samples"][0] for m in record["metrics"]}
+    return {(name_of(record, m["entity"]), m["name"]): m["samples"][0] for m in record["metrics"]}
 
 
 def failed(record):
-    return {(record["entities"][c["entity"]]["id"], c["name"]) for c in record["checks"] if not c["passed"]}
+    return {(name_of(record, c["entity"]), c["name"]) for c in record["checks"] if not c["passed"]}
 
 
 def passed(record):
@@ -84,11 +88,11 @@ def test_a_whole_sonic_switch_in_its_figures(tmp_path):
     done, record = optics(tmp_path, "--from", file)
     assert done.returncode == 1, done.stderr
     seen = figures(record)
-    assert seen[("leaf-1/module/Ethernet0", "module_celsius")] == 30.9258
-    assert seen[("leaf-1/module/Ethernet0", "bias_amperes")] == pytest.approx(6.85e-3)
-    assert seen[("leaf-1/module/Ethernet0", "receive_margin_decibels")] == pytest.approx(9.013, abs=1e-3)
-    assert seen[("leaf-1/module/Ethernet8", "receive_margin_decibels")] == pytest.approx(-4.0999, abs=1e-3)
-    assert failed(record) == {("leaf-1/module/Ethernet8", kind) for kind in ("module_alarm", "module_warning", "lane_spread")}
+    assert seen[("leaf-1 Ethernet0", "module_celsius")] == 30.9258
+    assert seen[("leaf-1 Ethernet0", "bias_amperes")] == pytest.approx(6.85e-3)
+    assert seen[("leaf-1 Ethernet0", "receive_margin_decibels")] == pytest.approx(9.013, abs=1e-3)
+    assert seen[("leaf-1 Ethernet8", "receive_margin_decibels")] == pytest.approx(-4.0999, abs=1e-3)
+    assert failed(record) == {("leaf-1 Ethernet8", kind) for kind in ("module_alarm", "module_warning", "lane_spread")}
     assert register_of(record) == [["leaf-1", "Ethernet0", "Example", "EX-100G-SR4", "S0", ""],
                                    ["leaf-1", "Ethernet8", "Example", "EX-100G-SR4", "S8", ""]]
     register = tmp_path / "register.csv"
@@ -105,22 +109,20 @@ def test_a_trend_over_prints_of_a_switch(tmp_path):
         _, record = optics(tmp_path, "--from", file)
         assert record
         document = json.loads((tmp_path / "o.json").read_text())
-        for times in (document, *document["records"]):
-            for name in ("started", "ended"):
-                if name in times:
-                    times[name] = f"2026-11-{10 + day:02}T00:00:00Z"
+        document["run"]["started"] = f"2026-11-{10 + day:02}T00:00:00Z"
         documents.append(tmp_path / f"{day}.json")
         documents[-1].write_text(json.dumps(document))
     done = subprocess.run([BINARY, "optics-trend", *documents], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 1 and "leaf-1" in done.stdout and "Ethernet0" in done.stdout and "Ethernet4" not in done.stdout, done.stdout
+    fading = [line.split()[0] for line in done.stdout.splitlines() if "it pays" in line or "replace it" in line]
+    assert done.returncode == 1 and fading == ["leaf-1:Ethernet0"] and "leaf-1:Ethernet4" in done.stdout, done.stdout
 
 
 @pytest.mark.parametrize("text, words", [
     (sonic("Ethernet0", "S").replace("0.3802dBm", "0.3802"), ["leaf-1.txt, line 11", "no unit that is known", "0.3802"]),
-    (sonic("Ethernet0", "S") * 2, ["leaf-1.txt, line 34", "Ethernet0 stands in this file twice"]),
+    (sonic("Ethernet0", "S") * 2, ["leaf-1.txt, line 37", "Ethernet0 stands in this file twice"]),
     (sonic("Ethernet0", "S").split("        ModuleThresholdValues")[0], ["leaf-1.txt", "cut off"]),
     ("rack7: " + sonic("Ethernet0", "S").replace("\n", "\nrack7: "), ["no line begins with PORT"]),
-])
+], ids=["unit", "twice", "cut", "prefix"])
 def test_bad_prints_name_the_place_and_the_next_step(tmp_path, text, words):
     file = tmp_path / "leaf-1.txt"
     file.write_text(text)
@@ -184,9 +186,9 @@ def test_modules_of_a_switch_in_band(library, tmp_path):
     done, record = in_band(library, tmp_path, GOOD)
     assert done.returncode == 0, done.stderr
     seen = figures(record)
-    assert seen[("leaf-0/module/port 2", "module_celsius")] == 45
-    assert seen[("leaf-0/module/port 2", "bias_amperes")] == pytest.approx(3007 * 4e-6)
-    assert seen[("leaf-0/module/port 2", "receive_watts")] == pytest.approx(1e-3)
+    assert seen[("leaf-0 port 2", "module_celsius")] == 45
+    assert seen[("leaf-0 port 2", "bias_amperes")] == pytest.approx(3007 * 4e-6)
+    assert seen[("leaf-0 port 2", "receive_watts")] == pytest.approx(1e-3)
     assert not any(name == "receive_margin_decibels" for _, name in seen)  # no warning limit is told
     assert {"module_alarm", "module_state", "lane_spread"} <= passed(record)
     assert register_of(record) == [["leaf-0", f"port {p}", "Example Optics", "EX-800G-DR8", f"X{p}", "46.120.1"] for p in (1, 2, 4)]
@@ -200,8 +202,8 @@ def test_modules_of_a_switch_in_band(library, tmp_path):
 def test_a_module_beyond_its_limit_in_band_and_in_the_register(library, tmp_path):
     done, record = in_band(library, tmp_path, [both("X1", heat=76), both("X2", light=90), EMPTY, EMPTY])
     assert done.returncode == 1
-    assert failed(record) == {("leaf-0/module/port 1", "module_alarm"), ("leaf-0/module/port 2", "module_alarm"),
-                              ("leaf-0/module/port 2", "lane_spread")}
+    assert failed(record) == {("leaf-0 port 1", "module_alarm"), ("leaf-0 port 2", "module_alarm"),
+                              ("leaf-0 port 2", "lane_spread")}
     register = tmp_path / "register.csv"
     subprocess.run([BINARY, "expect", tmp_path / "o.json", "--register", register], check=True, timeout=60, capture_output=True)
     assert [(r["host"], r["slot"], r["serial"]) for r in csv.DictReader(register.open()) if r["part"] == "module"] == [
