@@ -261,8 +261,9 @@ TEST_CASE("cut off, begun in the middle, foreign, or a port twice: refused") {
   CHECK(refuses(text.substr(0, text.size() - 2), "cut off"));
   CHECK(refuses(text.substr(0, text.size() - 5), "VccLowWarning"));
   // At the end of any line of the last port that leaves a part of it out.
-  for (const char* last : {"Identifier: QSFP28", "Vendor SN: S4", "ChannelThresholdValues",
-                           "ModuleThresholdValues", "TempHighWarning", "VccLowAlarm"}) {
+  for (const char* last :
+       {"Identifier: QSFP28", "ChannelMonitorValues", "Vendor SN: S4", "ChannelThresholdValues",
+        "ModuleThresholdValues", "TempHighWarning", "VccLowAlarm"}) {
     const size_t at = text.rfind(last);
     CHECK_MESSAGE(refuses(text.substr(0, text.rfind('\n', at) + 1), "cut off"), last);
   }
