@@ -26,6 +26,7 @@ std::vector<FittedModule> read_cable_info(std::string_view text, const std::stri
 // SONiC's `show interfaces transceiver eeprom -d` or `sfputil show eeprom -d`, of one port or of
 // the whole switch `host`: identity, readings and limits; flags and states where the file holds
 // `show interfaces transceiver status` besides. Ports without a module are left out.
+constexpr const char* kSonicCommand = "show interfaces transceiver eeprom -d";
 bool is_sonic_text(std::string_view text);
 std::vector<FittedModule> read_sonic_text(std::string_view text, const std::string& file,
                                           const std::string& host);

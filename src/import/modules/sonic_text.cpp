@@ -222,7 +222,7 @@ class SonicReader {
       number_ = line.number;
       take(line.text);
     }
-    if (ports_.empty()) throw UsageError(file_, "line 1", said("modules.no_sonic"));
+    if (ports_.empty()) throw UsageError(file_, "line 1", said("modules.no_sonic", kSonicCommand));
     const bool some = std::ranges::any_of(blocks_, &SonicBlock::has_section);
     // A line behind the last block says that it is whole.
     const bool lacks = open_ && some && !blocks_.back().has_section();
@@ -274,8 +274,9 @@ class SonicReader {
       status_ = &found->second;
     }
     const size_t at = line.find(kSonicHead);
-    if (at == std::string_view::npos || line.substr(0, at).find(' ') != std::string_view::npos)
-      return;
+    if (at == std::string_view::npos) return;
+    if (line.substr(0, at).find(' ') != std::string_view::npos)
+      refuse(said("modules.no_sonic", kSonicCommand));
     const std::string port(line.substr(0, at));
     if (!ports_.insert(port).second) refuse(said("modules.port_twice", port));
     open_ = line.substr(at + kSonicHead.size()) == "detected";  // else without a module, or RJ45

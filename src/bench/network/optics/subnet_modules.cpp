@@ -70,9 +70,9 @@ class SubnetModuleReader {
     return n.name.empty() || same > 1 ? n.id : n.name;
   }
 
-  void fail(size_t node, Said why) { failed_.try_emplace(node, std::move(why)); }
+  void fail(size_t node, const Said& why) { failed_.try_emplace(node, why); }
 
-  void ask(const MadQuestion& question, OnMadAnswer then) {
+  void ask(const MadQuestion& question, const OnMadAnswer& then) {
     exchange_.ask(question, [this, question, then](const MadAnswer& answer) {
       if (answer.refused && is_register_busy(answer.status) && pass_ < kBusyPasses)
         busy_.push_back({question, then});
@@ -87,7 +87,7 @@ class SubnetModuleReader {
       exchange_.run();
       if (busy_.empty()) break;
       wait_(kBusySeconds * (pass_ + 1));
-      for (Busy& again : std::exchange(busy_, {})) ask(again.question, std::move(again.then));
+      for (const Busy& again : std::exchange(busy_, {})) ask(again.question, again.then);
     }
     pass_ = 0;
   }
