@@ -6,6 +6,7 @@
 #include "bench/harness/gather.h"
 #include "bench/harness/host_load.h"
 #include "core/clock.h"
+#include "core/secrets.h"
 
 namespace cb {
 namespace {
@@ -23,8 +24,17 @@ struct Attempt {
   Said failure = {};
 };
 
+// Keys of the site belong in no document.
+void hide_secrets(Record& record) {
+  const Params given = record.params;
+  for (const auto& [name, values] : given.all()) {
+    if (names_secret(name)) record.params.erase(name);
+  }
+}
+
 Record bare(const Case& c, const Params& params, Outcome outcome) {
   Record record{.case_name = c.info.name, .params = params, .outcome = std::move(outcome)};
+  hide_secrets(record);
   record.started = record.ended = utc_now();
   return record;
 }
@@ -44,6 +54,7 @@ Attempt attempt(const Case& c, Context& context, const Params& params) {
     Attempt out{c.run(context, params)};
     for (Record& r : out.records) {
       complete_metrics(r, c.info);
+      hide_secrets(r);
       if (r.started.empty()) r.started = started;
       if (r.ended.empty()) r.ended = utc_now();
     }
