@@ -7,19 +7,17 @@ using on_executor::in_every_order;
 
 namespace {
 
-struct Block {
+struct ScoreRows {
   std::int64_t heads, rows, columns, first;
 };
 // Whole triangles, a block of later rows, a row that sees one column, and columns beyond a block.
-constexpr Block kBlocks[] = {{1, 1, 1, 0}, {2, 5, 5, 0}, {3, 4, 11, 7}, {1, 2, 300, 298}};
+constexpr ScoreRows kScoreBlocks[] = {{1, 1, 1, 0}, {2, 5, 5, 0}, {3, 4, 11, 7}, {1, 2, 300, 298}};
 constexpr std::int64_t kApart = 19;  // log sums of neighbouring heads
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
 TEST_CASE("scores become probabilities, and again from their log sums") {
-  for (const Block& b : kBlocks) {
+  for (const ScoreRows& b : kScoreBlocks) {
     CAPTURE(b.columns);
     in_every_order([&] {
       DeviceArray<float> scores(at(b.heads * b.rows * b.columns), "scores"),
@@ -57,7 +55,7 @@ TEST_CASE("scores become probabilities, and again from their log sums") {
 }
 
 TEST_CASE("gradients of probabilities become those of scores") {
-  for (const Block& b : kBlocks) {
+  for (const ScoreRows& b : kScoreBlocks) {
     CAPTURE(b.columns);
     constexpr std::int64_t dim = 5;
     const std::int64_t stride = b.heads * dim + 3;

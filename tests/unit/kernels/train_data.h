@@ -17,6 +17,8 @@ using on_executor::DeviceArray;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
+inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
 // In [-1, 1).
 inline float number(std::uint64_t i, std::uint64_t seed) {
   return static_cast<float>(

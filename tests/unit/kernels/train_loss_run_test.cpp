@@ -9,8 +9,6 @@ using on_executor::in_every_order;
 
 namespace {
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 // The part of a vocabulary from token 10 on; every token comes, also of other parts.
 constexpr std::int64_t kFirst = 10;
 

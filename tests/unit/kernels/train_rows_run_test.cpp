@@ -7,19 +7,17 @@ using on_executor::in_every_order;
 
 namespace {
 
-struct Size {
+struct Area {
   std::int64_t rows, width;
 };
 // Around a warp, a block and the 64 rows of a part; no width is a multiple of a vector but one.
-constexpr Size kSizes[] = {{1, 1}, {3, 33}, {2, 256}, {65, 7}, {130, 257}};
+constexpr Area kAreas[] = {{1, 1}, {3, 33}, {2, 256}, {65, 7}, {130, 257}};
 
-std::size_t area(const Size& s) { return static_cast<std::size_t>(s.rows * s.width); }
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
+std::size_t area(const Area& s) { return static_cast<std::size_t>(s.rows * s.width); }
 }  // namespace
 
 TEST_CASE("a norm and its backward, also of a row with a NaN") {
-  for (const Size& s : kSizes) {
+  for (const Area& s : kAreas) {
     CAPTURE(s.rows);
     CAPTURE(s.width);
     in_every_order([&] {
@@ -115,7 +113,7 @@ TEST_CASE("rows go behind those that are past of their own sequence") {
 }
 
 TEST_CASE("SwiGLU and its backward, with a NaN in gate and in up") {
-  for (const Size& s : kSizes) {
+  for (const Area& s : kAreas) {
     CAPTURE(s.width);
     in_every_order([&] {
       DeviceArray<float> gate_up(2 * area(s), "gate_up"), out(area(s), "out"),
