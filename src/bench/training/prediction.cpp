@@ -13,8 +13,12 @@ namespace {
 constexpr int kRepeats = 3;
 constexpr double kProbeSeconds = 0.03;  // a short product is repeated for so long
 
-// The median of a call's seconds; the first call is not counted.
-double seconds_of(const std::function<void()>& call) {
+// The median of a call's seconds until its result is there; the first call is not counted.
+double seconds_of(Backend<float>& backend, const std::function<void()>& queued) {
+  const auto call = [&] {
+    queued();
+    backend.finish();
+  };
   call();
   std::vector<double> all;
   const double begin = monotonic_seconds();
@@ -34,7 +38,7 @@ double product_seconds(Backend<float>& backend, const MatmulKey& key) {
   const int64_t lda = key.transpose_a ? key.m : key.k, ldb = key.transpose_b ? key.k : key.n;
   // The gradients of weights are the products with a transposed A: they add to what is there.
   const float beta = key.transpose_a ? 1 : 0;
-  return seconds_of([&] {
+  return seconds_of(backend, [&] {
     backend.matmul({{key.m, key.n, key.k},
                     a.get(),
                     lda,
@@ -59,8 +63,8 @@ double attention_seconds(Backend<float>& backend, const Stage& stage, const Ledg
   backend.normal(qkv.get(), {s.tokens(), s.stride(), 0, 0, s.stride()}, 3, 1);
   backend.normal(dout.get(), {1, wide, 0, 0, wide}, 4, 1);
   const double forward =
-      seconds_of([&] { backend.attention(qkv.get(), out.get(), sums.get(), s); });
-  const double backward = seconds_of([&] {
+      seconds_of(backend, [&] { backend.attention(qkv.get(), out.get(), sums.get(), s); });
+  const double backward = seconds_of(backend, [&] {
     backend.attention_backward(qkv.get(), out.get(), dout.get(), sums.get(), dqkv.get(), s);
   });
   return forward * static_cast<double>(ledger.attention_forwards) +
@@ -71,7 +75,7 @@ double attention_seconds(Backend<float>& backend, const Stage& stage, const Ledg
 // the caches in a step lies there in the probe.
 double memory_rate(Backend<float>& backend, int64_t elements) {
   const auto to = backend.allocate(elements), from = backend.allocate(elements);
-  const double seconds = seconds_of([&] { backend.add(to.get(), from.get(), elements); });
+  const double seconds = seconds_of(backend, [&] { backend.add(to.get(), from.get(), elements); });
   return 3.0 * static_cast<double>(elements) * sizeof(float) / seconds;
 }
 
@@ -84,7 +88,7 @@ double optimizer_rate(Backend<float>& backend, int64_t elements) {
   AdamStep step;
   step.rate = 1e-3;
   const double seconds =
-      seconds_of([&] { backend.adamw(w.get(), g.get(), m.get(), v.get(), count, step); });
+      seconds_of(backend, [&] { backend.adamw(w.get(), g.get(), m.get(), v.get(), count, step); });
   return 7.0 * static_cast<double>(count) * sizeof(float) / seconds;
 }
 
