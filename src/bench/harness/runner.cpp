@@ -54,7 +54,6 @@ Attempt attempt(const Case& c, Context& context, const Params& params) {
     Attempt out{c.run(context, params)};
     for (Record& r : out.records) {
       complete_metrics(r, c.info);
-      hide_secrets(r);
       if (r.started.empty()) r.started = started;
       if (r.ended.empty()) r.ended = utc_now();
     }
@@ -120,6 +119,7 @@ std::vector<Record> run_case(const Case& c, Context& context, const Params& para
   if (worst == refused) throw_agreed(context.comm, "clusterbench " + c.info.name, mine.refusal);
   std::vector<Record> share = worst == fine ? mine.records : finished_everywhere(context, finished);
   if (worst == failed) share = with_failure(c, context, params, mine, std::move(share));
+  for (Record& record : share) hide_secrets(record);
   std::vector<Record> joined = gather_records(context.comm, share);
   load.add_to(joined, context.comm, context.place);
   if (worst == interrupted) throw Interrupted(std::move(joined));

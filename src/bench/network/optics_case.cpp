@@ -177,7 +177,7 @@ std::vector<FittedModule> all_modules(Context& context, const Params& params, Re
 Said why_none(const Params& params) {
   return params.flag("subnet") ? said("optics.subnet_none")
          : params.has("from")  ? said("modules.no_module", kSonicCommand)
-                               : said("optics.no_port");
+                               : said("optics.no_ethernet");
 }
 
 std::vector<Record> run(Context& context, const Params& params) {

@@ -22,7 +22,7 @@ constexpr TextRow kSaidFabric[] = {
     {"optics.bias", "{0} needs a bias of {1} mA, its like {2} mA ({3}): lasers that age need more; to replace it pays", "{0} 偏置电流为 {1} mA，同型号为 {2} mA（{3}）：激光器老化时升高；建议更换"},
     {"optics.unread", "{0} of {1} modules could not be read, the first is {2}: {3}", "{1} 个光模块中有 {0} 个未能读取，首个为 {2}：{3}"},
     {"optics.shown", "a port without a corrected bit in this window shows an error rate below {0} at 95 % confidence, and no lower one", "本窗口内无纠正比特的端口，在 95 % 置信度下只能证明误码率低于 {0}"},
-    {"optics.no_port", "no host has a physical Ethernet port with a module; modules of InfiniBand ports are not read", "没有主机具有带光模块的物理以太网端口；不读取 InfiniBand 端口的光模块"},
+    {"optics.no_ethernet", "no host has a physical Ethernet port with a module; next: --subnet reads those of an InfiniBand subnet's switches, --from what other programs have written", "没有主机具有带光模块的物理以太网端口；下一步：--subnet 读取 InfiniBand 子网交换机的光模块，--from 读取其他程序写出的文件"},
     {"trend.no_time", "its time is \"{0}\", which is none; next: leave the document out", "其时间为“{0}”，无法识别；下一步：去掉该文档"},
     {"trend.no_module", "has no optical module; next: name documents of clusterbench optics", "不含光模块；下一步：给出 clusterbench optics 的文档"},
     {"trend.no_points", "no module is in three documents of different times; next: clusterbench optics --json FILE, some days apart", "没有光模块出现在三份不同时间的文档中；下一步：隔数日运行 clusterbench optics --json FILE"},
