@@ -46,7 +46,7 @@ class Scratch {
   int64_t count_ = 0;
 };
 
-class CudaBackend final : public Backend<float> {
+class CudaBackend final : public GpuBackend {
  public:
   CudaBackend(const cublaslt::Library& library, const CudaSettings& settings)
       : settings_(settings),
@@ -71,6 +71,7 @@ class CudaBackend final : public Backend<float> {
     return out;
   }
   int64_t allocated_bytes() const override { return *allocated_; }
+  bool lost() const override { return queue_->lost(); }
 
   Ledger take_ledger() override {
     finish();
@@ -81,8 +82,7 @@ class CudaBackend final : public Backend<float> {
   void finish() override { queue_->wait(); }
   bool on_host() const override { return false; }
   void put(float* to, const float* host, int64_t count) override {
-    cuda::copy(to, host, bytes_of(count), queue_->stream());
-    queue_->queued();
+    queue_->queue([&] { cuda::copy(to, host, bytes_of(count), queue_->stream()); });
     finish();
   }
   void look(float* host, const float* from, int64_t count) override {
@@ -222,13 +222,11 @@ class CudaBackend final : public Backend<float> {
   }
   void copy(float* to, const float* from, int64_t count) override {
     begin(Work::elementwise, count, 2);
-    cuda::copy(to, from, bytes_of(count), queue_->stream());
-    queue_->queued();
+    queue_->queue([&] { cuda::copy(to, from, bytes_of(count), queue_->stream()); });
   }
   void zero(float* to, int64_t count) override {
     begin(Work::elementwise, count, 1);
-    cuda::zero(to, bytes_of(count), queue_->stream());
-    queue_->queued();
+    queue_->queue([&] { cuda::zero(to, bytes_of(count), queue_->stream()); });
   }
   void adamw(float* weights, const float* gradient, float* mean, float* square, int64_t count,
              const AdamStep& step) override {
@@ -280,8 +278,7 @@ class CudaBackend final : public Backend<float> {
         static_cast<double>(elements * passes * kFloat);
   }
   void multiply(const cublaslt::RowMajorProduct& product) {
-    products_->run(product, queue_->stream());
-    queue_->queued();
+    queue_->queue([&] { products_->run(product, queue_->stream()); });
   }
   template <typename T>
   T fetched(const T* from) {
@@ -299,8 +296,9 @@ class CudaBackend final : public Backend<float> {
   // and the device reads them in the order of the stream.
   const int32_t* on_device(const int32_t* tokens, int64_t rows) {
     int32_t* out = tokens_.of(rows);
-    cuda::copy(out, tokens, static_cast<size_t>(rows) * sizeof(int32_t), queue_->stream());
-    queue_->queued();
+    queue_->queue([&] {
+      cuda::copy(out, tokens, static_cast<size_t>(rows) * sizeof(int32_t), queue_->stream());
+    });
     return out;
   }
   CudaAttention tools(const AttentionShape& s, int64_t arrays) {
@@ -336,16 +334,17 @@ class CudaBackend final : public Backend<float> {
 
 }  // namespace
 
-std::unique_ptr<Backend<float>> cuda_backend(const cublaslt::Library& library,
-                                             const CudaSettings& settings) {
+std::unique_ptr<GpuBackend> cuda_backend(const cublaslt::Library& library,
+                                         const CudaSettings& settings) {
   return std::make_unique<CudaBackend>(library, settings);
 }
 
 double cuda_scratch_bytes(const AttentionShape& s, const CudaSettings& settings) {
+  constexpr double kParts = 4 << 20;  // parts of sums
   const int64_t scores = 2 * CudaAttention::scores_of(s, settings.attention_block_rows);
   return static_cast<double>(scores * kFloat + s.tokens() * static_cast<int64_t>(sizeof(int32_t)) +
                              s.sequence * s.dim * kFloat) +
-         static_cast<double>(cublaslt::Products::kWorkspaceBytes);
+         kParts + static_cast<double>(cublaslt::Products::kWorkspaceBytes);
 }
 
 }  // namespace cb::training
