@@ -59,6 +59,26 @@ def test_shares_are_of_the_peak_without_tensor_cores(tmp_path):
     assert {e["id"] for e in record["entities"] if e["kind"] == "gpu"} == {"1"}  # the other is not watched
 
 
+def test_bf16_is_said_and_compared_with_its_own_peak(tmp_path):
+    done, record = train(tmp_path, "--steps", 6, "--dtype", "bf16")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert record["facts"]["precision"] == \
+        "operands are rounded to bf16 before each product; sums, weights, gradients and all else are fp32"
+    assert samples(record, "share_of_spec") == pytest.approx([f / 989e12 for f in samples(record, "model_flops_per_second")])
+    done, plain = train(tmp_path, "--steps", 6)
+    assert samples(record, "loss_nats") != samples(plain, "loss_nats")
+    assert samples(record, "loss_nats") == pytest.approx(samples(plain, "loss_nats"), rel=1e-3)
+
+
+def test_a_checkpoint_of_another_type_is_not_resumed(tmp_path):
+    folder = tmp_path / "saved"
+    folder.mkdir()
+    options = ("--warm-up-steps", 1, "--twin-every", 0, "--checkpoint-every", 3, "--checkpoint-dir", folder)
+    assert train(tmp_path, "--steps", 4, *options)[0].returncode == 0
+    done, _ = train(tmp_path, "--steps", 8, *options, "--resume", "--dtype", "bf16")
+    assert done.returncode != 0 and "no checkpoint of this training" in done.stdout + done.stderr
+
+
 def test_the_sum_of_the_parts_is_near_the_step_where_products_take_their_time(tmp_path):
     """The stand-in's products last by the wall's clock; what is beside them is computed, and so not told how long it lasts."""
     done, record = train(tmp_path, "--steps", 5, cuda="wall=1 flops=1e8")

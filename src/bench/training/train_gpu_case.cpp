@@ -26,9 +26,9 @@ std::vector<ParamDef> gpu_params() {
 
 CaseInfo describe_on_gpu() {
   std::vector<MetricDef> metrics = training::training_metrics(
-      "MFU: the model's operations over the GPU's fp32 peak at the clock measured");
-  metrics.push_back({"share_of_spec", "share", Better::higher,
-                     "MFU over the maker's fp32 peak without tensor cores"});
+      "MFU: the model's operations over the peak of --dtype at the clock measured");
+  metrics.push_back(
+      {"share_of_spec", "share", Better::higher, "MFU over the maker's dense peak of --dtype"});
   metrics.push_back({"clock_hertz", "hertz", Better::higher, "of the SMs, over the steps"});
   metrics.push_back({"watts", "watts", Better::lower, "of the GPU, over the steps"});
   std::vector<std::string> checks = training::training_checks();
@@ -38,12 +38,14 @@ CaseInfo describe_on_gpu() {
       .device = "gpu",
       .summary = "training steps of a decoder on a GPU: tokens per second and MFU",
       .example =
-          "clusterbench train --device gpu --model llama-8b --layers 2 --sequence 4096 "
+          "clusterbench train --device gpu --dtype bf16 --model llama-8b --layers 2 --sequence "
+          "4096 "
           "--micro-batch 1 --steps 20 --json t.json",
       .domain = "compute",
       .needs = {.gpu = true},
-      .params = joined(
-          {{device_param("gpu", "where to train")}, training::option_params(), gpu_params()}),
+      .params = joined({{device_param("gpu", "where to train")},
+                        training::option_params({"fp32", "bf16"}),
+                        gpu_params()}),
       .metrics = std::move(metrics),
       .checks = std::move(checks),
       .fault = training::training_fault(),

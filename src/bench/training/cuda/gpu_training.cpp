@@ -47,7 +47,7 @@ class GpuTraining {
         library_(library),
         options_(options),
         stage_(options.stage(0)),
-        settings_{.deadline_seconds = params.number("hang-after")},
+        settings_{.deadline_seconds = params.number("hang-after"), .bf16 = options.dtype == "bf16"},
         record_{.case_name = "train", .params = params},
         self_(record_.entity(unit_.entity)) {}
 
@@ -71,7 +71,7 @@ class GpuTraining {
     add_training_facts(record_, options_);
     record_.facts["attention"] = said("train.attention_batched", settings_.attention_block_rows);
     record_.facts["library"] = "cuBLASLt " + library_.version();
-    record_.facts["precision"] = said("train.plain_fp32");
+    record_.facts["precision"] = said(settings_.bf16 ? "train.bf16_products" : "train.plain_fp32");
   }
 
   // Before anything is allocated: both numbers are told.
@@ -80,7 +80,7 @@ class GpuTraining {
         memory_of_rank(options_.shape, options_.layout, options_.batch, 4, options_.recompute)
             .total() +
         4.0 * static_cast<double>(scratch_elements(stage_) + probe_elements(stage_)) +
-        cuda_scratch_bytes(stage_.attention(), settings_);
+        cuda_scratch_bytes(stage_, settings_);
     const auto free = static_cast<double>(cuda::memory_info().free_bytes);
     if (needed <= kShareOfFree * free) return;
     throw Error(said("train.gpu_memory", entity_name(unit_.entity), unit_.device.uuid,
@@ -133,14 +133,14 @@ class GpuTraining {
     add_job_figures(record_, whole, options_, measured, parts.step());
   }
 
-  // Of the peak without tensor cores: as the maker states it, and at the clock of the steps.
+  // Of the peak of the products' type: as the maker states it, and at the clock of the steps.
   void add_shares(const Trained& measured) {
-    const auto spec = peak_of(unit_.sku, "fp32");
+    const auto spec = peak_of(unit_.sku, options_.dtype);
     if (spec) record_.add("share_of_spec", self_, share_of(*spec, options_, measured));
     if (!window_) return;
     if (!window_->clock_hertz.empty()) {
       const double clock = window_->clock_hertz.summary().median;
-      if (const auto peak = peak_at_clock(unit_.sku, "fp32", clock))
+      if (const auto peak = peak_at_clock(unit_.sku, options_.dtype, clock))
         record_.add("share_of_peak", self_, share_of(*peak, options_, measured));
     }
     add_window(record_, self_, *window_, 0);
