@@ -79,9 +79,10 @@ double memory_rate(Backend<float>& backend, int64_t elements) {
   return 3.0 * static_cast<double>(elements) * sizeof(float) / seconds;
 }
 
+constexpr int64_t kMostElements = int64_t{1} << 24;  // of the optimizer's arrays
+
 // Bytes per second of the optimizer's own loop on all of this rank's parameters.
 double optimizer_rate(Backend<float>& backend, int64_t elements) {
-  constexpr int64_t kMostElements = int64_t{1} << 24;
   const int64_t count = std::clamp<int64_t>(elements, 1, kMostElements);
   const auto w = backend.allocate(count), g = backend.allocate(count);
   const auto m = backend.allocate(count), v = backend.allocate(count);
@@ -112,6 +113,18 @@ double exchange_seconds(Backend<float>& backend, Fabric<float>& fabric, const St
 }
 
 }  // namespace
+
+int64_t probe_elements(const Stage& stage) {
+  const AttentionShape a = stage.attention();
+  const int64_t n = stage.tokens(), h = stage.shape.hidden;
+  const auto product = [](int64_t rows, int64_t out, int64_t in) {
+    return rows * (out + in) + out * in;
+  };
+  return std::max({product(rows_of_head(stage), stage.vocabulary().count, h),
+                   product(n, 2 * stage.feed_forward(), h), product(n, a.stride(), h),
+                   2 * n * (a.stride() + a.heads * a.dim + a.heads),
+                   4 * std::min(kMostElements, stored_parameters(stage.shape))});
+}
 
 double best_product_rate(Backend<float>& backend, const Ledger& ledger) {
   double best = 0;
