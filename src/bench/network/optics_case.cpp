@@ -119,7 +119,9 @@ void add_untold_notes(Record& record, const std::vector<FittedModule>& modules) 
       });
   add_note_of(
       record, modules, [](const OpticalModule& o) { return !tells_state(o); },
-      [](Text count, Text all, Text first) { return said("optics.no_state", count, all, first); });
+      [](Text count, Text all, Text first) {
+        return said("optics.no_state", count, all, first, kSonicStatusCommand);
+      });
 }
 
 void add_notes(Record& record, const std::vector<FittedModule>& modules) {

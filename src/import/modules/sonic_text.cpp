@@ -273,8 +273,9 @@ class SonicReader {
 
   void refuse_foreign(std::string_view text) const {
     throw UsageError(file_, "line 1",
-                     is_sonic_status(text) ? said("modules.no_eeprom", kSonicCommand)
-                                           : said("modules.no_sonic", kSonicCommand));
+                     is_sonic_status(text)
+                         ? said("modules.no_eeprom", kSonicCommand, kSonicStatusCommand)
+                         : said("modules.no_sonic", kSonicCommand));
   }
 
   void refuse_cut_off(std::string_view text) const {
