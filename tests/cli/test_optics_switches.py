@@ -122,7 +122,10 @@ def test_a_trend_over_prints_of_a_switch(tmp_path):
     (sonic("Ethernet0", "S") * 2, ["leaf-1.txt, line 37", "Ethernet0 stands in this file twice"]),
     (sonic("Ethernet0", "S").split("        ModuleThresholdValues")[0], ["leaf-1.txt", "cut off"]),
     ("rack7: " + sonic("Ethernet0", "S").replace("\n", "\nrack7: "), ["no line begins with PORT"]),
-], ids=["unit", "twice", "cut", "prefix"])
+    (sonic("Ethernet0", "S").replace("RX2Power", "Rx2Power"), ["leaf-1.txt, line 12", "Rx2Power is no reading of a lane"]),
+    (sonic("Ethernet0", "S").split("                TempHighAlarm")[0], ["leaf-1.txt", "cut off"]),
+    ("Ethernet0:\n    Current module state: ModuleFault\n", ["eeprom -d >SWITCH.txt"]),
+], ids=["unit", "twice", "cut", "prefix", "label", "cut behind a head", "status"])
 def test_bad_prints_name_the_place_and_the_next_step(tmp_path, text, words):
     file = tmp_path / "leaf-1.txt"
     file.write_text(text)
@@ -192,7 +195,9 @@ def test_modules_of_a_switch_in_band(library, tmp_path):
     assert not any(name == "receive_margin_decibels" for _, name in seen)  # no warning limit is told
     assert {"module_alarm", "module_state", "lane_spread"} <= passed(record)
     assert register_of(record) == [["leaf-0", f"port {p}", "Example Optics", "EX-800G-DR8", f"X{p}", "46.120.1"] for p in (1, 2, 4)]
-    assert not record.get("notes") and "modules_from" in record["facts"] and "datagrams" in record["facts"]
+    assert "module_warning" not in passed(record)
+    assert len(record["notes"]) == 1 and "3 of 3 modules do not tell all warning limits" in record["notes"][0]
+    assert "modules_from" in record["facts"] and "datagrams" in record["facts"]
     log = [line.split() for line in (tmp_path / "log").read_text().splitlines()]
     assert {method for _, method, _, _ in log} == {"01"}  # nothing but Get
     assert {(attribute, number) for kind, _, attribute, number in log if kind == "0a"} == {
@@ -236,6 +241,61 @@ def test_keys_open_a_protected_switch_and_stand_nowhere(library, tmp_path):
 def test_options_that_do_not_go_together(tmp_path, args, word):
     done, record = optics(tmp_path, *args)
     assert done.returncode == 2 and record is None and word in done.stderr, done.stderr
+
+
+def test_a_copied_serial_number_hides_no_fault(library, tmp_path):
+    done, record = in_band(library, tmp_path, [both("X1"), both("X1", heat=90), EMPTY, both("X4")])
+    assert done.returncode == 1 and failed(record) == {("leaf-0 port 2", "module_alarm")}
+    assert any("port 1 and port 2 tell one serial number (X1)" in note for note in record["notes"])
+    done, record = in_band(library, tmp_path, [both("X1"), both("X1"), EMPTY, both("X4")])
+    assert done.returncode == 0 and ("leaf-0 port 1+2", "module_celsius") in figures(record)
+
+
+def test_copper_alone_passes_nothing_and_fails_nothing(library, tmp_path):
+    done, record = in_band(library, tmp_path, [both("X1", cable=3), both("X2", cable=3), EMPTY, EMPTY])
+    assert done.returncode == 0 and not record["checks"], done.stderr
+    assert any("all 2 modules that were read are copper" in note for note in record["notes"])
+    assert len(register_of(record)) == 2
+
+
+DENSE = ("QSFP28 or later", "QSFP-DD Double Density 8X Pluggable Transceiver")
+
+
+@pytest.mark.parametrize("change, fails, opens", [
+    ([("6.7500mA", "20.0mA"), ("TxBiasLowWarning  : 1.0000mA", "TxBiasLowWarning  : N/A")], {"module_alarm"}, {"module_warning"}),
+    ([DENSE], set(), {"module_state"}),
+    ([DENSE, ("        ChannelMonitorValues", "        Media Lane Count: 1\n        ChannelMonitorValues"), ("-0.4871dBm", "-infdBm")],
+     {"module_alarm", "lane_spread"}, {"module_state"}),
+    ([("3.1349Volts\n\n", "3.1349Volts\n\nEthernet0:\n    Module firmware fault: True\n")], {"module_alarm"}, set()),
+    ([("3.1349Volts\n\n", "3.1349Volts\n\nEthernet8:\n    Tx fault flag on media lane 1: True\n")], {"module_alarm"},
+     {"module_warning", "lane_spread"}),
+], ids=["bias", "state", "breakout", "firmware", "status alone"])
+def test_what_a_print_tells_in_part_never_passes(tmp_path, change, fails, opens):
+    text = sonic("Ethernet0", "S0")
+    for old, new in change:
+        assert old in text
+        text = text.replace(old, new, 1)
+    file = tmp_path / "leaf-1.txt"
+    file.write_text(text)
+    done, record = optics(tmp_path, "--from", file)
+    assert done.returncode == (1 if fails else 0), done.stderr
+    assert {kind for _, kind in failed(record)} == fails
+    assert not opens & passed(record) and bool(record["notes"]) == bool(opens)
+
+
+def test_heat_says_look_at_the_air_flow(tmp_path):
+    file = tmp_path / "leaf-1.txt"
+    file.write_text(sonic("Ethernet0", "S0", heat="90C"))
+    done, _ = optics(tmp_path, "--from", file)
+    assert done.returncode == 1 and "air flow" in done.stderr + done.stdout and "clean" not in done.stderr + done.stdout
+
+
+def test_without_an_adapter_the_next_step_is_one_that_optics_takes(tmp_path):
+    if pathlib.Path("/sys/class/infiniband_mad").exists():
+        pytest.skip("this machine has InfiniBand")
+    done, _ = optics(tmp_path, "--subnet")
+    assert done.returncode == 3 and "ibdiagnet --get_cable_info" in done.stderr, done.stderr
+    assert "ibwarn" not in done.stderr and "net.txt" not in done.stderr, done.stderr
 
 
 def test_without_a_device_the_next_step_is_said(library, tmp_path):

@@ -93,6 +93,37 @@ class ModuleRecord {
   size_t entity_;
 };
 
+// A note of the modules that `lacks` names: how many there are, and the first.
+template <typename Lacks, typename Say>
+void add_note_of(Record& record, const std::vector<FittedModule>& modules, Lacks lacks, Say say) {
+  size_t count = 0;
+  std::string first;
+  for (const FittedModule& m : modules) {
+    if (m.module && lacks(*m.module) && count++ == 0) first = m.host + " " + m.port;
+  }
+  if (count > 0)
+    record.notes.push_back(say(std::to_string(count), std::to_string(modules.size()), first));
+}
+
+// What is not judged, and why.
+void add_untold_notes(Record& record, const std::vector<FittedModule>& modules) {
+  using Text = const std::string&;
+  add_note_of(
+      record, modules, [](const OpticalModule& o) { return !tells_values(o, true); },
+      [](Text count, Text all, Text first) { return said("optics.untold", count, all, first); });
+  add_note_of(
+      record, modules,
+      [](const OpticalModule& o) { return tells_values(o, true) && !tells_values(o, false); },
+      [](Text count, Text all, Text first) {
+        return said("optics.no_warning_limits", count, all, first);
+      });
+  add_note_of(
+      record, modules, [](const OpticalModule& o) { return !tells_state(o); },
+      [](Text count, Text all, Text first) {
+        return said("optics.no_state", count, all, first, kSonicStatusCommand);
+      });
+}
+
 void add_notes(Record& record, const std::vector<FittedModule>& modules) {
   size_t silent = 0;
   const FittedModule* first = nullptr;
@@ -102,14 +133,10 @@ void add_notes(Record& record, const std::vector<FittedModule>& modules) {
   if (first != nullptr)
     record.notes.push_back(said("optics.unread", silent, modules.size(),
                                 first->host + " " + first->port, first->why_not));
-  size_t partly = 0;
-  const FittedModule* first_partly = nullptr;
-  for (const FittedModule& m : modules) {
-    if (m.module && !tells_values(*m.module) && partly++ == 0) first_partly = &m;
-  }
-  if (first_partly != nullptr)
-    record.notes.push_back(said("optics.partly", partly, modules.size(),
-                                first_partly->host + " " + first_partly->port));
+  add_untold_notes(record, modules);
+  if (std::ranges::all_of(modules,
+                          [](const FittedModule& m) { return !m.module || m.module->copper; }))
+    record.notes.push_back(said("optics.all_copper", modules.size() - silent));
   std::optional<double> shown;
   for (const FittedModule& m : modules) {
     const auto rate = shown_error_rate(m);

@@ -96,40 +96,57 @@ class SonicBlock {
   explicit SonicBlock(std::string port) : port_(std::move(port)) {}
 
   const std::string& port() const { return port_; }
-  bool has_section() const { return has_section_; }
+  bool has_section() const { return !section_.empty(); }
 
   void take(std::string_view name, std::string_view value) {
     if (name.ends_with("Values") || name == "MonitorData" || name == "ThresholdData") {
-      has_section_ = true;
+      section_ = name;
       ends_ = ends_ || name == "ModuleThresholdValues" || name == "ThresholdData";
     } else if (is_of_monitor(name)) {
+      labels_.insert(std::string(name));
       if (!is_sonic_absent(value)) read(name, value);
+    } else if (section_ == "ChannelMonitorValues") {
+      throw Error(said("modules.no_label", std::string(name)));
     } else {
       copper_ = copper_ || is_sonic_copper(name, value);
       texts_.try_emplace(std::string(name), value);
     }
   }
 
-  // True if a port's block stops before it has said everything: a file that was cut off.
-  bool is_cut_off() const {
-    const auto part = [&](const char* of) {
-      const auto there = std::ranges::count_if(
-          kSides, [&](const char* side) { return values_.contains(std::string(of) + side); });
-      return there != 0 && there != std::ssize(kSides);
+  // True if a port's block stops before it has said everything: a file that was cut off. An empty
+  // line behind it says that it is whole; else its last limits must stand there.
+  bool is_cut_off(bool has_line_behind) const {
+    const auto all = [&](const char* of) {
+      return std::ranges::all_of(
+          kSides, [&](const char* side) { return labels_.contains(std::string(of) + side); });
     };
     return !texts_.contains("Identifier") || !texts_.contains("Vendor PN") ||
-           !texts_.contains("Vendor SN") || (has_section_ && !ends_) || part("Temp") || part("Vcc");
+           !texts_.contains("Vendor SN") || (has_section() && !ends_) ||
+           (!has_line_behind && (!all("Temp") || !all("Vcc")));
+  }
+
+  // {1, 1} where the module does not tell it.
+  SonicApplication application() const {
+    const auto host = printed_integer(text("Host Lane Count")),
+               media = printed_integer(text("Media Lane Count"));
+    const auto is_count = [](const std::optional<int64_t>& n) {
+      return n && *n > 0 && *n <= kSonicMostLanes;
+    };
+    if (!is_count(host) || !is_count(media)) return {};
+    return {static_cast<int>(*host), static_cast<int>(*media)};
   }
 
   OpticalModule module() const {
-    OpticalModule out{.kind = text("Identifier").substr(0, text("Identifier").find(' ')),
-                      .vendor = text("Vendor Name"),
-                      .part_number = text("Vendor PN"),
-                      .revision = text("Vendor Rev"),
-                      .serial = text("Vendor SN"),
-                      .date = text("Vendor Date Code(YYYY-MM-DD Lot)"),
-                      .firmware = text("Active Firmware"),
-                      .copper = copper_};
+    OpticalModule out{
+        .kind = text("Identifier").substr(0, text("Identifier").find(' ')),
+        .vendor = text("Vendor Name"),
+        .part_number = text("Vendor PN"),
+        .revision = text("Vendor Rev"),
+        .serial = text("Vendor SN"),
+        .date = text("Vendor Date Code(YYYY-MM-DD Lot)"),
+        .firmware = text("Active Firmware"),
+        .copper = copper_,
+        .cmis = is_cmis_kind(text("Identifier")) || texts_.contains("Media Lane Count")};
     if (copper_) return out;
     out.celsius = value("Temperature");
     out.volts = value("Vcc");
@@ -179,10 +196,10 @@ class SonicBlock {
     return found == values_.end() ? std::nullopt : std::optional(found->second);
   }
   std::optional<ModuleLimits> limits(const std::string& of) const {
-    const auto high_alarm = value(of + "HighAlarm"), low_alarm = value(of + "LowAlarm"),
-               high_warning = value(of + "HighWarning"), low_warning = value(of + "LowWarning");
-    if (!high_alarm || !low_alarm || !high_warning || !low_warning) return std::nullopt;
-    return ModuleLimits{*high_alarm, *low_alarm, *high_warning, *low_warning};
+    const ModuleLimits out{value(of + "HighAlarm"), value(of + "LowAlarm"),
+                           value(of + "HighWarning"), value(of + "LowWarning")};
+    const bool any = out.high_alarm || out.low_alarm || out.high_warning || out.low_warning;
+    return any ? std::optional(out) : std::nullopt;
   }
 
   std::vector<ModuleLane> lanes() const {
@@ -197,20 +214,35 @@ class SonicBlock {
     }
     // A module of four fibres tells of eight lanes: those behind the fibres that are dark both ways
     // belong to no link.
-    const auto media = printed_integer(text("Media Lane Count"));
     const auto dark = [](const ModuleLane& lane) {
       return lane.receive_watts.value_or(0) <= 0 && lane.send_watts.value_or(0) <= 0 &&
              lane.bias_amperes.value_or(0) <= 0;
     };
-    while (media && *media > 0 && std::ssize(out) > *media && dark(out.back())) out.pop_back();
+    while (std::ssize(out) > most_lanes(out.size()) && dark(out.back())) out.pop_back();
     return out;
+  }
+
+  // Media lanes that can belong to a link: the lane count is of one application, of which as many
+  // stand side by side as the module has host lanes for.
+  int most_lanes(size_t told) const {
+    if (!texts_.contains("Media Lane Count")) return kSonicMostLanes;
+    const SonicApplication one = application();
+    return std::max(1, host_lanes(static_cast<int>(told)) / one.host_lanes) * one.media_lanes;
+  }
+  int host_lanes(int told) const {
+    const std::string kind = text("Identifier");
+    if (kind.starts_with("QSFP-DD") || kind.starts_with("OSFP")) return 8;
+    if (kind.starts_with("QSFP")) return 4;
+    return kind.starts_with("SFP-DD") || kind.starts_with("DSFP") ? 2 : told;
   }
 
   std::string port_;
   std::map<std::string, std::string, std::less<>> texts_;
   std::map<std::string, double, std::less<>> values_;
   std::map<int, std::map<std::string_view, double, std::less<>>> lanes_;
-  bool has_section_ = false, ends_ = false, copper_ = false;
+  std::set<std::string, std::less<>> labels_;  // of readings and limits, also of those that are N/A
+  std::string section_;                        // the last one that began
+  bool ends_ = false, copper_ = false;
 };
 
 class SonicReader {
@@ -222,18 +254,15 @@ class SonicReader {
       number_ = line.number;
       take(line.text);
     }
-    if (ports_.empty()) throw UsageError(file_, "line 1", said("modules.no_sonic", kSonicCommand));
-    const bool some = std::ranges::any_of(blocks_, &SonicBlock::has_section);
-    // A line behind the last block says that it is whole.
-    const bool lacks = open_ && some && !blocks_.back().has_section();
-    if (!text.ends_with('\n') || lacks || (!blocks_.empty() && blocks_.back().is_cut_off()))
-      throw UsageError(file_, "", said("fabric.cut_off"));
+    if (ports_.empty()) refuse_foreign(text);
+    refuse_cut_off(text);
     std::vector<FittedModule> out;
     for (const SonicBlock& block : blocks_) {
       out.push_back({.host = host, .port = block.port(), .module = block.module()});
       const auto status = statuses_.find(block.port());
-      if (status != statuses_.end()) status->second.add_to(*out.back().module);
+      if (status != statuses_.end()) status->second.add_to(*out.back().module, block.application());
     }
+    add_lone_statuses(host, out);
     return out;
   }
 
@@ -242,9 +271,37 @@ class SonicReader {
     throw UsageError(file_, fmt::format("line {}", number_), why);
   }
 
+  void refuse_foreign(std::string_view text) const {
+    throw UsageError(file_, "line 1",
+                     is_sonic_status(text)
+                         ? said("modules.no_eeprom", kSonicCommand, kSonicStatusCommand)
+                         : said("modules.no_sonic", kSonicCommand));
+  }
+
+  void refuse_cut_off(std::string_view text) const {
+    const bool some = std::ranges::any_of(blocks_, &SonicBlock::has_section);
+    const bool lacks = open_ && some && !blocks_.back().has_section();
+    const bool line_behind = empty_ || !open_;
+    if (!text.ends_with('\n') || lacks ||
+        (!blocks_.empty() && blocks_.back().is_cut_off(line_behind)))
+      throw UsageError(file_, "", said("fabric.cut_off"));
+  }
+
+  // A port that has a status and no block: what its status tells is judged, and it passes nothing.
+  void add_lone_statuses(const std::string& host, std::vector<FittedModule>& out) const {
+    for (const auto& [port, status] : statuses_) {
+      if (!status.is_there() || ports_.contains(port)) continue;
+      out.push_back(
+          {.host = host, .port = port, .why_not = said("modules.status_alone", kSonicCommand)});
+      if (!status.is_faulty()) continue;
+      status.add_to(out.back().module.emplace(), {});
+    }
+  }
+
   void take(std::string_view line) {
     const std::string_view words = trimmed(line);
-    if (words.empty()) return;
+    empty_ = words.empty();
+    if (empty_) return;
     const bool indented = line.front() == ' ' || line.front() == '\t';
     if (!indented) {
       head(words);
@@ -285,6 +342,7 @@ class SonicReader {
 
   const std::string& file_;
   size_t number_ = 0;
+  bool empty_ = false;             // the last line
   bool open_ = false;              // the last block of blocks_ goes on
   SonicStatus* status_ = nullptr;  // of statuses_: goes on
   std::vector<SonicBlock> blocks_;
@@ -295,7 +353,7 @@ class SonicReader {
 }  // namespace
 
 bool is_sonic_text(std::string_view text) {
-  return text.find(kSonicHead) != std::string_view::npos;
+  return text.find(kSonicHead) != std::string_view::npos || is_sonic_status(text);
 }
 
 std::vector<FittedModule> read_sonic_text(std::string_view text, const std::string& file,

@@ -57,7 +57,8 @@ class PageReader {
                       .serial = text(p_, kSerialAt, 16),
                       .date = text(p_, kDateAt, 8),
                       .firmware = firmware(),
-                      .copper = copper()};
+                      .copper = copper(),
+                      .cmis = kind().cmis};
     if (out.part_number.empty() && out.serial.empty()) return std::nullopt;
     if (!out.copper) add_readings(out);
     return out;
@@ -115,11 +116,10 @@ class PageReader {
   }
   size_t lane_bytes() const { return 2 * static_cast<size_t>(kind().lanes); }
 
-  // The high limit stands first. Warnings are not told, and must neither be found nor give a
-  // margin: the high one is the alarm's, the low one of light is 0.
-  static std::optional<ModuleLimits> limits(double high, double low, bool light) {
+  // The high limit stands first. Warnings are not told.
+  static std::optional<ModuleLimits> limits(double high, double low) {
     if (high <= low) return std::nullopt;
-    return ModuleLimits{high, low, high, light ? 0 : low};
+    return ModuleLimits{.high_alarm = high, .low_alarm = low};
   }
 
   // Firmware that knows microwatts answers the limits with other numbers than in decibels. Without
@@ -142,7 +142,7 @@ class PageReader {
   }
   std::optional<ModuleLimits> light_limits(size_t at) const {
     if (unit() != Unit::microwatts) return std::nullopt;
-    return limits(word(p_, at) * kPageMicro, word(p_, at + 2) * kPageMicro, true);
+    return limits(word(p_, at) * kPageMicro, word(p_, at + 2) * kPageMicro);
   }
 
   // In amperes a step: 2 µA, by the factor of CMIS; 0 for a factor that there is not.
@@ -153,12 +153,12 @@ class PageReader {
 
   void add_readings(OpticalModule& out) const {
     const auto words = [&](size_t at, double unit) {
-      return limits(word(p_, at) * unit, word(p_, at + 2) * unit, false);
+      return limits(word(p_, at) * unit, word(p_, at + 2) * unit);
     };
     if (has(PageMonitor::heat, kHeatAt, 2, kHeatLimitsAt)) {
       out.celsius = signed_word(p_, kHeatAt) * kPageCelsius;
       out.celsius_limits = limits(signed_word(p_, kHeatLimitsAt) * kPageCelsius,
-                                  signed_word(p_, kHeatLimitsAt + 2) * kPageCelsius, false);
+                                  signed_word(p_, kHeatLimitsAt + 2) * kPageCelsius);
     }
     if (has(PageMonitor::supply, kSupplyAt, 2, kSupplyLimitsAt)) {
       out.volts = word(p_, kSupplyAt) * kPageVolt;
@@ -178,6 +178,7 @@ class PageReader {
                send = light && has(PageMonitor::send, kSendAt, lane_bytes(), kSendLimitsAt),
                bias = has(PageMonitor::bias, kBiasAt, lane_bytes(), kBiasLimitsAt);
     out.lanes.resize(receive || send || bias ? static_cast<size_t>(kind().lanes) : 0);
+    out.bias_unread = bias && bias_step() == 0;
     for (size_t i = 0; i < out.lanes.size(); ++i) {
       if (receive) out.lanes[i].receive_watts = watts(kReceiveAt + 2 * i);
       if (send) out.lanes[i].send_watts = watts(kSendAt + 2 * i);

@@ -309,6 +309,20 @@ TEST_CASE(
   CHECK(has(listed(read_all(wire)), "leaf-0 port 1 TWIN; leaf-0 port 3 L0P3; leaf-0 port 4 TWIN"));
 }
 
+TEST_CASE("a copy of its neighbour's serial number hides no fault: both ports are kept and named") {
+  SimSubnet wire = subnet();
+  plug(wire.nodes[1], 6, 3, "TWIN");
+  plug(wire.nodes[1], 5, 4, "TWIN");
+  for (auto* pages : {&wire.nodes[1].exact, &wire.nodes[1].coarse})
+    pages->at(5).put(0x4c, 16, 16, 90 << 8);
+  const SubnetModules read = read_all(wire);
+  CHECK(has(listed(read), "leaf-0 port 3 TWIN; leaf-0 port 4 TWIN; "));
+  CHECK(has(notes(read), "leaf-0 port 3 and port 4 tell one serial number (TWIN)"));
+  const ModuleAudit audit = audit_modules(read.modules);
+  REQUIRE(audit.findings.size() == 1);
+  CHECK(audit.findings[0].port == "port 4");
+}
+
 TEST_CASE("a subnet that answers nobody ends within its limit") {
   SimSubnet wire = subnet();
   for (SimNode& node : wire.nodes) node.answers_smp = false;

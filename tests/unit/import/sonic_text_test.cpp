@@ -108,10 +108,10 @@ TEST_CASE("a port of SONiC: identity, readings and limits by their units") {
   CHECK(!o.lanes[1].send_watts);
   CHECK(*o.lanes[1].bias_amperes == doctest::Approx(7.5e-3));
   CHECK(!o.lanes[2].bias_amperes);
-  CHECK(o.receive_limits->low_warning == doctest::Approx(1e-4));
+  CHECK(*o.receive_limits->low_warning == doctest::Approx(1e-4));
   CHECK(o.receive_limits->low_alarm < o.receive_limits->low_warning);
-  CHECK(o.bias_limits->high_alarm == doctest::Approx(1e-2));
-  CHECK(o.bias_limits->low_warning == doctest::Approx(1e-3));
+  CHECK(*o.bias_limits->high_alarm == doctest::Approx(1e-2));
+  CHECK(*o.bias_limits->low_warning == doctest::Approx(1e-3));
   CHECK(!o.send_limits);
   CHECK(o.celsius_limits->high_alarm == 75);
   CHECK(o.celsius_limits->low_alarm == -5);
@@ -162,7 +162,7 @@ TEST_CASE("an SFP has one lane under names without a number") {
       "                TXPower: 0.5mW\n                Temperature: 30C\n"
       "        ThresholdData:\n                TempHighAlarm  : 75.0C\n                "
       "TempHighWarning: 70.0C\n"
-      "                TempLowAlarm   : -5.0C\n                TempLowWarning : 0.0C\n";
+      "                TempLowAlarm   : -5.0C\n                TempLowWarning : 0.0C\n\n";
   const OpticalModule o = *read_module_file(text, "s.txt")[0].module;
   REQUIRE(o.lanes.size() == 1);
   CHECK(*o.lanes[0].receive_watts == doctest::Approx(1e-5));
@@ -180,12 +180,16 @@ TEST_CASE("what a switch does not tell is absent, and no zero") {
     CHECK(!o.lanes[1].receive_watts);
     CHECK(!audit_modules({{"s", "p", o}}).judged.contains("module_alarm"));
   }
-  // One limit of four is none.
+  // One limit of four that is not told leaves the others.
   text = replaced(text, "RxPowerHighWarning: 2.4000dBm", "RxPowerHighWarning: N/A");
-  CHECK(!read_module_file(text, "s.txt")[0].module->receive_limits);
+  const auto part = *read_module_file(text, "s.txt")[0].module->receive_limits;
+  CHECK(!part.high_warning);
+  CHECK(*part.low_warning == doctest::Approx(1e-4));
+  CHECK(part.high_alarm);
   CHECK(read_module_file(replaced(text, "2.1.1", "N/A"), "s.txt")[0].module->firmware.empty());
   // Without -d there is an identity and nothing else, which passes nothing.
-  const auto bare = read_module_file("Ethernet0: SFP EEPROM detected\n" + identity("S"), "s.txt");
+  const auto bare =
+      read_module_file("Ethernet0: SFP EEPROM detected\n" + identity("S") + "\n", "s.txt");
   CHECK(bare[0].module->serial == "S");
   CHECK(!audit_modules(bare).judged.contains("module_alarm"));
 }
@@ -206,15 +210,15 @@ TEST_CASE("copper is known by its code, cable or technology, and has no light") 
     CHECK_MESSAGE(all[0].module->copper, line);
     CHECK(all[0].module->lanes.empty());
     CHECK(audit_modules(all).findings.empty());
-    CHECK(audit_modules(all).judged.contains("module_alarm"));
+    CHECK(audit_modules(all).judged.empty());
   }
   CHECK(!read_module_file(replaced(optical, code, "100GBASE-SR4"), "s.txt")[0].module->copper);
 }
 
 TEST_CASE("lanes behind the fibres belong to no link where they are dark both ways") {
-  const auto lanes = [](const std::string& seventh, const std::string& bias) {
-    std::string text = "Ethernet0: SFP EEPROM detected\n" +
-                       identity("S", "        Media Lane Count: 4\n") +
+  std::string counts = "        Host Lane Count: 8\n        Media Lane Count: 4\n";
+  const auto lanes = [&](const std::string& seventh, const std::string& bias) {
+    std::string text = "Ethernet0: SFP EEPROM detected\n" + identity("S", counts) +
                        "        ChannelMonitorValues:\n";
     for (int i = 1; i <= 8; ++i)
       text += "                RX" + std::to_string(i) + "Power: " +
@@ -232,6 +236,23 @@ TEST_CASE("lanes behind the fibres belong to no link where they are dark both wa
   CHECK(lanes("-40.0", "0") == 4);
   CHECK(lanes("-39.0", "0") == 7);  // light
   CHECK(lanes("-inf", "7") == 7);   // a laser that is on, and nothing received: to be found
+  // Two applications of four lanes have eight: the second one's lanes are dark, and judged.
+  counts = "        Host Lane Count: 4\n        Media Lane Count: 4\n";
+  CHECK(lanes("-inf", "0") == 4);  // a QSFP has four host lanes
+  const std::string dense = "QSFP-DD Double Density 8X Pluggable Transceiver";
+  const auto dense_lanes = [&](const std::string& more) {
+    std::string text = replaced("Ethernet0: SFP EEPROM detected\n" + identity("S", more),
+                                "QSFP28 or later", dense) +
+                       "        ChannelMonitorValues:\n";
+    for (int i = 1; i <= 8; ++i)
+      text += "                RX" + std::to_string(i) + "Power: " + (i == 1 ? "1.0" : "-inf") +
+              "dBm\n";
+    return read_module_file(text + kChannelLimits + kModule, "s.txt")[0].module->lanes.size();
+  };
+  CHECK(dense_lanes(counts) == 8);
+  CHECK(dense_lanes("        Host Lane Count: 2\n        Media Lane Count: 1\n") == 4);
+  CHECK(dense_lanes("        Host Lane Count: 8\n        Media Lane Count: 4\n") == 4);
+  CHECK(dense_lanes("        Media Lane Count: 1\n") == 8);  // of how many applications?
 }
 
 TEST_CASE("a value without its unit, or with another one, is refused with its line") {
@@ -271,6 +292,18 @@ TEST_CASE("cut off, begun in the middle, foreign, or a port twice: refused") {
   CHECK(refuses(text.substr(text.find("        ChannelMonitorValues")), "no port"));
   CHECK(refuses(text + port("Ethernet0", "S9"), "Ethernet0 stands in this file twice"));
   CHECK(refuses(replaced(text, "RX2Power", "RX1Power"), "RX1Power stands twice"));
+  // Alone, a port's block is whole with all limits, or with an empty line behind it.
+  const std::string alone = port("Ethernet0", "S0");
+  for (const char* last : {"Vendor SN: S0", "ModuleThresholdValues", "TempLowWarning"}) {
+    const size_t at = alone.find('\n', alone.find(last));
+    CHECK_MESSAGE(refuses(alone.substr(0, at + 1), "cut off"), last);
+  }
+  CHECK(read_module_file(alone.substr(0, alone.size() - 1), "s.txt").size() == 1);
+  CHECK(read_module_file(replaced(alone, "VccLowWarning  : 3.1349Volts", "VccLowWarning  : N/A"),
+                         "s.txt")
+            .size() == 1);
+  CHECK(refuses(replaced(text, "RX2Power", "Rx2Power"), "line 13"));
+  CHECK(refuses(replaced(text, "RX2Power", "Rx2Power"), "Rx2Power is no reading of a lane"));
   CHECK(refuses("leaf-1 says Ethernet0: SFP EEPROM detected\n", "no line begins"));
   CHECK(refuses("Interface Ethernet0\n  Temperature: 30C\n", "ethtool"));
 }
@@ -323,6 +356,75 @@ TEST_CASE("the same file may hold the status of ports: flags, states and data pa
   CHECK(refuses(light + "Ethernet0:\n        Vcc high alarm flag: Yes\n", "Vcc high alarm flag"));
   CHECK(refuses(light + "Ethernet0:\n        Current module state: Odd\n", "line 42"));
   CHECK(refuses(light + "Ethernet0:\n\nEthernet0:\n", "Ethernet0 stands in this file twice"));
+}
+
+TEST_CASE("a fault that no table lists is a flag by its words") {
+  const auto flags = [](const std::string& line) {
+    const auto all =
+        read_module_file(port("Ethernet0", "S0") + "Ethernet0:\n        " + line + "\n", "s.txt");
+    std::string out;
+    for (const ModuleFlag& f : all[0].module->flags)
+      out += f.what + (f.alarm ? " alarm" : " warning");
+    return out;
+  };
+  CHECK(flags("Module firmware fault: True") == "Module firmware fault alarm");
+  CHECK(flags("Datapath firmware fault: True") == "Datapath firmware fault alarm");
+  CHECK(flags("Tx adaptive input equalization fault flag on host lane 1: True") ==
+        "Tx adaptive input equalization fault flag on host lane 1 alarm");
+  CHECK(flags("Laser temperature high warning flag: True") ==
+        "Laser temperature high warning flag warning");
+  CHECK(flags("Module firmware fault: False").empty());
+  CHECK(flags("Reason of entering the module fault state: No Fault detected").empty());
+  CHECK(flags("Module state changed: True").empty());
+}
+
+TEST_CASE("a status without a block: its fault is judged, else the port is not read") {
+  const auto second = [](const std::string& lines) {
+    const auto all =
+        read_module_file(port("Ethernet0", "S0") + "Ethernet8:\n" + lines, "leaf-1.txt");
+    REQUIRE(all.size() == 2);
+    CHECK(all[1].port == "Ethernet8");
+    CHECK(all[1].host == "leaf-1");
+    CHECK(!audit_modules(all).judged.contains("module_alarm"));
+    return all[1];
+  };
+  const FittedModule faulty = second(
+      "        Current module state: ModuleFault\n        Tx fault flag on media lane 1: True\n");
+  CHECK(audit_modules({faulty}).findings.size() == 2);
+  const FittedModule well = second("        Current module state: ModuleReady\n");
+  CHECK(!well.module);
+  CHECK(well.why_not.text().find("show interfaces transceiver eeprom -d") != std::string::npos);
+  CHECK(!second("        Current module state: N/A\n").module);
+  // An empty cage has no block that says so, and a prompt is no port.
+  CHECK(read_module_file(port("Ethernet0", "S0") + "Ethernet4: SFP EEPROM Not detected\n\n" +
+                             "Ethernet4:\n        Current module state: N/A\n\nleaf-1:\n",
+                         "s.txt")
+            .size() == 1);
+  CHECK(refuses("Ethernet0:\n        Current module state: ModuleFault\n",
+                "show interfaces transceiver eeprom -d >SWITCH.txt"));
+}
+
+TEST_CASE("a data path's host lanes stand for the media lanes of its application") {
+  const std::string block = replaced(replaced(port("Ethernet0", "S0"), "QSFP28 or later",
+                                              "QSFP-DD Double Density 8X Pluggable Transceiver"),
+                                     "        Active Firmware",
+                                     "        Host Lane Count: 2\n        Media Lane Count: 1\n"
+                                     "        Active Firmware");
+  const auto inactive = [&](const std::string& lanes) {
+    std::string text = block + "Ethernet0:\n        Current module state: ModuleReady\n";
+    for (const char lane : lanes)
+      text += std::string("        Data path state indicator on host lane ") + lane +
+              ": DataPathDeactivated\n";
+    return read_module_file(text, "s.txt")[0].module->inactive_lanes;
+  };
+  CHECK(inactive("34") == std::vector<int>{2});
+  CHECK(inactive("1256") == std::vector<int>{1, 3});
+  CHECK(inactive("78").empty());  // a fourth lane is not told
+}
+
+TEST_CASE("a byte order mark is no part of the first port's name") {
+  const auto all = read_module_file("\xef\xbb\xbf" + port("Ethernet0", "S0"), "s.txt");
+  CHECK(all[0].port == "Ethernet0");
 }
 
 // A file that is damaged anywhere is refused or read into values that can be.

@@ -47,18 +47,22 @@ TEST_CASE("every field and lane stands where the published table has it") {
   }
   CHECK(o.celsius_limits->high_alarm == 75);
   CHECK(o.celsius_limits->low_alarm == -5);
-  CHECK(o.volt_limits->high_alarm == doctest::Approx(3.63));
-  CHECK(o.volt_limits->low_alarm == doctest::Approx(2.97));
-  CHECK(o.receive_limits->high_alarm == doctest::Approx(3.981e-3));
-  CHECK(o.receive_limits->low_alarm == doctest::Approx(9.1e-5));
-  CHECK(o.send_limits->high_alarm == doctest::Approx(3.162e-3));
-  CHECK(o.send_limits->low_alarm == doctest::Approx(1.41e-4));
-  CHECK(o.bias_limits->high_alarm == doctest::Approx(0.03));
-  CHECK(o.bias_limits->low_alarm == doctest::Approx(0.004));
+  CHECK(*o.volt_limits->high_alarm == doctest::Approx(3.63));
+  CHECK(*o.volt_limits->low_alarm == doctest::Approx(2.97));
+  CHECK(*o.receive_limits->high_alarm == doctest::Approx(3.981e-3));
+  CHECK(*o.receive_limits->low_alarm == doctest::Approx(9.1e-5));
+  CHECK(*o.send_limits->high_alarm == doctest::Approx(3.162e-3));
+  CHECK(*o.send_limits->low_alarm == doctest::Approx(1.41e-4));
+  CHECK(*o.bias_limits->high_alarm == doctest::Approx(0.03));
+  CHECK(*o.bias_limits->low_alarm == doctest::Approx(0.004));
   CHECK(*o.state == 3);
   CHECK(o.inactive_lanes.empty());
   CHECK(audit_modules({{"s", "p", o}}).findings.empty());
   CHECK(!receive_margin(o));  // no warning limit is told
+  CHECK(!o.celsius_limits->high_warning);
+  CHECK(audit_modules({{"s", "p", o}}).judged.contains("module_alarm"));
+  CHECK(!audit_modules({{"s", "p", o}}).judged.contains("module_warning"));
+  CHECK(audit_modules({{"s", "p", o}}).judged.contains("module_state"));
 }
 
 TEST_CASE("the alarm limits judge: both sides") {
@@ -80,8 +84,13 @@ TEST_CASE("temperatures below zero, data paths by lane, and the factor of bias")
   CHECK(*with_field(0x98, 10, 2, 2)->lanes[0].bias_amperes == doctest::Approx(24e-3));
   CHECK(!with_field(0x98, 10, 2, 3)->lanes[0].bias_amperes);
   CHECK(!with_field(0x98, 10, 2, 3)->bias_limits);
+  // Bias is measured and cannot be compared: its alarm is open.
+  const auto judged = [](const OpticalModule& o) { return audit_modules({{"s", "p", o}}).judged; };
+  CHECK(!judged(*with_field(0x98, 10, 2, 3)).contains("module_alarm"));
+  CHECK(judged(*with_field(0x98, 10, 2, 2)).contains("module_alarm"));
   CHECK(*with_field(0x94, 29, 3, 5)->state == 5);
   CHECK(!with_field(0x94, 29, 3, 0)->state);
+  CHECK(!judged(*with_field(0x94, 29, 3, 0)).contains("module_state"));
 }
 
 TEST_CASE("firmware without microwatts: whole decibels, and no limit of light") {
@@ -129,6 +138,7 @@ TEST_CASE("kinds, copper, an empty cage, and pages of two modules") {
   CHECK(!with_field(0x04, 8, 8, 12));
   CHECK(!with_field(0x04, 8, 8, 255));
   CHECK(with_field(0x04, 28, 4, 3)->copper);
+  CHECK(audit_modules({{"s", "p", *with_field(0x04, 28, 4, 3)}}).judged.empty());
   CHECK(with_field(0x04, 28, 4, 3)->lanes.empty());
   CHECK(with_field(0x00, 24, 8, 0x0a)->copper);
   CHECK(with_field(0x00, 24, 8, 0x12)->copper);

@@ -66,7 +66,7 @@ InBandModules read_modules_in_band(Context& context, const Params& params) {
     try {
       wire = open_umad_wire(context.fs, out.port);
     } catch (const Error& e) {
-      out.unavailable = said("fabric.no_dump", e.said());
+      out.unavailable = said("optics.no_adapter", e.said());
     }
     const MadLimits limits{
         .timeout_ms =

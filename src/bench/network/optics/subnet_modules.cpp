@@ -10,6 +10,7 @@
 
 #include "bench/network/subnet/walk.h"
 #include "model/fabric/register_mad.h"
+#include "model/optics/cage.h"
 
 namespace cb::net {
 namespace {
@@ -180,21 +181,25 @@ class SubnetModuleReader {
           {.host = name_of(node), .port = "further ports", .why_not = unmapped_.at(node)});
   }
 
-  // Neighbouring ports of one cage have one module.
+  // Neighbouring ports of one cage have one module. Where their readings differ they have two, and
+  // one number is a copy: both are judged.
   void join_cages(std::vector<std::pair<int, FittedModule>>& all) {
     for (size_t i = 0; i < all.size(); ++i) {
       FittedModule& fitted = all[i].second;
       fitted.port = fmt::format("port {}", all[i].first);
-      while (i + 1 < all.size() && is_same(fitted, all[i + 1].second) &&
-             all[i + 1].first == all[i].first + 1)
+      while (i + 1 < all.size() && all[i + 1].first == all[i].first + 1 &&
+             is_one_module(fitted, all[i + 1]))
         fitted.port += fmt::format("+{}", all[++i].first);
       out_.modules.push_back(std::move(fitted));
     }
   }
-  static bool is_same(const FittedModule& a, const FittedModule& b) {
-    return a.module && b.module && !a.module->serial.empty() &&
-           a.module->serial == b.module->serial && a.module->part_number == b.module->part_number &&
-           a.module->vendor == b.module->vendor;
+  bool is_one_module(const FittedModule& a, const std::pair<int, FittedModule>& next) {
+    const FittedModule& b = next.second;
+    if (!a.module || !b.module || !is_one_serial(*a.module, *b.module)) return false;
+    if (reads_alike(*a.module, *b.module)) return true;
+    out_.notes.push_back(said("optics.same_serial", a.host, a.port,
+                              fmt::format("port {}", next.first), a.module->serial));
+    return false;
   }
 
   // Each link that is up has a module that was not read.
