@@ -9,6 +9,12 @@ namespace cb::training {
 
 using Part = PlaceInStep::Part;
 
+int64_t head_rows_of(const Stage& stage) {
+  constexpr int64_t kLogits = int64_t{1} << 22;  // elements
+  return std::clamp<int64_t>(kLogits / stage.vocabulary().count, 64,
+                             std::max<int64_t>(stage.tokens(), 64));
+}
+
 template <typename Real>
 Decoder<Real>::Decoder(Backend<Real>& backend, Fabric<Real>& fabric, const Stage& stage,
                        Parameters<Real>& parameters, Watch<Real>& watch, Hooks hooks)
@@ -30,9 +36,7 @@ Decoder<Real>::Decoder(Backend<Real>& backend, Fabric<Real>& fabric, const Stage
   dwide_ = ops_.allocate(n * wide);
   dqkv_ = ops_.allocate(n * stage_.attention().stride());
   if (!stage_.last()) return;
-  constexpr int64_t kLogits = int64_t{1} << 22;  // elements: the whole of them may be gigabytes
-  allocate_head(
-      std::clamp<int64_t>(kLogits / stage_.vocabulary().count, 64, std::max<int64_t>(n, 64)));
+  allocate_head(head_rows_of(stage_));
   dhead_ = ops_.allocate(n * h);
 }
 

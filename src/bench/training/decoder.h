@@ -27,6 +27,9 @@ struct Tape {
   int64_t micro_batch = 0;
 };
 
+// Rows of logits that the last stage has at a time: the whole of them may be gigabytes.
+int64_t head_rows_of(const Stage& stage);
+
 // Forward and backward of one stage of a Llama-like decoder: RMSNorm, grouped attention with
 // rotary positions, SwiGLU, cross entropy. The residual stream is divided by tokens over the ranks
 // that share matrices (sequence parallelism, Korthikanti et al., arXiv 2205.05198); the matrices

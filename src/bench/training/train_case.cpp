@@ -13,6 +13,7 @@
 #include "bench/harness/shared_params.h"
 #include "bench/training/host_backend.h"
 #include "bench/training/library.h"
+#include "bench/training/link_probe.h"
 #include "bench/training/prediction.h"
 #include "bench/training/session.h"
 #include "core/param_builder.h"
@@ -25,6 +26,7 @@ namespace {
 using namespace training;
 
 constexpr int kBursts = 60;
+constexpr double kSlowLink = 0.5;  // of the median host: an exchange takes at least twice as long
 
 CaseInfo describe() {
   using namespace param;
@@ -57,10 +59,16 @@ CaseInfo describe() {
                   {"attention_seconds", "seconds", Better::lower, "of a step, in attention"},
                   {"predicted_attention_seconds", "seconds", Better::lower, "attention alone"},
                   {"elementwise_seconds", "seconds", Better::lower, "of a step, row by row"},
-                  {"predicted_elementwise_seconds", "seconds", Better::lower,
-                   "its bytes over the measured bandwidth"},
+                  {"predicted_elementwise_seconds", "seconds", Better::lower, "each loop alone"},
                   {"predicted_optimizer_seconds", "seconds", Better::lower, "the optimizer alone"},
-                  {"predicted_communication_seconds", "seconds", Better::lower, "exchanges alone"},
+                  {"predicted_communication_seconds", "seconds", Better::lower,
+                   "exchanges that computing does not hide, rehearsed"},
+                  {"exchange_alone_seconds", "seconds", Better::lower,
+                   "exchanges of a step's gradients with nothing beside them"},
+                  {"link_send_bytes_per_second", "bytes_per_second", Better::higher,
+                   "of a host to a neighbouring host, the faster of two"},
+                  {"link_receive_bytes_per_second", "bytes_per_second", Better::higher,
+                   "of a host from a neighbouring host, the faster of two"},
                   {"memory_bytes", "bytes", Better::lower, "allocated by a rank"},
                   {"checkpoint_seconds", "seconds", Better::lower,
                    "from the end of a step until all ranks' checkpoints are on their devices"},
@@ -69,7 +77,8 @@ CaseInfo describe() {
                   {"first_loss_nats", "nats", Better::lower,
                    "mean over the tokens of the first step"},
                   {"loss_nats", "nats", Better::lower, "of each timed step"}},
-      .checks = {"finite", "first_loss", "floor", "reach", "straggler", "twin", "weights"},
+      .checks = {"finite", "first_loss", "floor", "reach", "slow_link", "straggler", "twin",
+                 "weights"},
       .fault = {.planted = said("fault.activation"),
                 .checks = {"twin"},
                 .brief = {},  // the first twin step finds it, before any step of training
@@ -102,7 +111,7 @@ void add_job_figures(Record& record, size_t whole, const Options& o, const Train
     return m.run.seconds.mapped([work](double seconds) { return work / seconds; });
   };
   record.add("tokens_per_second", whole, rate(tokens),
-             Ceiling{tokens / predicted, said("train.predicted")});
+             Ceiling{tokens / predicted, said("train.predicted_by_parts")});
   record.add("model_flops_per_second", whole, rate(flops));
   record.add("step_seconds", whole, m.run.seconds);
   record.add("predicted_step_seconds", whole, {predicted});
@@ -131,6 +140,7 @@ void add_rank_figures(Record& record, size_t self, const Trained& m, const Predi
   record.add("predicted_elementwise_seconds", self, {p.elementwise});
   record.add("predicted_optimizer_seconds", self, {p.optimizer});
   record.add("predicted_communication_seconds", self, {p.exchange + p.gradients});
+  if (p.gradients_alone > 0) record.add("exchange_alone_seconds", self, {p.gradients_alone});
   record.add("memory_bytes", self, {static_cast<double>(m.memory_bytes)});
   if (m.checkpoint_seconds.empty()) return;
   Samples stalls, rates;
@@ -140,6 +150,31 @@ void add_rank_figures(Record& record, size_t self, const Trained& m, const Predi
   }
   record.add("checkpoint_seconds", self, std::move(stalls));
   record.add("checkpoint_bytes_per_second", self, std::move(rates));
+}
+
+// A host that sends or receives slowly makes all ranks wait for equally long.
+void add_links(Context& context, Record& record, const std::vector<HostLinks>& links) {
+  if (links.empty() || !context.place.first_on_host()) return;
+  const auto at =
+      static_cast<size_t>(context.place.host_of_rank[static_cast<size_t>(context.comm.rank())]);
+  const size_t host = record.entity({context.place.host, "host", ""});
+  record.add("link_send_bytes_per_second", host, {links[at].send});
+  record.add("link_receive_bytes_per_second", host, {links[at].receive});
+  const LinkShare share = link_shares(links)[at];
+  const bool sends = share.send <= share.receive;
+  const double least = std::min(share.send, share.receive);
+  Check check{.name = "slow_link",
+              .passed = least >= kSlowLink,
+              .value = least,
+              .limit = kSlowLink,
+              .entity = host,
+              .finding = true};
+  if (!check.passed)
+    check.detail =
+        said(sends ? "train.slow_send" : "train.slow_receive", context.place.host,
+             format_value(sends ? links[at].send : links[at].receive, "bytes_per_second"),
+             fmt::format("{:.2f}", least));
+  record.checks.push_back(std::move(check));
 }
 
 int cores_of_team(const RankCores& mine, const Team& team) {
@@ -233,6 +268,8 @@ Record measure_training(Context& context, const Params& params, const Options& o
   if (measured.stopped) return record;  // wrong data yields no number
   context.watchdog.note("measuring the parts alone");
   const Prediction parts = predict(context.comm, *backend, fabric, stage, measured.ledger, trainer);
+  add_links(context, record,
+            probe_links(context.comm, context.place, [&] { context.watchdog.progress(); }));
   const double best = best_product_rate(*backend, measured.ledger);
   const double predicted = context.comm.max(parts.step());
   add_rank_figures(record, self, measured, parts);
