@@ -4,7 +4,6 @@
 #include "bench/training/link_probe.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -20,6 +19,12 @@ using mpi::check;
 constexpr int kElements = 1 << 20;
 constexpr double kBytes = 4.0 * kElements;
 constexpr int kTurns = 5;
+constexpr int kMostMessages = 64;
+constexpr double kTurnSeconds = 0.05;
+
+struct Buffers {
+  std::vector<float> out = std::vector<float>(kElements, 1), in = std::vector<float>(kElements);
+};
 
 bool link_done(MPI_Request& request) {
   int done = 0;
@@ -27,21 +32,33 @@ bool link_done(MPI_Request& request) {
   return done != 0;
 }
 
-// Seconds until `from` has delivered, while as much goes to `to`.
-double exchange_with(MPI_Comm comm, int to, int from, std::vector<float>& out,
-                     std::vector<float>& in) {
-  std::array<MPI_Request, 2> requests = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+// Seconds until `from` has delivered so many messages, while as many go to `to`.
+double exchange_with(MPI_Comm comm, int to, int from, int messages, Buffers& buffers) {
   check(MPI_Barrier(comm), "MPI_Barrier");
   const double start = monotonic_seconds();
-  check(MPI_Irecv(in.data(), kElements, MPI_FLOAT, from, 0, comm, &requests[0]), "MPI_Irecv");
-  check(MPI_Isend(out.data(), kElements, MPI_FLOAT, to, 0, comm, &requests[1]), "MPI_Isend");
   double received = 0;
-  for (bool taken = false, sent = false; !taken || !sent;) {  // the watchdog ends what hangs
-    if (!taken && (taken = link_done(requests[0]))) received = monotonic_seconds() - start;
-    sent = sent || link_done(requests[1]);
-    std::this_thread::yield();
+  for (int i = 0; i < messages; ++i) {
+    MPI_Request in = MPI_REQUEST_NULL, out = MPI_REQUEST_NULL;
+    check(MPI_Irecv(buffers.in.data(), kElements, MPI_FLOAT, from, 0, comm, &in), "MPI_Irecv");
+    check(MPI_Isend(buffers.out.data(), kElements, MPI_FLOAT, to, 0, comm, &out), "MPI_Isend");
+    for (bool taken = false, sent = false; !taken || !sent;) {  // the watchdog ends what hangs
+      if (!taken && (taken = link_done(in))) received = monotonic_seconds() - start;
+      sent = sent || link_done(out);
+      std::this_thread::yield();
+    }
   }
   return received;
+}
+
+// As many messages as take long beside the turns of an operating system: the same on all hosts.
+int messages_of_turn(MPI_Comm comm, int next, int previous, Buffers& buffers) {
+  int messages = 1;
+  for (; messages < kMostMessages; messages *= 4) {
+    double longest = exchange_with(comm, next, previous, messages, buffers);
+    check(MPI_Allreduce(MPI_IN_PLACE, &longest, 1, MPI_DOUBLE, MPI_MAX, comm), "MPI_Allreduce");
+    if (longest >= kTurnSeconds) break;
+  }
+  return messages;
 }
 
 // Of this host: what comes from the previous and from the next one, bytes per second.
@@ -55,15 +72,17 @@ Incoming incoming_of(MPI_Comm comm, const std::function<void()>& moved) {
   check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
   check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
   const int next = (rank + 1) % size, previous = (rank + size - 1) % size;
-  std::vector<float> out(kElements, 1), in(kElements);
+  Buffers buffers;
+  const int messages = messages_of_turn(comm, next, previous, buffers);
+  const auto rate = [&](int to, int from) {
+    const double seconds = exchange_with(comm, to, from, messages, buffers);
+    moved();
+    return kBytes * messages / seconds;
+  };
   Incoming best;
   for (int turn = 0; turn < kTurns; ++turn) {
-    best.from_previous =
-        std::max(best.from_previous, kBytes / exchange_with(comm, next, previous, out, in));
-    moved();
-    best.from_next =
-        std::max(best.from_next, kBytes / exchange_with(comm, previous, next, out, in));
-    moved();
+    best.from_previous = std::max(best.from_previous, rate(next, previous));
+    best.from_next = std::max(best.from_next, rate(previous, next));
   }
   return best;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "bench/training/probe.h"
@@ -124,15 +125,29 @@ double backward_of_layer(const Prediction& p, double attention_backward, const S
          static_cast<double>(stage.batch.micro_batches) / layers;
 }
 
+bool is_of_head(const MatmulKey& key, const Stage& stage) {
+  const int64_t vocabulary = stage.vocabulary().count, h = stage.shape.hidden;
+  if (key.transpose_a) return key.m == vocabulary && key.n == h;
+  return key.transpose_b ? key.n == vocabulary && key.k == h : key.k == vocabulary && key.n == h;
+}
+
+// The head's gradients are the first to be exchanged: its products are over by then.
+std::optional<MatmulKey> longest_of_layers(const Ledger& ledger, const Stage& stage) {
+  std::optional<MatmulKey> out;
+  for (const auto& [key, count] : ledger.matmuls) {
+    if (is_of_head(key, stage)) continue;
+    if (!out || operations_of(key) > operations_of(*out)) out = key;
+  }
+  return out;
+}
+
 // What the exchanges of gradients add to a backward: its products alone stand for it, as many of
 // the step's longest as take that time.
 double exposed_gradients(Comm& comm, Backend<float>& backend, Trainer<float>& trainer,
-                         const Ledger& ledger, double layer_seconds) {
-  const auto longest = std::ranges::max_element(ledger.matmuls, {}, [](const auto& one) {
-    return operations_of(one.first) * static_cast<double>(one.second);
-  });
-  if (longest == ledger.matmuls.end()) return 0;
-  const auto product = product_call(backend, longest->first);
+                         const Stage& stage, const Ledger& ledger, double layer_seconds) {
+  const auto longest = longest_of_layers(ledger, stage);
+  if (!longest) return 0;
+  const auto product = product_call(backend, *longest);
   const double wanted = layer_seconds / seconds_of([] {}, product);
   double owed = 0;
   const auto backward = [&] {
@@ -195,7 +210,7 @@ Prediction predict(Comm& comm, Backend<float>& backend, Fabric<float>& fabric, c
   if (stage.layout.data > 1) {
     comm.barrier();
     out.gradients_alone = gradients_alone(trainer);
-    out.gradients = exposed_gradients(comm, backend, trainer, ledger,
+    out.gradients = exposed_gradients(comm, backend, trainer, stage, ledger,
                                       backward_of_layer(out, attention.backward, stage));
   }
   out.bubble = (out.computing() - out.optimizer + out.exchange) *
