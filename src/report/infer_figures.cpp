@@ -43,7 +43,7 @@ std::map<int64_t, Served> slowest_served(const Campaign& campaign, const Step& s
   for (const Job& job : campaign.jobs) {
     if (job.step != step.id || !job.document) continue;
     for (const Record& record : job.document->records) {
-      if (record.case_name != "infer" || !record.params.has("batch")) continue;
+      if (!record.params.has("batch")) continue;
       const int64_t batch = record.params.integer("batch");
       for (size_t entity = 0; entity < record.entities.size(); ++entity) {
         const auto one = served_by(record, entity);

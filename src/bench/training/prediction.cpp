@@ -14,6 +14,7 @@ namespace cb::training {
 namespace {
 
 constexpr int kRepeats = 3;
+constexpr int kRehearsals = 5;
 
 // A product of that shape on arrays of its own, to be called again and again.
 std::function<void()> product_call(Backend<float>& backend, const MatmulKey& key) {
@@ -142,7 +143,7 @@ std::optional<MatmulKey> longest_of_layers(const Ledger& ledger, const Stage& st
 }
 
 // What the exchanges of gradients add to a backward: its products alone stand for it, as many of
-// the step's longest as take that time.
+// the layers' longest as take that time. All wait for the slowest rank, with and without exchanges.
 double exposed_gradients(Comm& comm, Backend<float>& backend, Trainer<float>& trainer,
                          const Stage& stage, const Ledger& ledger, double layer_seconds) {
   const auto longest = longest_of_layers(ledger, stage);
@@ -157,20 +158,22 @@ double exposed_gradients(Comm& comm, Backend<float>& backend, Trainer<float>& tr
     }
   };
   const size_t turns = trainer.parameters().blocks().size() - 1;
-  double beside = 0, alone = 0;
-  for (int i = 0; i <= kRepeats; ++i) {
-    owed = 0;
-    comm.barrier();
-    const double seconds = trainer.rehearse_exchanges(backward);
+  const auto slowest = [&](const std::function<void()>& call) {
     owed = 0;
     comm.barrier();
     const double start = monotonic_seconds();
-    for (size_t turn = 0; turn < turns; ++turn) backward();
-    if (i == 0) continue;
-    beside += seconds;
-    alone += monotonic_seconds() - start;
+    call();
+    return comm.max(monotonic_seconds() - start);
+  };
+  double exposed = 0;
+  for (int i = 0; i <= kRehearsals; ++i) {
+    const double beside = slowest([&] { static_cast<void>(trainer.rehearse_exchanges(backward)); });
+    const double alone = slowest([&] {
+      for (size_t turn = 0; turn < turns; ++turn) backward();
+    });
+    if (i > 0) exposed += (beside - alone) / kRehearsals;
   }
-  return std::max(0.0, (beside - alone) / kRepeats);
+  return std::max(0.0, exposed);
 }
 
 // Of the replicas: a step's exchanges with nothing beside them.

@@ -1,12 +1,15 @@
 #include "bench/training/probe.h"
 
+#include <vector>
+
 #include "core/clock.h"
+#include "core/stats.h"
 
 namespace cb::training {
 namespace {
 
-constexpr int kLeastCalls = 3;
-constexpr int kMostCalls = 1000;
+constexpr size_t kLeastCalls = 3;
+constexpr size_t kMostCalls = 1000;
 constexpr double kCallSeconds = 0.03;  // a short call is repeated for that long
 constexpr double kMostSeconds = 0.15;  // with what goes before
 
@@ -16,17 +19,17 @@ double seconds_of(const std::function<void()>& before, const std::function<void(
   before();
   call();
   const double begin = monotonic_seconds();
+  std::vector<double> all;
   double sum = 0;
-  int calls = 0;
-  while (calls < kLeastCalls ||
-         (calls < kMostCalls && sum < kCallSeconds && monotonic_seconds() - begin < kMostSeconds)) {
+  while (all.size() < kLeastCalls || (all.size() < kMostCalls && sum < kCallSeconds &&
+                                      monotonic_seconds() - begin < kMostSeconds)) {
     before();
     const double start = monotonic_seconds();
     call();
-    sum += monotonic_seconds() - start;
-    ++calls;
+    all.push_back(monotonic_seconds() - start);
+    sum += all.back();
   }
-  return sum / calls;
+  return sum < kCallSeconds ? median(all) : sum / static_cast<double>(all.size());
 }
 
 }  // namespace cb::training

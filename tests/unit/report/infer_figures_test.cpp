@@ -70,7 +70,8 @@ TEST_CASE("a ceiling that not every number of sequences has is not drawn") {
 
 TEST_CASE("one number of sequences is no line, and other cases are no tokens") {
   CHECK_FALSE(figure_of_infer({generated(8)}));
-  Record other = generated(1);
-  other.case_name = "train";
+  Record other{.case_name = "train"};
+  other.params.set("batch", int64_t{1});
+  other.add("step_seconds", other.entity({"", "cluster", ""}), {0.9});
   CHECK_FALSE(figure_of_infer({generated(8), std::move(other)}));
 }
