@@ -89,7 +89,7 @@ def test_a_shaped_link_is_predicted_and_one_at_a_fifth_is_exposed_and_named(lab,
 
     def exposed(records):
         return statistics.median(mean(r, "exposed_communication_seconds") for r in records)
-    assert exposed(uneven) > 2 * exposed(even)
+    assert exposed(uneven) > 1.4 * exposed(even)
     # All ranks wait for equally long, so their waiting names nobody.
     waits = [statistics.fmean(m["samples"]) for m in uneven[0]["metrics"] if m["name"] == "exposed_communication_seconds"]
     assert min(waits) > 0.5 * max(waits)
@@ -110,8 +110,7 @@ def test_a_wrong_number_is_named_with_its_host(lab, clusterbench, tmp_path, faul
 
 
 def test_a_slow_rank_is_named_with_its_host(lab, clusterbench, tmp_path):
-    record, _, err = train(lab, clusterbench, tmp_path / "t.json", "--steps", 30, "--micro-batch", 8, "--twin-every", 0,
-                           "--library", "builtin", "--inject-fault", "slow@1")
+    record, _, err = train(lab, clusterbench, tmp_path / "t.json", *SHAPE, "--steps", 12, "--twin-every", 0, "--inject-fault", "slow@1")
     named = {host for check, host in failed(record) if check == "straggler"}
     assert named == {lab.hosts[1]}, err
     assert "tokens_per_second" in {m["name"] for m in record["metrics"]}

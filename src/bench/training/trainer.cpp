@@ -28,7 +28,7 @@ Trainer<Real>::Trainer(Comm& comm, Fabric<Real>& fabric, Backend<Real>& backend,
       watch_(backend, stage.shape.layers, fault),
       parameters_(backend, stage, recipe.seed),
       decoder_(backend, fabric, stage, parameters_, watch_,
-               {.poll = [this] { poll(); },
+               {.poll = [this] { wait_in(times_.exposed_communication, [this] { poll(); }); },
                 .block_done = [this](size_t block) { start_reduction(block); }}) {
   for (int64_t i = 0; i < stage_.live(); ++i) tapes_.push_back(decoder_.make_tape());
 }
