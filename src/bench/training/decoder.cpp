@@ -220,6 +220,7 @@ void Decoder<Real>::head_chunk(int64_t first, int64_t rows, const Tape<Real>& ta
   linear_backward(logits_.get(), parameters_.head(parameters_.weights()), dhead_.get() + first * h,
                   rows, part.count, h);
   linear_gradient(logits_.get(), x, parameters_.head(parameters_.gradients()), rows, part.count, h);
+  ops_.finish();
   head_backward_seconds_ += monotonic_seconds() - start;
 }
 
@@ -242,6 +243,7 @@ double Decoder<Real>::head(Tape<Real>& tape, double factor) {
   ops_.zero(tape.dstream.get(), own * h);
   ops_.rmsnorm_backward(dnormed, stream, gain, scale, tape.dstream.get(),
                         parameters_.head_gain(parameters_.gradients()), own, h);
+  ops_.finish();
   head_backward_seconds_ += monotonic_seconds() - start - (waiting_seconds_ - waited);
   return loss;
 }

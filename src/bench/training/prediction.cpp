@@ -40,7 +40,8 @@ std::function<void()> product_call(Backend<float>& backend, const MatmulKey& key
 }
 
 double product_seconds(Backend<float>& backend, const MatmulKey& key) {
-  return seconds_of([] {}, product_call(backend, key));
+  return seconds_of(
+      backend, [] {}, product_call(backend, key));
 }
 
 double operations_of(const MatmulKey& key) {
@@ -61,13 +62,13 @@ Attention attention_seconds(Backend<float>& backend, const Stage& stage, const L
   const auto sums = backend.allocate(s.tokens() * s.heads);
   backend.normal(qkv.get(), {s.tokens(), s.stride(), 0, 0, s.stride()}, 3, 1);
   backend.normal(dout.get(), {1, wide, 0, 0, wide}, 4, 1);
-  const double forward =
-      seconds_of([] {}, [&] { backend.attention(qkv.get(), out.get(), sums.get(), s); });
-  const double backward = seconds_of([] {},
-                                     [&] {
-                                       backend.attention_backward(qkv.get(), out.get(), dout.get(),
-                                                                  sums.get(), dqkv.get(), s);
-                                     });
+  const double forward = seconds_of(
+      backend, [] {}, [&] { backend.attention(qkv.get(), out.get(), sums.get(), s); });
+  const double backward = seconds_of(
+      backend, [] {},
+      [&] {
+        backend.attention_backward(qkv.get(), out.get(), dout.get(), sums.get(), dqkv.get(), s);
+      });
   return {forward * static_cast<double>(ledger.attention_forwards),
           backward * static_cast<double>(ledger.attention_backwards)};
 }
@@ -85,8 +86,8 @@ double optimizer_seconds(Backend<float>& backend, const Parameters<float>& param
   const auto touch_others = [&] {
     for (const auto& one : {w, m, v}) static_cast<void>(backend.sum_squares(one.get(), count));
   };
-  const double zeroing = seconds_of(touch_others, [&] { backend.zero(g.get(), count); });
-  const double updating = seconds_of(touch_others, [&] {
+  const double zeroing = seconds_of(backend, touch_others, [&] { backend.zero(g.get(), count); });
+  const double updating = seconds_of(backend, touch_others, [&] {
     static_cast<void>(backend.sum_squares(g.get(), count));
     backend.adamw(w.get(), g.get(), m.get(), v.get(), count, step);
   });
@@ -149,7 +150,8 @@ double exposed_gradients(Comm& comm, Backend<float>& backend, Trainer<float>& tr
   const auto longest = longest_of_layers(ledger, stage);
   if (!longest) return 0;
   const auto product = product_call(backend, *longest);
-  const double wanted = layer_seconds / seconds_of([] {}, product);
+  const double wanted = layer_seconds / seconds_of(
+                                            backend, [] {}, product);
   double owed = 0;
   const auto backward = [&] {
     for (owed += wanted; owed >= 1; --owed) {
@@ -163,6 +165,7 @@ double exposed_gradients(Comm& comm, Backend<float>& backend, Trainer<float>& tr
     comm.barrier();
     const double start = monotonic_seconds();
     call();
+    backend.finish();
     return comm.max(monotonic_seconds() - start);
   };
   double exposed = 0;

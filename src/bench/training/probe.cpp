@@ -15,18 +15,23 @@ constexpr double kMostSeconds = 0.15;  // with what goes before
 
 }  // namespace
 
-double seconds_of(const std::function<void()>& before, const std::function<void()>& call) {
-  before();
-  call();
+double seconds_of(Backend<float>& backend, const std::function<void()>& before,
+                  const std::function<void()>& call) {
+  const auto timed = [&] {
+    before();
+    backend.finish();
+    const double start = monotonic_seconds();
+    call();
+    backend.finish();
+    return monotonic_seconds() - start;
+  };
+  timed();
   const double begin = monotonic_seconds();
   std::vector<double> all;
   double sum = 0;
   while (all.size() < kLeastCalls || (all.size() < kMostCalls && sum < kCallSeconds &&
                                       monotonic_seconds() - begin < kMostSeconds)) {
-    before();
-    const double start = monotonic_seconds();
-    call();
-    all.push_back(monotonic_seconds() - start);
+    all.push_back(timed());
     sum += all.back();
   }
   return sum < kCallSeconds ? median(all) : sum / static_cast<double>(all.size());

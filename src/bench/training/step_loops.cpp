@@ -149,7 +149,7 @@ double LoopProbe::seconds(const StepLoop& loop) {
     static_cast<void>(ops_.sum_squares(other_.get(), other_elements_));
     for (const int fresh : written.fresh) write(loop, fresh);
   };
-  return seconds_of(before, [&] { call(loop); });
+  return seconds_of(ops_, before, [&] { call(loop); });
 }
 
 double LoopProbe::step_seconds() {

@@ -72,6 +72,7 @@ void Trainer<Real>::forward_one(int64_t micro_batch) {
   const double headed = decoder_.head_backward_seconds();
   decoder_.forward(tape);
   if (stage_.last()) loss_sum_ += decoder_.head(tape, factor_);
+  ops_.finish();
   const double of_backward = decoder_.head_backward_seconds() - headed;
   times_.backward += of_backward;
   times_.forward +=
@@ -88,6 +89,7 @@ void Trainer<Real>::backward_one(int64_t micro_batch, bool last) {
   const double start = monotonic_seconds(), waited = decoder_.waiting_seconds();
   const double exposed = times_.exposed_communication;
   decoder_.backward(tape, last);
+  ops_.finish();
   times_.backward += monotonic_seconds() - start - (decoder_.waiting_seconds() - waited) -
                      (times_.exposed_communication - exposed);
   if (!stage_.first()) fabric_.pipeline->send(-1, tape.dstream.get(), count);
@@ -182,7 +184,10 @@ void Trainer<Real>::update(double scale) {
   step.correction2 = 1 - std::pow(step.beta2, number);
   step.scale = scale;
   for (const Block& block : parameters_.blocks()) {
-    wait_in(times_.optimizer, [&] { update_block(block, step); });
+    wait_in(times_.optimizer, [&] {
+      update_block(block, step);
+      ops_.finish();
+    });
     if (!stage_.layout.zero1) continue;
     const auto share = parameters_.share(block);
     wait_in(times_.exposed_communication, [&] {
@@ -202,7 +207,10 @@ StepResult Trainer<Real>::step() {
   watch_.begin_step();
   watch_.record(false);
   watch_.allow_faults(true);
-  wait_in(times_.clearing, [&] { ops_.zero(parameters_.gradients(), parameters_.count()); });
+  wait_in(times_.clearing, [&] {
+    ops_.zero(parameters_.gradients(), parameters_.count());
+    ops_.finish();
+  });
   times_.optimizer += times_.clearing;
   run_micro_batches(stage_.batch.micro_batches, 1.0 / static_cast<double>(all_tokens));
   finish_reductions();

@@ -24,6 +24,7 @@ std::vector<FittedModule> read_module_file(std::string_view text, const std::str
   if (text.find("START_CABLE_INFO") != std::string_view::npos) return read_cable_info(text, file);
   FittedModule out;
   std::tie(out.host, out.port) = owner_of(file);
+  if (is_sonic_text(text)) return read_sonic_text(text, file, out.host);
   const size_t begin = text.find_first_not_of(" \t\r\n");
   const bool json = begin != std::string_view::npos && (text[begin] == '{' || text[begin] == '[');
   if (json && text.find("\"Module Info\"") != std::string_view::npos)
