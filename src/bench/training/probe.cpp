@@ -10,8 +10,9 @@ namespace {
 
 constexpr size_t kLeastCalls = 3;
 constexpr size_t kMostCalls = 1000;
-constexpr double kCallSeconds = 0.03;  // a short call is repeated for that long
-constexpr double kMostSeconds = 0.15;  // with what goes before
+constexpr double kCallSeconds = 0.03;   // a short call is repeated for that long
+constexpr double kMostSeconds = 0.3;    // with what goes before
+constexpr double kTurnsSeconds = 0.01;  // some turns of an operating system
 
 }  // namespace
 
@@ -34,7 +35,7 @@ double seconds_of(Backend<float>& backend, const std::function<void()>& before,
     all.push_back(timed());
     sum += all.back();
   }
-  return sum < kCallSeconds ? median(all) : sum / static_cast<double>(all.size());
+  return sum < kTurnsSeconds ? median(all) : sum / static_cast<double>(all.size());
 }
 
 }  // namespace cb::training
