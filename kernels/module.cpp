@@ -155,6 +155,7 @@ constexpr CudaTable kTable{
     KERNEL(launch_train_exponentials),
     KERNEL(launch_train_hash),
     KERNEL(launch_train_logits_backward),
+    KERNEL(launch_train_narrow),
     KERNEL(launch_train_norm),
     KERNEL(launch_train_norm_backward),
     KERNEL(launch_train_normal),

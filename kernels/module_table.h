@@ -21,7 +21,7 @@ namespace cb::kernels {
 
 // Goes up with every change of this file. A change of the kernels' files shows in
 // CudaTable::sources.
-inline constexpr int cuda_table_version = 3;
+inline constexpr int cuda_table_version = 4;
 
 // The only name that a module exports, and its type: returns null for another table version.
 inline constexpr const char* cuda_table_symbol = "clusterbench_cuda";
@@ -113,6 +113,7 @@ struct CudaTable {
   decltype(&cb::kernels::launch_train_exponentials) launch_train_exponentials;
   decltype(&cb::kernels::launch_train_hash) launch_train_hash;
   decltype(&cb::kernels::launch_train_logits_backward) launch_train_logits_backward;
+  decltype(&cb::kernels::launch_train_narrow) launch_train_narrow;
   decltype(&cb::kernels::launch_train_norm) launch_train_norm;
   decltype(&cb::kernels::launch_train_norm_backward) launch_train_norm_backward;
   decltype(&cb::kernels::launch_train_normal) launch_train_normal;

@@ -52,6 +52,15 @@ int launch_train_swiglu_backward(const float* dout, float* gate_up, std::int64_t
                                  std::int64_t width, void* stream);
 int launch_train_add(float* to, const float* from, std::int64_t count, void* stream);
 
+// Matrices rounded to bf16 (to nearest, ties to even; a NaN stays one), without gaps: `matrices` of
+// them, `step` elements apart, whose rows are `leading` apart.
+struct TrainNarrow {
+  const float* from;
+  std::uint16_t* to;
+  std::int64_t matrices, rows, columns, leading, step;
+};
+int launch_train_narrow(const TrainNarrow& n, void* stream);
+
 // Scores of `heads` heads, one behind the other: rows × columns each, of which row i sees columns
 // 0…first + i. Log sums of neighbouring heads are `sums_stride` apart.
 struct TrainScores {

@@ -97,6 +97,21 @@ __global__ void __launch_bounds__(block_threads)
   for (Index i = loop_begin(); i < count; i += loop_step()) to[i] += from[i];
 }
 
+__device__ std::uint16_t to_bfloat16(float value) {
+  const std::uint32_t bits = __float_as_uint(value);
+  if ((bits & 0x7fffffffU) > 0x7f800000U) return 0x7fc0;
+  return static_cast<std::uint16_t>((bits + 0x7fffU + (bits >> 16 & 1U)) >> 16);
+}
+
+// A block takes a part of one row after the other.
+__global__ void __launch_bounds__(block_threads) train_narrow(TrainNarrow n) {
+  for (Index r = blockIdx.y; r < n.matrices * n.rows; r += gridDim.y) {
+    const float* from = n.from + r / n.rows * n.step + r % n.rows * n.leading;
+    std::uint16_t* to = n.to + r * n.columns;
+    for (Index i = loop_begin(); i < n.columns; i += loop_step()) to[i] = to_bfloat16(from[i]);
+  }
+}
+
 unsigned one_a_row(Index rows) { return static_cast<unsigned>(rows < 65535 ? rows : 65535); }
 
 }  // namespace
@@ -124,6 +139,14 @@ int launch_train_rotate(const TrainRotation& r, void* stream) {
 
 int launch_train_append(const TrainRows& r, void* stream) {
   return launch<train_append>({blocks_of(r.rows * r.width), block_threads}, stream, r);
+}
+
+int launch_train_narrow(const TrainNarrow& n, void* stream) {
+  if (n.rows == 0 || n.columns == 0) return cudaSuccess;
+  const auto columns =
+      static_cast<unsigned>((n.columns + 4 * block_threads - 1) / (4 * block_threads));
+  return launch<train_narrow>({dim3(columns, one_a_row(n.matrices * n.rows)), block_threads},
+                              stream, n);
 }
 
 int launch_train_swiglu(const float* gate_up, float* out, std::int64_t rows, std::int64_t width,

@@ -1,6 +1,7 @@
 // The part of cuBLASLt that clusterbench calls, as a library that the tests open by its path. It
 // refuses what the real one documents as refused: layouts, alignments, types, scales.
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -79,6 +80,7 @@ bool known(const Desc& d, cudaDataType_t a, cudaDataType_t b, cudaDataType_t out
          is(CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_32F) ||
          is(CUDA_R_16F, CUDA_R_16F, CUDA_R_16F, k32, CUDA_R_32F) ||
          is(CUDA_R_16BF, CUDA_R_16BF, CUDA_R_16BF, k32, CUDA_R_32F) ||
+         is(CUDA_R_16BF, CUDA_R_16BF, CUDA_R_32F, k32, CUDA_R_32F) ||
          is(CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_16BF, k32, CUDA_R_32F) ||
          is(CUDA_R_8F_E5M2, CUDA_R_8F_E4M3, CUDA_R_16BF, k32, CUDA_R_32F) ||
          is(CUDA_R_8I, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I) ||
@@ -142,22 +144,33 @@ bool plain(const Desc& desc, const Layout& a, const Layout& b, const Layout& d) 
   return desc.transposed_a && !desc.transposed_b && whole(a) && whole(b) && whole(d);
 }
 
-// D = alpha·op(A)·op(B) + beta·D of fp32 matrices of any layout, or of a batch of them.
+float wide(float value) { return value; }
+float wide(uint16_t bfloat16) {
+  const uint32_t bits = uint32_t{bfloat16} << 16;
+  float out = 0;
+  std::memcpy(&out, &bits, sizeof out);
+  return out;
+}
+
+// D = alpha·op(A)·op(B) + beta·D of matrices of any layout, or of a batch of them: D of fp32, the
+// operands of fp32 or bf16.
 struct General {
   Desc desc;
   Layout a, b, d;
   float alpha, beta;
 
-  double sum(const float* pa, const float* pb, uint64_t row, uint64_t column) const {
+  template <typename T>
+  double sum(const T* pa, const T* pb, uint64_t row, uint64_t column) const {
     const uint64_t k = desc.transposed_a ? a.rows : a.columns;
     const auto la = static_cast<uint64_t>(a.leading), lb = static_cast<uint64_t>(b.leading);
     double out = 0;
     for (uint64_t i = 0; i < k; ++i)
-      out += static_cast<double>(pa[desc.transposed_a ? row * la + i : i * la + row]) *
-             static_cast<double>(pb[desc.transposed_b ? i * lb + column : column * lb + i]);
+      out += static_cast<double>(wide(pa[desc.transposed_a ? row * la + i : i * la + row])) *
+             static_cast<double>(wide(pb[desc.transposed_b ? i * lb + column : column * lb + i]));
     return out;
   }
-  void run(const float* pa, const float* pb, float* pd) const {
+  template <typename T>
+  void run(const T* pa, const T* pb, float* pd) const {
     for (int32_t one = 0; one < d.batch; ++one, pa += a.step, pb += b.step, pd += d.step)
       for (uint64_t column = 0; column < d.columns; ++column)
         for (uint64_t row = 0; row < d.rows; ++row) {
@@ -367,7 +380,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t opaque, con
   const Number scale = number_of(desc.scale);
   const double by = fake::load(alpha, scale, 0), keep = fake::load(beta, scale, 0);
   const bool memoised = plain(desc, a, b, d) && by == 1 && keep == 0;
-  if (!memoised && a.type != CUDA_R_32F) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (!memoised && d.type != CUDA_R_32F) return CUBLAS_STATUS_NOT_SUPPORTED;
   const uint64_t k = desc.transposed_a ? a.rows : a.columns;
   const double flops = 2.0 * d.batch * static_cast<double>(d.rows * d.columns * k);
   const double rate = flops_of(desc, a) / (algo->data[0] == kFast ? 1 : 2);
@@ -375,8 +388,11 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t opaque, con
   const General general{desc, a, b, d, static_cast<float>(by), static_cast<float>(keep)};
   const int code = fake::enqueue(stream, flops / rate, true, [=] {
     if (!memoised) {
-      general.run(static_cast<const float*>(pa), static_cast<const float*>(pb),
-                  static_cast<float*>(pd));
+      auto* const to = static_cast<float*>(pd);
+      if (a.type == CUDA_R_16BF)
+        general.run(static_cast<const uint16_t*>(pa), static_cast<const uint16_t*>(pb), to);
+      else
+        general.run(static_cast<const float*>(pa), static_cast<const float*>(pb), to);
       if (flip) static_cast<unsigned char*>(pd)[1] ^= 0x40;
       return;
     }

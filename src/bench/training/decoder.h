@@ -27,9 +27,6 @@ struct Tape {
   int64_t micro_batch = 0;
 };
 
-// Rows of logits that the last stage has at a time: the whole of them may be gigabytes.
-int64_t head_rows_of(const Stage& stage);
-
 // Forward and backward of one stage of a Llama-like decoder: RMSNorm, grouped attention with
 // rotary positions, SwiGLU, cross entropy. The residual stream is divided by tokens over the ranks
 // that share matrices (sequence parallelism, Korthikanti et al., arXiv 2205.05198); the matrices
@@ -98,6 +95,11 @@ class Decoder {
   int64_t head_rows_ = 0;  // of logits at a time
   double waiting_seconds_ = 0, head_backward_seconds_ = 0;
 };
+
+// Rows of logits that exist at a time.
+int64_t rows_of_head(const Stage& stage);
+// Elements that a decoder and its tape need besides those of memory_of_rank().
+int64_t scratch_elements(const Stage& stage);
 
 extern template class Decoder<float>;
 extern template class Decoder<double>;

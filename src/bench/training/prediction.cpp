@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kRepeats = 3;
 constexpr int kRehearsals = 5;
+constexpr int64_t kMostElements = int64_t{1} << 24;  // of the optimizer's arrays
 
 // A product of that shape on arrays of its own, to be called again and again.
 std::function<void()> product_call(Backend<float>& backend, const MatmulKey& key) {
@@ -76,7 +77,6 @@ Attention attention_seconds(Backend<float>& backend, const Stage& stage, const L
 // Zeroing the gradients, their norm and the update, for all of this rank's parameters. Between two
 // of them a step touches more than the caches hold, if its parameters are more than that.
 double optimizer_seconds(Backend<float>& backend, const Parameters<float>& parameters) {
-  constexpr int64_t kMostElements = int64_t{1} << 24;
   const int64_t all = parameters.count(), share = parameters.state_count();
   const int64_t count = std::clamp<int64_t>(all, 1, kMostElements);
   const auto w = backend.allocate(count), g = backend.allocate(count);
@@ -191,6 +191,19 @@ double gradients_alone(Trainer<float>& trainer) {
 
 }  // namespace
 
+int64_t probe_elements(const Stage& stage) {
+  const AttentionShape a = stage.attention();
+  const int64_t n = stage.tokens(), h = stage.shape.hidden;
+  const auto product = [](int64_t rows, int64_t out, int64_t in) {
+    return rows * (out + in) + out * in;
+  };
+  return std::max({product(rows_of_head(stage), stage.vocabulary().count, h),
+                   product(n, 2 * stage.feed_forward(), h), product(n, a.stride(), h),
+                   2 * n * (a.stride() + a.heads * a.dim + a.heads),
+                   4 * std::min(kMostElements, stored_parameters(stage.shape)),
+                   loop_probe_elements(stage)});
+}
+
 double best_product_rate(Backend<float>& backend, const Ledger& ledger) {
   double best = 0;
   for (const auto& [key, count] : ledger.matmuls) {
@@ -209,7 +222,7 @@ Prediction predict(Comm& comm, Backend<float>& backend, Fabric<float>& fabric, c
   const Attention attention = attention_seconds(backend, stage, ledger);
   out.attention = attention.forward + attention.backward;
   out.elementwise =
-      LoopProbe(backend, stage, loops_of_step(stage, head_rows_of(stage)), of_step).step_seconds();
+      LoopProbe(backend, stage, loops_of_step(stage, rows_of_head(stage)), of_step).step_seconds();
   out.optimizer = optimizer_seconds(backend, trainer.parameters());
   comm.barrier();
   out.exchange = exchange_seconds(backend, fabric, stage);

@@ -25,6 +25,9 @@ struct Prediction {
 Prediction predict(Comm& comm, Backend<float>& backend, Fabric<float>& fabric, const Stage& stage,
                    const Ledger& ledger, Trainer<float>& trainer);
 
+// The most elements that its probes hold at a time.
+int64_t probe_elements(const Stage& stage);
+
 // The fastest rate of the shapes of the ledger, operations per second, measured by the same probe.
 double best_product_rate(Backend<float>& backend, const Ledger& ledger);
 

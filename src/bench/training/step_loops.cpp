@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "bench/training/decoder.h"
 #include "bench/training/probe.h"
 
 namespace cb::training {
@@ -111,6 +112,17 @@ std::vector<StepLoop> loops_of_step(const Stage& s, int64_t head_rows) {
 
 double bytes_of(const StepLoop& l) {
   return static_cast<double>(l.rows * l.width * passes_of(l.loop)) * sizeof(float) * l.count;
+}
+
+int64_t loop_probe_elements(const Stage& stage) {
+  int64_t longest = 0, beside = 1;
+  for (const StepLoop& l : loops_of_step(stage, rows_of_head(stage))) {
+    beside = std::max({beside, l.rows, l.width});
+    for (int i = 0; i < 3; ++i) longest = std::max(longest, elements_of(l, i, stage));
+  }
+  const int64_t held = 4 * stored_parameters(stage.shape) + 4 * longest * stage.shape.layers;
+  const int64_t others = kMostOther / static_cast<int64_t>(sizeof(float));
+  return std::min(others, held) + 4 * longest + 3 * beside;
 }
 
 LoopProbe::LoopProbe(Backend<float>& backend, const Stage& stage, std::vector<StepLoop> loops,

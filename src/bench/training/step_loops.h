@@ -42,6 +42,9 @@ std::vector<StepLoop> loops_of_step(const Stage& stage, int64_t head_rows);
 // Bytes that the loop reads and writes, each array once: as the backend's ledger counts them.
 double bytes_of(const StepLoop& loop);
 
+// Elements that a LoopProbe allocates at most, on a rank that holds all of the shape's parameters.
+int64_t loop_probe_elements(const Stage& stage);
+
 // Times loops alone, with the caches as in a step: a call finds there what the operation before it
 // wrote, and all else as after reading `other_bytes`.
 class LoopProbe {

@@ -49,6 +49,11 @@ constexpr TextRow kSaidTraining[] = {
     {"infer.prefill_ceiling", "operations of the prompt at the rate of its fastest product, measured alone by this rank", "提示词的运算量除以其最快矩阵乘积的速率（本进程单独实测）"},
     {"infer.decode_ceiling", "weights and cache of the mean step at the rate at which this rank's threads read as much", "平均单步的权重与缓存除以本进程线程读取同样数据量的速率"},
     {"infer.read_ceiling", "as much as a step reads, read by the same {0} thread(s) right after: as an array or for a product of one row, the faster", "由同样的 {0} 个线程随后读取与单步同样的数据量：作为数组或用于单行乘积，取较快者"},
+    {"train.attention_batched", "products of the heads that share keys and values as one batch, softmax between them; blocks of {0} rows, the causal half of the scores", "共享键值的各头合为一批乘积，其间为 softmax；{0} 行分块，只算因果的一半得分"},
+    {"train.plain_fp32", "fp32 throughout: neither tensor cores nor tf32", "全程 fp32：不使用张量核心，也不使用 tf32"},
+    {"train.bf16_products", "operands are rounded to bf16 before each product; sums, weights, gradients and all else are fp32", "每次乘积前操作数舍入为 bf16；累加、权重、梯度及其余均为 fp32"},
+    {"train.gpu_memory", "{0} ({1}): the training needs {2}, and {3} of its memory are free; next: fewer --layers, a shorter --sequence, a smaller --micro-batch, or --recompute layer", "{0}（{1}）：训练需要 {2}，而显存空闲 {3}；下一步：减少 --layers，缩短 --sequence，减小 --micro-batch，或使用 --recompute layer"},
+    {"train.gpu_full", "{0} ({1}): memory that was free has gone: {2}; next: nvidia-smi shows who else uses this GPU", "{0}（{1}）：原本空闲的显存已被占用：{2}；下一步：用 nvidia-smi 查看占用者"},
     {"train.across_hosts", "ranks that share matrices are on several hosts: every layer waits for the network", "共享矩阵的进程分布在多台主机：每层都等待网络"},
 };
 // clang-format on

@@ -137,7 +137,7 @@ TEST_CASE("the loops by the stage are those that a step has run") {
         static_cast<void>(t.backend->take_ledger());
         t.trainer.step();
         double bytes = 4.0 * static_cast<double>(t.trainer.parameters().count());  // zeroed
-        for (const StepLoop& loop : loops_of_step(stage, head_rows_of(stage)))
+        for (const StepLoop& loop : loops_of_step(stage, rows_of_head(stage)))
           bytes += bytes_of(loop);
         CHECK(bytes == t.backend->take_ledger().elementwise_bytes);
       }

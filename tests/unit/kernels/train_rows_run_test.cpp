@@ -1,4 +1,7 @@
 // Kernels over rows of a training step, against the formulas in double precision.
+#include <bit>
+#include <iterator>
+
 #include "tests/unit/kernels/train_data.h"
 
 using namespace cb::kernels;
@@ -140,6 +143,38 @@ TEST_CASE("SwiGLU and its backward, with a NaN in gate and in up") {
       CHECK(wrong(gate_up, back) == 0);
     });
   }
+}
+
+TEST_CASE("matrices with gaps are rounded to bf16, to nearest and ties to even") {
+  constexpr std::int64_t matrices = 2, rows = 3, leading = 1040, step = rows * leading + 5;
+  for (const std::int64_t columns : {1, 7, 1030}) {
+    CAPTURE(columns);
+    in_every_order([&] {
+      DeviceArray<float> from(at(step + rows * leading), "from");
+      DeviceArray<std::uint16_t> to(at(matrices * rows * columns), "to");
+      fill(from, 1);
+      std::size_t off = 0;
+      REQUIRE(launch_train_narrow({from.data(), to.data(), matrices, rows, columns, leading, step},
+                                  nullptr) == 0);
+      for (std::int64_t i = 0; i < matrices * rows * columns; ++i) {
+        const std::int64_t row = i / columns;
+        const float wanted = from[at(row / rows * step + row % rows * leading + i % columns)];
+        const float got = std::bit_cast<float>(std::uint32_t{to[at(i)]} << 16);
+        off += !(std::abs(got - wanted) <= std::abs(wanted) * 0x1p-8F);  // half of a last place
+      }
+      CHECK(off == 0);
+    });
+  }
+  DeviceArray<float> from(6, "from");
+  DeviceArray<std::uint16_t> to(6, "to");
+  const float infinite = std::numeric_limits<float>::infinity();
+  const float given[] = {std::bit_cast<float>(0x3f808000U), std::bit_cast<float>(0x3f818000U),
+                         std::bit_cast<float>(0x3f808001U), -infinite,
+                         std::bit_cast<float>(0x7f800001U), 3.4e38F};
+  std::copy(std::begin(given), std::end(given), from.begin());
+  REQUIRE(launch_train_narrow({from.data(), to.data(), 1, 1, 6, 6, 6}, nullptr) == 0);
+  const std::uint16_t wanted[] = {0x3f80, 0x3f82, 0x3f81, 0xff80, 0x7fc0, 0x7f80};
+  CHECK(std::equal(to.begin(), to.end(), std::begin(wanted)));
 }
 
 TEST_CASE("arrays are added") {

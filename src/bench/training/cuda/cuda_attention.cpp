@@ -177,8 +177,8 @@ void CudaAttention::forward_cached(const float* qkv, const float* cache, float* 
 void CudaAttention::backward(const float* qkv, const float* out, const float* dout,
                              const float* log_sums, float* dqkv, const AttentionShape& s) const {
   // Gradients of keys and values are added up over blocks of rows.
-  cuda::zero(dqkv, static_cast<size_t>(s.tokens() * s.stride()) * sizeof(float), queue.stream());
-  queue.queued();
+  const auto bytes = static_cast<size_t>(s.tokens() * s.stride()) * sizeof(float);
+  queue.queue([&] { cuda::zero(dqkv, bytes, queue.stream()); });
   for_each_block(s, block_rows, [&](const SharedHeads& h) {
     backward_block(*this, h, qkv, out, dout, log_sums, dqkv);
   });

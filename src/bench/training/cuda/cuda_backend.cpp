@@ -8,6 +8,7 @@
 #include "bench/training/angles.h"
 #include "bench/training/cuda/cuda_attention.h"
 #include "bench/training/cuda/device_queue.h"
+#include "bench/training/prediction.h"
 #include "kernels/train.h"
 #include "sys/gpu/cuda/products.h"
 
@@ -46,7 +47,7 @@ class Scratch {
   int64_t count_ = 0;
 };
 
-class CudaBackend final : public Backend<float> {
+class CudaBackend final : public GpuBackend {
  public:
   CudaBackend(const cublaslt::Library& library, const CudaSettings& settings)
       : settings_(settings),
@@ -71,6 +72,7 @@ class CudaBackend final : public Backend<float> {
     return out;
   }
   int64_t allocated_bytes() const override { return *allocated_; }
+  bool lost() const override { return queue_->lost(); }
 
   Ledger take_ledger() override {
     finish();
@@ -81,8 +83,7 @@ class CudaBackend final : public Backend<float> {
   void finish() override { queue_->wait(); }
   bool on_host() const override { return false; }
   void put(float* to, const float* host, int64_t count) override {
-    cuda::copy(to, host, bytes_of(count), queue_->stream());
-    queue_->queued();
+    queue_->queue([&] { cuda::copy(to, host, bytes_of(count), queue_->stream()); });
     finish();
   }
   void look(float* host, const float* from, int64_t count) override {
@@ -222,13 +223,11 @@ class CudaBackend final : public Backend<float> {
   }
   void copy(float* to, const float* from, int64_t count) override {
     begin(Work::elementwise, count, 2);
-    cuda::copy(to, from, bytes_of(count), queue_->stream());
-    queue_->queued();
+    queue_->queue([&] { cuda::copy(to, from, bytes_of(count), queue_->stream()); });
   }
   void zero(float* to, int64_t count) override {
     begin(Work::elementwise, count, 1);
-    cuda::zero(to, bytes_of(count), queue_->stream());
-    queue_->queued();
+    queue_->queue([&] { cuda::zero(to, bytes_of(count), queue_->stream()); });
   }
   void adamw(float* weights, const float* gradient, float* mean, float* square, int64_t count,
              const AdamStep& step) override {
@@ -279,9 +278,30 @@ class CudaBackend final : public Backend<float> {
     (work == Work::optimizer ? ledger_.optimizer_bytes : ledger_.elementwise_bytes) +=
         static_cast<double>(elements * passes * kFloat);
   }
-  void multiply(const cublaslt::RowMajorProduct& product) {
-    products_->run(product, queue_->stream());
-    queue_->queued();
+  void multiply(cublaslt::RowMajorProduct product) {
+    if (settings_.bf16) {
+      product.a = narrowed(narrow_a_, product.a, product.lda, product.step_a, product.batch,
+                           product.transpose_a ? product.k : product.m,
+                           product.transpose_a ? product.m : product.k);
+      product.b = narrowed(narrow_b_, product.b, product.ldb, product.step_b, product.batch,
+                           product.transpose_b ? product.n : product.k,
+                           product.transpose_b ? product.k : product.n);
+      product.bf16 = true;
+    }
+    queue_->queue([&] { products_->run(product, queue_->stream()); });
+  }
+  // The matrix, or a batch of them, rounded and without gaps; sets its distances.
+  const void* narrowed(Scratch<uint16_t>& room, const void* from, int64_t& leading, int64_t& step,
+                       int32_t batch, int64_t rows, int64_t columns) {
+    const int64_t matrices = step == 0 ? 1 : batch;  // all of a batch may share one
+    uint16_t* to = room.of(matrices * rows * columns);
+    run(kernels::launch_train_narrow(
+            {static_cast<const float*>(from), to, matrices, rows, columns, leading, step},
+            stream()),
+        "train_narrow");
+    leading = columns;
+    step = step == 0 ? 0 : rows * columns;
+    return to;
   }
   template <typename T>
   T fetched(const T* from) {
@@ -299,8 +319,9 @@ class CudaBackend final : public Backend<float> {
   // and the device reads them in the order of the stream.
   const int32_t* on_device(const int32_t* tokens, int64_t rows) {
     int32_t* out = tokens_.of(rows);
-    cuda::copy(out, tokens, static_cast<size_t>(rows) * sizeof(int32_t), queue_->stream());
-    queue_->queued();
+    queue_->queue([&] {
+      cuda::copy(out, tokens, static_cast<size_t>(rows) * sizeof(int32_t), queue_->stream());
+    });
     return out;
   }
   CudaAttention tools(const AttentionShape& s, int64_t arrays) {
@@ -330,22 +351,27 @@ class CudaBackend final : public Backend<float> {
   Scratch<double> numbers_{*queue_};
   Scratch<kernels::HashResult> hashes_{*queue_};
   Scratch<int32_t> tokens_{*queue_};
+  Scratch<uint16_t> narrow_a_{*queue_}, narrow_b_{*queue_};
   std::shared_ptr<float[]> angles_;
   int64_t angles_half_ = 0, angle_count_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Backend<float>> cuda_backend(const cublaslt::Library& library,
-                                             const CudaSettings& settings) {
+std::unique_ptr<GpuBackend> cuda_backend(const cublaslt::Library& library,
+                                         const CudaSettings& settings) {
   return std::make_unique<CudaBackend>(library, settings);
 }
 
-double cuda_scratch_bytes(const AttentionShape& s, const CudaSettings& settings) {
-  const int64_t scores = 2 * CudaAttention::scores_of(s, settings.attention_block_rows);
-  return static_cast<double>(scores * kFloat + s.tokens() * static_cast<int64_t>(sizeof(int32_t)) +
-                             s.sequence * s.dim * kFloat) +
-         static_cast<double>(cublaslt::Products::kWorkspaceBytes);
+double cuda_scratch_bytes(const Stage& stage, const CudaSettings& settings) {
+  constexpr int64_t kParts = 4 << 20;  // bytes of parts of sums
+  const AttentionShape s = stage.attention();
+  const int64_t scores = CudaAttention::scores_of(s, settings.attention_block_rows);
+  // Each of the two largest operands is smaller than the largest probe, or scores.
+  const int64_t narrow = settings.bf16 ? std::max(probe_elements(stage), scores) : 0;
+  const int64_t own = 2 * scores + s.tokens() + s.sequence * s.dim;
+  return static_cast<double>(own * kFloat + 2 * narrow * 2 + kParts +
+                             static_cast<int64_t>(cublaslt::Products::kWorkspaceBytes));
 }
 
 }  // namespace cb::training

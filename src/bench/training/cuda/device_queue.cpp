@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sys/gpu/cuda/cublaslt.h"
+
 namespace cb::training {
 namespace {
 
@@ -21,18 +23,39 @@ cuda::Event& DeviceQueue::next_event() {
 void DeviceQueue::begin(Work work) {
   if (!marks_.empty() && marks_.back().work == work) return;
   if (marks_.size() >= kMostMarks) wait();
+  attempt([&] { mark(work); });
+}
+
+void DeviceQueue::mark(Work work) {
   cuda::Event& at = next_event();
   at.record(stream_);
   marks_.push_back({&at, work});
 }
 
 void DeviceQueue::launched(int code, const char* kernel) {
-  if (code != 0) lost_ = true;
-  cuda::check_launch(code, kernel);
-  queued();
+  attempt([&] { cuda::check_launch(code, kernel); });
+  counted();
 }
 
-void DeviceQueue::queued() {
+void DeviceQueue::queue(const std::function<void()>& call) {
+  attempt(call);
+  counted();
+}
+
+void DeviceQueue::attempt(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const cublaslt::Unsupported&) {
+    throw;
+  } catch (const cuda::OutOfMemory&) {
+    throw;
+  } catch (const Error&) {
+    lost_ = true;
+    throw;
+  }
+}
+
+void DeviceQueue::counted() {
   if (++queued_ < kMostQueued) return;
   const Work work = marks_.empty() ? Work::elementwise : marks_.back().work;
   wait();
@@ -42,16 +65,11 @@ void DeviceQueue::queued() {
 void DeviceQueue::wait() {
   if (lost_) throw Error("the GPU was lost before");
   if (marks_.empty() && queued_ == 0) return;
-  try {
-    cuda::Event& end = next_event();
-    end.record(stream_);
-    end.spin(deadline_seconds_, kWhat);
-    marks_.push_back({&end, Work::communication});  // the kind of nothing
+  attempt([&] {
+    mark(Work::communication);  // the kind of nothing
+    marks_.back().at->spin(deadline_seconds_, kWhat);
     settle();
-  } catch (const Error&) {
-    lost_ = true;
-    throw;
-  }
+  });
 }
 
 void DeviceQueue::settle() {
@@ -64,8 +82,7 @@ void DeviceQueue::settle() {
 
 void DeviceQueue::fetch(void* to, const void* from, size_t bytes) {
   wait();  // a copy to ordinary memory would wait within the driver
-  cuda::copy(to, from, bytes, stream_);
-  queued();
+  queue([&] { cuda::copy(to, from, bytes, stream_); });
   wait();
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -25,8 +26,9 @@ class DeviceQueue {
   // Throws Error if `code`, which the launcher of that kernel returned, is not success. Waits now
   // and then, so that no launch has to wait within the driver, where no deadline ends it.
   void launched(int code, const char* kernel);
-  // One more product or copy that was queued.
-  void queued();
+  // Queues by a call of the library or the runtime; a failure that is not about memory or about
+  // what the library can do is the device's.
+  void queue(const std::function<void()>& call);
   // Until all that was queued has been computed.
   void wait();
   // Bytes of the device that all that was queued has computed.
@@ -38,8 +40,11 @@ class DeviceQueue {
   std::map<Work, double> take_seconds();
 
  private:
+  void attempt(const std::function<void()>& call);
   cuda::Event& next_event();
+  void mark(Work work);
   void settle();
+  void counted();  // one more launch, product or copy
 
   double deadline_seconds_;
   cuda::Stream stream_;

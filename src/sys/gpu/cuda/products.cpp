@@ -15,12 +15,14 @@ namespace {
 
 // Bytes to which an operand and all that follow it in a batch are aligned; the library's algorithms
 // rely on what they are promised, 256 unless told.
-uint32_t alignment_of(const float* data, int64_t step) {
-  const auto bits = reinterpret_cast<uintptr_t>(data) | static_cast<uintptr_t>(step * 4);
+uint32_t alignment_of(const void* data, int64_t step, int64_t bytes) {
+  const auto bits = reinterpret_cast<uintptr_t>(data) | static_cast<uintptr_t>(step * bytes);
   uint32_t out = 256;
   while (bits % out != 0) out /= 2;
   return out;
 }
+
+int64_t bytes_of(const RowMajorProduct& p) { return p.bf16 ? 2 : 4; }  // of an operand's element
 
 }  // namespace
 
@@ -35,10 +37,10 @@ struct Products::Plan {
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
-  void lay_out(cublasLtMatrixLayout_t& to, int64_t rows, int64_t columns, int64_t leading,
-               int32_t batch, int64_t step) const {
+  void lay_out(cublasLtMatrixLayout_t& to, cudaDataType_t type, int64_t rows, int64_t columns,
+               int64_t leading, int32_t batch, int64_t step) const {
     check_call(*t,
-               t->layout_create(&to, CUDA_R_32F, static_cast<uint64_t>(rows),
+               t->layout_create(&to, type, static_cast<uint64_t>(rows),
                                 static_cast<uint64_t>(columns), leading),
                "cublasLtMatrixLayoutCreate");
     const auto set = [&](cublasLtMatrixLayoutAttribute_t attribute, const auto& value) {
@@ -66,18 +68,19 @@ struct Products::Plan {
                  "cublasLtMatmulPreferenceSetAttribute");
     };
     set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kWorkspaceBytes);
-    set(CUBLASLT_MATMUL_PREF_IMPL_MASK, ~uint64_t{CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK});
-    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(p.b, p.step_b));
-    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(p.a, p.step_a));
-    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(p.c, p.step_c));
-    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(p.c, p.step_c));
+    if (!p.bf16)
+      set(CUBLASLT_MATMUL_PREF_IMPL_MASK, ~uint64_t{CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK});
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(p.b, p.step_b, bytes_of(p)));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(p.a, p.step_a, bytes_of(p)));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(p.c, p.step_c, 4));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(p.c, p.step_c, 4));
     cublasLtMatmulHeuristicResult_t found{};
     int count = 0;
     const cublasStatus_t status =
         t->heuristic(handle, desc, a, b, c, c, preference, 1, &found, &count);
     if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && count == 0))
-      throw Unsupported(
-          fmt::format("cuBLASLt has no algorithm for {}×{}×{} in fp32", p.m, p.n, p.k));
+      throw Unsupported(fmt::format("cuBLASLt has no algorithm for {}×{}×{} in {}", p.m, p.n, p.k,
+                                    p.bf16 ? "bf16" : "fp32"));
     check_call(*t, status, "cublasLtMatmulAlgoGetHeuristic");
     check_call(*t, found.state, "cublasLtMatmulAlgoGetHeuristic");
     algorithm = found.algo;
@@ -92,8 +95,9 @@ struct Products::Plan {
 };
 
 // What decides how a product is computed.
-using ProductKey = std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, bool, bool,
-                              int32_t, int64_t, int64_t, int64_t, uint32_t, uint32_t, uint32_t>;
+using ProductKey =
+    std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, bool, bool, int32_t, int64_t,
+               int64_t, int64_t, uint32_t, uint32_t, uint32_t, bool>;
 
 struct Products::Parts {
   explicit Parts(const Library& library) : t(library.table()), workspace(kWorkspaceBytes) {
@@ -128,9 +132,10 @@ Products::Plan& Products::plan_of(const RowMajorProduct& p) {
                        p.step_a,
                        p.step_b,
                        p.step_c,
-                       alignment_of(p.a, p.step_a),
-                       alignment_of(p.b, p.step_b),
-                       alignment_of(p.c, p.step_c)};
+                       alignment_of(p.a, p.step_a, bytes_of(p)),
+                       alignment_of(p.b, p.step_b, bytes_of(p)),
+                       alignment_of(p.c, p.step_c, 4),
+                       p.bf16};
   const auto [found, is_new] = parts_->plans.try_emplace(key, parts_->t);
   Plan& plan = found->second;
   if (!is_new) return plan;
@@ -139,11 +144,12 @@ Products::Plan& Products::plan_of(const RowMajorProduct& p) {
                "cublasLtMatmulDescCreate");
     plan.set_transpose(CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_b);
     plan.set_transpose(CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_a);
-    plan.lay_out(plan.a, p.transpose_b ? p.k : p.n, p.transpose_b ? p.n : p.k, p.ldb, p.batch,
+    const cudaDataType_t type = p.bf16 ? CUDA_R_16BF : CUDA_R_32F;
+    plan.lay_out(plan.a, type, p.transpose_b ? p.k : p.n, p.transpose_b ? p.n : p.k, p.ldb, p.batch,
                  p.step_b);
-    plan.lay_out(plan.b, p.transpose_a ? p.m : p.k, p.transpose_a ? p.k : p.m, p.lda, p.batch,
+    plan.lay_out(plan.b, type, p.transpose_a ? p.m : p.k, p.transpose_a ? p.k : p.m, p.lda, p.batch,
                  p.step_a);
-    plan.lay_out(plan.c, p.n, p.m, p.ldc, p.batch, p.step_c);
+    plan.lay_out(plan.c, CUDA_R_32F, p.n, p.m, p.ldc, p.batch, p.step_c);
     plan.choose(parts_->handle, p);
   } catch (const Error&) {
     parts_->plans.erase(found);

@@ -8,14 +8,15 @@
 
 namespace cb::cublaslt {
 
-// C (m×n) = alpha·op(A)·op(B) + beta·C of row-major fp32 matrices; or `batch` of them, whose
-// operands are step_a, step_b and step_c elements apart. C is not read where beta is 0.
+// C (m×n) = alpha·op(A)·op(B) + beta·C of row-major matrices, C of fp32, A and B of fp32 or bf16;
+// or `batch` of them, whose operands are step_a, step_b and step_c elements apart. C is not read
+// where beta is 0.
 struct RowMajorProduct {
   int64_t m = 0, n = 0, k = 0;
-  const float* a = nullptr;
+  const void* a = nullptr;
   int64_t lda = 0;
   bool transpose_a = false;
-  const float* b = nullptr;
+  const void* b = nullptr;
   int64_t ldb = 0;
   bool transpose_b = false;
   float* c = nullptr;
@@ -23,10 +24,11 @@ struct RowMajorProduct {
   float alpha = 1, beta = 0;
   int32_t batch = 1;
   int64_t step_a = 0, step_b = 0, step_c = 0;
+  bool bf16 = false;  // of A and B; sums are fp32
 };
 
-// Belongs to the device that was selected when it was made. fp32 throughout: neither tensor cores
-// nor tf32.
+// Belongs to the device that was selected when it was made. fp32 is multiplied without tensor
+// cores and without tf32.
 class Products {
  public:
   explicit Products(const Library& library);
