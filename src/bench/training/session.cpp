@@ -275,7 +275,7 @@ double Session::one_step(Spans& spans, Trained& measured) {
   spans.add("computing", t.computing());
   spans.add("matmul", measured.ledger.of(Work::matmul));
   spans.add("attention", measured.ledger.of(Work::attention));
-  spans.add("elementwise", measured.ledger.of(Work::elementwise));
+  spans.add("elementwise", measured.ledger.of(Work::elementwise) - t.clearing);
   if (options_.hash_every > 0 && options_.layout.data > 1 && done_ % options_.hash_every == 0)
     compare_weights();
   if (options_.twin_every > 0 && done_ % options_.twin_every == 0 && done_ < options_.steps)

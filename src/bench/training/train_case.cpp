@@ -13,6 +13,7 @@
 #include "bench/harness/shared_params.h"
 #include "bench/training/host_backend.h"
 #include "bench/training/library.h"
+#include "bench/training/link_probe.h"
 #include "bench/training/prediction.h"
 #include "bench/training/session.h"
 #include "bench/training/train_record.h"
@@ -26,6 +27,24 @@ namespace {
 using namespace training;
 
 constexpr int kBursts = 60;
+constexpr double kSlowLink = 0.5;  // of the median host: an exchange takes at least twice as long
+
+std::vector<MetricDef> host_metrics() {
+  std::vector<MetricDef> out =
+      training_metrics("MFU: the model's operations of this rank over the cores' theoretical peak");
+  out.push_back({"link_send_bytes_per_second", "bytes_per_second", Better::higher,
+                 "of a host to a neighbouring host, the faster of two"});
+  out.push_back({"link_receive_bytes_per_second", "bytes_per_second", Better::higher,
+                 "of a host from a neighbouring host, the faster of two"});
+  return out;
+}
+
+std::vector<std::string> host_checks() {
+  std::vector<std::string> out = training_checks();
+  out.push_back("slow_link");
+  std::ranges::sort(out);
+  return out;
+}
 
 CaseInfo describe() {
   using namespace param;
@@ -36,9 +55,8 @@ CaseInfo describe() {
       .example = "clusterbench train --model tiny --steps 200 --json t.json",
       .domain = "compute",
       .params = joined({{device_param("cpu", "where to train")}, option_params(), host_params()}),
-      .metrics = training_metrics(
-          "MFU: the model's operations of this rank over the cores' theoretical peak"),
-      .checks = training_checks(),
+      .metrics = host_metrics(),
+      .checks = host_checks(),
       .fault = training_fault(),
       .label_params = {"model"},
   };
@@ -56,6 +74,31 @@ void require_train_memory(Context& context, const Options& o) {
                           : said("train.memory_share", context.who(), format_value(needed, "bytes"),
                                  format_value(static_cast<double>(*available), "bytes"),
                                  format_value(allowed, "bytes"), context.place.local_size));
+}
+
+// A host that sends or receives slowly makes all ranks wait for equally long.
+void add_links(Context& context, Record& record, const std::vector<HostLinks>& links) {
+  if (links.empty() || !context.place.first_on_host()) return;
+  const auto at =
+      static_cast<size_t>(context.place.host_of_rank[static_cast<size_t>(context.comm.rank())]);
+  const size_t host = record.entity({context.place.host, "host", ""});
+  record.add("link_send_bytes_per_second", host, {links[at].send});
+  record.add("link_receive_bytes_per_second", host, {links[at].receive});
+  const LinkShare share = link_shares(links)[at];
+  const bool sends = share.send <= share.receive;
+  const double least = std::min(share.send, share.receive);
+  Check check{.name = "slow_link",
+              .passed = least >= kSlowLink,
+              .value = least,
+              .limit = kSlowLink,
+              .entity = host,
+              .finding = true};
+  if (!check.passed)
+    check.detail =
+        said(sends ? "train.slow_send" : "train.slow_receive", context.place.host,
+             format_value(sends ? links[at].send : links[at].receive, "bytes_per_second"),
+             fmt::format("{:.2f}", least));
+  record.checks.push_back(std::move(check));
 }
 
 int cores_of_team(const RankCores& mine, const Team& team) {
@@ -136,6 +179,8 @@ Record measure_training(Context& context, const Params& params, const Options& o
   if (measured.stopped) return record;  // wrong data yields no number
   context.watchdog.note("measuring the parts alone");
   const Prediction parts = predict(context.comm, *backend, fabric, stage, measured.ledger, trainer);
+  add_links(context, record,
+            probe_links(context.comm, context.place, [&] { context.watchdog.progress(); }));
   const double best = best_product_rate(*backend, measured.ledger);
   const double predicted = context.comm.max(parts.step());
   add_rank_figures(record, self, measured, parts);

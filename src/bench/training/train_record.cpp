@@ -24,10 +24,12 @@ std::vector<MetricDef> training_metrics(const std::string& peak) {
           {"attention_seconds", "seconds", Better::lower, "of a step, in attention"},
           {"predicted_attention_seconds", "seconds", Better::lower, "attention alone"},
           {"elementwise_seconds", "seconds", Better::lower, "of a step, row by row"},
-          {"predicted_elementwise_seconds", "seconds", Better::lower,
-           "its bytes over the measured bandwidth"},
+          {"predicted_elementwise_seconds", "seconds", Better::lower, "each loop alone"},
           {"predicted_optimizer_seconds", "seconds", Better::lower, "the optimizer alone"},
-          {"predicted_communication_seconds", "seconds", Better::lower, "exchanges alone"},
+          {"predicted_communication_seconds", "seconds", Better::lower,
+           "exchanges that computing does not hide, rehearsed"},
+          {"exchange_alone_seconds", "seconds", Better::lower,
+           "exchanges of a step's gradients with nothing beside them"},
           {"memory_bytes", "bytes", Better::lower, "allocated by a rank"},
           {"checkpoint_seconds", "seconds", Better::lower,
            "from the end of a step until all ranks' checkpoints are on their devices"},
@@ -73,7 +75,7 @@ void add_job_figures(Record& record, size_t whole, const Options& o, const Train
     return m.run.seconds.mapped([work](double seconds) { return work / seconds; });
   };
   record.add("tokens_per_second", whole, rate(tokens),
-             Ceiling{tokens / predicted, said("train.predicted")});
+             Ceiling{tokens / predicted, said("train.predicted_by_parts")});
   record.add("model_flops_per_second", whole, rate(flops));
   record.add("step_seconds", whole, m.run.seconds);
   record.add("predicted_step_seconds", whole, {predicted});
@@ -100,6 +102,7 @@ void add_rank_figures(Record& record, size_t self, const Trained& m, const Predi
   record.add("predicted_elementwise_seconds", self, {p.elementwise});
   record.add("predicted_optimizer_seconds", self, {p.optimizer});
   record.add("predicted_communication_seconds", self, {p.exchange + p.gradients});
+  if (p.gradients_alone > 0) record.add("exchange_alone_seconds", self, {p.gradients_alone});
   record.add("memory_bytes", self, {static_cast<double>(m.memory_bytes)});
   if (m.checkpoint_seconds.empty()) return;
   Samples stalls, rates;
