@@ -15,12 +15,13 @@
 #include "kernels/overhead.h"
 #include "kernels/sm_chain.h"
 #include "kernels/stream.h"
+#include "kernels/train.h"
 
 namespace cb::kernels {
 
 // Goes up with every change of this file. A change of the kernels' files shows in
 // CudaTable::sources.
-inline constexpr int cuda_table_version = 2;
+inline constexpr int cuda_table_version = 4;
 
 // The only name that a module exports, and its type: returns null for another table version.
 inline constexpr const char* cuda_table_symbol = "clusterbench_cuda";
@@ -102,6 +103,28 @@ struct CudaTable {
   decltype(&cb::kernels::launch_march_write) launch_march_write;
   decltype(&cb::kernels::launch_read) launch_read;
   decltype(&cb::kernels::launch_spin) launch_spin;
+  decltype(&cb::kernels::launch_train_adamw) launch_train_adamw;
+  decltype(&cb::kernels::launch_train_add) launch_train_add;
+  decltype(&cb::kernels::launch_train_append) launch_train_append;
+  decltype(&cb::kernels::launch_train_cross_entropy) launch_train_cross_entropy;
+  decltype(&cb::kernels::launch_train_damage) launch_train_damage;
+  decltype(&cb::kernels::launch_train_embed) launch_train_embed;
+  decltype(&cb::kernels::launch_train_embed_backward) launch_train_embed_backward;
+  decltype(&cb::kernels::launch_train_exponentials) launch_train_exponentials;
+  decltype(&cb::kernels::launch_train_hash) launch_train_hash;
+  decltype(&cb::kernels::launch_train_logits_backward) launch_train_logits_backward;
+  decltype(&cb::kernels::launch_train_narrow) launch_train_narrow;
+  decltype(&cb::kernels::launch_train_norm) launch_train_norm;
+  decltype(&cb::kernels::launch_train_norm_backward) launch_train_norm_backward;
+  decltype(&cb::kernels::launch_train_normal) launch_train_normal;
+  decltype(&cb::kernels::launch_train_probabilities) launch_train_probabilities;
+  decltype(&cb::kernels::launch_train_rotate) launch_train_rotate;
+  decltype(&cb::kernels::launch_train_row_max) launch_train_row_max;
+  decltype(&cb::kernels::launch_train_softmax) launch_train_softmax;
+  decltype(&cb::kernels::launch_train_softmax_backward) launch_train_softmax_backward;
+  decltype(&cb::kernels::launch_train_squares) launch_train_squares;
+  decltype(&cb::kernels::launch_train_swiglu) launch_train_swiglu;
+  decltype(&cb::kernels::launch_train_swiglu_backward) launch_train_swiglu_backward;
   decltype(&cb::kernels::launch_triad) launch_triad;
   decltype(&cb::kernels::launch_triad_check) launch_triad_check;
   decltype(&cb::kernels::launch_triad_fill) launch_triad_fill;

@@ -137,8 +137,21 @@ if(CLUSTERBENCH_CUDA_VERSION AND TARGET clusterbench)
   target_include_directories(fake_cublaslt SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
   set_target_properties(fake_cublaslt PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY
                                                  ${PROJECT_BINARY_DIR}/fake)
+  target_compile_options(fake_cublaslt PRIVATE -O2) # it computes every product of a training step
   # The library calls the runtime in the program.
   set_target_properties(clusterbench_fake_gpu PROPERTIES ENABLE_EXPORTS ON)
+
+  # Units that need a device, over the same.
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/stand_in/*.cpp)
+  add_executable(unit_stand_in ${sources} tests/fake_cuda/runtime.cpp tests/fake_cuda/devices.cpp tests/fake_cuda/script.cpp
+                               ${kernels_for_stand_in})
+  target_include_directories(unit_stand_in SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+  target_link_libraries(unit_stand_in PRIVATE cb_test_main cb_bench_training)
+  set_target_properties(unit_stand_in PROPERTIES ENABLE_EXPORTS ON UNITY_BUILD OFF)
+  add_dependencies(unit_stand_in fake_cublaslt)
+  add_test(NAME unit.stand_in COMMAND unit_stand_in)
+  set_tests_properties(unit.stand_in PROPERTIES LABELS unit TIMEOUT ${cb_unit_timeout}
+    ENVIRONMENT "${test_environment};CLUSTERBENCH_CUBLASLT_LIBRARY=${PROJECT_BINARY_DIR}/fake/fake_cublaslt.so")
 endif()
 
 # ---- the same over CUDA modules, which lie where a release has them; and a driver that says the version it is told to ----

@@ -33,6 +33,7 @@ Case optics_case();
 Case drives_case();
 Case tcp_case();
 Case train_cpu_case();
+Case train_gpu_case();
 Case infer_cpu_case();
 Case external_case();
 Case lu_cpu_case();

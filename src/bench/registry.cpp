@@ -31,6 +31,7 @@ const std::vector<Case>& all_cases() {
       io_case(),
       gds_case(),
       train_cpu_case(),
+      train_gpu_case(),
       infer_cpu_case(),
       lu_cpu_case(),
       cg_cpu_case(),

@@ -151,8 +151,18 @@ void fill_from_journal(Job& job, const JobKey& key, const Journal& journal,
 
 void count_as_failed(Job& job, const RecordReading& r) {
   job.state = JobState::failed;
+  job.unusable = true;
   job.reason = r.loaded.problem;
   job.curable = !r.loaded.lost || is_replaceable(r.event);
+}
+
+// What the journal knows of a record that says nothing any more.
+bool warn_of_bad(const RecordReading& r, Campaign& campaign) {
+  const JobEvent& e = r.event;
+  if (!e.bad.any()) return false;
+  campaign.warnings.push_back(
+      said("load.bad", terminal_safe(e.file), e.bad.failed_checks, e.bad.errored, e.bad.skipped));
+  return true;
 }
 
 // A file that is gone or changed. A later attempt stands for it only where the journal knows of
@@ -161,11 +171,8 @@ void miss(const RecordReading& r, Campaign& campaign) {
   const bool stands = !r.last && is_replaceable(r.event);
   const bool fails = !r.loaded.lost ? r.job->state == JobState::done : !stands;
   if (r.counts && fails) count_as_failed(*r.job, r);
-  if (r.event.bad.any())
-    campaign.warnings.push_back(said("load.bad", terminal_safe(r.event.file),
-                                     r.event.bad.failed_checks, r.event.bad.errored,
-                                     r.event.bad.skipped));
-  else if (r.other_hosts && r.event.unmet > 0)
+  if (warn_of_bad(r, campaign)) return;
+  if (r.other_hosts && r.event.unmet > 0)
     campaign.warnings.push_back(
         said("load.bad_figures", terminal_safe(r.event.file), r.event.unmet));
   else if (!r.counts || !fails)
@@ -175,14 +182,17 @@ void miss(const RecordReading& r, Campaign& campaign) {
 // A job with a record that belongs to something else is not measured.
 void refuse_misfit(Job& job, const std::string& file, const Said& why) {
   job.state = JobState::failed;
+  job.unusable = true;
   job.reason = said("bind.not_of_job", terminal_safe(file), why);
   job.curable = false;
   job.document.reset();
 }
 
-void refuse_misfits(const std::vector<RecordReading>& readings) {
+void refuse_misfits(const std::vector<RecordReading>& readings, Campaign& campaign) {
   for (const RecordReading& r : readings) {
-    if (r.misfit) refuse_misfit(*r.job, r.event.file, *r.misfit);
+    if (!r.misfit) continue;
+    refuse_misfit(*r.job, r.event.file, *r.misfit);
+    warn_of_bad(r, campaign);
   }
 }
 
@@ -307,7 +317,7 @@ Campaign load_campaign(const fs::path& directory, const Catalogue& catalogue, Ke
   check_manifest(paths, digests, journal, campaign);
   check_foreign(paths, digests, journal, campaign);
   check_records(origins, campaign);
-  refuse_misfits(readings);
+  refuse_misfits(readings, campaign);
   note_failed_drills(drills, campaign);
   note_drills_of_others(drills, roster, campaign);
   campaign.drills = steps_of(drills);

@@ -13,8 +13,6 @@
 namespace cb {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-
 // Returns the text in UTF-8; nothing if it is not in that encoding or the C library lacks it.
 std::optional<std::string> converted(std::string bytes, const char* encoding) {
   const iconv_t converter = ::iconv_open("UTF-8", encoding);
@@ -141,7 +139,7 @@ char separator_of(const std::string& text) {
 
 std::string decoded_text(const std::string& bytes, const std::string& file) {
   const bool wide = bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff");
-  if (!wide && is_utf8(bytes)) return bytes.starts_with(kByteOrderMark) ? bytes.substr(3) : bytes;
+  if (!wide && is_utf8(bytes)) return std::string(without_byte_order_mark(bytes));
   const auto out = converted(bytes, wide ? "UTF-16" : "GB18030");
   if (!out || out->find('\0') != std::string::npos)
     throw UsageError(file, "", said("csv.not_text"));

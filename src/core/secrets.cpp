@@ -7,9 +7,9 @@
 namespace cb {
 namespace {
 
-constexpr std::array<std::string_view, 10> kSecretWords{
-    "TOKEN",      "SECRET", "PASSWORD",  "PASSWD",     "PASSPHRASE",
-    "CREDENTIAL", "APIKEY", "ACCESSKEY", "PRIVATEKEY", "BEARER"};
+constexpr std::array<std::string_view, 12> kSecretWords{
+    "TOKEN",  "SECRET",    "PASSWORD",   "PASSWD", "PASSPHRASE", "CREDENTIAL",
+    "APIKEY", "ACCESSKEY", "PRIVATEKEY", "BEARER", "MKEY",       "VSKEY"};
 constexpr std::string_view kSettingCharacters = " _.,:;=^/+@%*()[]{}~-#<>|!";
 constexpr size_t kMaxSetting = 512;
 // Shortest keys in base 64 and in hexadecimal. Names of interfaces, devices (a UUID has groups of

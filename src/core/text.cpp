@@ -128,6 +128,12 @@ bool is_blank(std::string_view text) {
   return true;
 }
 
+std::string_view without_byte_order_mark(std::string_view text) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
+  return text;
+}
+
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
     const auto character = decode(text);

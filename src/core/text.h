@@ -19,6 +19,9 @@ std::string json_safe(std::string_view json);
 // replaces.
 bool is_blank(std::string_view text);
 
+// The text without the byte order mark that editors put before UTF-8.
+std::string_view without_byte_order_mark(std::string_view text);
+
 // True if all of the text is UTF-8.
 bool is_utf8(std::string_view text);
 

@@ -46,6 +46,7 @@ struct Job {
   JobState state = JobState::missing;
   Said reason;                       // why it is not done, with what to do next
   bool curable = true;               // `run --resume` can cure it; ignored if it is done
+  bool unusable = false;             // its record is gone, was changed, or is of something else
   std::string file;                  // its records' file, relative to the campaign directory
   std::string log;                   // its output's file, relative to the campaign directory
   std::vector<std::string> command;  // the command line that ran

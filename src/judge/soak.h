@@ -29,6 +29,10 @@ struct SoakEvent {
   bool interrupts = false;  // a job of the soak ended badly, and not by this program's doing
 };
 
+// True if the job was ended by the cluster: neither by this program's own refusal nor because the
+// campaign was stopped.
+bool interrupts(const Interruption& interruption);
+
 // In the order of time. Counts what every cycle's records and the journal say; a counter that
 // several steps read counts once.
 std::vector<SoakEvent> soak_events(const Campaign& campaign);

@@ -106,6 +106,14 @@ bool ended_by_program(const Said& reason) {
          (id == "end.of_log" && reason.text().starts_with(said("end.refused").text()));
 }
 
+}  // namespace
+
+bool interrupts(const Interruption& interruption) {
+  return interruption.state != JobState::missing && !ended_by_program(interruption.reason);
+}
+
+namespace {
+
 class EventCollector {
  public:
   explicit EventCollector(const Campaign& campaign) : campaign_(campaign), names_(campaign) {}
@@ -164,7 +172,7 @@ class EventCollector {
       const EventKind* kind = find_event_kind(ours ? "campaign_stopped" : "interruption");
       SoakEvent e = event(job, i.ended.empty() ? i.started : i.ended, place, kind, i.reason);
       if (ended_by_program(i.reason)) e.cls = EventClass::tool;
-      e.interrupts = !ours && e.cls != EventClass::tool;
+      e.interrupts = interrupts(i);
       events_.push_back(std::move(e));
     }
   }

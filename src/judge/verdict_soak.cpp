@@ -317,8 +317,9 @@ Evidence soak_evidence(const Campaign& campaign, const HostNames& names, const C
 }
 
 bool is_counted_interruption(const Job& job, bool interruptions_judged) {
-  return interruptions_judged && job.cycle > 0 &&
-         (job.state == JobState::failed || job.state == JobState::deadline);
+  return interruptions_judged && job.cycle > 0 && !job.unusable &&
+         (job.state == JobState::failed || job.state == JobState::deadline) &&
+         !job.interruptions.empty() && interrupts(job.interruptions.back());
 }
 
 }  // namespace cb

@@ -9,8 +9,9 @@ namespace cb {
 Evidence soak_evidence(const Campaign& campaign, const HostNames& names, const Criterion& criterion,
                        const SoakRule& rule);
 
-// True if the job is a cycle that ended badly and a criterion of the judging profile counts it: it
-// is evidence then, and no gap.
+// True if the job is a cycle that the cluster ended badly and a criterion of the judging profile
+// counts that: it is evidence then, and no gap. A cycle whose record is gone, was changed or is of
+// something else is a gap, as is one that this program refused.
 bool is_counted_interruption(const Job& job, bool interruptions_judged);
 
 }  // namespace cb

@@ -36,9 +36,10 @@ const Metric* metric_of(const Record& record, size_t entity, std::string_view na
   return found == record.metrics.end() ? nullptr : &*found;
 }
 
+// Means: parts of a step add up to it, and medians do not where steps are of two kinds.
 std::optional<double> figure_of(const Record& record, size_t entity, std::string_view name) {
   const Metric* metric = metric_of(record, entity, name);
-  return metric == nullptr ? std::nullopt : std::optional(metric->samples.summary().median);
+  return metric == nullptr ? std::nullopt : std::optional(metric->samples.summary().mean);
 }
 
 // The metrics of the job as a whole.
@@ -54,7 +55,7 @@ std::optional<size_t> slowest_rank(const Record& record) {
   std::map<size_t, double> sums;
   for (const Metric& m : record.metrics) {
     if (std::ranges::find(kStepParts, m.name, &StepPart::predicted) != kStepParts.end())
-      sums[m.entity] += m.samples.summary().median;
+      sums[m.entity] += m.samples.summary().mean;
   }
   if (sums.empty()) return std::nullopt;
   return std::ranges::max_element(sums, {}, [](const auto& s) { return s.second; })->first;

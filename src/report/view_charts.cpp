@@ -11,6 +11,7 @@
 #include "core/units.h"
 #include "judge/verdict_select.h"
 #include "report/histogram_bins.h"
+#include "report/infer_figures.h"
 #include "report/matrix.h"
 #include "report/timeline.h"
 #include "report/training_figures.h"
@@ -286,6 +287,7 @@ std::vector<Figure> step_figures(const ReportInput& in, const Step& step) {
     for (const MetricGroup* group : found.points) add_point_figures(out, in, *group);
   }
   std::ranges::move(training_figures(in, step), std::back_inserter(out));
+  if (auto figure = infer_figure(in, step)) out.push_back(std::move(*figure));
   if (auto figure = timeline_figure(in, step)) out.push_back(std::move(*figure));
   return out;
 }

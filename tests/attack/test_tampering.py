@@ -6,6 +6,7 @@ its seed: CLUSTERBENCH_ATTACKS=1 CLUSTERBENCH_ATTACK_SEED=N repeats it alone.
 
 import collections
 import concurrent.futures
+import json
 import os
 import pathlib
 import random
@@ -17,7 +18,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 import tampering  # noqa: E402
-from campaigns import at_least, cb, criterion, run_local, step, write_profile  # noqa: E402
+from campaigns import SOURCE, at_least, cb, criterion, run_local, step, write_profile  # noqa: E402
 
 COUNT = int(os.environ.get("CLUSTERBENCH_ATTACKS", "2000"))
 FIRST = int(os.environ.get("CLUSTERBENCH_ATTACK_SEED", "1"))
@@ -120,6 +121,59 @@ def test_what_does_not_fit_its_step_counts_nowhere_though_all_digests_agree(base
         with tampering.scratch_copy(bases / "one") as campaign:
             done = tampering.apply(lot.choice(tampering.BOUND), campaign, bases / "other", lot)
             if done:
+                gate = cb("gate", campaign)
+                assert gate.returncode in (1, 2, 3), (seed, done, gate.stdout)
+
+
+@pytest.fixture(scope="module")
+def soaks(tmp_path_factory):
+    root = tmp_path_factory.mktemp("soaks")
+    profile = soak_profile(root)
+    for name in ("one", "other"):
+        assert run_local(profile, root / name).returncode == 0
+    return root
+
+
+def soak_profile(directory):
+    rules = [at_least("load.rate", "load", 1), criterion("load.data", "load", check="data"),
+             {"id": "none", "soak": "interruptions", "max": 2, "domain": "stability", "why": "test", "source": SOURCE}]
+    path = pathlib.Path(write_profile(directory, [step("info", case="info", params={}), step("events", case="events", params={}),
+                                                  step("load")], rules))
+    value = json.loads(path.read_text())
+    value["soak"] = {"steps": ["events", "load"], "for": "1s", "every": "0.2s"}
+    path.write_text(json.dumps(value))
+    return path
+
+
+def spoil_text(*change):
+    def spoil(path):
+        path.write_text(path.read_text().replace(*change, 1))
+    return spoil
+
+
+@pytest.mark.parametrize("spoil", [
+    pathlib.Path.unlink, spoil_text('"samples": [', '"samples": [NaN,'), spoil_text('"samples": [', '"samples": [null,'),
+    spoil_text("bytes_per_second", "bytes"), spoil_text('"case": "fake"', '"case": "gemm"'), spoil_text("result/", "result/9"),
+    lambda path: path.write_text(""),
+], ids=["gone", "nan", "null", "unit", "case", "schema", "empty"])
+def test_a_cycle_of_a_soak_whose_record_says_nothing_is_a_gap_though_interruptions_are_judged(soaks, spoil):
+    assert cb("gate", soaks / "one").returncode == 0
+    with tampering.scratch_copy(soaks / "one") as campaign:
+        path = next((campaign / "records").glob("*load~0003*.json"))
+        before = path.read_bytes()
+        spoil(path)
+        assert not path.exists() or path.read_bytes() != before
+        tampering.seal(campaign)
+        gate = cb("gate", campaign)
+        assert gate.returncode in (2, 3), gate.stdout
+
+
+def test_what_does_not_fit_a_cycle_counts_nowhere(soaks):
+    for seed in range(FIRST, FIRST + max(COUNT // 40, 1)):
+        lot = random.Random(seed)
+        with tampering.scratch_copy(soaks / "one") as campaign:
+            done = tampering.apply(lot.choice(tampering.BOUND), campaign, soaks / "other", lot)
+            if done and not tampering.same_files(campaign, soaks / "one"):
                 gate = cb("gate", campaign)
                 assert gate.returncode in (1, 2, 3), (seed, done, gate.stdout)
 

@@ -225,6 +225,16 @@ def test_gds_over_the_table(place, disk, monkeypatch, rw):  # noqa: F811
     test_gds.test_the_way_by_the_host_has_page_locked_memory_and_each_rank_its_own_gpu(disk, monkeypatch, rw)
 
 
+@pytest.mark.parametrize("driver", [12020, 13000])
+def test_training_over_the_table(place, driver):
+    """Every kernel of a step crosses the table; losses and checks are as without a module."""
+    file = place.program.parent / "t.json"
+    run(place.put(11, 13), "train", "--device", "gpu", "--steps", "5", "--sequence", "8", "--json", file, cuda=f"driver={driver}")
+    (record,) = json.loads(file.read_text())["records"]
+    assert record["outcome"] == "measured" and all(c["passed"] for c in record["checks"])
+    assert "first_loss" in {c["name"] for c in record["checks"]}
+
+
 def test_health_over_the_table(place):
     run(place.put(11, 13), "health", "--json", place.program.parent / "h.json")
     records = json.loads((place.program.parent / "h.json").read_text())["records"]

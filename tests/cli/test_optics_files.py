@@ -176,8 +176,11 @@ def test_mlxlink_in_its_figures(tmp_path):
     assert figures["module_celsius"] == 54 and figures["bias_amperes"] == pytest.approx(8.38e-3)
     assert figures["lane_spread_decibels"] == pytest.approx(3.5)
     assert figures["errors_per_bit"] == pytest.approx(3e-5)
-    # Its limits are those of alarms: no margin over a warning that nobody told.
+    # Its limits are those of alarms: no margin over a warning that nobody told, and no warning that passes.
     assert "receive_margin_decibels" not in figures
+    assert {c["name"] for c in record["checks"] if c["passed"]} == {"module_alarm"}
+    assert any("do not tell all warning limits" in note for note in record["notes"])
+    assert any("their state is not told" in note for note in record["notes"])
     assert {c["name"] for c in record["checks"] if not c["passed"]} == {"lane_spread", "error_rate"}
 
 

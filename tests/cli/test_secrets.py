@@ -29,6 +29,13 @@ def test_a_command_line_is_recorded_without_keys(tmp_path):
     assert argv[1:] == ["fake", "--json", f"{tmp_path}/[redacted].json"]
 
 
+def test_keys_of_a_subnet_stand_in_no_document(tmp_path):
+    out = tmp_path / "f.json"
+    for case, *more in (("fabric",), ("optics", "--subnet", "--vs-key=0x5ec2e7")):
+        assert cb(case, *more, "--mkey", "0x5ec2e8", "--sysroot", tmp_path, "--json", out).returncode == 3
+        assert "5ec2e" not in out.read_text() and "[redacted]" in out.read_text()
+
+
 def test_redact_keeps_names_only():
     for arguments, environment in ((["--redact"], {}), ([], {"CLUSTERBENCH_REDACT": "1"})):
         run = document("--value", "2", *arguments, NCCL_DEBUG="WARN", **environment)

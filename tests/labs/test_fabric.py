@@ -297,6 +297,16 @@ def test_a_device_that_does_not_answer_is_named_and_nothing_hangs(live):
 
 
 @managed
+def test_modules_are_asked_of_every_switch_and_a_subnet_without_registers_is_said(live):
+    """ibsim knows no class of a vendor: the discovery and the LIDs are real, the answer is silence or an error."""
+    begin = time.monotonic()
+    done = subprocess.run([BINARY, "optics", "--subnet", "--quiet", "--mad-timeout", "20ms"], capture_output=True, text=True, timeout=120, check=False,
+                          env={**live.environment, "SIM_HOST": identity("host002 mlx5_1"), "LD_PRELOAD": PRELOAD})
+    assert done.returncode == 3 and time.monotonic() - begin < 60
+    assert re.search(rf"{RAILS + SPINES} of {RAILS + SPINES} switches were not read, the first is (leaf|spine)-\d: .*next:", done.stderr), done.stderr
+
+
+@managed
 def test_a_few_lost_datagrams_change_nothing(live):
     live.tell(f'Error "{identity("leaf-1")}" 20', "Wait 1")
     record, failed, _ = ask(live, 0, "--mad-timeout", "20ms", "--no-counters")

@@ -6,6 +6,7 @@
 #include "bench/harness/gather.h"
 #include "bench/harness/host_load.h"
 #include "core/clock.h"
+#include "core/secrets.h"
 
 namespace cb {
 namespace {
@@ -23,8 +24,17 @@ struct Attempt {
   Said failure = {};
 };
 
+// Keys of the site belong in no document.
+void hide_secrets(Record& record) {
+  const Params given = record.params;
+  for (const auto& [name, values] : given.all()) {
+    if (names_secret(name)) record.params.erase(name);
+  }
+}
+
 Record bare(const Case& c, const Params& params, Outcome outcome) {
   Record record{.case_name = c.info.name, .params = params, .outcome = std::move(outcome)};
+  hide_secrets(record);
   record.started = record.ended = utc_now();
   return record;
 }
@@ -109,6 +119,7 @@ std::vector<Record> run_case(const Case& c, Context& context, const Params& para
   if (worst == refused) throw_agreed(context.comm, "clusterbench " + c.info.name, mine.refusal);
   std::vector<Record> share = worst == fine ? mine.records : finished_everywhere(context, finished);
   if (worst == failed) share = with_failure(c, context, params, mine, std::move(share));
+  for (Record& record : share) hide_secrets(record);
   std::vector<Record> joined = gather_records(context.comm, share);
   load.add_to(joined, context.comm, context.place);
   if (worst == interrupted) throw Interrupted(std::move(joined));

@@ -341,7 +341,6 @@ void check_input(const Params& params, Problems& problems) {
 
 std::vector<Record> run(Context& context, const Params& params) {
   Record record{.case_name = "fabric", .params = params};
-  record.params.erase("mkey");  // a key of the site: it belongs in no document
   const net::FabricInput input = net::read_fabric(context, params);
   if (!context.comm.is_root()) return {std::move(record)};
   if (input.unavailable) {

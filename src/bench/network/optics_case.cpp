@@ -7,6 +7,7 @@
 
 #include "bench/cases.h"
 #include "bench/network/finding_checks.h"
+#include "bench/network/optics/in_band.h"
 #include "bench/network/optics/read_modules.h"
 #include "core/file.h"
 #include "core/param_builder.h"
@@ -27,16 +28,18 @@ CaseInfo describe() {
       .example = "mpirun --map-by ppr:1:node clusterbench optics --window 60s --json o.json",
       .domain = "network",
       .needs = {},
-      .params =
-          {duration("window").range(0, 86400).by_default("0").help(
-               "between two readings of counters: errors, flaps"),
-           text("ports").by_default("auto").list().help(
-               "interfaces; auto: every physical Ethernet port"),
-           text("from")
-               .list()
-               .excludes({"window", "ports"})
-               .help("files instead: HOST@PORT.txt of ethtool -m, with --json or without, or of "
-                     "mlxlink -m -c --json; ibdiagnet2.db_csv")},
+      .params = joined(
+          {{duration("window").range(0, 86400).by_default("0").help(
+                "between two readings of counters: errors, flaps"),
+            text("ports").by_default("auto").list().help(
+                "interfaces; auto: every physical Ethernet port"),
+            text("from")
+                .list()
+                .excludes({"window", "ports"})
+                .help("files instead: HOST@PORT.txt of ethtool -m, with --json or without, or of "
+                      "mlxlink -m -c --json; ibdiagnet2.db_csv; SWITCH.txt of SONiC's show "
+                      "interfaces transceiver eeprom -d")},
+           net::in_band_params()}),
       .metrics = {{"modules", "count", higher, "that could be read"},
                   {"module_celsius", "celsius", lower, ""},
                   {"receive_watts", "watts", higher, "the weakest lane with light"},
@@ -90,6 +93,37 @@ class ModuleRecord {
   size_t entity_;
 };
 
+// A note of the modules that `lacks` names: how many there are, and the first.
+template <typename Lacks, typename Say>
+void add_note_of(Record& record, const std::vector<FittedModule>& modules, Lacks lacks, Say say) {
+  size_t count = 0;
+  std::string first;
+  for (const FittedModule& m : modules) {
+    if (m.module && lacks(*m.module) && count++ == 0) first = m.host + " " + m.port;
+  }
+  if (count > 0)
+    record.notes.push_back(say(std::to_string(count), std::to_string(modules.size()), first));
+}
+
+// What is not judged, and why.
+void add_untold_notes(Record& record, const std::vector<FittedModule>& modules) {
+  using Text = const std::string&;
+  add_note_of(
+      record, modules, [](const OpticalModule& o) { return !tells_values(o, true); },
+      [](Text count, Text all, Text first) { return said("optics.untold", count, all, first); });
+  add_note_of(
+      record, modules,
+      [](const OpticalModule& o) { return tells_values(o, true) && !tells_values(o, false); },
+      [](Text count, Text all, Text first) {
+        return said("optics.no_warning_limits", count, all, first);
+      });
+  add_note_of(
+      record, modules, [](const OpticalModule& o) { return !tells_state(o); },
+      [](Text count, Text all, Text first) {
+        return said("optics.no_state", count, all, first, kSonicStatusCommand);
+      });
+}
+
 void add_notes(Record& record, const std::vector<FittedModule>& modules) {
   size_t silent = 0;
   const FittedModule* first = nullptr;
@@ -99,14 +133,10 @@ void add_notes(Record& record, const std::vector<FittedModule>& modules) {
   if (first != nullptr)
     record.notes.push_back(said("optics.unread", silent, modules.size(),
                                 first->host + " " + first->port, first->why_not));
-  size_t partly = 0;
-  const FittedModule* first_partly = nullptr;
-  for (const FittedModule& m : modules) {
-    if (m.module && !tells_values(*m.module) && partly++ == 0) first_partly = &m;
-  }
-  if (first_partly != nullptr)
-    record.notes.push_back(said("optics.partly", partly, modules.size(),
-                                first_partly->host + " " + first_partly->port));
+  add_untold_notes(record, modules);
+  if (std::ranges::all_of(modules,
+                          [](const FittedModule& m) { return !m.module || m.module->copper; }))
+    record.notes.push_back(said("optics.all_copper", modules.size() - silent));
   std::optional<double> shown;
   for (const FittedModule& m : modules) {
     const auto rate = shown_error_rate(m);
@@ -150,19 +180,46 @@ std::vector<FittedModule> modules_of_files(Context& context,
   return out;
 }
 
+// Collective: the switches' modules, on rank 0. What was not read is said in the record.
+std::vector<FittedModule> modules_of_subnet(Context& context, const Params& params,
+                                            Record& record) {
+  net::InBandModules in_band = net::read_modules_in_band(context, params);
+  if (in_band.unavailable) record.outcome = Skipped{*in_band.unavailable};
+  if (!context.comm.is_root() || in_band.unavailable) return {};
+  const net::MadTally& mads = in_band.mads;
+  record.facts["datagrams"] =
+      said("fabric.datagrams", mads.sent, mads.answered, mads.timed_out, mads.refused);
+  record.facts[kModuleFilesFact] = said("optics.subnet", in_band.read.switches);
+  record.notes = std::move(in_band.read.notes);
+  return std::move(in_band.read.modules);
+}
+
+std::vector<FittedModule> all_modules(Context& context, const Params& params, Record& record) {
+  if (params.flag("subnet")) return modules_of_subnet(context, params, record);
+  if (!params.has("from")) return modules_of_hosts(context, params);
+  record.facts[kModuleFilesFact] = said("optics.files", params.texts("from").size());
+  return modules_of_files(context, params.texts("from"));
+}
+
+Said why_none(const Params& params) {
+  return params.flag("subnet") ? said("optics.subnet_none")
+         : params.has("from")  ? said("modules.no_module", kSonicCommand)
+                               : said("optics.no_ethernet");
+}
+
 std::vector<Record> run(Context& context, const Params& params) {
   Record record{.case_name = "optics", .params = params};
-  const bool by_files = params.has("from");
-  const std::vector<FittedModule> modules = by_files
-                                                ? modules_of_files(context, params.texts("from"))
-                                                : modules_of_hosts(context, params);
-  if (!context.comm.is_root()) return {std::move(record)};
-  if (by_files) record.facts[kModuleFilesFact] = said("optics.files", params.texts("from").size());
+  const std::vector<FittedModule> modules = all_modules(context, params, record);
+  if (!context.comm.is_root() || std::holds_alternative<Skipped>(record.outcome))
+    return {std::move(record)};
   const auto read =
       std::ranges::count_if(modules, [](const FittedModule& m) { return m.module.has_value(); });
   if (read == 0) {
-    const Said none = by_files ? said("modules.none") : said("optics.no_port");
-    record.outcome = Skipped{modules.empty() ? none : modules.front().why_not};
+    // A note names the switch.
+    const Said why = !record.notes.empty() ? record.notes.front()
+                     : modules.empty()     ? why_none(params)
+                                           : modules.front().why_not;
+    record.outcome = Skipped{why};
     return {std::move(record)};
   }
   record.add("modules", record.entity({"", "cluster", ""}), Samples{static_cast<double>(read)});
@@ -177,6 +234,6 @@ std::vector<Record> run(Context& context, const Params& params) {
 
 }  // namespace
 
-Case optics_case() { return {describe(), run}; }
+Case optics_case() { return {describe(), run, net::check_in_band_params}; }
 
 }  // namespace cb

@@ -51,6 +51,13 @@ class Backend {
   virtual int64_t allocated_bytes() const = 0;
   // Times and counts since the last call.
   virtual Ledger take_ledger() = 0;
+  // Until all that was called has been computed.
+  virtual void finish() = 0;
+  // Whether the host reads and writes the device's memory itself. If not, put() and look() copy
+  // from and to memory of the host; both are complete when they return.
+  virtual bool on_host() const = 0;
+  virtual void put(Real* to, const Real* host, int64_t count) = 0;
+  virtual void look(Real* host, const Real* from, int64_t count) = 0;
 
   virtual void matmul(const Product<Real>& product) = 0;
   virtual void rmsnorm(const Real* x, const Real* gain, Real* y, Real* scale, int64_t rows,

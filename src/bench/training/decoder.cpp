@@ -9,6 +9,30 @@ namespace cb::training {
 
 using Part = PlaceInStep::Part;
 
+namespace {
+
+int64_t widest(const Stage& stage) {
+  return std::max(stage.feed_forward(), stage.heads() * stage.shape.head_dim);
+}
+
+}  // namespace
+
+// All logits at once may be gigabytes.
+int64_t rows_of_head(const Stage& stage) {
+  constexpr int64_t kLogits = int64_t{1} << 22;  // elements
+  return std::clamp<int64_t>(kLogits / stage.vocabulary().count, 64,
+                             std::max<int64_t>(stage.tokens(), 64));
+}
+
+int64_t scratch_elements(const Stage& stage) {
+  const int64_t n = stage.tokens(), h = stage.shape.hidden, rows = rows_of_head(stage);
+  // A whole and an own stream, the last layer's output, and the gradient.
+  const int64_t stream = (n + 3 * stage.own_tokens()) * h;
+  const int64_t wide = n * (widest(stage) + stage.attention().stride());
+  const int64_t head = stage.last() ? rows * (stage.vocabulary().count + 3) + 2 * n * h : 0;
+  return stream + wide + head;
+}
+
 template <typename Real>
 Decoder<Real>::Decoder(Backend<Real>& backend, Fabric<Real>& fabric, const Stage& stage,
                        Parameters<Real>& parameters, Watch<Real>& watch, Hooks hooks)
@@ -20,19 +44,16 @@ Decoder<Real>::Decoder(Backend<Real>& backend, Fabric<Real>& fabric, const Stage
       hooks_(std::move(hooks)),
       divided_(stage.layout.tensor > 1 && !stage.forward_only) {
   const int64_t n = stage_.tokens(), h = stage_.shape.hidden;
-  const int64_t wide = std::max(stage_.feed_forward(), stage_.heads() * stage_.shape.head_dim);
   whole_ = ops_.allocate(n * h);
   if (stage_.forward_only) {
     if (stage_.last()) allocate_head(stage_.batch.sequences);
     return;
   }
   own_ = ops_.allocate(stage_.own_tokens() * h);
-  dwide_ = ops_.allocate(n * wide);
+  dwide_ = ops_.allocate(n * widest(stage_));
   dqkv_ = ops_.allocate(n * stage_.attention().stride());
   if (!stage_.last()) return;
-  constexpr int64_t kLogits = int64_t{1} << 22;  // elements: the whole of them may be gigabytes
-  allocate_head(
-      std::clamp<int64_t>(kLogits / stage_.vocabulary().count, 64, std::max<int64_t>(n, 64)));
+  allocate_head(rows_of_head(stage_));
   dhead_ = ops_.allocate(n * h);
 }
 
@@ -216,6 +237,7 @@ void Decoder<Real>::head_chunk(int64_t first, int64_t rows, const Tape<Real>& ta
   linear_backward(logits_.get(), parameters_.head(parameters_.weights()), dhead_.get() + first * h,
                   rows, part.count, h);
   linear_gradient(logits_.get(), x, parameters_.head(parameters_.gradients()), rows, part.count, h);
+  ops_.finish();
   head_backward_seconds_ += monotonic_seconds() - start;
 }
 
@@ -238,6 +260,7 @@ double Decoder<Real>::head(Tape<Real>& tape, double factor) {
   ops_.zero(tape.dstream.get(), own * h);
   ops_.rmsnorm_backward(dnormed, stream, gain, scale, tape.dstream.get(),
                         parameters_.head_gain(parameters_.gradients()), own, h);
+  ops_.finish();
   head_backward_seconds_ += monotonic_seconds() - start - (waiting_seconds_ - waited);
   return loss;
 }

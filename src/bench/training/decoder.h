@@ -96,6 +96,11 @@ class Decoder {
   double waiting_seconds_ = 0, head_backward_seconds_ = 0;
 };
 
+// Rows of logits that exist at a time.
+int64_t rows_of_head(const Stage& stage);
+// Elements that a decoder and its tape need besides those of memory_of_rank().
+int64_t scratch_elements(const Stage& stage);
+
 extern template class Decoder<float>;
 extern template class Decoder<double>;
 

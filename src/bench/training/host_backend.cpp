@@ -14,6 +14,7 @@
 
 #include "bench/cpu/memory.h"
 #include "bench/cpu/random.h"
+#include "bench/training/angles.h"
 #include "bench/training/host_attention.h"
 #include "core/clock.h"
 #include "kernels/hash.h"
@@ -65,6 +66,10 @@ class HostBackend final : public Backend<Real> {
   }
   int64_t allocated_bytes() const override { return *allocated_; }
   Ledger take_ledger() override { return std::exchange(ledger_, Ledger()); }
+  void finish() override {}
+  bool on_host() const override { return true; }
+  void put(Real* to, const Real* host, int64_t count) override { copy(to, host, count); }
+  void look(Real* host, const Real* from, int64_t count) override { copy(host, from, count); }
 
   void matmul(const Product<Real>& p) override {
     const Timed timed(ledger_, Work::matmul);
@@ -330,21 +335,13 @@ class HostBackend final : public Backend<Real> {
 
   HostAttention<Real> tools() { return {team_, rows_, product_}; }
 
-  // Frequency i of dim/2 is 500000^(−2i/dim) (Llama 3's base).
   void require_angles(const AttentionShape& s) {
     const int64_t half = s.dim / 2, positions = std::max(s.past + s.sequence, s.capacity);
     if (static_cast<int64_t>(cosines_.size()) >= positions * half && half == angles_half_) return;
     angles_half_ = half;
     cosines_.resize(static_cast<size_t>(positions * half));
     sines_.resize(cosines_.size());
-    for (int64_t position = 0; position < positions; ++position)
-      for (int64_t i = 0; i < half; ++i) {
-        const double angle =
-            static_cast<double>(position) *
-            std::pow(500000.0, -static_cast<double>(i) / static_cast<double>(half));
-        cosines_[static_cast<size_t>(position * half + i)] = static_cast<Real>(std::cos(angle));
-        sines_[static_cast<size_t>(position * half + i)] = static_cast<Real>(std::sin(angle));
-      }
+    write_angles(cosines_.data(), sines_.data(), positions, half);
   }
 
   Team& team_;

@@ -127,7 +127,7 @@ std::vector<ParamDef> shape_params() {
   return out;
 }
 
-std::vector<ParamDef> option_params() {
+std::vector<ParamDef> option_params(const std::vector<std::string>& dtypes) {
   using namespace param;
   std::vector<ParamDef> out = shape_params();
   const std::vector<ParamDef> rest{
@@ -137,7 +137,10 @@ std::vector<ParamDef> option_params() {
           .help("micro-batches of a replica's step")
           .by_default("1")
           .range(1, 1 << 20),
-      choice("dtype", {"fp32"}).help("weights, gradients and products").by_default("fp32"),
+      choice("dtype", dtypes)
+          .help(dtypes.size() == 1 ? "weights, gradients and products"
+                                   : "operands of products; weights, gradients and sums are fp32")
+          .by_default("fp32"),
       integer("tp").help("ranks that share each matrix").by_default("1").range(1, 4096),
       integer("pp").help("stages of the pipeline").by_default("1").range(1, 4096),
       choice("shard", {"none", "zero1"})
@@ -207,13 +210,15 @@ void check_options(const Params& params, Problems& problems) {
 
 std::string Options::identity() const {
   const Shape& s = shape;
+  const std::string rounded = dtype == "fp32" ? "" : " dtype=" + dtype;
   return fmt::format(
-      "L={} h={} heads={}/{} d={} f={} V={} dp={} tp={} pp={} zero1={} batch={}x{}x{} "
-      "text={}/{}/{} seed={} rate={} warm={} decay={} clip={}",
-      s.layers, s.hidden, s.heads, s.kv_heads, s.head_dim, s.feed_forward, s.vocabulary,
-      layout.data, layout.tensor, layout.pipeline, layout.zero1, batch.sequence, batch.sequences,
-      batch.micro_batches, text.vocabulary, text.symbols, text.noise, recipe.seed, recipe.rate,
-      recipe.warm_steps, recipe.decay, recipe.clip);
+             "L={} h={} heads={}/{} d={} f={} V={} dp={} tp={} pp={} zero1={} batch={}x{}x{} "
+             "text={}/{}/{} seed={} rate={} warm={} decay={} clip={}",
+             s.layers, s.hidden, s.heads, s.kv_heads, s.head_dim, s.feed_forward, s.vocabulary,
+             layout.data, layout.tensor, layout.pipeline, layout.zero1, batch.sequence,
+             batch.sequences, batch.micro_batches, text.vocabulary, text.symbols, text.noise,
+             recipe.seed, recipe.rate, recipe.warm_steps, recipe.decay, recipe.clip) +
+         rounded;
 }
 
 Options options_of(const Params& params, int ranks) {
@@ -228,6 +233,7 @@ Options options_of(const Params& params, int ranks) {
   out.recipe.seed = static_cast<uint64_t>(params.integer("seed"));
   out.recipe.rate = rate_of(params, out.shape);
   out.recompute = params.text("recompute") == "layer";
+  out.dtype = params.text("dtype");
   out.steps = params.integer("steps");
   out.warm_up = params.integer("warm-up-steps");
   out.twin_every = params.integer("twin-every");

@@ -14,9 +14,10 @@ struct Options {
   Recipe recipe;
   Fault fault;
   bool recompute = false;
-  int64_t steps = 0;       // of training; twin steps are none
-  int64_t warm_up = 0;     // of these, not timed
-  int64_t twin_every = 0;  // steps; 0: never
+  std::string dtype = "fp32";  // of the operands of products
+  int64_t steps = 0;           // of training; twin steps are none
+  int64_t warm_up = 0;         // of these, not timed
+  int64_t twin_every = 0;      // steps; 0: never
   int64_t hash_every = 0;
   std::string checkpoint_dir = {};  // empty: no checkpoints
   int64_t checkpoint_every = 0;     // steps
@@ -37,7 +38,8 @@ void check_shape(const Shape& shape, Problems& problems);
 // What ranks that share matrices cannot divide.
 void check_shared(const Shape& shape, int tensor, Problems& problems);
 
-std::vector<ParamDef> option_params();
+// `dtypes`: what the device multiplies.
+std::vector<ParamDef> option_params(const std::vector<std::string>& dtypes = {"fp32"});
 // What is wrong whatever the number of ranks.
 void check_options(const Params& params, Problems& problems);
 // Throws UsageError, on every rank alike, if the ranks cannot share the work in that way.

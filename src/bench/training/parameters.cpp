@@ -93,7 +93,7 @@ void Parameters<Real>::initialise_layer(uint64_t seed, int64_t local) {
   const double into_stream = kDeviation / std::sqrt(2.0 * static_cast<double>(s.layers));
   for (Real* gain : {w.attention_gain, w.feed_forward_gain}) {
     std::vector<Real> ones(static_cast<size_t>(h), Real(1));
-    backend_.copy(gain, ones.data(), h);
+    backend_.put(gain, ones.data(), h);
   }
   const auto rows = [&](Real* to, int64_t count, int64_t first, int kind) {
     backend_.normal(to, {count, h, first, 0, h}, stream_of(seed, index, kind), kDeviation);
@@ -117,7 +117,7 @@ void Parameters<Real>::initialise(uint64_t seed) {
   for (int64_t i = 0; i < stage_.layers(); ++i) initialise_layer(seed, i);
   if (!stage_.last()) return;
   std::vector<Real> ones(static_cast<size_t>(s.hidden), Real(1));
-  backend_.copy(head_gain(weights()), ones.data(), s.hidden);
+  backend_.put(head_gain(weights()), ones.data(), s.hidden);
   backend_.normal(head(weights()), table, stream_of(seed, s.layers, 0), kDeviation);
 }
 

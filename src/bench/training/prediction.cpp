@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <vector>
 
+#include "bench/training/probe.h"
+#include "bench/training/step_loops.h"
 #include "core/clock.h"
 #include "core/stats.h"
 
@@ -11,30 +14,18 @@ namespace cb::training {
 namespace {
 
 constexpr int kRepeats = 3;
-constexpr double kProbeSeconds = 0.03;  // a short product is repeated for so long
+constexpr int kRehearsals = 5;
+constexpr int64_t kMostElements = int64_t{1} << 24;  // of the optimizer's arrays
 
-// The median of a call's seconds; the first call is not counted.
-double seconds_of(const std::function<void()>& call) {
-  call();
-  std::vector<double> all;
-  const double begin = monotonic_seconds();
-  for (int i = 0; i < kRepeats || monotonic_seconds() - begin < kProbeSeconds; ++i) {
-    const double start = monotonic_seconds();
-    call();
-    all.push_back(monotonic_seconds() - start);
-  }
-  return median(all);
-}
-
-double product_seconds(Backend<float>& backend, const MatmulKey& key) {
+// A product of that shape on arrays of its own, to be called again and again.
+std::function<void()> product_call(Backend<float>& backend, const MatmulKey& key) {
   const auto a = backend.allocate(key.m * key.k), b = backend.allocate(key.k * key.n);
   const auto c = backend.allocate(key.m * key.n);
   backend.normal(a.get(), {1, key.m * key.k, 0, 0, key.m * key.k}, 1, 1);
   backend.normal(b.get(), {1, key.k * key.n, 0, 0, key.k * key.n}, 2, 1);
-  const int64_t lda = key.transpose_a ? key.m : key.k, ldb = key.transpose_b ? key.k : key.n;
   // The gradients of weights are the products with a transposed A: they add to what is there.
-  const float beta = key.transpose_a ? 1 : 0;
-  return seconds_of([&] {
+  return [&backend, key, a, b, c] {
+    const int64_t lda = key.transpose_a ? key.m : key.k, ldb = key.transpose_b ? key.k : key.n;
     backend.matmul({{key.m, key.n, key.k},
                     a.get(),
                     lda,
@@ -45,11 +36,25 @@ double product_seconds(Backend<float>& backend, const MatmulKey& key) {
                     c.get(),
                     key.n,
                     1,
-                    beta});
-  });
+                    key.transpose_a ? 1.0F : 0.0F});
+  };
 }
 
-double attention_seconds(Backend<float>& backend, const Stage& stage, const Ledger& ledger) {
+double product_seconds(Backend<float>& backend, const MatmulKey& key) {
+  return seconds_of(
+      backend, [] {}, product_call(backend, key));
+}
+
+double operations_of(const MatmulKey& key) {
+  return 2.0 * static_cast<double>(key.m) * static_cast<double>(key.n) * static_cast<double>(key.k);
+}
+
+struct Attention {
+  double forward = 0;  // of a step
+  double backward = 0;
+};
+
+Attention attention_seconds(Backend<float>& backend, const Stage& stage, const Ledger& ledger) {
   const AttentionShape s = stage.attention();
   const int64_t wide = s.tokens() * s.heads * s.dim;
   const auto qkv = backend.allocate(s.tokens() * s.stride());
@@ -58,34 +63,36 @@ double attention_seconds(Backend<float>& backend, const Stage& stage, const Ledg
   const auto sums = backend.allocate(s.tokens() * s.heads);
   backend.normal(qkv.get(), {s.tokens(), s.stride(), 0, 0, s.stride()}, 3, 1);
   backend.normal(dout.get(), {1, wide, 0, 0, wide}, 4, 1);
-  const double forward =
-      seconds_of([&] { backend.attention(qkv.get(), out.get(), sums.get(), s); });
-  const double backward = seconds_of([&] {
-    backend.attention_backward(qkv.get(), out.get(), dout.get(), sums.get(), dqkv.get(), s);
-  });
-  return forward * static_cast<double>(ledger.attention_forwards) +
-         backward * static_cast<double>(ledger.attention_backwards);
+  const double forward = seconds_of(
+      backend, [] {}, [&] { backend.attention(qkv.get(), out.get(), sums.get(), s); });
+  const double backward = seconds_of(
+      backend, [] {},
+      [&] {
+        backend.attention_backward(qkv.get(), out.get(), dout.get(), sums.get(), dqkv.get(), s);
+      });
+  return {forward * static_cast<double>(ledger.attention_forwards),
+          backward * static_cast<double>(ledger.attention_backwards)};
 }
 
-// Bytes per second of adding arrays as long as the residual stream of a micro-batch: what lies in
-// the caches in a step lies there in the probe.
-double memory_rate(Backend<float>& backend, int64_t elements) {
-  const auto to = backend.allocate(elements), from = backend.allocate(elements);
-  const double seconds = seconds_of([&] { backend.add(to.get(), from.get(), elements); });
-  return 3.0 * static_cast<double>(elements) * sizeof(float) / seconds;
-}
-
-// Bytes per second of the optimizer's own loop on all of this rank's parameters.
-double optimizer_rate(Backend<float>& backend, int64_t elements) {
-  constexpr int64_t kMostElements = int64_t{1} << 24;
-  const int64_t count = std::clamp<int64_t>(elements, 1, kMostElements);
+// Zeroing the gradients, their norm and the update, for all of this rank's parameters. Between two
+// of them a step touches more than the caches hold, if its parameters are more than that.
+double optimizer_seconds(Backend<float>& backend, const Parameters<float>& parameters) {
+  const int64_t all = parameters.count(), share = parameters.state_count();
+  const int64_t count = std::clamp<int64_t>(all, 1, kMostElements);
   const auto w = backend.allocate(count), g = backend.allocate(count);
   const auto m = backend.allocate(count), v = backend.allocate(count);
   AdamStep step;
   step.rate = 1e-3;
-  const double seconds =
-      seconds_of([&] { backend.adamw(w.get(), g.get(), m.get(), v.get(), count, step); });
-  return 7.0 * static_cast<double>(count) * sizeof(float) / seconds;
+  const auto touch_others = [&] {
+    for (const auto& one : {w, m, v}) static_cast<void>(backend.sum_squares(one.get(), count));
+  };
+  const double zeroing = seconds_of(backend, touch_others, [&] { backend.zero(g.get(), count); });
+  const double updating = seconds_of(backend, touch_others, [&] {
+    static_cast<void>(backend.sum_squares(g.get(), count));
+    backend.adamw(w.get(), g.get(), m.get(), v.get(), count, step);
+  });
+  return (zeroing * static_cast<double>(all) + updating * static_cast<double>(share)) /
+         static_cast<double>(count);
 }
 
 // One pair of all_gather and reduce_scatter, times the pairs of a step: two a layer forward, two
@@ -107,14 +114,100 @@ double exchange_seconds(Backend<float>& backend, Fabric<float>& fabric, const St
   return median(all) * (passes * layers + ends) * static_cast<double>(stage.batch.micro_batches);
 }
 
+// Seconds of a layer's backward in the last micro-batch, which is when gradients are exchanged.
+double backward_of_layer(const Prediction& p, double attention_backward, const Stage& stage) {
+  const int64_t of_layer = layer_matmul_parameters(stage.shape);
+  const int64_t head =
+      stage.last() ? matmul_parameters(stage.shape) - of_layer * stage.shape.layers : 0;
+  const auto layers = static_cast<double>(stage.layers());
+  const double products = layers * static_cast<double>(of_layer);
+  const double of_layers = products / (products + static_cast<double>(head));
+  const double share = stage.recompute ? 3.0 / 4 : 2.0 / 3;
+  return (share * of_layers * p.matmul + attention_backward + p.elementwise / 2) /
+         static_cast<double>(stage.batch.micro_batches) / layers;
+}
+
+bool is_of_head(const MatmulKey& key, const Stage& stage) {
+  const int64_t vocabulary = stage.vocabulary().count, h = stage.shape.hidden;
+  if (key.transpose_a) return key.m == vocabulary && key.n == h;
+  return key.transpose_b ? key.n == vocabulary && key.k == h : key.k == vocabulary && key.n == h;
+}
+
+// The head's gradients are the first to be exchanged: its products are over by then.
+std::optional<MatmulKey> longest_of_layers(const Ledger& ledger, const Stage& stage) {
+  std::optional<MatmulKey> out;
+  for (const auto& [key, count] : ledger.matmuls) {
+    if (is_of_head(key, stage)) continue;
+    if (!out || operations_of(key) > operations_of(*out)) out = key;
+  }
+  return out;
+}
+
+// What the exchanges of gradients add to a backward: its products alone stand for it, as many of
+// the layers' longest as take that time. All wait for the slowest rank, with and without exchanges.
+double exposed_gradients(Comm& comm, Backend<float>& backend, Trainer<float>& trainer,
+                         const Stage& stage, const Ledger& ledger, double layer_seconds) {
+  const auto longest = longest_of_layers(ledger, stage);
+  if (!longest) return 0;
+  const auto product = product_call(backend, *longest);
+  const double wanted = layer_seconds / seconds_of(
+                                            backend, [] {}, product);
+  double owed = 0;
+  const auto backward = [&] {
+    for (owed += wanted; owed >= 1; --owed) {
+      product();
+      trainer.poll();
+    }
+  };
+  const size_t turns = trainer.parameters().blocks().size() - 1;
+  const auto slowest = [&](const std::function<void()>& call) {
+    owed = 0;
+    comm.barrier();
+    const double start = monotonic_seconds();
+    call();
+    backend.finish();
+    return comm.max(monotonic_seconds() - start);
+  };
+  double exposed = 0;
+  for (int i = 0; i <= kRehearsals; ++i) {
+    const double beside = slowest([&] { static_cast<void>(trainer.rehearse_exchanges(backward)); });
+    const double alone = slowest([&] {
+      for (size_t turn = 0; turn < turns; ++turn) backward();
+    });
+    if (i > 0) exposed += (beside - alone) / kRehearsals;
+  }
+  return std::max(0.0, exposed);
+}
+
+// Of the replicas: a step's exchanges with nothing beside them.
+double gradients_alone(Trainer<float>& trainer) {
+  double sum = 0;
+  for (int i = 0; i <= kRepeats; ++i) {
+    const double seconds = trainer.rehearse_exchanges([] {});
+    if (i > 0) sum += seconds;
+  }
+  return sum / kRepeats;
+}
+
 }  // namespace
+
+int64_t probe_elements(const Stage& stage) {
+  const AttentionShape a = stage.attention();
+  const int64_t n = stage.tokens(), h = stage.shape.hidden;
+  const auto product = [](int64_t rows, int64_t out, int64_t in) {
+    return rows * (out + in) + out * in;
+  };
+  return std::max({product(rows_of_head(stage), stage.vocabulary().count, h),
+                   product(n, 2 * stage.feed_forward(), h), product(n, a.stride(), h),
+                   2 * n * (a.stride() + a.heads * a.dim + a.heads),
+                   4 * std::min(kMostElements, stored_parameters(stage.shape)),
+                   loop_probe_elements(stage)});
+}
 
 double best_product_rate(Backend<float>& backend, const Ledger& ledger) {
   double best = 0;
   for (const auto& [key, count] : ledger.matmuls) {
-    const double operations =
-        2.0 * static_cast<double>(key.m) * static_cast<double>(key.n) * static_cast<double>(key.k);
-    best = std::max(best, operations / product_seconds(backend, key));
+    best = std::max(best, operations_of(key) / product_seconds(backend, key));
   }
   return best;
 }
@@ -122,19 +215,23 @@ double best_product_rate(Backend<float>& backend, const Ledger& ledger) {
 Prediction predict(Comm& comm, Backend<float>& backend, Fabric<float>& fabric, const Stage& stage,
                    const Ledger& ledger, Trainer<float>& trainer) {
   Prediction out;
+  const int64_t of_step = backend.allocated_bytes();
   comm.barrier();  // all ranks probe at the same time, as they computed
   for (const auto& [key, count] : ledger.matmuls)
     out.matmul += product_seconds(backend, key) * static_cast<double>(count);
-  out.attention = attention_seconds(backend, stage, ledger);
+  const Attention attention = attention_seconds(backend, stage, ledger);
+  out.attention = attention.forward + attention.backward;
   out.elementwise =
-      ledger.elementwise_bytes / memory_rate(backend, stage.own_tokens() * stage.shape.hidden);
-  out.optimizer = ledger.optimizer_bytes / optimizer_rate(backend, trainer.parameters().count());
+      LoopProbe(backend, stage, loops_of_step(stage, rows_of_head(stage)), of_step).step_seconds();
+  out.optimizer = optimizer_seconds(backend, trainer.parameters());
   comm.barrier();
   out.exchange = exchange_seconds(backend, fabric, stage);
-  comm.barrier();
-  std::vector<double> alone;
-  for (int i = 0; i < kRepeats; ++i) alone.push_back(trainer.communication_alone());
-  out.gradients = stage.layout.data > 1 ? median(alone) : 0;
+  if (stage.layout.data > 1) {
+    comm.barrier();
+    out.gradients_alone = gradients_alone(trainer);
+    out.gradients = exposed_gradients(comm, backend, trainer, stage, ledger,
+                                      backward_of_layer(out, attention.backward, stage));
+  }
   out.bubble = (out.computing() - out.optimizer + out.exchange) *
                bubble_of_ideal(stage.layout.pipeline, stage.batch.micro_batches);
   return out;

@@ -10,20 +10,23 @@ namespace cb::training {
 struct Prediction {
   double matmul = 0;  // every product of the step by its own shape
   double attention = 0;
-  double elementwise = 0;  // bytes of the step over the measured memory bandwidth
+  double elementwise = 0;  // every loop over rows by its own length
   double optimizer = 0;
-  double exchange = 0;   // of the ranks that share matrices: nothing can hide it
-  double gradients = 0;  // of the replicas, alone
-  double bubble = 0;     // waiting for other stages, by bubble_of_ideal()
+  double exchange = 0;         // of the ranks that share matrices: nothing can hide it
+  double gradients_alone = 0;  // of the replicas, with nothing beside them
+  double gradients = 0;        // what they add to a backward
+  double bubble = 0;           // waiting for other stages, by bubble_of_ideal()
 
   double computing() const { return matmul + attention + elementwise + optimizer; }
-  // Gradients of the replicas travel on the same cores on a processor, so they add to the rest.
   double step() const { return computing() + exchange + gradients + bubble; }
 };
 
 // Collective. `ledger` is of one step.
 Prediction predict(Comm& comm, Backend<float>& backend, Fabric<float>& fabric, const Stage& stage,
                    const Ledger& ledger, Trainer<float>& trainer);
+
+// The most elements that its probes hold at a time.
+int64_t probe_elements(const Stage& stage);
 
 // The fastest rate of the shapes of the ledger, operations per second, measured by the same probe.
 double best_product_rate(Backend<float>& backend, const Ledger& ledger);

@@ -118,6 +118,17 @@ std::vector<std::span<float>> Session::arrays() const {
   return {{p.weights(), static_cast<size_t>(p.count())}, {p.mean(), state}, {p.square(), state}};
 }
 
+std::vector<std::span<float>> Session::arrays_on_host() {
+  std::vector<std::span<float>> out = arrays();
+  if (backend_.on_host()) return out;
+  staged_.resize(out.size());
+  for (size_t i = 0; i < out.size(); ++i) {
+    staged_[i].resize(out[i].size());
+    out[i] = staged_[i];
+  }
+  return out;
+}
+
 // Collective. What fails on one rank fails on all, so that nobody waits for it.
 void Session::together(const std::function<void()>& call) {
   Said failure;
@@ -148,7 +159,12 @@ void Session::resume(Trained& measured) {
   if (common < 0) throw Error(said("train.no_whole_checkpoint", options_.checkpoint_dir));
   if (options_.steps - common <= options_.warm_up)
     throw Error(said("train.nothing_left", common, options_.steps, options_.warm_up));
-  together([&] { checkpoints_->load(common, arrays()); });
+  together([&] {
+    const auto staged = arrays_on_host(), own = arrays();
+    checkpoints_->load(common, staged);
+    for (size_t i = 0; i < own.size() && !backend_.on_host(); ++i)
+      backend_.put(own[i].data(), staged[i].data(), static_cast<int64_t>(own[i].size()));
+  });
   trainer_.resume_at(common);
   done_ = measured.resumed_at = common;
 }
@@ -157,11 +173,14 @@ void Session::save_checkpoint(Trained& measured) {
   context_.watchdog.note(fmt::format("checkpoint after step {}", done_));
   std::vector<std::span<const float>> state;
   measured.checkpoint_bytes = 0;
-  for (const auto& array : arrays()) {
-    state.emplace_back(array);
-    measured.checkpoint_bytes += static_cast<int64_t>(array.size_bytes());
-  }
   const double start = monotonic_seconds();
+  const auto staged = arrays_on_host(), own = arrays();
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (!backend_.on_host())
+      backend_.look(staged[i].data(), own[i].data(), static_cast<int64_t>(own[i].size()));
+    state.emplace_back(staged[i]);
+    measured.checkpoint_bytes += static_cast<int64_t>(own[i].size_bytes());
+  }
   // No step begins before the last rank's file is on its device.
   together([&] { checkpoints_->save(done_, state); });
   measured.checkpoint_seconds.push_back(monotonic_seconds() - start);
@@ -256,7 +275,7 @@ double Session::one_step(Spans& spans, Trained& measured) {
   spans.add("computing", t.computing());
   spans.add("matmul", measured.ledger.of(Work::matmul));
   spans.add("attention", measured.ledger.of(Work::attention));
-  spans.add("elementwise", measured.ledger.of(Work::elementwise));
+  spans.add("elementwise", measured.ledger.of(Work::elementwise) - t.clearing);
   if (options_.hash_every > 0 && options_.layout.data > 1 && done_ % options_.hash_every == 0)
     compare_weights();
   if (options_.twin_every > 0 && done_ % options_.twin_every == 0 && done_ < options_.steps)

@@ -49,6 +49,8 @@ class Session {
   void save_checkpoint(Trained& measured);
   std::string digest_of_weights();
   std::vector<std::span<float>> arrays() const;
+  // The arrays where files are read and written: themselves, or room for them on the host.
+  std::vector<std::span<float>> arrays_on_host();
   double one_step(Spans& spans, Trained& measured);
   void compare_twins();
   void compare_weights();
@@ -66,6 +68,8 @@ class Session {
   std::map<std::string, std::vector<Suspect>> found_;
   int64_t done_ = 0;
   std::optional<Checkpoints> checkpoints_;
+  std::vector<std::vector<float>> staged_;  // what a checkpoint holds, where the device's memory
+                                            // is not the host's
 };
 
 }  // namespace cb::training

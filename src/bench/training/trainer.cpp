@@ -28,10 +28,7 @@ Trainer<Real>::Trainer(Comm& comm, Fabric<Real>& fabric, Backend<Real>& backend,
       watch_(backend, stage.shape.layers, fault),
       parameters_(backend, stage, recipe.seed),
       decoder_(backend, fabric, stage, parameters_, watch_,
-               {.poll =
-                    [this] {
-                      if (!pending_.empty()) pending_.front()->done();
-                    },
+               {.poll = [this] { wait_in(times_.exposed_communication, [this] { poll(); }); },
                 .block_done = [this](size_t block) { start_reduction(block); }}) {
   for (int64_t i = 0; i < stage_.live(); ++i) tapes_.push_back(decoder_.make_tape());
 }
@@ -75,6 +72,7 @@ void Trainer<Real>::forward_one(int64_t micro_batch) {
   const double headed = decoder_.head_backward_seconds();
   decoder_.forward(tape);
   if (stage_.last()) loss_sum_ += decoder_.head(tape, factor_);
+  ops_.finish();
   const double of_backward = decoder_.head_backward_seconds() - headed;
   times_.backward += of_backward;
   times_.forward +=
@@ -91,6 +89,7 @@ void Trainer<Real>::backward_one(int64_t micro_batch, bool last) {
   const double start = monotonic_seconds(), waited = decoder_.waiting_seconds();
   const double exposed = times_.exposed_communication;
   decoder_.backward(tape, last);
+  ops_.finish();
   times_.backward += monotonic_seconds() - start - (decoder_.waiting_seconds() - waited) -
                      (times_.exposed_communication - exposed);
   if (!stage_.first()) fabric_.pipeline->send(-1, tape.dstream.get(), count);
@@ -185,7 +184,10 @@ void Trainer<Real>::update(double scale) {
   step.correction2 = 1 - std::pow(step.beta2, number);
   step.scale = scale;
   for (const Block& block : parameters_.blocks()) {
-    wait_in(times_.optimizer, [&] { update_block(block, step); });
+    wait_in(times_.optimizer, [&] {
+      update_block(block, step);
+      ops_.finish();
+    });
     if (!stage_.layout.zero1) continue;
     const auto share = parameters_.share(block);
     wait_in(times_.exposed_communication, [&] {
@@ -205,7 +207,11 @@ StepResult Trainer<Real>::step() {
   watch_.begin_step();
   watch_.record(false);
   watch_.allow_faults(true);
-  wait_in(times_.optimizer, [&] { ops_.zero(parameters_.gradients(), parameters_.count()); });
+  wait_in(times_.clearing, [&] {
+    ops_.zero(parameters_.gradients(), parameters_.count());
+    ops_.finish();
+  });
+  times_.optimizer += times_.clearing;
   run_micro_batches(stage_.batch.micro_batches, 1.0 / static_cast<double>(all_tokens));
   finish_reductions();
 
@@ -254,21 +260,29 @@ uint64_t Trainer<Real>::weights_hash() {
 }
 
 template <typename Real>
-double Trainer<Real>::communication_alone() {
+void Trainer<Real>::poll() {
+  if (!pending_.empty()) pending_.front()->done();
+}
+
+template <typename Real>
+double Trainer<Real>::rehearse_exchanges(const std::function<void()>& between) {
   exchanging_ = true;
-  StepTimes before = std::exchange(times_, StepTimes());
-  for (size_t i = parameters_.blocks().size(); i-- > 0;) start_reduction(i);
+  const StepTimes before = times_;
+  const double start = monotonic_seconds();
+  for (size_t i = parameters_.blocks().size(); i-- > 0;) {
+    if (i + 1 < parameters_.blocks().size()) between();
+    start_reduction(i);
+  }
   finish_reductions();
   if (stage_.layout.zero1) {
     for (const Block& block : parameters_.blocks()) {
       const auto share = parameters_.share(block);
-      wait_in(times_.exposed_communication, [&] {
-        fabric_.data->all_gather(parameters_.weights() + share.begin,
-                                 parameters_.weights() + block.offset, share.end - share.begin);
-      });
+      fabric_.data->all_gather(parameters_.weights() + share.begin,
+                               parameters_.weights() + block.offset, share.end - share.begin);
     }
   }
-  return std::exchange(times_, before).exposed_communication;
+  times_ = before;
+  return monotonic_seconds() - start;
 }
 
 template class Trainer<float>;

@@ -25,6 +25,7 @@ struct StepTimes {
   double forward = 0;
   double backward = 0;
   double optimizer = 0;
+  double clearing = 0;               // of the optimizer's: zeroing the gradients
   double exposed_communication = 0;  // exchanges that no computing hid, of tensor and data groups
   double pipeline = 0;               // waiting for other stages
   double total = 0;
@@ -57,8 +58,11 @@ class Trainer {
   uint64_t weights_hash();
   const std::optional<PlaceInStep>& not_finite() const { return watch_.not_finite(); }
   Parameters<Real>& parameters() { return parameters_; }
-  // Waits and computes nothing else: the exchanges of a step's gradients alone, in seconds.
-  double communication_alone();
+  // Collective over the replicas: the exchanges of a step's gradients in a backward's order, with
+  // `between` before each but the first, in seconds of all. It spoils the gradients.
+  double rehearse_exchanges(const std::function<void()>& between);
+  // Moves on what is being exchanged; never waits.
+  void poll();
 
  private:
   void run_micro_batches(int64_t count, double factor);

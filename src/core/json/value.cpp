@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json/json_text.h"
+#include "core/text.h"
 
 namespace cb {
 namespace {
@@ -82,7 +83,7 @@ std::optional<Value> parse_value(std::string_view text) {
   if (parser.max_depth() != kMaxJsonDepth &&
       parser.allocate(4096, kMaxJsonDepth) != simdjson::SUCCESS)
     return std::nullopt;
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a byte order mark
+  text = without_byte_order_mark(text);
   Value out;
   if (parser.parse(text.data(), text.size()).get(out) != simdjson::SUCCESS) return std::nullopt;
   return out;

@@ -143,6 +143,7 @@ constexpr TextRow kValues[] = {
     {"fact.copied_with", "copied with", "拷贝方式"},
     {"fact.data", "data", "数据"},
     {"fact.model", "model", "模型"},
+    {"fact.precision", "precision", "精度"},
     {"fact.layout", "layout", "并行布局"},
     {"fact.attention", "attention", "注意力"},
     {"fact.flops_per_token", "operations per token", "每词元运算数"},

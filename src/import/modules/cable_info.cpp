@@ -127,6 +127,7 @@ class CableInfoReader {
                     .date = cell(row, "DateCode"),
                     .firmware = cell(row, "FWVersion")};
     o.copper = cell(row, "TypeDesc").find("opper") != std::string::npos;
+    o.cmis = is_cmis_kind(o.kind);
     if (!o.copper) {
       o.celsius = number_of_cell(cell(row, "Temperature"));
       add_flags(row, o);

@@ -142,8 +142,8 @@ std::optional<ModuleLimits> EthtoolFields::limits(const std::string& name, doubl
   const auto high_alarm = of("_high_alarm_threshold"), low_alarm = of("_low_alarm_threshold"),
              high_warning = of("_high_warning_threshold"),
              low_warning = of("_low_warning_threshold");
-  if (!high_alarm || !low_alarm || !high_warning || !low_warning) return std::nullopt;
-  return ModuleLimits{*high_alarm, *low_alarm, *high_warning, *low_warning};
+  if (!high_alarm && !low_alarm && !high_warning && !low_warning) return std::nullopt;
+  return ModuleLimits{high_alarm, low_alarm, high_warning, low_warning};
 }
 
 std::set<int> EthtoolFields::flags(const std::string& name) const {
@@ -209,6 +209,7 @@ OpticalModule EthtoolFields::module() const {
                     .firmware = text("active_firmware_version")};
   if (const auto state = number("module_state", 1)) out.state = static_cast<int>(*state);
   out.copper = text("transmitter_technology").find("opper") != std::string::npos;
+  out.cmis = is_cmis_kind(out.kind);
   if (out.copper) return out;
   out.celsius = number("module_temperature", 1);
   out.volts = number("module_voltage", 1);

@@ -46,6 +46,7 @@ class MlxlinkReader {
                       .firmware = text("FW Version")};
     const std::string cable = text("Cable Technology") + text("Cable Type");
     out.copper = cable.find("opper") != std::string::npos;
+    out.cmis = is_cmis_kind(out.kind);
     if (!out.copper) add_readings(out);
     return out;
   }
@@ -100,14 +101,12 @@ class MlxlinkReader {
     }
   }
 
-  // Only alarms are told. A warning limit that is not known must neither warn nor give a margin:
-  // the high one is the alarm's, the low one of light is 0.
+  // Only alarms are told.
   template <typename Convert>
-  static std::optional<ModuleLimits> limits_of(const LaneValues& from, bool light,
-                                               Convert convert) {
+  static std::optional<ModuleLimits> limits_of(const LaneValues& from, Convert convert) {
     if (!from.limits || from.limits->first == from.limits->second) return std::nullopt;
-    const double low = convert(from.limits->first), high = convert(from.limits->second);
-    return ModuleLimits{high, low, high, light ? 0 : low};
+    return ModuleLimits{.high_alarm = convert(from.limits->second),
+                        .low_alarm = convert(from.limits->first)};
   }
 
   void add_readings(OpticalModule& out) const {
@@ -125,11 +124,11 @@ class MlxlinkReader {
       out.lanes[i].receive_watts = watts_of(receive.values[i]);
     for (size_t i = 0; i < send.values.size(); ++i)
       out.lanes[i].send_watts = watts_of(send.values[i]);
-    out.celsius_limits = limits_of(celsius, false, same);
-    out.volt_limits = limits_of(volts, false, milli);
-    out.bias_limits = limits_of(bias, false, milli);
-    out.receive_limits = limits_of(receive, true, watts_of);
-    out.send_limits = limits_of(send, true, watts_of);
+    out.celsius_limits = limits_of(celsius, same);
+    out.volt_limits = limits_of(volts, milli);
+    out.bias_limits = limits_of(bias, milli);
+    out.receive_limits = limits_of(receive, watts_of);
+    out.send_limits = limits_of(send, watts_of);
   }
 
   const json& info_;

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "core/error.h"
+#include "core/text.h"
 
 namespace cb {
 namespace {
@@ -20,10 +21,12 @@ std::pair<std::string, std::string> owner_of(const std::string& file) {
 
 }  // namespace
 
-std::vector<FittedModule> read_module_file(std::string_view text, const std::string& file) {
+std::vector<FittedModule> read_module_file(std::string_view bytes, const std::string& file) {
+  const std::string_view text = without_byte_order_mark(bytes);
   if (text.find("START_CABLE_INFO") != std::string_view::npos) return read_cable_info(text, file);
   FittedModule out;
   std::tie(out.host, out.port) = owner_of(file);
+  if (is_sonic_text(text)) return read_sonic_text(text, file, out.host);
   const size_t begin = text.find_first_not_of(" \t\r\n");
   const bool json = begin != std::string_view::npos && (text[begin] == '{' || text[begin] == '[');
   if (json && text.find("\"Module Info\"") != std::string_view::npos)

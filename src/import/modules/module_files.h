@@ -23,5 +23,14 @@ OpticalModule read_mlxlink_json(std::string_view text, const std::string& file);
 // The section CABLE_INFO of ibdiagnet2.db_csv: identity, temperature and flags of every port. Its
 // light and bias have no unit that is written down, so they are not read.
 std::vector<FittedModule> read_cable_info(std::string_view text, const std::string& file);
+// SONiC's `show interfaces transceiver eeprom -d` or `sfputil show eeprom -d`, of one port or of
+// the whole switch `host`: identity, readings and limits; flags and states where the file holds
+// `show interfaces transceiver status` besides. Ports without a module are left out; one that has a
+// status alone has no module, or what its status tells of a fault.
+constexpr const char* kSonicCommand = "show interfaces transceiver eeprom -d";
+constexpr const char* kSonicStatusCommand = "show interfaces transceiver status";
+bool is_sonic_text(std::string_view text);
+std::vector<FittedModule> read_sonic_text(std::string_view text, const std::string& file,
+                                          const std::string& host);
 
 }  // namespace cb

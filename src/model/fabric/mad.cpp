@@ -9,6 +9,7 @@ namespace {
 
 constexpr size_t kDataAt = 64;  // of SMPs and of performance management
 constexpr size_t kPathAt = 128;
+constexpr size_t kRegisterAt = 36;  // behind the key and the number of the block, which is 0
 
 uint64_t big_endian(const Mad& mad, size_t at, size_t bytes) {
   uint64_t out = 0;
@@ -113,6 +114,8 @@ const char* attribute_name(MadAttribute attribute) {
       return "PortCountersExtended";
     case MadAttribute::general_info:
       return "GeneralInfo";
+    case MadAttribute::access_register:
+      return "AccessRegister";
   }
   return "";
 }
@@ -131,7 +134,9 @@ Mad compose(const MadQuestion& question, uint32_t transaction) {
     out[kDataAt + 1] = question.port;
     return out;
   }
-  put_big_endian(out, 24, 8, question.of == MadClass::vendor ? 0 : question.key);
+  put_big_endian(out, 24, 8, question.key);
+  if (question.attribute == MadAttribute::access_register)
+    std::copy(question.select.begin(), question.select.end(), out.begin() + kRegisterAt);
   if (question.of != MadClass::directed) return out;
   const size_t hops = std::min<size_t>(question.path.size(), 63);
   out[7] = static_cast<uint8_t>(hops);

@@ -31,13 +31,14 @@ enum class MadAttribute : uint16_t {
   port_counters_extended = 0x11d,  // 0x1d
   class_info = 0x101,              // 0x01
   general_info = 0x217,            // 0x17 of the vendor's class
+  access_register = 0x251,         // 0x51 of it
 };
 const char* attribute_name(MadAttribute attribute);
 
 // Ports by which a directed question leaves: the first is the own adapter's.
 using MadPath = std::vector<uint8_t>;
 
-// A question (Get). Of performance and vendor classes `modifier` is 0 and the port in the data.
+// A question: the method is always Get. Of performance `modifier` is 0 and the port in the data.
 struct MadQuestion {
   MadClass of = MadClass::directed;
   MadAttribute attribute = MadAttribute::node_info;
@@ -45,7 +46,9 @@ struct MadQuestion {
   MadPath path = {};  // of a directed one; at most 63 ports
   uint16_t lid = 0;   // of the others
   uint8_t port = 0;   // of performance counters
-  uint64_t key = 0;   // M_Key
+  uint64_t key = 0;   // M_Key; of the vendor's class its own
+  // Of access_register: the first bytes, by which the register is asked (register_mad.h).
+  std::array<uint8_t, 8> select = {};
 };
 Mad compose(const MadQuestion& question, uint32_t transaction);
 uint32_t transaction_of(const Mad& mad);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/stats.h"
+#include "model/optics/limits.h"
 
 namespace cb {
 namespace {
@@ -36,29 +37,29 @@ std::optional<double> strongest_bias(const OpticalModule& module) {
   return out;
 }
 
-struct Beyond {
-  bool alarm = false, warning = false;
-};
-// A pair of limits that are both zero is not set by its maker.
-bool outside(double value, double low, double high) {
-  return (low != 0 || high != 0) && (value > high || value < low);
-}
-Beyond beyond(double value, const std::optional<ModuleLimits>& limits) {
-  if (!limits) return {};
-  return {outside(value, limits->low_alarm, limits->high_alarm),
-          outside(value, limits->low_warning, limits->high_warning)};
+// Copper without a microcontroller has an identity and nothing else.
+bool measures_heat(const OpticalModule& o) { return !o.copper || (o.celsius && o.celsius_limits); }
+bool has_state(const OpticalModule& o) { return !o.copper || o.state; }
+bool has_lanes(const OpticalModule& o) { return !o.copper; }
+
+Said next_of(ModuleQuantity of) {
+  switch (of) {
+    case ModuleQuantity::heat:
+      return said("optics.next_heat");
+    case ModuleQuantity::supply:
+      return said("optics.next_supply");
+    case ModuleQuantity::bias:
+      return said("optics.next_bias");
+    default:
+      return said("optics.next_module");
+  }
 }
 
-// Copper has an identity and nothing else. All others must tell what is judged: the light of every
-// lane.
-bool tells_lanes(const OpticalModule& o) {
-  const auto tells = [](const ModuleLane& lane) { return lane.receive_watts.has_value(); };
-  return o.copper || (!o.lanes.empty() && std::ranges::all_of(o.lanes, tells));
-}
-
-std::string dbm_text(double watts) {
-  const auto level = dbm(watts);
-  return level ? fmt::format("{:.1f} dBm", *level) : "0 mW";
+Said past_text(bool alarm, ModuleQuantity of, const std::string& name, const std::string& what) {
+  if (of == ModuleQuantity::light)
+    return alarm ? said("optics.alarm", name, what) : said("optics.warning", name, what);
+  return alarm ? said("optics.alarm_next", name, what, next_of(of))
+               : said("optics.warning_next", name, what, next_of(of));
 }
 
 class ModuleAuditor {
@@ -66,10 +67,14 @@ class ModuleAuditor {
   explicit ModuleAuditor(const std::vector<FittedModule>& modules) : modules_(modules) {}
 
   ModuleAudit run() {
-    each("module_alarm", [&](const FittedModule& m) { return limits(m, true); });
-    each("module_warning", [&](const FittedModule& m) { return limits(m, false); });
-    each("module_state", [&](const FittedModule& m) { return state(m); });
-    each("lane_spread", [&](const FittedModule& m) { return spread(m); });
+    each(
+        "module_alarm", [&](const FittedModule& m) { return limits(m, true); }, measures_heat);
+    each(
+        "module_warning", [&](const FittedModule& m) { return limits(m, false); }, measures_heat);
+    each(
+        "module_state", [&](const FittedModule& m) { return state(m); }, has_state);
+    each(
+        "lane_spread", [&](const FittedModule& m) { return spread(m); }, has_lanes);
     each("error_rate", [&](const FittedModule& m) { return errors(m); });
     each("uncorrectable", [&](const FittedModule& m) {
       return counted(m, m.uncorrectable_blocks, "optics.uncorrectable");
@@ -82,71 +87,40 @@ class ModuleAuditor {
  private:
   static std::string name_of(const FittedModule& m) { return m.host + " " + m.port; }
 
-  // Asks every module; each finding is added here. False: this one could not be read for it.
-  void each(const std::string& kind, const std::function<bool(const FittedModule&)>& ask) {
+  // Asks every module; each finding is added here. False: this one could not be read for it. Where
+  // the kind `concerns` no module at all, nothing was judged.
+  void each(const std::string& kind, const std::function<bool(const FittedModule&)>& ask,
+            bool (*concerns)(const OpticalModule&) = nullptr) {
     kind_ = kind;
-    bool all = !modules_.empty();
-    for (const FittedModule& m : modules_) all = ask(m) && all;
-    if (all) out_.judged.insert(kind);
+    bool all = true, any = false;
+    for (const FittedModule& m : modules_) {
+      any = any || concerns == nullptr || (m.module && concerns(*m.module));
+      all = ask(m) && all;
+    }
+    if (all && any) out_.judged.insert(kind);
   }
 
   void add(const FittedModule& m, Said what) {
     out_.findings.push_back({kind_, m.host, m.port, std::move(what)});
   }
 
-  // What a module does tell is compared, also where it leaves other values out.
+  // What a module does tell is compared, also where it leaves other values out. One finding for
+  // each quantity: it says what to do next.
   bool limits(const FittedModule& m, bool alarm) {
     if (!m.module) return false;
-    const OpticalModule& o = *m.module;
-    const bool whole = tells_values(o);
-    std::vector<std::string> wrong;
-    for (const ModuleFlag& flag : o.flags) {
-      const bool unused = flag.lane > 0 && static_cast<size_t>(flag.lane) <= o.lanes.size() &&
-                          !is_used(o, flag.lane);
-      if (flag.alarm == alarm && !unused)
-        wrong.push_back(flag.lane == 0 ? flag.what
-                                       : fmt::format("{} (lane {})", flag.what, flag.lane));
+    std::map<ModuleQuantity, std::string> wrong;
+    for (const PastLimit& one : past_limits(*m.module, alarm)) {
+      std::string& text = wrong[one.of];
+      text += (text.empty() ? "" : ", ") + one.text;
     }
-    const auto value = [&](double v, const std::optional<ModuleLimits>& of,
-                           const std::string& text) {
-      const Beyond b = beyond(v, of);
-      if (alarm ? b.alarm : b.warning && !b.alarm) wrong.push_back(text);
-    };
-    if (o.celsius) value(*o.celsius, o.celsius_limits, fmt::format("{:.1f} °C", *o.celsius));
-    if (o.volts) value(*o.volts, o.volt_limits, fmt::format("{:.2f} V", *o.volts));
-    for (size_t i = 0; i < o.lanes.size(); ++i) {
-      const ModuleLane& lane = o.lanes[i];
-      if (!is_used(o, static_cast<int>(i) + 1)) continue;
-      if (lane.receive_watts)
-        value(*lane.receive_watts, o.receive_limits,
-              fmt::format("rx {} (lane {})", dbm_text(*lane.receive_watts), i + 1));
-      if (lane.send_watts)
-        value(*lane.send_watts, o.send_limits,
-              fmt::format("tx {} (lane {})", dbm_text(*lane.send_watts), i + 1));
-      if (lane.bias_amperes)
-        value(*lane.bias_amperes, o.bias_limits,
-              fmt::format("bias {:.1f} mA (lane {})", *lane.bias_amperes * 1e3, i + 1));
-    }
-    if (wrong.empty()) return whole;
-    std::string text;
-    for (const std::string& one : wrong) text += (text.empty() ? "" : ", ") + one;
-    add(m,
-        alarm ? said("optics.alarm", name_of(m), text) : said("optics.warning", name_of(m), text));
-    return whole;
-  }
-
-  // A CMIS module of four lanes tells of eight: those of which no data path is active and that send
-  // nothing belong to no link.
-  static bool is_used(const OpticalModule& o, int lane) {
-    const ModuleLane& of = o.lanes[static_cast<size_t>(lane) - 1];
-    return of.send_watts.value_or(0) > 0 || !o.state ||
-           std::ranges::find(o.inactive_lanes, lane) == o.inactive_lanes.end();
+    for (const auto& [of, text] : wrong) add(m, past_text(alarm, of, name_of(m), text));
+    return tells_values(*m.module, alarm);
   }
 
   bool state(const FittedModule& m) {
     if (!m.module) return false;
     const OpticalModule& o = *m.module;
-    if (!o.state) return true;  // SFF-8636 has none
+    if (!o.state) return tells_state(o);
     if (*o.state != kReady) add(m, said("optics.state", name_of(m), *o.state));
     for (const int lane : o.inactive_lanes) {
       if (o.lanes[static_cast<size_t>(lane) - 1].send_watts.value_or(0) > 0)
@@ -163,7 +137,7 @@ class ModuleAuditor {
       const int lane = static_cast<int>(i) + 1;
       const auto received = o.lanes[i].receive_watts;
       light = light || received.value_or(0) > 0;
-      if (out == 0 && received && *received <= 0 && is_used(o, lane)) out = lane;
+      if (out == 0 && received && *received <= 0 && is_lane_used(o, lane)) out = lane;
     }
     return light ? out : 0;
   }
@@ -264,9 +238,12 @@ std::vector<std::string> module_kinds() {
           "error_rate",   "uncorrectable",  "flaps",        "module_outlier"};
 }
 
-bool tells_values(const OpticalModule& module) {
-  return module.copper ||
-         (module.celsius && module.celsius_limits && module.receive_limits && tells_lanes(module));
+bool tells_values(const OpticalModule& module, bool alarm) {
+  return module.copper || (tells_limits(module, true) && (alarm || tells_limits(module, false)));
+}
+
+bool tells_state(const OpticalModule& module) {
+  return module.state || !module.cmis || module.copper;
 }
 
 std::optional<double> lane_spread(const OpticalModule& module) {
@@ -283,7 +260,7 @@ std::optional<double> lane_spread(const OpticalModule& module) {
 std::optional<double> receive_margin(const OpticalModule& module) {
   const auto light = weakest(module);
   if (!light || !module.receive_limits) return std::nullopt;
-  const auto own = dbm(*light), limit = dbm(module.receive_limits->low_warning);
+  const auto own = dbm(*light), limit = dbm(module.receive_limits->low_warning.value_or(0));
   if (!own || !limit) return std::nullopt;
   return *own - *limit;
 }

@@ -29,7 +29,8 @@ struct ModuleFinding {
 
 struct ModuleAudit {
   std::vector<ModuleFinding> findings = {};
-  std::set<std::string> judged = {};  // kinds for which every module was read
+  // Kinds for which every module was read, and that concern at least one of them.
+  std::set<std::string> judged = {};
 };
 
 // Kinds:
@@ -50,9 +51,11 @@ constexpr double kMostSpread = 3;     // decibels; the module's own accuracy (SF
 constexpr double kMostErrors = 1e-5;  // of bits
 constexpr size_t kEnoughModules = 8;
 
-// True if the module tells temperature, light and their limits, or is copper: what module_alarm and
-// module_warning are judged by.
-bool tells_values(const OpticalModule& module);
+// True if the module tells what module_alarm is judged by: temperature, light, and alarm limits of
+// all it measures; or if it is copper. Where `alarm` is false also warning limits: module_warning.
+bool tells_values(const OpticalModule& module, bool alarm);
+// False for a CMIS module whose state nobody told. SFF-8636 and copper have none.
+bool tells_state(const OpticalModule& module);
 // Decibels between the most and the least light received, over lanes with light.
 std::optional<double> lane_spread(const OpticalModule& module);
 // Decibels of the weakest lane above the maker's low warning limit, received.

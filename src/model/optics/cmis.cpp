@@ -93,6 +93,7 @@ OpticalModule decode_cmis(const ModuleMemory& memory) {
   const unsigned technology = page0.at(212);
   out.copper = (technology >= 0x0a && technology <= 0x0f) || technology >= 0x12;
   if (lower.bit(2, 7)) return out;  // flat memory: a cable without a microcontroller
+  out.cmis = true;
   out.state = static_cast<int>(lower.at(3) >> 1 & 7U);
   out.firmware = std::to_string(lower.at(39)) + "." + std::to_string(lower.at(40));
   out.celsius = lower.signed_word(14) * kCelsius;

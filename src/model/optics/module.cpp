@@ -71,6 +71,12 @@ double cmis_f16(unsigned word) {
   return static_cast<double>(word & 0x7ff) * std::pow(10.0, static_cast<double>(word >> 11) - 24);
 }
 
+bool is_cmis_kind(std::string_view name) {
+  constexpr std::array<std::string_view, 4> kWords{"-DD", "OSFP", "DSFP", "CMIS"};
+  return std::ranges::any_of(
+      kWords, [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
+}
+
 std::optional<double> dbm(double watts) {
   if (watts <= 0) return std::nullopt;
   return 10 * std::log10(watts / 1e-3);

@@ -25,9 +25,9 @@ struct ModuleMemory {
 // Judged by its first bytes; empty if the kind is not known.
 std::vector<std::pair<int, int>> pages_to_read(std::string_view lower);
 
-// Limits of the module's own maker, in the unit of the value.
+// Limits of the module's own maker, in the unit of the value; absent: not told.
 struct ModuleLimits {
-  double high_alarm = 0, low_alarm = 0, high_warning = 0, low_warning = 0;
+  std::optional<double> high_alarm = {}, low_alarm = {}, high_warning = {}, low_warning = {};
 };
 
 struct ModuleLane {
@@ -51,7 +51,9 @@ struct OpticalModule {
   std::vector<ModuleLane> lanes = {};
   std::optional<ModuleLimits> celsius_limits = {}, volt_limits = {}, receive_limits = {},
                               send_limits = {}, bias_limits = {};
+  bool bias_unread = false;  // it is measured, in a unit that is not known
   std::vector<ModuleFlag> flags = {};
+  bool cmis = false;              // the module and its data paths have a state
   std::optional<int> state = {};  // CMIS: 3 is ready, 5 a fault
   // Before correction, of the port as a whole, where no lane's is told.
   std::optional<double> media_ber = {};
@@ -66,6 +68,9 @@ std::optional<OpticalModule> decode_module(const ModuleMemory& memory);
 // A decimal floating point number of 16 bits of CMIS (5.4, 8.2.10): mantissa of 11 bits times ten
 // to the exponent of 5 bits less 24.
 double cmis_f16(unsigned word);
+
+// True for the names that SFF-8024 and programs give to kinds that are managed by CMIS.
+bool is_cmis_kind(std::string_view name);
 
 // 10 log10(watts / 1 mW); nothing for no light.
 std::optional<double> dbm(double watts);

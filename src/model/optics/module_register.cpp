@@ -13,6 +13,7 @@ std::string module_register_text(const std::vector<FittedModule>& modules) {
   for (const FittedModule& m : modules) {
     if (!m.module) continue;
     const OpticalModule& o = *m.module;
+    if (o.vendor.empty() && o.part_number.empty() && o.serial.empty()) continue;
     out.push_back(json::array({m.host, m.port, o.vendor, o.part_number, o.serial, o.firmware}));
   }
   // Names come from modules: bytes that are no UTF-8 are replaced.

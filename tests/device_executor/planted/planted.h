@@ -11,6 +11,7 @@
 #include "kernels/hash.h"
 #include "kernels/march.h"
 #include "kernels/sm_chain.h"
+#include "kernels/train.h"
 
 namespace planted {
 
@@ -49,5 +50,9 @@ int one_word_for_all_march_write(void* data, std::size_t words, March test, std:
                                  void* stream);
 int early_end_hash(const void* data, std::size_t bytes, int element_bits, int exponent_bits,
                    HashResult* result, void* stream);
+int one_column_train_embed_backward(const float* dout, float* dtable, const TrainEmbedding& e,
+                                    void* stream);
+int one_too_far_train_squares(const float* x, std::int64_t count, double* parts, double* out,
+                              void* stream);
 
 }  // namespace cb::kernels

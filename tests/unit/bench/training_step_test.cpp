@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "bench/training/host_backend.h"
+#include "bench/training/prediction.h"
+#include "bench/training/step_loops.h"
 #include "bench/training/trainer.h"
 #include "sys/cpu/affinity.h"
 
@@ -122,4 +124,35 @@ TEST_CASE("the memory model gives the bytes that are allocated") {
   const auto found = static_cast<double>(t.backend->allocated_bytes());
   CHECK(found == doctest::Approx(expected.total() + 4.0 * static_cast<double>(scratch + 2 * n * h))
                      .epsilon(0.1));
+}
+
+TEST_CASE("the loops by the stage are those that a step has run") {
+  for (const int64_t micro_batches : {1, 3}) {
+    for (const bool recompute : {false, true}) {
+      for (const int64_t vocabulary : {512, 1 << 17}) {  // one chunk of logits, and several
+        Stage stage = tiny_stage(micro_batches);
+        stage.recompute = recompute;
+        stage.shape.vocabulary = vocabulary;
+        Training t(stage);
+        static_cast<void>(t.backend->take_ledger());
+        t.trainer.step();
+        double bytes = 4.0 * static_cast<double>(t.trainer.parameters().count());  // zeroed
+        for (const StepLoop& loop : loops_of_step(stage, rows_of_head(stage)))
+          bytes += bytes_of(loop);
+        CHECK(bytes == t.backend->take_ledger().elementwise_bytes);
+      }
+    }
+  }
+}
+
+TEST_CASE("a prediction has every part of a step of one rank, and no exchange") {
+  const Stage stage = tiny_stage();
+  Training t(stage);
+  static_cast<void>(t.backend->take_ledger());
+  t.trainer.step();
+  const Ledger ledger = t.backend->take_ledger();
+  const Prediction p = predict(*t.comm, *t.backend, t.fabric, stage, ledger, t.trainer);
+  for (const double part : {p.matmul, p.attention, p.elementwise, p.optimizer}) CHECK(part > 0);
+  CHECK(p.exchange + p.gradients + p.gradients_alone + p.bubble == 0);
+  CHECK(p.step() == doctest::Approx(p.matmul + p.attention + p.elementwise + p.optimizer));
 }

@@ -20,7 +20,8 @@ TEST_CASE("what is no setting, or is called a secret, is not recorded") {
     CHECK(setting_or_redacted("NCCL_X", value) == kRedacted);
   CHECK(setting_or_redacted("NCCL_X", std::string(512, 'a')) == std::string(512, 'a'));
   CHECK(setting_or_redacted("NCCL_X", std::string(513, 'a')) == kRedacted);
-  for (const char* name : {"UCX_AUTH_TOKEN", "CUDA_PASSWORD", "NCCL_API_KEY", "ompi_mca_secret"})
+  for (const char* name :
+       {"UCX_AUTH_TOKEN", "CUDA_PASSWORD", "NCCL_API_KEY", "ompi_mca_secret", "--mkey", "--vs-key"})
     CHECK(setting_or_redacted(name, "1") == kRedacted);
   CHECK(setting_or_redacted("UCX_IB_PKEY", "0x7fff") == "0x7fff");
 }

@@ -79,7 +79,7 @@ TEST_CASE("an SFP: its own names of light, bias and flags, all of lane 1") {
   CHECK(*sfp.lanes[0].send_watts == doctest::Approx(8e-4));
   CHECK(*sfp.lanes[0].bias_amperes == doctest::Approx(6.5e-3));
   CHECK(*sfp.celsius == 40);
-  CHECK(sfp.bias_limits->low_warning == doctest::Approx(3e-3));
+  CHECK(*sfp.bias_limits->low_warning == doctest::Approx(3e-3));
   CHECK(flags(sfp) ==
         "rx_power 1 alarm; tx_power 1 warning; bias 1 alarm; temperature 0 warning; ");
 }
@@ -96,7 +96,7 @@ TEST_CASE("an SFP by JSON, where a reading and its limits have one name") {
   REQUIRE(sfp.lanes.size() == 1);
   CHECK(*sfp.lanes[0].receive_watts == doctest::Approx(4e-4));
   CHECK(*sfp.lanes[0].bias_amperes == doctest::Approx(6.5e-3));
-  CHECK(sfp.send_limits->high_warning == doctest::Approx(1.5e-3));
+  CHECK(*sfp.send_limits->high_warning == doctest::Approx(1.5e-3));
   CHECK(flags(sfp) == "rx_power 1 alarm; ");
 }
 

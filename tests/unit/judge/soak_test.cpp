@@ -201,6 +201,30 @@ TEST_CASE("a cycle that never ran is a gap, and one that failed is one where not
   CHECK(verdict(failed, p).state == State::incomplete);
 }
 
+TEST_CASE("only what the cluster ended is evidence: a lost record or a refused command is a gap") {
+  Profile p = soak_profile({.limit = 5});
+  p.criteria.push_back(metric_criterion({.metric = "bytes_per_second", .min = 1}));
+  const auto states = [&](const Campaign& c) {
+    const Judgement j = judge(c, p, {}, kToday);
+    return std::pair{j.criteria.at(1).state, j.overall()};
+  };
+  Campaign c = soak({"n1", "n2"}, 10);
+  interrupt(c.jobs[5], said("end.code", 4));
+  CHECK(states(c) == std::pair{State::pass, State::pass});
+  c.jobs[5].unusable = true;
+  CHECK(states(c) == std::pair{State::incomplete, State::incomplete});
+
+  Campaign lost = soak({"n1", "n2"}, 10);
+  lost.jobs[5].document.reset();
+  lost.jobs[5].state = JobState::failed;
+  lost.jobs[5].unusable = true;
+  CHECK(states(lost) == std::pair{State::incomplete, State::incomplete});
+
+  Campaign refused = soak({"n1", "n2"}, 10);
+  interrupt(refused.jobs[5], said("end.refused"));
+  CHECK(states(refused) == std::pair{State::incomplete, State::incomplete});
+}
+
 TEST_CASE("criterion: mean time between interruptions passes, fails, and is left open") {
   Campaign c = soak({"n1", "n2"}, 10);  // 5 h of the cluster, 10 h of the hosts
   const auto rule = [](double hours, bool per_host) {

@@ -315,3 +315,30 @@ TEST_CASE("a hash whose idle threads end before the shuffle") {
                  [&] { return early_end_hash(data.data(), 2400, 0, 0, result.data(), nullptr); }),
         "does not come: thread ("));
 }
+
+TEST_CASE("gradients of all columns in one, and a sum that goes one element too far") {
+  if (!device_executor::sees_accesses()) return;
+  using namespace cb::kernels;
+  DeviceArray<float> dout(2 * 70, "dout"), table(4 * 70, "table");
+  DeviceArray<std::int32_t> tokens(2, "tokens");
+  DeviceArray<double> parts(1, "parts"), out(1, "out");
+  std::fill(dout.begin(), dout.end(), 1.0F);
+  std::fill(table.begin(), table.end(), 0.0F);
+  tokens[0] = 1;
+  tokens[1] = 3;
+  const TrainEmbedding e{tokens.data(), 2, 70, 0, 4};
+  const auto embed = [&](auto* launcher) {
+    return [&, launcher] { return launcher(dout.data(), table.data(), e, nullptr); };
+  };
+  const auto squares = [&](auto* launcher) {
+    return [&, launcher] { return launcher(dout.data(), 140, parts.data(), out.data(), nullptr); };
+  };
+  CHECK(fault_of(0, embed(launch_train_embed_backward)) == "");
+  CHECK(fault_of(0, squares(launch_train_squares)) == "");
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    CHECK(contains(fault_of(seed, embed(one_column_train_embed_backward)),
+                   "of table, which thread ("));
+    CHECK(contains(fault_of(seed, squares(one_too_far_train_squares)),
+                   "reads 4 bytes at byte 560 of dout, which has 560 bytes"));
+  }
+}

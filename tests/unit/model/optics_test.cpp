@@ -129,8 +129,8 @@ TEST_CASE("a module of SFF-8636, byte for byte") {
   CHECK(*m->lanes[3].bias_amperes == doctest::Approx(6e-3));
   CHECK(m->celsius_limits->high_alarm == 75);
   CHECK(m->celsius_limits->low_alarm == -5);
-  CHECK(m->receive_limits->low_warning == doctest::Approx(1e-4));
-  CHECK(m->bias_limits->high_warning == doctest::Approx(9e-3));
+  CHECK(*m->receive_limits->low_warning == doctest::Approx(1e-4));
+  CHECK(*m->bias_limits->high_warning == doctest::Approx(9e-3));
   CHECK(m->flags.empty());
   CHECK(*receive_margin(*m) == doctest::Approx(10.0));  // 1 mW over 0.1 mW
   CHECK(*lane_spread(*m) == 0);
@@ -147,7 +147,7 @@ TEST_CASE("a module of CMIS, byte for byte, with errors before correction") {
   REQUIRE(m->lanes.size() == 8);
   CHECK(m->inactive_lanes.empty());
   CHECK(*m->lanes[7].bias_amperes == doctest::Approx(80e-3));
-  CHECK(m->bias_limits->high_alarm == doctest::Approx(160e-3));
+  CHECK(*m->bias_limits->high_alarm == doctest::Approx(160e-3));
   CHECK(*m->lanes[7].receive_watts == doctest::Approx(0.9e-3));
   CHECK(*m->lanes[2].media_ber == doctest::Approx(2.5e-7));
   CHECK_FALSE(m->lanes[0].media_ber.has_value());
@@ -332,4 +332,86 @@ TEST_CASE("limits of which a maker set the alarms alone warn of nothing") {
   ModuleMemory memory = qsfp28();
   for (const size_t at : {132, 134}) put16(page_of(memory, 3), at, 0);  // warnings of temperature
   CHECK(kinds({fitted(0, memory)}).empty());
+}
+
+TEST_CASE("warnings pass only where warning limits are told, alarms where alarm limits are") {
+  const auto judged = [](const std::function<void(OpticalModule&)>& change) {
+    FittedModule m = fitted(0, qsfp28());
+    change(*m.module);
+    const auto all = audit_modules({m}).judged;
+    return std::pair(all.contains("module_alarm"), all.contains("module_warning"));
+  };
+  using Judged = std::pair<bool, bool>;
+  CHECK(judged([](OpticalModule&) {}) == Judged{true, true});
+  CHECK(judged([](OpticalModule& o) { o.celsius_limits->high_warning.reset(); }) ==
+        Judged{true, false});
+  CHECK(judged([](OpticalModule& o) { o.receive_limits->low_alarm.reset(); }) ==
+        Judged{false, false});
+  CHECK(judged([](OpticalModule& o) { o.bias_limits.reset(); }) == Judged{false, false});
+  CHECK(judged([](OpticalModule& o) { o.bias_limits->low_warning.reset(); }) ==
+        Judged{true, false});
+  CHECK(judged([](OpticalModule& o) { o.volt_limits->high_alarm.reset(); }) ==
+        Judged{false, false});
+  CHECK(judged([](OpticalModule& o) { o.send_limits.reset(); }) == Judged{true, true});
+  CHECK(judged([](OpticalModule& o) {
+          o.celsius_limits->high_warning = o.celsius_limits->low_warning = 0;
+        }) == Judged{true, false});
+}
+
+TEST_CASE("a limit that stands alone is compared: bias beyond its alarm, from both sides") {
+  FittedModule m = fitted(0, qsfp28());
+  m.module->bias_limits = ModuleLimits{.high_alarm = 6e-3};
+  CHECK(kinds({m}).empty());  // 6 mA
+  m.module->lanes[1].bias_amperes = 6.1e-3;
+  CHECK(kinds({m}) == "eth0 module_alarm\n");
+}
+
+TEST_CASE("a CMIS module whose state nobody told does not pass its state") {
+  FittedModule m = fitted(0, osfp());
+  CHECK(audit_modules({m}).judged.contains("module_state"));
+  m.module->state.reset();
+  CHECK(!audit_modules({m}).judged.contains("module_state"));
+  CHECK(audit_modules({fitted(0, qsfp28())}).judged.contains("module_state"));  // has none
+  for (const char* kind : {"QSFP-DD Double Density 8X Pluggable Transceiver", "OSFP", "QSFP_CMIS",
+                           "QSFP+ or later with CMIS", "DSFP Dual Small Form Factor"})
+    CHECK_MESSAGE(is_cmis_kind(kind), kind);
+  for (const char* kind : {"QSFP28 or later", "SFP", "QSFP+", ""})
+    CHECK_MESSAGE(!is_cmis_kind(kind), kind);
+}
+
+TEST_CASE("of nothing but copper no kind of light, heat or state was judged; counters are") {
+  FittedModule cable = fitted(0, qsfp28());
+  cable.module = OpticalModule{.kind = "QSFP28", .serial = "S", .copper = true};
+  const auto judged = audit_modules({cable, cable}).judged;
+  CHECK(judged == std::set<std::string>{"error_rate", "uncorrectable", "flaps"});
+  // Beside an optical module it hinders nothing.
+  CHECK(audit_modules({cable, fitted(1, qsfp28())}).judged.contains("module_alarm"));
+}
+
+TEST_CASE("each quantity beyond its limit says its own next step") {
+  const auto said_of = [](const std::function<void(OpticalModule&)>& change) {
+    FittedModule m = fitted(0, qsfp28());
+    change(*m.module);
+    std::string out;
+    for (const ModuleFinding& f : audit_modules({m}).findings) out += f.what.text() + "\n";
+    return out;
+  };
+  const auto has = [](const std::string& text, const char* word) {
+    return text.find(word) != std::string::npos;
+  };
+  const std::string hot = said_of([](OpticalModule& o) { o.celsius = 90; });
+  CHECK(has(hot, "90.0 °C; next: look at the air flow"));
+  CHECK(!has(hot, "clean"));
+  CHECK(has(said_of([](OpticalModule& o) { o.volts = 3.7; }), "another port"));
+  CHECK(has(said_of([](OpticalModule& o) { o.lanes[0].bias_amperes = 11e-3; }), "laser ages"));
+  CHECK(has(said_of([](OpticalModule& o) { o.lanes[0].receive_watts = 1e-6; }), "clean both ends"));
+  CHECK(has(said_of([](OpticalModule& o) { o.flags = {{"tx_fault", 1, true}}; }), "put it back"));
+  const std::string both = said_of([](OpticalModule& o) {
+    o.celsius = 90;
+    o.lanes[0].receive_watts = 1e-6;
+  });
+  CHECK(has(both, "air flow"));
+  CHECK(has(both, "clean both ends"));
+  const std::string warm = said_of([](OpticalModule& o) { o.celsius = 71; });
+  CHECK(has(warm, "warning limits: 71.0 °C; next: look at the air flow"));
 }

@@ -135,3 +135,16 @@ TEST_CASE("of many records the slowest is shown, and other steps have no such fi
   other.add("flops_per_second", other.entity({"", "cluster", ""}), {1.0});
   CHECK(figures_of({std::move(other)}).empty());
 }
+
+TEST_CASE("steps of two kinds leave nothing over: their means add up") {
+  Record record = trained(0.7, 0);
+  for (Metric& m : record.metrics) {
+    if (m.name == "step_seconds") m.samples = {0.5, 0.5, 1.5};
+    if (m.name == "exposed_communication_seconds" && record.entities[m.entity].id == "1")
+      m.samples = {0.1, 0.1, 0.7};
+  }
+  const auto figures = figures_of({std::move(record)});
+  const auto& steps = std::get<WaterfallChart>(figures.at(0).chart).steps;
+  CHECK(steps.back().to == doctest::Approx(2.5 / 3));
+  CHECK(difference(steps[5]) == doctest::Approx(0.3 - 0.05));
+}

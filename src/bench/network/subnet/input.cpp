@@ -7,30 +7,13 @@
 #include <fmt/format.h>
 
 #include "bench/network/subnet/scan.h"
+#include "bench/network/subnet/umad_wire.h"
 #include "core/file.h"
 #include "core/param_builder.h"
-#include "core/units.h"
 #include "model/fabric/readers.h"
-#include "sys/net/umad.h"
 
 namespace cb::net {
 namespace {
-
-class UmadWire : public MadWire {
- public:
-  explicit UmadWire(umad::Port port) : port_(std::move(port)) {}
-  void send(const MadQuestion& question, const Mad& mad, int timeout_ms) override {
-    port_.send(mad, question.of == MadClass::directed ? uint16_t{0} : question.lid, timeout_ms);
-  }
-  std::optional<MadArrival> receive(int wait_ms) override {
-    const auto got = port_.receive(wait_ms);
-    if (!got) return std::nullopt;
-    return MadArrival{got->datagram, got->timed_out};
-  }
-
- private:
-  umad::Port port_;
-};
 
 // What is wrong with a file, with the file's name before the place within it.
 template <typename Read>
@@ -57,20 +40,11 @@ void wait_for_window(Context& context, double seconds) {
   }
 }
 
-// "mlx5_0/1", "mlx5_0" or nothing.
-std::pair<std::string, int> port_of(const std::string& text) {
-  const size_t slash = text.find('/');
-  if (slash == std::string::npos) return {text, 0};
-  return {text.substr(0, slash),
-          static_cast<int>(parse_integer(text.substr(slash + 1)).value_or(0))};
-}
-
 void scan_live(Context& context, const Params& params, FabricInput& out) {
   const std::string named = params.has("port") ? params.text("port") : "";
-  const auto [device, number] = port_of(named);
-  std::optional<UmadWire> wire;
+  std::unique_ptr<MadWire> wire;
   try {
-    wire.emplace(umad::Port::open(context.fs, device, number));
+    wire = open_umad_wire(context.fs, named);
   } catch (const Error& e) {
     out.unavailable = said("fabric.no_dump", e.said());
     return;

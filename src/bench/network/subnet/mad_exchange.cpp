@@ -94,7 +94,7 @@ void MadExchange::take(const MadArrival& arrival) {
     return;
   }
   ++tally_.refused;
-  pending.then({std::nullopt, mad_status_text(status), true});
+  pending.then({std::nullopt, mad_status_text(status), true, status});
 }
 
 void MadExchange::expire() {

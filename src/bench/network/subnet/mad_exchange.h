@@ -44,11 +44,12 @@ struct MadTally {
 };
 
 // Of a question without an answer `why` says what was waited for; with `refused` the device
-// answered with an error.
+// answered with an error, which is `status`.
 struct MadAnswer {
   std::optional<Mad> mad;
   std::string why;
   bool refused = false;
+  uint16_t status = 0;
 };
 using OnMadAnswer = std::function<void(const MadAnswer&)>;
 

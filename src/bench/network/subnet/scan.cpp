@@ -11,7 +11,6 @@ namespace cb::net {
 namespace {
 
 constexpr int kPortUp = 5;
-constexpr uint32_t kMellanox = 0x0002c9;
 
 class SubnetScan {
  public:
@@ -165,7 +164,7 @@ class SubnetScan {
     for (size_t node = 0; node < walk_.nodes.size(); ++node) {
       const NodeInfo& info = walk_.nodes[node].info;
       const int lid = lid_of({node, is_switch(node) ? 0 : info.local_port});
-      if (lid == 0 || info.vendor != kMellanox) continue;
+      if (lid == 0 || info.vendor != kMellanoxVendor) continue;
       exchange_.ask({.of = MadClass::vendor,
                      .attribute = MadAttribute::general_info,
                      .lid = static_cast<uint16_t>(lid)},

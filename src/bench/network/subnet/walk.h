@@ -7,6 +7,9 @@
 
 namespace cb::net {
 
+// The maker whose devices answer the vendor's class.
+constexpr uint32_t kMellanoxVendor = 0x0002c9;
+
 // What later questions need to know of a node.
 struct WalkedNode {
   MadPath path;

@@ -4,31 +4,13 @@
 #include <cstdlib>
 #include <optional>
 
-#include <cublasLt.h>
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "sys/gpu/cuda/cublaslt_table.h"
 #include "sys/os/dl.h"
 
 namespace cb::cublaslt {
-
-struct Table {
-  decltype(::cublasLtCreate)* create = nullptr;
-  decltype(::cublasLtDestroy)* destroy = nullptr;
-  decltype(::cublasLtGetVersion)* version = nullptr;
-  decltype(::cublasLtGetStatusString)* status_string = nullptr;  // null in libraries that lack it
-  decltype(::cublasLtMatmul)* matmul = nullptr;
-  decltype(::cublasLtMatmulDescCreate)* desc_create = nullptr;
-  decltype(::cublasLtMatmulDescDestroy)* desc_destroy = nullptr;
-  decltype(::cublasLtMatmulDescSetAttribute)* desc_set = nullptr;
-  decltype(::cublasLtMatrixLayoutCreate)* layout_create = nullptr;
-  decltype(::cublasLtMatrixLayoutDestroy)* layout_destroy = nullptr;
-  decltype(::cublasLtMatmulPreferenceCreate)* preference_create = nullptr;
-  decltype(::cublasLtMatmulPreferenceDestroy)* preference_destroy = nullptr;
-  decltype(::cublasLtMatmulPreferenceSetAttribute)* preference_set = nullptr;
-  decltype(::cublasLtMatmulAlgoGetHeuristic)* heuristic = nullptr;
-  decltype(::cublasLtMatmulAlgoCapGetAttribute)* capability = nullptr;
-};
 
 namespace {
 
@@ -56,6 +38,7 @@ std::string load(const DynamicLibrary& library, Table& t) {
   need(t.desc_set, "cublasLtMatmulDescSetAttribute");
   need(t.layout_create, "cublasLtMatrixLayoutCreate");
   need(t.layout_destroy, "cublasLtMatrixLayoutDestroy");
+  need(t.layout_set, "cublasLtMatrixLayoutSetAttribute");
   need(t.preference_create, "cublasLtMatmulPreferenceCreate");
   need(t.preference_destroy, "cublasLtMatmulPreferenceDestroy");
   need(t.preference_set, "cublasLtMatmulPreferenceSetAttribute");
@@ -74,24 +57,6 @@ std::string device_failure() {
   } catch (const Error& e) {
     return e.what();
   }
-}
-
-// Throws Error if the GPU has failed, with which the library fails too, or if the product itself
-// failed (`queued`). Throws Unsupported otherwise: the library does not suit this driver or GPU, or
-// cannot do this, and the GPU is not at fault.
-void check(const Table& t, cublasStatus_t status, const char* call, bool queued = false) {
-  if (status == CUBLAS_STATUS_SUCCESS) return;
-  const std::string what = fmt::format(
-      "{}: {}", call,
-      t.status_string != nullptr ? t.status_string(status)
-                                 : fmt::format("cuBLAS status {}", static_cast<int>(status)));
-  const bool refused = status == CUBLAS_STATUS_NOT_SUPPORTED ||
-                       status == CUBLAS_STATUS_INVALID_VALUE ||
-                       status == CUBLAS_STATUS_ARCH_MISMATCH;
-  if (refused) throw Unsupported(what);
-  if (const std::string why = device_failure(); !why.empty()) throw Error(what + "; " + why);
-  if (!queued && status != CUBLAS_STATUS_EXECUTION_FAILED) throw Unsupported(what);
-  throw Error(what);
 }
 
 struct Types {
@@ -143,6 +108,21 @@ std::vector<std::string> names_for(int driver_major) {
 
 }  // namespace
 
+void check_call(const Table& t, cublasStatus_t status, const char* call, bool queued) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  const std::string what = fmt::format(
+      "{}: {}", call,
+      t.status_string != nullptr ? t.status_string(status)
+                                 : fmt::format("cuBLAS status {}", static_cast<int>(status)));
+  const bool refused = status == CUBLAS_STATUS_NOT_SUPPORTED ||
+                       status == CUBLAS_STATUS_INVALID_VALUE ||
+                       status == CUBLAS_STATUS_ARCH_MISMATCH;
+  if (refused) throw Unsupported(what);
+  if (const std::string why = device_failure(); !why.empty()) throw Error(what + "; " + why);
+  if (!queued && status != CUBLAS_STATUS_EXECUTION_FAILED) throw Unsupported(what);
+  throw Error(what);
+}
+
 std::variant<Library, Absent> open() {
   forbid_emulation();
   static const DynamicLibrary library =
@@ -179,7 +159,8 @@ struct Matmul::Parts {
 
   template <typename T>
   void set(cublasLtMatmulDescAttributes_t attribute, const T& value) {
-    check(*t, t->desc_set(desc, attribute, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
+    check_call(*t, t->desc_set(desc, attribute, &value, sizeof value),
+               "cublasLtMatmulDescSetAttribute");
   }
 };
 
@@ -212,18 +193,18 @@ Matmul::Matmul(const Library& library, const std::string& dtype, int64_t m, int6
   p.integer = dtype == "int8";
   p.wide = dtype.starts_with("fp64");
   p.units = units_mask(dtype);
-  check(t, t.create(&p.handle), "cublasLtCreate");
-  check(t, t.desc_create(&p.desc, types.compute, types.scale), "cublasLtMatmulDescCreate");
+  check_call(t, t.create(&p.handle), "cublasLtCreate");
+  check_call(t, t.desc_create(&p.desc, types.compute, types.scale), "cublasLtMatmulDescCreate");
   p.set(CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T);
   p.set(CUBLASLT_MATMUL_DESC_TRANSB, CUBLAS_OP_N);
   if (dtype.starts_with("fp8")) p.set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, int8_t{1});
   if (dtype == "fp4") add_fp4_scales(p, m, n, k);
   const auto layout = [&](cublasLtMatrixLayout_t& to, cudaDataType_t type, int64_t rows,
                           int64_t columns) {
-    check(t,
-          t.layout_create(&to, type, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns),
-                          rows),
-          "cublasLtMatrixLayoutCreate");
+    check_call(t,
+               t.layout_create(&to, type, static_cast<uint64_t>(rows),
+                               static_cast<uint64_t>(columns), rows),
+               "cublasLtMatrixLayoutCreate");
   };
   layout(p.a, types.a, k, m);
   layout(p.b, types.b, k, n);
@@ -236,7 +217,7 @@ Matmul::Matmul(Matmul&& other) noexcept = default;
 std::vector<Algorithm> Matmul::proposals(int most, size_t workspace_bytes) const {
   const Table& t = *parts_->t;
   cublasLtMatmulPreference_t preference = nullptr;
-  check(t, t.preference_create(&preference), "cublasLtMatmulPreferenceCreate");
+  check_call(t, t.preference_create(&preference), "cublasLtMatmulPreferenceCreate");
   std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<size_t>(most));
   int count = 0;
   cublasStatus_t status = t.preference_set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
@@ -249,7 +230,7 @@ std::vector<Algorithm> Matmul::proposals(int most, size_t workspace_bytes) const
                          preference, most, found.data(), &count);
   t.preference_destroy(preference);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED) return {};
-  check(t, status, "cublasLtMatmulAlgoGetHeuristic");
+  check_call(t, status, "cublasLtMatmulAlgoGetHeuristic");
   std::vector<Algorithm> out;
   for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
     if (found[i].state != CUBLAS_STATUS_SUCCESS) continue;
@@ -286,10 +267,11 @@ void Matmul::run(const Algorithm& algorithm, const void* a, const void* b, void*
     alpha = &one_int;
     beta = &zero_int;
   }
-  check(*p.t,
-        p.t->matmul(p.handle, p.desc, alpha, a, p.a, b, p.b, beta, d, p.d, d, p.d, &algo, workspace,
-                    algorithm.workspace_bytes, static_cast<cudaStream_t>(stream.handle())),
-        "cublasLtMatmul", true);
+  check_call(
+      *p.t,
+      p.t->matmul(p.handle, p.desc, alpha, a, p.a, b, p.b, beta, d, p.d, d, p.d, &algo, workspace,
+                  algorithm.workspace_bytes, static_cast<cudaStream_t>(stream.handle())),
+      "cublasLtMatmul", true);
 }
 
 }  // namespace cb::cublaslt

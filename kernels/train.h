@@ -1,0 +1,140 @@
+// What a training step computes on a GPU besides matrix products, in fp32: the formulas are those
+// of src/bench/training/row_kernels.h. Matrices are row-major. Sums are taken in an order that the
+// sizes alone decide, so that a step repeats bit by bit. A NaN that goes in comes out.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/hash.h"
+
+namespace cb::kernels {
+
+// y = x·gain·scale with scale = 1/√(mean(x²) + 1e-5) of each row.
+struct TrainNorm {
+  const float *x, *gain;
+  float *y, *scale;
+  std::int64_t rows, width;
+};
+int launch_train_norm(const TrainNorm& n, void* stream);
+
+// Adds to dx and dgain. `parts`: room for train_norm_parts(rows)·width numbers.
+struct TrainNormBackward {
+  const float *dy, *x, *gain, *scale;
+  float *dx, *dgain, *parts;
+  std::int64_t rows, width;
+};
+constexpr std::int64_t train_norm_parts(std::int64_t rows) { return (rows + 63) / 64; }
+int launch_train_norm_backward(const TrainNormBackward& n, void* stream);
+
+// Turns each pair (i, i + dim/2) of the first `heads` heads of each row by the angle of its
+// position, past + row mod sequence; direction −1 turns back. cosines, sines: dim/2 a position.
+struct TrainRotation {
+  float* x;
+  const float *cosines, *sines;
+  std::int64_t rows, sequence, past, heads, dim, stride;
+  float direction;
+};
+int launch_train_rotate(const TrainRotation& r, void* stream);
+
+// Copies `width` elements of each row to row / sequence · capacity + past + row mod sequence of
+// `to`, whose rows are as long.
+struct TrainRows {
+  const float* from;
+  float* to;
+  std::int64_t rows, width, stride, sequence, past, capacity;
+};
+int launch_train_append(const TrainRows& r, void* stream);
+
+// A row of gate_up is gate, then up; the backward replaces both by their gradients.
+int launch_train_swiglu(const float* gate_up, float* out, std::int64_t rows, std::int64_t width,
+                        void* stream);
+int launch_train_swiglu_backward(const float* dout, float* gate_up, std::int64_t rows,
+                                 std::int64_t width, void* stream);
+int launch_train_add(float* to, const float* from, std::int64_t count, void* stream);
+
+// Matrices rounded to bf16 (to nearest, ties to even; a NaN stays one), without gaps: `matrices` of
+// them, `step` elements apart, whose rows are `leading` apart.
+struct TrainNarrow {
+  const float* from;
+  std::uint16_t* to;
+  std::int64_t matrices, rows, columns, leading, step;
+};
+int launch_train_narrow(const TrainNarrow& n, void* stream);
+
+// Scores of `heads` heads, one behind the other: rows × columns each, of which row i sees columns
+// 0…first + i. Log sums of neighbouring heads are `sums_stride` apart.
+struct TrainScores {
+  float *scores, *log_sums;
+  std::int64_t heads, rows, columns, first, sums_stride;
+};
+// Scores become probabilities, 0 beyond the diagonal; log_sums = log Σ exp(score).
+int launch_train_softmax(const TrainScores& s, void* stream);
+// The probabilities of scores whose log sums are known.
+int launch_train_probabilities(const TrainScores& s, void* stream);
+// dp becomes p·(dp − dot)·scale with dot = Σ out·dout of the row and head; rows of out and dout
+// are `stride` apart, those of neighbouring heads `dim`.
+struct TrainScoresBackward {
+  float* dp;
+  const float *p, *out, *dout;
+  std::int64_t heads, rows, columns, dim, stride;
+  float scale;
+};
+int launch_train_softmax_backward(const TrainScoresBackward& s, void* stream);
+
+// Rows of a table that holds tokens first … first + count − 1; 0 for other tokens.
+struct TrainEmbedding {
+  const std::int32_t* tokens;
+  std::int64_t rows, width, first, count;
+};
+int launch_train_embed(const float* table, float* out, const TrainEmbedding& e, void* stream);
+// Adds each row to its token's row of the table, in the order of the rows.
+int launch_train_embed_backward(const float* dout, float* dtable, const TrainEmbedding& e,
+                                void* stream);
+
+// Logits of `rows` rows over the part of the vocabulary first … first + width − 1.
+struct TrainLogits {
+  float* logits;
+  const std::int32_t* targets;
+  float *top, *sums, *at_target;
+  std::int64_t rows, width, first;
+};
+int launch_train_row_max(const TrainLogits& l, void* stream);
+// Logits become e^(logit − top), with their sums and the target's logit − top; 0 for other parts'.
+int launch_train_exponentials(const TrainLogits& l, void* stream);
+// They become factor·(softmax − one at the target).
+int launch_train_logits_backward(const TrainLogits& l, float factor, void* stream);
+// *out = Σ log(sums) − at_target.
+int launch_train_cross_entropy(const TrainLogits& l, double* out, void* stream);
+
+// Constants of one step, as src/bench/training/row_kernels.h has them after its divisions.
+struct TrainAdam {
+  float beta1, beta2, rate, root, epsilon, keep, scale;
+};
+struct TrainMoments {
+  float* weights;
+  const float* gradient;
+  float *mean, *square;
+  std::int64_t count;
+};
+int launch_train_adamw(const TrainMoments& m, const TrainAdam& a, void* stream);
+// *out = Σ x². `parts`: room for train_sum_parts(count) numbers.
+constexpr std::int64_t train_sum_parts(std::int64_t count) { return (count + 16383) / 16384; }
+int launch_train_squares(const float* x, std::int64_t count, double* parts, double* out,
+                         void* stream);
+// hash_bytes() of the elements, zeros filling a last half word, and how many are not finite. x may
+// stand at any element.
+int launch_train_hash(const float* x, std::int64_t count, HashResult* result, void* stream);
+// Changes the highest bit of the element's fraction, or makes it no number.
+int launch_train_damage(float* element, bool no_number, void* stream);
+
+// Normal numbers of a counter (Box & Muller 1958): element (i, j) depends on `stream_number` and
+// its place (first_row + i, first_column + j) in the whole matrix alone.
+struct TrainNormal {
+  float* to;
+  std::int64_t rows, columns, first_row, first_column, whole_columns;
+  std::uint64_t stream_number;
+  double deviation;
+};
+int launch_train_normal(const TrainNormal& n, void* stream);
+
+}  // namespace cb::kernels

@@ -1,0 +1,168 @@
+// The loops of a training step over rows: norms, positions, SwiGLU, sums of arrays. A block has a
+// row where a row is summed.
+#include "kernels/block_sums.h"
+#include "kernels/launch.h"
+#include "kernels/train.h"
+
+namespace cb::kernels {
+namespace {
+
+using Index = std::int64_t;
+
+__global__ void __launch_bounds__(block_threads) train_norm(TrainNorm n) {
+  for (Index r = blockIdx.x; r < n.rows; r += gridDim.x) {
+    const float* x = n.x + r * n.width;
+    float mine = 0;
+    for (Index i = threadIdx.x; i < n.width; i += block_threads) mine += x[i] * x[i];
+    const float s = 1.0F / sqrtf(block_sum(mine) / static_cast<float>(n.width) + 1e-5F);
+    if (threadIdx.x == 0) n.scale[r] = s;
+    for (Index i = threadIdx.x; i < n.width; i += block_threads)
+      n.y[r * n.width + i] = x[i] * s * n.gain[i];
+  }
+}
+
+// dx += s·(g·dy) − x·s³/width·Σ(g·dy·x).
+__global__ void __launch_bounds__(block_threads) train_norm_dx(TrainNormBackward n) {
+  for (Index r = blockIdx.x; r < n.rows; r += gridDim.x) {
+    const float *x = n.x + r * n.width, *dy = n.dy + r * n.width;
+    float mine = 0;
+    for (Index i = threadIdx.x; i < n.width; i += block_threads) mine += n.gain[i] * dy[i] * x[i];
+    const float s = n.scale[r];
+    const float pull = block_sum(mine) * s * s * s / static_cast<float>(n.width);
+    for (Index i = threadIdx.x; i < n.width; i += block_threads)
+      n.dx[r * n.width + i] += s * n.gain[i] * dy[i] - x[i] * pull;
+  }
+}
+
+// A thread has a column of 64 rows; then one has a column of all parts.
+__global__ void __launch_bounds__(block_threads) train_norm_dgain(TrainNormBackward n) {
+  const Index column = loop_begin(), part = blockIdx.y;
+  if (column >= n.width) return;
+  const Index end = min(n.rows, (part + 1) * 64);
+  float sum = 0;
+  for (Index r = part * 64; r < end; ++r)
+    sum += n.dy[r * n.width + column] * n.x[r * n.width + column] * n.scale[r];
+  n.parts[part * n.width + column] = sum;
+}
+__global__ void __launch_bounds__(block_threads)
+    train_norm_join(const float* parts, float* dgain, Index count, Index width) {
+  const Index column = loop_begin();
+  if (column >= width) return;
+  float sum = 0;
+  for (Index p = 0; p < count; ++p) sum += parts[p * width + column];
+  dgain[column] += sum;
+}
+
+__global__ void __launch_bounds__(block_threads) train_rotate(TrainRotation r) {
+  const Index half = r.dim / 2, each = r.heads * half;
+  for (Index i = loop_begin(); i < r.rows * each; i += loop_step()) {
+    const Index row = i / each, head = i % each / half, pair = i % half;
+    const Index at = (r.past + row % r.sequence) * half + pair;
+    float* low = r.x + row * r.stride + head * r.dim + pair;
+    float* high = low + half;
+    const float a = *low, b = *high, c = r.cosines[at], s = r.sines[at];
+    *low = a * c - r.direction * b * s;
+    *high = b * c + r.direction * a * s;
+  }
+}
+
+__global__ void __launch_bounds__(block_threads) train_append(TrainRows r) {
+  for (Index i = loop_begin(); i < r.rows * r.width; i += loop_step()) {
+    const Index row = i / r.width, to = row / r.sequence * r.capacity + r.past + row % r.sequence;
+    r.to[to * r.width + i % r.width] = r.from[row * r.stride + i % r.width];
+  }
+}
+
+__global__ void __launch_bounds__(block_threads)
+    train_swiglu(const float* gate_up, float* out, Index rows, Index width) {
+  for (Index i = loop_begin(); i < rows * width; i += loop_step()) {
+    const float* row = gate_up + i / width * 2 * width;
+    const float g = row[i % width];
+    out[i] = g / (1.0F + expf(-g)) * row[width + i % width];
+  }
+}
+__global__ void __launch_bounds__(block_threads)
+    train_swiglu_backward(const float* dout, float* gate_up, Index rows, Index width) {
+  for (Index i = loop_begin(); i < rows * width; i += loop_step()) {
+    float* row = gate_up + i / width * 2 * width + i % width;
+    const float g = row[0], up = row[width];
+    const float sigmoid = 1.0F / (1.0F + expf(-g));
+    row[0] = dout[i] * up * sigmoid * (1.0F + g * (1.0F - sigmoid));
+    row[width] = dout[i] * g * sigmoid;
+  }
+}
+
+__global__ void __launch_bounds__(block_threads)
+    train_add(float* to, const float* from, Index count) {
+  for (Index i = loop_begin(); i < count; i += loop_step()) to[i] += from[i];
+}
+
+__device__ std::uint16_t to_bfloat16(float value) {
+  const std::uint32_t bits = __float_as_uint(value);
+  if ((bits & 0x7fffffffU) > 0x7f800000U) return 0x7fc0;
+  return static_cast<std::uint16_t>((bits + 0x7fffU + (bits >> 16 & 1U)) >> 16);
+}
+
+// A block takes a part of one row after the other.
+__global__ void __launch_bounds__(block_threads) train_narrow(TrainNarrow n) {
+  for (Index r = blockIdx.y; r < n.matrices * n.rows; r += gridDim.y) {
+    const float* from = n.from + r / n.rows * n.step + r % n.rows * n.leading;
+    std::uint16_t* to = n.to + r * n.columns;
+    for (Index i = loop_begin(); i < n.columns; i += loop_step()) to[i] = to_bfloat16(from[i]);
+  }
+}
+
+unsigned one_a_row(Index rows) { return static_cast<unsigned>(rows < 65535 ? rows : 65535); }
+
+}  // namespace
+
+int launch_train_norm(const TrainNorm& n, void* stream) {
+  if (n.rows == 0) return cudaSuccess;
+  return launch<train_norm>({one_a_row(n.rows), block_threads}, stream, n);
+}
+
+int launch_train_norm_backward(const TrainNormBackward& n, void* stream) {
+  if (n.rows == 0) return cudaSuccess;
+  const auto parts = train_norm_parts(n.rows);
+  if (parts > 65535) return cudaErrorInvalidValue;
+  const auto columns = static_cast<unsigned>((n.width + block_threads - 1) / block_threads);
+  if (const int e = launch<train_norm_dx>({one_a_row(n.rows), block_threads}, stream, n)) return e;
+  const dim3 blocks(columns, static_cast<unsigned>(parts));
+  if (const int e = launch<train_norm_dgain>({blocks, block_threads}, stream, n)) return e;
+  return launch<train_norm_join>({columns, block_threads}, stream, n.parts, n.dgain, parts,
+                                 n.width);
+}
+
+int launch_train_rotate(const TrainRotation& r, void* stream) {
+  return launch<train_rotate>({blocks_of(r.rows * r.heads * r.dim / 2), block_threads}, stream, r);
+}
+
+int launch_train_append(const TrainRows& r, void* stream) {
+  return launch<train_append>({blocks_of(r.rows * r.width), block_threads}, stream, r);
+}
+
+int launch_train_narrow(const TrainNarrow& n, void* stream) {
+  if (n.rows == 0 || n.columns == 0) return cudaSuccess;
+  const auto columns =
+      static_cast<unsigned>((n.columns + 4 * block_threads - 1) / (4 * block_threads));
+  return launch<train_narrow>({dim3(columns, one_a_row(n.matrices * n.rows)), block_threads},
+                              stream, n);
+}
+
+int launch_train_swiglu(const float* gate_up, float* out, std::int64_t rows, std::int64_t width,
+                        void* stream) {
+  return launch<train_swiglu>({blocks_of(rows * width), block_threads}, stream, gate_up, out, rows,
+                              width);
+}
+
+int launch_train_swiglu_backward(const float* dout, float* gate_up, std::int64_t rows,
+                                 std::int64_t width, void* stream) {
+  return launch<train_swiglu_backward>({blocks_of(rows * width), block_threads}, stream, dout,
+                                       gate_up, rows, width);
+}
+
+int launch_train_add(float* to, const float* from, std::int64_t count, void* stream) {
+  return launch<train_add>({blocks_of(count), block_threads}, stream, to, from, count);
+}
+
+}  // namespace cb::kernels

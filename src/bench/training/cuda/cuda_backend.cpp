@@ -1,0 +1,377 @@
+#include "bench/training/cuda/cuda_backend.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "bench/training/angles.h"
+#include "bench/training/cuda/cuda_attention.h"
+#include "bench/training/cuda/device_queue.h"
+#include "bench/training/prediction.h"
+#include "kernels/train.h"
+#include "sys/gpu/cuda/products.h"
+
+namespace cb::training {
+namespace {
+
+constexpr int64_t kFloat = sizeof(float);
+
+// Memory of the device that outlives nothing: given back when the device is idle, else left behind.
+template <typename T>
+class Scratch {
+ public:
+  explicit Scratch(DeviceQueue& queue) : queue_(queue) {}
+  ~Scratch() { drop(); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  // Room for so many elements, until the next call.
+  T* of(int64_t count) {
+    if (count > count_) {
+      queue_.wait();
+      drop();
+      memory_ = std::make_unique<cuda::DeviceMemory>(static_cast<size_t>(count) * sizeof(T));
+      count_ = count;
+    }
+    return static_cast<T*>(memory_->data());
+  }
+
+ private:
+  void drop() {
+    if (memory_ && !queue_.idle()) static_cast<void>(memory_.release());
+    memory_.reset();
+  }
+  DeviceQueue& queue_;
+  std::unique_ptr<cuda::DeviceMemory> memory_;
+  int64_t count_ = 0;
+};
+
+class CudaBackend final : public GpuBackend {
+ public:
+  CudaBackend(const cublaslt::Library& library, const CudaSettings& settings)
+      : settings_(settings),
+        queue_(std::make_shared<DeviceQueue>(settings.deadline_seconds)),
+        products_(std::make_unique<cublaslt::Products>(library)) {}
+  ~CudaBackend() override {
+    if (!queue_->idle()) static_cast<void>(products_.release());
+  }
+
+  std::shared_ptr<float[]> allocate(int64_t count) override {
+    const int64_t bytes = std::max<int64_t>(count, 1) * kFloat;
+    auto memory = std::make_unique<cuda::DeviceMemory>(static_cast<size_t>(bytes));
+    auto* data = static_cast<float*>(memory->data());
+    *allocated_ += bytes;
+    std::shared_ptr<float[]> out(
+        data, [bytes, held = allocated_, queue = queue_, raw = memory.get()](float*) {
+          *held -= bytes;
+          if (queue->idle()) delete raw;
+        });
+    static_cast<void>(memory.release());
+    zero(data, std::max<int64_t>(count, 1));
+    return out;
+  }
+  int64_t allocated_bytes() const override { return *allocated_; }
+  bool lost() const override { return queue_->lost(); }
+
+  Ledger take_ledger() override {
+    finish();
+    for (const auto& [work, seconds] : queue_->take_seconds())
+      ledger_.seconds[static_cast<size_t>(work)] += seconds;
+    return std::exchange(ledger_, Ledger());
+  }
+  void finish() override { queue_->wait(); }
+  bool on_host() const override { return false; }
+  void put(float* to, const float* host, int64_t count) override {
+    queue_->queue([&] { cuda::copy(to, host, bytes_of(count), queue_->stream()); });
+    finish();
+  }
+  void look(float* host, const float* from, int64_t count) override {
+    queue_->fetch(host, from, bytes_of(count));
+  }
+
+  void matmul(const Product<float>& p) override {
+    queue_->begin(Work::matmul);
+    const auto [m, n, k] = p.shape;
+    ++ledger_.matmuls[{m, n, k, p.transpose_a, p.transpose_b}];
+    multiply({.m = m,
+              .n = n,
+              .k = k,
+              .a = p.a,
+              .lda = p.lda,
+              .transpose_a = p.transpose_a,
+              .b = p.b,
+              .ldb = p.ldb,
+              .transpose_b = p.transpose_b,
+              .c = p.c,
+              .ldc = p.ldc,
+              .alpha = p.alpha,
+              .beta = p.beta});
+  }
+
+  void rmsnorm(const float* x, const float* gain, float* y, float* scale, int64_t rows,
+               int64_t width) override {
+    begin(Work::elementwise, rows * width, 2);
+    run(kernels::launch_train_norm({x, gain, y, scale, rows, width}, stream()), "train_norm");
+  }
+  void rmsnorm_backward(const float* dy, const float* x, const float* gain, const float* scale,
+                        float* dx, float* dgain, int64_t rows, int64_t width) override {
+    begin(Work::elementwise, rows * width, 4);
+    float* parts = parts_.of(kernels::train_norm_parts(rows) * width);
+    run(kernels::launch_train_norm_backward({dy, x, gain, scale, dx, dgain, parts, rows, width},
+                                            stream()),
+        "train_norm_backward");
+  }
+  void rotate(float* qkv, const AttentionShape& s, float direction) override {
+    require_angles(s);
+    const int64_t turned = s.heads + s.kv_heads;
+    begin(Work::elementwise, s.tokens() * turned * s.dim, 2);
+    run(kernels::launch_train_rotate({qkv, angles_.get(), angles_.get() + angle_count_, s.tokens(),
+                                      s.sequence, s.past, turned, s.dim, s.stride(), direction},
+                                     stream()),
+        "train_rotate");
+  }
+
+  void attention(const float* qkv, float* out, float* log_sums, const AttentionShape& s) override {
+    queue_->begin(Work::attention);
+    ++ledger_.attention_forwards;
+    tools(s, 1).forward(qkv, out, log_sums, s);
+  }
+  void append(const float* qkv, float* cache, const AttentionShape& s) override {
+    begin(Work::elementwise, s.tokens() * s.kept(), 2);
+    run(kernels::launch_train_append({qkv + s.heads * s.dim, cache, s.tokens(), s.kept(),
+                                      s.stride(), s.sequence, s.past, s.capacity},
+                                     stream()),
+        "train_append");
+  }
+  void attention_cached(const float* qkv, const float* cache, float* out,
+                        const AttentionShape& s) override {
+    queue_->begin(Work::attention);
+    ++ledger_.attention_forwards;
+    float* log_sums = parts_.of(s.tokens() * s.heads);  // of no use: nothing goes backward
+    tools(s, 1).forward_cached(qkv, cache, out, log_sums, s);
+  }
+  void attention_backward(const float* qkv, const float* out, const float* dout,
+                          const float* log_sums, float* dqkv, const AttentionShape& s) override {
+    queue_->begin(Work::attention);
+    ++ledger_.attention_backwards;
+    tools(s, 2).backward(qkv, out, dout, log_sums, dqkv, s);
+  }
+
+  void swiglu(const float* gate_up, float* out, int64_t rows, int64_t width) override {
+    begin(Work::elementwise, rows * width, 3);
+    run(kernels::launch_train_swiglu(gate_up, out, rows, width, stream()), "train_swiglu");
+  }
+  void swiglu_backward(const float* dout, float* gate_up, int64_t rows, int64_t width) override {
+    begin(Work::elementwise, rows * width, 5);
+    run(kernels::launch_train_swiglu_backward(dout, gate_up, rows, width, stream()),
+        "train_swiglu_backward");
+  }
+
+  void embed(const float* table, const int32_t* tokens, float* out, int64_t rows, int64_t width,
+             const VocabularyPart& part) override {
+    begin(Work::elementwise, rows * width, 2);
+    run(kernels::launch_train_embed(
+            table, out, {on_device(tokens, rows), rows, width, part.first, part.count}, stream()),
+        "train_embed");
+  }
+  void embed_backward(const float* dout, const int32_t* tokens, float* dtable, int64_t rows,
+                      int64_t width, const VocabularyPart& part) override {
+    begin(Work::elementwise, rows * width, 3);
+    run(kernels::launch_train_embed_backward(
+            dout, dtable, {on_device(tokens, rows), rows, width, part.first, part.count}, stream()),
+        "train_embed_backward");
+  }
+
+  void row_max(const float* logits, float* top, int64_t rows, int64_t width) override {
+    begin(Work::elementwise, rows * width, 1);
+    run(kernels::launch_train_row_max(
+            {const_cast<float*>(logits), nullptr, top, nullptr, nullptr, rows, width, 0}, stream()),
+        "train_row_max");
+  }
+  void exponentials(float* logits, const float* top, const int32_t* targets, float* sums,
+                    float* at_target, int64_t rows, const VocabularyPart& part) override {
+    begin(Work::elementwise, rows * part.count, 2);
+    run(kernels::launch_train_exponentials(
+            {logits, on_device(targets, rows), const_cast<float*>(top), sums, at_target, rows,
+             part.count, part.first},
+            stream()),
+        "train_exponentials");
+  }
+  void cross_entropy_backward(float* exponentials, const float* sums, const int32_t* targets,
+                              float factor, int64_t rows, const VocabularyPart& part) override {
+    begin(Work::elementwise, rows * part.count, 2);
+    run(kernels::launch_train_logits_backward(
+            {exponentials, on_device(targets, rows), nullptr, const_cast<float*>(sums), nullptr,
+             rows, part.count, part.first},
+            factor, stream()),
+        "train_logits_backward");
+  }
+  double cross_entropy(const float* sums, const float* at_target, int64_t rows) override {
+    queue_->begin(Work::elementwise);
+    double* out = numbers_.of(1);
+    run(kernels::launch_train_cross_entropy({nullptr, nullptr, nullptr, const_cast<float*>(sums),
+                                             const_cast<float*>(at_target), rows, 0, 0},
+                                            out, stream()),
+        "train_cross_entropy");
+    return fetched(out);
+  }
+
+  void add(float* to, const float* from, int64_t count) override {
+    begin(Work::elementwise, count, 3);
+    run(kernels::launch_train_add(to, from, count, stream()), "train_add");
+  }
+  void copy(float* to, const float* from, int64_t count) override {
+    begin(Work::elementwise, count, 2);
+    queue_->queue([&] { cuda::copy(to, from, bytes_of(count), queue_->stream()); });
+  }
+  void zero(float* to, int64_t count) override {
+    begin(Work::elementwise, count, 1);
+    queue_->queue([&] { cuda::zero(to, bytes_of(count), queue_->stream()); });
+  }
+  void adamw(float* weights, const float* gradient, float* mean, float* square, int64_t count,
+             const AdamStep& step) override {
+    begin(Work::optimizer, count, 7);
+    const kernels::TrainAdam adam{static_cast<float>(step.beta1),
+                                  static_cast<float>(step.beta2),
+                                  static_cast<float>(step.rate / step.correction1),
+                                  static_cast<float>(1 / step.correction2),
+                                  static_cast<float>(step.epsilon),
+                                  static_cast<float>(1 - step.rate * step.decay),
+                                  static_cast<float>(step.scale)};
+    run(kernels::launch_train_adamw({weights, gradient, mean, square, count}, adam, stream()),
+        "train_adamw");
+  }
+
+  double sum_squares(const float* x, int64_t count) override {
+    begin(Work::optimizer, count, 1);
+    const int64_t parts = kernels::train_sum_parts(count);
+    double* out = numbers_.of(parts + 1);
+    run(kernels::launch_train_squares(x, count, out + 1, out, stream()), "train_squares");
+    return fetched(out);
+  }
+  int64_t not_finite(const float* x, int64_t count) override {
+    return static_cast<int64_t>(hashed(x, count).not_finite);
+  }
+  uint64_t hash(const float* x, int64_t count) override { return hashed(x, count).hash; }
+
+  void flip_bit(float* element) override {
+    run(kernels::launch_train_damage(element, false, stream()), "train_damage");
+  }
+  void make_nan(float* element) override {
+    run(kernels::launch_train_damage(element, true, stream()), "train_damage");
+  }
+  void normal(float* to, const Place& p, uint64_t number, double deviation) override {
+    begin(Work::elementwise, p.rows * p.columns, 1);
+    run(kernels::launch_train_normal({to, p.rows, p.columns, p.first_row, p.first_column,
+                                      p.whole_columns, number, deviation},
+                                     stream()),
+        "train_normal");
+  }
+
+ private:
+  static size_t bytes_of(int64_t count) { return static_cast<size_t>(count * kFloat); }
+  void* stream() const { return queue_->stream().handle(); }
+  void run(int code, const char* kernel) { queue_->launched(code, kernel); }
+  void begin(Work work, int64_t elements, int passes) {
+    queue_->begin(work);
+    (work == Work::optimizer ? ledger_.optimizer_bytes : ledger_.elementwise_bytes) +=
+        static_cast<double>(elements * passes * kFloat);
+  }
+  void multiply(cublaslt::RowMajorProduct product) {
+    if (settings_.bf16) {
+      product.a = narrowed(narrow_a_, product.a, product.lda, product.step_a, product.batch,
+                           product.transpose_a ? product.k : product.m,
+                           product.transpose_a ? product.m : product.k);
+      product.b = narrowed(narrow_b_, product.b, product.ldb, product.step_b, product.batch,
+                           product.transpose_b ? product.n : product.k,
+                           product.transpose_b ? product.k : product.n);
+      product.bf16 = true;
+    }
+    queue_->queue([&] { products_->run(product, queue_->stream()); });
+  }
+  // The matrix, or a batch of them, rounded and without gaps; sets its distances.
+  const void* narrowed(Scratch<uint16_t>& room, const void* from, int64_t& leading, int64_t& step,
+                       int32_t batch, int64_t rows, int64_t columns) {
+    const int64_t matrices = step == 0 ? 1 : batch;  // all of a batch may share one
+    uint16_t* to = room.of(matrices * rows * columns);
+    run(kernels::launch_train_narrow(
+            {static_cast<const float*>(from), to, matrices, rows, columns, leading, step},
+            stream()),
+        "train_narrow");
+    leading = columns;
+    step = step == 0 ? 0 : rows * columns;
+    return to;
+  }
+  template <typename T>
+  T fetched(const T* from) {
+    T out{};
+    queue_->fetch(&out, from, sizeof out);
+    return out;
+  }
+  kernels::HashResult hashed(const float* x, int64_t count) {
+    begin(Work::elementwise, count, 1);
+    kernels::HashResult* out = hashes_.of(1);
+    run(kernels::launch_train_hash(x, count, out, stream()), "train_hash");
+    return fetched(out);
+  }
+  // The tokens for the next kernel: CUDA takes bytes of ordinary memory before the call returns,
+  // and the device reads them in the order of the stream.
+  const int32_t* on_device(const int32_t* tokens, int64_t rows) {
+    int32_t* out = tokens_.of(rows);
+    queue_->queue([&] {
+      cuda::copy(out, tokens, static_cast<size_t>(rows) * sizeof(int32_t), queue_->stream());
+    });
+    return out;
+  }
+  CudaAttention tools(const AttentionShape& s, int64_t arrays) {
+    const int64_t rows = settings_.attention_block_rows;
+    float* scratch = scores_.of(arrays * CudaAttention::scores_of(s, rows));
+    return {*queue_, [this](const auto& product) { multiply(product); }, rows, scratch};
+  }
+
+  // The host's own numbers, so that both turn by the same angles.
+  void require_angles(const AttentionShape& s) {
+    const int64_t half = s.dim / 2, positions = std::max(s.past + s.sequence, s.capacity);
+    if (angle_count_ >= positions * half && half == angles_half_) return;
+    angles_half_ = half;
+    angle_count_ = positions * half;
+    std::vector<float> both(static_cast<size_t>(2 * angle_count_));
+    write_angles(both.data(), both.data() + angle_count_, positions, half);
+    angles_ = allocate(2 * angle_count_);
+    put(angles_.get(), both.data(), 2 * angle_count_);
+  }
+
+  CudaSettings settings_;
+  std::shared_ptr<DeviceQueue> queue_;
+  std::unique_ptr<cublaslt::Products> products_;
+  Ledger ledger_;
+  std::shared_ptr<int64_t> allocated_ = std::make_shared<int64_t>(0);
+  Scratch<float> scores_{*queue_}, parts_{*queue_};
+  Scratch<double> numbers_{*queue_};
+  Scratch<kernels::HashResult> hashes_{*queue_};
+  Scratch<int32_t> tokens_{*queue_};
+  Scratch<uint16_t> narrow_a_{*queue_}, narrow_b_{*queue_};
+  std::shared_ptr<float[]> angles_;
+  int64_t angles_half_ = 0, angle_count_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<GpuBackend> cuda_backend(const cublaslt::Library& library,
+                                         const CudaSettings& settings) {
+  return std::make_unique<CudaBackend>(library, settings);
+}
+
+double cuda_scratch_bytes(const Stage& stage, const CudaSettings& settings) {
+  constexpr int64_t kParts = 4 << 20;  // bytes of parts of sums
+  const AttentionShape s = stage.attention();
+  const int64_t scores = CudaAttention::scores_of(s, settings.attention_block_rows);
+  // Each of the two largest operands is smaller than the largest probe, or scores.
+  const int64_t narrow = settings.bf16 ? std::max(probe_elements(stage), scores) : 0;
+  const int64_t own = 2 * scores + s.tokens() + s.sequence * s.dim;
+  return static_cast<double>(own * kFloat + 2 * narrow * 2 + kParts +
+                             static_cast<int64_t>(cublaslt::Products::kWorkspaceBytes));
+}
+
+}  // namespace cb::training

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "bench/training/backend.h"
+#include "bench/training/stage.h"
+#include "sys/gpu/cuda/cublaslt.h"
+
+namespace cb::training {
+
+struct CudaSettings {
+  double deadline_seconds = 120;        // of a wait for what is queued
+  int64_t attention_block_rows = 1024;  // of scores at a time
+  // Operands are rounded to bf16 before each product, which tensor cores then compute; sums,
+  // weights and all else stay fp32.
+  bool bf16 = false;
+};
+
+class GpuBackend : public Backend<float> {
+ public:
+  // Whether the device has failed, or did not come to an end in time: nothing more is asked of it.
+  virtual bool lost() const = 0;
+};
+
+// Computes in fp32 on the device that is selected, on one stream: products by cuBLASLt, those of
+// fp32 without tensor cores, the rest by kernels/train.h. A call that fails or does not come to an
+// end throws Error naming the device; memory of such a device is left behind, for freeing it may
+// wait for ever. The calling thread must keep the device selected.
+std::unique_ptr<GpuBackend> cuda_backend(const cublaslt::Library& library,
+                                         const CudaSettings& settings = {});
+
+// What the backend allocates by itself while it computes such steps: bytes of scores, tokens and
+// the library's room.
+double cuda_scratch_bytes(const Stage& stage, const CudaSettings& settings = {});
+
+}  // namespace cb::training

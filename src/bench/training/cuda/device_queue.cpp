@@ -1,0 +1,103 @@
+#include "bench/training/cuda/device_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sys/gpu/cuda/cublaslt.h"
+
+namespace cb::training {
+namespace {
+
+// A stream takes about a thousand launches; a product may be several.
+constexpr int kMostQueued = 250;
+constexpr size_t kMostMarks = 200;
+constexpr const char* kWhat = "training step";
+
+}  // namespace
+
+cuda::Event& DeviceQueue::next_event() {
+  if (events_used_ == events_.size()) events_.emplace_back();
+  return events_[events_used_++];
+}
+
+void DeviceQueue::begin(Work work) {
+  if (!marks_.empty() && marks_.back().work == work) return;
+  if (marks_.size() >= kMostMarks) wait();
+  attempt([&] { mark(work); });
+}
+
+void DeviceQueue::mark(Work work) {
+  cuda::Event& at = next_event();
+  at.record(stream_);
+  marks_.push_back({&at, work});
+}
+
+void DeviceQueue::launched(int code, const char* kernel) {
+  attempt([&] { cuda::check_launch(code, kernel); });
+  counted();
+}
+
+void DeviceQueue::queue(const std::function<void()>& call) {
+  attempt(call);
+  counted();
+}
+
+void DeviceQueue::attempt(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const cublaslt::Unsupported&) {
+    throw;
+  } catch (const cuda::OutOfMemory&) {
+    throw;
+  } catch (const Error&) {
+    lost_ = true;
+    throw;
+  }
+}
+
+void DeviceQueue::counted() {
+  if (++queued_ < kMostQueued) return;
+  const Work work = marks_.empty() ? Work::elementwise : marks_.back().work;
+  wait();
+  begin(work);
+}
+
+void DeviceQueue::wait() {
+  if (lost_) throw Error("the GPU was lost before");
+  if (marks_.empty() && queued_ == 0) return;
+  attempt([&] {
+    mark(Work::communication);  // the kind of nothing
+    marks_.back().at->spin(deadline_seconds_, kWhat);
+    settle();
+  });
+}
+
+void DeviceQueue::settle() {
+  for (size_t i = 0; i + 1 < marks_.size(); ++i)
+    seconds_[marks_[i].work] += marks_[i + 1].at->seconds_since(*marks_[i].at);
+  marks_.clear();
+  events_used_ = 0;
+  queued_ = 0;
+}
+
+void DeviceQueue::fetch(void* to, const void* from, size_t bytes) {
+  wait();  // a copy to ordinary memory would wait within the driver
+  queue([&] { cuda::copy(to, from, bytes, stream_); });
+  wait();
+}
+
+bool DeviceQueue::idle() noexcept {
+  if (lost_) return false;
+  try {
+    queued_ = std::max(queued_, 1);  // also what the queue does not count, as copies
+    wait();
+    return true;
+  } catch (const std::exception&) {
+    cuda::forget_error();
+    return false;
+  }
+}
+
+std::map<Work, double> DeviceQueue::take_seconds() { return std::exchange(seconds_, {}); }
+
+}  // namespace cb::training

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "bench/training/ledger.h"
+#include "sys/gpu/cuda/cuda.h"
+
+namespace cb::training {
+
+// One stream of the device that was selected when it was made: what is queued there in the order of
+// a training step, how long each kind of work took there, and waits with a deadline. Once the
+// device has failed or not come to an end in time, it is lost: every later wait throws at once.
+class DeviceQueue {
+ public:
+  // `deadline_seconds`: of a wait for what is queued.
+  explicit DeviceQueue(double deadline_seconds) : deadline_seconds_(deadline_seconds) {}
+
+  const cuda::Stream& stream() const { return stream_; }
+  // What is queued from now on is work of this kind.
+  void begin(Work work);
+  // Throws Error if `code`, which the launcher of that kernel returned, is not success. Waits now
+  // and then, so that no launch has to wait within the driver, where no deadline ends it.
+  void launched(int code, const char* kernel);
+  // Queues by a call of the library or the runtime; a failure that is not about memory or about
+  // what the library can do is the device's.
+  void queue(const std::function<void()>& call);
+  // Until all that was queued has been computed.
+  void wait();
+  // Bytes of the device that all that was queued has computed.
+  void fetch(void* to, const void* from, size_t bytes);
+  // Whether nothing is left to do, so that memory can be freed without waiting in the driver.
+  bool idle() noexcept;
+  bool lost() const { return lost_; }
+  // Seconds of each kind since the last call, by the device's clock.
+  std::map<Work, double> take_seconds();
+
+ private:
+  void attempt(const std::function<void()>& call);
+  cuda::Event& next_event();
+  void mark(Work work);
+  void settle();
+  void counted();  // one more launch, product or copy
+
+  double deadline_seconds_;
+  cuda::Stream stream_;
+  // A mark is where work of one kind begins; the last one of a wait is where it ends.
+  struct Mark {
+    cuda::Event* at;
+    Work work;
+  };
+  std::deque<cuda::Event> events_;  // used again after each wait
+  size_t events_used_ = 0;
+  std::vector<Mark> marks_;
+  int queued_ = 0;  // since the last wait
+  bool lost_ = false;
+  std::map<Work, double> seconds_;
+};
+
+}  // namespace cb::training

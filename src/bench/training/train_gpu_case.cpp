@@ -1,0 +1,73 @@
+// The training step of train_case.cpp on one GPU: products by cuBLASLt, the rest by own kernels.
+// Counted: tokens over the seconds of a whole step. docs/methods/training.md.
+#include <fmt/format.h>
+
+#include "bench/cases.h"
+#include "bench/gpu/measure.h"
+#include "bench/harness/shared_params.h"
+#include "bench/training/gpu_training.h"
+#include "bench/training/train_record.h"
+#include "core/param_builder.h"
+
+namespace cb {
+namespace {
+
+std::vector<ParamDef> gpu_params() {
+  using namespace param;
+  return {integer("gpu")
+              .help("which GPU, by its index as nvidia-smi has it")
+              .by_default("0")
+              .at_least(0),
+          duration("hang-after")
+              .help("a wait for the GPU that takes longer is a hang")
+              .by_default("120s")
+              .range(1, 3600)};
+}
+
+CaseInfo describe_on_gpu() {
+  std::vector<MetricDef> metrics = training::training_metrics(
+      "MFU: the model's operations over the peak of --dtype at the clock measured");
+  metrics.push_back(
+      {"share_of_spec", "share", Better::higher, "MFU over the maker's dense peak of --dtype"});
+  metrics.push_back({"clock_hertz", "hertz", Better::higher, "of the SMs, over the steps"});
+  metrics.push_back({"watts", "watts", Better::lower, "of the GPU, over the steps"});
+  std::vector<std::string> checks = training::training_checks();
+  checks.emplace_back("gpu");
+  return {
+      .name = "train",
+      .device = "gpu",
+      .summary = "training steps of a decoder on a GPU: tokens per second and MFU",
+      .example =
+          "clusterbench train --device gpu --dtype bf16 --model llama-8b --layers 2 --sequence "
+          "4096 "
+          "--micro-batch 1 --steps 20 --json t.json",
+      .domain = "compute",
+      .needs = {.gpu = true},
+      .params = joined({{device_param("gpu", "where to train")},
+                        training::option_params({"fp32", "bf16"}),
+                        gpu_params()}),
+      .metrics = std::move(metrics),
+      .checks = std::move(checks),
+      .fault = training::training_fault(),
+      .label_params = {"model"},
+  };
+}
+
+// GPUs of one job would exchange by NCCL, which this does not do.
+void check_gpu_options(const Params& params, Problems& problems) {
+  training::check_options(params, problems);
+  for (const char* shared : {"tp", "pp"})
+    if (params.integer(shared) > 1)
+      problems.add(fmt::format("--{}", shared),
+                   "GPUs do not exchange in a training step yet: one rank trains on one GPU");
+  if (params.text("shard") != "none")
+    problems.add("--shard", "one GPU has no replicas to divide the optimizer's state with");
+}
+
+}  // namespace
+
+Case train_gpu_case() {
+  return {describe_on_gpu(), measure_gpu_training, check_gpu_options, why_no_gpu};
+}
+
+}  // namespace cb

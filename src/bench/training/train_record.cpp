@@ -1,0 +1,124 @@
+#include "bench/training/train_record.h"
+
+#include <fmt/format.h>
+
+namespace cb::training {
+
+std::vector<MetricDef> training_metrics(const std::string& peak) {
+  return {{"tokens_per_second", "count per second", Better::higher, "of all ranks together"},
+          {"model_flops_per_second", "flops_per_second", Better::higher,
+           "operations that the model needs, over time: all ranks together"},
+          {"share_of_peak", "share", Better::higher, peak},
+          {"share_of_gemm", "share", Better::higher,
+           "the same over this rank's fastest product of the step's shapes"},
+          {"step_seconds", "seconds", Better::lower, "of a whole step"},
+          {"predicted_step_seconds", "seconds", Better::lower, "by its parts, each measured alone"},
+          {"forward_seconds", "seconds", Better::lower, "of a step, without waiting"},
+          {"backward_seconds", "seconds", Better::lower, "of a step, without waiting"},
+          {"optimizer_seconds", "seconds", Better::lower, "of a step, without waiting"},
+          {"exposed_communication_seconds", "seconds", Better::lower,
+           "exchanges of a step that no computing hid"},
+          {"bubble_share", "share", Better::lower, "of a step, waiting for other stages"},
+          {"matmul_seconds", "seconds", Better::lower, "of a step, in products"},
+          {"predicted_matmul_seconds", "seconds", Better::lower, "each product alone"},
+          {"attention_seconds", "seconds", Better::lower, "of a step, in attention"},
+          {"predicted_attention_seconds", "seconds", Better::lower, "attention alone"},
+          {"elementwise_seconds", "seconds", Better::lower, "of a step, row by row"},
+          {"predicted_elementwise_seconds", "seconds", Better::lower, "each loop alone"},
+          {"predicted_optimizer_seconds", "seconds", Better::lower, "the optimizer alone"},
+          {"predicted_communication_seconds", "seconds", Better::lower,
+           "exchanges that computing does not hide, rehearsed"},
+          {"exchange_alone_seconds", "seconds", Better::lower,
+           "exchanges of a step's gradients with nothing beside them"},
+          {"memory_bytes", "bytes", Better::lower, "allocated by a rank"},
+          {"checkpoint_seconds", "seconds", Better::lower,
+           "from the end of a step until all ranks' checkpoints are on their devices"},
+          {"checkpoint_bytes_per_second", "bytes_per_second", Better::higher,
+           "of this rank's checkpoint"},
+          {"first_loss_nats", "nats", Better::lower, "mean over the tokens of the first step"},
+          {"loss_nats", "nats", Better::lower, "of each timed step"}};
+}
+
+std::vector<std::string> training_checks() {
+  return {"finite", "first_loss", "floor", "reach", "straggler", "twin", "weights"};
+}
+
+FaultPlan training_fault() {
+  return {.planted = said("fault.activation"),
+          .checks = {"twin"},
+          .brief = {},  // the first twin step finds it, before any step of training
+          .point_seconds = 10,
+          .blind = {{"twin-every", {"0"}, said("train.no_twin")}}};
+}
+
+void add_training_facts(Record& record, const Options& o) {
+  record.facts["model"] = Said(fmt::format(
+      "{} L={} h={} heads={}/{} d={} f={} V={}", o.shape.name, o.shape.layers, o.shape.hidden,
+      o.shape.heads, o.shape.kv_heads, o.shape.head_dim, o.shape.feed_forward, o.shape.vocabulary));
+  record.facts["layout"] = Said(fmt::format("dp={} tp={} pp={} {}", o.layout.data, o.layout.tensor,
+                                            o.layout.pipeline, o.layout.zero1 ? "zero1" : "zero0"));
+  record.facts["flops_per_token"] =
+      said("train.flops_convention", flops_per_token(o.shape, o.batch.sequence));
+  record.facts["loss_floor"] = Said(fmt::format("{:.4f}", loss_floor(o.text)));
+}
+
+void add_course(Record& record, const Trained& measured) {
+  if (!measured.weights_digest.empty()) record.facts["weights_digest"] = measured.weights_digest;
+  if (measured.resumed_at > 0) record.facts["resumed_at"] = std::to_string(measured.resumed_at);
+}
+
+void add_job_figures(Record& record, size_t whole, const Options& o, const Trained& m,
+                     double predicted) {
+  const double tokens = static_cast<double>(o.batch.tokens() * o.layout.data);
+  const double flops = flops_per_token(o.shape, o.batch.sequence) * tokens;
+  const auto rate = [&](double work) {
+    return m.run.seconds.mapped([work](double seconds) { return work / seconds; });
+  };
+  record.add("tokens_per_second", whole, rate(tokens),
+             Ceiling{tokens / predicted, said("train.predicted_by_parts")});
+  record.add("model_flops_per_second", whole, rate(flops));
+  record.add("step_seconds", whole, m.run.seconds);
+  record.add("predicted_step_seconds", whole, {predicted});
+  if (m.resumed_at == 0) record.add("first_loss_nats", whole, {m.losses.front()});
+  Samples losses;
+  for (size_t i = static_cast<size_t>(o.warm_up); i < m.losses.size(); ++i) losses.add(m.losses[i]);
+  record.add("loss_nats", whole, losses);
+}
+
+void add_rank_figures(Record& record, size_t self, const Trained& m, const Prediction& p) {
+  const auto span = [&](const char* metric, const char* name) {
+    record.add(metric, self, Samples::from_list(m.run.spans.of(name)));
+  };
+  span("forward_seconds", "forward");
+  span("backward_seconds", "backward");
+  span("optimizer_seconds", "optimizer");
+  span("exposed_communication_seconds", "exposed");
+  span("bubble_share", "bubble");
+  span("matmul_seconds", "matmul");
+  span("attention_seconds", "attention");
+  span("elementwise_seconds", "elementwise");
+  record.add("predicted_matmul_seconds", self, {p.matmul});
+  record.add("predicted_attention_seconds", self, {p.attention});
+  record.add("predicted_elementwise_seconds", self, {p.elementwise});
+  record.add("predicted_optimizer_seconds", self, {p.optimizer});
+  record.add("predicted_communication_seconds", self, {p.exchange + p.gradients});
+  if (p.gradients_alone > 0) record.add("exchange_alone_seconds", self, {p.gradients_alone});
+  record.add("memory_bytes", self, {static_cast<double>(m.memory_bytes)});
+  if (m.checkpoint_seconds.empty()) return;
+  Samples stalls, rates;
+  for (const double seconds : m.checkpoint_seconds) {
+    stalls.add(seconds);
+    rates.add(static_cast<double>(m.checkpoint_bytes) / seconds);
+  }
+  record.add("checkpoint_seconds", self, std::move(stalls));
+  record.add("checkpoint_bytes_per_second", self, std::move(rates));
+}
+
+Samples share_of(double rate, const Options& o, const Trained& m) {
+  const double flops = flops_per_token(o.shape, o.batch.sequence) *
+                       static_cast<double>(o.batch.tokens()) /
+                       (o.layout.tensor * o.layout.pipeline);
+  return m.run.seconds.mapped([&](double seconds) { return flops / seconds / rate; });
+}
+
+}  // namespace cb::training

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/harness/case.h"
+#include "bench/training/options.h"
+#include "bench/training/prediction.h"
+#include "bench/training/session.h"
+
+// What a record of `train` says, whatever device computed.
+namespace cb::training {
+
+// Declarations that both devices share. `peak`: what share_of_peak is on this one.
+std::vector<MetricDef> training_metrics(const std::string& peak);
+std::vector<std::string> training_checks();
+FaultPlan training_fault();
+
+void add_training_facts(Record& record, const Options& options);
+// Digest of the weights, and the step at which a resumed training went on.
+void add_course(Record& record, const Trained& measured);
+// Figures of the whole job, on rank 0. `predicted`: seconds of a step.
+void add_job_figures(Record& record, size_t whole, const Options& options, const Trained& measured,
+                     double predicted);
+void add_rank_figures(Record& record, size_t self, const Trained& measured,
+                      const Prediction& prediction);
+// The model's operations of one rank a second, over a rate, of each step.
+Samples share_of(double rate, const Options& options, const Trained& measured);
+
+}  // namespace cb::training

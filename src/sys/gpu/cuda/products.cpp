@@ -1,0 +1,170 @@
+// A row-major matrix is the transposed column-major one, so the library computes Cᵀ =
+// op(B)ᵀ·op(A)ᵀ: its A is our B.
+#include "sys/gpu/cuda/products.h"
+
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "sys/gpu/cuda/cublaslt_table.h"
+
+namespace cb::cublaslt {
+namespace {
+
+// Bytes to which an operand and all that follow it in a batch are aligned; the library's algorithms
+// rely on what they are promised, 256 unless told.
+uint32_t alignment_of(const void* data, int64_t step, int64_t bytes) {
+  const auto bits = reinterpret_cast<uintptr_t>(data) | static_cast<uintptr_t>(step * bytes);
+  uint32_t out = 256;
+  while (bits % out != 0) out /= 2;
+  return out;
+}
+
+int64_t bytes_of(const RowMajorProduct& p) { return p.bf16 ? 2 : 4; }  // of an operand's element
+
+}  // namespace
+
+// One shape's way to be computed.
+struct Products::Plan {
+  explicit Plan(std::shared_ptr<const Table> table) : t(std::move(table)) {}
+  ~Plan() {
+    for (cublasLtMatrixLayout_t layout : {a, b, c})
+      if (layout != nullptr) t->layout_destroy(layout);
+    if (desc != nullptr) t->desc_destroy(desc);
+  }
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
+  void lay_out(cublasLtMatrixLayout_t& to, cudaDataType_t type, int64_t rows, int64_t columns,
+               int64_t leading, int32_t batch, int64_t step) const {
+    check_call(*t,
+               t->layout_create(&to, type, static_cast<uint64_t>(rows),
+                                static_cast<uint64_t>(columns), leading),
+               "cublasLtMatrixLayoutCreate");
+    const auto set = [&](cublasLtMatrixLayoutAttribute_t attribute, const auto& value) {
+      check_call(*t, t->layout_set(to, attribute, &value, sizeof value),
+                 "cublasLtMatrixLayoutSetAttribute");
+    };
+    if (batch == 1) return;
+    set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, batch);
+    set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, step);
+  }
+
+  void set_transpose(cublasLtMatmulDescAttributes_t attribute, bool transpose) const {
+    const int32_t operation = transpose ? CUBLAS_OP_T : CUBLAS_OP_N;
+    check_call(*t, t->desc_set(desc, attribute, &operation, sizeof operation),
+               "cublasLtMatmulDescSetAttribute");
+  }
+
+  void choose(cublasLtHandle_t handle, const RowMajorProduct& p) {
+    cublasLtMatmulPreference_t preference = nullptr;
+    check_call(*t, t->preference_create(&preference), "cublasLtMatmulPreferenceCreate");
+    const std::shared_ptr<void> held(
+        preference, [this, preference](void*) { t->preference_destroy(preference); });
+    const auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
+      check_call(*t, t->preference_set(preference, attribute, &value, sizeof value),
+                 "cublasLtMatmulPreferenceSetAttribute");
+    };
+    set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kWorkspaceBytes);
+    if (!p.bf16)
+      set(CUBLASLT_MATMUL_PREF_IMPL_MASK, ~uint64_t{CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK});
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(p.b, p.step_b, bytes_of(p)));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(p.a, p.step_a, bytes_of(p)));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(p.c, p.step_c, 4));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(p.c, p.step_c, 4));
+    cublasLtMatmulHeuristicResult_t found{};
+    int count = 0;
+    const cublasStatus_t status =
+        t->heuristic(handle, desc, a, b, c, c, preference, 1, &found, &count);
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && count == 0))
+      throw Unsupported(fmt::format("cuBLASLt has no algorithm for {}×{}×{} in {}", p.m, p.n, p.k,
+                                    p.bf16 ? "bf16" : "fp32"));
+    check_call(*t, status, "cublasLtMatmulAlgoGetHeuristic");
+    check_call(*t, found.state, "cublasLtMatmulAlgoGetHeuristic");
+    algorithm = found.algo;
+    workspace_bytes = found.workspaceSize;
+  }
+
+  std::shared_ptr<const Table> t;
+  cublasLtMatmulDesc_t desc = nullptr;
+  cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
+  cublasLtMatmulAlgo_t algorithm{};
+  size_t workspace_bytes = 0;
+};
+
+// What decides how a product is computed.
+using ProductKey =
+    std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, bool, bool, int32_t, int64_t,
+               int64_t, int64_t, uint32_t, uint32_t, uint32_t, bool>;
+
+struct Products::Parts {
+  explicit Parts(const Library& library) : t(library.table()), workspace(kWorkspaceBytes) {
+    check_call(*t, t->create(&handle), "cublasLtCreate");
+  }
+  ~Parts() {
+    plans.clear();
+    if (handle != nullptr) t->destroy(handle);
+  }
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+
+  std::shared_ptr<const Table> t;
+  cublasLtHandle_t handle = nullptr;
+  std::map<ProductKey, Plan> plans = {};
+  cuda::DeviceMemory workspace;
+};
+
+Products::Products(const Library& library) : parts_(std::make_unique<Parts>(library)) {}
+Products::~Products() = default;
+
+Products::Plan& Products::plan_of(const RowMajorProduct& p) {
+  const ProductKey key{p.m,
+                       p.n,
+                       p.k,
+                       p.lda,
+                       p.ldb,
+                       p.ldc,
+                       p.transpose_a,
+                       p.transpose_b,
+                       p.batch,
+                       p.step_a,
+                       p.step_b,
+                       p.step_c,
+                       alignment_of(p.a, p.step_a, bytes_of(p)),
+                       alignment_of(p.b, p.step_b, bytes_of(p)),
+                       alignment_of(p.c, p.step_c, 4),
+                       p.bf16};
+  const auto [found, is_new] = parts_->plans.try_emplace(key, parts_->t);
+  Plan& plan = found->second;
+  if (!is_new) return plan;
+  try {
+    check_call(*plan.t, plan.t->desc_create(&plan.desc, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+               "cublasLtMatmulDescCreate");
+    plan.set_transpose(CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_b);
+    plan.set_transpose(CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_a);
+    const cudaDataType_t type = p.bf16 ? CUDA_R_16BF : CUDA_R_32F;
+    plan.lay_out(plan.a, type, p.transpose_b ? p.k : p.n, p.transpose_b ? p.n : p.k, p.ldb, p.batch,
+                 p.step_b);
+    plan.lay_out(plan.b, type, p.transpose_a ? p.m : p.k, p.transpose_a ? p.k : p.m, p.lda, p.batch,
+                 p.step_a);
+    plan.lay_out(plan.c, CUDA_R_32F, p.n, p.m, p.ldc, p.batch, p.step_c);
+    plan.choose(parts_->handle, p);
+  } catch (const Error&) {
+    parts_->plans.erase(found);
+    throw;
+  }
+  return plan;
+}
+
+void Products::run(const RowMajorProduct& p, const cuda::Stream& stream) {
+  const Plan& plan = plan_of(p);
+  check_call(*plan.t,
+             plan.t->matmul(parts_->handle, plan.desc, &p.alpha, p.b, plan.a, p.a, plan.b, &p.beta,
+                            p.c, plan.c, p.c, plan.c, &plan.algorithm, parts_->workspace.data(),
+                            plan.workspace_bytes, static_cast<cudaStream_t>(stream.handle())),
+             "cublasLtMatmul", true);
+}
+
+}  // namespace cb::cublaslt

@@ -1,0 +1,51 @@
+// Products of many shapes by cuBLASLt, for work that multiplies many different matrices. The
+// library's first proposal computes each shape, so that a program does the same every time.
+#pragma once
+
+#include <memory>
+
+#include "sys/gpu/cuda/cublaslt.h"
+
+namespace cb::cublaslt {
+
+// C (m×n) = alpha·op(A)·op(B) + beta·C of row-major matrices, C of fp32, A and B of fp32 or bf16;
+// or `batch` of them, whose operands are step_a, step_b and step_c elements apart. C is not read
+// where beta is 0.
+struct RowMajorProduct {
+  int64_t m = 0, n = 0, k = 0;
+  const void* a = nullptr;
+  int64_t lda = 0;
+  bool transpose_a = false;
+  const void* b = nullptr;
+  int64_t ldb = 0;
+  bool transpose_b = false;
+  float* c = nullptr;
+  int64_t ldc = 0;
+  float alpha = 1, beta = 0;
+  int32_t batch = 1;
+  int64_t step_a = 0, step_b = 0, step_c = 0;
+  bool bf16 = false;  // of A and B; sums are fp32
+};
+
+// Belongs to the device that was selected when it was made. fp32 is multiplied without tensor
+// cores and without tf32.
+class Products {
+ public:
+  explicit Products(const Library& library);
+  ~Products();
+  Products(const Products&) = delete;
+  Products& operator=(const Products&) = delete;
+
+  // Queues the product. Throws Unsupported if the library has no way to compute it, Error if the
+  // GPU fails.
+  void run(const RowMajorProduct& product, const cuda::Stream& stream);
+  static constexpr size_t kWorkspaceBytes = size_t{32} << 20;
+
+ private:
+  struct Plan;
+  struct Parts;
+  Plan& plan_of(const RowMajorProduct& product);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace cb::cublaslt
