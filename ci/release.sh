@@ -3,8 +3,8 @@
 # .tar.gz, .deb and .rpm, with their list of parts (SPDX) and sums.
 #   ci/release.sh [--out DIR] [--check] [--arch aarch64]
 #   --out DIR   where the files go (build/dist); files of that version are replaced
-#   --arch aarch64   the same for that machine by Debian's cross compiler, without GPU cases. Needs g++-aarch64-linux-gnu, and
-#               qemu-user-static, with which the program writes its manual pages here
+#   --arch aarch64   the same for that machine by Debian's cross compiler, without GPU cases. Needs what
+#               ci/bootstrap.sh --cross installs: with qemu the program writes its manual pages here
 #   --check     also builds a second time from nothing, without a compiler cache, and compares the bytes. In the same folder:
 #               nvcc puts a sum of its source's path into the names of kernels
 # Of the last commit: a checkout with changes is refused. Needs Debian 12 with the packages of ci/packages.txt, and pip and apt for three source packages and a wheel, which
@@ -54,7 +54,7 @@ CLUSTERBENCH_RELEASE_ARCH=$arch ci/portable/libraries.sh
 if [ "$arch" = x86_64 ]; then
   ci/portable/cuda.sh || stage "without CUDA 11.8: this release has no GPU cases with drivers before 580"
 else
-  command -v qemu-aarch64-static >/dev/null || die "needs qemu-aarch64-static; next: apt-get install --no-install-recommends qemu-user-static"
+  command -v qemu-aarch64-static >/dev/null || die "needs qemu-aarch64-static; next: ci/bootstrap.sh --cross"
 fi
 stage "building"
 jobs=${CLUSTERBENCH_JOBS:-$jobs}

@@ -21,7 +21,7 @@ case $arch in
     ;;
   *) die "$arch: no release is made for it (x86_64, aarch64)" ;;
 esac
-command -v "${tools}g++" >/dev/null || die "needs ${tools}g++; next: apt-get install --no-install-recommends g++-aarch64-linux-gnu"
+command -v "${tools}g++" >/dev/null || die "needs ${tools}g++; next: ci/bootstrap.sh --cross"
 
 made=$(grep -v "^non-free" "$list" | cat - "${BASH_SOURCE[0]}" | sha256sum | cut -c1-16)
 if [ "$(cat "$target/made" 2>/dev/null)" = "$made" ]; then exit 0; fi
@@ -77,11 +77,12 @@ debian_of_arm64() {
   stage "Debian's static libraries of arm64"
   local file packages=(libssl-dev zlib1g-dev liburing-dev libblkid-dev libpugixml-dev libopenblas-pthread-dev)
   mkdir -p "$work/arm64" "$new/debian"
-  (inputs=$work/arm64 && from_apt "deb [arch=arm64 ${key:1} \$(REPO_URI) \$(RELEASE) \$(COMPONENT)" \
-    -o APT::Architecture=arm64 -o APT::Architectures=arm64 download "${packages[@]}") >"$place/fetch.log" 2>&1 ||
+  inputs=$work/arm64 from_apt "deb [arch=arm64 ${key:1} \$(REPO_URI) \$(RELEASE) \$(COMPONENT)" \
+    -o APT::Architecture=arm64 -o APT::Architectures=arm64 download "${packages[@]}" >"$place/fetch.log" 2>&1 ||
     die "cannot fetch ${packages[*]} of arm64: $(tail -n 1 "$place/fetch.log"); next: apt-get update, or run where the network is"
   for file in "$work"/arm64/*.deb; do
     dpkg-deb --extract "$file" "$new/debian"
+    # shellcheck disable=SC2016 # the dollars are dpkg's
     dpkg-deb --show --showformat '${Package} ${Version}\n' "$file"
   done >"$new/debian/versions"
 }
