@@ -208,7 +208,7 @@ void lose_arriving(int fd, double share) {
     return;
   }
   // A random word of 32 bits below the limit: returns 0, keep nothing; else all.
-  const auto limit = static_cast<uint32_t>(std::min(share, 1.0) * UINT32_MAX);
+  const auto limit = static_cast<uint32_t>(std::lround(std::min(share, 1.0) * UINT32_MAX));
   constexpr auto kRandom = static_cast<uint32_t>(SKF_AD_OFF + SKF_AD_RANDOM);
   sock_filter code[] = {{BPF_LD | BPF_W | BPF_ABS, 0, 0, kRandom},
                         {BPF_JMP | BPF_JGE | BPF_K, 1, 0, limit},
