@@ -215,8 +215,12 @@ void lose_arriving(int fd, double share) {
                         {BPF_RET | BPF_K, 0, 0, 0},
                         {BPF_RET | BPF_K, 0, 0, UINT32_MAX}};
   const sock_fprog program{static_cast<unsigned short>(std::size(code)), code};
-  if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0)
-    fail("SO_ATTACH_FILTER");
+  if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0) return;
+  if (errno == EPERM)
+    throw Error(
+        "this kernel lets only CAP_NET_ADMIN lose what arrives at a TCP socket; next: run --loss "
+        "as root");
+  fail("SO_ATTACH_FILTER");
 }
 
 std::string congestion_control(int fd) {
