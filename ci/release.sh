@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Makes the release: one program for x86_64 and every glibc from 2.28 on, with profiles, documents, manual pages and licences, as
 # .tar.gz, .deb and .rpm, with their list of parts (SPDX) and sums.
-#   ci/release.sh [--out DIR] [--check]
+#   ci/release.sh [--out DIR] [--check] [--arch aarch64]
 #   --out DIR   where the files go (build/dist); files of that version are replaced
+#   --arch aarch64   the same for that machine by Debian's cross compiler, without GPU cases. Needs what
+#               ci/bootstrap.sh --cross installs: with qemu the program writes its manual pages here
 #   --check     also builds a second time from nothing, without a compiler cache, and compares the bytes. In the same folder:
 #               nvcc puts a sum of its source's path into the names of kernels
 # Of the last commit: a checkout with changes is refused. Needs Debian 12 with the packages of ci/packages.txt, and pip and apt for three source packages and a wheel, which
@@ -14,6 +16,7 @@ help_if_asked "$@"
 
 out=$root/build/dist
 twice=false
+arch=x86_64
 while [ $# -gt 0 ]; do
   case $1 in
     --out)
@@ -22,8 +25,12 @@ while [ $# -gt 0 ]; do
       shift
       ;;
     --check) twice=true ;;
+    --arch)
+      arch=${2-}
+      shift
+      ;;
     *)
-      echo "release.sh: $1: unknown option (--out DIR, --check)" >&2
+      echo "release.sh: $1: unknown option (--out DIR, --check, --arch ARCH)" >&2
       exit 2
       ;;
   esac
@@ -38,36 +45,50 @@ SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 umask 022
 
-ci/portable/libraries.sh
-ci/portable/cuda.sh || stage "without CUDA 11.8: this release has no GPU cases with drivers before 580"
+case $arch in
+  x86_64) preset=portable ;;
+  aarch64) preset=portable-aarch64 ;;
+  *) die "$arch: no release is made for it (x86_64, aarch64)" ;;
+esac
+CLUSTERBENCH_RELEASE_ARCH=$arch ci/portable/libraries.sh
+if [ "$arch" = x86_64 ]; then
+  ci/portable/cuda.sh || stage "without CUDA 11.8: this release has no GPU cases with drivers before 580"
+else
+  command -v qemu-aarch64-static >/dev/null || die "needs qemu-aarch64-static; next: ci/bootstrap.sh --cross"
+fi
 stage "building"
 jobs=${CLUSTERBENCH_JOBS:-$jobs}
-build_preset portable clusterbench
+build_preset "$preset" clusterbench
 
 version=$(sed -n 's/^project(clusterbench VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
-name=clusterbench-$version-x86_64
-place=$root/build/portable/pack
+name=clusterbench-$version-$arch
+place=$root/build/$preset/pack
 folder=$place/$name
 rm -rf --one-file-system "$place"
 stage "packing $name.tar.gz"
-cmake --install build/portable --strip --prefix "$folder" >/dev/null
+cmake --install "build/$preset" --strip --prefix "$folder" >/dev/null
 mkdir -p "$folder/share/doc/clusterbench"
 git archive HEAD LICENSE README.md CHANGELOG.md SECURITY.md docs | tar -x -C "$folder/share/doc/clusterbench"
 mv "$folder/share/doc/clusterbench/LICENSE" "$folder/"
-ci/portable/sbom.py build/portable "$folder" >"$place/parts.txt"
+ci/portable/sbom.py "build/$preset" "$folder" >"$place/parts.txt"
 install -D -m 644 packaging/modulefile "$folder/share/modulefiles/clusterbench/$version"
-ci/portable/packages.sh "$folder" "$out"
+ci/portable/packages.sh "$folder" "$out" "$arch"
 (cd "$folder" && find . -type f -printf '%P\0' | LC_ALL=C sort -z | xargs -0 sha256sum) >"$place/sums"
 mv "$place/sums" "$folder/SHA256SUMS"
 # The same bytes from the same files: order, owner, time and mode do not come from this machine, gzip writes no name.
 tar -C "$place" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" --mode=u=rwX,go=rX --format=ustar \
   -cf - "$name" | gzip -9 -n >"$out/$name.tar.gz"
-files=("$name.tar.gz" "clusterbench_$version-1_amd64.deb" "clusterbench-$version-1.x86_64.rpm")
-(cd "$out" && "$root/ci/portable/sbom.py" --files "$folder/sbom.spdx.json" "${files[@]}" >"clusterbench-$version.spdx.json")
-sum=$(sha256sum "$out/$name.tar.gz" | cut -d' ' -f1)
-sed "s/@VERSION@/$version/; s/@SHA256@/$sum/" packaging/spack/package.py >"$out/clusterbench-$version.spack.py"
-files+=("clusterbench-$version.spdx.json" "clusterbench-$version.spack.py")
-(cd "$out" && sha256sum "${files[@]}" >SHA256SUMS)
+debian_arch=amd64 of=clusterbench-$version sums=SHA256SUMS
+if [ "$arch" != x86_64 ]; then debian_arch=arm64 of=$name sums=SHA256SUMS.$arch; fi
+files=("$name.tar.gz" "clusterbench_$version-1_$debian_arch.deb" "clusterbench-$version-1.$arch.rpm")
+(cd "$out" && "$root/ci/portable/sbom.py" --files "$folder/sbom.spdx.json" "${files[@]}" >"$of.spdx.json")
+files+=("$of.spdx.json")
+if [ "$arch" = x86_64 ]; then
+  sum=$(sha256sum "$out/$name.tar.gz" | cut -d' ' -f1)
+  sed "s/@VERSION@/$version/; s/@SHA256@/$sum/" packaging/spack/package.py >"$out/clusterbench-$version.spack.py"
+  files+=("clusterbench-$version.spack.py")
+fi
+(cd "$out" && sha256sum "${files[@]}" >"$sums")
 
 stage "checking"
 shopt -s nullglob
@@ -75,16 +96,16 @@ ci/portable/check.py "$folder/bin/clusterbench" "$out/$name.tar.gz" "$folder"/li
 for file in "${files[@]}"; do
   [ "$(stat -c %s "$out/$file")" -le 60000000 ] || die "$file has more than 60 MB"
 done
-(cd "$out" && cat SHA256SUMS && du -b "${files[@]}")
+(cd "$out" && cat "$sums" && du -b "${files[@]}")
 echo "release: $out/$name.tar.gz"
 if ! $twice; then exit 0; fi
 
 stage "a second time, from nothing"
-rm -rf --one-file-system build/portable
+rm -rf --one-file-system "build/$preset"
 again=$(mktemp -d "$root/.cache/release/again.XXXXXX")
 trap 'rm -rf --one-file-system "$again"' EXIT
-CCACHE_DISABLE=1 ci/release.sh --out "$again" >&2
-for file in "${files[@]}" SHA256SUMS; do
+CCACHE_DISABLE=1 ci/release.sh --out "$again" --arch "$arch" >&2
+for file in "${files[@]}" "$sums"; do
   cmp "$out/$file" "$again/$file" || die "two builds of one commit differ in $file"
 done
 echo "release: two builds, the same bytes"

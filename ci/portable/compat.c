@@ -40,7 +40,38 @@ HIDDEN const char* strerrorname_np(int error) {
   return theirs != NULL ? theirs(error) : NULL;
 }
 
-// Of 2.30, asked by waits of libstdc++ until a moment of the steady clock.
+// What remains until a moment of `clock`, from now on the wall clock. A wall clock that is set
+// meanwhile moves the end of the wait.
+static struct timespec on_wall_clock(clockid_t clock, const struct timespec* until) {
+  struct timespec now, wall;
+  clock_gettime(clock, &now);
+  clock_gettime(CLOCK_REALTIME, &wall);
+  const int64_t second = 1000000000;
+  const int64_t remains = (until->tv_sec - now.tv_sec) * second + (until->tv_nsec - now.tv_nsec);
+  const int64_t end = wall.tv_sec * second + wall.tv_nsec + (remains > 0 ? remains : 0);
+  return (struct timespec){end / second, end % second};
+}
+
+// Of 2.30, asked by timed mutexes of libstdc++ until a moment of the steady clock.
+typedef int (*ClockLock)(pthread_mutex_t*, clockid_t, const struct timespec*);
+
+static ClockLock clock_lock_of_libc(void) {
+  static _Atomic(uintptr_t) known = 1;  // 1: not looked for
+  uintptr_t found = known;
+  if (found == 1) known = found = (uintptr_t)dlsym(RTLD_DEFAULT, "pthread_mutex_clocklock");
+  return (ClockLock)found;
+}
+
+HIDDEN int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock,
+                                   const struct timespec* until) {
+  const ClockLock theirs = clock_lock_of_libc();
+  if (theirs != NULL) return theirs(mutex, clock, until);
+  const struct timespec at = on_wall_clock(clock, until);
+  return pthread_mutex_timedlock(mutex, &at);
+}
+
+// Of 2.30, asked by waits of libstdc++ until a moment of the steady clock. The caller looks at its
+// own clock again.
 typedef int (*ClockWait)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const struct timespec*);
 
 static ClockWait clock_wait_of_libc(void) {
@@ -54,15 +85,7 @@ HIDDEN int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mu
                                   clockid_t clock, const struct timespec* until) {
   const ClockWait theirs = clock_wait_of_libc();
   if (theirs != NULL) return theirs(condition, mutex, clock, until);
-  // What remains of the wait, from now on the wall clock. A clock that is set meanwhile moves its
-  // end, and the caller looks at its own clock again.
-  struct timespec now, wall;
-  clock_gettime(clock, &now);
-  clock_gettime(CLOCK_REALTIME, &wall);
-  const int64_t second = 1000000000;
-  const int64_t remains = (until->tv_sec - now.tv_sec) * second + (until->tv_nsec - now.tv_nsec);
-  const int64_t end = wall.tv_sec * second + wall.tv_nsec + (remains > 0 ? remains : 0);
-  const struct timespec at = {end / second, end % second};
+  const struct timespec at = on_wall_clock(clock, until);
   return pthread_cond_timedwait(condition, mutex, &at);
 }
 

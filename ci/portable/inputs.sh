@@ -10,7 +10,7 @@ entry() { awk -v name="$1" -v field="$2" '!/^#/ && $2 == name { print $field }' 
 good() { [ -f "$inputs/$(entry "$1" 5)" ] && sha256sum --quiet -c - <<<"$(entry "$1" 4)  $inputs/$(entry "$1" 5)" 2>/dev/null; }
 
 # from_apt LINE WORDS…: apt-get WORDS with lists of its own, of the sources that apt-get indextargets prints as LINE: this machine's apt may
-# not have them, and stays as it is.
+# not have them, and stays as it is. Options (-o NAME=VALUE) may stand before the other words.
 from_apt() {
   local apt=$place/apt line=$1
   shift
@@ -18,6 +18,10 @@ from_apt() {
   apt-get indextargets --format "$line" 'Created-By: Packages' 'Origin: Debian' | sort -u >"$apt/sources.list"
   local options=(-qq -o "Dir::Etc::SourceList=$apt/sources.list" -o Dir::Etc::SourceParts=/dev/null
     -o "Dir::State::Lists=$apt/lists" -o "Dir::Cache=$apt" -o APT::Sandbox::User=root)
+  while [ "${1-}" = -o ]; do
+    options+=(-o "$2")
+    shift 2
+  done
   apt-get "${options[@]}" update && (cd "$inputs" && apt-get "${options[@]}" "$@")
 }
 

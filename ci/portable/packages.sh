@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
-# Makes the packages of a release: ci/portable/packages.sh FOLDER OUT
+# Makes the packages of a release: ci/portable/packages.sh FOLDER OUT ARCH
 # FOLDER is what ci/release.sh packs (bin, lib, share, licences, sbom.spdx.json); OUT gets clusterbench_VERSION-1_amd64.deb and
-# clusterbench-VERSION-1.x86_64.rpm. Both need glibc 2.28 alone and recommend what measuring uses of a host. The same bytes from
+# clusterbench-VERSION-1.x86_64.rpm, or those of arm64 and aarch64. Both need glibc 2.28 alone and recommend what measuring uses of a host. The same bytes from
 # the same folder and the same SOURCE_DATE_EPOCH.
 # shellcheck source=ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 help_if_asked "$@"
-[ $# -eq 2 ] || die "which folder, and where to? ci/release.sh calls this"
+[ $# -eq 3 ] || die "which folder, where to, and which machine? ci/release.sh calls this"
 folder=$(realpath "$1")
 out=$(realpath "$2")
+arch=$3
+debian_arch=amd64
+[ "$arch" = x86_64 ] || debian_arch=arm64
 : "${SOURCE_DATE_EPOCH:?is the time of the commit}"
 version=$(sed -n 's/^project(clusterbench VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 umask 022
@@ -68,14 +71,14 @@ make_deb() {
   gzip -9 -n "$doc/changelog" "$doc/changelog.Debian"
   (cd "$at" && find usr -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum) >"$at/DEBIAN/md5sums"
   {
-    printf 'Package: clusterbench\nVersion: %s-1\nArchitecture: amd64\nSection: admin\nPriority: optional\n' "$version"
+    printf 'Package: clusterbench\nVersion: %s-1\nArchitecture: %s\nSection: admin\nPriority: optional\n' "$version" "$debian_arch"
     printf 'Maintainer: %s\nInstalled-Size: %s\n' "$maintainer" "$(du -sk --apparent-size "$at/usr" | cut -f1)"
     printf 'Depends: libc6 (>= 2.28)\nRecommends: libibverbs1, libopenblas0-pthread | libopenblas0, openmpi-bin | mpich\n'
     printf 'Description: %s\n' "$summary"
     description ' '
   } >"$at/DEBIAN/control"
   date_all "$at"
-  dpkg-deb --root-owner-group -Zxz --build "$at" "$out/clusterbench_$version-1_amd64.deb" >&2
+  dpkg-deb --root-owner-group -Zxz --build "$at" "$out/clusterbench_$version-1_$debian_arch.deb" >&2
 }
 
 spec() {
@@ -112,12 +115,12 @@ make_rpm() {
   tree "$work/rpm"
   date_all "$work/rpm"
   spec >"$work/clusterbench.spec"
-  rpmbuild -bb --quiet --target x86_64 --define "_topdir $work/rpmbuild" --define "_rpmdir $work/out" --define '_build_id_links none' \
+  rpmbuild -bb --quiet --target "$arch" --define "_topdir $work/rpmbuild" --define "_rpmdir $work/out" --define '_build_id_links none' \
     --define '__os_install_post %{nil}' --define 'debug_package %{nil}' --define '_buildhost localhost' \
     --define 'use_source_date_epoch_as_buildtime 1' --define 'clamp_mtime_to_source_date_epoch 1' \
     --define '_binary_payload w6.xzdio' "$work/clusterbench.spec" >"$work/rpm.log" 2>&1 ||
     { cat "$work/rpm.log" >&2 && die "rpmbuild failed"; }
-  mv "$work/out/x86_64/clusterbench-$version-1.x86_64.rpm" "$out/"
+  mv "$work/out/$arch/clusterbench-$version-1.$arch.rpm" "$out/"
 }
 
 for tool in dpkg-deb rpmbuild; do

@@ -18,7 +18,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 # Of the parts that end up in the program, by source package.
 LICENCES = {
-    "cli11": "BSD-3-Clause", "fmtlib": "MIT", "gcc-12": "GPL-3.0-or-later WITH GCC-exception-3.1", "glibc": "LGPL-2.1-or-later",
+    "cli11": "BSD-3-Clause", "fmtlib": "MIT", "gcc-12": "GPL-3.0-or-later WITH GCC-exception-3.1",
+    "gcc-12-cross": "GPL-3.0-or-later WITH GCC-exception-3.1", "glibc": "LGPL-2.1-or-later",
     "hwloc": "BSD-3-Clause", "libkainjow-mustache": "BSL-1.0", "linux": "GPL-2.0-only WITH Linux-syscall-note",
     "liburing": "MIT OR LGPL-2.1-or-later", "nlohmann-json3": "MIT",
     "openblas": "BSD-3-Clause", "openssl": "Apache-2.0", "pugixml": "MIT", "rdma-core": "GPL-2.0-only OR Linux-OpenIB",
@@ -101,11 +102,21 @@ def cuda_runtime(file):
             "how": "STATIC_LINK", "purl": "pkg:generic/nvidia/cuda-cudart", "text": places[0]}
 
 
+def of_other_machine(file, place):
+    """A library of arm64 that ci/portable/libraries.sh has unpacked; this machine has the same package for its own programs."""
+    name = owners([Path("/usr/lib/x86_64-linux-gnu") / file.name])[0].popitem()[1]
+    version = dict(line.split() for line in (place / "debian/versions").read_text().splitlines())[name]
+    return {**of_debian(name, "STATIC_LINK"), "version": version, "purl": f"pkg:deb/debian/{name}@{version}?arch=arm64",
+            "text": place / "debian/usr/share/doc" / name / "copyright"}
+
+
 def foreign_part(file, place, build):
     if file.is_relative_to(build) or file.name[3:-2] in OWN:
         return None
     if file.is_relative_to(place / "glibc"):
         return glibc_files(place)
+    if file.is_relative_to(place / "debian"):
+        return of_other_machine(file, place)
     if file.is_relative_to(place / "lib"):
         return of_source({"libfmt.a": "fmtlib"}.get(file.name, file.name[3:-2]), place)
     if "cudart" in file.name:
@@ -193,7 +204,9 @@ def main():
         print(json.dumps(with_files(json.loads(Path(sys.argv[2]).read_text()), sys.argv[3:]), indent=1))
         return
     build, folder = (Path(a).resolve() for a in sys.argv[1:])
-    found = parts(build, (ROOT / ".cache/release/root").resolve())
+    cache = (build / "CMakeCache.txt").read_text()
+    place = Path(re.search(r"^CLUSTERBENCH_PORTABLE_ROOT:\w+=(.*)$", cache, re.MULTILINE)[1])
+    found = parts(build, place.resolve())
     (folder / "sbom.spdx.json").write_text(json.dumps(document(folder, found), indent=1) + "\n")
     (folder / "licences").mkdir()
     for part in found:

@@ -18,7 +18,7 @@ class Clusterbench(Package):
     depends_on("openmpi", type="run", when="+openmpi")
 
     # As ci/portable/check.py proves of the release.
-    conflicts("target=aarch64:", msg="the release is for x86_64 alone")
+    conflicts("target=aarch64:", msg="this recipe installs the release for x86_64")
     conflicts("platform=darwin", msg="the release is for Linux alone")
 
     def url_for_version(self, version):

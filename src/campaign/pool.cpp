@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/ceiling.h"
 #include "model/disturbance.h"
 
 namespace cb {
@@ -39,7 +40,7 @@ const Metric* same_metric(const Record& fresh, const Metric& wanted, const Recor
 }
 
 bool measured_ceiling(const Metric& metric) {
-  return metric.ceiling && metric.ceiling->how.text().starts_with("measured");
+  return metric.ceiling && is_measured(*metric.ceiling);
 }
 
 std::vector<Summary> summaries_of(const Metric& metric) {

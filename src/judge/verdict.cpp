@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/ceiling.h"
 #include "core/parallel.h"
 #include "core/profile_limits.h"
 #include "core/profile_soak.h"
@@ -39,7 +40,7 @@ std::vector<Message> gap_messages(const std::vector<Gap>& gaps) {
 
 bool above_ceiling(const Finding& f) {
   return f.limit && f.limit_is_minimum && f.ceiling && *f.limit > f.ceiling->value &&
-         !f.ceiling->how.text().starts_with("measured");  // a measured ceiling is no law of nature
+         !is_measured(*f.ceiling);
 }
 
 std::vector<Message> failure_messages(const Finding& f) {

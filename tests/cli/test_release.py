@@ -23,6 +23,7 @@ OLD_LIBC = r"""
 #define dlsym(handle, name) NULL
 #define strerrorname_np old_strerrorname_np
 #define pthread_cond_clockwait old_clockwait
+#define pthread_mutex_clocklock old_clocklock
 #define _dl_find_object old_find_object
 #define arc4random old_random
 #define __libc_single_threaded old_single_threaded
@@ -45,6 +46,21 @@ static int wait_for(int64_t nanoseconds, clockid_t clock) {
   return code == ETIMEDOUT && took >= nanoseconds && took < nanoseconds + 5000000000LL;
 }
 
+// A mutex that is held is not had before the moment; one that is free is had at once.
+static int locks_within(int64_t nanoseconds, clockid_t clock) {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  struct timespec begin, until, end;
+  clock_gettime(clock, &begin);
+  const int64_t at = begin.tv_sec * 1000000000LL + begin.tv_nsec + nanoseconds;
+  until.tv_sec = at / 1000000000LL;
+  until.tv_nsec = at % 1000000000LL;
+  const int first = old_clocklock(&mutex, clock, &until);
+  const int second = old_clocklock(&mutex, clock, &until);
+  clock_gettime(clock, &end);
+  const int64_t took = (end.tv_sec - begin.tv_sec) * 1000000000LL + end.tv_nsec - begin.tv_nsec;
+  return first == 0 && second == ETIMEDOUT && took >= nanoseconds && took < nanoseconds + 5000000000LL;
+}
+
 // Whether `address` is found in an object with tables for unwinding, which begin with version 1.
 static int finds(void* address) {
   struct dl_find_object found;
@@ -56,7 +72,7 @@ static int finds(void* address) {
 int main(void) {
   struct dl_find_object nothing;
   int local;
-  printf("%d %d %d %d %d %d %d %d\n", wait_for(50000000, CLOCK_MONOTONIC), wait_for(50000000, CLOCK_REALTIME),
+  printf("%d %d %d %d %d %d %d %d %d %d\n", locks_within(50000000, CLOCK_MONOTONIC), locks_within(50000000, CLOCK_REALTIME), wait_for(50000000, CLOCK_MONOTONIC), wait_for(50000000, CLOCK_REALTIME),
          wait_for(-50000000, CLOCK_MONOTONIC), finds((void*)main), finds((void*)puts),
          old_find_object(&local, &nothing) == -1, old_strerrorname_np(EIO) == NULL, old_random() != old_random());
 }
@@ -102,7 +118,7 @@ def test_what_stands_in_for_functions_of_a_newer_glibc_does_as_they_do(tmp_path)
     (tmp_path / "old.c").write_text("#define _GNU_SOURCE\n" + OLD_LIBC)
     subprocess.run(["g++", "-x", "c", "-std=gnu11", "-O1", "-w", f"-I{SOURCE}", tmp_path / "old.c", "-o", tmp_path / "old"], check=True)
     done = subprocess.run([tmp_path / "old"], text=True, capture_output=True, timeout=60, check=True)
-    assert done.stdout == "1 1 1 1 1 1 1 1\n"
+    assert done.stdout == "1 1 1 1 1 1 1 1 1 1\n"
 
 
 def test_an_input_that_cannot_be_fetched_is_named(tmp_path):

@@ -2,6 +2,7 @@
 // prompt and the time of each further one. No scheduler and no tokenizer: sequences of the same
 // length begin together. docs/methods/infer.md.
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include <fmt/format.h>
@@ -28,6 +29,8 @@ namespace {
 using namespace training;
 
 constexpr int kReadPasses = 5;
+constexpr double kProbeSeconds = 0.02;      // at least
+constexpr double kBeyond = 1.05;            // what is faster than its probe by more has no ceiling
 constexpr double kMostProbeBytes = 0x1p30;  // beyond the caches of any host's rank
 constexpr int64_t kSymbols = 256;           // of the prompts
 constexpr int kElement = 4;                 // bytes: fp32
@@ -94,21 +97,54 @@ struct Inference {
   Stage stage() const { return options.stage(context.comm.rank()); }
 };
 
+double step_bytes_at(const InferOptions& o, const Generation& generation, double context) {
+  return decode_step_bytes(o.shape, o.layout.tensor, generation.sequences, context, kElement);
+}
+
+// Bytes that this rank reads in the mean decode step. The first new token is the prompt's, so the
+// first step sees the prompt and that token.
+double mean_step_bytes(const InferOptions& o, const Generation& generation) {
+  const auto first = static_cast<double>(generation.prompt + 1);
+  return step_bytes_at(o, generation, first + static_cast<double>(generation.new_tokens - 2) / 2);
+}
+
+// Bytes of the arrays of the probes that come last, beside the weights and the cache: the product
+// of the largest matrix, or what is read at once.
+double probe_bytes(const InferOptions& o, const Generation& generation) {
+  const Shape& s = o.shape;
+  const auto widest = static_cast<double>(std::max(s.vocabulary, 2 * s.feed_forward));
+  const auto rows = static_cast<double>(generation.sequences * generation.prompt);
+  const double product = (static_cast<double>(s.hidden) * (widest / o.layout.tensor + rows) +
+                          rows * 2 * static_cast<double>(s.feed_forward) / o.layout.tensor) *
+                         kElement;
+  return std::max(product, std::min(mean_step_bytes(o, generation), kMostProbeBytes));
+}
+
 // Before anything is allocated: a rank that swaps measures nothing. Collective.
 void require_infer_memory(Inference& job, const Generation& generation) {
   Context& context = job.context;
   const double needed =
-      inference_memory(job.options.shape, job.options.layout.tensor, generation, kElement) -
-      static_cast<double>(job.backend->allocated_bytes());
+      inference_memory(job.options.shape, job.options.layout.tensor, generation, kElement) +
+      probe_bytes(job.options, generation) - static_cast<double>(job.backend->allocated_bytes());
   const auto available = available_memory_bytes(context.fs);
   const double allowed =
       0.8 * static_cast<double>(available.value_or(0)) / context.place.local_size;
   const bool fits = !available || needed <= allowed;
   throw_where_failed(context.comm,
                      fits ? Said()
-                          : said("infer.memory_share", context.who(), format_value(needed, "bytes"),
+                          : said("infer.memory_needed", format_value(needed, "bytes"),
                                  format_value(static_cast<double>(*available), "bytes"),
                                  format_value(allowed, "bytes"), context.place.local_size));
+}
+
+// The fastest of passes that each move `bytes`: some, and for some time, since threads that wake up
+// late cost a short pass more than it takes.
+double best_rate(double bytes, const std::function<double()>& pass_seconds) {
+  double best = 0;
+  const double until = monotonic_seconds() + kProbeSeconds;
+  for (int i = 0; i < kReadPasses || monotonic_seconds() < until; ++i)
+    best = std::max(best, bytes / pass_seconds());
+  return best;
 }
 
 // Bytes per second of reading weights that are `bytes` in all for one row, as a product.
@@ -116,29 +152,29 @@ double row_product_rate(Backend<float>& backend, double bytes, int64_t width) {
   const auto rows = std::max<int64_t>(1, static_cast<int64_t>(bytes / kElement) / width);
   const auto weights = backend.allocate(rows * width);
   const auto x = backend.allocate(width), y = backend.allocate(rows);
-  double best = 0;
-  for (int i = 0; i < kReadPasses; ++i) {
+  return best_rate(static_cast<double>(rows * width * kElement), [&] {
     const double start = monotonic_seconds();
     backend.matmul(
         {{1, rows, width}, x.get(), width, false, weights.get(), width, true, y.get(), rows});
-    const double read = static_cast<double>(rows * width * kElement);
-    best = std::max(best, read / (monotonic_seconds() - start));
-  }
-  return best;
+    return monotonic_seconds() - start;
+  });
 }
 
-// Bytes per second of reading as much as a decode step reads, by the same threads, as an array or
-// as weights: the better one. What lies in the caches in a step lies there in the probe. All ranks
-// read at the same time.
+double array_rate(const std::vector<int>& cpus, double bytes) {
+  StreamTeam stream(cpus, static_cast<size_t>(bytes / (3 * sizeof(double))));
+  return best_rate(static_cast<double>(stream.elements()) * 3 * sizeof(double),
+                   [&] { return stream.read_pass(); });
+}
+
+// Bytes per second of reading as much as a decode step reads, by the same threads or by one of
+// them, as an array or as weights: the best one. What lies in the caches in a step lies there in
+// the probe. All ranks read at the same time.
 double read_rate(Inference& job, double step_bytes) {
   const double bytes = std::min(step_bytes, kMostProbeBytes);
-  StreamTeam stream(job.team.cpus(), static_cast<size_t>(bytes / (3 * sizeof(double))));
+  const std::vector<int>& cpus = job.team.cpus();
   job.context.comm.barrier();
-  double best = row_product_rate(*job.backend, bytes, job.options.shape.hidden);
-  for (int i = 0; i < kReadPasses; ++i) {
-    const double seconds = stream.read_pass();
-    best = std::max(best, static_cast<double>(stream.elements()) * 3 * sizeof(double) / seconds);
-  }
+  const double best = std::max({row_product_rate(*job.backend, bytes, job.options.shape.hidden),
+                                array_rate(cpus, bytes), array_rate({cpus.front()}, bytes)});
   job.context.comm.barrier();
   return best;
 }
@@ -151,53 +187,76 @@ Samples per_second(double work, const std::vector<double>& seconds) {
   return list_of(std::move(out));
 }
 
-// Bytes that this rank reads in each of the decode steps. The first new token is the prompt's, so
-// the first step sees the prompt and that token.
+// Bytes that this rank reads in each of the decode steps.
 std::vector<double> bytes_of_steps(const InferOptions& o, size_t steps) {
   const int64_t each = o.generation.new_tokens - 1;
   std::vector<double> out;
   for (size_t i = 0; i < steps; ++i) {
     const int64_t context = o.generation.prompt + 1 + static_cast<int64_t>(i) % each;
-    out.push_back(decode_step_bytes(o.shape, o.layout.tensor, o.generation.sequences,
-                                    static_cast<double>(context), kElement));
+    out.push_back(step_bytes_at(o, o.generation, static_cast<double>(context)));
   }
   return out;
 }
 
+// What was measured at least as fast as its best sample is a ceiling. A probe that was disturbed
+// more than what it bounds is none, and the record says so.
+std::optional<Ceiling> ceiling_of(Record& record, double probed, double best, const Said& how) {
+  if (best <= kBeyond * probed) return Ceiling{probed, how};
+  const Said note = said("infer.probe_slower");
+  if (std::ranges::find(record.notes, note) == record.notes.end()) record.notes.push_back(note);
+  return std::nullopt;
+}
+
+double best_of(const std::vector<double>& seconds) {
+  return *std::min_element(seconds.begin(), seconds.end());
+}
+
 // Figures of the whole replica, on the first of its ranks.
 void add_replica_figures(Record& record, size_t self, const InferOptions& o, const Generated& m,
-                         double best_product, double step_bytes, double read) {
+                         double best_product, double step_bytes, std::optional<double> read) {
   const auto sequences = static_cast<double>(o.generation.sequences);
   const auto prompt = static_cast<double>(o.generation.prompt);
   const double flops = prefill_flops(o.shape, o.generation.prompt) / o.layout.tensor;
   record.add("prefill_tokens_per_second", self,
              per_second(sequences * prompt, m.first_token_seconds),
-             Ceiling{prompt * best_product / flops, said("infer.prefill_ceiling")});
+             ceiling_of(record, prompt * best_product / flops,
+                        sequences * prompt / best_of(m.first_token_seconds),
+                        said("infer.prefill_ceiling")));
   record.add("time_to_first_token_seconds", self, list_of(m.first_token_seconds));
   record.add("time_per_output_token_seconds", self, list_of(m.token_seconds));
-  record.add("decode_tokens_per_second", self, per_second(sequences, m.token_seconds),
-             Ceiling{sequences * read / step_bytes, said("infer.decode_ceiling")});
+  std::optional<Ceiling> decode;
+  if (read) decode = Ceiling{sequences * *read / step_bytes, said("infer.decode_ceiling")};
+  record.add("decode_tokens_per_second", self, per_second(sequences, m.token_seconds), decode);
+}
+
+// Bytes of each decode step over its time, and over the rate of the probe. Returns that rate, or
+// nothing if a step was faster.
+std::optional<double> add_rates(Record& record, size_t self, const std::vector<double>& bytes,
+                                const std::vector<double>& seconds, double read, int threads) {
+  std::vector<double> rates, shares;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    rates.push_back(bytes[i] / seconds[i]);
+    shares.push_back(rates.back() / read);
+  }
+  const double best = *std::max_element(rates.begin(), rates.end());
+  const auto ceiling = ceiling_of(record, read, best, said("infer.read_ceiling", threads));
+  record.add("bytes_per_second", self, list_of(std::move(rates)), ceiling);
+  if (!ceiling) return std::nullopt;
+  record.add("share_of_memory_bound", self, list_of(std::move(shares)));
+  return read;
 }
 
 void add_infer_figures(Inference& job, Record& record, size_t self, const InferOptions& o,
                        const Generated& m, int64_t cache_bytes, int64_t memory_bytes) {
   job.context.watchdog.note("measuring the parts alone");
   const std::vector<double> bytes = bytes_of_steps(o, m.token_seconds.size());
-  double mean = 0;
-  for (const double one : bytes) mean += one / static_cast<double>(bytes.size());
-  const double read = read_rate(job, mean);
+  const double mean = mean_step_bytes(o, o.generation);
+  const std::optional<double> read =
+      add_rates(record, self, bytes, m.token_seconds, read_rate(job, mean), job.team.size());
   const double best_product = best_product_rate(*job.backend, m.prompt_ledger);
   if (job.stage().at.tensor == 0) add_replica_figures(record, self, o, m, best_product, mean, read);
-  std::vector<double> rates, shares;
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    rates.push_back(bytes[i] / m.token_seconds[i]);
-    shares.push_back(rates.back() / read);
-  }
   record.add("kv_cache_bytes", self, {static_cast<double>(cache_bytes)});
   record.add("bytes_per_token", self, {mean / static_cast<double>(o.generation.sequences)});
-  record.add("bytes_per_second", self, list_of(std::move(rates)),
-             Ceiling{read, said("infer.read_ceiling", job.team.size())});
-  record.add("share_of_memory_bound", self, list_of(std::move(shares)));
   record.add("exposed_communication_seconds", self, list_of(m.exchanged_seconds));
   record.add("memory_bytes", self, {static_cast<double>(memory_bytes)});
 }

@@ -208,15 +208,19 @@ void lose_arriving(int fd, double share) {
     return;
   }
   // A random word of 32 bits below the limit: returns 0, keep nothing; else all.
-  const auto limit = static_cast<uint32_t>(std::min(share, 1.0) * UINT32_MAX);
+  const auto limit = static_cast<uint32_t>(std::lround(std::min(share, 1.0) * UINT32_MAX));
   constexpr auto kRandom = static_cast<uint32_t>(SKF_AD_OFF + SKF_AD_RANDOM);
   sock_filter code[] = {{BPF_LD | BPF_W | BPF_ABS, 0, 0, kRandom},
                         {BPF_JMP | BPF_JGE | BPF_K, 1, 0, limit},
                         {BPF_RET | BPF_K, 0, 0, 0},
                         {BPF_RET | BPF_K, 0, 0, UINT32_MAX}};
   const sock_fprog program{static_cast<unsigned short>(std::size(code)), code};
-  if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0)
-    fail("SO_ATTACH_FILTER");
+  if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0) return;
+  if (errno == EPERM)
+    throw Error(
+        "this kernel lets only CAP_NET_ADMIN lose what arrives at a TCP socket; next: run --loss "
+        "as root");
+  fail("SO_ATTACH_FILTER");
 }
 
 std::string congestion_control(int fd) {

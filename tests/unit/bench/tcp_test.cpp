@@ -365,6 +365,15 @@ TEST_CASE("One point per test, direction, number of streams and size") {
   CHECK(lossy[2].spec.latency);
   CHECK(lossy[2].spec.loss == 0);
   CHECK_FALSE(lossy[2].params.has("loss"));
+  const auto refused = [&](const std::string& losses) {
+    Problems found;
+    check_params(resolve({{"loss", {losses}}}), found);
+    return !found.empty();
+  };
+  CHECK(refused("0,1e-10"));  // the filter would lose nothing
+  CHECK_FALSE(refused("0,2.4e-10"));
+  CHECK(refused("1e-3,0"));  // nothing to compare with yet
+  CHECK_FALSE(refused("1e-3"));
   check_params(resolve({{"loss", {"0.1"}}, {"test", {"latency"}}}), problems);
   CHECK(problems.list.size() == 1);
   resolve({{"loss", {"0.6"}}});

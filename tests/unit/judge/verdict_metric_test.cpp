@@ -135,6 +135,27 @@ TEST_CASE("a limit of zero divides nothing") {
   CHECK(state_of(1e-300, rule) == State::fail);
 }
 
+TEST_CASE(
+    "a limit above a stated ceiling is a wrong profile, one above a measured ceiling is not") {
+  const Profile p = profile({metric_criterion({.metric = "bytes_per_second", .min = 300})});
+  const auto impossible = [&](const Said& how) {
+    Campaign c = campaign({{"n1", 90}});
+    c.jobs[0].document->records[0].metrics[0].ceiling = Ceiling{200, how};
+    const CriterionVerdict v = verdict(c, p);
+    CHECK(v.state == State::fail);
+    return v.impossible;
+  };
+  CHECK(impossible("of a data sheet"));
+  CHECK(impossible(said("gpu.dense_only", "H200")));
+  CHECK_FALSE(impossible(said("memory.ceiling_measured")));
+  for (const char* id :
+       {"infer.prefill_ceiling", "infer.decode_ceiling", "train.predicted_by_parts"})
+    CHECK_FALSE(impossible(said(id)));
+  CHECK_FALSE(impossible(said("infer.read_ceiling", 2)));
+  CHECK_FALSE(impossible(said("cg.ceiling", 2)));
+  CHECK_FALSE(impossible(said_count("lu.ceiling", 2, "OpenBLAS")));
+}
+
 TEST_CASE("the worst part is the furthest from its limit as a share of it, not in bytes") {
   Campaign c = campaign({{"n1", 90}, {"n2", 950}});
   c.jobs[0].document->records[0].metrics[0].ceiling = Ceiling{200, "test"};

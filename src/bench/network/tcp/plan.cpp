@@ -35,6 +35,17 @@ std::vector<double> losses_of(const Params& params) {
   return out;
 }
 
+// The filter compares 32 random bits, and a share that is kept needs the bandwidth without loss.
+void check_losses(const Params& params, Problems& problems) {
+  const std::vector<double> losses = losses_of(params);
+  for (const double loss : losses) {
+    if (loss > 0 && loss < 0x1p-32)
+      problems.add("--loss", "nothing is lost below 2.4e-10 (2^-32): give 0 or more than that");
+  }
+  if (std::find(losses.begin() + 1, losses.end(), 0.0) != losses.end() && losses.front() != 0)
+    problems.add("--loss", "0 must come first: the others are compared with it");
+}
+
 Point point(const Params& params, int rank, bool latency, bool two_way, int64_t streams,
             int64_t size, double loss = 0) {
   Spec spec{.latency = latency,
@@ -139,6 +150,7 @@ void check_params(const Params& params, Problems& problems) {
   const auto tests = params.texts("test");
   if (params.has("loss") && std::find(tests.begin(), tests.end(), "bandwidth") == tests.end())
     problems.add("--loss", "is of bandwidth: give --test bandwidth");
+  check_losses(params, problems);
   const auto names = params.texts("interface");
   for (const std::string& name : names) {
     if (name == "auto" && names.size() > 1)
