@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Makes the packages of a release: ci/portable/packages.sh FOLDER OUT ARCH
+# Makes the packages of a release: ci/portable/packages.sh FOLDER OUT [ARCH]
 # FOLDER is what ci/release.sh packs (bin, lib, share, licences, sbom.spdx.json); OUT gets clusterbench_VERSION-1_amd64.deb and
 # clusterbench-VERSION-1.x86_64.rpm, or those of arm64 and aarch64. Both need glibc 2.28 alone and recommend what measuring uses of a host. The same bytes from
 # the same folder and the same SOURCE_DATE_EPOCH.
 # shellcheck source=ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 help_if_asked "$@"
-[ $# -eq 3 ] || die "which folder, where to, and which machine? ci/release.sh calls this"
+[ $# -ge 2 ] || die "which folder, and where to? ci/release.sh calls this"
 folder=$(realpath "$1")
 out=$(realpath "$2")
-arch=$3
+arch=${3:-x86_64}
 debian_arch=amd64
 [ "$arch" = x86_64 ] || debian_arch=arm64
 : "${SOURCE_DATE_EPOCH:?is the time of the commit}"

@@ -155,7 +155,7 @@ def test_tests_that_a_page_names_exist():
 
 
 # Options of mpirun, srun, cmake and other tools that stand in the pages, and what a user might type by mistake.
-OF_OTHERS = {"--allow-run-as-root", "--bind-to", "--bs", "--build", "--host", "--install", "--iodepth", "--kill-on-bad-exit", "--mca",
+OF_OTHERS = {"--allow-run-as-root", "--arch", "--bind-to", "--bs", "--build", "--host", "--install", "--iodepth", "--kill-on-bad-exit", "--mca",
              "--mpi", "--nodelist", "--ntasks-per-node", "--oversubscribe", "--prefix", "--preset", "--print"}
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
 USED_BY_A_READER = [SOURCE / "README.md", *sorted((DOCS / "guide").glob("*.md")), *METHODS]

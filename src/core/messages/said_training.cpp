@@ -46,7 +46,6 @@ constexpr TextRow kSaidTraining[] = {
     {"infer.cache_differs", "{0}: with the cache the logits of new token {1} are others than without it; next: bandwidth, gemm and burn on this part", "{0}：第 {1} 个新词元的 logits 在使用缓存时与不使用缓存时不同；下一步：对该部件运行 bandwidth、gemm 和 burn"},
     {"infer.memory_needed", "this needs {0}, and may take {2} of the {1} that are free: 80 % shared by {3} rank(s); next: fewer --layers, a smaller --batch, a shorter --prompt, or more --tp", "需要 {0}，而空闲的 {1} 中只可用 {2}：其 80 % 由 {3} 个进程分享；下一步：减少 --layers，减小 --batch，缩短 --prompt，或增大 --tp"},
     {"infer.probe_slower", "the generation was faster than the probe that was to bound it: no ceiling and no share are given; next: generate again with nothing else running, or with --threads 1", "生成快于用来给出上限的探测：不给出上限与占比；下一步：在无其他负载时重新生成，或使用 --threads 1"},
-    {"infer.memory_share", "{0} needs {1}, and may take {3} of the {2} that are free: 80 % shared by {4} rank(s); next: fewer --layers, a smaller --batch, a shorter --prompt, or more --tp", "{0} 需要 {1}，而空闲的 {2} 中只可用 {3}：其 80 % 由 {4} 个进程分享；下一步：减少 --layers，减小 --batch，缩短 --prompt，或增大 --tp"},
     {"infer.arrivals", "none: sequences of one length begin together; no scheduler, no tokenizer", "无：等长序列同时开始；无调度器，无分词器"},
     {"infer.prefill_ceiling", "operations of the prompt at the rate of its fastest product, measured alone by this rank", "提示词的运算量除以其最快矩阵乘积的速率（本进程单独实测）"},
     {"infer.decode_ceiling", "weights and cache of the mean step at the rate at which this rank's threads read as much", "平均单步的权重与缓存除以本进程线程读取同样数据量的速率"},
