@@ -77,7 +77,8 @@ std::optional<TcpState> tcp_state(int fd);
 // Throws away this share of what arrives at the socket before TCP sees it: a block is one segment,
 // or several that the kernel has joined to one on their way (GRO, or no wire between the ends). The
 // sender takes it for a loss of the network. Nothing else on this host is changed; it needs
-// CAP_NET_ADMIN where the kernel asks for it (seen on Linux 6.18), and ends with the socket. 0 ends it at once. Throws Error if the kernel refuses.
+// CAP_NET_ADMIN where the kernel asks for it (seen on Linux 6.18), and ends with the socket. 0 ends
+// it at once. Throws Error if the kernel refuses.
 void lose_arriving(int fd, double share);
 
 // "cubic", "bbr"; "unknown" if the kernel does not say.
