@@ -6,23 +6,15 @@
 #include "bench/training/host_backend.h"
 #include "bench/training/trainer.h"
 #include "sys/cpu/affinity.h"
+#include "tests/unit/training_run.h"
 
 using namespace cb;
 using namespace cb::training;
 
 namespace {
 
-// Each size differs from the others, so that a mixed-up one is seen; two heads share one of k, v.
-Stage small_stage(bool recompute = false) {
-  Stage out;
-  out.shape = {"small", 2, 12, 4, 2, 6, 10, 14};
-  out.batch = {.sequence = 5, .sequences = 2, .micro_batches = 1};
-  out.recompute = recompute;
-  return out;
-}
-
 struct Net {
-  explicit Net(const Stage& s = small_stage())
+  explicit Net(const Stage& s = odd_stage())
       : stage(s),
         team({allowed_cpus().at(0)}),
         backend(host_backend<double>(team)),
@@ -91,7 +83,7 @@ void check_tensor(Net& net, const std::vector<double>& gradients, const Tensor& 
 
 TEST_CASE("every gradient of the decoder equals central differences") {
   for (const bool recompute : {false, true}) {
-    Net net(small_stage(recompute));
+    Net net(odd_stage(recompute));
     net.loss();
     net.backend->zero(net.parameters.gradients(), net.parameters.count());
     net.loss();
@@ -105,7 +97,7 @@ TEST_CASE("every gradient of the decoder equals central differences") {
 
 TEST_CASE("a chunk of rows in the head is like all rows at once") {
   // 70 tokens are two chunks of the least size, 64.
-  Stage stage = small_stage();
+  Stage stage = odd_stage();
   stage.batch = {.sequence = 35, .sequences = 2, .micro_batches = 1};
   stage.shape.vocabulary = 1 << 17;  // 2^22 logits at a time are 32 rows, so 64
   stage.shape.layers = 1;

@@ -9,6 +9,7 @@
 #include "bench/training/step_loops.h"
 #include "bench/training/trainer.h"
 #include "sys/cpu/affinity.h"
+#include "tests/unit/training_run.h"
 
 using namespace cb;
 using namespace cb::training;
@@ -22,27 +23,14 @@ Stage tiny_stage(int64_t micro_batches = 1) {
   return out;
 }
 
-struct Training {
-  explicit Training(const Stage& stage = tiny_stage(), Fault fault = {}, int threads = 1)
-      : team(std::vector<int>(static_cast<size_t>(threads), allowed_cpus().at(0))),
-        backend(host_backend<float>(team)),
-        comm(single_comm()),
-        fabric(connect<float>(*comm, stage.layout, [] {})),
-        text({stage.shape.vocabulary, 256, 0.15}, 1),
-        trainer(*comm, fabric, *backend, stage, text, {.rate = 3e-3}, fault) {}
-
-  std::vector<double> losses(int steps) {
-    std::vector<double> out;
-    for (int i = 0; i < steps; ++i) out.push_back(trainer.step().loss);
-    return out;
-  }
-
+struct OneTeam {
   Team team;
-  std::unique_ptr<Backend<float>> backend;
-  std::unique_ptr<Comm> comm;
-  Fabric<float> fabric;
-  Text text;
-  Trainer<float> trainer;
+};
+
+struct Training : OneTeam, TrainingRun {
+  explicit Training(const Stage& stage = tiny_stage(), Fault fault = {}, int threads = 1)
+      : OneTeam{Team(std::vector<int>(static_cast<size_t>(threads), allowed_cpus().at(0)))},
+        TrainingRun(host_backend<float>(team), stage, fault) {}
 };
 
 }  // namespace

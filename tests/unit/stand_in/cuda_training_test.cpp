@@ -8,20 +8,12 @@
 #include "bench/training/host_backend.h"
 #include "bench/training/trainer.h"
 #include "sys/cpu/affinity.h"
+#include "tests/unit/training_run.h"
 
 using namespace cb;
 using namespace cb::training;
 
 namespace {
-
-// Each size differs from the others; two heads share one of k, v.
-Stage odd_stage(bool recompute = false) {
-  Stage out;
-  out.shape = {"odd", 2, 12, 4, 2, 6, 10, 14};
-  out.batch = {.sequence = 5, .sequences = 2, .micro_batches = 1};
-  out.recompute = recompute;
-  return out;
-}
 
 Stage tiny_stage() {
   Stage out;
@@ -99,26 +91,7 @@ double off(const std::vector<float>& got, const std::vector<float>& wanted) {
 
 constexpr double kRounding = 3e-6;
 
-struct Training {
-  Training(std::unique_ptr<Backend<float>> made, const Stage& stage, Fault fault = {})
-      : backend(std::move(made)),
-        comm(single_comm()),
-        fabric(connect<float>(*comm, stage.layout, [] {})),
-        text({stage.shape.vocabulary, 256, 0.15}, 1),
-        trainer(*comm, fabric, *backend, stage, text, {.rate = 3e-3}, fault) {}
-
-  std::vector<double> losses(int steps) {
-    std::vector<double> out;
-    for (int i = 0; i < steps; ++i) out.push_back(trainer.step().loss);
-    return out;
-  }
-
-  std::unique_ptr<Backend<float>> backend;
-  std::unique_ptr<Comm> comm;
-  Fabric<float> fabric;
-  Text text;
-  Trainer<float> trainer;
-};
+using Training = TrainingRun;
 
 }  // namespace
 
