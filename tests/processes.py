@@ -1,6 +1,7 @@
 """What tests of several kinds ask of running processes."""
 
 import os
+import shlex
 import time
 
 
@@ -17,3 +18,10 @@ def wait_until_busy(pid, seconds):
             return
         assert time.monotonic() < deadline, f"{pid} is idle"
         time.sleep(0.05)
+
+
+def by_rank(*commands):
+    """One command for mpirun that is the first of these on rank 0, the next on rank 1 …: the mpirun of Open MPI 5.0.7 (Debian 13) ends by
+    a signal where it is given two programs."""
+    turns = "".join(f"{rank}) exec {shlex.join(map(str, words))} ;; " for rank, words in enumerate(commands))
+    return ["sh", "-c", f"case $OMPI_COMM_WORLD_RANK in {turns}esac"]

@@ -70,8 +70,12 @@ int open_input(const std::filesystem::path& path, const std::string& program) {
 // needs a display.
 constexpr const char* kNoDisplays = "HWLOC_COMPONENTS";
 
+// The mpirun of Open MPI 5 ends where this is not set. It looks for settings there.
+constexpr const char* kHome = "HOME";
+
 std::vector<std::string> merged_environment(std::map<std::string, std::string> added) {
   if (::getenv(kNoDisplays) == nullptr) added.emplace(kNoDisplays, "-gl");
+  if (::getenv(kHome) == nullptr) added.emplace(kHome, "/");
   std::vector<std::string> out;
   for (char** e = environ; *e != nullptr; ++e) {
     const std::string entry = *e;

@@ -2,10 +2,13 @@
 
 import os
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # processes.py
 
 # Profiles of the scripted case are refused to everybody else (docs/guide/profile.md).
 os.environ["CLUSTERBENCH_TEST_CASES"] = "1"

@@ -37,7 +37,7 @@ def configure(tmp_path, nvcc, *options):
     compiler = tmp_path / "nvcc"
     compiler.write_text(f"#!/bin/sh\n{nvcc}\n")
     compiler.chmod(0o755)
-    done = subprocess.run(["cmake", "-S", tree, "-B", tmp_path / "build", f"-DCMAKE_CUDA_COMPILER={compiler}", *options],
+    done = subprocess.run(["cmake", "-G", "Ninja", "-S", tree, "-B", tmp_path / "build", f"-DCMAKE_CUDA_COMPILER={compiler}", *options],
                           capture_output=True, text=True, timeout=100, check=False)
     said = done.stdout + done.stderr
     assert "nothing is to be built" in said, said

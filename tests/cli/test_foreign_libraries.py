@@ -71,12 +71,11 @@ def test_a_product_falls_back_to_what_opens(run):
 
 
 def test_the_library_that_was_asked_for_is_named_with_its_file(run):
-    if run.what is another_architecture:
-        pytest.skip("the loader passes over files of another architecture and takes the next of that name")
+    if run.what is not another_library:
+        pytest.skip("what does not load is passed over, and the distribution's own oneDNN may be next")
     done = run("gemm", "--device", "cpu", "--library", "onednn", "--size", "64")
     assert done.returncode == 4
-    assert f"{run.place}/libdnnl.so.3" in done.stderr and "next: --library builtin" in done.stderr, done.stderr
-    assert ("has no dnnl_version" in done.stderr) == (run.what is another_library)
+    assert f"{run.place}/libdnnl.so.3 has no dnnl_version; next: --library builtin" in done.stderr, done.stderr
 
 
 def test_doctor_knows_whether_an_mpi_opens(run):

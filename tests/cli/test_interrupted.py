@@ -7,11 +7,7 @@ import re
 import select
 import signal
 import subprocess
-import sys
-from pathlib import Path
 
-
-sys.path.insert(0, str(Path(__file__).parent.parent))  # processes.py
 from processes import wait_until_busy
 
 BINARY = os.environ["CLUSTERBENCH_BIN"]

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 from io_runs import BIN, io, left, metric, records
+from processes import by_rank
 
 
 # ---- what needs root: small filesystems ----
@@ -120,8 +121,8 @@ def test_one_rank_that_cannot_work_is_named_and_none_waits(disk, work):
     (disk / "elsewhere").mkdir()
     env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     one = [BIN, "io", "--dir", "work", "--size", "4M"]
-    done = subprocess.run(["mpirun", "--oversubscribe", "-np", "1", "-wdir", disk, *one,
-                           ":", "-np", "1", "-wdir", disk / "elsewhere", *one],
+    ranks = by_rank(["env", "-C", disk, *one], ["env", "-C", disk / "elsewhere", *one])
+    done = subprocess.run(["mpirun", "--oversubscribe", "-np", "2", *ranks],
                           capture_output=True, text=True, timeout=50, env=env)
     assert done.returncode == 4
     assert "rank 1" in done.stderr and "No such file" in done.stderr

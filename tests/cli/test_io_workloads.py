@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from processes import by_rank
 
 BIN = os.environ["CLUSTERBENCH_BIN"]
 
@@ -238,7 +239,8 @@ def test_when_one_rank_fails_all_stop(work, failing):
     one = [BIN, "io", "--dir", "here", "--rw", "write", "--size", "96M", "--block-size", "64K", "--duration", "90s",
            "--warm-up", "0s", "--quiet", "--json", out]
     begun = time.monotonic()
-    done = subprocess.run(["mpirun", "--oversubscribe", "-np", "1", "-wdir", healthy, *one, ":", "-np", "1", "-wdir", failing, *one],
+    ranks = by_rank(["env", "-C", healthy, *one], ["env", "-C", failing, *one])
+    done = subprocess.run(["mpirun", "--oversubscribe", "-np", "2", *ranks],
                           capture_output=True, text=True, timeout=150, env=env)
     assert done.returncode == 4, done.stderr
     assert time.monotonic() - begun < 75  # not the 90 s that the healthy rank was asked for

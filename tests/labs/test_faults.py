@@ -11,6 +11,7 @@ import time
 
 import netns_lab
 import pytest
+from processes import by_rank
 
 SOURCE = {"kind": "contract", "ref": "lab", "date": "2026-11"}
 
@@ -186,12 +187,9 @@ def test_the_look_before_finds_another_program_a_wrong_clock_and_a_rank_too_many
     other.write_bytes(open(clusterbench, "rb").read() + b"x")
     other.chmod(0o755)
     clock, program, right, ranks = lab.hosts[:4]
-    words = []
-    for host, count, binary, more in ((clock, 1, clusterbench, ["-x", f"LD_PRELOAD={tmp_path / 'clock.so'}"]),
-                                      (program, 1, other, []), (right, 1, clusterbench, []), (ranks, 2, clusterbench, [])):
-        words += [":"] if words else []
-        words += ["--host", f"{host}:{count}", "-np", count, *more, binary, "preflight", "--json", tmp_path / "p.json"]
-    done = lab.run(["mpirun", *map(str, words)], timeout=120)
+    words = ["preflight", "--json", tmp_path / "p.json"]
+    each = [["env", f"LD_PRELOAD={tmp_path / 'clock.so'}", clusterbench, *words], [other, *words], *[[clusterbench, *words]] * 3]
+    done = lab.run(["mpirun", "--host", f"{clock}:1,{program}:1,{right}:1,{ranks}:2", "-np", "5", *by_rank(*each)], timeout=120)
     assert done.returncode == 1, done.stdout + done.stderr
     (record,) = json.loads((tmp_path / "p.json").read_text())["records"]
     host_of = [e["host"] for e in record["entities"]]
@@ -202,7 +200,7 @@ def test_the_look_before_finds_another_program_a_wrong_clock_and_a_rank_too_many
 
 
 def lab_launchers(out, job):
-    found = subprocess.run(["pgrep", "-f", f"^mpirun .*{out}/records/{job}"], capture_output=True, text=True)
+    found = subprocess.run(["pgrep", "-f", f"^(mpirun|prterun) .*{out}/records/{job}"], capture_output=True, text=True)
     return [int(p) for p in found.stdout.split()]
 
 
@@ -252,7 +250,7 @@ def test_a_host_whose_agent_never_starts_is_stopped_at_the_start_deadline(lab, c
     process = lab.popen(list(map(str, [clusterbench, "run", tmp_path / "p.json", "--out", out, "--hosts",
                                        lab.host_list(1, lab.hosts[:4]), "--spares", f"{spare}:1", "--launcher", "mpirun",
                                        "--fan-out", 1])),
-                        env={"OMPI_MCA_plm_rsh_agent": str(agent)})
+                        env={"OMPI_MCA_plm_rsh_agent": str(agent), "PRTE_MCA_plm_ssh_agent": str(agent)})
     wait_for_start(out, f"002-each@{lab.hosts[2]}")  # one after the other: that of the bad host has ended
     hung.touch()
     code, printed, err = end_of(process)

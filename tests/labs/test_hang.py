@@ -82,7 +82,8 @@ def test_a_killed_host_is_named_and_the_others_results_are_kept(hosts, clusterbe
     hosts.kill_host(victim)
     killed = time.monotonic()
     _, err = job.communicate(timeout=60)
-    assert job.returncode not in (0, None)
+    # The mpirun of Open MPI 5.0.7 says so and ends with 0: a script has to look at the document, as `run` and `gate` do.
+    assert job.returncode != 0 or "PRTE has lost communication" in err, err
     assert time.monotonic() - killed < 45  # long before the stall limit
     assert f"not there : {victim} rank 3: its connection broke" in err
     first_size_is_kept(json.loads(out.read_text()), f"{victim} rank 3")

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from processes import by_rank
 
 BINARY = os.environ["CLUSTERBENCH_BIN"]
 
@@ -23,7 +24,7 @@ def test_ranks_of_another_build_are_refused_with_both_names(tmp_path):
     other.chmod(0o755)
     words = ["mpi", "--op", "all_reduce", "--size", "1K", "--iterations", "5", "--json", tmp_path / "x.json"]
     root = ["--allow-run-as-root"] if os.getuid() == 0 else []
-    done = subprocess.run(["mpirun", *root, "--oversubscribe", "-np", "1", BINARY, *words, ":", "-np", "1", other, *words], text=True,
+    done = subprocess.run(["mpirun", *root, "--oversubscribe", "-np", "2", *by_rank([BINARY, *words], [other, *words])], text=True,
                           capture_output=True, timeout=60, check=False)
     assert done.returncode != 0
     assert "0123456789ab" in done.stderr and commit in done.stderr, done.stderr

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 import pytest
+from processes import by_rank
 
 BINARY = os.environ["CLUSTERBENCH_BIN"]
 HYDRA = "/usr/bin/mpiexec.hydra"
@@ -57,12 +58,12 @@ def test_ranks_of_a_launcher_that_tells_only_pmix_measure_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("more, said", [
-    (["-x", "CLUSTERBENCH_MPI_LIBRARY=/nowhere/libmpi.so", BINARY, "fake"], "/nowhere/libmpi.so"),
-    (["-x", "CLUSTERBENCH_MPI_LIBRARY=libmpich.so.12", BINARY, "fake"], "finds itself alone"),
+    (["env", "CLUSTERBENCH_MPI_LIBRARY=/nowhere/libmpi.so", BINARY, "fake"], "/nowhere/libmpi.so"),
+    (["env", "CLUSTERBENCH_MPI_LIBRARY=libmpich.so.12", BINARY, "fake"], "finds itself alone"),
     ([BINARY, "fake", "--valeu", "2"], "--value"),
 ], ids=["no library", "another MPI", "another option"])
 def test_what_only_one_rank_finds_is_said_with_its_place(more, said):
-    done = ended(*open_mpi(1), BINARY, "fake", ":", "-np", "1", *more, timeout=100)
+    done = ended(*open_mpi(2), *by_rank([BINARY, "fake"], more), timeout=100)
     assert done.returncode == 2
     assert said in done.stderr
     assert f"{os.uname().nodename} rank 1" in done.stderr

@@ -116,14 +116,14 @@ class NetnsLab:
         return path
 
     def environment(self):
-        """The caller's environment and what Open MPI needs to reach the hosts by the lab's way."""
+        """The caller's environment and what Open MPI 4 and 5 (PRTE_) need to reach the hosts by the lab's way."""
         return {**os.environ,
                 "CLUSTERBENCH_LAB": str(self._names),
-                "OMPI_MCA_plm_rsh_agent": str(AGENT),
-                "OMPI_MCA_oob_tcp_if_include": f"{SUBNET}.0/24",
+                "OMPI_MCA_plm_rsh_agent": str(AGENT), "PRTE_MCA_plm_ssh_agent": str(AGENT),
+                "OMPI_MCA_oob_tcp_if_include": f"{SUBNET}.0/24", "PRTE_MCA_oob_tcp_if_include": f"{SUBNET}.0/24",
                 "OMPI_MCA_btl_tcp_if_include": f"{SUBNET}.0/24",
                 "OMPI_MCA_btl": "tcp,self,vader",
-                "OMPI_MCA_hwloc_base_binding_policy": "none",
+                "OMPI_MCA_hwloc_base_binding_policy": "none", "PRTE_MCA_hwloc_default_binding_policy": "none",
                 "OMPI_MCA_rmaps_base_oversubscribe": "1",
                 "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 

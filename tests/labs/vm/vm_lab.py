@@ -142,6 +142,8 @@ class VmLab:
         archive = next(self.directory.glob("linux-image-*.deb"))
         subprocess.run(["dpkg", "-x", archive, self.directory / "kernel"], check=True)
         archive.unlink()
+        if (self.directory / "kernel/usr/lib").is_dir():  # Debian 13
+            (self.directory / "kernel/usr/lib").rename(self.directory / "kernel/lib")
         subprocess.run(["depmod", "-b", self.directory / "kernel", self._release()], check=True,
                        env={**os.environ, "PATH": os.environ["PATH"] + ":/sbin:/usr/sbin"})
 
