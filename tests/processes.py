@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import subprocess
 import time
 
 
@@ -25,3 +26,7 @@ def by_rank(*commands):
     a signal where it is given two programs."""
     turns = "".join(f"{rank}) exec {shlex.join(map(str, words))} ;; " for rank, words in enumerate(commands))
     return ["sh", "-c", f"case $OMPI_COMM_WORLD_RANK in {turns}esac"]
+
+
+def is_open_mpi_5():
+    return "(Open MPI) 5." in subprocess.run(["mpirun", "--version"], capture_output=True, text=True, timeout=60, check=False).stdout

@@ -20,7 +20,16 @@ constexpr double kBytesPerSecond = 1e6;
 constexpr double kScriptSeconds = 60;
 
 // What the scripts end with. Shells and launchers have 1, 2, and 126 and more for themselves.
-enum class CopyCode { no_folder = 40, not_ours, no_room, damaged, no_exec, no_start, kept };
+enum class CopyCode {
+  no_folder = 40,
+  not_ours,
+  no_room,
+  damaged,
+  no_exec,
+  no_start,
+  kept,
+  cut_short
+};
 
 std::string why_text(int code) {
   switch (static_cast<CopyCode>(code)) {
@@ -29,7 +38,7 @@ std::string why_text(int code) {
     case CopyCode::not_ours:
       return "a folder of that name is there, and this campaign has not made it";
     case CopyCode::no_room:
-      return "the files do not fit, or did not arrive whole";
+      return "the files do not fit";
     case CopyCode::damaged:
       return "a file arrived damaged";
     case CopyCode::no_exec:
@@ -38,6 +47,9 @@ std::string why_text(int code) {
       return "the program does not start there: another architecture, or a libc older than 2.28";
     case CopyCode::kept:
       return "the folder holds files of others, and was kept";
+    case CopyCode::cut_short:
+      return "the launcher brought a part of the files alone: mpirun of Open MPI 5.0 loses the "
+             "standard input of other hosts";
   }
   return fmt::format("code {}", code);
 }
@@ -62,8 +74,9 @@ fi
 cd "$folder" || exit 40
 trap 'rm -f ".payload.$own" ".new.$own" ".may-start.$own"' EXIT
 cat >".payload.$own" || exit 42
-begin=1
+arrived=$(wc -c <".payload.$own") begin=1
 while [ $# -gt 0 ]; do
+  [ "$arrived" -ge $((begin - 1 + $2)) ] || exit 47
   { tail -c +"$begin" ".payload.$own" | head -c "$2" >".new.$own"; } 2>/dev/null
   [ "$(wc -c <".new.$own")" -eq "$2" ] || exit 42
   echo "$3  .new.$own" | sha256sum -c >/dev/null || exit 43

@@ -10,6 +10,7 @@ namespace {
 constexpr std::array<std::string_view, 12> kSecretWords{
     "TOKEN",  "SECRET",    "PASSWORD",   "PASSWD", "PASSPHRASE", "CREDENTIAL",
     "APIKEY", "ACCESSKEY", "PRIVATEKEY", "BEARER", "MKEY",       "VSKEY"};
+constexpr std::string_view kCountOfWords = "NEWTOKENS";  // infer --new-tokens: of a text, no key
 constexpr std::string_view kSettingCharacters = " _.,:;=^/+@%*()[]{}~-#<>|!";
 constexpr size_t kMaxSetting = 512;
 // Shortest keys in base 64 and in hexadecimal. Names of interfaces, devices (a UUID has groups of
@@ -66,6 +67,7 @@ bool names_secret(std::string_view name) {
   for (const char c : name) {
     if (is_alnum(c)) letters += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   }
+  if (letters == kCountOfWords) return false;
   return std::any_of(kSecretWords.begin(), kSecretWords.end(), [&](std::string_view word) {
     return letters.find(word) != std::string::npos;
   });

@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 import pytest
-from processes import wait_until_busy
+from processes import is_open_mpi_5, wait_until_busy
 
 BINARY = os.environ["CLUSTERBENCH_BIN"]
 
@@ -147,6 +147,8 @@ def test_ctrl_c_writes_one_document_to_standard_output(job):
     wait_until_busy(job.wait_for_ranks(process, 2)[0], 0.5)
     process.send_signal(signal.SIGINT)
     _, out, err, _ = job.finish(process, timeout=20)
+    if not out and is_open_mpi_5():
+        pytest.skip("the mpirun of Open MPI 5 forwards nothing more once it is interrupted: --json FILE is written")
     assert json.loads(out)["run"]["partial"] == "interrupted", err
 
 

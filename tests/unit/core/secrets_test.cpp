@@ -34,6 +34,13 @@ TEST_CASE("the shortest word that looks like a key") {
   CHECK(setting_or_redacted("N", hex + "11") == kRedacted);  // 32
 }
 
+TEST_CASE("the number of words to generate is no secret") {
+  CHECK(!names_secret("new-tokens"));
+  CHECK(names_secret("tokens"));
+  CHECK(arguments_without_secrets({"infer", "--new-tokens", "8"}) ==
+        std::vector<std::string>{"infer", "--new-tokens", "8"});
+}
+
 TEST_CASE("a command line keeps everything but its secrets") {
   const std::vector<std::string> given{"clusterbench",
                                        "gemm",
