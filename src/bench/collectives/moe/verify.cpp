@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
