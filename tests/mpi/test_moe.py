@@ -7,7 +7,7 @@ import pytest
 from collectives import metrics
 from processes import wait_until_busy
 
-SMALL = ["--tokens", "32", "--hidden", "256", "--experts", "12", "--top-k", "3", "--iterations", "5"]
+SMALL = ["--batch", "32", "--hidden", "256", "--experts", "12", "--top-k", "3", "--iterations", "5"]
 
 
 def only(record, name):
@@ -29,7 +29,8 @@ def test_every_routing_is_verified_and_every_figure_follows_from_the_times(job, 
     code, document, out, err = job.measure(ranks, "moe", *SMALL, "--routing", "balanced,random,skewed:1", "--checks", "2")
     assert code == 0, err
     records = document["records"]
-    assert [r["params"]["routing"] for r in records] == ["balanced", "random", "skewed:1"]
+    assert [(r["params"]["batch"], r["params"]["routing"]) for r in records] == [
+        (32, "balanced"), (32, "random"), (32, "skewed:1")]
     for record in records:
         assert sorted({c["name"] for c in record["checks"]}) == ["combine", "digest", "dispatch"]
         assert len(record["checks"]) == 3 * ranks and all(c["passed"] for c in record["checks"])
@@ -113,7 +114,7 @@ def test_a_fault_of_a_rank_without_tokens_is_seen_too(job):
     (["--routing", "random,skewed:2"], "skewed:2 is not known"),
     (["--inject-fault", "token@4"], "there is no rank 4"),
     (["--inject-fault", "tokens@1"], "tokens@1 is no fault"),
-    (["--tokens", "1048576", "--hidden", "1048576"], "ask for fewer tokens"),
+    (["--batch", "1048576", "--hidden", "1048576"], "ask for fewer tokens"),
 ])
 def test_what_cannot_be_measured_is_refused_with_the_reason(job, args, text):
     code, out, err = job.run(4, "moe", *args)

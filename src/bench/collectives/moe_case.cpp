@@ -53,7 +53,7 @@ CaseInfo describe_moe() {
       .device = "",
       .summary = "dispatch and combine of a mixture of experts, by a router's choices",
       .example =
-          "mpirun -np 4 clusterbench moe --tokens 128 --routing random,skewed:0.3 --json "
+          "mpirun -np 4 clusterbench moe --batch 128 --routing random,skewed:0.3 --json "
           "m.json",
       .domain = "network",
       .needs = {.ranks = 2},
@@ -62,9 +62,9 @@ CaseInfo describe_moe() {
       .checks = {"dispatch", "combine", "digest"},
       .fault = {.planted = said("fault.exchanged"),
                 .checks = {"dispatch"},
-                .brief = {{"iterations", {"1"}}, {"tokens", {"8"}}},
+                .brief = {{"iterations", {"1"}}, {"batch", {"8"}}},
                 .point_seconds = 2},
-      .label_params = {"tokens", "routing"},
+      .label_params = {"batch", "routing"},
   };
 }
 
@@ -85,7 +85,7 @@ void require_room(Context& context, const MoePoint& point, const Routes& routes)
   Problems problems;
   if (available && needed > kShareOfFree * static_cast<double>(*available))
     problems.add(
-        "--tokens",
+        "--batch",
         fmt::format("{} needs {} for {} ranks on {}, which has {} available: ask for "
                     "fewer tokens or a smaller --hidden",
                     point.plan.what, format_value(needed, "bytes"), context.place.local_size,
@@ -93,9 +93,9 @@ void require_room(Context& context, const MoePoint& point, const Routes& routes)
   const auto row = static_cast<size_t>(point.format.dispatch_row(point.router.top_k));
   const auto longest = static_cast<int64_t>(std::max(routes.rows_in(), routes.rows_out()));
   if (!RowExchange::countable({{longest}, row}))
-    problems.add("--tokens", point.plan.what +
-                                 " is more than one call of MPI counts: ask for "
-                                 "fewer tokens");
+    problems.add("--batch", point.plan.what +
+                                " is more than one call of MPI counts: ask for "
+                                "fewer tokens");
   throw_agreed(context.comm, "clusterbench moe", problems);
 }
 
@@ -214,7 +214,7 @@ std::optional<Ceiling> network_of(Context& context) {
 }
 
 Params params_of_point(const Params& params, const MoePoint& point) {
-  return params.with("tokens", point.router.tokens).with("routing", point.routing);
+  return params.with("batch", point.router.tokens).with("routing", point.routing);
 }
 
 Record measure_moe(Context& context, const Params& params, const MoePoint& point,

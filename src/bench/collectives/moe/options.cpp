@@ -71,8 +71,8 @@ std::optional<MoeFault> parse_moe_fault(std::string_view text) {
 std::vector<ParamDef> moe_params() {
   using namespace param;
   return {
-      integer("tokens")
-          .help("of each rank: 128 as in decoding, 4096 as in reading prompts")
+      integer("batch")
+          .help("tokens of each rank: 128 as in decoding, 4096 as in reading prompts")
           .by_default("128")
           .range(1, 1 << 20)
           .list(),
@@ -138,7 +138,7 @@ std::vector<MoePoint> moe_points(const Params& params, int ranks) {
     problems.add("--inject-fault", fmt::format("there is no rank {}", common.fault->rank));
   if (!problems.empty()) throw UsageError(kMoeSubject, problems);
   std::vector<MoePoint> out;
-  for (const int64_t tokens : params.integers("tokens")) {
+  for (const int64_t tokens : params.integers("batch")) {
     for (const std::string& routing : params.texts("routing")) {
       MoePoint point = common;
       point.router.tokens = tokens;
