@@ -8,6 +8,7 @@ namespace cb {
 Case info_case();
 Case preflight_case();
 Case mpi_case();
+Case moe_case();
 Case nccl_case();
 Case overlap_case();
 Case locate_case();

@@ -20,6 +20,7 @@ const std::vector<Case>& all_cases() {
       nccl_case(),
       overlap_case(),
       mpi_case(),
+      moe_case(),
       nics_case(),
       fabric_case(),
       roce_case(),

@@ -141,6 +141,19 @@ constexpr TextRow kSaidNetwork[] = {
     {"locate.wrong_data", "wrong data from rank {0}: byte {1}: {2}", "来自进程 {0} 的数据错误：第 {1} 字节：{2}"},
     {"verbs.no_usable_gpu", "{0}; next: use --memory host, or look at nvidia-smi", "{0}；下一步：使用 --memory host，或查看 nvidia-smi"},
     {"verbs.no_device_seen", "CUDA sees no device; next: use --memory host", "CUDA 未发现设备；下一步：使用 --memory host"},
+    {"moe.wrong_dispatch", "{0}: {1}: {2}; {3} wrong in this call; next: mpi --op alltoallv and tcp or verbs between these hosts", "{0}：{1}：{2}；本次调用共 {3} 处错误；下一步：在这些主机间运行 mpi --op alltoallv 和 tcp 或 verbs"},
+    {"moe.wrong_combine", "{0}: {1}: {2}; {3} token(s) wrong in this call; next: mpi --op alltoallv over these hosts, bandwidth and gemm on this one", "{0}：{1}：{2}；本次调用共 {3} 个词元错误；下一步：在这些主机间运行 mpi --op alltoallv，并在本机运行 bandwidth 和 gemm"},
+    {"moe.wrong_count", "{0} announced {1} tokens, expected {2}", "{0} 通告 {1} 个词元，应为 {2}"},
+    {"moe.wrong_token", "in place of token {0} came token {1}", "应收到词元 {0}，实际收到词元 {1}"},
+    {"moe.wrong_expert", "token {0} came for expert {1}, expected {2}", "词元 {0} 到达专家 {1}，应为 {2}"},
+    {"moe.wrong_weight", "token {0} came with other weights of its experts", "词元 {0} 的专家权重不符"},
+    {"moe.wrong_scale", "token {0}: a scale is wrong", "词元 {0}：缩放因子错误"},
+    {"moe.wrong_element", "token {0}: element {1}: {2}", "词元 {0}：第 {1} 个元素：{2}"},
+    {"moe.wrong_sum", "sum of token {0}, experts {3}: element {1}: {2}", "词元 {0}（专家 {3}）的加权和：第 {1} 个元素：{2}"},
+    {"moe.not_repeated", "{0} received the same tokens twice with two results, though each was right where it was looked at; next: bandwidth and gemm on this part", "{0} 两次收到同样的词元却得到不同结果，尽管逐项校验均正确；下一步：对该部件运行 bandwidth 和 gemm"},
+    {"moe.routed", "a rank gets {0} tokens in the mean, {1} most; of other ranks: {2} sent and {3} received at most", "每个进程平均收到 {0} 个词元，{1} 最多；与其他进程之间：最多发送 {2} 个，最多接收 {3} 个"},
+    {"moe.row", "{0} bytes counted of {1} on dispatch, {2} on combine; a token goes to a rank once, however many of its experts are there", "分发时每行 {1} 字节中计 {0} 字节，合并时 {2} 字节；词元在某进程上有多个专家时只发送一次"},
+    {"fault.exchanged", "one bit of a token that rank 0 received is flipped", "翻转 0 号进程所收词元的一位"},
 };
 // clang-format on
 
