@@ -37,7 +37,7 @@ def sweep(tmp_path_factory):
 
 
 def test_a_batch_is_a_record_with_its_checks(sweep):
-    assert [r["params"]["batch"] for r in sweep] == [1, 4]
+    assert [(r["params"]["batch"], r["params"]["new-tokens"]) for r in sweep] == [(1, 8), (4, 8)]
     for record in sweep:
         assert {c["name"] for c in record["checks"] if c["passed"]} == {"cache", "finite", "repeat"}
         assert failed(record) == {}
