@@ -13,7 +13,8 @@ import pytest
 SHAPE = ["--hidden", "256", "--layers", "2", "--heads", "4", "--kv-heads", "2", "--head-dim", "64", "--feed-forward", "704",
          "--vocabulary", "1024", "--sequence", "256", "--micro-batch", "4", "--micro-batches", "1"]
 RATE, FIFTH = "400mbit", "80mbit"
-RUNS = 3  # four ranks share two cores, maybe with other programs: one run alone lies up to 30 % off
+RUNS = 3  # at most: four ranks share two cores, maybe with other programs, and one run alone lies up to 30 % off
+NEAR = 0.15
 
 
 @pytest.fixture(scope="module")
@@ -57,30 +58,32 @@ def failed(record):
 
 
 def runs_of(lab, clusterbench, tmp_path):
-    """Records of RUNS jobs, and the median of predicted over measured."""
-    records = [train(lab, clusterbench, tmp_path / f"{i}.json", *SHAPE, "--steps", 8, "--twin-every", 0)[0] for i in range(RUNS)]
-    ratios = [mean(r, "predicted_step_seconds") / mean(r, "step_seconds") for r in records]
+    """Records of RUNS jobs, and the median of predicted over measured. If two of them are near, so is the median of three."""
+    records, ratios = [], []
+    while len(ratios) < RUNS and sum(abs(r - 1) <= NEAR for r in ratios) < 2:
+        records.append(train(lab, clusterbench, tmp_path / f"{len(records)}.json", *SHAPE, "--steps", 8, "--twin-every", 0)[0])
+        ratios.append(mean(records[-1], "predicted_step_seconds") / mean(records[-1], "step_seconds"))
     print("predicted over measured:", " ".join(f"{r:.2f}" for r in ratios))
     return records, statistics.median(ratios)
 
 
 def test_a_free_link_is_predicted_and_accuses_nobody(lab, clusterbench, tmp_path):
     records, ratio = runs_of(lab, clusterbench, tmp_path)
-    assert ratio == pytest.approx(1, abs=0.15)
-    assert sum(1 for r in records for name, _ in failed(r) if name == "slow_link") <= 1  # of twelve verdicts, on shared cores
+    assert ratio == pytest.approx(1, abs=NEAR)
+    assert sum(1 for r in records for name, _ in failed(r) if name == "slow_link") <= 1  # of eight to twelve verdicts, on shared cores
 
 
 def test_a_shaped_link_is_predicted_and_one_at_a_fifth_is_exposed_and_named(lab, clusterbench, shaped, tmp_path):
     for host in lab.hosts:
         shaped(host, RATE)
     even, ratio = runs_of(lab, clusterbench, tmp_path)
-    assert ratio == pytest.approx(1, abs=0.15)
+    assert ratio == pytest.approx(1, abs=NEAR)
     assert {name for r in even for name, _ in failed(r)} <= {"straggler"}
 
     slow = lab.hosts[2]
     shaped(slow, FIFTH)
     uneven, ratio = runs_of(lab, clusterbench, tmp_path)
-    assert ratio == pytest.approx(1, abs=0.15)
+    assert ratio == pytest.approx(1, abs=NEAR)
     for record in uneven:
         links = [c for c in record["checks"] if c["name"] == "slow_link" and not c["passed"]]
         assert [record["entities"][c["entity"]]["host"] for c in links] == [slow]

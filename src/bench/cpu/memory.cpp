@@ -34,7 +34,7 @@ void* allocate_pages(int64_t bytes) {
   constexpr size_t kPage = size_t{2} << 20;
   const size_t rounded = (static_cast<size_t>(bytes) + kPage - 1) / kPage * kPage;
   void* p = std::aligned_alloc(kPage, rounded);
-  if (p == nullptr) throw Error(said("memory.no_array", bytes));
+  if (p == nullptr) throw Error(said("memory.no_room", bytes));
   madvise(p, rounded, MADV_HUGEPAGE);  // only advice: without it the pages are smaller
   return p;
 }

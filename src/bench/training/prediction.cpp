@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kRepeats = 3;
 constexpr int kRehearsals = 5;
+constexpr double kLongRehearsal = 1;  // seconds: what disturbs a host is small beside it
 constexpr int64_t kMostElements = int64_t{1} << 24;  // of the optimizer's arrays
 
 // A product of that shape on arrays of its own, to be called again and again.
@@ -169,25 +170,26 @@ double exposed_gradients(Comm& comm, Backend<float>& backend, Trainer<float>& tr
     backend.finish();
     return comm.max(monotonic_seconds() - start);
   };
-  double exposed = 0;
-  for (int i = 0; i <= kRehearsals; ++i) {
+  const auto rehearse = [&](double& exposed) {
     const double beside = slowest([&] { static_cast<void>(trainer.rehearse_exchanges(backward)); });
     const double alone = slowest([&] {
       for (size_t turn = 0; turn < turns; ++turn) backward();
     });
-    if (i > 0) exposed += (beside - alone) / kRehearsals;
-  }
-  return std::max(0.0, exposed);
+    exposed += beside - alone;
+    return beside;
+  };
+  double first = 0, exposed = 0;
+  const int rehearsals = rehearse(first) < kLongRehearsal ? kRehearsals : 2;
+  for (int i = 0; i < rehearsals; ++i) rehearse(exposed);
+  return std::max(0.0, exposed / rehearsals);
 }
 
 // Of the replicas: a step's exchanges with nothing beside them.
-double gradients_alone(Trainer<float>& trainer) {
+double gradients_alone(Comm& comm, Trainer<float>& trainer) {
+  const int repeats = comm.max(trainer.rehearse_exchanges([] {})) < kLongRehearsal ? kRepeats : 1;
   double sum = 0;
-  for (int i = 0; i <= kRepeats; ++i) {
-    const double seconds = trainer.rehearse_exchanges([] {});
-    if (i > 0) sum += seconds;
-  }
-  return sum / kRepeats;
+  for (int i = 0; i < repeats; ++i) sum += trainer.rehearse_exchanges([] {});
+  return sum / repeats;
 }
 
 }  // namespace
@@ -229,7 +231,7 @@ Prediction predict(Comm& comm, Backend<float>& backend, Fabric<float>& fabric, c
   out.exchange = exchange_seconds(backend, fabric, stage);
   if (stage.layout.data > 1) {
     comm.barrier();
-    out.gradients_alone = gradients_alone(trainer);
+    out.gradients_alone = gradients_alone(comm, trainer);
     out.gradients = exposed_gradients(comm, backend, trainer, stage, ledger,
                                       backward_of_layer(out, attention.backward, stage));
   }

@@ -48,7 +48,7 @@ constexpr TextRow kSaidHost[] = {
     {"memory.holds_nan", "the arrays hold a value that is no number; next: burn, and the memory errors that the host counts (clusterbench events)", "数组中存在非数值；下一步：运行 burn，并查看主机记录的内存错误（clusterbench events）"},
     {"gemm.no_library", "no library multiplies {0} here: {1}; next: --library builtin", "本机没有可计算 {0} 的库：{1}；下一步：使用 --library builtin"},
     {"memory.needs", "{0} needs {1} and has {2} for {3} rank(s); next: a smaller --size", "{0} 需要 {1}，{3} 个进程只有 {2}；下一步：减小 --size"},
-    {"memory.no_array", "no memory for an array of {0} bytes; next: a smaller --size", "没有内存存放 {0} 字节的数组；下一步：减小 --size"},
+    {"memory.no_room", "no memory for an array of {0} bytes; next: a smaller size, or see what else uses the memory of this host (clusterbench info)", "没有内存存放 {0} 字节的数组；下一步：减小规模，或查看本机内存被什么占用（clusterbench info）"},
     {"memory.other_rank_failed", "another rank of this job failed here", "本作业的另一进程在此失败"},
     {"burn.cpu_ended", "cpu {0} did not burn: {1}; next: look at the kernel log, then burn this cpu alone", "CPU {0} 未加载：{1}；下一步：查看内核日志，再单独对该 CPU 做压力测试"},
     {"burn.no_pass_in_time", "cpu {0} finished no pass in {1} s: give a longer --duration", "CPU {0} 在 {1} s 内未完成一轮：请加长 --duration"},

@@ -31,11 +31,11 @@ Document job_of(double gigabytes, const std::string& proof, std::vector<double> 
   return out;
 }
 
-const SettingRule& rule_of(const std::string& id) {
+const SettingRule& rule_of(const char* id) {
   for (const SettingRule& rule : known_settings()) {
     if (rule.id == id) return rule;
   }
-  throw Error("no setting " + id);
+  throw Error(std::string("no setting ") + id);
 }
 
 // Three blocks: the figures with the setting off, with it on, and of the control.
