@@ -101,7 +101,10 @@ bool take_one(Stream& stream, std::shared_ptr<Point>* reached) {
     --foreign_works;
   }
   pass_time(stream, work);
-  if (work.run) work.run();
+  if (work.run) {
+    work.run();
+    ++device(stream.device).computed;
+  }
   const std::shared_ptr<Point> point = std::move(work.reached);
   stream.queue.pop_front();
   if (!point) return true;
@@ -229,7 +232,7 @@ int enqueue_spin(void* handle, double seconds) {
 extern "C" int fake_cuda_foreign(void* stream, int (*over)(void*), void* what) {
   return fake::enqueue_foreign(fake::stream_of(stream), [over, what] { return over(what) != 0; });
 }
-// Kernels and products that were launched on the device of that stream.
-extern "C" int fake_cuda_launched(void* stream) {
-  return fake::device(fake::stream_of(stream).device).counted;
+// Kernels, products and copies that the device of that stream has done.
+extern "C" int fake_cuda_computed(void* stream) {
+  return fake::device(fake::stream_of(stream).device).computed;
 }

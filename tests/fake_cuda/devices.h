@@ -66,7 +66,8 @@ struct Event {
 
 struct Device {
   size_t free = 0, total = 0;
-  int counted = 0;
+  int counted = 0;   // launched kernels and products
+  int computed = 0;  // what has been done of them, and copies
   bool dead = false;
   std::vector<std::pair<double, double>> busy = {};  // on the invented clock, where it is kept
 };

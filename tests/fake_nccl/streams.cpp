@@ -10,7 +10,7 @@ namespace fake {
 namespace {
 
 using Foreign = int(void* stream, int (*over)(void*), void* what);
-using Launched = int(void* stream);
+using Computed = int(void* stream);
 
 template <typename F>
 F* of_runtime(const char* name) {
@@ -31,9 +31,9 @@ struct Turn {
 };
 
 void note(const Turn& turn, const char* what) {
-  Launched* const launched = of_runtime<Launched>("fake_cuda_launched");
-  log_line(std::string(what) + " " + turn.name + " rank " + std::to_string(turn.rank) + " launched " +
-           std::to_string(launched(turn.stream)));
+  Computed* const computed = of_runtime<Computed>("fake_cuda_computed");
+  log_line(std::string(what) + " " + turn.name + " rank " + std::to_string(turn.rank) + " computed " +
+           std::to_string(computed(turn.stream)));
 }
 
 void begin(Turn& turn) {

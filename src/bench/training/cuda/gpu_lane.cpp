@@ -13,6 +13,9 @@ namespace {
 // A GPU that hangs is found by its own rank first, which says so.
 double limit_of(double hang_after) { return 1.25 * hang_after + 2; }
 
+// Seconds; a longer wait is what this rank is doing, should somebody end the job.
+constexpr double kToldAfter = 1;
+
 }  // namespace
 
 Lane::Lane(const LaneTools& tools, const GroupComm& group, Said ranks)
@@ -52,10 +55,7 @@ void Lane::run(const char* what, const Call& call) {
 }
 
 void Lane::look() {
-  if (tools_.queue.lost() || tools_.queue.reached(gpu_->marked())) {
-    since_ = 0;
-    return;
-  }
+  if (tools_.queue.lost() || tools_.queue.reached(gpu_->marked())) return settled();
   try {
     static_cast<void>(comms_->done(what_));
   } catch (const Error& e) {
@@ -65,29 +65,39 @@ void Lane::look() {
   if (!tools_.queue.reached(ready_)) return;
   const double now = monotonic_seconds();
   if (since_ == 0) since_ = now;
+  if (now - since_ > kToldAfter && !std::exchange(told_, true))
+    tools_.context.watchdog.note(fmt::format("waiting for {}", doing()));
   if (now - since_ > limit_of(tools_.hang_after)) hang();
+}
+
+void Lane::settled() {
+  since_ = 0;
+  if (std::exchange(told_, false))
+    tools_.context.watchdog.note(fmt::format("computing after {}", doing()));
+}
+
+std::string Lane::doing() const {
+  return fmt::format("{} of {} on {} ({})", what_, ranks_.text(), entity_name(tools_.unit.entity),
+                     tools_.unit.device.uuid);
+}
+
+Said Lane::failure(const Said& why) const {
+  return said("train.exchange_failed", entity_name(tools_.unit.entity), tools_.unit.device.uuid,
+              what_, ranks_, why);
 }
 
 void Lane::fail(const Said& why) {
   tools_.queue.abandon();
-  throw ExchangeError(said("train.exchange_failed", tools_.context.who(),
-                           entity_name(tools_.unit.entity), tools_.unit.device.uuid, what_, ranks_,
-                           why));
+  throw ExchangeError(failure(why));
 }
 
 // The watchdog ends the job and says where each rank was.
 void Lane::hang() {
   tools_.queue.abandon();
-  tools_.context.watchdog.note(fmt::format("{}, {} ({}): waiting for {} of {}",
-                                           tools_.context.who(), entity_name(tools_.unit.entity),
-                                           tools_.unit.device.uuid, what_, ranks_.text()));
   try {
     comms_->give_up(what_);
   } catch (const Error& e) {
-    throw ExchangeError(said("train.exchange_failed", tools_.context.who(),
-                             entity_name(tools_.unit.entity), tools_.unit.device.uuid, what_,
-                             ranks_, e.said()),
-                        e.code());
+    throw ExchangeError(failure(e.said()), e.code());
   }
 }
 

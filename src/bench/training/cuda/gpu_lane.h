@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "bench/collectives/nccl/comms.h"
@@ -54,6 +55,9 @@ class Lane {
  private:
   [[noreturn]] void fail(const Said& why);
   [[noreturn]] void hang();
+  void settled();
+  std::string doing() const;
+  Said failure(const Said& why) const;
 
   LaneTools tools_;
   Said ranks_;
@@ -63,6 +67,7 @@ class Lane {
   cuda::Event ready_;
   const char* what_ = "";
   double since_ = 0;  // monotonic seconds; 0: nothing is waited for
+  bool told_ = false;  // the watchdog knows of this wait
 };
 
 // An exchange that was started. Its destructor waits, because it writes to the caller's memory.
