@@ -114,12 +114,13 @@ bool take_one(Stream& stream, std::shared_ptr<Point>* reached) {
   return true;
 }
 
-// A device works on all its streams: what another library does in one begins as soon as its turn has
-// come, whatever the host waits for.
+// A device works on all its streams: what another library does in one begins as soon as its turn
+// has come, whatever the host waits for.
 void begin_foreign_work() {
   if (foreign_works == 0) return;
   for (Stream* stream : streams) {
-    const bool has = std::ranges::any_of(stream->queue, [](const Work& w) { return w.over != nullptr; });
+    const bool has =
+        std::ranges::any_of(stream->queue, [](const Work& w) { return w.over != nullptr; });
     if (has) drain(*stream, nullptr);
   }
 }
@@ -227,8 +228,8 @@ int enqueue_spin(void* handle, double seconds) {
 
 }  // namespace fake
 
-// For another library whose work belongs into a stream: `over(what)` begins it when it is asked for the
-// first time, and says whether it has ended.
+// For another library whose work belongs into a stream: `over(what)` begins it when it is asked for
+// the first time, and says whether it has ended.
 extern "C" int fake_cuda_foreign(void* stream, int (*over)(void*), void* what) {
   return fake::enqueue_foreign(fake::stream_of(stream), [over, what] { return over(what) != 0; });
 }

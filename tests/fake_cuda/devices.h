@@ -40,10 +40,11 @@ struct Work {
   std::function<void()> run = {};
   std::shared_ptr<Point> reached = {};
   std::shared_ptr<Point> awaits = {};  // goes on once that has been reached
-  // Another library's work in this stream: begun when its turn has come, and over once this is true.
+  // Another library's work in this stream: begun when its turn has come, and over once this is
+  // true.
   std::function<bool()> over = {};
-  double blocks = 0;                   // wall seconds; infinite for a hang
-  Clock::time_point ready = {};        // by the wall's clock, not done before
+  double blocks = 0;             // wall seconds; infinite for a hang
+  Clock::time_point ready = {};  // by the wall's clock, not done before
 };
 
 struct Stream {

@@ -1,5 +1,6 @@
-// Calls in the order of a stream of the stand-in CUDA, which asks for each when its turn has come: it begins then,
-// and the stream goes on when it is over. One that failed stays on the device until the abort.
+// Calls in the order of a stream of the stand-in CUDA, which asks for each when its turn has come:
+// it begins then, and the stream goes on when it is over. One that failed stays on the device until
+// the abort.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -32,8 +33,8 @@ struct Turn {
 
 void note(const Turn& turn, const char* what) {
   Computed* const computed = of_runtime<Computed>("fake_cuda_computed");
-  log_line(std::string(what) + " " + turn.name + " rank " + std::to_string(turn.rank) + " computed " +
-           std::to_string(computed(turn.stream)));
+  log_line(std::string(what) + " " + turn.name + " rank " + std::to_string(turn.rank) +
+           " computed " + std::to_string(computed(turn.stream)));
 }
 
 void begin(Turn& turn) {

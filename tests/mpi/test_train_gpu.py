@@ -89,7 +89,7 @@ def test_every_layout_trains_the_decoder_that_a_processor_trains(job, alone, ran
 def test_the_same_layout_gives_the_same_bits(job):
     results = []
     for _ in range(2):
-        _, record, _ = train(job, 4, "--tp", "2")
+        _, record, _ = train(job, 2, "--micro-batches", "2", "--twin-every", "0")
         results.append((losses(record), record["facts"]["weights_digest"]))
     assert results[0] == results[1]
 
@@ -114,6 +114,16 @@ def test_the_vote_names_the_gpu_and_the_layer_of_a_flipped_bit(job):
     names, gpus, text = failed(record)
     assert (code, names, gpus, record["metrics"]) == (1, {"twin"}, ["1"], []), err
     assert "rank 1 differs" in text and "feed-forward of layer 1, forward" in text
+
+
+def test_a_slow_gpu_is_named_and_its_numbers_stand(job):
+    # Large enough that half its computing is more than the noise of a busy machine.
+    code, record, err = train(job, 2, "--micro-batch", "8", "--twin-every", "0", "--inject-fault", "slow@1", steps=6)
+    names, gpus, text = failed(record)
+    assert (code, names, gpus) == (1, {"straggler"}, ["1"]), err
+    assert all(c["finding"] for c in record["checks"] if not c["passed"]) and "rank 1" in text
+    computing = [m for m in record["metrics"] if m["name"] == "forward_seconds"]
+    assert sorted(record["entities"][m["entity"]]["id"] for m in computing) == ["0", "1"]
 
 
 def test_the_first_number_that_is_not_finite_is_located_behind_a_stage(job):

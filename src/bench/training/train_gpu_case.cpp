@@ -1,5 +1,5 @@
-// The training step of train_case.cpp, one GPU a rank: products by cuBLASLt, the rest by own kernels.
-// Counted: tokens over the seconds of a whole step. docs/methods/training.md.
+// The training step of train_case.cpp, one GPU a rank: products by cuBLASLt, the rest by own
+// kernels. Counted: tokens over the seconds of a whole step. docs/methods/training.md.
 #include <fmt/format.h>
 
 #include "bench/cases.h"
@@ -14,14 +14,16 @@ namespace {
 
 std::vector<ParamDef> gpu_params() {
   using namespace param;
-  return {integer("gpu")
-              .help("which GPU of one rank, by its index as nvidia-smi has it; without it the first, and "
-                    "each of several ranks takes its own")
-              .at_least(0),
-          duration("hang-after")
-              .help("a wait for the GPU, or for the GPUs of other ranks, that takes longer is a hang")
-              .by_default("120s")
-              .range(1, 3600)};
+  return {
+      integer("gpu")
+          .help(
+              "which GPU of one rank, by its index as nvidia-smi has it; without it the first, and "
+              "each of several ranks takes its own")
+          .at_least(0),
+      duration("hang-after")
+          .help("a wait for the GPU, or for the GPUs of other ranks, that takes longer is a hang")
+          .by_default("120s")
+          .range(1, 3600)};
 }
 
 CaseInfo describe_on_gpu() {

@@ -36,8 +36,8 @@ class DeviceQueue {
   void fetch(void* to, const void* from, size_t bytes);
   // Whether that point of any stream has been reached.
   bool reached(const cuda::Event& event);
-  // Other streams of the device work beside this one, which may wait for them: `look` is called while
-  // the host waits, and throws where they have failed.
+  // Other streams of the device work beside this one, which may wait for them: `look` is called
+  // while the host waits, and throws where they have failed.
   void beside(std::function<void()> look) { look_ = std::move(look); }
   // Nothing more comes to an end there.
   void abandon() { lost_ = true; }

@@ -66,7 +66,7 @@ class Lane {
   std::unique_ptr<nccl::Communicators> comms_;
   cuda::Event ready_;
   const char* what_ = "";
-  double since_ = 0;  // monotonic seconds; 0: nothing is waited for
+  double since_ = 0;   // monotonic seconds; 0: nothing is waited for
   bool told_ = false;  // the watchdog knows of this wait
 };
 

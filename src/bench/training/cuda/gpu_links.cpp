@@ -171,10 +171,9 @@ GpuLinks::GpuLinks(const LaneTools& tools, const Layout& layout)
              said("train.of_tensor", ranks_along(at, &Coordinates::tensor, layout.tensor, layout)),
              true));
   if (layout.data > 1)
-    fabric_.data = std::make_unique<GpuGroup>(
-        *add(rank_at({at.tensor, 0, at.stage}, layout), at.data,
-             said("train.of_data", ranks_along(at, &Coordinates::data, layout.data, layout)),
-             true));
+    fabric_.data = std::make_unique<GpuGroup>(*add(
+        rank_at({at.tensor, 0, at.stage}, layout), at.data,
+        said("train.of_data", ranks_along(at, &Coordinates::data, layout.data, layout)), true));
   if (layout.pipeline > 1) add_pipeline(layout, at);
   for (const auto& lane : lanes_) {
     std::vector<nccl::Communicators*> others;
@@ -214,8 +213,8 @@ void GpuLinks::add_pipeline(const Layout& layout, const Coordinates& at) {
     to.to = is_lower ? upward : downward;
     to.from = is_lower ? downward : upward;
   }
-  fabric_.pipeline = std::make_unique<GpuPipeline>(layout.pipeline, at.stage, previous, next,
-                                                   tools_.queue);
+  fabric_.pipeline =
+      std::make_unique<GpuPipeline>(layout.pipeline, at.stage, previous, next, tools_.queue);
 }
 
 void GpuLinks::abort() noexcept {

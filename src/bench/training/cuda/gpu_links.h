@@ -8,8 +8,8 @@
 
 namespace cb::training {
 
-// How the GPUs of a training exchange, one a rank: a lane for the ranks that share matrices, one for
-// the replicas, and for each neighbour in the pipeline one a direction, because in 1F1B two
+// How the GPUs of a training exchange, one a rank: a lane for the ranks that share matrices, one
+// for the replicas, and for each neighbour in the pipeline one a direction, because in 1F1B two
 // neighbours send to each other at the same time.
 class GpuLinks {
  public:

@@ -85,13 +85,23 @@ class GpuTraining {
     telemetry_ = telemetry.get();
     train();
     if (telemetry) telemetry->stop(record_, context_.place.host);
-    session_.settle(record_);
-    // A check of a training step is about the data, and about the one GPU that there is.
-    for (Check& check : record_.checks) check.finding = check.name == "straggler";
+    settle();
     return std::move(record_);
   }
 
  private:
+  // A check of a training step is about the data, and about the one GPU of this rank. A slow GPU is
+  // found, and its numbers stand.
+  void settle() {
+    const auto slow = std::stable_partition(record_.checks.begin(), record_.checks.end(),
+                                            [](const Check& c) { return c.name != "straggler"; });
+    std::vector<Check> stragglers(slow, record_.checks.end());
+    record_.checks.erase(slow, record_.checks.end());
+    session_.settle(record_);
+    for (Check& check : record_.checks) check.finding = false;
+    for (Check& check : stragglers) record_.checks.push_back(std::move(check));
+  }
+
   void add_facts() {
     session_.describe(record_);
     add_training_facts(record_, options_);
@@ -113,8 +123,8 @@ class GpuTraining {
         cuda_scratch_bytes(stage_, settings_) +
         GpuLinks::buffer_bytes(stage_.layout, stage_.own_tokens() * stage_.shape.hidden) - held;
     const auto free = static_cast<double>(cuda::memory_info().free_bytes);
-    throw_where_failed(
-        context_.comm, needed <= kShareOfFree * free
+    throw_where_failed(context_.comm,
+                       needed <= kShareOfFree * free
                            ? Said()
                            : said("train.gpu_memory", entity_name(unit_.entity), unit_.device.uuid,
                                   format_value(needed, "bytes"), format_value(free, "bytes")));
@@ -127,9 +137,9 @@ class GpuTraining {
     try {
       backend = cuda_backend(library_, settings_);
       if (tools_.nccl) {
-        links.emplace(LaneTools{*tools_.nccl, context_, unit_, backend->queue(),
-                                settings_.deadline_seconds},
-                      options_.layout);
+        links.emplace(
+            LaneTools{*tools_.nccl, context_, unit_, backend->queue(), settings_.deadline_seconds},
+            options_.layout);
         require_memory(kHeldByBackend);  // of what the communicators left
       }
       train_telling(*backend, links);
@@ -224,16 +234,18 @@ void refuse_alone_or_together(const Params& params, const Options& options, int 
   if (options.layout.zero1 && options.layout.data == 1)
     problems.add("--shard", "there are no replicas to divide the optimizer's state with");
   if (ranks > 1 && params.has("gpu"))
-    problems.add("--gpu", fmt::format("{} ranks take a GPU each, in their order on a host; next: leave "
-                                      "it out, and choose GPUs by CUDA_VISIBLE_DEVICES",
-                                      ranks));
+    problems.add("--gpu",
+                 fmt::format("{} ranks take a GPU each, in their order on a host; next: leave "
+                             "it out, and choose GPUs by CUDA_VISIBLE_DEVICES",
+                             ranks));
   if (!problems.empty()) throw UsageError(kSubject, problems);
 }
 
 // Collective. One GPU for each rank; the map of them.
 std::string require_gpu_for_each(Context& context, const GpuSession& session) {
   nccl::Devices mine;
-  for (const GpuUnit& unit : session.units()) mine.push_back(std::make_unique<nccl::Gpu>(unit.device));
+  for (const GpuUnit& unit : session.units())
+    mine.push_back(std::make_unique<nccl::Gpu>(unit.device));
   const auto map = nccl::gather_rank_map(context, mine, "");
   Problems problems;
   nccl::check_rank_map(map, problems);

@@ -138,7 +138,8 @@ class Event {
   // Waits for the point, sleeping between polls. After `deadline_seconds` throws Error (deadline)
   // naming `what` and the device: a device that hangs must not hang us.
   void wait(double deadline_seconds, const std::string& what) const;
-  // The same without sleeping, for what takes microseconds. `meanwhile` is called between two polls.
+  // The same without sleeping, for what takes microseconds. `meanwhile` is called between two
+  // polls.
   void spin(double deadline_seconds, const std::string& what,
             const std::function<void()>& meanwhile = {}) const;
 
