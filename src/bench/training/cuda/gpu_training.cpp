@@ -2,6 +2,7 @@
 #include "bench/training/gpu_training.h"
 
 #include <algorithm>
+#include <vector>
 
 #include <fmt/format.h>
 
